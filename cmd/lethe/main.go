@@ -1,0 +1,22 @@
+// Command lethe plans and applies infrastructure described in the Terraform/OpenTofu language.
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/cli"
+)
+
+func main() {
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "Error: the working directory cannot be determined: %s\n", err)
+		os.Exit(1)
+	}
+	os.Exit(cli.Main(cli.Env{
+		Args: os.Args[1:], Program: os.Args[0], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Dir: dir, Environ: os.Environ(), Now: time.Now, Signals: cli.Signals(),
+	}))
+}

@@ -1,0 +1,473 @@
+package addr
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Target is what a user can point at: a module, a resource, an instance, in one module instance
+// or in all of them. Keys left out select every instance.
+type Target struct {
+	path     []targetStep
+	Mode     Mode // 0: a whole module
+	Type     string
+	Name     string
+	Key      Key
+	KeyGiven bool
+}
+
+type targetStep struct {
+	name  string
+	key   Key
+	given bool
+}
+
+// ParseTarget reads an address as -target, -exclude and the state commands take it.
+func ParseTarget(s string) (Target, error) {
+	p := parser{in: s}
+	t, err := p.target()
+	if err != nil {
+		return Target{}, fmt.Errorf("%q is not a valid resource address: %w", s, err)
+	}
+	return t, nil
+}
+
+// ParseInstance reads the address of one resource instance.
+func ParseInstance(s string) (Instance, error) {
+	t, err := ParseTarget(s)
+	if err != nil {
+		return Instance{}, err
+	}
+	if t.Mode == 0 {
+		return Instance{}, fmt.Errorf("%q is a module address, and a resource instance is needed here", s)
+	}
+	return t.AsInstance(), nil
+}
+
+// ParseResource reads the address of a resource, without instance keys at its end.
+func ParseResource(s string) (AbsResource, error) {
+	i, err := ParseInstance(s)
+	if err == nil && !i.Key.IsNone() {
+		err = fmt.Errorf("%q has an instance key, and a whole resource is needed here", s)
+	}
+	return i.Abs(), err
+}
+
+// ParseModuleInstance reads `module.a["x"].module.b`; "" is the root.
+func ParseModuleInstance(s string) (ModuleInstance, error) {
+	if s == "" {
+		return ModuleInstance{}, nil
+	}
+	t, err := ParseTarget(s)
+	if err != nil {
+		return ModuleInstance{}, err
+	}
+	if t.Mode != 0 {
+		return ModuleInstance{}, fmt.Errorf("%q is a resource address, and a module is needed here", s)
+	}
+	return t.AsModule(), nil
+}
+
+// ParseProviderInstance reads a provider address as state files write it, with or without keys.
+func ParseProviderInstance(s string) (ProviderInstance, error) {
+	p := parser{in: s}
+	i, err := p.providerInstance()
+	if err != nil {
+		return ProviderInstance{}, fmt.Errorf("%q is not a valid provider configuration address: %w", s, err)
+	}
+	return i, nil
+}
+
+// AsModule is the module instance that t names, keys left out meaning no key.
+func (t Target) AsModule() ModuleInstance {
+	var m ModuleInstance
+	for _, s := range t.path {
+		m = m.Child(s.name, s.key)
+	}
+	return m
+}
+
+// AsInstance is the instance that t names, keys left out meaning no key.
+func (t Target) AsInstance() Instance {
+	return Instance{Module: t.AsModule(), Mode: t.Mode, Type: t.Type, Name: t.Name, Key: t.Key}
+}
+
+// Module is the module path of t without keys.
+func (t Target) Module() Module {
+	var m Module
+	for _, s := range t.path {
+		m = m.Child(s.name)
+	}
+	return m
+}
+
+// Resource is the declaration that t points at; only for a target with a Mode.
+func (t Target) Resource() Resource {
+	return Resource{Module: t.Module(), Mode: t.Mode, Type: t.Type, Name: t.Name}
+}
+
+// Contains reports whether i is what t points at, or part of it.
+func (t Target) Contains(i Instance) bool {
+	if t.Mode != 0 && (t.Mode != i.Mode || t.Type != i.Type || t.Name != i.Name || t.KeyGiven && t.Key != i.Key) {
+		return false
+	}
+	return t.containsModule(i.Module, t.Mode != 0)
+}
+
+// ContainsModule reports whether the module instance m is what t points at or lies inside it.
+func (t Target) ContainsModule(m ModuleInstance) bool {
+	return t.Mode == 0 && t.containsModule(m, false)
+}
+
+func (t Target) containsModule(m ModuleInstance, exact bool) bool {
+	d := m.Depth()
+	if d < len(t.path) || exact && d != len(t.path) {
+		return false
+	}
+	for ; d > len(t.path); d-- {
+		m = m.Parent()
+	}
+	for k := len(t.path) - 1; k >= 0; k-- {
+		name, key := m.Call()
+		if s := t.path[k]; s.name != name || s.given && s.key != key {
+			return false
+		}
+		m = m.Parent()
+	}
+	return true
+}
+
+// Covers reports whether t may point at instances of the declaration r.
+func (t Target) Covers(r Resource) bool {
+	if t.Mode == 0 {
+		return r.Module.Under(t.Module())
+	}
+	return t.Resource() == r
+}
+
+func (t Target) String() string {
+	var b strings.Builder
+	for _, s := range t.path {
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString("module.")
+		b.WriteString(s.name)
+		s.key.write(&b)
+	}
+	if t.Mode == 0 {
+		return b.String()
+	}
+	return join(b.String(), t.Mode.prefix()+t.Type+"."+t.Name) + t.Key.String()
+}
+
+// parser reads addresses from left to right.
+type parser struct {
+	in  string
+	pos int
+}
+
+func (p *parser) done() bool { return p.pos == len(p.in) }
+
+func (p *parser) eat(c byte) bool {
+	if p.pos < len(p.in) && p.in[p.pos] == c {
+		p.pos++
+		return true
+	}
+	return false
+}
+
+func (p *parser) want(c byte) error {
+	if !p.eat(c) {
+		return p.errorf("%q is missing", c)
+	}
+	return nil
+}
+
+func (p *parser) errorf(format string, a ...any) error {
+	return fmt.Errorf("%s at position %d", fmt.Sprintf(format, a...), p.pos+1)
+}
+
+// ident reads a name: letters, digits, underscores, dashes, beginning with a letter or underscore.
+func (p *parser) ident() (string, error) {
+	start := p.pos
+	for p.pos < len(p.in) {
+		r, n := utf8.DecodeRuneInString(p.in[p.pos:])
+		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 0x7f && r != utf8.RuneError
+		if !letter && (p.pos == start || !(r == '-' || r >= '0' && r <= '9')) {
+			break
+		}
+		p.pos += n
+	}
+	if p.pos == start {
+		return "", p.errorf("a name is missing")
+	}
+	return p.in[start:p.pos], nil
+}
+
+// key reads an optional `[0]` or `["a"]`.
+func (p *parser) key() (Key, bool, error) {
+	if !p.eat('[') {
+		return NoKey, false, nil
+	}
+	rest := p.in[p.pos:]
+	if strings.HasPrefix(rest, `"`) {
+		s, n, err := unquote(rest)
+		if err != nil {
+			return NoKey, false, p.errorf("%v", err)
+		}
+		p.pos += n
+		return StringKey(s), true, p.want(']')
+	}
+	end := strings.IndexByte(rest, ']')
+	if end < 0 {
+		return NoKey, false, p.errorf("the bracket is not closed")
+	}
+	n, err := strconv.Atoi(rest[:end])
+	if err != nil || n < 0 {
+		return NoKey, false, p.errorf("an instance key is a whole number or a quoted string, and %q is neither", rest[:end])
+	}
+	p.pos += end + 1
+	return IntKey(n), true, nil
+}
+
+// unquote reads a quoted string of the language at the start of s and says how long it was.
+func unquote(s string) (string, int, error) {
+	var b strings.Builder
+	for i := 1; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			return b.String(), i + 1, nil
+		case c == '\\' && i+1 < len(s):
+			i++
+			switch s[i] {
+			case 'n':
+				b.WriteByte('\n')
+			case 'r':
+				b.WriteByte('\r')
+			case 't':
+				b.WriteByte('\t')
+			case '"', '\\':
+				b.WriteByte(s[i])
+			case 'u', 'U':
+				n := 4
+				if s[i] == 'U' {
+					n = 8
+				}
+				if i+n >= len(s) {
+					return "", 0, fmt.Errorf("the escape at the end of the key is cut off")
+				}
+				r, err := strconv.ParseUint(s[i+1:i+1+n], 16, 32)
+				if err != nil {
+					return "", 0, fmt.Errorf("%q is not a Unicode escape", s[i-1:i+1+n])
+				}
+				b.WriteRune(rune(r))
+				i += n
+			default:
+				return "", 0, fmt.Errorf("%q is not a known escape", s[i-1:i+1])
+			}
+		case (c == '$' || c == '%') && strings.HasPrefix(s[i+1:], string(c)+"{"):
+			b.WriteByte(c)
+			i++
+		case (c == '$' || c == '%') && strings.HasPrefix(s[i+1:], "{"):
+			return "", 0, fmt.Errorf("an instance key must be a plain string")
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", 0, fmt.Errorf("the quote is not closed")
+}
+
+// modules reads leading module steps and stops before anything else.
+func (p *parser) modules() ([]targetStep, error) {
+	var path []targetStep
+	for strings.HasPrefix(p.in[p.pos:], "module.") {
+		p.pos += len("module.")
+		name, err := p.ident()
+		if err != nil {
+			return nil, err
+		}
+		key, given, err := p.key()
+		if err != nil {
+			return nil, err
+		}
+		path = append(path, targetStep{name, key, given})
+		if p.done() {
+			break
+		}
+		if err := p.want('.'); err != nil {
+			return nil, err
+		}
+	}
+	return path, nil
+}
+
+func (p *parser) target() (Target, error) {
+	var t Target
+	var err error
+	if t.path, err = p.modules(); err != nil {
+		return t, err
+	}
+	if p.done() && len(t.path) > 0 && !strings.HasSuffix(p.in, ".") {
+		return t, nil
+	}
+	first, err := p.ident()
+	if err != nil {
+		return t, err
+	}
+	t.Mode, t.Type = Managed, first
+	mode := map[string]Mode{"data": Data, "ephemeral": Ephemeral, "resource": Managed}[first]
+	if mode != 0 {
+		t.Mode = mode
+		if err := p.want('.'); err != nil {
+			return t, err
+		}
+		if t.Type, err = p.ident(); err != nil {
+			return t, err
+		}
+	}
+	if err := p.want('.'); err != nil {
+		return t, err
+	}
+	if t.Name, err = p.ident(); err != nil {
+		return t, err
+	}
+	if t.Key, t.KeyGiven, err = p.key(); err != nil {
+		return t, err
+	}
+	if !p.done() {
+		return t, p.errorf("unexpected %q", p.in[p.pos:])
+	}
+	return t, nil
+}
+
+func (p *parser) providerInstance() (ProviderInstance, error) {
+	var i ProviderInstance
+	path, err := p.modules()
+	if err != nil {
+		return i, err
+	}
+	for _, s := range path {
+		if s.given {
+			return i, fmt.Errorf("a provider configuration belongs to a module, not to an instance of it")
+		}
+		i.Module = i.Module.Child(s.name)
+	}
+	if !strings.HasPrefix(p.in[p.pos:], "provider") {
+		return i, p.errorf("it must contain %q", "provider")
+	}
+	p.pos += len("provider")
+	if p.eat('.') { // older files: provider.aws.alias
+		name, err := p.ident()
+		if err != nil {
+			return i, err
+		}
+		i.Provider = Provider{DefaultHost, LegacyNamespace, name}
+	} else {
+		k, _, err := p.key()
+		if err != nil {
+			return i, err
+		}
+		src, ok := k.Str()
+		if !ok {
+			return i, p.errorf("the provider's source address in brackets is missing")
+		}
+		if i.Provider, err = ParseProvider(src); err != nil {
+			return i, err
+		}
+	}
+	if p.eat('.') {
+		if i.Alias, err = p.ident(); err != nil {
+			return i, err
+		}
+	}
+	if i.Key, _, err = p.key(); err != nil {
+		return i, err
+	}
+	if !p.done() {
+		return i, p.errorf("unexpected %q", p.in[p.pos:])
+	}
+	return i, nil
+}
+
+// Keyed reports whether t has an instance key at any step, so that it may select only part of a
+// declaration.
+func (t Target) Keyed() bool {
+	for _, s := range t.path {
+		if s.given {
+			return true
+		}
+	}
+	return t.KeyGiven
+}
+
+// Within reports whether everything that t points at lies inside the module that m points at. It
+// compares steps as written.
+func (t Target) Within(m Target) bool {
+	if m.Mode != 0 || len(m.path) > len(t.path) {
+		return false
+	}
+	for i, s := range m.path {
+		if t.path[i] != s {
+			return false
+		}
+	}
+	return true
+}
+
+// Rebase moves an instance along with its address: what t points at, in the module instance base,
+// goes to where to points. It reports false if the instance is not part of what t points at. Keys
+// that the targets leave out stay as they are.
+func (t Target) Rebase(to Target, base ModuleInstance, i Instance) (Instance, bool) {
+	inner := relative(i.Module, base)
+	if len(inner) < len(t.path) || t.Mode != 0 && len(inner) != len(t.path) {
+		return i, false
+	}
+	for k, s := range t.path {
+		only := s.given || len(t.path) == len(to.path) && to.path[k].given // a key appears: there was one instance
+		if inner[k].name != s.name || only && inner[k].key != s.key {
+			return i, false
+		}
+	}
+	if t.Mode != 0 {
+		if t.Mode != i.Mode || t.Type != i.Type || t.Name != i.Name || (t.KeyGiven || to.KeyGiven) && t.Key != i.Key {
+			return i, false
+		}
+	}
+	m := base
+	for k, s := range to.path {
+		key := s.key
+		if !s.given && k < len(t.path) && !t.path[k].given && len(t.path) == len(to.path) {
+			key = inner[k].key
+		}
+		m = m.Child(s.name, key)
+	}
+	for _, s := range inner[len(t.path):] {
+		m = m.Child(s.name, s.key)
+	}
+	out := i
+	out.Module = m
+	if to.Mode != 0 {
+		out.Mode, out.Type, out.Name = to.Mode, to.Type, to.Name
+		if to.KeyGiven || t.KeyGiven {
+			out.Key = to.Key
+		}
+	}
+	return out, true
+}
+
+// relative lists the steps from base down to m.
+func relative(m, base ModuleInstance) []targetStep {
+	var steps []targetStep
+	for m != base && !m.IsRoot() {
+		name, key := m.Call()
+		steps = append(steps, targetStep{name: name, key: key})
+		m = m.Parent()
+	}
+	for a, b := 0, len(steps)-1; a < b; a, b = a+1, b-1 {
+		steps[a], steps[b] = steps[b], steps[a]
+	}
+	return steps
+}

@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"os"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/view"
+)
+
+var applyCommand = &Command{
+	Name: "apply", Stream: true, Args: "[PLAN]", Short: "Create or update infrastructure",
+	Long: `Creates or updates infrastructure according to Lethe configuration
+files in the current directory.
+
+By default, Lethe will generate a new plan and present it for your
+approval before taking any action. You can optionally provide a plan
+file created by a previous call to "lethe plan", in which case Lethe
+will take the actions described in that plan without any
+confirmation prompt.`,
+	Flags: func(c *call) {
+		c.planFlags()
+		c.flags.BoolVar(&c.opts.autoApprove, "auto-approve", false, "Skip interactive approval of plan before applying.")
+	},
+	Run: runApply,
+}
+
+var destroyCommand = &Command{
+	Name: "destroy", Stream: true, Short: "Destroy previously-created infrastructure",
+	Long: `Destroy Lethe-managed infrastructure.
+
+This command is a convenience alias for:
+    lethe apply -destroy`,
+	Flags: func(c *call) {
+		applyCommand.Flags(c)
+		c.opts.destroy = true
+	},
+	Run: func(ctx context.Context, c *call) int {
+		c.opts.destroy = true
+		if !c.noOperands() {
+			return c.ui.fail()
+		}
+		return runApply(ctx, c)
+	},
+}
+
+var refreshCommand = &Command{
+	Name: "refresh", Stream: true, Short: "Update the state to match remote systems",
+	Long: `Update the state file of your infrastructure with metadata that matches
+the physical resources they are tracking. This is the same as
+    lethe apply -refresh-only -auto-approve`,
+	Flags: func(c *call) { c.planFlags() },
+	Run: func(ctx context.Context, c *call) int {
+		c.opts.refreshOnly, c.opts.autoApprove = true, true
+		if !c.noOperands() {
+			return c.ui.fail()
+		}
+		return runApply(ctx, c)
+	},
+}
+
+func runApply(ctx context.Context, c *call) int {
+	if !c.between(0, 1) {
+		return c.ui.fail()
+	}
+	if len(c.operands) == 1 {
+		if info, err := os.Stat(c.path(c.operands[0])); err != nil || !info.IsDir() {
+			return applySaved(ctx, c, c.operands[0])
+		}
+		c.bag.Add(diag.Errorf("Too many command line arguments", "Apply takes a plan file, and %q is a directory. To apply the configuration in another directory, use the global -chdir option.", c.operands[0]))
+		return c.ui.fail()
+	}
+	p, ok := c.prepare(ctx, true)
+	if !ok {
+		return c.ui.fail()
+	}
+	defer p.close()
+	ws, ok := p.workspaceState(ctx, operation(c))
+	if !ok {
+		return c.ui.fail()
+	}
+	defer ws.unlock()
+	result, ok := p.plan(ctx, ws)
+	if result == nil {
+		return c.ui.fail()
+	}
+	p.showPlan(result.Plan, view.PlanOptions{Applying: true})
+	if !ok || ctx.Err() != nil {
+		return c.ui.fail()
+	}
+	if result.Plan.Applyable() && !c.opts.autoApprove && !p.approve(result.Plan) {
+		return c.ui.fail()
+	}
+	return p.carryOut(ctx, ws, result.Plan)
+}
+
+func operation(c *call) string {
+	if c.opts.refreshOnly {
+		return "OperationTypeRefresh"
+	}
+	return "OperationTypeApply"
+}
+
+// approve asks whether to go on.
+func (p *project) approve(pl *plan.Plan) bool {
+	if !p.opts.input || p.opts.json {
+		p.bag.Add(diag.Errorf("Plan not approved", "Approval is needed, and nobody can be asked: use -auto-approve, or apply a saved plan."))
+		return false
+	}
+	title, note := "Do you want to perform these actions?", "Lethe will perform the actions described above."
+	where := ""
+	if pl.Workspace != "default" {
+		where = " in workspace \"" + pl.Workspace + "\""
+	}
+	switch pl.Mode {
+	case plan.Destroy:
+		title, note = "Do you really want to destroy all resources"+where+"?", "Lethe will destroy all your managed infrastructure, as shown above.\nThere is no undo."
+	case plan.RefreshOnly:
+		title, note = "Would you like to update the Lethe state to reflect these detected changes?", "Lethe will write these changes to the state without modifying any real infrastructure.\nThere is no undo."
+	default:
+		if where != "" {
+			title = "Do you want to perform these actions" + where + "?"
+		}
+	}
+	if p.ui.confirm(title, note) {
+		return true
+	}
+	word := "Apply"
+	if pl.Mode == plan.Destroy {
+		word = "Destroy"
+	}
+	p.ui.print("\n" + word + " cancelled.\n")
+	return false
+}
+
+// carryOut applies a plan and stores what came of it.
+func (p *project) carryOut(ctx context.Context, ws *workspaceState, pl *plan.Plan) int {
+	if !ws.begin() {
+		return p.ui.fail()
+	}
+	defer ws.end()
+	p.stop = func() { _ = p.pool.Stop(context.Background()) }
+	done, ok := p.engine.Apply(ctx, engine.ApplyRequest{Program: p.program, Options: p.langOptions(true), Plan: pl, Journal: ws.journal}, &p.bag)
+	if !ws.save(done.Snapshot) || !ok {
+		return p.ui.fail()
+	}
+	p.ui.Diagnostics(p.bag.List())
+	p.bag.Clear()
+	if done.Summary.Operation == "destroy" && !p.opts.destroy {
+		done.Summary.Operation = "apply" // a saved plan to destroy was applied, as the peers say it
+	}
+	p.ui.Tell(done.Summary)
+	p.showOutputs(done.Snapshot, pl)
+	return p.ui.done(exitOK)
+}

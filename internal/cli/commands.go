@@ -1,0 +1,14 @@
+package cli
+
+// commands are all commands, in the order in which help lists them.
+func commands() []*Command {
+	return []*Command{
+		initCommand, validateCommand, planCommand, applyCommand, destroyCommand,
+		consoleCommand, fmtCommand, forceUnlockCommand, getCommand, graphCommand, importCommand,
+		metadataCommand, outputCommand, providersCommand, providersSchemaCommand, refreshCommand, showCommand,
+		stateListCommand, stateMvCommand, statePullCommand, statePushCommand, stateReplaceProviderCommand,
+		stateRmCommand, stateShowCommand, taintCommand, untaintCommand, versionCommand,
+		workspaceDeleteCommand, workspaceListCommand, workspaceNewCommand, workspaceSelectCommand, workspaceShowCommand,
+		helpCommand,
+	}
+}

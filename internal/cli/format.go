@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/config"
+)
+
+var fmtCommand = &Command{
+	Name: "fmt", Args: "[target...]", Short: "Reformat your configuration in the standard style",
+	Long: `Rewrites all configuration files to a canonical format. All configuration
+files (.tf), variables files (.tfvars), and testing files (.tftest.hcl) are
+updated. JSON files (.tf.json, .tfvars.json, or .tftest.json) are not modified.
+
+By default, fmt scans the current directory for configuration files. If you
+provide a directory for the target argument, then fmt will scan that
+directory instead. If you provide a file, then fmt will process just that
+file. If you provide a single dash ("-"), then fmt will read from standard
+input (STDIN).`,
+	Flags: func(c *call) {
+		f := c.flags
+		f.BoolVar(&c.format.list, "list", true, "List the files whose formatting differs.")
+		f.BoolVar(&c.format.write, "write", true, "Write the result to the files.")
+		f.BoolVar(&c.format.diff, "diff", false, "Display the differences.")
+		f.BoolVar(&c.format.check, "check", false, "Only check; exit with 3 if something is not formatted.")
+		f.BoolVar(&c.format.recursive, "recursive", false, "Also process subdirectories.")
+	},
+	Run: runFormat,
+}
+
+// formatting is what fmt is asked to do, and what it found.
+type formatting struct {
+	list, write, diff, check, recursive bool
+	changed, failed                     bool
+}
+
+func runFormat(_ context.Context, c *call) int {
+	f := &c.format
+	if f.check {
+		f.write = false
+	}
+	targets := c.operands
+	if len(targets) == 0 {
+		targets = []string{"."}
+	}
+	for _, t := range targets {
+		if t == "-" {
+			c.formatStdin()
+			continue
+		}
+		c.formatPath(t)
+	}
+	switch {
+	case f.failed:
+		return c.ui.done(2)
+	case f.check && f.changed:
+		return c.ui.done(exitFormat)
+	}
+	return c.ui.done(exitOK)
+}
+
+func (c *call) formatStdin() {
+	src, err := io.ReadAll(c.Stdin)
+	if err != nil {
+		c.formatError("standard input", err)
+		return
+	}
+	out, ok := config.FormatSource("<stdin>", src, &c.bag)
+	if !ok {
+		c.format.failed = true
+		return
+	}
+	c.format.changed = c.format.changed || !bytes.Equal(src, out)
+	if c.format.diff {
+		c.ui.print(unified("<stdin>", src, out))
+	}
+	if !c.format.check && !c.format.diff {
+		c.ui.print(string(out))
+	}
+}
+
+func (c *call) formatError(name string, err error) {
+	c.format.failed = true
+	fmt.Fprintf(c.Stderr, "Error: %s: %s\n", name, err)
+}
+
+func (c *call) formatPath(target string) {
+	info, err := os.Stat(c.path(target))
+	switch {
+	case err != nil:
+		c.formatError(target, fmt.Errorf("no file or directory at %s", target))
+	case !info.IsDir() && !formattable(target):
+		c.formatError(target, fmt.Errorf("only .tf, .tfvars, .tofu and test files can be processed with fmt"))
+	case !info.IsDir():
+		c.formatFile(target)
+	default:
+		c.formatDir(target)
+	}
+}
+
+func (c *call) formatDir(dir string) {
+	err := filepath.WalkDir(c.path(dir), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(c.Dir, path)
+		if err != nil {
+			rel = path
+		}
+		switch hidden := strings.HasPrefix(d.Name(), ".") && path != c.path(dir); {
+		case d.IsDir() && path != c.path(dir) && (hidden || !c.format.recursive):
+			return filepath.SkipDir
+		case !d.IsDir() && !hidden && formattable(path):
+			c.formatFile(rel)
+		}
+		return nil
+	})
+	if err != nil {
+		c.formatError(dir, err)
+	}
+}
+
+// formattable reports whether a file is of a kind that fmt rewrites.
+func formattable(name string) bool {
+	for _, ext := range []string{".tf", ".tofu", ".tfvars", ".tftest.hcl", ".tofutest.hcl", ".tfmock.hcl"} {
+		if strings.HasSuffix(name, ext) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *call) formatFile(name string) {
+	path := c.path(name)
+	src, err := os.ReadFile(path)
+	if err != nil {
+		c.formatError(name, err)
+		return
+	}
+	c.sources.Set(name, src)
+	out, ok := config.FormatSource(name, src, &c.bag)
+	if !ok {
+		c.format.failed = true
+		return
+	}
+	if bytes.Equal(src, out) {
+		return
+	}
+	c.format.changed = true
+	if c.format.list {
+		c.ui.print(name + "\n")
+	}
+	if c.format.diff {
+		c.ui.print(unified(name, src, out))
+	}
+	if c.format.write {
+		if err := os.WriteFile(path, out, 0o644); err != nil {
+			c.formatError(name, err)
+		}
+	}
+}

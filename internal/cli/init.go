@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/fetch"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+var initCommand = &Command{
+	Name: "init", Stream: true, Short: "Prepare your working directory for other commands",
+	Long: `Initialize a new or existing Lethe working directory by creating
+initial files, loading any remote state, downloading modules, etc.
+
+This is the first command that should be run for any new or existing
+Lethe configuration per machine. This sets up all the local data
+necessary to run Lethe that is typically not committed to version
+control.`,
+	Flags: func(c *call) {
+		f := c.flags
+		f.BoolVar(&c.setup.backend, "backend", true, "Set up the backend.")
+		f.Var(&c.setup.backendConfig, "backend-config", "A backend setting, as `key=value`, or a file with settings.")
+		f.BoolVar(&c.setup.forceCopy, "force-copy", false, "Answer \"yes\" to questions about copying state.")
+		f.StringVar(&c.setup.fromModule, "from-module", "", "Copy this `module` into the directory first.")
+		f.BoolVar(&c.setup.get, "get", true, "Install modules.")
+		f.Var(&c.setup.pluginDirs, "plugin-dir", "Look for providers only in this `directory`. May be given many times.")
+		f.BoolVar(&c.setup.reconfigure, "reconfigure", false, "Forget the saved backend configuration.")
+		f.BoolVar(&c.setup.migrate, "migrate-state", false, "Move the state to the backend as configured now.")
+		f.BoolVar(&c.setup.upgrade, "upgrade", false, "Install the newest allowed versions instead of the locked ones.")
+		f.StringVar(&c.setup.lockfile, "lockfile", "", "Set to \"readonly\" to fail instead of changing the lock file (`mode`).")
+		f.Bool("ignore-remote-version", false, "Accepted for compatibility.")
+		f.String("test-directory", "tests", "Accepted for compatibility: the `directory` of test files.")
+		c.jsonFlag()
+		c.varFlags()
+		c.lockFlags()
+	},
+	Run: runInit,
+}
+
+// setup is what init is asked to do.
+type setup struct {
+	backend, forceCopy, get, reconfigure, migrate, upgrade bool
+	backendConfig, pluginDirs                              list
+	fromModule, lockfile                                   string
+}
+
+func runInit(ctx context.Context, c *call) int {
+	if !c.noOperands() || !c.initFlags() {
+		return c.ui.fail()
+	}
+	p, ok := c.open()
+	if !ok {
+		return c.ui.fail()
+	}
+	defer p.close()
+	if empty, err := p.emptyDir(); err != nil || empty {
+		p.ui.print("Lethe initialized in an empty directory!\n\nThe directory has no Lethe configuration files. You may begin working\nwith Lethe immediately by creating Lethe configuration files.\n")
+		return p.ui.done(exitOK)
+	}
+	if !p.load() {
+		return p.ui.fail()
+	}
+	if p.setup.backend {
+		p.ui.line("\nInitializing the backend...")
+		if !p.initBackend(ctx) {
+			return p.ui.fail()
+		}
+	}
+	if !p.initModules() || !p.initProviders(ctx) {
+		return p.ui.fail()
+	}
+	code := p.ui.done(exitOK)
+	if code == exitOK {
+		p.initDone()
+	}
+	return code
+}
+
+func (c *call) initFlags() bool {
+	s := &c.setup
+	switch {
+	case s.migrate && s.reconfigure:
+		c.bag.Add(diag.Errorf("Wrong combination of migration options", "The -migrate-state and -reconfigure options are mutually-exclusive."))
+	case s.lockfile != "" && s.lockfile != "readonly":
+		c.bag.Add(diag.Errorf("Invalid lock file mode", "The only mode of -lockfile is \"readonly\", and %q was given.", s.lockfile))
+	case s.lockfile == "readonly" && s.upgrade:
+		c.bag.Add(diag.Errorf("Wrong combination of options", "The -upgrade flag conflicts with -lockfile=readonly."))
+	case s.fromModule != "":
+		c.bag.Add(diag.Errorf("Unsupported option", "-from-module copies a module into the working directory, which only a version control tool should do. Copy the files yourself."))
+	}
+	return !c.bag.HasErrors()
+}
+
+// emptyDir reports whether the directory has no configuration at all.
+func (p *project) emptyDir() (bool, error) {
+	for _, pattern := range []string{"*.tf", "*.tf.json", "*.tofu", "*.tofu.json"} {
+		found, err := filepath.Glob(filepath.Join(p.dir, pattern))
+		if err != nil || len(found) > 0 {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// initBackend opens the store once, so that wrong settings are found now.
+func (p *project) initBackend(ctx context.Context) bool {
+	st, ok := p.openStore(ctx)
+	if !ok {
+		return false
+	}
+	if b := p.backend(); b != nil {
+		p.ui.line(fmt.Sprintf("\nSuccessfully configured the backend %q! Lethe will automatically\nuse this backend unless the backend configuration changes.", b.Type))
+	}
+	_, err := st.List(ctx)
+	if err != nil {
+		p.bag.Add(diag.Errorf("Failed to use the backend", "%s.", err))
+	}
+	return err == nil
+}
+
+// initModules writes down which modules are where.
+func (p *project) initModules() bool {
+	if !p.setup.get || len(p.tree.Root.Children) == 0 {
+		return true
+	}
+	p.ui.line("Initializing modules...")
+	p.tree.Root.Walk(func(n *config.Node) {
+		if n.Parent != nil {
+			p.ui.line(fmt.Sprintf("- %s in %s", moduleKey(n), p.display(n.Module.Dir)))
+		}
+	})
+	if err := fetch.WriteManifest(p.data, p.dir, p.tree.Root); err != nil {
+		p.bag.Add(diag.Errorf("Failed to write module manifest", "%s.", err))
+		return false
+	}
+	return true
+}
+
+// initProviders installs what configuration and state need.
+func (p *project) initProviders(ctx context.Context) bool {
+	p.ui.line("Initializing provider plugins...")
+	needs := p.needs()
+	if p.setup.backend {
+		s, ok := p.readState(ctx)
+		if !ok {
+			return false
+		}
+		needs = append(needs, stateNeeds(s, needs)...)
+	}
+	var install []fetch.Need
+	for _, n := range needs {
+		switch {
+		case n.Provider.IsBuiltin():
+			p.ui.line(fmt.Sprintf("- %s is built in to Lethe", n.Provider))
+		case !p.attached(n.Provider):
+			install = append(install, n)
+		}
+	}
+	p.providers.Only = p.setup.pluginDirs
+	if !p.providers.Install(install, p.lock, p.setup.upgrade, &p.bag) {
+		return false
+	}
+	return p.writeLock()
+}
+
+// stateNeeds are providers that only the state needs.
+func stateNeeds(s *state.Snapshot, have []fetch.Need) []fetch.Need {
+	known := map[string]bool{}
+	for _, n := range have {
+		known[n.Provider.Canon().String()] = true
+	}
+	var out []fetch.Need
+	for _, r := range s.Resources() {
+		if a := r.Provider.Provider; !known[a.Canon().String()] {
+			known[a.Canon().String()] = true
+			out = append(out, fetch.Need{Provider: a})
+		}
+	}
+	return out
+}
+
+func (p *project) writeLock() bool {
+	if !p.lock.Changed() {
+		return true
+	}
+	if p.setup.lockfile == "readonly" {
+		p.bag.Add(diag.Errorf("Provider dependency changes detected", "Changes to the required provider dependencies were detected, but the lock file is read-only. To use and record these requirements, run \"lethe init\" without the \"-lockfile=readonly\" flag."))
+		return false
+	}
+	isNew := p.lock.IsNew()
+	if err := p.lock.Write(); err != nil {
+		p.bag.Add(diag.Errorf("Failed to save dependency lock file", "%s.", err))
+		return false
+	}
+	if isNew {
+		p.ui.line("\nLethe has created a lock file .terraform.lock.hcl to record the provider\nselections it made above. Include this file in your version control repository\nso that Lethe can guarantee to make the same selections by default when\nyou run \"lethe init\" in the future.")
+	} else {
+		p.ui.line("\nLethe has made some changes to the provider dependency selections recorded\nin the .terraform.lock.hcl file. Review those changes and commit them to your\nversion control system if they represent changes you intended to make.")
+	}
+	return true
+}
+
+func (p *project) initDone() {
+	if p.opts.json {
+		return
+	}
+	p.ui.print("\nLethe has been successfully initialized!\n")
+	if p.Getenv("TF_IN_AUTOMATION") != "" {
+		return
+	}
+	p.ui.print("\nYou may now begin working with Lethe. Try running \"lethe plan\" to see\nany changes that are required for your infrastructure. All Lethe commands\nshould now work.\n\nIf you ever set or change modules or backend configuration for Lethe,\nrerun this command to reinitialize your working directory. If you forget, other\ncommands will detect it and remind you to do so if necessary.\n")
+}
+
+var getCommand = &Command{
+	Name: "get", Stream: true, Short: "Install or upgrade remote modules",
+	Long: "Downloads and installs modules needed for the configuration in the\ncurrent working directory.",
+	Flags: func(c *call) {
+		c.flags.BoolVar(&c.setup.upgrade, "update", false, "Check for newer versions.")
+		c.flags.String("test-directory", "tests", "Accepted for compatibility: the `directory` of test files.")
+		c.jsonFlag()
+		c.varFlags()
+	},
+	Run: func(ctx context.Context, c *call) int {
+		p, ok := c.open()
+		if !ok {
+			return c.ui.fail()
+		}
+		defer p.close()
+		c.setup.get = true
+		if !p.load() || !p.initModules() {
+			return c.ui.fail()
+		}
+		return c.ui.done(exitOK)
+	},
+}
+
+// ensureData makes the data directory.
+func (c *call) ensureData() error { return os.MkdirAll(c.dataDir(), 0o755) }

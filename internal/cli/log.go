@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+)
+
+// logger writes what TF_LOG asks for: to standard error, or to the file that TF_LOG_PATH names.
+type logger struct {
+	mu       sync.Mutex
+	out      io.Writer
+	core     int // rank of the least important level that is written; 0: nothing
+	provider int
+	now      func() string
+}
+
+// levels by rank, the most important first.
+var levels = []string{"ERROR", "WARN", "INFO", "DEBUG", "TRACE"}
+
+func levelRank(name string) int {
+	name = strings.ToUpper(name)
+	if name == "JSON" {
+		name = "TRACE"
+	}
+	if i := slices.Index(levels, name); i >= 0 {
+		return i + 1
+	}
+	if name == "" || name == "OFF" {
+		return 0
+	}
+	return len(levels)
+}
+
+// newLogger reads the environment. A nil logger writes nothing.
+func (c *call) newLogger() *logger {
+	pick := func(name string) int {
+		if v := c.Getenv(name); v != "" {
+			return levelRank(v)
+		}
+		return levelRank(c.Getenv("TF_LOG"))
+	}
+	l := &logger{out: c.Stderr, core: pick("TF_LOG_CORE"), provider: pick("TF_LOG_PROVIDER")}
+	if l.core == 0 && l.provider == 0 {
+		return nil
+	}
+	l.now = func() string { return c.Now().Format("2006-01-02T15:04:05.000-0700") }
+	if path := c.Getenv("TF_LOG_PATH"); path != "" {
+		f, err := os.OpenFile(c.path(path), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err == nil {
+			l.out = f
+		}
+	}
+	return l
+}
+
+// fromProvider writes a line that a provider process wrote.
+func (l *logger) fromProvider(p addr.Provider, level, line string) {
+	if l == nil || levelRank(level) > l.provider {
+		return
+	}
+	l.write(level, "provider."+p.Type+": "+line)
+}
+
+// line writes a line of our own.
+func (l *logger) line(level, format string, a ...any) {
+	if l == nil || levelRank(level) > l.core {
+		return
+	}
+	l.write(level, fmt.Sprintf(format, a...))
+}
+
+func (l *logger) write(level, text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintf(l.out, "%s [%s] %s\n", l.now(), strings.ToUpper(level), text)
+}

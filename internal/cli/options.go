@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// options are the flags of all commands; each command defines those it takes.
+type options struct {
+	noColor     bool
+	json        bool
+	jsonInto    string
+	compact     bool // -compact-warnings
+	concise     bool
+	showSecrets bool // -show-sensitive
+
+	input       bool
+	lock        bool
+	lockTimeout time.Duration
+	parallelism int
+
+	vars     []assignment
+	state    string
+	stateOut string
+	backup   string
+
+	destroy      bool
+	refresh      bool
+	refreshOnly  bool
+	targets      list
+	excludes     list
+	targetFiles  list
+	excludeFiles list
+	replace      list
+	out          string
+	detailed     bool
+	generate     string
+
+	autoApprove bool
+}
+
+// assignment is one -var or -var-file, in the order given.
+type assignment struct {
+	file bool
+	text string
+}
+
+// list is a flag that may be given many times.
+type list []string
+
+func (l *list) String() string     { return strings.Join(*l, ",") }
+func (l *list) Set(s string) error { *l = append(*l, s); return nil }
+
+// assignments collects -var and -var-file in one order.
+type assignments struct {
+	to   *[]assignment
+	file bool
+}
+
+func (a assignments) String() string { return "" }
+func (a assignments) Set(s string) error {
+	*a.to = append(*a.to, assignment{a.file, s})
+	return nil
+}
+
+// dashed is a flag whose absent value is not "".
+func (c *call) varFlags() {
+	c.flags.Var(assignments{&c.opts.vars, false}, "var", "Set a root variable, as `name=value`. May be given many times.")
+	c.flags.Var(assignments{&c.opts.vars, true}, "var-file", "Load root variables from the `file`. May be given many times.")
+	c.inputFlag()
+}
+
+func (c *call) inputFlag() {
+	c.flags.BoolVar(&c.opts.input, "input", c.asks(), "Ask for what is missing.")
+}
+
+// asks reports whether questions may be asked, as far as the environment says.
+func (c *call) asks() bool {
+	v := c.Getenv("TF_INPUT")
+	if v == "" {
+		return true
+	}
+	b, err := strconv.ParseBool(v)
+	return err != nil || b
+}
+
+func (c *call) lockFlags() {
+	c.flags.BoolVar(&c.opts.lock, "lock", true, "Hold a lock on the state.")
+	c.flags.DurationVar(&c.opts.lockTimeout, "lock-timeout", 0, "How `long` to wait for a lock that another holds.")
+}
+
+func (c *call) stateFlags() {
+	c.flags.StringVar(&c.opts.state, "state", "", "Read the state from this `file` instead of the one of the workspace.")
+	c.flags.StringVar(&c.opts.stateOut, "state-out", "", "Write the state to this `file`.")
+	c.flags.StringVar(&c.opts.backup, "backup", "", "Keep the previous state in this `file`; \"-\" keeps none.")
+}
+
+func (c *call) jsonFlag() {
+	c.flags.BoolVar(&c.opts.json, "json", false, "Print for programs.")
+}
+
+// planFlags are the flags of everything that plans.
+func (c *call) planFlags() {
+	f := c.flags
+	f.BoolVar(&c.opts.destroy, "destroy", false, "Plan to destroy everything.")
+	f.BoolVar(&c.opts.refresh, "refresh", true, "Look at the real objects first.")
+	f.BoolVar(&c.opts.refreshOnly, "refresh-only", false, "Only bring the state up to date with the real objects.")
+	f.Var(&c.opts.targets, "target", "Plan only for this `address` and what it needs. May be given many times.")
+	f.Var(&c.opts.excludes, "exclude", "Plan for everything but this `address` and what needs it. May be given many times.")
+	f.Var(&c.opts.targetFiles, "target-file", "Read -target addresses from the `file`, one on a line.")
+	f.Var(&c.opts.excludeFiles, "exclude-file", "Read -exclude addresses from the `file`, one on a line.")
+	f.Var(&c.opts.replace, "replace", "Replace the object at this `address`. May be given many times.")
+	c.operationFlags()
+}
+
+// operationFlags are the flags of everything that calls providers.
+func (c *call) operationFlags() {
+	f := c.flags
+	f.IntVar(&c.opts.parallelism, "parallelism", 10, "How `many` provider calls may run at once.")
+	f.BoolVar(&c.opts.compact, "compact-warnings", false, "Show warnings without their details unless there are errors.")
+	f.BoolVar(&c.opts.concise, "concise", false, "Leave out the lines about progress.")
+	f.BoolVar(&c.opts.showSecrets, "show-sensitive", false, "Show sensitive values.")
+	f.StringVar(&c.opts.jsonInto, "json-into", "", "Write the JSON stream to this `file` as well.")
+	c.jsonFlag()
+	c.varFlags()
+	c.lockFlags()
+	c.stateFlags()
+}
+
+// path makes a path from a flag absolute: relative ones are seen from the working directory.
+func (c *call) path(p string) string {
+	if p == "" || filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(c.Dir, p)
+}
+
+// addresses reads the targets, from flags and files.
+func (c *call) addresses(flagName string, given, files list) ([]addr.Target, bool) {
+	ok := true
+	for _, f := range files {
+		text, err := os.ReadFile(c.path(f))
+		if err != nil {
+			c.bag.Add(diag.Errorf("Failed to read address file", "The file given with -%s-file cannot be read: %s.", flagName, err))
+			ok = false
+		}
+		for _, line := range strings.Split(string(text), "\n") {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				given = append(given, line)
+			}
+		}
+	}
+	var out []addr.Target
+	for _, s := range given {
+		t, err := addr.ParseTarget(s)
+		if err != nil {
+			c.bag.Add(diag.Errorf(fmt.Sprintf("Invalid %s %q", flagName, s), "%s.", err))
+			ok = false
+		}
+		out = append(out, t)
+	}
+	return out, ok
+}
+
+// replaced reads the addresses of -replace.
+func (c *call) replaced() ([]addr.Instance, bool) {
+	ok := true
+	var out []addr.Instance
+	for _, s := range c.opts.replace {
+		i, err := addr.ParseInstance(s)
+		if err != nil {
+			c.bag.Add(diag.Errorf(fmt.Sprintf("Invalid force-replace address %q", s), "%s.", err))
+			ok = false
+		}
+		out = append(out, i)
+	}
+	return out, ok
+}
+
+// noOperands refuses operands.
+func (c *call) noOperands() bool {
+	if len(c.operands) == 0 {
+		return true
+	}
+	c.bag.Add(diag.Errorf("Too many command line arguments", "The command %s takes no arguments, and got %q. To work in another directory, use the global -chdir option.", c.command.Name, strings.Join(c.operands, " ")))
+	return false
+}
+
+// atMost refuses more than n operands.
+func (c *call) between(least, most int) bool {
+	if n := len(c.operands); n >= least && (most < 0 || n <= most) {
+		return true
+	}
+	c.bag.Add(diag.Errorf("Wrong number of arguments", "Usage: lethe %s [options] %s", c.command.Name, c.command.Args))
+	return false
+}
+
+var _ flag.Value = (*list)(nil)

@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/plan/file"
+	"github.com/lethe-iac/lethe/internal/view"
+)
+
+var planCommand = &Command{
+	Name: "plan", Stream: true, Short: "Show changes required by the current configuration",
+	Long: `Generates a speculative execution plan, showing what actions Lethe
+would take to apply the current configuration. This command will not
+actually perform the planned actions.
+
+You can optionally save the plan to a file, which you can then pass to
+the "apply" command to perform exactly the actions described in the plan.`,
+	Flags: func(c *call) {
+		c.planFlags()
+		c.flags.StringVar(&c.opts.out, "out", "", "Write the plan to this `file`.")
+		c.flags.BoolVar(&c.opts.detailed, "detailed-exitcode", false, "Exit with 0 if nothing changes, 1 on errors, 2 if something changes.")
+		c.flags.StringVar(&c.opts.generate, "generate-config-out", "", "Write configuration for imported objects that have none to this new `file`.")
+	},
+	Run: runPlan,
+}
+
+func runPlan(ctx context.Context, c *call) int {
+	if !c.noOperands() {
+		return c.ui.fail()
+	}
+	p, ok := c.prepare(ctx, false)
+	if !ok {
+		return c.ui.fail()
+	}
+	defer p.close()
+	ws, ok := p.workspaceState(ctx, "OperationTypePlan")
+	if !ok {
+		return c.ui.fail()
+	}
+	defer ws.unlock()
+	result, ok := p.plan(ctx, ws)
+	if result == nil {
+		return c.ui.fail()
+	}
+	p.showPlan(result.Plan, view.PlanOptions{Saved: c.opts.out})
+	if !ok || ctx.Err() != nil {
+		return c.ui.fail()
+	}
+	if !p.generateConfig(result) || c.opts.out != "" && !p.savePlan(result) {
+		return c.ui.fail()
+	}
+	if c.opts.detailed && result.Plan.Applyable() {
+		return c.ui.done(exitChanges)
+	}
+	return c.ui.done(exitOK)
+}
+
+// prepare opens the working directory and compiles its configuration, with all variables at hand.
+func (c *call) prepare(ctx context.Context, applying bool) (*project, bool) {
+	p, ok := c.open()
+	if !ok {
+		return nil, false
+	}
+	if p.load() && p.checkEmpty() && p.collectVariables() && p.askVariables() && p.compile(ctx) {
+		p.applying = applying
+		return p, true
+	}
+	p.close()
+	return nil, false
+}
+
+// checkEmpty refuses a directory without configuration.
+func (p *project) checkEmpty() bool {
+	if len(p.tree.Root.Module.Files) > 0 || p.opts.destroy {
+		return true
+	}
+	p.bag.Add(diag.Errorf("No configuration files", "Plan requires configuration to be present. Planning without a configuration would mark everything for destruction, which is normally not what is desired. If you would like to destroy everything, run plan with the -destroy option. Otherwise, create a Lethe configuration file (.tf file) and try again."))
+	return false
+}
+
+// request is the planning request that the flags ask for.
+func (p *project) request(ws *workspaceState) (engine.Request, bool) {
+	req := engine.Request{
+		Program: p.program, Options: p.langOptions(p.applying), State: ws.snapshot,
+		Refresh: p.opts.refresh, Backend: ws.backend,
+		Generate: p.opts.generate != "",
+	}
+	var ok1, ok2, ok3 bool
+	req.Targets, ok1 = p.addresses("target", p.opts.targets, p.opts.targetFiles)
+	req.Excludes, ok2 = p.addresses("exclude", p.opts.excludes, p.opts.excludeFiles)
+	req.Replace, ok3 = p.replaced()
+	switch {
+	case p.opts.destroy && p.opts.refreshOnly:
+		p.bag.Add(diag.Errorf("Incompatible plan mode options", "The -destroy and -refresh-only options are mutually-exclusive: a plan either destroys or only refreshes."))
+		return req, false
+	case p.opts.refreshOnly && !p.opts.refresh:
+		p.bag.Add(diag.Errorf("Incompatible refresh options", "It doesn't make sense to use -refresh-only at the same time as -refresh=false, because Lethe would have nothing to do."))
+		return req, false
+	case p.opts.destroy:
+		req.Mode = plan.Destroy
+	case p.opts.refreshOnly:
+		req.Mode = plan.RefreshOnly
+	}
+	return req, ok1 && ok2 && ok3
+}
+
+func (p *project) plan(ctx context.Context, ws *workspaceState) (*engine.Result, bool) {
+	req, ok := p.request(ws)
+	if !ok {
+		return nil, false
+	}
+	return p.engine.Plan(ctx, req, &p.bag)
+}
+
+// showPlan hands the plan to the view.
+func (p *project) showPlan(out *plan.Plan, o view.PlanOptions) {
+	o.Schemas = p.schemas()
+	p.ui.Plan(out, o)
+}
+
+// savePlan writes the plan file.
+func (p *project) savePlan(r *engine.Result) bool {
+	var b bytes.Buffer
+	err := file.Write(&b, &file.Contents{Plan: r.Plan, Config: p.snapshotConfig(), Lock: p.lock.Bytes(), Version: Version})
+	if err == nil {
+		err = writeFile(p.path(p.opts.out), b.Bytes())
+	}
+	if err != nil {
+		p.bag.Add(diag.Errorf("Failed to write plan file", "The plan file could not be written: %s.", err))
+		return false
+	}
+	return true
+}
+
+// writeFile writes what only its owner may read, atomically.
+func writeFile(path string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	if _, err = tmp.Write(data); err == nil {
+		err = tmp.Sync()
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}
+
+// snapshotConfig is the configuration as it was read, for the plan file.
+func (p *project) snapshotConfig() []file.ConfigModule {
+	var out []file.ConfigModule
+	p.tree.Root.Walk(func(n *config.Node) {
+		m := file.ConfigModule{Key: moduleKey(n), Source: n.Source, Version: n.Version, Dir: p.display(n.Module.Dir), Files: map[string][]byte{}}
+		for _, f := range n.Module.Files {
+			m.Files[filepath.Base(f.Name)] = f.Bytes
+		}
+		out = append(out, m)
+	})
+	return out
+}
+
+func moduleKey(n *config.Node) string {
+	key := ""
+	for i, name := range n.Path.Path() {
+		if i > 0 {
+			key += "."
+		}
+		key += name
+	}
+	return key
+}
+
+// generateConfig writes what was generated for imported objects.
+func (p *project) generateConfig(r *engine.Result) bool {
+	if p.opts.generate == "" {
+		return true
+	}
+	var b bytes.Buffer
+	for _, c := range r.Plan.Changes {
+		if c.Generated != "" {
+			b.WriteString("\n" + c.Generated)
+		}
+	}
+	if b.Len() == 0 {
+		return true
+	}
+	path := p.path(p.opts.generate)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err == nil {
+		_, err = f.Write(append([]byte("# __generated__ by Lethe\n# Please review these resources and move them into your main configuration files.\n"), b.Bytes()...))
+		f.Close()
+	}
+	if err != nil {
+		p.bag.Add(diag.Errorf("Failed to write generated configuration", "%s.", err))
+		return false
+	}
+	p.ui.Tell(event.Note{Text: "Lethe has generated configuration and written it to " + p.opts.generate + ". Please review the configuration and edit it as necessary before adding it to version control."})
+	return true
+}

@@ -1,0 +1,284 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/fetch"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/builtin/terraform"
+	"github.com/lethe-iac/lethe/internal/provider/launch"
+)
+
+// project is a working directory as a command uses it: its configuration, its providers, its
+// state.
+type project struct {
+	*call
+	dir       string // of the root module
+	data      string // .terraform
+	settings  *config.Settings
+	lock      *fetch.Lockfile
+	providers *fetch.Providers
+	pool      *provider.Pool
+	reattach  map[addr.Provider]launch.Reattach
+	engine    *engine.Engine
+	tree      *config.Tree
+	program   *lang.Program
+	vars      map[string]lang.Given
+	applying  bool // the command changes things
+}
+
+// open makes a project of the working directory, reading no configuration yet.
+func (c *call) open() (*project, bool) {
+	if c.opts.parallelism < 0 {
+		c.bag.Add(diag.Errorf("Invalid parallelism value", "The parallelism must be a positive value. Not %d.", c.opts.parallelism))
+		return nil, false
+	}
+	p := &project{call: c, dir: c.Dir, data: c.dataDir()}
+	var ok bool
+	if p.settings, ok = c.cliConfig(); !ok {
+		return nil, false
+	}
+	if p.lock, ok = fetch.ReadLockfile(p.dir, &c.bag); !ok {
+		return nil, false
+	}
+	p.providers = &fetch.Providers{
+		Settings: p.settings, WorkDir: p.dir, DataDir: p.data, CacheDir: p.cacheDir(), Getenv: c.Getenv,
+		Note: func(s string) { c.ui.line(s) },
+	}
+	if p.pool, ok = p.newPool(); !ok {
+		return nil, false
+	}
+	p.engine = &engine.Engine{Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Now: c.Now, Sink: event.Discard}
+	if c.ui != nil {
+		p.engine.Sink = c.ui
+	}
+	return p, true
+}
+
+// dataDir is where the program keeps what belongs to the working directory.
+func (c *call) dataDir() string {
+	if d := c.Getenv("TF_DATA_DIR"); d != "" {
+		if filepath.IsAbs(d) {
+			return d
+		}
+		return filepath.Join(c.Dir, d)
+	}
+	return filepath.Join(c.Dir, ".terraform")
+}
+
+func (p *project) cacheDir() string {
+	if d := p.Getenv("TF_PLUGIN_CACHE_DIR"); d != "" {
+		return d
+	}
+	return p.settings.PluginCacheDir
+}
+
+// cliConfig reads the CLI configuration: the file that TF_CLI_CONFIG_FILE names, or the usual ones.
+func (c *call) cliConfig() (*config.Settings, bool) {
+	s := &config.Settings{}
+	files := c.cliConfigFiles()
+	ok := true
+	for _, f := range files {
+		src, err := os.ReadFile(f)
+		if err != nil {
+			continue
+		}
+		c.sources.Set(f, src)
+		ok = s.ParseSettings(src, f, strings.HasSuffix(f, ".json"), &c.bag) && ok
+	}
+	return s, ok
+}
+
+func (c *call) cliConfigFiles() []string {
+	for _, name := range []string{"TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"} {
+		if f := c.Getenv(name); f != "" {
+			return []string{f}
+		}
+	}
+	home := c.Getenv("HOME")
+	if home == "" {
+		return nil
+	}
+	var files []string
+	for _, name := range []string{".tofurc", ".terraformrc"} {
+		f := filepath.Join(home, name)
+		if _, err := os.Stat(f); err == nil {
+			files = append(files, f)
+			break
+		}
+	}
+	more, _ := filepath.Glob(filepath.Join(home, ".terraform.d", "*.tfrc"))
+	moreJSON, _ := filepath.Glob(filepath.Join(home, ".terraform.d", "*.tfrc.json"))
+	return append(append(files, more...), moreJSON...)
+}
+
+// newPool makes the pool of providers: plugins, reattached ones, built-in ones.
+func (p *project) newPool() (*provider.Pool, bool) {
+	log := p.newLogger()
+	log.line("INFO", "Lethe version: %s", Version)
+	reattach, err := launch.ParseReattach(p.Getenv("TF_REATTACH_PROVIDERS"))
+	if err != nil {
+		p.bag.Add(diag.Errorf("Invalid TF_REATTACH_PROVIDERS", "%s.", err))
+		return nil, false
+	}
+	p.reattach = reattach
+	pool := provider.NewPool(&launch.Processes{
+		Find: func(a addr.Provider) (string, error) {
+			path, _, err := p.providers.Find(a, p.lock)
+			return path, err
+		},
+		VersionOf: func(a addr.Provider) string {
+			lock, _ := p.lock.Get(a)
+			return lock.Version
+		},
+		Log:      log.fromProvider,
+		Reattach: reattach,
+		Env:      p.Environ,
+		Version:  Version,
+	})
+	pool.Builtin(addr.Builtin("terraform"), terraform.New(p.remoteState))
+	return pool, true
+}
+
+// attached reports whether a provider runs already, started by somebody else.
+func (p *project) attached(a addr.Provider) bool {
+	_, ok := p.reattach[a.Canon()]
+	return ok
+}
+
+// load reads the configuration of the working directory.
+func (p *project) load() bool {
+	return p.loadFrom(p.dir, p.loadOptions(), p.resolve)
+}
+
+// loadFrom reads a configuration from wherever it is.
+func (p *project) loadFrom(root string, o config.Options, resolve config.Resolve) bool {
+	var ok bool
+	p.tree, ok = config.LoadTree(root, o, resolve, &p.bag)
+	p.sources.Adopt(p.tree.Sources)
+	return ok
+}
+
+func (p *project) loadOptions() config.Options {
+	return config.Options{Display: p.display, Version: Version}
+}
+
+// display is a path as messages show it: relative to the working directory.
+func (p *project) display(path string) string {
+	if rel, err := filepath.Rel(p.dir, path); err == nil {
+		return rel
+	}
+	return path
+}
+
+// resolve finds the directory of a called module.
+func (p *project) resolve(path addr.Module, call *config.Call, parent *config.Node, bag *diag.Bag) (dir, source, version string, ok bool) {
+	if p.vars == nil && len(path.Path()) == 1 {
+		p.rootOnly(parent.Module) // a source may name variables
+		if !p.collectVariables() {
+			return "", "", "", false
+		}
+	}
+	source, ok = lang.StaticSource(parent, call, p.staticOptions(), bag)
+	if !ok {
+		return "", "", "", false
+	}
+	if !fetch.IsLocal(source) {
+		bag.Add(diag.Errorf("Module not installed", "The module %s comes from %q, and only local paths beginning with ./ or ../ can be installed.", path, source).At(call.SourceRange))
+		return "", source, "", false
+	}
+	if call.Versions != nil {
+		bag.Add(diag.Errorf("Invalid registry module source address", "The module %s is local, and a local module has no versions. Remove the version argument.", path).At(call.Range))
+		return "", source, "", false
+	}
+	dir, err := fetch.LocalDir(source, parent.Module.Dir)
+	if err != nil {
+		bag.Add(diag.Errorf("Unreadable module directory", "Unable to evaluate directory symlink or read the module %s: %s.", path, err).At(call.SourceRange))
+		return "", source, "", false
+	}
+	return dir, source, "", true
+}
+
+// compile makes the program: names, references, schemas.
+func (p *project) compile(ctx context.Context) bool {
+	if !p.warnOverrides() || !p.installed() {
+		return false
+	}
+	var ok bool
+	p.program, ok = p.engine.Compile(ctx, p.tree, &p.bag)
+	return ok
+}
+
+// warnOverrides says that development overrides are in effect.
+func (p *project) warnOverrides() bool {
+	over := p.providers.Overridden()
+	if len(over) == 0 {
+		return true
+	}
+	var lines []string
+	for _, a := range over {
+		lines = append(lines, " - "+a.ForDisplay()+" in "+p.settings.Overrides[a])
+	}
+	p.bag.Add(diag.Warningf("Provider development overrides are in effect",
+		"The following provider development overrides are set in the CLI configuration:\n%s\n\nThe behavior may therefore not match any released version of the provider and applying changes may cause the state to become incompatible with published releases.", strings.Join(lines, "\n")))
+	return true
+}
+
+// installed checks that every provider is there before any is started.
+func (p *project) installed() bool {
+	ok := true
+	for _, n := range p.needs() {
+		if n.Provider.IsBuiltin() || p.attached(n.Provider) {
+			continue
+		}
+		if err := p.providers.Verify(n.Provider, p.lock); err != nil {
+			p.bag.Add(diag.Errorf("Required plugins are not installed", "The installed provider plugins are not consistent with the packages selected in the dependency lock file:\n  - %s: %s\n\nLethe uses external plugins to integrate with a variety of different infrastructure services. To download the plugins required for this configuration, run:\n  lethe init", n.Provider, err))
+			ok = false
+		}
+	}
+	return ok
+}
+
+// needs are the providers that the configuration requires.
+func (p *project) needs() []fetch.Need {
+	by := map[addr.Provider]*fetch.Need{}
+	var order []addr.Provider
+	p.tree.Root.Walk(func(n *config.Node) {
+		for _, local := range sortedNames(n.Module.Required) {
+			r := n.Module.Required[local]
+			if by[r.Source] == nil {
+				by[r.Source] = &fetch.Need{Provider: r.Source}
+				order = append(order, r.Source)
+			}
+			by[r.Source].Versions = append(by[r.Source].Versions, r.Versions...)
+		}
+	})
+	var out []fetch.Need
+	for _, a := range order {
+		out = append(out, *by[a])
+	}
+	return out
+}
+
+// langOptions are the frame options that all commands share.
+func (p *project) langOptions(applying bool) lang.Options {
+	return lang.Options{
+		Variables: p.vars, Workspace: p.workspace(), Applying: applying,
+		RootDir: p.dir, Cwd: cmp.Or(p.called, p.dir), BaseDir: p.dir,
+	}
+}
+
+func (p *project) staticOptions() lang.Options { return p.langOptions(false) }
+
+// close ends all provider processes.
+func (p *project) close() { p.pool.Close() }

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/view"
+	"golang.org/x/term"
+)
+
+// screen is where a command talks to its user: a view for what happens, plain lines, questions.
+type screen struct {
+	view.View
+	call  *call
+	human *view.Human // nil with -json
+	in    *bufio.Reader
+}
+
+func newScreen(c *call) *screen {
+	s := &screen{call: c, in: bufio.NewReader(c.Stdin)}
+	o := view.Options{
+		Color: c.color(), Width: width(c.Stdout), Terminal: isTerminal(c.Stdout) && !c.opts.json,
+		Compact: c.opts.compact, ShowSensitive: c.opts.showSecrets, Concise: c.opts.concise,
+		Automation: c.Getenv("TF_IN_AUTOMATION") != "", Sources: c.sources, Scrub: c.secrets.Scrub, Now: c.Now,
+	}
+	if c.opts.json && c.command.Stream {
+		s.View = view.NewJSON(c.Stdout, Version, o)
+		return s.alsoInto(o)
+	}
+	out := c.Stdout
+	if c.opts.json {
+		out = c.Stderr // the document has standard output to itself
+	}
+	s.human = view.NewHuman(out, c.Stderr, o)
+	s.View = s.human
+	return s.alsoInto(o)
+}
+
+// alsoInto makes a screen that writes the JSON stream to the file of -json-into as well.
+func (s *screen) alsoInto(o view.Options) *screen {
+	c := s.call
+	if c.opts.jsonInto == "" {
+		return s
+	}
+	f, err := os.OpenFile(c.path(c.opts.jsonInto), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		c.bag.Add(diag.Errorf("Failed to open the file of -json-into", "%s.", err))
+		return s
+	}
+	c.jsonFile = f
+	o.Terminal, o.Color, o.Width = false, false, 0
+	s.View = both{s.View, view.NewJSON(f, Version, o)}
+	return s
+}
+
+// both shows everything twice: on the screen and in a file.
+type both struct{ screen, file view.View }
+
+func (b both) Tell(e event.Event)                    { b.screen.Tell(e); b.file.Tell(e) }
+func (b both) Diagnostics(ds []diag.Diagnostic)      { b.screen.Diagnostics(ds); b.file.Diagnostics(ds) }
+func (b both) Plan(p *plan.Plan, o view.PlanOptions) { b.screen.Plan(p, o); b.file.Plan(p, o) }
+func (b both) Outputs(outs map[string]state.Output)  { b.screen.Outputs(outs); b.file.Outputs(outs) }
+func (b both) Finish()                               { b.screen.Finish(); b.file.Finish() }
+
+// color reports whether to print with colours: on a terminal, unless somebody asked not to.
+func (c *call) color() bool {
+	if c.opts.noColor || c.Getenv("NO_COLOR") != "" || c.Getenv("TERM") == "dumb" || c.Getenv("CLICOLOR") == "0" {
+		return false
+	}
+	if v := c.Getenv("FORCE_COLOR") + c.Getenv("CLICOLOR_FORCE"); v != "" && v != "0" {
+		return true
+	}
+	return isTerminal(c.Stdout)
+}
+
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// width is the number of columns of a terminal, 0 for anything else: nothing is wrapped there.
+func width(w io.Writer) int {
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// line prints one line of progress.
+func (s *screen) line(text string) { s.Tell(event.Note{Text: text}) }
+
+// print prints a command's result as it is.
+func (s *screen) print(text string) { io.WriteString(s.call.Stdout, text) }
+
+// done prints the diagnostics and gives the exit code that they ask for.
+func (s *screen) done(code int) int {
+	s.Diagnostics(s.call.bag.List())
+	s.Finish()
+	if code == exitOK && s.call.bag.HasErrors() {
+		return exitError
+	}
+	return code
+}
+
+// fail is done for a command that could not do its work.
+func (s *screen) fail() int { return s.done(exitError) }
+
+// question is something to ask the user.
+type question struct {
+	Title  string // "var.name"
+	Note   string
+	Secret bool // not to be shown while it is typed
+}
+
+// ask puts a question and reads one line.
+func (s *screen) ask(q question) (string, bool) {
+	fmt.Fprintf(s.call.Stdout, "%s\n", q.Title)
+	if q.Note != "" {
+		fmt.Fprintf(s.call.Stdout, "  %s\n", strings.ReplaceAll(q.Note, "\n", "\n  "))
+	}
+	fmt.Fprint(s.call.Stdout, "\n  Enter a value: ")
+	text, ok := s.read(q.Secret)
+	fmt.Fprintln(s.call.Stdout)
+	return text, ok
+}
+
+func (s *screen) read(secret bool) (string, bool) {
+	if f, ok := s.call.Stdin.(*os.File); ok && secret && term.IsTerminal(int(f.Fd())) {
+		b, err := term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(s.call.Stdout)
+		return string(b), err == nil
+	}
+	text, err := s.in.ReadString('\n')
+	text = strings.TrimRight(text, "\r\n")
+	return text, err == nil || text != ""
+}
+
+// confirm asks for a plain "yes".
+func (s *screen) confirm(title, note string) bool {
+	text, ok := s.ask(question{Title: title, Note: note + "\nOnly 'yes' will be accepted to approve."})
+	return ok && text == "yes"
+}

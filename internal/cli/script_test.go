@@ -1,0 +1,118 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/cli"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets scripts run this test binary as the program: each `lethe` in a script is a process
+// of its own, as in life.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"lethe": func() {
+			dir, err := os.Getwd()
+			if err != nil {
+				panic(err)
+			}
+			os.Exit(cli.Main(cli.Env{
+				Args: os.Args[1:], Program: os.Args[0], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+				Dir: dir, Environ: os.Environ(), Now: time.Now, Signals: cli.Signals(),
+			}))
+		},
+	})
+}
+
+// TestScripts runs what users do, one behaviour a script. Scripts whose first line says so get the
+// playground providers.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		Setup:               setup,
+		RequireExplicitExec: true,
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		Condition: func(cond string) (bool, error) {
+			switch cond {
+			case "providers":
+				return providers() == nil, nil
+			case "peer":
+				_, err := exec.LookPath("terraform")
+				return err == nil, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"calls": calls,
+		},
+	})
+}
+
+func setup(e *testscript.Env) error {
+	bin, _ := playground()
+	rc := filepath.Join(e.WorkDir, ".rc")
+	text := "provider_installation {\n  dev_overrides {\n"
+	for _, name := range []string{"playground", "playground5", "rogue", "strict"} {
+		text += fmt.Sprintf("    \"registry.opentofu.org/lethe/%s\" = %q\n", name, bin)
+	}
+	if err := os.WriteFile(rc, []byte(text+"  }\n}\n"), 0o600); err != nil {
+		return err
+	}
+	e.Setenv("TF_CLI_CONFIG_FILE", rc)
+	e.Setenv("TMPDIR", bin) // short: a socket of a provider has a path of at most 108 bytes
+	e.Setenv("PLAYGROUND_LOG", filepath.Join(e.WorkDir, ".calls"))
+	e.Setenv("PLAYGROUND_CLOUD", filepath.Join(e.WorkDir, ".cloud"))
+	e.Setenv("TF_IN_AUTOMATION", "")
+	e.Setenv("TF_INPUT", "0")
+	e.Setenv("CHECKPOINT_DISABLE", "1")
+	return os.MkdirAll(filepath.Join(e.WorkDir, ".cloud"), 0o755)
+}
+
+// playground builds the test providers once, in their own module.
+var playground = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "lethe-playground-*")
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", "build", "-o", dir, "./cmd/...")
+	cmd.Dir = "../../test/providers"
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return dir, fmt.Errorf("building the playground providers: %w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+func providers() error {
+	_, err := playground()
+	return err
+}
+
+// calls checks the log of provider calls: `calls 'Apply playground_thing' 2` counts lines that
+// contain all the words.
+func calls(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: calls WORDS COUNT")
+	}
+	n := 0
+	log, _ := os.ReadFile(ts.Getenv("PLAYGROUND_LOG"))
+	for _, line := range strings.Split(string(log), "\n") {
+		all := line != ""
+		for _, w := range strings.Fields(args[0]) {
+			all = all && strings.Contains(line, w)
+		}
+		if all {
+			n++
+		}
+	}
+	if fmt.Sprint(n) != args[1] {
+		ts.Fatalf("%d calls of %q, want %s:\n%s", n, args[0], args[1], log)
+	}
+}

@@ -1,0 +1,331 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// workspaceState is the state of one workspace, locked for a command.
+type workspaceState struct {
+	*project
+	store    store.Store
+	name     string
+	backend  string
+	snapshot *state.Snapshot // as read, journal included; never nil
+	version  store.Version
+	release  func(context.Context) error
+	journal  *journal.Writer   // while applying
+	keep     bool              // the journal has what the state has not
+	unknown  []journal.Unknown // calls of a lost run whose outcome nobody knows
+}
+
+// drivers are the kinds of store that the program knows.
+var drivers = store.Drivers{store.LocalDriver}
+
+// openStore opens the store that the configuration names; without one, states are kept in the
+// working directory.
+func (p *project) openStore(ctx context.Context) (store.Store, bool) {
+	driver, settings := store.LocalDriver, store.Settings{Dir: p.dir, Getenv: p.Getenv}
+	if b := p.backend(); b != nil {
+		var ok bool
+		if driver, ok = drivers.Find(b.Type); !ok {
+			p.bag.Add(diag.Errorf("Unsupported backend type", "There is no backend type named %q. Available are: %s.", b.Type, strings.Join(drivers.Names(), ", ")).At(b.Range))
+			return nil, false
+		}
+		v, ok := lang.Static(p.tree.Root.Module, p.vars, p.staticOptions()).Body(b.Body, driver.Schema, "backend "+b.Type, &p.bag)
+		if !ok {
+			return nil, false
+		}
+		settings.Config = v.Raw
+	}
+	st, err := driver.Open(ctx, settings)
+	if err != nil {
+		p.bag.Add(diag.Errorf("Failed to open the state store", "%s.", err))
+		return nil, false
+	}
+	if local, ok := st.(*store.Local); ok && p.opts.state+p.opts.stateOut+p.opts.backup != "" {
+		return local.Override(p.path(p.opts.state), p.path(p.opts.stateOut), p.backupPath()), true
+	}
+	return st, true
+}
+
+func (p *project) backupPath() string {
+	if p.opts.backup == store.NoBackup {
+		return p.opts.backup
+	}
+	return p.path(p.opts.backup)
+}
+
+// backend is the backend block of the root module; nil without one, and for commands that need no
+// configuration.
+func (p *project) backend() *config.Backend {
+	if p.tree == nil {
+		if root, _ := config.Load(p.dir, p.loadOptions(), &diag.Sources{}, &diag.Bag{}); root != nil {
+			p.rootOnly(root)
+		}
+	}
+	if p.tree == nil || p.tree.Root == nil || p.tree.Root.Module == nil {
+		return nil
+	}
+	return p.tree.Root.Module.Backend
+}
+
+// rootOnly takes the root module alone for a configuration: enough to find the backend.
+func (p *project) rootOnly(root *config.Module) {
+	p.tree = &config.Tree{Root: &config.Node{Module: root}, Sources: p.sources}
+}
+
+// workspaceState locks the selected workspace and reads its state.
+func (p *project) workspaceState(ctx context.Context, operation string) (*workspaceState, bool) {
+	return p.lockWorkspace(ctx, p.workspace(), operation)
+}
+
+func (p *project) lockWorkspace(ctx context.Context, name, operation string) (*workspaceState, bool) {
+	st, ok := p.openStore(ctx)
+	if !ok {
+		return nil, false
+	}
+	ws := &workspaceState{project: p, store: st, name: name, backend: "local"}
+	if p.opts.lock && !ws.take(ctx, operation) {
+		return nil, false
+	}
+	if ws.snapshot, ws.version, ok = p.read(ctx, st, name); !ok {
+		ws.unlock()
+		return nil, false
+	}
+	if !ws.recover(operation != "OperationTypePlan") {
+		ws.unlock()
+		return nil, false
+	}
+	return ws, true
+}
+
+// take locks the state, waiting as long as -lock-timeout allows.
+func (ws *workspaceState) take(ctx context.Context, operation string) bool {
+	waiting := func(*store.LockError) { ws.ui.line("Acquiring state lock. This may take a few moments...") }
+	release, err := store.Acquire(ctx, ws.store, ws.name, store.NewLockInfo(operation, Version), ws.opts.lockTimeout, waiting)
+	if err != nil {
+		ws.bag.Add(store.LockDiagnostic(err, "Lethe"))
+		return false
+	}
+	ws.release = release
+	return true
+}
+
+// unlock gives the lock back. It may be called more than once.
+func (ws *workspaceState) unlock() {
+	if ws.release == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := ws.release(ctx); err != nil {
+		ws.bag.Add(diag.Errorf("Error releasing the state lock", "Error message: %s\n\nLethe acquires a lock when accessing your state to prevent others\nrunning Lethe to potentially modify the state at the same time. An\nerror occurred while releasing this lock. This could mean that the lock\ndid or did not release properly; you may have to release it with the\n\"force-unlock\" command.", err))
+	}
+	ws.release = nil
+}
+
+// readState reads the state of the selected workspace without a lock; nil where there is none.
+func (p *project) readState(ctx context.Context) (*state.Snapshot, bool) {
+	st, ok := p.openStore(ctx)
+	if !ok {
+		return nil, false
+	}
+	s, v, ok := p.read(ctx, st, p.workspace())
+	if ok && v == "" {
+		return nil, true
+	}
+	return s, ok
+}
+
+func (p *project) read(ctx context.Context, st store.Store, name string) (*state.Snapshot, store.Version, bool) {
+	data, version, err := st.Get(ctx, name)
+	if err != nil {
+		p.bag.Add(diag.Errorf("Failed to load state", "Error refreshing state: %s", err))
+		return nil, "", false
+	}
+	if version == "" {
+		return &state.Snapshot{}, "", true
+	}
+	s, ok := state.Read(data, &p.bag)
+	return s, version, ok
+}
+
+// save writes a snapshot if it differs from what was read.
+func (ws *workspaceState) save(next *state.Snapshot) bool {
+	next, changed := state.Next(ws.snapshot, next, Version)
+	return !changed || ws.put(next)
+}
+
+// put writes a snapshot as it is. If the store refuses, the state goes to a file that only the
+// user can read, never to the screen.
+func (ws *workspaceState) put(next *state.Snapshot) bool {
+	data, err := next.Bytes()
+	if err == nil && ws.journal != nil {
+		err = ws.journal.End(state.DigestOf(data))
+	}
+	if err == nil {
+		ws.version, err = ws.store.Put(context.Background(), ws.name, data, ws.version)
+	}
+	if err == nil {
+		ws.snapshot = next
+		return true
+	}
+	ws.keep = true
+	text := "The journal beside the state still has everything that was done."
+	if path, derr := store.EmergencyDump(disk.OS, data, store.EmergencyDirs(ws.dir, ws.Getenv)...); derr == nil {
+		text = fmt.Sprintf("The updated state was written to %s. Put it in place with: lethe state push %s", path, path)
+	}
+	ws.bag.Add(diag.Errorf("Failed to save state", "Error saving state: %s\n\n%s", err, text))
+	return false
+}
+
+// journalFile is where the progress of an apply is written.
+func (ws *workspaceState) journalFile() string {
+	if f, ok := ws.store.(store.Filer); ok {
+		return journal.Path(f.File(ws.name))
+	}
+	return journal.Path(filepath.Join(ws.data, ws.name))
+}
+
+// begin starts the journal of an apply.
+func (ws *workspaceState) begin() bool {
+	h := journal.About(ws.snapshot, state.NewLineage(), ws.name+"-"+ws.Now().UTC().Format("20060102T150405Z"), Version)
+	w, err := journal.Create(ws.journalFile(), h, journal.Options{Carry: ws.unknown})
+	if err != nil {
+		ws.bag.Add(diag.Errorf("Failed to begin the journal", "The journal of this run could not be created: %s.", err))
+		return false
+	}
+	ws.journal = w
+	return true
+}
+
+// end closes the journal: it is dropped when the state holds all that it holds.
+func (ws *workspaceState) end() {
+	if ws.journal == nil {
+		return
+	}
+	err := ws.journal.Close()
+	if !ws.keep {
+		err = errors.Join(err, journal.Remove(disk.OS, ws.journalFile()))
+	}
+	if err != nil {
+		ws.bag.Add(diag.Warningf("Journal not removed", "%s.", err))
+	}
+	ws.journal = nil
+}
+
+// recover takes in what a run that was killed had done, and names what nobody knows the outcome
+// of. Only commands that change things write it down.
+func (ws *workspaceState) recover(write bool) bool {
+	path := ws.journalFile()
+	r, err := journal.Recover(disk.OS, path, ws.snapshot)
+	var mismatch *journal.MismatchError
+	switch {
+	case errors.As(err, &mismatch):
+		aside, err := journal.Aside(disk.OS, path)
+		if err != nil {
+			aside = path
+		}
+		ws.bag.Add(diag.Warningf("Journal of another state", "Beside the state there was a journal of an earlier run that does not belong to it: %s. It was kept as %s.", mismatch.Reason, aside))
+		return true
+	case err != nil:
+		ws.bag.Add(diag.Errorf("Failed to read the journal", "%s.", err))
+		return false
+	case r == nil:
+		return true
+	}
+	ws.told(r)
+	if !write {
+		ws.snapshot = r.Snapshot
+		return true
+	}
+	return ws.takeIn(r, path)
+}
+
+// told says what a journal tells.
+func (ws *workspaceState) told(r *journal.Recovery) {
+	if r.Changes > 0 && !r.Written {
+		ws.bag.Add(diag.Warningf("Recovered an interrupted run", "The run %s ended before it wrote the state. The %d changes that it had recorded in the journal were taken in.", r.Header.Run, r.Changes))
+	}
+	if r.Missing > 0 {
+		ws.bag.Add(diag.Warningf("Journal damaged", "%d records of the journal of run %s could not be read. Compare the state with what really exists.", r.Missing, r.Header.Run))
+	}
+	for _, u := range r.Unknown {
+		ws.bag.Add(diag.Warningf("Outcome unknown", "%s. Check whether the object exists, and import it if it does.", u))
+	}
+}
+
+// takeIn writes the recovered state and drops the journal.
+func (ws *workspaceState) takeIn(r *journal.Recovery, path string) bool {
+	next, changed := state.Next(ws.snapshot, r.Snapshot, Version)
+	if changed && !r.Written {
+		data, err := next.Bytes()
+		if err == nil {
+			err = r.Conclude(disk.OS, path, state.DigestOf(data))
+		}
+		if err != nil {
+			ws.bag.Add(diag.Errorf("Failed to take in the journal", "%s.", err))
+			return false
+		}
+		if !ws.put(next) {
+			return false
+		}
+	}
+	ws.unknown = r.Unknown
+	if err := journal.Remove(disk.OS, path); err != nil {
+		ws.bag.Add(diag.Errorf("Failed to take in the journal", "%s.", err))
+		return false
+	}
+	return true
+}
+
+// remoteState reads the outputs of another state, for terraform_remote_state.
+func (p *project) remoteState(ctx context.Context, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
+	driver, ok := drivers.Find(backend)
+	if !ok {
+		return nil, provider.Diags{diag.Errorf("Unsupported backend type", "There is no backend type named %q. Available are: %s.", backend, strings.Join(drivers.Names(), ", ")).In(cty.GetAttrPath("backend"))}
+	}
+	if config.IsNull() {
+		config = cty.EmptyObjectVal
+	}
+	config, err := driver.Schema.Coerce(config)
+	if err != nil {
+		return nil, provider.Diags{diag.Errorf("Invalid backend configuration", "The settings of the store are not what %q takes: %s.", backend, err).In(cty.GetAttrPath("config"))}
+	}
+	st, err := driver.Open(ctx, store.Settings{Config: config, Dir: p.dir, Getenv: p.Getenv})
+	if err != nil {
+		return nil, provider.Diags{diag.Errorf("Failed to open the state store", "%s.", err)}
+	}
+	data, _, err := st.Get(ctx, workspace)
+	if err != nil {
+		return nil, provider.Diags{diag.Errorf("Failed to load state", "%s.", err)}
+	}
+	if data == nil {
+		return nil, provider.Diags{diag.Errorf("Unable to find remote state", "No stored state was found for the given workspace in the given backend.")}
+	}
+	var bag diag.Bag
+	s, ok := state.Read(data, &bag)
+	if !ok {
+		return nil, provider.Diags(bag.List())
+	}
+	out := map[string]cty.Value{}
+	for name, o := range s.Outputs {
+		out[name] = o.Value.Raw
+	}
+	return out, nil
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/view"
+)
+
+var validateCommand = &Command{
+	Name: "validate", Short: "Check whether the configuration is valid",
+	Long: `Validate the configuration files in a directory, referring only to the
+configuration and not accessing any remote services such as remote state,
+provider APIs, etc.`,
+	Flags: func(c *call) {
+		c.jsonFlag()
+		c.varFlags()
+		c.flags.Bool("no-tests", false, "Accepted for compatibility.")
+		c.flags.String("test-directory", "tests", "Accepted for compatibility: the `directory` of test files.")
+		c.flags.BoolVar(&c.opts.compact, "compact-warnings", false, "Show warnings without their details.")
+	},
+	Run: runValidate,
+}
+
+// runValidate reports everything that is wrong, and prints its whole result even after errors.
+func runValidate(ctx context.Context, c *call) int {
+	if c.noOperands() {
+		c.validate(ctx)
+	}
+	if c.opts.json {
+		if err := view.WriteValidateJSON(c.Stdout, c.bag.List(), c.sources); err != nil {
+			return exitError
+		}
+		if c.bag.HasErrors() {
+			return exitError
+		}
+		return exitOK
+	}
+	code := c.ui.done(exitOK)
+	if code == exitOK {
+		if c.bag.Len() > 0 {
+			c.ui.print("Success! The configuration is valid, but there were some validation warnings as shown above.\n\n")
+		} else {
+			c.ui.print("Success! The configuration is valid.\n\n")
+		}
+	}
+	return code
+}
+
+func (c *call) validate(ctx context.Context) {
+	p, ok := c.open()
+	if !ok {
+		return
+	}
+	defer p.close()
+	if p.load() && p.collectVariables() && p.compile(ctx) {
+		p.engine.Validate(ctx, p.program, p.langOptions(false), &p.bag)
+	}
+}

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+)
+
+// collectVariables gathers the values of root variables from all sources, later ones winning:
+// environment, terraform.tfvars, terraform.tfvars.json, *.auto.tfvars(.json) in lexical order,
+// -var and -var-file in the order given.
+func (p *project) collectVariables() bool {
+	p.vars = map[string]lang.Given{}
+	p.variablesFromEnv()
+	ok := true
+	for _, f := range p.autoFiles() {
+		ok = p.variablesFromFile(f) && ok
+	}
+	for _, a := range p.opts.vars {
+		if a.file {
+			ok = p.variablesFromFile(p.path(a.text)) && ok
+		} else {
+			ok = p.variableFromFlag(a.text) && ok
+		}
+	}
+	return ok
+}
+
+func (p *project) variablesFromEnv() {
+	for _, e := range p.Environ {
+		name, value, _ := strings.Cut(e, "=")
+		if name, ok := strings.CutPrefix(name, "TF_VAR_"); ok && p.declared(name) != nil {
+			p.vars[name] = lang.Given{Text: value, IsText: true, From: "TF_VAR_" + name}
+		}
+	}
+}
+
+// declared is the root variable of that name, nil if there is none.
+func (p *project) declared(name string) *config.Variable {
+	if p.tree == nil || p.tree.Root == nil {
+		return nil
+	}
+	return p.tree.Root.Module.Variables[name]
+}
+
+// autoFiles lists the variable files that are read without being asked for.
+func (p *project) autoFiles() []string {
+	var files []string
+	for _, name := range []string{"terraform.tfvars", "terraform.tfvars.json"} {
+		if _, err := os.Stat(filepath.Join(p.dir, name)); err == nil {
+			files = append(files, filepath.Join(p.dir, name))
+		}
+	}
+	a, _ := filepath.Glob(filepath.Join(p.dir, "*.auto.tfvars"))
+	b, _ := filepath.Glob(filepath.Join(p.dir, "*.auto.tfvars.json"))
+	auto := append(a, b...)
+	slices.Sort(auto)
+	return append(files, auto...)
+}
+
+func (p *project) variablesFromFile(path string) bool {
+	src, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		p.bag.Add(diag.Errorf("Failed to read variables file", "Given variables file %s does not exist.", p.display(path)))
+		return false
+	}
+	if err != nil {
+		p.bag.Add(diag.Errorf("Failed to read variables file", "Error while reading %s: %s.", p.display(path), err))
+		return false
+	}
+	name := p.display(path)
+	p.sources.Set(name, src)
+	values, ok := config.LoadValues(name, src, config.Limits{}, &p.bag)
+	for _, key := range sortedNames(values) {
+		v := values[key]
+		if p.declared(key) == nil {
+			p.undeclared(key, name, v.Range)
+			continue
+		}
+		p.vars[key] = lang.Given{Value: v.Value, From: name, Range: v.Range}
+	}
+	return ok
+}
+
+func (p *project) undeclared(name, file string, r diag.Range) {
+	p.bag.Add(diag.Warningf("Value for undeclared variable",
+		"The root module does not declare a variable named %q but a value was found in file %q. If you meant to use this value, add a \"variable\" block to the configuration.\n\nTo silence these warnings, use TF_VAR_... environment variables to provide certain \"global\" settings to all configurations in your organization. To reduce the verbosity of these warnings, use the -compact-warnings option.", name, file).At(r))
+}
+
+func (p *project) variableFromFlag(text string) bool {
+	name, value, found := strings.Cut(text, "=")
+	if !found || name == "" {
+		p.bag.Add(diag.Errorf("Invalid -var option", "The given -var option %q is not correctly specified. Must be a variable name and value separated by an equals sign, like -var=\"key=value\".", text))
+		return false
+	}
+	if strings.HasSuffix(name, " ") || strings.HasPrefix(name, " ") {
+		p.bag.Add(diag.Errorf("Invalid -var option", "The variable name %q has a space at its end. Write -var=\"name=value\" without spaces around the name.", name))
+		return false
+	}
+	if p.declared(name) == nil {
+		p.bag.Add(diag.Errorf("Value for undeclared variable", "A variable named %q was assigned on the command line, but the root module does not declare a variable of that name. To use this value, add a \"variable\" block to the configuration.%s", name, p.nearVariable(name)))
+		return false
+	}
+	p.vars[name] = lang.Given{Text: value, IsText: true, From: "-var"}
+	return true
+}
+
+func (p *project) nearVariable(name string) string {
+	if near := diag.Suggest(name, sortedNames(p.tree.Root.Module.Variables)); near != "" {
+		return fmt.Sprintf(" Did you mean %q?", near)
+	}
+	return ""
+}
+
+// askVariables prompts for required variables that no source sets.
+func (p *project) askVariables() bool {
+	for _, name := range sortedNames(p.tree.Root.Module.Variables) {
+		v := p.tree.Root.Module.Variables[name]
+		if _, set := p.vars[name]; set || !required(v) {
+			continue
+		}
+		if !p.opts.input || p.opts.json {
+			continue // package lang reports it
+		}
+		title := "var." + name
+		if v.Ephemeral {
+			title += " (ephemeral)"
+		}
+		text, ok := p.ui.ask(question{Title: title, Note: v.Description, Secret: v.Sensitive || v.Ephemeral})
+		if !ok {
+			return false
+		}
+		p.vars[name] = lang.Given{Text: text, IsText: true, From: "input"}
+	}
+	return true
+}
+
+func required(v *config.Variable) bool { return v.Default.Type() == nilType }

@@ -1,0 +1,109 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// notResource are words at the start of a reference that cannot start an address.
+var notResource = map[string]bool{
+	"var": true, "local": true, "path": true, "self": true, "each": true, "count": true,
+	"terraform": true, "tofu": true, "output": true, "check": true, "run": true, "provider": true,
+}
+
+const exampleAddress = "aws_instance.web or module.net"
+
+// endpoint reads the address in a moved or removed block.
+func (l *loader) endpoint(a *hcl.Attribute) (Endpoint, bool) {
+	t, ok := l.traversal(a.Expr, a.Name, exampleAddress)
+	if !ok {
+		return Endpoint{}, false
+	}
+	target, problem := addressOf(t)
+	if problem != "" {
+		l.error(a.Expr.Range(), "Invalid address", "%s", problem)
+		return Endpoint{}, false
+	}
+	return Endpoint{Target: target, Range: a.Expr.Range()}, true
+}
+
+// addressOf is the address that a reference spells, or what is wrong with it.
+func addressOf(t hcl.Traversal) (addr.Target, string) {
+	if root := t.RootName(); notResource[root] {
+		return addr.Target{}, fmt.Sprintf("The word %q is reserved and cannot be used to target a resource address. If you are targeting a resource type of that name, prefix the address with \"resource.\".", root)
+	}
+	var b strings.Builder
+	for _, step := range t {
+		if problem := writeStep(&b, step); problem != "" {
+			return addr.Target{}, problem
+		}
+	}
+	target, err := addr.ParseTarget(b.String())
+	if err != nil {
+		return addr.Target{}, fmt.Sprintf("The address %v. An address is such as %s.", err, exampleAddress)
+	}
+	return target, ""
+}
+
+// writeStep adds one step of a reference to an address.
+func writeStep(b *strings.Builder, step hcl.Traverser) string {
+	switch step := step.(type) {
+	case hcl.TraverseRoot:
+		b.WriteString(step.Name)
+	case hcl.TraverseAttr:
+		b.WriteString("." + step.Name)
+	case hcl.TraverseIndex:
+		k, ok := addr.KeyOf(step.Key)
+		if !ok {
+			return "An instance key must be a whole number or a string."
+		}
+		b.WriteString(k.String())
+	default:
+		return "An address names one thing: it may not contain a splat."
+	}
+	return ""
+}
+
+// skeleton takes the keys out of an expression that spells an address with keys of any kind, as
+// import blocks have it; false if it is something else.
+func skeleton(e hclsyntax.Expression) (hcl.Traversal, bool) {
+	switch e := e.(type) {
+	case *hclsyntax.ScopeTraversalExpr:
+		return withoutKeys(e.Traversal), true
+	case *hclsyntax.IndexExpr:
+		return skeleton(e.Collection)
+	case *hclsyntax.RelativeTraversalExpr:
+		t, ok := skeleton(e.Source)
+		return append(t, withoutKeys(e.Traversal)...), ok
+	}
+	return nil, false
+}
+
+func withoutKeys(t hcl.Traversal) hcl.Traversal {
+	out := make(hcl.Traversal, 0, len(t))
+	for _, step := range t {
+		if _, key := step.(hcl.TraverseIndex); !key {
+			out = append(out, step)
+		}
+	}
+	return out
+}
+
+// isConstant reports whether an address has constant keys only.
+func isConstant(e hclsyntax.Expression) (hcl.Traversal, bool) {
+	t, ok := e.(*hclsyntax.ScopeTraversalExpr)
+	if !ok {
+		return nil, false
+	}
+	for _, step := range t.Traversal {
+		if ix, key := step.(hcl.TraverseIndex); key && (!ix.Key.IsKnown() || ix.Key.Type() == cty.DynamicPseudoType) {
+			return nil, false
+		}
+	}
+	return t.Traversal, true
+}

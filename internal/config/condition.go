@@ -1,0 +1,44 @@
+package config
+
+import (
+	"github.com/hashicorp/hcl/v2"
+)
+
+var conditionSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
+	{Name: "condition", Required: true},
+	{Name: "error_message", Required: true},
+}}
+
+// condition reads a precondition, postcondition, validation or assert block.
+func (l *loader) condition(b *hcl.Block) (*Condition, bool) {
+	c, ok := l.content(b.Body, conditionSchema)
+	if !ok {
+		return nil, false
+	}
+	test, ds := Native(c.Attributes["condition"].Expr)
+	if !l.hcl(ds) {
+		return nil, false
+	}
+	cond := &Condition{Condition: test, Message: c.Attributes["error_message"].Expr, Range: b.DefRange}
+	if len(test.Variables()) == 0 {
+		l.error(test.Range(), "Invalid "+b.Type+" expression", "The condition expression must refer to at least one object from elsewhere in the configuration, or else its result would not be checking anything.")
+		return nil, false
+	}
+	return cond, true
+}
+
+// mentions reports whether an expression refers to root.name.
+func mentions(e hcl.Expression, root, name string) bool {
+	for _, t := range e.Variables() {
+		if t.RootName() != root || len(t) < 2 {
+			continue
+		}
+		if a, ok := t[1].(hcl.TraverseAttr); ok && a.Name == name {
+			return true
+		}
+		if ix, ok := t[1].(hcl.TraverseIndex); ok && ix.Key.Type().FriendlyName() == "string" && ix.Key.AsString() == name {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,315 @@
+// Package config turns files into declarations, without evaluating anything.
+//
+// A Module is one directory of files, merged; a Tree is the root module with all that its calls
+// bring in. Expressions stay expressions (package lang gives them meaning); what the language
+// wants to be literal is read here. Every declaration knows where it stands.
+//
+// The loader takes what both peers take: native and JSON syntax, .tf and .tofu, override files.
+// It collects all mistakes it finds into the bag and returns what it understood. It works in this
+// order: every text is weighed before it is parsed (weigh.go: a bomb is refused, because the
+// parser cannot refuse it); the versions that a module asks for are checked before anything else
+// is said about it (version.go); override files are laid over the blocks that they change
+// (drafts.go, merge.go); then each block is read by the file named after it.
+//
+// Bodies are *hclsyntax.Body in native syntax, without what was read here. Where JSON is involved
+// (IsJSON) they are something else, and only a schema tells their arguments from their blocks;
+// Native makes the expressions of both syntaxes one kind of tree.
+//
+// What depends on values is not checked here, nor what depends on a provider's schema, nor which
+// provider configurations modules get: package lang does that.
+//
+// Beside configuration the package reads and writes the other texts in the language: files of
+// values (values.go), the canonical style (format.go), configuration for imported objects
+// (generate.go).
+package config
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Module is one directory of configuration files.
+type Module struct {
+	Dir     string // as given; ranges name files below it
+	Files   []File // all that were read, in order
+	Version []VersionConstraint
+
+	Required   map[string]*Requirement // by local name; explicit ones and the implied ones of use
+	Backend    *Backend
+	Cloud      *Backend         // type "cloud"
+	Encryption hcl.Body         // terraform { encryption {} }, nil if absent
+	Meta       map[string]*Meta // provider_meta by local name
+
+	Variables map[string]*Variable
+	Locals    map[string]*Local
+	Outputs   map[string]*Output
+	Calls     map[string]*Call
+	Providers map[ProviderName]*Provider
+	Resources map[Name]*Resource // of all modes
+	Checks    map[string]*Check
+
+	Moved   []*Moved
+	Removed []*Removed
+	Imports []*Import
+}
+
+// File is one file as read.
+type File struct {
+	Name  string // path as ranges spell it
+	Bytes []byte
+}
+
+// Name names a resource inside its module.
+type Name struct {
+	Mode       addr.Mode
+	Type, Name string
+}
+
+// In is the resource in the module at that path.
+func (n Name) In(m addr.Module) addr.Resource {
+	return addr.Resource{Module: m, Mode: n.Mode, Type: n.Type, Name: n.Name}
+}
+
+// ProviderName names a provider configuration inside its module.
+type ProviderName struct {
+	Local string
+	Alias string // "" is the default configuration
+}
+
+// String is "aws" or "aws.west".
+func (n ProviderName) String() string {
+	if n.Alias == "" {
+		return n.Local
+	}
+	return n.Local + "." + n.Alias
+}
+
+// VersionConstraint is a required_version, or a compatible_with entry.
+type VersionConstraint struct {
+	Text  string
+	Range diag.Range
+}
+
+// Requirement is an entry of required_providers, or what using a local name implies.
+type Requirement struct {
+	Local     string
+	Source    addr.Provider
+	Explicit  bool // the source names host or namespace itself
+	HostGiven bool // the source names the host itself
+	Versions  []VersionConstraint
+	Aliases   []ProviderName // configuration_aliases
+	Range     diag.Range     // zero for implied ones
+}
+
+// Backend is a backend or cloud block.
+type Backend struct {
+	Type  string
+	Body  hcl.Body
+	Range diag.Range
+}
+
+// Meta is a provider_meta block.
+type Meta struct {
+	Local string
+	Body  hcl.Body
+	Range diag.Range
+}
+
+// Variable is a variable block.
+type Variable struct {
+	Name         string
+	Description  string
+	Type         cty.Type  // constraint, with optional attributes; DynamicPseudoType if any
+	Defaults     *Defaults // of optional attributes; nil if there are none
+	TypeGiven    bool
+	Default      cty.Value // NilVal if there is none; already of Type
+	DefaultRange diag.Range
+	Nullable     bool
+	Sensitive    bool
+	Ephemeral    bool
+	Const        bool
+	Deprecated   string
+	Validations  []*Condition
+	Range        diag.Range
+}
+
+// Local is one named expression of a locals block.
+type Local struct {
+	Name  string
+	Expr  hcl.Expression
+	Range diag.Range
+}
+
+// Output is an output block.
+type Output struct {
+	Name          string
+	Description   string
+	Expr          hcl.Expression
+	Type          cty.Type // NilType if not given
+	Defaults      *Defaults
+	Sensitive     bool
+	SensitiveSet  bool
+	Ephemeral     bool
+	Deprecated    string
+	DependsOn     []hcl.Traversal
+	Preconditions []*Condition
+	Range         diag.Range
+}
+
+// Condition is a validation, precondition, postcondition or assertion.
+type Condition struct {
+	Condition hcl.Expression
+	Message   hcl.Expression
+	Range     diag.Range
+}
+
+// Repeat is how often a thing is instantiated. At most one is set.
+type Repeat struct {
+	Count   hcl.Expression
+	ForEach hcl.Expression
+	Enabled hcl.Expression // lifecycle { enabled }
+}
+
+// Call is a module block.
+type Call struct {
+	Name        string
+	Source      hcl.Expression
+	SourceRange diag.Range
+	Versions    hcl.Expression // the version argument; nil if absent
+	Body        hcl.Body       // the module's inputs: what is no meta-argument, `_ {}` included
+	Repeat
+	DependsOn      []hcl.Traversal
+	Providers      []Passed
+	ProvidersGiven bool // there is a providers argument, even an empty one
+	Range          diag.Range
+}
+
+// Passed is one entry of a providers argument.
+type Passed struct {
+	Child  ProviderName
+	Parent ProviderRef
+	Range  diag.Range
+}
+
+// ProviderRef is a reference to a provider configuration, with an instance key where it is
+// repeated.
+type ProviderRef struct {
+	ProviderName
+	Key   hcl.Expression // nil: none
+	Range diag.Range
+}
+
+// Provider is a provider block.
+type Provider struct {
+	ProviderName
+	Versions []VersionConstraint // the deprecated version argument
+	ForEach  hcl.Expression
+	Body     hcl.Body // settings
+	Range    diag.Range
+}
+
+// Resource is a resource, data or ephemeral block.
+type Resource struct {
+	Name
+	Repeat
+	DependsOn    []hcl.Traversal
+	Provider     *ProviderRef // nil: implied by the type's prefix
+	Body         hcl.Body     // what the provider's schema describes
+	Lifecycle    Lifecycle
+	Connection   *Connection
+	Provisioners []*Provisioner
+	Check        string // the check block that holds it, "" if none
+	Range        diag.Range
+	TypeRange    diag.Range
+}
+
+// LocalProvider is the local name of the provider that the block uses.
+func (r *Resource) LocalProvider() ProviderName {
+	if r.Provider != nil {
+		return r.Provider.ProviderName
+	}
+	return ProviderName{Local: impliedProvider(r.Type)}
+}
+
+// Lifecycle is a lifecycle block; which parts may be set depends on the mode.
+type Lifecycle struct {
+	CreateFirst    bool
+	CreateFirstSet bool
+	PreventDestroy hcl.Expression // nil: not set
+	Destroy        hcl.Expression // nil: not set; destroy = false forgets
+	IgnoreAll      bool
+	Ignore         []hcl.Traversal  // relative to the resource
+	Triggers       []hcl.Expression // replace_triggered_by
+	Preconditions  []*Condition
+	Postconditions []*Condition
+	Range          diag.Range
+}
+
+// Connection is a connection block.
+type Connection struct {
+	Body  hcl.Body
+	Range diag.Range
+}
+
+// Provisioner is a provisioner block.
+type Provisioner struct {
+	Type       string
+	Destroy    bool // when = destroy
+	Continue   bool // on_failure = continue
+	Body       hcl.Body
+	Connection *Connection // own one; nil: the resource's
+	Range      diag.Range
+}
+
+// Check is a check block. Its data and ephemeral blocks are in Module.Resources, with Check set.
+type Check struct {
+	Name    string
+	Asserts []*Condition
+	Scoped  []Name
+	Range   diag.Range
+}
+
+// Moved is a moved block.
+type Moved struct {
+	From, To Endpoint
+	Range    diag.Range
+}
+
+// Removed is a removed block.
+type Removed struct {
+	From         Endpoint // without instance keys
+	Destroy      *bool    // lifecycle { destroy }; nil: not said
+	Connection   *Connection
+	Provisioners []*Provisioner
+	Range        diag.Range
+}
+
+// Import is an import block.
+type Import struct {
+	To       hcl.Expression // an address, with keys that may use each
+	Resource addr.Resource  // what To names, without keys
+	ID       hcl.Expression // nil where Identity is set
+	Identity hcl.Expression
+	ForEach  hcl.Expression
+	Provider *ProviderRef
+	Range    diag.Range
+}
+
+// Endpoint is an address in a moved or removed block, relative to its module.
+type Endpoint struct {
+	Target addr.Target
+	Range  diag.Range
+}
+
+// impliedProvider is the local name that a resource type implies: what stands before the first
+// underscore.
+func impliedProvider(typ string) string {
+	for i := range len(typ) {
+		if typ[i] == '_' {
+			return typ[:i]
+		}
+	}
+	return typ
+}

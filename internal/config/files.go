@@ -1,0 +1,230 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/json"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// The suffixes of configuration files. A file with one of the second pair hides the one with the
+// same base name and the first of its row.
+var suffixes = [][2]string{{".tf", ".tofu"}, {".tf.json", ".tofu.json"}}
+
+// moduleFiles picks from the names in a directory those that make up the module: primary files
+// and override files, each in the order they are read.
+func moduleFiles(names []string) (primary, overrides []string) {
+	present := make(map[string]bool, len(names))
+	for _, n := range names {
+		present[n] = true
+	}
+	for _, n := range names {
+		base, hidden := configBase(n, present)
+		switch {
+		case base == "" || hidden:
+		case base == "override" || strings.HasSuffix(base, "_override"):
+			overrides = append(overrides, n)
+		default:
+			primary = append(primary, n)
+		}
+	}
+	slices.Sort(primary)
+	slices.Sort(overrides)
+	return primary, overrides
+}
+
+// configBase is the base name of a configuration file, "" for any other file, and whether another
+// file hides it.
+func configBase(name string, present map[string]bool) (base string, hidden bool) {
+	if ignored(name) {
+		return "", false
+	}
+	for _, row := range suffixes {
+		if base, ok := strings.CutSuffix(name, row[1]); ok {
+			return base, false
+		}
+		if base, ok := strings.CutSuffix(name, row[0]); ok {
+			return base, present[base+row[1]]
+		}
+	}
+	return "", false
+}
+
+// ignored reports whether a file is what editors leave behind, or hidden.
+func ignored(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") ||
+		strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#")
+}
+
+// parsed is one file after parsing.
+type parsed struct {
+	File
+	body hcl.Body // never nil
+	ok   bool     // it was read and parsed without errors
+	bag  diag.Bag // what parsing said
+}
+
+// parseFile reads and parses one configuration file. tokens counts those of the whole module.
+func parseFile(path string, o Options, tokens *atomic.Int64) *parsed {
+	p := &parsed{File: File{Name: o.Display(path)}, body: hcl.EmptyBody()}
+	text, err := o.Files.Read(path, o.Limits.FileSize)
+	if err != nil {
+		p.bag.Add(unreadable(p.Name, err))
+		return p
+	}
+	p.Bytes = text
+	n, ok := measure(p.Name, text, o.Limits, &p.bag)
+	if ok && tokens.Add(int64(n)) > int64(o.Limits.Tokens) {
+		p.bag.Add(diag.Errorf("Configuration too large", "A module may have %d words and symbols in all its files, and this one has more. Divide it into several modules, or raise the limit if it is meant to be this large.", o.Limits.Tokens))
+		ok = false
+	}
+	if ok {
+		p.body, p.ok = parseText(p.Name, text, &p.bag)
+	}
+	return p
+}
+
+func unreadable(name string, err error) diag.Diagnostic {
+	var large TooLarge
+	switch {
+	case errors.As(err, &large):
+		return diag.Errorf("Configuration file too large", "%s is larger than %d bytes, the limit for one file. Split it up, or raise the limit if it is meant to be this large.", name, large.Limit)
+	case errors.As(err, new(NotRegular)):
+		return diag.Errorf("Failed to read file", "%s is a device, a pipe or a socket, and configuration is read from ordinary files only.", name)
+	case errors.Is(err, fs.ErrNotExist):
+		return diag.Errorf("Failed to read file", "%s does not exist, or is a symbolic link that leads nowhere.", name)
+	}
+	return diag.Errorf("Failed to read file", "%s could not be read: %v.", name, reason(err))
+}
+
+// reason is an error without the path that the message names anyway.
+func reason(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// inJSON reports whether a file's name asks for JSON syntax.
+func inJSON(name string) bool { return strings.HasSuffix(name, ".json") }
+
+// parseText parses a text that was measured, in the syntax that its name asks for. The body is
+// never nil.
+func parseText(name string, text []byte, bag *diag.Bag) (hcl.Body, bool) {
+	var file *hcl.File
+	var ds hcl.Diagnostics
+	if inJSON(name) {
+		start := hcl.InitialPos
+		rest, marked := bytes.CutPrefix(text, byteOrderMark)
+		if marked {
+			start.Byte = len(byteOrderMark)
+		}
+		file, ds = json.ParseWithStartPos(rest, name, start)
+		ds = firstSyntaxError(ds)
+	} else {
+		file, ds = hclsyntax.ParseConfig(text, name, hcl.InitialPos)
+	}
+	ok := bag.HCL(notTooMany(name, ds))
+	if file == nil || file.Body == nil {
+		return hcl.EmptyBody(), ok
+	}
+	return file.Body, ok
+}
+
+// maxMessages is how many mistakes are listed of one file or module. Where there are more, something
+// else is wrong than what they say.
+const maxMessages = 100
+
+// notTooMany keeps the first messages and says how many there are besides.
+func notTooMany(name string, ds hcl.Diagnostics) hcl.Diagnostics {
+	if len(ds) <= maxMessages {
+		return ds
+	}
+	return append(ds[:maxMessages:maxMessages], &hcl.Diagnostic{
+		Severity: hcl.DiagError,
+		Summary:  "Too many errors",
+		Detail:   fmt.Sprintf("There are %d more errors in %s. Check whether this file is what it should be.", len(ds)-maxMessages, name),
+	})
+}
+
+// byteOrderMark is what some editors put at the start of a file. The parser for native syntax skips
+// it itself.
+var byteOrderMark = []byte("\ufeff")
+
+// firstSyntaxError keeps the first error of the JSON parser: after it the parser has lost its
+// place, and what else it says follows from that.
+func firstSyntaxError(ds hcl.Diagnostics) hcl.Diagnostics {
+	if ds.HasErrors() {
+		return ds[:1]
+	}
+	return ds
+}
+
+// measure counts the words and symbols of a text, and reports whether the parser can take it.
+func measure(name string, text []byte, l Limits, bag *diag.Bag) (tokens int, ok bool) {
+	weigh := weighNative
+	if inJSON(name) {
+		weigh = weighJSON
+	}
+	tokens, t := weigh(text, l)
+	if t.kind != noTrouble {
+		bag.Add(t.diagnostic(rangeAt(name, text, t.at)))
+	}
+	return tokens, t.kind == noTrouble
+}
+
+func (t trouble) diagnostic(r diag.Range) diag.Diagnostic {
+	title, detail := t.text()
+	return diag.Errorf(title, "%s", detail).At(r)
+}
+
+func (t trouble) text() (title, detail string) {
+	switch t.kind {
+	case tooDeep:
+		return "Configuration nested too deeply", fmt.Sprintf("Brackets, blocks and templates may be nested %d deep, and here it gets deeper. Name a part of it in a locals block, or raise the limit if it is meant to be this deep.", t.n)
+	case tooLong:
+		return "Expression too long", fmt.Sprintf("One expression may combine %d operators and brackets without a comma between them, and here it gets more. Name parts of it in a locals block, or use a function that takes a list.", t.n)
+	case tooManyTokens:
+		return "Configuration file too large", fmt.Sprintf("A file may have %d words and symbols, and this one has more. Split it up, or raise the limit if it is meant to be this large.", t.n)
+	case numberTooLong:
+		return "Number literal too long", fmt.Sprintf("A number may be written with %d characters, and this one has more. Numbers are kept to about 150 digits in any case.", t.n)
+	case exponentTooLarge:
+		return "Number literal too large", fmt.Sprintf("The exponent of a number literal must lie between -%d and %d.", t.n, t.n)
+	case nameTooLong:
+		return "Name too long", fmt.Sprintf("A name may have %d bytes, and this one has more.", t.n)
+	case textTooLong:
+		return "Text too long", "Strings and heredocs with very many lines take very long to read, and the one that begins here has too many of them. Put the text into a file of its own, and read it with file() or templatefile()."
+	case openComment:
+		return "Unterminated comment", "Nothing closes the comment that begins here. Add */ at its end."
+	}
+	return "Invalid character encoding", "All input files must be UTF-8 encoded, and here is a byte that is not. Save the file with UTF-8 encoding selected in the editor."
+}
+
+// rangeAt is the place of one byte of a text.
+func rangeAt(name string, text []byte, at int) diag.Range {
+	pos := hcl.Pos{Line: 1, Column: 1, Byte: at}
+	for _, c := range text[:min(at, len(text))] {
+		switch {
+		case c == '\n':
+			pos.Line++
+			pos.Column = 1
+		case c&0xC0 != 0x80: // columns count characters, not bytes
+			pos.Column++
+		}
+	}
+	end := pos
+	if at < len(text) {
+		end.Byte++
+		end.Column++
+	}
+	return diag.Range{Filename: name, Start: pos, End: end}
+}

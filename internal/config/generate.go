@@ -1,0 +1,275 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// Generation is an object that has no configuration yet, to write one for.
+type Generation struct {
+	Type, Name string
+	ID         string        // what it was imported by, for the comment; may be empty
+	Provider   ProviderName  // where the type does not imply it; zero: it does
+	Schema     *schema.Block // of the resource type
+	Value      cty.Value     // as the provider read it: an object of the schema, without marks
+	// Omit says what is left out although it could be written: what the provider has objected to,
+	// because it may not be combined with something else. nil: nothing.
+	Omit func(cty.Path) bool
+}
+
+// Generate writes a resource block that describes an existing object, for a person to finish.
+//
+// What the provider decides is left out: computed attributes, and those that are optional and
+// computed where they are empty; so is what is null or deprecated. What may not be shown or is not
+// known after the fact stands there as null with a comment: sensitive values, write-only
+// arguments, and required ones that have no value. Strings that hold JSON become calls of
+// jsonencode.
+func Generate(g Generation) string {
+	w := &writer{omit: g.Omit}
+	if g.ID != "" {
+		w.line("# __generated__ by Lethe from %s", quoted(g.ID))
+	}
+	w.line("resource %s %s {", quoted(g.Type), quoted(g.Name))
+	if g.Provider.Local != "" && (g.Provider.Alias != "" || g.Provider.Local != impliedProvider(g.Type)) {
+		w.line("provider = %s", g.Provider)
+	}
+	w.body(g.Schema, g.Value, nil)
+	w.line("}")
+	return string(hclwrite.Format([]byte(w.b.String())))
+}
+
+type writer struct {
+	b    strings.Builder
+	omit func(cty.Path) bool
+}
+
+func (w *writer) line(format string, a ...any) { fmt.Fprintf(&w.b, format+"\n", a...) }
+
+// quoted is a string literal of the language.
+func quoted(s string) string { return string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes()) }
+
+func (w *writer) body(b *schema.Block, v cty.Value, at cty.Path) {
+	for _, a := range b.Attrs {
+		path := append(at[:len(at):len(at)], cty.GetAttrStep{Name: a.Name})
+		if len(at) == 0 && a.Name == "id" && a.Optional && a.Computed {
+			continue // older providers declare it like this, and it is never to be written
+		}
+		if text, ok := w.attr(a, get(v, a.Name), path); ok {
+			w.line("%s = %s", a.Name, text)
+		}
+	}
+	for _, n := range b.Blocks {
+		w.blocks(n, get(v, n.Name), append(at[:len(at):len(at)], cty.GetAttrStep{Name: n.Name}))
+	}
+}
+
+// get is an attribute of an object that may be null or unknown.
+func get(v cty.Value, name string) cty.Value {
+	if v == cty.NilVal || v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() || !v.Type().HasAttribute(name) {
+		return cty.NullVal(cty.DynamicPseudoType)
+	}
+	return v.GetAttr(name)
+}
+
+// attr is the right hand side for an attribute; false leaves it out.
+func (w *writer) attr(a *schema.Attr, v cty.Value, path cty.Path) (string, bool) {
+	optional := a.Optional && !a.Required
+	switch {
+	case a.Computed && !optional && !a.Required, w.omit != nil && w.omit(path):
+		return "", false
+	case optional && a.Deprecated:
+		return "", false
+	case a.WriteOnly:
+		return "null # write-only", true
+	case a.Sensitive && (a.Required || !empty(v)):
+		return "null # sensitive", true
+	case optional && (v.IsNull() || a.Computed && empty(v)):
+		return "", false
+	case v.IsNull():
+		return "null # required: set a value", true
+	case !v.IsKnown():
+		return "null # not known", true
+	}
+	var b strings.Builder
+	if a.Object != nil {
+		w.object(&b, a.Object, v, path)
+	} else {
+		expression(&b, v)
+	}
+	return b.String(), true
+}
+
+// empty reports whether a value says nothing: what providers make of an argument that is not set.
+func empty(v cty.Value) bool {
+	switch {
+	case v.IsNull():
+		return true
+	case !v.IsKnown():
+		return false
+	case v.Type() == cty.String:
+		return v.AsString() == ""
+	case v.Type() == cty.Number:
+		return v.AsBigFloat().Sign() == 0
+	case v.Type() == cty.Bool:
+		return v.False()
+	case v.CanIterateElements():
+		return v.LengthInt() == 0
+	}
+	return false
+}
+
+// object writes a nested attribute.
+func (w *writer) object(b *strings.Builder, o *schema.Object, v cty.Value, path cty.Path) {
+	switch o.Nesting {
+	case schema.List, schema.Set:
+		b.WriteString("[")
+		for k, e := range v.Elements() {
+			b.WriteString("\n")
+			w.fields(b, o, e, append(path[:len(path):len(path)], cty.IndexStep{Key: k}))
+			b.WriteString(",")
+		}
+		b.WriteString("\n]")
+	case schema.Map:
+		b.WriteString("{\n")
+		for k, e := range v.Elements() {
+			b.WriteString(key(k.AsString()) + " = ")
+			w.fields(b, o, e, append(path[:len(path):len(path)], cty.IndexStep{Key: k}))
+			b.WriteString("\n")
+		}
+		b.WriteString("}")
+	default:
+		w.fields(b, o, v, path)
+	}
+}
+
+func (w *writer) fields(b *strings.Builder, o *schema.Object, v cty.Value, path cty.Path) {
+	if v.IsNull() {
+		b.WriteString("null")
+		return
+	}
+	b.WriteString("{\n")
+	for _, a := range o.Attrs {
+		if text, ok := w.attr(a, get(v, a.Name), append(path[:len(path):len(path)], cty.GetAttrStep{Name: a.Name})); ok {
+			b.WriteString(a.Name + " = " + text + "\n")
+		}
+	}
+	b.WriteString("}")
+}
+
+// blocks writes the nested blocks of one type.
+func (w *writer) blocks(n *schema.Nested, v cty.Value, path cty.Path) {
+	if v.IsNull() || !v.IsKnown() || n.Block.Deprecated && n.Min == 0 || w.omit != nil && w.omit(path) {
+		return
+	}
+	if n.Nesting == schema.Single || n.Nesting == schema.Group {
+		w.block(n, "", v, path, n.Nesting == schema.Single || n.Min > 0)
+		return
+	}
+	for k, e := range v.Elements() {
+		label := ""
+		if n.Nesting == schema.Map {
+			label = " " + quoted(k.AsString())
+		}
+		w.block(n, label, e, append(path[:len(path):len(path)], cty.IndexStep{Key: k}), true)
+	}
+}
+
+// block writes one nested block; one without contents only if it says something by being there.
+func (w *writer) block(n *schema.Nested, label string, v cty.Value, path cty.Path, always bool) {
+	inner := &writer{omit: w.omit}
+	inner.body(n.Block, v, path)
+	if text := inner.b.String(); text != "" || always {
+		w.line("%s%s {\n%s}", n.Name, label, text)
+	}
+}
+
+// key is how a key of an object or map is written.
+func key(s string) string {
+	if validName(s) {
+		return s
+	}
+	return quoted(s)
+}
+
+// expression writes a known value as an expression.
+func expression(b *strings.Builder, v cty.Value) {
+	switch t := v.Type(); {
+	case v.IsNull() || !v.IsKnown():
+		b.WriteString("null")
+	case t == cty.String:
+		stringExpression(b, v.AsString())
+	case t.IsObjectType() || t.IsMapType():
+		mapExpression(b, v)
+	case v.CanIterateElements():
+		listExpression(b, v)
+	default:
+		b.Write(hclwrite.TokensForValue(v).Bytes())
+	}
+}
+
+func mapExpression(b *strings.Builder, v cty.Value) {
+	if v.LengthInt() == 0 {
+		b.WriteString("{}")
+		return
+	}
+	b.WriteString("{\n")
+	for k, e := range v.Elements() {
+		b.WriteString(key(k.AsString()) + " = ")
+		expression(b, e)
+		b.WriteString("\n")
+	}
+	b.WriteString("}")
+}
+
+// listExpression keeps simple elements on one line, and gives compound ones lines of their own.
+func listExpression(b *strings.Builder, v cty.Value) {
+	before, between, after := "", ", ", ""
+	for _, e := range v.Elements() {
+		if !e.IsNull() && e.IsKnown() && e.CanIterateElements() {
+			before, between, after = "\n", ",\n", ",\n"
+		}
+	}
+	b.WriteString("[" + before)
+	first := true
+	for _, e := range v.Elements() {
+		if !first {
+			b.WriteString(between)
+		}
+		expression(b, e)
+		first = false
+	}
+	if !first {
+		b.WriteString(after)
+	}
+	b.WriteString("]")
+}
+
+// stringExpression writes a string, or a call of jsonencode if it holds an object or array.
+func stringExpression(b *strings.Builder, s string) {
+	if text := strings.TrimSpace(s); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+		if v, ok := fromJSON(text); ok {
+			b.WriteString("jsonencode(")
+			expression(b, v)
+			b.WriteString(")")
+			return
+		}
+	}
+	b.WriteString(quoted(s))
+}
+
+func fromJSON(text string) (cty.Value, bool) {
+	if _, t := weighJSON([]byte(text), DefaultLimits); t.kind != noTrouble {
+		return cty.NilVal, false
+	}
+	t, err := ctyjson.ImpliedType([]byte(text))
+	if err != nil {
+		return cty.NilVal, false
+	}
+	v, err := ctyjson.Unmarshal([]byte(text), t)
+	return v, err == nil
+}

@@ -1,0 +1,135 @@
+package config
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+)
+
+func TestGenerate(t *testing.T) {
+	str := cty.StringVal
+	block := &schema.Block{
+		Attrs: []*schema.Attr{
+			{Name: "also_computed", Type: cty.String, Optional: true, Computed: true},
+			{Name: "arn", Type: cty.String, Computed: true},
+			{Name: "empty_computed", Type: cty.List(cty.String), Optional: true, Computed: true},
+			{Name: "id", Type: cty.String, Optional: true, Computed: true},
+			{Name: "labels", Type: cty.Map(cty.String), Optional: true},
+			{Name: "name", Type: cty.String, Required: true},
+			{Name: "nothing", Type: cty.String, Optional: true},
+			{Name: "objection", Type: cty.String, Optional: true},
+			{Name: "old", Type: cty.String, Optional: true, Deprecated: true},
+			{Name: "password", Type: cty.String, Optional: true, Sensitive: true},
+			{Name: "policy", Type: cty.String, Optional: true},
+			{Name: "ports", Type: cty.List(cty.Number), Optional: true},
+			{Name: "rules", Optional: true, Type: cty.List(cty.Object(map[string]cty.Type{"from": cty.Number, "secret": cty.String, "seen": cty.Bool})), Object: &schema.Object{Nesting: schema.List, Attrs: []*schema.Attr{
+				{Name: "from", Type: cty.Number, Required: true},
+				{Name: "secret", Type: cty.String, Optional: true, Sensitive: true},
+				{Name: "seen", Type: cty.Bool, Computed: true},
+			}}},
+			{Name: "token", Type: cty.String, Optional: true, WriteOnly: true},
+			{Name: "wanted", Type: cty.String, Required: true},
+		},
+		Blocks: []*schema.Nested{
+			{Name: "disk", Nesting: schema.List, Block: &schema.Block{Attrs: []*schema.Attr{{Name: "size", Type: cty.Number, Optional: true}}}},
+			{Name: "group", Nesting: schema.Group, Block: &schema.Block{Attrs: []*schema.Attr{{Name: "x", Type: cty.String, Optional: true}}}},
+			{Name: "tag", Nesting: schema.Map, Block: &schema.Block{Attrs: []*schema.Attr{{Name: "v", Type: cty.String, Optional: true}}}},
+			{Name: "timeouts", Nesting: schema.Single, Block: &schema.Block{Attrs: []*schema.Attr{{Name: "create", Type: cty.String, Optional: true}}}},
+		},
+	}
+	rule := cty.ObjectVal(map[string]cty.Value{"from": cty.NumberIntVal(80), "secret": str("canary"), "seen": cty.True})
+	size := func(n int64) cty.Value { return cty.ObjectVal(map[string]cty.Value{"size": cty.NumberIntVal(n)}) }
+	value := cty.ObjectVal(map[string]cty.Value{
+		"also_computed":  str("kept"),
+		"arn":            str("arn:x"),
+		"empty_computed": cty.ListValEmpty(cty.String),
+		"id":             str("i-1"),
+		"labels":         cty.MapVal(map[string]cty.Value{"a b": str("${x}"), "c": str("line\n\"two\"")}),
+		"name":           str("web"),
+		"nothing":        cty.NullVal(cty.String),
+		"objection":      str("conflicts"),
+		"old":            str("deprecated"),
+		"password":       str("canary"),
+		"policy":         str(`{"Statement": [{"Effect": "Allow", "Sid": null}], "Version": "2012-10-17"}`),
+		"ports":          cty.ListVal([]cty.Value{cty.NumberIntVal(80), cty.NumberIntVal(443)}),
+		"rules":          cty.ListVal([]cty.Value{rule, rule}),
+		"token":          cty.NullVal(cty.String),
+		"wanted":         cty.NullVal(cty.String),
+		"disk":           cty.ListVal([]cty.Value{size(1), size(2)}),
+		"group":          cty.ObjectVal(map[string]cty.Value{"x": cty.NullVal(cty.String)}),
+		"tag":            cty.MapVal(map[string]cty.Value{"k": cty.ObjectVal(map[string]cty.Value{"v": str("w")})}),
+		"timeouts":       cty.NullVal(cty.Object(map[string]cty.Type{"create": cty.String})),
+	})
+	got := Generate(Generation{
+		Type: "cloud_server", Name: "web", ID: `i-"1"`, Provider: ProviderName{Local: "cloud", Alias: "eu"},
+		Schema: block, Value: value,
+		Omit: func(p cty.Path) bool { return len(p) == 1 && p[0] == cty.GetAttrStep{Name: "objection"} },
+	})
+	want := `# __generated__ by Lethe from "i-\"1\""
+resource "cloud_server" "web" {
+  provider      = cloud.eu
+  also_computed = "kept"
+  labels = {
+    "a b" = "$${x}"
+    c     = "line\n\"two\""
+  }
+  name     = "web"
+  password = null # sensitive
+  policy = jsonencode({
+    Statement = [
+      {
+        Effect = "Allow"
+        Sid    = null
+      },
+    ]
+    Version = "2012-10-17"
+  })
+  ports = [80, 443]
+  rules = [
+    {
+      from   = 80
+      secret = null # sensitive
+    },
+    {
+      from   = 80
+      secret = null # sensitive
+    },
+  ]
+  token  = null # write-only
+  wanted = null # required: set a value
+  disk {
+    size = 1
+  }
+  disk {
+    size = 2
+  }
+  tag "k" {
+    v = "w"
+  }
+}
+`
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	if _, ds := hclsyntax.ParseConfig([]byte(got), "x.tf", hcl.InitialPos); ds.HasErrors() {
+		t.Error(ds)
+	}
+	if d := cmp.Diff(got, string(Format([]byte(got)))); d != "" {
+		t.Errorf("not in canonical style: %s", d)
+	}
+}
+
+func TestGenerateSmallest(t *testing.T) {
+	got := Generate(Generation{Type: "a_b", Name: "c", Provider: ProviderName{Local: "a"}, Schema: &schema.Block{}, Value: cty.EmptyObjectVal})
+	if got != "resource \"a_b\" \"c\" {\n}\n" {
+		t.Errorf("%q", got)
+	}
+	got = Generate(Generation{Type: "a_b", Name: "c", Provider: ProviderName{Local: "x"}, Schema: &schema.Block{}, Value: cty.EmptyObjectVal})
+	if got != "resource \"a_b\" \"c\" {\n  provider = x\n}\n" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,100 @@
+package config
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
+)
+
+var importSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
+	{Name: "to", Required: true}, {Name: "id"}, {Name: "identity"}, {Name: "for_each"}, {Name: "provider"},
+}}
+
+func (l *loader) imports(b *hcl.Block) {
+	c, ok := l.content(b.Body, importSchema)
+	if !ok {
+		return
+	}
+	im := &Import{Range: place(b)}
+	ok = l.importTo(im, c.Attributes["to"])
+	ok = l.importID(im, b, c) && ok
+	if a := c.Attributes["for_each"]; a != nil {
+		im.ForEach = a.Expr
+	}
+	if a := c.Attributes["provider"]; a != nil {
+		ref, good := l.providerRef(a.Expr, "provider")
+		im.Provider, ok = &ref, ok && good
+	}
+	if ok && l.firstImport(im) {
+		l.mod.Imports = append(l.mod.Imports, im)
+	}
+}
+
+// importTo reads the address of what is imported, which may have keys of any kind.
+func (l *loader) importTo(im *Import, a *hcl.Attribute) bool {
+	e := l.reference(a.Expr)
+	t, ok := skeleton(e)
+	if !ok {
+		l.error(a.Expr.Range(), "Invalid import address", "The \"to\" argument is the address of a managed resource, such as aws_instance.web, written without quotes or function calls. An expression may stand only between the brackets of a key, as in aws_instance.web[each.key].")
+		return false
+	}
+	target, problem := addressOf(t)
+	switch {
+	case problem != "":
+		l.error(a.Expr.Range(), "Invalid import address", "%s", problem)
+	case target.Mode != addr.Managed:
+		l.error(a.Expr.Range(), "Invalid import address", "Only managed resources can be imported, and %s is not one.", target)
+	default:
+		im.To, im.Resource = e, target.Resource()
+		return true
+	}
+	return false
+}
+
+// importID takes what the provider knows the object by.
+func (l *loader) importID(im *Import, b *hcl.Block, c *hcl.BodyContent) bool {
+	id, identity := c.Attributes["id"], c.Attributes["identity"]
+	switch {
+	case id != nil && identity != nil:
+		l.again(identity.NameRange, id.NameRange, "Invalid import configuration", "The \"id\" and \"identity\" arguments are mutually-exclusive: an object is known by one or the other. Remove one of them.")
+		return false
+	case id != nil:
+		im.ID = id.Expr
+	case identity != nil:
+		im.Identity = identity.Expr
+	default:
+		l.error(c.MissingItemRange, "Missing required argument", "The argument \"id\" is required, but no definition was found. It is what the provider knows the object by; resource types that have an identity also take \"identity\".")
+		return false
+	}
+	return true
+}
+
+// firstImport refuses a second import to one constant address.
+func (l *loader) firstImport(im *Import) bool {
+	key := constantAddress(im)
+	if key == "" {
+		return true
+	}
+	if first, again := l.imported[key]; again {
+		l.again(im.To.Range(), first, "Duplicate import configuration for \""+key+"\"", "An import block for the resource %q was already declared at %s. A resource can have only one import block: remove one of them.", key, first)
+		return false
+	}
+	if l.imported == nil {
+		l.imported = map[string]hcl.Range{}
+	}
+	l.imported[key] = im.Range
+	return true
+}
+
+// constantAddress is the address that an import block names, "" if its keys are not constant.
+func constantAddress(im *Import) string {
+	t, ok := isConstant(im.To.(hclsyntax.Expression))
+	if !ok {
+		return ""
+	}
+	target, problem := addressOf(t)
+	if problem != "" {
+		return ""
+	}
+	return target.String()
+}

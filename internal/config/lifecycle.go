@@ -1,0 +1,183 @@
+package config
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
+)
+
+var lifecycleSchema = &hcl.BodySchema{
+	Attributes: []hcl.AttributeSchema{
+		{Name: "create_before_destroy"}, {Name: "prevent_destroy"}, {Name: "ignore_changes"},
+		{Name: "replace_triggered_by"}, {Name: "enabled"}, {Name: "destroy"},
+	},
+	Blocks: []hcl.BlockHeaderSchema{{Type: "precondition"}, {Type: "postcondition"}},
+}
+
+func (l *loader) lifecycles(r *Resource, blocks hcl.Blocks) {
+	for i, b := range blocks {
+		if i > 0 {
+			l.again(b.DefRange, blocks[0].DefRange, "Duplicate lifecycle block", "This resource already has a lifecycle block at %s. Put everything into one of them.", blocks[0].DefRange)
+			continue
+		}
+		l.lifecycle(r, b)
+	}
+}
+
+func (l *loader) lifecycle(r *Resource, b *hcl.Block) {
+	r.Lifecycle.Range = b.DefRange
+	c, _ := l.content(b.Body, lifecycleSchema)
+	l.enabled(&r.Repeat, c.Attributes["enabled"])
+	delete(c.Attributes, "enabled")
+	if r.Mode == addr.Managed {
+		l.managedLifecycle(&r.Lifecycle, c.Attributes)
+	} else {
+		l.refuseLifecycle(r.Mode, c.Attributes)
+	}
+	for _, inner := range c.Blocks {
+		cond, ok := l.condition(inner)
+		switch {
+		case !ok:
+		case inner.Type == "precondition":
+			r.Lifecycle.Preconditions = append(r.Lifecycle.Preconditions, cond)
+		default:
+			r.Lifecycle.Postconditions = append(r.Lifecycle.Postconditions, cond)
+		}
+	}
+}
+
+func (l *loader) managedLifecycle(life *Lifecycle, attrs hcl.Attributes) {
+	l.boolean(attrs["create_before_destroy"], &life.CreateFirst)
+	life.CreateFirstSet = attrs["create_before_destroy"] != nil
+	if a := attrs["prevent_destroy"]; a != nil {
+		life.PreventDestroy = a.Expr
+	}
+	if a := attrs["destroy"]; a != nil {
+		life.Destroy = a.Expr
+	}
+	if a := attrs["ignore_changes"]; a != nil {
+		l.ignoreChanges(life, a)
+	}
+	if a := attrs["replace_triggered_by"]; a != nil {
+		l.triggers(life, a)
+	}
+}
+
+// refuseLifecycle refuses the arguments that only managed resources have.
+func (l *loader) refuseLifecycle(mode addr.Mode, attrs hcl.Attributes) {
+	for _, a := range byPlace(attrs) {
+		if mode == addr.Ephemeral {
+			l.error(a.NameRange, "Invalid lifecycle configuration for ephemeral resource", "The lifecycle argument %q cannot be used in ephemeral resources. This is meant to be used strictly in \"resource\" blocks.", a.Name)
+			continue
+		}
+		l.error(a.NameRange, "Invalid data resource lifecycle argument", "The lifecycle argument %q is defined only for managed resources (\"resource\" blocks), and is not valid for data resources. Remove it.", a.Name)
+	}
+}
+
+// ignoreChanges reads `all`, or a list of paths into the resource.
+func (l *loader) ignoreChanges(life *Lifecycle, a *hcl.Attribute) {
+	if word(a.Expr) == "all" {
+		life.IgnoreAll = true
+		return
+	}
+	items, _ := l.list(a.Expr, a.Name, "tags")
+	for _, item := range items {
+		if text, quoted := plainText(item); quoted && text == "*" {
+			l.error(item.Range(), "Invalid ignore_changes wildcard", "The [\"*\"] form of the wildcard is from very old versions and not accepted any more. Use \"ignore_changes = all\" to ignore changes to all attributes.")
+			continue
+		}
+		t, ok := relative(l.bare(item))
+		if !ok {
+			l.error(item.Range(), "Invalid expression", "An element of ignore_changes is the name of an attribute, or a path into one such as tags[\"team\"] or disk[0].size: only attribute access and indexing with constant keys.")
+			continue
+		}
+		life.Ignore = append(life.Ignore, t)
+	}
+}
+
+// relative is the path that an expression consists of.
+func relative(e hclsyntax.Expression) (hcl.Traversal, bool) {
+	if e == nil {
+		return nil, false
+	}
+	t, ds := hcl.RelTraversalForExpr(e)
+	return t, !ds.HasErrors()
+}
+
+// triggers reads replace_triggered_by: references to managed resources or parts of them.
+func (l *loader) triggers(life *Lifecycle, a *hcl.Attribute) {
+	items, _ := l.list(a.Expr, a.Name, "aws_vpc.main.id")
+	for _, item := range items {
+		n := l.reference(item)
+		if n == nil {
+			l.error(item.Range(), "Invalid replace_triggered_by expression", "%s", badTrigger)
+		} else if l.validTrigger(n) {
+			life.Triggers = append(life.Triggers, n)
+		}
+	}
+}
+
+const badTrigger = "Missing resource reference in replace_triggered_by expression: an element is a resource, such as aws_vpc.main, or a part of one, such as aws_vpc.main.id or aws_vpc.main[each.key]."
+
+// reference is the expression that stands for one; in JSON it is in a string. Quotes in native
+// syntax never were allowed there. It is nil if there is none.
+func (l *loader) reference(e hcl.Expression) hclsyntax.Expression {
+	if text, quoted := plainText(e); quoted && isJSON(e) {
+		return l.parseInside(e, text)
+	}
+	n, ds := Native(e)
+	if ds.HasErrors() {
+		return nil
+	}
+	return n
+}
+
+// notManaged are the first words of references that are not to managed resources.
+var notManaged = map[string]bool{
+	"var": true, "local": true, "module": true, "data": true, "ephemeral": true, "path": true,
+	"terraform": true, "tofu": true, "self": true, "output": true, "check": true, "run": true,
+}
+
+func (l *loader) validTrigger(e hclsyntax.Expression) bool {
+	resources := 0
+	for _, t := range e.Variables() {
+		switch root := t.RootName(); {
+		case root == "count" && isAttr(t, "index"), root == "each" && isAttr(t, "key"):
+		case root == "count" || root == "each" || notManaged[root]:
+			l.error(t.SourceRange(), "Invalid reference in replace_triggered_by expression", "Only managed resources, count.index, and each.key may be used in replace_triggered_by. To react to another value, store it in a terraform_data resource and refer to that.")
+			return false
+		default:
+			resources++
+		}
+	}
+	switch {
+	case resources == 1 && isReference(e):
+		return true
+	case resources > 1:
+		l.error(e.Range(), "Invalid replace_triggered_by expression", "Multiple resource references in one expression. Make each of them an element of its own.")
+	default:
+		l.error(e.Range(), "Invalid replace_triggered_by expression", "%s", badTrigger)
+	}
+	return false
+}
+
+func isAttr(t hcl.Traversal, name string) bool {
+	if len(t) != 2 {
+		return false
+	}
+	a, ok := t[1].(hcl.TraverseAttr)
+	return ok && a.Name == name
+}
+
+// isReference reports whether e only goes from a name into what it names.
+func isReference(e hclsyntax.Expression) bool {
+	switch e := e.(type) {
+	case *hclsyntax.ScopeTraversalExpr:
+		return len(e.Traversal) >= 2
+	case *hclsyntax.RelativeTraversalExpr:
+		return isReference(e.Source)
+	case *hclsyntax.IndexExpr:
+		return isReference(e.Collection)
+	}
+	return false
+}

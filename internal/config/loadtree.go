@@ -1,0 +1,261 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// LoadTree reads the root module in a directory and every module that it calls, to any depth.
+// resolve says where a called module is; calls that it cannot resolve are left out, with what it
+// put into the bag. One directory is read once, however many calls lead to it.
+//
+// What depends on where a module stands is checked here: it may not call itself, and some blocks
+// belong to the root module alone.
+func LoadTree(root string, o Options, resolve Resolve, bag *diag.Bag) (*Tree, bool) {
+	t := &treeLoader{
+		opts:    o.filled(),
+		resolve: resolve,
+		bag:     bag,
+		tree:    &Tree{Sources: &diag.Sources{}},
+		modules: map[string]*loaded{},
+		sames:   map[string]string{},
+		ok:      true,
+	}
+	t.tree.Root = t.node(&Node{}, root)
+	t.check(t.tree.Root)
+	return t.tree, t.ok
+}
+
+type treeLoader struct {
+	opts    Options
+	resolve Resolve
+	bag     *diag.Bag
+	tree    *Tree
+	modules map[string]*loaded // by what same says of the directory
+	sames   map[string]string
+	nodes   int
+	ok      bool
+}
+
+// loaded is a directory that was read.
+type loaded struct {
+	module *Module
+	ok     bool
+}
+
+// same is Files.Same, asked once for each spelling.
+func (t *treeLoader) same(dir string) string {
+	s, ok := t.sames[dir]
+	if !ok {
+		s = t.opts.Files.Same(dir)
+		t.sames[dir] = s
+	}
+	return s
+}
+
+func (t *treeLoader) add(d diag.Diagnostic) {
+	t.bag.Add(d)
+	t.ok = t.ok && d.Severity != diag.Error
+}
+
+// node fills in a node from the module in dir.
+func (t *treeLoader) node(n *Node, dir string) *Node {
+	m := t.module(n, dir)
+	n.Module, n.Children = m.module, map[string]*Node{}
+	if t.nodes++; t.nodes == t.opts.Limits.Modules+1 {
+		t.add(diag.Errorf("Too many modules", "The configuration calls more than %d modules in all. Modules that each call another one twice double with every level: check whether that is meant, or raise the limit.", t.opts.Limits.Modules))
+	}
+	if !m.ok || t.nodes > t.opts.Limits.Modules {
+		return n
+	}
+	for _, name := range sortedKeys(n.Module.Calls) {
+		if child := t.child(n, n.Module.Calls[name], dir); child != nil {
+			n.Children[name] = child
+		}
+	}
+	return n
+}
+
+// module reads a directory, or remembers that it was read. What is wrong with it is said once.
+func (t *treeLoader) module(n *Node, dir string) *loaded {
+	key := t.same(dir)
+	if m := t.modules[key]; m != nil {
+		return m
+	}
+	m := &loaded{}
+	m.module, m.ok = load(dir, n, t.opts, t.tree.Sources, t.bag)
+	t.ok = t.ok && m.ok
+	t.modules[key] = m
+	return m
+}
+
+// child follows one call, nil if it leads nowhere.
+func (t *treeLoader) child(n *Node, call *Call, dir string) *Node {
+	if call.Source == nil {
+		return nil // said when the call was read
+	}
+	path := n.Path.Child(call.Name)
+	childDir, source, version, ok := t.resolve(path, call, n, t.bag)
+	if !ok {
+		t.ok = false
+		return nil
+	}
+	child := &Node{Path: path, Call: call, Parent: n, Source: source, Version: version}
+	if t.endless(child, childDir) {
+		return nil
+	}
+	return t.node(child, childDir)
+}
+
+// endless refuses a module that is reached from itself, or is too deep.
+func (t *treeLoader) endless(n *Node, dir string) bool {
+	key := t.same(dir)
+	for p := n.Parent; p != nil; p = p.Parent {
+		if t.same(p.Module.Dir) != key {
+			continue
+		}
+		t.add(diag.Errorf("Module call cycle", "Calling this module never ends, because it calls itself: %s. Give the calls in this circle another source, or take one of them out.", circle(p, n)).At(n.Call.SourceRange))
+		return true
+	}
+	if n.Path.Depth() > t.opts.Limits.ModuleDepth {
+		t.add(diag.Errorf("Modules nested too deeply", "Module calls may be nested %d deep, and %s is deeper.", t.opts.Limits.ModuleDepth, n.Path).At(n.Call.SourceRange))
+		return true
+	}
+	return false
+}
+
+// circle spells the calls from a module back to itself.
+func circle(from, to *Node) string {
+	var names []string
+	for n := to; n != from; n = n.Parent {
+		names = append(names, fmt.Sprintf("module.%s (%s)", n.Call.Name, n.Call.Range))
+	}
+	start := "the root module"
+	if from.Call != nil {
+		start = from.Path.String()
+	}
+	var b strings.Builder
+	b.WriteString(start)
+	for i := len(names) - 1; i >= 0; i-- {
+		b.WriteString(" → " + names[i])
+	}
+	return b.String()
+}
+
+// check looks at what depends on the place in the tree.
+func (t *treeLoader) check(root *Node) {
+	root.Walk(func(n *Node) {
+		if n.Parent == nil {
+			t.rootOnly(n)
+		} else {
+			t.childOnly(n)
+		}
+		t.removals(n)
+	})
+	for _, im := range root.Module.Imports {
+		t.importProvider(root, im)
+	}
+}
+
+// rootOnly checks what the root module may not do.
+func (t *treeLoader) rootOnly(n *Node) {
+	for _, name := range sortedKeys(n.Module.Outputs) {
+		if o := n.Module.Outputs[name]; o.Ephemeral {
+			t.add(diag.Errorf("Unallowed ephemeral output", "Root module is not allowed to have ephemeral outputs: they are kept in the state. Remove ephemeral = true from output %q, and use ephemeralasnull() if only parts of the value are ephemeral.", name).At(o.Range))
+		}
+	}
+}
+
+// childOnly checks what only the root module may do.
+func (t *treeLoader) childOnly(n *Node) {
+	m := n.Module
+	if b := m.Backend; b != nil {
+		t.add(diag.Warningf("Backend configuration ignored", "Any selected backend applies to the entire configuration, so a backend block is expected only in the root module. In %s it has no effect, and it is let pass so that a root module can be called as a child module for testing. Remove it if that is not meant.", n.Path).At(b.Range))
+	}
+	if b := m.Cloud; b != nil {
+		t.add(diag.Warningf("Cloud configuration ignored", "The cloud block applies to the entire configuration, so it is expected only in the root module. In %s it has no effect. Remove it if this is no root module that is called for testing.", n.Path).At(b.Range))
+	}
+	for _, im := range m.Imports {
+		t.add(diag.Errorf("Invalid import configuration", "An import block was detected in %q. Import blocks are only allowed in the root module: move it there, with the address %s.%s.", n.Path, n.Path, im.Resource.Local()).At(im.Range))
+	}
+	t.emptyProviders(n)
+}
+
+// emptyProviders warns about provider blocks that only say that the caller passes one.
+func (t *treeLoader) emptyProviders(n *Node) {
+	for _, name := range sortedNames(n.Module.Providers) {
+		p := n.Module.Providers[name]
+		if !isEmpty(p) {
+			continue
+		}
+		t.add(diag.Warningf("Redundant empty provider block", "Earlier versions of the language used empty provider blocks (\"proxy provider configurations\") for child modules to declare their need to be passed a provider configuration by their callers. Remove the block, and name the provider in required_providers%s.", aliasHint(name)).At(p.Range))
+	}
+}
+
+func aliasHint(n ProviderName) string {
+	if n.Alias == "" {
+		return ""
+	}
+	return fmt.Sprintf(" with configuration_aliases = [%s]", n)
+}
+
+// isEmpty reports whether a provider block says nothing but its name.
+func isEmpty(p *Provider) bool {
+	if p.ForEach != nil || len(p.Versions) > 0 {
+		return false
+	}
+	attrs, ds := p.Body.JustAttributes()
+	return len(attrs) == 0 && len(ds) == 0
+}
+
+// removals refuses to remove what is still declared.
+func (t *treeLoader) removals(n *Node) {
+	for _, r := range n.Module.Removed {
+		target := r.From.Target
+		at, what := declared(n, target)
+		if what != "" {
+			t.add(diag.Errorf("Removed "+what+" still exists", "This statement declares that %s was removed, but it is still declared in the configuration at %s. Remove one of the two.", target, at).At(r.From.Range).See("declared here", at))
+		}
+	}
+}
+
+// declared finds what an address without keys names, seen from n.
+func declared(n *Node, target addr.Target) (at hcl.Range, what string) {
+	path := target.Module().Path()
+	for i, name := range path {
+		if target.Mode == 0 && i == len(path)-1 {
+			if call := n.Module.Calls[name]; call != nil {
+				return call.Range, "module"
+			}
+			return at, ""
+		}
+		if n = n.Children[name]; n == nil {
+			return at, ""
+		}
+	}
+	if r := n.Module.Resources[Name{target.Mode, target.Type, target.Name}]; r != nil {
+		return r.Range, "resource"
+	}
+	return at, ""
+}
+
+// importProvider refuses to choose a provider for what a resource block has chosen already.
+func (t *treeLoader) importProvider(root *Node, im *Import) {
+	if im.Provider == nil {
+		return
+	}
+	n := root
+	for _, name := range im.Resource.Module.Path() {
+		if n = n.Children[name]; n == nil {
+			return
+		}
+	}
+	r := n.Module.Resources[Name{im.Resource.Mode, im.Resource.Type, im.Resource.Name}]
+	if r != nil {
+		t.add(diag.Errorf("Invalid import provider argument", "The provider argument can only be specified in import blocks that will generate configuration, and %s has a resource block. Remove the argument here, and set \"provider\" in the resource block.", im.Resource).At(im.Provider.Range).See("declared here", r.Range))
+	}
+}

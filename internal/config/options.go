@@ -1,0 +1,204 @@
+package config
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// Options say where configuration is read from and how its places are spelled. The zero value
+// reads the disk and shows paths as they are given.
+type Options struct {
+	Files   Files                    // nil: the disk
+	Display func(path string) string // a file's path as ranges spell it; nil: as it is
+	Version string                   // what required_version is compared with; "" compares nothing
+	Limits  Limits
+
+	// Convert makes a default value one of its variable's type; nil is convert.Convert, whose work
+	// grows with the square of a list's length. Package lang has one whose work does not.
+	Convert func(cty.Value, cty.Type) (cty.Value, error)
+}
+
+// Files is what a configuration is read from: the disk, or the snapshot in a plan file.
+type Files interface {
+	// List gives the names of the regular files in a directory, sorted.
+	List(dir string) ([]string, error)
+	// Read gives the contents of a file, or an error beyond limit bytes (see TooLarge).
+	Read(path string, limit int64) ([]byte, error)
+	// Join makes a path of a directory and a name in it.
+	Join(dir, name string) string
+	// Same gives equal strings for paths to the same directory, if it can tell.
+	Same(dir string) string
+}
+
+// TooLarge is the error for a file beyond the limit.
+type TooLarge struct{ Limit int64 }
+
+func (TooLarge) Error() string { return "the file is too large" }
+
+// NotRegular is the error for what is no ordinary file: a device, a pipe, a socket.
+type NotRegular struct{ Mode fs.FileMode }
+
+func (e NotRegular) Error() string { return "it is not a regular file" }
+
+// Disk reads the file system.
+var Disk Files = disk{}
+
+type disk struct{}
+
+// List follows symbolic links; a link that leads nowhere counts as a file, so that reading it
+// tells. Directories are left out.
+func (disk) List(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		isDir := e.IsDir()
+		if e.Type()&fs.ModeSymlink != 0 {
+			if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil {
+				isDir = info.IsDir()
+			}
+		}
+		if !isDir {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+func (disk) Read(path string, limit int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, NotRegular{info.Mode()}
+	}
+	if info.Size() > limit {
+		return nil, TooLarge{limit}
+	}
+	return os.ReadFile(path)
+}
+
+// readStream reads what is not a regular file, to its end or the limit.
+func readStream(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = TooLarge{limit}
+	}
+	return text, err
+}
+
+func (disk) Join(dir, name string) string { return filepath.Join(dir, name) }
+
+func (disk) Same(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return filepath.Clean(dir)
+	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		return real
+	}
+	return abs
+}
+
+// Memory is a set of files by their slash-separated paths: a snapshot.
+type Memory map[string][]byte
+
+// List gives the files directly in dir; a directory without any is fs.ErrNotExist.
+func (m Memory) List(dir string) ([]string, error) {
+	dir = path.Clean(dir)
+	var names []string
+	found := false
+	for p := range m {
+		d, name := path.Split(path.Clean(p))
+		if d = path.Clean(d); d == dir {
+			names = append(names, name)
+		}
+		found = found || d == dir || strings.HasPrefix(d, dir+"/")
+	}
+	if !found && dir != "." {
+		return nil, &fs.PathError{Op: "open", Path: dir, Err: fs.ErrNotExist}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+func (m Memory) Read(p string, limit int64) ([]byte, error) {
+	text, ok := m[path.Clean(p)]
+	if !ok {
+		return nil, &fs.PathError{Op: "open", Path: p, Err: fs.ErrNotExist}
+	}
+	if int64(len(text)) > limit {
+		return nil, TooLarge{limit}
+	}
+	return text, nil
+}
+
+// Join makes a slash-separated path.
+func (m Memory) Join(dir, name string) string { return path.Join(dir, name) }
+
+// Same cleans the path.
+func (m Memory) Same(dir string) string { return path.Clean(dir) }
+
+// FS reads from an fs.FS, with slash-separated paths.
+func FS(fsys fs.FS) Files { return fromFS{fsys} }
+
+type fromFS struct{ fs fs.FS }
+
+func (f fromFS) List(dir string) ([]string, error) {
+	entries, err := fs.ReadDir(f.fs, path.Clean(dir))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if !e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+func (f fromFS) Read(p string, limit int64) ([]byte, error) {
+	p = path.Clean(p)
+	info, err := fs.Stat(f.fs, p)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > limit {
+		return nil, TooLarge{limit}
+	}
+	return fs.ReadFile(f.fs, p)
+}
+
+func (fromFS) Join(dir, name string) string { return path.Join(dir, name) }
+func (fromFS) Same(dir string) string       { return path.Clean(dir) }
+
+func (o Options) filled() Options {
+	if o.Files == nil {
+		o.Files = Disk
+	}
+	if o.Display == nil {
+		o.Display = func(p string) string { return p }
+	}
+	if o.Convert == nil {
+		o.Convert = convert.Convert
+	}
+	o.Limits = o.Limits.filled()
+	return o
+}

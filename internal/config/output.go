@@ -1,0 +1,68 @@
+package config
+
+import (
+	"github.com/hashicorp/hcl/v2"
+)
+
+var outputSchema = &hcl.BodySchema{
+	Attributes: []hcl.AttributeSchema{
+		{Name: "value", Required: true}, {Name: "description"}, {Name: "type"}, {Name: "sensitive"},
+		{Name: "ephemeral"}, {Name: "deprecated"}, {Name: "depends_on"},
+	},
+	Blocks: []hcl.BlockHeaderSchema{{Type: "precondition"}, {Type: "postcondition"}},
+}
+
+func (l *loader) output(b *hcl.Block) {
+	o := &Output{Name: b.Labels[0], Range: place(b)}
+	if !l.name(b, 0, "Invalid output name") {
+		return
+	}
+	if first := l.mod.Outputs[o.Name]; first != nil {
+		l.again(o.Range, first.Range, "Duplicate output definition", "An output named %q was already defined at %s. Output names must be unique within a module: rename or remove one of them.", o.Name, first.Range)
+		return
+	}
+	l.mod.Outputs[o.Name] = o
+	c, _ := l.content(b.Body, outputSchema)
+	if a := c.Attributes["value"]; a != nil {
+		o.Expr = a.Expr
+	}
+	l.text(c.Attributes["description"], &o.Description)
+	if a := c.Attributes["type"]; a != nil {
+		o.Type, o.Defaults, _ = l.typeConstraint(a.Expr)
+	}
+	l.boolean(c.Attributes["sensitive"], &o.Sensitive)
+	o.SensitiveSet = c.Attributes["sensitive"] != nil
+	l.boolean(c.Attributes["ephemeral"], &o.Ephemeral)
+	l.deprecation(c.Attributes["deprecated"], &o.Deprecated)
+	o.DependsOn = l.dependsOn(c.Attributes["depends_on"])
+	for _, inner := range c.Blocks {
+		l.outputCondition(o, inner)
+	}
+}
+
+func (l *loader) outputCondition(o *Output, b *hcl.Block) {
+	if b.Type == "postcondition" {
+		l.error(b.DefRange, "Postconditions are not allowed", "Output values can only have preconditions, not postconditions: the value is known before it is put out. Use a precondition block.")
+		return
+	}
+	if cond, ok := l.condition(b); ok {
+		o.Preconditions = append(o.Preconditions, cond)
+	}
+}
+
+// locals reads a locals block.
+func (l *loader) locals(b *hcl.Block) {
+	attrs, ds := b.Body.JustAttributes()
+	l.hcl(ds)
+	for _, a := range byPlace(attrs) {
+		if !validName(a.Name) {
+			l.error(a.NameRange, "Invalid local value name", "%s", badName)
+			continue
+		}
+		if first := l.mod.Locals[a.Name]; first != nil {
+			l.again(a.Range, first.Range, "Duplicate local value definition", "A local value named %q was already defined at %s. Local value names must be unique within a module: rename or remove one of them.", a.Name, first.Range)
+			continue
+		}
+		l.mod.Locals[a.Name] = &Local{Name: a.Name, Expr: a.Expr, Range: a.Range}
+	}
+}

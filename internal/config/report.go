@@ -1,0 +1,95 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// add puts a message into the bag, up to a number of them.
+func (l *loader) add(d diag.Diagnostic) {
+	switch n := l.bag.Len(); {
+	case n < 10*maxMessages:
+		l.bag.Add(d)
+	case n == 10*maxMessages:
+		l.bag.Add(diag.Errorf("Too many errors", "There are more errors in this module than can be listed. Correct those that are, and try again."))
+	}
+}
+
+// error reports a mistake at a place.
+func (l *loader) error(at hcl.Range, title, format string, a ...any) {
+	l.add(diag.Errorf(title, format, a...).At(at))
+}
+
+// again reports a second declaration of something, pointing at the first.
+func (l *loader) again(at, first hcl.Range, title, format string, a ...any) {
+	l.add(diag.Errorf(title, format, a...).At(at).See("declared here", first))
+}
+
+// warn reports something to be mended that does no harm yet.
+func (l *loader) warn(at hcl.Range, title, format string, a ...any) {
+	l.add(diag.Warningf(title, format, a...).At(at))
+}
+
+// hcl passes on what the HCL library says.
+func (l *loader) hcl(ds hcl.Diagnostics) bool {
+	for _, d := range ds {
+		l.add(diag.FromHCL(d))
+	}
+	return !ds.HasErrors()
+}
+
+// content asks a body for exactly what the schema describes; false if it holds anything else.
+func (l *loader) content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool) {
+	c, ds := b.Content(s)
+	return c, l.hcl(ds)
+}
+
+// place is where a block is declared. In JSON syntax several blocks can share their header, so it
+// is the last label there, or the end of the block where there are none.
+func place(b *hcl.Block) hcl.Range {
+	switch n := len(b.LabelRanges); {
+	case !IsJSON(b.Body):
+		return b.DefRange
+	case n > 0:
+		return b.LabelRanges[n-1]
+	}
+	return b.Body.MissingItemRange()
+}
+
+const badName = "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes."
+
+// name checks a label that becomes part of references.
+func (l *loader) name(b *hcl.Block, i int, title string) bool {
+	if validName(b.Labels[i]) {
+		return true
+	}
+	l.error(b.LabelRanges[i], title, "%s", badName)
+	return false
+}
+
+// validName is hclsyntax.ValidIdentifier with a fast way for the usual names.
+func validName(s string) bool {
+	if s == "" || !identStart(s[0]) {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return hclsyntax.ValidIdentifier(s)
+		}
+		if !identPart(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// suggestion is " Did you mean …?" for a name that is close to one of those that are known.
+func suggestion(given string, known []string) string {
+	if s := diag.Suggest(given, known); s != "" {
+		return fmt.Sprintf(" Did you mean %q?", s)
+	}
+	return ""
+}

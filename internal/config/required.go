@@ -1,0 +1,178 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// requiredProviders takes the entries of a required_providers block. Those of an override file
+// replace the entries of the same name.
+func (l *loader) requiredProviders(b *hcl.Block, over bool) {
+	if l.set.required != nil && !over {
+		first := place(l.set.required)
+		l.again(place(b), first, "Duplicate required providers configuration", "A module may have only one required_providers block, and one was given at %s. Put all entries into one of them.", first)
+		return
+	}
+	if l.set.required == nil {
+		l.set.required = b
+	}
+	attrs, ds := b.Body.JustAttributes()
+	l.hcl(ds)
+	if l.set.entries == nil {
+		l.set.entries = map[string]*hcl.Attribute{}
+	}
+	for name, a := range attrs {
+		l.set.entries[name] = a
+	}
+}
+
+// requirement reads one entry: an object, or in the old form a version constraint.
+func (l *loader) requirement(local string, a *hcl.Attribute) {
+	if !l.localName(local, a.NameRange) {
+		return
+	}
+	r := &Requirement{Local: local, Source: addr.Default(local), Range: a.Range}
+	pairs, ds := hcl.ExprMap(a.Expr)
+	if !ds.HasErrors() {
+		if !l.requirementObject(r, pairs) {
+			return
+		}
+	} else if !l.requirementText(r, a.Expr) {
+		return
+	}
+	l.mod.Required[local] = r
+}
+
+const badRequirement = `An entry of required_providers is an object such as { source = "hashicorp/aws", version = "~> 5.0" }, or in the old form a version constraint.`
+
+func (l *loader) requirementText(r *Requirement, e hcl.Expression) bool {
+	v, ok := l.constant(e)
+	if !ok {
+		return false
+	}
+	if v.Type() != cty.String || v.IsNull() {
+		l.error(e.Range(), "Invalid required_providers object", badRequirement)
+		return false
+	}
+	c, ok := l.constraint(e, "the version of a provider")
+	r.Versions = append(r.Versions, c)
+	return ok
+}
+
+func (l *loader) requirementObject(r *Requirement, pairs []hcl.KeyValuePair) bool {
+	ok := true
+	for _, p := range pairs {
+		key, good := l.constant(p.Key)
+		if !good || key.Type() != cty.String || key.IsNull() {
+			ok = false
+			continue
+		}
+		switch name := key.AsString(); name {
+		case "version":
+			c, good := l.constraint(p.Value, "the version of a provider")
+			r.Versions = append(r.Versions, c)
+			ok = ok && good
+		case "source":
+			ok = l.source(r, p.Value) && ok
+		case "configuration_aliases":
+			ok = l.configurationAliases(r, p.Value) && ok
+		case "//": // a comment in JSON syntax
+		default:
+			l.error(p.Key.Range(), "Invalid required_providers object", `required_providers objects can only contain "version", "source" and "configuration_aliases" attributes, and not %q.%s To configure a provider, use a "provider" block.`, name, suggestion(name, []string{"version", "source", "configuration_aliases"}))
+			ok = false
+		}
+	}
+	return ok
+}
+
+func (l *loader) source(r *Requirement, e hcl.Expression) bool {
+	v, ok := l.constant(e)
+	if !ok {
+		return false
+	}
+	if v.Type() != cty.String || v.IsNull() {
+		l.error(e.Range(), "Invalid source", "Source must be specified as a string, such as \"hashicorp/aws\".")
+		return false
+	}
+	src := v.AsString()
+	p, err := addr.ParseProvider(src)
+	if err != nil {
+		l.error(e.Range(), "Invalid provider source string", `The "source" attribute must be in the format "[hostname/][namespace/]name": %v.`, err)
+		return false
+	}
+	r.Source = p
+	n := strings.Count(src, "/")
+	r.Explicit, r.HostGiven = n >= 1, n >= 2
+	return true
+}
+
+func (l *loader) configurationAliases(r *Requirement, e hcl.Expression) bool {
+	list, ok := l.list(e, "configuration_aliases", r.Local+".west")
+	for _, item := range list {
+		ref, good := l.providerRef(item, "configuration_aliases")
+		switch {
+		case !good:
+			ok = false
+		case ref.Alias == "" || ref.Key != nil:
+			l.error(item.Range(), "Invalid configuration_aliases value", "Configuration aliases can only contain references to local provider configuration names in the format of provider.alias, such as %s.west.", r.Local)
+			ok = false
+		case ref.Local != r.Local:
+			l.error(item.Range(), "Invalid configuration_aliases value", "Configuration aliases must be prefixed with the provider name. Expected %q, but found %q.", r.Local, ref.Local)
+			ok = false
+		case !slices.Contains(r.Aliases, ref.ProviderName):
+			r.Aliases = append(r.Aliases, ref.ProviderName)
+		}
+	}
+	return ok
+}
+
+// implied adds the providers that are used without being required: what a resource type or a
+// provider block names.
+func (l *loader) implied() {
+	for _, r := range l.mod.Resources {
+		l.imply(r.LocalProvider().Local)
+	}
+	for _, p := range l.mod.Providers {
+		l.imply(p.Local)
+	}
+	for _, c := range l.mod.Calls {
+		for _, p := range c.Providers {
+			l.imply(p.Parent.Local)
+		}
+	}
+	for _, i := range l.mod.Imports {
+		if i.Provider != nil {
+			l.imply(i.Provider.Local)
+		}
+	}
+	for local := range l.mod.Meta {
+		l.imply(local)
+	}
+	l.sameSource()
+}
+
+func (l *loader) imply(local string) {
+	if local != "" && l.mod.Required[local] == nil {
+		l.mod.Required[local] = &Requirement{Local: local, Source: addr.Default(local)}
+	}
+}
+
+// sameSource warns about one provider under two required names.
+func (l *loader) sameSource() {
+	first := map[addr.Provider]*Requirement{}
+	for _, local := range sortedKeys(l.mod.Required) {
+		r := l.mod.Required[local]
+		if r.Range == (hcl.Range{}) {
+			continue
+		}
+		if f := first[r.Source]; f != nil {
+			l.warn(r.Range, "Duplicate required provider", "Provider %s with the local name %q was previously required as %q. A provider can only be required once within required_providers: use one name for both.", r.Source.ForDisplay(), local, f.Local)
+			continue
+		}
+		first[r.Source] = r
+	}
+}

@@ -1,0 +1,189 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/lethe-iac/lethe/internal/addr"
+)
+
+// settings gathers what the terraform blocks of a module say. Primary files say each thing once;
+// every override file may say it again, and the last one counts.
+type settings struct {
+	required  *hcl.Block // required_providers
+	entries   map[string]*hcl.Attribute
+	crypt     *hcl.Block
+	inThis    map[string]hcl.Range // what the override file being read has set already
+	overrides bool
+}
+
+var terraformSchema = &hcl.BodySchema{
+	Attributes: []hcl.AttributeSchema{{Name: "required_version"}, {Name: "experiments"}, {Name: "language"}},
+	Blocks: []hcl.BlockHeaderSchema{
+		{Type: "backend", LabelNames: []string{"type"}},
+		{Type: "cloud"},
+		{Type: "required_providers"},
+		{Type: "provider_meta", LabelNames: []string{"provider"}},
+		{Type: "encryption"},
+	},
+}
+
+// beginOverride starts the next override file.
+func (l *loader) beginOverride() { l.set.overrides, l.set.inThis = true, map[string]hcl.Range{} }
+
+// terraform reads one terraform block. Its required_version was read before (see version.go).
+func (l *loader) terraform(b *hcl.Block, over bool) {
+	c, _ := l.content(b.Body, terraformSchema)
+	l.edition(c.Attributes["language"])
+	l.experiments(c.Attributes["experiments"])
+	for _, inner := range c.Blocks {
+		switch inner.Type {
+		case "backend":
+			l.backend(inner, inner.Labels[0], over)
+		case "cloud":
+			l.backend(inner, "cloud", over)
+		case "required_providers":
+			l.requiredProviders(inner, over)
+		case "provider_meta":
+			l.providerMeta(inner, over)
+		case "encryption":
+			l.encryption(inner, over)
+		}
+	}
+}
+
+// edition checks the language edition. There has been one so far.
+func (l *loader) edition(a *hcl.Attribute) {
+	if a == nil {
+		return
+	}
+	switch kw := word(a.Expr); {
+	case kw == "":
+		l.error(a.Expr.Range(), "Invalid language edition", "A language edition is written as a bare word, such as TF2021. There is only one so far: remove the %q argument.", a.Name)
+	case kw != "TF2021" && !strings.HasPrefix(kw, "tofu2024"):
+		l.error(a.Expr.Range(), "Unsupported language edition", "The language edition %s is not known: the module is written for newer software. There is only one edition so far, so if that is not meant, remove the %q argument.", kw, a.Name)
+	}
+}
+
+// experiments must be a list of words. There are none to take part in, so they are let pass.
+func (l *loader) experiments(a *hcl.Attribute) {
+	if a == nil {
+		return
+	}
+	list, ds := hcl.ExprList(a.Expr)
+	if ds.HasErrors() {
+		l.error(a.Expr.Range(), "Invalid experiments value", "The names of experiments are written as a list of bare words, in brackets.")
+		return
+	}
+	for _, e := range list {
+		if word(e) == "" {
+			l.error(e.Range(), "Invalid experiment keyword", "The name of an experiment is a bare word, without quotes.")
+		}
+	}
+}
+
+// backend reads a backend or cloud block; a module has one of either.
+func (l *loader) backend(b *hcl.Block, typ string, over bool) {
+	if over {
+		if first, again := l.set.inThis["backend"]; again {
+			l.again(place(b), first, "Duplicate backend configuration", "Each override file may have only one backend configuration, and one was given at %s. Remove one of them.", first)
+			return
+		}
+		l.set.inThis["backend"] = place(b)
+	} else if first := l.stored(); first != nil {
+		l.secondBackend(b, typ, first)
+		return
+	}
+	l.mod.Backend, l.mod.Cloud = nil, nil
+	back := &Backend{Type: typ, Body: b.Body, Range: place(b)}
+	if typ == "cloud" && b.Type == "cloud" {
+		l.mod.Cloud = back
+	} else {
+		l.mod.Backend = back
+	}
+}
+
+// stored is where the module says that its state is kept.
+func (l *loader) stored() *Backend {
+	if l.mod.Cloud != nil {
+		return l.mod.Cloud
+	}
+	return l.mod.Backend
+}
+
+func (l *loader) secondBackend(b *hcl.Block, typ string, first *Backend) {
+	cloud := b.Type == "cloud"
+	switch {
+	case cloud != (l.mod.Cloud != nil):
+		l.again(place(b), first.Range, "Both a backend and cloud configuration are present", "A module may declare either one 'cloud' block or one 'backend' block, and the other one is at %s. Remove one of them.", first.Range)
+	case cloud:
+		l.again(place(b), first.Range, "Duplicate HCP Terraform configurations", "A module may have only one 'cloud' block, and one was given at %s. Remove one of them.", first.Range)
+	default:
+		l.again(place(b), first.Range, "Duplicate backend configuration", "A module may have only one backend configuration, and one was given at %s. Remove one of them.", first.Range)
+	}
+}
+
+func (l *loader) providerMeta(b *hcl.Block, over bool) {
+	local := b.Labels[0]
+	if first := l.mod.Meta[local]; first != nil && !over {
+		l.again(place(b), first.Range, "Duplicate provider_meta block", "A provider_meta block for provider %q was already declared at %s. A module may have one for each provider: put everything into one of them.", local, first.Range)
+		return
+	}
+	if !l.localName(local, b.LabelRanges[0]) {
+		return
+	}
+	l.mod.Meta[local] = &Meta{Local: local, Body: b.Body, Range: place(b)}
+}
+
+func (l *loader) encryption(b *hcl.Block, over bool) {
+	if l.set.crypt != nil && !over {
+		l.again(place(b), place(l.set.crypt), "Duplicate encryption configuration", "A module may have only one encryption block, and one was given at %s. Put everything into one of them.", place(l.set.crypt))
+		return
+	}
+	body := b.Body
+	if l.set.crypt != nil {
+		body = override(l.mod.Encryption, body)
+	}
+	l.set.crypt, l.mod.Encryption = b, body
+}
+
+var languageSchema = &hcl.BodySchema{
+	Attributes: []hcl.AttributeSchema{{Name: "edition"}, {Name: "experiments"}},
+	Blocks:     []hcl.BlockHeaderSchema{{Type: "compatible_with"}},
+}
+
+// language reads a language block. Its compatible_with was read before (see version.go).
+func (l *loader) language(b *hcl.Block) {
+	c, _ := l.content(b.Body, languageSchema)
+	l.edition(c.Attributes["edition"])
+	l.experiments(c.Attributes["experiments"])
+}
+
+// finishSettings reads what the settings gathered.
+func (l *loader) finishSettings() {
+	for _, local := range sortedKeys(l.set.entries) {
+		l.requirement(local, l.set.entries[local])
+	}
+}
+
+// localName checks the local name of a provider.
+func (l *loader) localName(name string, at hcl.Range) bool {
+	if low := strings.ToLower(name); low != name && providerWord(low) {
+		l.error(at, "Invalid provider local name", "Provider names must be normalized. Replace %q with %q to fix this error.", name, low)
+		return false
+	}
+	if !providerWord(name) {
+		l.error(at, "Invalid provider local name", "%q is an invalid provider local name: it must contain only letters, digits, and dashes, and may not use leading or trailing dashes.", name)
+		return false
+	}
+	return true
+}
+
+// providerWord reports whether s can be the type of a provider.
+func providerWord(s string) bool {
+	if strings.Contains(s, "_") || strings.Contains(s, "/") || strings.HasPrefix(s, "terraform-provider-") {
+		return false
+	}
+	_, err := addr.ParseProvider(s)
+	return err == nil
+}

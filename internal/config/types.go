@@ -1,0 +1,106 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/json"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+)
+
+func isJSON(e hcl.Expression) bool { return json.IsJSONExpression(e) }
+
+// typeTree is a type expression in native syntax. Strings in JSON are parsed as one.
+func (l *loader) typeTree(e hcl.Expression) (hclsyntax.Expression, bool) {
+	n, ok := e.(hclsyntax.Expression)
+	if text, quoted := plainText(e); quoted && isJSON(e) {
+		n = l.parseInside(e, text)
+		ok = n != nil
+	}
+	if !ok {
+		l.error(e.Range(), "Invalid type specification", "A type specification is either a primitive type keyword (bool, number, string) or a complex type constructor call, like list(string).")
+		return nil, false
+	}
+	if defaultsIn(n) > maxTypeDefaults || (&estimate{}).of(n) > uint64(l.opts.Limits.Literal) {
+		l.error(e.Range(), "Constant expression too large", "The defaults of the optional attributes in this type could get larger than a constant may be.")
+		return nil, false
+	}
+	return n, true
+}
+
+// maxTypeDefaults is how many elements the defaults of optional attributes in one type may have. The
+// HCL library converts them while it reads the type, and compares each with each.
+const maxTypeDefaults = 10_000
+
+// defaultsIn counts the elements in the defaults of optional attributes.
+func defaultsIn(e hclsyntax.Expression) uint64 {
+	n := uint64(0)
+	_ = hclsyntax.VisitAll(e, func(node hclsyntax.Node) hcl.Diagnostics {
+		if call, ok := node.(*hclsyntax.FunctionCallExpr); ok && call.Name == "optional" && len(call.Args) > 1 {
+			n = plus(n, (&estimate{elements: true}).of(call.Args[1]))
+		}
+		return nil
+	})
+	return n
+}
+
+// maxTypeDepth is how deep types may be nested: converting a value looks at every level of its type
+// from every level above.
+const maxTypeDepth = 200
+
+// typeDepth is how many types stand inside each other in a type expression.
+func typeDepth(e hclsyntax.Expression) int {
+	inner := 0
+	switch e := e.(type) {
+	case *hclsyntax.FunctionCallExpr:
+		for _, a := range e.Args {
+			inner = max(inner, 1+typeDepth(a))
+		}
+	case *hclsyntax.ObjectConsExpr:
+		for _, item := range e.Items {
+			inner = max(inner, typeDepth(item.ValueExpr))
+		}
+	case *hclsyntax.TupleConsExpr:
+		for _, item := range e.Exprs {
+			inner = max(inner, typeDepth(item))
+		}
+	}
+	return inner
+}
+
+var typeNames = []string{"string", "number", "bool", "any", "list", "set", "map", "object", "tuple", "optional"}
+
+// withTypeNames adds to what is wrong with a type the name that was meant, where a word in it is
+// close to one.
+func withTypeNames(e hclsyntax.Expression, ds hcl.Diagnostics) hcl.Diagnostics {
+	words := map[hcl.Range]string{}
+	_ = hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics {
+		switch n := n.(type) {
+		case *hclsyntax.ScopeTraversalExpr:
+			words[n.Range()] = n.Traversal.RootName()
+		case *hclsyntax.FunctionCallExpr:
+			words[n.Range()] = n.Name
+		}
+		return nil
+	})
+	for _, d := range ds {
+		if d.Subject == nil || slices.Contains(typeNames, words[*d.Subject]) {
+			continue
+		}
+		if word := words[*d.Subject]; word != "" {
+			d.Detail += suggestion(word, typeNames)
+		}
+	}
+	return ds
+}
+
+// conversion says what a value cannot become, with the path to the place inside it.
+func conversion(err error) string {
+	pe, ok := err.(cty.PathError)
+	if !ok || len(pe.Path) == 0 {
+		return err.Error()
+	}
+	return mark.PathString(pe.Path) + ": " + err.Error()
+}

@@ -1,0 +1,129 @@
+package config
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Value is a variable's value in a file of values.
+type Value struct {
+	Name  string
+	Value cty.Value  // as written, not yet of the variable's type
+	Range diag.Range // of the value
+	At    diag.Range // of the name
+}
+
+// LoadValues reads a file of values for variables: .tfvars in native syntax, .tfvars.json in JSON,
+// told apart by the name. The values are constants, and strings in JSON are taken as they are.
+// The result has every value that could be read; it is false if an error is in the bag.
+func LoadValues(name string, text []byte, l Limits, bag *diag.Bag) (map[string]*Value, bool) {
+	l = l.filled()
+	if _, ok := measure(name, text, l, bag); !ok {
+		return nil, false
+	}
+	body, ok := parseText(name, text, bag)
+	if !ok {
+		return nil, false
+	}
+	out := map[string]*Value{}
+	attrs, ds := body.JustAttributes()
+	ok = bag.HCL(inValues(ds))
+	for _, a := range byPlace(attrs) {
+		v, d := constant(a.Expr, l)
+		if d != nil {
+			ok = bag.HCL(hcl.Diagnostics{d}) && ok
+			continue
+		}
+		out[a.Name] = &Value{Name: a.Name, Value: v, Range: a.Expr.Range(), At: a.NameRange}
+	}
+	return out, ok
+}
+
+// inValues explains blocks in a file of values.
+func inValues(ds hcl.Diagnostics) hcl.Diagnostics {
+	out := slices.Clone(ds)
+	for i, d := range out {
+		if !strings.HasPrefix(d.Summary, "Unexpected ") {
+			continue
+		}
+		c := *d
+		c.Detail = "Blocks are not allowed here: a file of values sets variables with NAME = VALUE. If this file declares something, its name must end in .tf; to set a variable to an object, put an equals sign before the brace."
+		out[i] = &c
+	}
+	return out
+}
+
+// ReadValues is LoadValues for a file that o can read. On the disk that may be a pipe too: shells
+// make such names for what a command prints. sources, if not nil, gets the text.
+func ReadValues(path string, o Options, sources *diag.Sources, bag *diag.Bag) (map[string]*Value, bool) {
+	o = o.filled()
+	text, err := o.Files.Read(path, o.Limits.FileSize)
+	if errors.As(err, new(NotRegular)) {
+		text, err = readStream(path, o.Limits.FileSize)
+	}
+	if err != nil {
+		d := unreadable(o.Display(path), err)
+		d.Summary = "Failed to read variables file"
+		bag.Add(d)
+		return nil, false
+	}
+	if sources != nil {
+		sources.Set(o.Display(path), text)
+	}
+	return LoadValues(o.Display(path), text, o.Limits, bag)
+}
+
+// ValueFiles finds the files of values in a directory that are read without being asked for, in
+// the order in which later ones win: terraform.tfvars, terraform.tfvars.json, then those that end
+// in .auto.tfvars or .auto.tfvars.json by name.
+func ValueFiles(dir string, o Options) []string {
+	o = o.filled()
+	names, err := o.Files.List(dir)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, n := range []string{"terraform.tfvars", "terraform.tfvars.json"} {
+		if slices.Contains(names, n) {
+			out = append(out, o.Files.Join(dir, n))
+		}
+	}
+	slices.Sort(names)
+	for _, n := range names {
+		auto := strings.HasSuffix(n, ".auto.tfvars") || strings.HasSuffix(n, ".auto.tfvars.json")
+		if auto && !ignored(n) {
+			out = append(out, o.Files.Join(dir, n))
+		}
+	}
+	return out
+}
+
+// ParseValue reads one value in native syntax, as -var and TF_VAR_ have it for variables whose
+// type is not a primitive one. name is what the value's place is called in messages.
+func ParseValue(name, text string, l Limits, bag *diag.Bag) (cty.Value, bool) {
+	l = l.filled()
+	e, ok := parseValue(name, text, l, bag)
+	if !ok {
+		return cty.DynamicVal, false
+	}
+	v, d := constant(e, l)
+	if d != nil {
+		return cty.DynamicVal, bag.HCL(hcl.Diagnostics{d})
+	}
+	return v, true
+}
+
+func parseValue(name, text string, l Limits, bag *diag.Bag) (hcl.Expression, bool) {
+	if _, t := weighNative([]byte(text), l); t.kind != noTrouble {
+		bag.Add(t.diagnostic(rangeAt(name, []byte(text), t.at)))
+		return nil, false
+	}
+	e, ds := hclsyntax.ParseExpression([]byte(text), name, hcl.InitialPos)
+	return e, bag.HCL(ds)
+}

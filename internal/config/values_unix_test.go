@@ -1,0 +1,33 @@
+//go:build unix
+
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// Shells hand over what a command prints as the name of a pipe; as a configuration file a pipe is
+// refused rather than waited for.
+func TestPipes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe.tf")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skipf("no named pipes here: %v", err)
+	}
+	var bag diag.Bag
+	if _, ok := Load(filepath.Dir(path), Options{}, nil, &bag); ok || bag.List()[0].Summary != "Failed to read file" {
+		t.Errorf("%v", bag.List())
+	}
+	go func() { _ = os.WriteFile(path, []byte("a = 1\n"), 0o600) }()
+	values, ok := ReadValues(path, Options{}, nil, &bag)
+	if !ok || values["a"] == nil {
+		t.Errorf("%v", bag.List())
+	}
+	if _, ok := ReadValues(path+".missing", Options{}, nil, &bag); ok {
+		t.Error("a file that is not there")
+	}
+}

@@ -1,0 +1,136 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/hashicorp/go-version"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// What versions a module wants to be run by is read before anything else and from whatever the
+// parser could make of the files: a module for newer software may use what this one does not
+// understand, and then the version is the news.
+
+// products are the names in compatible_with that speak of this program: its own, and the one
+// whose language it speaks. The own name wins where both are given.
+var products = []string{"lethe", "opentofu"}
+
+// Sniff reads from the module in dir the versions that it wants, whatever else is wrong with it.
+// It is false if the directory cannot be read.
+func Sniff(dir string, o Options) ([]VersionConstraint, bool) {
+	o = o.filled()
+	names, err := o.Files.List(dir)
+	if err != nil {
+		return nil, false
+	}
+	l := &loader{opts: o, mod: newModule(dir)}
+	primary, overrides := moduleFiles(names)
+	var tokens atomic.Int64
+	return l.wanted(l.parse(dir, primary, &tokens), l.parse(dir, overrides, &tokens)), true
+}
+
+// wanted lists the version constraints of a module. Each override file replaces those before it.
+func (l *loader) wanted(base, over []*parsed) []VersionConstraint {
+	var out []VersionConstraint
+	for _, p := range base {
+		out = append(out, l.sniff(p)...)
+	}
+	for _, p := range over {
+		if vs := l.sniff(p); len(vs) > 0 {
+			out = vs
+		}
+	}
+	return out
+}
+
+var sniffSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "terraform"}, {Type: "language"}}}
+
+// sniff finds the version constraints in one file.
+func (l *loader) sniff(p *parsed) []VersionConstraint {
+	var out []VersionConstraint
+	c, _, _ := p.body.PartialContent(sniffSchema)
+	for _, b := range c.Blocks {
+		var a *hcl.Attribute
+		if b.Type == "terraform" {
+			inner, _, _ := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "required_version"}}})
+			a = inner.Attributes["required_version"]
+		} else {
+			a = l.compatible(b)
+		}
+		if a == nil {
+			continue
+		}
+		if v, ok := l.constraint(a.Expr, "required_version"); ok {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// compatible finds the entry of compatible_with that speaks of this program.
+func (l *loader) compatible(b *hcl.Block) *hcl.Attribute {
+	c, _, _ := b.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "compatible_with"}}})
+	for _, name := range products {
+		for _, inner := range c.Blocks {
+			attrs, _ := inner.Body.JustAttributes()
+			if a := attrs[name]; a != nil {
+				return a
+			}
+		}
+	}
+	return nil
+}
+
+// constraint reads a version constraint.
+func (l *loader) constraint(e hcl.Expression, what string) (VersionConstraint, bool) {
+	v, ok := l.constant(e)
+	if !ok {
+		return VersionConstraint{}, false
+	}
+	if v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
+		l.error(e.Range(), "Invalid version constraint", "A string value is required for %s, such as \">= 1.6, < 2.0\".", what)
+		return VersionConstraint{}, false
+	}
+	text := v.AsString()
+	if _, err := version.NewConstraint(text); err != nil {
+		l.error(e.Range(), "Invalid version constraint", "This string does not use correct version constraint syntax. A constraint is an operator and a version, such as \">= 1.6\" or \"~> 2.1\"; several are divided by commas.")
+		return VersionConstraint{}, false
+	}
+	return VersionConstraint{Text: text, Range: e.Range()}, true
+}
+
+// versions reports the constraints that this program does not meet. If there are any, that is all
+// there is to say about the module.
+func (l *loader) versions(base, over []*parsed, n *Node) bool {
+	l.mod.Version = l.wanted(base, over)
+	have, err := version.NewVersion(l.opts.Version)
+	if l.opts.Version == "" || err != nil {
+		return true
+	}
+	ok := true
+	var unmet []diag.Diagnostic
+	for _, v := range l.mod.Version {
+		if want, err := version.NewConstraint(v.Text); err == nil && !want.Check(have) {
+			unmet = append(unmet, unsupported(v, n, l.opts.Version))
+			ok = false
+		}
+	}
+	if !ok {
+		l.bag = diag.Bag{}
+		l.bag.Add(unmet...)
+	}
+	return ok
+}
+
+func unsupported(v VersionConstraint, n *Node, have string) diag.Diagnostic {
+	who := "This configuration"
+	if n.Call != nil {
+		who = fmt.Sprintf("Module %s (from %s)", n.Path, n.Source)
+	}
+	return diag.Errorf("Unsupported Terraform Core version", "%s asks for version %q, and this is version %s. Use a version that it supports, or change the constraint if it is stricter than the module needs. Version constraints are normally set for good reason, so changing one may lead to other errors or unexpected behavior.",
+		who, strings.TrimSpace(v.Text), have).At(v.Range)
+}

@@ -1,0 +1,290 @@
+// Package diag says what is wrong, where, and what to do about it.
+//
+// A Diagnostic is data: it names a place in the configuration (Subject), the object it is about
+// (Address), and the values that played a part. It is never printed here; package view renders it.
+// Go errors are for what a programmer handles; a Bag is for what a user must read. The bag is
+// handed in, and functions return (T, bool): false means that an error is in the bag and the T is
+// not to be used.
+//
+// A Bag may be used from many goroutines. It drops repeats (one mistake, one message: invariant
+// I16) and lists its contents in a stable order.
+package diag
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Range is a stretch of a source file; Pos a point in it.
+type (
+	Range = hcl.Range
+	Pos   = hcl.Pos
+)
+
+// Severity tells errors from warnings.
+type Severity uint8
+
+// The severities.
+const (
+	Error Severity = iota + 1
+	Warning
+)
+
+func (s Severity) String() string {
+	if s == Warning {
+		return "warning"
+	}
+	return "error"
+}
+
+// Diagnostic is one message to the user.
+type Diagnostic struct {
+	Severity Severity
+	Code     string // stable, for `lethe explain`; may be empty
+	Summary  string // a title without a full stop
+	Detail   string // sentences; why, and what to do
+	Address  string // the object it is about, as users write it; may be empty
+
+	Subject *Range // what is underlined
+	Context *Range // what is shown around it; nil: the subject's lines
+
+	Path    cty.Path  // the attribute inside the object at Address, where Subject is not known yet
+	Values  []Value   // values in scope, for expressions
+	Related []Related // other places that matter
+}
+
+// Value is one line of the list of values under a snippet: `var.x` `is "a"`.
+type Value struct{ Traversal, Statement string }
+
+// Related points at another place: "declared here".
+type Related struct {
+	Note  string
+	Range Range
+}
+
+// Errorf makes an error without a place.
+func Errorf(summary, format string, a ...any) Diagnostic {
+	return Diagnostic{Severity: Error, Summary: summary, Detail: fmt.Sprintf(format, a...)}
+}
+
+// Warningf makes a warning without a place.
+func Warningf(summary, format string, a ...any) Diagnostic {
+	return Diagnostic{Severity: Warning, Summary: summary, Detail: fmt.Sprintf(format, a...)}
+}
+
+// At is d with its subject set.
+func (d Diagnostic) At(r Range) Diagnostic {
+	if r != (Range{}) {
+		d.Subject = &r
+	}
+	return d
+}
+
+// About is d with its address set.
+func (d Diagnostic) About(addr fmt.Stringer) Diagnostic {
+	d.Address = addr.String()
+	return d
+}
+
+// In is d about an attribute of the object at its address.
+func (d Diagnostic) In(p cty.Path) Diagnostic {
+	d.Path = p
+	return d
+}
+
+// See adds a related place.
+func (d Diagnostic) See(note string, r Range) Diagnostic {
+	d.Related = append(slices.Clip(d.Related), Related{note, r})
+	return d
+}
+
+// Error is the message in one line, for logs and tests.
+func (d Diagnostic) Error() string {
+	var b strings.Builder
+	if d.Subject != nil {
+		fmt.Fprintf(&b, "%s:%d,%d: ", d.Subject.Filename, d.Subject.Start.Line, d.Subject.Start.Column)
+	}
+	if d.Address != "" {
+		b.WriteString(d.Address + ": ")
+	}
+	b.WriteString(d.Summary)
+	if d.Detail != "" {
+		b.WriteString("; " + d.Detail)
+	}
+	return b.String()
+}
+
+// key is what makes two diagnostics the same message.
+func (d Diagnostic) key() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d\x00%s\x00%s\x00%s\x00", d.Severity, d.Summary, d.Detail, d.Address)
+	if d.Subject != nil {
+		fmt.Fprintf(&b, "%v", *d.Subject)
+	}
+	return b.String()
+}
+
+// Bag collects diagnostics. The zero value is empty and ready.
+type Bag struct {
+	mu     sync.Mutex
+	list   []Diagnostic
+	seen   map[string]bool
+	errors int
+}
+
+// Add puts diagnostics into the bag.
+func (b *Bag) Add(ds ...Diagnostic) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, d := range ds {
+		k := d.key()
+		if b.seen[k] {
+			continue
+		}
+		if b.seen == nil {
+			b.seen = map[string]bool{}
+		}
+		b.seen[k] = true
+		if d.Severity == Error {
+			b.errors++
+		}
+		b.list = append(b.list, d)
+	}
+}
+
+// HCL puts the HCL library's diagnostics into the bag, without values in scope, and reports
+// whether none of them is an error.
+func (b *Bag) HCL(ds hcl.Diagnostics) bool {
+	for _, d := range ds {
+		b.Add(FromHCL(d))
+	}
+	return !ds.HasErrors()
+}
+
+// FromHCL turns a diagnostic of the HCL library into ours.
+func FromHCL(d *hcl.Diagnostic) Diagnostic {
+	out := Diagnostic{Severity: Error, Summary: d.Summary, Detail: d.Detail, Subject: d.Subject, Context: d.Context}
+	if d.Severity == hcl.DiagWarning {
+		out.Severity = Warning
+	}
+	return out
+}
+
+// HasErrors reports whether an error is in the bag.
+func (b *Bag) HasErrors() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.errors > 0
+}
+
+// Len is the number of diagnostics in the bag.
+func (b *Bag) Len() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.list)
+}
+
+// Take empties the bag into another.
+func (b *Bag) Take(from *Bag) {
+	from.mu.Lock()
+	ds := from.list
+	from.list, from.seen, from.errors = nil, nil, 0
+	from.mu.Unlock()
+	b.Add(ds...)
+}
+
+// List gives the contents: by place in the source, then by address, those without either in the
+// order they came.
+func (b *Bag) List() []Diagnostic {
+	b.mu.Lock()
+	out := slices.Clone(b.list)
+	b.mu.Unlock()
+	slices.SortStableFunc(out, func(x, y Diagnostic) int {
+		return cmp.Or(compareRange(x.Subject, y.Subject), strings.Compare(x.Address, y.Address))
+	})
+	return out
+}
+
+func compareRange(a, b *Range) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return 1
+	case b == nil:
+		return -1
+	}
+	return cmp.Or(strings.Compare(a.Filename, b.Filename), cmp.Compare(a.Start.Byte, b.Start.Byte))
+}
+
+// Capture collects what f reports in a bag of its own and hands it back instead of passing it on:
+// for checks, whose errors are warnings.
+func Capture(f func(*Bag)) []Diagnostic {
+	var b Bag
+	f(&b)
+	return b.List()
+}
+
+// Sources are the texts that snippets are cut from, by file name as ranges spell it. It may be
+// used from many goroutines.
+type Sources struct {
+	mu    sync.RWMutex
+	files map[string][]byte
+}
+
+// Set remembers a file's text.
+func (s *Sources) Set(name string, text []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.files == nil {
+		s.files = map[string][]byte{}
+	}
+	s.files[name] = text
+}
+
+// Get gives a file's text, nil if it is not known.
+func (s *Sources) Get(name string) []byte {
+	if s == nil {
+		return nil
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.files[name]
+}
+
+// Adopt takes over what another set of sources knows.
+func (s *Sources) Adopt(from *Sources) {
+	from.mu.RLock()
+	defer from.mu.RUnlock()
+	for name, text := range from.files {
+		s.Set(name, text)
+	}
+}
+
+// Suggest gives the candidate nearest to what was written, or "" when none is near: the "did you
+// mean" of every kind of name.
+func Suggest(given string, candidates []string) string {
+	best, bestDist := "", len(given)/2+1
+	if bestDist > 4 {
+		bestDist = 4
+	}
+	for _, c := range candidates {
+		if d := distance(given, c); d < bestDist {
+			best, bestDist = c, d
+		}
+	}
+	return best
+}
+
+// Clear empties the bag: its contents have been shown.
+func (b *Bag) Clear() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.list, b.seen, b.errors = nil, nil, 0
+}

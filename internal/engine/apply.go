@@ -1,0 +1,416 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+)
+
+// ApplyRequest says what to carry out.
+type ApplyRequest struct {
+	Program *lang.Program
+	Options lang.Options
+	Plan    *plan.Plan
+	Journal journal.Journal // nil keeps nothing
+	Replan  bool            // ask providers again for every plan, also where nothing can have changed
+}
+
+// Applied is what came of it. Snapshot is to be stored whatever happened.
+type Applied struct {
+	Snapshot *state.Snapshot
+	Summary  event.Summary
+}
+
+// applier is the apply walk: over the steps of a plan.
+type applier struct {
+	*run
+	*applying
+}
+
+// applying is what an apply walk knows.
+type applying struct {
+	req  *ApplyRequest
+	plan *plan.Plan
+
+	mu     sync.Mutex
+	edit   *state.Edit
+	broken error // the journal failed: nothing new is started
+
+	changes                                        map[addr.Object]*plan.Change
+	deposed                                        map[addr.Object]addr.Object // current object → where its predecessor waits
+	added, changed, destroyed, imported, forgotten atomic.Int32
+}
+
+// Apply carries a plan out.
+func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*Applied, bool) {
+	req.Options.Pure, req.Options.PlanTime = false, req.Plan.Timestamp
+	if req.Journal == nil {
+		req.Journal = journal.None{}
+	}
+	r, ok := e.newRun(ctx, req.Program, req.Options, bag)
+	if !ok {
+		return &Applied{Snapshot: req.Plan.Previous}, false
+	}
+	defer r.closeSessions()
+	defer r.endLeases()
+	a := &applier{r, &applying{
+		req: &req, plan: req.Plan, edit: req.Plan.Refreshed.Edit(),
+		changes: map[addr.Object]*plan.Change{}, deposed: map[addr.Object]addr.Object{},
+	}}
+	for _, c := range req.Plan.Changes {
+		a.changes[c.Object] = c
+	}
+	a.fill()
+	if ok = a.walk(ctx); ok && a.plan.Mode == plan.Normal {
+		a.runValidations()
+	}
+	if ok {
+		a.outputs()
+	} else {
+		a.keepOutputs()
+	}
+	a.edit.Head().Checks = a.finalChecks()
+	return &Applied{Snapshot: a.edit.Done(), Summary: a.summary()}, ok && !bag.HasErrors()
+}
+
+func (a *applier) summary() event.Summary {
+	s := event.Summary{
+		Operation: "apply", Added: int(a.added.Load()), Changed: int(a.changed.Load()),
+		Destroyed: int(a.destroyed.Load()), Imported: int(a.imported.Load()), Forgotten: int(a.forgotten.Load()),
+	}
+	if a.plan.Mode == plan.Destroy {
+		s.Operation = "destroy"
+	}
+	return s
+}
+
+// fill puts what is there into the frame: on the before face everything, on the after face what
+// stays as it is.
+func (a *applier) fill() {
+	for _, res := range a.plan.Refreshed.Resources() {
+		d, ok := a.prog.Resource(res.Addr.Resource())
+		if !ok {
+			continue
+		}
+		a.fillFace(d, res, lang.Before)
+		if a.plan.Mode != plan.Destroy {
+			a.fillFace(d, res, lang.After)
+		}
+	}
+}
+
+func (a *applier) fillFace(d *lang.Declaration, res *state.Resource, face lang.Face) {
+	f := a.frame.At(res.Addr.Module, face)
+	if f == nil {
+		return
+	}
+	if face == lang.Before {
+		f.SetKeys(d.ID, face, lang.Keys{Status: lang.Known, Repeat: lang.RepeatOf(d.Res), List: res.Keys()})
+	}
+	for o, e := range res.Objects() {
+		if o.IsDeposed() || face == lang.After && !a.stays(o) {
+			continue
+		}
+		f.PutLazy(d.ID, o.Key, face, func() mark.Value { return a.storedValue(d, o, e) })
+	}
+}
+
+// stays reports whether an object keeps its value.
+func (a *applier) stays(o addr.Object) bool {
+	c := a.changes[o]
+	return c == nil || c.Action == plan.NoOp && !c.Conditions
+}
+
+// write records what became of objects, as one transaction: in the journal first, then in the
+// working snapshot. op is the call that did it, 0 for none.
+func (a *applier) write(op journal.Op, changed ...journal.Change) bool {
+	if err := a.req.Journal.Result(op, changed...); err != nil {
+		a.lost(err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range changed {
+		a.edit.Put(c.Object, c.Entry)
+	}
+	return a.broken == nil
+}
+
+// lost stops the run: what cannot be recorded must not be done.
+func (a *applier) lost(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.broken != nil {
+		return
+	}
+	a.broken = err
+	a.bag.Add(diag.Errorf("Failed to record progress", "The journal beside the state could not be written: %s.\n\nNothing new is started. What is running finishes, and everything that was done is kept in memory and written with the state at the end.", err))
+}
+
+// intend announces a provider call that changes something.
+func (a *applier) intend(o addr.Object, action plan.Action, p addr.ProviderInstance) (journal.Op, bool) {
+	a.mu.Lock()
+	broken := a.broken
+	a.mu.Unlock()
+	if broken != nil {
+		return 0, false
+	}
+	op, err := a.req.Journal.Intent(journal.Intent{Object: o, Action: action.String(), Provider: p})
+	if err != nil {
+		a.lost(err)
+	}
+	return op, err == nil
+}
+
+func (a *applier) entry(o addr.Object) *state.Entry {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.edit.Get(o)
+}
+
+// failed empties what an instance would have given to others.
+func (a *applier) failed(d *lang.Declaration, i addr.Instance) {
+	if f := a.frame.At(i.Module, lang.After); f != nil {
+		f.Fail(d.ID, i.Key, lang.After)
+	}
+}
+
+// up brings one object to where the plan wants it.
+func (a *applier) up(ctx context.Context, c *plan.Change) bool {
+	d, ok := a.prog.Resource(c.Object.Resource())
+	if !ok {
+		return false
+	}
+	if d.Res.Check != "" {
+		var b diag.Bag
+		(&applier{&run{a.shared, &b}, a.applying}).upDeclared(ctx, c, d)
+		a.warn(&b)
+		return true // a check stands in nobody's way
+	}
+	return a.upDeclared(ctx, c, d)
+}
+
+func (a *applier) upDeclared(ctx context.Context, c *plan.Change, d *lang.Declaration) bool {
+	inst := c.Object.Instance
+	f := a.frame.At(inst.Module, lang.After)
+	v, ok := a.bring(ctx, d, f, c, inst)
+	if !ok {
+		a.failed(d, inst)
+		return false
+	}
+	f.Put(d.ID, inst.Key, lang.After, v)
+	return a.post(d, f, inst.Key, inst, func() mark.Value { return v })
+}
+
+func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
+	if c.Action == plan.NoOp {
+		return a.visit(d, c, inst)
+	}
+	a.receive(ctx, d.ID, inst.Module, lang.After)
+	if !a.pre(d, f, inst.Key, inst) {
+		return mark.Value{}, false
+	}
+	config, out := f.Config(d.ID, inst.Key, lang.After, a.bag)
+	if out != lang.OK {
+		return mark.Value{}, false
+	}
+	t, u, ok := a.toolsAfter(ctx, d, f, inst.Key, inst)
+	if !ok {
+		return mark.Value{}, false
+	}
+	if c.Action == plan.Read {
+		return a.read(ctx, t, u, c, config)
+	}
+	return a.make(ctx, d, t, u, c, config)
+}
+
+// visit records what changes about an object that its provider has nothing to do with.
+func (a *applier) visit(d *lang.Declaration, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
+	e := a.entry(c.Object)
+	if e == nil {
+		return mark.Value{}, false
+	}
+	if c.Importing != nil {
+		a.imported.Add(1)
+	}
+	return a.storedValue(d, c.Object, e), true
+}
+
+func (a *applier) read(ctx context.Context, t *object.Tools, u use, c *plan.Change, config mark.Value) (mark.Value, bool) {
+	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.instance, Recorded: c.Recorded}, false)
+	if !ok {
+		return v, false
+	}
+	return v, a.write(0, journal.Change{Object: c.Object, Entry: entry})
+}
+
+// make creates or updates a managed object.
+func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools, u use, c *plan.Change, config mark.Value) (mark.Value, bool) {
+	cur, ok := a.current(t, c)
+	if !ok {
+		return mark.Value{}, false
+	}
+	p, ok := a.proposal(ctx, d, t, c, cur, config)
+	if !ok {
+		return mark.Value{}, false
+	}
+	old, ok := a.depose(c)
+	if !ok {
+		return mark.Value{}, false
+	}
+	op, ok := a.intend(c.Object, c.Action, u.instance)
+	if !ok {
+		return mark.Value{}, false
+	}
+	v, entry, ok := t.Up(ctx, c, p, config, cur.Entry, object.Stored{
+		Provider: u.instance, Recorded: c.Recorded, CreateFirst: c.CreateFirst, SkipDestroy: c.SkipDestroy,
+	})
+	results := []journal.Change{{Object: c.Object, Entry: entry}}
+	if entry == nil && old != (addr.Object{}) {
+		results = a.restore(c.Object, old) // the create came to nothing: the old object is current again
+	}
+	if !a.write(op, results...) {
+		return v, false
+	}
+	if ok {
+		a.count(c)
+	}
+	return v, ok
+}
+
+func (a *applier) count(c *plan.Change) {
+	if c.Importing != nil {
+		a.imported.Add(1)
+	}
+	if c.Action == plan.Update {
+		a.changed.Add(1)
+	} else {
+		a.added.Add(1)
+	}
+}
+
+// current is the object that a change starts from: nothing for what is created, also as the second
+// half of a replacement.
+func (a *applier) current(t *object.Tools, c *plan.Change) (object.Current, bool) {
+	if c.Action != plan.Update {
+		return object.Current{}, true
+	}
+	return a.known(t, c.Object)
+}
+
+// known is a stored object in its wire form.
+func (a *applier) known(t *object.Tools, o addr.Object) (object.Current, bool) {
+	e := a.entry(o)
+	if e == nil {
+		return object.Current{}, false
+	}
+	k, ok := t.Stored(e)
+	return object.Current{Entry: e, Known: k}, ok
+}
+
+// proposal is what the provider is told to make. Where nothing can have changed since the plan,
+// the plan stands; elsewhere the provider plans again with what is known now, and has to stay
+// within what was approved.
+func (a *applier) proposal(ctx context.Context, d *lang.Declaration, t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) (*object.Proposal, bool) {
+	forced := object.Forced{IgnoreAll: d.Res.Lifecycle.IgnoreAll, Ignore: ignored(d)}
+	if c.Settled && !a.req.Replan {
+		return t.Approved(c, cur, config, forced)
+	}
+	if !t.Validate(ctx, config) {
+		return nil, false
+	}
+	p, ok := t.Propose(ctx, config, cur, forced)
+	return p, ok && t.Within(c, p)
+}
+
+// depose makes room for the new object of a create-first replacement.
+func (a *applier) depose(c *plan.Change) (addr.Object, bool) {
+	if c.Action != plan.CreateDelete {
+		return addr.Object{}, true
+	}
+	e := a.entry(c.Object)
+	if e == nil {
+		return addr.Object{}, true
+	}
+	a.mu.Lock()
+	old := addr.Object{Instance: c.Object.Instance, Deposed: a.freeKey(c.Object.Instance)}
+	a.deposed[c.Object] = old
+	a.mu.Unlock()
+	return old, a.write(0, journal.Change{Object: old, Entry: e}, journal.Change{Object: c.Object})
+}
+
+func (a *applier) restore(o, old addr.Object) []journal.Change {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.deposed, o)
+	return []journal.Change{{Object: o, Entry: a.edit.Get(old)}, {Object: old}}
+}
+
+// down ends one object: the current one, a deposed one, or the predecessor that a create-first
+// replacement deposed.
+func (a *applier) down(ctx context.Context, c *plan.Change) bool {
+	o := c.Object
+	if c.Action == plan.CreateDelete {
+		a.mu.Lock()
+		old, ok := a.deposed[c.Object]
+		a.mu.Unlock()
+		if !ok {
+			return true // the create failed, and the old object lives on
+		}
+		o = old
+	}
+	e := a.entry(o)
+	if e == nil {
+		return true
+	}
+	if c.Action == plan.Forget || c.Action == plan.ForgetCreate {
+		a.forgotten.Add(1)
+		a.tell(event.Done{Object: o, Op: event.Forget})
+		return a.write(0, journal.Change{Object: o})
+	}
+	t, u, ok := a.toolsBefore(ctx, o, e)
+	if !ok {
+		return false
+	}
+	cur, ok := a.known(t, o)
+	if !ok {
+		return false
+	}
+	op, ok := a.intend(o, plan.Delete, u.instance)
+	if !ok {
+		return false
+	}
+	private := e.Private
+	if c.Action == plan.Delete {
+		private = c.Private
+	}
+	left, ok := t.Down(ctx, cur, private, c.Action.Replaces())
+	if ok {
+		a.destroyed.Add(1)
+	}
+	return a.write(op, journal.Change{Object: o, Entry: left}) && ok
+}
+
+// toolsBefore is what it takes to end a stored object: its provider as it was configured before,
+// if that can be had.
+func (a *applier) toolsBefore(ctx context.Context, o addr.Object, e *state.Entry) (*object.Tools, use, bool) {
+	u, ok := a.storedUse(ctx, o.Instance, e)
+	if !ok {
+		return nil, u, false
+	}
+	s, ok := a.session(ctx, u, lang.Before)
+	typ := a.typeOf(ctx, u.instance.Provider, o.Resource(), o.Instance)
+	if !ok || typ == nil {
+		return nil, u, false
+	}
+	return &object.Tools{Object: o, Provider: s.provider, Type: typ, Walk: a.objs, Bag: a.bag, Where: a.where(o.Instance)}, u, true
+}

@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// checks collects the outcome of conditions, for the state and the plan.
+type checks struct {
+	mu sync.Mutex
+	by map[string]*state.Check // by configuration address
+}
+
+func newChecks() *checks { return &checks{by: map[string]*state.Check{}} }
+
+// declare makes sure that a declaration with conditions is listed, even with no instance.
+func (c *checks) declare(kind, address string) *state.Check {
+	k := c.by[address]
+	if k == nil {
+		k = &state.Check{Kind: kind, Addr: address, Objects: []state.CheckedObject{}}
+		c.by[address] = k
+	}
+	return k
+}
+
+// report records results for one object; several reports add up to the worst.
+func (c *checks) report(kind, address, object string, results []lang.Result) {
+	if len(results) == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.declare(kind, address)
+	i := slices.IndexFunc(k.Objects, func(o state.CheckedObject) bool { return o.Addr == object })
+	if i < 0 {
+		k.Objects = append(k.Objects, state.CheckedObject{Addr: object, Status: state.Pass})
+		i = len(k.Objects) - 1
+	}
+	for _, r := range results {
+		o := &k.Objects[i]
+		o.Status = worse(o.Status, r.Status)
+		if r.Status == state.Fail && r.Message != "" {
+			o.Failures = append(o.Failures, r.Message)
+		}
+	}
+}
+
+// worse is the status of a whole that has both parts.
+func worse(a, b state.Status) state.Status {
+	rank := [...]int{state.Pass: 0, state.Unknown: 1, state.Fail: 2, state.Errored: 3}
+	if rank[b] > rank[a] {
+		return b
+	}
+	return a
+}
+
+// results gives all outcomes, sorted.
+func (c *checks) results(*diag.Bag) []state.Check {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []state.Check
+	for _, k := range c.by {
+		k.Status = state.Pass
+		for _, o := range k.Objects {
+			k.Status = worse(k.Status, o.Status)
+		}
+		slices.SortFunc(k.Objects, func(a, b state.CheckedObject) int { return strings.Compare(a.Addr, b.Addr) })
+		out = append(out, *k)
+	}
+	slices.SortFunc(out, func(a, b state.Check) int { return strings.Compare(a.Addr, b.Addr) })
+	return out
+}
+
+// holds reports whether no result stands in the way.
+func holds(results []lang.Result) bool {
+	return !slices.ContainsFunc(results, func(r lang.Result) bool {
+		return r.Status == state.Fail || r.Status == state.Errored
+	})
+}
+
+// pre checks an instance's preconditions.
+func (r *run) pre(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) bool {
+	if len(d.Res.Lifecycle.Preconditions) == 0 {
+		return true
+	}
+	return r.condition(d, f, key, inst, lang.Pre, nil)
+}
+
+// post checks an instance's postconditions against its value.
+func (r *run) post(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, value func() mark.Value) bool {
+	if len(d.Res.Lifecycle.Postconditions) == 0 {
+		return true
+	}
+	v := value()
+	return r.condition(d, f, key, inst, lang.Post, &v)
+}
+
+func (r *run) condition(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, when lang.When, self *mark.Value) bool {
+	results := f.Conditions(d.ID, key, when, lang.After, self, r.bag)
+	r.checks.report("resource", d.Resource.String(), inst.String(), results)
+	return holds(results)
+}

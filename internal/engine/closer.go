@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/walk"
+)
+
+// addClosers adds the nodes that close leases in the plan walk. A lease is closed when all that
+// receive its value are over, however they ended; a provider that was configured with it is
+// stopped first, and so is a lease that was obtained with it.
+func (p *planner) addClosers() {
+	if !p.reach.any {
+		return
+	}
+	closers := map[lang.Decl]walk.Node{}
+	for _, e := range p.prog.Decls() {
+		if e.Kind == lang.Resource && e.Resource.Mode == addr.Ephemeral {
+			closers[e.ID] = p.closer(e)
+		}
+	}
+	stops := map[lang.Decl]walk.Node{}
+	for _, d := range p.prog.Decls() {
+		held := p.reach.ephemerals(d.ID)
+		if len(held) == 0 {
+			continue
+		}
+		last, ok := p.decide[d.ID], d.Kind == lang.Resource
+		switch {
+		case d.Kind == lang.Provider:
+			last, ok = p.stop(d), true
+			stops[d.ID] = last
+		case ok && d.Resource.Mode == addr.Ephemeral:
+			last = closers[d.ID]
+		}
+		for _, e := range held {
+			if ok {
+				p.graph.Waits(closers[e], last)
+			}
+		}
+	}
+	p.keepProviders(closers, stops)
+}
+
+func (p *planner) closer(e *lang.Declaration) walk.Node {
+	n := p.graph.Add(func() string { return e.Resource.String() + " (close)" }, walk.Options{Closer: true})
+	p.visits = append(p.visits, func(context.Context, *walk.Fan) bool {
+		p.closeLeases(e, nil, lang.After)
+		p.closeLeases(e, nil, lang.Before)
+		return true
+	})
+	p.graph.Waits(n, p.decide[e.ID])
+	return n
+}
+
+// stop makes the node that ends a provider's sessions, after all that work through it.
+func (p *planner) stop(d *lang.Declaration) walk.Node {
+	n := p.graph.Add(func() string { return d.Provider.String() + " (stop)" }, walk.Options{Closer: true})
+	p.visits = append(p.visits, func(context.Context, *walk.Fan) bool {
+		p.releaseAll(d.Provider)
+		return true
+	})
+	p.graph.Waits(n, p.decide[d.ID])
+	for _, user := range p.users[d.ID] {
+		p.graph.Waits(n, user)
+	}
+	for _, x := range p.prog.Decls() {
+		if x.Kind == lang.Resource && p.prog.ProviderOf(x.ID) == d.ID {
+			p.graph.Waits(n, p.decide[x.ID])
+		}
+	}
+	return n
+}
+
+// keepProviders makes providers that are stopped in the walk outlive the leases that they opened.
+func (p *planner) keepProviders(closers, stops map[lang.Decl]walk.Node) {
+	for e, closer := range closers {
+		if stop, ok := stops[p.prog.ProviderOf(e)]; ok {
+			p.graph.Waits(stop, closer)
+		}
+	}
+}
+
+// releaseAll ends all sessions of a provider configuration.
+func (r *run) releaseAll(c addr.ProviderConfig) {
+	r.mu.Lock()
+	var mine []sessionKey
+	for k := range r.sessions {
+		if k.instance.ProviderConfig == c {
+			mine = append(mine, k)
+		}
+	}
+	r.mu.Unlock()
+	for _, k := range mine {
+		d, declared := r.prog.ProviderConfig(c)
+		u := use{instance: k.instance, declared: declared}
+		if declared {
+			u.decl = d.ID
+		}
+		r.release(u, k.face)
+	}
+}

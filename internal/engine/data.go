@@ -1,0 +1,247 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/walk"
+)
+
+// readAll reads all instances of a data source, or leaves them for apply.
+func (p *planner) readAll(_ context.Context, f *walk.Fan, d *lang.Declaration) bool {
+	if p.req.Mode == plan.Destroy {
+		p.dropData(d.Resource)
+		return true
+	}
+	frames, status := p.frame.Instances(d.Module, lang.After, p.bag)
+	if status != lang.Known {
+		p.failed[d.ID].Store(true)
+		return false
+	}
+	var jobs []job
+	kept := map[addr.Instance]bool{}
+	whole := true
+	for _, fr := range frames {
+		keys := fr.Keys(d.ID, lang.After, p.bag)
+		if keys.Status != lang.Known {
+			whole = false
+			continue
+		}
+		for _, k := range keys.List {
+			inst := d.Resource.In(fr.Addr()).Instance(k)
+			kept[inst] = true
+			if p.sel.instance(inst) {
+				jobs = append(jobs, job{frame: fr, key: k})
+			} else {
+				p.keepPrior(fr, d, k)
+			}
+		}
+	}
+	if whole {
+		p.dropDataExcept(d.Resource, kept)
+	} else {
+		p.failed[d.ID].Store(true)
+	}
+	f.Jobs(len(jobs), func(ctx context.Context, i int) bool {
+		read := func(p *planner) bool { return p.readInstance(ctx, d, jobs[i].frame, jobs[i].key) }
+		if d.Res.Check != "" {
+			return p.scoped(read)
+		}
+		return read(p)
+	})
+	return whole
+}
+
+// readInstance reads one instance, or puts a placeholder where its value will be.
+func (p *planner) readInstance(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key) bool {
+	inst := d.Resource.In(f.Addr()).Instance(key)
+	v, ok := p.readOrDefer(ctx, d, f, key, inst)
+	if !ok {
+		p.failed[d.ID].Store(true)
+		f.Fail(d.ID, key, lang.After)
+		return false
+	}
+	f.Put(d.ID, key, lang.After, v)
+	return p.post(d, f, key, inst, func() mark.Value { return v })
+}
+
+func (p *planner) readOrDefer(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (mark.Value, bool) {
+	p.receive(ctx, d.ID, f.Addr(), lang.After)
+	if p.dependencyFailed(d.ID) || !p.pre(d, f, key, inst) {
+		return mark.Value{}, false
+	}
+	config, out := f.Config(d.ID, key, lang.After, p.bag)
+	if out != lang.OK {
+		return mark.Value{}, false
+	}
+	t, u, ok := p.toolsAfter(ctx, d, f, key, inst)
+	if !ok || !t.Validate(ctx, config) {
+		return mark.Value{}, false
+	}
+	if why := p.pending(d, config, u); why != plan.NoReason {
+		return p.deferRead(d, t, u, config, inst, why), true
+	}
+	if stored, ok := p.useStored(d, t, config, inst); ok {
+		return stored, true
+	}
+	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.instance, Recorded: p.recordedOf(d.ID)}, true)
+	if ok && d.Res.Check == "" {
+		p.put(inst.Current(), entry)
+	}
+	if d.Res.Check != "" {
+		p.deferRead(d, t, u, config, inst, plan.ReadCheckNested) // it is read again to verify the check
+	}
+	return v, ok
+}
+
+// useStored takes the result of the last run instead of reading again: with -refresh=false, where
+// the question is the same (seed 002).
+func (p *planner) useStored(d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance) (mark.Value, bool) {
+	if p.req.Refresh || d.Res.Check != "" || d.Resource.Type == "terraform_remote_state" {
+		return mark.Value{}, false
+	}
+	return t.StoredData(config, p.prior.Get(inst.Current()))
+}
+
+func (p *planner) put(o addr.Object, e *state.Entry) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.edit.Put(o, e)
+}
+
+// pending is why a data source cannot be read yet (the pending rule, design section 5).
+func (p *planner) pending(d *lang.Declaration, config mark.Value, u use) plan.Reason {
+	s := p.slot(p.sessionKey(u, lang.After))
+	switch {
+	case !config.Raw.IsWhollyKnown() || s.unknown:
+		return plan.ReadConfigUnknown
+	case p.dependencyChanges(d.ID, updated):
+		return plan.ReadDependencyPending
+	}
+	return plan.NoReason
+}
+
+// dependencyChanges reports whether something that d must wait for changes at least that much: in
+// depends_on, its own or of a call around it, or a managed resource that it names directly.
+func (p *planner) dependencyChanges(d lang.Decl, least changeKind) bool {
+	seen := map[lang.Decl]bool{}
+	for _, ref := range p.prog.Refs(d) {
+		to := p.prog.Decls()[ref.To]
+		if ref.Use&(lang.ByDepends|lang.ByModule) != 0 && p.changesUnder(ref, least, seen) {
+			return true
+		}
+		if ref.Use&^(lang.ByProvider|lang.ByModule) != 0 && to.Kind == lang.Resource && p.changes[ref.To].Load() >= least {
+			return true
+		}
+	}
+	return false
+}
+
+// changesUnder follows depends_on through modules and values to the resources behind them. Of an
+// enclosing call only its depends_on counts, not its repetition.
+func (p *planner) changesUnder(ref lang.Ref, least changeKind, seen map[lang.Decl]bool) bool {
+	d := ref.To
+	info := p.prog.Decls()[d]
+	if info.Kind == lang.Resource {
+		return p.changes[d].Load() >= least
+	}
+	if seen[d] {
+		return false
+	}
+	seen[d] = true
+	for _, next := range p.prog.Refs(d) {
+		if info.Kind == lang.Call && next.Use&(lang.ByDepends|lang.ByModule) == 0 {
+			continue
+		}
+		if info.Kind == lang.Provider {
+			continue
+		}
+		if p.changesUnder(next, least, seen) {
+			return true
+		}
+	}
+	return false
+}
+
+// deferRead plans the reading for apply.
+func (p *planner) deferRead(d *lang.Declaration, t *object.Tools, u use, config mark.Value, inst addr.Instance, why plan.Reason) mark.Value {
+	after := mark.Value{Raw: t.Type.Placeholder(config.Raw), Marks: config.Only(mark.Sensitive).Marks}
+	for _, m := range mark.Paths(t.Type.SensitivePaths(after.Raw), mark.Sensitive) {
+		after.Marks = mark.Add(after.Marks, m)
+	}
+	c := &plan.Change{
+		Object: inst.Current(), Was: inst.Current(), Action: plan.Read, Why: why,
+		Before: mark.Plain(t.Type.Null()), After: after, Provider: u.instance,
+		Entry: p.prior.Get(inst.Current()), Recorded: p.recordedOf(d.ID),
+		Conditions: len(d.Res.Lifecycle.Postconditions) > 0,
+	}
+	if d.Res.Check != "" {
+		c.Why = plan.ReadCheckNested
+	}
+	p.record(c)
+	p.tell(event.Deferred{Object: inst.Current(), Reason: string(why)})
+	return after
+}
+
+// readBefore reads a data source with its before configuration, for the settings of a provider as
+// it was configured before. The result is never stored.
+func (p *planner) readBefore(_ context.Context, f *walk.Fan, d *lang.Declaration) bool {
+	frames, status := p.frame.Instances(d.Module, lang.Before, &diag.Bag{})
+	if status != lang.Known {
+		return false
+	}
+	var jobs []job
+	for _, fr := range frames {
+		for _, k := range fr.Keys(d.ID, lang.Before, &diag.Bag{}).List {
+			jobs = append(jobs, job{frame: fr, key: k})
+		}
+	}
+	f.Jobs(len(jobs), func(ctx context.Context, i int) bool {
+		p.readBeforeInstance(ctx, d, jobs[i].frame, jobs[i].key)
+		return true
+	})
+	return true
+}
+
+func (p *planner) readBeforeInstance(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key) {
+	var quiet diag.Bag
+	inst := d.Resource.In(f.Addr()).Instance(key)
+	config, out := f.Config(d.ID, key, lang.Before, &quiet)
+	pk, out2 := f.ProviderKey(d.ID, key, lang.Before, &quiet)
+	if out != lang.OK || out2 != lang.OK || !config.Raw.IsWhollyKnown() {
+		f.Fail(d.ID, key, lang.Before)
+		return
+	}
+	u := p.run.useOf(d, pk)
+	s, ok := p.session(ctx, u, lang.Before)
+	typ := p.typeOf(ctx, u.instance.Provider, d.Resource, inst)
+	if !ok || s.unknown || typ == nil {
+		f.Fail(d.ID, key, lang.Before)
+		return
+	}
+	t := &object.Tools{Object: inst.Current(), Provider: s.provider, Type: typ, Walk: p.objs, Bag: &quiet}
+	v, _, ok := t.ReadData(ctx, config, object.Stored{}, true)
+	if !ok {
+		f.Fail(d.ID, key, lang.Before)
+		return
+	}
+	f.Put(d.ID, key, lang.Before, v)
+}
+
+// dropData removes a data source's results from the state: nothing needs them any more.
+func (p *planner) dropData(res addr.Resource) { p.dropDataExcept(res, nil) }
+
+func (p *planner) dropDataExcept(res addr.Resource, kept map[addr.Instance]bool) {
+	for _, o := range p.stored(res) {
+		if !kept[o.Instance] {
+			p.put(o, nil)
+		}
+	}
+}

@@ -1,0 +1,303 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/walk"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// job is one instance to decide about.
+type job struct {
+	frame *lang.Frame
+	key   addr.Key
+	gone  addr.Object // set instead: an object that nothing declares any more
+	why   plan.Reason
+}
+
+// decideAll decides about all instances of a managed resource: the declared ones, and those in
+// the state that are declared no longer.
+func (p *planner) decideAll(_ context.Context, f *walk.Fan, d *lang.Declaration) bool {
+	if p.req.Mode == plan.RefreshOnly {
+		p.keepAll(d)
+		return true
+	}
+	jobs, ok := p.jobs(d)
+	if !ok {
+		p.failed[d.ID].Store(true)
+	}
+	f.Jobs(len(jobs), func(ctx context.Context, i int) bool {
+		if j := jobs[i]; j.frame == nil {
+			return p.decideGone(ctx, j.gone, j.why, d)
+		}
+		return p.decideInstance(ctx, d, jobs[i].frame, jobs[i].key)
+	})
+	return ok
+}
+
+// jobs lists what a resource's node has to decide. Unknown or failed keys decide nothing about
+// existing instances: none is an orphan (design, section 4).
+func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
+	if p.req.Mode == plan.Destroy {
+		return p.allGone(d), true
+	}
+	frames, status := p.frame.Instances(d.Module, lang.After, p.bag)
+	if status != lang.Known {
+		return nil, false
+	}
+	var jobs []job
+	kept := map[addr.Instance]bool{}
+	whole := true
+	for _, f := range frames {
+		abs := d.Resource.In(f.Addr())
+		keys := f.Keys(d.ID, lang.After, p.bag)
+		if keys.Status != lang.Known {
+			whole = false
+			for _, k := range p.prior.Resource(abs).Keys() {
+				kept[abs.Instance(k)] = true
+			}
+			continue
+		}
+		for _, k := range keys.List {
+			kept[abs.Instance(k)] = true
+			if !p.sel.instance(abs.Instance(k)) {
+				p.keepPrior(f, d, k)
+				continue
+			}
+			jobs = append(jobs, job{frame: f, key: k})
+		}
+	}
+	return append(jobs, p.orphans(d, frames, kept)...), whole
+}
+
+// keepAll fills the after face with what was found: nothing is decided.
+func (p *planner) keepAll(d *lang.Declaration) {
+	frames, _ := p.frame.Instances(d.Module, lang.After, p.bag)
+	for _, f := range frames {
+		stored := p.prior.Resource(d.Resource.In(f.Addr()))
+		keys := lang.Keys{Status: lang.Known, Repeat: lang.RepeatOf(d.Res)}
+		for _, k := range stored.Keys() {
+			o := stored.Addr.Instance(k).Current()
+			p.mu.Lock()
+			cur, seen := p.found[o]
+			p.mu.Unlock()
+			if seen && cur.Entry == nil {
+				continue
+			}
+			keys.List = append(keys.List, k)
+			if cur.Entry != nil {
+				f.PutLazy(d.ID, k, lang.After, func() mark.Value { return p.storedValue(d, o, cur.Entry) })
+			} else {
+				f.Fail(d.ID, k, lang.After)
+			}
+		}
+		f.SetKeys(d.ID, lang.After, keys)
+	}
+}
+
+// keepPrior fills the slot of an instance that targeting leaves out with what is stored.
+func (p *planner) keepPrior(f *lang.Frame, d *lang.Declaration, k addr.Key) {
+	o := d.Resource.In(f.Addr()).Instance(k).Current()
+	entry := p.prior.Get(o)
+	if entry == nil {
+		f.Put(d.ID, k, lang.After, p.placeholder(d))
+		return
+	}
+	f.PutLazy(d.ID, k, lang.After, func() mark.Value { return p.storedValue(d, o, entry) })
+}
+
+// placeholder is the value of an instance that nothing is known about.
+func (p *planner) placeholder(d *lang.Declaration) mark.Value {
+	return mark.Plain(p.prog.Schema(d.ID).Unknown())
+}
+
+// decideInstance takes one declared instance through planning and fills its after slot.
+func (p *planner) decideInstance(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key) bool {
+	inst := d.Resource.In(f.Addr()).Instance(key)
+	c, v, ok := p.propose(ctx, d, f, key, inst)
+	if !ok {
+		p.failed[d.ID].Store(true)
+		f.Fail(d.ID, key, lang.After)
+		return false
+	}
+	f.PutLazy(d.ID, key, lang.After, v)
+	p.noteChange(d.ID, c)
+	p.record(c)
+	return p.post(d, f, key, inst, v)
+}
+
+// noteChange tells those who wait for the resource how much it changes.
+func (p *planner) noteChange(d lang.Decl, c *plan.Change) {
+	switch {
+	case c.Action == plan.NoOp:
+	case c.Action == plan.Update:
+		p.note(d, updated)
+	default:
+		p.note(d, remade)
+	}
+}
+
+// propose evaluates an instance's configuration and has its provider plan it.
+func (p *planner) propose(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (*plan.Change, func() mark.Value, bool) {
+	p.receive(ctx, d.ID, f.Addr(), lang.After)
+	if p.dependencyFailed(d.ID) || !p.pre(d, f, key, inst) {
+		return nil, nil, false
+	}
+	cur, importing, ok := p.current(ctx, d, f, inst)
+	if !ok {
+		return nil, nil, false
+	}
+	config, out := f.Config(d.ID, key, lang.After, p.bag)
+	if out != lang.OK {
+		return nil, nil, false
+	}
+	t, u, ok := p.toolsAfter(ctx, d, f, key, inst)
+	if !ok || !t.Validate(ctx, config) {
+		return nil, nil, false
+	}
+	forced, ok := p.forced(d, f, key, inst, cur)
+	if !ok {
+		return nil, nil, false
+	}
+	c, ok := t.Plan(ctx, config, cur, forced)
+	if !ok {
+		return nil, nil, false
+	}
+	c.Was = p.moved.origin(c.Object)
+	c.Provider, c.Importing = u.instance, importing
+	c.Recorded = p.recordedOf(d.ID)
+	c.Conditions = len(d.Res.Lifecycle.Postconditions) > 0
+	if c.SkipDestroy, out = f.Forget(d.ID, p.bag); out != lang.OK {
+		return nil, nil, false
+	}
+	if c.Action.Replaces() && cur.Entry != nil && cur.Entry.SkipDestroy {
+		c.Action = plan.ForgetCreate
+	}
+	if !p.allowed(d, f, c) {
+		p.record(c) // the proposed change is still shown
+		return nil, nil, false
+	}
+	return c, p.valueOf(t, c, cur, config), true
+}
+
+// valueOf is what an instance's after slot holds.
+func (p *planner) valueOf(t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) func() mark.Value {
+	if !c.Unchanged {
+		return func() mark.Value { return c.After }
+	}
+	return lazy(t, cur)
+}
+
+// current is the refreshed object that an instance has, or the one it is to import.
+func (p *planner) current(ctx context.Context, d *lang.Declaration, f *lang.Frame, inst addr.Instance) (object.Current, *plan.Importing, bool) {
+	o := inst.Current()
+	p.mu.Lock()
+	cur, seen := p.found[o]
+	p.mu.Unlock()
+	if seen && cur.Entry != nil {
+		return cur, nil, true
+	}
+	if !seen && p.prior.Get(o) != nil {
+		return object.Current{}, nil, false // refreshing it failed
+	}
+	return p.importFor(ctx, d, f, inst)
+}
+
+// toolsAfter is what it takes to plan or apply a declared instance.
+func (r *run) toolsAfter(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (*object.Tools, use, bool) {
+	pk, out := f.ProviderKey(d.ID, key, lang.After, r.bag)
+	if out != lang.OK {
+		return nil, use{}, false
+	}
+	u := r.useOf(d, pk)
+	s, ok := r.session(ctx, u, lang.After)
+	if !ok {
+		return nil, u, false
+	}
+	typ := r.typeOf(ctx, u.instance.Provider, d.Resource, inst)
+	if typ == nil {
+		return nil, u, false
+	}
+	return &object.Tools{
+		Object: inst.Current(), Provider: s.provider, Type: typ, Walk: r.objs, Bag: r.bag, Where: r.where(inst),
+	}, u, true
+}
+
+// forced is what bears on the decision beside configuration and provider.
+func (p *planner) forced(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, cur object.Current) (object.Forced, bool) {
+	out := object.Forced{
+		Replace:   p.wantsReplace(inst),
+		IgnoreAll: d.Res.Lifecycle.IgnoreAll, Ignore: ignored(d),
+	}
+	if len(d.Res.Lifecycle.Triggers) == 0 || cur.Entry == nil {
+		return out, true
+	}
+	triggers, outcome := f.Triggers(d.ID, key, p.bag)
+	if outcome != lang.OK {
+		return out, false
+	}
+	for _, t := range triggers {
+		out.Triggered = out.Triggered || p.triggered(t)
+	}
+	return out, true
+}
+
+// ignored are the paths of ignore_changes.
+func ignored(d *lang.Declaration) []cty.Path {
+	var out []cty.Path
+	for _, t := range d.Res.Lifecycle.Ignore {
+		out = append(out, lang.Path(t))
+	}
+	return out
+}
+
+// dependencyFailed reports whether something that the declaration depends on by depends_on, its
+// own or that of a call around it, has no value. Other failures travel with values.
+func (p *planner) dependencyFailed(d lang.Decl) bool {
+	for _, ref := range p.prog.Refs(d) {
+		if ref.Use&(lang.ByDepends|lang.ByModule) != 0 && p.anyFailed(ref.To, map[lang.Decl]bool{}) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *planner) anyFailed(d lang.Decl, seen map[lang.Decl]bool) bool {
+	if p.failed[d].Load() {
+		return true
+	}
+	if seen[d] || p.prog.Decls()[d].Kind == lang.Resource {
+		return false
+	}
+	seen[d] = true
+	for _, ref := range p.prog.Refs(d) {
+		if p.anyFailed(ref.To, seen) {
+			return true
+		}
+	}
+	return false
+}
+
+// allowed refuses a change that lifecycle.prevent_destroy forbids.
+func (p *planner) allowed(d *lang.Declaration, f *lang.Frame, c *plan.Change) bool {
+	if !c.Action.Downs() || c.Action == plan.Forget || c.Object.IsDeposed() || d.Res.Lifecycle.PreventDestroy == nil {
+		return true
+	}
+	prevent, out := f.PreventDestroy(d.ID, p.bag)
+	if out != lang.OK {
+		return false
+	}
+	if !prevent {
+		return true
+	}
+	p.bag.Add(diag.Errorf("Instance cannot be destroyed",
+		"Resource %s has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. To avoid this error and continue with the plan, either disable lifecycle.prevent_destroy or reduce the scope of the plan using the -target option.",
+		c.Object.Instance).At(d.Res.Range).About(c.Object.Instance))
+	return false
+}

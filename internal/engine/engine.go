@@ -1,0 +1,221 @@
+// Package engine plans, applies, validates, refreshes and imports.
+//
+// Everything that happens is a node of one of two graphs. The plan walk goes over declarations:
+// a managed resource has a node that refreshes what is there and one that decides what will be;
+// variables, locals and outputs are gates between them. The apply walk goes over the steps that
+// plan.Order derives from the changes. Values are never stored here: they are in the slots of a
+// lang.Frame, on the face where they belong (before: what is there; after: what will be), and
+// whoever needs one evaluates it where it stands.
+//
+// A Request says what is wanted; Plan answers with a plan.Plan, Apply with a new snapshot. Both go
+// through the same functions for one object (package object) and the same sessions with providers.
+//
+// Files: plan.go, the walk over declarations; refresh.go, decide.go, data.go, orphan.go, what
+// happens at its nodes; session.go, providers; apply.go, the walk over steps; reach.go, questions
+// about references; move.go and the like, policies of one statement each.
+package engine
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lease"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/walk"
+)
+
+// Engine is what all runs of one command share.
+type Engine struct {
+	Pool        *provider.Pool
+	Sink        event.Sink
+	Secrets     *secret.Set
+	Parallelism int // calls that may touch an API at once; 0: 10
+	Now         func() time.Time
+
+	CloseTimeout time.Duration // for closing one lease; 0: a minute
+}
+
+// Request says what to plan.
+type Request struct {
+	Program  *lang.Program
+	Options  lang.Options    // variables, workspace, directories
+	State    *state.Snapshot // the previous run's
+	Mode     plan.Mode
+	Refresh  bool // look at real objects first
+	Targets  []addr.Target
+	Excludes []addr.Target
+	Replace  []addr.Instance
+	Imports  []Import // from the command line, beside those of the configuration
+	Generate bool     // make configuration for imported objects that have none
+	Backend  string   // for the plan file
+
+	quiet bool // do not warn that targets make the plan partial
+}
+
+// Import asks for an existing object to be taken in.
+type Import struct {
+	To addr.Instance
+	ID string
+}
+
+// Result is a finished plan with what an apply right after it can go on using.
+type Result struct {
+	Plan    *plan.Plan
+	Frame   *lang.Frame
+	request *Request
+}
+
+// Compile makes a program of a configuration and holds it against its providers' schemas.
+func (e *Engine) Compile(ctx context.Context, tree *config.Tree, bag *diag.Bag) (*lang.Program, bool) {
+	p, ok := lang.Compile(tree, bag)
+	if !ok {
+		return nil, false
+	}
+	return p, p.Check(e.schemas(ctx, bag), lang.CheckOptions{}, bag)
+}
+
+// schemas asks providers for their schemas as they are needed, each once, and reports those that
+// do not answer.
+func (e *Engine) schemas(ctx context.Context, bag *diag.Bag) *schemaSource {
+	return &schemaSource{ctx: ctx, engine: e, bag: bag}
+}
+
+type schemaSource struct {
+	ctx    context.Context
+	engine *Engine
+	bag    *diag.Bag
+}
+
+// Of gives a provider's schemas, nil if they cannot be had.
+func (s *schemaSource) Of(p addr.Provider) *provider.Schemas {
+	schemas, ds := s.engine.Pool.Schemas(s.ctx, p)
+	s.bag.Add(ds...)
+	if ds.HasErrors() {
+		return nil
+	}
+	return schemas
+}
+
+// run is one walk: planning, applying, validating. What happens inside a check block is done by a
+// run with a bag of its own.
+type run struct {
+	*shared
+	bag *diag.Bag
+}
+
+// shared is what all parts of a walk have in common.
+type shared struct {
+	*Engine
+	prog   *lang.Program
+	frame  *lang.Frame
+	objs   *object.Walk
+	tokens *walk.Tokens
+	reach  *reach
+
+	mu       sync.Mutex
+	types    map[typeKey]*object.Type
+	sessions map[sessionKey]*session
+	leases   map[leaseKey]*opening
+	ledger   *lease.Ledger
+	waits    func(lang.Decl) bool // an ephemeral resource must not be opened yet; nil: none must wait
+	checks   *checks
+}
+
+func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, bag *diag.Bag) (*run, bool) {
+	r := &run{bag: bag, shared: &shared{
+		Engine: e, prog: prog, reach: newReach(prog),
+		types: map[typeKey]*object.Type{}, sessions: map[sessionKey]*session{}, leases: map[leaseKey]*opening{}, checks: newChecks(),
+		ledger: lease.NewLedger(lease.Options{Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism()}),
+	}}
+	r.tokens = walk.NewTokens(r.parallelism())
+	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token}
+	o.Steady, o.Caller = r.reach.steady, &caller{ctx: ctx, run: r}
+	var ok bool
+	r.frame, ok = prog.Frame(o, bag)
+	return r, ok
+}
+
+func (e *Engine) parallelism() int {
+	if e.Parallelism > 0 {
+		return e.Parallelism
+	}
+	return 10
+}
+
+// workers is how many nodes run at once: more than the tokens, because a node holds a token only
+// around a call.
+func (e *Engine) workers() int { return e.parallelism() + runtime.GOMAXPROCS(0) }
+
+func (e *Engine) tell(ev event.Event) {
+	if e.Sink != nil {
+		e.Sink.Tell(ev)
+	}
+}
+
+// token runs a call that may touch an API, as soon as one of the tokens is free.
+func (r *run) token(ctx context.Context, call func()) bool {
+	return r.tokens.Do(ctx, call) == nil
+}
+
+type typeKey struct {
+	provider addr.Provider
+	mode     addr.Mode
+	name     string
+	module   addr.Module // provider_meta belongs to a module
+}
+
+// typeOf describes the objects of one type to the kinds; nil, with a diagnostic, if the provider
+// does not know the type.
+func (r *run) typeOf(ctx context.Context, p addr.Provider, res addr.Resource, about addr.Instance) *object.Type {
+	k := typeKey{p, res.Mode, res.Type, addr.Module{}}
+	r.mu.Lock()
+	t := r.types[k]
+	r.mu.Unlock()
+	if t != nil {
+		return t
+	}
+	schemas, ds := r.Pool.Schemas(ctx, p)
+	if r.bag.Add(ds...); ds.HasErrors() {
+		return nil
+	}
+	sch, err := schemas.Type(res.Mode, res.Type)
+	if err != nil {
+		r.bag.Add(diag.Errorf("Invalid provider schema", "The schema of %s %s in provider %s cannot be used: %s.\n\nThis is a bug in the provider, to be reported there.", res.Mode.Block(), res.Type, p.ForDisplay(), err).About(about))
+		return nil
+	}
+	if sch == nil {
+		r.bag.Add(diag.Errorf("Invalid resource type", "Provider %s does not support the %s type %q, which the state has an object of. Select a version of the provider that supports it, or remove the object from the state with `lethe state rm`.", p.ForDisplay(), noun(res.Mode), res.Type).About(about))
+		return nil
+	}
+	identity, _ := schemas.Identity(res.Type)
+	t = &object.Type{Schema: sch, Name: res.Type, Mode: res.Mode, Identity: identity}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if have := r.types[k]; have != nil {
+		return have
+	}
+	r.types[k] = t
+	return t
+}
+
+// noun is what a mode's resources are called in messages.
+func noun(m addr.Mode) string {
+	switch m {
+	case addr.Data:
+		return "data source"
+	case addr.Ephemeral:
+		return "ephemeral resource"
+	}
+	return "resource"
+}

@@ -1,0 +1,269 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lease"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Leases are opened by those who receive them: before a job evaluates anything, it asks for the
+// ephemeral resources whose values reach it, and the first to ask opens. Whoever comes last is
+// known from the configuration: the closing nodes of the plan walk and the closing steps of the
+// apply walk wait for all receivers, however they ended.
+
+// leaseKey names a lease: one opening of an instance on a face.
+type leaseKey struct {
+	instance addr.Instance
+	face     lang.Face
+}
+
+// opening is a lease that was asked for.
+type opening struct {
+	sync.Mutex
+	done  bool
+	lease *lease.Lease // nil if it is not open: deferred, or failed
+}
+
+// receive makes sure that the ephemeral resources whose values reach a declaration are open, or
+// known not to be: after it, everything the declaration evaluates has a value. It renews what is
+// due.
+func (r *run) receive(ctx context.Context, d lang.Decl, at addr.ModuleInstance, face lang.Face) {
+	for _, e := range r.reach.ephemerals(d) {
+		info := r.prog.Decls()[e]
+		face := r.reach.face(e, face)
+		for _, f := range r.framesNear(info.Module, at, face) {
+			r.receiveFrom(ctx, info, f, face)
+		}
+	}
+}
+
+// framesNear are the instances of a module path that a declaration in another one can mean: those
+// above or below it.
+func (r *run) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Face) []*lang.Frame {
+	if up := ancestor(at, m); up != nil {
+		if f := r.frame.At(*up, face); f != nil {
+			return []*lang.Frame{f}
+		}
+		return nil
+	}
+	all, _ := r.frame.Instances(m, face, &diag.Bag{})
+	var out []*lang.Frame
+	for _, f := range all {
+		if f.Addr().Under(at) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Frame, face lang.Face) {
+	keys := f.Keys(e.ID, face, r.bag)
+	if keys.Status != lang.Known {
+		return
+	}
+	var all sync.WaitGroup
+	for _, k := range keys.List {
+		all.Go(func() { r.lease(ctx, e, f, k, face) })
+	}
+	all.Wait()
+}
+
+// lease opens one instance if nobody has yet, and renews it if that is due.
+func (r *run) lease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
+	inst := e.Resource.In(f.Addr()).Instance(key)
+	r.mu.Lock()
+	o := r.leases[leaseKey{inst, face}]
+	if o == nil {
+		o = &opening{}
+		r.leases[leaseKey{inst, face}] = o
+	}
+	r.mu.Unlock()
+	o.Lock()
+	defer o.Unlock()
+	if !o.done {
+		o.done = true
+		o.lease = r.openLease(ctx, e, f, key, face, inst)
+	}
+	if o.lease == nil {
+		return
+	}
+	if err := o.lease.Fresh(ctx); err != nil {
+		r.bag.Add(diag.Errorf("Ephemeral resource instance has expired", "%s could not be renewed, and its value must not be used any more: %s.", inst, err).At(e.Range).About(inst))
+		f.Fail(e.ID, key, face)
+	}
+}
+
+// openLease opens an instance and fills its slot. What cannot be opened yet gets a placeholder,
+// what fails a failed slot; both give no lease.
+func (r *run) openLease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face, inst addr.Instance) *lease.Lease {
+	r.receive(ctx, e.ID, f.Addr(), face) // the leases it is obtained with
+	v, l, ok := r.tryOpen(ctx, e, f, key, face, inst)
+	if !ok {
+		f.Fail(e.ID, key, face)
+		return l
+	}
+	f.Put(e.ID, key, face, v)
+	if l != nil && !r.post(e, f, key, inst, func() mark.Value { return v }) {
+		f.Fail(e.ID, key, face)
+	}
+	return l
+}
+
+func (r *run) tryOpen(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face, inst addr.Instance) (mark.Value, *lease.Lease, bool) {
+	if !r.pre(e, f, key, inst) {
+		return mark.Value{}, nil, false
+	}
+	config, out := f.Config(e.ID, key, face, r.bag)
+	if out != lang.OK {
+		return mark.Value{}, nil, false
+	}
+	pk, out := f.ProviderKey(e.ID, key, face, r.bag)
+	if out != lang.OK {
+		return mark.Value{}, nil, false
+	}
+	u := r.useOf(e, pk)
+	s, ok := r.session(ctx, u, face)
+	typ := r.typeOf(ctx, u.instance.Provider, e.Resource, inst)
+	if !ok || typ == nil {
+		return mark.Value{}, nil, false
+	}
+	t := &object.Tools{Object: inst.Current(), Provider: s.provider, Type: typ, Walk: r.objs, Bag: r.bag,
+		Where: func(p cty.Path) diag.Range { return f.Where(e.ID, key, p) }}
+	why := &mark.Origin{What: inst.String(), Range: e.Range}
+	if !config.Raw.IsWhollyKnown() || s.unknown || r.waits != nil && r.waits(e.ID) {
+		r.tell(event.Deferred{Object: inst.Current(), Reason: "Configuration unknown"})
+		return t.Closed(config, why), nil, true
+	}
+	if !t.Validate(ctx, config) {
+		return mark.Value{}, nil, false
+	}
+	return r.hold(ctx, t, config, why, e, inst)
+}
+
+// hold opens the lease and enters it into the ledger. One whose answer breaks the contract is
+// closed again at once.
+func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why *mark.Origin, e *lang.Declaration, inst addr.Instance) (mark.Value, *lease.Lease, bool) {
+	opened, ok := t.Open(ctx, config, why)
+	if !opened.Live {
+		return mark.Value{}, nil, false
+	}
+	l := r.ledger.Opened(lease.Opened{
+		Object: inst.Current(), Provider: t.Provider, Type: t.Type.Name, Private: opened.Private, RenewAt: opened.RenewAt,
+		Parents: r.parents(e),
+		Report: func(ds provider.Diags) {
+			for _, d := range ds {
+				if d.Address == "" {
+					d.Address = inst.String()
+				}
+				if d.Subject == nil {
+					d = d.At(e.Range)
+				}
+				r.bag.Add(d)
+			}
+		},
+	})
+	if !ok {
+		r.ledger.Close(l)
+		return mark.Value{}, nil, false
+	}
+	return opened.Value, l, true
+}
+
+// parents are the open leases that an ephemeral resource was obtained with.
+func (r *run) parents(e *lang.Declaration) []*lease.Lease {
+	near := map[addr.Resource]bool{}
+	for _, p := range r.reach.ephemerals(e.ID) {
+		near[r.prog.Decls()[p].Resource] = true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []*lease.Lease
+	for k, o := range r.leases {
+		if near[k.instance.Resource()] && o.lease != nil {
+			out = append(out, o.lease)
+		}
+	}
+	return out
+}
+
+// closeLeases closes the instances of an ephemeral resource in one module instance, or in all, and
+// empties their slots.
+func (r *run) closeLeases(e *lang.Declaration, in *addr.ModuleInstance, face lang.Face) {
+	face = r.reach.face(e.ID, face)
+	r.mu.Lock()
+	var mine []leaseKey
+	for k := range r.leases {
+		if k.face == face && k.instance.Resource() == e.Resource && (in == nil || k.instance.Module == *in) {
+			mine = append(mine, k)
+		}
+	}
+	r.mu.Unlock()
+	var all sync.WaitGroup
+	for _, k := range mine {
+		all.Go(func() { r.closeLease(e, k) })
+	}
+	all.Wait()
+}
+
+func (r *run) closeLease(e *lang.Declaration, k leaseKey) {
+	r.mu.Lock()
+	o := r.leases[k]
+	r.mu.Unlock()
+	o.Lock()
+	defer o.Unlock()
+	if o.lease == nil {
+		return
+	}
+	r.ledger.Close(o.lease)
+	o.lease = nil
+	if f := r.frame.At(k.instance.Module, k.face); f != nil {
+		f.Drop(e.ID, k.instance.Key, k.face)
+	}
+}
+
+// endLeases closes whatever is still open, and says what could not be closed.
+func (r *run) endLeases() {
+	for _, left := range r.ledger.CloseAll() {
+		r.bag.Add(diag.Errorf("Ephemeral resource left open", "%s could not be closed by %s: %s.", left.Object, left.Provider.ForDisplay(), left.Reason))
+	}
+	if s := r.ledger.Summary(); s.Opened > 0 {
+		r.tell(s)
+	}
+}
+
+// face is the one under which a declaration is kept: a steady one has only the after face.
+func (r *reach) face(d lang.Decl, face lang.Face) lang.Face {
+	if r.steady(d) {
+		return lang.After
+	}
+	return face
+}
+
+// ephemerals are the ephemeral resources whose values reach a declaration: directly or through
+// values, not through other resources or providers.
+func (r *reach) ephemerals(d lang.Decl) []lang.Decl {
+	if !r.any {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found, ok := r.holds[d]
+	if !ok {
+		r.resources(d, anyRef, func(to lang.Decl) {
+			if r.prog.Decls()[to].Resource.Mode == addr.Ephemeral {
+				found = append(found, to)
+			}
+		})
+		r.holds[d] = found
+	}
+	return found
+}

@@ -1,0 +1,485 @@
+package engine
+
+import (
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// ordering puts a plan into the numbers that plan.Order works with: resources in module instances
+// are groups, value declarations in module instances are gates, provider instances are holds.
+type ordering struct {
+	*run
+	plan *plan.Plan
+	in   plan.Input
+
+	objects []addr.Object
+	groups  map[addr.AbsResource]plan.Vertex
+	groupOf []addr.AbsResource
+	gates   map[place]plan.Vertex
+	nearby  map[relative]plan.Vertex // recorded dependencies on a resource, seen from a module instance
+	keys    map[addr.Key]int32
+	holds   []hold
+	holdOf  map[addr.ProviderInstance]int32
+	leaseOf map[place]int32
+	frames  map[addr.Module][]*lang.Frame
+	below   map[placeModule][]*lang.Frame
+	stored  map[addr.Resource][]addr.AbsResource
+	single  [][]int32
+}
+
+// hold is what is up only while steps work through it: a provider instance, or an ephemeral
+// resource in one module instance.
+type hold struct {
+	use
+	lease *lang.Declaration // set for an ephemeral resource
+	at    addr.ModuleInstance
+}
+
+// place is a declaration in one module instance.
+type place struct {
+	decl lang.Decl
+	at   addr.ModuleInstance
+}
+
+type placeModule struct {
+	module addr.Module
+	under  addr.ModuleInstance
+}
+
+type relative struct {
+	res   addr.Resource
+	under addr.ModuleInstance
+}
+
+func (r *run) newOrdering(p *plan.Plan) *ordering {
+	o := &ordering{
+		run: r, plan: p,
+		groups: map[addr.AbsResource]plan.Vertex{}, gates: map[place]plan.Vertex{}, nearby: map[relative]plan.Vertex{},
+		keys: map[addr.Key]int32{}, holdOf: map[addr.ProviderInstance]int32{}, leaseOf: map[place]int32{},
+		frames: map[addr.Module][]*lang.Frame{}, below: map[placeModule][]*lang.Frame{},
+	}
+	o.in.Destroy = p.Mode == plan.Destroy
+	o.addGroups()
+	o.addObjects()
+	o.addDeclared()
+	o.addRecorded()
+	o.in.Name = o.name
+	return o
+}
+
+func (o *ordering) name(hold bool, i int32) string {
+	if hold {
+		if h := o.holds[i]; h.lease != nil {
+			return h.lease.Resource.In(h.at).String()
+		}
+		return o.holds[i].instance.String()
+	}
+	return o.objects[i].String()
+}
+
+// addGroups numbers the resources: declared ones in every instance of their module, and what only
+// the state knows.
+func (o *ordering) addGroups() {
+	for _, d := range o.prog.Decls() {
+		if d.Kind != lang.Resource || d.Resource.Mode == addr.Ephemeral {
+			continue
+		}
+		for _, f := range o.instances(d.Module) {
+			g := o.group(d.Resource.In(f.Addr()))
+			o.in.Groups[g] = plan.Group{Declared: true, CreateFirst: d.Res.Lifecycle.CreateFirst}
+		}
+	}
+	for _, r := range o.plan.Refreshed.Resources() {
+		o.group(r.Addr)
+	}
+	for _, c := range o.plan.Changes {
+		o.group(c.Object.Abs())
+	}
+}
+
+func (o *ordering) group(a addr.AbsResource) plan.Vertex {
+	g, ok := o.groups[a]
+	if !ok {
+		g = plan.Vertex(len(o.in.Groups))
+		o.groups[a] = g
+		o.in.Groups = append(o.in.Groups, plan.Group{})
+		o.groupOf = append(o.groupOf, a)
+	}
+	return g
+}
+
+// instances are the frames of a module path. A destroy goes by what is there.
+func (o *ordering) instances(m addr.Module) []*lang.Frame {
+	fs, ok := o.frames[m]
+	if !ok {
+		face := lang.After
+		if o.in.Destroy {
+			face = lang.Before
+		}
+		fs, _ = o.frame.Instances(m, face, &diag.Bag{})
+		o.frames[m] = fs
+	}
+	return fs
+}
+
+// under are the frames of a module path below one module instance.
+func (o *ordering) under(m addr.Module, top addr.ModuleInstance) []*lang.Frame {
+	if _, done := o.below[placeModule{m, addr.ModuleInstance{}}]; !done {
+		o.below[placeModule{m, addr.ModuleInstance{}}] = nil
+		for _, f := range o.instances(m) {
+			for at := f.Addr(); ; at = at.Parent() {
+				k := placeModule{m, at}
+				o.below[k] = append(o.below[k], f)
+				if at.IsRoot() {
+					break
+				}
+			}
+		}
+	}
+	return o.below[placeModule{m, top}]
+}
+
+// key numbers an instance key.
+func (o *ordering) key(k addr.Key) int32 {
+	n, ok := o.keys[k]
+	if !ok {
+		n = int32(len(o.keys))
+		o.keys[k] = n
+	}
+	return n
+}
+
+// addObjects numbers the objects: what exists and what will.
+func (o *ordering) addObjects() {
+	changes := map[addr.Object]*plan.Change{}
+	for _, c := range o.plan.Changes {
+		changes[c.Object] = c
+	}
+	index := map[addr.Object]int32{}
+	for obj, e := range o.plan.Refreshed.Objects() {
+		index[obj] = o.object(obj, e, changes[obj])
+	}
+	for _, c := range o.plan.Changes {
+		if _, have := index[c.Object]; !have {
+			index[c.Object] = o.object(c.Object, nil, c)
+		}
+	}
+	for i, obj := range o.objects {
+		if x := &o.in.Objects[i]; x.Deposed {
+			if cur, ok := index[obj.Current()]; ok {
+				x.Current = cur
+			}
+		}
+	}
+}
+
+func (o *ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32 {
+	x := plan.Object{
+		Group: o.group(obj.Abs()), Key: o.key(obj.Key), Deposed: obj.IsDeposed(), Current: -1,
+		Existed: e != nil, CreateFirst: e != nil && e.CreateFirst,
+	}
+	if h, ok := o.hold(obj, e, c); ok {
+		x.DownHolds = o.alone(h)
+		x.UpHolds = x.DownHolds
+		if d, ok := o.prog.Resource(obj.Resource()); ok && len(o.reach.ephemerals(d.ID)) > 0 {
+			x.UpHolds = o.leasesFor(d.ID, obj.Module, []int32{h})
+		}
+	}
+	if c != nil {
+		x.Up = c.Action.Ups() || c.Action == plan.NoOp && c.Visited()
+		x.Still = c.Action == plan.NoOp
+		x.Down = c.Action.Downs()
+	}
+	o.objects = append(o.objects, obj)
+	o.in.Objects = append(o.in.Objects, x)
+	return int32(len(o.objects) - 1)
+}
+
+// hold is the provider instance that an object works through.
+func (o *ordering) hold(obj addr.Object, e *state.Entry, c *plan.Change) (int32, bool) {
+	inst := addr.ProviderInstance{}
+	if c != nil {
+		inst = c.Provider
+	} else if e != nil {
+		inst = e.Provider
+	}
+	if inst.Provider.IsZero() {
+		return 0, false
+	}
+	u := use{instance: inst}
+	if d, ok := o.prog.Resource(obj.Resource()); ok {
+		u = o.useOf(d, inst.Key)
+	} else if p, ok := o.prog.ProviderFor(inst.Module, inst.Provider, inst.Alias); ok {
+		u = use{decl: p, declared: true, instance: addr.ProviderInstance{ProviderConfig: o.prog.Decls()[p].Provider, Key: inst.Key}}
+	}
+	return o.holdFor(u), true
+}
+
+func (o *ordering) holdFor(u use) int32 {
+	h, ok := o.holdOf[u.instance]
+	if ok {
+		return h
+	}
+	h = o.addHold(hold{use: u})
+	o.holdOf[u.instance] = h
+	if u.declared {
+		o.in.Holds[h].Over = o.leasesFor(u.decl, u.instance.Module.Unkeyed(), nil)
+	}
+	return h
+}
+
+func (o *ordering) addHold(h hold) int32 {
+	o.holds = append(o.holds, h)
+	o.in.Holds = append(o.in.Holds, plan.Hold{})
+	return int32(len(o.holds) - 1)
+}
+
+// alone is the list of one hold, shared by all who work through nothing else.
+func (o *ordering) alone(h int32) []int32 {
+	for int(h) >= len(o.single) {
+		o.single = append(o.single, []int32{int32(len(o.single))})
+	}
+	return o.single[h]
+}
+
+// leasesFor adds the ephemeral resources whose values reach a declaration in a module instance.
+func (o *ordering) leasesFor(d lang.Decl, at addr.ModuleInstance, list []int32) []int32 {
+	for _, e := range o.reach.ephemerals(d) {
+		info := o.prog.Decls()[e]
+		if up := ancestor(at, info.Module); up != nil {
+			list = append(list, o.leaseFor(info, *up))
+			continue
+		}
+		for _, f := range o.under(info.Module, at) {
+			list = append(list, o.leaseFor(info, f.Addr()))
+		}
+	}
+	return list
+}
+
+// leaseFor is the hold of an ephemeral resource in a module instance. It works through its
+// provider and through the leases that it is obtained with.
+func (o *ordering) leaseFor(e *lang.Declaration, at addr.ModuleInstance) int32 {
+	k := place{e.ID, at}
+	if h, ok := o.leaseOf[k]; ok {
+		return h
+	}
+	h := o.addHold(hold{lease: e, at: at})
+	o.leaseOf[k] = h
+	over := []int32{o.holdFor(o.useOf(e, addr.NoKey))}
+	o.in.Holds[h].Over = o.leasesFor(e.ID, at, over)
+	return h
+}
+
+// addDeclared adds the references of the configuration: from every declaration in every module
+// instance, to what it refers to as seen from there.
+func (o *ordering) addDeclared() {
+	for _, d := range o.prog.Decls() {
+		if d.Kind == lang.Provider {
+			continue
+		}
+		for _, f := range o.instances(d.Module) {
+			from := o.vertex(d, f.Addr())
+			o.eachRef(d.ID, f.Addr(), func(to plan.Vertex, at plan.At) {
+				o.in.Declared = append(o.in.Declared, plan.Edge{From: from, To: to, At: at})
+			})
+		}
+	}
+	for h := range o.holds {
+		o.addSettings(int32(h))
+	}
+}
+
+// addSettings says what a hold is made from.
+func (o *ordering) addSettings(h int32) {
+	x := o.holds[h]
+	d, at, ok := x.decl, x.instance.Module.Unkeyed(), x.declared
+	if x.lease != nil {
+		d, at, ok = x.lease.ID, x.at, true
+	}
+	if !ok || o.reach.steady(d) {
+		return
+	}
+	in := &o.in.Holds[h]
+	o.eachRef(d, at, func(to plan.Vertex, at plan.At) {
+		in.Settings = append(in.Settings, plan.Ref{To: to, At: at})
+	})
+	if x.lease == nil {
+		in.Equal, in.NoBefore = o.equalSettings(x.use), o.noBefore(x.use)
+	}
+}
+
+// equalSettings reports whether planning found the settings of both faces to be known and equal.
+func (o *ordering) equalSettings(u use) bool {
+	before, after := o.peek(u, lang.Before), o.peek(u, lang.After)
+	return before != nil && after != nil && before.ok && after.ok && !before.unknown && !after.unknown &&
+		before.settings.Raw.RawEquals(after.settings.Raw)
+}
+
+func (o *ordering) noBefore(u use) bool {
+	s := o.peek(u, lang.Before)
+	return s != nil && (!s.ok || s.unknown)
+}
+
+// peek is a session that this walk opened, if it did.
+func (r *run) peek(u use, face lang.Face) *session {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.sessions[r.sessionKey(u, face)]; s != nil && s.opened {
+		return s
+	}
+	return nil
+}
+
+// eachRef visits what a declaration in one module instance refers to.
+func (o *ordering) eachRef(d lang.Decl, at addr.ModuleInstance, visit func(plan.Vertex, plan.At)) {
+	for _, ref := range o.prog.Refs(d) {
+		to := o.prog.Decls()[ref.To]
+		if to.Kind == lang.Provider {
+			continue
+		}
+		hint := o.hint(ref)
+		if up := ancestor(at, to.Module); up != nil {
+			visit(o.vertex(to, *up), hint)
+			continue
+		}
+		for _, f := range o.under(to.Module, at) {
+			visit(o.vertex(to, f.Addr()), hint)
+		}
+	}
+}
+
+// hint narrows a reference down where the instance is known.
+func (o *ordering) hint(ref lang.Ref) plan.At {
+	switch ref.Key {
+	case lang.Same:
+		return plan.Same
+	case lang.Fixed:
+		return plan.Only(o.key(ref.Fixed))
+	}
+	return plan.All
+}
+
+// ancestor is the instance of module m that holds at, or is it.
+func ancestor(at addr.ModuleInstance, m addr.Module) *addr.ModuleInstance {
+	for d := at.Depth() - m.Depth(); d > 0; d-- {
+		at = at.Parent()
+	}
+	if at.Module() != m {
+		return nil
+	}
+	return &at
+}
+
+// vertex is a declaration in a module instance: a group, or a gate. Ephemeral resources are gates:
+// what depends on them depends on what they are made from.
+func (o *ordering) vertex(d *lang.Declaration, at addr.ModuleInstance) plan.Vertex {
+	if d.Kind == lang.Resource && d.Resource.Mode != addr.Ephemeral {
+		return o.group(d.Resource.In(at))
+	}
+	k := place{d.ID, at}
+	g, ok := o.gates[k]
+	if !ok {
+		g = o.gate()
+		o.gates[k] = g
+	}
+	return g
+}
+
+func (o *ordering) gate() plan.Vertex {
+	o.in.Gates++
+	return plan.Vertex(len(o.in.Groups) + o.in.Gates - 1)
+}
+
+// addRecorded adds the references that the state remembers. They name declarations; of those in
+// several module instances the ones meant are those nearest to the object.
+func (o *ordering) addRecorded() {
+	type pair struct{ from, to plan.Vertex }
+	seen := map[pair]bool{}
+	for obj, e := range o.plan.Refreshed.Objects() {
+		from := o.groups[obj.Abs()]
+		for _, dep := range e.Recorded {
+			to, ok := o.near(dep, obj.Module)
+			if p := (pair{from, to}); ok && from != to && !seen[p] {
+				seen[p] = true
+				o.in.Recorded = append(o.in.Recorded, plan.Edge{From: from, To: to})
+			}
+		}
+	}
+}
+
+// near is the vertex of a recorded dependency as seen from a module instance.
+func (o *ordering) near(dep addr.Resource, from addr.ModuleInstance) (plan.Vertex, bool) {
+	top := from
+	for !dep.Module.Under(top.Module()) {
+		top = top.Parent()
+	}
+	k := relative{dep, top}
+	if v, ok := o.nearby[k]; ok {
+		return v, v >= 0
+	}
+	v := plan.Vertex(-1)
+	var all []plan.Vertex
+	for _, r := range o.storedAs(dep) {
+		if r.Module.Under(top) {
+			all = append(all, o.groups[r])
+		}
+	}
+	switch len(all) {
+	case 0:
+	case 1:
+		v = all[0]
+	default:
+		v = o.gate()
+		for _, to := range all {
+			o.in.Recorded = append(o.in.Recorded, plan.Edge{From: v, To: to})
+		}
+	}
+	o.nearby[k] = v
+	return v, v >= 0
+}
+
+// storedAs are the module instances in which the state has the resource.
+func (o *ordering) storedAs(res addr.Resource) []addr.AbsResource {
+	if o.stored == nil {
+		o.stored = map[addr.Resource][]addr.AbsResource{}
+		for _, r := range o.plan.Refreshed.Resources() {
+			k := r.Addr.Resource()
+			o.stored[k] = append(o.stored[k], r.Addr)
+		}
+	}
+	return o.stored[res]
+}
+
+// orderReplacements settles which replacements create first: that follows from the order.
+func (p *planner) orderReplacements(out *plan.Plan) {
+	replaces := false
+	for _, c := range out.Changes {
+		replaces = replaces || c.Action.Replaces()
+	}
+	if !replaces {
+		return
+	}
+	o := p.newOrdering(out)
+	steps := plan.Order(&o.in)
+	changes := map[addr.Object]*plan.Change{}
+	for _, c := range out.Changes {
+		changes[c.Object] = c
+	}
+	for i, obj := range o.objects {
+		c := changes[obj]
+		if c == nil || !steps.First[i] {
+			continue
+		}
+		c.CreateFirst = true
+		if by := steps.FirstFor[i]; by >= 0 && int(by) < len(o.groupOf) {
+			c.FirstFor = o.groupOf[by].String()
+		}
+		if c.Action == plan.DeleteCreate {
+			c.Action = plan.CreateDelete
+		}
+	}
+}

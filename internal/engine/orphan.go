@@ -1,0 +1,204 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/walk"
+)
+
+// orphans are a declared resource's stored objects that no declared instance stands for: deposed
+// ones, and instances whose key or module instance is gone.
+func (p *planner) orphans(d *lang.Declaration, frames []*lang.Frame, kept map[addr.Instance]bool) []job {
+	at := map[addr.ModuleInstance]*lang.Frame{}
+	for _, f := range frames {
+		at[f.Addr()] = f
+	}
+	var jobs []job
+	for _, o := range p.stored(d.Resource) {
+		if o.IsDeposed() {
+			jobs = append(jobs, job{gone: o})
+		} else if !kept[o.Instance] {
+			jobs = append(jobs, job{gone: o, why: orphanReason(d, at[o.Module], o)})
+		}
+	}
+	return jobs
+}
+
+// orphanReason says why a stored instance of a declared resource is not wanted.
+func orphanReason(d *lang.Declaration, f *lang.Frame, o addr.Object) plan.Reason {
+	if f == nil {
+		return plan.DeleteNoModule
+	}
+	_, isInt := o.Key.Int()
+	_, isStr := o.Key.Str()
+	switch repeat := lang.RepeatOf(d.Res); {
+	case repeat == lang.Enabled && o.Key.IsNone():
+		return plan.DeleteDisabled
+	case repeat == lang.Count && isInt:
+		return plan.DeleteCountIndex
+	case repeat == lang.ForEach && isStr:
+		return plan.DeleteEachKey
+	}
+	return plan.DeleteWrongRepetition
+}
+
+// allGone lists a resource's objects for a destroy plan.
+func (p *planner) allGone(d *lang.Declaration) []job {
+	var jobs []job
+	for _, o := range p.stored(d.Resource) {
+		jobs = append(jobs, job{gone: o})
+	}
+	return jobs
+}
+
+// decideGone plans the end of an object that nothing declares, or that is to be destroyed. d is
+// nil for a resource that only the state knows.
+func (p *planner) decideGone(ctx context.Context, o addr.Object, why plan.Reason, d *lang.Declaration) bool {
+	p.mu.Lock()
+	cur, seen := p.found[o]
+	p.mu.Unlock()
+	if !seen || cur.Entry == nil {
+		return seen // it is gone by itself, or refreshing it failed
+	}
+	u, ok := p.storedUse(ctx, o.Instance, cur.Entry)
+	if !ok {
+		return false
+	}
+	s, ok := p.session(ctx, u, lang.Before)
+	typ := p.typeOf(ctx, u.instance.Provider, o.Resource(), o.Instance)
+	if !ok || typ == nil {
+		return false
+	}
+	t := &object.Tools{Object: o, Provider: s.provider, Type: typ, Walk: p.objs, Bag: p.bag, Where: p.where(o.Instance)}
+	c, ok := p.planGone(ctx, t, cur, o, d)
+	if !ok {
+		return false
+	}
+	c.Was, c.Why, c.Provider = p.moved.origin(o), why, u.instance
+	if c.Was != o {
+		c.Why = plan.DeleteNoMoveTarget
+	}
+	p.record(c)
+	if d == nil {
+		return true
+	}
+	p.noteChange(d.ID, c)
+	f := p.frame.At(o.Module, lang.After)
+	if f == nil {
+		f = p.frame
+	}
+	return p.allowed(d, f, c)
+}
+
+// planGone destroys an object, or forgets it where the configuration or the object itself says so.
+func (p *planner) planGone(ctx context.Context, t *object.Tools, cur object.Current, o addr.Object, d *lang.Declaration) (*plan.Change, bool) {
+	if !p.forgets(o, cur.Entry, d) {
+		schemas, _ := p.Pool.Schemas(ctx, t.Provider.Addr())
+		return t.PlanDown(ctx, cur, schemas.Capabilities.PlanDestroy)
+	}
+	before, ok := t.Value(cur.Entry, cur.Known)
+	return object.Forget(o, cur, before, t.Type.Null()), ok
+}
+
+// forgets reports whether the end of an object leaves the real thing alone.
+func (p *planner) forgets(o addr.Object, e *state.Entry, d *lang.Declaration) bool {
+	if r := p.removed(o.Instance); r != nil && d == nil {
+		return r.Destroy == nil || !*r.Destroy
+	}
+	return e.SkipDestroy
+}
+
+// addGhosts makes nodes for resources that only the state knows.
+func (p *planner) addGhosts() {
+	for res := range p.storedResources() {
+		if _, declared := p.prog.Resource(res); declared {
+			continue
+		}
+		if res.Mode != addr.Managed {
+			p.dropData(res)
+			continue
+		}
+		p.addGhost(res)
+	}
+}
+
+func (p *planner) addGhost(res addr.Resource) {
+	objects := p.stored(res)
+	decide := p.node(func() string { return res.String() + " (not declared)" }, func(_ context.Context, f *walk.Fan) bool {
+		f.Jobs(len(objects), func(ctx context.Context, i int) bool {
+			return p.decideGone(ctx, objects[i], p.ghostReason(objects[i]), nil)
+		})
+		return true
+	})
+	var u use
+	if len(objects) > 0 {
+		u, _ = p.storedUse(context.Background(), objects[0].Instance, p.prior.Get(objects[0]))
+	}
+	p.addRefresh(res, u, decide)
+}
+
+func (p *planner) ghostReason(o addr.Object) plan.Reason {
+	if o.IsDeposed() {
+		return plan.NoReason
+	}
+	if _, ok := p.prog.Lookup(o.Module.Module().Parent(), lang.Call, o.Module.Module().Name()); !o.Module.IsRoot() && !ok {
+		return plan.DeleteNoModule
+	}
+	return plan.DeleteNoResource
+}
+
+// storedUse is the provider of a stored object: the one its declaration uses now if it is
+// declared, else the one it was stored with.
+func (r *run) storedUse(ctx context.Context, i addr.Instance, e *state.Entry) (use, bool) {
+	if d, ok := r.prog.Resource(i.Resource()); ok {
+		return r.useOf(d, e.Provider.Key), true
+	}
+	stored := e.Provider
+	if c, ok := r.prog.ProviderFor(stored.Module, stored.Provider, stored.Alias); ok {
+		return use{decl: c, declared: true, instance: addr.ProviderInstance{ProviderConfig: r.prog.Decls()[c].Provider, Key: stored.Key}}, true
+	}
+	if stored.Module.IsRoot() && stored.Alias == "" && r.needsNothing(ctx, stored.Provider) {
+		return use{instance: stored}, true
+	}
+	r.bag.Add(diag.Errorf("Provider configuration not present",
+		"To work with %s its original provider configuration at %s is required, but it has been removed. This occurs when a provider configuration is removed while objects created by that provider still exist in the state. Re-add the provider configuration to destroy %s, after which you can remove the provider configuration again; or let Lethe forget the object with a `removed` block or `lethe state rm`.",
+		i, stored, i).About(i))
+	return use{}, false
+}
+
+// needsNothing reports whether a provider can be configured with nothing at all.
+func (r *run) needsNothing(ctx context.Context, p addr.Provider) bool {
+	schemas, ds := r.Pool.Schemas(ctx, p)
+	if ds.HasErrors() {
+		return false
+	}
+	for _, a := range schemas.Config.Attrs {
+		if a.Required {
+			return false
+		}
+	}
+	for _, n := range schemas.Config.Blocks {
+		if n.Min > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// storedValue is a stored object as a value, without a provider's help; for what targeting leaves
+// out.
+func (r *run) storedValue(d *lang.Declaration, o addr.Object, e *state.Entry) mark.Value {
+	sch := r.prog.Schema(d.ID)
+	v, err := sch.DecodeJSON(e.Attrs)
+	if err != nil || e.Schema != sch.Version {
+		return mark.Plain(sch.Unknown())
+	}
+	return mark.Value{Raw: v, Marks: mark.Paths(e.Sensitive, mark.Sensitive)}
+}

@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// outputs works out what becomes of the root outputs.
+func (p *planner) outputs() []*plan.OutputChange {
+	var out []*plan.OutputChange
+	declared := p.prog.Tree().Root.Module.Outputs
+	for name, o := range declared {
+		if c := p.output(name, o); c != nil {
+			out = append(out, c)
+		}
+	}
+	for name, old := range p.previousOutputs() {
+		if declared[name] == nil {
+			out = append(out, &plan.OutputChange{
+				Name: name, Action: plan.Delete, Before: old.Value, After: mark.Plain(cty.NullVal(cty.DynamicPseudoType)), Sensitive: old.Sensitive,
+			})
+		}
+	}
+	slices.SortFunc(out, func(a, b *plan.OutputChange) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+func (p *planner) previousOutputs() map[string]state.Output {
+	if p.prior == nil {
+		return nil
+	}
+	return p.prior.Outputs
+}
+
+// output compares one declared output with what is stored. One that reaches something left out by
+// targeting keeps what it has.
+func (p *planner) output(name string, o *config.Output) *plan.OutputChange {
+	old, had := p.previousOutputs()[name]
+	null := mark.Plain(cty.NullVal(cty.DynamicPseudoType))
+	if p.req.Mode == plan.Destroy {
+		if !had {
+			return nil
+		}
+		return &plan.OutputChange{Name: name, Action: plan.Delete, Before: old.Value, After: null, Sensitive: old.Sensitive}
+	}
+	d, ok := p.prog.Lookup(addr.Module{}, lang.Output, name)
+	if !ok || p.sel.skips(d.ID) && p.sel.active {
+		return p.keepOutput(name, old, had)
+	}
+	v, outcome := p.frame.Output(name, lang.After, p.bag)
+	if outcome != lang.OK {
+		return nil
+	}
+	p.outputConditions(d, name)
+	c := &plan.OutputChange{Name: name, Before: null, After: v, Sensitive: o.Sensitive, Deprecated: o.Deprecated, Action: plan.Create}
+	if had {
+		c.Before, c.Action = old.Value, plan.Update
+		if v.Raw.IsWhollyKnown() && v.Raw.RawEquals(old.Value.Raw) && old.Sensitive == o.Sensitive {
+			c.Action = plan.NoOp
+		}
+	} else if v.Raw.IsNull() && v.Raw.IsKnown() {
+		c.Action = plan.NoOp
+	}
+	return c
+}
+
+func (p *planner) keepOutput(name string, old state.Output, had bool) *plan.OutputChange {
+	if !had {
+		return nil
+	}
+	return &plan.OutputChange{Name: name, Action: plan.NoOp, Before: old.Value, After: old.Value, Sensitive: old.Sensitive}
+}
+
+// outputConditions checks the preconditions of a root output.
+func (r *run) outputConditions(d *lang.Declaration, name string) bool {
+	if len(d.Out.Preconditions) == 0 {
+		return true
+	}
+	results := r.frame.Conditions(d.ID, addr.NoKey, lang.OutputPre, lang.After, nil, r.bag)
+	r.checks.report("output", "output."+name, "output."+name, results)
+	return holds(results)
+}

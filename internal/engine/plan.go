@@ -1,0 +1,332 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/walk"
+)
+
+// planner is the plan walk: over declarations, and over resources that only the state knows.
+type planner struct {
+	*run
+	*planning
+}
+
+// planning is what a plan walk knows.
+type planning struct {
+	req   *Request
+	prior *state.Snapshot // the previous run's, moves done
+	moved *moves
+	sel   *selection
+
+	graph  walk.Graph
+	visits []visit
+	decide []walk.Node               // by declaration
+	users  map[lang.Decl][]walk.Node // by provider configuration: nodes that work through it
+	before map[lang.Decl]walk.Node
+	fresh  map[addr.Resource]walk.Node // refresh nodes of managed resources
+
+	failed  []atomic.Bool  // by declaration: some instance has no value
+	changes []atomic.Int32 // by declaration: how much its objects change, a changeKind
+
+	mu      sync.Mutex
+	found   map[addr.Object]object.Current // refreshed objects
+	edit    *state.Edit
+	planned []*plan.Change
+	drift   []*plan.Change
+
+	recorded   map[lang.Decl][]addr.Resource
+	byResource map[addr.AbsResource][]*plan.Change // decided changes, for replace_triggered_by
+}
+
+// visit is the work of a node.
+type visit func(ctx context.Context, f *walk.Fan) bool
+
+// changeKind is how much a resource changes, for those who wait to read what depends on it.
+type changeKind = int32
+
+const (
+	unchanged changeKind = iota
+	updated
+	remade // created or replaced
+)
+
+// Plan finds out what would have to be done.
+func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result, bool) {
+	req.Options.Pure = true
+	if req.Options.PlanTime.IsZero() {
+		req.Options.PlanTime = e.Now().UTC()
+	}
+	r, ok := e.newRun(ctx, req.Program, req.Options, bag)
+	if !ok {
+		return nil, false
+	}
+	defer r.closeSessions()
+	defer r.endLeases()
+	p := &planner{r, &planning{
+		req: &req, prior: req.State,
+		before: map[lang.Decl]walk.Node{}, users: map[lang.Decl][]walk.Node{}, fresh: map[addr.Resource]walk.Node{},
+		found: map[addr.Object]object.Current{}, recorded: map[lang.Decl][]addr.Resource{}, byResource: map[addr.AbsResource][]*plan.Change{},
+		failed:  make([]atomic.Bool, len(req.Program.Decls())),
+		changes: make([]atomic.Int32, len(req.Program.Decls())),
+	}}
+	if !p.prepare(ctx) {
+		return nil, false
+	}
+	r.waits = func(d lang.Decl) bool { return p.dependencyChanges(d, remade) }
+	p.build()
+	p.walk(ctx)
+	if req.Mode == plan.Normal && ctx.Err() == nil {
+		p.runValidations()
+		p.runChecks()
+	}
+	out := p.result(ctx)
+	return &Result{Plan: out, Frame: r.frame, request: &req}, !bag.HasErrors() && ctx.Err() == nil
+}
+
+// scoped runs f as a planner whose errors are warnings, for what stands in a check block.
+func (p *planner) scoped(f func(*planner) bool) bool {
+	var b diag.Bag
+	ok := f(&planner{&run{p.shared, &b}, p.planning})
+	p.warn(&b)
+	return ok
+}
+
+// warn passes on what a check block reported: there, errors are warnings.
+func (r *run) warn(b *diag.Bag) {
+	for _, d := range b.List() {
+		d.Severity = diag.Warning
+		r.bag.Add(d)
+	}
+}
+
+// prepare settles what is known before anything is asked of a provider: moves and targets.
+func (p *planner) prepare(ctx context.Context) bool {
+	var ok bool
+	if p.moved, ok = p.move(); !ok {
+		return false
+	}
+	p.prior = p.moved.after
+	p.edit = p.prior.Edit()
+	p.sel, ok = p.selectTargets()
+	return ok && p.checkReplace()
+}
+
+// build makes the graph: a node or gate for every declaration, refresh nodes for what is in the
+// state, and ghosts for what only the state knows. References become Waits: failure travels with
+// values, so that one mistake stops only what receives something from it.
+func (p *planner) build() {
+	decls := p.prog.Decls()
+	p.decide = make([]walk.Node, len(decls))
+	for _, d := range decls {
+		p.decide[d.ID] = p.add(d)
+	}
+	for _, d := range decls {
+		for _, ref := range p.prog.Refs(d.ID) {
+			p.graph.Waits(p.decide[d.ID], p.decide[ref.To])
+		}
+	}
+	for _, d := range decls {
+		if d.Kind == lang.Resource && d.Resource.Mode == addr.Managed {
+			p.addRefresh(d.Resource, p.useOf(d), p.decide[d.ID])
+		}
+	}
+	p.addGhosts()
+	p.addClosers()
+}
+
+// add makes the deciding node of a declaration.
+func (p *planner) add(d *lang.Declaration) walk.Node {
+	label := func() string { return p.label(d) }
+	if d.Kind != lang.Resource || p.sel.skips(d.ID) {
+		return p.node(label, nil)
+	}
+	switch d.Resource.Mode {
+	case addr.Managed:
+		return p.node(label, func(ctx context.Context, f *walk.Fan) bool { return p.decideAll(ctx, f, d) })
+	case addr.Data:
+		return p.node(label, func(ctx context.Context, f *walk.Fan) bool { return p.readAll(ctx, f, d) })
+	}
+	return p.node(label, nil)
+}
+
+func (p *planner) label(d *lang.Declaration) string {
+	switch d.Kind {
+	case lang.Resource:
+		return d.Resource.String()
+	case lang.Provider:
+		return d.Provider.String()
+	}
+	return fmt.Sprintf("%s %s", d.Module, d.Name)
+}
+
+// node adds a node with work, or a gate.
+func (p *planner) node(label func() string, v visit) walk.Node {
+	var n walk.Node
+	if v == nil {
+		n = p.graph.Gate(label, walk.Options{})
+	} else {
+		n = p.graph.Add(label, walk.Options{})
+	}
+	p.visits = append(p.visits, v)
+	return n
+}
+
+// addRefresh makes the node that looks at a resource's real objects, before decide.
+func (p *planner) addRefresh(res addr.Resource, u use, decide walk.Node) {
+	objects := p.stored(res)
+	if len(objects) == 0 {
+		return
+	}
+	n := p.node(func() string { return res.String() + " (refresh)" }, func(_ context.Context, f *walk.Fan) bool {
+		f.Jobs(len(objects), func(ctx context.Context, i int) bool { return p.refresh(ctx, objects[i]) })
+		return true
+	})
+	p.fresh[res] = n
+	p.graph.Waits(decide, n)
+	if u.declared {
+		p.users[u.decl] = append(p.users[u.decl], n)
+		p.graph.Waits(n, p.beforeNode(u.decl))
+	}
+}
+
+// beforeNode is the node after which a declaration can be evaluated on its before face. Only
+// settings of providers are, and what they refer to.
+func (p *planner) beforeNode(d lang.Decl) walk.Node {
+	if p.reach.steady(d) {
+		return p.decide[d]
+	}
+	if n, ok := p.before[d]; ok {
+		return n
+	}
+	info := p.prog.Decls()[d]
+	n := p.node(func() string { return p.label(info) + " (before)" }, p.beforeVisit(info))
+	p.before[d] = n
+	if info.Kind == lang.Resource && info.Resource.Mode == addr.Managed {
+		p.graph.Waits(n, p.freshNode(info))
+		return n
+	}
+	for _, ref := range p.prog.Refs(d) {
+		p.graph.Waits(n, p.beforeNode(ref.To))
+	}
+	return n
+}
+
+// freshNode is the refresh node of a managed resource, made early if need be.
+func (p *planner) freshNode(d *lang.Declaration) walk.Node {
+	if _, ok := p.fresh[d.Resource]; !ok {
+		p.addRefresh(d.Resource, p.useOf(d), p.decide[d.ID])
+	}
+	if n, ok := p.fresh[d.Resource]; ok {
+		return n
+	}
+	n := p.node(func() string { return d.Resource.String() + " (nothing stored)" }, nil)
+	p.fresh[d.Resource] = n
+	return n
+}
+
+// walk runs the graph.
+func (p *planner) walk(ctx context.Context) {
+	p.graph.Run(ctx, walk.RunOptions{
+		Workers: p.workers(),
+		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
+			return p.visits[n](ctx, f)
+		},
+		Panicked: p.panicked,
+	})
+}
+
+// panicked turns a panic of ours into a diagnostic: the rest of the run goes on.
+func (r *run) panicked(n walk.Node, value any, stack []byte) {
+	r.bag.Add(diag.Errorf("Internal error", "This is a bug in Lethe: %v\n\n%s", value, stack))
+}
+
+// useOf is the provider that a declared resource uses.
+func (p *planner) useOf(d *lang.Declaration) use { return p.run.useOf(d, addr.NoKey) }
+
+func (r *run) useOf(d *lang.Declaration, key addr.Key) use {
+	c := r.prog.ProviderOf(d.ID)
+	return use{decl: c, declared: true, instance: addr.ProviderInstance{ProviderConfig: r.prog.Decls()[c].Provider, Key: key}}
+}
+
+// stored lists the objects of a resource in the prior snapshot, in all module instances.
+func (p *planner) stored(res addr.Resource) []addr.Object {
+	var out []addr.Object
+	for _, r := range p.storedResources()[res] {
+		for o := range r.Objects() {
+			if p.sel.instance(o.Instance) {
+				out = append(out, o)
+			}
+		}
+	}
+	return out
+}
+
+// storedResources groups the prior snapshot by declaration, once.
+func (p *planner) storedResources() map[addr.Resource][]*state.Resource {
+	return p.moved.byDeclaration()
+}
+
+// record keeps a decision.
+func (p *planner) record(c *plan.Change) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.planned = append(p.planned, c)
+	if c.Action != plan.NoOp && !c.Object.IsDeposed() {
+		p.byResource[c.Object.Abs()] = append(p.byResource[c.Object.Abs()], c)
+	}
+}
+
+// note raises how much a declaration changes.
+func (p *planner) note(d lang.Decl, k changeKind) {
+	for {
+		have := p.changes[d].Load()
+		if have >= k || p.changes[d].CompareAndSwap(have, k) {
+			return
+		}
+	}
+}
+
+// result collects what was decided.
+func (p *planner) result(ctx context.Context) *plan.Plan {
+	out := &plan.Plan{
+		Mode: p.req.Mode, Changes: p.planned, Drift: p.drift,
+		Previous: p.req.State, Variables: p.variables(), Targets: p.req.Targets, Excludes: p.req.Excludes,
+		ForceReplace: p.req.Replace, Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
+		Timestamp: p.req.Options.PlanTime, Complete: true,
+	}
+	byObject := func(a, b *plan.Change) int { return a.Object.Compare(b.Object) }
+	slices.SortFunc(out.Changes, byObject)
+	slices.SortFunc(out.Drift, byObject)
+	out.Refreshed = p.edit.Done()
+	p.orderReplacements(out)
+	out.Outputs = p.outputs()
+	out.Checks = p.checks.results(p.bag)
+	out.Errored = p.bag.HasErrors() || ctx.Err() != nil
+	return out
+}
+
+// variables are the root variables as they were set, for the plan: ephemeral ones leave only
+// their names, elsewhere.
+func (p *planner) variables() map[string]plan.Variable {
+	out := map[string]plan.Variable{}
+	for name, v := range p.prog.Tree().Root.Module.Variables {
+		if v.Ephemeral {
+			continue
+		}
+		if value, outcome := p.frame.Variable(name, lang.After, &diag.Bag{}); outcome == lang.OK {
+			out[name] = plan.Variable{Value: value.Raw}
+		}
+	}
+	return out
+}

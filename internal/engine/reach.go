@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang"
+)
+
+// reach answers questions about what a declaration refers to, near and far. References have no
+// cycles, so each question is one walk with a memory: linear in declarations plus references.
+type reach struct {
+	prog   *lang.Program
+	moving []answer // by declaration: does it, or anything it refers to, come from a managed resource?
+	any    bool     // there are ephemeral resources
+
+	mu    sync.Mutex
+	holds map[lang.Decl][]lang.Decl // ephemeral resources that reach a declaration, once asked for
+}
+
+type answer uint8
+
+const (
+	notAsked answer = iota
+	no
+	yes
+)
+
+func newReach(p *lang.Program) *reach {
+	r := &reach{prog: p, moving: computeMoving(p), holds: map[lang.Decl][]lang.Decl{}}
+	for _, d := range p.Decls() {
+		r.any = r.any || d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral
+	}
+	return r
+}
+
+// computeMoving finds the declarations whose value differs between the two faces.
+func computeMoving(p *lang.Program) []answer {
+	memo := make([]answer, len(p.Decls()))
+	var ask func(lang.Decl) bool
+	ask = func(d lang.Decl) bool {
+		if memo[d] != notAsked {
+			return memo[d] == yes
+		}
+		memo[d] = no
+		if info := p.Decls()[d]; info.Kind == lang.Resource && info.Resource.Mode == addr.Managed {
+			memo[d] = yes
+		}
+		for _, ref := range p.Refs(d) {
+			if ask(ref.To) {
+				memo[d] = yes
+			}
+		}
+		return memo[d] == yes
+	}
+	for d := range memo {
+		ask(lang.Decl(d))
+	}
+	return memo
+}
+
+// steady reports whether a declaration's value is the same before and after: no managed resource
+// has a part in it.
+func (r *reach) steady(d lang.Decl) bool { return r.moving[d] == no }
+
+// resources visits the resources that d refers to: directly, or through values (variables, locals,
+// outputs, module calls) on the way, but not through other resources.
+func (r *reach) resources(d lang.Decl, follow func(lang.Ref) bool, visit func(lang.Decl)) {
+	seen := map[lang.Decl]bool{}
+	var walk func(lang.Decl)
+	walk = func(d lang.Decl) {
+		for _, ref := range r.prog.Refs(d) {
+			if seen[ref.To] || !follow(ref) {
+				continue
+			}
+			seen[ref.To] = true
+			switch r.prog.Decls()[ref.To].Kind {
+			case lang.Resource:
+				visit(ref.To)
+			case lang.Provider:
+			default:
+				walk(ref.To)
+			}
+		}
+	}
+	walk(d)
+}
+
+// anyRef follows every reference.
+func anyRef(lang.Ref) bool { return true }
+
+// recorded is what the state remembers as the dependencies of a resource: the managed and data
+// resources that it refers to, through values, and through ephemeral resources, which leave no
+// trace themselves.
+func (r *reach) recorded(d lang.Decl) []addr.Resource {
+	var out []addr.Resource
+	self := r.prog.Decls()[d].Resource
+	seen := map[lang.Decl]bool{}
+	var visit func(lang.Decl)
+	visit = func(x lang.Decl) {
+		if seen[x] {
+			return
+		}
+		seen[x] = true
+		res := r.prog.Decls()[x].Resource
+		switch {
+		case res.Mode == addr.Ephemeral:
+			r.resources(x, anyRef, visit)
+		case res != self:
+			out = append(out, res)
+		}
+	}
+	r.resources(d, anyRef, visit)
+	return out
+}

@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// recordedOf is what the state is to remember as a resource's dependencies.
+func (p *planner) recordedOf(d lang.Decl) []addr.Resource {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	deps, ok := p.recorded[d]
+	if !ok {
+		deps = p.reach.recorded(d)
+		p.recorded[d] = deps
+	}
+	return deps
+}
+
+// triggered reports whether what a replace_triggered_by names is about to change.
+func (p *planner) triggered(t lang.Trigger) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.byResource[t.Resource] {
+		if !t.All && c.Object.Key != t.Key {
+			continue
+		}
+		if changesAt(c, t.Path) {
+			return true
+		}
+	}
+	return false
+}
+
+// changesAt reports whether a change touches the value at path: a creation and a replacement touch
+// everything.
+func changesAt(c *plan.Change, path cty.Path) bool {
+	if c.Action != plan.Update || len(path) == 0 {
+		return c.Action != plan.NoOp
+	}
+	before, err1 := path.Apply(c.Before.Raw)
+	after, err2 := path.Apply(c.After.Raw)
+	return err1 != nil || err2 != nil || !before.RawEquals(after)
+}

@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/walk"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// refresh looks at one stored object and fills its before slot.
+func (p *planner) refresh(ctx context.Context, o addr.Object) bool {
+	entry := p.prior.Get(o)
+	t, s, ok := p.toolsBefore(ctx, o, entry)
+	if !ok {
+		p.fail(o.Instance, lang.Before)
+		return false
+	}
+	cur := object.Current{Entry: entry}
+	if moved := p.moved.retyped[o]; moved != (addr.Instance{}) {
+		cur.Entry, cur.Known, ok = t.Move(ctx, entry, moved)
+	} else {
+		cur.Known, ok = t.Upgrade(ctx, entry)
+	}
+	if !ok {
+		p.fail(o.Instance, lang.Before)
+		return false
+	}
+	if p.req.Refresh && s != nil {
+		upgraded := cur
+		if cur.Entry, cur.Known, ok = t.Read(ctx, cur.Entry, cur.Known); !ok {
+			p.fail(o.Instance, lang.Before)
+			return false
+		}
+		p.drifted(t, o, upgraded, cur)
+	}
+	p.refreshed(o, cur, entry, t)
+	return true
+}
+
+// toolsBefore is what it takes to look at a stored object: its provider as it was configured
+// before. A session that cannot be had because its settings are not known before leaves the object
+// as it was stored (s is nil), with one warning.
+func (p *planner) toolsBefore(ctx context.Context, o addr.Object, entry *state.Entry) (*object.Tools, *session, bool) {
+	u, ok := p.storedUse(ctx, o.Instance, entry)
+	if !ok {
+		return nil, nil, false
+	}
+	s, ok := p.session(ctx, u, lang.Before)
+	if !ok {
+		return nil, nil, false
+	}
+	typ := p.typeOf(ctx, u.instance.Provider, o.Resource(), o.Instance)
+	if typ == nil {
+		return nil, nil, false
+	}
+	t := &object.Tools{Object: o, Provider: s.provider, Type: typ, Walk: p.objs, Bag: p.bag, Where: p.where(o.Instance)}
+	if s.unknown {
+		p.warnUnread(s, u)
+		return t, nil, true
+	}
+	return t, s, true
+}
+
+// warnUnread says once for a session that nothing is read through it.
+func (p *planner) warnUnread(s *session, u use) {
+	s.Lock()
+	defer s.Unlock()
+	if s.warned {
+		return
+	}
+	s.warned = true
+	p.bag.Add(diag.Warningf("Objects not refreshed", "The settings of %s depend on values that are not known yet, and it cannot be known how it was configured before. Its existing objects were not refreshed: the plan is based on what the state says of them.", u.instance))
+}
+
+// where places attributes of a declared instance.
+func (r *run) where(i addr.Instance) func(cty.Path) diag.Range {
+	d, ok := r.prog.Resource(i.Resource())
+	if !ok {
+		return nil
+	}
+	return func(path cty.Path) diag.Range {
+		f := r.frame.At(i.Module, lang.After)
+		if f == nil {
+			return d.Range
+		}
+		return f.Where(d.ID, i.Key, path)
+	}
+}
+
+// refreshed keeps what was found.
+func (p *planner) refreshed(o addr.Object, cur object.Current, stored *state.Entry, t *object.Tools) {
+	p.mu.Lock()
+	p.found[o] = cur
+	if cur.Entry != stored {
+		p.edit.Put(o, cur.Entry)
+	}
+	p.mu.Unlock()
+	if d, ok := p.prog.Resource(o.Resource()); ok && !o.IsDeposed() {
+		if f := p.frame.At(o.Module, lang.Before); f != nil {
+			p.fillBefore(f, d, o, cur, t)
+		}
+	}
+}
+
+// fillBefore gives the before face an object, which is decoded only if somebody looks at it.
+func (p *planner) fillBefore(f *lang.Frame, d *lang.Declaration, o addr.Object, cur object.Current, t *object.Tools) {
+	if cur.Entry == nil {
+		f.Fail(d.ID, o.Key, lang.Before)
+		return
+	}
+	f.PutLazy(d.ID, o.Key, lang.Before, lazy(t, cur))
+}
+
+// lazy decodes a refreshed object when it is looked at.
+func lazy(t *object.Tools, cur object.Current) func() mark.Value {
+	return func() mark.Value {
+		v, ok := t.Value(cur.Entry, cur.Known)
+		if !ok {
+			return mark.Plain(cty.UnknownVal(t.Type.Block.Type()))
+		}
+		return v
+	}
+}
+
+// drifted remembers what changed outside, for the plan.
+func (p *planner) drifted(t *object.Tools, o addr.Object, was, is object.Current) {
+	if was.Entry == is.Entry {
+		return
+	}
+	before, ok := t.Value(was.Entry, was.Known)
+	if !ok {
+		return
+	}
+	c := &plan.Change{Object: o, Was: o, Action: plan.Delete, Before: before, After: mark.Plain(t.Type.Null()), Entry: was.Entry, Provider: was.Entry.Provider}
+	if is.Entry != nil {
+		after, ok := t.Value(is.Entry, is.Known)
+		if !ok || after.Raw.RawEquals(before.Raw) {
+			return
+		}
+		c.Action, c.After = plan.Update, after
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drift = append(p.drift, c)
+}
+
+// fail marks an instance's value as failed: what receives it is skipped in silence.
+func (p *planner) fail(i addr.Instance, face lang.Face) {
+	d, ok := p.prog.Resource(i.Resource())
+	if !ok {
+		return
+	}
+	p.failed[d.ID].Store(true)
+	if f := p.frame.At(i.Module, face); f != nil {
+		f.Fail(d.ID, i.Key, face)
+	}
+}
+
+// beforeVisit is the work of a before node: a data source is read with its before configuration.
+func (p *planner) beforeVisit(d *lang.Declaration) visit {
+	if d.Kind != lang.Resource {
+		return nil
+	}
+	switch d.Resource.Mode {
+	case addr.Data:
+		return func(ctx context.Context, f *walk.Fan) bool { return p.readBefore(ctx, f, d) }
+	case addr.Managed:
+		return func(context.Context, *walk.Fan) bool { p.beforeKeys(d); return true }
+	}
+	return nil
+}
+
+// beforeKeys tells the before face which instances there are: those in the state.
+func (p *planner) beforeKeys(d *lang.Declaration) {
+	frames, _ := p.frame.Instances(d.Module, lang.Before, &diag.Bag{})
+	for _, f := range frames {
+		r := p.prior.Resource(d.Resource.In(f.Addr()))
+		keys := lang.Keys{Status: lang.Known, Repeat: lang.RepeatOf(d.Res), List: r.Keys()}
+		f.SetKeys(d.ID, lang.Before, keys)
+	}
+}

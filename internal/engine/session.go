@@ -1,0 +1,161 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// A session is one configured provider process: an instance of a provider configuration, on one
+// face. It starts when the first job needs it and ends after the last.
+type session struct {
+	sync.Mutex
+	opened   bool
+	ok       bool
+	unknown  bool // its settings hold unknown values: it may plan, but not read
+	settings mark.Value
+	provider provider.Provider
+	shared   bool // another session's process
+	warned   bool // it was said that nothing is refreshed through it
+}
+
+// sessionKey names a session. Sessions of steady configurations, whose settings no managed
+// resource has a part in, have only an after face.
+type sessionKey struct {
+	instance addr.ProviderInstance
+	face     lang.Face
+}
+
+func (r *run) sessionKey(u use, face lang.Face) sessionKey {
+	if !u.declared {
+		face = lang.After
+	} else {
+		face = r.reach.face(u.decl, face)
+	}
+	return sessionKey{u.instance, face}
+}
+
+// use is how an object gets to its provider.
+type use struct {
+	decl     lang.Decl
+	declared bool // false: no block and no user, only objects in the state
+	instance addr.ProviderInstance
+}
+
+// session gives the configured provider that an object works through, starting it if need be. It
+// reports false where that failed; whoever asked first got the diagnostics.
+func (r *run) session(ctx context.Context, u use, face lang.Face) (*session, bool) {
+	s := r.slot(r.sessionKey(u, face))
+	s.Lock()
+	defer s.Unlock()
+	if !s.opened {
+		s.opened = true
+		s.ok = r.open(ctx, s, u, face)
+	}
+	return s, s.ok
+}
+
+func (r *run) slot(k sessionKey) *session {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.sessions[k]
+	if s == nil {
+		s = &session{}
+		r.sessions[k] = s
+	}
+	return s
+}
+
+// open evaluates the settings and configures a process with them.
+func (r *run) open(ctx context.Context, s *session, u use, face lang.Face) bool {
+	schemas, ds := r.Pool.Schemas(ctx, u.instance.Provider)
+	if r.bag.Add(ds...); ds.HasErrors() {
+		return false
+	}
+	where := func(cty.Path) diag.Range { return diag.Range{} }
+	s.settings = mark.Plain(schemas.Config.Empty())
+	if u.declared {
+		r.receive(ctx, u.decl, u.instance.Module.Unkeyed(), face)
+		frame := r.frame.At(u.instance.Module.Unkeyed(), face)
+		var out lang.Outcome
+		if s.settings, out = frame.Settings(u.decl, u.instance.Key, face, r.bag); out != lang.OK {
+			return false
+		}
+		where = func(p cty.Path) diag.Range { return frame.Where(u.decl, u.instance.Key, p) }
+	}
+	s.unknown = !s.settings.Raw.IsWhollyKnown()
+	if twin := r.twin(s, u, face); twin != nil {
+		s.provider, s.shared = twin.provider, true
+		return true
+	}
+	return r.configure(ctx, s, u, schemas, where)
+}
+
+// twin finds the session of the other face if its settings are the same: then one process serves
+// both.
+func (r *run) twin(s *session, u use, face lang.Face) *session {
+	other := lang.Before
+	if face == lang.Before {
+		other = lang.After
+	}
+	r.mu.Lock()
+	t := r.sessions[sessionKey{u.instance, other}]
+	r.mu.Unlock()
+	if t == nil || s.unknown || !t.TryLock() {
+		return nil
+	}
+	defer t.Unlock()
+	if !t.opened || !t.ok || t.unknown || !t.settings.Raw.RawEquals(s.settings.Raw) {
+		return nil
+	}
+	return t
+}
+
+func (r *run) configure(ctx context.Context, s *session, u use, schemas *provider.Schemas, where func(cty.Path) diag.Range) bool {
+	report := func(ds provider.Diags) bool {
+		for _, d := range ds {
+			if d.Address == "" {
+				d.Address = u.instance.String()
+			}
+			if d.Subject == nil {
+				d = d.At(where(d.Path))
+			}
+			r.bag.Add(d)
+		}
+		return !ds.HasErrors()
+	}
+	wire, err := schemas.Config.Encode(s.settings.Raw)
+	if err != nil {
+		return report(provider.Diags{diag.Errorf("Invalid provider configuration", "The settings cannot be sent to the provider: %s.", err)})
+	}
+	p, err := r.Pool.Session(ctx, u.instance.Provider)
+	if err != nil {
+		return report(provider.Diags{provider.Fault(u.instance.Provider, err)})
+	}
+	s.provider = p
+	config := provider.Dynamic{Msgpack: wire}
+	if _, ds := p.ValidateConfig(ctx, config); !report(ds) {
+		return false
+	}
+	return report(p.Configure(ctx, config, provider.Allow{Deferral: r.objs.AllowDeferral}))
+}
+
+// closeSessions ends the processes that this walk configured, all at once: each takes its time.
+func (r *run) closeSessions() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all sync.WaitGroup
+	for _, s := range r.sessions {
+		if s.provider != nil && !s.shared {
+			all.Go(func() { r.Pool.Release(s.provider) })
+		}
+	}
+	all.Wait()
+	clear(r.sessions)
+}

@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/walk"
+)
+
+// walk runs the steps of the plan and reports whether all of them succeeded.
+func (a *applier) walk(ctx context.Context) bool {
+	if !a.anySteps() {
+		return true
+	}
+	o := a.newOrdering(a.plan)
+	steps := plan.Order(&o.in)
+	a.warnCyclic(o, steps)
+	g := steps.Graph()
+	result := g.Run(ctx, walk.RunOptions{
+		Workers: a.workers(), Panicked: a.panicked,
+		Visit:   func(ctx context.Context, n walk.Node, _ *walk.Fan) bool { return a.step(ctx, o, steps.List[n]) },
+		Skipped: func(n walk.Node) { a.skip(o, steps.List[n]) },
+	})
+	for i, s := range steps.List {
+		if s.Kind != plan.Gate && s.Kind != plan.HoldUp && s.Kind != plan.HoldDown && result.Of(walk.Node(i)) != walk.Succeeded {
+			return false
+		}
+	}
+	return ctx.Err() == nil
+}
+
+// anySteps reports whether the plan has anything to carry out.
+func (a *applier) anySteps() bool {
+	for _, c := range a.plan.Changes {
+		if c.Visited() {
+			return true
+		}
+	}
+	return false
+}
+
+// step does one step.
+func (a *applier) step(ctx context.Context, o *ordering, s plan.Step) bool {
+	face := lang.Before
+	if s.Face == plan.After {
+		face = lang.After
+	}
+	switch s.Kind {
+	case plan.Up:
+		return a.up(ctx, a.changes[o.objects[s.Index]])
+	case plan.Down:
+		return a.down(ctx, a.changes[o.objects[s.Index]])
+	case plan.HoldUp:
+		return a.holdUp(ctx, o.holds[s.Index], face)
+	case plan.HoldDown:
+		a.holdDown(o.holds[s.Index], face)
+	}
+	return true
+}
+
+// holdUp begins a session, or opens leases. A lease that cannot be opened fails whoever receives
+// its value, by the slot.
+func (a *applier) holdUp(ctx context.Context, h hold, face lang.Face) bool {
+	if h.lease == nil {
+		_, ok := a.session(ctx, h.use, face)
+		return ok
+	}
+	if f := a.frame.At(h.at, face); f != nil {
+		a.receiveFrom(ctx, h.lease, f, a.reach.face(h.lease.ID, face))
+	}
+	return true
+}
+
+func (a *applier) holdDown(h hold, face lang.Face) {
+	if h.lease == nil {
+		a.release(h.use, face)
+		return
+	}
+	a.closeLeases(h.lease, &h.at, face)
+}
+
+// skip empties what a step that did not run would have given to others.
+func (a *applier) skip(o *ordering, s plan.Step) {
+	if s.Kind != plan.Up {
+		return
+	}
+	obj := o.objects[s.Index]
+	if d, ok := a.prog.Resource(obj.Resource()); ok {
+		a.failed(d, obj.Instance)
+	}
+}
+
+// release ends a session, unless another one shares its process.
+func (r *run) release(u use, face lang.Face) {
+	k := r.sessionKey(u, face)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.sessions[k]
+	if s == nil || s.provider == nil {
+		return
+	}
+	delete(r.sessions, k)
+	for _, other := range r.sessions {
+		if other.provider == s.provider {
+			other.shared = false
+			return
+		}
+	}
+	r.Pool.Release(s.provider)
+}
+
+// warnCyclic says that the state's memory of dependencies goes in a circle somewhere.
+func (a *applier) warnCyclic(o *ordering, steps *plan.Steps) {
+	for _, set := range steps.Cyclic {
+		var names []addr.AbsResource
+		for _, v := range set {
+			if int(v) < len(o.in.Groups) {
+				names = append(names, o.groupOf[v])
+			}
+		}
+		a.bag.Add(diag.Warningf("Circular dependencies in state", "The state says that these resources depend on each other in a circle, which no configuration can: %v. They are destroyed in no particular order among themselves.", names))
+	}
+}

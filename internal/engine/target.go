@@ -1,0 +1,244 @@
+package engine
+
+import (
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
+)
+
+// selection is what -target and -exclude leave to do. The zero selection leaves everything.
+type selection struct {
+	active  bool
+	targets []addr.Target
+	exclude []addr.Target
+	whole   map[addr.Resource]bool // selected because something selected needs it: all instances
+	named   map[addr.Resource]bool // selected by name: the instances that a target contains
+	decls   map[lang.Decl]bool     // everything selected
+}
+
+// instance reports whether an instance is to be dealt with.
+func (s *selection) instance(i addr.Instance) bool {
+	if !s.active {
+		return true
+	}
+	res := i.Resource()
+	if len(s.exclude) > 0 {
+		return s.whole[res] && !contains(s.exclude, i)
+	}
+	return s.whole[res] || s.named[res] && contains(s.targets, i)
+}
+
+// skips reports whether nothing of a declaration is to be dealt with.
+func (s *selection) skips(d lang.Decl) bool { return s.active && !s.decls[d] }
+
+func contains(targets []addr.Target, i addr.Instance) bool {
+	for _, t := range targets {
+		if t.Contains(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// selectTargets works out the selection and warns that it is partial.
+func (p *planner) selectTargets() (*selection, bool) {
+	s := &selection{
+		targets: p.req.Targets, exclude: p.req.Excludes,
+		whole: map[addr.Resource]bool{}, named: map[addr.Resource]bool{}, decls: map[lang.Decl]bool{},
+	}
+	switch {
+	case len(s.targets) > 0 && len(s.exclude) > 0:
+		p.bag.Add(diag.Errorf("Invalid combination of arguments", "-target and -exclude cannot be used together: say either what to work on, or what to leave out."))
+		return s, false
+	case len(s.targets) > 0:
+		s.active = true
+		p.chooseTargets(s)
+		p.warnPartial("target")
+	case len(s.exclude) > 0:
+		s.active = true
+		p.chooseExcludes(s)
+		p.warnPartial("exclude")
+	}
+	return s, true
+}
+
+func (p *planner) warnPartial(flag string) {
+	if p.req.quiet {
+		return
+	}
+	p.bag.Add(diag.Warningf("Resource targeting is in effect",
+		"You are creating a plan with the -%s option, which means that the result of this plan may not represent all of the changes requested by the current configuration.\n\nThe -%s option is not for routine use, and is provided only for exceptional situations such as recovering from errors or mistakes, or when Lethe specifically suggests to use it as part of an error message.", flag, flag))
+}
+
+// chooseTargets selects what is named, and what that needs: in a destroy, what needs that.
+func (p *planner) chooseTargets(s *selection) {
+	var start []lang.Decl
+	for _, d := range p.prog.Decls() {
+		if d.Kind == lang.Resource && covers(s.targets, d.Resource) {
+			s.named[d.Resource] = true
+			start = append(start, d.ID)
+		}
+	}
+	for res := range p.storedResources() {
+		if covers(s.targets, res) {
+			s.named[res] = true
+		}
+	}
+	if p.req.Mode == plan.Destroy {
+		p.spread(s, start, p.dependants())
+		p.spreadRecorded(s)
+		return
+	}
+	p.spread(s, start, p.refs)
+}
+
+// chooseExcludes leaves out what is named, and what needs that.
+func (p *planner) chooseExcludes(s *selection) {
+	out := map[lang.Decl]bool{}
+	dependants := p.dependants()
+	var leave func(d lang.Decl)
+	leave = func(d lang.Decl) {
+		if out[d] {
+			return
+		}
+		out[d] = true
+		for _, x := range dependants(d) {
+			leave(x)
+		}
+	}
+	for _, d := range p.prog.Decls() {
+		if d.Kind == lang.Resource && wholly(s.exclude, d.Resource) {
+			leave(d.ID)
+		}
+	}
+	for _, d := range p.prog.Decls() {
+		if !out[d.ID] {
+			s.decls[d.ID] = true
+			if d.Kind == lang.Resource {
+				s.whole[d.Resource] = true
+			}
+		}
+	}
+	for res := range p.storedResources() {
+		if _, declared := p.prog.Resource(res); !declared {
+			s.whole[res] = true
+		}
+	}
+}
+
+// covers reports whether some target may point at instances of the resource.
+func covers(targets []addr.Target, res addr.Resource) bool {
+	for _, t := range targets {
+		if t.Covers(res) {
+			return true
+		}
+	}
+	return false
+}
+
+// wholly reports whether a target points at all instances of the resource.
+func wholly(targets []addr.Target, res addr.Resource) bool {
+	for _, t := range targets {
+		if t.Covers(res) && !t.Keyed() {
+			return true
+		}
+	}
+	return false
+}
+
+// refs are the declarations that d refers to.
+func (p *planner) refs(d lang.Decl) []lang.Decl {
+	refs := p.prog.Refs(d)
+	out := make([]lang.Decl, len(refs))
+	for i, r := range refs {
+		out[i] = r.To
+	}
+	return out
+}
+
+// dependants gives the reverse of refs, worked out once.
+func (p *planner) dependants() func(lang.Decl) []lang.Decl {
+	back := make([][]lang.Decl, len(p.prog.Decls()))
+	for _, d := range p.prog.Decls() {
+		for _, r := range p.prog.Refs(d.ID) {
+			back[r.To] = append(back[r.To], d.ID)
+		}
+	}
+	return func(d lang.Decl) []lang.Decl { return back[d] }
+}
+
+// spread selects everything that next leads to from the start.
+func (p *planner) spread(s *selection, start []lang.Decl, next func(lang.Decl) []lang.Decl) {
+	queue := start
+	for _, d := range start {
+		s.decls[d] = true
+	}
+	for len(queue) > 0 {
+		d := queue[0]
+		queue = queue[1:]
+		for _, x := range next(d) {
+			info := p.prog.Decls()[x]
+			if info.Kind == lang.Resource {
+				s.whole[info.Resource] = true
+			}
+			if !s.decls[x] {
+				s.decls[x] = true
+				queue = append(queue, x)
+			}
+		}
+	}
+}
+
+// spreadRecorded adds to a destroy what the state remembers to depend on the selected.
+func (p *planner) spreadRecorded(s *selection) {
+	back := map[addr.Resource][]addr.Resource{}
+	for o, e := range p.prior.Objects() {
+		for _, dep := range e.Recorded {
+			back[dep] = append(back[dep], o.Resource())
+		}
+	}
+	var queue []addr.Resource
+	for res := range s.named {
+		queue = append(queue, res)
+	}
+	for res := range s.whole {
+		queue = append(queue, res)
+	}
+	for len(queue) > 0 {
+		res := queue[0]
+		queue = queue[1:]
+		for _, x := range back[res] {
+			if s.whole[x] {
+				continue
+			}
+			s.whole[x] = true
+			queue = append(queue, x)
+			if d, ok := p.prog.Resource(x); ok {
+				s.decls[d.ID] = true
+			}
+		}
+	}
+}
+
+// wantsReplace reports whether -replace names the instance.
+func (p *planner) wantsReplace(i addr.Instance) bool {
+	for _, r := range p.req.Replace {
+		if r == i {
+			return true
+		}
+	}
+	return false
+}
+
+// checkReplace refuses -replace for what cannot be replaced.
+func (p *planner) checkReplace() bool {
+	ok := true
+	for _, i := range p.req.Replace {
+		if i.Mode != addr.Managed {
+			p.bag.Add(diag.Errorf("Invalid force-replace address", "Only managed resources can be used with the -replace option, and %s is not one.", i))
+			ok = false
+		}
+	}
+	return ok
+}

@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/walk"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Validate holds a compiled program against its providers' own rules, with everything unknown that
+// is not written out. Nothing is configured, no state is needed.
+func (e *Engine) Validate(ctx context.Context, prog *lang.Program, o lang.Options, bag *diag.Bag) bool {
+	o.Validate = true
+	r, ok := e.newRun(ctx, prog, o, bag)
+	if !ok {
+		return false
+	}
+	var g walk.Graph
+	var todo []*lang.Declaration
+	for _, d := range prog.Decls() {
+		if d.Kind == lang.Resource || d.Kind == lang.Provider && d.Prov != nil {
+			g.Add(nil, walk.Options{})
+			todo = append(todo, d)
+		}
+	}
+	g.Run(ctx, walk.RunOptions{
+		Workers: e.workers(), Panicked: r.panicked,
+		Visit: func(ctx context.Context, n walk.Node, _ *walk.Fan) bool { return r.validate(ctx, todo[n]) },
+	})
+	return !bag.HasErrors()
+}
+
+func (r *run) validate(ctx context.Context, d *lang.Declaration) bool {
+	frames, status := r.frame.Instances(d.Module, lang.After, r.bag)
+	if status != lang.Known {
+		return false
+	}
+	for _, f := range frames {
+		keys := f.Keys(d.ID, lang.After, r.bag)
+		if keys.Status != lang.Known {
+			return false
+		}
+		for _, k := range keys.List {
+			if d.Kind == lang.Provider {
+				r.validateSettings(ctx, d, f, k)
+			} else {
+				r.validateInstance(ctx, d, f, k)
+			}
+		}
+	}
+	return true
+}
+
+func (r *run) validateInstance(ctx context.Context, d *lang.Declaration, f *lang.Frame, k addr.Key) {
+	config, out := f.Config(d.ID, k, lang.After, r.bag)
+	if out != lang.OK {
+		return
+	}
+	inst := d.Resource.In(f.Addr()).Instance(k)
+	p := r.useOf(d, addr.NoKey).instance.Provider
+	typ := r.typeOf(ctx, p, d.Resource, inst)
+	idle, err := r.Pool.Idle(ctx, p)
+	if err != nil || typ == nil {
+		return // said when the schema was asked for
+	}
+	about := d.Resource.In(f.Addr()).Instance(addr.NoKey)
+	t := &object.Tools{Object: about.Current(), Provider: idle, Type: typ, Walk: r.objs, Bag: r.bag,
+		Where: func(path cty.Path) diag.Range { return f.Where(d.ID, k, path) }}
+	t.Validate(ctx, config)
+}
+
+func (r *run) validateSettings(ctx context.Context, d *lang.Declaration, f *lang.Frame, k addr.Key) {
+	settings, out := f.Settings(d.ID, k, lang.After, r.bag)
+	if out != lang.OK {
+		return
+	}
+	idle, err := r.Pool.Idle(ctx, d.Provider.Provider)
+	if err != nil {
+		return
+	}
+	wire, err := r.prog.Schema(d.ID).Encode(settings.Raw)
+	if err != nil {
+		r.bag.Add(diag.Errorf("Invalid provider configuration", "The settings cannot be sent to the provider: %s.", err).At(d.Range))
+		return
+	}
+	_, ds := idle.ValidateConfig(ctx, provider.Dynamic{Msgpack: wire})
+	for _, x := range ds {
+		x.Address = d.Provider.String()
+		if x.Subject == nil {
+			x = x.At(f.Where(d.ID, k, x.Path))
+		}
+		r.bag.Add(x)
+	}
+}

@@ -1,0 +1,138 @@
+// Package event is what happened, as data.
+//
+// The engine tells everything it does as events to one Sink; human lines, the JSON stream, the
+// live status and tests are folds over them (invariant I13). The set is closed: views switch on
+// it. Events carry addresses and plain facts, never a value that could be secret; heartbeats are
+// the view's business, which knows when something began.
+package event
+
+import (
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/plan"
+)
+
+// Event is one thing that happened. The types of this package are all there are.
+type Event interface{ event() }
+
+// Sink takes events. It is called from many goroutines.
+type Sink interface{ Tell(Event) }
+
+// Op is what is done to an object.
+type Op uint8
+
+// The operations.
+const (
+	Refresh Op = iota + 1
+	Import
+	ReadData
+	Create
+	Update
+	Delete
+	Forget
+	Open
+	Renew
+	Close
+	Provision
+)
+
+func (o Op) String() string {
+	return [...]string{"", "refresh", "import", "read", "create", "update", "delete", "forget", "open", "renew", "close", "provision"}[o]
+}
+
+type (
+	// Started says that a call for an object began. ID is what identifies it where known: the
+	// attribute IDKey ("id" or "name") and its value, empty if unknown, sensitive or absent.
+	Started struct {
+		Object     addr.Object
+		Op         Op
+		IDKey, ID  string
+		Replace    bool // the create or delete is half of a replacement
+		Refreshing bool // in the refresh phase (JSON stream tells reads of data apart)
+		At         time.Time
+	}
+	// Done says that it ended well.
+	Done struct {
+		Object     addr.Object
+		Op         Op
+		IDKey, ID  string
+		Refreshing bool
+		Took       time.Duration
+	}
+	// Failed says that it did not; the diagnostics come separately.
+	Failed struct {
+		Object addr.Object
+		Op     Op
+		Took   time.Duration
+	}
+	// Deferred says that a data source or an ephemeral resource is left for apply.
+	Deferred struct {
+		Object addr.Object
+		Reason string // "Configuration unknown", or such
+	}
+	// Stored says that a stored data result was used instead of reading.
+	Stored struct{ Object addr.Object }
+	// Moved, imported etc. notes of the planning phase.
+	Imported struct {
+		Object addr.Object
+		ID     string
+	}
+	// Provisioner events.
+	ProvisionStarted struct {
+		Object addr.Object
+		Type   string
+	}
+	ProvisionOutput struct {
+		Object addr.Object
+		Type   string
+		Line   string
+	}
+	ProvisionDone struct {
+		Object addr.Object
+		Type   string
+		Failed bool
+	}
+	// Planned hands the finished plan to the views.
+	Planned struct{ Plan *plan.Plan }
+	// Summary ends an apply.
+	Summary struct {
+		Operation                                      string // "apply" or "destroy"
+		Added, Changed, Destroyed, Imported, Forgotten int
+	}
+	// Leases ends a walk in which leases were opened.
+	Leases struct {
+		Opened, Renewed, Closed, Left int
+		Longest                       time.Duration
+	}
+	// Diagnosed passes a diagnostic on as soon as it is known.
+	Diagnosed struct{ Diagnostic diag.Diagnostic }
+	// Interrupted says that the user asked to stop, for the n-th time.
+	Interrupted struct{ Times int }
+	// Note is a line of progress without further structure ("Acquiring state lock...").
+	Note struct{ Text string }
+)
+
+func (Started) event()          {}
+func (Done) event()             {}
+func (Failed) event()           {}
+func (Deferred) event()         {}
+func (Stored) event()           {}
+func (Imported) event()         {}
+func (ProvisionStarted) event() {}
+func (ProvisionOutput) event()  {}
+func (ProvisionDone) event()    {}
+func (Planned) event()          {}
+func (Summary) event()          {}
+func (Leases) event()           {}
+func (Diagnosed) event()        {}
+func (Interrupted) event()      {}
+func (Note) event()             {}
+
+// Discard is a sink that forgets.
+var Discard Sink = discard{}
+
+type discard struct{}
+
+func (discard) Tell(Event) {}

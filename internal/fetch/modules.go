@@ -1,0 +1,67 @@
+package fetch
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/config"
+)
+
+// IsLocal reports whether a module source is a path on this machine.
+func IsLocal(source string) bool {
+	return strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") || source == "." || source == ".."
+}
+
+// LocalDir is the directory that a local module source names, seen from its caller's.
+func LocalDir(source, parent string) (string, error) {
+	dir := filepath.Join(parent, filepath.FromSlash(source))
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("the directory %s could not be read: %w", dir, err)
+	case !info.IsDir():
+		return "", fmt.Errorf("%s is not a directory", dir)
+	}
+	return dir, nil
+}
+
+// manifest is .terraform/modules/modules.json, which other tools read.
+type manifest struct {
+	Modules []manifestEntry
+}
+
+type manifestEntry struct {
+	Key     string
+	Source  string
+	Version string `json:",omitempty"`
+	Dir     string
+}
+
+// WriteManifest records which module was found where, below the data directory.
+func WriteManifest(dataDir, workDir string, root *config.Node) error {
+	m := manifest{}
+	root.Walk(func(n *config.Node) {
+		dir, err := filepath.Rel(workDir, n.Module.Dir)
+		if err != nil {
+			dir = n.Module.Dir
+		}
+		m.Modules = append(m.Modules, manifestEntry{
+			Key: strings.Join(n.Path.Path(), "."), Source: n.Source, Version: n.Version, Dir: filepath.ToSlash(dir),
+		})
+	})
+	if len(m.Modules) == 1 {
+		return nil
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(dataDir, "modules")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "modules.json"), text, 0o644)
+}

@@ -1,0 +1,304 @@
+package fetch
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/apparentlymart/go-versions/versions"
+	"github.com/apparentlymart/go-versions/versions/constraints"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// Providers is where providers come from and where they are put.
+type Providers struct {
+	Settings *config.Settings
+	WorkDir  string   // the root module's
+	DataDir  string   // .terraform
+	CacheDir string   // plugin cache; "" for none
+	Only     []string // -plugin-dir: the only directories to look into
+	Getenv   func(string) string
+	Note     func(string) // progress
+}
+
+// Need is a provider that a configuration or a state needs.
+type Need struct {
+	Provider addr.Provider
+	Versions []config.VersionConstraint
+}
+
+// base is the directory of installed providers.
+func (p *Providers) base() string { return filepath.Join(p.DataDir, "providers") }
+
+// Find gives the program of an installed provider, as the lock file says.
+func (p *Providers) Find(a addr.Provider, l *Lockfile) (path, version string, err error) {
+	if dir, ok := p.override(a); ok {
+		if path, ok := executable(dir, a); ok {
+			return path, "", nil
+		}
+		return "", "", fmt.Errorf("there is no terraform-provider-%s in the directory %s that dev_overrides names for it", a.Type, dir)
+	}
+	lock, ok := l.Get(a)
+	if !ok {
+		return "", "", fmt.Errorf("there is no package for %s in the dependency lock file: run \"lethe init\"", a)
+	}
+	for _, host := range hosts(a.Host) {
+		at := a
+		at.Host = host
+		if path, ok := executable(packageDir(p.base(), at, lock.Version), a); ok {
+			return path, lock.Version, nil
+		}
+	}
+	return "", "", fmt.Errorf("there is no package for %s %s cached in %s: run \"lethe init\"", a, lock.Version, p.base())
+}
+
+// override gives the directory of a development override.
+func (p *Providers) override(a addr.Provider) (string, bool) {
+	if p.Settings == nil {
+		return "", false
+	}
+	for o, dir := range p.Settings.Overrides {
+		if o.Canon() == a.Canon() {
+			return dir, true
+		}
+	}
+	return "", false
+}
+
+// Overridden lists the providers in use that development overrides replace, sorted.
+func (p *Providers) Overridden() []addr.Provider {
+	var out []addr.Provider
+	for a := range p.Settings.Overrides {
+		out = append(out, a)
+	}
+	slices.SortFunc(out, addr.Provider.Compare)
+	return out
+}
+
+// Install makes sure that every needed provider is there in a version that fits, and writes the
+// choice into the lock file (in memory). With upgrade, locked versions do not bind.
+func (p *Providers) Install(needs []Need, l *Lockfile, upgrade bool, bag *diag.Bag) bool {
+	ok := true
+	for _, n := range needs {
+		if _, over := p.override(n.Provider); over || n.Provider.IsBuiltin() {
+			continue
+		}
+		ok = p.install(n, l, upgrade, bag) && ok
+	}
+	return ok
+}
+
+func (p *Providers) install(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) bool {
+	allowed, text, ok := p.allowed(n, bag)
+	if !ok {
+		return false
+	}
+	lock, locked := l.Get(n.Provider)
+	if locked && !upgrade {
+		v, err := versions.ParseVersion(lock.Version)
+		if err != nil || !allowed.Has(v) {
+			bag.Add(diag.Errorf("Failed to query available provider packages",
+				"Could not retrieve the list of available versions for provider %s: locked provider %s %s does not match configured version constraint %s; must use lethe init -upgrade to allow selection of new versions.", n.Provider.ForDisplay(), n.Provider, lock.Version, text))
+			return false
+		}
+		if p.present(n.Provider, lock) {
+			p.note("- Using previously-installed %s v%s", n.Provider.ForDisplay(), lock.Version)
+			return true
+		}
+		allowed = versions.Only(v)
+	}
+	if locked {
+		p.note("- Reusing previous version of %s from the dependency lock file", n.Provider.ForDisplay())
+	} else if text != "" {
+		p.note("- Finding %s versions matching %q...", n.Provider.ForDisplay(), text)
+	} else {
+		p.note("- Finding latest version of %s...", n.Provider.ForDisplay())
+	}
+	best, ok := p.newest(n.Provider, allowed, text, bag)
+	if !ok {
+		return false
+	}
+	if !locked || lock.Version != best.version.String() {
+		lock = config.Lock{Hashes: nil}
+	}
+	lock.Provider, lock.Version, lock.Constraints = n.Provider, best.version.String(), text
+	return p.fetch(best, lock, l, bag)
+}
+
+// allowed is the set of versions that all constraints allow.
+func (p *Providers) allowed(n Need, bag *diag.Bag) (versions.Set, string, bool) {
+	text := config.Constraint(n.Versions)
+	set := versions.All
+	for _, c := range n.Versions {
+		spec, err := constraints.ParseRubyStyleMulti(c.Text)
+		if err != nil {
+			bag.Add(diag.Errorf("Invalid provider version constraint", "The constraint %q for provider %s cannot be read: %s.", c.Text, n.Provider.ForDisplay(), err).At(c.Range))
+			return set, text, false
+		}
+		set = set.Intersection(versions.MeetingConstraints(spec))
+	}
+	return set.Subtract(versions.Prerelease.Subtract(set.AllRequested())), text, true
+}
+
+// present reports whether the locked version is installed, unchanged.
+func (p *Providers) present(a addr.Provider, lock config.Lock) bool {
+	dir := packageDir(p.base(), a, lock.Version)
+	if _, ok := executable(dir, a); !ok {
+		return false
+	}
+	return verify(dir, lock) == nil
+}
+
+// verify holds an installed package against the hashes in the lock file.
+func verify(dir string, lock config.Lock) error {
+	h1 := slices.ContainsFunc(lock.Hashes, func(h string) bool { return strings.HasPrefix(h, "h1:") })
+	if !h1 {
+		return nil
+	}
+	got, err := hashDir(dir)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(lock.Hashes, got) {
+		return fmt.Errorf("the package in %s does not match any of the checksums recorded in the dependency lock file", dir)
+	}
+	return nil
+}
+
+// Verify checks an installed provider's package against the lock file.
+func (p *Providers) Verify(a addr.Provider, l *Lockfile) error {
+	if _, over := p.override(a); over || a.IsBuiltin() {
+		return nil
+	}
+	path, _, err := p.Find(a, l)
+	if err != nil {
+		return err
+	}
+	lock, _ := l.Get(a)
+	return verify(filepath.Dir(path), lock)
+}
+
+// newest chooses the newest allowed version that some source has.
+func (p *Providers) newest(a addr.Provider, allowed versions.Set, text string, bag *diag.Bag) (found, bool) {
+	var all []found
+	for _, m := range p.sources() {
+		if m.takes(a) {
+			all = append(all, m.list(a)...)
+		}
+	}
+	var best found
+	for _, f := range all {
+		if allowed.Has(f.version) && (best.version == versions.Unspecified || best.version.LessThan(f.version)) {
+			best = f
+		}
+	}
+	if best.dir != "" || best.zip != "" {
+		return best, true
+	}
+	if len(all) > 0 {
+		bag.Add(diag.Errorf("Failed to query available provider packages", "Could not retrieve the list of available versions for provider %s: no available releases match the given constraints %s. Available are: %s.", a.ForDisplay(), text, listed(all)))
+		return found{}, false
+	}
+	bag.Add(diag.Errorf("Failed to query available provider packages", "Could not retrieve the list of available versions for provider %s: provider %s was not found in any of the search locations.\n\n%s", a.ForDisplay(), a, p.searched()))
+	return found{}, false
+}
+
+func listed(all []found) string {
+	var vs versions.List
+	for _, f := range all {
+		vs = append(vs, f.version)
+	}
+	vs.Sort()
+	var out []string
+	for _, v := range vs {
+		out = append(out, v.String())
+	}
+	return strings.Join(slices.Compact(out), ", ")
+}
+
+func (p *Providers) sources() []mirror {
+	if len(p.Only) > 0 {
+		var out []mirror
+		for _, dir := range p.Only {
+			out = append(out, mirror{dir: dir})
+		}
+		return out
+	}
+	return mirrors(p.Settings, p.WorkDir, p.Getenv)
+}
+
+// searched says where was looked.
+func (p *Providers) searched() string {
+	var dirs []string
+	for _, m := range p.sources() {
+		dirs = append(dirs, "  - "+m.dir)
+	}
+	if len(dirs) == 0 {
+		return "No provider mirror is configured. Providers are installed from file system mirrors: name one in a provider_installation block of the CLI configuration, or put packages into terraform.d/plugins; for development, use dev_overrides."
+	}
+	return "These directories were searched:\n" + strings.Join(dirs, "\n")
+}
+
+// fetch puts a package into place, through the plugin cache if there is one, and records its
+// hashes.
+func (p *Providers) fetch(f found, lock config.Lock, l *Lockfile, bag *diag.Bag) bool {
+	a := lock.Provider
+	p.note("- Installing %s v%s...", a.ForDisplay(), lock.Version)
+	dir := packageDir(p.base(), a, lock.Version)
+	hashes, err := p.deliver(f, a, lock, dir)
+	if err != nil {
+		bag.Add(diag.Errorf("Failed to install provider", "Error while installing %s v%s: %s.", a.ForDisplay(), lock.Version, err))
+		return false
+	}
+	p.note("- Installed %s v%s (unauthenticated)", a.ForDisplay(), lock.Version)
+	lock.Hashes = append(lock.Hashes, hashes...)
+	slices.Sort(lock.Hashes)
+	lock.Hashes = slices.Compact(lock.Hashes)
+	l.Set(lock)
+	return true
+}
+
+// deliver puts the package where it belongs and gives its hashes, which must be among those
+// locked, if any are.
+func (p *Providers) deliver(f found, a addr.Provider, lock config.Lock, dir string) ([]string, error) {
+	var hashes []string
+	if f.zip != "" {
+		zh, err := hashZip(f.zip)
+		if err != nil {
+			return nil, err
+		}
+		hashes = append(hashes, zh)
+	}
+	if p.CacheDir != "" {
+		cached := packageDir(p.CacheDir, a, lock.Version)
+		if _, ok := executable(cached, a); !ok || verify(cached, lock) != nil {
+			if err := locked(p.CacheDir, func() error { return place(f, cached) }); err != nil {
+				return nil, err
+			}
+		}
+		f = found{version: f.version, dir: cached}
+	}
+	if err := place(f, dir); err != nil {
+		return nil, err
+	}
+	h1, err := hashDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	hashes = append(hashes, h1)
+	if len(lock.Hashes) > 0 && !slices.ContainsFunc(hashes, func(h string) bool { return slices.Contains(lock.Hashes, h) }) {
+		return nil, errors.Join(errors.New("the package does not match any of the checksums recorded in the dependency lock file"), os.RemoveAll(dir))
+	}
+	return hashes, nil
+}
+
+func (p *Providers) note(format string, args ...any) {
+	if p.Note != nil {
+		p.Note(fmt.Sprintf(format, args...))
+	}
+}

@@ -1,0 +1,349 @@
+package lang
+
+import (
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// body is a body compiled against a schema: evaluating it makes a value of the schema's type.
+type body struct {
+	schema *schema.Block
+	ty     cty.Type
+	attrs  []bodyAttr
+	nested []bodyNested
+	ready  cty.Value // the whole value, if nothing in it needs a scope; else NilVal
+}
+
+// bodyAttr is one attribute of the schema, written or not.
+type bodyAttr struct {
+	attr  *schema.Attr
+	want  cty.Type             // what the value is converted to, with what may be left out
+	expr  hclsyntax.Expression // nil: not written
+	at    hcl.Range
+	ready cty.Value // NilVal if it has to be evaluated
+}
+
+// bodyNested is one block type of the schema with the blocks written for it.
+type bodyNested struct {
+	*schema.Nested
+	items []bodyItem
+	ready cty.Value // the value, if nothing in it needs a scope; else NilVal
+}
+
+type bodyItem struct {
+	body    *body
+	labels  []string
+	dynamic *dynamic
+	at      hcl.Range
+}
+
+// eval evaluates the body.
+func (b *body) eval(s *scope, ctx *hcl.EvalContext) cty.Value {
+	if b.ready != cty.NilVal {
+		return b.ready
+	}
+	vals := make(map[string]cty.Value, len(b.attrs)+len(b.nested))
+	for i := range b.attrs {
+		a := &b.attrs[i]
+		if a.ready != cty.NilVal {
+			vals[a.attr.Name] = a.ready
+		} else {
+			vals[a.attr.Name] = a.eval(s, ctx)
+		}
+	}
+	for i := range b.nested {
+		n := &b.nested[i]
+		if n.ready != cty.NilVal {
+			vals[n.Name] = n.ready
+		} else {
+			vals[n.Name] = n.eval(s, ctx)
+		}
+	}
+	return cty.ObjectVal(vals)
+}
+
+func (a *bodyAttr) eval(s *scope, ctx *hcl.EvalContext) cty.Value {
+	v := s.evalIn(a.expr, ctx)
+	out, err := convertValue(v, a.want)
+	if err != nil {
+		s.conversion(a, err, ctx)
+		return cty.UnknownVal(a.attr.Type)
+	}
+	if a.attr.WriteOnly && a.attr.Required && out.IsNull() {
+		s.nullWriteOnly(a)
+	}
+	return out
+}
+
+// element is one block of a type that may occur several times.
+type element struct {
+	val cty.Value
+	key string
+	at  hcl.Range
+}
+
+// eval evaluates all blocks of a type.
+func (n *bodyNested) eval(s *scope, ctx *hcl.EvalContext) cty.Value {
+	e := &expansion{s: s, n: n}
+	for i := range n.items {
+		e.item(&n.items[i], ctx)
+	}
+	return e.value()
+}
+
+// expansion collects the blocks of one type, those that dynamic blocks make included.
+type expansion struct {
+	s       *scope
+	n       *bodyNested
+	elems   []element
+	unknown bool
+	remark  []func(cty.Value) cty.Value // marks of what decided the number of blocks
+}
+
+func (e *expansion) item(it *bodyItem, ctx *hcl.EvalContext) {
+	if it.dynamic == nil {
+		key := ""
+		if len(it.labels) > 0 {
+			key = it.labels[0]
+		}
+		e.elems = append(e.elems, element{it.body.eval(e.s, ctx), key, it.at})
+		return
+	}
+	e.dynamic(it, ctx)
+}
+
+func (e *expansion) dynamic(it *bodyItem, ctx *hcl.EvalContext) {
+	s := e.s
+	over := s.evalIn(it.dynamic.forEach, ctx)
+	over, remark := mark.Bare(over)
+	if mark.Is(remark(cty.True), mark.Ephemeral) || mark.Is(remark(cty.True), mark.Sensitive) {
+		e.remark = append(e.remark, remark)
+	}
+	switch {
+	case over.IsNull():
+		s.dynamicError(it, ctx, "Cannot use a null value in for_each.")
+		return
+	case !over.IsKnown() && (over.Type() == cty.DynamicPseudoType || iterable(over.Type())):
+		e.unknown = true
+		e.once(it, ctx, cty.DynamicVal, cty.DynamicVal) // for what can be said already
+		e.elems = e.elems[:len(e.elems)-1]
+		return
+	case !over.CanIterateElements():
+		s.dynamicError(it, ctx, "Cannot use a "+over.Type().FriendlyName()+" value in for_each. An iterable collection is required.")
+		return
+	}
+	for iter := over.ElementIterator(); iter.Next(); {
+		k, v := iter.Element()
+		if !s.f.w.budget.element(s, it.at) {
+			return
+		}
+		e.once(it, ctx, remark(k), remark(v))
+	}
+}
+
+func iterable(t cty.Type) bool {
+	return t.IsCollectionType() || t.IsTupleType() || t.IsObjectType()
+}
+
+// once makes one block of a dynamic block.
+func (e *expansion) once(it *bodyItem, ctx *hcl.EvalContext, k, v cty.Value) {
+	child := ctx.NewChild()
+	child.Variables = map[string]cty.Value{it.dynamic.iterator: cty.ObjectVal(map[string]cty.Value{"key": k, "value": v})}
+	key := ""
+	if len(it.dynamic.labels) > 0 {
+		key = e.label(it, child)
+	}
+	e.elems = append(e.elems, element{it.body.eval(e.s, child), key, it.at})
+}
+
+// label evaluates the label of a block that a dynamic block makes.
+func (e *expansion) label(it *bodyItem, ctx *hcl.EvalContext) string {
+	l := it.dynamic.labels[0]
+	v, err := convert.Convert(e.s.evalIn(l, ctx), cty.String)
+	switch {
+	case err != nil:
+		e.s.labelError(it, "Cannot use this value as a dynamic block label: "+err.Error()+".", l.Range())
+	case v.IsMarked():
+		e.s.labelError(it, "Cannot use a sensitive or ephemeral value as a dynamic block label.", l.Range())
+	case !v.IsKnown():
+		e.unknown = true
+	case v.IsNull():
+		e.s.labelError(it, "Cannot use a null value as a dynamic block label.", l.Range())
+	default:
+		return v.AsString()
+	}
+	return ""
+}
+
+// value makes the value of all blocks together.
+func (e *expansion) value() cty.Value {
+	n := e.n
+	var v cty.Value
+	switch {
+	case e.unknown:
+		v = cty.UnknownVal(n.Type())
+		if n.Nesting != schema.Single {
+			v = v.RefineNotNull()
+		}
+	case n.Nesting == schema.Single || n.Nesting == schema.Group:
+		v = e.single()
+	default:
+		e.s.countBlocks(n, e.elems)
+		v = e.many()
+	}
+	for _, remark := range e.remark {
+		v = remark(v)
+	}
+	return v
+}
+
+func (e *expansion) single() cty.Value {
+	if len(e.elems) > 1 {
+		e.s.duplicateBlock(e.n, e.elems)
+	}
+	switch {
+	case len(e.elems) > 0:
+		return e.elems[0].val
+	case e.n.Nesting == schema.Group:
+		return e.n.Block.Empty()
+	}
+	if e.n.Min > 0 {
+		e.s.countBlocks(e.n, e.elems)
+	}
+	return cty.NullVal(e.n.Block.Type())
+}
+
+func (e *expansion) many() cty.Value {
+	n, ty := e.n, e.n.Type()
+	if n.Nesting == schema.Map {
+		return e.mapping(ty)
+	}
+	if len(e.elems) == 0 {
+		switch {
+		case n.Nesting == schema.Set:
+			return cty.SetValEmpty(n.Block.Type())
+		case ty == cty.DynamicPseudoType:
+			return cty.EmptyTupleVal
+		}
+		return cty.ListValEmpty(n.Block.Type())
+	}
+	vals := make([]cty.Value, len(e.elems))
+	for i := range e.elems {
+		vals[i] = e.elems[i].val
+	}
+	switch {
+	case n.Nesting == schema.Set:
+		return cty.SetVal(vals)
+	case ty == cty.DynamicPseudoType:
+		return cty.TupleVal(vals)
+	}
+	return cty.ListVal(vals)
+}
+
+func (e *expansion) mapping(ty cty.Type) cty.Value {
+	vals := make(map[string]cty.Value, len(e.elems))
+	for _, el := range e.elems {
+		if _, dup := vals[el.key]; dup {
+			e.s.duplicateLabel(e.n, el)
+			continue
+		}
+		vals[el.key] = el.val
+	}
+	switch {
+	case ty == cty.DynamicPseudoType:
+		return cty.ObjectVal(vals)
+	case len(vals) == 0:
+		return cty.MapValEmpty(e.n.Block.Type())
+	}
+	return cty.MapVal(vals)
+}
+
+// compile holds a raw body against a schema.
+func (c *bodyCompiler) compile(raw *rawBody, sch *schema.Block) *body {
+	if raw.json != nil {
+		content := c.jsonContent(raw, sch)
+		raw.attrs, raw.blocks = content.attrs, content.blocks // for who wants to know where things are
+		raw = content
+	}
+	b := &body{schema: sch, ty: sch.Type()}
+	c.unknownNames(raw, sch)
+	constant := true
+	for _, a := range sch.Attrs {
+		ba := c.attr(raw, sch, a)
+		constant = constant && ba.ready != cty.NilVal
+		b.attrs = append(b.attrs, ba)
+	}
+	for _, n := range sch.Blocks {
+		bn := c.nested(raw, n)
+		bn.ready = bn.fold()
+		constant = constant && bn.ready != cty.NilVal
+		b.nested = append(b.nested, bn)
+	}
+	if constant {
+		b.ready = b.eval(nil, nil)
+	}
+	return b
+}
+
+// fold evaluates blocks of constants once and for all. Anything that would be reported is left to
+// the evaluations, which know their instance.
+func (n *bodyNested) fold() cty.Value {
+	least, most := limits(n.Nested)
+	if len(n.items) < least || most > 0 && len(n.items) > most || n.Nesting == schema.Map && len(n.items) > 1 {
+		return cty.NilVal
+	}
+	for i := range n.items {
+		if n.items[i].dynamic != nil || n.items[i].body.ready == cty.NilVal {
+			return cty.NilVal
+		}
+	}
+	return n.eval(nil, nil)
+}
+
+func limits(n *schema.Nested) (int, int) {
+	if n.Nesting == schema.Single || n.Nesting == schema.Group {
+		return n.Min, 1
+	}
+	return n.Min, n.Max
+}
+
+func (c *bodyCompiler) attr(raw *rawBody, sch *schema.Block, a *schema.Attr) bodyAttr {
+	out := bodyAttr{attr: a, want: configType(a)}
+	written := raw.attr(a.Name)
+	if written == nil {
+		if n := asBlocks(sch, a.Name); n != nil && slices.ContainsFunc(raw.blocks, func(b rawBlock) bool { return b.typ == a.Name }) {
+			return c.asBlocks(raw, n, out)
+		}
+		c.absent(raw, a)
+		out.ready = cty.NullVal(a.Type)
+		return out
+	}
+	if raw.fromJSON && asBlocks(sch, a.Name) != nil {
+		out.want = looseType(a.Type) // there is no telling blocks from objects: parts may be left out
+	}
+	out.expr, out.at = written.expr, written.at
+	if v, ok := constant(written.expr); ok {
+		if v, err := convertValue(v, out.want); err == nil && !(a.WriteOnly && a.Required && v.IsNull()) {
+			out.ready = v
+		}
+	}
+	return out
+}
+
+func (c *bodyCompiler) nested(raw *rawBody, n *schema.Nested) bodyNested {
+	out := bodyNested{Nested: n}
+	for i := range raw.blocks {
+		b := &raw.blocks[i]
+		if b.typ != n.Name || !c.labels(b, n) {
+			continue
+		}
+		out.items = append(out.items, bodyItem{body: c.compile(b.body, n.Block), labels: b.labels, dynamic: b.dynamic, at: b.typeAt})
+	}
+	return out
+}

@@ -1,0 +1,309 @@
+package lang
+
+import (
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// bodyCompiler compiles the bodies of a unit against schemas and reports what does not fit.
+type bodyCompiler struct {
+	c   *compiler // for JSON: expressions are compiled when the schema says what they are
+	bag *diag.Bag
+	ok  bool
+}
+
+func (c *bodyCompiler) error(d diag.Diagnostic) {
+	c.bag.Add(d)
+	c.ok = false
+}
+
+// unknownNames reports arguments and blocks that the schema does not have.
+func (c *bodyCompiler) unknownNames(raw *rawBody, sch *schema.Block) {
+	for i := range raw.attrs {
+		a := &raw.attrs[i]
+		if sch.Attr(a.name) != nil {
+			continue
+		}
+		if n := sch.Nested(a.name); n != nil {
+			c.error(diag.Errorf("Unsupported argument", "An argument named %q is not expected here. Did you mean to define a block of type %q?", a.name, a.name).At(a.nameAt))
+			continue
+		}
+		c.error(diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.name, didYouMean(a.name, argumentNames(sch))).At(a.nameAt))
+	}
+	for i := range raw.blocks {
+		b := &raw.blocks[i]
+		if sch.Nested(b.typ) != nil {
+			continue
+		}
+		if a := sch.Attr(b.typ); a != nil {
+			if asBlocks(sch, a.Name) == nil {
+				c.error(diag.Errorf("Unsupported block type", "Blocks of type %q are not expected here. Did you mean to define argument %q? If so, use the equals sign to assign it a value.", b.typ, b.typ).At(b.typeAt))
+			}
+			continue
+		}
+		c.error(diag.Errorf("Unsupported block type", "Blocks of type %q are not expected here.%s", b.typ, didYouMean(b.typ, blockNames(sch))).At(b.typeAt))
+	}
+}
+
+func argumentNames(sch *schema.Block) []string {
+	var out []string
+	for _, a := range sch.Attrs {
+		if a.Required || a.Optional {
+			out = append(out, a.Name)
+		}
+	}
+	return out
+}
+
+func blockNames(sch *schema.Block) []string {
+	var out []string
+	for _, n := range sch.Blocks {
+		out = append(out, n.Name)
+	}
+	return out
+}
+
+// absent reports a required argument that is not there.
+func (c *bodyCompiler) absent(raw *rawBody, a *schema.Attr) {
+	if a.Required {
+		c.error(diag.Errorf("Missing required argument", "The argument %q is required, but no definition was found.", a.Name).At(raw.missing))
+	}
+}
+
+// labels checks the labels of a block: one for maps, none otherwise.
+func (c *bodyCompiler) labels(b *rawBlock, n *schema.Nested) bool {
+	want := 0
+	if n.Nesting == schema.Map {
+		want = 1
+	}
+	have := len(b.labels)
+	if b.dynamic != nil {
+		have = len(b.dynamic.labels)
+	}
+	switch {
+	case have > want && want == 0:
+		c.error(diag.Errorf("Extraneous label for "+n.Name, "No labels are expected for %s blocks.", n.Name).At(b.typeAt))
+	case have > want:
+		c.error(diag.Errorf("Extraneous label for "+n.Name, "Only 1 labels (key) are expected for %s blocks.", n.Name).At(b.typeAt))
+	case have < want:
+		c.error(diag.Errorf("Missing key for "+n.Name, "All %s blocks must have 1 labels (key).", n.Name).At(b.typeAt))
+	}
+	return have == want
+}
+
+// configType is what an argument is converted to: its type, where parts of nested attributes that
+// a configuration need not set may be left out.
+func configType(a *schema.Attr) cty.Type {
+	if a.Object == nil {
+		return a.Type
+	}
+	return objectType(a.Object)
+}
+
+func objectType(o *schema.Object) cty.Type {
+	atys := make(map[string]cty.Type, len(o.Attrs))
+	var optional []string
+	for _, a := range o.Attrs {
+		atys[a.Name] = configType(a)
+		if !a.Required {
+			optional = append(optional, a.Name)
+		}
+	}
+	ty := cty.ObjectWithOptionalAttrs(atys, optional)
+	switch o.Nesting {
+	case schema.List:
+		return cty.List(ty)
+	case schema.Set:
+		return cty.Set(ty)
+	case schema.Map:
+		return cty.Map(ty)
+	}
+	return ty
+}
+
+// asBlocks is an attribute as a block type, where configurations for old providers may write it so;
+// nil otherwise.
+func asBlocks(sch *schema.Block, name string) *schema.Nested {
+	for _, n := range sch.BlocksAsAttrs() {
+		if n.Name == name {
+			return n
+		}
+	}
+	return nil
+}
+
+// looseType is a type in which no attribute of an object is required.
+func looseType(ty cty.Type) cty.Type {
+	switch {
+	case ty.IsListType():
+		return cty.List(looseType(ty.ElementType()))
+	case ty.IsSetType():
+		return cty.Set(looseType(ty.ElementType()))
+	case ty.IsObjectType():
+		atys := map[string]cty.Type{}
+		for name, aty := range ty.AttributeTypes() {
+			atys[name] = looseType(aty)
+		}
+		return cty.ObjectWithOptionalAttrs(atys, sorted(atys))
+	}
+	return ty
+}
+
+// asBlocks compiles blocks that stand for an attribute.
+func (c *bodyCompiler) asBlocks(raw *rawBody, nested *schema.Nested, out bodyAttr) bodyAttr {
+	n := c.nested(raw, nested)
+	if len(n.items) == 0 { // they are wrong, as was reported
+		out.ready = cty.UnknownVal(out.attr.Type)
+		return out
+	}
+	out.expr = &blocksExpr{LiteralValueExpr: &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: n.items[0].at}, n: &n}
+	out.at = n.items[0].at
+	return out
+}
+
+// blocksExpr evaluates blocks as the list that an attribute wants.
+type blocksExpr struct {
+	*hclsyntax.LiteralValueExpr
+	n *bodyNested
+}
+
+func (e *blocksExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	return e.n.eval(scopeOf(ctx), ctx), nil
+}
+
+// jsonContent reads a JSON body as its schema says.
+func (c *bodyCompiler) jsonContent(raw *rawBody, sch *schema.Block) *rawBody {
+	hs := &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "dynamic", LabelNames: []string{"type"}}}}
+	for _, a := range sch.Attrs {
+		hs.Attributes = append(hs.Attributes, hcl.AttributeSchema{Name: a.Name})
+	}
+	for _, n := range sch.Blocks {
+		h := hcl.BlockHeaderSchema{Type: n.Name}
+		if n.Nesting == schema.Map {
+			h.LabelNames = []string{"key"}
+		}
+		hs.Blocks = append(hs.Blocks, h)
+	}
+	content, diags := raw.json.Content(hs)
+	if !c.bag.HCL(diags) {
+		c.ok = false
+	}
+	r := &rewriter{c: c.c, why: raw.why, place: raw.place, locals: raw.locals}
+	out := &rawBody{missing: content.MissingItemRange, fromJSON: true}
+	for _, a := range inOrder(content.Attributes) {
+		source := native(a.Expr)
+		out.attrs = append(out.attrs, rawAttr{name: a.Name, expr: r.node(source), source: source, nameAt: a.NameRange, at: a.Range})
+	}
+	for _, b := range content.Blocks {
+		if rb, ok := c.jsonBlock(r, b, sch); ok {
+			out.blocks = append(out.blocks, rb)
+		}
+	}
+	return out
+}
+
+func (c *bodyCompiler) jsonBlock(r *rewriter, b *hcl.Block, sch *schema.Block) (rawBlock, bool) {
+	out := rawBlock{typ: b.Type, labels: b.Labels, labelsAt: b.LabelRanges, typeAt: b.TypeRange, openAt: b.DefRange}
+	if b.Type != "dynamic" || sch.Nested("dynamic") != nil {
+		out.body = r.jsonRaw(b.Body)
+		return out, true
+	}
+	return c.jsonDynamic(r, b, out)
+}
+
+// jsonRaw is a JSON body whose references are known already.
+func (r *rewriter) jsonRaw(b hcl.Body) *rawBody {
+	return &rawBody{json: b, missing: b.MissingItemRange(), why: r.why, place: r.place, locals: slices.Clone(r.locals)}
+}
+
+func (c *bodyCompiler) jsonDynamic(r *rewriter, b *hcl.Block, out rawBlock) (rawBlock, bool) {
+	content, diags := b.Body.Content(&hcl.BodySchema{
+		Attributes: []hcl.AttributeSchema{{Name: "for_each", Required: true}, {Name: "iterator"}, {Name: "labels"}},
+		Blocks:     []hcl.BlockHeaderSchema{{Type: "content"}},
+	})
+	if !c.bag.HCL(diags) {
+		c.ok = false
+		return out, false
+	}
+	if len(content.Blocks) != 1 {
+		c.error(diag.Errorf("Missing dynamic content block", "A dynamic block must have exactly one nested block of type \"content\" to describe the body of each generated block.").At(b.DefRange))
+		return out, false
+	}
+	out.typ, out.labels = b.Labels[0], nil
+	d := &dynamic{iterator: b.Labels[0], at: b.DefRange}
+	if a := content.Attributes["iterator"]; a != nil {
+		d.iterator = hcl.ExprAsKeyword(a.Expr)
+	}
+	d.forEach = r.expr(content.Attributes["for_each"].Expr)
+	out.dynamic = d
+	r.within(map[string]struct{}{d.iterator: {}}, func() {
+		if a := content.Attributes["labels"]; a != nil {
+			if list, ok := native(a.Expr).(*hclsyntax.TupleConsExpr); ok {
+				d.labels = r.nodes(list.Exprs)
+			}
+		}
+		out.body = r.jsonRaw(content.Blocks[0].Body)
+	})
+	return out, true
+}
+
+// conversion reports a value of the wrong type, without showing it.
+func (s *scope) conversion(a *bodyAttr, err error, ctx *hcl.EvalContext) {
+	d := diag.Errorf("Incorrect attribute value type", "Inappropriate value for attribute %q: %s.", a.attr.Name, conversionText(err)).At(a.expr.Range())
+	s.error(s.withValues(d, a.expr, ctx))
+}
+
+// nullWriteOnly refuses null for a required write-only argument. A provider cannot: what it is asked
+// to plan has null there in any case.
+func (s *scope) nullWriteOnly(a *bodyAttr) {
+	s.error(diag.Errorf("Missing required argument", "The argument %q is required, and its value here is null.", a.attr.Name).At(a.expr.Range()))
+}
+
+// conversionText is a conversion error with the place inside the value.
+func conversionText(err error) string {
+	if pe, ok := err.(cty.PathError); ok && len(pe.Path) > 0 {
+		return mark.PathString(pe.Path) + ": " + pe.Error()
+	}
+	return err.Error()
+}
+
+func (s *scope) dynamicError(it *bodyItem, ctx *hcl.EvalContext, detail string) {
+	d := diag.Errorf("Invalid dynamic for_each value", "%s", detail).At(it.dynamic.forEach.Range())
+	s.error(s.withValues(d, it.dynamic.forEach, ctx))
+}
+
+func (s *scope) labelError(it *bodyItem, detail string, at hcl.Range) {
+	s.error(diag.Errorf("Invalid dynamic block label", "%s", detail).At(at))
+}
+
+// countBlocks reports too few or too many blocks.
+func (s *scope) countBlocks(n *bodyNested, elems []element) {
+	min, max := n.Min, n.Max
+	switch {
+	case len(elems) < min:
+		d := diag.Errorf("Insufficient "+n.Name+" blocks", "At least %d %q blocks are required.", min, n.Name)
+		if s.d != nil {
+			d = d.At(s.d.at)
+		}
+		if len(elems) > 0 {
+			d = d.At(elems[0].at)
+		}
+		s.error(d)
+	case max > 0 && len(elems) > max:
+		s.error(diag.Errorf("Too many "+n.Name+" blocks", "No more than %d %q blocks are allowed", max, n.Name).At(elems[max].at))
+	}
+}
+
+func (s *scope) duplicateBlock(n *bodyNested, elems []element) {
+	s.error(diag.Errorf("Duplicate "+n.Name+" block", "Only one %s block is allowed. Another was defined at %s.", n.Name, elems[0].at).At(elems[1].at))
+}
+
+func (s *scope) duplicateLabel(n *bodyNested, e element) {
+	s.error(diag.Errorf("Duplicate "+n.Name+" block", "Another %s block with the label %q was already defined.", n.Name, e.key).At(e.at))
+}

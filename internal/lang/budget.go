@@ -1,0 +1,124 @@
+package lang
+
+import (
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Limits are how much a configuration may ask for. They exist so that a mistake or an attack is an
+// error instead of a machine without memory. A zero field has its default.
+type Limits struct {
+	Instances int // of one block in one module instance; default 1,000,000
+	Depth     int // declarations being evaluated for one another; default 10,000
+	Elements  int // made by loops in one evaluation; default 2,000,000
+	Weight    int // values in one value, counted as if nothing were shared; default 5,000,000
+	Text      int // bytes in one string; default 64 MiB
+}
+
+const (
+	defaultInstances = 1_000_000
+	defaultDepth     = 10_000
+	defaultElements  = 2_000_000
+	defaultWeight    = 5_000_000
+	defaultText      = 64 << 20
+)
+
+type budget struct{ l Limits }
+
+func newBudget(l Limits) *budget {
+	set := func(field *int, value int) {
+		if *field <= 0 {
+			*field = value
+		}
+	}
+	set(&l.Instances, defaultInstances)
+	set(&l.Depth, defaultDepth)
+	set(&l.Elements, defaultElements)
+	set(&l.Weight, defaultWeight)
+	set(&l.Text, defaultText)
+	return &budget{l}
+}
+
+func (b *budget) instances() int64 { return int64(b.l.Instances) }
+
+// element reports whether one more element may be made in this evaluation.
+func (b *budget) element(s *scope, at diag.Range) bool {
+	s.elements++
+	if s.elements <= b.l.Elements {
+		return true
+	}
+	if s.elements == b.l.Elements+1 {
+		s.error(diag.Errorf("Too many elements", "The loops of this expression would make more than %d elements, which is more than can be evaluated safely.", b.l.Elements).At(at))
+	}
+	return false
+}
+
+// deeper reports whether one more declaration may be evaluated for another.
+func (b *budget) deeper(s *scope, d *decl) bool {
+	if s.depth <= b.l.Depth {
+		return true
+	}
+	s.error(diag.Errorf("Evaluation too deep", "More than %d declarations need one another in a row here, which is more than can be evaluated safely.", b.l.Depth).At(d.at))
+	return false
+}
+
+// carries reports whether a value is small enough to be handed on. Values share their parts, so
+// that a few declarations that repeat one another can stand for more elements than there are atoms;
+// whatever walks through such a value never ends.
+func (b *budget) carries(s *scope, d *decl, v cty.Value) bool {
+	left := b.l.Weight
+	if weigh(v, &left) {
+		return true
+	}
+	s.error(diag.Errorf("Value too large", "The value of %s has more than %d elements in all, which is more than can be handled safely. Does it contain itself several times over?", s.f.nameOf(d), b.l.Weight).At(d.at))
+	return false
+}
+
+// flat reports whether all elements of values of the type are primitive.
+func flat(ty cty.Type) bool {
+	switch {
+	case ty.IsCollectionType():
+		return ty.ElementType().IsPrimitiveType()
+	case ty.IsTupleType():
+		return !slices.ContainsFunc(ty.TupleElementTypes(), func(t cty.Type) bool { return !t.IsPrimitiveType() })
+	}
+	for _, t := range ty.AttributeTypes() {
+		if !t.IsPrimitiveType() {
+			return false
+		}
+	}
+	return true
+}
+
+// weigh walks through a value until nothing is left.
+func weigh(v cty.Value, left *int) bool {
+	if *left--; *left < 0 {
+		return false
+	}
+	v, _ = mark.Bare(v)
+	ty := v.Type()
+	switch {
+	case ty.IsPrimitiveType() || ty.IsCapsuleType() || !v.IsKnown() || v.IsNull():
+		return true
+	case flat(ty):
+		*left -= v.LengthInt()
+		return *left >= 0
+	}
+	if ty.IsObjectType() { // without the iterator, which sorts the names
+		for name := range ty.AttributeTypes() {
+			if !weigh(v.GetAttr(name), left) {
+				return false
+			}
+		}
+		return true
+	}
+	for it := v.ElementIterator(); it.Next(); {
+		if _, e := it.Element(); !weigh(e, left) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,161 @@
+package lang
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Calls of functions keep marks that functions lose: when a result is not known yet, or a call
+// fails, it has the marks of everything that went in. Otherwise what comes out is the function's
+// own business (package funcs).
+
+// called is a call of a function.
+type called struct {
+	*hclsyntax.FunctionCallExpr
+	marks bool // the result may have marks that no argument had
+}
+
+// marking are the functions that can make such results; templates may call sensitive.
+var marking = map[string]bool{"sensitive": true, "templatefile": true, "templatestring": true}
+
+// newCall compiles a call whose arguments are compiled.
+func newCall(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
+	switch name := strings.TrimPrefix(e.Name, "core::"); name {
+	case "try", "can":
+		return &attempt{e}
+	case "ephemeralasnull": // it takes marks off on purpose
+		return e
+	default:
+		for i, a := range e.Args {
+			e.Args[i] = &argumentOf{a}
+		}
+		return &called{e, marking[name] || e.ExpandFinal}
+	}
+}
+
+func (e *called) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	s := scopeOf(ctx)
+	if s == nil {
+		return e.FunctionCallExpr.Value(ctx)
+	}
+	s.marked = s.marked || e.marks
+	first := len(s.seen)
+	v, diags := e.run(ctx)
+	if len(s.seen) > first {
+		if diags.HasErrors() || !v.IsKnown() {
+			v = raise(v, s.seen[first:]...)
+		}
+		clear(s.seen[first:])
+		s.seen = s.seen[:first]
+	}
+	return v, diags
+}
+
+// run calls the function. Arguments to be expanded that are not known make no call.
+func (e *called) run(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	if !e.ExpandFinal {
+		return e.FunctionCallExpr.Value(ctx)
+	}
+	n := len(e.Args) - 1
+	list, diags := e.Args[n].Value(ctx)
+	if diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	ty := list.Type()
+	if !list.IsNull() && !list.IsKnown() && (ty == cty.DynamicPseudoType || ty.IsTupleType() || ty.IsListType() || ty.IsSetType()) {
+		for _, a := range e.Args[:n] {
+			_, more := a.Value(ctx)
+			diags = append(diags, more...)
+		}
+		return cty.DynamicVal, diags
+	}
+	call := *e.FunctionCallExpr
+	call.Args = append(append(make([]hclsyntax.Expression, 0, n+1), e.Args[:n]...), &evaluated{e.Args[n], list, nil})
+	return call.Value(ctx)
+}
+
+// argumentOf remembers what it was, as long as its call runs.
+type argumentOf struct{ hclsyntax.Expression }
+
+func (e *argumentOf) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	v, diags := e.Expression.Value(ctx)
+	if s := scopeOf(ctx); s != nil && s.marked {
+		s.seen = append(s.seen, v)
+	}
+	return v, diags
+}
+
+// UnwrapExpression lets functions that want a reference see one.
+func (e *argumentOf) UnwrapExpression() hcl.Expression { return e.Expression }
+
+// attempt is a call of try or can. Each of its expressions is evaluated at most once, however often
+// the function looks at it: otherwise n attempts inside one another would take two to the n.
+type attempt struct{ *hclsyntax.FunctionCallExpr }
+
+func (e *attempt) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	tried := make([]*remembered, len(e.Args))
+	call := *e.FunctionCallExpr
+	call.Args = make([]hclsyntax.Expression, len(e.Args))
+	for i, a := range e.Args {
+		tried[i] = &remembered{Expression: a}
+		call.Args[i] = tried[i]
+	}
+	v, diags := call.Value(ctx)
+	if v.IsKnown() && !diags.HasErrors() {
+		return v, diags
+	}
+	for _, t := range tried {
+		v = raise(v, t.val)
+	}
+	return v, diags
+}
+
+// remembered is an expression that is evaluated once.
+type remembered struct {
+	hclsyntax.Expression
+	done  bool
+	val   cty.Value
+	diags hcl.Diagnostics
+}
+
+func (e *remembered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	if !e.done {
+		e.done = true
+		e.val, e.diags = e.Expression.Value(ctx)
+	}
+	return e.val, e.diags
+}
+
+// UnwrapExpression shows the expression as it stands.
+func (e *remembered) UnwrapExpression() hcl.Expression { return e.Expression }
+
+// traverse selects from a value. Where that fails, the result has the marks of what could not be
+// selected from: that it fails says something about that.
+func traverse(v cty.Value, steps hcl.Traversal) (cty.Value, hcl.Diagnostics) {
+	for _, step := range steps {
+		next, diags := step.TraversalStep(v)
+		if diags.HasErrors() {
+			return sameMarks(cty.DynamicVal, v), diags
+		}
+		v = next
+	}
+	return v, nil
+}
+
+// relative is source.steps.
+type relative struct {
+	*hclsyntax.RelativeTraversalExpr
+}
+
+func (e *relative) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	v, diags := e.Source.Value(ctx)
+	if diags.HasErrors() {
+		return sameMarks(cty.DynamicVal, v), diags
+	}
+	v, more := traverse(v, e.Traversal)
+	withContext(more, e, ctx)
+	return v, append(diags, more...)
+}

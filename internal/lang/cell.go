@@ -1,0 +1,175 @@
+package lang
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// A cell is a value that is computed when first asked for and remembered. Cells change nothing and
+// wait for nothing but other cells (invariant I5); since the program has no cycles, the locks of
+// cells being computed are always taken in the order of the references, and none waits for itself.
+//
+// A cell keeps what it had to report: whoever asks gets the same diagnostics into their own bag,
+// where repeats fall out. So a broken value is an error for everyone who needs it, even if the
+// first to ask was a check, whose errors are collected apart.
+
+type cell struct {
+	mu  sync.Mutex
+	got atomic.Pointer[result]
+}
+
+// result is a computed cell.
+type result struct {
+	val     cty.Value // with cty marks, as references see it
+	rest    mark.Value
+	outcome Outcome
+	diags   []diag.Diagnostic
+}
+
+// get computes the cell once.
+func (c *cell) get(compute func() *result) *result {
+	if r := c.got.Load(); r != nil {
+		return r
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.got.Load(); r != nil {
+		return r
+	}
+	r := compute()
+	c.got.Store(r)
+	return r
+}
+
+// replay adds what a cell had to report to the bag of who asks.
+func (r *result) replay(bag *diag.Bag) {
+	if len(r.diags) > 0 {
+		bag.Add(r.diags...)
+	}
+}
+
+// value is the cell of a variable, local or output.
+func (f *Frame) value(d *decl, face Face, from *scope) *result {
+	c := &f.vals[2*d.index+int32(f.faceOf(d, face))]
+	if f.w.static != nil && from != nil && (from.cell == d && from.f == f || from.inside(f, d)) {
+		return f.compute(d, face, from) // it needs itself: reported there
+	}
+	return c.get(func() *result { return f.compute(d, face, from) })
+}
+
+// compute evaluates what a cell stands for.
+func (f *Frame) compute(d *decl, face Face, from *scope) *result {
+	var bag diag.Bag
+	s := f.scope(face, &bag)
+	defer s.release()
+	s.below(from)
+	s.cell = d
+	if !s.f.w.budget.deeper(s, d) {
+		return &result{val: cty.DynamicVal, rest: mark.Plain(cty.DynamicVal), outcome: Broken, diags: bag.List()}
+	}
+	var v cty.Value
+	switch {
+	case !f.ready(d, s):
+		v = cty.DynamicVal
+	case d.kind == Variable:
+		v = s.variable(d)
+	case d.kind == Local:
+		v = s.eval(d.value)
+	case d.kind == Output:
+		v = s.output(d)
+	}
+	out := &result{outcome: s.outcome(), diags: bag.List()}
+	if out.outcome == OK && !f.w.budget.carries(s, d, v) {
+		out.outcome, out.diags = Broken, bag.List()
+	}
+	if out.outcome != OK {
+		v = cty.DynamicVal
+	}
+	if s.marked {
+		v = via(v, f.nameOf(d), d.at)
+	}
+	out.val = f.declared(d, v)
+	out.rest = mark.Plain(out.val)
+	if s.marked || out.val.IsMarked() {
+		out.rest = mark.Split(out.val)
+	}
+	return out
+}
+
+// split takes the marks off a result of the evaluation.
+func (s *scope) split(v cty.Value) mark.Value {
+	if !s.marked {
+		return mark.Plain(v)
+	}
+	return mark.Split(v)
+}
+
+// via adds a cell to the way that marks came.
+func via(v cty.Value, name string, at diag.Range) cty.Value {
+	rest := mark.Split(v)
+	if len(rest.Marks) == 0 {
+		return v
+	}
+	return join(rest.Via(name, at))
+}
+
+// declared adds the marks that a declaration asks for.
+func (f *Frame) declared(d *decl, v cty.Value) cty.Value {
+	switch {
+	case d.kind == Variable && (d.vr.Sensitive || d.vr.Ephemeral):
+		return declaredMarks(v, d.vr.Sensitive, d.vr.Ephemeral, &mark.Origin{What: f.nameOf(d), Range: d.at})
+	case d.kind == Output && (d.out.Sensitive || d.out.Ephemeral):
+		return declaredMarks(v, d.out.Sensitive, d.out.Ephemeral, &mark.Origin{What: f.nameOf(d), Range: d.at})
+	}
+	return v
+}
+
+// nameOf is what an explanation calls a cell.
+func (f *Frame) nameOf(d *decl) string {
+	switch d.kind {
+	case Variable:
+		return "var." + d.name
+	case Local:
+		return "local." + d.name
+	}
+	if f.parent != nil {
+		return "module." + f.n.cfg.Call.Name + "." + d.name
+	}
+	return "output." + d.name
+}
+
+// below says that an evaluation serves another one.
+func (s *scope) below(from *scope) {
+	s.from = from
+	if from != nil {
+		s.depth = from.depth + 1
+	}
+}
+
+// read reads a cell into an evaluation.
+func (s *scope) read(f *Frame, d *decl) cty.Value {
+	r := f.value(d, s.face, s)
+	s.took(r)
+	return r.val
+}
+
+// took notes how a value that was read came about.
+func (s *scope) took(r *result) {
+	s.marked = s.marked || len(r.rest.Marks) > 0
+	if r.outcome == OK {
+		if len(r.diags) > 0 {
+			r.replay(s.bag)
+		}
+		return
+	}
+	r.replay(s.bag)
+	if r.outcome == Broken {
+		s.broken = true
+	} else {
+		s.failed = true
+	}
+}

@@ -1,0 +1,182 @@
+package lang
+
+import (
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/schema"
+)
+
+// Schemas gives what providers describe.
+type Schemas interface {
+	Of(p addr.Provider) *provider.Schemas // nil: not available
+}
+
+// CheckOptions say how far Check goes.
+type CheckOptions struct {
+	BodiesOnly bool    // compile the bodies and nothing more: the configuration was checked before
+	Options    Options // directories, callers of functions, limits; the rest is not used
+}
+
+// checked is what Check found out.
+type checked struct {
+	schemas []*schema.Schema // by declaration
+	bodies  map[*decl]*body
+	metas   map[metaKey]*body
+	tops    map[*unit]*node // the first node of each unit
+}
+
+// Check holds the program against the schemas of its providers. Bodies are compiled, once for each
+// module however often it is called, and what can be found wrong without any value is reported:
+// arguments and blocks that are missing or not supported, attributes that do not exist, values of
+// the wrong type, ephemeral values where they would be kept. Whatever is not written out is unknown.
+// It may be called after Compile failed, to have all there is to report.
+func (p *Program) Check(s Schemas, o CheckOptions, bag *diag.Bag) bool {
+	p.checked = &checked{schemas: make([]*schema.Schema, len(p.decls)), bodies: map[*decl]*body{}, metas: map[metaKey]*body{}, tops: map[*unit]*node{}}
+	c := &checker{p: p, s: s, bag: bag, ok: true, gone: map[addr.Provider]bool{}}
+	for _, d := range p.decls {
+		switch d.Kind {
+		case Resource:
+			c.resource(d)
+		case Provider:
+			c.provider(d)
+		}
+	}
+	c.eachUnit(p.root, c.unit)
+	c.configured()
+	if o.BodiesOnly || p.cyclic {
+		return c.ok
+	}
+	c.evaluate(o.Options)
+	c.writeOnlyOutputs()
+	return c.ok
+}
+
+// checker is one run of Check.
+type checker struct {
+	p    *Program
+	s    Schemas
+	bag  *diag.Bag
+	ok   bool
+	gone map[addr.Provider]bool // providers that are not available, said once
+}
+
+func (c *checker) error(d diag.Diagnostic) {
+	c.bag.Add(d)
+	c.ok = false
+}
+
+// eachUnit visits every unit once, at the first node it stands at.
+func (c *checker) eachUnit(n *node, f func(*node)) {
+	seen := map[*unit]bool{}
+	var visit func(*node)
+	visit = func(n *node) {
+		if !seen[n.unit] {
+			seen[n.unit] = true
+			f(n)
+		}
+		for _, child := range n.children {
+			if child != nil {
+				visit(child)
+			}
+		}
+	}
+	visit(n)
+}
+
+// schemasOf gives a provider's schemas. That there are none is reported once, where the provider is
+// first used.
+func (c *checker) schemasOf(prov addr.Provider, at diag.Range) *provider.Schemas {
+	if s := c.s.Of(prov); s != nil {
+		return s
+	}
+	if !c.gone[prov] {
+		c.gone[prov] = true
+		c.error(diag.Errorf("Missing required provider", "This configuration requires provider %s, but that provider isn't available. You may be able to install it automatically by running:\n  lethe init", prov).At(at))
+	}
+	c.ok = false
+	return nil
+}
+
+func (c *checker) resource(d *Declaration) {
+	n := c.p.at[d.ID]
+	prov := n.cfg.Provider(d.Res.LocalProvider().Local)
+	schemas := c.schemasOf(prov, d.Res.TypeRange)
+	if schemas == nil {
+		return
+	}
+	sch, err := schemas.Type(d.Res.Mode, d.Res.Type)
+	switch {
+	case err != nil:
+		c.error(diag.Errorf("Failed to load plugin schemas", "The schema of %s %q of provider %s cannot be used: %s.", typeNouns[d.Res.Mode], d.Res.Type, prov.ForDisplay(), err).At(d.Res.TypeRange))
+	case sch == nil:
+		c.error(unknownType(d, prov, schemas))
+	default:
+		c.p.checked.schemas[d.ID] = sch
+		c.body(n, n.unit.decls[d.ID-n.base], sch.Block)
+	}
+}
+
+var (
+	typeTitles = map[addr.Mode]string{addr.Managed: "Invalid resource type", addr.Data: "Invalid data source", addr.Ephemeral: "Invalid ephemeral resource"}
+	typeNouns  = map[addr.Mode]string{addr.Managed: "resource type", addr.Data: "data source", addr.Ephemeral: "ephemeral resource"}
+)
+
+func unknownType(d *Declaration, prov addr.Provider, s *provider.Schemas) diag.Diagnostic {
+	mode, hint := d.Res.Mode, ""
+	for _, other := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral} {
+		if sch, _ := s.Type(other, d.Res.Type); sch != nil {
+			hint = "\n\nDid you intend to use the " + typeNouns[other] + ` "` + d.Res.Type + `"? If so, declare this using a "` + other.Block() + `" block instead of a "` + mode.Block() + `" block.`
+			break
+		}
+	}
+	if hint == "" {
+		hint = didYouMean(d.Res.Type, s.Types(mode))
+	}
+	return diag.Errorf(typeTitles[mode], "The provider %s does not support %s %q.%s", prov.ForDisplay(), typeNouns[mode], d.Res.Type, hint).At(d.Res.TypeRange)
+}
+
+func (c *checker) provider(d *Declaration) {
+	at := d.Range
+	schemas := c.schemasOf(d.Provider.Provider, at)
+	if schemas == nil || schemas.Config == nil {
+		return
+	}
+	c.p.checked.schemas[d.ID] = schemas.Config
+	if n := c.p.at[d.ID]; n != nil {
+		c.body(n, n.unit.decls[d.ID-n.base], schemas.Config.Block)
+	}
+}
+
+// body compiles a declaration's body once.
+func (c *checker) body(n *node, d *decl, sch *schema.Block) {
+	if c.p.checked.bodies[d] == nil {
+		c.p.checked.bodies[d] = c.compile(n, d, d.body, sch)
+	}
+}
+
+func (c *checker) compile(n *node, d *decl, raw *rawBody, sch *schema.Block) *body {
+	bc := &bodyCompiler{c: &compiler{u: n.unit, n: n, bag: c.bag, d: d, quiet: true}, bag: c.bag, ok: true}
+	out := bc.compile(raw, sch)
+	c.ok = c.ok && bc.ok && !bc.c.failed
+	return out
+}
+
+// unit checks what stands once in a module's text.
+func (c *checker) unit(n *node) {
+	c.p.checked.tops[n.unit] = n
+	for i := range n.unit.paths {
+		c.path(n, &n.unit.paths[i])
+	}
+	c.functions(n)
+	for _, local := range sorted(n.unit.metas) {
+		schemas := c.s.Of(n.cfg.Provider(local))
+		switch {
+		case schemas == nil:
+		case schemas.Meta == nil:
+			c.error(diag.Errorf("Provider doesn't support provider_meta", "The provider %s takes no per-module metadata, so there can be no provider_meta block for it.", n.cfg.Provider(local).ForDisplay()).At(n.unit.mod.Meta[local].Range))
+		default:
+			c.p.checked.metas[metaKey{n.unit, local}] = c.compile(n, nil, n.unit.metas[local], schemas.Meta.Block)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package lang
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// Cycles are found by one pass of Tarjan's algorithm over the reference index, without recursion
+// because chains of declarations can be as long as the configuration. A component with more than
+// one member, or with a reference to itself, is a cycle, and the message shows a shortest way
+// round through it.
+
+// findCycles reports every cycle once.
+func (p *Program) findCycles(bag *diag.Bag) bool {
+	s := &scc{p: p, index: make([]int32, len(p.decls)), low: make([]int32, len(p.decls)), onStack: make([]bool, len(p.decls))}
+	ok := true
+	for d := range p.decls {
+		if s.index[d] != 0 {
+			continue
+		}
+		s.visit(Decl(d), func(component []Decl) {
+			if p.reportCycle(component, bag) {
+				ok = false
+			}
+		})
+	}
+	return ok
+}
+
+type scc struct {
+	p       *Program
+	index   []int32 // 1-based order of discovery; 0: not yet seen
+	low     []int32
+	onStack []bool
+	stack   []Decl
+	next    int32
+	calls   []frameOfVisit
+}
+
+type frameOfVisit struct {
+	d    Decl
+	edge int
+}
+
+func (s *scc) enter(d Decl) {
+	s.next++
+	s.index[d], s.low[d] = s.next, s.next
+	s.stack = append(s.stack, d)
+	s.onStack[d] = true
+	s.calls = append(s.calls, frameOfVisit{d: d})
+}
+
+func (s *scc) visit(start Decl, found func([]Decl)) {
+	s.enter(start)
+	for len(s.calls) > 0 {
+		top := &s.calls[len(s.calls)-1]
+		refs := s.p.refs[top.d]
+		if top.edge < len(refs) {
+			to := refs[top.edge].To
+			top.edge++
+			switch {
+			case s.index[to] == 0:
+				s.enter(to)
+			case s.onStack[to]:
+				s.low[top.d] = min(s.low[top.d], s.index[to])
+			}
+			continue
+		}
+		d := top.d
+		s.calls = s.calls[:len(s.calls)-1]
+		if len(s.calls) > 0 {
+			parent := s.calls[len(s.calls)-1].d
+			s.low[parent] = min(s.low[parent], s.low[d])
+		}
+		if s.low[d] == s.index[d] {
+			found(s.pop(d))
+		}
+	}
+}
+
+func (s *scc) pop(root Decl) []Decl {
+	for i := len(s.stack) - 1; ; i-- {
+		s.onStack[s.stack[i]] = false
+		if s.stack[i] == root {
+			out := s.stack[i:]
+			s.stack = s.stack[:i]
+			return out
+		}
+	}
+}
+
+// reportCycle reports a component that is one.
+func (p *Program) reportCycle(component []Decl, bag *diag.Bag) bool {
+	if len(component) == 1 {
+		return p.reportSelf(component[0], bag)
+	}
+	way := p.wayRound(component)
+	first := way[0]
+	var b strings.Builder
+	b.WriteString("These declarations need each other, so none of them can come first:\n")
+	for _, r := range way {
+		from, to := p.decls[r.from], p.decls[r.ref.To]
+		fmt.Fprintf(&b, "\n  %s refers to %s (%s:%d)", name(from), name(to), r.ref.Range.Filename, r.ref.Range.Start.Line)
+	}
+	b.WriteString("\n\nRemove one of these references, or move what both sides need into a declaration of its own.")
+	d := diag.Errorf("Cycle", "%s", b.String()).At(first.ref.Range)
+	for _, r := range way[1:] {
+		d = d.See(name(p.decls[r.from])+" refers to "+name(p.decls[r.ref.To]), r.ref.Range)
+	}
+	bag.Add(d)
+	return true
+}
+
+// name is what a message calls a declaration.
+func name(d *Declaration) string {
+	switch d.Kind {
+	case Whole:
+		return d.String() + " (as a whole)"
+	case Output:
+		if !d.Module.IsRoot() {
+			return d.Module.String() + "." + d.Name
+		}
+	case Provider:
+		local := "provider " + d.Name
+		if !d.Module.IsRoot() {
+			local += " in " + d.Module.String()
+		}
+		return local
+	}
+	return d.String()
+}
+
+func (p *Program) reportSelf(d Decl, bag *diag.Bag) bool {
+	for _, r := range p.refs[d] {
+		if r.To != d {
+			continue
+		}
+		what := p.decls[d]
+		bag.Add(diag.Errorf("Self-referential block", "Configuration for %s may not refer to itself.%s", name(what), selfHint(what, r)).At(r.Range).About(what))
+		return true
+	}
+	return false
+}
+
+func selfHint(d *Declaration, r Ref) string {
+	if d.Kind == Resource && r.Use&(ByProvision|ByCondition) != 0 {
+		return ` In postconditions, provisioners and connections, use "self" for the object that the block declares.`
+	}
+	return ""
+}
+
+// hop is one reference on a way.
+type hop struct {
+	from Decl
+	ref  Ref
+}
+
+// wayRound is a shortest cycle through the smallest declaration of a component.
+func (p *Program) wayRound(component []Decl) []hop {
+	in := make(map[Decl]bool, len(component))
+	start := component[0]
+	for _, d := range component {
+		in[d] = true
+		start = min(start, d)
+	}
+	came := map[Decl]hop{}
+	queue := []Decl{start}
+	for len(queue) > 0 {
+		d := queue[0]
+		queue = queue[1:]
+		for _, r := range p.refs[d] {
+			if r.To == start {
+				return p.unwind(came, hop{d, r}, start)
+			}
+			if _, seen := came[r.To]; seen || !in[r.To] {
+				continue
+			}
+			came[r.To] = hop{d, r}
+			queue = append(queue, r.To)
+		}
+	}
+	panic("lang: a component without a cycle")
+}
+
+func (p *Program) unwind(came map[Decl]hop, last hop, start Decl) []hop {
+	way := []hop{last}
+	for d := last.from; d != start; d = came[d].from {
+		way = append(way, came[d])
+	}
+	for i, j := 0, len(way)-1; i < j; i, j = i+1, j-1 {
+		way[i], way[j] = way[j], way[i]
+	}
+	return way
+}

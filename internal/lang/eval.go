@@ -1,0 +1,373 @@
+package lang
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// Value of a reference evaluates what it names, then selects from it.
+func (e *ref) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	s := scopeOf(ctx)
+	if s == nil {
+		return cty.DynamicVal, errorAt("Variables not allowed", "Variables may not be used here.", e.SrcRange)
+	}
+	v, diags := e.base(s)
+	if len(diags) == 0 && len(e.rest) > 0 && !e.wrong {
+		v, diags = traverse(v, e.rest)
+	}
+	for _, d := range diags {
+		d.Expression, d.EvalContext = e, ctx
+	}
+	return v, diags
+}
+
+// base is the value that the reference selects from.
+func (e *ref) base(s *scope) (cty.Value, hcl.Diagnostics) {
+	if e.wrong {
+		return cty.DynamicVal, nil
+	}
+	switch e.root {
+	case rootVariable, rootLocal:
+		return s.read(s.f, s.f.u.decls[e.local]), nil
+	case rootCall:
+		if e.hasKey {
+			return s.moduleAt(e, e.key.Value(), e.SrcRange)
+		}
+		return s.module(e)
+	case rootResource:
+		d := s.f.u.decls[e.local]
+		if e.hasKey {
+			return s.instanceAt(d, e.key.Value(), e.SrcRange)
+		}
+		return s.wholeOf(s.f, d), nil
+	case rootPath, rootTerraform:
+		return s.builtin(e), nil
+	}
+	return s.symbol(e)
+}
+
+func errorAt(title, detail string, at hcl.Range) hcl.Diagnostics {
+	return hcl.Diagnostics{{Severity: hcl.DiagError, Summary: title, Detail: detail, Subject: &at}}
+}
+
+// symbol is the value of count.index, each.key, each.value or self.
+func (s *scope) symbol(e *ref) (cty.Value, hcl.Diagnostics) {
+	if e.root == rootSelf {
+		if s.self == nil {
+			return cty.DynamicVal, nil
+		}
+		return *s.self, nil
+	}
+	if s.key.IsNone() {
+		return s.unknownSymbol(e), nil
+	}
+	if e.root == rootEach && e.field == "value" {
+		if v, ok := s.eachValue(); ok {
+			return v, nil
+		}
+		return cty.DynamicVal, errorAt("each.value cannot be used in this context", `A reference to "each.value" has been used in a context in which it is unavailable, such as when the configuration no longer contains the value in its "for_each" expression. Remove this reference to each.value in your configuration to work around this error.`, e.SrcRange)
+	}
+	return s.hidden(s.key.Value()), nil
+}
+
+// hidden marks a key that came from ephemeral values.
+func (s *scope) hidden(v cty.Value) cty.Value {
+	if s.d == nil || s.d.kind != Resource || s.d.res.Mode != addr.Ephemeral || s.d.rep == nil {
+		return v
+	}
+	if r := s.own(); r.Hidden {
+		s.marked = true
+		return mark.With(v, mark.Ephemeral, s.f.originOf(s.d))
+	}
+	return v
+}
+
+// unknownSymbol is what count and each are where nothing says which instance is meant.
+func (s *scope) unknownSymbol(e *ref) cty.Value {
+	switch {
+	case e.root == rootCount:
+		return cty.UnknownVal(cty.Number).RefineNotNull()
+	case e.field == "key":
+		return cty.UnknownVal(cty.String).RefineNotNull()
+	}
+	return s.unknownEach()
+}
+
+// builtin is the value of path.x and terraform.x.
+func (s *scope) builtin(e *ref) cty.Value {
+	o := &s.f.w.o
+	switch e.field {
+	case "workspace":
+		if o.Validate {
+			return cty.UnknownVal(cty.String).RefineNotNull()
+		}
+		return cty.StringVal(o.Workspace)
+	case "applying":
+		s.marked = true
+		v := cty.BoolVal(o.Applying)
+		if o.Validate {
+			v = cty.UnknownVal(cty.Bool).RefineNotNull()
+		}
+		return mark.With(v, mark.Ephemeral, &mark.Origin{What: e.Traversal.RootName() + ".applying", Range: e.SrcRange})
+	case "cwd":
+		if o.Cwd == "" && o.Validate {
+			return cty.UnknownVal(cty.String).RefineNotNull()
+		}
+		return cty.StringVal(filepath.ToSlash(o.Cwd))
+	case "root":
+		return cty.StringVal(o.shown(s.f.root().u.mod.Dir))
+	}
+	return cty.StringVal(o.shown(s.f.u.mod.Dir))
+}
+
+// shown is a module's directory as path.module has it: relative to the root module's, so that it
+// is the same wherever the configuration lies.
+func (o *Options) shown(dir string) string {
+	if filepath.IsAbs(dir) {
+		if rel, err := filepath.Rel(o.RootDir, dir); err == nil {
+			dir = rel
+		}
+	}
+	return filepath.ToSlash(dir)
+}
+
+// in fills in what follows from the root module's directory.
+func (o Options) in(dir string) Options {
+	if o.RootDir == "" {
+		o.RootDir = dir
+	}
+	if o.BaseDir == "" {
+		o.BaseDir = o.RootDir
+	}
+	return o
+}
+
+// indexed is collection[key]: of a declaration that repeats it evaluates one instance, of anything
+// else it keeps the marks of the key, which the library drops for objects and maps.
+type indexed struct {
+	*hclsyntax.IndexExpr
+	target *ref
+}
+
+func (e *indexed) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	if e.target == nil {
+		coll, diags := e.Collection.Value(ctx)
+		key, more := e.Key.Value(ctx)
+		diags = append(diags, more...)
+		v, more := hcl.Index(coll, key, &e.BracketRange)
+		withContext(more, e.IndexExpr, ctx)
+		if more.HasErrors() {
+			v = mark.Same(v, coll)
+		}
+		return mark.Same(v, key), append(diags, more...)
+	}
+	s := scopeOf(ctx)
+	key, diags := e.Key.Value(ctx)
+	if diags.HasErrors() {
+		return sameMarks(cty.DynamicVal, key), diags
+	}
+	v, more := s.at(e.target, key, e.BracketRange)
+	withContext(more, e.IndexExpr, ctx)
+	return v, append(diags, more...)
+}
+
+// selected is module.call[key].output.rest.
+type selected struct {
+	*hclsyntax.RelativeTraversalExpr
+	target *ref
+	key    hclsyntax.Expression
+	keyAt  hcl.Range
+}
+
+func (e *selected) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	s := scopeOf(ctx)
+	key, diags := e.key.Value(ctx)
+	if diags.HasErrors() {
+		return sameMarks(cty.DynamicVal, key), diags
+	}
+	v, more := s.at(e.target, key, e.keyAt)
+	withContext(more, e.RelativeTraversalExpr, ctx)
+	diags = append(diags, more...)
+	if diags.HasErrors() || len(e.target.rest) == 0 {
+		return v, diags
+	}
+	v, more = traverse(v, e.target.rest)
+	withContext(more, e.RelativeTraversalExpr, ctx)
+	return v, append(diags, more...)
+}
+
+func withContext(ds hcl.Diagnostics, e hcl.Expression, ctx *hcl.EvalContext) {
+	for _, d := range ds {
+		if d.Expression == nil {
+			d.Expression, d.EvalContext = e, ctx
+		}
+	}
+}
+
+// at evaluates the instance that a key selects; the result carries the key's marks.
+func (s *scope) at(target *ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
+	var v cty.Value
+	var diags hcl.Diagnostics
+	if target.wrong {
+		return cty.DynamicVal, nil
+	}
+	if target.root == rootCall {
+		v, diags = s.moduleAt(target, key, at)
+	} else {
+		v, diags = s.instanceAt(s.f.u.decls[target.local], key, at)
+	}
+	return mark.Same(v, key), diags
+}
+
+// instanceAt is one instance of a resource.
+func (s *scope) instanceAt(d *decl, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
+	keys := s.keysOf(s.f, d)
+	k, known, diags := s.key1(keys, key, at)
+	if len(diags) > 0 {
+		return s.hide(s.f, d, keys, cty.DynamicVal), diags
+	}
+	if !known {
+		return s.placeholder(s.f, d), nil
+	}
+	return s.instance(s.f, d, k), nil
+}
+
+// key1 turns an index into an instance key that exists; known is false if that cannot be said yet.
+func (s *scope) key1(keys Keys, index cty.Value, at hcl.Range) (k addr.Key, known bool, diags hcl.Diagnostics) {
+	index, _ = mark.Bare(index)
+	if index.IsNull() {
+		return k, false, errorAt("Invalid index", "Can't use a null value as an indexing key.", at)
+	}
+	want := cty.String
+	if keys.Repeat == Count {
+		want = cty.Number
+	}
+	index, err := convert.Convert(index, want)
+	if err != nil {
+		return k, false, errorAt("Invalid index", fmt.Sprintf("The given key does not identify an element in this collection value: %s.", err), at)
+	}
+	if keys.Status != Known || s.f.w.o.Validate || !index.IsKnown() {
+		return k, false, nil
+	}
+	if k, ok := addr.KeyOf(index); ok && keys.has(k) {
+		return k, true, nil
+	}
+	if s.face == Before {
+		return k, false, nil // it is not there yet
+	}
+	return k, false, errorAt("Invalid index", "The given key does not identify an element in this collection value"+whyNot(keys, index), at)
+}
+
+// whyNot says why there is no such instance.
+func whyNot(keys Keys, index cty.Value) string {
+	if index.Type() != cty.Number {
+		return "."
+	}
+	f := index.AsBigFloat()
+	switch {
+	case !f.IsInt():
+		return ": indexing a sequence requires a whole number, but the given index has a fractional part."
+	case f.Sign() < 0:
+		return ": a negative number is not a valid index for a sequence."
+	case len(keys.List) == 0:
+		return ": the collection has no elements."
+	}
+	return ": the given index is greater than or equal to the length of the collection."
+}
+
+// module is a whole module call: an object of outputs, or all its instances.
+func (s *scope) module(e *ref) (cty.Value, hcl.Diagnostics) {
+	call := s.f.u.decls[e.local]
+	keys := s.keysOf(s.f, call)
+	switch {
+	case keys.Status != Known:
+		return cty.DynamicVal, nil
+	case keys.Repeat == Enabled && len(keys.List) == 0:
+		if e.output == "" {
+			return cty.NullVal(cty.DynamicPseudoType), nil
+		}
+		return cty.DynamicVal, errorAt("Attempt to get attribute from null value", "This value is null, so it does not have any attributes.", e.SrcRange)
+	case keys.Repeat == Once || keys.Repeat == Enabled:
+		return s.outputs(s.f.child(call, addr.NoKey), e.output), nil
+	case s.f.w.o.Validate:
+		known := s.placeholders(call)
+		if known == nil {
+			return cty.DynamicVal, nil
+		}
+		keys.List = known
+		any := s.outputs(s.f.child(call, addr.NoKey), "")
+		return assemble(keys, func(addr.Key) cty.Value { return any }, nil), nil
+	}
+	get := func(k addr.Key) cty.Value { return s.outputs(s.f.child(call, k), "") }
+	return assemble(keys, get, func() cty.Value { return cty.DynamicVal }), nil
+}
+
+// moduleAt is one instance of a module call, or one output of it.
+func (s *scope) moduleAt(e *ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
+	call := s.f.u.decls[e.local]
+	k, known, diags := s.key1(s.keysOf(s.f, call), key, at)
+	if len(diags) > 0 {
+		return cty.DynamicVal, diags
+	}
+	if !known && !s.f.w.o.Validate {
+		return cty.DynamicVal, nil
+	}
+	return s.outputs(s.f.child(call, k), e.output), nil
+}
+
+// outputs is one output of a module instance, or the object of all of them.
+func (s *scope) outputs(f *Frame, name string) cty.Value {
+	if f == nil {
+		return cty.DynamicVal
+	}
+	if name != "" {
+		i, ok := f.u.index(Output, name)
+		if !ok {
+			return cty.DynamicVal
+		}
+		return s.read(f, f.u.decls[i])
+	}
+	vals := make(map[string]cty.Value, len(f.u.byName[Output]))
+	for name, i := range f.u.byName[Output] {
+		vals[name] = s.read(f, f.u.decls[i])
+	}
+	return cty.ObjectVal(vals)
+}
+
+// unknownEach is each.value while nothing is known about the instance.
+func (s *scope) unknownEach() cty.Value {
+	if s.d == nil || s.d.rep == nil {
+		return cty.DynamicVal
+	}
+	r := s.own()
+	s.marked = s.marked || r.marked
+	for _, v := range r.each { // only its type and marks: any will do if there is one of them
+		if len(r.each) == 1 {
+			bare, remark := mark.BareDeep(v)
+			return remark(cty.UnknownVal(bare.Type()))
+		}
+	}
+	return anyOf(r.each)
+}
+
+// anyOf stands for any of several values.
+func anyOf(vs map[string]cty.Value) cty.Value {
+	out := cty.DynamicVal
+	for _, v := range vs {
+		_, remark := mark.BareDeep(v)
+		out = remark(out)
+	}
+	return out
+}
+
+// Value calls a provider's function.
+func (e *provided) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	return e.run(ctx)
+}

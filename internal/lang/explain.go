@@ -1,0 +1,251 @@
+package lang
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// explain writes the way that a value came, with the places: "local.cfg (main.tf:12) ← var.password
+// (main.tf:1)".
+func explain(o *mark.Origin) string {
+	var parts []string
+	for ; o != nil; o = o.From {
+		part := o.What
+		if o.Range.Filename != "" {
+			part += fmt.Sprintf(" (%s:%d)", o.Range.Filename, o.Range.Start.Line)
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, " ← ")
+}
+
+// report puts the library's diagnostics into the bag, with the values in scope.
+func (s *scope) report(ds hcl.Diagnostics) {
+	for _, d := range ds {
+		out := diag.FromHCL(d)
+		if e, ok := d.Expression.(hclsyntax.Expression); ok && d.EvalContext != nil {
+			out = s.withValues(out, e, d.EvalContext)
+		}
+		out.Values = append(calling(d), out.Values...)
+		s.error(out)
+	}
+}
+
+// calling says which function complained, with the names of its parameters.
+func calling(d *hcl.Diagnostic) []diag.Value {
+	call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d)
+	if !ok || call.CalledFunctionName() == "" || d.EvalContext == nil {
+		return nil
+	}
+	for ctx := d.EvalContext; ctx != nil; ctx = ctx.Parent() {
+		f, ok := ctx.Functions[call.CalledFunctionName()]
+		if !ok {
+			continue
+		}
+		var params []string
+		for _, p := range f.Params() {
+			params = append(params, p.Name)
+		}
+		if p := f.VarParam(); p != nil {
+			params = append(params, p.Name+"...")
+		}
+		return []diag.Value{{Traversal: "while calling", Statement: call.CalledFunctionName() + "(" + strings.Join(params, ", ") + ")"}}
+	}
+	return nil
+}
+
+// about says what a diagnostic is about, where that decides which values help to understand it.
+type about uint8
+
+const (
+	aboutValue   about = iota
+	aboutUnknown       // something is unknown
+	aboutMarks         // something is sensitive or ephemeral
+)
+
+// withValues adds the values in scope to a diagnostic about an expression. Values with a mark are
+// never shown; that they have one is said only where the diagnostic is about marks.
+func (s *scope) withValues(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext) diag.Diagnostic {
+	return s.withValuesAbout(d, e, ctx, aboutValue)
+}
+
+func (s *scope) withValuesAbout(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext, what about) diag.Diagnostic {
+	if s.explaining {
+		return d
+	}
+	s.explaining = true
+	failed, broken := s.failed, s.broken
+	c := &collector{s: s, ctx: ctx, what: what}
+	hclsyntax.Walk(e, c)
+	s.failed, s.broken, s.explaining = failed, broken, false
+	slices.SortFunc(c.out, func(a, b diag.Value) int { return strings.Compare(a.Traversal, b.Traversal) })
+	d.Values = slices.Compact(c.out)
+	return d
+}
+
+// collector gathers what the references in an expression are.
+type collector struct {
+	s    *scope
+	ctx  *hcl.EvalContext
+	what about
+	out  []diag.Value
+}
+
+func (c *collector) Enter(n hclsyntax.Node) hcl.Diagnostics {
+	switch n := bareNode(n).(type) {
+	case *ref:
+		c.ref(n)
+	case *hclsyntax.ScopeTraversalExpr:
+		c.traversal(n.Traversal)
+	}
+	return nil
+}
+
+// bareNode is what our wrappers wrap. Their children are those of what they wrap.
+func bareNode(n hclsyntax.Node) hclsyntax.Node {
+	for {
+		switch w := n.(type) {
+		case *argumentOf:
+			n = w.Expression
+		case *remembered:
+			n = w.Expression
+		case *evaluated:
+			n = w.Expression
+		default:
+			return n
+		}
+	}
+}
+
+func (c *collector) Exit(hclsyntax.Node) hcl.Diagnostics { return nil }
+
+// ref evaluates a reference once more; whatever it needs has been evaluated before. All instances
+// of something repeated are not: some may not be there yet.
+func (c *collector) ref(e *ref) {
+	if c.s.f.u.repeated(e) && !e.hasKey || e.root == rootCall && e.output == "" {
+		return
+	}
+	v, diags := e.base(c.s)
+	if diags.HasErrors() {
+		return
+	}
+	c.steps(v, e.Traversal[:len(e.Traversal)-len(e.rest)], e.rest)
+}
+
+// traversal shows a for variable or an iterator, if something is selected from it.
+func (c *collector) traversal(t hcl.Traversal) {
+	if len(t) < 2 {
+		return
+	}
+	v, diags := t[:1].TraverseAbs(c.ctx)
+	if !diags.HasErrors() {
+		c.steps(v, t[:1], t[1:])
+	}
+}
+
+// steps selects as far as that goes, and shows what is there.
+func (c *collector) steps(v cty.Value, name, rest hcl.Traversal) {
+	for i, step := range rest {
+		next, diags := step.TraversalStep(v)
+		if diags.HasErrors() {
+			rest = rest[:i]
+			break
+		}
+		v = next
+	}
+	if statement := c.statement(v); statement != "" {
+		full := append(slices.Clone(name), rest...)
+		c.out = append(c.out, diag.Value{Traversal: traversalText(full), Statement: statement})
+	}
+}
+
+// statement is what can be said of a value: "is 5", "is list of string with 2 elements".
+func (c *collector) statement(v cty.Value) string {
+	for tag, text := range map[mark.Tag]string{mark.Sensitive: "has a sensitive value", mark.Ephemeral: "has an ephemeral value"} {
+		if mark.Is(v, tag) {
+			if c.what == aboutMarks {
+				return text
+			}
+			return ""
+		}
+	}
+	ty := v.Type()
+	switch {
+	case v.IsNull():
+		return "is null"
+	case !v.IsKnown():
+		return c.unknown(ty)
+	}
+	return "is " + describe(v)
+}
+
+func (c *collector) unknown(ty cty.Type) string {
+	switch {
+	case ty == cty.DynamicPseudoType && c.what == aboutUnknown:
+		return "will be known only after apply"
+	case ty == cty.DynamicPseudoType:
+		return ""
+	case c.what == aboutUnknown:
+		return "is a " + ty.FriendlyName() + ", known only after apply"
+	}
+	return "is a " + ty.FriendlyName()
+}
+
+// describe shows a known value shortly.
+func describe(v cty.Value) string {
+	ty := v.Type()
+	switch {
+	case ty == cty.String:
+		return strconv.Quote(shorten(v.AsString()))
+	case ty == cty.Number:
+		return v.AsBigFloat().Text('g', -1)
+	case ty == cty.Bool:
+		return strconv.FormatBool(v.True())
+	case ty.IsObjectType():
+		return describeObject(ty)
+	case ty.IsTupleType() || ty.IsCollectionType():
+		if l := v.Length(); !l.IsKnown() || l.IsMarked() {
+			return ty.FriendlyName()
+		}
+		switch n := v.LengthInt(); n {
+		case 0:
+			return "empty " + ty.FriendlyName()
+		case 1:
+			return ty.FriendlyName() + " with 1 element"
+		default:
+			return fmt.Sprintf("%s with %d elements", ty.FriendlyName(), n)
+		}
+	}
+	return ty.FriendlyName()
+}
+
+func describeObject(ty cty.Type) string {
+	atys := ty.AttributeTypes()
+	switch len(atys) {
+	case 0:
+		return "object with no attributes"
+	case 1:
+		for name := range atys {
+			return fmt.Sprintf("object with 1 attribute %q", name)
+		}
+	}
+	return fmt.Sprintf("object with %d attributes", len(atys))
+}
+
+// longest is how much of a string is shown.
+const longest = 500
+
+func shorten(s string) string {
+	if len(s) <= longest {
+		return s
+	}
+	return strings.ToValidUTF8(s[:longest], "") + "…"
+}

@@ -1,0 +1,242 @@
+package lang
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Expressions are compiled by rewriting their syntax trees: what refers to a declaration becomes a
+// node of ours, and so does what the library evaluates otherwise than this language needs it.
+// Everything else stays the library's. Our nodes embed the library's node that they stand for,
+// which keeps ranges and the sealed interface; they find the frame through the root of the
+// evaluation context (see scope.go).
+
+// rewriter compiles the expressions of one declaration.
+type rewriter struct {
+	c       *compiler
+	why     Use
+	place   place
+	locals  []map[string]struct{} // names of for variables and iterators, innermost last
+	depth   int
+	lenient int // calls of try and can around
+}
+
+// maxDepth is how deep expressions may nest. The parser has a limit of its own; this one is for
+// what was built from JSON.
+const maxDepth = 2000
+
+// expr compiles e. The result evaluates e inside a scope.
+func (r *rewriter) expr(e hcl.Expression) hclsyntax.Expression {
+	return r.node(native(e))
+}
+
+func (r *rewriter) node(e hclsyntax.Expression) hclsyntax.Expression {
+	r.depth++
+	defer func() { r.depth-- }()
+	if r.depth > maxDepth {
+		return r.c.tooDeep(e)
+	}
+	switch e := e.(type) {
+	case *hclsyntax.LiteralValueExpr:
+		return e
+	case *hclsyntax.ScopeTraversalExpr:
+		return r.traversal(e)
+	case *hclsyntax.RelativeTraversalExpr:
+		return r.relative(e)
+	case *hclsyntax.IndexExpr:
+		return r.index(e)
+	case *hclsyntax.SplatExpr:
+		return r.splat(e)
+	case *hclsyntax.ForExpr:
+		return r.forExpr(e)
+	case *hclsyntax.FunctionCallExpr:
+		return r.call(e)
+	case *hclsyntax.ConditionalExpr:
+		n := *e
+		n.Condition, n.TrueResult, n.FalseResult = r.node(e.Condition), r.node(e.TrueResult), r.node(e.FalseResult)
+		return &choice{&n}
+	case *hclsyntax.BinaryOpExpr:
+		n := *e
+		n.LHS, n.RHS = r.node(e.LHS), r.node(e.RHS)
+		if testsNull(&n) {
+			return &nullTest{&n}
+		}
+		return &operation{&n}
+	case *hclsyntax.UnaryOpExpr:
+		n := *e
+		n.Val = r.node(e.Val)
+		return fold(&unary{&n}, n.Val)
+	case *hclsyntax.ParenthesesExpr:
+		n := *e
+		n.Expression = r.node(e.Expression)
+		return &n
+	}
+	return r.composite(e)
+}
+
+// composite compiles constructors and templates.
+func (r *rewriter) composite(e hclsyntax.Expression) hclsyntax.Expression {
+	switch e := e.(type) {
+	case *hclsyntax.TupleConsExpr:
+		n := *e
+		n.Exprs = r.nodes(e.Exprs)
+		return fold(&n, n.Exprs...)
+	case *hclsyntax.ObjectConsExpr:
+		n := *e
+		n.Items = make([]hclsyntax.ObjectConsItem, len(e.Items))
+		parts := make([]hclsyntax.Expression, 0, 2*len(e.Items))
+		for i, item := range e.Items {
+			n.Items[i] = hclsyntax.ObjectConsItem{KeyExpr: r.node(item.KeyExpr), ValueExpr: r.node(item.ValueExpr)}
+			parts = append(parts, n.Items[i].KeyExpr, n.Items[i].ValueExpr)
+		}
+		return fold(&objectCons{&n}, parts...)
+	case *hclsyntax.ObjectConsKeyExpr:
+		return r.objectKey(e)
+	case *hclsyntax.TemplateExpr:
+		n := *e
+		n.Parts = r.nodes(e.Parts)
+		return fold(&text{&n}, n.Parts...)
+	case *hclsyntax.TemplateWrapExpr:
+		n := *e
+		n.Wrapped = r.node(e.Wrapped)
+		return &n
+	case *hclsyntax.TemplateJoinExpr:
+		n := *e
+		n.Tuple = r.node(e.Tuple)
+		return &joined{&n}
+	}
+	if bad, ok := e.(*hclsyntax.ExprSyntaxError); ok {
+		r.c.hcl(bad.ParseDiags)
+		return unknownAt(bad.SrcRange)
+	}
+	return e // the anonymous symbol of a splat
+}
+
+func (r *rewriter) nodes(es []hclsyntax.Expression) []hclsyntax.Expression {
+	out := make([]hclsyntax.Expression, len(es))
+	for i, e := range es {
+		out[i] = r.node(e)
+	}
+	return out
+}
+
+// objectKey leaves bare names alone: they are strings.
+func (r *rewriter) objectKey(e *hclsyntax.ObjectConsKeyExpr) hclsyntax.Expression {
+	if name := hcl.ExprAsKeyword(e.Wrapped); !e.ForceNonLiteral && name != "" {
+		return &hclsyntax.LiteralValueExpr{Val: cty.StringVal(name), SrcRange: e.Range()}
+	}
+	if _, ok := e.Wrapped.(*hclsyntax.ScopeTraversalExpr); ok && !e.ForceNonLiteral {
+		return e // evaluates to the library's "Ambiguous attribute key"
+	}
+	n := *e
+	n.Wrapped = r.node(e.Wrapped)
+	return &n
+}
+
+func (r *rewriter) forExpr(e *hclsyntax.ForExpr) hclsyntax.Expression {
+	n := *e
+	n.CollExpr = r.node(e.CollExpr)
+	names := map[string]struct{}{e.ValVar: {}}
+	if e.KeyVar != "" {
+		names[e.KeyVar] = struct{}{}
+	}
+	r.within(names, func() {
+		if e.KeyExpr != nil {
+			n.KeyExpr = r.node(e.KeyExpr)
+		}
+		n.ValExpr = r.node(e.ValExpr)
+		if e.CondExpr != nil {
+			n.CondExpr = r.node(e.CondExpr)
+		}
+	})
+	return &loop{ForExpr: &n}
+}
+
+// within runs f with more local names.
+func (r *rewriter) within(names map[string]struct{}, f func()) {
+	r.locals = append(r.locals, names)
+	f()
+	r.locals = r.locals[:len(r.locals)-1]
+}
+
+func (r *rewriter) isLocal(name string) bool {
+	for _, names := range r.locals {
+		if _, ok := names[name]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *rewriter) splat(e *hclsyntax.SplatExpr) hclsyntax.Expression {
+	n := &hclsyntax.SplatExpr{Source: r.node(e.Source), Each: r.node(e.Each), Item: e.Item, SrcRange: e.SrcRange, MarkerRange: e.MarkerRange}
+	r.selectsEach(n.Source, n.Each)
+	return &spread{n}
+}
+
+// arguments compiles what a function is given. The second argument of convert is a type, whose
+// names are no references.
+func (r *rewriter) arguments(e *hclsyntax.FunctionCallExpr) []hclsyntax.Expression {
+	if strings.TrimPrefix(e.Name, "core::") == "convert" && len(e.Args) == 2 {
+		return []hclsyntax.Expression{r.node(e.Args[0]), e.Args[1]}
+	}
+	if name := strings.TrimPrefix(e.Name, "core::"); name == "try" || name == "can" {
+		r.lenient++
+		defer func() { r.lenient-- }()
+	}
+	return r.nodes(e.Args)
+}
+
+func (r *rewriter) call(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
+	n := *e
+	n.Args = r.arguments(e)
+	if provided := r.providerFunction(&n); provided != nil {
+		return provided
+	}
+	if !r.checkFunction(&n) {
+		return unknownAt(e.Range())
+	}
+	return newCall(&n)
+}
+
+// fold evaluates e now if all its parts are literals and nothing goes wrong.
+func fold(e hclsyntax.Expression, parts ...hclsyntax.Expression) hclsyntax.Expression {
+	for _, p := range parts {
+		if _, ok := constant(p); !ok {
+			return e
+		}
+	}
+	v, diags := e.Value(nil)
+	if len(diags) > 0 {
+		return e
+	}
+	return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: e.Range()}
+}
+
+// testsNull reports whether an operation compares something with null.
+func testsNull(e *hclsyntax.BinaryOpExpr) bool {
+	if e.Op != hclsyntax.OpEqual && e.Op != hclsyntax.OpNotEqual {
+		return false
+	}
+	l, lok := constant(e.LHS)
+	r, rok := constant(e.RHS)
+	return lok && l.IsNull() != (rok && r.IsNull()) || !lok && rok && r.IsNull()
+}
+
+// constant is the value of a compiled expression that needs no scope.
+func constant(e hclsyntax.Expression) (cty.Value, bool) {
+	switch e := e.(type) {
+	case *hclsyntax.LiteralValueExpr:
+		return e.Val, true
+	case *hclsyntax.ParenthesesExpr:
+		return constant(e.Expression)
+	case *hclsyntax.TemplateWrapExpr:
+		return constant(e.Wrapped)
+	case *hclsyntax.ObjectConsKeyExpr:
+		return constant(e.Wrapped)
+	}
+	return cty.NilVal, false
+}

@@ -1,0 +1,80 @@
+package funcs
+
+import (
+	"reflect"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/customdecode"
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// argType is the type of nearly every parameter, as package cty sees it: a capsule around the
+// argument's value. The expression evaluator fills it through customdecode.
+//
+// Without it cty walks through each argument several times per call, looking for marks, and the
+// evaluator converts it with a routine whose work grows with the square of the number of elements.
+// `[for i in range(n) : element(big, i)]` must not walk through big n times.
+var argType = newArgType()
+
+func newArgType() (ty cty.Type) {
+	ty = cty.CapsuleWithOps("argument", reflect.TypeFor[cty.Value](), decodeWith(
+		func(e hcl.Expression, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+			v, diags := e.Value(ctx)
+			return cty.CapsuleVal(ty, &v), diags
+		}))
+	return ty
+}
+
+// constraintType is the type of a parameter that takes a type constraint, as variables have it.
+var constraintType = newConstraintType()
+
+// constraint is a type constraint with the defaults of its optional attributes.
+type constraint struct {
+	typ      cty.Type
+	defaults *typeexpr.Defaults
+}
+
+func newConstraintType() (ty cty.Type) {
+	ty = cty.CapsuleWithOps("type constraint", reflect.TypeFor[constraint](), decodeWith(
+		func(e hcl.Expression, _ *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+			want, defaults, diags := typeexpr.TypeConstraintWithDefaults(e)
+			return cty.CapsuleVal(ty, &constraint{want, defaults}), diags
+		}))
+	return ty
+}
+
+func decodeWith(f customdecode.CustomExpressionDecoderFunc) *cty.CapsuleOps {
+	return &cty.CapsuleOps{ExtensionData: func(key any) any {
+		if key != customdecode.CustomExpressionDecoder {
+			return nil
+		}
+		return f
+	}}
+}
+
+func wrap(v cty.Value) cty.Value { return cty.CapsuleVal(argType, &v) }
+
+// unwrap is the value in the capsule. Expressions and type constraints stay what they are.
+func unwrap(v cty.Value) cty.Value {
+	if v.Type() != argType {
+		return v
+	}
+	return *v.EncapsulatedValue().(*cty.Value)
+}
+
+// Call calls a function of a Table with values, for Go code that has no expression to evaluate.
+// Functions that take an expression (try, can, templatestring) or a type (convert) cannot be called
+// so.
+func Call(f function.Function, args ...cty.Value) (cty.Value, error) {
+	params, rest := f.Params(), f.VarParam()
+	in := make([]cty.Value, len(args))
+	for i, v := range args {
+		in[i] = v
+		if i < len(params) && params[i].Type == argType || i >= len(params) && rest != nil && rest.Type == argType {
+			in[i] = wrap(v)
+		}
+	}
+	return f.Call(in)
+}

@@ -1,0 +1,211 @@
+package funcs
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+
+	yaml "github.com/zclconf/go-cty-yaml"
+)
+
+var documents = []*builtin{
+	{
+		name: "csvdecode", doc: "Reads a table in CSV, with a header line, as a list of objects.",
+		params:  []param{{name: "str", typ: cty.String, doc: "The table."}},
+		returns: cty.DynamicPseudoType, run: csvDecode,
+	},
+	{
+		name: "jsondecode", doc: "Reads a JSON text.",
+		params:  []param{{name: "str", typ: cty.String, doc: "The JSON text.", mode: unknown}},
+		returns: cty.DynamicPseudoType, nullable: true, run: jsonDecode,
+	},
+	{
+		name: "jsonencode", doc: "Writes a value as JSON, on one line. The characters < > & are written as escapes.",
+		params:  []param{{name: "val", typ: cty.DynamicPseudoType, doc: "The value.", mode: null | unknown | dynamic}},
+		returns: cty.String, run: jsonEncode,
+	},
+	{
+		name: "yamldecode", doc: "Reads a YAML document. Only what has a counterpart in the language is supported.",
+		params:  []param{{name: "src", typ: cty.String, doc: "The YAML document."}},
+		returns: cty.DynamicPseudoType, nullable: true, run: yamlDecode,
+	},
+	{
+		name: "yamlencode", doc: "Writes a value as YAML, in block style. All strings are quoted.",
+		params:  []param{{name: "value", typ: cty.DynamicPseudoType, doc: "The value.", mode: null | unknown | dynamic}},
+		returns: cty.String, run: yamlEncode,
+	},
+}
+
+// csvDecode makes objects of the rows after the header.
+func csvDecode(c *call) (cty.Value, error) {
+	r := csv.NewReader(strings.NewReader(c.args[0].AsString()))
+	header, err := r.Read()
+	switch {
+	case errors.Is(err, io.EOF):
+		return cty.NilVal, errors.New("missing header line")
+	case err != nil:
+		return cty.NilVal, c.because(csvError(err))
+	}
+	attrs := make(map[string]cty.Type, len(header))
+	for _, name := range header {
+		if _, twice := attrs[name]; twice {
+			return cty.NilVal, fmt.Errorf("duplicate column name %s", c.quote(0, name))
+		}
+		attrs[name] = cty.String
+	}
+	var rows []cty.Value
+	for left := c.limits.MaxElements; ; {
+		row, err := r.Read()
+		switch {
+		case errors.Is(err, io.EOF):
+			return listOf(cty.Object(attrs), rows), nil
+		case err != nil:
+			return cty.NilVal, c.because(csvError(err))
+		}
+		if left -= len(row) + 1; left < 0 {
+			return cty.NilVal, c.tooMany()
+		}
+		rows = append(rows, csvRow(header, row))
+	}
+}
+
+func csvRow(header, row []string) cty.Value {
+	vals := make(map[string]cty.Value, len(row))
+	for i, text := range row {
+		vals[header[i]] = cty.StringVal(text)
+	}
+	return cty.ObjectVal(vals)
+}
+
+func csvError(err error) error {
+	var at *csv.ParseError
+	if errors.As(err, &at) {
+		return fmt.Errorf("CSV parse error on line %d: %w", at.Line, at.Err)
+	}
+	return err
+}
+
+func yamlEncode(c *call) (cty.Value, error) {
+	if c.unknown || !c.args[0].IsKnown() {
+		return cty.UnknownVal(cty.String), nil
+	}
+	if v := c.args[0]; v.Type() == cty.Number && !v.IsNull() {
+		if err := writable(v); err != nil {
+			return cty.NilVal, err
+		}
+	}
+	v, err := yaml.YAMLEncodeFunc.Call(c.args)
+	return v, c.because(err)
+}
+
+// yamlDecode first finds out the type, which is small where parts are shared through anchors, and then
+// whether the value would be as small without sharing.
+func yamlDecode(c *call) (cty.Value, error) {
+	text := c.args[0].AsString()
+	if err := c.yamlFits(text); err != nil {
+		return cty.NilVal, err
+	}
+	ty, err := yaml.Standard.ImpliedType([]byte(text))
+	if err != nil {
+		return cty.NilVal, c.because(err)
+	}
+	left := c.limits.MaxElements
+	if spend(ty, &left); left < 0 {
+		return cty.NilVal, c.tooMany()
+	}
+	v, err := yaml.Standard.Unmarshal([]byte(text), ty)
+	return v, c.because(err)
+}
+
+// spend takes one off left for each part of a type, and stops at nothing left.
+func spend(ty cty.Type, left *int) {
+	if *left--; *left < 0 {
+		return
+	}
+	switch {
+	case ty.IsTupleType():
+		for _, ety := range ty.TupleElementTypes() {
+			if spend(ety, left); *left < 0 {
+				return
+			}
+		}
+	case ty.IsObjectType():
+		for _, aty := range ty.AttributeTypes() {
+			if spend(aty, left); *left < 0 {
+				return
+			}
+		}
+	}
+}
+
+// yamlFits bounds what the parser can make of a text before it parses it, by counting the characters
+// that begin something: it knows no limits itself. Merging copies all keys, so keys and merges count
+// with each other.
+func (c *call) yamlFits(text string) error {
+	limits := c.limits
+	if strings.Count(text, "\n")+strings.Count(text, ",")+strings.Count(text, "- ") > limits.MaxElements {
+		return c.tooMany()
+	}
+	if strings.Count(text, "<<")*strings.Count(text, ":") > 4*limits.MaxElements {
+		return c.tooMany()
+	}
+	if yamlDepth(text) > limits.MaxDepth {
+		return tooMuch("nested too deeply", limits.MaxDepth)
+	}
+	return nil
+}
+
+// yamlDepth is how deep a text can be nested at most: by its indentation, by the dashes that begin a
+// line, and by brackets. Not all that it counts need be what it looks like, as in a block of text.
+func yamlDepth(text string) int {
+	deepest, open := 0, 0
+	var margins []int
+	for line := range strings.Lines(text) {
+		margin := len(line) - len(strings.TrimLeft(line, " "))
+		for len(margins) > 0 && margins[len(margins)-1] >= margin {
+			margins = margins[:len(margins)-1]
+		}
+		margins = appendMargins(margins, line[margin:], margin)
+		deepest = max(deepest, yamlBrackets(line, &open)+len(margins))
+	}
+	return deepest
+}
+
+// appendMargins adds the columns at which a line begins something: `- - a` does so three times.
+func appendMargins(margins []int, rest string, at int) []int {
+	for len(rest) > 1 && strings.IndexByte("-?:", rest[0]) >= 0 && rest[1] == ' ' {
+		margins = append(margins, at)
+		next := strings.TrimLeft(rest[1:], " ")
+		at += len(rest) - len(next)
+		rest = next
+	}
+	return append(margins, at)
+}
+
+// yamlBrackets is the greatest number of open brackets on a line; open is that at its ends. A bracket
+// opens where a value can begin, not in the middle of a word.
+func yamlBrackets(line string, open *int) (most int) {
+	begins := true
+	for i := 0; i < len(line); i++ {
+		switch b := line[i]; b {
+		case '[', '{':
+			if begins {
+				*open++
+				most = max(most, *open)
+			}
+		case ']', '}':
+			*open = max(0, *open-1)
+			begins = false
+		case ',', ':', '-', '?':
+			begins = true
+		case ' ', '\t', '\n', '\r':
+		default:
+			begins = false
+		}
+	}
+	return max(most, *open)
+}

@@ -1,0 +1,181 @@
+package funcs
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/zclconf/go-cty/cty"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/ianaindex"
+)
+
+var encodings = []*builtin{
+	{
+		name: "base64decode", doc: "Decodes Base64. The result must be text in UTF-8.",
+		params:  []param{{name: "str", typ: cty.String, doc: "The Base64 text."}},
+		returns: cty.String, run: base64Decode,
+	},
+	{
+		name: "base64encode", doc: "Encodes a string, as UTF-8, in Base64.",
+		params:  []param{{name: "str", typ: cty.String, doc: "The string."}},
+		returns: cty.String, run: onText(func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }),
+	},
+	{
+		name: "base64gunzip", doc: "Decodes Base64 and uncompresses the result with gzip. What comes out must be text in UTF-8.",
+		params:  []param{{name: "str", typ: cty.String, doc: "The compressed text in Base64, as base64gzip makes it."}},
+		returns: cty.String, run: base64Gunzip,
+	},
+	{
+		name: "base64gzip", doc: "Compresses a string with gzip and encodes the result in Base64.",
+		params:  []param{{name: "str", typ: cty.String, doc: "The string."}},
+		returns: cty.String, run: base64Gzip,
+	},
+	{
+		name: "textdecodebase64", doc: "Decodes Base64 and reads the result as text in a given character encoding.",
+		params: []param{
+			{name: "source", typ: cty.String, doc: "The Base64 text."},
+			{name: "encoding", typ: cty.String, doc: "The encoding, by its IANA name or one of its aliases."},
+		},
+		returns: cty.String, run: textDecode,
+	},
+	{
+		name: "textencodebase64", doc: "Writes a string in a given character encoding and encodes the result in Base64.",
+		params: []param{
+			{name: "string", typ: cty.String, doc: "The string."},
+			{name: "encoding", typ: cty.String, doc: "The encoding, by its IANA name or one of its aliases."},
+		},
+		returns: cty.String, run: textEncode,
+	},
+	{
+		name: "urldecode", doc: "Decodes what urlencode encodes.",
+		params:  []param{{name: "str", typ: cty.String, doc: "The encoded string."}},
+		returns: cty.String, run: urlDecode,
+	},
+	{
+		name: "urlencode", doc: "Encodes a string so that it can stand in the query of a URL.",
+		params:  []param{{name: "str", typ: cty.String, doc: "The string."}},
+		returns: cty.String, run: onText(url.QueryEscape),
+	},
+}
+
+// onText runs a function from one string to another.
+func onText(f func(string) string) func(*call) (cty.Value, error) {
+	return func(c *call) (cty.Value, error) { return cty.StringVal(f(c.args[0].AsString())), nil }
+}
+
+// utf8Text is a string of the language, if the bytes are one.
+func utf8Text(raw []byte) (cty.Value, error) {
+	if !utf8.Valid(raw) {
+		return cty.NilVal, errors.New("the result of decoding the provided string is not valid UTF-8")
+	}
+	return cty.StringVal(string(raw)), nil
+}
+
+func (c *call) decode64() ([]byte, error) {
+	text := c.args[0].AsString()
+	raw, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, fmt.Errorf("failed to decode base64 data %s", c.quote(0, text))
+	}
+	return raw, nil
+}
+
+func base64Decode(c *call) (cty.Value, error) {
+	raw, err := c.decode64()
+	if err != nil {
+		return cty.NilVal, err
+	}
+	return utf8Text(raw)
+}
+
+// base64Gzip flushes before it closes, as the peers do: it makes a difference to the bytes.
+func base64Gzip(c *call) (cty.Value, error) {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := io.WriteString(w, c.args[0].AsString())
+	if err := errors.Join(err, w.Flush(), w.Close()); err != nil {
+		return cty.NilVal, c.because(err)
+	}
+	return cty.StringVal(base64.StdEncoding.EncodeToString(b.Bytes())), nil
+}
+
+func base64Gunzip(c *call) (cty.Value, error) {
+	raw, err := c.decode64()
+	if err != nil {
+		return cty.NilVal, err
+	}
+	r, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		return cty.NilVal, c.because(fmt.Errorf("failed to read gzip data: %w", err))
+	}
+	most := c.limits.MaxBytes
+	text, err := io.ReadAll(io.LimitReader(r, most+1))
+	switch {
+	case err != nil:
+		return cty.NilVal, c.because(fmt.Errorf("failed to read gzip data: %w", err))
+	case int64(len(text)) > most:
+		return cty.NilVal, c.tooLong()
+	}
+	return utf8Text(text)
+}
+
+func urlDecode(c *call) (cty.Value, error) {
+	text, err := url.QueryUnescape(c.args[0].AsString())
+	if err != nil {
+		return cty.NilVal, c.because(fmt.Errorf("failed to decode URL: %w", err))
+	}
+	return utf8Text([]byte(text))
+}
+
+// charset finds the encoding that argument i names, and its canonical name.
+func (c *call) charset(i int) (encoding.Encoding, string, error) {
+	name := c.args[i].AsString()
+	enc, err := ianaindex.IANA.Encoding(name)
+	if err != nil || enc == nil {
+		return nil, "", bad(i, "%s is not a supported IANA encoding name or alias in this version of Lethe", c.quote(i, name))
+	}
+	if canonical, err := ianaindex.IANA.Name(enc); err == nil {
+		name = canonical
+	}
+	return enc, c.show(i, name), nil
+}
+
+func textEncode(c *call) (cty.Value, error) {
+	enc, name, err := c.charset(1)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	raw, err := enc.NewEncoder().Bytes([]byte(c.args[0].AsString()))
+	if err != nil {
+		return cty.NilVal, bad(0, "the given string contains characters that cannot be represented in %s", name)
+	}
+	return cty.StringVal(base64.StdEncoding.EncodeToString(raw)), nil
+}
+
+// textDecode takes a replacement character for a sign that something could not be decoded.
+func textDecode(c *call) (cty.Value, error) {
+	enc, name, err := c.charset(1)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	raw, err := base64.StdEncoding.DecodeString(c.args[0].AsString())
+	if err != nil {
+		var at base64.CorruptInputError
+		if errors.As(err, &at) {
+			return cty.NilVal, bad(0, "the given value has an invalid base64 symbol at offset %d", int64(at))
+		}
+		return cty.NilVal, c.badBecause(0, err)
+	}
+	text, err := enc.NewDecoder().Bytes(raw)
+	if err != nil || strings.ContainsRune(string(text), utf8.RuneError) {
+		return cty.NilVal, bad(0, "the given string contains symbols that are not defined for %s", name)
+	}
+	return cty.StringVal(string(text)), nil
+}

@@ -1,0 +1,255 @@
+package funcs
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Files are read where Env.BaseDir says. Only regular files are: a device or a pipe can go on for
+// ever, and what it gives is another thing at apply than it was at plan.
+var files = []*builtin{
+	{
+		name: "abspath", doc: "Makes a path absolute, from the working directory, and tidies it.",
+		params:  []param{{name: "path", typ: cty.String, doc: "The path."}},
+		returns: cty.String, run: absPath,
+	},
+	{
+		name: "basename", doc: "Gives the last part of a path.",
+		params:  []param{{name: "path", typ: cty.String, doc: "The path."}},
+		returns: cty.String, run: onText(filepath.Base),
+	},
+	{
+		name: "dirname", doc: "Gives a path without its last part.",
+		params:  []param{{name: "path", typ: cty.String, doc: "The path."}},
+		returns: cty.String, run: onText(filepath.Dir),
+	},
+	{
+		name: "file", doc: "Reads a file that contains text in UTF-8.",
+		params:  []param{{name: "path", typ: cty.String, doc: "The file."}},
+		returns: cty.String, observed: true, run: readText,
+	},
+	{
+		name: "filebase64", doc: "Reads a file and encodes its content in Base64.",
+		params:  []param{{name: "path", typ: cty.String, doc: "The file."}},
+		returns: cty.String, observed: true, run: readBase64,
+	},
+	{
+		name: "fileexists", doc: "Tells whether there is a regular file of that name.",
+		params:  []param{{name: "path", typ: cty.String, doc: "The file."}},
+		returns: cty.Bool, observed: true, run: fileExists,
+	},
+	{
+		name: "fileset", doc: "Finds the regular files in a directory whose names match a pattern.",
+		params: []param{
+			{name: "path", typ: cty.String, doc: "The directory, to which the names in the result are relative."},
+			{name: "pattern", typ: cty.String, doc: "The pattern: * for any part of a name, ** for any directories, ?, [a-z] and {one,other}."},
+		},
+		returns: cty.Set(cty.String), observed: true, run: fileSet,
+	},
+	{
+		name: "pathexpand", doc: "Replaces a ~ at the beginning of a path by the home directory.",
+		params:  []param{{name: "path", typ: cty.String, doc: "The path."}},
+		returns: cty.String, run: pathExpand,
+	},
+}
+
+// at is where a path of the configuration leads.
+func (s *scope) at(path string) (string, error) {
+	path, err := homeOf(path)
+	if err != nil {
+		return "", err
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.env.BaseDir, path)
+	}
+	return filepath.Clean(path), nil
+}
+
+// homeOf replaces a leading ~.
+func homeOf(path string) (string, error) {
+	if !strings.HasPrefix(path, "~") {
+		return path, nil
+	}
+	if len(path) > 1 && path[1] != '/' && path[1] != filepath.Separator {
+		return "", errors.New("cannot expand user-specific home dir")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(home, path[1:]), nil
+}
+
+func pathExpand(c *call) (cty.Value, error) {
+	path, err := homeOf(c.args[0].AsString())
+	if err != nil {
+		return cty.NilVal, c.because(err)
+	}
+	return cty.StringVal(path), nil
+}
+
+func absPath(c *call) (cty.Value, error) {
+	path := c.args[0].AsString()
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(c.env.BaseDir, path)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return cty.NilVal, c.because(err)
+	}
+	return cty.StringVal(filepath.ToSlash(path)), nil
+}
+
+// open opens the regular file that the first argument names, of factor times MaxBytes at most. It never
+// waits for the other end of a pipe.
+func (c *call) open(factor int64) (*os.File, error) {
+	path, err := c.at(c.args[0].AsString())
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = c.readable(path, info, factor)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (c *call) readable(path string, info fs.FileInfo, factor int64) error {
+	switch {
+	case info.IsDir():
+		return &fs.PathError{Op: "read", Path: path, Err: syscall.EISDIR}
+	case !info.Mode().IsRegular():
+		return &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("is %s, not a regular file", kindOf(info.Mode()))}
+	case info.Size() > factor*c.limits.MaxBytes:
+		return &fs.PathError{Op: "read", Path: path, Err: tooMuch("too many bytes", factor*c.limits.MaxBytes)}
+	}
+	return nil
+}
+
+// kindOf names what is no regular file.
+func kindOf(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a directory"
+	case m&fs.ModeDevice != 0:
+		return "a device node"
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m&fs.ModeSocket != 0:
+		return "a unix socket"
+	}
+	return "an irregular file"
+}
+
+// read is the content of the file that the first argument names. What /proc has says it is empty and is
+// not, so size alone is not to be trusted.
+func (c *call) read() ([]byte, error) {
+	f, err := c.open(1)
+	if err != nil {
+		return nil, c.cannotRead(err)
+	}
+	defer f.Close()
+	most := c.limits.MaxBytes
+	raw, err := io.ReadAll(io.LimitReader(f, most+1))
+	switch {
+	case err != nil:
+		return nil, c.cannotRead(err)
+	case int64(len(raw)) > most:
+		return nil, bad(0, "%s: %s", c.show(0, c.args[0].AsString()), c.tooLong())
+	}
+	return raw, nil
+}
+
+func (c *call) cannotRead(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return bad(0, "no file exists at %s; this function reads only files that are there when the run begins. "+
+			"To use a file that a resource makes, refer to an attribute of that resource instead", c.quote(0, c.args[0].AsString()))
+	}
+	return c.badBecause(0, fmt.Errorf("failed to read file: %w", c.relative(err)))
+}
+
+// relative puts the path as it was written into an error of the operating system.
+func (c *call) relative(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return &fs.PathError{Op: at.Op, Path: cmp.Or(c.args[0].AsString(), "."), Err: at.Err}
+	}
+	return err
+}
+
+func readText(c *call) (cty.Value, error) {
+	raw, err := c.text()
+	if err != nil {
+		return cty.NilVal, err
+	}
+	return cty.StringVal(string(raw)), nil
+}
+
+// text is the content of the file as text.
+func (c *call) text() ([]byte, error) {
+	raw, err := c.read()
+	if err != nil {
+		return nil, err
+	}
+	if !utf8.Valid(raw) {
+		return nil, fmt.Errorf("contents of %s are not valid UTF-8; use the filebase64 function to obtain the Base64 encoded contents "+
+			"or the other file functions (e.g. filemd5, filesha256) to obtain file hashing results instead", c.quote(0, c.args[0].AsString()))
+	}
+	return raw, nil
+}
+
+func readBase64(c *call) (cty.Value, error) {
+	raw, err := c.read()
+	if err != nil {
+		return cty.NilVal, err
+	}
+	var b bytes.Buffer
+	w := base64.NewEncoder(base64.StdEncoding, &b)
+	_, err = w.Write(raw)
+	if err := errors.Join(err, w.Close()); err != nil {
+		return cty.NilVal, c.because(err)
+	}
+	return cty.StringVal(b.String()), nil
+}
+
+func fileExists(c *call) (cty.Value, error) {
+	written := c.args[0].AsString()
+	path, err := c.at(written)
+	if err != nil {
+		return cty.NilVal, c.because(err)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return cty.False, nil
+	case err != nil:
+		return cty.NilVal, c.because(fmt.Errorf("failed to stat: %w", c.relative(err)))
+	case !info.Mode().IsRegular():
+		rest := ", not a regular file"
+		if info.IsDir() {
+			rest = ", not a file"
+		}
+		return cty.NilVal, fmt.Errorf("%s is %s%s", c.quote(0, written), kindOf(info.Mode()), rest)
+	}
+	return cty.True, nil
+}

@@ -1,0 +1,194 @@
+package funcs
+
+import (
+	"crypto/md5"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/zclconf/go-cty/cty"
+	"golang.org/x/crypto/bcrypt"
+	"golang.org/x/crypto/ssh"
+)
+
+var hashes = []*builtin{
+	hashOf("base64sha256", "SHA-256", "Base64", sha256.New, base64.StdEncoding.EncodeToString),
+	hashOf("base64sha512", "SHA-512", "Base64", sha512.New, base64.StdEncoding.EncodeToString),
+	hashOf("md5", "MD5", "hexadecimal", md5.New, hex.EncodeToString),
+	hashOf("sha1", "SHA-1", "hexadecimal", sha1.New, hex.EncodeToString),
+	hashOf("sha256", "SHA-256", "hexadecimal", sha256.New, hex.EncodeToString),
+	hashOf("sha512", "SHA-512", "hexadecimal", sha512.New, hex.EncodeToString),
+	fileHashOf("filebase64sha256", "SHA-256", "Base64", sha256.New, base64.StdEncoding.EncodeToString),
+	fileHashOf("filebase64sha512", "SHA-512", "Base64", sha512.New, base64.StdEncoding.EncodeToString),
+	fileHashOf("filemd5", "MD5", "hexadecimal", md5.New, hex.EncodeToString),
+	fileHashOf("filesha1", "SHA-1", "hexadecimal", sha1.New, hex.EncodeToString),
+	fileHashOf("filesha256", "SHA-256", "hexadecimal", sha256.New, hex.EncodeToString),
+	fileHashOf("filesha512", "SHA-512", "hexadecimal", sha512.New, hex.EncodeToString),
+	{
+		name: "bcrypt", doc: "Hashes a password with bcrypt. The result is another one each time.",
+		params:  []param{{name: "str", typ: cty.String, doc: "The password, of 72 bytes at most."}},
+		rest:    &param{name: "cost", typ: cty.Number, doc: "How much work it takes, as a power of two; 10 if not given."},
+		returns: cty.String, impure: true, run: bcryptHash,
+	},
+	{
+		name: "rsadecrypt", doc: "Decrypts what was encrypted with RSA and PKCS #1 v1.5 padding.",
+		params: []param{
+			{name: "ciphertext", typ: cty.String, doc: "What to decrypt, in Base64."},
+			{name: "privatekey", typ: cty.String, doc: "The private key in PEM, without a passphrase."},
+		},
+		returns: cty.String, run: rsaDecrypt,
+	},
+	{
+		name: "uuid", doc: "Makes a random UUID, another one each time.",
+		returns: cty.String, impure: true, run: randomUUID,
+	},
+	{
+		name: "uuidv5", doc: "Makes a UUID from a name in a namespace, the same one each time.",
+		params: []param{
+			{name: "namespace", typ: cty.String, doc: "dns, url, oid, x500, or a UUID."},
+			{name: "name", typ: cty.String, doc: "The name."},
+		},
+		returns: cty.String, run: namedUUID,
+	},
+}
+
+func hashOf(name, algorithm, form string, h func() hash.Hash, encode func([]byte) string) *builtin {
+	return &builtin{
+		name: name, doc: fmt.Sprintf("Computes the %s hash of a string, as UTF-8, in %s.", algorithm, form),
+		params:  []param{{name: "str", typ: cty.String, doc: "The string."}},
+		returns: cty.String,
+		run: func(c *call) (cty.Value, error) {
+			sum := h()
+			_, _ = io.WriteString(sum, c.args[0].AsString()) // never fails
+			return cty.StringVal(encode(sum.Sum(nil))), nil
+		},
+	}
+}
+
+func fileHashOf(name, algorithm, form string, h func() hash.Hash, encode func([]byte) string) *builtin {
+	return &builtin{
+		name: name, doc: fmt.Sprintf("Computes the %s hash of the content of a file, in %s.", algorithm, form),
+		params:  []param{{name: "path", typ: cty.String, doc: "The file."}},
+		returns: cty.String, observed: true,
+		run: func(c *call) (cty.Value, error) {
+			sum := h()
+			if err := c.feed(sum); err != nil {
+				return cty.NilVal, c.because(c.relative(err))
+			}
+			return cty.StringVal(encode(sum.Sum(nil))), nil
+		},
+	}
+}
+
+// hashFactor is how much larger than MaxBytes a file may be that is hashed: it is never in memory.
+const hashFactor = 16
+
+// feed hashes a file.
+func (c *call) feed(sum hash.Hash) error {
+	f, err := c.open(hashFactor)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	n, err := io.Copy(sum, io.LimitReader(f, hashFactor*c.limits.MaxBytes+1))
+	if err == nil && n > hashFactor*c.limits.MaxBytes {
+		err = tooMuch("too many bytes", hashFactor*c.limits.MaxBytes)
+	}
+	return err
+}
+
+func bcryptHash(c *call) (cty.Value, error) {
+	if len(c.args) > 2 {
+		return cty.NilVal, errors.New("bcrypt() takes no more than two arguments")
+	}
+	cost := bcrypt.DefaultCost
+	if len(c.args) == 2 {
+		var err error
+		if cost, err = wholeNumber(c.args[1]); err != nil {
+			return cty.NilVal, c.because(err)
+		}
+	}
+	if most := c.limits.MaxCost; cost > most && cost <= bcrypt.MaxCost {
+		return cty.NilVal, bad(1, "%s", tooMuch("too high a cost", most))
+	}
+	hash, err := bcrypt.GenerateFromPassword([]byte(c.args[0].AsString()), cost)
+	if err != nil {
+		return cty.NilVal, c.because(err)
+	}
+	return cty.StringVal(string(hash)), nil
+}
+
+// largestKey is more than any key of use has in PEM.
+const largestKey = 64 << 10
+
+func rsaDecrypt(c *call) (cty.Value, error) {
+	text, pem := c.args[0].AsString(), c.args[1].AsString()
+	raw, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return cty.NilVal, bad(0, "failed to decode input %s: cipher text must be base64-encoded", c.quote(0, text))
+	}
+	if len(pem) > largestKey {
+		return cty.NilVal, bad(1, "%s", tooMuch("invalid private key: too many bytes", largestKey))
+	}
+	parsed, err := ssh.ParseRawPrivateKey([]byte(pem))
+	if err != nil {
+		return cty.NilVal, bad(1, "invalid private key: %s", keyProblem(err))
+	}
+	key, ok := parsed.(*rsa.PrivateKey)
+	if !ok {
+		return cty.NilVal, bad(1, "invalid private key: it is not an RSA key")
+	}
+	//lint:ignore SA1019 this padding is what rsadecrypt is defined with
+	clear, err := rsa.DecryptPKCS1v15(rand.Reader, key, raw)
+	if err != nil {
+		return cty.NilVal, fmt.Errorf("failed to decrypt: %w", err)
+	}
+	return cty.StringVal(string(clear)), nil
+}
+
+// keyProblem says what is wrong with a key without a word of the key, whatever the parser may quote.
+func keyProblem(err error) string {
+	var locked *ssh.PassphraseMissingError
+	switch {
+	case errors.As(err, &locked):
+		return "this private key is passphrase protected"
+	case strings.Contains(err.Error(), "no key found"):
+		return "no key found"
+	}
+	return "it cannot be read as a private key in PEM"
+}
+
+func randomUUID(*call) (cty.Value, error) {
+	id, err := uuid.NewRandom()
+	if err != nil {
+		return cty.NilVal, err
+	}
+	return cty.StringVal(id.String()), nil
+}
+
+// namespaces are those of RFC 4122, appendix C.
+var namespaces = map[string]uuid.UUID{
+	"dns": uuid.NameSpaceDNS, "url": uuid.NameSpaceURL, "oid": uuid.NameSpaceOID, "x500": uuid.NameSpaceX500,
+}
+
+func namedUUID(c *call) (cty.Value, error) {
+	given := c.args[0].AsString()
+	space, ok := namespaces[given]
+	if !ok {
+		var err error
+		if space, err = uuid.Parse(given); err != nil {
+			return cty.NilVal, c.because(fmt.Errorf("uuidv5() doesn't support namespace %s (%w)", c.show(0, given), err))
+		}
+	}
+	return cty.StringVal(uuid.NewSHA1(space, []byte(c.args[1].AsString())).String()), nil
+}

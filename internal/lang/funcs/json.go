@@ -1,0 +1,384 @@
+package funcs
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+)
+
+// Package cty reads a JSON text three times, each array and object once more for each level that it
+// is in, and makes of each token an object of its own; writing is not much better. What follows
+// reads once and writes once, and gives the very same values and texts (TestJSONIsThatOfCty). Whatever is not
+// plain JSON is left to cty: so are all errors.
+
+// jsonDecode can say something of a text that is not known, if its beginning is.
+func jsonDecode(c *call) (cty.Value, error) {
+	if c.args[0].IsKnown() {
+		text := c.args[0].AsString()
+		if err := c.jsonFits(text); err != nil {
+			return cty.NilVal, err
+		}
+		r := jsonReader{text: text}
+		if v, ok := r.document(); ok && utf8.ValidString(text) {
+			return v, nil
+		}
+	}
+	v, err := stdlib.JSONDecodeFunc.Call(c.args)
+	return v, c.because(err)
+}
+
+// jsonFits looks at brackets, commas and digits only; whatever else is wrong is for the reader to find.
+func (c *call) jsonFits(text string) error {
+	depth, count, digits, quoted := 0, 0, 0, false
+	for i := 0; i < len(text); i++ {
+		b := text[i]
+		switch {
+		case quoted && b == '\\':
+			i++
+		case b == '"':
+			quoted = !quoted
+		case quoted:
+		case b == '[', b == '{':
+			depth++
+			count++
+		case b == ']', b == '}':
+			depth--
+		case b == ',':
+			count++
+		}
+		if digits++; quoted || b < '0' || b > '9' {
+			digits = 0
+		}
+		switch {
+		case digits > maxDigits:
+			return errManyDigits
+		case depth > c.limits.MaxDepth:
+			return tooMuch("nested too deeply", c.limits.MaxDepth)
+		case count > c.limits.MaxElements:
+			return c.tooMany()
+		}
+	}
+	return nil
+}
+
+// jsonReader reads plain JSON.
+type jsonReader struct {
+	text string
+	at   int
+}
+
+func (r *jsonReader) document() (cty.Value, bool) {
+	v, ok := r.value()
+	r.space()
+	return v, ok && r.at == len(r.text)
+}
+
+func (r *jsonReader) space() {
+	for r.at < len(r.text) && (r.text[r.at] == ' ' || r.text[r.at] == '\n' || r.text[r.at] == '\t' || r.text[r.at] == '\r') {
+		r.at++
+	}
+}
+
+// next is the first character after white space, zero at the end.
+func (r *jsonReader) next() byte {
+	if r.space(); r.at < len(r.text) {
+		return r.text[r.at]
+	}
+	return 0
+}
+
+// take reads a character that must come next.
+func (r *jsonReader) take(b byte) bool {
+	if r.next() != b {
+		return false
+	}
+	r.at++
+	return true
+}
+
+func (r *jsonReader) value() (cty.Value, bool) {
+	switch b := r.next(); b {
+	case '{':
+		return r.object()
+	case '[':
+		return r.array()
+	case '"':
+		s, ok := r.string()
+		return cty.StringVal(s), ok
+	case 't':
+		return cty.True, r.word("true")
+	case 'f':
+		return cty.False, r.word("false")
+	case 'n':
+		return cty.NullVal(cty.DynamicPseudoType), r.word("null")
+	default:
+		return r.number()
+	}
+}
+
+func (r *jsonReader) word(w string) bool {
+	if len(r.text)-r.at < len(w) || r.text[r.at:r.at+len(w)] != w {
+		return false
+	}
+	r.at += len(w)
+	return true
+}
+
+func (r *jsonReader) array() (cty.Value, bool) {
+	r.at++
+	if r.take(']') {
+		return cty.EmptyTupleVal, true
+	}
+	var vals []cty.Value
+	for {
+		v, ok := r.value()
+		if !ok {
+			return cty.NilVal, false
+		}
+		vals = append(vals, v)
+		if r.take(']') {
+			return cty.TupleVal(vals), true
+		}
+		if !r.take(',') {
+			return cty.NilVal, false
+		}
+	}
+}
+
+// object reads no name twice: what to make of that is for cty to say.
+func (r *jsonReader) object() (cty.Value, bool) {
+	r.at++
+	if r.take('}') {
+		return cty.EmptyObjectVal, true
+	}
+	attrs := map[string]cty.Value{}
+	for {
+		if r.next() != '"' {
+			return cty.NilVal, false
+		}
+		name, ok := r.string()
+		if !ok || !r.take(':') {
+			return cty.NilVal, false
+		}
+		v, ok := r.value()
+		if !ok {
+			return cty.NilVal, false
+		}
+		if _, twice := attrs[name]; twice {
+			return cty.NilVal, false
+		}
+		attrs[name] = v
+		if r.take('}') {
+			return cty.ObjectVal(attrs), true
+		}
+		if !r.take(',') {
+			return cty.NilVal, false
+		}
+	}
+}
+
+func (r *jsonReader) string() (string, bool) {
+	start := r.at
+	escaped := false
+	for r.at++; r.at < len(r.text); r.at++ {
+		switch b := r.text[r.at]; {
+		case b == '"':
+			r.at++
+			if escaped {
+				var s string
+				err := json.Unmarshal([]byte(r.text[start:r.at]), &s)
+				return s, err == nil
+			}
+			return r.text[start+1 : r.at-1], true
+		case b == '\\':
+			escaped = true
+			r.at++
+		case b < ' ':
+			return "", false
+		}
+	}
+	return "", false
+}
+
+// number has 512 bits, as all numbers that were written down have: what is calculated with it depends on
+// that.
+func (r *jsonReader) number() (cty.Value, bool) {
+	start := r.at
+	r.sign()
+	whole := r.at
+	n := r.digits()
+	if n == 0 || n > 1 && r.text[whole] == '0' {
+		return cty.NilVal, false
+	}
+	plain := true
+	if r.at < len(r.text) && r.text[r.at] == '.' {
+		plain = false
+		if r.at++; r.digits() == 0 {
+			return cty.NilVal, false
+		}
+	}
+	if r.at < len(r.text) && (r.text[r.at] == 'e' || r.text[r.at] == 'E') {
+		plain = false
+		r.at++
+		if r.at < len(r.text) && r.text[r.at] == '+' {
+			r.at++
+		} else {
+			r.sign()
+		}
+		if r.digits() == 0 {
+			return cty.NilVal, false
+		}
+	}
+	text := r.text[start:r.at]
+	if i, err := strconv.ParseInt(text, 10, 64); plain && err == nil && i != 0 {
+		return cty.NumberVal(new(big.Float).SetPrec(512).SetInt64(i)), true
+	}
+	v, err := cty.ParseNumberVal(text)
+	return v, err == nil
+}
+
+func (r *jsonReader) sign() {
+	if r.at < len(r.text) && r.text[r.at] == '-' {
+		r.at++
+	}
+}
+
+func (r *jsonReader) digits() (n int) {
+	for ; r.at < len(r.text) && r.text[r.at] >= '0' && r.text[r.at] <= '9'; r.at++ {
+		n++
+	}
+	return n
+}
+
+func jsonEncode(c *call) (cty.Value, error) {
+	v := c.args[0]
+	if c.unknown || !v.IsKnown() {
+		r, err := stdlib.JSONEncodeFunc.Call(c.args) // its beginning may be known
+		return r, c.because(err)
+	}
+	w := jsonWriter{most: c.limits.MaxBytes}
+	if err := w.value(v); err != nil {
+		if errors.Is(err, errFull) {
+			return cty.NilVal, c.tooLong()
+		}
+		return cty.NilVal, c.because(err)
+	}
+	return cty.StringVal(string(w.out)), nil
+}
+
+var errFull = errors.New("too many bytes")
+
+type jsonWriter struct {
+	out  []byte
+	most int64
+}
+
+// value writes a value that is wholly known and without marks.
+func (w *jsonWriter) value(v cty.Value) (err error) {
+	if int64(len(w.out)) > w.most {
+		return errFull
+	}
+	if v.IsNull() {
+		w.out = append(w.out, "null"...)
+		return nil
+	}
+	switch ty := v.Type(); {
+	case ty == cty.String:
+		w.string(v.AsString())
+	case ty == cty.Number:
+		w.out, err = appendNumber(w.out, v)
+	case ty == cty.Bool:
+		w.out = strconv.AppendBool(w.out, v.True())
+	case ty.IsObjectType():
+		err = w.object(v)
+	case ty.IsMapType():
+		err = w.mapping(v)
+	case isSequence(ty):
+		err = w.sequence(v)
+	default:
+		err = errors.New("cannot be written as JSON: " + ty.FriendlyName())
+	}
+	return err
+}
+
+func (w *jsonWriter) sequence(v cty.Value) error {
+	w.out = append(w.out, '[')
+	for i, e := range elements(v) {
+		if i > 0 {
+			w.out = append(w.out, ',')
+		}
+		if err := w.value(e); err != nil {
+			return err
+		}
+	}
+	w.out = append(w.out, ']')
+	return nil
+}
+
+func (w *jsonWriter) object(v cty.Value) error {
+	w.out = append(w.out, '{')
+	for i, name := range slices.Sorted(maps.Keys(v.Type().AttributeTypes())) {
+		w.name(i, name)
+		if err := w.value(v.GetAttr(name)); err != nil {
+			return err
+		}
+	}
+	w.out = append(w.out, '}')
+	return nil
+}
+
+func (w *jsonWriter) mapping(v cty.Value) error {
+	w.out = append(w.out, '{')
+	i := 0
+	for it := v.ElementIterator(); it.Next(); i++ {
+		k, e := it.Element()
+		w.name(i, k.AsString())
+		if err := w.value(e); err != nil {
+			return err
+		}
+	}
+	w.out = append(w.out, '}')
+	return nil
+}
+
+func (w *jsonWriter) name(i int, name string) {
+	if i > 0 {
+		w.out = append(w.out, ',')
+	}
+	w.string(name)
+	w.out = append(w.out, ':')
+}
+
+// string writes what needs no escapes itself.
+func (w *jsonWriter) string(s string) {
+	for i := 0; i < len(s); i++ {
+		if b := s[i]; b < ' ' || b >= utf8.RuneSelf || b == '"' || b == '\\' || b == '<' || b == '>' || b == '&' {
+			quoted, _ := json.Marshal(s) // a string always can be
+			w.out = append(w.out, quoted...)
+			return
+		}
+	}
+	w.out = append(append(append(w.out, '"'), s...), '"')
+}
+
+// appendNumber writes a number with all of its digits and no exponent.
+func appendNumber(b []byte, v cty.Value) ([]byte, error) {
+	f := v.AsBigFloat()
+	if f.IsInf() {
+		return b, errors.New("cannot serialize infinity as JSON")
+	}
+	if i, acc := f.Int64(); acc == big.Exact && i != 0 {
+		return strconv.AppendInt(b, i, 10), nil
+	}
+	if err := writable(v); err != nil {
+		return b, err
+	}
+	return f.Append(b, 'f', -1), nil
+}

@@ -1,0 +1,327 @@
+package funcs
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+var stringLists = cty.Map(cty.List(cty.String))
+
+// Functions of maps and objects.
+var mappings = []*builtin{
+	{
+		name: "keys", doc: "Gives the keys of a map, or the attribute names of an object, sorted.",
+		params:  []param{{name: "inputMap", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: unknown | marked | quick}},
+		returns: cty.DynamicPseudoType, run: keys,
+	},
+	{
+		name: "lookup", doc: "Gives the element of a map with a given key, or a default if there is none.",
+		params: []param{
+			{name: "inputMap", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: marked | quick},
+			{name: "key", typ: cty.String, doc: "The key."},
+		},
+		rest: &param{name: "default", typ: cty.DynamicPseudoType, mode: null | unknown | dynamic | marked | quick,
+			doc: "What to give if there is no such key. Without it, that is an error."},
+		returns: cty.DynamicPseudoType, nullable: true, kind: lookupType, run: lookup,
+	},
+	{
+		name: "merge", doc: "Puts maps or objects together into one. Of elements with the same key, the last one stays.",
+		rest:    &param{name: "maps", typ: cty.DynamicPseudoType, doc: "The maps or objects, in order.", mode: null | dynamic | unknown | marked | quick},
+		returns: cty.DynamicPseudoType, run: merge,
+	},
+	{
+		name: "transpose", doc: "Exchanges keys and values of a map of lists of strings.",
+		params:  []param{{name: "values", typ: stringLists, doc: "The map."}},
+		returns: stringLists, run: transpose,
+	},
+	{
+		name: "values", doc: "Gives the elements of a map, or the attributes of an object, in the order of their keys.",
+		params:  []param{{name: "mapping", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: marked | quick}},
+		returns: cty.DynamicPseudoType, kind: valuesType, run: values,
+	},
+	{
+		name: "zipmap", doc: "Makes a map of a list of keys and a list of values.",
+		params: []param{
+			{name: "keys", typ: cty.List(cty.String), doc: "The keys. They carry no marks of their own: those of any key are those of the whole map."},
+			{name: "values", typ: cty.DynamicPseudoType, doc: "The values, as many as there are keys. A tuple makes an object.", mode: marked | quick},
+		},
+		returns: cty.DynamicPseudoType, kind: zipType, run: zipMap,
+	},
+}
+
+// keys of an object are known even when it is not: they are part of its type.
+func keys(c *call) (cty.Value, error) {
+	m := c.taken.bare(c.args[0])
+	switch ty := m.Type(); {
+	case ty.IsObjectType():
+		names := slices.Sorted(maps.Keys(ty.AttributeTypes()))
+		vals := make([]cty.Value, len(names))
+		for i, name := range names {
+			vals[i] = cty.StringVal(name)
+		}
+		return cty.TupleVal(vals), nil
+	case !ty.IsMapType():
+		return cty.NilVal, bad(0, "must have map or object type")
+	case !m.IsKnown():
+		return cty.UnknownVal(cty.List(cty.String)), nil
+	}
+	vals := make([]cty.Value, 0, m.LengthInt())
+	for it := m.ElementIterator(); it.Next(); {
+		k, _ := it.Element()
+		vals = append(vals, k)
+	}
+	return listOf(cty.String, vals), nil
+}
+
+func lookupType(c *call) (cty.Type, error) {
+	if len(c.args) > 3 {
+		return cty.NilType, fmt.Errorf("lookup() takes two or three arguments, got %d", len(c.args))
+	}
+	switch ty := c.given[0].Type(); {
+	case ty.IsObjectType():
+		return c.attributeType(ty)
+	case ty.IsMapType():
+		if len(c.args) == 3 {
+			if _, err := Convert(c.args[2], ty.ElementType()); err != nil {
+				return cty.NilType, bad(2, "the default value must have the same type as the map elements")
+			}
+		}
+		return ty.ElementType(), nil
+	}
+	return cty.NilType, bad(0, "lookup() requires a map as the first argument")
+}
+
+func (c *call) attributeType(ty cty.Type) (cty.Type, error) {
+	if !c.args[1].IsKnown() {
+		return cty.DynamicPseudoType, nil
+	}
+	key := c.args[1].AsString()
+	switch {
+	case ty.HasAttribute(key):
+		return ty.AttributeType(key), nil
+	case len(c.args) == 3:
+		return c.args[2].Type(), nil
+	}
+	return cty.NilType, bad(0, "the given object has no attribute %s", c.quote(1, key))
+}
+
+// lookup leaves the marks of the default alone unless the default is what comes out.
+func lookup(c *call) (cty.Value, error) {
+	ty, err := lookupType(c)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	m, key := c.taken.bare(c.args[0]), c.args[1]
+	switch {
+	case m.Type().IsObjectType() && m.Type().HasAttribute(key.AsString()):
+		return m.GetAttr(key.AsString()), nil
+	case m.Type().IsMapType() && m.HasIndex(key).True():
+		return m.Index(key), nil
+	case len(c.args) < 3:
+		return cty.NilVal, fmt.Errorf("lookup failed to find key %s", c.quote(1, key.AsString()))
+	}
+	v, err := Convert(c.args[2], ty)
+	return v, c.badBecause(2, err)
+}
+
+// merge makes a map if all arguments are maps of one type, else an object.
+func merge(c *call) (cty.Value, error) {
+	m := merger{attrs: map[string]cty.Value{}, alike: true, fuel: c.limits.MaxElements}
+	for i, v := range c.args {
+		if !v.Type().IsMapType() && !v.Type().IsObjectType() && v.Type() != cty.DynamicPseudoType {
+			return cty.NilVal, fmt.Errorf("arguments must be maps or objects, got %q", v.Type().FriendlyName())
+		}
+		m.add(i, c.taken.bare(v))
+	}
+	if len(m.attrs) > c.limits.MaxElements {
+		return cty.NilVal, c.tooMany()
+	}
+	return m.result(), nil
+}
+
+type merger struct {
+	attrs   map[string]cty.Value
+	first   cty.Type // of the first argument
+	alike   bool     // all arguments are of that type
+	untyped bool     // not even the type of an argument is known
+	unkeyed bool     // not all keys are known
+	pending bool     // an argument is unknown
+	fuel    int
+}
+
+func (m *merger) add(i int, v cty.Value) {
+	ty := v.Type()
+	switch {
+	case v.IsNull() && !ty.IsMapType():
+		ty = cty.EmptyObject // as if it were an object without attributes
+	case ty == cty.DynamicPseudoType:
+		m.untyped = true
+	case !v.IsKnown() && ty.IsMapType():
+		m.unkeyed, m.pending = true, true
+	case !v.IsKnown():
+		m.pending = true
+		for name, aty := range ty.AttributeTypes() {
+			m.attrs[name] = cty.UnknownVal(aty)
+		}
+	case !v.IsNull():
+		for it := v.ElementIterator(); it.Next(); {
+			k, e := it.Element()
+			m.attrs[k.AsString()] = e
+		}
+	}
+	if i == 0 {
+		m.first = ty
+	}
+	m.alike = m.alike && sameType(ty, m.first, &m.fuel)
+}
+
+func (m *merger) result() cty.Value {
+	switch {
+	case m.untyped:
+		return cty.DynamicVal
+	case m.first == cty.NilType:
+		return cty.EmptyObjectVal
+	case m.alike && m.pending:
+		return cty.UnknownVal(m.first)
+	case m.alike && m.first.IsMapType():
+		return mapOf(m.first.ElementType(), m.attrs)
+	case m.unkeyed:
+		return cty.DynamicVal
+	case m.pending:
+		attrs := make(map[string]cty.Type, len(m.attrs))
+		for name, v := range m.attrs {
+			attrs[name] = v.Type()
+		}
+		return cty.UnknownVal(cty.Object(attrs))
+	}
+	return cty.ObjectVal(m.attrs)
+}
+
+func transpose(c *call) (cty.Value, error) {
+	if c.unknown {
+		return cty.UnknownVal(stringLists), nil
+	}
+	turned := map[string][]cty.Value{}
+	for it := c.args[0].ElementIterator(); it.Next(); {
+		key, list := it.Element()
+		if list.IsNull() {
+			return cty.NilVal, errors.New("input must not contain null list")
+		}
+		for _, v := range elements(list) {
+			if v.IsNull() {
+				return cty.NilVal, errors.New("input list must not contain null string")
+			}
+			turned[v.AsString()] = append(turned[v.AsString()], key)
+		}
+	}
+	out := make(map[string]cty.Value, len(turned))
+	for k, list := range turned {
+		out[k] = cty.ListVal(list)
+	}
+	return mapOf(cty.List(cty.String), out), nil
+}
+
+func valuesType(c *call) (cty.Type, error) {
+	ty := c.given[0].Type()
+	switch {
+	case ty.IsMapType():
+		return cty.List(ty.ElementType()), nil
+	case ty.IsObjectType():
+		attrs := ty.AttributeTypes()
+		etys := make([]cty.Type, 0, len(attrs))
+		for _, name := range slices.Sorted(maps.Keys(attrs)) {
+			etys = append(etys, attrs[name])
+		}
+		return cty.Tuple(etys), nil
+	}
+	return cty.NilType, errors.New("values() requires a map as the first argument")
+}
+
+func values(c *call) (cty.Value, error) {
+	ty := c.given[0].Type()
+	if !ty.IsMapType() && !ty.IsObjectType() {
+		return valuesError(c)
+	}
+	vals := elements(c.taken.bare(c.args[0]))
+	if ty.IsMapType() {
+		return listOf(ty.ElementType(), vals), nil
+	}
+	return cty.TupleVal(vals), nil
+}
+
+func valuesError(c *call) (cty.Value, error) {
+	_, err := valuesType(c)
+	return cty.NilVal, err
+}
+
+// zipType is an object type for a tuple of values: then the keys must be known.
+func zipType(c *call) (cty.Type, error) {
+	ty := c.given[1].Type()
+	switch {
+	case ty.IsListType():
+		return cty.Map(ty.ElementType()), nil
+	case !ty.IsTupleType():
+		return cty.NilType, errors.New("values argument must be a list or tuple value")
+	}
+	if c.unknown || !c.args[0].IsKnown() {
+		return cty.DynamicPseudoType, nil
+	}
+	names, err := c.zipKeys(ty.Length())
+	if err != nil {
+		return cty.NilType, err
+	}
+	attrs := make(map[string]cty.Type, len(names))
+	for i, name := range names {
+		attrs[name] = ty.TupleElementType(i)
+	}
+	return cty.Object(attrs), nil
+}
+
+// zipKeys are the keys, which must be n.
+func (c *call) zipKeys(n int) ([]string, error) {
+	list := c.args[0]
+	if have := list.LengthInt(); have != n {
+		return nil, fmt.Errorf("number of keys (%s) does not match number of values (%s)", c.show(0, have), c.show(1, n))
+	}
+	names := make([]string, n)
+	for i, v := range elements(list) {
+		if v.IsNull() {
+			return nil, fmt.Errorf("keys list has null value at index %d", i)
+		}
+		names[i] = v.AsString()
+	}
+	return names, nil
+}
+
+func zipMap(c *call) (cty.Value, error) {
+	ty := c.given[1].Type()
+	if !ty.IsListType() && !ty.IsTupleType() {
+		_, err := zipType(c)
+		return cty.NilVal, err
+	}
+	list := c.taken.bare(c.args[1])
+	if c.unknown {
+		ty, err := zipType(c)
+		if err != nil {
+			return cty.NilVal, err
+		}
+		return c.unknownOf(ty), nil
+	}
+	names, err := c.zipKeys(list.LengthInt())
+	if err != nil {
+		return cty.NilVal, err
+	}
+	vals := elements(list)
+	out := make(map[string]cty.Value, len(names))
+	for i, name := range names {
+		out[name] = vals[i]
+	}
+	if ty.IsListType() {
+		return mapOf(ty.ElementType(), out), nil
+	}
+	return cty.ObjectVal(out), nil
+}

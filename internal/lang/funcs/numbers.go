@@ -1,0 +1,182 @@
+package funcs
+
+import (
+	"errors"
+	"math"
+	"math/big"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+	"github.com/zclconf/go-cty/cty/gocty"
+)
+
+var numbers = []*builtin{
+	{
+		name: "abs", doc: "Gives the distance of a number from zero: the number itself, or its negation if it is negative.",
+		params:  []param{{name: "num", typ: cty.Number, doc: "The number."}},
+		returns: cty.Number, run: library(stdlib.AbsoluteFunc),
+	},
+	{
+		name: "ceil", doc: "Rounds a number up to the next whole number.",
+		params:  []param{{name: "num", typ: cty.Number, doc: "The number to round."}},
+		returns: cty.Number, run: func(c *call) (cty.Value, error) { return rounded(c.args[0], 1) },
+	},
+	{
+		name: "floor", doc: "Rounds a number down to the next whole number.",
+		params:  []param{{name: "num", typ: cty.Number, doc: "The number to round."}},
+		returns: cty.Number, run: func(c *call) (cty.Value, error) { return rounded(c.args[0], -1) },
+	},
+	{
+		name: "log", doc: "Gives the logarithm of a number in a base.",
+		params: []param{
+			{name: "num", typ: cty.Number, doc: "The number, greater than zero."},
+			{name: "base", typ: cty.Number, doc: "The base."},
+		},
+		returns: cty.Number, run: floats(func(num, base float64) float64 { return math.Log(num) / math.Log(base) }),
+	},
+	{
+		name: "max", doc: "Gives the greatest of its arguments.",
+		rest:    &param{name: "numbers", typ: cty.Number, doc: "One number or more."},
+		returns: cty.Number, run: library(stdlib.MaxFunc),
+	},
+	{
+		name: "min", doc: "Gives the smallest of its arguments.",
+		rest:    &param{name: "numbers", typ: cty.Number, doc: "One number or more."},
+		returns: cty.Number, run: library(stdlib.MinFunc),
+	},
+	{
+		name: "parseint", doc: "Reads a string as a whole number written in a given base.",
+		params: []param{
+			{name: "number", typ: cty.DynamicPseudoType, doc: "A string of digits, with a sign before it or not. Letters stand for the digits above nine."},
+			{name: "base", typ: cty.Number, doc: "The base, from 2 to 62."},
+		},
+		returns: cty.DynamicPseudoType, kind: parseIntType, run: parseInt,
+	},
+	{
+		name: "pow", doc: "Raises a number to a power.",
+		params: []param{
+			{name: "num", typ: cty.Number, doc: "The number to raise."},
+			{name: "power", typ: cty.Number, doc: "The exponent."},
+		},
+		returns: cty.Number, run: floats(math.Pow),
+	},
+	{
+		name: "signum", doc: "Tells the sign of a whole number: -1, 0 or 1.",
+		params:  []param{{name: "num", typ: cty.Number, doc: "A whole number."}},
+		returns: cty.Number, run: library(stdlib.SignumFunc),
+	},
+	{
+		name: "sum", doc: "Adds up the numbers of a list, set or tuple.",
+		params:  []param{{name: "list", typ: cty.DynamicPseudoType, doc: "The numbers, at least one."}},
+		returns: cty.DynamicPseudoType, kind: numberKind, run: sum,
+	},
+}
+
+// library runs a function of cty's own library.
+func library(f function.Function) func(*call) (cty.Value, error) {
+	return func(c *call) (cty.Value, error) {
+		v, err := f.Call(c.args)
+		return v, c.because(err)
+	}
+}
+
+func numberKind(*call) (cty.Type, error) { return cty.Number, nil }
+
+// rounded goes up if way is 1, down if it is -1. Numbers that are whole already may be too large to
+// be written out.
+func rounded(v cty.Value, way int) (cty.Value, error) {
+	f := v.AsBigFloat()
+	if f.IsInf() || f.IsInt() {
+		return v, nil
+	}
+	i, acc := f.Int(nil)
+	if way > 0 && acc == big.Below || way < 0 && acc == big.Above {
+		i.Add(i, big.NewInt(int64(way)))
+	}
+	return cty.NumberVal(new(big.Float).SetPrec(f.Prec()).SetInt(i)), nil
+}
+
+// floats runs a function on machine numbers, as the peers do for those that have no exact result.
+func floats(f func(a, b float64) float64) func(*call) (cty.Value, error) {
+	return func(c *call) (cty.Value, error) {
+		var in [2]float64
+		for i := range in {
+			if err := gocty.FromCtyValue(c.args[i], &in[i]); err != nil {
+				return cty.NilVal, c.because(err)
+			}
+		}
+		r := f(in[0], in[1])
+		if math.IsNaN(r) {
+			return cty.NilVal, errors.New("the result is not a real number")
+		}
+		return cty.NumberFloatVal(r), nil
+	}
+}
+
+func parseIntType(c *call) (cty.Type, error) {
+	if ty := c.given[0].Type(); ty != cty.String {
+		return cty.NilType, bad(0, "first argument must be a string, not %s", ty.FriendlyName())
+	}
+	return cty.Number, nil
+}
+
+func parseInt(c *call) (cty.Value, error) {
+	if _, err := parseIntType(c); err != nil {
+		return cty.NilVal, err
+	}
+	text := c.args[0].AsString()
+	base, err := wholeNumber(c.args[1])
+	if err != nil {
+		return cty.NilVal, c.badBecause(1, err)
+	}
+	if base < 2 || base > 62 {
+		return cty.NilVal, bad(1, "base must be a whole number between 2 and 62 inclusive")
+	}
+	if len(text) > maxDigits {
+		return cty.NilVal, bad(0, "%w", errManyDigits)
+	}
+	n, ok := new(big.Int).SetString(text, base)
+	if !ok {
+		return cty.NilVal, bad(0, "cannot parse %s as a base %s integer", c.quote(0, text), c.show(1, base))
+	}
+	return cty.NumberVal(new(big.Float).SetInt(n)), nil
+}
+
+// wholeNumber is a number as an int.
+func wholeNumber(v cty.Value) (int, error) {
+	var n int
+	err := gocty.FromCtyValue(v, &n)
+	return n, err
+}
+
+func sum(c *call) (cty.Value, error) {
+	v := c.args[0]
+	if !v.CanIterateElements() {
+		return cty.NilVal, bad(0, "cannot sum noniterable")
+	}
+	if c.unknown {
+		return cty.UnknownVal(cty.Number), nil
+	}
+	vals := elements(v)
+	if len(vals) == 0 {
+		return cty.NilVal, bad(0, "cannot sum an empty list")
+	}
+	if !isSequence(v.Type()) {
+		return cty.NilVal, errSumTypes
+	}
+	total := cty.Zero
+	for _, e := range vals {
+		n, err := Convert(e, cty.Number)
+		if err != nil || n.IsNull() {
+			return cty.NilVal, errSumTypes
+		}
+		if err := writable(n); err != nil { // or adding one to it takes half a gigabyte
+			return cty.NilVal, bad(0, "%w", err)
+		}
+		total = total.Add(n)
+	}
+	return total, nil
+}
+
+var errSumTypes = bad(0, "argument must be list, set, or tuple of number values")

@@ -1,0 +1,146 @@
+package funcs
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+)
+
+// Patterns are those of RE2: matching takes time linear in the string, whatever the pattern.
+var patterns = []*builtin{
+	{
+		name: "regex", doc: "Finds the first place in a string that a regular expression matches, and gives the text there: " +
+			"as a string, or as a list or an object if the pattern has groups, without or with names.",
+		params: []param{
+			{name: "pattern", typ: cty.String, doc: "The regular expression, in RE2 syntax."},
+			{name: "string", typ: cty.String, doc: "The string to search."},
+		},
+		returns: cty.DynamicPseudoType, kind: matchType, run: library(stdlib.RegexFunc),
+	},
+	{
+		name: "regexall", doc: "Finds all places in a string that a regular expression matches, and gives a list of what regex gives for one.",
+		params: []param{
+			{name: "pattern", typ: cty.String, doc: "The regular expression, in RE2 syntax."},
+			{name: "string", typ: cty.String, doc: "The string to search."},
+		},
+		returns: cty.List(cty.DynamicPseudoType), kind: matchesType, run: regexAll,
+	},
+	{
+		name: "replace", doc: "Replaces each occurrence of a string in another.",
+		params: []param{
+			{name: "str", typ: cty.String, doc: "The string to change."},
+			{name: "substr", typ: cty.String, doc: "What to replace. Between two slashes: a regular expression in RE2 syntax."},
+			{name: "replace", typ: cty.String, doc: "What to put in its place. For a regular expression, $1 or ${name} stand for its groups."},
+		},
+		returns: cty.String, run: replace,
+	},
+}
+
+// matchType is the type of one match. A pattern can be found wrong before the string is known.
+func matchType(c *call) (cty.Type, error) {
+	if !c.args[0].IsKnown() {
+		return cty.DynamicPseudoType, nil
+	}
+	ty, err := stdlib.RegexFunc.ReturnTypeForValues(c.args)
+	return ty, c.because(err)
+}
+
+func matchesType(c *call) (cty.Type, error) {
+	ty, err := matchType(c)
+	if err != nil {
+		return cty.NilType, err
+	}
+	return cty.List(ty), nil
+}
+
+func regexAll(c *call) (cty.Value, error) {
+	ety, err := matchType(c)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	re, err := regexp.Compile(c.args[0].AsString())
+	if err != nil {
+		return cty.NilVal, c.badBecause(0, err)
+	}
+	str := c.args[1].AsString()
+	found, err := c.matches(re, str)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	vals := make([]cty.Value, len(found))
+	for i, at := range found {
+		vals[i] = match(re.SubexpNames(), str, at, ety)
+	}
+	return listOf(ety, vals), nil
+}
+
+// matches are the places of all matches, as FindAllStringSubmatchIndex has them.
+func (c *call) matches(re *regexp.Regexp, str string) ([][]int, error) {
+	most := c.limits.MaxElements / (re.NumSubexp() + 1)
+	found := re.FindAllStringSubmatchIndex(str, most+1)
+	if len(found) > most {
+		return nil, c.tooMany()
+	}
+	return found, nil
+}
+
+// match is one match as a string, tuple or object, as the pattern's groups have it.
+func match(names []string, str string, at []int, ty cty.Type) cty.Value {
+	group := func(i int) cty.Value {
+		if at[2*i] < 0 {
+			return cty.NullVal(cty.String) // in an alternative that did not match
+		}
+		return cty.StringVal(str[at[2*i]:at[2*i+1]])
+	}
+	switch {
+	case ty.IsTupleType():
+		vals := make([]cty.Value, len(names)-1)
+		for i := range vals {
+			vals[i] = group(i + 1)
+		}
+		return cty.TupleVal(vals)
+	case ty.IsObjectType():
+		vals := make(map[string]cty.Value, len(names)-1)
+		for i, name := range names[1:] {
+			vals[name] = group(i + 1)
+		}
+		return cty.ObjectVal(vals)
+	}
+	return group(0)
+}
+
+func replace(c *call) (cty.Value, error) {
+	str, what, with := c.args[0].AsString(), c.args[1].AsString(), c.args[2].AsString()
+	if len(what) > 1 && strings.HasPrefix(what, "/") && strings.HasSuffix(what, "/") {
+		return c.replaceMatches(str, what[1:len(what)-1], with)
+	}
+	if err := c.fits(len(str), strings.Count(str, what), len(with)); err != nil {
+		return cty.NilVal, err
+	}
+	return cty.StringVal(strings.ReplaceAll(str, what, with)), nil
+}
+
+// replaceMatches is regexp's ReplaceAllString with a budget: `$0$0$0` grows whatever it touches.
+func (c *call) replaceMatches(str, pattern, with string) (cty.Value, error) {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return cty.NilVal, c.because(err)
+	}
+	found, err := c.matches(re, str)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	out := make([]byte, 0, len(str)+len(with))
+	end := 0
+	for _, at := range found {
+		out = append(out, str[end:at[0]]...)
+		if int64(strings.Count(with, "$")+1)*int64(at[1]-at[0])+int64(len(with)+len(out)) > c.limits.MaxBytes {
+			return cty.NilVal, c.tooLong()
+		}
+		out = re.ExpandString(out, with, str, at)
+		end = at[1]
+	}
+	return cty.StringVal(string(append(out, str[end:]...))), nil
+}

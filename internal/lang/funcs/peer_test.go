@@ -1,0 +1,178 @@
+package funcs
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// TestPeer evaluates the recorded expressions and expects what Terraform answered: type and value,
+// or the title of the error. Where we mean to differ, differences_test.go says why.
+func TestPeer(t *testing.T) {
+	ctx := peerContext(t)
+	total := 0
+	for _, file := range peerFiles(t) {
+		cases, _ := readGolden(t, file)
+		total += len(cases)
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			for _, c := range cases {
+				if len(c.answer) == 0 {
+					t.Errorf("%s:%d: not recorded: %s", file, c.line, c.expr)
+					continue
+				}
+				got := answerOf(t, ctx, c)
+				want := expected(c)
+				if got != want {
+					t.Errorf("%s:%d: %s\n got  %s\n want %s", file, c.line, c.expr, got, want)
+				}
+			}
+		})
+	}
+	if total < 2000 {
+		t.Errorf("only %d expressions", total)
+	}
+}
+
+func peerFiles(t *testing.T) []string {
+	files, err := filepath.Glob("testdata/peer/*.golden")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no recorded expressions", err)
+	}
+	return files
+}
+
+// peerContext has the variables and locals of testdata/vars.tf, and files where they were recorded.
+func peerContext(t *testing.T) *hcl.EvalContext {
+	env := &Env{BaseDir: "testdata", PlanTime: time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC), Console: true}
+	ctx := &hcl.EvalContext{
+		Functions: Table(env),
+		Variables: map[string]cty.Value{
+			"terraform_data": cty.ObjectVal(map[string]cty.Value{"u": cty.DynamicVal}),
+			"var": cty.ObjectVal(map[string]cty.Value{
+				"sens": mark.With(cty.StringVal("hushhush-canary"), mark.Sensitive, nil),
+				"eph":  mark.With(cty.StringVal("gone-canary"), mark.Ephemeral, nil),
+			}),
+		},
+	}
+	src, err := os.ReadFile("testdata/vars.tf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, diags := hclsyntax.ParseConfig(src, "vars.tf", hcl.InitialPos)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	locals := map[string]cty.Value{}
+	for _, b := range file.Body.(*hclsyntax.Body).Blocks {
+		if b.Type != "locals" {
+			continue
+		}
+		for name, a := range b.Body.Attributes {
+			v, diags := a.Expr.Value(ctx)
+			if diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			locals[name] = v
+		}
+	}
+	ctx.Variables["local"] = cty.ObjectVal(locals)
+	return ctx
+}
+
+func eval(ctx *hcl.EvalContext, expr string) (cty.Value, hcl.Diagnostics) {
+	e, diags := hclsyntax.ParseExpression([]byte(expr), "test", hcl.InitialPos)
+	if diags.HasErrors() {
+		return cty.NilVal, diags
+	}
+	return e.Value(ctx)
+}
+
+// answerOf is our answer in the form of the recorded one.
+func answerOf(t *testing.T, ctx *hcl.EvalContext, c *golden) string {
+	v, diags := eval(ctx, c.expr)
+	if diags.HasErrors() {
+		return "! " + diags[0].Summary
+	}
+	if c.answer[0] == "= console" || c.answer[0][0] == '!' && !v.IsWhollyKnown() {
+		return "= console " + consoleText(v)
+	}
+	v = mark.Split(v).Raw
+	ty, err := json.Marshal(v.Type())
+	if err != nil {
+		t.Fatal(c.expr, err)
+	}
+	val, err := ctyjson.Marshal(v, v.Type())
+	if err != nil {
+		return "cannot be written: " + err.Error()
+	}
+	return "= " + string(ty) + " " + canonical(val)
+}
+
+// expected is the recorded answer in one line. Of an error it is the title: details are our own words.
+func expected(c *golden) string {
+	if d, ok := differences[c.expr]; ok {
+		return d.want
+	}
+	if c.answer[0][0] == '!' {
+		return c.answer[0]
+	}
+	var rest []string
+	for _, l := range c.answer[1:] {
+		rest = append(rest, strings.TrimSpace(l))
+	}
+	text := strings.Join(rest, " ")
+	if c.answer[0] != "= console" {
+		text = canonical([]byte(text))
+	}
+	return c.answer[0] + " " + text
+}
+
+// canonical writes JSON in one way, numbers as they are; but zero has no sign.
+func canonical(raw []byte) string {
+	if string(raw) == "-0" {
+		return "0"
+	}
+	d := json.NewDecoder(strings.NewReader(string(raw)))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return string(raw)
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return string(raw)
+	}
+	return string(out)
+}
+
+// consoleText is as much of the console's way to show values as the recorded expressions need.
+func consoleText(v cty.Value) string {
+	if text, ok := TypeText(v); ok {
+		return strings.Join(strings.Fields(text), " ")
+	}
+	switch {
+	case !v.IsKnown():
+		return "(known after apply)"
+	case v.Type().IsObjectType():
+		var parts []string
+		for k, e := range v.AsValueMap() {
+			parts = append(parts, fmt.Sprintf("%q = %s", k, consoleText(e)))
+		}
+		return "{ " + strings.Join(parts, " ") + " }"
+	case v.Type() == cty.String:
+		return fmt.Sprintf("%q", v.AsString())
+	case v.Type() == cty.Bool:
+		return fmt.Sprint(v.True())
+	}
+	return v.AsBigFloat().Text('f', -1)
+}

@@ -1,0 +1,315 @@
+package funcs
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+)
+
+var boolList = cty.List(cty.Bool)
+
+// Functions that choose one thing or answer a question about a collection.
+var selections = []*builtin{
+	{
+		name: "alltrue", doc: "Tells whether all elements of a list are true. Of an empty list they are.",
+		params:  []param{{name: "list", typ: boolList, doc: "The list. A null in it counts as false."}},
+		returns: cty.Bool, run: decide(true),
+	},
+	{
+		name: "anytrue", doc: "Tells whether at least one element of a list is true.",
+		params:  []param{{name: "list", typ: boolList, doc: "The list. A null in it counts as false."}},
+		returns: cty.Bool, run: decide(false),
+	},
+	{
+		name: "coalesce", doc: "Gives the first of its arguments that is neither null nor an empty string.",
+		rest:    &param{name: "vals", typ: cty.DynamicPseudoType, doc: "The values, which must be of one type.", mode: null | unknown | dynamic},
+		returns: cty.DynamicPseudoType, run: coalesce,
+	},
+	{
+		name: "coalescelist", doc: "Gives the first of its arguments that is not empty.",
+		rest:    &param{name: "vals", typ: cty.DynamicPseudoType, doc: "Lists or tuples.", mode: null | unknown | dynamic},
+		returns: cty.DynamicPseudoType, run: coalesceList,
+	},
+	{
+		name: "contains", doc: "Tells whether a list or set has an element that equals a value.",
+		params: []param{
+			{name: "list", typ: cty.DynamicPseudoType, doc: "The list, tuple or set."},
+			{name: "value", typ: cty.DynamicPseudoType, doc: "The value, of the very type of the elements.", mode: null | dynamic},
+		},
+		returns: cty.DynamicPseudoType, kind: boolKind, run: contains,
+	},
+	{
+		name: "element", doc: "Gives one element of a list. Counting goes on at the other end when it leaves the list.",
+		params: []param{
+			{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple, not empty.", mode: marked | quick},
+			{name: "index", typ: cty.Number, doc: "Which element, counted from zero; -1 is the last one."},
+		},
+		returns: cty.DynamicPseudoType, nullable: true, kind: elementType, run: element,
+	},
+	{
+		name: "index", doc: "Gives the place of a value in a list, counted from zero.",
+		params: []param{
+			{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple."},
+			{name: "value", typ: cty.DynamicPseudoType, doc: "The value to find."},
+		},
+		returns: cty.DynamicPseudoType, kind: numberKind, run: indexOf,
+	},
+	{
+		name: "length", doc: "Counts the elements of a list, set, map, tuple or object, or the characters of a string.",
+		params:  []param{{name: "value", typ: cty.DynamicPseudoType, doc: "What to measure.", mode: unknown | dynamic | marked | quick}},
+		returns: cty.Number, run: length,
+	},
+	{
+		name: "matchkeys", doc: "Gives those values for which the key at the same place is in a set of keys.",
+		params: []param{
+			{name: "values", typ: anyList, doc: "The values."},
+			{name: "keys", typ: anyList, doc: "The keys, one for each value."},
+			{name: "searchset", typ: anyList, doc: "The keys to look for."},
+		},
+		returns: anyList, kind: typeOfFirst, run: matchKeys,
+	},
+	{
+		name: "one", doc: "Gives the only element of a list, or null if it is empty. More than one element is an error.",
+		params:  []param{{name: "list", typ: cty.DynamicPseudoType, doc: "The list, set or tuple.", mode: marked | quick}},
+		returns: cty.DynamicPseudoType, nullable: true, kind: oneType, run: one,
+	},
+}
+
+func boolKind(*call) (cty.Type, error) { return cty.Bool, nil }
+
+// decide looks for the first element that settles the matter: a false one for alltrue, a true one for
+// anytrue. An unknown one leaves it open, if none settles it.
+func decide(all bool) func(*call) (cty.Value, error) {
+	return func(c *call) (cty.Value, error) {
+		open := false
+		for _, v := range elements(c.args[0]) {
+			switch {
+			case !v.IsKnown():
+				open = true
+			case (!v.IsNull() && v.True()) != all:
+				return cty.BoolVal(!all), nil
+			}
+		}
+		if open {
+			return cty.UnknownVal(cty.Bool), nil
+		}
+		return cty.BoolVal(all), nil
+	}
+}
+
+func coalesce(c *call) (cty.Value, error) {
+	types := make([]cty.Type, len(c.args))
+	for i, v := range c.args {
+		types[i] = v.Type()
+	}
+	ty := Unify(types)
+	if ty == cty.NilType {
+		return cty.NilVal, errors.New("all arguments must have the same type")
+	}
+	for i, v := range c.args {
+		if v.IsNull() {
+			continue
+		}
+		if !v.IsKnown() {
+			return c.unknownOf(ty), nil
+		}
+		v, err := Convert(v, ty)
+		if err != nil {
+			return cty.NilVal, c.badBecause(i, err)
+		}
+		if v.RawEquals(cty.StringVal("")) {
+			continue
+		}
+		return v, nil
+	}
+	return cty.NilVal, errors.New("no non-null, non-empty-string arguments")
+}
+
+func coalesceList(c *call) (cty.Value, error) {
+	if len(c.args) == 0 {
+		return cty.NilVal, errors.New("at least one argument is required")
+	}
+	for _, v := range c.args {
+		switch ty := v.Type(); {
+		case !v.IsKnown():
+			return cty.DynamicVal, nil
+		case !ty.IsListType() && !ty.IsTupleType():
+			return cty.NilVal, errors.New("coalescelist arguments must be lists or tuples")
+		case !v.IsNull() && v.LengthInt() > 0:
+			return v, nil
+		}
+	}
+	return cty.NilVal, errors.New("no non-null arguments")
+}
+
+// contains takes a set at its word: whether it has the value needs no search.
+func contains(c *call) (cty.Value, error) {
+	list, value := c.args[0], c.args[1]
+	if !isSequence(list.Type()) {
+		return cty.NilVal, errors.New("argument must be list, tuple, or set")
+	}
+	if err := canCompare(value); err != nil {
+		return cty.NilVal, err
+	}
+	if !c.unknown && list.Type().IsSetType() && list.Type().ElementType().Equals(value.Type()) {
+		return cty.BoolVal(has(list, value)), nil
+	}
+	open := false
+	for _, v := range elements(list) {
+		eq := value.Equals(v)
+		switch {
+		case !eq.IsKnown():
+			open = true
+		case eq.True():
+			return cty.True, nil
+		}
+	}
+	if open {
+		return cty.UnknownVal(cty.Bool), nil
+	}
+	return cty.False, nil
+}
+
+// canCompare refuses a value that cty would compare by writing down all of its digits.
+func canCompare(v cty.Value) error {
+	if v.Type() != cty.Number || v.IsNull() || !v.IsKnown() {
+		return nil
+	}
+	if err := writable(v); err != nil {
+		return bad(1, "%s", err)
+	}
+	return nil
+}
+
+func elementType(c *call) (cty.Type, error) {
+	switch ty := c.given[0].Type(); {
+	case ty.IsListType():
+		return ty.ElementType(), nil
+	case ty.IsTupleType():
+		return cty.DynamicPseudoType, nil
+	default:
+		return cty.NilType, fmt.Errorf("cannot read elements from %s", ty.FriendlyName())
+	}
+}
+
+func element(c *call) (cty.Value, error) {
+	if _, err := elementType(c); err != nil {
+		return cty.NilVal, err
+	}
+	i, err := wholeNumber(c.args[1])
+	if err != nil {
+		return cty.NilVal, c.because(fmt.Errorf("invalid index: %w", err))
+	}
+	list := c.taken.bare(c.args[0])
+	n := list.LengthInt()
+	if n == 0 {
+		return cty.NilVal, errors.New("cannot use element function with an empty list")
+	}
+	if i %= n; i < 0 {
+		i += n
+	}
+	return list.Index(cty.NumberIntVal(int64(i))), nil
+}
+
+func indexOf(c *call) (cty.Value, error) {
+	list, value := c.args[0], c.args[1]
+	if ty := list.Type(); !ty.IsListType() && !ty.IsTupleType() {
+		return cty.NilVal, errors.New("argument must be a list or tuple")
+	}
+	if err := canCompare(value); err != nil {
+		return cty.NilVal, err
+	}
+	vals := elements(list)
+	if len(vals) == 0 {
+		return cty.NilVal, errors.New("cannot search an empty list")
+	}
+	for i, v := range vals {
+		eq := v.Equals(value)
+		switch {
+		case !eq.IsKnown(): // it may be this one
+			return cty.UnknownVal(cty.Number), nil
+		case eq.True():
+			return cty.NumberIntVal(int64(i)), nil
+		}
+	}
+	return cty.NilVal, errors.New("item not found")
+}
+
+func length(c *call) (cty.Value, error) {
+	v := c.taken.bare(c.args[0])
+	switch ty := v.Type(); {
+	case ty == cty.DynamicPseudoType:
+		return cty.UnknownVal(cty.Number).Refine().NotNull().NumberRangeLowerBound(cty.Zero, true).NewValue(), nil
+	case ty.IsTupleType(), ty.IsObjectType():
+		return cty.NumberIntVal(int64(v.LengthInt())), nil
+	case ty.IsCollectionType() && v.IsKnown() && sized(v):
+		return cty.NumberIntVal(int64(v.LengthInt())), nil
+	case ty.IsCollectionType():
+		return v.Length(), nil
+	case ty == cty.String:
+		return stdlib.Strlen(v)
+	}
+	return cty.NilVal, errors.New("argument must be a string, a collection type, or a structural type")
+}
+
+func matchKeys(c *call) (cty.Value, error) {
+	ty := c.args[0].Type()
+	kty := Unify([]cty.Type{c.args[1].Type(), c.args[2].Type()})
+	if kty == cty.NilType {
+		return cty.NilVal, errors.New("keys and searchset must be of the same type")
+	}
+	if c.unknown && !(c.args[1].IsWhollyKnown() && c.args[2].IsWhollyKnown()) {
+		return cty.UnknownVal(ty), nil
+	}
+	vals, keys := elements(c.args[0]), elements(c.args[1])
+	if len(vals) != len(keys) {
+		return cty.NilVal, errors.New("length of keys and values should be equal")
+	}
+	wanted := valueSet{}
+	for _, v := range elements(c.args[2]) {
+		if v, err := Convert(v, kty.ElementType()); err == nil {
+			wanted.add(v)
+		}
+	}
+	var found []cty.Value
+	for i, k := range keys {
+		if k, err := Convert(k, kty.ElementType()); err == nil && wanted.has(k) {
+			found = append(found, vals[i])
+		}
+	}
+	return listOf(ty.ElementType(), found), nil
+}
+
+func oneType(c *call) (cty.Type, error) {
+	switch ty := c.given[0].Type(); {
+	case ty.IsListType(), ty.IsSetType():
+		return ty.ElementType(), nil
+	case ty.IsTupleType() && ty.Length() == 0:
+		return cty.DynamicPseudoType, nil
+	case ty.IsTupleType() && ty.Length() == 1:
+		return ty.TupleElementType(0), nil
+	}
+	return cty.NilType, errNotOne
+}
+
+var errNotOne = bad(0, "must be a list, set, or tuple value with either zero or one elements")
+
+func one(c *call) (cty.Value, error) {
+	ty, err := oneType(c)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	list := c.taken.bare(c.args[0])
+	if !sized(list) {
+		return cty.UnknownVal(ty), nil
+	}
+	switch vals := elements(list); len(vals) {
+	case 0:
+		return cty.NullVal(ty), nil
+	case 1:
+		return vals[0], nil
+	}
+	return cty.NilVal, errNotOne
+}

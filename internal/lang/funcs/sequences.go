@@ -1,0 +1,364 @@
+package funcs
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+)
+
+var anyList = cty.List(cty.DynamicPseudoType)
+
+// Functions that make lists and tuples of lists and tuples. Those that only move elements leave the
+// marks on them.
+var sequences = []*builtin{
+	{
+		name: "chunklist", doc: "Cuts a list into lists of a given length, of which the last may be shorter.",
+		params: []param{
+			{name: "list", typ: anyList, doc: "The list to cut.", mode: marked},
+			{name: "size", typ: cty.Number, doc: "How many elements each list has at most; zero for all in one."},
+		},
+		returns: cty.List(anyList), kind: chunkType, run: chunkList,
+	},
+	{
+		name: "compact", doc: "Leaves out the empty strings and nulls of a list.",
+		params:  []param{{name: "list", typ: cty.List(cty.String), doc: "The strings."}},
+		returns: cty.List(cty.String), run: compact,
+	},
+	{
+		name: "concat", doc: "Puts lists or tuples together into one.",
+		rest:    &param{name: "seqs", typ: cty.DynamicPseudoType, doc: "The lists or tuples, in order.", mode: marked | quick},
+		returns: cty.DynamicPseudoType, kind: concatType, run: concat,
+	},
+	{
+		name: "distinct", doc: "Leaves out all elements of a list that are equal to one before them.",
+		params:  []param{{name: "list", typ: anyList, doc: "The list."}},
+		returns: anyList, kind: typeOfFirst, run: distinctElements,
+	},
+	{
+		name: "flatten", doc: "Puts the elements of lists inside a list in the place of these lists, at any depth.",
+		params:  []param{{name: "list", typ: cty.DynamicPseudoType, doc: "The list, set or tuple.", mode: marked}},
+		returns: cty.DynamicPseudoType, kind: unknownKind, run: flatten,
+	},
+	{
+		name: "range", doc: "Counts: gives a list of numbers from a start up or down to a limit, the limit itself not included.",
+		rest: &param{name: "params", typ: cty.Number,
+			doc: "The limit; or the start and the limit; or the start, the limit and the step. At most 1024 numbers come out."},
+		returns: cty.List(cty.Number), run: count,
+	},
+	{
+		name: "reverse", doc: "Turns the order of the elements of a list around.",
+		params:  []param{{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple.", mode: marked | quick}},
+		returns: cty.DynamicPseudoType, kind: reverseType, run: reverse,
+	},
+	{
+		name: "slice", doc: "Takes some elements that follow each other out of a list.",
+		params: []param{
+			{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple.", mode: marked | quick},
+			{name: "start_index", typ: cty.Number, doc: "The first element to take, counted from zero."},
+			{name: "end_index", typ: cty.Number, doc: "The first element not to take any more."},
+		},
+		returns: cty.DynamicPseudoType, kind: sliceType, run: slice,
+	},
+	{
+		name: "sort", doc: "Sorts strings by their characters' code points.",
+		params:  []param{{name: "list", typ: cty.List(cty.String), doc: "The strings.", mode: unknown}},
+		returns: cty.List(cty.String), run: sorted,
+	},
+}
+
+func typeOfFirst(c *call) (cty.Type, error) { return c.given[0].Type(), nil }
+func unknownKind(*call) (cty.Type, error)   { return cty.DynamicPseudoType, nil }
+func chunkType(c *call) (cty.Type, error)   { return cty.List(c.given[0].Type()), nil }
+
+func chunkList(c *call) (cty.Value, error) {
+	list := c.taken.bare(c.args[0])
+	size, err := wholeNumber(c.args[1])
+	if err != nil {
+		return cty.NilVal, c.because(fmt.Errorf("invalid size: %w", err))
+	}
+	if size < 0 {
+		return cty.NilVal, errors.New("the size argument must be positive")
+	}
+	vals := elements(list)
+	var chunks []cty.Value
+	if size == 0 && len(vals) > 0 {
+		size = len(vals)
+	}
+	for part := range slices.Chunk(vals, max(size, 1)) {
+		chunks = append(chunks, cty.ListVal(part))
+	}
+	return listOf(list.Type(), chunks), nil
+}
+
+func compact(c *call) (cty.Value, error) {
+	if c.unknown {
+		return cty.UnknownVal(cty.List(cty.String)), nil
+	}
+	kept := slices.DeleteFunc(elements(c.args[0]), func(v cty.Value) bool { return v.IsNull() || v.AsString() == "" })
+	return listOf(cty.String, kept), nil
+}
+
+// concatType is a list type if all arguments are lists that have one in common, else a tuple type,
+// for which the lengths must be known.
+func concatType(c *call) (cty.Type, error) {
+	if len(c.args) == 0 {
+		return cty.NilType, errors.New("at least one argument is required")
+	}
+	types := make([]cty.Type, len(c.args))
+	lists, sized := true, true
+	for i, v := range c.args {
+		types[i] = v.Type()
+		if !types[i].IsListType() && !types[i].IsTupleType() {
+			return cty.NilType, bad(i, "all arguments must be lists or tuples; got %s", types[i].FriendlyName())
+		}
+		lists = lists && types[i].IsListType()
+		sized = sized && (types[i].IsTupleType() || v.IsKnown())
+	}
+	if lists {
+		if ty := Unify(types); ty.IsListType() {
+			return ty, nil
+		}
+	}
+	if !sized {
+		return cty.DynamicPseudoType, nil
+	}
+	return c.concatTuple(types), nil
+}
+
+func (c *call) concatTuple(types []cty.Type) cty.Type {
+	var etys []cty.Type
+	for i, ty := range types {
+		if ty.IsTupleType() {
+			etys = append(etys, ty.TupleElementTypes()...)
+			continue
+		}
+		bare, _ := mark.Bare(c.args[i])
+		etys = append(etys, slices.Repeat([]cty.Type{ty.ElementType()}, bare.LengthInt())...)
+	}
+	return cty.Tuple(etys)
+}
+
+func concat(c *call) (cty.Value, error) {
+	if err := c.concatFits(); err != nil {
+		return cty.NilVal, err
+	}
+	ty, err := concatType(c)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	var vals []cty.Value
+	for i, seq := range c.args {
+		if ty.IsListType() {
+			if seq, err = Convert(seq, ty); err != nil {
+				return cty.NilVal, c.badBecause(i, err)
+			}
+		}
+		vals = append(vals, elements(c.taken.bare(seq))...)
+	}
+	if ty.IsListType() {
+		return listOf(ty.ElementType(), vals), nil
+	}
+	return cty.TupleVal(vals), nil
+}
+
+func (c *call) concatFits() error {
+	total := 0
+	for _, v := range c.args {
+		if bare, _ := mark.Bare(v); isSequence(bare.Type()) {
+			total += bare.LengthInt()
+		}
+	}
+	if total > c.limits.MaxElements {
+		return c.tooMany()
+	}
+	return nil
+}
+
+func distinctElements(c *call) (cty.Value, error) {
+	ty := c.args[0].Type()
+	if c.unknown {
+		return cty.UnknownVal(ty), nil
+	}
+	seen := valueSet{}
+	kept := slices.DeleteFunc(elements(c.args[0]), func(v cty.Value) bool { return !seen.add(v) })
+	return listOf(ty.ElementType(), kept), nil
+}
+
+// flatten collects the elements in one walk. The marks of a list inside rise to the result, since the
+// list itself is gone.
+func flatten(c *call) (cty.Value, error) {
+	if !isSequence(c.args[0].Type()) {
+		return cty.NilVal, errors.New("can only flatten lists, sets and tuples")
+	}
+	f := flattening{taken: &c.taken}
+	f.walk(c.args[0])
+	if f.unsure {
+		return cty.DynamicVal, nil
+	}
+	return cty.TupleVal(f.out), nil
+}
+
+type flattening struct {
+	out    []cty.Value
+	taken  *marks
+	unsure bool // it is not known how many elements there will be
+}
+
+func (f *flattening) walk(list cty.Value) {
+	list = f.taken.bare(list)
+	if !list.IsKnown() || !sized(list) {
+		f.unsure = true
+		return
+	}
+	for _, v := range elements(list) {
+		switch {
+		case v.Type() == cty.DynamicPseudoType && !v.IsKnown():
+			f.unsure = true
+		case isSequence(v.Type()) && !v.IsNull():
+			f.walk(v)
+		default:
+			f.out = append(f.out, v)
+		}
+	}
+}
+
+// count refuses to count to numbers that are too far apart to be added.
+func count(c *call) (cty.Value, error) {
+	for i, v := range c.args {
+		if err := writable(v); err != nil {
+			return cty.NilVal, bad(i, "%w", err)
+		}
+	}
+	return library(stdlib.RangeFunc)(c)
+}
+
+func reverseType(c *call) (cty.Type, error) {
+	switch ty := c.given[0].Type(); {
+	case ty.IsTupleType():
+		etys := slices.Clone(ty.TupleElementTypes())
+		slices.Reverse(etys)
+		return cty.Tuple(etys), nil
+	case ty.IsListType(), ty.IsSetType():
+		return cty.List(ty.ElementType()), nil
+	default:
+		return cty.NilType, bad(0, "can only reverse list or tuple values, not %s", ty.FriendlyName())
+	}
+}
+
+func reverse(c *call) (cty.Value, error) {
+	ty, err := reverseType(c)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	list := c.taken.bare(c.args[0])
+	if !sized(list) {
+		return cty.UnknownVal(ty), nil
+	}
+	vals := elements(list)
+	slices.Reverse(vals)
+	if ty.IsTupleType() {
+		return cty.TupleVal(vals), nil
+	}
+	return listOf(ty.ElementType(), vals), nil
+}
+
+// bounds are the indices of a slice; known is false if one of them, or the length, is not.
+func (c *call) bounds() (start, end int, known bool, err error) {
+	list, _ := mark.Bare(c.args[0])
+	length, sized := 0, list.IsKnown() || list.Type().IsTupleType()
+	if sized {
+		length = list.LengthInt()
+	}
+	at := func(i int, name string) (n int, ok bool, err error) {
+		if !c.args[i].IsKnown() {
+			return 0, false, nil
+		}
+		switch n, err = wholeNumber(c.args[i]); {
+		case err != nil:
+			return 0, false, c.badBecause(i, fmt.Errorf("invalid %s index: %w", name, err))
+		case n < 0:
+			return 0, false, bad(i, "%s index must not be less than zero", name)
+		case sized && n > length:
+			return 0, false, bad(i, "%s index must not be greater than the length of the list", name)
+		}
+		return n, true, nil
+	}
+	start, startKnown, err := at(1, "start")
+	if err != nil {
+		return 0, 0, false, err
+	}
+	end, endKnown, err := at(2, "end")
+	if err != nil {
+		return 0, 0, false, err
+	}
+	if startKnown && endKnown && start > end {
+		return 0, 0, false, bad(1, "start index must not be greater than end index")
+	}
+	return start, end, startKnown && endKnown, nil
+}
+
+func sliceType(c *call) (cty.Type, error) {
+	ty := c.given[0].Type()
+	switch {
+	case ty.IsSetType():
+		return cty.NilType, bad(0, "cannot slice a set, because its elements do not have indices; explicitly convert to a list if the ordering of the result is not important")
+	case !ty.IsListType() && !ty.IsTupleType():
+		return cty.NilType, bad(0, "must be a list or tuple value")
+	}
+	start, end, known, err := c.bounds()
+	switch {
+	case err != nil:
+		return cty.NilType, err
+	case ty.IsListType():
+		return ty, nil
+	case !known:
+		return cty.DynamicPseudoType, nil
+	}
+	return cty.Tuple(ty.TupleElementTypes()[start:end]), nil
+}
+
+// slice takes elements by their index, so that a small part of a large list costs little.
+func slice(c *call) (cty.Value, error) {
+	ty, err := sliceType(c)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	start, end, _, err := c.bounds()
+	if err != nil {
+		return cty.NilVal, err
+	}
+	list := c.taken.bare(c.args[0])
+	vals := make([]cty.Value, 0, end-start)
+	for i := start; i < end; i++ {
+		vals = append(vals, list.Index(cty.NumberIntVal(int64(i))))
+	}
+	if ty.IsTupleType() {
+		return cty.TupleVal(vals), nil
+	}
+	return listOf(ty.ElementType(), vals), nil
+}
+
+func sorted(c *call) (cty.Value, error) {
+	list := c.args[0]
+	if c.unknown || !list.IsKnown() {
+		rng := list.Range()
+		return cty.UnknownVal(list.Type()).Refine().
+			CollectionLengthLowerBound(rng.LengthLowerBound()).
+			CollectionLengthUpperBound(rng.LengthUpperBound()).
+			NewValue(), nil
+	}
+	vals := elements(list)
+	texts := make([]string, len(vals))
+	for i, v := range vals {
+		if v.IsNull() {
+			return cty.NilVal, fmt.Errorf("given list element %d is null; a null string cannot be sorted", i)
+		}
+		texts[i] = v.AsString()
+	}
+	slices.Sort(texts)
+	return stringList(texts), nil
+}

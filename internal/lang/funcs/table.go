@@ -1,0 +1,157 @@
+package funcs
+
+import (
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// builtins are all functions by name. The function type is for the console only.
+var builtins = register(
+	numbers, texts, patterns, formats, sequences, mappings, sets, selections, casts, tries, markings,
+	encodings, documents, files, templates, hashes, dates, networks, gone)
+
+func register(groups ...[]*builtin) map[string]*builtin {
+	all := map[string]*builtin{}
+	for _, g := range groups {
+		for _, b := range g {
+			all[b.name] = b
+		}
+	}
+	return all
+}
+
+// Table makes the functions for an Env, by plain name and by core:: name. The table may be used by
+// any number of evaluations at once and is not to be changed.
+func Table(env *Env) map[string]function.Function {
+	s := &scope{env: env, limits: env.Limits.filled(), table: make(map[string]function.Function, 2*len(builtins)+2), own: templates}
+	for name, b := range builtins {
+		s.add(name, b)
+	}
+	if env.Console {
+		s.add(typeOf.name, typeOf)
+	}
+	return s.table
+}
+
+func (s *scope) add(name string, b *builtin) {
+	f := b.function(s)
+	s.table[name] = f
+	s.table["core::"+name] = f
+}
+
+// function is b as package cty wants it. Its parameters are capsules and its type is only known with
+// its result: see arg.go. Signatures has the types to show.
+func (b *builtin) function(s *scope) function.Function {
+	spec := &function.Spec{
+		Description: b.doc,
+		Type:        function.StaticReturnType(cty.DynamicPseudoType),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			return b.invoke(s, args)
+		},
+	}
+	for i := range b.params {
+		spec.Params = append(spec.Params, b.params[i].parameter())
+	}
+	if b.rest != nil {
+		p := b.rest.parameter()
+		spec.VarParam = &p
+	}
+	return function.New(spec)
+}
+
+func (p *param) parameter() function.Parameter {
+	ty := argType
+	if p.typ.IsCapsuleType() {
+		ty = p.typ
+	}
+	return function.Parameter{Name: p.name, Description: p.doc, Type: ty}
+}
+
+// Names are the plain names of all functions, sorted; type, which only the console has, is not among
+// them, and neither are list and map, which only say that they are gone.
+func Names() []string {
+	names := make([]string, 0, len(builtins))
+	for name, b := range builtins {
+		if !b.isGone() {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Doc is what a function is for.
+type Doc struct {
+	Description string
+	Params      []string // what each parameter is, in order
+	Variadic    string   // what the further arguments are; "" if there cannot be any
+}
+
+// Docs describes a function. Of an unknown name it says nothing.
+func Docs(name string) Doc {
+	b := find(name)
+	if b == nil {
+		return Doc{}
+	}
+	d := Doc{Description: b.doc}
+	for _, p := range b.params {
+		d.Params = append(d.Params, p.doc)
+	}
+	if b.rest != nil {
+		d.Variadic = b.rest.doc
+	}
+	return d
+}
+
+// Signature is the shape of a function, as `metadata functions -json` shows it. The functions of a
+// Table do not have it: their parameters are capsules.
+type Signature struct {
+	Params   []Param
+	Variadic *Param   // nil: no further arguments
+	Returns  cty.Type // cty.DynamicPseudoType where it depends on the arguments
+}
+
+// Param is a parameter of a function.
+type Param struct {
+	Name     string
+	Type     cty.Type // cty.DynamicPseudoType: any type, or an expression
+	Nullable bool
+	Doc      string
+}
+
+// SignatureOf gives the shape of a function; false if there is none of that name.
+func SignatureOf(name string) (Signature, bool) {
+	b := find(name)
+	if b == nil {
+		return Signature{}, false
+	}
+	s := Signature{Returns: b.returns}
+	for i := range b.params {
+		s.Params = append(s.Params, b.params[i].public())
+	}
+	if b.rest != nil {
+		p := b.rest.public()
+		s.Variadic = &p
+	}
+	return s, true
+}
+
+func (p *param) public() Param {
+	ty := p.typ
+	switch {
+	case p.shown != cty.NilType:
+		ty = p.shown
+	case ty.IsCapsuleType(): // an expression or a type
+		ty = cty.DynamicPseudoType
+	}
+	return Param{Name: p.name, Type: ty, Nullable: p.may(null), Doc: p.doc}
+}
+
+func find(name string) *builtin {
+	if name == typeOf.name {
+		return typeOf
+	}
+	return builtins[name]
+}

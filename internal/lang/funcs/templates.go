@@ -1,0 +1,296 @@
+package funcs
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/customdecode"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// Templates are evaluated with the same functions as everything else, template functions included: these
+// know how deep they are and draw on one budget (meter.go), so that templates that call each other
+// come to an end.
+var templates = []*builtin{
+	{
+		name: "templatefile", doc: "Reads a file and renders its content as a template.",
+		params: []param{
+			{name: "path", typ: cty.String, doc: "The file, text in UTF-8."},
+			{name: "vars", typ: cty.DynamicPseudoType, doc: "An object or map of what the template can refer to.", mode: marked | quick},
+		},
+		returns: cty.DynamicPseudoType, observed: true, run: templateFile,
+	},
+	{
+		name: "templatestring", doc: "Renders a string that comes from elsewhere as a template.",
+		params: []param{
+			{name: "template", typ: customdecode.ExpressionClosureType, doc: "A reference to the string: not the template itself.", shown: cty.String},
+			{name: "vars", typ: cty.DynamicPseudoType, doc: "An object or map of what the template can refer to.", mode: marked | quick},
+		},
+		returns: cty.String, run: templateString,
+	},
+}
+
+// render is the state of a template and of all that it calls.
+type render struct {
+	depth  int
+	fuel   *fuel
+	parsed map[string]*template // by name and text
+}
+
+// template is a parsed template. Its nodes draw on the fuel of the call it was parsed for.
+type template struct {
+	expr hclsyntax.Expression
+	refs []hcl.Traversal
+}
+
+// errTooDeep passes through all levels as it is, instead of being wrapped a thousand times.
+type errTooDeep struct{ limit int }
+
+func (e errTooDeep) Error() string {
+	return fmt.Sprintf("templates call each other too deeply; the limit is %d templates, which TF_TEMPLATE_RECURSION_DEPTH changes", e.limit)
+}
+
+func templateFile(c *call) (cty.Value, error) {
+	path := c.args[0].AsString()
+	vars, err := c.templateVars()
+	if err != nil {
+		return cty.NilVal, err
+	}
+	src, err := c.text()
+	if err != nil {
+		return cty.NilVal, err
+	}
+	r, err := c.inner()
+	if err != nil {
+		return cty.NilVal, err
+	}
+	t, diags := r.parse(c.show(0, path), src, c.limits)
+	if diags.HasErrors() {
+		return cty.NilVal, c.templateError(diags)
+	}
+	return c.evaluate(r, t, vars)
+}
+
+func templateString(c *call) (cty.Value, error) {
+	e := customdecode.ExpressionClosureFromVal(c.given[0])
+	if why := notReference(e.Expression); why != "" {
+		return cty.NilVal, bad(0, "invalid template expression: %s", why)
+	}
+	v, diags := e.Value()
+	if diags.HasErrors() {
+		return cty.NilVal, bad(0, "invalid template expression: %w", c.templateError(diags))
+	}
+	for _, tag := range []mark.Tag{mark.Sensitive, mark.Ephemeral} {
+		if mark.Is(v, tag) {
+			c.veiled = tag.String()
+		}
+	}
+	v = c.taken.bare(v)
+	if v.IsNull() || v.Type() != cty.String && v.Type() != cty.DynamicPseudoType {
+		return cty.NilVal, bad(0, "invalid template value: a string is required")
+	}
+	vars, err := c.templateVars()
+	if err != nil || !v.IsKnown() {
+		return cty.UnknownVal(cty.String), err
+	}
+	return c.renderString(v, vars)
+}
+
+func (c *call) renderString(v cty.Value, vars map[string]cty.Value) (cty.Value, error) {
+	r, err := c.inner()
+	if err != nil {
+		return cty.NilVal, err
+	}
+	t, diags := r.parse("<templatestring argument>", []byte(v.AsString()), c.limits)
+	if diags.HasErrors() {
+		return cty.NilVal, bad(0, "invalid template: %w", c.templateError(diags))
+	}
+	result, err := c.evaluate(r, t, vars)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	if result, err = Convert(result, cty.String); err != nil {
+		return cty.NilVal, fmt.Errorf("invalid template result: %w", err)
+	}
+	return result, nil
+}
+
+// notReference says why an expression is no reference to a string, "" if it is one. What is neither HCL's
+// own nor a call is one: references become that when they are compiled.
+func notReference(e hcl.Expression) string {
+	const only = "templatestring is only for rendering templates retrieved dynamically from elsewhere"
+	switch e := hcl.UnwrapExpression(e).(type) {
+	case *hclsyntax.TemplateWrapExpr:
+		return only + "; to render the template that the inner expression refers to, write that expression without quotes and ${ } around it"
+	case *hclsyntax.TemplateExpr, *hclsyntax.LiteralValueExpr:
+		return only + ", not for one that is written here; a string with ${ } in it is a template already"
+	case *hclsyntax.IndexExpr:
+		return notReference(e.Collection)
+	case *hclsyntax.RelativeTraversalExpr:
+		return notReference(e.Source)
+	case *hclsyntax.ScopeTraversalExpr:
+		return ""
+	}
+	_, composed := partsOf(hcl.UnwrapExpression(e))
+	if _, diags := hcl.ExprCall(e); composed || !diags.HasErrors() {
+		return "must be a direct reference to a single string from elsewhere, containing valid template syntax"
+	}
+	return ""
+}
+
+// inner is the state for the template that is called now.
+func (c *call) inner() (*render, error) {
+	outer := c.render
+	limits := c.limits
+	if outer == nil {
+		return &render{depth: 1, fuel: newFuel(limits), parsed: map[string]*template{}}, nil
+	}
+	if outer.depth >= limits.TemplateDepth {
+		return nil, errTooDeep{limits.TemplateDepth}
+	}
+	outer.fuel.step(callCost)
+	return &render{depth: outer.depth + 1, fuel: outer.fuel, parsed: outer.parsed}, nil
+}
+
+// parse parses a template once, however often it is called from inside another.
+func (r *render) parse(name string, src []byte, l Limits) (*template, hcl.Diagnostics) {
+	key := name + "\x00" + string(src)
+	if t := r.parsed[key]; t != nil {
+		return t, nil
+	}
+	start := hcl.Pos{Line: 1, Column: 1}
+	if why := unfit(src, name, l); why != "" {
+		return nil, hcl.Diagnostics{{
+			Severity: hcl.DiagError,
+			Summary:  "Template too complicated",
+			Detail:   why,
+			Subject:  &hcl.Range{Filename: name, Start: start, End: start},
+		}}
+	}
+	expr, diags := hclsyntax.ParseTemplate(src, name, start)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	t := &template{expr: expr, refs: expr.Variables()}
+	r.fuel.meter(expr)
+	r.parsed[key] = t
+	return t, nil
+}
+
+// templateVars are the second argument.
+func (c *call) templateVars() (map[string]cty.Value, error) {
+	v := c.args[1]
+	if ty := v.Type(); !ty.IsObjectType() && !ty.IsMapType() {
+		return nil, bad(1, "invalid vars value: must be a map")
+	}
+	v = c.taken.bare(v)
+	vars := make(map[string]cty.Value, v.LengthInt())
+	for it := v.ElementIterator(); it.Next(); {
+		k, e := it.Element()
+		name := k.AsString()
+		if !hclsyntax.ValidIdentifier(name) {
+			return nil, bad(1, "invalid template variable name %s: must start with a letter, followed by zero or more letters, digits, and underscores",
+				c.quote(1, name))
+		}
+		vars[name] = e
+	}
+	return vars, nil
+}
+
+// evaluate renders a template.
+func (c *call) evaluate(r *render, t *template, vars map[string]cty.Value) (cty.Value, error) {
+	for _, ref := range t.refs {
+		if _, ok := vars[ref.RootName()]; !ok && c.veiled != "" {
+			return cty.NilVal, bad(1, "vars map does not contain all keys that the template refers to, which is %s", c.veiled)
+		} else if !ok {
+			return cty.NilVal, bad(1, "vars map does not contain key %q, referenced at %s", ref.RootName(), ref.SourceRange())
+		}
+	}
+	base := &hcl.EvalContext{Functions: c.table}
+	ctx := base.NewChild()
+	ctx.Variables = vars
+	ctx.Functions = c.templateFunctions(r)
+	v, diags := t.expr.Value(ctx)
+	if diags.HasErrors() {
+		return cty.NilVal, c.templateError(diags)
+	}
+	if bare, _ := mark.Bare(v); bare.IsNull() {
+		return cty.NilVal, fmt.Errorf("%s: Template result is null; a template must render to something other than null", t.expr.Range())
+	}
+	return v, nil
+}
+
+// templateFunctions are the ones that differ from those of the table.
+func (c *call) templateFunctions(r *render) map[string]function.Function {
+	s := *c.scope
+	s.render = r
+	fs := make(map[string]function.Function, 2*len(c.own))
+	for _, b := range c.own {
+		f := b.function(&s)
+		fs[b.name], fs["core::"+b.name] = f, f
+	}
+	return fs
+}
+
+// templateError is what went wrong in a template, in one line for each mistake.
+func (c *call) templateError(diags hcl.Diagnostics) error {
+	var lines []string
+	for _, d := range diags {
+		if d.Severity != hcl.DiagError {
+			continue
+		}
+		if inner := innerError(d); inner != nil {
+			return inner
+		}
+		if c.veiled != "" {
+			return fmt.Errorf("what is wrong is not shown, because the template is %s", c.veiled)
+		}
+		line := d.Summary + "; " + c.suggested(d)
+		if d.Subject != nil {
+			line = d.Subject.String() + ": " + line
+		}
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+// innerError finds the errors that pass through all levels.
+func innerError(d *hcl.Diagnostic) error {
+	extra, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d)
+	if !ok {
+		return nil
+	}
+	var deep errTooDeep
+	if err := extra.FunctionCallError(); errors.As(err, &deep) || errors.Is(err, errOutOfFuel) {
+		return err
+	}
+	return nil
+}
+
+// suggested is the detail of a diagnostic. HCL looks for a name that is like an unknown one among the
+// functions of the innermost scope only.
+func (c *call) suggested(d *hcl.Diagnostic) string {
+	extra, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d)
+	if !ok || extra.CalledFunctionNamespace() != "" {
+		return d.Detail
+	}
+	text := fmt.Sprintf("There is no function named %q.", extra.CalledFunctionName())
+	names := make([]string, 0, len(c.table))
+	for name := range c.table {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if near := diag.Suggest(extra.CalledFunctionName(), names); near != "" {
+		text += fmt.Sprintf(" Did you mean %q?", near)
+	}
+	return text
+}

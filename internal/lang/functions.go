@@ -1,0 +1,217 @@
+package lang
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// Caller calls functions of providers.
+type Caller interface {
+	// Call runs a function. config is the provider configuration that is meant, if the name says
+	// one or the module has a default one.
+	Call(config Decl, p addr.Provider, fn string, args []cty.Value) (cty.Value, error)
+	// Function gives a function's signature, nil if the provider has no such function.
+	Function(p addr.Provider, fn string) *provider.Function
+}
+
+// provided is a call of a provider's function: provider::LOCAL::NAME or provider::LOCAL::ALIAS::NAME.
+type provided struct {
+	*hclsyntax.FunctionCallExpr
+	provider addr.Provider
+	local    string
+	alias    string
+	name     string
+	// configured is set by Check if only a configured provider has the function.
+	configured bool
+}
+
+// providerFunction compiles a call into a provider's namespace; nil for other functions.
+func (r *rewriter) providerFunction(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
+	if !strings.HasPrefix(e.Name, "provider::") {
+		return nil
+	}
+	parts := strings.Split(e.Name, "::")
+	if len(parts) != 3 && len(parts) != 4 {
+		r.c.error("Invalid function call", "The name of a provider's function is provider::NAME::FUNCTION, or provider::NAME::ALIAS::FUNCTION for one configuration of the provider.", e.NameRange)
+		return unknownAt(e.Range())
+	}
+	for i, a := range e.Args {
+		e.Args[i] = &argumentOf{a}
+	}
+	out := &provided{FunctionCallExpr: e, local: parts[1], name: parts[len(parts)-1], provider: r.c.n.cfg.Provider(parts[1])}
+	if len(parts) == 4 {
+		out.alias = parts[2]
+	}
+	r.c.noteFunction(out)
+	return out
+}
+
+// noteFunction records a call for Check, and that a configuration is used if the name says which.
+func (c *compiler) noteFunction(e *provided) {
+	if c.quiet {
+		return
+	}
+	c.u.functions = append(c.u.functions, e)
+	if c.arg != nil {
+		c.arg.functions = append(c.arg.functions, e)
+		return
+	}
+	c.d.functions = append(c.d.functions, e)
+}
+
+// owner is the index of the declaration being compiled, -1 if it is none of the unit's.
+func (c *compiler) owner() int32 {
+	if i := c.d.index; int(i) < len(c.u.decls) && c.u.decls[i] == c.d {
+		return i
+	}
+	return -1
+}
+
+// run calls the function through the walk's caller.
+func (e *provided) run(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	s := scopeOf(ctx)
+	child := ctx.NewChild()
+	child.Functions = map[string]function.Function{e.Name: e.function(s)}
+	call := e.FunctionCallExpr
+	return (&called{call, true}).Value(child)
+}
+
+// function wraps the provider's function for the library. Marks, nulls and unknown values are seen
+// to here, so that messages do not show what they must not.
+func (e *provided) function(s *scope) function.Function {
+	var sig *provider.Function
+	if s.f.w.o.Caller != nil {
+		sig = s.f.w.o.Caller.Function(e.provider, e.name)
+	}
+	if sig == nil { // known only to a configured provider, or nobody to ask
+		sig = &provider.Function{Variadic: &provider.Param{Name: "args", Type: cty.DynamicPseudoType, AllowNull: true}, Return: cty.DynamicPseudoType}
+	}
+	spec := &function.Spec{Type: function.StaticReturnType(sig.Return)}
+	for i := range sig.Params {
+		spec.Params = append(spec.Params, parameter(&sig.Params[i]))
+	}
+	if sig.Variadic != nil {
+		p := parameter(sig.Variadic)
+		spec.VarParam = &p
+	}
+	spec.Impl = func(args []cty.Value, ret cty.Type) (cty.Value, error) { return e.invoke(s, sig, args) }
+	return function.New(spec)
+}
+
+func parameter(p *provider.Param) function.Parameter {
+	return function.Parameter{Name: p.Name, Type: p.Type, AllowNull: true, AllowUnknown: true, AllowDynamicType: true, AllowMarked: true}
+}
+
+// invoke calls the function with plain values.
+func (e *provided) invoke(s *scope, sig *provider.Function, args []cty.Value) (cty.Value, error) {
+	plain := make([]cty.Value, len(args))
+	unknown := false
+	for i, v := range args {
+		p := sig.Variadic
+		if i < len(sig.Params) {
+			p = &sig.Params[i]
+		}
+		plain[i], _ = mark.BareDeep(v)
+		if plain[i].IsNull() && !p.AllowNull {
+			return cty.NilVal, function.NewArgErrorf(i, "argument must not be null")
+		}
+		unknown = unknown || !p.AllowUnknown && !plain[i].IsWhollyKnown()
+	}
+	if unknown || s.f.w.o.Caller == nil {
+		return raise(cty.UnknownVal(sig.Return), args...), nil
+	}
+	out, err := s.f.w.o.Caller.Call(e.config(s.f), e.provider, e.name, plain)
+	if err != nil {
+		return cty.NilVal, callError(err, args)
+	}
+	return raise(out, args...), nil
+}
+
+// config is the configuration that a call means, noDecl if there is none.
+func (e *provided) config(f *Frame) Decl {
+	return f.w.p.existing(f.n, e.provider, e.alias)
+}
+
+// callError blames the argument that the provider blames. The provider's text is not shown if an
+// argument is not to be shown: it may well repeat it.
+func callError(err error, args []cty.Value) error {
+	text := err.Error()
+	if raise(cty.True, args...).IsMarked() {
+		text = "the provider's message is not shown because an argument is sensitive or ephemeral"
+	}
+	var blame *provider.CallError
+	if errors.As(err, &blame) && blame.Arg >= 0 && blame.Arg < len(args) {
+		return function.NewArgErrorf(blame.Arg, "%s", text)
+	}
+	return errors.New(text)
+}
+
+// functions holds the calls of a unit against what providers offer. A function that the schema
+// does not have may be one of a configured provider, if there is a configuration.
+func (c *checker) functions(n *node) {
+	for _, e := range n.unit.functions {
+		schemas := c.s.Of(e.provider)
+		if schemas == nil || schemas.Functions[e.name] != nil {
+			continue // whoever needs the provider reports that it is missing
+		}
+		if config := c.p.existing(n, e.provider, e.alias); config != noDecl && c.p.at[config] != nil {
+			e.configured = true
+			continue
+		}
+		c.error(diag.Errorf("Unknown provider function", "The function %q is not available from the provider %q.%s", e.name, e.local, didYouMean(e.name, sorted(schemas.Functions))).At(e.NameRange))
+	}
+}
+
+// configured adds the references that calls of configured providers' functions make: before
+// Check it is not known which functions those are.
+func (c *checker) configured() {
+	added := false
+	for id, d := range c.p.decls {
+		n := c.p.at[id]
+		if n == nil || len(n.unit.functions) == 0 {
+			continue
+		}
+		calls := n.unit.decls[d.ID-n.base].functions
+		if d.Kind == Variable && n.parent != nil {
+			if a := n.parent.unit.decls[n.call].args[d.Name]; a != nil {
+				calls = a.functions
+			}
+		}
+		for _, e := range calls {
+			if e.configured && e.alias == "" {
+				config := c.p.existing(n, e.provider, "")
+				c.p.refs[id] = append(c.p.refs[id], Ref{To: config, Use: ByFunction, Key: AllKeys, Range: e.NameRange})
+				added = true
+			}
+		}
+	}
+	if added && !c.p.cyclic && !c.p.findCycles(c.bag) {
+		c.p.cyclic, c.ok = true, false
+	}
+}
+
+// functions adds references to the configurations whose functions are called and that the calls
+// name.
+func (l *linker) functions(n *node, calls []*provided) {
+	for _, e := range calls {
+		if e.alias == "" {
+			continue
+		}
+		if d, _ := l.p.find(n, config.ProviderName{Local: e.local, Alias: e.alias}); d != noDecl {
+			l.add(Ref{To: d, Use: ByFunction, Key: AllKeys, Range: e.NameRange})
+			continue
+		}
+		l.ok = false
+		l.bag.Add(diag.Errorf("Provider configuration not present", "There is no configuration %q %s whose function could be called.", e.local+"."+e.alias, moduleOf(n)).At(e.NameRange))
+	}
+}

@@ -1,0 +1,127 @@
+package lang
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/funcs"
+)
+
+// tight are budgets for inputs that nobody has looked at.
+var (
+	tight      = Limits{Instances: 1000, Depth: 200, Elements: 10_000, Weight: 50_000, Text: 1 << 20}
+	tightFuncs = funcs.Limits{MaxElements: 10_000, MaxBytes: 1 << 20, MaxDepth: 100, TemplateDepth: 10, MaxCost: 4}
+)
+
+// FuzzEval evaluates expressions in a frame that has everything a frame can have. Whatever the
+// expression is, there is a value or a diagnostic, and what is not ephemeral does not depend on what
+// is.
+func FuzzEval(f *testing.F) {
+	for _, s := range shapes {
+		f.Add(strings.ReplaceAll(s, "E", "var.s"))
+		f.Add(strings.ReplaceAll(s, "E", "local.obj"))
+	}
+	for _, s := range []string{"1e999999", "1/0", "-1 % 0", `"${`, "[for", "a.b.c", "null.x", "{}[0]", `regex("(", "a")`, "local.strs[*].x[*]", "each.key", "self", "path.module"} {
+		f.Add(s)
+	}
+	p := check(f, flowConfig)
+	var bag diag.Bag
+	var frames []*Frame
+	for i := range 2 {
+		fr, _ := p.Frame(Options{Variables: secrets(i), Limits: tight, Functions: tightFuncs}, &bag)
+		frames = append(frames, fr)
+	}
+	validate, _ := p.Frame(Options{Validate: true, Limits: tight, Functions: tightFuncs}, &bag)
+	f.Fuzz(func(t *testing.T, src string) {
+		if len(src) > 2000 || strings.Contains(src, "file") { // the disk is no place for fuzzing
+			return
+		}
+		e, diags := hclsyntax.ParseExpression([]byte(src), "x.tf", diag.Pos{Line: 1, Column: 1})
+		if diags.HasErrors() {
+			return
+		}
+		var bag diag.Bag
+		a, ao := frames[0].Eval(e, Scope{}, After, &bag)
+		b, bo := frames[1].Eval(e, Scope{}, After, &bag)
+		validate.Eval(e, Scope{}, After, &bag)
+		if (ao == Broken || bo == Broken) && !bag.HasErrors() {
+			t.Error("broken without a diagnostic")
+		}
+		if ao == OK && bo == OK {
+			if why := differ(join(a), join(b), nil); why != "" && !impure(src) && !strings.Contains(src, "flatten") {
+				t.Errorf("%s\n%#v\n%#v", why, a, b)
+			}
+		}
+		References(e)
+	})
+}
+
+// impure reports whether an expression may well give two results.
+func impure(src string) bool {
+	for _, name := range []string{"uuid", "timestamp", "bcrypt"} {
+		if strings.Contains(src, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// memory is one directory of one file.
+type memory string
+
+func (m memory) List(dir string) ([]string, error) { return []string{"main.tf"}, nil }
+
+func (m memory) Read(path string, limit int64) ([]byte, error) {
+	if filepath.Base(path) != "main.tf" {
+		return nil, os.ErrNotExist
+	}
+	return []byte(m), nil
+}
+
+func (m memory) Join(dir, name string) string { return filepath.Join(dir, name) }
+
+func (m memory) Same(dir string) string { return dir }
+
+// FuzzProgram loads, compiles, checks and evaluates whole configurations.
+func FuzzProgram(f *testing.F) {
+	files, _ := filepath.Glob("testdata/*.txt")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, part := range strings.Split(string(text), "#### ")[1:] {
+			_, rest, _ := strings.Cut(part, "\n")
+			config, _, _ := strings.Cut(rest, "==== ")
+			config, _, _ = strings.Cut(config, "\n-- ")
+			f.Add(config)
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 10_000 || strings.Contains(text, "file") {
+			return
+		}
+		var bag diag.Bag
+		resolve := func(addr.Module, *config.Call, *config.Node, *diag.Bag) (string, string, string, bool) {
+			return "", "", "", false
+		}
+		tree, ok := config.LoadTree(".", config.Options{Files: memory(text)}, resolve, &bag)
+		if !ok {
+			return
+		}
+		p, ok := Compile(tree, &bag)
+		ok = p.Check(cached, CheckOptions{Options: Options{Limits: tight, Functions: tightFuncs}}, &bag) && ok
+		if ok == bag.HasErrors() && !ok {
+			t.Error("not ok without an error")
+		}
+		if ok {
+			run(p, Options{Limits: tight, Functions: tightFuncs}, false, &bag)
+		}
+	})
+}

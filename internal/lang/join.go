@@ -1,0 +1,136 @@
+package lang
+
+import (
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// join puts the marks of a value at rest back onto it. Unlike the library's way it keeps all marks
+// of one place, and its work is linear in value and marks together: only what lies on the way to a
+// mark is rebuilt.
+func join(v mark.Value) cty.Value {
+	if len(v.Marks) == 0 {
+		return v.Raw
+	}
+	var t marksAt
+	for _, m := range v.Marks {
+		t.add(m.Path, m)
+	}
+	return t.apply(v.Raw)
+}
+
+// marksAt is a tree of the places that have marks.
+type marksAt struct {
+	here  []mark.At
+	names map[string]*marksAt // attributes, and elements of maps
+	items map[int]*marksAt    // elements of lists and tuples
+}
+
+func (t *marksAt) add(path cty.Path, m mark.At) {
+	for _, step := range path {
+		next := t.next(step)
+		if next == nil {
+			break // a place that cannot be told: the mark stays on what is around it
+		}
+		t = next
+	}
+	t.here = append(t.here, m)
+}
+
+func (t *marksAt) next(step cty.PathStep) *marksAt {
+	switch step := step.(type) {
+	case cty.GetAttrStep:
+		return child(&t.names, step.Name)
+	case cty.IndexStep:
+		k, ok := addr.KeyOf(step.Key)
+		if !ok {
+			return nil
+		}
+		if i, ok := k.Int(); ok {
+			return child(&t.items, i)
+		}
+		name, _ := k.Str()
+		return child(&t.names, name)
+	}
+	return nil
+}
+
+func child[K comparable](m *map[K]*marksAt, k K) *marksAt {
+	if *m == nil {
+		*m = map[K]*marksAt{}
+	}
+	if (*m)[k] == nil {
+		(*m)[k] = &marksAt{}
+	}
+	return (*m)[k]
+}
+
+// apply marks a value. Where it is not as the paths say, the marks rise to what is there.
+func (t *marksAt) apply(v cty.Value) cty.Value {
+	switch ty := v.Type(); {
+	case len(t.names) == 0 && len(t.items) == 0:
+	case v.IsNull() || !v.IsKnown() || ty.IsPrimitiveType() || ty.IsSetType() || ty.IsCapsuleType():
+		v = t.rise(v)
+	case ty.IsObjectType() || ty.IsMapType():
+		v = t.mapping(v)
+	default:
+		v = t.sequence(v)
+	}
+	for _, m := range t.here {
+		v = mark.With(v, m.Tag, m.Why)
+	}
+	return v
+}
+
+// rise puts all marks below onto v.
+func (t *marksAt) rise(v cty.Value) cty.Value {
+	for _, sub := range t.names {
+		v = sub.rise(v)
+	}
+	for _, sub := range t.items {
+		v = sub.rise(v)
+	}
+	for _, m := range t.here {
+		v = mark.With(v, m.Tag, m.Why)
+	}
+	return v
+}
+
+func (t *marksAt) mapping(v cty.Value) cty.Value {
+	vals := v.AsValueMap()
+	lost := marksAt{items: t.items}
+	for name, sub := range t.names {
+		if e, ok := vals[name]; ok {
+			vals[name] = sub.apply(e)
+		} else {
+			lost.here = append(lost.here, sub.here...)
+		}
+	}
+	switch {
+	case v.Type().IsObjectType():
+		v = cty.ObjectVal(vals)
+	case len(vals) > 0:
+		v = cty.MapVal(vals)
+	}
+	return lost.rise(v)
+}
+
+func (t *marksAt) sequence(v cty.Value) cty.Value {
+	vals := v.AsValueSlice()
+	lost := marksAt{names: t.names}
+	for i, sub := range t.items {
+		if i < len(vals) {
+			vals[i] = sub.apply(vals[i])
+		} else {
+			lost.here = append(lost.here, sub.here...)
+		}
+	}
+	switch {
+	case v.Type().IsTupleType():
+		v = cty.TupleVal(vals)
+	case len(vals) > 0:
+		v = cty.ListVal(vals)
+	}
+	return lost.rise(v)
+}

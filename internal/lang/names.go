@@ -1,0 +1,169 @@
+package lang
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// The titles here are those of the peers: people search for them, and tests of providers match
+// them.
+
+func (c *compiler) error(title, detail string, at diag.Range) {
+	c.bag.Add(diag.Diagnostic{Severity: diag.Error, Summary: title, Detail: detail}.At(at))
+	c.failed = true
+}
+
+// didYouMean is the end of a sentence about a name that is not there.
+func didYouMean(given string, candidates []string) string {
+	slices.Sort(candidates)
+	if s := diag.Suggest(given, candidates); s != "" {
+		return fmt.Sprintf(" Did you mean %q?", s)
+	}
+	return ""
+}
+
+// inModule is "in the root module" or "in module.a".
+func (c *compiler) inModule() string {
+	if c.n.cfg.Path.IsRoot() {
+		return "in the root module"
+	}
+	return "in " + c.n.cfg.Path.String()
+}
+
+func (c *compiler) undeclared(k Kind, name string, at diag.Range) {
+	hint := didYouMean(name, slices.Collect(maps.Keys(c.u.byName[k])))
+	switch k {
+	case Variable:
+		if hint == "" {
+			hint = fmt.Sprintf(" This variable can be declared with a variable %q {} block.", name)
+		}
+		c.error("Reference to undeclared input variable", fmt.Sprintf("An input variable with the name %q has not been declared.%s", name, hint), at)
+	case Local:
+		c.error("Reference to undeclared local value", fmt.Sprintf("A local value with the name %q has not been declared.%s", name, hint), at)
+	case Call:
+		c.error("Reference to undeclared module", fmt.Sprintf("No module call named %q is declared %s.%s", name, c.inModule(), hint), at)
+	}
+}
+
+var modeNouns = map[addr.Mode]string{addr.Managed: "A managed resource", addr.Data: "A data resource", addr.Ephemeral: "An ephemeral resource"}
+
+func (c *compiler) undeclaredResource(n config.Name, at diag.Range) {
+	detail := fmt.Sprintf("%s %q %q has not been declared %s.", modeNouns[n.Mode], n.Type, n.Name, c.inModule())
+	c.error("Reference to undeclared resource", detail+c.nearResource(n), at)
+}
+
+// nearResource suggests a resource of the same name in another mode, or one spelled similarly.
+func (c *compiler) nearResource(n config.Name) string {
+	for _, m := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral} {
+		if _, ok := c.u.resources[config.Name{Mode: m, Type: n.Type, Name: n.Name}]; ok {
+			return fmt.Sprintf("\n\nDid you mean the %s resource %s?", m, localName(config.Name{Mode: m, Type: n.Type, Name: n.Name}))
+		}
+	}
+	var all []string
+	for r := range c.u.resources {
+		if r.Mode == n.Mode {
+			all = append(all, localName(r))
+		}
+	}
+	slices.Sort(all)
+	if s := diag.Suggest(localName(n), all); s != "" {
+		return fmt.Sprintf(" Did you mean %s?", s)
+	}
+	return ""
+}
+
+func localName(n config.Name) string { return n.In(addr.Module{}).Local() }
+
+func (c *compiler) invalidResourceReference(t hcl.Traversal) {
+	switch t.RootName() {
+	case "data":
+		c.error("Invalid reference", `The "data" object must be followed by two attribute names: the data source type and the resource name.`, t.SourceRange())
+	case "ephemeral", "resource":
+		c.error("Invalid reference", fmt.Sprintf("The %q object must be followed by two attribute names: the resource type and the resource name.", t.RootName()), t.SourceRange())
+	default:
+		c.error("Invalid reference", "A reference to a resource type must be followed by at least one attribute access, specifying the resource name."+c.maybeVariable(t.RootName()), t.SourceRange())
+	}
+}
+
+// maybeVariable helps those who forgot "var." or "local.".
+func (c *compiler) maybeVariable(name string) string {
+	if _, ok := c.u.byName[Variable][name]; ok {
+		return fmt.Sprintf(" Did you mean the input variable var.%s?", name)
+	}
+	if _, ok := c.u.byName[Local][name]; ok {
+		return fmt.Sprintf(" Did you mean the local value local.%s?", name)
+	}
+	return ""
+}
+
+func (c *compiler) unexpectedKey(e *ref, at diag.Range) {
+	if e.root == rootCall {
+		c.error("Unexpected module instance key", fmt.Sprintf(`Because module.%s does not have "count" or "for_each" set, references to it must not include an index key. Remove the bracketed index to refer to the single instance of this module.`, c.u.decls[e.local].name), at)
+		return
+	}
+	c.error("Unexpected resource instance key", fmt.Sprintf(`Because %s does not have "count" or "for_each" set, references to it must not include an index key. Remove the bracketed index to refer to the single instance of this resource.`, localName(c.u.decls[e.local].res.Name)), at)
+}
+
+// missingKey complains about an attribute of something repeated.
+func (c *compiler) missingKey(e *ref) bool {
+	d := c.u.decls[e.local]
+	what, index, noun := "count", "count.index", "resource"
+	if d.repeat.ForEach != nil {
+		what, index = "for_each", "each.key"
+	}
+	name := "module." + d.name
+	if e.root == rootResource {
+		name = localName(d.res.Name)
+	} else {
+		noun = "module"
+	}
+	c.error(fmt.Sprintf("Missing %s instance key", noun), fmt.Sprintf("Because %s has %q set, its attributes must be accessed on specific instances.\n\nFor example, to correlate with indices of a referring resource, use:\n    %s[%s]", name, what, name, index), e.SrcRange)
+	return false
+}
+
+// visible refuses references from outside to what a check block holds for itself.
+func (c *compiler) visible(d *decl, at diag.Range) bool {
+	if d.res.Check == "" || d.res.Check == c.check {
+		return true
+	}
+	c.bag.Add(diag.Diagnostic{Severity: diag.Error, Summary: "Reference to scoped resource",
+		Detail: fmt.Sprintf("%s belongs to the check %q and is not available outside of it.", localName(d.res.Name), d.res.Check)}.At(at).See("declared here", d.res.Range))
+	c.failed = true
+	return false
+}
+
+// fields are the attributes of the built-in objects.
+var fields = map[string][]string{
+	"path":      {"cwd", "module", "root"},
+	"terraform": {"applying", "workspace"},
+	"tofu":      {"applying", "workspace"},
+	"count":     {"index"},
+	"each":      {"key", "value"},
+}
+
+func (c *compiler) knownField(symbol, name string, at diag.Range) bool {
+	if slices.Contains(fields[symbol], name) {
+		return true
+	}
+	detail := fmt.Sprintf("The %q object does not have an attribute named %q.", symbol, name)
+	switch {
+	case symbol == "terraform" && name == "env":
+		detail = `The attribute terraform.env was removed long ago: what was called an environment is now called a workspace, and its name is terraform.workspace.`
+	case symbol == "count":
+		detail += ` The only supported attribute is count.index, which is the index of each instance of a resource block that has the "count" argument set.`
+	case symbol == "each":
+		detail += ` The supported attributes are each.key and each.value, the current key and value pair of the "for_each" attribute set.`
+	case symbol == "path":
+		detail += didYouMean(name, slices.Clone(fields[symbol]))
+	default:
+		detail += fmt.Sprintf(" The only supported attributes are %s.workspace, the name of the currently-selected workspace, and %s.applying, a boolean which is true only during apply.", symbol, symbol)
+	}
+	c.error(fmt.Sprintf("Invalid %q attribute", symbol), detail, at)
+	return false
+}

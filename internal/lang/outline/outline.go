@@ -1,0 +1,216 @@
+// Package outline is a configuration as `show -json` prints it: not what expressions mean, but
+// whether they are constant and what they refer to.
+//
+// A body is held against its schema and becomes a tree of expressions; dynamic blocks and what the
+// schema does not know are left out, as the peers leave them out. Nothing is evaluated that is not
+// constant.
+package outline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Expr is an expression: a constant, or what it refers to, or neither where it only calls
+// functions.
+type Expr struct {
+	Constant   cty.Value // NilVal if it is none
+	References []string  // each with all its shorter forms after it
+}
+
+// Body is what a block holds, in the order of names.
+type Body struct {
+	Attrs  []Attr
+	Blocks []Blocks
+}
+
+// Attr is an argument.
+type Attr struct {
+	Name string
+	Expr Expr
+}
+
+// Blocks are all blocks of one type.
+type Blocks struct {
+	Name    string
+	Nesting schema.Nesting
+	Bodies  []Labeled
+}
+
+// Labeled is a block with its label, which only blocks in maps have.
+type Labeled struct {
+	Label string
+	*Body
+}
+
+// Of outlines an expression; nil gives an empty outline.
+func Of(e hcl.Expression) Expr {
+	if e == nil {
+		return Expr{}
+	}
+	native, diags := config.Native(e)
+	if native == nil || diags.HasErrors() {
+		return Expr{}
+	}
+	var out Expr
+	vars := native.Variables()
+	for _, t := range vars {
+		for _, s := range prefixes(t) {
+			if !slices.Contains(out.References, s) {
+				out.References = append(out.References, s)
+			}
+		}
+	}
+	if len(vars) > 0 {
+		return out
+	}
+	if v, diags := native.Value(nil); !diags.HasErrors() && v.IsWhollyKnown() {
+		out.Constant = v
+	}
+	return out
+}
+
+// Given reports whether there is anything to say about the expression.
+func (e Expr) Given() bool { return e.Constant != cty.NilVal || len(e.References) > 0 }
+
+// OfBody outlines a body that a schema describes.
+func OfBody(b hcl.Body, s *schema.Block) *Body {
+	out := &Body{}
+	if b == nil || s == nil {
+		return out
+	}
+	content, _, _ := b.PartialContent(bodySchema(s))
+	if content == nil {
+		return out
+	}
+	for _, a := range s.Attrs {
+		if given := content.Attributes[a.Name]; given != nil {
+			out.Attrs = append(out.Attrs, Attr{a.Name, Of(given.Expr)})
+		}
+	}
+	for _, n := range s.Blocks {
+		all := Blocks{Name: n.Name, Nesting: n.Nesting}
+		for _, block := range content.Blocks {
+			if block.Type != n.Name {
+				continue
+			}
+			label := ""
+			if len(block.Labels) > 0 {
+				label = block.Labels[0]
+			}
+			all.Bodies = append(all.Bodies, Labeled{label, OfBody(block.Body, n.Block)})
+		}
+		if len(all.Bodies) > 0 {
+			out.Blocks = append(out.Blocks, all)
+		}
+	}
+	return out
+}
+
+func bodySchema(s *schema.Block) *hcl.BodySchema {
+	out := &hcl.BodySchema{}
+	for _, a := range s.Attrs {
+		out.Attributes = append(out.Attributes, hcl.AttributeSchema{Name: a.Name})
+	}
+	for _, n := range s.Blocks {
+		h := hcl.BlockHeaderSchema{Type: n.Name}
+		if n.Nesting == schema.Map {
+			h.LabelNames = []string{"key"}
+		}
+		out.Blocks = append(out.Blocks, h)
+	}
+	return out
+}
+
+// Free outlines the arguments of a body without a schema: of a module call, or a provisioner.
+func Free(b hcl.Body) *Body {
+	out := &Body{}
+	if b == nil {
+		return out
+	}
+	attrs, _ := b.JustAttributes()
+	for name, a := range attrs {
+		out.Attrs = append(out.Attrs, Attr{name, Of(a.Expr)})
+	}
+	slices.SortFunc(out.Attrs, func(a, b Attr) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Names writes traversals, such as those of depends_on.
+func Names(ts []hcl.Traversal) []string {
+	var out []string
+	for _, t := range ts {
+		out = append(out, text(t))
+	}
+	return out
+}
+
+// prefixes is a traversal and every shorter form of it, down to the object that it begins with.
+func prefixes(t hcl.Traversal) []string {
+	least := 2
+	switch t.RootName() {
+	case "data", "ephemeral":
+		least = 3
+	case "self":
+		least = 1
+	case "module":
+		if _, keyed := step(t, 2); keyed {
+			least = 3
+		}
+	}
+	end := constant(t)
+	var out []string
+	for n := end; n >= min(least, end); n-- {
+		out = append(out, text(t[:n]))
+	}
+	return out
+}
+
+func step(t hcl.Traversal, i int) (addr.Key, bool) {
+	if i >= len(t) {
+		return addr.NoKey, false
+	}
+	ix, ok := t[i].(hcl.TraverseIndex)
+	if !ok {
+		return addr.NoKey, false
+	}
+	return addr.KeyOf(ix.Key)
+}
+
+// constant is how many steps can be written down.
+func constant(t hcl.Traversal) int {
+	for i, s := range t {
+		switch s.(type) {
+		case hcl.TraverseIndex:
+			if _, ok := step(t, i); !ok {
+				return i
+			}
+		case hcl.TraverseSplat:
+			return i
+		}
+	}
+	return len(t)
+}
+
+func text(t hcl.Traversal) string {
+	var b strings.Builder
+	for _, s := range t {
+		switch s := s.(type) {
+		case hcl.TraverseRoot:
+			b.WriteString(s.Name)
+		case hcl.TraverseAttr:
+			b.WriteString("." + s.Name)
+		case hcl.TraverseIndex:
+			if k, ok := addr.KeyOf(s.Key); ok {
+				b.WriteString(k.String())
+			}
+		}
+	}
+	return b.String()
+}

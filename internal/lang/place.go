@@ -1,0 +1,52 @@
+package lang
+
+import "github.com/hashicorp/hcl/v2/hclsyntax"
+
+// place says which symbols an expression may use beside the declarations of its module.
+type place struct {
+	count bool // the block has count, and the expression is evaluated once per instance
+	each  bool // the same with for_each
+	self  bool
+}
+
+// symbols are the roots that mean something else than a managed resource type.
+var reserved = map[string]bool{"template": true, "lazy": true, "arg": true}
+
+// allowed reports whether a symbol may be used where the expression stands, and says why not.
+func (r *rewriter) allowed(e *ref) bool {
+	switch e.root {
+	case rootCount:
+		if r.place.count {
+			return true
+		}
+		r.c.error(`Reference to "count" in non-counted context`, `The "count" object can only be used in "module", "resource", "data" and "ephemeral" blocks, and only when the "count" argument is set.`, e.SrcRange)
+		return false
+	case rootEach:
+		if r.place.each {
+			return true
+		}
+		r.c.error(`Reference to "each" in context without for_each`, `The "each" object can be used only in "module", "resource", "data", "ephemeral" and "provider" blocks, and only when the "for_each" argument is set.`, e.SrcRange)
+		return false
+	case rootSelf:
+		if r.place.self {
+			return true
+		}
+		r.c.error(`Invalid "self" reference`, `The "self" object is not available in this context. This object can be used only in resource provisioner, connection, and postcondition blocks.`, e.SrcRange)
+		return false
+	}
+	return true
+}
+
+// ownKey reports whether e is the key of the instance that e is evaluated for.
+func ownKey(e hclsyntax.Expression) bool {
+	for {
+		switch x := e.(type) {
+		case *hclsyntax.ParenthesesExpr:
+			e = x.Expression
+			continue
+		case *ref:
+			return (x.root == rootCount || x.root == rootEach && x.field == "key") && len(x.rest) == 0
+		}
+		return false
+	}
+}

@@ -1,0 +1,193 @@
+package lang
+
+import (
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/schema"
+)
+
+// Decl is the index of a declaration in its Program: dense, over the whole module tree.
+type Decl uint32
+
+// Kind says what a declaration declares.
+type Kind uint8
+
+// The kinds.
+const (
+	Variable Kind = iota
+	Local
+	Output
+	Call     // a module call: its repetition
+	Whole    // everything inside a module call: what depends_on = [module.x] means
+	Resource // of any mode
+	Provider // a provider configuration
+	Check
+)
+
+func (k Kind) String() string {
+	return [...]string{"variable", "local", "output", "call", "whole", "resource", "provider", "check"}[k]
+}
+
+// Declaration is one named thing in one module of the tree.
+type Declaration struct {
+	ID       Decl
+	Kind     Kind
+	Module   addr.Module // where it stands; of Call and Whole: the module that holds the call
+	Name     string      // of a variable, local, output, call or check
+	Resource addr.Resource
+	Provider addr.ProviderConfig // also of implied ones: empty default configurations of the root
+	Node     *config.Node
+	Range    diag.Range
+
+	// One of these is set, by Kind; none for implied providers.
+	Var  *config.Variable
+	Loc  *config.Local
+	Out  *config.Output
+	Mod  *config.Call
+	Res  *config.Resource
+	Prov *config.Provider
+	Chk  *config.Check
+}
+
+// String is the address as users write it, with its module before it.
+func (d *Declaration) String() string {
+	switch d.Kind {
+	case Resource:
+		return d.Resource.String()
+	case Provider:
+		return d.Provider.String()
+	}
+	local := map[Kind]string{Variable: "var.", Local: "local.", Output: "output.", Call: "module.", Whole: "module.", Check: "check."}[d.Kind] + d.Name
+	if d.Module.IsRoot() {
+		return local
+	}
+	return d.Module.String() + "." + local
+}
+
+// Use is a set of reasons why a reference is there.
+type Use uint16
+
+// The reasons.
+const (
+	ByValue     Use = 1 << iota // body or expression
+	ByRepeat                    // own count, for_each, enabled
+	ByDepends                   // own depends_on
+	ByModule                    // the enclosing call: its repetition and depends_on
+	ByProvider                  // the provider configuration used
+	ByCondition                 // conditions and their messages
+	ByTrigger                   // replace_triggered_by
+	ByLifecycle                 // other lifecycle expressions
+	ByProvision                 // provisioners and connections
+	ByImport                    // import blocks
+	ByFunction                  // functions of a configured provider
+)
+
+// KeyHint says which instances of its target a reference means.
+type KeyHint uint8
+
+// The hints.
+const (
+	AllKeys KeyHint = iota // all instances, or it is not known which
+	Same                   // the one with the referrer's own key: [count.index], [each.key]
+	Fixed                  // the one with the key in Ref.Fixed
+	Single                 // the target is not repeated
+)
+
+// Ref is a reference from one declaration to another.
+type Ref struct {
+	To    Decl
+	Use   Use
+	Key   KeyHint
+	Fixed addr.Key
+	Range diag.Range // where the first of them stands
+}
+
+// Program is a compiled configuration. It is immutable after Check.
+type Program struct {
+	tree  *config.Tree
+	units map[*config.Module]*unit
+	root  *node
+	nodes map[addr.Module]*node
+	decls []*Declaration
+	at    []*node // node of each declaration
+	refs  [][]Ref
+
+	resources map[addr.Resource]Decl
+	configs   map[addr.ProviderConfig]Decl
+	uses      []Decl // of resource declarations: the provider configuration
+	needed    []addr.Provider
+	keyed     map[Decl]keyedEntry // resources whose provider instance a caller chooses
+
+	cyclic  bool // there are cycles: nothing can be evaluated
+	checked *checked
+}
+
+// node is a unit at one place of the module tree.
+type node struct {
+	cfg      *config.Node
+	unit     *unit
+	parent   *node
+	call     int32 // index of the call in the parent's unit
+	base     Decl
+	children []*node // by the order of calls in the unit
+}
+
+func (n *node) decl(i int32) Decl { return n.base + Decl(i) }
+
+// Decls lists all declarations; a Decl is an index into it.
+func (p *Program) Decls() []*Declaration { return p.decls }
+
+// Refs lists what d refers to directly, implicit references included, one entry for each target
+// and set of instances.
+func (p *Program) Refs(d Decl) []Ref { return p.refs[d] }
+
+// Tree is the configuration that was compiled.
+func (p *Program) Tree() *config.Tree { return p.tree }
+
+// Resource finds a resource's declaration.
+func (p *Program) Resource(r addr.Resource) (*Declaration, bool) {
+	d, ok := p.resources[r]
+	if !ok {
+		return nil, false
+	}
+	return p.decls[d], true
+}
+
+// Lookup finds a variable, local, output, call, whole or check.
+func (p *Program) Lookup(m addr.Module, k Kind, name string) (*Declaration, bool) {
+	n := p.nodes[m]
+	if n == nil {
+		return nil, false
+	}
+	i, ok := n.unit.index(k, name)
+	if !ok {
+		return nil, false
+	}
+	return p.decls[n.decl(i)], true
+}
+
+// ProviderConfig finds a provider configuration where it is declared, implied ones of the root
+// included.
+func (p *Program) ProviderConfig(c addr.ProviderConfig) (*Declaration, bool) {
+	d, ok := p.configs[c]
+	if !ok {
+		return nil, false
+	}
+	return p.decls[d], true
+}
+
+// ProviderOf is the provider configuration that a resource declaration uses.
+func (p *Program) ProviderOf(d Decl) Decl { return p.uses[d] }
+
+// Providers lists the providers that the configuration needs, sorted.
+func (p *Program) Providers() []addr.Provider { return p.needed }
+
+// Schema is the schema of a resource or provider declaration, known after Check; nil if there is
+// none.
+func (p *Program) Schema(d Decl) *schema.Schema {
+	if p.checked == nil {
+		return nil
+	}
+	return p.checked.schemas[d]
+}

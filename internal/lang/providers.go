@@ -1,0 +1,365 @@
+package lang
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// A local name of a provider, with or without an alias, means in a module: the configuration that
+// the call passed in under that name; the module's own block; and for names without alias, the
+// default configuration of the same provider in the nearest caller. The root has an empty one of
+// every provider that nothing configures.
+
+// noDecl is where a provider configuration is missing.
+const noDecl = ^Decl(0)
+
+// resolveProviders finds the configuration that every resource uses.
+func (p *Program) resolveProviders(bag *diag.Bag) bool {
+	r := &providerResolver{p: p, bag: bag, ok: true, needed: map[addr.Provider]bool{}}
+	p.uses = make([]Decl, len(p.decls))
+	declared := p.decls // implied configurations are appended behind
+	for _, d := range declared {
+		p.uses[d.ID] = noDecl
+		n := p.at[d.ID]
+		switch d.Kind {
+		case Resource:
+			p.uses[d.ID] = r.ofResource(n, d.Res)
+			at, ok := p.passedKey(n, d.Res.LocalProvider())
+			if ok {
+				p.keyed[d.ID] = at
+			}
+			r.checkKey(d, ok)
+		case Provider:
+			r.needed[d.Provider.Provider] = true
+		case Call:
+			r.checkPassed(n, n.unit.decls[d.ID-n.base])
+		}
+	}
+	for len(p.uses) < len(p.decls) {
+		p.uses = append(p.uses, noDecl)
+	}
+	r.requirements()
+	for prov := range r.needed {
+		p.needed = append(p.needed, prov)
+	}
+	slices.SortFunc(p.needed, addr.Provider.Compare)
+	return r.ok
+}
+
+type providerResolver struct {
+	p      *Program
+	bag    *diag.Bag
+	ok     bool
+	needed map[addr.Provider]bool
+}
+
+// requirements adds what required_providers asks for, used or not.
+func (r *providerResolver) requirements() {
+	for _, n := range r.p.nodes {
+		for _, req := range n.unit.mod.Required {
+			r.needed[req.Source] = true
+		}
+	}
+}
+
+func (r *providerResolver) error(d diag.Diagnostic) {
+	r.bag.Add(d)
+	r.ok = false
+}
+
+func (r *providerResolver) ofResource(n *node, res *config.Resource) Decl {
+	name := res.LocalProvider()
+	prov := n.cfg.Provider(name.Local)
+	r.needed[prov] = true
+	d := r.p.lookupConfig(n, name)
+	if d == noDecl && !expectsPassed(n, name) {
+		at := res.TypeRange
+		if res.Provider != nil {
+			at = res.Provider.Range
+		}
+		r.error(diag.Errorf("Provider configuration not present", "There is no configuration %q of provider %s %s. Add a provider %q block with alias = %q, or use another configuration.",
+			name, prov.ForDisplay(), moduleOf(n), name.Local, name.Alias).At(at))
+	}
+	return d
+}
+
+// checkKey holds the choice of a provider instance against whether there are several.
+func (r *providerResolver) checkKey(d *Declaration, passed bool) {
+	if r.p.uses[d.ID] == noDecl {
+		return
+	}
+	prov := r.p.decls[r.p.uses[d.ID]].Prov
+	own := d.Res.Provider != nil && d.Res.Provider.Key != nil
+	at := d.Res.TypeRange
+	if d.Res.Provider != nil {
+		at = d.Res.Provider.Range
+	}
+	switch repeated := prov != nil && prov.ForEach != nil; {
+	case repeated && !own && !passed:
+		r.error(diag.Errorf("Missing provider instance key", "The provider configuration %q has for_each set, so one of its instances must be chosen:\n    provider = %s[each.key]", prov.ProviderName, prov.ProviderName).At(at).See("declared here", prov.Range))
+	case !repeated && own:
+		r.error(diag.Errorf("Unexpected provider instance key", "The provider configuration does not have for_each set, so there are no instances to choose from. Remove the key.").At(at))
+	}
+}
+
+func moduleOf(n *node) string {
+	if n.cfg.Path.IsRoot() {
+		return "in the root module"
+	}
+	return "in " + n.cfg.Path.String()
+}
+
+// expectsPassed reports whether a module declares that its caller passes a configuration.
+func expectsPassed(n *node, name config.ProviderName) bool {
+	req := n.unit.mod.Required[name.Local]
+	return n.parent != nil && req != nil && slices.Contains(req.Aliases, name)
+}
+
+// lookupConfig finds the declaration that a provider name means in a module, noDecl if there is
+// none. It implies an empty configuration in the root where the language wants one; find does not.
+func (p *Program) lookupConfig(n *node, name config.ProviderName) Decl {
+	d, root := p.find(n, name)
+	if d == noDecl && !root.IsZero() {
+		return p.implied(root)
+	}
+	return d
+}
+
+// find is lookupConfig without implying anything. Where only an implied configuration can be meant,
+// it says of which provider.
+func (p *Program) find(n *node, name config.ProviderName) (Decl, addr.Provider) {
+	prov := n.cfg.Provider(name.Local)
+	for {
+		if entry := passedFor(n, name); entry != nil {
+			n, name = n.parent, entry.Parent.ProviderName
+			prov = n.cfg.Provider(name.Local)
+			continue
+		}
+		if i, ok := n.unit.configs[name]; ok {
+			return n.decl(i), addr.Provider{}
+		}
+		if name.Alias != "" {
+			return noDecl, addr.Provider{}
+		}
+		if n.parent == nil {
+			if d, ok := p.configs[addr.ProviderConfig{Provider: prov}]; ok {
+				return d, addr.Provider{}
+			}
+			return noDecl, prov
+		}
+		n = n.parent
+		name = config.ProviderName{Local: localFor(n, prov)}
+	}
+}
+
+// passedFor is the entry of the call's providers argument for a name.
+func passedFor(n *node, name config.ProviderName) *config.Passed {
+	if n.parent == nil {
+		return nil
+	}
+	list := n.cfg.Call.Providers
+	for i := range list {
+		if list[i].Child == name {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// localFor is the name that a module has for a provider. Where it has none, and its type is taken
+// for another provider, the result means no declared name.
+func localFor(n *node, prov addr.Provider) string {
+	for _, local := range sorted(n.unit.mod.Required) {
+		if n.unit.mod.Required[local].Source == prov {
+			return local
+		}
+	}
+	if n.cfg.Provider(prov.Type) == prov {
+		return prov.Type
+	}
+	return prov.String()
+}
+
+// implied is the empty default configuration of the root.
+func (p *Program) implied(prov addr.Provider) Decl {
+	c := addr.ProviderConfig{Provider: prov}
+	if d, ok := p.configs[c]; ok {
+		return d
+	}
+	d := &Declaration{ID: Decl(len(p.decls)), Kind: Provider, Name: prov.Type, Provider: c, Node: p.tree.Root}
+	p.decls = append(p.decls, d)
+	p.at = append(p.at, nil)
+	p.configs[c] = d.ID
+	return d.ID
+}
+
+// ProviderFor finds the configuration that a provider and alias mean in a module, for objects
+// without a declaration: the module itself may be gone. False if there is none.
+func (p *Program) ProviderFor(m addr.Module, prov addr.Provider, alias string) (Decl, bool) {
+	n := p.nodes[m]
+	for n == nil && !m.IsRoot() {
+		m = m.Parent()
+		n = p.nodes[m]
+	}
+	d := p.existing(n, prov, alias)
+	return d, d != noDecl
+}
+
+// existing finds a configuration by provider, without implying anything.
+func (p *Program) existing(n *node, prov addr.Provider, alias string) Decl {
+	d, _ := p.find(n, config.ProviderName{Local: localFor(n, prov), Alias: alias})
+	if d == noDecl && alias != "" && n.parent != nil {
+		return p.existing(n.parent, prov, alias) // aliases are not inherited, but objects may outlive what passed them
+	}
+	return d
+}
+
+// keyedEntry is where a calling module chose an instance of a configuration that it passed down: the
+// n-th entry of the call that makes a node some way up.
+type keyedEntry struct {
+	up    int // how many calls above the resource's module
+	entry int
+}
+
+// passedKey finds the entry that chooses the provider instance for a name, if one does.
+func (p *Program) passedKey(n *node, name config.ProviderName) (keyedEntry, bool) {
+	for up := 0; n.parent != nil; up++ {
+		i := slices.IndexFunc(n.cfg.Call.Providers, func(e config.Passed) bool { return e.Child == name })
+		switch _, own := n.unit.configs[name]; {
+		case i >= 0 && n.cfg.Call.Providers[i].Parent.Key != nil:
+			return keyedEntry{up, i}, true
+		case i >= 0:
+			name = n.cfg.Call.Providers[i].Parent.ProviderName
+		case own || name.Alias != "":
+			return keyedEntry{}, false
+		default:
+			name = config.ProviderName{Local: localFor(n.parent, n.cfg.Provider(name.Local))}
+		}
+		n = n.parent
+	}
+	return keyedEntry{}, false
+}
+
+// checkPassed holds a call's providers argument against the module it calls.
+func (r *providerResolver) checkPassed(n *node, call *decl) {
+	child := n.children[call.nth]
+	if child == nil {
+		return
+	}
+	for i := range call.mod.Providers {
+		r.checkEntry(n, child, &call.mod.Providers[i])
+	}
+	r.checkWanted(child, call.mod)
+	r.checkProxies(child)
+	r.checkLegacy(child, call)
+}
+
+func (r *providerResolver) checkEntry(n, child *node, e *config.Passed) {
+	if r.p.lookupConfig(n, e.Parent.ProviderName) == noDecl && !expectsPassed(n, e.Parent.ProviderName) {
+		r.error(diag.Errorf("Provider configuration not present", "The configuration %q is not declared %s, so it cannot be passed to module.%s.", e.Parent.ProviderName, moduleOf(n), child.cfg.Call.Name).At(e.Parent.Range))
+		return
+	}
+	given, wanted := n.cfg.Provider(e.Parent.Local), child.cfg.Provider(e.Child.Local)
+	req := child.unit.mod.Required[e.Child.Local]
+	own, declared := child.unit.mod.Providers[e.Child]
+	switch {
+	case declared && !isEmpty(own):
+		r.error(diag.Errorf("Cannot override provider configuration", "The configuration of %s has its own local configuration for %s, and so it cannot accept an overridden configuration provided by its caller.", child.cfg.Path, e.Child).At(e.Range).See("declared here", own.Range))
+	case e.Child.Alias != "" && !declared && (req == nil || !slices.Contains(req.Aliases, e.Child)):
+		r.error(diag.Errorf("Reference to undefined provider", "The child module does not declare any provider requirement with the local name %q.\n\nIf you also control the child module, you can add an entry for %s to configuration_aliases in its required_providers block to accept this provider configuration.", e.Child, e.Child).At(e.Range))
+	case given != wanted && given.Canon() != wanted.Canon():
+		r.error(diag.Errorf("Provider type mismatch", "The assigned configuration is for provider %q, but local name %q in %s represents %q.", given.ForDisplay(), e.Child.Local, child.cfg.Path, wanted.ForDisplay()).At(e.Range))
+	case req == nil && !declared:
+		r.bag.Add(diag.Warningf("Reference to undefined provider", "There is no explicit declaration for local provider name %q in %s, so it is taken to mean %q.\n\nIf you also control the child module, add a required_providers entry named %q with the source address %q.", e.Child, child.cfg.Path, wanted.ForDisplay(), e.Child, wanted.ForDisplay()).At(e.Range))
+	}
+}
+
+// checkWanted reports what a module must be passed and is not.
+func (r *providerResolver) checkWanted(child *node, call *config.Call) {
+	for _, local := range sorted(child.unit.mod.Required) {
+		req := child.unit.mod.Required[local]
+		for _, alias := range req.Aliases {
+			if passedFor(child, alias) == nil {
+				r.error(diag.Errorf("Missing required provider configuration", "The child module requires an additional configuration for provider %s, with the local name %q.\n\nRefer to the module's documentation to understand the intended purpose of this additional provider configuration, and then add an entry for %s in the \"providers\" meta-argument in the module block to choose which provider configuration the module should use for that purpose.",
+					req.Source.ForDisplay(), alias, alias).At(call.Range).See("required here", req.Range))
+			}
+		}
+	}
+}
+
+// checkProxies warns of the old way to say that a configuration is passed in.
+func (r *providerResolver) checkProxies(child *node) {
+	for _, i := range sortedConfigs(child.unit) {
+		p := child.unit.decls[i].prov
+		if !isEmpty(p) {
+			continue
+		}
+		r.bag.Add(diag.Warningf("Redundant empty provider block", "An empty provider block in a called module was once the way to say that its caller passes this configuration. It is better said in required_providers: remove the block, and for a configuration with an alias add %s to configuration_aliases of %q there.", p.ProviderName, p.Local).At(p.Range))
+	}
+}
+
+// checkLegacy refuses repetition of modules that configure providers themselves.
+func (r *providerResolver) checkLegacy(child *node, call *decl) {
+	if call.rep == nil && len(call.mod.DependsOn) == 0 {
+		return
+	}
+	own := firstOwnConfig(child)
+	if own == nil {
+		return
+	}
+	at := call.at
+	if call.rep != nil {
+		at = call.rep.Range()
+	}
+	r.error(diag.Errorf("Module is incompatible with count, for_each, and depends_on", "The module at %s is a legacy module which contains its own local provider configurations, and so calls to it may not use the count, for_each, enabled, or depends_on arguments.\n\nIf you also control the module %q, consider updating this module to instead expect provider configurations to be passed by its caller.",
+		child.cfg.Path, child.cfg.Source).At(at).See("a provider configured here", own.Range))
+}
+
+// firstOwnConfig finds a provider block with settings in a module or below it.
+func firstOwnConfig(n *node) *config.Provider {
+	for _, i := range sortedConfigs(n.unit) {
+		if p := n.unit.decls[i].prov; !isEmpty(p) {
+			return p
+		}
+	}
+	for _, child := range n.children {
+		if child == nil {
+			continue
+		}
+		if p := firstOwnConfig(child); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+func sortedConfigs(u *unit) []int32 {
+	out := make([]int32, 0, len(u.configs))
+	for _, i := range u.configs {
+		out = append(out, i)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// isEmpty reports whether a provider block says nothing: the old way to declare that the caller
+// passes a configuration.
+func isEmpty(p *config.Provider) bool {
+	if p.ForEach != nil || len(p.Versions) > 0 || p.Body == nil {
+		return p.Body == nil
+	}
+	attrs, diags := p.Body.JustAttributes()
+	return len(attrs) == 0 && len(diags) == 0
+}
+
+// String of a missing declaration, for panics.
+func (p *Program) describe(d Decl) string {
+	if int(d) >= len(p.decls) {
+		return fmt.Sprintf("declaration %d", d)
+	}
+	return p.decls[d].String()
+}

@@ -1,0 +1,230 @@
+package lang
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// slot holds the value of one instance of a resource. The engine fills it; references read it.
+type slot struct {
+	once   sync.Once
+	load   func() mark.Value
+	rest   mark.Value
+	joined cty.Value
+	failed bool
+}
+
+// force makes the value there is.
+func (s *slot) force() {
+	s.once.Do(func() {
+		if s.load != nil {
+			s.rest = s.load()
+			s.load = nil
+		}
+		s.joined = join(s.rest)
+	})
+}
+
+// Put fills the slot of an instance.
+func (f *Frame) Put(d Decl, k addr.Key, face Face, v mark.Value) {
+	f.put(d, k, face, &slot{rest: v})
+}
+
+// PutLazy fills a slot with a value that is made only if somebody looks. load is called at most
+// once, from whichever goroutine looks first.
+func (f *Frame) PutLazy(d Decl, k addr.Key, face Face, load func() mark.Value) {
+	f.put(d, k, face, &slot{load: load})
+}
+
+// Fail says that there is no value because something went wrong: whoever receives it gets the
+// outcome Failed.
+func (f *Frame) Fail(d Decl, k addr.Key, face Face) { f.put(d, k, face, &slot{failed: true}) }
+
+// Drop empties a slot: a hold went down.
+func (f *Frame) Drop(d Decl, k addr.Key, face Face) { f.put(d, k, face, nil) }
+
+// Got gives what is in a slot; false if it is empty or failed.
+func (f *Frame) Got(d Decl, k addr.Key, face Face) (mark.Value, bool) {
+	s := f.object(f.local(d), face).slot(k)
+	if s == nil || s.failed {
+		return mark.Value{}, false
+	}
+	s.force()
+	return s.rest, true
+}
+
+func (f *Frame) put(d Decl, k addr.Key, face Face, s *slot) {
+	o := f.object(f.local(d), face)
+	o.whole.Store(nil)
+	if k.IsNone() {
+		o.one.Store(s)
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if i, ok := k.Int(); ok {
+		for len(o.ints) <= i {
+			o.ints = append(o.ints, nil)
+		}
+		o.ints[i] = s
+		return
+	}
+	name, _ := k.Str()
+	if o.strs == nil {
+		o.strs = map[string]*slot{}
+	}
+	o.strs[name] = s
+}
+
+// slot finds an instance's slot, nil if it is empty.
+func (o *object) slot(k addr.Key) *slot {
+	if k.IsNone() {
+		return o.one.Load()
+	}
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	if i, ok := k.Int(); ok {
+		if i < len(o.ints) {
+			return o.ints[i]
+		}
+		return nil
+	}
+	name, _ := k.Str()
+	return o.strs[name]
+}
+
+// instance reads the slot of one instance into an evaluation.
+func (s *scope) instance(f *Frame, d *decl, k addr.Key) cty.Value {
+	o := f.object(d, s.face)
+	sl := o.slot(k)
+	if sl == nil {
+		if f.w.o.Validate {
+			return s.placeholder(f, d)
+		}
+		panic(fmt.Sprintf("lang: %s%s was read before its value was there (face %d)", f.w.p.describe(f.n.decl(d.index)), k, s.face))
+	}
+	if sl.failed {
+		s.failed = true
+		return cty.DynamicVal
+	}
+	sl.force()
+	s.marked = s.marked || len(sl.rest.Marks) > 0
+	return s.owned(f, d, sl.joined)
+}
+
+// owned is f.marked in an evaluation.
+func (s *scope) owned(f *Frame, d *decl, v cty.Value) cty.Value {
+	s.marked = s.marked || d.res.Mode == addr.Ephemeral
+	return f.marked(d, v)
+}
+
+// placeholder is f.placeholder in an evaluation.
+func (s *scope) placeholder(f *Frame, d *decl) cty.Value {
+	s.marked = s.marked || d.res.Mode == addr.Ephemeral
+	return f.placeholder(d)
+}
+
+// marked makes sure that what an ephemeral resource holds is ephemeral.
+func (f *Frame) marked(d *decl, v cty.Value) cty.Value {
+	if d.res.Mode != addr.Ephemeral {
+		return v
+	}
+	return mark.With(v, mark.Ephemeral, f.originOf(d))
+}
+
+func (f *Frame) originOf(d *decl) *mark.Origin {
+	return &mark.Origin{What: d.res.In(f.n.cfg.Path).Local(), Range: d.at}
+}
+
+// placeholder stands for an instance of which nothing is known but its type.
+func (f *Frame) placeholder(d *decl) cty.Value {
+	v := cty.DynamicVal
+	if s := f.w.p.Schema(f.n.decl(d.index)); s != nil {
+		v = cty.UnknownVal(s.Type()).RefineNotNull()
+	}
+	return f.marked(d, v)
+}
+
+// whole is the value of all instances, once somebody wanted it.
+type whole struct {
+	val    cty.Value
+	marked bool
+}
+
+// wholeOf is the value of all instances together: the object itself, a tuple, or an object.
+func (s *scope) wholeOf(f *Frame, d *decl) cty.Value {
+	keys := s.keysOf(f, d)
+	switch {
+	case keys.Status != Known: // neither how many there are nor what they are
+		return cty.DynamicVal
+	case keys.Repeat == Once && (keys.has(addr.NoKey) || f.w.o.Validate):
+		return s.instance(f, d, addr.NoKey)
+	case keys.Repeat == Once: // said to be none by the engine: it is not there yet
+		return s.placeholder(f, d)
+	case keys.Repeat == Enabled:
+		if len(keys.List) == 0 {
+			return s.hide(f, d, keys, cty.NullVal(cty.DynamicPseudoType))
+		}
+		return s.instance(f, d, addr.NoKey)
+	case f.w.o.Validate:
+		if known := s.placeholders(d); known != nil {
+			keys.List = known
+			return s.hide(f, d, keys, assemble(keys, func(addr.Key) cty.Value { return s.placeholder(f, d) }, nil))
+		}
+		return s.hide(f, d, keys, cty.DynamicVal)
+	}
+	o := f.object(d, s.face)
+	if v := o.whole.Load(); v != nil {
+		s.marked = s.marked || v.marked
+		return s.hide(f, d, keys, v.val)
+	}
+	failed, marked := s.failed, s.marked
+	s.failed, s.marked = false, false
+	v := assemble(keys, func(k addr.Key) cty.Value { return s.instance(f, d, k) }, func() cty.Value { return s.placeholder(f, d) })
+	if !s.failed {
+		o.whole.Store(&whole{v, s.marked})
+	}
+	s.failed, s.marked = s.failed || failed, s.marked || marked
+	return s.hide(f, d, keys, v)
+}
+
+// hide marks what depends on which instances there are, if that comes from ephemeral values.
+func (s *scope) hide(f *Frame, d *decl, keys Keys, v cty.Value) cty.Value {
+	if !keys.Hidden {
+		return v
+	}
+	return s.owned(f, d, v)
+}
+
+// assemble makes a tuple or an object of instances. Keys that come from a state may have holes.
+func assemble(keys Keys, get func(addr.Key) cty.Value, hole func() cty.Value) cty.Value {
+	if keys.Repeat == Count {
+		return cty.TupleVal(inSequence(keys.List, get, hole))
+	}
+	vals := make(map[string]cty.Value, len(keys.List))
+	for _, k := range keys.List {
+		if name, ok := k.Str(); ok {
+			vals[name] = get(k)
+		}
+	}
+	return cty.ObjectVal(vals)
+}
+
+func inSequence(list []addr.Key, get func(addr.Key) cty.Value, hole func() cty.Value) []cty.Value {
+	vals := make([]cty.Value, 0, len(list))
+	for _, k := range list {
+		i, ok := k.Int()
+		if !ok {
+			continue
+		}
+		for len(vals) < i {
+			vals = append(vals, hole())
+		}
+		vals = append(vals, get(k))
+	}
+	return vals
+}

@@ -1,0 +1,215 @@
+package lang
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// StaticFrame evaluates what must be known before there is a program: module sources and
+// versions, settings of backends and encryption. It has variables, locals, pure functions, paths
+// and the workspace, and no objects. It is not safe for concurrent use.
+type StaticFrame struct {
+	f *Frame
+}
+
+// Static makes the static frame of a root module.
+func Static(m *config.Module, vars map[string]Given, o Options) *StaticFrame {
+	o.Variables = vars
+	w := &walk{o: o.in(m.Dir), budget: newBudget(o.Limits), roots: map[string]cty.Value{}}
+	w.table = functionTable(&w.o)
+	w.static = &StaticFrame{}
+	n := &node{cfg: &config.Node{Module: m}, unit: newUnit(m)}
+	w.static.f = newFrame(w, n, nil, addr.NoKey)
+	return w.static
+}
+
+// Child makes the static frame of a module called from this one: its variables are the static
+// arguments of the call.
+func (s *StaticFrame) Child(call *config.Call, m *config.Module) *StaticFrame {
+	parent := s.f
+	i, ok := parent.u.index(Call, call.Name)
+	if !ok {
+		panic(fmt.Sprintf("lang: there is no call %q", call.Name))
+	}
+	n := &node{
+		cfg:  &config.Node{Path: parent.n.cfg.Path.Child(call.Name), Module: m, Call: call, Parent: parent.n.cfg},
+		unit: newUnit(m), parent: parent.n, call: i,
+	}
+	w := &walk{o: parent.w.o, budget: parent.w.budget, table: parent.w.table, roots: parent.w.roots}
+	w.static = &StaticFrame{f: newFrame(w, n, parent, addr.NoKey)}
+	return w.static
+}
+
+// Eval evaluates an expression. what names it in messages: "the source of module.a".
+func (s *StaticFrame) Eval(e hcl.Expression, what string, bag *diag.Bag) (mark.Value, bool) {
+	c := s.compiler(what, bag)
+	compiled := c.in(ByValue, place{}).expr(e)
+	if c.failed {
+		return mark.Plain(cty.DynamicVal), false
+	}
+	sc := s.f.scope(After, bag)
+	defer sc.release()
+	sc.what = what
+	v := sc.eval(compiled)
+	return sc.split(v), sc.outcome() == OK
+}
+
+// Body evaluates a body against a schema.
+func (s *StaticFrame) Body(b hcl.Body, sch *schema.Block, what string, bag *diag.Bag) (mark.Value, bool) {
+	c := s.compiler(what, bag)
+	raw := c.in(ByValue, place{}).body(b)
+	bc := &bodyCompiler{c: c, bag: bag, ok: true}
+	compiled := bc.compile(raw, sch)
+	if c.failed || !bc.ok {
+		return mark.Plain(cty.DynamicVal), false
+	}
+	sc := s.f.scope(After, bag)
+	defer sc.release()
+	sc.what = what
+	v := compiled.eval(sc, sc.ctx)
+	return sc.split(v), sc.outcome() == OK
+}
+
+func (s *StaticFrame) compiler(what string, bag *diag.Bag) *compiler {
+	return &compiler{u: s.f.u, n: s.f.n, bag: bag, d: &decl{}, static: what}
+}
+
+// staticOnly refuses what static evaluation cannot know.
+func (r *rewriter) staticOnly(e *ref) bool {
+	if r.c.static == "" {
+		return true
+	}
+	switch e.root {
+	case rootVariable, rootLocal, rootPath:
+		return true
+	case rootTerraform:
+		if e.field == "workspace" {
+			return true
+		}
+	}
+	r.c.error("Dynamic value in static context", fmt.Sprintf("Unable to use %s in static context, which is required by %s.\n\nWhat is needed before anything is planned can be made from input variables, local values, functions and the workspace name only.", traversalText(e.Traversal), r.c.static), e.SrcRange)
+	return false
+}
+
+// ready compiles a local or an argument when a static evaluation first needs it.
+func (f *Frame) ready(d *decl, s *scope) bool {
+	if f.w.static == nil {
+		return true
+	}
+	if s.inside(f, d) {
+		s.error(diag.Errorf("Cycle", "The value of %s needs itself: %s.", f.nameOf(d), s.way()).At(d.at))
+		return false
+	}
+	c := &compiler{u: f.u, n: f.n, bag: s.bag, d: d, static: s.way()}
+	switch {
+	case d.kind == Local && d.value == nil:
+		d.value = c.in(ByValue, place{}).expr(d.loc.Expr)
+	case d.kind == Variable && f.parent != nil:
+		call := f.parent.u.decls[f.n.call]
+		if call.args == nil {
+			pc := &compiler{u: f.parent.u, n: f.parent.n, bag: s.bag, d: call, static: s.way()}
+			call.args = pc.arguments(call.mod.Body, place{})
+			c.failed = pc.failed
+		}
+	}
+	s.broken = s.broken || c.failed
+	return !c.failed
+}
+
+// inside reports whether the evaluation serves the cell of d already: before a program is compiled
+// nobody has looked for cycles.
+func (s *scope) inside(f *Frame, d *decl) bool {
+	for p := s.from; p != nil; p = p.from {
+		if p.f == f && p.cell == d {
+			return true
+		}
+	}
+	return false
+}
+
+// way names what needs what, from the cell being computed to what was asked for.
+func (s *scope) way() string {
+	var parts []string
+	for p := s; p != nil; p = p.from {
+		switch {
+		case p.cell != nil:
+			parts = append(parts, p.f.nameOf(p.cell))
+		case p.what != "":
+			parts = append(parts, p.what)
+		}
+		if s != p && p.cell == s.cell && p.cell != nil && p.f == s.f {
+			break
+		}
+	}
+	return strings.Join(parts, " ← ")
+}
+
+// StaticSource evaluates the source of a module call, for the resolver of the loader: parent is
+// the module that has the call, with all above it.
+func StaticSource(parent *config.Node, call *config.Call, o Options, bag *diag.Bag) (string, bool) {
+	return staticString(parent, call, call.Source, "source", o, bag)
+}
+
+// StaticVersion evaluates the version argument of a module call; "" where there is none or it is
+// null.
+func StaticVersion(parent *config.Node, call *config.Call, o Options, bag *diag.Bag) (string, bool) {
+	if call.Versions == nil {
+		return "", true
+	}
+	return staticString(parent, call, call.Versions, "version", o, bag)
+}
+
+func staticString(parent *config.Node, call *config.Call, e hcl.Expression, arg string, o Options, bag *diag.Bag) (string, bool) {
+	if v, ok := literalKey(native(e)); ok {
+		return v, true
+	}
+	what := parent.Path.Child(call.Name).String() + "." + arg
+	v, ok := staticOf(parent, o).Eval(e, what, bag)
+	if !ok {
+		return "", false
+	}
+	return plainString(v, what, arg == "version", e.Range(), bag)
+}
+
+// plainString takes a value that must be a string to be shown and kept.
+func plainString(v mark.Value, what string, nullable bool, at diag.Range, bag *diag.Bag) (string, bool) {
+	fail := func(title, detail string) (string, bool) {
+		bag.Add(diag.Errorf(title, "%s", detail).At(at))
+		return "", false
+	}
+	switch {
+	case v.Has(mark.Ephemeral):
+		return fail("Ephemeral value not allowed", "This value is ephemeral and cannot be used as "+what+".")
+	case v.Has(mark.Sensitive):
+		return fail("Sensitive value not allowed", "This value is sensitive and cannot be used as "+what+".")
+	}
+	s, err := convert.Convert(v.Raw, cty.String)
+	switch {
+	case err != nil:
+		return fail("Unsuitable value type", "The value of "+what+" must be a string: "+conversionText(err)+".")
+	case !s.IsKnown():
+		return fail("Unsuitable value", "The value of "+what+" must be known before anything is planned.")
+	case s.IsNull() && nullable:
+		return "", true
+	case s.IsNull():
+		return fail("Unsuitable value", "The value of "+what+" must not be null.")
+	}
+	return s.AsString(), true
+}
+
+// staticOf is the static frame of a module in the tree.
+func staticOf(n *config.Node, o Options) *StaticFrame {
+	if n.Parent == nil {
+		return Static(n.Module, o.Variables, o)
+	}
+	return staticOf(n.Parent, o).Child(n.Call, n.Module)
+}

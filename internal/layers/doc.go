@@ -1,0 +1,6 @@
+// Package layers holds the rules about which room may import which; its test reads the code's
+// imports and compares.
+//
+// A room imports its own layer's left neighbours and anything below, never above. Some
+// dependencies from outside are bound to few rooms: each rule says why.
+package layers

@@ -1,0 +1,116 @@
+package lease
+
+import (
+	"context"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/provider"
+)
+
+// Close closes a lease, if nobody has before, and reports whether it is closed now. It takes no
+// context, because nothing but the time limit ends it.
+func (l *Ledger) Close(x *Lease) bool {
+	if !x.begin() {
+		<-x.closed
+		reason, _ := x.reason()
+		return reason == ""
+	}
+	defer close(x.closed)
+	x.settle()
+	began := time.Now()
+	l.o.Sink.Tell(event.Started{Object: x.opened.Object, Op: event.Close, At: l.o.Now()})
+	ds := x.callClose()
+	ok := x.end(ds)
+	x.report(ds)
+	if took := time.Since(began); ok {
+		l.o.Sink.Tell(event.Done{Object: x.opened.Object, Op: event.Close, Took: took})
+	} else {
+		l.o.Sink.Tell(event.Failed{Object: x.opened.Object, Op: event.Close, Took: took})
+	}
+	return ok
+}
+
+// begin ends the time in which the lease may be used and renewed. Only the first to call it gets
+// true, and has to close.
+func (x *Lease) begin() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.begun {
+		return false
+	}
+	x.begun, x.until, x.why = true, time.Now(), "its closing is not over"
+	close(x.closing)
+	return true
+}
+
+// settle waits for a renewal that is under way, because it may bring new private data, but not
+// for ever.
+func (x *Lease) settle() {
+	x.mu.Lock()
+	running, giveUp := x.running, x.giveUp
+	x.mu.Unlock()
+	if running == nil {
+		return
+	}
+	limit := time.AfterFunc(x.ledger.o.CloseTimeout, giveUp)
+	defer limit.Stop()
+	<-running
+}
+
+// callClose asks the provider, with the private data of the last renewal that succeeded.
+func (x *Lease) callClose() provider.Diags {
+	x.mu.Lock()
+	private := x.private
+	x.mu.Unlock()
+	asked := time.Now()
+	ds, over := within(context.Background(), x.ledger.o.CloseTimeout, func(ctx context.Context) (ds provider.Diags) {
+		defer caught(&ds, "closed")
+		return x.opened.Provider.CloseLease(ctx, x.opened.Type, private)
+	})
+	if ds == nil || over && ds.HasErrors() {
+		return provider.Diags{x.silence("closed", time.Since(asked))}
+	}
+	return *ds
+}
+
+// end records the outcome and forgets the private data.
+func (x *Lease) end(ds provider.Diags) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.why, x.private = "", nil
+	if ds.HasErrors() {
+		x.why = sentence(ds)
+	}
+	return x.why == ""
+}
+
+// reason says why the lease is open, if it is.
+func (x *Lease) reason() (string, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.begun {
+		return "it was not closed yet", true
+	}
+	return x.why, x.why != ""
+}
+
+// held is for how long the lease could be used, and whether it is closed by now.
+func (x *Lease) held() (time.Duration, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.begun {
+		return time.Since(x.since), false
+	}
+	return x.until.Sub(x.since), x.why == ""
+}
+
+// over reports that the closing has ended, well or not.
+func (x *Lease) over() bool {
+	select {
+	case <-x.closed:
+		return true
+	default:
+		return false
+	}
+}

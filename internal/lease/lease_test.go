@@ -1,0 +1,551 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/providertest"
+)
+
+// stage is one test's provider and ledger, inside a bubble where time is fake.
+type stage struct {
+	*Ledger
+	began time.Time
+	jump  time.Duration // how far the wall clock was set
+
+	mu    sync.Mutex
+	calls []string // with the second since the begin
+	told  []string
+	said  []string
+
+	renew func(n int, private string) (provider.RenewResponse, provider.Diags)
+	close func(typ, private string) provider.Diags
+	fake  *providertest.Fake
+	n     int
+}
+
+func newStage(o Options) *stage {
+	s := &stage{began: time.Now()}
+	o.Now = func() time.Time { s.mu.Lock(); defer s.mu.Unlock(); return time.Now().Add(s.jump) }
+	o.Sink = s
+	s.Ledger = NewLedger(o)
+	s.fake = &providertest.Fake{
+		Address: addr.Default("vault"),
+		OnRenew: func(ctx context.Context, typ string, private []byte) (provider.RenewResponse, provider.Diags) {
+			s.note("renew %s %s", typ, private)
+			s.mu.Lock()
+			s.n++
+			n := s.n
+			s.mu.Unlock()
+			return s.renew(n, string(private))
+		},
+		OnCloseLease: func(ctx context.Context, typ string, private []byte) provider.Diags {
+			s.note("close %s %s", typ, private)
+			if s.close == nil {
+				return nil
+			}
+			return s.close(typ, string(private))
+		},
+	}
+	return s
+}
+
+func (s *stage) seconds() string { return fmt.Sprintf("%gs ", time.Since(s.began).Seconds()) }
+
+func (s *stage) note(format string, a ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, s.seconds()+fmt.Sprintf(format, a...))
+}
+
+func (s *stage) Tell(e event.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch e := e.(type) {
+	case event.Started:
+		s.told = append(s.told, s.seconds()+e.Op.String()+" started")
+	case event.Done:
+		s.told = append(s.told, s.seconds()+e.Op.String()+" done after "+e.Took.String())
+	case event.Failed:
+		s.told = append(s.told, s.seconds()+e.Op.String()+" failed after "+e.Took.String())
+	}
+}
+
+func (s *stage) report(ds provider.Diags) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range ds {
+		s.said = append(s.said, s.seconds()+d.Severity.String()+" "+d.Error())
+	}
+}
+
+// in is a time on the wall clock so far from now.
+func in(d time.Duration) time.Time { return time.Now().Add(d).Round(0) }
+
+func (s *stage) open(typ string, renewAt time.Time, parents ...*Lease) *Lease {
+	return s.openThrough(s.fake, typ, renewAt, parents...)
+}
+
+func (s *stage) openThrough(p provider.Provider, typ string, renewAt time.Time, parents ...*Lease) *Lease {
+	return s.Opened(Opened{
+		Object: object(typ), Provider: p, Type: typ, Private: []byte("p0"),
+		RenewAt: renewAt, Parents: parents, Report: s.report,
+	})
+}
+
+func object(typ string) addr.Object {
+	return addr.Object{Instance: addr.Instance{Mode: addr.Ephemeral, Type: typ, Name: "x"}}
+}
+
+func (s *stage) expect(t *testing.T, what string, got *[]string, want ...string) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if diff := cmp.Diff(want, *got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+	*got = nil
+}
+
+func bad(text string) provider.Diags { return provider.Diags{diag.Errorf("Denied", "%s.", text)} }
+
+func fine(private string, at time.Time) (provider.RenewResponse, provider.Diags) {
+	return provider.RenewResponse{Private: []byte(private), RenewAt: at}, nil
+}
+
+// bubble runs f where time is fake; goroutines that are left over fail the test.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, f)
+}
+
+func TestRenewsInTheBackground(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{})
+		s.renew = func(n int, _ string) (provider.RenewResponse, provider.Diags) {
+			time.Sleep(100 * time.Millisecond)
+			return fine(fmt.Sprintf("p%d", n), in(time.Duration(n)*100*time.Second))
+		}
+		x := s.open("tok", in(90*time.Second))
+		time.Sleep(400 * time.Second)
+		if !s.Close(x) {
+			t.Error("not closed")
+		}
+		s.expect(t, "calls", &s.calls, "90s renew tok p0", "190.1s renew tok p1", "390.2s renew tok p2", "400s close tok p3")
+		s.expect(t, "told", &s.told,
+			"90s renew started", "90.1s renew done after 100ms",
+			"190.1s renew started", "190.2s renew done after 100ms",
+			"390.2s renew started", "390.3s renew done after 100ms",
+			"400s close started", "400s close done after 0s")
+		if diff := cmp.Diff(event.Leases{Opened: 1, Renewed: 3, Closed: 1, Longest: 400 * time.Second}, s.Summary()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestNeverRenewsEarly(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{})
+		s.renew = func(int, string) (provider.RenewResponse, provider.Diags) { return fine("p1", time.Time{}) }
+		x := s.open("tok", in(10*time.Second))
+		for range 9 {
+			time.Sleep(time.Second)
+			if err := x.Fresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(999 * time.Millisecond)
+		_ = x.Fresh(t.Context())
+		s.expect(t, "calls before", &s.calls)
+		time.Sleep(time.Millisecond)
+		_ = x.Fresh(t.Context())
+		s.expect(t, "calls at the time", &s.calls, "10s renew tok p0")
+		time.Sleep(time.Hour) // the answer named no time: that was all
+		s.Close(x)
+		s.expect(t, "calls at the end", &s.calls, "3610s close tok p1")
+	})
+}
+
+func TestPastRenewalTimesAreSpaced(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{})
+		s.renew = func(int, string) (provider.RenewResponse, provider.Diags) { return fine("p", in(-time.Hour)) }
+		x := s.open("tok", in(-time.Hour))
+		for range 29 {
+			if err := x.Fresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		s.Close(x)
+		s.expect(t, "calls", &s.calls, "0s renew tok p0", "1s renew tok p", "2s renew tok p", "2.9s close tok p")
+	})
+}
+
+func TestFreshWaitsForARunningRenewal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{})
+		s.renew = func(int, string) (provider.RenewResponse, provider.Diags) {
+			time.Sleep(3 * time.Second)
+			return fine("p1", time.Time{})
+		}
+		x := s.open("tok", in(time.Second))
+		time.Sleep(2 * time.Second)
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				if err := x.Fresh(t.Context()); err != nil {
+					t.Error(err)
+				}
+				s.note("fresh")
+			})
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		if err := x.Fresh(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a cancelled user got %v", err)
+		}
+		cancel()
+		wg.Wait()
+		s.Close(x)
+		s.expect(t, "calls", &s.calls, "1s renew tok p0", "4s fresh", "4s fresh", "4s fresh", "4s fresh", "4s fresh", "4s close tok p1")
+	})
+}
+
+func TestRenewalIsTriedAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{})
+		s.renew = func(n int, _ string) (provider.RenewResponse, provider.Diags) {
+			if n < 4 {
+				return provider.RenewResponse{Private: []byte("junk"), RenewAt: in(time.Hour)}, bad("try later")
+			}
+			return fine("p1", time.Time{})
+		}
+		x := s.open("tok", in(0))
+		if err := x.Fresh(t.Context()); err != nil {
+			t.Error(err)
+		}
+		s.Close(x)
+		s.expect(t, "calls", &s.calls, "0s renew tok p0", "1s renew tok p0", "3s renew tok p0", "7s renew tok p0", "7s close tok p1")
+		s.expect(t, "said", &s.said)
+	})
+}
+
+func TestFailedRenewal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{})
+		s.renew = func(n int, _ string) (provider.RenewResponse, provider.Diags) {
+			if n == 1 {
+				return fine("p1", in(time.Second))
+			}
+			return provider.RenewResponse{}, append(bad("revoked"), diag.Warningf("Slow", "The server is busy."))
+		}
+		x := s.open("tok", in(0))
+		time.Sleep(20 * time.Second)
+		err := x.Fresh(t.Context())
+		var expired *Expired
+		if !errors.As(err, &expired) || expired.Reason != "Denied: revoked" {
+			t.Errorf("a later user got %v", err)
+		} else if d := expired.Diagnostic(); d.Summary != "Ephemeral resource instance has expired" || !strings.Contains(d.Detail, "revoked.") || strings.Contains(d.Detail, "..") {
+			t.Errorf("diagnostic: %v", d)
+		}
+		s.expect(t, "said", &s.said,
+			"1s warning ephemeral.tok.x: Slow; The server is busy.",
+			"8s error ephemeral.tok.x: Denied; revoked.")
+		s.Close(x)
+		s.expect(t, "calls", &s.calls, "0s renew tok p0", "1s renew tok p1", "2s renew tok p1", "4s renew tok p1", "8s renew tok p1", "20s close tok p1")
+		s.expect(t, "told", &s.told, "0s renew started", "0s renew done after 0s", "1s renew started", "8s renew failed after 7s", "20s close started", "20s close done after 0s")
+	})
+}
+
+func TestWarningsAreShownOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{})
+		s.renew = func(n int, _ string) (provider.RenewResponse, provider.Diags) {
+			return provider.RenewResponse{RenewAt: in(5 * time.Second)}, provider.Diags{diag.Warningf("Short lease", "Ask for more.")}
+		}
+		x := s.open("tok", in(5*time.Second))
+		time.Sleep(time.Minute)
+		s.Close(x)
+		s.expect(t, "said", &s.said, "5s warning ephemeral.tok.x: Short lease; Ask for more.")
+		if last := s.calls[len(s.calls)-1]; last != "60s close tok p0" {
+			t.Errorf("a renewal without private data lost it: %s", last)
+		}
+	})
+}
+
+func TestCloseDuringRenewal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{CloseTimeout: 10 * time.Second})
+		s.renew = func(int, string) (provider.RenewResponse, provider.Diags) {
+			time.Sleep(3 * time.Second)
+			return fine("p1", in(0))
+		}
+		x := s.open("tok", in(time.Second))
+		time.Sleep(2 * time.Second)
+		if !s.Close(x) {
+			t.Error("not closed")
+		}
+		s.expect(t, "calls", &s.calls, "1s renew tok p0", "4s close tok p1")
+		if err := x.Fresh(t.Context()); err == nil {
+			t.Error("a closed lease is fresh")
+		}
+	})
+}
+
+func TestCloseBetweenTries(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{})
+		s.renew = func(int, string) (provider.RenewResponse, provider.Diags) {
+			return provider.RenewResponse{}, bad("busy")
+		}
+		x := s.open("tok", in(time.Second))
+		time.Sleep(3 * time.Second)
+		s.Close(x)
+		s.expect(t, "calls", &s.calls, "1s renew tok p0", "2s renew tok p0", "3s close tok p0")
+		s.expect(t, "said", &s.said, "3s warning ephemeral.tok.x: Denied; busy.")
+	})
+}
+
+func TestHangingRenewalDoesNotBlockClose(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{CloseTimeout: 5 * time.Second})
+		release := make(chan struct{})
+		s.renew = func(int, string) (provider.RenewResponse, provider.Diags) {
+			<-release
+			return fine("late", time.Time{})
+		}
+		x := s.open("tok", in(time.Second))
+		time.Sleep(2 * time.Second)
+		if !s.Close(x) {
+			t.Error("not closed")
+		}
+		s.expect(t, "calls", &s.calls, "1s renew tok p0", "7s close tok p0")
+		if len(s.said) != 1 || !strings.Contains(s.said[0], "7s warning") || !strings.Contains(s.said[0], "did not answer for 6s") {
+			t.Errorf("said %q", s.said)
+		}
+		close(release)
+	})
+}
+
+func TestHangingRenewalIsGivenUp(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{RenewTimeout: 10 * time.Second})
+		release := make(chan struct{})
+		s.renew = func(int, string) (provider.RenewResponse, provider.Diags) {
+			<-release
+			return provider.RenewResponse{}, nil
+		}
+		x := s.open("tok", in(0))
+		err := x.Fresh(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "did not answer for 10s") {
+			t.Errorf("got %v", err)
+		}
+		s.Close(x)
+		s.expect(t, "calls", &s.calls, "0s renew tok p0", "11s renew tok p0", "23s renew tok p0", "37s renew tok p0", "47s close tok p0")
+		close(release)
+	})
+}
+
+func TestHangingClose(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{CloseTimeout: 5 * time.Second})
+		s.fake.OnCloseLease = func(ctx context.Context, typ string, private []byte) provider.Diags {
+			<-ctx.Done() // as a provider over the wire does
+			return bad("context deadline exceeded")
+		}
+		x := s.open("tok", time.Time{})
+		for range 2 {
+			if s.Close(x) {
+				t.Error("closed")
+			}
+		}
+		left := s.CloseAll()
+		if len(left) != 1 || left[0].Object != object("tok") || left[0].Provider != addr.Default("vault") || !strings.Contains(left[0].Reason, "did not answer for 5s") {
+			t.Errorf("left: %v", left)
+		}
+		if n := s.fake.Count("CloseLease tok"); n != 1 {
+			t.Errorf("%d calls", n)
+		}
+		s.expect(t, "told", &s.told, "0s close started", "5s close failed after 5s")
+		if sum := s.Summary(); sum.Left != 1 || sum.Closed != 0 {
+			t.Errorf("summary %+v", sum)
+		}
+	})
+}
+
+func TestClockJumps(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{})
+		s.renew = func(int, string) (provider.RenewResponse, provider.Diags) { return fine("p1", time.Time{}) }
+		set := func(d time.Duration) { s.mu.Lock(); s.jump = d; s.mu.Unlock() }
+
+		x := s.open("forward", in(time.Hour))
+		time.Sleep(61 * time.Second)
+		set(2 * time.Hour) // seen at the next glance, without anybody asking
+		time.Sleep(29 * time.Second)
+		synctest.Wait()
+		s.expect(t, "forward", &s.calls, "90s renew forward p0")
+		s.Close(x)
+		s.calls = nil
+
+		set(0)
+		x = s.open("asked", in(time.Hour))
+		time.Sleep(time.Second)
+		set(2 * time.Hour) // seen at the next use
+		if err := x.Fresh(t.Context()); err != nil {
+			t.Error(err)
+		}
+		s.expect(t, "asked", &s.calls, "91s renew asked p0")
+		s.Close(x)
+		s.calls = nil
+
+		set(0)
+		x = s.open("back", in(10*time.Second))
+		set(-time.Hour) // the time has not come when the timer says so
+		time.Sleep(time.Hour)
+		s.expect(t, "back", &s.calls)
+		time.Sleep(glance + 10*time.Second)
+		synctest.Wait()
+		s.expect(t, "back, an hour later", &s.calls, "3701s renew back p0")
+		s.Close(x)
+	})
+}
+
+func TestCloseOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{})
+		s.close = func(string, string) provider.Diags { time.Sleep(time.Second); return nil }
+		x := s.open("tok", time.Time{})
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				if !s.Close(x) {
+					t.Error("not closed")
+				}
+			})
+			wg.Go(func() {
+				if left := s.CloseAll(); left != nil {
+					t.Errorf("left %v", left)
+				}
+			})
+		}
+		time.Sleep(500 * time.Millisecond)
+		if open := s.Open(); len(open) != 1 || open[0].Reason != "its closing is not over" {
+			t.Errorf("open meanwhile: %v", open)
+		}
+		wg.Wait()
+		if n := s.fake.Count("CloseLease tok"); n != 1 {
+			t.Errorf("%d calls", n)
+		}
+	})
+}
+
+func TestPanickingProvider(t *testing.T) {
+	const canary = "canary-7f3a"
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{})
+		s.renew = func(int, string) (provider.RenewResponse, provider.Diags) { panic(canary) }
+		s.close = func(string, string) provider.Diags { panic(canary) }
+		x := s.Opened(Opened{Object: object("tok"), Provider: s.fake, Type: "tok", Private: []byte(canary), RenewAt: in(0), Report: s.report})
+		err := x.Fresh(t.Context())
+		if err == nil {
+			t.Error("fresh")
+		}
+		all := fmt.Sprint(err, s.CloseAll(), s.Open(), s.said, s.told)
+		if !strings.Contains(all, "panicked") || strings.Contains(all, canary) {
+			t.Errorf("said %s", all)
+		}
+	})
+}
+
+func TestCloseAllOrder(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{Parallelism: 2})
+		s.close = func(typ, _ string) provider.Diags {
+			time.Sleep(time.Second)
+			if typ == "child" {
+				return bad("no")
+			}
+			return nil
+		}
+		second := &providertest.Fake{Address: addr.Default("consul"), OnCloseLease: s.fake.OnCloseLease}
+		s.Session(s.fake, nil, func() { s.note("stop vault") })
+		parent := s.open("parent", time.Time{})
+		end := s.Session(second, []*Lease{parent}, func() { s.note("stop consul") })
+		child := s.openThrough(second, "child", time.Time{}, parent)
+		s.openThrough(second, "grandchild", time.Time{}, child)
+		for _, n := range []string{"a", "b", "c", "d"} {
+			s.openThrough(second, n, time.Time{})
+		}
+		closed := s.open("closed", time.Time{}, parent)
+		s.Close(closed)
+		s.calls = nil
+		left := s.CloseAll()
+		end() // the walk's own, too late: nothing happens
+		if len(left) != 1 || left[0].Object != object("child") || left[0].Reason != "Denied: no" {
+			t.Errorf("left %v", left)
+		}
+		got := strings.Join(s.calls, "\n")
+		at := func(what string) int {
+			if n := strings.Count(got, what); n != 1 {
+				t.Errorf("%s: %d times in\n%s", what, n, got)
+			}
+			return strings.Index(got, what)
+		}
+		for _, pair := range [][2]string{
+			{"close grandchild", "close child"}, {"close child", "stop consul"}, {"close d", "stop consul"},
+			{"stop consul", "close parent"}, {"close parent", "stop vault"},
+		} {
+			if at(pair[0]) > at(pair[1]) {
+				t.Errorf("%s came after %s:\n%s", pair[0], pair[1], got)
+			}
+		}
+		// Seven closings of a second each, two at a time; parent comes alone at the end.
+		if took := time.Since(s.began); took != 5*time.Second {
+			t.Errorf("took %s:\n%s", took, got)
+		}
+	})
+}
+
+func TestOpenedWhileClosingAll(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{})
+		s.close = func(typ, _ string) provider.Diags {
+			if typ == "first" {
+				s.open("late", in(time.Hour))
+			}
+			return nil
+		}
+		s.open("first", time.Time{})
+		if left := s.CloseAll(); left != nil {
+			t.Errorf("left %v", left)
+		}
+		s.expect(t, "calls", &s.calls, "0s close first p0", "0s close late p0")
+	})
+}
+
+func TestSessionsInACircle(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{})
+		x := s.open("x", time.Time{})
+		s.Session(s.fake, []*Lease{x}, func() { s.note("stop") }) // configured with what was opened through it
+		if left := s.CloseAll(); left != nil {
+			t.Errorf("left %v", left)
+		}
+		slices.Sort(s.calls)
+		s.expect(t, "calls", &s.calls, "0s close x p0", "0s stop")
+	})
+}

@@ -1,0 +1,279 @@
+// Package mark knows what is sensitive and what is ephemeral, and where it came from.
+//
+// It is the only room that touches the marks of package cty (invariant I2). Inside an evaluation
+// values carry cty marks, because cty's operations spread them; at rest values are plain and
+// their marks are a list of paths beside them (I4). Split and Join go from one form to the other
+// and cost nothing when there is nothing to do.
+//
+// A mark is a Tag, and for what an explanation must name, an Origin: a chain of places from the
+// value back to its source (`output.dsn ← local.url ← var.password`). Cells add themselves to the
+// chain with Via; borders that accept no ephemeral value call Require and get the chain to print.
+//
+// Deprecation is no mark: it is a property of references.
+package mark
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Tag is a property that a value hands on to all that is made from it.
+type Tag uint8
+
+// The tags.
+const (
+	Sensitive Tag = iota + 1 // not to be shown
+	Ephemeral                // not to be kept
+)
+
+func (t Tag) String() string {
+	if t == Ephemeral {
+		return "ephemeral"
+	}
+	return "sensitive"
+}
+
+// Origin is where a marked value came from, with the way it took.
+type Origin struct {
+	What  string // an address: "var.password", "local.url"
+	Range diag.Range
+	From  *Origin
+}
+
+// String is the chain, the nearest place first.
+func (o *Origin) String() string {
+	var parts []string
+	for ; o != nil; o = o.From {
+		parts = append(parts, o.What)
+	}
+	return strings.Join(parts, " ← ")
+}
+
+// At is a mark at rest: the tag, the place inside the value, and the origin if it is known.
+type At struct {
+	Path cty.Path
+	Tag  Tag
+	Why  *Origin
+}
+
+// Value is a value at rest: plain, with its marks beside it.
+type Value struct {
+	Raw   cty.Value // never marked, at any depth
+	Marks []At      // at most one for each path and tag
+}
+
+// Plain is an unmarked value.
+func Plain(v cty.Value) Value { return Value{Raw: v} }
+
+// tagged is the cty mark. Origins are pointers, so equal marks are identical ones.
+type tagged struct {
+	tag Tag
+	why *Origin
+}
+
+// With marks v itself.
+func With(v cty.Value, t Tag, why *Origin) cty.Value {
+	if Is(v, t) {
+		return v
+	}
+	return v.Mark(tagged{t, why})
+}
+
+// Without removes the tag from v itself; what lies inside keeps its own.
+func Without(v cty.Value, t Tag) cty.Value {
+	if !v.IsMarked() {
+		return v
+	}
+	v, ms := v.Unmark()
+	for m := range ms {
+		if m, ok := m.(tagged); ok && m.tag == t {
+			delete(ms, m)
+		}
+	}
+	if len(ms) == 0 {
+		return v
+	}
+	return v.WithMarks(ms)
+}
+
+// Is reports whether v itself has the tag.
+func Is(v cty.Value, t Tag) bool {
+	if !v.IsMarked() {
+		return false
+	}
+	for m := range v.Marks() {
+		if m, ok := m.(tagged); ok && m.tag == t {
+			return true
+		}
+	}
+	return false
+}
+
+// Anywhere reports whether v or anything in it has the tag.
+func Anywhere(v cty.Value, t Tag) bool {
+	if !v.ContainsMarked() {
+		return false
+	}
+	_, pms := v.UnmarkDeepWithPaths()
+	for _, pm := range pms {
+		for m := range pm.Marks {
+			if m, ok := m.(tagged); ok && m.tag == t {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Same gives v the marks that w itself has: for results that follow from w without cty's doing.
+func Same(v, w cty.Value) cty.Value {
+	if !w.IsMarked() {
+		return v
+	}
+	return v.WithMarks(w.Marks())
+}
+
+// Bare is v without its own marks, and a function that puts them onto a result.
+func Bare(v cty.Value) (cty.Value, func(cty.Value) cty.Value) {
+	if !v.IsMarked() {
+		return v, func(r cty.Value) cty.Value { return r }
+	}
+	v, ms := v.Unmark()
+	return v, func(r cty.Value) cty.Value { return r.WithMarks(ms) }
+}
+
+// BareDeep is v without any marks, and a function that puts all of them onto a result itself.
+func BareDeep(v cty.Value) (cty.Value, func(cty.Value) cty.Value) {
+	if !v.ContainsMarked() {
+		return v, func(r cty.Value) cty.Value { return r }
+	}
+	v, ms := v.UnmarkDeep()
+	return v, func(r cty.Value) cty.Value { return r.WithMarks(ms) }
+}
+
+// Split takes the marks off v.
+func Split(v cty.Value) Value {
+	if v == cty.NilVal || !v.ContainsMarked() {
+		return Value{Raw: v}
+	}
+	raw, pms := v.UnmarkDeepWithPaths()
+	out := Value{Raw: raw}
+	for _, pm := range pms {
+		at := len(out.Marks)
+		for m := range pm.Marks {
+			m, ok := m.(tagged)
+			if !ok {
+				continue
+			}
+			if i := slices.IndexFunc(out.Marks[at:], func(a At) bool { return a.Tag == m.tag }); i >= 0 {
+				if old := &out.Marks[at+i]; better(m.why, old.Why) {
+					old.Why = m.why
+				}
+				continue
+			}
+			out.Marks = append(out.Marks, At{pm.Path, m.tag, m.why})
+		}
+		slices.SortFunc(out.Marks[at:], func(a, b At) int { return int(a.Tag) - int(b.Tag) })
+	}
+	return out
+}
+
+// better chooses one origin of several, the same one every time.
+func better(a, b *Origin) bool {
+	return b == nil && a != nil || a != nil && a.String() < b.String()
+}
+
+// Join puts the marks back.
+func (v Value) Join() cty.Value {
+	if len(v.Marks) == 0 {
+		return v.Raw
+	}
+	pms := make([]cty.PathValueMarks, 0, len(v.Marks))
+	for _, a := range v.Marks {
+		// One entry for a path: of several, MarkWithPaths takes only the first.
+		i := slices.IndexFunc(pms, func(pm cty.PathValueMarks) bool { return pm.Path.Equals(a.Path) })
+		if i < 0 {
+			pms = append(pms, cty.PathValueMarks{Path: a.Path, Marks: cty.NewValueMarks()})
+			i = len(pms) - 1
+		}
+		pms[i].Marks[tagged{a.Tag, a.Why}] = struct{}{}
+	}
+	return v.Raw.MarkWithPaths(pms)
+}
+
+// Has reports whether the value or anything in it has the tag.
+func (v Value) Has(t Tag) bool {
+	return slices.ContainsFunc(v.Marks, func(a At) bool { return a.Tag == t })
+}
+
+// Find gives the first mark with that tag.
+func (v Value) Find(t Tag) (At, bool) {
+	i := slices.IndexFunc(v.Marks, func(a At) bool { return a.Tag == t })
+	if i < 0 {
+		return At{}, false
+	}
+	return v.Marks[i], true
+}
+
+// Only keeps the marks with that tag.
+func (v Value) Only(t Tag) Value {
+	v.Marks = slices.DeleteFunc(slices.Clone(v.Marks), func(a At) bool { return a.Tag != t })
+	return v
+}
+
+// Via adds a step to the origin of every ephemeral mark: the value passed through what.
+func (v Value) Via(what string, r diag.Range) Value {
+	if len(v.Marks) == 0 {
+		return v
+	}
+	v.Marks = slices.Clone(v.Marks)
+	steps := map[*Origin]*Origin{} // one new step for each way in, so that equal origins stay equal
+	for i := range v.Marks {
+		a := &v.Marks[i]
+		if a.Why == nil && a.Tag != Ephemeral {
+			continue
+		}
+		if steps[a.Why] == nil {
+			steps[a.Why] = &Origin{what, r, a.Why}
+		}
+		a.Why = steps[a.Why]
+	}
+	return v
+}
+
+// PathString is a path as users write it after an attribute: `tags["b"]`, `rule[0].port`.
+func PathString(p cty.Path) string {
+	var b strings.Builder
+	for _, s := range p {
+		switch s := s.(type) {
+		case cty.GetAttrStep:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(s.Name)
+		case cty.IndexStep:
+			b.WriteString(indexString(s.Key))
+		}
+	}
+	return b.String()
+}
+
+func indexString(k cty.Value) string {
+	if k.IsMarked() || !k.IsKnown() || k.IsNull() {
+		return "[...]"
+	}
+	switch k.Type() {
+	case cty.Number:
+		return "[" + k.AsBigFloat().Text('f', -1) + "]"
+	case cty.String:
+		return "[" + quote(k.AsString()) + "]"
+	}
+	return "[...]"
+}
+
+func quote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+}

@@ -1,0 +1,227 @@
+package object
+
+import (
+	"context"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// goString is a value as the peers write it in messages.
+func goString(v cty.Value) string { return schema.GoString(v) }
+
+// Stored is what an entry holds beside the object itself.
+type Stored struct {
+	Provider    addr.ProviderInstance
+	Recorded    []addr.Resource
+	CreateFirst bool
+	SkipDestroy bool
+}
+
+// Up creates or updates an object as proposed. The entry is what is to be recorded, also when the
+// call failed; it is nil if there is nothing.
+func (t *Tools) Up(ctx context.Context, c *plan.Change, p *Proposal, config mark.Value, prior *state.Entry, s Stored) (mark.Value, *state.Entry, bool) {
+	op := event.Update
+	if prior == nil {
+		op = event.Create
+	}
+	began := time.Now()
+	idKey, id := t.id(p.Prior)
+	t.tell(event.Started{Object: t.Object, Op: op, IDKey: idKey, ID: id, Replace: c.Action.Replaces(), At: began})
+	var resp provider.ApplyResponse
+	var ds provider.Diags
+	called := t.token(ctx, func() {
+		resp, ds = t.Provider.Apply(ctx, provider.ApplyRequest{
+			Type: t.Type.Name, Prior: send(p.Prior), Planned: send(p.Planned), Config: send(p.Config),
+			Private: p.Private, Identity: t.identityWire(p.Identity), Meta: t.Type.Meta,
+		})
+	})
+	if !called {
+		return mark.Value{}, prior, false
+	}
+	ok := t.report(ds)
+	v, entry, good := t.made(c, p, config, resp, prior, s, ok)
+	ok = ok && good
+	if idKey, id = t.idOf(v.Raw); !ok {
+		t.tell(event.Failed{Object: t.Object, Op: op, Took: time.Since(began)})
+		if prior == nil && entry != nil {
+			entry.Tainted = true
+		}
+		return v, entry, false
+	}
+	t.tell(event.Done{Object: t.Object, Op: op, IDKey: idKey, ID: id, Took: time.Since(began)})
+	return v, entry, true
+}
+
+// made turns the answer to an apply call into a value and an entry, holding it against the plan.
+func (t *Tools) made(c *plan.Change, p *Proposal, config mark.Value, resp provider.ApplyResponse, prior *state.Entry, s Stored, succeeded bool) (mark.Value, *state.Entry, bool) {
+	if resp.State.Msgpack == nil && resp.State.JSON == nil {
+		if succeeded {
+			t.breach("Provider produced inconsistent result after apply", "%s said nothing about what became of %s. This is a bug in the provider, to be reported there.", t.who(), t.Object)
+		}
+		return mark.Value{}, prior, false
+	}
+	wire, ok := t.wire(resp.State, "Provider produced invalid object")
+	if !ok {
+		return mark.Value{}, t.unreadable(prior, s, resp), false
+	}
+	v, ok := t.decode(wire, "Provider produced invalid object")
+	if !ok {
+		return mark.Value{}, t.unreadable(prior, s, resp), false
+	}
+	if v.IsNull() {
+		if succeeded {
+			t.breach("Provider produced inconsistent result after apply", "When applying changes to %s, %s answered that there is no object: \"Root object was present, but now absent\". This is a bug in the provider, to be reported there.", t.Object, t.who())
+		}
+		return mark.Value{}, nil, false
+	}
+	v, good := t.settle(v, succeeded)
+	if good && succeeded && !resp.LegacyTypes {
+		good = t.asPlanned(p, v, t.marked(v, config).Marks)
+	}
+	identity, ok := t.identity(resp.Identity)
+	if identity == cty.NilVal {
+		identity = p.Identity
+	} else if ok {
+		good = t.steadyIdentity(p.Identity, identity, "during the apply operation") && good
+	}
+	value := t.marked(v, config)
+	entry := &state.Entry{
+		Provider: s.Provider, Private: resp.Private, Recorded: s.Recorded,
+		CreateFirst: s.CreateFirst, SkipDestroy: s.SkipDestroy,
+		Sensitive: value.PathsOf(mark.Sensitive),
+	}
+	if prior != nil {
+		entry.Tainted, entry.Extra = prior.Tainted && !succeeded, prior.Extra
+	}
+	if identity != cty.NilVal && !identity.IsWhollyKnown() {
+		identity = cty.NilVal
+	}
+	if !t.fill(entry, v, identity) {
+		return value, t.unreadable(prior, s, resp), false
+	}
+	return value, entry, good && ok
+}
+
+// settle makes a value fit to be kept: no write-only values, nothing unknown.
+func (t *Tools) settle(v cty.Value, succeeded bool) (cty.Value, bool) {
+	v, good := t.nullWriteOnly(v, "Provider produced invalid object", "after apply")
+	if v.IsWhollyKnown() {
+		return v, good
+	}
+	if succeeded {
+		t.known(v, "Provider returned invalid result object after apply", "after the apply operation")
+		good = false
+	}
+	v, _ = cty.Transform(v, func(_ cty.Path, v cty.Value) (cty.Value, error) {
+		if !v.IsKnown() {
+			return cty.NullVal(v.Type()), nil
+		}
+		return v, nil
+	})
+	return v, good
+}
+
+// asPlanned reports where the result is not what was planned.
+func (t *Tools) asPlanned(p *Proposal, v cty.Value, marks []mark.At) bool {
+	breaches := t.Type.ApplyBreaches(p.Value, v)
+	for _, b := range breaches {
+		t.breach("Provider produced inconsistent result after apply", "When applying changes to %s, %s produced an unexpected new value: %s: %s.\n\nThis is a bug in the provider, to be reported there.",
+			t.Object, t.who(), t.place(b.Path), said(b, marks))
+	}
+	return len(breaches) == 0
+}
+
+// unreadable keeps what can be kept of an object whose answer cannot be read: an update keeps what
+// was known before; a create keeps an empty, tainted object, so that it is not forgotten.
+func (t *Tools) unreadable(prior *state.Entry, s Stored, resp provider.ApplyResponse) *state.Entry {
+	if prior != nil {
+		return prior
+	}
+	entry := &state.Entry{Provider: s.Provider, Private: resp.Private, Recorded: s.Recorded, CreateFirst: s.CreateFirst, Tainted: true}
+	if !t.fill(entry, t.Type.Empty(), cty.NilVal) {
+		return nil
+	}
+	return entry
+}
+
+// idOf finds what identifies a value to a reader.
+func (t *Tools) idOf(v cty.Value) (string, string) {
+	if v == cty.NilVal || v.IsNull() {
+		return "", ""
+	}
+	for _, name := range []string{"id", "name"} {
+		a := t.Type.Attr(name)
+		if a == nil || a.Type != cty.String || a.Sensitive || a.WriteOnly {
+			continue
+		}
+		if s := v.GetAttr(name); s.IsKnown() && !s.IsNull() && s.AsString() != "" {
+			return name, s.AsString()
+		}
+	}
+	return "", ""
+}
+
+// Down destroys an object. The entry is what is left of it, nil for nothing.
+func (t *Tools) Down(ctx context.Context, cur Current, private []byte, replacing bool) (*state.Entry, bool) {
+	began := time.Now()
+	idKey, id := t.id(cur.Wire)
+	t.tell(event.Started{Object: t.Object, Op: event.Delete, IDKey: idKey, ID: id, Replace: replacing, At: began})
+	var resp provider.ApplyResponse
+	var ds provider.Diags
+	called := t.token(ctx, func() {
+		resp, ds = t.Provider.Apply(ctx, provider.ApplyRequest{
+			Type: t.Type.Name, Prior: send(cur.Wire), Planned: send(nullWire), Config: send(nullWire),
+			Private: private, Identity: t.storedIdentity(cur.Entry), Meta: t.Type.Meta,
+		})
+	})
+	if !called {
+		return cur.Entry, false
+	}
+	ok := t.report(ds)
+	left, good := t.left(cur, resp, ok)
+	if ok = ok && good; !ok {
+		t.tell(event.Failed{Object: t.Object, Op: event.Delete, Took: time.Since(began)})
+		return left, false
+	}
+	t.tell(event.Done{Object: t.Object, Op: event.Delete, IDKey: idKey, ID: id, Took: time.Since(began)})
+	return nil, true
+}
+
+// left is what remains after a destroy call.
+func (t *Tools) left(cur Current, resp provider.ApplyResponse, succeeded bool) (*state.Entry, bool) {
+	if resp.State.Msgpack == nil && resp.State.JSON == nil {
+		if succeeded {
+			return nil, true
+		}
+		return cur.Entry, false
+	}
+	wire, ok := t.wire(resp.State, "Provider produced invalid object")
+	if !ok {
+		return cur.Entry, false
+	}
+	if isNull(wire) {
+		return nil, true
+	}
+	v, ok := t.decode(wire, "Provider produced invalid object")
+	if !ok {
+		return cur.Entry, false
+	}
+	if succeeded {
+		t.breach("Provider returned invalid result object after apply", "%s reported success in destroying %s and yet answered with an object. This is a bug in the provider, to be reported there; the object stays recorded.", t.who(), t.Object)
+	}
+	v, _ = t.settle(v, false)
+	next := *cur.Entry
+	next.Private = resp.Private
+	if !t.fill(&next, v, cty.NilVal) {
+		return cur.Entry, false
+	}
+	return &next, false
+}

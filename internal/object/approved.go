@@ -1,0 +1,44 @@
+package object
+
+import (
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// Stored is a stored object in its wire form, without a provider's help: the entry must be of the
+// current schema, as everything is that a plan has refreshed.
+func (t *Tools) Stored(e *state.Entry) (Known, bool) {
+	v, err := t.Type.DecodeJSON(e.Attrs)
+	if err != nil {
+		t.malformed("Invalid stored object", err)
+		return Known{}, false
+	}
+	wire, ok := t.encode(v)
+	return Known{Wire: wire, Upgraded: wire}, ok
+}
+
+// Approved is the proposal that the plan recorded. It stands where nothing that the provider
+// decided by can have changed since: the configuration was wholly known and nothing in it is
+// write-only.
+func (t *Tools) Approved(c *plan.Change, cur Current, config mark.Value, f Forced) (*Proposal, bool) {
+	prior := t.Type.Null()
+	p := &Proposal{Prior: nullWire, Value: c.After.Raw, Private: c.Private, Identity: c.Identity, Legacy: c.Legacy}
+	var ok bool
+	if cur.Entry != nil {
+		p.Prior = cur.Wire
+		if prior, ok = t.decode(cur.Wire, "Invalid stored object"); !ok {
+			return nil, false
+		}
+	}
+	if p.Config, ok = t.encode(ignore(config.Raw, prior, f)); !ok {
+		return nil, false
+	}
+	p.Planned, ok = t.encode(c.After.Raw)
+	return p, ok
+}
+
+// Settled reports whether a configuration leaves nothing for apply to plan again.
+func (t *Tools) Settled(config mark.Value) bool {
+	return config.Raw.IsWhollyKnown() && !config.Has(mark.Ephemeral) && len(t.Type.WriteOnly(config.Raw)) == 0
+}

@@ -1,0 +1,151 @@
+package object
+
+import (
+	"context"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// ReadData reads a data source. The provider gets no prior object: the same configuration is a new
+// question every time.
+func (t *Tools) ReadData(ctx context.Context, config mark.Value, s Stored, refreshing bool) (mark.Value, *state.Entry, bool) {
+	wire, ok := t.encode(config.Raw)
+	if !ok {
+		return mark.Value{}, nil, false
+	}
+	began := time.Now()
+	t.tell(event.Started{Object: t.Object, Op: event.ReadData, Refreshing: refreshing, At: began})
+	var resp provider.DataResponse
+	var ds provider.Diags
+	called := t.token(ctx, func() {
+		resp, ds = t.Provider.ReadData(ctx, provider.DataRequest{Type: t.Type.Name, Config: send(wire), Meta: t.Type.Meta, Allow: t.allow()})
+	})
+	if !called {
+		return mark.Value{}, nil, false
+	}
+	v, entry, ok := t.dataRead(config, resp, ds, s)
+	if !ok {
+		t.tell(event.Failed{Object: t.Object, Op: event.ReadData, Took: time.Since(began)})
+		return mark.Value{}, nil, false
+	}
+	idKey, id := t.idOf(v.Raw)
+	t.tell(event.Done{Object: t.Object, Op: event.ReadData, IDKey: idKey, ID: id, Refreshing: refreshing, Took: time.Since(began)})
+	return v, entry, true
+}
+
+func (t *Tools) dataRead(config mark.Value, resp provider.DataResponse, ds provider.Diags, s Stored) (mark.Value, *state.Entry, bool) {
+	if !t.report(ds) || t.deferred(resp.Deferred) {
+		return mark.Value{}, nil, false
+	}
+	wire, ok := t.wire(resp.State, "Provider produced invalid object")
+	if !ok {
+		return mark.Value{}, nil, false
+	}
+	v, ok := t.decode(wire, "Provider produced invalid object")
+	if !ok {
+		return mark.Value{}, nil, false
+	}
+	if v.IsNull() {
+		t.breach("Provider produced null object", "%s answered for %s with no object at all. This is a bug in the provider, to be reported there.", t.who(), t.Object)
+		return mark.Value{}, nil, false
+	}
+	if !t.known(v, "Provider produced invalid object", "in a data source") {
+		return mark.Value{}, nil, false
+	}
+	value := t.marked(v, config)
+	entry := &state.Entry{Provider: s.Provider, Recorded: s.Recorded, Sensitive: value.PathsOf(mark.Sensitive)}
+	if !t.fill(entry, v, cty.NilVal) {
+		return mark.Value{}, nil, false
+	}
+	return value, entry, true
+}
+
+// StoredData gives the stored result of a data source if it answers the question that the
+// configuration asks now.
+func (t *Tools) StoredData(config mark.Value, e *state.Entry) (mark.Value, bool) {
+	if e == nil || e.Schema != t.Type.Version || e.Attrs == nil {
+		return mark.Value{}, false
+	}
+	v, err := t.Type.DecodeJSON(e.Attrs)
+	if err != nil || !t.Type.ConfigEqual(v, config.Raw) {
+		return mark.Value{}, false
+	}
+	t.tell(event.Stored{Object: t.Object})
+	return t.marked(v, config), true
+}
+
+// Validate has the provider check a configuration, unknown values and all.
+func (t *Tools) Validate(ctx context.Context, config mark.Value) bool {
+	wire, ok := t.encode(config.Raw)
+	if !ok {
+		return false
+	}
+	return t.report(t.Provider.Validate(ctx, t.Type.Mode, t.Type.Name, send(wire)))
+}
+
+// Import finds existing objects by id or identity. The first one of the type is what was asked
+// for.
+func (t *Tools) Import(ctx context.Context, id string, identity cty.Value, s Stored) (*state.Entry, Known, bool) {
+	began := time.Now()
+	t.tell(event.Started{Object: t.Object, Op: event.Import, ID: id, At: began})
+	var resp provider.ImportResponse
+	var ds provider.Diags
+	called := t.token(ctx, func() {
+		resp, ds = t.Provider.Import(ctx, provider.ImportRequest{Type: t.Type.Name, ID: id, Identity: t.identityWire(identity), Allow: t.allow()})
+	})
+	if !called || !t.report(ds) || t.deferred(resp.Deferred) {
+		t.tell(event.Failed{Object: t.Object, Op: event.Import, Took: time.Since(began)})
+		return nil, Known{}, false
+	}
+	entry, k, ok := t.imported(resp, s)
+	if ok {
+		t.tell(event.Done{Object: t.Object, Op: event.Import, ID: id, Took: time.Since(began)})
+	}
+	return entry, k, ok
+}
+
+func (t *Tools) imported(resp provider.ImportResponse, s Stored) (*state.Entry, Known, bool) {
+	var found *provider.Imported
+	for i := range resp.Objects {
+		if resp.Objects[i].Type == t.Type.Name && found == nil {
+			found = &resp.Objects[i]
+		}
+	}
+	if found == nil {
+		t.breach("Provider returned invalid value", "%s imported no object of type %s for %s. This is a bug in the provider, to be reported there.", t.who(), t.Type.Name, t.Object)
+		return nil, Known{}, false
+	}
+	const title = "Import returned a non-null value for a write-only attribute"
+	wire, ok := t.wire(found.State, "Provider returned invalid value")
+	if !ok {
+		return nil, Known{}, false
+	}
+	wire, clean := t.withoutWriteOnly(wire, title, "while importing")
+	if wire == nil || isNull(wire) {
+		return nil, Known{}, false
+	}
+	v, ok := t.decode(wire, "Provider returned invalid value")
+	if !ok {
+		return nil, Known{}, false
+	}
+	identity, ok := t.identity(found.Identity)
+	if !ok {
+		return nil, Known{}, false
+	}
+	entry := &state.Entry{Provider: s.Provider, Private: found.Private}
+	if !v.IsWhollyKnown() {
+		v, _ = t.settle(v, false)
+		if wire, ok = t.encode(v); !ok {
+			return nil, Known{}, false
+		}
+	}
+	if !t.fill(entry, v, identity) {
+		return nil, Known{}, false
+	}
+	return entry, Known{Wire: wire, Upgraded: wire}, clean
+}

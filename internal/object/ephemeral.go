@@ -1,0 +1,93 @@
+package object
+
+import (
+	"context"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Opened is what came of opening an ephemeral resource. Live says that the provider may hold
+// something open, whether or not its answer could be used: then it must be closed.
+type Opened struct {
+	Value   mark.Value // ephemeral as a whole
+	Private []byte
+	RenewAt time.Time
+	Live    bool
+}
+
+// Open opens an ephemeral resource and holds the answer against the configuration (RFC, "Open
+// method details"): what was configured is unchanged, everything is known, and there is an object.
+func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin) (Opened, bool) {
+	wire, ok := t.encode(config.Raw)
+	if !ok {
+		return Opened{}, false
+	}
+	began := time.Now()
+	t.tell(event.Started{Object: t.Object, Op: event.Open, At: began})
+	var resp provider.OpenResponse
+	var ds provider.Diags
+	called := t.token(ctx, func() {
+		resp, ds = t.Provider.Open(ctx, provider.OpenRequest{Type: t.Type.Name, Config: send(wire), Allow: t.allow()})
+	})
+	if !called {
+		return Opened{}, false
+	}
+	out := Opened{Private: resp.Private, RenewAt: resp.RenewAt, Live: !ds.HasErrors() || resp.Private != nil}
+	ok = t.report(ds) && !t.deferred(resp.Deferred)
+	if ok {
+		out.Value, ok = t.opened(config, resp, why)
+	}
+	if !ok {
+		t.tell(event.Failed{Object: t.Object, Op: event.Open, Took: time.Since(began)})
+		return out, false
+	}
+	t.tell(event.Done{Object: t.Object, Op: event.Open, Took: time.Since(began)})
+	return out, true
+}
+
+func (t *Tools) opened(config mark.Value, resp provider.OpenResponse, why *mark.Origin) (mark.Value, bool) {
+	const title = "Provider produced invalid ephemeral resource instance"
+	wire, ok := t.wire(resp.Result, title)
+	if !ok {
+		return mark.Value{}, false
+	}
+	v, ok := t.decode(wire, title)
+	if !ok {
+		return mark.Value{}, false
+	}
+	if v.IsNull() {
+		t.breach(title, "%s opened %s and answered with no object at all. This is a bug in the provider, to be reported there.", t.who(), t.Object)
+		return mark.Value{}, false
+	}
+	if !t.known(v, title, "after opening") || !t.asConfigured(config.Raw, v, title) {
+		return mark.Value{}, false
+	}
+	return t.ephemeral(v, config, why), true
+}
+
+// asConfigured reports configured arguments that came back changed, without their values.
+func (t *Tools) asConfigured(config, v cty.Value, title string) bool {
+	good := true
+	for _, b := range t.Type.PlanBreaches(t.Type.Null(), config, v) {
+		good = false
+		t.breach(title, "%s changed the configured argument %s while opening it. This is a bug in the provider, to be reported there.", t.who(), t.place(b.Path))
+	}
+	return good
+}
+
+// ephemeral marks a result: ephemeral as a whole, sensitive where configuration and schema say so.
+func (t *Tools) ephemeral(v cty.Value, config mark.Value, why *mark.Origin) mark.Value {
+	out := t.marked(v, config)
+	out.Marks = append([]mark.At{{Tag: mark.Ephemeral, Why: why}}, out.Marks...)
+	return out
+}
+
+// Closed is the value of an ephemeral resource that is not opened: what is configured, everything
+// else unknown, and all of it ephemeral.
+func (t *Tools) Closed(config mark.Value, why *mark.Origin) mark.Value {
+	return t.ephemeral(t.Type.Placeholder(config.Raw), config, why)
+}

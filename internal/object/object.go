@@ -1,0 +1,114 @@
+// Package object is the life of one object, by kind.
+//
+// Managed resources, data sources, ephemeral resources and provider instances are four
+// implementations of one life cycle: refreshed, planned, brought up, brought down. They differ
+// nowhere else; the engine decides when each of these happens and never asks what kind it deals
+// with beyond the Traits.
+//
+// A kind talks to one provider through Tools and returns what is to be recorded. Whatever a
+// provider answers is held against the schema, the configuration and the plan before anybody uses
+// it (invariant I10). A provider that breaks the contract is named with type, address and path,
+// and what it made is still recorded: entries that come back are written whether or not the call
+// succeeded.
+//
+// What is not here: order (plan, walk), evaluation (lang), durability (state/journal).
+package object
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Tools is what a kind needs to deal with one object.
+type Tools struct {
+	Object   addr.Object
+	Provider provider.Provider
+	Type     *Type
+	Walk     *Walk
+	Bag      *diag.Bag
+	Where    func(cty.Path) diag.Range // place of an attribute in the configuration; may be nil
+}
+
+// Type is what the provider says about the objects of one type, shared by all of them.
+type Type struct {
+	*schema.Schema
+	Name     string
+	Mode     addr.Mode
+	Identity *provider.Identity // nil: objects of this type have none
+	Meta     provider.Dynamic   // provider_meta of the module
+}
+
+// Walk is what all objects of one walk share.
+type Walk struct {
+	Sink    event.Sink
+	Secrets *secret.Set
+	// Token runs a call that may touch an API while holding one of the -parallelism tokens. It
+	// reports false, without having called, when the walk is cancelled.
+	Token func(ctx context.Context, call func()) bool
+	// AllowDeferral says that providers may answer that they cannot say yet.
+	AllowDeferral bool
+}
+
+// report passes on what the provider said about the object.
+func (t *Tools) report(ds provider.Diags) bool {
+	for _, d := range ds {
+		t.add(d)
+	}
+	return !ds.HasErrors()
+}
+
+// add completes a diagnostic with the object's address and the place in the configuration.
+func (t *Tools) add(d diag.Diagnostic) {
+	if d.Address == "" {
+		d.Address = t.Object.Instance.String()
+	}
+	if d.Subject == nil && t.Where != nil {
+		d = d.At(t.Where(d.Path))
+	}
+	t.Bag.Add(d)
+}
+
+// breach reports that the provider broke the contract.
+func (t *Tools) breach(summary, format string, a ...any) {
+	t.add(diag.Errorf(summary, format, a...))
+}
+
+// who names the provider as messages do.
+func (t *Tools) who() string { return `provider["` + t.Provider.Addr().String() + `"]` }
+
+// tell sends an event.
+func (t *Tools) tell(e event.Event) {
+	if t.Walk.Sink != nil {
+		t.Walk.Sink.Tell(e)
+	}
+}
+
+// token runs call with a token held.
+func (t *Tools) token(ctx context.Context, call func()) bool {
+	if t.Walk.Token == nil {
+		call()
+		return true
+	}
+	return t.Walk.Token(ctx, call)
+}
+
+// allow is what the provider may answer.
+func (t *Tools) allow() provider.Allow { return provider.Allow{Deferral: t.Walk.AllowDeferral} }
+
+// deferred refuses an answer that puts a decision off without having been allowed to.
+func (t *Tools) deferred(d provider.Deferred) bool {
+	if d == "" || t.Walk.AllowDeferral {
+		return false
+	}
+	t.breach("Invalid Deferred Response",
+		"%s put its answer about %s off (reason: %s), which is only possible where deferred actions are allowed. This is a bug in the provider, to be reported there.",
+		t.who(), t.Object, d)
+	return true
+}

@@ -1,0 +1,389 @@
+package object
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Forced is what bears on a decision beside configuration and provider.
+type Forced struct {
+	Replace   bool       // -replace names the object
+	Triggered bool       // replace_triggered_by
+	Ignore    []cty.Path // ignore_changes
+	IgnoreAll bool
+}
+
+// Current is the object that a plan starts from: nothing, or a refreshed entry.
+type Current struct {
+	Entry *state.Entry // nil: there is none
+	Known
+}
+
+// Proposal is what a provider plans to make of a configuration: the part that planning and
+// applying have in common.
+type Proposal struct {
+	Config   []byte // wire form
+	Planned  []byte
+	Prior    []byte
+	Value    cty.Value // of Planned
+	Replace  []cty.Path
+	Private  []byte
+	Identity cty.Value
+	Legacy   bool
+}
+
+// Propose asks the provider what it would make of the configuration, starting from prior (a null
+// wire form to create), and holds the answer against the contract.
+func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f Forced) (*Proposal, bool) {
+	prior := t.Type.Null()
+	if cur.Wire != nil {
+		var ok bool
+		if prior, ok = t.decode(cur.Wire, "Invalid stored object"); !ok {
+			return nil, false
+		}
+	}
+	raw := ignore(config.Raw, prior, f)
+	proposed := t.Type.Propose(prior, raw)
+	p := &Proposal{Prior: cur.Wire}
+	if p.Prior == nil {
+		p.Prior = nullWire
+	}
+	var ok bool
+	if p.Config, ok = t.encode(raw); !ok {
+		return nil, false
+	}
+	wantWire, ok := t.encode(proposed)
+	if !ok {
+		return nil, false
+	}
+	var private []byte
+	var identity cty.Value
+	if cur.Entry != nil {
+		private, identity = cur.Entry.Private, t.identityOf(cur.Entry)
+	}
+	resp, ok := t.callPlan(ctx, provider.PlanRequest{
+		Type: t.Type.Name, Prior: send(p.Prior), Proposed: send(wantWire), Config: send(p.Config),
+		Private: private, Identity: t.identityWire(identity), Meta: t.Type.Meta, Allow: t.allow(),
+	})
+	if !ok {
+		return nil, false
+	}
+	if p.Planned, ok = t.wire(resp.Planned, "Provider produced invalid plan"); !ok {
+		return nil, false
+	}
+	p.Private, p.Legacy = resp.Private, resp.LegacyTypes
+	if !t.planned(p, prior, mark.Value{Raw: raw, Marks: config.Marks}, proposed, wantWire) {
+		return nil, false
+	}
+	if p.Identity, ok = t.identity(resp.Identity); !ok {
+		return nil, false
+	}
+	if p.Identity == cty.NilVal {
+		p.Identity = identity
+	} else if !t.steadyIdentity(identity, p.Identity, "during the planning operation") {
+		return nil, false
+	}
+	p.Replace = t.replacing(resp.Replace, prior, p.Value)
+	return p, true
+}
+
+func (t *Tools) callPlan(ctx context.Context, req provider.PlanRequest) (provider.PlanResponse, bool) {
+	var resp provider.PlanResponse
+	var ds provider.Diags
+	if !t.token(ctx, func() { resp, ds = t.Provider.Plan(ctx, req) }) {
+		return resp, false
+	}
+	return resp, t.report(ds) && !t.deferred(resp.Deferred)
+}
+
+// planned decodes the answer and holds it against configuration and prior object. An answer equal
+// to the proposal was made by our own rules and needs no further look.
+func (t *Tools) planned(p *Proposal, prior cty.Value, config mark.Value, proposed cty.Value, proposedWire []byte) bool {
+	if bytes.Equal(p.Planned, proposedWire) && !t.Type.HasWriteOnly() {
+		p.Value = proposed
+		return true
+	}
+	var ok bool
+	if p.Value, ok = t.decode(p.Planned, "Provider produced invalid plan"); !ok {
+		return false
+	}
+	if p.Value.IsNull() {
+		t.breach("Provider produced invalid plan", "%s planned to destroy %s, which the configuration wants. This is a bug in the provider, to be reported there.", t.who(), t.Object)
+		return false
+	}
+	v, clean := t.nullWriteOnly(p.Value, "Provider produced invalid plan", "during planning")
+	if !clean {
+		return false
+	}
+	p.Value = v
+	if p.Legacy {
+		return true
+	}
+	breaches := t.Type.PlanBreaches(prior, t.Type.NullWriteOnly(config.Raw), p.Value)
+	for _, b := range breaches {
+		t.breach("Provider produced invalid plan", "%s planned an invalid value for %s: %s.\n\nThis is a bug in the provider, to be reported there.",
+			t.who(), t.place(b.Path), said(b, config.Marks))
+	}
+	return len(breaches) == 0
+}
+
+// said is a breach's text, without values where a mark lies on the way to the place or in it.
+func said(b schema.Breach, marks []mark.At) string {
+	for _, m := range marks {
+		if b.Path.HasPrefix(m.Path) || m.Path.HasPrefix(b.Path) {
+			return b.Safe
+		}
+	}
+	return b.Text
+}
+
+// place is an attribute of the object as messages name it.
+func (t *Tools) place(p cty.Path) string {
+	if len(p) == 0 {
+		return t.Object.String()
+	}
+	s := mark.PathString(p)
+	if s[0] != '[' {
+		s = "." + s
+	}
+	return t.Object.String() + s
+}
+
+// steadyIdentity refuses an identity that is not the one the object had.
+func (t *Tools) steadyIdentity(was, is cty.Value, when string) bool {
+	if was == cty.NilVal || is == cty.NilVal || !was.IsWhollyKnown() || !is.IsWhollyKnown() || was.RawEquals(is) {
+		return true
+	}
+	t.breach("Unexpected Identity Change", "%s changed the identity of %s %s: it was %s, and is now %s. An object keeps its identity for life; this is a bug in the provider, to be reported there.",
+		t.who(), t.Object, when, goString(was), goString(is))
+	return false
+}
+
+// replacing keeps the paths that really change, as the protocol says; a write-only attribute has
+// no visible change and is taken at the provider's word.
+func (t *Tools) replacing(paths []cty.Path, prior, planned cty.Value) []cty.Path {
+	if prior.IsNull() {
+		return nil
+	}
+	return slices.DeleteFunc(paths, func(p cty.Path) bool {
+		if t.Type.IsWriteOnly(p) {
+			return false
+		}
+		before, err1 := p.Apply(prior)
+		after, err2 := p.Apply(planned)
+		if err1 != nil || err2 != nil {
+			return err1 != nil && err2 != nil // a place in only one of them is a change
+		}
+		return before.RawEquals(after)
+	})
+}
+
+// Plan decides what to do about a declared object.
+func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forced) (*plan.Change, bool) {
+	p, ok := t.Propose(ctx, config, cur, f)
+	if !ok {
+		return nil, false
+	}
+	c := &plan.Change{Object: t.Object, Was: t.Object, Entry: cur.Entry, Settled: t.Settled(config)}
+	if cur.Entry == nil {
+		c.Action = plan.Create
+		t.complete(c, p, config)
+		return c, true
+	}
+	c.Action, c.Why, c.Replace = t.decide(cur, p, f)
+	switch {
+	case c.Action == plan.NoOp:
+		c.Unchanged = true
+		c.Private, c.Identity = p.Private, p.Identity
+		return c, true
+	case c.Action.Replaces():
+		if p, ok = t.Propose(ctx, config, Current{}, Forced{}); !ok {
+			return nil, false
+		}
+	}
+	t.complete(c, p, config)
+	if before, ok := t.Value(cur.Entry, cur.Known); ok {
+		c.Before = before
+	}
+	c.BeforeIdentity = t.identityOf(cur.Entry)
+	if c.Action == plan.Update && samePrivateUpdate(c, p) {
+		c.Action, c.Unchanged = plan.NoOp, true
+	}
+	return c, true
+}
+
+// samePrivateUpdate reports whether an update says nothing new. Sets may be equal though their
+// wire forms are not.
+func samePrivateUpdate(c *plan.Change, p *Proposal) bool {
+	return c.Before.Raw != cty.NilVal && c.Before.Raw.RawEquals(p.Value)
+}
+
+// decide chooses the action for an object that exists and is wanted.
+func (t *Tools) decide(cur Current, p *Proposal, f Forced) (plan.Action, plan.Reason, []cty.Path) {
+	const replace = plan.DeleteCreate // the order may turn it round
+	switch {
+	case cur.Entry.Tainted:
+		return replace, plan.ReplaceTainted, nil
+	case f.Replace:
+		return replace, plan.ReplaceByRequest, nil
+	case f.Triggered:
+		return replace, plan.ReplaceByTriggers, nil
+	case len(p.Replace) > 0:
+		return replace, plan.ReplaceCannotUpdate, p.Replace
+	case bytes.Equal(p.Planned, cur.Wire):
+		return plan.NoOp, plan.NoReason, nil
+	}
+	return plan.Update, plan.NoReason, nil
+}
+
+// complete writes the proposal into the change.
+func (t *Tools) complete(c *plan.Change, p *Proposal, config mark.Value) {
+	c.Before = mark.Plain(t.Type.Null())
+	c.After = t.marked(p.Value, config)
+	c.Private, c.Identity, c.Legacy = p.Private, p.Identity, p.Legacy
+}
+
+// marked gives an answer the marks of the configuration it came from and those of its schema.
+// Ephemeral marks end here: what a provider answers about a persistent object is not ephemeral.
+func (t *Tools) marked(v cty.Value, config mark.Value) mark.Value {
+	marks := mark.Carry(config.Only(mark.Sensitive), v)
+	for _, m := range mark.Paths(t.Type.SensitivePaths(v), mark.Sensitive) {
+		marks = mark.Add(marks, m)
+	}
+	return mark.Value{Raw: v, Marks: marks}
+}
+
+// PlanDown plans the end of an object: the provider is asked where it wants to be.
+func (t *Tools) PlanDown(ctx context.Context, cur Current, capable bool) (*plan.Change, bool) {
+	c := &plan.Change{Object: t.Object, Was: t.Object, Entry: cur.Entry, Action: plan.Delete, Private: cur.Entry.Private}
+	before, ok := t.Value(cur.Entry, cur.Known)
+	if !ok {
+		return nil, false
+	}
+	c.Before, c.After = before, mark.Plain(t.Type.Null())
+	c.BeforeIdentity = t.identityOf(cur.Entry)
+	if !capable {
+		return c, true
+	}
+	resp, ok := t.callPlan(ctx, provider.PlanRequest{
+		Type: t.Type.Name, Prior: send(cur.Wire), Proposed: send(nullWire), Config: send(nullWire),
+		Private: cur.Entry.Private, Identity: t.storedIdentity(cur.Entry), Meta: t.Type.Meta, Allow: t.allow(),
+	})
+	if !ok {
+		return nil, false
+	}
+	if !isNull(resp.Planned.Msgpack) || resp.Planned.JSON != nil && string(resp.Planned.JSON) != "null" {
+		t.breach("Provider produced invalid plan", "%s planned something other than nothing for the destruction of %s. This is a bug in the provider, to be reported there.", t.who(), t.Object)
+		return nil, false
+	}
+	c.Private = resp.Private
+	return c, true
+}
+
+// Within reports whether the final proposal keeps what was approved: known leaves unchanged, and
+// the action the same.
+func (t *Tools) Within(approved *plan.Change, p *Proposal) bool {
+	breaches := t.Type.ApplyBreaches(approved.After.Raw, p.Value)
+	if len(breaches) == 0 || approved.Legacy || p.Legacy {
+		return true
+	}
+	for _, b := range breaches {
+		t.breach("Provider produced inconsistent final plan",
+			"When the plan for %s was made again with what was learned while applying, %s gave %s another value than the approved plan: %s.\n\nThis is a bug in the provider, to be reported there.",
+			t.Object, t.who(), t.place(b.Path), said(b, approved.After.Marks))
+	}
+	return false
+}
+
+// ignore puts the prior object's values over the configuration where ignore_changes says so.
+func ignore(config, prior cty.Value, f Forced) cty.Value {
+	if prior.IsNull() || !f.IgnoreAll && len(f.Ignore) == 0 {
+		return config
+	}
+	if f.IgnoreAll {
+		return prior
+	}
+	for _, p := range f.Ignore {
+		config = overlay(config, prior, p)
+	}
+	return config
+}
+
+// overlay is config with the value at path taken from prior. A map key that one of them lacks is
+// added or dropped; a path that leads nowhere changes nothing.
+func overlay(config, prior cty.Value, path cty.Path) cty.Value {
+	if len(path) == 0 {
+		return prior
+	}
+	if config.IsNull() || !config.IsKnown() || prior.IsNull() {
+		if len(path) > 0 && config.IsNull() && !prior.IsNull() && config.Type().IsMapType() {
+			config = cty.MapValEmpty(config.Type().ElementType())
+		} else {
+			return config
+		}
+	}
+	switch step := path[0].(type) {
+	case cty.GetAttrStep:
+		return overlayAttr(config, prior, step.Name, path[1:])
+	case cty.IndexStep:
+		return overlayIndex(config, prior, step.Key, path[1:])
+	}
+	return config
+}
+
+func overlayAttr(config, prior cty.Value, name string, rest cty.Path) cty.Value {
+	if !config.Type().IsObjectType() || !config.Type().HasAttribute(name) || !prior.Type().HasAttribute(name) {
+		return config
+	}
+	attrs := config.AsValueMap()
+	attrs[name] = overlay(attrs[name], prior.GetAttr(name), rest)
+	return cty.ObjectVal(attrs)
+}
+
+func overlayIndex(config, prior cty.Value, key cty.Value, rest cty.Path) cty.Value {
+	ty := config.Type()
+	switch {
+	case ty.IsMapType() && key.Type() == cty.String:
+		elems := config.AsValueMap()
+		k := key.AsString()
+		old, had := prior.Type(), prior.Type().IsMapType() && prior.HasIndex(key).True()
+		switch {
+		case had && len(rest) == 0:
+			if elems == nil {
+				elems = map[string]cty.Value{}
+			}
+			elems[k] = prior.Index(key)
+		case had && elems[k] != cty.NilVal:
+			elems[k] = overlay(elems[k], prior.Index(key), rest)
+		case !had && old.IsMapType():
+			delete(elems, k)
+		}
+		if len(elems) == 0 {
+			return cty.MapValEmpty(ty.ElementType())
+		}
+		return cty.MapVal(elems)
+	case ty.IsListType() && key.Type() == cty.Number:
+		i, _ := key.AsBigFloat().Int64()
+		elems := config.AsValueSlice()
+		if int(i) >= len(elems) || prior.HasIndex(key).False() {
+			return config
+		}
+		elems[i] = overlay(elems[i], prior.Index(key), rest)
+		return cty.ListVal(elems)
+	}
+	return config
+}
+
+// Forget is the change that leaves an object to itself.
+func Forget(o addr.Object, cur Current, before mark.Value, null cty.Value) *plan.Change {
+	return &plan.Change{Object: o, Was: o, Entry: cur.Entry, Action: plan.Forget, Before: before, After: mark.Plain(null)}
+}

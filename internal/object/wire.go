@@ -1,0 +1,106 @@
+package object
+
+import (
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// Known is an object as the last look at it left it: as stored, and as it travels. Most objects of
+// most runs are never decoded.
+type Known struct {
+	Wire     []byte // MessagePack in the current schema
+	Upgraded []byte // the same before the provider read it; equal to Wire if nothing drifted
+}
+
+// encode gives a value of the type its form on the wire.
+func (t *Tools) encode(v cty.Value) ([]byte, bool) {
+	b, err := t.Type.Encode(v)
+	if err != nil {
+		t.breach("Invalid value", "A value of %s cannot be sent to %s: %s.", t.Object, t.who(), err)
+		return nil, false
+	}
+	return b, true
+}
+
+// wire is a provider's answer as MessagePack, whichever encoding the provider chose.
+func (t *Tools) wire(d provider.Dynamic, title string) ([]byte, bool) {
+	if d.JSON == nil {
+		return d.Msgpack, true
+	}
+	v, err := t.Type.DecodeJSON(d.JSON)
+	if err != nil {
+		t.malformed(title, err)
+		return nil, false
+	}
+	return t.encode(v)
+}
+
+// decode opens a provider's answer, which must be of the type.
+func (t *Tools) decode(wire []byte, title string) (cty.Value, bool) {
+	if wire == nil {
+		return t.Type.Null(), true
+	}
+	v, err := t.Type.Decode(wire)
+	if err != nil {
+		t.malformed(title, err)
+		return cty.NilVal, false
+	}
+	return v, true
+}
+
+func (t *Tools) malformed(title string, err error) {
+	t.breach(title, "%s answered for %s with an object that its own schema does not describe: %s.\n\nThis is a bug in the provider, to be reported there.",
+		t.who(), t.Object, err)
+}
+
+// nullWire is the wire form of a null object.
+var nullWire = []byte{0xc0}
+
+// isNull reports whether an answer says that there is no object.
+func isNull(wire []byte) bool { return len(wire) == 0 || len(wire) == 1 && wire[0] == nullWire[0] }
+
+// send makes a message of bytes on the wire.
+func send(wire []byte) provider.Dynamic { return provider.Dynamic{Msgpack: wire} }
+
+// identityType is the type of the identities of the type's objects.
+func identityType(i *provider.Identity) cty.Type {
+	atys := make(map[string]cty.Type, len(i.Attrs))
+	for _, a := range i.Attrs {
+		atys[a.Name] = a.Type
+	}
+	return cty.Object(atys)
+}
+
+// identityWire encodes an identity; NilVal is nothing.
+func (t *Tools) identityWire(v cty.Value) provider.Dynamic {
+	if v == cty.NilVal || v.IsNull() || t.Type.Identity == nil {
+		return provider.Dynamic{}
+	}
+	b, err := schema.Encode(v, identityType(t.Type.Identity))
+	if err != nil {
+		return provider.Dynamic{}
+	}
+	return send(b)
+}
+
+// identity decodes an identity that a provider answered; NilVal where there is none.
+func (t *Tools) identity(d provider.Dynamic) (cty.Value, bool) {
+	if t.Type.Identity == nil || d.Msgpack == nil && d.JSON == nil || isNull(d.Msgpack) && d.JSON == nil {
+		return cty.NilVal, true
+	}
+	v, err := decodeAny(d, identityType(t.Type.Identity))
+	if err != nil {
+		t.malformed("Provider produced invalid identity", err)
+		return cty.NilVal, false
+	}
+	return v, true
+}
+
+func decodeAny(d provider.Dynamic, ty cty.Type) (cty.Value, error) {
+	if d.JSON != nil {
+		return ctyjson.Unmarshal(d.JSON, ty)
+	}
+	return schema.Decode(d.Msgpack, ty)
+}

@@ -1,0 +1,180 @@
+package file
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// What a saved plan may grow to when it is inflated. Writing keeps to the same limits, so that no
+// plan is refused that we wrote: what would inflate too well is stored as it is.
+const (
+	maxTotal   = 4 << 30
+	maxMembers = 100_000
+	maxRatio   = 200
+	freeSize   = 4 << 10 // below this the ratio of one member does not matter
+)
+
+// sealPrefix and 64 hexadecimal digits are the comment of the archive, and so its last bytes. The
+// digits are the SHA-256 of all bytes before them.
+const (
+	sealPrefix = "lethe plan seal sha256:"
+	sealDigits = 2 * sha256.Size
+)
+
+// archive writes a sealed zip archive.
+type archive struct {
+	out   *sealing
+	zip   *zip.Writer
+	when  time.Time
+	total int
+	err   error
+}
+
+func newArchive(w io.Writer, when time.Time) *archive {
+	a := &archive{out: &sealing{w: w, hash: sha256.New()}, when: when.UTC()}
+	a.zip = zip.NewWriter(a.out)
+	a.err = a.zip.SetComment(sealPrefix + strings.Repeat("0", sealDigits))
+	return a
+}
+
+// add writes a member.
+func (a *archive) add(name string, data []byte) {
+	if a.total += len(data); a.total > maxTotal && a.err == nil {
+		a.err = fmt.Errorf("the plan is too large to be saved: more than %d bytes", maxTotal)
+	}
+	if a.err != nil {
+		return
+	}
+	h := &zip.FileHeader{Name: name, Method: zip.Deflate}
+	if !a.when.IsZero() {
+		h.Modified = a.when
+	}
+	packed := deflate(data)
+	if len(packed) >= len(data) || tooDense(uint64(len(packed)), uint64(len(data))) {
+		packed, h.Method = data, zip.Store
+	}
+	h.CRC32, h.CompressedSize64, h.UncompressedSize64 = checksum(data), uint64(len(packed)), uint64(len(data))
+	var w io.Writer
+	if w, a.err = a.zip.CreateRaw(h); a.err == nil {
+		_, a.err = w.Write(packed)
+	}
+}
+
+func deflate(data []byte) []byte {
+	var b bytes.Buffer
+	w, _ := flate.NewWriter(&b, flate.BestSpeed) // fails only for levels that do not exist
+	w.Write(data)                                // a buffer takes everything
+	w.Close()
+	return b.Bytes()
+}
+
+func tooDense(packed, size uint64) bool { return size > freeSize && size/maxRatio > packed }
+
+// addConfig writes the configuration.
+func (a *archive) addConfig(modules []ConfigModule) error {
+	list := make([]moduleJSON, len(modules))
+	for i, m := range modules {
+		list[i] = moduleJSON{m.Key, m.Source, m.Version, m.Dir}
+	}
+	text, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		return err
+	}
+	a.add(memberList, text)
+	for _, m := range modules {
+		for _, name := range slices.Sorted(maps.Keys(m.Files)) {
+			if !plainPath(m.Key, name) {
+				return fmt.Errorf("the configuration file %q of module %q cannot be saved under this name", name, m.Key)
+			}
+			a.add(configDir+m.Key+"/"+name, m.Files[name])
+		}
+	}
+	return nil
+}
+
+// moduleJSON is how modules.json lists a module.
+type moduleJSON struct {
+	Key     string `json:"Key"`
+	Source  string `json:"Source,omitempty"`
+	Version string `json:"Version,omitempty"`
+	Dir     string `json:"Dir"`
+}
+
+// plainPath reports whether a file of a module has a name that stays inside the archive, also when
+// a tool unpacks it.
+func plainPath(key, name string) bool {
+	return !strings.Contains(key, "/") && name != "." && fs.ValidPath(name) &&
+		!strings.ContainsAny(key+name, "\\:\x00")
+}
+
+func (a *archive) close() error {
+	if a.err == nil {
+		a.err = a.zip.Close()
+	}
+	if a.err == nil {
+		a.err = a.out.close()
+	}
+	return a.err
+}
+
+// sealing passes everything on but the last sealDigits bytes, in whose place it writes the digest
+// of what it passed on.
+type sealing struct {
+	w    io.Writer
+	hash hash.Hash
+	held []byte
+}
+
+func (s *sealing) Write(p []byte) (int, error) {
+	s.held = append(s.held, p...)
+	if n := len(s.held) - sealDigits; n > 0 {
+		s.hash.Write(s.held[:n])
+		if _, err := s.w.Write(s.held[:n]); err != nil {
+			return 0, err
+		}
+		s.held = append(s.held[:0], s.held[n:]...)
+	}
+	return len(p), nil
+}
+
+func (s *sealing) close() error {
+	_, err := s.w.Write(hex.AppendEncode(nil, s.hash.Sum(nil)))
+	return err
+}
+
+// checkSeal compares the seal with the bytes before it.
+func checkSeal(r io.ReaderAt, size int64) *diag.Diagnostic {
+	tail := make([]byte, len(sealPrefix)+sealDigits)
+	if size < int64(len(tail)) {
+		return broken("it has been cut off")
+	}
+	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil && err != io.EOF {
+		return broken("reading failed: %s", err)
+	}
+	digits, ok := bytes.CutPrefix(tail, []byte(sealPrefix))
+	if !ok {
+		return broken("it does not end as saved plans do, so it has been cut off or changed after it was written")
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(r, 0, size-sealDigits)); err != nil {
+		return broken("reading failed: %s", err)
+	}
+	if !bytes.Equal(hex.AppendEncode(nil, h.Sum(nil)), digits) {
+		return broken("its contents do not match its checksum, so it has been damaged or changed after it was written")
+	}
+	return nil
+}

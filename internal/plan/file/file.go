@@ -1,0 +1,149 @@
+// Package file keeps a plan between planning and applying.
+//
+// A saved plan is a zip archive with the members that the peers' plan files have, because tools
+// recognise plans by them:
+//
+//	tfplan                  the plan itself, in an encoding of our own (body.go)
+//	tfstate                 the refreshed state, format v4
+//	tfstate-prev            the state as it was before
+//	tfconfig/modules.json   the modules of the configuration
+//	tfconfig/m-KEY/…        their files, as they were when the plan was made
+//	.terraform.lock.hcl     the dependency lock file
+//
+// What is in it is changes, not steps: the order follows from the changes (plan.Order) and is found
+// again after loading. Nothing ephemeral can get in: a value with such a mark makes Write fail, and
+// of ephemeral variables there are only the names (invariant I11). Equal contents give equal bytes
+// (I14).
+//
+// The archive ends with a seal, a digest over every byte before it, so that no damage goes
+// unnoticed. The seal has no key: it protects from accidents, not from people. Plans contain
+// whatever state and variables contain, so callers keep the file at mode 0600.
+//
+// Reading trusts nothing: sizes, counts and paths are checked before they are used, and whatever
+// is wrong is one diagnostic.
+package file
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// Contents is all that a saved plan holds.
+type Contents struct {
+	Plan    *plan.Plan
+	Config  []ConfigModule // in any order; kept
+	Lock    []byte         // the dependency lock file
+	Version string         // of the program that wrote it
+}
+
+// ConfigModule is one module of the configuration, with its files by name. Source and Version are
+// as modules.json has them; the key of the root is "".
+type ConfigModule struct {
+	Key, Source, Version, Dir string
+	Files                     map[string][]byte
+}
+
+// Titles of what can be wrong with a saved plan.
+const (
+	badFile     = "Invalid plan file"
+	badProgram  = "Unsupported plan file"
+	stale       = "Saved plan is stale"
+	wrongPlace  = "Saved plan is for another workspace"
+	memberPlan  = "tfplan"
+	memberState = "tfstate"
+	memberPrev  = "tfstate-prev"
+	memberList  = "tfconfig/modules.json"
+	memberLock  = ".terraform.lock.hcl"
+	configDir   = "tfconfig/m-"
+)
+
+// Write writes a saved plan. It fails where the plan holds what must not be stored, which is a bug
+// of ours, and when w does.
+func Write(w io.Writer, c *Contents) error {
+	a := newArchive(w, c.Plan.Timestamp)
+	body, err := encode(c.Plan)
+	if err != nil {
+		return err
+	}
+	a.add(memberPlan, append([]byte(firstLine(c.Version)), body...))
+	now, err := c.Plan.Refreshed.Bytes()
+	if err != nil {
+		return err
+	}
+	prev := now
+	if c.Plan.Previous != c.Plan.Refreshed {
+		if prev, err = c.Plan.Previous.Bytes(); err != nil {
+			return err
+		}
+	}
+	a.add(memberState, now)
+	a.add(memberPrev, prev)
+	if err := a.addConfig(c.Config); err != nil {
+		return err
+	}
+	a.add(memberLock, c.Lock)
+	return a.close()
+}
+
+// Read reads a saved plan of that size. Whether this program may apply it is for WrittenBy to say,
+// whether it still fits the state for Stale.
+func Read(r io.ReaderAt, size int64, bag *diag.Bag) (*Contents, bool) {
+	c, d := read(r, size, bag)
+	if d != nil {
+		bag.Add(*d)
+	}
+	return c, d == nil && c != nil
+}
+
+// read gives nil and nil when what is wrong is in the bag already.
+func read(r io.ReaderAt, size int64, bag *diag.Bag) (*Contents, *diag.Diagnostic) {
+	m, d := open(r, size)
+	if d != nil {
+		return nil, d
+	}
+	c, start, d := m.header()
+	if d != nil {
+		return nil, d
+	}
+	if d := checkSeal(r, size); d != nil {
+		return nil, d
+	}
+	if d := m.inflate(); d != nil {
+		return nil, d
+	}
+	now, prev, ok := m.states(bag)
+	if !ok {
+		return nil, nil
+	}
+	c.Plan = &plan.Plan{Previous: prev, Refreshed: now}
+	if err := decode(m.data[memberPlan][start:], c.Plan); err != nil {
+		return nil, broken("its member %q cannot be read: %s", memberPlan, err)
+	}
+	if c.Config, d = m.config(); d != nil {
+		return nil, d
+	}
+	c.Lock = m.data[memberLock]
+	return c, nil
+}
+
+// states reads the two states, once if they are the same.
+func (m *members) states(bag *diag.Bag) (now, prev *state.Snapshot, ok bool) {
+	now, ok = state.Read(m.data[memberState], bag)
+	if !ok {
+		return nil, nil, false
+	}
+	if bytes.Equal(m.data[memberState], m.data[memberPrev]) {
+		return now, now, true
+	}
+	prev, ok = state.Read(m.data[memberPrev], bag)
+	return now, prev, ok
+}
+
+func broken(format string, a ...any) *diag.Diagnostic {
+	d := diag.Errorf(badFile, "The file cannot be used as a saved plan: "+format+". Make a new plan.", a...)
+	return &d
+}

@@ -1,0 +1,508 @@
+package file
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/big"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+)
+
+func instance(t testing.TB, s string) addr.Instance {
+	t.Helper()
+	i, err := addr.ParseInstance(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func target(t testing.TB, s string) addr.Target {
+	t.Helper()
+	x, err := addr.ParseTarget(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// snapshot is a state with two objects.
+func snapshot(t testing.TB, serial uint64) *state.Snapshot {
+	e := (*state.Snapshot)(nil).Edit()
+	h := e.Head()
+	h.Lineage, h.Serial, h.Version = "5f0d7d5c-3f1c-4b8a-b6d1-000000000001", serial, "1.12.0"
+	p := addr.ProviderInstance{ProviderConfig: addr.ProviderConfig{Provider: addr.Default("time"), Alias: "west"}}
+	e.Put(instance(t, "time_static.a").Current(), &state.Entry{Attrs: []byte(`{"id":"a"}`), Provider: p, Private: []byte("x")})
+	e.Put(addr.Object{Instance: instance(t, `module.m["k"].time_static.b[1]`), Deposed: "0a1b2c3d"},
+		&state.Entry{Attrs: []byte(`{"id":"b"}`), Provider: p, CreateFirst: true, Recorded: []addr.Resource{instance(t, "time_static.a").Resource()}})
+	return e.Done()
+}
+
+// full is a plan in which every field is set.
+func full(t testing.TB) *Contents {
+	prev, now := snapshot(t, 4), snapshot(t, 5)
+	a := instance(t, "time_static.a").Current()
+	moved := instance(t, `module.m["k"].time_static.c`)
+	west := now.Get(a).Provider
+	obj := cty.ObjectVal(map[string]cty.Value{
+		"id":   cty.UnknownVal(cty.String).Refine().NotNull().StringPrefixFull("a-").NewValue(),
+		"tags": cty.MapVal(map[string]cty.Value{"k": cty.StringVal("secret"), "n": cty.NullVal(cty.String)}),
+		"any":  cty.DynamicVal,
+		"nums": cty.TupleVal([]cty.Value{cty.NumberIntVal(-3), cty.MustParseNumberVal("0.1"), cty.PositiveInfinity, cty.Zero}),
+		"set":  cty.SetVal([]cty.Value{cty.True, cty.UnknownVal(cty.Bool)}),
+		"none": cty.ListValEmpty(cty.EmptyObject),
+	})
+	marks := []mark.At{{Path: cty.GetAttrPath("tags").IndexString("k"), Tag: mark.Sensitive, Why: &mark.Origin{What: "var.s"}}}
+	check := state.Check{Kind: "check", Addr: "check.c", Status: state.Fail, Objects: []state.CheckedObject{{Addr: "check.c", Status: state.Fail, Failures: []string{"no"}}}}
+	return &Contents{
+		Plan: &plan.Plan{
+			Mode: plan.RefreshOnly,
+			Changes: []*plan.Change{
+				{Object: a, Was: a, Action: plan.NoOp, Unchanged: true, Entry: now.Get(a), Provider: west},
+				{
+					Object: moved.Current(), Was: instance(t, "time_static.old").Current(), Action: plan.CreateDelete, Why: plan.ReplaceTainted,
+					Before: mark.Plain(cty.NullVal(obj.Type())), After: mark.Value{Raw: obj, Marks: marks},
+					Settled: true, SkipDestroy: true,
+					Entry: &state.Entry{
+						Attrs: []byte(`{}`), Flatmap: map[string]string{"a": "b"}, Schema: 3, Provider: west, Private: []byte("p"),
+						Identity: []byte(`{"n":1}`), IdentitySchema: 1, Sensitive: []cty.Path{cty.GetAttrPath("x")}, Recorded: []addr.Resource{a.Resource()},
+						CreateFirst: true, SkipDestroy: true, Tainted: true, Extra: []byte(`{"y":1}`),
+					},
+					Replace: []cty.Path{cty.GetAttrPath("nums").IndexInt(2), cty.GetAttrPath("id")}, CreateFirst: true, FirstFor: "time_static.z",
+					Provider: west, Private: []byte{}, Identity: cty.ObjectVal(map[string]cty.Value{"n": cty.NumberIntVal(1)}), BeforeIdentity: cty.EmptyObjectVal,
+					Legacy: true, Importing: &plan.Importing{ID: "i", Identity: cty.StringVal("x"), Unknown: true}, Generated: "resource {}",
+					Recorded: []addr.Resource{moved.Resource()}, Conditions: true,
+				},
+			},
+			Drift:    []*plan.Change{{Object: a, Was: a, Action: plan.Update, Entry: prev.Get(a), Before: mark.Plain(cty.StringVal("x")), After: mark.Plain(cty.StringVal("y"))}},
+			Outputs:  []*plan.OutputChange{{Name: "o", Action: plan.Update, Before: mark.Plain(cty.True), After: mark.Plain(cty.False), Sensitive: true, Deprecated: "old"}},
+			Deferred: []*plan.Change{{Object: moved.Current(), Was: moved.Current(), Action: plan.Read}},
+			Previous: prev, Refreshed: now, Checks: []state.Check{check},
+			Variables: map[string]plan.Variable{"v": {Value: cty.StringVal("plain")}, "n": {Value: cty.NullVal(cty.DynamicPseudoType)}},
+			Ephemeral: []string{"password"},
+			Targets:   []addr.Target{target(t, "module.m"), target(t, "time_static.a[0]")}, Excludes: []addr.Target{target(t, `module.m["k"].data.x.y`)},
+			ForceReplace: []addr.Instance{moved},
+			Relevant:     []plan.Relevant{{Resource: moved.Abs(), Key: addr.IntKey(3), Path: cty.GetAttrPath("id")}},
+			Functions:    map[string]string{"f": "digest"}, Keys: map[string][]addr.Key{"x": {addr.NoKey, addr.IntKey(1), addr.StringKey("é")}, "y": nil},
+			Providers: map[addr.Provider]string{addr.Default("time"): "h1:x"}, Workspace: "default", Backend: "local",
+			Timestamp: time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC), Errored: true, Complete: true,
+		},
+		Config: []ConfigModule{
+			{Key: "", Dir: ".", Files: map[string][]byte{"main.tf": []byte("# root\n"), "x.tf": nil}},
+			{Key: "m", Source: "./m", Version: "1.0.0", Dir: "m", Files: map[string][]byte{"main.tf": []byte("# child\n")}},
+		},
+		Lock:    []byte("# lock\n"),
+		Version: "1.12.0",
+	}
+}
+
+func write(t testing.TB, c *Contents) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func readBack(data []byte) (*Contents, string) {
+	var bag diag.Bag
+	c, ok := Read(bytes.NewReader(data), int64(len(data)), &bag)
+	var all []string
+	for _, d := range bag.List() {
+		all = append(all, d.Error())
+	}
+	if ok != !bag.HasErrors() {
+		all = append(all, "errors and result do not agree")
+	}
+	return c, strings.Join(all, "\n")
+}
+
+// same compares plans. Origins of marks are not kept; nil and empty files are the same.
+var same = cmp.Options{
+	cmp.Comparer(func(a, b cty.Value) bool {
+		return a == cty.NilVal && b == cty.NilVal || a != cty.NilVal && b != cty.NilVal && a.RawEquals(b)
+	}),
+	cmp.Comparer(func(a, b cty.Path) bool { return mark.PathString(a) == mark.PathString(b) && len(a) == len(b) }),
+	cmp.Comparer(func(a, b addr.Object) bool { return a == b }),
+	cmp.Comparer(func(a, b addr.Instance) bool { return a == b }),
+	cmp.Comparer(func(a, b addr.Key) bool { return a == b }),
+	cmp.Comparer(func(a, b addr.AbsResource) bool { return a == b }),
+	cmp.Comparer(func(a, b addr.Resource) bool { return a == b }),
+	cmp.Comparer(func(a, b addr.ProviderInstance) bool { return a == b }),
+	cmp.Comparer(func(a, b addr.Target) bool { return a.String() == b.String() }),
+	cmp.Comparer(func(a, b *mark.Origin) bool { return true }),
+	cmp.Comparer(func(a, b *state.Snapshot) bool {
+		x, _ := a.Bytes()
+		y, _ := b.Bytes()
+		return bytes.Equal(x, y)
+	}),
+	cmp.Comparer(func(a, b []byte) bool {
+		var x, y bytes.Buffer // a state file is written with white space
+		if json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
+			return bytes.Equal(a, b)
+		}
+		return bytes.Equal(x.Bytes(), y.Bytes())
+	}),
+}
+
+func TestRoundTrip(t *testing.T) {
+	in := full(t)
+	data := write(t, in)
+	out, msg := readBack(data)
+	if msg != "" {
+		t.Fatal(msg)
+	}
+	if diff := cmp.Diff(in, out, same); diff != "" {
+		t.Error(diff)
+	}
+	a := instance(t, "time_static.a").Current()
+	if out.Plan.Changes[0].Entry != out.Plan.Refreshed.Get(a) || out.Plan.Drift[0].Entry != out.Plan.Previous.Get(a) {
+		t.Error("the entries of changes are those of the states again")
+	}
+	if out.Plan.Changes[1].Private == nil || out.Plan.Changes[0].Private != nil || out.Plan.Keys["y"] != nil {
+		t.Error("none and empty are not the same")
+	}
+	if again := write(t, out); !bytes.Equal(data, again) {
+		t.Error("equal contents give equal bytes")
+	}
+}
+
+// The full plan has something in every field, so that none can be forgotten in the format.
+func TestFull(t *testing.T) {
+	set := map[string]bool{}
+	var visit func(v reflect.Value)
+	visit = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Pointer:
+			if !v.IsNil() && v.Type() != reflect.TypeFor[*state.Snapshot]() {
+				visit(v.Elem())
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				visit(v.Index(i))
+			}
+		case reflect.Struct:
+			for i := range v.NumField() {
+				name := v.Type().String() + "." + v.Type().Field(i).Name
+				if set[name] = set[name] || !v.Field(i).IsZero(); strings.HasPrefix(name, "plan.") || strings.HasPrefix(name, "state.") {
+					visit(v.Field(i))
+				}
+			}
+		}
+	}
+	visit(reflect.ValueOf(full(t).Plan))
+	for name, ok := range set {
+		if !ok && (strings.HasPrefix(name, "plan.") || strings.HasPrefix(name, "state.")) {
+			t.Errorf("no %s in the plan that the tests use; add it there, and to body.go with a new version of the format", name)
+		}
+	}
+}
+
+// The smallest plan there is: no state, nothing to do.
+func TestEmpty(t *testing.T) {
+	in := &Contents{Plan: &plan.Plan{}, Version: "1.12.0", Config: []ConfigModule{{Dir: "."}}}
+	out, msg := readBack(write(t, in))
+	if msg != "" {
+		t.Fatal(msg)
+	}
+	if out.Plan.Refreshed != out.Plan.Previous || out.Plan.Refreshed.Len() != 0 || !out.Plan.Timestamp.IsZero() || out.Plan.Applyable() {
+		t.Errorf("got %+v", out.Plan)
+	}
+}
+
+// What tools look for in a plan file.
+func TestMembers(t *testing.T) {
+	data := write(t, full(t))
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range z.File {
+		names = append(names, f.Name)
+	}
+	want := []string{"tfplan", "tfstate", "tfstate-prev", "tfconfig/modules.json", "tfconfig/m-/main.tf", "tfconfig/m-/x.tf", "tfconfig/m-m/main.tf", ".terraform.lock.hcl"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+	f, err := z.Open("tfconfig/modules.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(f)
+	if want := `[
+  {
+    "Key": "",
+    "Dir": "."
+  },
+  {
+    "Key": "m",
+    "Source": "./m",
+    "Version": "1.0.0",
+    "Dir": "m"
+  }
+]`; string(text) != want || !json.Valid(text) {
+		t.Errorf("modules.json is %s", text)
+	}
+}
+
+// No change of a saved plan goes unnoticed, wherever it is, and none makes reading fail badly.
+func TestDamage(t *testing.T) {
+	data := write(t, full(t))
+	check := func(what string, damaged []byte) {
+		if c, msg := readBack(damaged); c != nil || msg == "" || strings.Contains(msg, "\n") {
+			t.Fatalf("%s: accepted, or not one message: %q", what, msg)
+		}
+	}
+	for i := range data {
+		for _, bit := range []byte{1, 0x80} {
+			damaged := bytes.Clone(data)
+			damaged[i] ^= bit
+			check(fmt.Sprintf("byte %d of %d, bit %d", i, len(data), bit), damaged)
+		}
+	}
+	for n := range data {
+		check(fmt.Sprintf("cut off after %d bytes", n), data[:n])
+	}
+	check("a byte more", append(bytes.Clone(data), '\n'))
+	check("a byte before", append([]byte{'\n'}, data...))
+}
+
+// member is a member of a hand-made archive.
+type member struct{ name, text string }
+
+// sealed makes an archive of members, with a seal that is right.
+func sealed(t testing.TB, ms ...member) []byte {
+	var b bytes.Buffer
+	a := newArchive(&b, time.Time{})
+	for _, m := range ms {
+		a.add(m.name, []byte(m.text))
+	}
+	if err := a.close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// with gives the members of the full plan, some replaced, added or left out (text "-").
+func with(t testing.TB, changes ...member) []byte {
+	data := write(t, full(t))
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []member
+	for _, f := range z.File {
+		r, _ := f.Open()
+		text, _ := io.ReadAll(r)
+		out = append(out, member{f.Name, string(text)})
+	}
+next:
+	for _, c := range changes {
+		for i, m := range out {
+			if m.name == c.name {
+				out[i] = c
+				continue next
+			}
+		}
+		out = append(out, c)
+	}
+	var kept []member
+	for _, m := range out {
+		if m.text != "-" {
+			kept = append(kept, m)
+		}
+	}
+	return sealed(t, kept...)
+}
+
+func TestRefused(t *testing.T) {
+	var plain bytes.Buffer
+	z := zip.NewWriter(&plain)
+	w, _ := z.Create("tfplan")
+	w.Write([]byte(firstLine("1.12.0")))
+	z.Close()
+	for _, c := range []struct {
+		what string
+		data []byte
+		want string
+	}{
+		{"empty", nil, "it is not a zip archive"},
+		{"text", []byte("garbage"), "it is not a zip archive"},
+		{"a state", []byte(`{"version":4}`), "it is not a zip archive"},
+		{"another archive", sealed(t, member{"main.tf", "x"}), `has no member "tfplan"`},
+		{"a plan of a peer", with(t, member{"tfplan", "\x08\x03\x12\x05hello"}), "Unsupported plan file; The file is a saved plan of another program"},
+		{"an empty plan", with(t, member{"tfplan", ""}), "a saved plan of another program"},
+		{"a newer format", with(t, member{"tfplan", "lethe plan v2 1.13.0\nxyz"}), "made by Lethe v1.13.0, in version 2 of the plan format"},
+		{"half a first line", with(t, member{"tfplan", "lethe plan v1 1.12.0"}), "begins in a way that makes no sense"},
+		{"no program", with(t, member{"tfplan", "lethe plan v1\nx"}), "begins in a way that makes no sense"},
+		{"no seal", plain.Bytes(), "does not end as saved plans do"},
+		{"half a body", with(t, member{"tfplan", firstLine("1.12.0") + "\x00\x05"}), "it ends too early"},
+		{"a body too long", with(t, member{"tfplan", firstLine("1.12.0") + strings.Repeat("\x00", 200)}), "bytes too many"},
+		{"an unknown mode", with(t, member{"tfplan", firstLine("1.12.0") + "\x07"}), "not among what is known"},
+		{"no state", with(t, member{"tfstate", "-"}), `member "tfstate" is missing`},
+		{"no previous state", with(t, member{"tfstate-prev", "-"}), `member "tfstate-prev" is missing`},
+		{"no modules", with(t, member{"tfconfig/modules.json", "-"}), `member "tfconfig/modules.json" is missing`},
+		{"no lock file", with(t, member{".terraform.lock.hcl", "-"}), `member ".terraform.lock.hcl" is missing`},
+		{"an empty state", with(t, member{"tfstate", ""}), "State file is empty"},
+		{"a state without the object", with(t, member{"tfstate", `{"version":4,"serial":1,"lineage":"x","outputs":{},"resources":[]}`}), "the state has no object"},
+		{"modules that are none", with(t, member{"tfconfig/modules.json", "{}"}), `member "tfconfig/modules.json" cannot be read`},
+		{"a module twice", with(t, member{"tfconfig/modules.json", `[{"Key":""},{"Key":"m"},{"Key":""}]`}), "twice"},
+		{"an unlisted module", with(t, member{"tfconfig/m-n/main.tf", ""}), "does not belong there"},
+		{"a path upwards", with(t, member{"tfconfig/m-/../../x", ""}), "does not belong there"},
+		{"an absolute path", with(t, member{"/etc/passwd", ""}), "does not belong there"},
+		{"a backslash", with(t, member{`tfconfig/m-/..\x`, ""}), "does not belong there"},
+		{"something else", with(t, member{"readme", ""}), "does not belong there"},
+		{"a member twice", sealed(t, member{"tfplan", ""}, member{"tfplan", ""}), `two members with the name "tfplan"`},
+	} {
+		got, msg := readBack(c.data)
+		if got != nil || !strings.Contains(msg, c.want) || strings.Contains(msg, "\n") {
+			t.Errorf("%s: want one message with %q, got %q", c.what, c.want, msg)
+		}
+	}
+}
+
+// bomb is a sealed archive in which a member inflates enormously.
+func bomb(t testing.TB, method uint16, data []byte, packed, size uint64) []byte {
+	var b bytes.Buffer
+	a := newArchive(&b, time.Time{})
+	a.add(memberPlan, []byte(firstLine("1.12.0")))
+	for _, name := range []string{memberState, memberPrev, memberList, memberLock} {
+		w, err := a.zip.CreateRaw(&zip.FileHeader{Name: name, Method: method, CompressedSize64: packed, UncompressedSize64: size})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Write(data)
+	}
+	if err := a.close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestBombs(t *testing.T) {
+	zeros := deflate(make([]byte, 100_000))
+	letters := []byte(strings.Repeat("0123456789abcdef-", 1000))
+	dense := deflate(letters[:4000])
+	for _, c := range []struct {
+		what string
+		data []byte
+		want string
+	}{
+		{"a high ratio", bomb(t, zip.Deflate, zeros, 500, 500<<20), "would inflate"},
+		{"sizes that are no sizes", bomb(t, zip.Deflate, zeros, 1<<62, 1<<63), "would inflate"},
+		{"a size larger than the file", bomb(t, zip.Store, zeros, 1<<30, 1<<30), "would inflate"},
+		{"more than it says", bomb(t, zip.Deflate, dense, uint64(len(dense)), 2000), "cannot be read"},
+	} {
+		got, msg := readBack(c.data)
+		if got != nil || !strings.Contains(msg, c.want) {
+			t.Errorf("%s: want %q, got %q", c.what, c.want, msg)
+		}
+	}
+	// What we write can be read, however well it could be packed.
+	in := full(t)
+	in.Config[0].Files["zeros.tf"] = make([]byte, 5<<20)
+	if _, msg := readBack(write(t, in)); msg != "" {
+		t.Error(msg)
+	}
+}
+
+func TestUnwritable(t *testing.T) {
+	const canary = "canary-5a1d"
+	why := &mark.Origin{What: "ephemeral.vault.x"}
+	secret := mark.Value{Raw: cty.ObjectVal(map[string]cty.Value{"p": cty.StringVal(canary)}),
+		Marks: []mark.At{{Path: cty.GetAttrPath("p"), Tag: mark.Ephemeral, Why: why}}}
+	for _, c := range []struct {
+		what string
+		edit func(*Contents)
+		want string
+	}{
+		{"an ephemeral value", func(c *Contents) { c.Plan.Changes[1].After = secret }, `module.m["k"].time_static.c, at p, is ephemeral`},
+		{"an ephemeral output", func(c *Contents) { c.Plan.Outputs[0].After = secret }, "output.o, at p, is ephemeral"},
+		{"a marked value", func(c *Contents) {
+			c.Plan.Changes[1].Before.Raw = cty.TupleVal([]cty.Value{mark.With(cty.StringVal(canary), mark.Ephemeral, why)})
+		}, "is marked"},
+		{"a capsule", func(c *Contents) {
+			c.Plan.Variables["v"] = plan.Variable{Value: cty.CapsuleVal(cty.Capsule("thing", reflect.TypeFor[bool]()), new(bool))}
+		}, "cannot be stored"},
+		{"a file outside", func(c *Contents) { c.Config[0].Files["../x.tf"] = nil }, "cannot be saved under this name"},
+		{"a module outside", func(c *Contents) { c.Config[1].Key = "../m" }, "cannot be saved under this name"},
+	} {
+		in := full(t)
+		c.edit(in)
+		var b bytes.Buffer
+		err := Write(&b, in)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), canary) {
+			t.Errorf("%s: want %q, got %v", c.what, c.want, err)
+		}
+		if bytes.Contains(b.Bytes(), []byte(canary)) {
+			t.Errorf("%s: written all the same", c.what)
+		}
+	}
+}
+
+func TestStale(t *testing.T) {
+	s := func(lineage string, serial uint64) *state.Snapshot {
+		return &state.Snapshot{Lineage: lineage, Serial: serial}
+	}
+	for _, c := range []struct {
+		what      string
+		was, is   *state.Snapshot
+		workspace string
+		want      string
+	}{
+		{"the same", s("a", 3), s("a", 3), "w", ""},
+		{"never a state", nil, nil, "w", ""},
+		{"never a state, written as an empty one", s("", 0), nil, "w", ""},
+		{"moved on", s("a", 3), s("a", 4), "w", "Saved plan is stale; The given plan file can no longer be applied because the state was changed by another operation after the plan was created: the plan is for serial 3, and the state is at serial 4. Make a new plan."},
+		{"another state", s("a", 3), s("b", 3), "w", `lineage "a", and this one has the lineage "b"`},
+		{"first state", s("", 0), s("b", 1), "w", "there was no state then"},
+		{"state deleted", s("a", 1), nil, "w", "there is no state any more"},
+		{"another workspace", s("a", 1), s("a", 1), "x", `made in the workspace "w", and the current workspace is "x"`},
+	} {
+		got := ""
+		if d := Stale(&plan.Plan{Previous: c.was, Workspace: "w"}, c.is, c.workspace); d != nil {
+			got = d.Error()
+		}
+		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: want %q, got %q", c.what, c.want, got)
+		}
+	}
+	c := &Contents{Version: "1.12.0"}
+	if c.WrittenBy("1.12.0") != nil || !strings.Contains(c.WrittenBy("1.12.1").Error(), "made by Lethe v1.12.0, and this is Lethe v1.12.1") {
+		t.Error("a plan can be applied only by the version that made it")
+	}
+}
+
+// Numbers keep their value and their precision, so that what is computed from them is the same.
+func TestNumbers(t *testing.T) {
+	third := new(big.Float).SetPrec(512).Quo(big.NewFloat(1).SetPrec(512), big.NewFloat(3).SetPrec(512))
+	for _, f := range []*big.Float{
+		new(big.Float), big.NewFloat(0.1), big.NewFloat(-1), third, new(big.Float).Neg(third), new(big.Float).SetInf(true),
+		new(big.Float).SetPrec(512).SetMantExp(third, 1<<30), new(big.Float).SetPrec(512).SetInt64(7), new(big.Float).Neg(new(big.Float)),
+	} {
+		w := &coder{}
+		v := cty.NumberVal(f)
+		w.raw(&v)
+		r := &coder{reading: true, in: w.out}
+		var back cty.Value
+		r.raw(&back)
+		if got := back.AsBigFloat(); r.err != nil || got.Cmp(f) != 0 || f.Prec() != 0 && got.Prec() != f.Prec() || got.Signbit() != f.Signbit() {
+			t.Errorf("%s (%d bits) came back as %s (%d bits), %v", f, f.Prec(), got, got.Prec(), r.err)
+		}
+	}
+}

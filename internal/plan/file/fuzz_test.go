@@ -1,0 +1,189 @@
+package file
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/zclconf/go-cty/cty"
+	"pgregory.net/rapid"
+)
+
+// FuzzBody reads bodies. What can be read can be written, and reads the same again.
+func FuzzBody(f *testing.F) {
+	c := full(f)
+	body, err := encode(c.Plan)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(body)
+	f.Add(body[:len(body)/2])
+	empty, _ := encode(&plan.Plan{})
+	f.Add(empty)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		p := &plan.Plan{Previous: c.Plan.Previous, Refreshed: c.Plan.Refreshed}
+		if decode(body, p) != nil {
+			return
+		}
+		once, err := encode(p)
+		if err != nil {
+			t.Fatalf("what was read cannot be written: %v", err)
+		}
+		q := &plan.Plan{Previous: c.Plan.Previous, Refreshed: c.Plan.Refreshed}
+		if err := decode(once, q); err != nil {
+			t.Fatalf("what was written cannot be read: %v", err)
+		}
+		if twice, _ := encode(q); !bytes.Equal(once, twice) {
+			t.Fatalf("written differently:\n%s", cmp.Diff(p, q, same))
+		}
+	})
+}
+
+// FuzzRead reads whole files: with a tfplan member of any kind under a right seal, and as they are.
+func FuzzRead(f *testing.F) {
+	f.Add(write(f, full(f)))
+	f.Add(sealed(f, member{"tfplan", firstLine("1.12.0")}))
+	f.Add([]byte("PK\x03\x04"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, data := range [][]byte{data, sealed(t, member{"tfplan", string(data)})} {
+			var bag diag.Bag
+			c, ok := Read(bytes.NewReader(data), int64(len(data)), &bag)
+			if ok != (c != nil) || ok == bag.HasErrors() {
+				t.Fatalf("result and errors do not agree: %v, %v", c, bag.List())
+			}
+		}
+	})
+}
+
+// TestValues writes random values of random types and reads them back.
+func TestValues(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := randomValue(t, randomType(t, 3))
+		w := &coder{}
+		w.raw(&v)
+		if w.err != nil {
+			t.Fatal(w.err)
+		}
+		r := &coder{reading: true, in: w.out}
+		var back cty.Value
+		r.raw(&back)
+		if r.err != nil || len(r.in) > 0 || !back.RawEquals(v) {
+			t.Fatalf("%#v came back as %#v, %v", v, back, r.err)
+		}
+	})
+}
+
+func randomType(t *rapid.T, depth int) cty.Type {
+	k := rapid.IntRange(0, 8).Draw(t, "kind")
+	if depth == 0 {
+		k %= 3
+	}
+	switch k {
+	case 0:
+		return cty.String
+	case 1:
+		return cty.Number
+	case 2:
+		return cty.Bool
+	case 3:
+		return cty.List(randomType(t, depth-1))
+	case 4:
+		return cty.Set(randomType(t, depth-1))
+	case 5:
+		return cty.Map(randomType(t, depth-1))
+	case 6:
+		parts := make([]cty.Type, rapid.IntRange(0, 3).Draw(t, "parts"))
+		for i := range parts {
+			parts[i] = randomType(t, depth-1)
+		}
+		return cty.Tuple(parts)
+	case 7:
+		return cty.DynamicPseudoType
+	}
+	attrs := map[string]cty.Type{}
+	for range rapid.IntRange(0, 3).Draw(t, "attrs") {
+		attrs[rapid.SampledFrom([]string{"a", "b", "ü"}).Draw(t, "name")] = randomType(t, depth-1)
+	}
+	return cty.Object(attrs)
+}
+
+func randomValue(t *rapid.T, ty cty.Type) cty.Value {
+	switch form := rapid.IntRange(0, 9).Draw(t, "form"); {
+	case form == 0:
+		return cty.NullVal(ty)
+	case form == 1 || ty == cty.DynamicPseudoType:
+		return cty.UnknownVal(ty)
+	case form == 2:
+		return cty.UnknownVal(ty).RefineNotNull()
+	case form == 3:
+		return restricted(t, ty)
+	}
+	n := rapid.IntRange(0, 3).Draw(t, "length")
+	switch {
+	case ty == cty.String:
+		return cty.StringVal(rapid.String().Draw(t, "string"))
+	case ty == cty.Number:
+		return cty.NumberFloatVal(rapid.Float64().Draw(t, "number"))
+	case ty == cty.Bool:
+		return cty.BoolVal(rapid.Bool().Draw(t, "bool"))
+	case ty.IsTupleType():
+		var vals []cty.Value
+		for _, e := range ty.TupleElementTypes() {
+			vals = append(vals, randomValue(t, e))
+		}
+		return cty.TupleVal(vals)
+	case ty.IsObjectType():
+		vals := map[string]cty.Value{}
+		for name, e := range ty.AttributeTypes() {
+			vals[name] = randomValue(t, e)
+		}
+		return cty.ObjectVal(vals)
+	}
+	if ty.ElementType().HasDynamicTypes() {
+		n = 0
+	}
+	vals, byKey := []cty.Value{}, map[string]cty.Value{}
+	for i := range n {
+		v := randomValue(t, ty.ElementType())
+		vals = append(vals, v)
+		byKey[string(rune('a'+i))] = v
+	}
+	switch {
+	case ty.IsMapType() && n == 0:
+		return cty.MapValEmpty(ty.ElementType())
+	case ty.IsMapType():
+		return cty.MapVal(byKey)
+	case ty.IsSetType() && n == 0:
+		return cty.SetValEmpty(ty.ElementType())
+	case ty.IsSetType():
+		return cty.SetVal(vals)
+	case n == 0:
+		return cty.ListValEmpty(ty.ElementType())
+	}
+	return cty.ListVal(vals)
+}
+
+// restricted is an unknown value of which something is known.
+func restricted(t *rapid.T, ty cty.Type) cty.Value {
+	b := cty.UnknownVal(ty).Refine()
+	if rapid.Bool().Draw(t, "not null") {
+		b = b.NotNull()
+	}
+	switch {
+	case ty == cty.String:
+		b = b.StringPrefixFull(rapid.StringMatching(`[a-z]{1,5}`).Draw(t, "prefix"))
+	case ty == cty.Number:
+		b = b.NumberRangeLowerBound(cty.NumberIntVal(1), rapid.Bool().Draw(t, "inclusive"))
+		if rapid.Bool().Draw(t, "upper") {
+			b = b.NumberRangeUpperBound(cty.MustParseNumberVal("7.5"), rapid.Bool().Draw(t, "inclusive"))
+		}
+	case ty.IsCollectionType():
+		b = b.CollectionLengthLowerBound(rapid.IntRange(0, 2).Draw(t, "low"))
+		if rapid.Bool().Draw(t, "upper") {
+			b = b.CollectionLengthUpperBound(9)
+		}
+	}
+	return b.NewValue()
+}

@@ -1,0 +1,153 @@
+package file
+
+import (
+	"archive/zip"
+	"encoding/json"
+	"errors"
+	"hash/crc32"
+	"io"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+func checksum(data []byte) uint32 { return crc32.ChecksumIEEE(data) }
+
+// members are what is in an archive.
+type members struct {
+	files map[string]*zip.File
+	order []string
+	data  map[string][]byte
+	size  uint64 // of the archive
+}
+
+// open finds the members without inflating any.
+func open(r io.ReaderAt, size int64) (*members, *diag.Diagnostic) {
+	z, err := zip.NewReader(r, size)
+	if errors.Is(err, zip.ErrFormat) {
+		return nil, broken("it is not a zip archive, as saved plans are, or only the beginning of one")
+	}
+	if err != nil {
+		return nil, broken("its directory cannot be read: %s", err)
+	}
+	m := &members{files: map[string]*zip.File{}, data: map[string][]byte{}, size: uint64(size)}
+	if len(z.File) > maxMembers {
+		return nil, broken("it has %d members", len(z.File))
+	}
+	for _, f := range z.File {
+		if m.files[f.Name] != nil {
+			return nil, broken("it has two members with the name %q", f.Name)
+		}
+		m.files[f.Name] = f
+		m.order = append(m.order, f.Name)
+	}
+	if m.files[memberPlan] == nil {
+		return nil, broken("it is a zip archive, but has no member %q", memberPlan)
+	}
+	return m, nil
+}
+
+// firstLine begins the member tfplan. The rest of it is what body.go says, in version 1.
+func firstLine(program string) string { return "lethe plan v1 " + program + "\n" }
+
+// header reads the first line of the plan: which program wrote it, and where the rest begins.
+func (m *members) header() (*Contents, int, *diag.Diagnostic) {
+	r, err := m.files[memberPlan].Open()
+	if err != nil {
+		return nil, 0, broken("its member %q cannot be read: %s", memberPlan, err)
+	}
+	defer r.Close()
+	start, err := io.ReadAll(io.LimitReader(r, 200))
+	if err != nil {
+		return nil, 0, broken("its member %q cannot be read: %s", memberPlan, err)
+	}
+	line, _, complete := strings.Cut(string(start), "\n")
+	rest, ours := strings.CutPrefix(line, "lethe plan v")
+	if !ours {
+		d := diag.Errorf(badProgram, "The file is a saved plan of another program, such as Terraform or OpenTofu. A saved plan can be applied only by the program that made it: use that one, or make a plan with Lethe.")
+		return nil, 0, &d
+	}
+	format, program, _ := strings.Cut(rest, " ")
+	if !complete || program == "" {
+		return nil, 0, broken("its member %q begins in a way that makes no sense", memberPlan)
+	}
+	if format != "1" {
+		d := diag.Errorf(badProgram, "The plan was made by Lethe v%s, in version %s of the plan format; this version of Lethe knows version 1. Use the version of Lethe that made the plan, or make a new plan.", program, format)
+		return nil, 0, &d
+	}
+	return &Contents{Version: program}, len(line) + 1, nil
+}
+
+// inflate reads all members, within limits.
+func (m *members) inflate() *diag.Diagnostic {
+	for _, name := range []string{memberState, memberPrev, memberList, memberLock} {
+		if m.files[name] == nil {
+			return broken("its member %q is missing", name)
+		}
+	}
+	total := uint64(0)
+	for _, name := range m.order {
+		f := m.files[name]
+		packed, size := f.CompressedSize64, f.UncompressedSize64
+		if total += size; size > maxTotal || total > maxTotal || packed > m.size || total/maxRatio > m.size || tooDense(packed, size) {
+			return broken("its member %q would inflate from %d to %d bytes", name, packed, size)
+		}
+		data, err := inflate(f)
+		if err != nil {
+			return broken("its member %q cannot be read: %s", name, err)
+		}
+		m.data[name] = data
+	}
+	return nil
+}
+
+// inflate reads one member, which is not larger than its header says.
+func inflate(f *zip.File) ([]byte, error) {
+	r, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	data := make([]byte, f.UncompressedSize64)
+	if _, err := io.ReadFull(r, data); err != nil {
+		return nil, err
+	}
+	switch n, err := r.Read(make([]byte, 1)); {
+	case n > 0:
+		return nil, errors.New("it is longer than it says")
+	case err != io.EOF:
+		return nil, err
+	}
+	return data, nil
+}
+
+// config puts the configuration together again.
+func (m *members) config() ([]ConfigModule, *diag.Diagnostic) {
+	var list []moduleJSON
+	if err := json.Unmarshal(m.data[memberList], &list); err != nil {
+		return nil, broken("its member %q cannot be read: %s", memberList, err)
+	}
+	modules := make([]ConfigModule, len(list))
+	at := map[string]int{}
+	for i, x := range list {
+		if _, twice := at[x.Key]; twice {
+			return nil, broken("it lists the module %q twice", x.Key)
+		}
+		at[x.Key] = i
+		modules[i] = ConfigModule{Key: x.Key, Source: x.Source, Version: x.Version, Dir: x.Dir, Files: map[string][]byte{}}
+	}
+	for _, name := range m.order {
+		switch name {
+		case memberPlan, memberState, memberPrev, memberList, memberLock:
+			continue
+		}
+		rest, inside := strings.CutPrefix(name, configDir)
+		key, file, _ := strings.Cut(rest, "/")
+		i, listed := at[key]
+		if !inside || !listed || !plainPath(key, file) {
+			return nil, broken("it has a member %q, which does not belong there", name)
+		}
+		modules[i].Files[file] = m.data[name]
+	}
+	return modules, nil
+}

@@ -1,0 +1,207 @@
+// Package plan is what will happen, and in which order.
+//
+// A Plan is a set of changes, each the whole story of one object: what it was, what it will be,
+// why. It holds no steps: Order derives them, purely, from the changes and the dependencies, in
+// the same way after planning and after loading a saved plan (the ADR "the plan stores changes").
+// Ephemeral resources and provider sessions are never part of a plan; they follow from the
+// configuration in every walk.
+package plan
+
+import (
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Action is what happens to one object.
+type Action uint8
+
+// The actions. A replacement is one change with two steps; the name says which comes first.
+const (
+	NoOp Action = iota
+	Create
+	Read // a data source, at apply
+	Update
+	DeleteCreate // replace
+	CreateDelete // replace, create_before_destroy
+	Delete
+	Forget
+	ForgetCreate // replace an object with lifecycle.destroy = false
+)
+
+func (a Action) String() string {
+	return [...]string{"no-op", "create", "read", "update", "delete-create", "create-delete", "delete", "forget", "forget-create"}[a]
+}
+
+// Ups reports whether the action has a step that creates, updates or reads.
+func (a Action) Ups() bool {
+	return a == Create || a == Read || a == Update || a.Replaces()
+}
+
+// Downs reports whether the action has a step that destroys or forgets what was there.
+func (a Action) Downs() bool { return a == Delete || a == Forget || a.Replaces() }
+
+// Replaces reports whether the action is a replacement.
+func (a Action) Replaces() bool { return a == DeleteCreate || a == CreateDelete || a == ForgetCreate }
+
+// Reason is why an action was chosen, where that is not plain from the change: the action_reason
+// of the machine formats.
+type Reason string
+
+// The reasons.
+const (
+	NoReason              Reason = ""
+	ReplaceTainted        Reason = "replace_because_tainted"
+	ReplaceCannotUpdate   Reason = "replace_because_cannot_update"
+	ReplaceByRequest      Reason = "replace_by_request"
+	ReplaceByTriggers     Reason = "replace_by_triggers"
+	DeleteNoResource      Reason = "delete_because_no_resource_config"
+	DeleteNoModule        Reason = "delete_because_no_module"
+	DeleteWrongRepetition Reason = "delete_because_wrong_repetition"
+	DeleteCountIndex      Reason = "delete_because_count_index"
+	DeleteEachKey         Reason = "delete_because_each_key"
+	DeleteNoMoveTarget    Reason = "delete_because_no_move_target"
+	DeleteDisabled        Reason = "delete_because_enabled_false"
+	ReadConfigUnknown     Reason = "read_because_config_unknown"
+	ReadDependencyPending Reason = "read_because_dependency_pending"
+	ReadCheckNested       Reason = "read_because_check_nested"
+)
+
+// Change is what happens to one object.
+type Change struct {
+	Object addr.Object
+	Was    addr.Object // where the object was before a move; equal to Object if it did not move
+	Action Action
+	Why    Reason
+
+	// Before is null where there was nothing, After null where nothing will be; both of the
+	// type's schema, write-only attributes null.
+	Before, After mark.Value
+	// Settled says that the configuration was wholly known and holds nothing that is sent but not
+	// kept: the provider's plan stands, and apply need not ask for it again.
+	Settled bool
+	// Unchanged says that Before and After are the stored entry's value and were not decoded;
+	// both are NilVal then and Entry has all there is to know. Only for NoOp.
+	Unchanged bool
+	Entry     *state.Entry // the refreshed object; nil for a create
+
+	Replace     []cty.Path // attributes that need the replacement
+	CreateFirst bool       // the object is create-first, by itself or through another
+	FirstFor    string     // the address that made it create-first, if another did
+	SkipDestroy bool       // lifecycle.destroy = false: its end will be to be forgotten
+
+	Provider       addr.ProviderInstance
+	Private        []byte    // planned private data
+	Identity       cty.Value // planned identity; NilVal where there is none
+	BeforeIdentity cty.Value
+	Legacy         bool // the provider answered with the legacy type system
+
+	Importing  *Importing      // the object is new in state: it was imported by this plan
+	Generated  string          // configuration generated for it
+	Recorded   []addr.Resource // dependencies to be stored with the object
+	Conditions bool            // has postconditions or is otherwise visited at apply though nothing changes
+}
+
+// Importing says how an object came in.
+type Importing struct {
+	ID       string
+	Identity cty.Value
+	Unknown  bool
+}
+
+// Visited reports whether apply has something to do for the change, if only to record it.
+func (c *Change) Visited() bool {
+	return c.Action != NoOp || c.Importing != nil || c.Was != c.Object || c.Conditions
+}
+
+// OutputChange is what happens to a root output.
+type OutputChange struct {
+	Name          string
+	Action        Action // NoOp, Create, Update or Delete
+	Before, After mark.Value
+	Sensitive     bool
+	Deprecated    string
+}
+
+// Mode is what kind of plan it is.
+type Mode uint8
+
+// The modes.
+const (
+	Normal Mode = iota
+	Destroy
+	RefreshOnly
+)
+
+func (m Mode) String() string { return [...]string{"normal", "destroy", "refresh-only"}[m] }
+
+// Variable is a root variable as it was set.
+type Variable struct {
+	Value cty.Value // unmarked, before conversion; never of an ephemeral variable
+}
+
+// Plan is the outcome of planning.
+type Plan struct {
+	Mode     Mode
+	Changes  []*Change       // sorted by object
+	Drift    []*Change       // what refresh found changed: Before is the previous run's, After the refreshed
+	Outputs  []*OutputChange // sorted by name
+	Deferred []*Change
+
+	Previous, Refreshed *state.Snapshot
+	Checks              []state.Check
+
+	Variables map[string]Variable
+	Ephemeral []string // names of ephemeral root variables that were set, sorted
+
+	Targets, Excludes []addr.Target
+	ForceReplace      []addr.Instance
+	Relevant          []Relevant
+	Functions         map[string]string     // digests of function results by call digest
+	Keys              map[string][]addr.Key // instance keys by declaration, as they were decided
+
+	Providers map[addr.Provider]string // package hash used
+	Workspace string
+	Backend   string // type of the store the state came from
+	Timestamp time.Time
+	Errored   bool
+	Complete  bool
+}
+
+// Relevant is an attribute that a change depends on: it decides which drift is shown.
+type Relevant struct {
+	Resource addr.AbsResource
+	Key      addr.Key
+	Path     cty.Path
+}
+
+// Applyable reports whether there is anything to apply.
+func (p *Plan) Applyable() bool {
+	if p.Errored {
+		return false
+	}
+	if p.Mode == RefreshOnly {
+		return len(p.Drift) > 0 || p.outputsChange()
+	}
+	for _, c := range p.Changes {
+		if c.Why == ReadCheckNested {
+			continue // a check reads again only beside something else
+		}
+		if c.Action != NoOp || c.Importing != nil || c.Was != c.Object {
+			return true
+		}
+	}
+	return p.outputsChange()
+}
+
+func (p *Plan) outputsChange() bool {
+	for _, o := range p.Outputs {
+		if o.Action != NoOp {
+			return true
+		}
+	}
+	return false
+}

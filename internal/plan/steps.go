@@ -1,0 +1,137 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/walk"
+)
+
+// Kind is what a step does.
+type Kind uint8
+
+// The kinds of steps.
+const (
+	Gate      Kind = iota // nothing: it saves edges
+	Up                    // brings an object up
+	Down                  // takes an object down
+	Provision             // runs a provisioner after an object's up
+	Retire                // runs a provisioner before an object's down
+	HoldUp                // begins a session of a hold
+	HoldDown              // ends it
+)
+
+// Face is which values serve a step: those of what is there, or of what will be.
+type Face uint8
+
+// The faces.
+const (
+	Before Face = iota
+	After
+)
+
+func (f Face) String() string { return [...]string{"before", "after"}[f] }
+
+// Step is one thing to do.
+type Step struct {
+	Kind  Kind
+	Face  Face   // of a session
+	Part  uint16 // which of the object's provisioners
+	Late  bool   // only when something that needs it waits for nothing else
+	Index int32  // the object or hold; 0 of gates
+}
+
+// Steps are what a plan does, and in which order.
+type Steps struct {
+	List []Step
+
+	First    []bool   // by object: it is create-first
+	FirstFor []Vertex // by object: the group that made it so; -1 if none or it itself
+
+	// Fallback lists objects that are create-first only because they go down through a hold whose
+	// settings before are not known, and going first would close a cycle.
+	Fallback []int32
+
+	// Cyclic are the sets of groups and gates whose recorded dependencies form cycles. They are
+	// not ordered among themselves by what is recorded.
+	Cyclic [][]Vertex
+
+	start []uint32 // what step i comes after is deps[start[i]:start[i+1]], twice a step plus 1 for a need
+	deps  []uint32
+	name  func(hold bool, index int32) string
+}
+
+// Edges lists what a step comes after.
+func (s *Steps) Edges(step int) (needs, waits []int) {
+	for _, d := range s.deps[s.start[step]:s.start[step+1]] {
+		if d&1 != 0 {
+			needs = append(needs, int(d>>1))
+		} else {
+			waits = append(waits, int(d>>1))
+		}
+	}
+	return needs, waits
+}
+
+// Graph is the graph to walk; its nodes are the steps, in order. Ends of sessions wait and are
+// closers, so that they come whatever failed. A cycle in it would be a bug of Order.
+func (s *Steps) Graph() *walk.Graph {
+	g := &walk.Graph{}
+	g.Name(func(n walk.Node) string { return s.Label(int(n)) })
+	g.Reserve(len(s.List), len(s.deps))
+	for _, step := range s.List {
+		if step.Kind == Gate {
+			g.Gate(nil, walk.Options{Late: step.Late})
+		} else {
+			g.Add(nil, walk.Options{Late: step.Late, Closer: step.Kind == HoldDown})
+		}
+	}
+	for n := range s.List {
+		for _, d := range s.deps[s.start[n]:s.start[n+1]] {
+			if d&1 != 0 {
+				g.Needs(walk.Node(n), walk.Node(d>>1))
+			} else {
+				g.Waits(walk.Node(n), walk.Node(d>>1))
+			}
+		}
+	}
+	return g
+}
+
+// Label names a step: +A and -A for up and down, P' for a before session, +A.1 for what provisions
+// A after its up, -A.1 for what does so before its down.
+func (s *Steps) Label(step int) string {
+	x := s.List[step]
+	if x.Kind == Gate {
+		return fmt.Sprintf("(%d)", step)
+	}
+	hold := x.Kind == HoldUp || x.Kind == HoldDown
+	name := fmt.Sprint(x.Index)
+	if s.name != nil {
+		name = s.name(hold, x.Index)
+	}
+	switch x.Kind {
+	case Down, Retire, HoldDown:
+		name = "-" + name
+	default:
+		name = "+" + name
+	}
+	switch {
+	case hold && x.Face == Before:
+		name += "'"
+	case x.Kind == Provision || x.Kind == Retire:
+		name += fmt.Sprintf(".%d", x.Part+1)
+	}
+	return name
+}
+
+// String is the order in which one worker would take the steps: "+P' -X -P' -K".
+func (s *Steps) String() string {
+	var names []string
+	s.Graph().Run(context.Background(), walk.RunOptions{Workers: 1, Visit: func(_ context.Context, n walk.Node, _ *walk.Fan) bool {
+		names = append(names, s.Label(int(n)))
+		return true
+	}})
+	return strings.Join(names, " ")
+}

@@ -1,0 +1,374 @@
+// Package builtin makes providers that are part of the program.
+//
+// Such a provider is a table of types written against plain values; this package puts the
+// encoding, the schemas and the rest of the provider interface around it, so that the engine
+// cannot tell it from a plugin. The providers themselves are the packages below.
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// Resource is a managed resource type. Only Schema, Plan and Apply are required.
+type Resource struct {
+	*schema.Schema
+	Validate func(config cty.Value) provider.Diags
+	// Plan says what would become of prior (null to create), and which changes need a replacement.
+	Plan func(prior, proposed, config cty.Value) (cty.Value, []cty.Path, provider.Diags)
+	// Apply makes planned real; planned is null to destroy. What it returns is kept also beside
+	// errors.
+	Apply func(ctx context.Context, prior, planned, config cty.Value) (cty.Value, provider.Diags)
+	Read  func(ctx context.Context, current cty.Value) (cty.Value, provider.Diags)
+	// Import makes an object of an id.
+	Import func(ctx context.Context, id string) (cty.Value, provider.Diags)
+	// Move takes an object of another type over.
+	Move func(req provider.MoveRequest) (cty.Value, provider.Diags)
+}
+
+// Data is a data source.
+type Data struct {
+	*schema.Schema
+	Validate func(config cty.Value) provider.Diags
+	Read     func(ctx context.Context, config cty.Value) (cty.Value, provider.Diags)
+}
+
+// Ephemeral is an ephemeral resource type. Renew and Close may be nil.
+type Ephemeral struct {
+	*schema.Schema
+	Validate func(config cty.Value) provider.Diags
+	Open     func(ctx context.Context, config cty.Value) (Lease, provider.Diags)
+	Renew    func(ctx context.Context, private []byte) ([]byte, time.Time, provider.Diags)
+	Close    func(ctx context.Context, private []byte) provider.Diags
+}
+
+// Lease is an open ephemeral resource.
+type Lease struct {
+	Result  cty.Value
+	Private []byte
+	RenewAt time.Time
+}
+
+// Function is a provider function.
+type Function struct {
+	provider.Function
+	Impl function.Function
+}
+
+// Provider is a table of types. It needs no process and takes no settings.
+type Provider struct {
+	Address    addr.Provider
+	Resources  map[string]*Resource
+	Data       map[string]*Data
+	Ephemerals map[string]*Ephemeral
+	Functions  map[string]*Function
+}
+
+var _ provider.Provider = (*Provider)(nil)
+
+// Addr is the provider's address.
+func (p *Provider) Addr() addr.Provider { return p.Address }
+
+// Schemas describes the table.
+func (p *Provider) Schemas(context.Context) (*provider.Schemas, provider.Diags) {
+	s := provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
+	s.Capabilities = provider.Capabilities{Move: true}
+	add := func(mode addr.Mode, name string, sch *schema.Schema) {
+		s.Add(mode, name, func() (*schema.Schema, error) { return sch, nil })
+	}
+	for name, t := range p.Resources {
+		add(addr.Managed, name, t.Schema)
+	}
+	for name, t := range p.Data {
+		add(addr.Data, name, t.Schema)
+	}
+	for name, t := range p.Ephemerals {
+		add(addr.Ephemeral, name, t.Schema)
+	}
+	for name, f := range p.Functions {
+		s.Functions[name] = &f.Function
+	}
+	return s, nil
+}
+
+// ValidateConfig accepts the empty settings.
+func (p *Provider) ValidateConfig(_ context.Context, config provider.Dynamic) (provider.Dynamic, provider.Diags) {
+	return config, nil
+}
+
+// Configure does nothing.
+func (p *Provider) Configure(context.Context, provider.Dynamic, provider.Allow) provider.Diags {
+	return nil
+}
+
+// Stop does nothing: no call here waits for anything but its context.
+func (p *Provider) Stop(context.Context) error { return nil }
+
+// Shutdown does nothing.
+func (p *Provider) Shutdown() error { return nil }
+
+// Validate checks a configuration with the type's own rules.
+func (p *Provider) Validate(_ context.Context, mode addr.Mode, typ string, config provider.Dynamic) provider.Diags {
+	var sch *schema.Schema
+	var check func(cty.Value) provider.Diags
+	switch mode {
+	case addr.Managed:
+		if t := p.Resources[typ]; t != nil {
+			sch, check = t.Schema, t.Validate
+		}
+	case addr.Data:
+		if t := p.Data[typ]; t != nil {
+			sch, check = t.Schema, t.Validate
+		}
+	case addr.Ephemeral:
+		if t := p.Ephemerals[typ]; t != nil {
+			sch, check = t.Schema, t.Validate
+		}
+	}
+	if sch == nil || check == nil {
+		return p.unknownType(sch, mode, typ)
+	}
+	v, err := decode(sch, config)
+	if err != nil {
+		return failed(err)
+	}
+	return check(v)
+}
+
+func (p *Provider) unknownType(sch *schema.Schema, mode addr.Mode, typ string) provider.Diags {
+	if sch != nil {
+		return nil
+	}
+	return failed(fmt.Errorf("provider %s has no %s type %q", p.Address, mode.Block(), typ))
+}
+
+// Upgrade reads the stored form: built-in schemas have one version.
+func (p *Provider) Upgrade(_ context.Context, req provider.UpgradeRequest) (provider.UpgradeResponse, provider.Diags) {
+	t := p.Resources[req.Type]
+	if t == nil {
+		return provider.UpgradeResponse{}, p.unknownType(nil, addr.Managed, req.Type)
+	}
+	if req.JSON == nil {
+		return provider.UpgradeResponse{}, failed(errors.New("the stored object is in a form older than this type"))
+	}
+	v, err := t.DecodeJSON(req.JSON)
+	if err != nil {
+		return provider.UpgradeResponse{}, failed(err)
+	}
+	d, err := encode(t.Schema, v)
+	return provider.UpgradeResponse{State: d}, failed(err)
+}
+
+// Read looks at the real object, where there is one.
+func (p *Provider) Read(ctx context.Context, req provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
+	t := p.Resources[req.Type]
+	resp := provider.ReadResponse{State: req.State, Private: req.Private}
+	if t == nil || t.Read == nil {
+		return resp, nil
+	}
+	v, err := decode(t.Schema, req.State)
+	if err != nil {
+		return resp, failed(err)
+	}
+	v, ds := t.Read(ctx, v)
+	if ds.HasErrors() {
+		return resp, ds
+	}
+	resp.State, err = encode(t.Schema, v)
+	return resp, append(ds, failed(err)...)
+}
+
+// Plan plans a change.
+func (p *Provider) Plan(_ context.Context, req provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
+	t := p.Resources[req.Type]
+	if t == nil {
+		return provider.PlanResponse{}, p.unknownType(nil, addr.Managed, req.Type)
+	}
+	prior, err1 := decode(t.Schema, req.Prior)
+	proposed, err2 := decode(t.Schema, req.Proposed)
+	config, err3 := decode(t.Schema, req.Config)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return provider.PlanResponse{}, failed(err)
+	}
+	if proposed.IsNull() {
+		return provider.PlanResponse{Planned: req.Proposed, Private: req.Private}, nil
+	}
+	planned, replace, ds := t.Plan(prior, proposed, config)
+	if ds.HasErrors() {
+		return provider.PlanResponse{}, ds
+	}
+	d, err := encode(t.Schema, planned)
+	return provider.PlanResponse{Planned: d, Replace: replace, Private: req.Private}, append(ds, failed(err)...)
+}
+
+// Apply makes a change.
+func (p *Provider) Apply(ctx context.Context, req provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
+	t := p.Resources[req.Type]
+	if t == nil {
+		return provider.ApplyResponse{}, p.unknownType(nil, addr.Managed, req.Type)
+	}
+	prior, err1 := decode(t.Schema, req.Prior)
+	planned, err2 := decode(t.Schema, req.Planned)
+	config, err3 := decode(t.Schema, req.Config)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return provider.ApplyResponse{}, failed(err)
+	}
+	v, ds := t.Apply(ctx, prior, planned, config)
+	d, err := encode(t.Schema, v)
+	return provider.ApplyResponse{State: d, Private: req.Private}, append(ds, failed(err)...)
+}
+
+// Import takes an existing object in.
+func (p *Provider) Import(ctx context.Context, req provider.ImportRequest) (provider.ImportResponse, provider.Diags) {
+	t := p.Resources[req.Type]
+	if t == nil || t.Import == nil {
+		return provider.ImportResponse{}, failed(fmt.Errorf("objects of type %q cannot be imported", req.Type))
+	}
+	v, ds := t.Import(ctx, req.ID)
+	if ds.HasErrors() {
+		return provider.ImportResponse{}, ds
+	}
+	d, err := encode(t.Schema, v)
+	return provider.ImportResponse{Objects: []provider.Imported{{Type: req.Type, State: d}}}, append(ds, failed(err)...)
+}
+
+// Move takes an object of another type over.
+func (p *Provider) Move(_ context.Context, req provider.MoveRequest) (provider.MoveResponse, provider.Diags) {
+	t := p.Resources[req.Type]
+	if t == nil || t.Move == nil {
+		return provider.MoveResponse{}, failed(fmt.Errorf("an object of type %q cannot become one of type %q", req.SourceType, req.Type))
+	}
+	v, ds := t.Move(req)
+	if ds.HasErrors() {
+		return provider.MoveResponse{}, ds
+	}
+	d, err := encode(t.Schema, v)
+	return provider.MoveResponse{State: d}, append(ds, failed(err)...)
+}
+
+// ReadData reads a data source.
+func (p *Provider) ReadData(ctx context.Context, req provider.DataRequest) (provider.DataResponse, provider.Diags) {
+	t := p.Data[req.Type]
+	if t == nil {
+		return provider.DataResponse{}, p.unknownType(nil, addr.Data, req.Type)
+	}
+	config, err := decode(t.Schema, req.Config)
+	if err != nil {
+		return provider.DataResponse{}, failed(err)
+	}
+	v, ds := t.Read(ctx, config)
+	if ds.HasErrors() {
+		return provider.DataResponse{}, ds
+	}
+	d, err := encode(t.Schema, v)
+	return provider.DataResponse{State: d}, append(ds, failed(err)...)
+}
+
+// Open opens an ephemeral resource.
+func (p *Provider) Open(ctx context.Context, req provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
+	t := p.Ephemerals[req.Type]
+	if t == nil {
+		return provider.OpenResponse{}, p.unknownType(nil, addr.Ephemeral, req.Type)
+	}
+	config, err := decode(t.Schema, req.Config)
+	if err != nil {
+		return provider.OpenResponse{}, failed(err)
+	}
+	l, ds := t.Open(ctx, config)
+	resp := provider.OpenResponse{Private: l.Private, RenewAt: l.RenewAt}
+	if ds.HasErrors() {
+		return resp, ds
+	}
+	resp.Result, err = encode(t.Schema, l.Result)
+	return resp, append(ds, failed(err)...)
+}
+
+// Renew renews a lease.
+func (p *Provider) Renew(ctx context.Context, typ string, private []byte) (provider.RenewResponse, provider.Diags) {
+	t := p.Ephemerals[typ]
+	if t == nil || t.Renew == nil {
+		return provider.RenewResponse{Private: private}, nil
+	}
+	private, at, ds := t.Renew(ctx, private)
+	return provider.RenewResponse{Private: private, RenewAt: at}, ds
+}
+
+// CloseLease ends a lease.
+func (p *Provider) CloseLease(ctx context.Context, typ string, private []byte) provider.Diags {
+	t := p.Ephemerals[typ]
+	if t == nil || t.Close == nil {
+		return nil
+	}
+	return t.Close(ctx, private)
+}
+
+// Call runs a function.
+func (p *Provider) Call(_ context.Context, name string, args []provider.Dynamic) (provider.Dynamic, error) {
+	f := p.Functions[name]
+	if f == nil {
+		return provider.Dynamic{}, fmt.Errorf("provider %s has no function %q", p.Address, name)
+	}
+	vals := make([]cty.Value, len(args))
+	for i, a := range args {
+		v, err := schema.Decode(a.Msgpack, f.param(i).Type)
+		if err != nil {
+			return provider.Dynamic{}, &provider.CallError{Text: err.Error(), Arg: i}
+		}
+		vals[i] = v
+	}
+	v, err := f.Impl.Call(vals)
+	if err != nil {
+		return provider.Dynamic{}, callError(err)
+	}
+	b, err := schema.Encode(v, f.Return)
+	return provider.Dynamic{Msgpack: b}, err
+}
+
+func (f *Function) param(i int) provider.Param {
+	if i < len(f.Params) {
+		return f.Params[i]
+	}
+	return *f.Variadic
+}
+
+func callError(err error) error {
+	var arg function.ArgError
+	if errors.As(err, &arg) {
+		return &provider.CallError{Text: err.Error(), Arg: arg.Index}
+	}
+	return &provider.CallError{Text: err.Error(), Arg: -1}
+}
+
+// UpgradeIdentity is never called: built-in types have no identities.
+func (p *Provider) UpgradeIdentity(_ context.Context, typ string, _ int64, _ []byte) (provider.Dynamic, provider.Diags) {
+	return provider.Dynamic{}, failed(fmt.Errorf("objects of type %q have no identity", typ))
+}
+
+func decode(s *schema.Schema, d provider.Dynamic) (cty.Value, error) {
+	if d.JSON != nil {
+		return s.DecodeJSON(d.JSON)
+	}
+	return s.Decode(d.Msgpack)
+}
+
+func encode(s *schema.Schema, v cty.Value) (provider.Dynamic, error) {
+	b, err := s.Encode(v)
+	return provider.Dynamic{Msgpack: b}, err
+}
+
+// failed makes diagnostics of an error; nil gives none.
+func failed(err error) provider.Diags {
+	if err == nil {
+		return nil
+	}
+	return provider.Diags{diag.Errorf("Operation failed", "%s.", err)}
+}

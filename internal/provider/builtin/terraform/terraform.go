@@ -1,0 +1,176 @@
+// Package terraform is the built-in provider terraform.io/builtin/terraform: the managed resource
+// terraform_data, the data source terraform_remote_state, and functions that write and read
+// values as configuration text.
+package terraform
+
+import (
+	"context"
+	"crypto/rand"
+
+	"github.com/google/uuid"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/builtin"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// RemoteState reads the root outputs of another state. It opens no store itself: whoever knows how
+// hands the function in.
+type RemoteState func(ctx context.Context, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags)
+
+// New makes the provider.
+func New(remote RemoteState) *builtin.Provider {
+	return &builtin.Provider{
+		Address:   addr.Builtin("terraform"),
+		Resources: map[string]*builtin.Resource{"terraform_data": data()},
+		Data:      map[string]*builtin.Data{"terraform_remote_state": remoteState(remote)},
+		Functions: functions(),
+	}
+}
+
+// data is terraform_data: it keeps a value, and is replaced when another one changes.
+func data() *builtin.Resource {
+	return &builtin.Resource{
+		Schema: &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
+			{Name: "id", Type: cty.String, Computed: true},
+			{Name: "input", Type: cty.DynamicPseudoType, Optional: true},
+			{Name: "output", Type: cty.DynamicPseudoType, Computed: true},
+			{Name: "triggers_replace", Type: cty.DynamicPseudoType, Optional: true},
+		}}},
+		Plan:   planData,
+		Apply:  applyData,
+		Import: importData,
+		Move:   moveData,
+	}
+}
+
+// planData decides between keeping, updating and replacing. The output of a changed input is not
+// known before it is applied.
+func planData(prior, proposed, _ cty.Value) (cty.Value, []cty.Path, provider.Diags) {
+	planned := proposed.AsValueMap()
+	if prior.IsNull() {
+		planned["id"] = cty.UnknownVal(cty.String).RefineNotNull()
+		planned["output"] = unknownOutput(proposed.GetAttr("input"))
+		return cty.ObjectVal(planned), nil, nil
+	}
+	var replace []cty.Path
+	if !prior.GetAttr("triggers_replace").RawEquals(proposed.GetAttr("triggers_replace")) {
+		replace = append(replace, cty.GetAttrPath("triggers_replace"))
+	}
+	if !prior.GetAttr("input").RawEquals(proposed.GetAttr("input")) {
+		planned["output"] = unknownOutput(proposed.GetAttr("input"))
+	}
+	return cty.ObjectVal(planned), replace, nil
+}
+
+func unknownOutput(input cty.Value) cty.Value {
+	if input.IsNull() {
+		return input
+	}
+	return cty.UnknownVal(input.Type())
+}
+
+func applyData(_ context.Context, prior, planned, _ cty.Value) (cty.Value, provider.Diags) {
+	if planned.IsNull() {
+		return planned, nil
+	}
+	made := planned.AsValueMap()
+	if !planned.GetAttr("id").IsKnown() {
+		id, err := uuid.NewRandomFromReader(rand.Reader)
+		if err != nil {
+			return prior, provider.Diags{diag.Errorf("Failed to generate an identifier", "%s.", err)}
+		}
+		made["id"] = cty.StringVal(id.String())
+	}
+	if !planned.GetAttr("output").IsKnown() {
+		made["output"] = planned.GetAttr("input")
+	}
+	return cty.ObjectVal(made), nil
+}
+
+func importData(_ context.Context, id string) (cty.Value, provider.Diags) {
+	if id == "" {
+		return cty.NilVal, provider.Diags{diag.Errorf("Invalid import id", "The id of a terraform_data resource must not be empty.")}
+	}
+	null := cty.NullVal(cty.DynamicPseudoType)
+	return cty.ObjectVal(map[string]cty.Value{
+		"id": cty.StringVal(id), "input": null, "output": null, "triggers_replace": null,
+	}), nil
+}
+
+// moveData takes over a null_resource: its triggers are what replaces it.
+func moveData(req provider.MoveRequest) (cty.Value, provider.Diags) {
+	if req.SourceType != "null_resource" || req.SourceProvider.Type != "null" {
+		return cty.NilVal, provider.Diags{diag.Errorf("Unsupported source resource type for terraform_data", "An object of type %s (%s) cannot become a terraform_data: only null_resource can.", req.SourceType, req.SourceProvider.ForDisplay())}
+	}
+	ty := cty.Object(map[string]cty.Type{"id": cty.String, "triggers": cty.Map(cty.String)})
+	src, err := ctyjson.Unmarshal(req.SourceJSON, ty)
+	if err != nil {
+		return cty.NilVal, provider.Diags{diag.Errorf("Invalid source object", "The stored null_resource cannot be read: %s.", err)}
+	}
+	triggers := src.GetAttr("triggers")
+	if triggers.IsNull() {
+		triggers = cty.NullVal(cty.DynamicPseudoType)
+	}
+	null := cty.NullVal(cty.DynamicPseudoType)
+	return cty.ObjectVal(map[string]cty.Value{
+		"id": src.GetAttr("id"), "input": null, "output": null, "triggers_replace": triggers,
+	}), nil
+}
+
+// remoteState is the data source terraform_remote_state.
+func remoteState(read RemoteState) *builtin.Data {
+	return &builtin.Data{
+		Schema: &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
+			{Name: "backend", Type: cty.String, Required: true, Description: "The type of the store to read, such as \"local\"."},
+			{Name: "config", Type: cty.DynamicPseudoType, Optional: true, Description: "The settings of the store."},
+			{Name: "defaults", Type: cty.DynamicPseudoType, Optional: true, Description: "Values of outputs that the state does not have."},
+			{Name: "outputs", Type: cty.DynamicPseudoType, Computed: true, Description: "The root outputs of the state."},
+			{Name: "workspace", Type: cty.String, Optional: true, Description: "The workspace to read; default: \"default\"."},
+		}}},
+		Validate: validateRemote,
+		Read: func(ctx context.Context, config cty.Value) (cty.Value, provider.Diags) {
+			return readRemote(ctx, read, config)
+		},
+	}
+}
+
+func validateRemote(config cty.Value) provider.Diags {
+	for _, name := range []string{"config", "defaults"} {
+		v := config.GetAttr(name)
+		if ty := v.Type(); v.IsNull() || !v.IsKnown() || ty.IsObjectType() || ty.IsMapType() {
+			continue
+		}
+		return provider.Diags{diag.Errorf("Invalid "+name+" value", "The %s argument must be an object.", name).In(cty.GetAttrPath(name))}
+	}
+	return nil
+}
+
+func readRemote(ctx context.Context, read RemoteState, config cty.Value) (cty.Value, provider.Diags) {
+	workspace := "default"
+	if w := config.GetAttr("workspace"); !w.IsNull() {
+		workspace = w.AsString()
+	}
+	if read == nil {
+		return cty.NilVal, provider.Diags{diag.Errorf("Remote state cannot be read", "No store can be opened here.")}
+	}
+	found, ds := read(ctx, config.GetAttr("backend").AsString(), workspace, config.GetAttr("config"))
+	if ds.HasErrors() {
+		return cty.NilVal, ds
+	}
+	outputs := map[string]cty.Value{}
+	if d := config.GetAttr("defaults"); !d.IsNull() {
+		for k, v := range d.AsValueMap() {
+			outputs[k] = v
+		}
+	}
+	for k, v := range found {
+		outputs[k] = v
+	}
+	result := config.AsValueMap()
+	result["outputs"] = cty.ObjectVal(outputs)
+	return cty.ObjectVal(result), ds
+}

@@ -1,0 +1,120 @@
+package provider
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// idle is what Pool.Idle gives: a provider that, for each call, uses the process that answers such
+// calls at the time. A session may take that process over and end it without asking whoever
+// validates through it; the next call then goes to another one.
+type idle struct {
+	pool *Pool
+	kind *kind
+}
+
+// use makes one call on the process.
+func use[T any](ctx context.Context, i *idle, call func(Provider) (T, Diags)) (T, Diags) {
+	p, err := i.pool.share(ctx, i.kind)
+	if err != nil {
+		var none T
+		return none, Diags{Fault(i.kind.addr, err)}
+	}
+	defer p.calls.Done()
+	i.pool.prime(ctx, p)
+	return call(p.Provider)
+}
+
+// tell is use for calls that answer with diagnostics alone.
+func tell(ctx context.Context, i *idle, call func(Provider) Diags) Diags {
+	_, ds := use(ctx, i, func(p Provider) (struct{}, Diags) { return struct{}{}, call(p) })
+	return ds
+}
+
+func (i *idle) Addr() addr.Provider { return i.kind.addr }
+
+func (i *idle) Schemas(ctx context.Context) (*Schemas, Diags) {
+	return i.pool.Schemas(ctx, i.kind.addr)
+}
+
+func (i *idle) ValidateConfig(ctx context.Context, config Dynamic) (Dynamic, Diags) {
+	return use(ctx, i, func(p Provider) (Dynamic, Diags) { return p.ValidateConfig(ctx, config) })
+}
+
+func (i *idle) Validate(ctx context.Context, mode addr.Mode, typ string, config Dynamic) Diags {
+	return tell(ctx, i, func(p Provider) Diags { return p.Validate(ctx, mode, typ, config) })
+}
+
+func (i *idle) Upgrade(ctx context.Context, r UpgradeRequest) (UpgradeResponse, Diags) {
+	return use(ctx, i, func(p Provider) (UpgradeResponse, Diags) { return p.Upgrade(ctx, r) })
+}
+
+func (i *idle) Move(ctx context.Context, r MoveRequest) (MoveResponse, Diags) {
+	return use(ctx, i, func(p Provider) (MoveResponse, Diags) { return p.Move(ctx, r) })
+}
+
+func (i *idle) Call(ctx context.Context, function string, args []Dynamic) (Dynamic, error) {
+	p, err := i.pool.share(ctx, i.kind)
+	if err != nil {
+		return Dynamic{}, Fault(i.kind.addr, err)
+	}
+	defer p.calls.Done()
+	i.pool.prime(ctx, p)
+	return p.Call(ctx, function, args)
+}
+
+func (i *idle) UpgradeIdentity(ctx context.Context, typ string, version int64, json []byte) (Dynamic, Diags) {
+	return use(ctx, i, func(p Provider) (Dynamic, Diags) { return p.UpgradeIdentity(ctx, typ, version, json) })
+}
+
+func (i *idle) Stop(ctx context.Context) error {
+	p, err := i.pool.share(ctx, i.kind)
+	if err != nil {
+		return err
+	}
+	defer p.calls.Done()
+	return p.Stop(ctx)
+}
+
+func (i *idle) Shutdown() error { return nil }
+
+// refuse is the answer to calls that need settings: the process may have some, but they are those
+// of a session that the caller knows nothing of.
+func (i *idle) refuse(call string) Diags {
+	return Diags{diag.Errorf("Provider not configured",
+		"%s was called on the provider %s without settings. This is a bug in this program.", call, i.kind.addr)}
+}
+
+func (i *idle) Configure(context.Context, Dynamic, Allow) Diags { return i.refuse("Configure") }
+
+func (i *idle) Read(context.Context, ReadRequest) (ReadResponse, Diags) {
+	return ReadResponse{}, i.refuse("Read")
+}
+
+func (i *idle) Plan(context.Context, PlanRequest) (PlanResponse, Diags) {
+	return PlanResponse{}, i.refuse("Plan")
+}
+
+func (i *idle) Apply(context.Context, ApplyRequest) (ApplyResponse, Diags) {
+	return ApplyResponse{}, i.refuse("Apply")
+}
+
+func (i *idle) Import(context.Context, ImportRequest) (ImportResponse, Diags) {
+	return ImportResponse{}, i.refuse("Import")
+}
+
+func (i *idle) ReadData(context.Context, DataRequest) (DataResponse, Diags) {
+	return DataResponse{}, i.refuse("ReadData")
+}
+
+func (i *idle) Open(context.Context, OpenRequest) (OpenResponse, Diags) {
+	return OpenResponse{}, i.refuse("Open")
+}
+
+func (i *idle) Renew(context.Context, string, []byte) (RenewResponse, Diags) {
+	return RenewResponse{}, i.refuse("Renew")
+}
+
+func (i *idle) CloseLease(context.Context, string, []byte) Diags { return i.refuse("CloseLease") }

@@ -1,0 +1,195 @@
+// Package launch starts provider processes, or finds those that somebody else started.
+//
+// Processes is the provider.Launcher of every day: it asks where a provider's program is, starts
+// it, agrees on a protocol version over the program's first line of output, and hands the
+// connection to package wire. The handshake itself, with its one-time certificates for both sides
+// (switched off by TF_DISABLE_PLUGIN_TLS), is go-plugin's; what becomes of the process is ours:
+//
+//   - it runs in a session of its own, so that a closed terminal or an interrupt meant for us does
+//     not take it away while we still have leases to close;
+//   - on Linux the kernel ends it when we die without ending it ourselves;
+//   - it reads nothing (standard input is empty), and what it writes goes to the log, line by
+//     line, and never to the screen;
+//   - it inherits our environment but for TF_VAR_*: those are values of variables, often secrets,
+//     and no provider's business. Everything else stays, TF_TOKEN_* and cloud credentials too:
+//     providers are configured that way;
+//   - its socket lies in a directory of its own, which goes when it goes.
+//
+// A process that somebody else started (TF_REATTACH_PROVIDERS) is used and left alone.
+//
+// Errors name the provider and say what it did instead of starting; they are diag.Diagnostic
+// values, ready to be shown.
+package launch
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/wire"
+)
+
+// The time a program has to make itself known, unless Processes says otherwise, and the time it
+// has to end once it is told to.
+var (
+	startTime = 60 * time.Second
+	endTime   = 5 * time.Second
+)
+
+// handshake tells a program that it was started as a plugin, by somebody who speaks the protocol.
+// The cookie is the protocol's and the same for everybody; it is no secret.
+var handshake = plugin.HandshakeConfig{
+	MagicCookieKey:   "TF_PLUGIN_MAGIC_COOKIE",
+	MagicCookieValue: "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2",
+}
+
+// Processes starts providers as processes. Its fields are set before the first Start and not
+// changed afterwards.
+type Processes struct {
+	// Find says where the program of a provider is. Its errors are passed on as they are.
+	Find func(addr.Provider) (path string, err error)
+	// VersionOf says which version of the provider that is, for messages. May be nil: then it is
+	// read off the file's name, where it is in there.
+	VersionOf func(addr.Provider) string
+	// Reattach are running processes to use instead, by the canonical address of the provider.
+	Reattach map[addr.Provider]Reattach
+	// Log takes what a process writes, one line at a time without its end, with the level it has
+	// ("trace", "debug", "info", "warn", "error"). It is called from several goroutines. Nil: it is
+	// thrown away.
+	Log func(p addr.Provider, level, line string)
+	// Env is our environment as "name=value"; nil: that of the process.
+	Env []string
+	// Version is the version of the program that providers are told they work for, such as
+	// "1.12.0".
+	Version string
+	// StartTime is how long a program may take to make itself known; 0: a minute.
+	StartTime time.Duration
+}
+
+// Start starts the provider's program, or connects to a process that runs already.
+func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provider, error) {
+	if r, ok := ps.Reattach[p.Canon()]; ok {
+		return ps.attach(ctx, p, r)
+	}
+	path, err := ps.Find(p)
+	if err != nil {
+		return nil, err
+	}
+	proc := ps.process(p, path)
+	client := plugin.NewClient(ps.config(proc))
+	stop := context.AfterFunc(ctx, proc.kill)
+	rpc, err := client.Client()
+	if cancelled := !stop(); err != nil || cancelled {
+		client.Kill()
+		return nil, proc.explain(ctx, err)
+	}
+	return wire.Client(rpc.(*plugin.GRPCClient).Conn, client.NegotiatedVersion(), p, wire.Options{
+		Version:   proc.version,
+		Terraform: ps.Version,
+		Ended:     proc.ended,
+		Close:     func() error { return end(client, proc) },
+	}), nil
+}
+
+// end asks the process to end, and kills it if it does not.
+func end(client *plugin.Client, proc *process) error {
+	defer time.AfterFunc(endTime, proc.kill).Stop()
+	client.Kill()
+	return nil
+}
+
+// config is what go-plugin is told. It runs the process through ours (process.go) and never sees
+// what it writes but for the first line.
+func (ps *Processes) config(proc *process) *plugin.ClientConfig {
+	timeout := ps.StartTime
+	if timeout == 0 {
+		timeout = startTime
+	}
+	return &plugin.ClientConfig{
+		HandshakeConfig:  handshake,
+		VersionedPlugins: map[int]plugin.PluginSet{5: {}, 6: {}},
+		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
+		AutoMTLS:         lookup(ps.environ(), "TF_DISABLE_PLUGIN_TLS") == "",
+		SkipHostEnv:      true,
+		StartTimeout:     timeout,
+		GRPCDialOptions:  wire.DialOptions(),
+		Logger:           proc.logger(),
+		SyncStdout:       newLines(proc.log),
+		SyncStderr:       newLines(proc.log),
+		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
+			proc.env = append(childEnv(ps.environ()), cmd.Env...)
+			return proc, nil
+		},
+	}
+}
+
+func (ps *Processes) environ() []string {
+	if ps.Env != nil {
+		return ps.Env
+	}
+	return os.Environ()
+}
+
+// process is the program at path, not started.
+func (ps *Processes) process(p addr.Provider, path string) *process {
+	proc := &process{
+		addr:    p,
+		path:    path,
+		version: versionIn(path),
+		done:    make(chan struct{}),
+	}
+	if ps.VersionOf != nil {
+		proc.version = ps.VersionOf(p)
+	}
+	if ps.Log != nil {
+		proc.log = func(level, line string) { ps.Log(p, level, line) }
+	}
+	proc.first = newFirstLine(newLines(proc.log))
+	return proc
+}
+
+// versionIn is the version in a file name such as terraform-provider-time_v0.14.2_x5; "" if there
+// is none.
+func versionIn(path string) string {
+	_, rest, ok := strings.Cut(filepath.Base(path), "_v")
+	if !ok {
+		return ""
+	}
+	version, _, _ := strings.Cut(strings.TrimSuffix(rest, ".exe"), "_")
+	return version
+}
+
+// childEnv is the environment that a provider inherits: ours, without the values of variables and
+// without what a handshake of our own parent may have left there.
+func childEnv(env []string) []string {
+	out := make([]string, 0, len(env)+8)
+	for _, e := range env {
+		name, _, _ := strings.Cut(e, "=")
+		switch {
+		case strings.HasPrefix(name, "TF_VAR_"):
+		case name == "PLUGIN_CLIENT_CERT", name == "PLUGIN_MULTIPLEX_GRPC", name == "PLUGIN_UNIX_SOCKET_DIR", name == "PLUGIN_UNIX_SOCKET_GROUP":
+		default:
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// lookup is the value of a variable; "" if it is not set.
+func lookup(env []string, name string) string {
+	for _, e := range env {
+		if n, v, _ := strings.Cut(e, "="); n == name {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,159 @@
+package launch
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// lines cuts what is written to it into lines and logs each at its level. It is an io.Writer that
+// never fails.
+type lines struct {
+	log func(level, line string) // not nil
+
+	mu    sync.Mutex
+	buf   []byte
+	panic bool // a stack trace has begun
+}
+
+// longest is the length in bytes at which a line is cut, so that a program that never ends its
+// line does not fill our memory.
+const longest = 64 << 10
+
+// newLines makes a writer for a log; without one, what is written is thrown away.
+func newLines(log func(level, line string)) io.Writer {
+	if log == nil {
+		return io.Discard
+	}
+	return &lines{log: log}
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(b)
+	for len(b) > 0 {
+		end := bytes.IndexByte(b, '\n')
+		whole := end >= 0
+		if !whole {
+			end = len(b)
+		}
+		end = min(end, longest-len(l.buf))
+		l.buf = append(l.buf, b[:end]...)
+		b = b[end:]
+		if whole && len(b) > 0 && b[0] == '\n' {
+			b = b[1:]
+			l.emit()
+		} else if len(l.buf) == longest {
+			l.emit()
+		}
+	}
+	return n, nil
+}
+
+// emit logs the line in the buffer and empties it.
+func (l *lines) emit() {
+	line := bytes.TrimRight(l.buf, "\r")
+	if len(line) > 0 {
+		level, text, structured := structuredLine(line)
+		if !structured {
+			level, text = l.plain(string(line)), string(line)
+		}
+		l.log(level, text)
+	}
+	l.buf = l.buf[:0]
+}
+
+// prefixes are how older SDKs say at which level a line is.
+var prefixes = map[string]string{"[TRACE]": "trace", "[DEBUG]": "debug", "[INFO]": "info", "[WARN]": "warn", "[ERROR]": "error"}
+
+// plain is the level of a line that is just text. A crash is an error, with its whole trace.
+func (l *lines) plain(line string) string {
+	if end := strings.IndexByte(line, ']'); end > 0 {
+		if level := prefixes[line[:end+1]]; level != "" {
+			return level
+		}
+	}
+	if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+		l.panic = true
+	}
+	if l.panic {
+		return "error"
+	}
+	return "debug"
+}
+
+// structuredLine reads a line as SDKs write it, an object with @level and @message, into
+// `module: message: key=value …`, keys sorted.
+func structuredLine(line []byte) (level, text string, ok bool) {
+	if line[0] != '{' {
+		return "", "", false
+	}
+	var fields map[string]any
+	if json.Unmarshal(line, &fields) != nil {
+		return "", "", false
+	}
+	level, _ = fields["@level"].(string)
+	message, ok := fields["@message"].(string)
+	if level = hclog.LevelFromString(level).String(); level == "none" || !ok {
+		return "", "", false
+	}
+	var b strings.Builder
+	if module, ok := fields["@module"].(string); ok && module != "" {
+		b.WriteString(module + ": ")
+	}
+	b.WriteString(message)
+	sep := ": "
+	for _, k := range slices.Sorted(maps.Keys(fields)) {
+		if !strings.HasPrefix(k, "@") {
+			b.WriteString(sep + k + "=" + field(fields[k]))
+			sep = " "
+		}
+	}
+	return level, b.String(), true
+}
+
+// field is a value of a structured line, quoted where it would not be one word.
+func field(v any) string {
+	s, ok := v.(string)
+	if !ok {
+		b, _ := json.Marshal(v)
+		s = string(b)
+	}
+	if ok && (s == "" || strings.ContainsAny(s, " \t\r\n\"=")) {
+		return fmt.Sprintf("%q", s)
+	}
+	return s
+}
+
+// logger is what go-plugin logs of its own to.
+func (p *process) logger() hclog.Logger {
+	if p.log == nil {
+		return hclog.NewNullLogger()
+	}
+	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: "launch", Output: io.Discard, Level: hclog.Trace})
+	l.RegisterSink(&sink{p.log})
+	return l
+}
+
+// sink passes log entries on.
+type sink struct{ log func(level, line string) }
+
+// Accept takes one entry.
+func (s *sink) Accept(name string, level hclog.Level, msg string, args ...any) {
+	var b strings.Builder
+	b.WriteString(name + ": " + msg)
+	sep := ": "
+	for i := 0; i+1 < len(args); i += 2 {
+		fmt.Fprintf(&b, "%s%v=%s", sep, args[i], field(fmt.Sprint(args[i+1])))
+		sep = " "
+	}
+	s.log(level.String(), b.String())
+}

@@ -1,0 +1,111 @@
+//go:build unix
+
+package launch
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// everyLine is what programs write, one kind of line after the other.
+var everyLine = strings.Join([]string{
+	"plain",
+	"[WARN] by prefix",
+	"[TRACE] by prefix",
+	"[other] prefix",
+	`{"@level":"info","@message":"structured","@module":"provider.x","@timestamp":"2026-01-01T00:00:00.000000Z","b":"two words","a":1,"c":["x"]}`,
+	`{"@level":"warn","@message":"bare"}`,
+	`{"@level":"loud","@message":"no such level"}`,
+	`{"@level":"info","@message":5}`,
+	`{"@level":7,"@message":"x"}`,
+	`{"not": "ours"}`,
+	`{broken`,
+	"windows\r",
+	"",
+	strings.Repeat("x", longest+10),
+	"panic: everything",
+	"goroutine 1 [running]:",
+	`{"@level":"info","@message":"meanwhile"}`,
+	"main.main()",
+	"",
+}, "\n")
+
+var everyEntry = []string{
+	"debug plain",
+	"warn [WARN] by prefix",
+	"trace [TRACE] by prefix",
+	"debug [other] prefix",
+	`info provider.x: structured: a=1 b="two words" c=["x"]`,
+	"warn bare",
+	`debug {"@level":"loud","@message":"no such level"}`,
+	`debug {"@level":"info","@message":5}`,
+	`debug {"@level":7,"@message":"x"}`,
+	`debug {"not": "ours"}`,
+	"debug {broken",
+	"debug windows",
+	"debug " + strings.Repeat("x", longest),
+	"debug " + strings.Repeat("x", 10),
+	"error panic: everything",
+	"error goroutine 1 [running]:",
+	"info meanwhile",
+	"error main.main()",
+}
+
+// Lines are the same however they arrive.
+func TestLines(t *testing.T) {
+	for name, wrap := range map[string]func(io.Reader) io.Reader{
+		"whole": func(r io.Reader) io.Reader { return r }, "bytes": iotest.OneByteReader, "halves": iotest.HalfReader,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			w := newLines(func(level, line string) { got = append(got, level+" "+line) })
+			if _, err := io.Copy(struct{ io.Writer }{w}, wrap(strings.NewReader(everyLine))); err != nil {
+				t.Fatal(err)
+			}
+			if len(got) != len(everyEntry) {
+				t.Fatalf("%d lines, not %d", len(got), len(everyEntry))
+			}
+			for i, want := range everyEntry {
+				if got[i] != want {
+					t.Errorf("line %d: %.100q, not %.100q", i, got[i], want)
+				}
+			}
+		})
+	}
+}
+
+// What a process writes, wherever it writes it, is logged and does not stop it.
+func TestOutputOfProcess(t *testing.T) {
+	var j journal
+	ps := processes(t, "protocol 6")
+	ps.Log = j.log
+	p := start1(t, ps)
+	ask(t, p, "writes")
+	for _, line := range everyEntry {
+		j.await(t, line)
+	}
+	j.await(t, "debug to standard output")
+	p.Shutdown()
+	j.await(t, "debug the process ended: exit status 0")
+	if strings.Contains(j.text(), "|grpc|") {
+		t.Error("the handshake is in the log")
+	}
+}
+
+// FuzzLines: nothing that a process writes makes us fall over, or a line come out that is not one.
+func FuzzLines(f *testing.F) {
+	f.Add([]byte(everyLine), 7)
+	f.Add([]byte(`{"@level":"error","@message":"x","@module":3,"k":{"a":[null]}}`+"\n"), 1)
+	f.Fuzz(func(t *testing.T, text []byte, cut int) {
+		w := newLines(func(level, line string) {
+			if level == "" || line == "" {
+				t.Fatalf("an empty entry: %q %q", level, line)
+			}
+		})
+		cut = min(max(cut, 0), len(text))
+		w.Write(text[:cut])
+		w.Write(text[cut:])
+	})
+}

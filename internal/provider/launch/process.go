@@ -1,0 +1,209 @@
+package launch
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os/exec"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+)
+
+// process is one run of a provider's program. It is a runner.Runner of go-plugin, which gets from
+// it the first line of output and the news of its end, and nothing else.
+type process struct {
+	addr    addr.Provider
+	path    string
+	version string
+	env     []string
+	log     func(level, line string) // nil: nobody listens
+	first   *firstLine
+
+	mu     sync.Mutex
+	cmd    *exec.Cmd
+	killed bool
+	failed error // of the start
+
+	done  chan struct{} // closed when the process is gone; then there are:
+	how   string        // it ended
+	alone bool          // nobody killed it before
+}
+
+// Start runs the program.
+func (p *process) Start(context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.killed {
+		p.failed = context.Canceled
+		return p.failed
+	}
+	if p.failed = p.run(); p.failed != nil {
+		return p.failed
+	}
+	go p.wait(p.cmd)
+	return nil
+}
+
+// run starts the process. A program that was written a moment ago may still be open for writing
+// in a process that is being started at this very moment; that passes.
+func (p *process) run() error {
+	for try := 0; ; try++ {
+		p.cmd = exec.Command(p.path)
+		p.cmd.Env = p.env
+		p.cmd.Stdout = p.first
+		p.cmd.Stderr = newLines(p.log)
+		p.cmd.WaitDelay = time.Second // for children of its own that keep its output open
+		p.cmd.SysProcAttr = attributes()
+		err := start(p.cmd)
+		if err == nil || !busy(err) || try == 5 {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond << try)
+	}
+}
+
+func (p *process) wait(cmd *exec.Cmd) {
+	err := cmd.Wait()
+	if cmd.ProcessState != nil {
+		p.how = cmd.ProcessState.String()
+	} else {
+		p.how = err.Error()
+	}
+	p.mu.Lock()
+	p.alone = !p.killed
+	p.mu.Unlock()
+	if p.log != nil {
+		level := "warn"
+		if p.how == "exit status 0" {
+			level = "debug"
+		}
+		p.log(level, "the process ended: "+p.how)
+	}
+	p.first.Close()
+	close(p.done)
+}
+
+// kill ends the process at once, and keeps one that has not started from starting.
+func (p *process) kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.killed = true
+	if p.cmd == nil || p.cmd.Process == nil {
+		return
+	}
+	select {
+	case <-p.done:
+	default:
+		killAll(p.cmd.Process)
+	}
+}
+
+// ended says how the process ended, "" if it has not. A connection breaks a moment before the
+// process is gone, so it waits that moment.
+func (p *process) ended() string {
+	select {
+	case <-p.done:
+		return p.how
+	case <-time.After(500 * time.Millisecond):
+		return ""
+	}
+}
+
+// What follows is what go-plugin asks of a runner.
+
+func (p *process) Wait(context.Context) error                       { <-p.done; return nil }
+func (p *process) Kill(context.Context) error                       { p.kill(); return nil }
+func (p *process) Stdout() io.ReadCloser                            { return p.first }
+func (p *process) Stderr() io.ReadCloser                            { return io.NopCloser(bytes.NewReader(nil)) }
+func (p *process) Name() string                                     { return p.path }
+func (p *process) Diagnose(context.Context) string                  { return "" }
+func (p *process) PluginToHost(n, a string) (string, string, error) { return n, a, nil }
+func (p *process) HostToPlugin(n, a string) (string, string, error) { return n, a, nil }
+
+// ID must not be empty, also before the start, or go-plugin would not clean up.
+func (p *process) ID() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil || p.cmd.Process == nil {
+		return "none"
+	}
+	return strconv.Itoa(p.cmd.Process.Pid)
+}
+
+// firstLine takes what the process writes to standard output and keeps the first line, which is
+// the handshake. Readers get that line, once it is there, and then the end.
+type firstLine struct {
+	rest io.Writer // gets what follows
+
+	mu      sync.Mutex
+	buf     []byte
+	newline bool          // the line is whole
+	over    chan struct{} // closed when it is, or nothing more will come
+	closed  bool
+	read    int
+}
+
+// lineMax is what a handshake may be long. With a certificate in it, it is about 1 KiB.
+const lineMax = 16 << 10
+
+func newFirstLine(rest io.Writer) *firstLine {
+	return &firstLine{rest: rest, over: make(chan struct{})}
+}
+
+func (f *firstLine) Write(b []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := len(b)
+	if !f.closed {
+		var line []byte
+		line, b, f.newline = bytes.Cut(b, []byte("\n"))
+		f.buf = append(f.buf, line[:min(len(line), lineMax-len(f.buf))]...)
+		if f.newline || len(f.buf) == lineMax {
+			f.finish()
+		}
+	}
+	_, _ = f.rest.Write(b) // never fails
+	return n, nil
+}
+
+// finish makes the line readable, as far as there is one.
+func (f *firstLine) finish() {
+	if !f.closed {
+		f.closed = true
+		close(f.over)
+	}
+}
+
+// Close says that nothing more comes.
+func (f *firstLine) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.finish()
+	return nil
+}
+
+// Read gives the line, ended.
+func (f *firstLine) Read(b []byte) (int, error) {
+	<-f.over
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.buf) == 0 && !f.newline || f.read > len(f.buf) {
+		return 0, io.EOF
+	}
+	n := copy(b, f.buf[f.read:])
+	if n == 0 && len(b) > 0 {
+		b[0], n = '\n', 1
+	}
+	f.read += n
+	return n, nil
+}
+
+// text is the line as far as it has come, and whether that is all or more than there should be.
+func (f *firstLine) text() (string, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return string(bytes.TrimRight(f.buf, "\r")), f.newline || len(f.buf) == lineMax
+}

@@ -1,0 +1,110 @@
+//go:build unix
+
+package launch
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/provider"
+)
+
+func pidOf(t *testing.T, pid string) int {
+	t.Helper()
+	n, err := strconv.Atoi(pid)
+	if err != nil || n < 2 {
+		t.Fatalf("no process: %q", pid)
+	}
+	return n
+}
+
+func freeze(t *testing.T, pid string) {
+	if err := syscall.Kill(pidOf(t, pid), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// alive reports whether a process exists and is more than a zombie.
+func alive(pid string) bool {
+	n, _ := strconv.Atoi(pid)
+	if syscall.Kill(n, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	return err != nil || !strings.Contains(string(stat), ") Z ")
+}
+
+// session is how the process stands to others.
+func session() string {
+	group, _ := syscall.Getpgid(0)
+	return fmt.Sprintf("leader: %v", group == os.Getpid())
+}
+
+// A provider is not in our process group: signals from the terminal are for us.
+func TestOwnSession(t *testing.T) {
+	if got := ask(t, start1(t, processes(t, "protocol 6")), "session"); got != "leader: true" {
+		t.Error(got)
+	}
+}
+
+// parent is a program that starts a provider, says which process that is, and waits.
+func parent() {
+	ps := processes(&testing.B{}, "protocol 6")
+	p, err := ps.Start(context.Background(), playground)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(p.Validate(context.Background(), addr.Managed, "process", provider.Dynamic{})[0].Detail)
+	time.Sleep(time.Minute)
+}
+
+// When we are killed, our providers die.
+func TestNoOrphans(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells a process that its parent has died")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	dir, err := os.MkdirTemp("", "launch") // for what a killed process cannot clear away
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	cmd.Env = append(os.Environ(), playing+"=parent", "TMPDIR="+dir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid string
+	if _, err := fmt.Fscanln(out, &pid); err != nil {
+		t.Fatal(err)
+	}
+	if !alive(pid) {
+		t.Fatalf("%s does not run", pid)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	for range 300 {
+		if !alive(pid) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%s lives", pid)
+}

@@ -1,0 +1,103 @@
+package launch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/wire"
+)
+
+// Reattach is a running provider process that somebody else started and will end.
+type Reattach struct {
+	Major int      // of the protocol: 5 or 6
+	Addr  net.Addr // where it listens, without TLS
+}
+
+// ParseReattach reads the value of TF_REATTACH_PROVIDERS: processes by address of the provider.
+// The result is keyed by canonical address, so that keys with the name of either registry serve
+// both, and keys with the legacy namespace "-", which test programs write beside the real ones,
+// stand back behind those. The empty string is no processes.
+func ParseReattach(text string) (map[addr.Provider]Reattach, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var entries map[string]struct {
+		Protocol        string
+		ProtocolVersion int
+		Addr            struct{ Network, String string }
+	}
+	if err := json.Unmarshal([]byte(text), &entries); err != nil {
+		return nil, fmt.Errorf("TF_REATTACH_PROVIDERS is not what a provider in debug mode prints: %w", err)
+	}
+	out := map[addr.Provider]Reattach{}
+	legacy := map[addr.Provider]Reattach{}
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		e := entries[key]
+		p, err := addr.ParseProvider(key)
+		if err != nil {
+			return nil, fmt.Errorf("TF_REATTACH_PROVIDERS has a key that is no provider: %w", err)
+		}
+		r, err := reattach(e.Protocol, e.ProtocolVersion, e.Addr.Network, e.Addr.String)
+		if err != nil {
+			return nil, fmt.Errorf("TF_REATTACH_PROVIDERS, provider %s: %w", key, err)
+		}
+		if p.Namespace == addr.LegacyNamespace {
+			legacy[p.Canon()] = r
+		} else {
+			out[p.Canon()] = r
+		}
+	}
+	for p, r := range legacy {
+		if _, ok := out[p]; !ok {
+			out[p] = r
+		}
+	}
+	return out, nil
+}
+
+func reattach(protocol string, major int, network, address string) (Reattach, error) {
+	if protocol != "grpc" {
+		return Reattach{}, fmt.Errorf("the protocol %q is not spoken here, only grpc", protocol)
+	}
+	switch major {
+	case 0:
+		major = 5 // of SDKs that did not say it yet
+	case 5, 6:
+	default:
+		return Reattach{}, fmt.Errorf("version %d of the provider protocol is not spoken here, only 5 and 6", major)
+	}
+	var a net.Addr
+	var err error
+	switch network {
+	case "unix":
+		a, err = net.ResolveUnixAddr(network, address)
+	case "tcp":
+		a, err = net.ResolveTCPAddr(network, address)
+	default:
+		err = fmt.Errorf("addresses of the network %q cannot be reached, only unix and tcp", network)
+	}
+	return Reattach{Major: major, Addr: a}, err
+}
+
+// attach connects to a running process, which Shutdown will leave running.
+func (ps *Processes) attach(ctx context.Context, p addr.Provider, r Reattach) (provider.Provider, error) {
+	d := net.Dialer{Timeout: 10 * time.Second}
+	probe, err := d.DialContext(ctx, r.Addr.Network(), r.Addr.String())
+	if err != nil {
+		return nil, diag.Errorf(title, "TF_REATTACH_PROVIDERS says that the provider %s is running, but it cannot be reached (%s). It may have ended since.", p, err)
+	}
+	probe.Close()
+	conn, err := wire.Dial(r.Addr)
+	if err != nil {
+		return nil, diag.Errorf(title, "TF_REATTACH_PROVIDERS says that the provider %s is running, but it cannot be reached (%s).", p, err)
+	}
+	return wire.Client(conn, r.Major, p, wire.Options{Terraform: ps.Version, Close: conn.Close}), nil
+}

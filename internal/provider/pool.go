@@ -1,0 +1,382 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// Pool shares provider processes for the length of a command. Of each provider at most one process
+// is started beyond those that are configured: it answers what needs no settings (Idle), until the
+// first Session takes it over, settings and all, and it goes on answering. So a provider with one
+// configuration has one process, and one with several has one for each.
+//
+// A Pool may be used from many goroutines.
+type Pool struct {
+	launcher Launcher
+	life     context.Context // ends with Close, and with it what is being started
+	end      context.CancelFunc
+	starts   chan struct{} // a token for each start under way
+	starting sync.WaitGroup
+
+	mu      sync.Mutex
+	kinds   map[addr.Provider]*kind
+	running map[Provider]*process
+	closed  bool
+}
+
+// kind is what the pool knows of one provider.
+type kind struct {
+	addr    addr.Provider
+	builtin Provider
+	face    *idle
+	said    atomic.Pointer[said]
+
+	// Held under the pool's lock.
+	shared   *process      // answers what needs no settings; nil if none runs
+	starting chan struct{} // closed when the start of shared that is under way is over; nil if none is
+	failed   error         // of the last start of shared; it is not tried again
+}
+
+// said is an answer to Schemas.
+type said struct {
+	schemas *Schemas
+	diags   Diags
+	by      Provider
+}
+
+// process is one that the pool started.
+type process struct {
+	Provider
+	kind   *kind
+	taken  bool           // by a session; held under the pool's lock
+	calls  sync.WaitGroup // by way of Idle
+	primed sync.Once
+}
+
+// Primer is a Provider whose process wants to be asked for its schemas before anything else, also
+// when they are known from another process.
+type Primer interface {
+	// Prime asks and throws the answer away.
+	Prime(ctx context.Context) Diags
+}
+
+// releaseTime is how long Release waits for calls that share the process.
+const releaseTime = 5 * time.Second
+
+var errClosed = errors.New("the command is over, no provider is started any more")
+
+// NewPool makes a pool of the processes that a launcher starts: as many at a time as there are
+// processors.
+func NewPool(l Launcher) *Pool {
+	life, end := context.WithCancel(context.Background())
+	return &Pool{
+		launcher: l,
+		life:     life,
+		end:      end,
+		starts:   make(chan struct{}, runtime.GOMAXPROCS(0)),
+		kinds:    map[addr.Provider]*kind{},
+		running:  map[Provider]*process{},
+	}
+}
+
+// Builtin makes the pool use p for the provider of that address instead of starting a process,
+// for sessions too. It is called before anything else.
+func (pool *Pool) Builtin(a addr.Provider, p Provider) { pool.kind(a).builtin = p }
+
+func (pool *Pool) kind(a addr.Provider) *kind {
+	pool.mu.Lock()
+	defer pool.mu.Unlock()
+	k := pool.kinds[a]
+	if k == nil {
+		k = &kind{addr: a}
+		k.face = &idle{pool, k}
+		pool.kinds[a] = k
+	}
+	return k
+}
+
+// Idle gives a provider for what needs no settings: schemas, validation, functions, upgrades and
+// moves. It stands for whichever process answers such calls at the time, and refuses all others;
+// its Shutdown does nothing. The error is that of the start.
+func (pool *Pool) Idle(ctx context.Context, a addr.Provider) (Provider, error) {
+	k := pool.kind(a)
+	if k.builtin != nil {
+		return k.builtin, nil
+	}
+	p, err := pool.share(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	p.calls.Done()
+	return k.face, nil
+}
+
+// Session gives a process for the caller to configure, and to Release. It is the one that Idle
+// uses, unless that has a session already.
+func (pool *Pool) Session(ctx context.Context, a addr.Provider) (Provider, error) {
+	k := pool.kind(a)
+	if k.builtin != nil {
+		return k.builtin, nil
+	}
+	p, err := pool.take(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	pool.prime(ctx, p)
+	return p.Provider, nil
+}
+
+// take finds or starts a process that has no session, and marks it as having one.
+func (pool *Pool) take(ctx context.Context, k *kind) (*process, error) {
+	for {
+		pool.mu.Lock()
+		switch {
+		case k.starting != nil:
+			over := k.starting
+			pool.mu.Unlock()
+			if err := wait(ctx, over); err != nil {
+				return nil, err
+			}
+		case k.shared == nil:
+			pool.mu.Unlock()
+			p, err := pool.share(ctx, k)
+			if err != nil {
+				return nil, err
+			}
+			p.calls.Done()
+		case !k.shared.taken:
+			p := k.shared
+			p.taken = true
+			pool.mu.Unlock()
+			return p, nil
+		default:
+			pool.mu.Unlock()
+			return pool.start(ctx, k, true)
+		}
+	}
+}
+
+// share gives the process that answers what needs no settings, starting it if there is none. The
+// caller says calls.Done when it has its answer.
+func (pool *Pool) share(ctx context.Context, k *kind) (*process, error) {
+	for {
+		pool.mu.Lock()
+		if p := k.shared; p != nil {
+			p.calls.Add(1)
+			pool.mu.Unlock()
+			return p, nil
+		}
+		if err := k.failed; err != nil {
+			pool.mu.Unlock()
+			return nil, err
+		}
+		if over := k.starting; over != nil {
+			pool.mu.Unlock()
+			if err := wait(ctx, over); err != nil {
+				return nil, err
+			}
+			continue // to see how it went; somebody else's giving up is not ours
+		}
+		over := make(chan struct{})
+		k.starting = over
+		pool.mu.Unlock()
+		p, err := pool.start(ctx, k, false)
+		pool.mu.Lock()
+		if k.starting = nil; err == nil {
+			k.shared = p
+			p.calls.Add(1)
+		} else if ctx.Err() == nil {
+			k.failed = err
+		}
+		pool.mu.Unlock()
+		close(over)
+		return p, err
+	}
+}
+
+func wait(ctx context.Context, over <-chan struct{}) error {
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// start starts a process, when there is room for one more start.
+func (pool *Pool) start(ctx context.Context, k *kind, taken bool) (*process, error) {
+	if !pool.enter() {
+		return nil, errClosed
+	}
+	defer pool.starting.Done()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(pool.life, func() { cancel(errClosed) })()
+	select {
+	case pool.starts <- struct{}{}:
+		defer func() { <-pool.starts }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	started, err := pool.launcher.Start(ctx, k.addr)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{Provider: started, kind: k, taken: taken}
+	pool.mu.Lock()
+	defer pool.mu.Unlock()
+	pool.running[started] = p // also if the pool is closed by now: Close waits for us, and ends it
+	if pool.closed {
+		return nil, errClosed
+	}
+	return p, nil
+}
+
+// enter makes Close wait for the start that begins; false if the pool is closed.
+func (pool *Pool) enter() bool {
+	pool.mu.Lock()
+	defer pool.mu.Unlock()
+	if !pool.closed {
+		pool.starting.Add(1)
+	}
+	return !pool.closed
+}
+
+// prime asks p for its schemas if it relies on that: the first process of a provider is asked
+// anyway, for the answer. What goes wrong will go wrong again in the next call, which reports it.
+func (pool *Pool) prime(ctx context.Context, p *process) {
+	p.primed.Do(func() {
+		first := pool.describe(ctx, p.kind)
+		if first.schemas == nil || first.schemas.Capabilities.SchemaOptional || first.by == p.Provider {
+			return
+		}
+		if q, ok := p.Provider.(Primer); ok {
+			q.Prime(ctx)
+		} else {
+			p.Provider.Schemas(ctx)
+		}
+	})
+}
+
+// Schemas gives what a provider describes. It asks once in a command, whatever the number of
+// processes.
+func (pool *Pool) Schemas(ctx context.Context, a addr.Provider) (*Schemas, Diags) {
+	d := pool.describe(ctx, pool.kind(a))
+	return d.schemas, d.diags
+}
+
+func (pool *Pool) describe(ctx context.Context, k *kind) *said {
+	if d := k.said.Load(); d != nil {
+		return d
+	}
+	from := k.builtin
+	if from == nil {
+		p, err := pool.share(ctx, k)
+		if err != nil {
+			return &said{diags: Diags{Fault(k.addr, err)}}
+		}
+		defer p.calls.Done()
+		from = p.Provider
+	}
+	schemas, diags := from.Schemas(ctx)
+	d := &said{schemas, diags, from}
+	if (schemas != nil || ctx.Err() == nil) && !k.said.CompareAndSwap(nil, d) {
+		d = k.said.Load() // somebody else asked at the same time: all get the same
+	}
+	return d
+}
+
+// Release ends a session's process. If Idle uses it, another session's takes over, or a new
+// process is started when one is next needed. Built-in providers stay.
+func (pool *Pool) Release(session Provider) {
+	pool.mu.Lock()
+	p := pool.running[session]
+	if p == nil {
+		pool.mu.Unlock()
+		return
+	}
+	delete(pool.running, session)
+	if p.kind.shared == p {
+		p.kind.shared = pool.other(p.kind)
+	}
+	pool.mu.Unlock()
+
+	over := make(chan struct{})
+	go func() { p.calls.Wait(); close(over) }()
+	select {
+	case <-over:
+	case <-time.After(releaseTime):
+	}
+	_ = session.Shutdown() // whatever it says, there is nobody to do anything about it
+}
+
+// other is some running process of the kind; nil if there is none.
+func (pool *Pool) other(k *kind) *process {
+	for _, p := range pool.running {
+		if p.kind == k {
+			return p
+		}
+	}
+	return nil
+}
+
+// Stop asks all providers to give up what they are doing.
+func (pool *Pool) Stop(ctx context.Context) error {
+	return each(pool.all(), func(p Provider) error { return p.Stop(ctx) })
+}
+
+// Close ends all processes. No other can be started afterwards.
+func (pool *Pool) Close() error {
+	pool.mu.Lock()
+	pool.closed = true
+	pool.mu.Unlock()
+	pool.end()
+	pool.starting.Wait()
+	return each(pool.all(), Provider.Shutdown)
+}
+
+// all are the running processes and the built-in providers.
+func (pool *Pool) all() []Provider {
+	pool.mu.Lock()
+	defer pool.mu.Unlock()
+	var out []Provider
+	for p := range pool.running {
+		out = append(out, p)
+	}
+	for _, k := range pool.kinds {
+		if k.builtin != nil {
+			out = append(out, k.builtin)
+		}
+	}
+	return out
+}
+
+// each does f to all at the same time.
+func each(ps []Provider, f func(Provider) error) error {
+	errs := make([]error, len(ps))
+	var wg sync.WaitGroup
+	for i, p := range ps {
+		wg.Go(func() { errs[i] = f(p) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// Fault is an error of a Launcher or a Pool as a user must read it.
+func Fault(a addr.Provider, err error) diag.Diagnostic {
+	var d diag.Diagnostic
+	if errors.As(err, &d) {
+		return d
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return diag.Errorf("Request cancelled", "The start of the provider %s was cancelled.", a)
+	}
+	return diag.Errorf("Failed to start provider", "The provider %s could not be started: %s.", a, err)
+}

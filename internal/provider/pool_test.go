@@ -1,0 +1,531 @@
+package provider_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/providertest"
+	"github.com/lethe-iac/lethe/internal/schema"
+)
+
+var (
+	one = addr.Provider{Host: addr.DefaultHost, Namespace: "acme", Type: "one"}
+	two = addr.Provider{Host: addr.DefaultHost, Namespace: "acme", Type: "two"}
+	bg  = context.Background()
+)
+
+// stage is a launcher of fakes.
+type stage struct {
+	before func(ctx context.Context) error // runs inside each start
+	make   func() *providertest.Fake       // nil: an ordinary one
+
+	mu    sync.Mutex
+	fakes []*providertest.Fake
+}
+
+func (s *stage) Start(ctx context.Context, a addr.Provider) (provider.Provider, error) {
+	if s.before != nil {
+		if err := s.before(ctx); err != nil {
+			return nil, err
+		}
+	}
+	f := &providertest.Fake{}
+	if s.make != nil {
+		f = s.make()
+	}
+	f.Address = a
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fakes = append(s.fakes, f)
+	return f, nil
+}
+
+func (s *stage) started() []*providertest.Fake {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]*providertest.Fake(nil), s.fakes...)
+}
+
+func must[T any](t *testing.T) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func validate(t *testing.T, p provider.Provider) {
+	t.Helper()
+	if ds := p.Validate(bg, addr.Managed, "x", provider.Dynamic{}); ds != nil {
+		t.Fatal(ds)
+	}
+}
+
+// However much is asked without settings, and by however many, one process answers; the first
+// session takes it over; further sessions have processes of their own.
+func TestOneProcessPerConfiguration(t *testing.T) {
+	s := &stage{}
+	pool := provider.NewPool(s)
+	defer pool.Close()
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			p, err := pool.Idle(bg, one)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			p.Validate(bg, addr.Managed, "x", provider.Dynamic{})
+			pool.Schemas(bg, one)
+		})
+	}
+	wg.Wait()
+	if n := len(s.started()); n != 1 {
+		t.Fatalf("%d processes", n)
+	}
+	first := must[provider.Provider](t)(pool.Session(bg, one))
+	if n := len(s.started()); n != 1 || first != provider.Provider(s.started()[0]) {
+		t.Fatalf("the first session has a process of its own: %d", n)
+	}
+	second := must[provider.Provider](t)(pool.Session(bg, one))
+	if n := len(s.started()); n != 2 || second == first {
+		t.Fatalf("the second session shares the first's process: %d", n)
+	}
+	must[provider.Provider](t)(pool.Session(bg, two))
+	if n := len(s.started()); n != 3 {
+		t.Fatalf("another provider shares a process: %d", n)
+	}
+	validate(t, must[provider.Provider](t)(pool.Idle(bg, one)))
+	if n := s.started()[0].Count("Validate managed x"); n != 21 || len(s.started()) != 3 {
+		t.Errorf("%d validations by the first process, %d processes", n, len(s.started()))
+	}
+}
+
+// Sessions asked for at the same time get a process each, and no more are started than that.
+func TestSessionsAtOnce(t *testing.T) {
+	s := &stage{}
+	pool := provider.NewPool(s)
+	defer pool.Close()
+	got := make([]provider.Provider, 10)
+	var wg sync.WaitGroup
+	for i := range got {
+		wg.Go(func() { got[i], _ = pool.Session(bg, one) })
+	}
+	wg.Wait()
+	seen := map[provider.Provider]bool{}
+	for _, p := range got {
+		seen[p] = true
+	}
+	if len(seen) != len(got) || len(s.started()) != len(got) || seen[nil] {
+		t.Errorf("%d sessions have %d processes of %d", len(got), len(seen), len(s.started()))
+	}
+}
+
+// Whoever validates does not notice that the session whose process it used has ended.
+func TestReleaseOfShared(t *testing.T) {
+	s := &stage{}
+	pool := provider.NewPool(s)
+	defer pool.Close()
+	idle := must[provider.Provider](t)(pool.Idle(bg, one))
+	first := must[provider.Provider](t)(pool.Session(bg, one))
+	second := must[provider.Provider](t)(pool.Session(bg, one))
+	pool.Release(first)
+	validate(t, idle)
+	if f := s.started(); len(f) != 2 || f[0].Count("Shutdown") != 1 || f[1].Count("Validate managed x") != 1 {
+		t.Fatalf("%d processes; the first %v, the second %v", len(f), f[0].Calls(), f[1].Calls())
+	}
+	pool.Release(second)
+	pool.Release(second) // nothing
+	validate(t, idle)
+	if f := s.started(); len(f) != 3 || f[1].Count("Shutdown") != 1 || f[2].Count("Validate managed x") != 1 {
+		t.Fatalf("%d processes", len(f))
+	}
+	if must[provider.Provider](t)(pool.Session(bg, one)) != provider.Provider(s.started()[2]) {
+		t.Error("the session does not take over the new process")
+	}
+}
+
+// A call that is under way when the process is released is answered first.
+func TestReleaseWaitsForCalls(t *testing.T) {
+	began, end := make(chan struct{}), make(chan struct{})
+	var down atomic.Bool
+	s := &stage{make: func() *providertest.Fake {
+		return &providertest.Fake{
+			OnValidate: func(context.Context, addr.Mode, string, provider.Dynamic) provider.Diags {
+				close(began)
+				<-end
+				if down.Load() {
+					return provider.Diags{diag.Errorf("shut down in the middle", "")}
+				}
+				return nil
+			},
+			OnShutdown: func() error { down.Store(true); return nil },
+		}
+	}}
+	pool := provider.NewPool(s)
+	defer pool.Close()
+	idle := must[provider.Provider](t)(pool.Idle(bg, one))
+	session := must[provider.Provider](t)(pool.Session(bg, one))
+	over := make(chan provider.Diags)
+	go func() { over <- idle.Validate(bg, addr.Managed, "x", provider.Dynamic{}) }()
+	<-began
+	time.AfterFunc(20*time.Millisecond, func() { close(end) })
+	pool.Release(session)
+	if ds := <-over; ds != nil {
+		t.Error(ds)
+	}
+	if !down.Load() {
+		t.Error("the process runs")
+	}
+}
+
+// Idle refuses what only a session may do.
+func TestIdleHasNoSettings(t *testing.T) {
+	s := &stage{}
+	pool := provider.NewPool(s)
+	defer pool.Close()
+	p := must[provider.Provider](t)(pool.Idle(bg, one))
+	var got []provider.Diags
+	add := func(_ any, ds provider.Diags) { got = append(got, ds) }
+	got = append(got, p.Configure(bg, provider.Dynamic{}, provider.Allow{}), p.CloseLease(bg, "x", nil))
+	add(p.Read(bg, provider.ReadRequest{}))
+	add(p.Plan(bg, provider.PlanRequest{}))
+	add(p.Apply(bg, provider.ApplyRequest{}))
+	add(p.Import(bg, provider.ImportRequest{}))
+	add(p.ReadData(bg, provider.DataRequest{}))
+	add(p.Open(bg, provider.OpenRequest{}))
+	add(p.Renew(bg, "x", nil))
+	for i, ds := range got {
+		if len(ds) != 1 || ds[0].Summary != "Provider not configured" || !strings.Contains(ds[0].Detail, one.String()) {
+			t.Errorf("call %d: %v", i, ds)
+		}
+	}
+	if calls := s.started()[0].Calls(); len(calls) != 0 {
+		t.Errorf("the process saw %v", calls)
+	}
+	if p.Shutdown() != nil || s.started()[0].Count("Shutdown") != 0 {
+		t.Error("the process was shut down")
+	}
+}
+
+// What Idle does allow arrives, and comes back.
+func TestIdleCalls(t *testing.T) {
+	s := &stage{}
+	pool := provider.NewPool(s)
+	defer pool.Close()
+	p := must[provider.Provider](t)(pool.Idle(bg, one))
+	if p.Addr() != one {
+		t.Error(p.Addr())
+	}
+	want := providertest.Msgpack("v")
+	if got, ds := p.ValidateConfig(bg, want); ds != nil || string(got.Msgpack) != "v" {
+		t.Error(got, ds)
+	}
+	if got, ds := p.Upgrade(bg, provider.UpgradeRequest{Type: "x", JSON: []byte("{}")}); ds != nil || string(got.State.JSON) != "{}" {
+		t.Error(got, ds)
+	}
+	if got, ds := p.Move(bg, provider.MoveRequest{Type: "x", SourceJSON: []byte("{}")}); ds != nil || string(got.State.JSON) != "{}" {
+		t.Error(got, ds)
+	}
+	if got, ds := p.UpgradeIdentity(bg, "x", 1, []byte("{}")); ds != nil || string(got.JSON) != "{}" {
+		t.Error(got, ds)
+	}
+	if got, err := p.Call(bg, "f", []provider.Dynamic{want}); err != nil || string(got.Msgpack) != "v" {
+		t.Error(got, err)
+	}
+	if sch, ds := p.Schemas(bg); sch == nil || ds != nil {
+		t.Error(sch, ds)
+	}
+	if err := p.Stop(bg); err != nil || s.started()[0].Count("Stop") != 1 {
+		t.Error(err, s.started()[0].Calls())
+	}
+}
+
+// primer is a provider that counts how it is primed.
+type primer struct {
+	*providertest.Fake
+	primed atomic.Int32
+}
+
+func (p *primer) Prime(context.Context) provider.Diags { p.primed.Add(1); return nil }
+
+type launcher func(context.Context, addr.Provider) (provider.Provider, error)
+
+func (l launcher) Start(ctx context.Context, a addr.Provider) (provider.Provider, error) {
+	return l(ctx, a)
+}
+
+// The schemas are read once; further processes are asked for them only if they rely on it, and
+// then nobody reads the answer.
+func TestSchemasOncePerCommand(t *testing.T) {
+	for _, optional := range []bool{false, true} {
+		describe := func() (*provider.Schemas, provider.Diags) {
+			s := provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
+			s.Capabilities.SchemaOptional = optional
+			return s, nil
+		}
+		var all []*primer
+		pool := provider.NewPool(launcher(func(context.Context, addr.Provider) (provider.Provider, error) {
+			p := &primer{Fake: &providertest.Fake{Describe: describe}}
+			all = append(all, p)
+			return p, nil
+		}))
+		first := must[provider.Provider](t)(pool.Session(bg, one))
+		must[provider.Provider](t)(pool.Session(bg, one))
+		a, _ := pool.Schemas(bg, one)
+		pool.Release(first)
+		idle := must[provider.Provider](t)(pool.Idle(bg, one))
+		validate(t, idle)
+		validate(t, idle)
+		if b, _ := idle.Schemas(bg); a == nil || a != b {
+			t.Error("not the same schemas")
+		}
+		want := int32(1)
+		if optional {
+			want = 0
+		}
+		if len(all) != 2 || all[0].Count("Schemas") != 1 || all[1].Count("Schemas") != 0 || all[0].primed.Load() != 0 || all[1].primed.Load() != want {
+			t.Errorf("optional %v: %v, primed %d; %v, primed %d", optional, all[0].Calls(), all[0].primed.Load(), all[1].Calls(), all[1].primed.Load())
+		}
+		pool.Close()
+	}
+}
+
+// A failure to describe is remembered; having given up is not.
+func TestSchemaFailures(t *testing.T) {
+	fail := provider.Diags{diag.Errorf("no schemas", "")}
+	s := &stage{make: func() *providertest.Fake {
+		return &providertest.Fake{Describe: func() (*provider.Schemas, provider.Diags) { return nil, fail }}
+	}}
+	pool := provider.NewPool(s)
+	defer pool.Close()
+	for range 3 {
+		if got, ds := pool.Schemas(bg, one); got != nil || len(ds) != 1 {
+			t.Error(got, ds)
+		}
+	}
+	if n := s.started()[0].Count("Schemas"); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+	if _, err := pool.Session(bg, one); err != nil {
+		t.Error(err)
+	}
+}
+
+// A provider that does not start is not tried again and again.
+func TestStartFailures(t *testing.T) {
+	var n atomic.Int32
+	broken := errors.New("broken")
+	pool := provider.NewPool(&stage{before: func(context.Context) error { n.Add(1); return broken }})
+	defer pool.Close()
+	for range 3 {
+		if _, err := pool.Idle(bg, one); err != broken {
+			t.Error(err)
+		}
+		if _, err := pool.Session(bg, one); err != broken {
+			t.Error(err)
+		}
+		if s, ds := pool.Schemas(bg, one); s != nil || len(ds) != 1 || ds[0].Summary != "Failed to start provider" || !strings.Contains(ds[0].Detail, "broken") {
+			t.Error(s, ds)
+		}
+	}
+	if n.Load() != 1 {
+		t.Errorf("started %d times", n.Load())
+	}
+}
+
+// Somebody who gives up while the process starts does not spoil it for those who wait with him.
+func TestGivingUp(t *testing.T) {
+	var n atomic.Int32
+	began := make(chan struct{})
+	s := &stage{before: func(ctx context.Context) error {
+		if n.Add(1) > 1 {
+			return nil
+		}
+		close(began)
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	pool := provider.NewPool(s)
+	defer pool.Close()
+	ctx, cancel := context.WithCancel(bg)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if _, err := pool.Idle(ctx, one); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+	<-began
+	impatient, stop := context.WithTimeout(bg, time.Millisecond)
+	defer stop()
+	if _, err := pool.Session(impatient, one); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	if ds := provider.Fault(one, context.DeadlineExceeded); ds.Summary != "Request cancelled" {
+		t.Error(ds)
+	}
+	for range 3 {
+		wg.Go(func() {
+			if _, err := pool.Idle(bg, one); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	cancel()
+	wg.Wait()
+	if len(s.started()) != 1 || n.Load() != 2 {
+		t.Errorf("%d processes after %d starts", len(s.started()), n.Load())
+	}
+}
+
+// No more processes start at a time than there are processors.
+func TestStartsAreBounded(t *testing.T) {
+	var now, most atomic.Int32
+	s := &stage{before: func(context.Context) error {
+		if n := now.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		time.Sleep(2 * time.Millisecond)
+		now.Add(-1)
+		return nil
+	}}
+	pool := provider.NewPool(s)
+	defer pool.Close()
+	var wg sync.WaitGroup
+	for range 12 {
+		wg.Go(func() { pool.Session(bg, one) })
+	}
+	wg.Wait()
+	if int(most.Load()) > runtime.GOMAXPROCS(0) || len(s.started()) != 12 {
+		t.Errorf("%d at a time, %d in all", most.Load(), len(s.started()))
+	}
+}
+
+// A built-in provider is what it is, for everybody, and stays.
+func TestBuiltin(t *testing.T) {
+	s := &stage{}
+	pool := provider.NewPool(s)
+	f := &providertest.Fake{}
+	a := addr.Builtin("lethe")
+	pool.Builtin(a, f)
+	for range 2 {
+		p := must[provider.Provider](t)(pool.Session(bg, a))
+		if p != provider.Provider(f) || must[provider.Provider](t)(pool.Idle(bg, a)) != p {
+			t.Error("it is another one")
+		}
+		pool.Release(p)
+		if got, ds := pool.Schemas(bg, a); got == nil || ds != nil {
+			t.Error(got, ds)
+		}
+	}
+	if len(s.started()) != 0 || f.Count("Shutdown") != 0 || f.Count("Schemas") != 1 {
+		t.Errorf("%d processes, %v", len(s.started()), f.Calls())
+	}
+	if pool.Stop(bg) != nil || pool.Close() != nil || f.Count("Stop") != 1 || f.Count("Shutdown") != 1 {
+		t.Error(f.Calls())
+	}
+}
+
+// Stop and Close reach everything that runs, and say what went wrong.
+func TestStopAndClose(t *testing.T) {
+	s := &stage{make: func() *providertest.Fake {
+		return &providertest.Fake{
+			OnStop:     func(context.Context) error { return errors.New("cannot stop") },
+			OnShutdown: func() error { return errors.New("cannot end") },
+		}
+	}}
+	pool := provider.NewPool(s)
+	for range 2 {
+		must[provider.Provider](t)(pool.Session(bg, one))
+	}
+	must[provider.Provider](t)(pool.Idle(bg, two))
+	if err := pool.Stop(bg); err == nil || strings.Count(err.Error(), "cannot stop") != 3 {
+		t.Error(err)
+	}
+	if err := pool.Close(); err == nil || strings.Count(err.Error(), "cannot end") != 3 {
+		t.Error(err)
+	}
+	if _, err := pool.Session(bg, one); err == nil {
+		t.Error("a session after the end")
+	}
+	if _, err := pool.Idle(bg, addr.Builtin("other")); err == nil {
+		t.Error("a start after the end")
+	}
+	if len(s.started()) != 3 {
+		t.Errorf("%d processes", len(s.started()))
+	}
+}
+
+// Close does not wait for a start, and leaves nothing of it behind.
+func TestCloseDuringStart(t *testing.T) {
+	for _, stubborn := range []bool{false, true} {
+		began := make(chan struct{})
+		s := &stage{before: func(ctx context.Context) error {
+			close(began)
+			<-ctx.Done()
+			if stubborn {
+				return nil
+			}
+			return context.Cause(ctx)
+		}}
+		pool := provider.NewPool(s)
+		over := make(chan error)
+		go func() { _, err := pool.Session(bg, one); over <- err }()
+		<-began
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-over; err == nil {
+			t.Error("a session after the end")
+		}
+		for _, f := range s.started() {
+			if f.Count("Shutdown") != 1 {
+				t.Error("a process runs")
+			}
+		}
+	}
+}
+
+func TestSchemasList(t *testing.T) {
+	loads := 0
+	s := provider.NewSchemas(nil)
+	s.Add(addr.Managed, "b", func() (*schema.Schema, error) { loads++; return &schema.Schema{Version: 1}, nil })
+	s.Add(addr.Managed, "a", func() (*schema.Schema, error) { return nil, errors.New("broken") })
+	s.Add(addr.Data, "b", func() (*schema.Schema, error) { return &schema.Schema{Version: 2}, nil })
+	s.AddIdentity("z", func() (*provider.Identity, error) { return &provider.Identity{Version: 3}, nil })
+	s.AddIdentity("y", func() (*provider.Identity, error) { return nil, errors.New("broken") })
+	for range 2 {
+		if b, err := s.Type(addr.Managed, "b"); err != nil || b.Version != 1 {
+			t.Error(b, err)
+		}
+		if _, err := s.Type(addr.Managed, "a"); err == nil {
+			t.Error("no error")
+		}
+	}
+	if d, _ := s.Type(addr.Data, "b"); d.Version != 2 || loads != 1 {
+		t.Error(d, loads)
+	}
+	if got := strings.Join(s.Types(addr.Managed), " ") + "|" + strings.Join(s.Types(addr.Ephemeral), " ") + "|" + strings.Join(s.Identities(), " "); got != "a b||y z" {
+		t.Error(got)
+	}
+	if id, err := s.Identity("z"); err != nil || id.Version != 3 {
+		t.Error(id, err)
+	}
+	if id, err := s.Identity("none"); id != nil || err != nil {
+		t.Error(id, err)
+	}
+	if _, err := s.Identity("y"); err == nil {
+		t.Error("no error")
+	}
+}

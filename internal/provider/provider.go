@@ -1,0 +1,294 @@
+// Package provider is what a provider can do, in Go.
+//
+// A Provider is one running process (or a built-in) behind one interface, whatever protocol it
+// speaks; package wire implements it over protocols 5 and 6. Values travel as Dynamic: encoded,
+// and decoded only where somebody looks inside, so that an object nobody changes is never taken
+// apart. What a provider says to the user comes back as diagnostics with attribute paths; that a
+// call failed altogether is a diagnostic as well, and names the provider.
+//
+// A Launcher starts processes, a Pool shares them: one process per provider serves schemas,
+// validation and functions unconfigured, and becomes a session when it is configured.
+package provider
+
+import (
+	"context"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Dynamic is a value as it travels (protocol message DynamicValue): MessagePack, or JSON where a
+// provider chose that. The zero value stands for nothing sent.
+type Dynamic struct {
+	Msgpack []byte
+	JSON    []byte
+}
+
+// Diags are what a provider, or the way to it, had to say. Their Path is inside the object that
+// the call was about; the caller adds address and place.
+type Diags []diag.Diagnostic
+
+// HasErrors reports whether one of them is an error.
+func (ds Diags) HasErrors() bool {
+	for _, d := range ds {
+		if d.Severity == diag.Error {
+			return true
+		}
+	}
+	return false
+}
+
+// Provider is one provider process. All methods may be called concurrently; those that need
+// settings only after Configure.
+type Provider interface {
+	// Addr is the provider's address.
+	Addr() addr.Provider
+
+	// Schemas gives everything the provider describes. It asks the process at most once.
+	Schemas(ctx context.Context) (*Schemas, Diags)
+
+	// ValidateConfig checks settings of the provider itself (unknown values allowed) and gives
+	// them back with defaults of old SDKs filled in.
+	ValidateConfig(ctx context.Context, config Dynamic) (Dynamic, Diags)
+	// Configure hands the settings over, once in the life of a process.
+	Configure(ctx context.Context, config Dynamic, allow Allow) Diags
+
+	// Validate checks the configuration of an object of any mode.
+	Validate(ctx context.Context, mode addr.Mode, typ string, config Dynamic) Diags
+
+	Upgrade(ctx context.Context, req UpgradeRequest) (UpgradeResponse, Diags)
+	Read(ctx context.Context, req ReadRequest) (ReadResponse, Diags)
+	Plan(ctx context.Context, req PlanRequest) (PlanResponse, Diags)
+	Apply(ctx context.Context, req ApplyRequest) (ApplyResponse, Diags)
+	Import(ctx context.Context, req ImportRequest) (ImportResponse, Diags)
+	Move(ctx context.Context, req MoveRequest) (MoveResponse, Diags)
+
+	ReadData(ctx context.Context, req DataRequest) (DataResponse, Diags)
+
+	Open(ctx context.Context, req OpenRequest) (OpenResponse, Diags)
+	Renew(ctx context.Context, typ string, private []byte) (RenewResponse, Diags)
+	CloseLease(ctx context.Context, typ string, private []byte) Diags
+
+	// Call runs a function of the provider. A *CallError blames an argument.
+	Call(ctx context.Context, function string, args []Dynamic) (Dynamic, error)
+
+	// UpgradeIdentity brings a stored identity to the current identity schema.
+	UpgradeIdentity(ctx context.Context, typ string, version int64, json []byte) (Dynamic, Diags)
+
+	// Stop asks the provider to give up what it is doing (protocol StopProvider).
+	Stop(ctx context.Context) error
+	// Shutdown ends the process. It may be called more than once.
+	Shutdown() error
+}
+
+// Allow is what we let the provider answer (protocol ClientCapabilities), beside write-only
+// attributes, which are always allowed.
+type Allow struct{ Deferral bool }
+
+// Deferred is a provider's reason to put a decision off (protocol Deferred.Reason): "",
+// "resource_config_unknown", "provider_config_unknown", "absent_prereq", "unknown".
+type Deferred string
+
+// UpgradeRequest brings a stored object to the current schema (UpgradeResourceState). Exactly one
+// of JSON and Flatmap is set.
+type UpgradeRequest struct {
+	Type    string
+	Version int64
+	JSON    []byte
+	Flatmap map[string]string // written by very old programs
+}
+
+// UpgradeResponse is the object in the current schema.
+type UpgradeResponse struct{ State Dynamic }
+
+// ReadRequest refreshes an object (ReadResource).
+type ReadRequest struct {
+	Type     string
+	State    Dynamic
+	Private  []byte
+	Identity Dynamic
+	Meta     Dynamic
+	Allow    Allow
+}
+
+// ReadResponse is the object as it is now; a null State means that it is gone.
+type ReadResponse struct {
+	State    Dynamic
+	Private  []byte
+	Identity Dynamic
+	Deferred Deferred
+}
+
+// PlanRequest asks what would change (PlanResourceChange). Prior is null to create, Proposed and
+// Config null to destroy.
+type PlanRequest struct {
+	Type                    string
+	Prior, Proposed, Config Dynamic
+	Private                 []byte
+	Identity                Dynamic
+	Meta                    Dynamic
+	Allow                   Allow
+}
+
+// PlanResponse is the planned object.
+type PlanResponse struct {
+	Planned     Dynamic
+	Replace     []cty.Path // attributes whose change needs a replacement
+	Private     []byte
+	Identity    Dynamic
+	LegacyTypes bool // the provider's SDK cannot keep all rules
+	Deferred    Deferred
+}
+
+// ApplyRequest makes a change (ApplyResourceChange). Planned and Config are null to destroy.
+type ApplyRequest struct {
+	Type                   string
+	Prior, Planned, Config Dynamic
+	Private                []byte
+	Identity               Dynamic // planned
+	Meta                   Dynamic
+}
+
+// ApplyResponse is what there is afterwards, also when the call failed. A zero State means that
+// nothing was said about it.
+type ApplyResponse struct {
+	State       Dynamic
+	Private     []byte
+	Identity    Dynamic
+	LegacyTypes bool
+}
+
+// ImportRequest looks an existing object up, by id or by identity (ImportResourceState).
+type ImportRequest struct {
+	Type     string
+	ID       string
+	Identity Dynamic
+	Allow    Allow
+}
+
+// ImportResponse is what was found; more than one object is possible.
+type ImportResponse struct {
+	Objects  []Imported
+	Deferred Deferred
+}
+
+// Imported is one object that was found.
+type Imported struct {
+	Type     string
+	State    Dynamic
+	Private  []byte
+	Identity Dynamic
+}
+
+// MoveRequest turns an object of another type into one of Type (MoveResourceState).
+type MoveRequest struct {
+	SourceProvider        addr.Provider
+	SourceType            string
+	SourceVersion         int64
+	SourceJSON            []byte
+	SourcePrivate         []byte
+	SourceIdentity        []byte // JSON
+	SourceIdentityVersion int64
+	Type                  string
+}
+
+// MoveResponse is the object in its new type.
+type MoveResponse struct {
+	State    Dynamic
+	Private  []byte
+	Identity Dynamic
+}
+
+// DataRequest reads a data source (ReadDataSource).
+type DataRequest struct {
+	Type   string
+	Config Dynamic
+	Meta   Dynamic
+	Allow  Allow
+}
+
+// DataResponse is what was read.
+type DataResponse struct {
+	State    Dynamic
+	Deferred Deferred
+}
+
+// OpenRequest opens an ephemeral resource (OpenEphemeralResource).
+type OpenRequest struct {
+	Type   string
+	Config Dynamic
+	Allow  Allow
+}
+
+// OpenResponse is the open lease. RenewAt is zero where nothing is to be renewed. Private and
+// RenewAt are meaningful also beside errors: what was opened must be closed.
+type OpenResponse struct {
+	Result   Dynamic
+	Private  []byte
+	RenewAt  time.Time
+	Deferred Deferred
+}
+
+// RenewResponse is the lease's new private data and the next time.
+type RenewResponse struct {
+	Private []byte
+	RenewAt time.Time
+}
+
+// CallError is a function's complaint.
+type CallError struct {
+	Text string
+	Arg  int // 0-based; -1: none in particular
+}
+
+func (e *CallError) Error() string { return e.Text }
+
+// Capabilities are what the provider announced (ServerCapabilities).
+type Capabilities struct {
+	PlanDestroy    bool // wants to plan destruction too
+	SchemaOptional bool // needs no GetProviderSchema before other calls
+	Move           bool
+}
+
+// Function is a provider function's signature.
+type Function struct {
+	Params             []Param
+	Variadic           *Param
+	Return             cty.Type
+	Summary            string
+	Description        string
+	Markdown           bool
+	DeprecationMessage string
+}
+
+// Param is a parameter of a provider function.
+type Param struct {
+	Name         string
+	Type         cty.Type
+	AllowNull    bool
+	AllowUnknown bool
+	Description  string
+	Markdown     bool
+}
+
+// Identity is the schema of a resource type's identity.
+type Identity struct {
+	Version int64
+	Attrs   []IdentityAttr
+}
+
+// IdentityAttr is one attribute of an identity.
+type IdentityAttr struct {
+	Name               string
+	Type               cty.Type
+	Required, Optional bool // for import
+	Description        string
+}
+
+// Launcher starts provider processes. It is one of the seams: a second process may own them one
+// day.
+type Launcher interface {
+	Start(ctx context.Context, p addr.Provider) (Provider, error)
+}

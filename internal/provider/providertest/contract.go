@@ -1,0 +1,362 @@
+package providertest
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/schema"
+)
+
+// Contract is what Run needs to know of the way to the provider under test.
+type Contract struct {
+	// Open puts whatever is under test in front of a provider.
+	Open func(t *testing.T, far provider.Provider) provider.Provider
+	// FlatTypes: attributes with attributes inside cannot be described (protocol 5).
+	FlatTypes bool
+}
+
+// Run tests that requests and answers arrive as they were sent.
+func Run(t *testing.T, c Contract) {
+	t.Run("schemas", c.schemas)
+	t.Run("requests", c.requests)
+	t.Run("empty", c.empty)
+	t.Run("diagnostics", c.diagnostics)
+	t.Run("errors keep answers", c.errorsKeepAnswers)
+	t.Run("deferred", c.deferred)
+	t.Run("functions", c.functions)
+	t.Run("stop", c.stop)
+	t.Run("cancel", c.cancel)
+	t.Run("concurrent", c.concurrent)
+	t.Run("shutdown", c.shutdown)
+}
+
+var (
+	someAddr = addr.Provider{Host: addr.DefaultHost, Namespace: "acme", Type: "playground"}
+	secret   = []byte("\x00private\xff")
+	someTime = time.Date(2031, 2, 3, 4, 5, 6, 789, time.UTC)
+	bothWays = provider.Dynamic{Msgpack: []byte("\x81\xa1a\xc0"), JSON: []byte(`{"a":null}`)}
+)
+
+// Compare are options of cmp for what providers deal in.
+var Compare = cmp.Options{
+	cmp.Comparer(func(a, b cty.Type) bool {
+		if a == cty.NilType || b == cty.NilType {
+			return a == cty.NilType && b == cty.NilType
+		}
+		return a.Equals(b)
+	}),
+	cmp.Comparer(func(a, b cty.PathStep) bool { return cty.Path{a}.Equals(cty.Path{b}) }),
+	cmpopts.IgnoreUnexported(schema.Block{}),
+	cmpopts.EquateEmpty(),
+}
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if d := cmp.Diff(want, got, Compare); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+// fill gives every field of a struct a value of its own, so that none can be lost or swapped
+// unseen.
+func fill[T any]() T {
+	var x T
+	v := reflect.ValueOf(&x).Elem()
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Name
+		var value any
+		switch v.Field(i).Interface().(type) {
+		case provider.Dynamic:
+			value = provider.Dynamic{Msgpack: []byte("m:" + name), JSON: []byte("j:" + name)}
+		case string:
+			value = "s:" + name
+		case []byte:
+			value = []byte("\x00b:" + name)
+		case int64:
+			value = int64(100 + i)
+		case bool:
+			value = true
+		case provider.Allow:
+			value = provider.Allow{Deferral: true}
+		case provider.Deferred:
+			value = provider.Deferred("absent_prereq")
+		case time.Time:
+			value = someTime
+		case addr.Provider:
+			value = someAddr
+		case map[string]string:
+			value = map[string]string{"a.#": "1", "a.0": "x"}
+		case []cty.Path:
+			value = []cty.Path{path(".tags", "a b", ".x"), path(".list", 3)}
+		case []provider.Imported:
+			value = []provider.Imported{fill[provider.Imported](), {Type: "other", State: Msgpack("\xc0")}}
+		default:
+			panic("no value for the field " + name)
+		}
+		v.Field(i).Set(reflect.ValueOf(value))
+	}
+	return x
+}
+
+// handler is how a Fake answers most calls.
+type handler[Q, A any] = func(context.Context, Q) (A, provider.Diags)
+
+// carried tests one call: the request arrives whole, and so does the answer.
+func carried[Q, A any](t *testing.T, p provider.Provider, far *handler[Q, A], near func(provider.Provider, context.Context, Q) (A, provider.Diags)) {
+	t.Helper()
+	var got Q
+	request, answer := fill[Q](), fill[A]()
+	said := provider.Diags{diag.Warningf("careful", "with %T", request)}
+	*far = func(_ context.Context, q Q) (A, provider.Diags) { got = q; return answer, said }
+	back, ds := near(p, context.Background(), request)
+	equal(t, "request", got, request)
+	equal(t, "answer", back, answer)
+	equal(t, "diagnostics", ds, said)
+}
+
+func (c Contract) requests(t *testing.T) {
+	far := &Fake{Address: someAddr}
+	p := c.Open(t, far)
+	carried(t, p, &far.OnUpgrade, provider.Provider.Upgrade)
+	carried(t, p, &far.OnRead, provider.Provider.Read)
+	carried(t, p, &far.OnPlan, provider.Provider.Plan)
+	carried(t, p, &far.OnApply, provider.Provider.Apply)
+	carried(t, p, &far.OnImport, provider.Provider.Import)
+	carried(t, p, &far.OnMove, provider.Provider.Move)
+	carried(t, p, &far.OnReadData, provider.Provider.ReadData)
+	carried(t, p, &far.OnOpen, provider.Provider.Open)
+	c.smallRequests(t)
+}
+
+// smallRequests are those whose arguments are not a struct.
+func (c Contract) smallRequests(t *testing.T) {
+	ctx := context.Background()
+	var got []any
+	note := func(args ...any) { got = append(got, args...) }
+	warn := provider.Diags{diag.Warningf("careful", "")}
+	p := c.Open(t, &Fake{
+		Address: someAddr,
+		OnValidateConfig: func(_ context.Context, d provider.Dynamic) (provider.Dynamic, provider.Diags) {
+			note("ValidateConfig", d)
+			return d, warn
+		},
+		OnConfigure: func(_ context.Context, d provider.Dynamic, a provider.Allow) provider.Diags {
+			note("Configure", d, a)
+			return warn
+		},
+		OnValidate: func(_ context.Context, m addr.Mode, typ string, d provider.Dynamic) provider.Diags {
+			note("Validate", m, typ, d)
+			return warn
+		},
+		OnRenew: func(_ context.Context, typ string, private []byte) (provider.RenewResponse, provider.Diags) {
+			note("Renew", typ, private)
+			return fill[provider.RenewResponse](), warn
+		},
+		OnCloseLease: func(_ context.Context, typ string, private []byte) provider.Diags {
+			note("CloseLease", typ, private)
+			return warn
+		},
+		OnUpgradeIdentity: func(_ context.Context, typ string, version int64, json []byte) (provider.Dynamic, provider.Diags) {
+			note("UpgradeIdentity", typ, version, json)
+			return bothWays, warn
+		},
+	})
+	equal(t, "Addr", p.Addr(), someAddr)
+	prepared, ds := p.ValidateConfig(ctx, bothWays)
+	equal(t, "ValidateConfig answer", prepared, bothWays)
+	equal(t, "ValidateConfig diagnostics", ds, warn)
+	equal(t, "Configure diagnostics", p.Configure(ctx, bothWays, provider.Allow{Deferral: true}), warn)
+	for _, m := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral} {
+		equal(t, "Validate diagnostics", p.Validate(ctx, m, "a_"+m.String(), bothWays), warn)
+	}
+	renewed, ds := p.Renew(ctx, "a_lease", secret)
+	equal(t, "Renew answer", renewed, fill[provider.RenewResponse]())
+	equal(t, "Renew diagnostics", ds, warn)
+	equal(t, "CloseLease diagnostics", p.CloseLease(ctx, "a_lease", secret), warn)
+	id, ds := p.UpgradeIdentity(ctx, "a_thing", 7, []byte(`{"id":1}`))
+	equal(t, "UpgradeIdentity answer", id, bothWays)
+	equal(t, "UpgradeIdentity diagnostics", ds, warn)
+	equal(t, "requests", got, []any{
+		"ValidateConfig", bothWays,
+		"Configure", bothWays, provider.Allow{Deferral: true},
+		"Validate", addr.Managed, "a_managed", bothWays,
+		"Validate", addr.Data, "a_data", bothWays,
+		"Validate", addr.Ephemeral, "a_ephemeral", bothWays,
+		"Renew", "a_lease", secret,
+		"CloseLease", "a_lease", secret,
+		"UpgradeIdentity", "a_thing", int64(7), []byte(`{"id":1}`),
+	})
+}
+
+// empty: what is not sent does not arrive as something.
+func (c Contract) empty(t *testing.T) {
+	ctx := context.Background()
+	far := &Fake{
+		OnRead: func(_ context.Context, r provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
+			equal(t, "Read request", r, provider.ReadRequest{Type: "x"})
+			return provider.ReadResponse{}, nil
+		},
+		OnPlan: func(_ context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
+			equal(t, "Plan request", r, provider.PlanRequest{Type: "x", Prior: Msgpack("\xc0")})
+			return provider.PlanResponse{}, nil
+		},
+		OnOpen: func(_ context.Context, r provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
+			return provider.OpenResponse{}, nil
+		},
+	}
+	p := c.Open(t, far)
+	read, ds := p.Read(ctx, provider.ReadRequest{Type: "x"})
+	equal(t, "Read answer", read, provider.ReadResponse{})
+	if ds != nil || read.State.Msgpack != nil || read.State.JSON != nil || read.Private != nil {
+		t.Errorf("something came of nothing: %#v, %v", read, ds)
+	}
+	plan, _ := p.Plan(ctx, provider.PlanRequest{Type: "x", Prior: Msgpack("\xc0")})
+	equal(t, "Plan answer", plan, provider.PlanResponse{})
+	open, _ := p.Open(ctx, provider.OpenRequest{Type: "x"})
+	if !open.RenewAt.IsZero() {
+		t.Errorf("a lease that is never renewed is to be renewed at %s", open.RenewAt)
+	}
+}
+
+func (c Contract) diagnostics(t *testing.T) {
+	want := provider.Diags{
+		{Severity: diag.Error, Summary: "first", Detail: "two\nlines", Path: path(".network", 0, ".tags", "a.b", ".x")},
+		{Severity: diag.Warning, Summary: "second"},
+		{Severity: diag.Error, Summary: "first", Path: path(".n", -3)},
+	}
+	p := c.Open(t, &Fake{OnValidate: func(context.Context, addr.Mode, string, provider.Dynamic) provider.Diags { return want }})
+	ds := p.Validate(context.Background(), addr.Managed, "x", bothWays)
+	equal(t, "diagnostics", ds, want)
+	if !ds.HasErrors() || ds[1:2].HasErrors() {
+		t.Error("severities are mixed up")
+	}
+}
+
+// errorsKeepAnswers: what a failed call left behind is not lost.
+func (c Contract) errorsKeepAnswers(t *testing.T) {
+	fail := provider.Diags{diag.Errorf("failed", "half way")}
+	p := c.Open(t, &Fake{
+		OnApply: func(context.Context, provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
+			return fill[provider.ApplyResponse](), fail
+		},
+		OnOpen: func(context.Context, provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
+			return fill[provider.OpenResponse](), fail
+		},
+	})
+	applied, ds := p.Apply(context.Background(), provider.ApplyRequest{Type: "x"})
+	equal(t, "Apply answer", applied, fill[provider.ApplyResponse]())
+	equal(t, "Apply diagnostics", ds, fail)
+	opened, ds := p.Open(context.Background(), provider.OpenRequest{Type: "x"})
+	equal(t, "Open answer", opened, fill[provider.OpenResponse]())
+	equal(t, "Open diagnostics", ds, fail)
+}
+
+func (c Contract) deferred(t *testing.T) {
+	for _, reason := range []provider.Deferred{"", "resource_config_unknown", "provider_config_unknown", "absent_prereq", "unknown"} {
+		var allowed provider.Allow
+		p := c.Open(t, &Fake{OnReadData: func(_ context.Context, r provider.DataRequest) (provider.DataResponse, provider.Diags) {
+			allowed = r.Allow
+			return provider.DataResponse{Deferred: reason}, nil
+		}})
+		allow := provider.Allow{Deferral: reason != ""}
+		got, _ := p.ReadData(context.Background(), provider.DataRequest{Type: "x", Allow: allow})
+		if got.Deferred != reason || allowed != allow {
+			t.Errorf("reason %q (allowed %v) arrived as %q (allowed %v)", reason, allow, got.Deferred, allowed)
+		}
+	}
+}
+
+func (c Contract) functions(t *testing.T) {
+	ctx := context.Background()
+	var fail error
+	p := c.Open(t, &Fake{OnCall: func(_ context.Context, name string, args []provider.Dynamic) (provider.Dynamic, error) {
+		if fail != nil {
+			return provider.Dynamic{}, fail
+		}
+		equal(t, "function", name, "reverse")
+		return args[len(args)-1], nil
+	}})
+	got, err := p.Call(ctx, "reverse", []provider.Dynamic{Msgpack("a"), {}, bothWays})
+	equal(t, "result", got, bothWays)
+	if err != nil {
+		t.Error(err)
+	}
+	for _, want := range []*provider.CallError{
+		{Text: "no argument's fault", Arg: -1}, {Text: "the first's"}, {Text: "the second's", Arg: 1},
+	} {
+		fail = want
+		_, err := p.Call(ctx, "reverse", []provider.Dynamic{Msgpack("a"), Msgpack("b")})
+		var complaint *provider.CallError
+		if !errors.As(err, &complaint) || *complaint != *want {
+			t.Errorf("%#v arrived as %#v", want, err)
+		}
+	}
+}
+
+func (c Contract) stop(t *testing.T) {
+	var fail error
+	far := &Fake{OnStop: func(context.Context) error { return fail }}
+	p := c.Open(t, far)
+	if err := p.Stop(context.Background()); err != nil || far.Count("Stop") != 1 {
+		t.Errorf("Stop: %v, %d calls", err, far.Count("Stop"))
+	}
+	fail = errors.New("cannot stop")
+	if err := p.Stop(context.Background()); err == nil || err.Error() != "cannot stop" {
+		t.Errorf("Stop: %v", err)
+	}
+}
+
+// cancel: a call whose context ends comes back, with an error, and the provider hears of it.
+func (c Contract) cancel(t *testing.T) {
+	began, heard := make(chan struct{}), make(chan struct{})
+	p := c.Open(t, &Fake{OnRead: func(ctx context.Context, _ provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
+		close(began)
+		<-ctx.Done()
+		close(heard)
+		return provider.ReadResponse{}, provider.Diags{diag.Errorf("Request cancelled", "")}
+	}})
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { <-began; cancel() }()
+	_, ds := p.Read(ctx, provider.ReadRequest{Type: "x"})
+	if len(ds) != 1 || ds[0].Summary != "Request cancelled" {
+		t.Errorf("got %v", ds)
+	}
+	<-heard
+}
+
+func (c Contract) concurrent(t *testing.T) {
+	p := c.Open(t, &Fake{})
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			want := Msgpack(string(rune('a' + i)))
+			for range 10 {
+				got, ds := p.Read(context.Background(), provider.ReadRequest{Type: "x", State: want})
+				if ds != nil || string(got.State.Msgpack) != string(want.Msgpack) {
+					t.Errorf("asked for %v, got %v, %v", want, got.State, ds)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func (c Contract) shutdown(t *testing.T) {
+	p := c.Open(t, &Fake{})
+	for range 2 {
+		if err := p.Shutdown(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,285 @@
+// Package providertest is for testing what uses providers, and what makes them.
+//
+// Fake is a provider in this process whose answers are functions: rooms that drive providers test
+// against it without any process. Run is the contract of provider.Provider as a test: whatever
+// stands between a caller and a provider (the two versions of the wire, a relay, a pool) must
+// carry every request and every answer over unchanged, and Run checks this with a Fake at the far
+// end.
+package providertest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/schema"
+)
+
+// Fake is a provider that answers with its functions. Where one is nil, the answer is the obvious
+// one: everything is valid, an object is as it was, a plan is what was proposed, what was applied
+// is what was planned. The zero value describes no types. Fields are set before the first call.
+type Fake struct {
+	Address  addr.Provider
+	Describe func() (*provider.Schemas, provider.Diags)
+
+	OnValidateConfig  func(context.Context, provider.Dynamic) (provider.Dynamic, provider.Diags)
+	OnConfigure       func(context.Context, provider.Dynamic, provider.Allow) provider.Diags
+	OnValidate        func(context.Context, addr.Mode, string, provider.Dynamic) provider.Diags
+	OnUpgrade         func(context.Context, provider.UpgradeRequest) (provider.UpgradeResponse, provider.Diags)
+	OnRead            func(context.Context, provider.ReadRequest) (provider.ReadResponse, provider.Diags)
+	OnPlan            func(context.Context, provider.PlanRequest) (provider.PlanResponse, provider.Diags)
+	OnApply           func(context.Context, provider.ApplyRequest) (provider.ApplyResponse, provider.Diags)
+	OnImport          func(context.Context, provider.ImportRequest) (provider.ImportResponse, provider.Diags)
+	OnMove            func(context.Context, provider.MoveRequest) (provider.MoveResponse, provider.Diags)
+	OnReadData        func(context.Context, provider.DataRequest) (provider.DataResponse, provider.Diags)
+	OnOpen            func(context.Context, provider.OpenRequest) (provider.OpenResponse, provider.Diags)
+	OnRenew           func(ctx context.Context, typ string, private []byte) (provider.RenewResponse, provider.Diags)
+	OnCloseLease      func(ctx context.Context, typ string, private []byte) provider.Diags
+	OnCall            func(ctx context.Context, function string, args []provider.Dynamic) (provider.Dynamic, error)
+	OnUpgradeIdentity func(ctx context.Context, typ string, version int64, json []byte) (provider.Dynamic, provider.Diags)
+	OnStop            func(context.Context) error
+	OnShutdown        func() error
+
+	mu    sync.Mutex
+	calls []string
+	once  sync.Once
+	said  *provider.Schemas
+	diags provider.Diags
+}
+
+// Calls are the calls so far, in order: the method, and the type or function where there is one,
+// such as "Read playground_thing".
+func (f *Fake) Calls() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.calls)
+}
+
+// Count is how often a call was made, written as Calls has it.
+func (f *Fake) Count(call string) int {
+	n := 0
+	for _, c := range f.Calls() {
+		if c == call {
+			n++
+		}
+	}
+	return n
+}
+
+func (f *Fake) note(call ...any) {
+	line := fmt.Sprintln(call...)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, line[:len(line)-1])
+}
+
+// Addr is the fake's address.
+func (f *Fake) Addr() addr.Provider { return f.Address }
+
+// Schemas is what Describe gives, asked once.
+func (f *Fake) Schemas(context.Context) (*provider.Schemas, provider.Diags) {
+	f.note("Schemas")
+	f.once.Do(func() {
+		if f.Describe != nil {
+			f.said, f.diags = f.Describe()
+		} else {
+			f.said = provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
+		}
+	})
+	return f.said, f.diags
+}
+
+// ValidateConfig checks the settings.
+func (f *Fake) ValidateConfig(ctx context.Context, config provider.Dynamic) (provider.Dynamic, provider.Diags) {
+	f.note("ValidateConfig")
+	if f.OnValidateConfig == nil {
+		return config, nil
+	}
+	return f.OnValidateConfig(ctx, config)
+}
+
+// Configure takes the settings.
+func (f *Fake) Configure(ctx context.Context, config provider.Dynamic, allow provider.Allow) provider.Diags {
+	f.note("Configure")
+	if f.OnConfigure == nil {
+		return nil
+	}
+	return f.OnConfigure(ctx, config, allow)
+}
+
+// Validate checks a configuration.
+func (f *Fake) Validate(ctx context.Context, mode addr.Mode, typ string, config provider.Dynamic) provider.Diags {
+	f.note("Validate", mode, typ)
+	if f.OnValidate == nil {
+		return nil
+	}
+	return f.OnValidate(ctx, mode, typ, config)
+}
+
+// Upgrade gives the object as it was stored.
+func (f *Fake) Upgrade(ctx context.Context, r provider.UpgradeRequest) (provider.UpgradeResponse, provider.Diags) {
+	f.note("Upgrade", r.Type)
+	if f.OnUpgrade == nil {
+		return provider.UpgradeResponse{State: provider.Dynamic{JSON: r.JSON}}, nil
+	}
+	return f.OnUpgrade(ctx, r)
+}
+
+// Read gives the object as it was.
+func (f *Fake) Read(ctx context.Context, r provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
+	f.note("Read", r.Type)
+	if f.OnRead == nil {
+		return provider.ReadResponse{State: r.State, Private: r.Private, Identity: r.Identity}, nil
+	}
+	return f.OnRead(ctx, r)
+}
+
+// Plan gives what was proposed.
+func (f *Fake) Plan(ctx context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
+	f.note("Plan", r.Type)
+	if f.OnPlan == nil {
+		return provider.PlanResponse{Planned: r.Proposed, Private: r.Private, Identity: r.Identity}, nil
+	}
+	return f.OnPlan(ctx, r)
+}
+
+// Apply gives what was planned.
+func (f *Fake) Apply(ctx context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
+	f.note("Apply", r.Type)
+	if f.OnApply == nil {
+		return provider.ApplyResponse{State: r.Planned, Private: r.Private, Identity: r.Identity}, nil
+	}
+	return f.OnApply(ctx, r)
+}
+
+// Import finds nothing.
+func (f *Fake) Import(ctx context.Context, r provider.ImportRequest) (provider.ImportResponse, provider.Diags) {
+	f.note("Import", r.Type)
+	if f.OnImport == nil {
+		return provider.ImportResponse{}, nil
+	}
+	return f.OnImport(ctx, r)
+}
+
+// Move gives the object as it was stored.
+func (f *Fake) Move(ctx context.Context, r provider.MoveRequest) (provider.MoveResponse, provider.Diags) {
+	f.note("Move", r.Type)
+	if f.OnMove == nil {
+		return provider.MoveResponse{State: provider.Dynamic{JSON: r.SourceJSON}, Private: r.SourcePrivate}, nil
+	}
+	return f.OnMove(ctx, r)
+}
+
+// ReadData gives the configuration.
+func (f *Fake) ReadData(ctx context.Context, r provider.DataRequest) (provider.DataResponse, provider.Diags) {
+	f.note("ReadData", r.Type)
+	if f.OnReadData == nil {
+		return provider.DataResponse{State: r.Config}, nil
+	}
+	return f.OnReadData(ctx, r)
+}
+
+// Open gives the configuration.
+func (f *Fake) Open(ctx context.Context, r provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
+	f.note("Open", r.Type)
+	if f.OnOpen == nil {
+		return provider.OpenResponse{Result: r.Config}, nil
+	}
+	return f.OnOpen(ctx, r)
+}
+
+// Renew keeps the private data.
+func (f *Fake) Renew(ctx context.Context, typ string, private []byte) (provider.RenewResponse, provider.Diags) {
+	f.note("Renew", typ)
+	if f.OnRenew == nil {
+		return provider.RenewResponse{Private: private}, nil
+	}
+	return f.OnRenew(ctx, typ, private)
+}
+
+// CloseLease ends a lease.
+func (f *Fake) CloseLease(ctx context.Context, typ string, private []byte) provider.Diags {
+	f.note("CloseLease", typ)
+	if f.OnCloseLease == nil {
+		return nil
+	}
+	return f.OnCloseLease(ctx, typ, private)
+}
+
+// Call gives the first argument back.
+func (f *Fake) Call(ctx context.Context, function string, args []provider.Dynamic) (provider.Dynamic, error) {
+	f.note("Call", function)
+	switch {
+	case f.OnCall != nil:
+		return f.OnCall(ctx, function, args)
+	case len(args) > 0:
+		return args[0], nil
+	}
+	return provider.Dynamic{}, &provider.CallError{Text: "there is no argument to give back", Arg: -1}
+}
+
+// UpgradeIdentity gives the identity as it was stored.
+func (f *Fake) UpgradeIdentity(ctx context.Context, typ string, version int64, json []byte) (provider.Dynamic, provider.Diags) {
+	f.note("UpgradeIdentity", typ)
+	if f.OnUpgradeIdentity == nil {
+		return provider.Dynamic{JSON: json}, nil
+	}
+	return f.OnUpgradeIdentity(ctx, typ, version, json)
+}
+
+// Stop does nothing.
+func (f *Fake) Stop(ctx context.Context) error {
+	f.note("Stop")
+	if f.OnStop == nil {
+		return nil
+	}
+	return f.OnStop(ctx)
+}
+
+// Shutdown does nothing.
+func (f *Fake) Shutdown() error {
+	f.note("Shutdown")
+	if f.OnShutdown == nil {
+		return nil
+	}
+	return f.OnShutdown()
+}
+
+// Types is a description of a provider with these types, for Fake.Describe: settings without
+// attributes, no functions.
+func Types(mode addr.Mode, types map[string]*schema.Block) func() (*provider.Schemas, provider.Diags) {
+	return func() (*provider.Schemas, provider.Diags) {
+		s := provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
+		for name, b := range types {
+			s.Add(mode, name, func() (*schema.Schema, error) { return &schema.Schema{Block: b}, nil })
+		}
+		return s, nil
+	}
+}
+
+// Msgpack is a value that consists of these bytes.
+func Msgpack(s string) provider.Dynamic { return provider.Dynamic{Msgpack: []byte(s)} }
+
+// path is a path for diagnostics: strings that begin with a dot are attributes, other strings and
+// integers are keys.
+func path(steps ...any) cty.Path {
+	var p cty.Path
+	for _, s := range steps {
+		switch s := s.(type) {
+		case int:
+			p = p.IndexInt(s)
+		case string:
+			if s[0] == '.' {
+				p = p.GetAttr(s[1:])
+			} else {
+				p = p.IndexString(s)
+			}
+		}
+	}
+	return p
+}

@@ -1,0 +1,81 @@
+package provider
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/schema"
+)
+
+// Schemas is everything a provider describes. Types are decoded one by one, when first asked
+// for: a provider may describe thousands of which a configuration uses three.
+type Schemas struct {
+	Config       *schema.Schema // the provider's own settings
+	Meta         *schema.Schema // provider_meta; nil if it takes none
+	Capabilities Capabilities
+	Functions    map[string]*Function
+
+	types      map[typeName]func() (*schema.Schema, error)
+	identities map[string]func() (*Identity, error)
+}
+
+type typeName struct {
+	mode addr.Mode
+	name string
+}
+
+// NewSchemas makes an empty set, to be filled with Add and AddIdentity before it is shared.
+func NewSchemas(config *schema.Schema) *Schemas {
+	return &Schemas{
+		Config:     config,
+		Functions:  map[string]*Function{},
+		types:      map[typeName]func() (*schema.Schema, error){},
+		identities: map[string]func() (*Identity, error){},
+	}
+}
+
+// Add adds a type, whose schema load gives when it is first needed. An error of load is the
+// schema's own fault (forbidden combinations, say) and is reported at each use of the type.
+func (s *Schemas) Add(mode addr.Mode, name string, load func() (*schema.Schema, error)) {
+	s.types[typeName{mode, name}] = sync.OnceValues(load)
+}
+
+// AddIdentity adds the identity schema of a managed type.
+func (s *Schemas) AddIdentity(name string, load func() (*Identity, error)) {
+	s.identities[name] = sync.OnceValues(load)
+}
+
+// Type gives a type's schema; nil, nil if the provider has no such type.
+func (s *Schemas) Type(mode addr.Mode, name string) (*schema.Schema, error) {
+	load := s.types[typeName{mode, name}]
+	if load == nil {
+		return nil, nil
+	}
+	return load()
+}
+
+// Identity gives the identity schema of a managed type; nil, nil if it has none.
+func (s *Schemas) Identity(name string) (*Identity, error) {
+	load := s.identities[name]
+	if load == nil {
+		return nil, nil
+	}
+	return load()
+}
+
+// Types lists the names of the types of a mode, sorted.
+func (s *Schemas) Types(mode addr.Mode) []string {
+	var names []string
+	for t := range s.types {
+		if t.mode == mode {
+			names = append(names, t.name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Identities lists the managed types that have an identity, sorted.
+func (s *Schemas) Identities() []string { return slices.Sorted(maps.Keys(s.identities)) }

@@ -1,0 +1,57 @@
+package wire_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/providertest"
+	"github.com/lethe-iac/lethe/internal/provider/wire"
+	"github.com/lethe-iac/lethe/internal/provider/wire/wiretest"
+)
+
+var playground = addr.Provider{Host: addr.DefaultHost, Namespace: "acme", Type: "playground"}
+
+// open connects a client to a server.
+func open(t testing.TB, s *wiretest.Server, o wire.Options) provider.Provider {
+	return wire.Client(s.Dial(t), s.Major, playground, o)
+}
+
+// Both protocols carry everything there and back.
+func TestContract(t *testing.T) {
+	for _, major := range []int{5, 6} {
+		t.Run(fmt.Sprintf("protocol %d", major), func(t *testing.T) {
+			providertest.Run(t, providertest.Contract{
+				FlatTypes: major == 5,
+				Open: func(t *testing.T, far provider.Provider) provider.Provider {
+					return open(t, &wiretest.Server{Major: major, Provider: far}, wire.Options{})
+				},
+			})
+		})
+	}
+}
+
+// The settings come back as an old SDK completed them, and the provider is told whom it works for.
+func TestConfigure(t *testing.T) {
+	for major, want := range map[int]string{5: "completed", 6: "given"} {
+		var version string
+		p := open(t, &wiretest.Server{Major: major, Provider: &providertest.Fake{
+			OnValidateConfig: func(context.Context, provider.Dynamic) (provider.Dynamic, provider.Diags) {
+				return providertest.Msgpack("completed"), nil
+			},
+			OnConfigure: func(ctx context.Context, _ provider.Dynamic, _ provider.Allow) provider.Diags {
+				version = wiretest.TerraformVersion(ctx)
+				return nil
+			},
+		}}, wire.Options{Terraform: "1.12.0"})
+		got, ds := p.ValidateConfig(context.Background(), providertest.Msgpack("given"))
+		if string(got.Msgpack) != want || ds != nil {
+			t.Errorf("protocol %d: got %s, %v", major, got.Msgpack, ds)
+		}
+		if ds := p.Configure(context.Background(), got, provider.Allow{}); ds != nil || version != "1.12.0" {
+			t.Errorf("protocol %d: told %q, %v", major, version, ds)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// fault explains a call that got no answer, or one that could not be read. The titles are those
+// that the peers use, since tests of providers match on them.
+func (c *client) fault(ctx context.Context, m method, err error) diag.Diagnostic {
+	call := fmt.Sprintf("the call %s of %s", c.methods.short(m), c)
+	st := status.Convert(err)
+	switch code := st.Code(); {
+	case code == codes.DeadlineExceeded:
+		return diag.Errorf("Request cancelled", "%s was not answered in the time allowed for it.", upper(call))
+	case code == codes.Canceled || ctx.Err() != nil:
+		return diag.Errorf("Request cancelled", "%s was cancelled before it was answered.", upper(call))
+	case code == codes.Unavailable:
+		return diag.Errorf("Plugin did not respond", "%s", c.silence(call, st.Message()))
+	case code == codes.Unimplemented:
+		return diag.Errorf("Unsupported plugin method", "The %s does not know the call %s. A newer version of the provider may.", c, c.methods.short(m))
+	case code == codes.ResourceExhausted && strings.HasPrefix(st.Message(), "trying to send"):
+		return diag.Errorf("Plugin error", "%s is larger than a message may be, %d MiB, and was not made.", upper(call), MaxMessage>>20)
+	case code == codes.ResourceExhausted && strings.Contains(st.Message(), "larger than max"):
+		return diag.Errorf("Plugin error", "The answer to %s is larger than a message may be, %d MiB.", call, MaxMessage>>20)
+	case code == codes.Internal && strings.Contains(st.Message(), "unmarshal"):
+		return diag.Errorf("Plugin error", "The answer to %s is malformed (%s). This is a bug in the provider.", call, st.Message())
+	default:
+		return diag.Errorf("Plugin error", "%s failed with an error that is none of the object's: %s (%s).", upper(call), st.Message(), code)
+	}
+}
+
+// silence says why nothing came back: the process is gone, or the connection is.
+func (c *client) silence(call, why string) string {
+	const log = "What the provider wrote before is in the log (TF_LOG=error or lower)."
+	if c.opts.Ended != nil {
+		if how := c.opts.Ended(); how != "" {
+			return fmt.Sprintf("The provider's process ended (%s) before %s was answered: it crashed or was killed. %s", how, call, log)
+		}
+	}
+	return fmt.Sprintf("%s was not answered: %s. %s", upper(call), why, log)
+}
+
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,0 +1,224 @@
+package wire_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/providertest"
+	"github.com/lethe-iac/lethe/internal/provider/wire"
+	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
+	"github.com/lethe-iac/lethe/internal/provider/wire/wiretest"
+)
+
+// read makes some call and gives the one diagnostic that must come of it.
+func read(t *testing.T, p provider.Provider) diag.Diagnostic {
+	t.Helper()
+	resp, ds := p.Read(context.Background(), provider.ReadRequest{Type: "a_thing", State: providertest.Msgpack("state")})
+	if len(ds) != 1 || ds[0].Severity != diag.Error || resp.State.Msgpack != nil {
+		t.Fatalf("want one error and no answer, got %v, %v", resp, ds)
+	}
+	return ds[0]
+}
+
+func says(t *testing.T, d diag.Diagnostic, title string, parts ...string) {
+	t.Helper()
+	if d.Summary != title {
+		t.Errorf("the title is %q, not %q", d.Summary, title)
+	}
+	for _, p := range parts {
+		if !strings.Contains(d.Detail, p) {
+			t.Errorf("%q is not in: %s", p, d.Detail)
+		}
+	}
+}
+
+// Each way in which a call can go wrong has its words, which name provider, version and call.
+func TestFaults(t *testing.T) {
+	who := "provider registry.opentofu.org/acme/playground (version 2.0.1)"
+	for name, c := range map[string]struct {
+		handler wiretest.Handler
+		title   string
+		parts   []string
+	}{
+		"does not know the call": {wiretest.Fail(codes.Unimplemented, "unknown method"),
+			"Unsupported plugin method", []string{who, "ReadResource"}},
+		"answers garbage": {func(context.Context, []byte) ([]byte, error) { return []byte("\xff\xff\xff"), nil },
+			"Plugin error", []string{who, "ReadResource", "malformed"}},
+		"answers text that is no text": {func(context.Context, []byte) ([]byte, error) { return []byte("\x12\x03\x12\x01\xff"), nil },
+			"Plugin error", []string{who, "ReadResource", "malformed"}},
+		"answers too much": {func(context.Context, []byte) ([]byte, error) { return bytes.Repeat([]byte{0}, 2000), nil },
+			"Plugin error", []string{who, "ReadResource", "larger", "256 MiB"}},
+		"fails": {wiretest.Fail(codes.Internal, "kaputt"),
+			"Plugin error", []string{who, "ReadResource", "kaputt", "Internal"}},
+		"fails in its own words": {func(context.Context, []byte) ([]byte, error) { return nil, fmt.Errorf("no idea") },
+			"Plugin error", []string{who, "ReadResource", "no idea"}},
+		"says it was cancelled": {wiretest.Fail(codes.Canceled, "stop"),
+			"Request cancelled", []string{who, "ReadResource"}},
+		"has no time": {wiretest.Fail(codes.DeadlineExceeded, "late"),
+			"Request cancelled", []string{who, "ReadResource"}},
+		"is not there": {wiretest.Fail(codes.Unavailable, "going away"),
+			"Plugin did not respond", []string{who, "ReadResource", "going away", "log"}},
+	} {
+		for _, major := range []int{5, 6} {
+			t.Run(fmt.Sprintf("%s %d", name, major), func(t *testing.T) {
+				s := &wiretest.Server{Major: major, Provider: &providertest.Fake{}, Handlers: map[string]wiretest.Handler{"ReadResource": c.handler}}
+				small := grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1000))
+				p := wire.Client(s.Dial(t, small), major, playground, wire.Options{Version: "2.0.1"})
+				says(t, read(t, p), c.title, c.parts...)
+			})
+		}
+	}
+}
+
+// The limit itself. Nothing of the answer is read, and most of it is never in memory.
+func TestLimit(t *testing.T) {
+	p := open(t, &wiretest.Server{Major: 6, Handlers: map[string]wiretest.Handler{
+		"ReadResource":   func(context.Context, []byte) ([]byte, error) { return make([]byte, wire.MaxMessage+1), nil },
+		"ReadDataSource": func(context.Context, []byte) ([]byte, error) { return make([]byte, 70<<20), nil },
+	}}, wire.Options{})
+	says(t, read(t, p), "Plugin error", "The answer to the call ReadResource", "larger", "256 MiB")
+	_, ds := p.ReadData(context.Background(), provider.DataRequest{Type: "x"})
+	says(t, ds[0], "Plugin error", "malformed") // it was read
+}
+
+// What is too large to be taken is not sent.
+func TestRequestTooLarge(t *testing.T) {
+	far := &providertest.Fake{}
+	s := &wiretest.Server{Major: 6, Provider: far}
+	small := grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(1000))
+	p := wire.Client(s.Dial(t, small), 6, playground, wire.Options{})
+	_, ds := p.Read(context.Background(), provider.ReadRequest{Type: "x", Private: make([]byte, 2000)})
+	says(t, ds[0], "Plugin error", "ReadResource", "larger", "not made")
+	if len(far.Calls()) != 0 {
+		t.Errorf("the provider was called: %v", far.Calls())
+	}
+}
+
+// A provider that dies in the middle of a call.
+func TestCrash(t *testing.T) {
+	for _, ended := range []string{"", "exit status 2"} {
+		s := &wiretest.Server{Major: 6, Provider: &providertest.Fake{}}
+		s.Handlers = map[string]wiretest.Handler{"ReadResource": func(ctx context.Context, _ []byte) ([]byte, error) {
+			go s.Kill()
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}
+		p := open(t, s, wire.Options{Ended: func() string { return ended }})
+		d := read(t, p)
+		says(t, d, "Plugin did not respond", "provider registry.opentofu.org/acme/playground", "ReadResource", "log", ended)
+		if strings.Contains(d.Detail, "process ended") != (ended != "") {
+			t.Errorf("wrong about the process: %s", d.Detail)
+		}
+		says(t, read(t, p), "Plugin did not respond") // and it stays dead
+	}
+}
+
+// A severity that we do not know is an error, a message without a title gets one, and a path is
+// followed as far as it makes sense.
+func TestOddDiagnostics(t *testing.T) {
+	attr := func(n string) *wirepb.AttributePath_Step {
+		return &wirepb.AttributePath_Step{Selector: &wirepb.AttributePath_Step_AttributeName{AttributeName: n}}
+	}
+	p := open(t, &wiretest.Server{Major: 6, Handlers: map[string]wiretest.Handler{
+		"ValidateResourceConfig": wiretest.Answer(&wirepb.ValidateResourceConfig_Response{Diagnostics: []*wirepb.Diagnostic{
+			{Severity: 77, Summary: "odd"},
+			{Severity: wirepb.Diagnostic_INVALID, Detail: "no title"},
+			{Severity: wirepb.Diagnostic_WARNING, Summary: "path", Attribute: &wirepb.AttributePath{
+				Steps: []*wirepb.AttributePath_Step{attr("a"), {}, attr("b")},
+			}},
+			{Severity: wirepb.Diagnostic_WARNING, Summary: "no path", Attribute: &wirepb.AttributePath{}},
+		}}),
+	}}, wire.Options{})
+	ds := p.Validate(context.Background(), addr.Managed, "x", provider.Dynamic{})
+	if len(ds) != 4 || ds[0].Severity != diag.Error || ds[1].Severity != diag.Error || ds[2].Severity != diag.Warning {
+		t.Fatalf("got %v", ds)
+	}
+	says(t, ds[1], "Message without a title from provider registry.opentofu.org/acme/playground", "no title")
+	if len(ds[2].Path) != 1 || ds[3].Path != nil {
+		t.Errorf("paths: %#v, %#v", ds[2].Path, ds[3].Path)
+	}
+}
+
+// A time that does not exist is an error beside the answer, so that the lease can be closed.
+func TestBadRenewal(t *testing.T) {
+	never := &timestamppb.Timestamp{Seconds: 1 << 50}
+	p := open(t, &wiretest.Server{Major: 6, Handlers: map[string]wiretest.Handler{
+		"OpenEphemeralResource":  wiretest.Answer(&wirepb.OpenEphemeralResource_Response{RenewAt: never, Private: []byte("key")}),
+		"RenewEphemeralResource": wiretest.Answer(&wirepb.RenewEphemeralResource_Response{RenewAt: never, Private: []byte("key")}),
+	}}, wire.Options{})
+	opened, ds := p.Open(context.Background(), provider.OpenRequest{Type: "a_lease"})
+	says(t, ds[0], "Plugin error", "OpenEphemeralResource", "a_lease")
+	if !opened.RenewAt.IsZero() || string(opened.Private) != "key" {
+		t.Errorf("got %v", opened)
+	}
+	renewed, ds := p.Renew(context.Background(), "a_lease", nil)
+	says(t, ds[0], "Plugin error", "RenewEphemeralResource", "a_lease")
+	if !renewed.RenewAt.IsZero() || string(renewed.Private) != "key" {
+		t.Errorf("got %v", renewed)
+	}
+}
+
+// A function may blame only an argument that was given.
+func TestBlame(t *testing.T) {
+	for given, want := range map[int64]int{-1: -1, 0: 0, 1: 1, 2: -1, 1 << 40: -1} {
+		p := open(t, &wiretest.Server{Major: 6, Handlers: map[string]wiretest.Handler{
+			"CallFunction": wiretest.Answer(&wirepb.CallFunction_Response{Error: &wirepb.FunctionError{Text: "no", FunctionArgument: &given}}),
+		}}, wire.Options{})
+		_, err := p.Call(context.Background(), "f", make([]provider.Dynamic, 2))
+		if e, ok := err.(*provider.CallError); !ok || e.Arg != want {
+			t.Errorf("%d: %#v", given, err)
+		}
+	}
+}
+
+// A call that fails on the way is no complaint of the function.
+func TestCallFault(t *testing.T) {
+	p := open(t, &wiretest.Server{Major: 5, Handlers: map[string]wiretest.Handler{"CallFunction": wiretest.Fail(codes.Unimplemented, "")}}, wire.Options{})
+	_, err := p.Call(context.Background(), "f", nil)
+	d, ok := err.(diag.Diagnostic)
+	if !ok {
+		t.Fatalf("got %#v", err)
+	}
+	says(t, d, "Unsupported plugin method", "CallFunction")
+}
+
+// Stop of a provider that is gone is an error, and comes back.
+func TestStopWithoutProvider(t *testing.T) {
+	s := &wiretest.Server{Major: 6, Provider: &providertest.Fake{}}
+	p := open(t, s, wire.Options{})
+	s.Kill()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := p.Stop(ctx); err == nil {
+		t.Error("no error")
+	}
+}
+
+// Close is called once, whatever the number of Shutdowns, and all get its error.
+func TestShutdownOnce(t *testing.T) {
+	n := 0
+	p := open(t, &wiretest.Server{Major: 6}, wire.Options{Close: func() error { n++; return fmt.Errorf("stays") }})
+	if a, b := p.Shutdown(), p.Shutdown(); n != 1 || a == nil || b != a {
+		t.Errorf("%d times: %v, %v", n, a, b)
+	}
+}
+
+func TestNoSuchProtocol(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	wire.Client(nil, 4, playground, wire.Options{})
+}

@@ -1,0 +1,126 @@
+package wire
+
+import (
+	"errors"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
+)
+
+// The answer to getSchema may be tens of megabytes of which a configuration needs kilobytes. It
+// is therefore not decoded but indexed: one pass over its outermost fields (message
+// GetProviderSchema.Response), which notes where each type's schema lies. The schemas found stay
+// slices of the answer.
+
+// answer is what the pass found.
+type answer struct {
+	config, meta []byte
+	types        []rawType
+	functions    []rawEntry
+	diags        []*wirepb.Diagnostic
+	capabilities wirepb.ServerCapabilities
+}
+
+// rawEntry is an entry of a map whose values are messages.
+type rawEntry struct {
+	name string
+	raw  []byte
+}
+
+// rawType is a type's schema, not decoded.
+type rawType struct {
+	mode addr.Mode
+	rawEntry
+}
+
+// Field numbers of GetProviderSchema.Response.
+const (
+	fieldConfig       = 1
+	fieldResources    = 2
+	fieldData         = 3
+	fieldDiagnostics  = 4
+	fieldMeta         = 5
+	fieldCapabilities = 6
+	fieldFunctions    = 7
+	fieldEphemerals   = 8
+)
+
+var modeOf = map[protowire.Number]addr.Mode{fieldResources: addr.Managed, fieldData: addr.Data, fieldEphemerals: addr.Ephemeral}
+
+// indexAnswer makes the pass.
+func indexAnswer(raw []byte) (*answer, error) {
+	a := new(answer)
+	err := eachMessage(raw, func(n protowire.Number, m []byte) error {
+		switch n {
+		case fieldConfig:
+			a.config = m
+		case fieldMeta:
+			a.meta = m
+		case fieldResources, fieldData, fieldEphemerals:
+			e, err := mapEntry(m)
+			a.types = append(a.types, rawType{modeOf[n], e})
+			return err
+		case fieldFunctions:
+			e, err := mapEntry(m)
+			a.functions = append(a.functions, e)
+			return err
+		case fieldDiagnostics:
+			d := new(wirepb.Diagnostic)
+			a.diags = append(a.diags, d)
+			return proto.Unmarshal(m, d)
+		case fieldCapabilities:
+			return proto.UnmarshalOptions{Merge: true}.Unmarshal(m, &a.capabilities)
+		}
+		return nil
+	})
+	return a, err
+}
+
+// mapEntry reads an entry of a map: the key is field 1, the value field 2.
+func mapEntry(m []byte) (rawEntry, error) {
+	var e rawEntry
+	err := eachMessage(m, func(n protowire.Number, v []byte) error {
+		switch n {
+		case 1:
+			if !utf8.Valid(v) {
+				return errors.New("a name is not valid UTF-8")
+			}
+			e.name = string(v)
+		case 2:
+			e.raw = v
+		}
+		return nil
+	})
+	return e, err
+}
+
+// eachMessage visits the fields of a message that have a length: strings, bytes and messages.
+func eachMessage(b []byte, visit func(protowire.Number, []byte) error) error {
+	for len(b) > 0 {
+		num, typ, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		b = b[n:]
+		if typ != protowire.BytesType {
+			if n = protowire.ConsumeFieldValue(num, typ, b); n < 0 {
+				return protowire.ParseError(n)
+			}
+			b = b[n:]
+			continue
+		}
+		v, n := protowire.ConsumeBytes(b)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		if err := visit(num, v); err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package wire
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
+)
+
+// parts are the small messages inside a request, so that a call with everything it needs is one
+// allocation: each call embeds it beside its request and response.
+type parts struct {
+	values [4]wirepb.DynamicValue // a fifth, for meta beside an identity, is rare
+	used   int
+	id     wirepb.ResourceIdentityData
+}
+
+// dynamic is d as a message; nil if there is nothing to send.
+func (p *parts) dynamic(d provider.Dynamic) *wirepb.DynamicValue {
+	if isZero(d) {
+		return nil
+	}
+	if p.used == len(p.values) {
+		return &wirepb.DynamicValue{Msgpack: d.Msgpack, Json: d.JSON}
+	}
+	v := &p.values[p.used]
+	p.used++
+	v.Msgpack, v.Json = d.Msgpack, d.JSON
+	return v
+}
+
+// identity is d as a message; nil if there is nothing to send.
+func (p *parts) identity(d provider.Dynamic) *wirepb.ResourceIdentityData {
+	if isZero(d) {
+		return nil
+	}
+	p.id.IdentityData = p.dynamic(d)
+	return &p.id
+}
+
+func isZero(d provider.Dynamic) bool { return len(d.Msgpack) == 0 && len(d.JSON) == 0 }
+
+func fromDynamic(v *wirepb.DynamicValue) provider.Dynamic {
+	return provider.Dynamic{Msgpack: v.GetMsgpack(), JSON: v.GetJson()}
+}
+
+func fromIdentity(v *wirepb.ResourceIdentityData) provider.Dynamic {
+	return fromDynamic(v.GetIdentityData())
+}
+
+// rawJSON is a stored object as a message; nil if there is none.
+func rawJSON(b []byte) *wirepb.RawState {
+	if len(b) == 0 {
+		return nil
+	}
+	return &wirepb.RawState{Json: b}
+}
+
+// What we take as an answer. Write-only attributes always: a provider must not refuse them in
+// validation on our account.
+var (
+	allowNothing  = &wirepb.ClientCapabilities{WriteOnlyAttributesAllowed: true}
+	allowDeferral = &wirepb.ClientCapabilities{WriteOnlyAttributesAllowed: true, DeferralAllowed: true}
+)
+
+func capabilities(a provider.Allow) *wirepb.ClientCapabilities {
+	if a.Deferral {
+		return allowDeferral
+	}
+	return allowNothing
+}
+
+func fromDeferred(d *wirepb.Deferred) provider.Deferred {
+	if d == nil {
+		return ""
+	}
+	switch d.Reason {
+	case wirepb.Deferred_RESOURCE_CONFIG_UNKNOWN:
+		return "resource_config_unknown"
+	case wirepb.Deferred_PROVIDER_CONFIG_UNKNOWN:
+		return "provider_config_unknown"
+	case wirepb.Deferred_ABSENT_PREREQ:
+		return "absent_prereq"
+	}
+	return "unknown"
+}
+
+// fromTime is the zero time for none, and for what is no time (badTime reports that).
+func fromTime(t *timestamppb.Timestamp) time.Time {
+	if t == nil || !t.IsValid() {
+		return time.Time{}
+	}
+	return t.AsTime()
+}

@@ -1,0 +1,71 @@
+package wire
+
+// method is a call of the protocol.
+type method uint8
+
+const (
+	getSchema method = iota
+	getIdentities
+	validateProvider
+	configure
+	validateResource
+	validateData
+	validateEphemeral
+	upgradeResource
+	upgradeIdentity
+	readResource
+	planResource
+	applyResource
+	importResource
+	moveResource
+	readData
+	callFunction
+	openEphemeral
+	renewEphemeral
+	closeEphemeral
+	stopProvider
+	methodCount
+)
+
+// names are the calls by major protocol version; where major 5 has no name of its own, it has
+// that of major 6.
+var names = [methodCount]struct{ v6, v5 string }{
+	getSchema:         {"GetProviderSchema", "GetSchema"},
+	getIdentities:     {v6: "GetResourceIdentitySchemas"},
+	validateProvider:  {"ValidateProviderConfig", "PrepareProviderConfig"},
+	configure:         {"ConfigureProvider", "Configure"},
+	validateResource:  {"ValidateResourceConfig", "ValidateResourceTypeConfig"},
+	validateData:      {"ValidateDataResourceConfig", "ValidateDataSourceConfig"},
+	validateEphemeral: {v6: "ValidateEphemeralResourceConfig"},
+	upgradeResource:   {v6: "UpgradeResourceState"},
+	upgradeIdentity:   {v6: "UpgradeResourceIdentity"},
+	readResource:      {v6: "ReadResource"},
+	planResource:      {v6: "PlanResourceChange"},
+	applyResource:     {v6: "ApplyResourceChange"},
+	importResource:    {v6: "ImportResourceState"},
+	moveResource:      {v6: "MoveResourceState"},
+	readData:          {v6: "ReadDataSource"},
+	callFunction:      {v6: "CallFunction"},
+	openEphemeral:     {v6: "OpenEphemeralResource"},
+	renewEphemeral:    {v6: "RenewEphemeralResource"},
+	closeEphemeral:    {v6: "CloseEphemeralResource"},
+	stopProvider:      {"StopProvider", "Stop"},
+}
+
+// table is the full method names of one major version.
+type table [methodCount]string
+
+var tables = func() map[int]*table {
+	five, six := new(table), new(table)
+	for m, n := range names {
+		six[m] = "/tfplugin6.Provider/" + n.v6
+		if n.v5 == "" {
+			n.v5 = n.v6
+		}
+		five[m] = "/tfplugin5.Provider/" + n.v5
+	}
+	return map[int]*table{5: five, 6: six}
+}()
+
+// short is the method's name without its service, for messages.
+func (t *table) short(m method) string { return t[m][len("/tfplugin6.Provider/"):] }

@@ -1,0 +1,190 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
+	"github.com/lethe-iac/lethe/internal/schema"
+)
+
+// onceSchemas is what the process described, asked for once, however many ask at a time.
+type onceSchemas struct {
+	turn chan struct{} // full while somebody asks
+	done atomic.Pointer[described]
+}
+
+type described struct {
+	schemas *provider.Schemas
+	diags   provider.Diags
+}
+
+// Schemas gives everything the provider describes. Only an answer, or a failure that is not the
+// caller's own giving up, is kept.
+func (c *client) Schemas(ctx context.Context) (*provider.Schemas, provider.Diags) {
+	select {
+	case c.schemas.turn <- struct{}{}:
+		defer func() { <-c.schemas.turn }()
+	case <-ctx.Done():
+		return nil, provider.Diags{c.fault(ctx, getSchema, status.FromContextError(ctx.Err()).Err())}
+	}
+	if d := c.schemas.done.Load(); d != nil {
+		return d.schemas, d.diags
+	}
+	s, ds := c.describe(ctx)
+	if s != nil || ctx.Err() == nil {
+		c.schemas.done.Store(&described{s, ds})
+	}
+	return s, ds
+}
+
+// describe asks for the schemas, then for the identities, which providers older than they are do
+// not know.
+func (c *client) describe(ctx context.Context) (*provider.Schemas, provider.Diags) {
+	var raw []byte
+	if err := c.conn.Invoke(ctx, c.methods[getSchema], nil, &raw, rawAnswer); err != nil {
+		return nil, provider.Diags{c.fault(ctx, getSchema, err)}
+	}
+	s, ds := c.decodeSchemas(raw)
+	if s == nil || ds.HasErrors() {
+		return nil, ds
+	}
+	more := c.identities(ctx, s)
+	if more.HasErrors() {
+		return nil, append(ds, more...)
+	}
+	return s, append(ds, more...)
+}
+
+// Prime makes the call for the schemas and drops the answer unread: providers that do not say
+// otherwise (SchemaOptional) rely on it before they do anything else.
+func (c *client) Prime(ctx context.Context) provider.Diags {
+	if err := c.conn.Invoke(ctx, c.methods[getSchema], nil, nil, rawAnswer); err != nil {
+		return provider.Diags{c.fault(ctx, getSchema, err)}
+	}
+	return nil
+}
+
+// rawAnswer makes a call without arguments whose answer stays encoded.
+var rawAnswer = grpc.ForceCodecV2(rawCodec{})
+
+// rawCodec sends an empty message and gives the answer's bytes to a *[]byte, or to nobody.
+type rawCodec struct{}
+
+func (rawCodec) Name() string { return "proto" } // what both sides call it on the wire
+
+func (rawCodec) Marshal(any) (mem.BufferSlice, error) { return nil, nil }
+
+func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	if p, ok := v.(*[]byte); ok {
+		*p = data.Materialize()
+	}
+	return nil
+}
+
+// decodeSchemas makes schemas of an answer to getSchema. It returns nil and an error for what
+// cannot be read at all.
+func (c *client) decodeSchemas(raw []byte) (*provider.Schemas, provider.Diags) {
+	a, err := indexAnswer(raw)
+	if err != nil {
+		return nil, provider.Diags{c.malformed(getSchema, err)}
+	}
+	ds := c.diags(a.diags)
+	config, err := c.decodeSchema(0, a.config)
+	if err != nil {
+		return nil, append(ds, c.unusable("its own settings", err))
+	}
+	s := provider.NewSchemas(config)
+	if s.Meta, err = c.decodeSchema(0, a.meta); err != nil {
+		return nil, append(ds, c.unusable("module metadata", err))
+	}
+	if len(s.Meta.Attrs)+len(s.Meta.Blocks) == 0 {
+		s.Meta = nil // SDKs say so for "none"
+	}
+	s.Capabilities = provider.Capabilities{
+		PlanDestroy:    a.capabilities.PlanDestroy,
+		SchemaOptional: a.capabilities.GetProviderSchemaOptional,
+		Move:           a.capabilities.MoveResourceState,
+	}
+	for _, t := range a.types {
+		s.Add(t.mode, t.name, func() (*schema.Schema, error) { return c.decodeType(t) })
+	}
+	for _, f := range a.functions {
+		fn, err := c.decodeFunction(f.raw)
+		if err != nil {
+			ds = append(ds, diag.Warningf("Function left out", "The %s describes its function %q in a way that cannot be used: %s. This is a bug in the provider.", c, f.name, err))
+			continue
+		}
+		s.Functions[f.name] = fn
+	}
+	return s, ds
+}
+
+// decodeType makes a type's schema, when it is first needed.
+func (c *client) decodeType(t rawType) (*schema.Schema, error) {
+	s, err := c.decodeSchema(t.mode, t.raw)
+	if err != nil {
+		return nil, fmt.Errorf("the %s describes the %s type %s in a way that cannot be used: %w; this is a bug in the provider", c, kindName[t.mode], t.name, err)
+	}
+	return s, nil
+}
+
+var kindName = map[addr.Mode]string{addr.Managed: "resource", addr.Data: "data source", addr.Ephemeral: "ephemeral resource"}
+
+// check refuses schemas whose parts do not go together.
+var check = func(addr.Mode, *schema.Schema) error { return nil }
+
+// identities adds the identity schemas to s.
+func (c *client) identities(ctx context.Context, s *provider.Schemas) provider.Diags {
+	var resp wirepb.GetResourceIdentitySchemas_Response
+	err := c.conn.Invoke(ctx, c.methods[getIdentities], &wirepb.GetResourceIdentitySchemas_Request{}, &resp)
+	if status.Code(err) == codes.Unimplemented {
+		return nil
+	}
+	if err != nil {
+		return provider.Diags{c.fault(ctx, getIdentities, err)}
+	}
+	for name, id := range resp.IdentitySchemas {
+		s.AddIdentity(name, func() (*provider.Identity, error) {
+			out, err := decodeIdentity(id)
+			if err != nil {
+				return nil, fmt.Errorf("the %s describes the identity of the resource type %s in a way that cannot be used: %w; this is a bug in the provider", c, name, err)
+			}
+			return out, nil
+		})
+	}
+	return c.diags(resp.Diagnostics)
+}
+
+// decodeSchema makes a schema of its message; of no message one without attributes. The mode is
+// zero for a provider's own settings and metadata.
+func (c *client) decodeSchema(mode addr.Mode, raw []byte) (*schema.Schema, error) {
+	var m wirepb.Schema
+	if err := proto.Unmarshal(raw, &m); err != nil {
+		return nil, err
+	}
+	b, err := c.decodeBlock(m.Block)
+	if err != nil {
+		return nil, err
+	}
+	s := &schema.Schema{Version: m.Version, Block: b}
+	return s, check(mode, s)
+}
+
+func (c *client) malformed(m method, err error) diag.Diagnostic {
+	return diag.Errorf("Plugin error", "The answer to the call %s of %s is malformed (%s). This is a bug in the provider.", c.methods.short(m), c, err)
+}
+
+func (c *client) unusable(what string, err error) diag.Diagnostic {
+	return diag.Errorf("Plugin error", "The %s describes %s in a way that cannot be used: %s. This is a bug in the provider.", c, what, err)
+}

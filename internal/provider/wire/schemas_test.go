@@ -1,0 +1,348 @@
+package wire_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/zclconf/go-cty/cty"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/providertest"
+	"github.com/lethe-iac/lethe/internal/provider/wire"
+	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
+	"github.com/lethe-iac/lethe/internal/provider/wire/wiretest"
+	"github.com/lethe-iac/lethe/internal/schema"
+)
+
+// described connects to a provider that answers the call for schemas with this message.
+func described(t testing.TB, major int, m *wirepb.GetProviderSchema_Response) provider.Provider {
+	return open(t, &wiretest.Server{Major: major, Provider: &providertest.Fake{}, Handlers: map[string]wiretest.Handler{
+		"GetProviderSchema": wiretest.Answer(m),
+	}}, wire.Options{})
+}
+
+func oneType(attrs ...*wirepb.Schema_Attribute) *wirepb.Schema {
+	return &wirepb.Schema{Block: &wirepb.Schema_Block{Attributes: attrs}}
+}
+
+// A type that cannot be used is an error where it is used, and nowhere else.
+func TestUnusableTypes(t *testing.T) {
+	text := []byte(`"string"`)
+	deep := strings.Repeat(`["list",`, 20000) + `"string"` + strings.Repeat("]", 20000)
+	bad := map[string]struct {
+		schema *wirepb.Schema
+		says   string
+	}{
+		"no type":         {oneType(&wirepb.Schema_Attribute{Name: "a"}), `attribute "a": no type`},
+		"type no JSON":    {oneType(&wirepb.Schema_Attribute{Name: "a", Type: []byte("string")}), `attribute "a": bad type`},
+		"type unheard of": {oneType(&wirepb.Schema_Attribute{Name: "a", Type: []byte(`"strung"`)}), `attribute "a": bad type`},
+		"type too deep":   {oneType(&wirepb.Schema_Attribute{Name: "a", Type: []byte(deep)}), `attribute "a": bad type`},
+		"attribute twice": {oneType(&wirepb.Schema_Attribute{Name: "a", Type: text}, &wirepb.Schema_Attribute{Name: "a", Type: text}), `attribute "a": described twice`},
+		"nested nesting": {oneType(&wirepb.Schema_Attribute{Name: "a", NestedType: &wirepb.Schema_Object{Nesting: 9}}),
+			`attribute "a": unknown nesting mode 9`},
+		"nested attribute": {oneType(&wirepb.Schema_Attribute{Name: "a", NestedType: &wirepb.Schema_Object{Nesting: wirepb.Schema_Object_LIST, Attributes: []*wirepb.Schema_Attribute{{Name: "b"}}}}),
+			`attribute "a": attribute "b": no type`},
+		"block nesting": {&wirepb.Schema{Block: &wirepb.Schema_Block{BlockTypes: []*wirepb.Schema_NestedBlock{{TypeName: "b"}}}},
+			`block "b": unknown nesting mode 0`},
+		"block twice": {&wirepb.Schema{Block: &wirepb.Schema_Block{BlockTypes: []*wirepb.Schema_NestedBlock{{TypeName: "b", Nesting: 1}, {TypeName: "b", Nesting: 2}}}},
+			`block "b": described twice`},
+		"block inside": {&wirepb.Schema{Block: &wirepb.Schema_Block{BlockTypes: []*wirepb.Schema_NestedBlock{{TypeName: "b", Nesting: 1, Block: oneType(&wirepb.Schema_Attribute{Name: "a"}).Block}}}},
+			`block "b": attribute "a": no type`},
+	}
+	m := &wirepb.GetProviderSchema_Response{ResourceSchemas: map[string]*wirepb.Schema{
+		"good": oneType(&wirepb.Schema_Attribute{Name: "a", Type: text}),
+	}}
+	for name, c := range bad {
+		m.ResourceSchemas[name] = c.schema
+	}
+	s, ds := described(t, 6, m).Schemas(context.Background())
+	if ds != nil {
+		t.Fatalf("the provider as a whole is refused: %v", ds)
+	}
+	if good, err := s.Type(addr.Managed, "good"); err != nil || good.Attr("a") == nil {
+		t.Errorf("the good type: %v, %v", good, err)
+	}
+	for name, c := range bad {
+		_, err := s.Type(addr.Managed, name)
+		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "resource type "+name) || !strings.Contains(err.Error(), "acme/playground") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What a type's bytes are does not matter until it is used.
+func TestTypesAreDecodedLate(t *testing.T) {
+	raw, err := proto.Marshal(&wirepb.GetProviderSchema_Response{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := "\x0a\x03bad\x12\x02\xff\xff" // key "bad", and a value that is no message
+	raw = append(raw, append([]byte{0x12, byte(len(entry))}, entry...)...)
+	p := open(t, &wiretest.Server{Major: 6, Provider: &providertest.Fake{}, Handlers: map[string]wiretest.Handler{
+		"GetProviderSchema": func(context.Context, []byte) ([]byte, error) { return raw, nil },
+	}}, wire.Options{})
+	s, ds := p.Schemas(context.Background())
+	if ds != nil || len(s.Types(addr.Managed)) != 1 {
+		t.Fatalf("%v, %v", s, ds)
+	}
+	if _, err := s.Type(addr.Managed, "bad"); err == nil {
+		t.Error("no error")
+	}
+}
+
+// Types of composite attributes, with what must be read but has no place in a schema.
+func TestTypeForms(t *testing.T) {
+	obj := cty.Object(map[string]cty.Type{"a": cty.String, "b": cty.List(cty.Bool)})
+	for text, want := range map[string]cty.Type{
+		`["list","string"]`: cty.List(cty.String),
+		`["set",["object",{"a":"string","b":["list","bool"]}]]`: cty.Set(obj),
+		`["object",{"a":"string","b":["list","bool"]},["b"]]`:   obj, // optional: means nothing here
+		`["tuple",["string","dynamic"]]`:                        cty.Tuple([]cty.Type{cty.String, cty.DynamicPseudoType}),
+		` [ "map" , ["map","number"] ] `:                        cty.Map(cty.Map(cty.Number)),
+	} {
+		s, ds := described(t, 6, &wirepb.GetProviderSchema_Response{ResourceSchemas: map[string]*wirepb.Schema{
+			"x": oneType(&wirepb.Schema_Attribute{Name: "a", Type: []byte(text)}),
+		}}).Schemas(context.Background())
+		if ds != nil {
+			t.Fatal(ds)
+		}
+		if ty, err := s.Type(addr.Managed, "x"); err != nil || !ty.Attr("a").Type.Equals(want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// What stands under a number in one protocol is not taken for what stands there in the other.
+func TestAttributeNumbers(t *testing.T) {
+	six := &wirepb.Schema_Attribute{Name: "a", Type: []byte(`"string"`), WriteOnly: true, DeprecationMessage: "six"}
+	five := &wirepb.Schema_Attribute{Name: "a", Type: []byte(`"string"`)}
+	rest, _ := proto.Marshal(&wirepb.Attribute5{WriteOnly: true, DeprecationMessage: "five"})
+	five.ProtoReflect().SetUnknown(rest)
+	for _, c := range []struct {
+		major     int
+		attr      *wirepb.Schema_Attribute
+		writeOnly bool
+		message   string
+	}{
+		{6, six, true, "six"}, {5, five, true, "five"}, {6, five, false, ""}, {5, six, false, ""},
+	} {
+		s, ds := described(t, c.major, &wirepb.GetProviderSchema_Response{ResourceSchemas: map[string]*wirepb.Schema{"x": oneType(c.attr)}}).Schemas(context.Background())
+		if ds != nil {
+			t.Fatal(ds)
+		}
+		ty, err := s.Type(addr.Managed, "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := ty.Attr("a"); a.WriteOnly != c.writeOnly || a.Deprecation != c.message {
+			t.Errorf("protocol %d: write-only %v, message %q", c.major, a.WriteOnly, a.Deprecation)
+		}
+	}
+}
+
+// An answer that describes nothing at all is a provider without settings and types.
+func TestEmptyAnswer(t *testing.T) {
+	s, ds := described(t, 6, &wirepb.GetProviderSchema_Response{ProviderMeta: &wirepb.Schema{Block: &wirepb.Schema_Block{}}}).Schemas(context.Background())
+	if ds != nil || s.Config.Block == nil || s.Meta != nil || len(s.Types(addr.Managed))+len(s.Functions)+len(s.Identities()) != 0 {
+		t.Errorf("%+v, %v", s, ds)
+	}
+}
+
+// Settings that cannot be read are an error at once; a function that cannot is left out.
+func TestUnusableParts(t *testing.T) {
+	broken := oneType(&wirepb.Schema_Attribute{Name: "a"})
+	for what, m := range map[string]*wirepb.GetProviderSchema_Response{
+		"settings": {Provider: broken}, "metadata": {ProviderMeta: broken},
+	} {
+		s, ds := described(t, 6, m).Schemas(context.Background())
+		if s != nil || len(ds) != 1 {
+			t.Fatalf("%v, %v", s, ds)
+		}
+		says(t, ds[0], "Plugin error", what, `attribute "a"`, "acme/playground")
+	}
+	good := &wirepb.Function{Return: &wirepb.Function_Return{Type: []byte(`"string"`)}}
+	s, ds := described(t, 6, &wirepb.GetProviderSchema_Response{Functions: map[string]*wirepb.Function{
+		"good": good, "bad": {}, "worse": {Return: good.Return, Parameters: []*wirepb.Function_Parameter{{Name: "p"}}},
+	}}).Schemas(context.Background())
+	if s == nil || len(s.Functions) != 1 || s.Functions["good"] == nil || len(ds) != 2 || ds.HasErrors() {
+		t.Errorf("%v, %v", s, ds)
+	}
+}
+
+// Errors of the provider about its own schemas leave nothing to work with; warnings do.
+func TestSchemaDiagnostics(t *testing.T) {
+	warning := &wirepb.Diagnostic{Severity: wirepb.Diagnostic_WARNING, Summary: "old"}
+	s, ds := described(t, 6, &wirepb.GetProviderSchema_Response{Diagnostics: []*wirepb.Diagnostic{warning}}).Schemas(context.Background())
+	if s == nil || len(ds) != 1 || ds[0].Summary != "old" {
+		t.Errorf("%v, %v", s, ds)
+	}
+	failed := &wirepb.Diagnostic{Severity: wirepb.Diagnostic_ERROR, Summary: "broken"}
+	s, ds = described(t, 6, &wirepb.GetProviderSchema_Response{Diagnostics: []*wirepb.Diagnostic{warning, failed}}).Schemas(context.Background())
+	if s != nil || len(ds) != 2 {
+		t.Errorf("%v, %v", s, ds)
+	}
+}
+
+// Providers older than identities do not know the call; other failures count.
+func TestIdentitiesMayBeMissing(t *testing.T) {
+	for code, want := range map[codes.Code]bool{codes.Unimplemented: true, codes.Internal: false, codes.Unavailable: false} {
+		for _, major := range []int{5, 6} {
+			p := open(t, &wiretest.Server{Major: major, Provider: &providertest.Fake{}, Handlers: map[string]wiretest.Handler{
+				"GetResourceIdentitySchemas": wiretest.Fail(code, "no"),
+			}}, wire.Options{})
+			s, ds := p.Schemas(context.Background())
+			if (s != nil) != want || (len(ds) == 0) != want {
+				t.Errorf("%s: %v, %v", code, s, ds)
+			}
+		}
+	}
+}
+
+func TestUnusableIdentity(t *testing.T) {
+	p := open(t, &wiretest.Server{Major: 6, Provider: &providertest.Fake{}, Handlers: map[string]wiretest.Handler{
+		"GetResourceIdentitySchemas": wiretest.Answer(&wirepb.GetResourceIdentitySchemas_Response{
+			IdentitySchemas: map[string]*wirepb.ResourceIdentitySchema{"x": {IdentityAttributes: []*wirepb.ResourceIdentitySchema_IdentityAttribute{{Name: "id"}}}},
+			Diagnostics:     []*wirepb.Diagnostic{{Severity: wirepb.Diagnostic_WARNING, Summary: "careful"}},
+		}),
+	}}, wire.Options{})
+	s, ds := p.Schemas(context.Background())
+	if s == nil || len(ds) != 1 {
+		t.Fatalf("%v, %v", s, ds)
+	}
+	if _, err := s.Identity("x"); err == nil || !strings.Contains(err.Error(), `attribute "id": no type`) {
+		t.Error(err)
+	}
+}
+
+// counted counts the calls for schemas, and makes the first ones fail.
+func counted(t *testing.T, n *atomic.Int32, handler wiretest.Handler) provider.Provider {
+	return open(t, &wiretest.Server{Major: 6, Provider: &providertest.Fake{}, Handlers: map[string]wiretest.Handler{
+		"GetProviderSchema": func(ctx context.Context, q []byte) ([]byte, error) {
+			n.Add(1)
+			return handler(ctx, q)
+		},
+	}}, wire.Options{})
+}
+
+// However many ask for the schemas, and whatever comes of it, the process is asked once.
+func TestAskedOnce(t *testing.T) {
+	for name, handler := range map[string]wiretest.Handler{
+		"answer": wiretest.Answer(&wirepb.GetProviderSchema_Response{}), "failure": wiretest.Fail(codes.Internal, "no"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var n atomic.Int32
+			p := counted(t, &n, handler)
+			var wg sync.WaitGroup
+			for range 20 {
+				wg.Go(func() { p.Schemas(context.Background()) })
+			}
+			wg.Wait()
+			if n.Load() != 1 {
+				t.Errorf("asked %d times", n.Load())
+			}
+		})
+	}
+}
+
+// Somebody who gives up does not spoil it for the others.
+func TestGivingUpIsNotKept(t *testing.T) {
+	var n atomic.Int32
+	p := counted(t, &n, func(ctx context.Context, _ []byte) ([]byte, error) {
+		if n.Load() == 1 {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return nil, nil
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		for n.Load() == 0 {
+		}
+		cancel()
+	}()
+	if s, ds := p.Schemas(ctx); s != nil || len(ds) != 1 || ds[0].Summary != "Request cancelled" {
+		t.Fatalf("%v, %v", s, ds)
+	}
+	if s, ds := p.Schemas(ctx); s != nil || len(ds) != 1 || ds[0].Summary != "Request cancelled" {
+		t.Fatalf("%v, %v", s, ds)
+	}
+	if s, ds := p.Schemas(context.Background()); s == nil || ds != nil {
+		t.Fatalf("%v, %v", s, ds)
+	}
+}
+
+// Prime asks, and keeps nothing.
+func TestPrime(t *testing.T) {
+	var n atomic.Int32
+	p := counted(t, &n, func(context.Context, []byte) ([]byte, error) { return []byte("\xff no schemas"), nil })
+	if ds := p.(provider.Primer).Prime(context.Background()); ds != nil || n.Load() != 1 {
+		t.Errorf("%v, %d calls", ds, n.Load())
+	}
+	p = counted(t, &n, wiretest.Fail(codes.Internal, "no"))
+	if ds := p.(provider.Primer).Prime(context.Background()); len(ds) != 1 || ds[0].Severity != diag.Error {
+		t.Errorf("got %v", ds)
+	}
+}
+
+func TestMalformedSchemas(t *testing.T) {
+	for _, raw := range []string{"\xff", "\x12\x05abc", "\x12\x02\xff\xff", "\x12\x03\x0a\x01\xff", "\x22\x02\xff\xff", "\x32\x02\xff\xff", "\x0b"} {
+		var n atomic.Int32
+		p := counted(t, &n, func(context.Context, []byte) ([]byte, error) { return []byte(raw), nil })
+		s, ds := p.Schemas(context.Background())
+		if s != nil || len(ds) != 1 {
+			t.Fatalf("%q: %v, %v", raw, s, ds)
+		}
+		says(t, ds[0], "Plugin error", "GetProviderSchema", "acme/playground", "malformed")
+	}
+}
+
+// wide is a description of a provider of this many types with 40 attributes each.
+func wide(types int) *provider.Schemas {
+	s := provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
+	var attrs []*schema.Attr
+	for i := range 40 {
+		attrs = append(attrs, &schema.Attr{
+			Name: fmt.Sprintf("attribute_%02d", i), Type: []cty.Type{cty.String, cty.Number, cty.List(cty.String), cty.Map(cty.Bool)}[i%4],
+			Optional: true, Computed: i%2 == 0, Description: strings.Repeat("What this attribute is for. ", 4),
+		})
+	}
+	for i := range types {
+		s.Add(addr.Managed, fmt.Sprintf("wide_type_%04d", i), func() (*schema.Schema, error) {
+			return &schema.Schema{Block: &schema.Block{Attrs: attrs}}, nil
+		})
+	}
+	return s
+}
+
+// The schemas of 1,500 types, of which 20 are used: a cost for the answer, and one per type used.
+func BenchmarkSchemas(b *testing.B) {
+	m, err := wiretest.SchemaAnswer(6, wide(1500))
+	if err != nil {
+		b.Fatal(err)
+	}
+	conn := (&wiretest.Server{Major: 6, Provider: &providertest.Fake{}, Handlers: map[string]wiretest.Handler{
+		"GetProviderSchema": wiretest.Answer(m),
+	}}).Dial(b)
+	b.SetBytes(int64(proto.Size(m)))
+	b.ReportAllocs()
+	for b.Loop() {
+		p := wire.Client(conn, 6, playground, wire.Options{})
+		s, ds := p.Schemas(context.Background())
+		if ds != nil {
+			b.Fatal(ds)
+		}
+		for i := range 20 {
+			if _, err := s.Type(addr.Managed, fmt.Sprintf("wide_type_%04d", i*7)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package wiretest
+
+import (
+	"context"
+
+	"github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+)
+
+// Main is the main function of a provider program: it serves as the plugin of whoever started the
+// process, and returns when that is over. A test that needs such a program can be one itself: it
+// starts its own binary, with something in the environment that makes TestMain call this.
+func (s *Server) Main() {
+	plugin.Serve(&plugin.ServeConfig{
+		HandshakeConfig: plugin.HandshakeConfig{
+			MagicCookieKey:   "TF_PLUGIN_MAGIC_COOKIE",
+			MagicCookieValue: "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2",
+		},
+		VersionedPlugins: map[int]plugin.PluginSet{s.Major: {"provider": nothing{}}},
+		GRPCServer:       s.server,
+	})
+}
+
+// nothing is a plugin without services: Server knows its calls without having them registered.
+type nothing struct {
+	plugin.NetRPCUnsupportedPlugin
+}
+
+func (nothing) GRPCServer(*plugin.GRPCBroker, *grpc.Server) error { return nil }
+
+func (nothing) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, nil
+}

@@ -1,0 +1,170 @@
+// Package wiretest is the other side of the wire: it serves any provider.Provider over gRPC, as
+// protocol 5 or 6, in this process. Together with package wire it is a round trip, so that
+// anything lost on the way shows as a difference between two Go values; and single calls can be
+// replaced by handlers that answer with any bytes, or with an error, so that a provider that
+// misbehaves is a few lines of test.
+//
+// The names of the calls are spelled out here a second time, on purpose.
+package wiretest
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/proto" // the codec that is asked for by name
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/wire"
+)
+
+// Handler answers a call. Request and answer are encoded messages.
+type Handler func(ctx context.Context, request []byte) (answer []byte, err error)
+
+// Server serves a provider.
+type Server struct {
+	Major    int // 5 or 6
+	Provider provider.Provider
+	// Handlers replace calls, by their names in protocol 6.
+	Handlers map[string]Handler
+
+	grpc *grpc.Server
+}
+
+// Dial serves on a connection in memory, until the test ends, and gives its other end. It may be
+// given options beyond those of every connection.
+func (s *Server) Dial(t testing.TB, more ...grpc.DialOption) *grpc.ClientConn {
+	t.Helper()
+	l := bufconn.Listen(1 << 20)
+	s.Start(l)
+	t.Cleanup(s.Kill)
+	opts := append(wire.DialOptions(),
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
+	conn, err := grpc.NewClient("passthrough:///test", append(opts, more...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// Start serves on a listener.
+func (s *Server) Start(l net.Listener) {
+	s.grpc = s.server(nil)
+	go s.grpc.Serve(l)
+}
+
+func (s *Server) server(more []grpc.ServerOption) *grpc.Server {
+	return grpc.NewServer(append(more, grpc.UnknownServiceHandler(s.serve), grpc.ForceServerCodecV2(bytesCodec{}),
+		grpc.MaxRecvMsgSize(1<<30), grpc.MaxSendMsgSize(1<<30))...)
+}
+
+// Kill breaks the connection off, whatever runs on it.
+func (s *Server) Kill() { s.grpc.Stop() }
+
+// newNames are the calls of which protocol 6 has the name that protocol 5 does not have, by the
+// latter's.
+var newNames = map[string]string{
+	"GetSchema":                  "GetProviderSchema",
+	"PrepareProviderConfig":      "ValidateProviderConfig",
+	"ValidateResourceTypeConfig": "ValidateResourceConfig",
+	"ValidateDataSourceConfig":   "ValidateDataResourceConfig",
+	"Configure":                  "ConfigureProvider",
+	"Stop":                       "StopProvider",
+}
+
+// serve answers one call.
+func (s *Server) serve(_ any, stream grpc.ServerStream) error {
+	full, _ := grpc.MethodFromServerStream(stream)
+	name, ok := s.name(full)
+	if !ok {
+		return status.Errorf(codes.Unimplemented, "unknown method %s", full)
+	}
+	var request []byte
+	if err := stream.RecvMsg(&request); err != nil {
+		return err
+	}
+	handler := s.Handlers[name]
+	if handler == nil {
+		handler = s.real(name)
+	}
+	answer, err := handler(stream.Context(), request)
+	if err != nil {
+		return err
+	}
+	return stream.SendMsg(&answer)
+}
+
+// name is the name in protocol 6 of a call of the served protocol.
+func (s *Server) name(full string) (string, bool) {
+	service, name, _ := strings.Cut(strings.TrimPrefix(full, "/"), "/")
+	if s.Major == 6 {
+		return name, service == "tfplugin6.Provider" && newNames[name] == "" && calls[name] != nil
+	}
+	if service != "tfplugin5.Provider" {
+		return "", false
+	}
+	if new := newNames[name]; new != "" {
+		return new, true
+	}
+	for _, new := range newNames {
+		if new == name {
+			return "", false
+		}
+	}
+	return name, calls[name] != nil
+}
+
+// real is the provider's own answer.
+func (s *Server) real(name string) Handler {
+	return func(ctx context.Context, request []byte) ([]byte, error) {
+		answer, err := calls[name](s, ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		return proto.Marshal(answer)
+	}
+}
+
+// Answer is a handler that always answers with this message.
+func Answer(m proto.Message) Handler {
+	b, err := proto.Marshal(m)
+	return func(context.Context, []byte) ([]byte, error) { return b, err }
+}
+
+// Fail is a handler that always fails with this code.
+func Fail(code codes.Code, text string) Handler {
+	return func(context.Context, []byte) ([]byte, error) { return nil, status.Error(code, text) }
+}
+
+// bytesCodec leaves the messages that Server handles encoded; go-plugin has some of its own.
+type bytesCodec struct{}
+
+func (bytesCodec) Name() string { return "proto" }
+
+func (bytesCodec) Marshal(v any) (mem.BufferSlice, error) {
+	b, ok := v.(*[]byte)
+	if !ok {
+		return encoding.GetCodecV2("proto").Marshal(v)
+	}
+	return mem.BufferSlice{mem.SliceBuffer(*b)}, nil
+}
+
+func (bytesCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	b, ok := v.(*[]byte)
+	if !ok {
+		return encoding.GetCodecV2("proto").Unmarshal(data, v)
+	}
+	*b = data.Materialize()
+	return nil
+}

@@ -1,0 +1,299 @@
+//go:build unix
+
+package provision
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/mark"
+)
+
+func TestCertificate(t *testing.T) {
+	t.Parallel()
+	authority := newKey(t)
+	s := startServer(t, "TrustedUserCAKeys {dir}/authority", "AuthorizedKeysFile none")
+	s.write(t, "authority", authority.public+"\n")
+	run := func(more map[string]any) []diag.Diagnostic {
+		_, ds := try(t, RemoteExec, map[string]any{"inline": []string{"true"}}, s.connection(t, more))
+		return ds
+	}
+	if ds := run(map[string]any{"certificate": s.user.certificate(t, authority, ssh.UserCert, whoami(t))}); ds != nil {
+		t.Error(show(ds))
+	}
+	if got := show(run(map[string]any{"timeout": "1s"})); !strings.Contains(got, "SSH authentication failed ("+whoami(t)+"@"+s.address()+")") {
+		t.Error(got)
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"garbage":     {canary, "certificate cannot be used: it is no OpenSSH certificate"},
+		"plain":       {s.user.public, "certificate cannot be used: it is a public key and no certificate"},
+		"another key": {newKey(t).certificate(t, authority, ssh.UserCert), "certificate cannot be used: it was made for another key"},
+	} {
+		if got := show(run(map[string]any{"certificate": c.text})); got != "error remote-exec provisioner error; "+c.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestHostKey(t *testing.T) {
+	t.Parallel()
+	authority := newKey(t)
+	s := startServer(t)
+	second := newKey(t)
+	c := startServer(t, "HostKey {dir}/second", "HostCertificate {dir}/second-cert.pub")
+	for name, content := range map[string]string{"second": second.private, "second-cert.pub": second.certificate(t, authority, ssh.HostCert, "127.0.0.1")} {
+		c.write(t, name, content)
+	}
+	c.restart(t)
+	other := newKey(t).public
+	for _, x := range []struct {
+		name string
+		to   *server
+		key  string
+		want string
+	}{
+		{"right", s, s.host.public, ""},
+		{"right, with comment", s, s.host.public + " root@host\n", ""},
+		{"one of several", s, other + "\n# and\n" + s.host.public + "\n", ""},
+		{"wrong", s, other, "host key verification failed: the host's key is not the one in the configuration"},
+		{"garbage", s, canary, "host_key cannot be used: it is no public key in OpenSSH format"},
+		{"comment", s, "# none", "host_key cannot be used: it holds no public key"},
+		{"authority", c, authority.public, ""},
+		{"the key of a certificate", c, second.public, ""},
+		{"another authority", c, other, "host key verification failed: the host's certificate was not signed with the key in the configuration"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			timeout := "1s"
+			if x.want == "" {
+				timeout = "30s"
+			}
+			_, ds := try(t, RemoteExec, map[string]any{"inline": []string{"true"}}, x.to.connection(t, map[string]any{"host_key": x.key, "timeout": timeout}))
+			if got := show(ds); x.want == "" && ds != nil || !strings.Contains(got, x.want) {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+	t.Run("for another host", func(t *testing.T) {
+		c.write(t, "second-cert.pub", second.certificate(t, authority, ssh.HostCert, "elsewhere"))
+		c.restart(t)
+		_, ds := try(t, RemoteExec, map[string]any{"inline": []string{"true"}}, c.connection(t, map[string]any{"host_key": authority.public, "timeout": "1s"}))
+		if !strings.Contains(show(ds), "not valid for this host at this time") {
+			t.Error(show(ds))
+		}
+	})
+}
+
+// restart makes the server read its files again.
+func (s *server) restart(t *testing.T) {
+	t.Helper()
+	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		time.Sleep(20 * time.Millisecond)
+		if strings.Count(s.log.String(), "Server listening on") > s.starts {
+			s.starts++
+			return
+		}
+	}
+	t.Fatalf("sshd does not start again:\n%s", s.log)
+}
+
+// serveAgent is an SSH agent with keys; the comment of the first is "key 0", and so on.
+func serveAgent(t *testing.T, keys ...*keyPair) (socket string) {
+	t.Helper()
+	ring := agent.NewKeyring()
+	for i, k := range keys {
+		if err := ring.Add(agent.AddedKey{PrivateKey: k.raw, Comment: fmt.Sprint("key ", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	socket = filepath.Join(t.TempDir(), "agent")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { _ = agent.ServeAgent(ring, conn) }()
+		}
+	}()
+	return socket
+}
+
+func TestAgent(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, "MaxAuthTries 2")
+	many := serveAgent(t, newKey(t), newKey(t), newKey(t), newKey(t), s.user)
+	one := serveAgent(t, s.user)
+	none := serveAgent(t)
+	s.write(t, "id.pub", s.user.public+" right\n")
+	for _, c := range []struct {
+		name, socket string
+		more         map[string]any
+		want         string
+	}{
+		{"by default", one, map[string]any{"agent": nil}, ""},
+		{"on demand", one, map[string]any{"agent": true}, ""},
+		{"switched off", one, map[string]any{"agent": false}, "SSH authentication failed"},
+		{"too many keys", many, map[string]any{"agent": true}, "SSH"},
+		{"preferred by comment", many, map[string]any{"agent": true, "agent_identity": "key 4"}, ""},
+		{"preferred by public key", many, map[string]any{"agent": true, "agent_identity": s.user.public}, ""},
+		{"preferred by file", many, map[string]any{"agent": true, "agent_identity": filepath.Join(s.dir, "id.pub")}, ""},
+		{"preferred by private file", many, map[string]any{"agent": true, "agent_identity": filepath.Join(s.dir, "id")}, ""},
+		{"key first", many, map[string]any{"agent": true, "private_key": s.user.private}, ""},
+		{"key beside an agent that is gone", "/nope", map[string]any{"agent": nil, "private_key": s.user.private}, ""},
+		{"gone", "/nope", map[string]any{"agent": true}, "there is none that can be reached at SSH_AUTH_SOCK"},
+		{"not there", "", map[string]any{"agent": true}, "SSH agent requested but SSH_AUTH_SOCK not-specified"},
+		{"empty", none, map[string]any{"agent": true}, "SSH authentication failed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.more["timeout"] = "1s"
+			if c.want == "" {
+				c.more["timeout"] = "30s"
+			}
+			if c.more["private_key"] == nil {
+				c.more["private_key"] = ""
+			}
+			connection := s.connection(t, c.more)
+			var out screen
+			_, ds := tryWith(t, t.Context(), Request{Type: RemoteExec, Output: out.line,
+				Env:    []string{"SSH_AUTH_SOCK=wrong", "SSH_AUTH_SOCK=" + c.socket},
+				Config: mark.Plain(args(Schema(RemoteExec), map[string]any{"inline": []string{"test -n \"$SSH_AUTH_SOCK\" && echo forwarded"}})), Connection: mark.Plain(args(ConnectionSchema(), connection))}, connection)
+			if got := show(ds); c.want != "" && !strings.Contains(got, c.want) || c.want == "" && c.socket != "/nope" && (ds != nil || !slices.Contains(out.lines, "forwarded")) {
+				t.Errorf("%s\n%s", got, out.text())
+			}
+		})
+	}
+}
+
+func TestBastion(t *testing.T) {
+	t.Parallel()
+	target := startServer(t)
+	bastion := startServer(t, "LogLevel DEBUG1")
+	closed := startServer(t, "AllowTcpForwarding no")
+	through := func(b *server, more map[string]any) map[string]any {
+		c := target.connection(t, map[string]any{"bastion_host": "127.0.0.1", "bastion_port": b.port, "bastion_private_key": b.user.private, "host_key": target.host.public, "bastion_host_key": b.host.public})
+		for k, v := range more {
+			if v == nil {
+				delete(c, k)
+			} else {
+				c[k] = v
+			}
+		}
+		return c
+	}
+	lines, ds := try(t, RemoteExec, map[string]any{"inline": []string{"echo hi"}}, through(bastion, nil))
+	if ds != nil || !slices.Contains(lines, "hi") || !slices.Contains(lines, "Using configured bastion host...") {
+		t.Errorf("%q %s", lines, show(ds))
+	}
+	if !strings.Contains(bastion.log.String(), "direct-tcpip") {
+		t.Error("the connection did not go through the bastion")
+	}
+	for name, c := range map[string]struct {
+		by   *server
+		more map[string]any
+		want string
+	}{
+		"inherits the key":  {bastion, map[string]any{"bastion_private_key": nil}, "timeout - last error: bastion: SSH authentication failed"},
+		"wrong host key":    {bastion, map[string]any{"bastion_host_key": target.host.public}, "timeout - last error: bastion: SSH connection to " + bastion.address()},
+		"wrong target key":  {bastion, map[string]any{"host_key": bastion.host.public}, "host key verification failed"},
+		"forwards nothing":  {closed, nil, "bastion cannot reach the host: ssh: rejected: administratively prohibited"},
+		"target is not up":  {bastion, map[string]any{"port": freePort(t)}, "bastion cannot reach the host: ssh: rejected: connect failed"},
+		"garbage for a key": {bastion, map[string]any{"bastion_private_key": canary}, "bastion_private_key cannot be used: it is no private key in PEM or OpenSSH format"},
+	} {
+		c.more = merge(c.more, map[string]any{"timeout": "1s"})
+		_, ds := try(t, RemoteExec, map[string]any{"inline": []string{"echo hi"}}, through(c.by, c.more))
+		if got := show(ds); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	// The same user and key on both: nothing needs to be said twice.
+	target.write(t, "authorized", target.user.public+"\n"+bastion.user.public+"\n")
+	_, ds = try(t, RemoteExec, map[string]any{"inline": []string{"true"}}, through(bastion, map[string]any{"bastion_private_key": nil, "private_key": bastion.user.private}))
+	if ds != nil {
+		t.Error(show(ds))
+	}
+}
+
+// TestHostThatTakesItsTime: a port that nobody listens at, then a server.
+func TestHostThatTakesItsTime(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	_ = s.cmd.Process.Kill()
+	time.Sleep(50 * time.Millisecond)
+	began := time.Now()
+	timer := time.AfterFunc(1500*time.Millisecond, func() { s.start(t, findSSHD(t), nil) })
+	defer timer.Stop()
+	_, ds := try(t, RemoteExec, map[string]any{"inline": []string{"true"}}, s.connection(t, nil))
+	if ds != nil || time.Since(began) < time.Second {
+		t.Errorf("after %s: %s", time.Since(began), show(ds))
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	// Somebody answers the phone and says nothing.
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s := &server{port: l.Addr().(*net.TCPAddr).Port, user: newKey(t), dir: t.TempDir()}
+	began := time.Now()
+	_, ds := try(t, File, map[string]any{"content": "x", "destination": "/nope"}, s.connection(t, map[string]any{"timeout": "300ms"}))
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("took %s", took)
+	}
+	if got := show(ds); !strings.HasPrefix(got, "error file provisioner error; timeout - last error: ") || !strings.Contains(got, "deadline") {
+		t.Error(got)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	c := s.connection(t, map[string]any{"timeout": "1h"})
+	_, ds = tryWith(t, ctx, Request{Type: File, Config: mark.Plain(args(Schema(File), map[string]any{"content": "x", "destination": "/nope"})), Connection: mark.Plain(args(ConnectionSchema(), c))}, c)
+	if got := show(ds); got != "error file provisioner error; interrupted" {
+		t.Error(got)
+	}
+}
+
+func TestKeysThatCannotBeUsed(t *testing.T) {
+	k := newKey(t)
+	s := &server{port: 1, user: k, dir: t.TempDir()}
+	locked, err := ssh.MarshalPrivateKeyWithPassphrase(k.raw, "", []byte("pass"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		canary: "private_key cannot be used: it is no private key in PEM or OpenSSH format",
+		"-----BEGIN OPENSSH PRIVATE KEY-----\n" + canary + "\n-----END OPENSSH PRIVATE KEY-----\n": "private_key cannot be used: it is no private key in PEM or OpenSSH format",
+		pemText(locked): "private_key cannot be used: it is protected by a passphrase, which cannot be asked for here: load the key into an SSH agent, or decrypt it",
+	} {
+		_, ds := try(t, File, map[string]any{"content": "x", "destination": "/nope"}, s.connection(t, map[string]any{"private_key": text}))
+		if got := show(ds); got != "error file provisioner error; "+want {
+			t.Error(got)
+		}
+	}
+}
+
+func TestNoConnection(t *testing.T) {
+	ds := Run(t.Context(), Request{Type: RemoteExec, Config: mark.Plain(args(Schema(RemoteExec), map[string]any{"inline": []string{"true"}}))})
+	if got := show(ds); !strings.HasPrefix(got, "error remote-exec provisioner error; Missing connection configuration for provisioner.") {
+		t.Error(got)
+	}
+}

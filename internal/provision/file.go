@@ -1,0 +1,152 @@
+package provision
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lethe-iac/lethe/internal/mark"
+)
+
+const (
+	errIrregular = fixed("it is neither a file nor a directory")
+	errCircle    = fixed("it is a link to a directory that it lies in")
+)
+
+// file copies a file, a directory or a text to the target.
+func (r *run) file(ctx context.Context) error {
+	// What cannot be read is found before anybody is called.
+	u, err := r.source()
+	if err != nil {
+		return &fault{full: err.Error(), bare: "The source cannot be read: " + r.hush.reason(err)}
+	}
+	s, err := r.settings()
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	u.path = s.platform.home(text(r.Config.Raw, "destination"))
+	c, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := c.upload(ctx, u); err != nil {
+		return &fault{full: "Upload failed", bare: "Upload failed", cause: err}
+	}
+	return nil
+}
+
+// source is what is to be copied. A file goes into the destination if that is a directory. A
+// directory does so under its own name, or, if its path ends with a slash, without.
+func (r *run) source() (upload, error) {
+	config := r.Config.Raw
+	if content := config.GetAttr("content"); !content.IsNull() {
+		s := content.AsString()
+		return upload{send: func(to *sender) error {
+			return to.file("tf-file-content", r.contentMode(), int64(len(s)), strings.NewReader(s))
+		}}, nil
+	}
+	given := text(config, "source")
+	path, err := filepath.Abs(r.path(given)) // what is called "." has a name, too
+	if err != nil {
+		return upload{}, err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return upload{}, err
+	case !info.IsDir():
+		f, _, err := openRegular(path) // only to see whether it can be read
+		if err != nil {
+			return upload{}, err
+		}
+		f.Close()
+		return upload{send: func(to *sender) error { return sendFile(to, path) }}, nil
+	}
+	return upload{directory: true, send: func(to *sender) error {
+		t := &tree{to: to}
+		if strings.HasSuffix(given, "/") || strings.HasSuffix(given, string(filepath.Separator)) {
+			return t.inside(path)
+		}
+		return t.dir(path)
+	}}, nil
+}
+
+// contentMode is the mode of a file made from a text: readable to all, as ever, but not where the
+// text is ephemeral, and so a secret.
+func (r *run) contentMode() fs.FileMode {
+	for _, m := range r.Config.Marks {
+		if m.Tag != mark.Ephemeral {
+			continue
+		}
+		if len(m.Path) == 0 || m.Path[0] == (cty.GetAttrStep{Name: "content"}) {
+			return 0o600
+		}
+	}
+	return 0o644
+}
+
+// sendFile sends a file. Its mode on the target is what it always was, whatever it is here, save
+// that programs stay programs.
+func sendFile(to *sender, path string) error {
+	f, size, err := openRegular(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	mode := fs.FileMode(0o644)
+	if info, err := f.Stat(); err == nil && info.Mode()&0o111 != 0 {
+		mode = 0o755
+	}
+	return to.file(filepath.Base(path), mode, size, f)
+}
+
+// tree sends directories. Links are followed.
+type tree struct {
+	to    *sender
+	above []fs.FileInfo // the directories that we are in
+}
+
+func (t *tree) dir(path string) error {
+	return t.to.dir(filepath.Base(path), 0o755, func() error { return t.inside(path) })
+}
+
+func (t *tree) inside(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	for _, up := range t.above {
+		if os.SameFile(up, info) {
+			return &fs.PathError{Op: "copy", Path: path, Err: errCircle}
+		}
+	}
+	t.above = append(t.above, info)
+	defer func() { t.above = t.above[:len(t.above)-1] }()
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := t.entry(filepath.Join(path, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tree) entry(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return t.dir(path)
+	}
+	return sendFile(t.to, path)
+}

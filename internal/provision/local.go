@@ -1,0 +1,148 @@
+package provision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// grace is how long a program that was told to stop may take before it is killed.
+var grace = 10 * time.Second
+
+// local runs a command on this machine.
+func (r *run) local(ctx context.Context) error {
+	config := r.Config.Raw
+	command := text(config, "command")
+	args := append(texts(config, "interpreter"), command)
+	if len(args) == 1 {
+		args = append(shell(), command)
+	}
+	quiet, _ := flag(config, "quiet")
+	if quiet {
+		r.Output("local-exec: Executing: Suppressed by quiet=true")
+	} else {
+		r.Output(fmt.Sprintf("Executing: %q", args))
+	}
+	out := &lines{emit: r.Output}
+	err := r.execute(ctx, args, out)
+	out.end()
+	if err == nil {
+		return nil
+	}
+	f := &fault{full: "Error running command '" + command + "'", bare: "Error running command", cause: err}
+	if quiet {
+		f.full = f.bare
+	}
+	f.after = ". Output: " + out.last()
+	return f
+}
+
+// shell is what commands are given to where the configuration names no interpreter.
+func shell() []string {
+	if runtime.GOOS == "windows" {
+		return []string{"cmd", "/C"}
+	}
+	return []string{"/bin/sh", "-c"}
+}
+
+// execute runs a program to its end: that of the program itself and of those it left behind that
+// still hold its output.
+func (r *run) execute(ctx context.Context, args []string, out *lines) error {
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = r.environment()
+	cmd.Dir = r.path(text(r.Config.Raw, "working_dir"))
+	cmd.SysProcAttr = attributes()
+	if err := present(cmd); err != nil {
+		return err
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer read.Close()
+	cmd.Stdout, cmd.Stderr = write, write
+	err = start(cmd)
+	write.Close()
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, _ = io.Copy(out, read)
+		ended <- cmd.Wait()
+	}()
+	return r.await(ctx, cmd, read, ended)
+}
+
+// await waits for the end of a program, and ends it when the context does.
+func (r *run) await(ctx context.Context, cmd *exec.Cmd, output *os.File, ended <-chan error) error {
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	terminate(cmd.Process)
+	select {
+	case <-ended:
+		return errInterrupted
+	case <-time.After(grace):
+	}
+	kill(cmd.Process)
+	// What left the group may still hold the output; it is not waited for.
+	time.AfterFunc(time.Second, func() { output.Close() })
+	select {
+	case <-ended:
+	case <-time.After(2 * time.Second):
+	}
+	return errInterrupted
+}
+
+// environment is what the command gets: ours, without the values of variables, and what the
+// configuration adds.
+func (r *run) environment() []string {
+	var env []string
+	for _, e := range r.Env {
+		if !strings.HasPrefix(e, "TF_VAR_") {
+			env = append(env, e)
+		}
+	}
+	if add := r.Config.Raw.GetAttr("environment"); !add.IsNull() {
+		for it := add.ElementIterator(); it.Next(); {
+			k, v := it.Element()
+			if !v.IsNull() {
+				env = append(env, k.AsString()+"="+v.AsString())
+			}
+		}
+	}
+	return env
+}
+
+// present finds out why a program cannot be started, in the words that starting it would use: the
+// directory first.
+func present(cmd *exec.Cmd) error {
+	if cmd.Err != nil {
+		return cmd.Err
+	}
+	if cmd.Dir == "" {
+		return nil
+	}
+	info, err := os.Stat(cmd.Dir)
+	var pe *fs.PathError
+	switch {
+	case errors.As(err, &pe):
+		return &fs.PathError{Op: "chdir", Path: cmd.Dir, Err: pe.Err}
+	case err == nil && !info.IsDir():
+		return &fs.PathError{Op: "chdir", Path: cmd.Dir, Err: errors.New("not a directory")}
+	}
+	return err
+}

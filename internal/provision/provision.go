@@ -1,0 +1,125 @@
+package provision
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/mark"
+)
+
+// Request is one provisioner to be run.
+type Request struct {
+	Type       string     // LocalExec, RemoteExec or File
+	Config     mark.Value // an object as Schema(Type) describes it
+	Connection mark.Value // an object as ConnectionSchema describes it; the zero value: there is none
+
+	// Output takes what the provisioner prints, line by line, as it comes. Calls do not overlap.
+	// It may be nil.
+	Output func(line string)
+
+	// Dir is what relative local paths start from, and where commands run; "": the directory of
+	// the process.
+	Dir string
+	// Env is the environment that commands get, without TF_VAR_ variables, and in which the SSH
+	// agent is found; nil: that of the process.
+	Env []string
+}
+
+// Run runs a provisioner. It failed if an error is among the diagnostics, which have neither
+// address nor place; some have the path of an argument. When the context ends, what runs is told
+// to stop, and killed if it does not; scripts that were uploaded are removed all the same.
+func Run(ctx context.Context, req Request) []diag.Diagnostic {
+	r := newRun(req)
+	if r.said = r.check(); hasErrors(r.said) {
+		return r.said
+	}
+	var err error
+	switch req.Type {
+	case LocalExec:
+		err = r.local(ctx)
+	case RemoteExec:
+		err = r.remote(ctx)
+	case File:
+		err = r.file(ctx)
+	}
+	return append(r.said, r.failure(err)...)
+}
+
+// run is a provisioner being run.
+type run struct {
+	Request
+	hush hush
+	said []diag.Diagnostic // warnings so far
+}
+
+func newRun(req Request) *run {
+	if req.Env == nil {
+		req.Env = os.Environ()
+	}
+	out := req.Output
+	r := &run{Request: req, hush: newHush(req.Config, req.Connection)}
+	r.Output = func(line string) {
+		if r.hush.why != "" {
+			line = "(output suppressed due to " + r.hush.why + " value in config)"
+		}
+		if out != nil {
+			out(line)
+		}
+	}
+	return r
+}
+
+// failure is what is told of an error.
+func (r *run) failure(err error) []diag.Diagnostic {
+	if err == nil {
+		return nil
+	}
+	return []diag.Diagnostic{diag.Errorf(r.Type+" provisioner error", "%s", r.hush.text(err))}
+}
+
+// path is a local path as the program opens it.
+func (r *run) path(p string) string {
+	if filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(r.Dir, p)
+}
+
+// text is an argument's value, "" if it is not set.
+func text(obj cty.Value, name string) string {
+	v := obj.GetAttr(name)
+	if v.IsNull() {
+		return ""
+	}
+	return v.AsString()
+}
+
+// flag is an argument's value, and whether it is set.
+func flag(obj cty.Value, name string) (is, set bool) {
+	v := obj.GetAttr(name)
+	if v.IsNull() {
+		return false, false
+	}
+	return v.True(), true
+}
+
+// texts are an argument's values, none if it is not set.
+func texts(obj cty.Value, name string) []string {
+	v := obj.GetAttr(name)
+	if v.IsNull() {
+		return nil
+	}
+	out := make([]string, 0, v.LengthInt())
+	for _, e := range v.AsValueSlice() {
+		s := ""
+		if !e.IsNull() {
+			s = e.AsString()
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,118 @@
+package provision
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+
+	socks "golang.org/x/net/proxy"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// proxy is a host that relays the first connection.
+type proxy struct {
+	scheme         string // http, https or socks5
+	host           string
+	port           int
+	user, password string
+	roots          *x509.CertPool // of an https proxy; nil: those of the system
+}
+
+// proxyError says that a proxy answered and refused.
+type proxyError struct {
+	status int
+	text   string
+}
+
+func (e *proxyError) Error() string { return "the proxy refused the connection: " + e.text }
+
+func readProxy(obj cty.Value) *proxy {
+	p := &proxy{
+		scheme:   cmp.Or(text(obj, "proxy_scheme"), "http"),
+		host:     text(obj, "proxy_host"),
+		user:     text(obj, "proxy_user_name"),
+		password: text(obj, "proxy_user_password"),
+	}
+	usual := map[string]int{"http": 80, "https": 443, "socks5": 1080}
+	p.port = cmp.Or(number(obj, "proxy_port"), usual[p.scheme])
+	return p
+}
+
+// dial connects to an address through the proxy.
+func (p *proxy) dial(ctx context.Context, address string) (net.Conn, error) {
+	if p.scheme == "socks5" {
+		return p.socks(ctx, address)
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", join(p.host, p.port))
+	if err != nil {
+		return nil, err
+	}
+	if p.scheme == "https" {
+		conn = tls.Client(conn, &tls.Config{ServerName: p.host, RootCAs: p.roots, MinVersion: tls.VersionTLS12})
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	tunnel, err := p.tunnel(conn, address)
+	if !stop() {
+		err = ctx.Err()
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return tunnel, nil
+}
+
+// tunnel asks an HTTP proxy to relay (RFC 9110, 9.3.6).
+func (p *proxy) tunnel(conn net.Conn, address string) (net.Conn, error) {
+	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{}}
+	if p.user != "" || p.password != "" {
+		req.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(p.user+":"+p.password)))
+	}
+	if err := req.Write(conn); err != nil {
+		return nil, err
+	}
+	// SSH servers speak first, so that what follows the answer may be in the buffer with it. An
+	// answer that refuses may be of any length: it is not read.
+	in := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(in, req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode/100 != 2 {
+		return nil, &proxyError{resp.StatusCode, resp.Status}
+	}
+	return &buffered{conn, in}, nil
+}
+
+// buffered is a connection of which a part was read ahead.
+type buffered struct {
+	net.Conn
+	in io.Reader
+}
+
+func (b *buffered) Read(p []byte) (int, error) { return b.in.Read(p) }
+
+func (p *proxy) socks(ctx context.Context, address string) (net.Conn, error) {
+	var auth *socks.Auth
+	if p.user != "" || p.password != "" {
+		auth = &socks.Auth{User: p.user, Password: p.password}
+	}
+	d, err := socks.SOCKS5("tcp", join(p.host, p.port), auth, &net.Dialer{})
+	if err != nil {
+		return nil, err
+	}
+	dialer, ok := d.(socks.ContextDialer)
+	if !ok {
+		return nil, fmt.Errorf("SOCKS5 is not available")
+	}
+	return dialer.DialContext(ctx, "tcp", address)
+}

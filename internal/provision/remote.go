@@ -1,0 +1,215 @@
+package provision
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// script is one that is to be run: where its text comes from, and how long it is.
+type script struct {
+	content io.Reader
+	size    int64
+	close   func() error
+}
+
+// remote runs scripts on the target, one after the other.
+func (r *run) remote(ctx context.Context) error {
+	// What cannot be read is found before anything runs.
+	scripts, err := r.scripts()
+	defer func() {
+		for _, s := range scripts {
+			s.close()
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	s, err := r.settings()
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	r.announce(s)
+	c, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	r.Output("Connected!")
+	for _, sc := range scripts {
+		if err := r.runScript(ctx, c, sc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settings reads the connection block.
+func (r *run) settings() (*settings, error) {
+	s, err := readSettings(r.Connection.Raw, r.Env)
+	if err != nil {
+		return nil, &fault{full: err.Error(), bare: err.Error(), remote: true} // names arguments only
+	}
+	return s, nil
+}
+
+// scripts are what the configuration names, opened.
+func (r *run) scripts() ([]script, error) {
+	config := r.Config.Raw
+	if lines := texts(config, "inline"); lines != nil {
+		return []script{r.inline(strings.Join(lines, "\n") + "\n")}, nil
+	}
+	paths := texts(config, "scripts")
+	if p := text(config, "script"); p != "" {
+		paths = []string{p}
+	}
+	var all []script
+	for _, p := range paths {
+		s, err := r.open(p)
+		if err != nil {
+			return all, &fault{full: "Failed to open script '" + p + "'", bare: "Failed to open script", cause: err}
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func (r *run) inline(content string) script {
+	content = r.shebang(content) + content
+	return script{strings.NewReader(content), int64(len(content)), func() error { return nil }}
+}
+
+// shebang is what goes before a script that does not say what runs it.
+func (r *run) shebang(begin string) string {
+	if strings.HasPrefix(begin, "#!") || text(r.Connection.Raw, "target_platform") == "windows" {
+		return ""
+	}
+	return "#!/bin/sh\n"
+}
+
+func (r *run) open(p string) (script, error) {
+	f, size, err := openRegular(r.path(p))
+	if err != nil {
+		return script{}, err
+	}
+	in := bufio.NewReader(f)
+	begin, _ := in.Peek(2)
+	first := r.shebang(string(begin))
+	return script{io.MultiReader(strings.NewReader(first), in), size + int64(len(first)), f.Close}, nil
+}
+
+// openRegular opens a file that has a length.
+func openRegular(path string) (*os.File, int64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, &os.PathError{Op: "open", Path: path, Err: errIrregular}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+// runScript uploads a script, runs it, and removes it whatever happens.
+func (r *run) runScript(ctx context.Context, c *client, sc script) (err error) {
+	p := c.settings.platform
+	path := p.script(c.settings.script)
+	line, err := p.program(path)
+	if err != nil {
+		return &fault{full: "Failed to upload script", bare: "Failed to upload script", cause: err}
+	}
+	defer r.removeScript(context.WithoutCancel(ctx), c, path)
+	fresh := !strings.Contains(c.settings.script, random) && c.settings.script != ""
+	err = c.upload(ctx, upload{path: path, fresh: fresh, send: func(s *sender) error {
+		return s.file("terraform.sh", 0o700, sc.size, sc.content)
+	}})
+	if err != nil {
+		return &fault{full: "Failed to upload script", bare: "Failed to upload script", cause: err}
+	}
+	out := &lines{emit: r.Output}
+	err = c.execute(ctx, command{line: line, terminal: p == unix, out: out})
+	out.end()
+	if err != nil {
+		return &fault{full: fmt.Sprintf("error executing %q", path), bare: "error executing the script", cause: err}
+	}
+	return nil
+}
+
+// removal is how long the removal of a script may take.
+var removal = 15 * time.Second
+
+// removeScript removes a script, over a new connection if the old one was lost. That it could not
+// be removed is a warning, because it may hold what must not lie around.
+func (r *run) removeScript(ctx context.Context, c *client, path string) {
+	ctx, cancel := context.WithTimeout(ctx, removal)
+	defer cancel()
+	line, err := c.settings.platform.remove(path)
+	if err == nil {
+		err = c.execute(ctx, command{line: line})
+	}
+	if err != nil && ctx.Err() == nil && c.lost() {
+		var again *client
+		if again, err = c.settings.dial(ctx); err == nil {
+			err = again.execute(ctx, command{line: line})
+			again.Close()
+		}
+	}
+	if err == nil {
+		return
+	}
+	what := "The script " + path + " on " + c.settings.target.host
+	if r.hush.names {
+		what = "A script on the remote system"
+	}
+	r.said = append(r.said, diag.Warningf("Remote script not removed",
+		"%s could not be removed (%s). Whoever may read it finds in it what the configuration put there: remove it by hand, if the system still exists.", what, r.hush.text(err)))
+}
+
+// announce tells where the connection goes and what it uses, in the words of the peers.
+func (r *run) announce(s *settings) {
+	name := func(n string) string {
+		if r.hush.names {
+			return "(sensitive value)"
+		}
+		return n
+	}
+	tell := func(format string, a ...any) { r.Output(fmt.Sprintf(format, a...)) }
+	hop := func(h *hop) {
+		tell("  Host: %s", name(h.host))
+		tell("  User: %s", name(h.user))
+		tell("  Password: %t", h.password != "")
+		tell("  Private key: %t", h.key != nil)
+		tell("  Certificate: %t", h.cert != nil)
+		tell("  SSH Agent: %t", h.agent != nil)
+		tell("  Checking Host Key: %t", h.hostKeys != nil)
+	}
+	tell("Connecting to remote host via SSH...")
+	hop(&s.target)
+	if s.platform == windows {
+		tell("  Target Platform: windows")
+	} else {
+		tell("  Target Platform: unix")
+	}
+	if s.bastion != nil {
+		tell("Using configured bastion host...")
+		hop(s.bastion)
+	}
+	if p := s.proxy; p != nil {
+		tell("Using configured proxy host...")
+		tell("  ProxyHost: %s", name(p.host))
+		tell("  ProxyPort: %d", p.port)
+		tell("  ProxyUserName: %s", name(p.user))
+		tell("  ProxyUserPassword: %t", p.password != "")
+	}
+}

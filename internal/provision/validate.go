@@ -1,0 +1,204 @@
+package provision
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// Validate checks what a schema cannot say about the arguments of a provisioner. Values may be
+// unknown, and so may the whole; marks are not looked at and must not be there. The diagnostics
+// have the path of an argument, and no value in their text.
+func Validate(typ string, config cty.Value) []diag.Diagnostic {
+	if !config.IsKnown() || config.IsNull() {
+		return nil
+	}
+	c := checker{obj: config}
+	switch typ {
+	case LocalExec:
+		c.local()
+	case RemoteExec:
+		c.remote()
+	case File:
+		c.file()
+	}
+	return c.ds
+}
+
+// ValidateConnection checks a connection in the same way.
+func ValidateConnection(config cty.Value) []diag.Diagnostic {
+	if !config.IsKnown() || config.IsNull() {
+		return nil
+	}
+	c := checker{obj: config}
+	c.connection()
+	return c.ds
+}
+
+// check is what must hold before anything is done.
+func (r *run) check() []diag.Diagnostic {
+	ds := Validate(r.Type, r.Config.Raw)
+	far := r.Type != LocalExec
+	switch {
+	case far && (r.Connection.Raw == cty.NilVal || r.Connection.Raw.IsNull()):
+		ds = append(ds, diag.Errorf(r.Type+" provisioner error", "Missing connection configuration for provisioner. It runs on another machine: say in a connection block, here or in the resource, how that is reached."))
+	case far:
+		ds = append(ds, ValidateConnection(r.Connection.Raw)...)
+	}
+	if !r.Config.Raw.IsWhollyKnown() || far && r.Connection.Raw != cty.NilVal && !r.Connection.Raw.IsWhollyKnown() {
+		ds = append(ds, diag.Errorf(r.Type+" provisioner error", "Some of the arguments have values that are not known yet, although the object is there. This is a bug in the provider that made the object, or in this program."))
+	}
+	return ds
+}
+
+func hasErrors(ds []diag.Diagnostic) bool {
+	return slices.ContainsFunc(ds, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
+}
+
+type checker struct {
+	obj cty.Value
+	ds  []diag.Diagnostic
+}
+
+func (c *checker) refuse(arg, summary, detail string) {
+	d := diag.Diagnostic{Severity: diag.Error, Summary: summary, Detail: detail}
+	if arg != "" {
+		d = d.In(cty.GetAttrPath(arg))
+	}
+	c.ds = append(c.ds, d)
+}
+
+// set reports that an argument is not null, as far as is known.
+func (c *checker) set(arg string) bool { return !c.obj.GetAttr(arg).IsNull() }
+
+// known gives an argument's text if it is known and set.
+func (c *checker) known(arg string) (string, bool) {
+	v := c.obj.GetAttr(arg)
+	if !v.IsKnown() || v.IsNull() {
+		return "", false
+	}
+	return v.AsString(), true
+}
+
+func (c *checker) local() {
+	const summary = "Invalid local-exec provisioner command"
+	v := c.obj.GetAttr("command")
+	if s, known := c.known("command"); known && s == "" || v.IsKnown() && v.IsNull() {
+		c.refuse("command", summary, "The command must be a non-empty string.")
+	}
+	c.noEmpty(LocalExec, "interpreter")
+}
+
+func (c *checker) remote() {
+	const summary = "Invalid remote-exec provisioner configuration"
+	n := 0
+	for _, arg := range []string{"inline", "script", "scripts"} {
+		if c.set(arg) {
+			n++
+		}
+	}
+	unknown := !c.obj.GetAttr("inline").IsKnown() || !c.obj.GetAttr("script").IsKnown() || !c.obj.GetAttr("scripts").IsKnown()
+	if n == 0 || n > 1 && !unknown {
+		c.refuse("", summary, `Only one of "inline", "script", or "scripts" must be set, and one of them has to be.`)
+	}
+	for _, arg := range []string{"inline", "scripts"} {
+		if v := c.obj.GetAttr(arg); v.IsKnown() && !v.IsNull() && v.LengthInt() == 0 {
+			c.refuse(arg, summary, `There is nothing to run: "`+arg+`" is empty.`)
+		}
+		c.noEmpty(RemoteExec, arg)
+	}
+	if s, known := c.known("script"); known && s == "" {
+		c.refuse("script", summary, `"script" must name a file.`)
+	}
+}
+
+// noEmpty refuses lists with strings that say nothing.
+func (c *checker) noEmpty(typ, arg string) {
+	list := c.obj.GetAttr(arg)
+	if !list.IsKnown() || list.IsNull() {
+		return
+	}
+	for it := list.ElementIterator(); it.Next(); {
+		if _, v := it.Element(); v.IsKnown() && (v.IsNull() || v.AsString() == "") {
+			c.refuse(arg, "Invalid "+typ+" provisioner configuration", `The elements of "`+arg+`" must be non-empty strings.`)
+			return
+		}
+	}
+}
+
+func (c *checker) file() {
+	switch source, content := c.obj.GetAttr("source"), c.obj.GetAttr("content"); {
+	case source.IsKnown() && content.IsKnown() && c.set("source") && c.set("content"):
+		c.refuse("", "Cannot set both 'source' and 'content'", "What is copied is either the file or directory that source names or the text of content.")
+	case source.IsKnown() && content.IsKnown() && !c.set("source") && !c.set("content"):
+		c.refuse("", "Must provide one of 'source' or 'content'", "Set source to the path of a file or directory, or content to the text that is to be written.")
+	}
+	if s, known := c.known("source"); known && s == "" {
+		c.refuse("source", "Invalid file provisioner configuration", "The source must be the path of a file or directory.")
+	}
+	if s, known := c.known("destination"); known && s == "" {
+		c.refuse("destination", "Invalid file provisioner configuration", "The destination must be the path of a file or directory on the remote system.")
+	}
+}
+
+func (c *checker) connection() {
+	typ, known := c.known("type")
+	switch {
+	case known && typ == "winrm":
+		c.refuse("type", "Connection type not supported", `Connections of type "winrm" are not supported. Windows can be reached with type "ssh": install the OpenSSH server that comes with it, and set target_platform = "windows".`)
+		return
+	case known && typ != "" && typ != "ssh":
+		c.refuse("type", "Connection type not supported", `The only type of connection is "ssh".`)
+		return
+	}
+	const summary = "Invalid connection configuration"
+	if s, known := c.known("host"); known && s == "" || c.obj.GetAttr("host").IsKnown() && !c.set("host") {
+		c.refuse("host", summary, "The host for provisioner cannot be empty.")
+	}
+	c.oneOf("target_platform", summary, "unix", "windows")
+	c.oneOf("proxy_scheme", summary, "http", "https", "socks5")
+	if s, known := c.known("timeout"); known && s != "" {
+		if d, err := time.ParseDuration(s); err != nil || d <= 0 {
+			c.ds = append(c.ds, diag.Warningf(summary, `The timeout is no duration such as "30s" or "5m", so that the default of %s is used.`, "5m").In(cty.GetAttrPath("timeout")))
+		}
+	}
+	for _, arg := range []string{"host", "bastion_host", "proxy_host"} {
+		if s, known := c.known(arg); known && strings.ContainsFunc(s, strange) {
+			c.refuse(arg, summary, "The host must be a name or an address, without spaces and control characters.")
+		}
+	}
+	for _, arg := range []string{"port", "bastion_port", "proxy_port"} {
+		if !c.port(c.obj.GetAttr(arg)) {
+			c.refuse(arg, summary, "The port must be a whole number from 0 to 65535.")
+		}
+	}
+	if s, known := c.known("certificate"); known && s != "" && c.obj.GetAttr("private_key").IsKnown() && !c.set("private_key") {
+		c.refuse("certificate", summary, "A certificate is used together with the private_key that it was made for.")
+	}
+}
+
+func strange(r rune) bool { return r <= ' ' || r == 0x7f || r == '/' || r == '@' }
+
+func (c *checker) oneOf(arg, summary, one string, more ...string) {
+	s, known := c.known(arg)
+	if all := append([]string{one}, more...); known && s != "" && !slices.Contains(all, s) {
+		c.refuse(arg, summary, arg+" has to be "+either(all)+".")
+	}
+}
+
+func either(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+func (c *checker) port(v cty.Value) bool {
+	if !v.IsKnown() || v.IsNull() {
+		return true
+	}
+	n, acc := v.AsBigFloat().Int64()
+	return acc == 0 && n >= 0 && n <= 65535
+}

@@ -1,0 +1,73 @@
+package schema
+
+import (
+	"fmt"
+
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Breach is one way in which an answer of a provider does not fit.
+type Breach struct {
+	// Path leads to the attribute; it is empty where the whole object is meant.
+	Path cty.Path
+	// Text says what is wrong, with the peers' words and values in the peers' syntax. Values of
+	// attributes that the schema calls sensitive are not in it.
+	Text string
+	// Safe says the same without any value. It is for paths that are marked.
+	Safe string
+}
+
+// At is the path as it is written behind the object's address: ".rule[0].port".
+func (b Breach) At() string { return pathText(b.Path) }
+
+func (b Breach) String() string { return b.At() + ": " + b.Text }
+
+// breaches collects what a check finds on its way.
+type breaches struct {
+	here  trail
+	found []Breach
+}
+
+// add adds a breach whose text holds no value.
+func (bs *breaches) add(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	bs.found = append(bs.found, Breach{bs.here.path(), text, text})
+}
+
+// tell adds a breach that shows values, unless they are to be hidden.
+func (bs *breaches) tell(hide bool, safe string, text func() string) {
+	b := Breach{bs.here.path(), safe, safe}
+	if !hide {
+		b.Text = text()
+	}
+	bs.found = append(bs.found, b)
+}
+
+// GoString writes a value in the syntax that the peers use in details about providers, which
+// people search for and tests match: cty.StringVal("a").
+func GoString(v cty.Value) string {
+	switch {
+	case mark.Anywhere(v, mark.Ephemeral):
+		return "(ephemeral value)"
+	case mark.Anywhere(v, mark.Sensitive):
+		return "(sensitive value)"
+	}
+	return v.GoString()
+}
+
+// Conforms says where a value is not of a type. Parts of dynamic type may be anything.
+func Conforms(ty cty.Type, v cty.Value) []Breach {
+	if ty.Equals(v.Type()) {
+		return nil
+	}
+	var found []Breach
+	for _, err := range v.Type().TestConformance(ty) {
+		b := Breach{Text: err.Error(), Safe: err.Error()}
+		if perr, ok := err.(cty.PathError); ok {
+			b.Path = perr.Path
+		}
+		found = append(found, b)
+	}
+	return found
+}

@@ -1,0 +1,201 @@
+package schema
+
+import "github.com/zclconf/go-cty/cty"
+
+// A plan must hold what was configured: the provider may choose only where nothing is configured
+// and the schema says that it may (computed), or keep what was there before and means the same.
+// The rules, their order and their words are Terraform's (1.11, as observed; testdata holds what
+// was seen), with one difference: where it forgets a key of a map of blocks, we do not.
+
+const (
+	textAbsent       = "planned for absence but config wants existence"
+	textPresent      = "planned for existence but config wants absence"
+	textUnknown      = "planned unknown for configured value"
+	textBlockUnknown = "attribute representing nested block must not be unknown itself; set nested attribute values to unknown instead"
+	textElemUnknown  = "element representing nested block must not be unknown itself; set nested attribute values to unknown instead"
+)
+
+// PlanBreaches checks a planned object against the prior state and the configuration, all of the
+// block's type; prior is null where the object is to be created.
+func (b *Block) PlanBreaches(prior, config, planned cty.Value) []Breach {
+	var c planCheck
+	c.object(b.shape(), prior, config, planned)
+	return c.found
+}
+
+type planCheck struct{ breaches }
+
+// object checks the whole, or one block.
+func (c *planCheck) object(s *shape, prior, config, planned cty.Value) {
+	switch {
+	case planned.IsNull() && !config.IsNull():
+		c.add(textAbsent)
+	case !planned.IsNull() && config.IsNull():
+		c.add(textPresent)
+	case !planned.IsNull():
+		c.inside(s, prior, config, planned)
+	}
+}
+
+// inside checks all that an object holds.
+func (c *planCheck) inside(s *shape, prior, config, planned cty.Value) {
+	was, want, plan := viewOf(prior), viewOf(config), viewOf(planned)
+	for _, n := range s.nodes {
+		c.here.attr(n.name)
+		if n.attr != nil {
+			c.attr(n, was.of(n), want.of(n), plan.of(n))
+		} else {
+			c.blocks(n, was.of(n), want.of(n), plan.of(n))
+		}
+		c.here.up()
+	}
+}
+
+func (c *planCheck) attr(n *node, prior, config, planned cty.Value) {
+	switch {
+	case equal(planned, config):
+	case n.attr.Computed && config.IsNull():
+	case !prior.IsNull() && !config.IsNull() && equal(planned, prior):
+	case n.inner != nil && (planned.IsKnown() || !config.IsNull()):
+		c.nested(n, prior, config, planned)
+	case config.IsNull():
+		c.tell(n.sensitive, "sensitive planned value for a non-computed attribute", func() string {
+			return "planned value " + GoString(planned) + " for a non-computed attribute"
+		})
+	case prior.IsNull():
+		c.tell(n.sensitive, "sensitive planned value does not match config value", func() string {
+			return "planned value " + GoString(planned) + " does not match config value " + GoString(config)
+		})
+	default:
+		c.tell(n.sensitive, "sensitive planned value does not match config value nor prior value", func() string {
+			return "planned value " + GoString(planned) + " does not match config value " + GoString(config) +
+				" nor prior value " + GoString(prior)
+		})
+	}
+}
+
+// nested checks a nested attribute that is neither what was configured nor what was there.
+func (c *planCheck) nested(n *node, prior, config, planned cty.Value) {
+	switch {
+	case planned.IsNull() && !config.IsNull():
+		c.add(textAbsent)
+		return
+	case !planned.IsNull() && config.IsNull():
+		c.add(textPresent)
+		return
+	case planned.IsNull() || !config.IsKnown():
+		return
+	case !planned.IsKnown():
+		c.add(textUnknown)
+		return
+	case n.nesting == Single:
+		c.inside(n.inner, prior, config, planned)
+		return
+	}
+	has, wants := planned.Length(), config.Length()
+	if has.IsKnown() && wants.IsKnown() && !equal(has, wants) {
+		c.add("count in plan (%#v) disagrees with count in config (%#v)", has, wants)
+		return
+	}
+	switch n.nesting {
+	case List:
+		c.list(n, prior, config, planned)
+	case Map:
+		was, plan, want := lookup(prior), lookup(planned), lookup(config)
+		for k, nv := range members(planned) {
+			cv, ok := want(k)
+			if !ok {
+				c.add("map key %q from plan is not present in config", k)
+				continue
+			}
+			c.here.key(k)
+			c.inside(n.inner, orNull(was, k), cv, nv)
+			c.here.up()
+		}
+		for k := range members(config) {
+			if _, ok := plan(k); !ok {
+				c.add("map key %q from config is not present in plan", k)
+			}
+		}
+	}
+}
+
+// list checks lists of the same length.
+func (c *planCheck) list(n *node, prior, config, planned cty.Value) {
+	was, want := elements(prior), elements(config)
+	for i, nv := range items(planned) {
+		c.here.index(i)
+		pv := cty.NullVal(nv.Type())
+		if i < len(was) {
+			pv = was[i]
+		}
+		switch {
+		case n.attr != nil:
+			c.inside(n.inner, pv, want[i], nv)
+		case !nv.IsKnown():
+			c.add(textElemUnknown)
+		default:
+			c.object(n.inner, pv, want[i], nv)
+		}
+		c.here.up()
+	}
+}
+
+// blocks checks all blocks of a type.
+func (c *planCheck) blocks(n *node, prior, config, planned cty.Value) {
+	switch {
+	case n.nesting == Single || n.nesting == Group:
+		if !planned.IsKnown() {
+			c.add(textBlockUnknown)
+			return
+		}
+		c.object(n.inner, prior, config, planned)
+	case planned.IsNull():
+		c.add("attribute representing a %s of nested blocks must be empty to indicate no blocks, not null", n.nesting)
+	case !planned.IsKnown():
+		if config.IsKnown() {
+			c.add(textBlockUnknown)
+		}
+	case n.nesting == Set:
+		// What is in the elements is not compared: an old SDK may give them other defaults.
+		for _, nv := range items(planned) {
+			if !nv.IsKnown() {
+				c.here.elem(nv)
+				c.add(textElemUnknown)
+				c.here.up()
+			}
+		}
+	case known(config) && !equal(planned, config):
+		if has, wants := planned.LengthInt(), config.LengthInt(); has != wants {
+			c.add("block count in plan (%d) disagrees with count in config (%d)", has, wants)
+			return
+		}
+		if n.nesting == List {
+			c.list(n, prior, config, planned)
+		} else {
+			c.blockMap(n, prior, config, planned)
+		}
+	}
+}
+
+func (c *planCheck) blockMap(n *node, prior, config, planned cty.Value) {
+	was, plan, want := lookup(prior), lookup(planned), lookup(config)
+	for k, nv := range members(planned) {
+		c.here.key(k)
+		cv, ok := want(k)
+		switch {
+		case !nv.IsKnown():
+			c.add(textElemUnknown)
+		case !ok:
+			c.add("block key %q from plan is not present in config", k)
+		default:
+			c.object(n.inner, orNull(was, k), cv, nv)
+		}
+		c.here.up()
+	}
+	for k := range members(config) {
+		if _, ok := plan(k); !ok {
+			c.add("block key %q from config is not present in plan", k)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package schema
+
+import (
+	"sync"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// derived is what follows from a block's description.
+type derived struct {
+	typeOnce sync.Once
+	typ      cty.Type
+
+	shapeOnce sync.Once
+	compiled  *shape
+
+	ambiguousOnce sync.Once
+	ambiguous     []*Nested
+}
+
+// Type is the type of the values that the block describes. Attributes of nested dynamic type make
+// the type partly unknown: use it to decode, never to compare.
+func (b *Block) Type() cty.Type {
+	b.typeOnce.Do(func() { b.typ = b.makeType() })
+	return b.typ
+}
+
+func (b *Block) makeType() cty.Type {
+	atys := make(map[string]cty.Type, len(b.Attrs)+len(b.Blocks))
+	for _, a := range b.Attrs {
+		atys[a.Name] = a.Type
+	}
+	for _, n := range b.Blocks {
+		atys[n.Name] = n.Type()
+	}
+	return cty.Object(atys)
+}
+
+// Type is the type of the value that all blocks of this type together make.
+func (n *Nested) Type() cty.Type {
+	ty := n.Block.Type()
+	switch n.Nesting {
+	case List:
+		if ty.HasDynamicTypes() {
+			return cty.DynamicPseudoType
+		}
+		return cty.List(ty)
+	case Set:
+		return cty.Set(ty)
+	case Map:
+		if ty.HasDynamicTypes() {
+			return cty.DynamicPseudoType
+		}
+		return cty.Map(ty)
+	}
+	return ty
+}
+
+// Attr finds an attribute by name, nil if there is none.
+func (b *Block) Attr(name string) *Attr { return findAttr(b.Attrs, name) }
+
+// Attr finds an attribute by name, nil if there is none.
+func (o *Object) Attr(name string) *Attr { return findAttr(o.Attrs, name) }
+
+func findAttr(attrs []*Attr, name string) *Attr {
+	lo, hi := 0, len(attrs)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if attrs[mid].Name < name {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(attrs) && attrs[lo].Name == name {
+		return attrs[lo]
+	}
+	return nil
+}
+
+// Nested finds a block type by name, nil if there is none.
+func (b *Block) Nested(name string) *Nested {
+	for _, n := range b.Blocks {
+		if n.Name == name {
+			return n
+		}
+	}
+	return nil
+}

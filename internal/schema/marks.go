@@ -1,0 +1,175 @@
+package schema
+
+import (
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// SensitivePaths are the places of v that the schema calls sensitive, null or not, in the order of
+// names. Where they lie in a set, the set is meant: its elements have no place.
+func (b *Block) SensitivePaths(v cty.Value) []cty.Path {
+	f := finder{
+		in: func(d deep) bool { return d.sensitive },
+		is: func(a *Attr, _ cty.Value) bool { return a.Sensitive },
+	}
+	f.object(b.shape(), v)
+	return f.found
+}
+
+// WriteOnly are the places of write-only attributes of v that hold something; an unknown value is
+// something.
+func (b *Block) WriteOnly(v cty.Value) []cty.Path {
+	f := finder{
+		in: func(d deep) bool { return d.writeOnly },
+		is: func(a *Attr, v cty.Value) bool { return a.WriteOnly && !v.IsNull() },
+	}
+	f.object(b.shape(), v)
+	return f.found
+}
+
+// HasWriteOnly reports whether anything in the block is write-only.
+func (b *Block) HasWriteOnly() bool { return b.shape().writeOnly }
+
+// finder collects the paths of attributes of a kind.
+type finder struct {
+	in    func(deep) bool             // worth looking into
+	is    func(*Attr, cty.Value) bool // what is looked for
+	here  trail
+	found []cty.Path
+}
+
+func (f *finder) object(s *shape, v cty.Value) {
+	if !f.in(s.deep) {
+		return
+	}
+	v, _ = mark.Bare(v)
+	if !known(v) {
+		return
+	}
+	attrs := fieldsOf(v)
+	for _, n := range s.nodes {
+		if f.in(n.deep) {
+			av, _ := attrs.get(n.name)
+			f.here.attr(n.name)
+			f.node(n, av)
+			f.here.up()
+		}
+	}
+}
+
+func (f *finder) node(n *node, v cty.Value) {
+	v, _ = mark.Bare(v)
+	if n.attr != nil && f.is(n.attr, v) {
+		f.found = append(f.found, f.here.path())
+	}
+	if n.inner == nil || !known(v) {
+		return
+	}
+	switch n.nesting {
+	case Single, Group:
+		f.object(n.inner, v)
+	case Map:
+		for k, ev := range members(v) {
+			f.here.key(k)
+			f.object(n.inner, ev)
+			f.here.up()
+		}
+	case List:
+		for i, ev := range items(v) {
+			f.here.index(i)
+			f.object(n.inner, ev)
+			f.here.up()
+		}
+	case Set:
+		some := finder{in: f.in, is: f.is}
+		for _, ev := range items(v) {
+			if some.object(n.inner, ev); len(some.found) > 0 {
+				f.found = append(f.found, f.here.path())
+				return
+			}
+		}
+	}
+}
+
+// NullWriteOnly is v with nothing in write-only places.
+func (b *Block) NullWriteOnly(v cty.Value) cty.Value { return b.shape().nullWriteOnly(v) }
+
+func (s *shape) nullWriteOnly(v cty.Value) cty.Value {
+	if !s.writeOnly {
+		return v
+	}
+	v, remark := mark.Bare(v)
+	if !known(v) {
+		return remark(v)
+	}
+	attrs, out := fieldsOf(v), newBuilder(s.codec, len(s.nodes))
+	for _, n := range s.nodes {
+		av, _ := attrs.get(n.name)
+		out.set(n.name, n.nullWriteOnly(av))
+	}
+	v, _ = out.value()
+	return remark(v)
+}
+
+func (n *node) nullWriteOnly(v cty.Value) cty.Value {
+	switch {
+	case !n.writeOnly:
+		return v
+	case n.attr != nil && n.attr.WriteOnly:
+		return n.codec.null
+	case n.nesting == Single || n.nesting == Group:
+		return n.inner.nullWriteOnly(v)
+	}
+	v, remark := mark.Bare(v)
+	if !known(v) {
+		return remark(v)
+	}
+	if n.nesting == Map {
+		vals := make(map[string]cty.Value, v.LengthInt())
+		for k, ev := range members(v) {
+			vals[k] = n.inner.nullWriteOnly(ev)
+		}
+		return remark(mapLike(v, vals))
+	}
+	vals := elements(v)
+	for i, ev := range vals {
+		vals[i] = n.inner.nullWriteOnly(ev)
+	}
+	return remark(listLike(v, vals))
+}
+
+// IsWriteOnly reports whether a path leads to or into a write-only attribute.
+func (b *Block) IsWriteOnly(path cty.Path) bool {
+	found := false
+	b.along(path, func(a *Attr) { found = found || a.WriteOnly })
+	return found
+}
+
+// Attribute is the attribute that a path leads to or into: of `tags["a"]`, tags; of
+// `rule[0].port`, port of the block or nested attribute rule. It is nil where there is none.
+func (b *Block) Attribute(path cty.Path) *Attr {
+	var last *Attr
+	b.along(path, func(a *Attr) { last = a })
+	return last
+}
+
+// along visits the attributes that a path passes, the outermost first.
+func (b *Block) along(path cty.Path, visit func(*Attr)) {
+	s := b.shape()
+	for _, step := range path {
+		get, ok := step.(cty.GetAttrStep)
+		if !ok {
+			continue
+		}
+		n := s.node(get.Name)
+		if n == nil {
+			return
+		}
+		if n.attr != nil {
+			visit(n.attr)
+		}
+		if s = n.inner; s == nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,80 @@
+// Package schema is what a provider says an object looks like, and the pure rules that follow
+// from it: how a configuration becomes a value, what is proposed to the provider, and whether
+// what it answers fits.
+//
+// A Schema is immutable once made and shared by everything that runs; derived things (the cty
+// type, codecs, lists of paths) are computed once and kept. Nothing here calls a provider or
+// touches files.
+package schema
+
+import (
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Schema describes one type of object: a resource of some mode, a provider's settings, or its
+// per-module metadata.
+type Schema struct {
+	Version int64 // of the stored form; upgrades start from lower ones
+	*Block
+}
+
+// Block is the inside of a configuration block: attributes, and blocks nested in it.
+type Block struct {
+	Attrs  []*Attr   // sorted by name
+	Blocks []*Nested // sorted by name
+
+	Description string
+	Markdown    bool // the description is Markdown
+	Deprecated  bool
+	Deprecation string // the provider's message about it
+
+	derived // computed on first use; see derive.go
+}
+
+// Attr is one attribute.
+type Attr struct {
+	Name string
+	Type cty.Type // of the whole attribute, also where Object is set
+	// Object describes a nested attribute (protocol 6); nil for plain ones.
+	Object *Object
+
+	Description string
+	Markdown    bool
+
+	Required, Optional, Computed bool
+	Sensitive                    bool
+	WriteOnly                    bool
+	Deprecated                   bool
+	Deprecation                  string
+}
+
+// Object is the shape of a nested attribute.
+type Object struct {
+	Attrs   []*Attr // sorted by name
+	Nesting Nesting // Single, List, Set or Map
+}
+
+// Nested is a type of block inside a block.
+type Nested struct {
+	Name    string
+	Block   *Block
+	Nesting Nesting
+	Min     int
+	Max     int // 0: no limit
+}
+
+// Nesting says how many there are and how they are told apart.
+type Nesting uint8
+
+// The kinds of nesting.
+const (
+	Single Nesting = iota + 1 // none or one
+	Group                     // always one, with nulls inside where the user wrote nothing
+	List
+	Set
+	Map
+)
+
+func (n Nesting) String() string {
+	return [...]string{"invalid", "single", "group", "list", "set", "map"}[n]
+}

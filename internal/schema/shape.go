@@ -1,0 +1,139 @@
+package schema
+
+import (
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// A shape is a block, or the inside of a nested attribute, prepared for the rules of this package:
+// one list of everything that an object of it holds, each with its codec and with what is known
+// about all that lies in it. Rules walk shapes and values side by side; what a rule has no interest
+// in is skipped as a whole.
+type shape struct {
+	*codec           // of one object
+	nodes  []*node   // sorted by name
+	empty  cty.Value // what a block without content gives
+	exact  []string  // names of attributes, not blocks, of which nothing is dynamic
+	deep
+}
+
+// node is one attribute or one type of block.
+type node struct {
+	*codec // of the whole: of all blocks of a type together
+	name   string
+	attr   *Attr   // nil for blocks
+	block  *Nested // nil for attributes
+	inner  *shape  // of one element; nil for plain attributes
+	// nesting is that of inner; 0 for plain attributes.
+	nesting Nesting
+	deep
+}
+
+// deep tells what something is, or has in it at any depth.
+type deep struct {
+	computed  bool // something that the provider may fill in
+	sensitive bool
+	writeOnly bool
+	blocks    bool
+}
+
+func (d *deep) add(e deep) {
+	d.computed = d.computed || e.computed
+	d.sensitive = d.sensitive || e.sensitive
+	d.writeOnly = d.writeOnly || e.writeOnly
+	d.blocks = d.blocks || e.blocks
+}
+
+func (b *Block) shape() *shape {
+	b.shapeOnce.Do(func() { b.compiled = newShape(compile(b.Type()), b.Attrs, b.Blocks) })
+	return b.compiled
+}
+
+func newShape(c *codec, attrs []*Attr, blocks []*Nested) *shape {
+	s := &shape{codec: c}
+	nodes := map[string]*node{}
+	for _, a := range attrs {
+		nodes[normal(a.Name)] = attrNode(a)
+	}
+	for _, n := range blocks {
+		nodes[normal(n.Name)] = blockNode(n)
+	}
+	empty := newBuilder(c, len(c.attrs))
+	for i := range c.attrs {
+		n := nodes[c.attrs[i].name]
+		n.name, n.codec = c.attrs[i].name, c.attrs[i].codec
+		if n.attr != nil && n.attr.Object != nil {
+			n.inner = newShape(n.element(), n.attr.Object.Attrs, nil)
+			n.deep.add(n.inner.deep)
+		}
+		s.nodes = append(s.nodes, n)
+		s.deep.add(n.deep)
+		empty.set(n.name, n.none())
+		if n.attr != nil && !n.loose {
+			s.exact = append(s.exact, n.name)
+		}
+	}
+	s.empty, _ = empty.value()
+	return s
+}
+
+// node finds a node by name, nil if there is none.
+func (s *shape) node(name string) *node {
+	i, ok := slices.BinarySearchFunc(s.nodes, name, func(n *node, name string) int { return cmpString(n.name, name) })
+	if !ok {
+		return nil
+	}
+	return s.nodes[i]
+}
+
+func attrNode(a *Attr) *node {
+	n := &node{attr: a, deep: deep{computed: a.Computed, sensitive: a.Sensitive, writeOnly: a.WriteOnly}}
+	if a.Object != nil {
+		n.nesting = a.Object.Nesting
+	}
+	return n
+}
+
+func blockNode(b *Nested) *node {
+	n := &node{block: b, nesting: b.Nesting, inner: b.Block.shape(), deep: deep{blocks: true}}
+	n.deep.add(n.inner.deep)
+	return n
+}
+
+// element is the codec of one object of a nested attribute.
+func (n *node) element() *codec {
+	switch {
+	case n.nesting == Single || n.nesting == Group:
+		return n.codec
+	case n.codec.elem == nil: // a collection of dynamic types, which Valid refuses
+		return compile(cty.EmptyObject)
+	}
+	return n.codec.elem
+}
+
+// none is the value of a configuration without it.
+func (n *node) none() cty.Value {
+	switch {
+	case n.block == nil || n.nesting == Single:
+		return n.null
+	case n.nesting == Group:
+		return n.inner.empty
+	}
+	return n.emptyCollection()
+}
+
+// emptyCollection is no blocks at all.
+func (n *node) emptyCollection() cty.Value {
+	switch {
+	case n.kind == kindDynamic && n.nesting == Map:
+		return cty.EmptyObjectVal
+	case n.kind == kindDynamic:
+		return cty.EmptyTupleVal
+	case n.nesting == Map:
+		return cty.MapValEmpty(n.elem.ty)
+	case n.nesting == Set:
+		return cty.SetValEmpty(n.elem.ty)
+	}
+	return cty.ListValEmpty(n.elem.ty)
+}

@@ -1,0 +1,181 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Use is what a schema is for.
+type Use string
+
+// The uses.
+const (
+	UseManaged   Use = "resource"
+	UseData      Use = "data source"
+	UseEphemeral Use = "ephemeral resource"
+	UseProvider  Use = "provider configuration"
+	UseMeta      Use = "provider_meta"
+)
+
+// ValidUse reports an error where a schema holds what has no meaning in its use: only managed
+// resources can have write-only attributes. What is elsewhere is not kept anyway.
+func ValidUse(use Use, b *Block) error {
+	if use == UseManaged {
+		return nil
+	}
+	var v validator
+	v.use = use
+	v.block(b, "", false)
+	var errs []error
+	for _, err := range v.errs {
+		if err.misused {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Valid reports in what ways a schema breaks the protocol's rules; nothing in this package works
+// on one that does. Each line of the error names the place.
+func (b *Block) Valid() error {
+	var v validator
+	v.block(b, "", false)
+	var errs []error
+	for _, err := range v.errs {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+type invalid struct {
+	place, text string
+	misused     bool
+}
+
+func (e invalid) Error() string { return e.place + ": " + e.text }
+
+type validator struct {
+	use  Use
+	errs []invalid
+}
+
+func (v *validator) add(place, format string, args ...any) {
+	v.errs = append(v.errs, invalid{place: place, text: fmt.Sprintf(format, args...)})
+}
+
+var validName = regexp.MustCompile(`^[a-z0-9_]+$`)
+
+func within(place, name string) string {
+	if place == "" {
+		return name
+	}
+	return place + "." + name
+}
+
+// block checks a block; inSet is whether a set is around it.
+func (v *validator) block(b *Block, place string, inSet bool) {
+	seen := v.attrs(b.Attrs, place, inSet)
+	for _, n := range b.Blocks {
+		at := within(place, n.Name)
+		v.name(n.Name, at, seen)
+		v.count(n, at)
+		if n.Nesting < Single || n.Nesting > Map {
+			v.add(at, "invalid nesting mode")
+		}
+		if n.Block == nil {
+			v.add(at, "the block has no description")
+			continue
+		}
+		if n.Nesting == Set && n.Block.Type().HasDynamicTypes() {
+			v.add(at, "blocks in a set cannot contain attributes of dynamic type")
+		}
+		v.block(n.Block, at, inSet || n.Nesting == Set)
+	}
+}
+
+func (v *validator) name(name, at string, seen map[string]bool) {
+	if !validName.MatchString(name) {
+		v.add(at, "a name may hold only lowercase letters, digits and underscores")
+	}
+	if seen[name] {
+		v.add(at, "the name is used twice")
+	}
+	seen[name] = true
+}
+
+// count checks how many blocks there may be.
+func (v *validator) count(n *Nested, at string) {
+	switch {
+	case n.Min < 0 || n.Max < 0:
+		v.add(at, "the number of blocks cannot be negative")
+	case n.Max > 0 && n.Min > n.Max:
+		v.add(at, "at least %d blocks, but at most %d", n.Min, n.Max)
+	case n.Nesting == Single && (n.Min > 1 || n.Max > 1):
+		v.add(at, "there can be one block at most")
+	case (n.Nesting == Group || n.Nesting == Map) && (n.Min != 0 || n.Max != 0):
+		v.add(at, "the number of blocks cannot be limited in nesting mode %s", n.Nesting)
+	}
+}
+
+func (v *validator) attrs(attrs []*Attr, place string, inSet bool) map[string]bool {
+	seen := map[string]bool{}
+	for _, a := range attrs {
+		at := within(place, a.Name)
+		v.name(a.Name, at, seen)
+		v.flags(a, at, inSet)
+		switch {
+		case a.Object != nil:
+			v.object(a, at, inSet)
+		case a.Type == cty.NilType:
+			v.add(at, "the attribute has no type")
+		}
+	}
+	return seen
+}
+
+func (v *validator) flags(a *Attr, at string, inSet bool) {
+	switch {
+	case !a.Required && !a.Optional && !a.Computed:
+		v.add(at, "the attribute is neither required nor optional nor computed")
+	case a.Required && a.Optional:
+		v.add(at, "the attribute cannot be both required and optional")
+	case a.Required && a.Computed:
+		v.add(at, "the attribute cannot be both required and computed")
+	}
+	if !a.WriteOnly {
+		return
+	}
+	if v.use != "" {
+		v.errs = append(v.errs, invalid{at, fmt.Sprintf("a %s cannot have write-only attributes", v.use), true})
+	}
+	if a.Computed {
+		v.add(at, "the attribute cannot be both write-only and computed: nothing of it is kept")
+	}
+	if inSet {
+		v.add(at, "an attribute in a set cannot be write-only: without it, the elements cannot be told apart")
+	}
+}
+
+func (v *validator) object(a *Attr, at string, inSet bool) {
+	o := a.Object
+	if o.Nesting == Group || o.Nesting < Single || o.Nesting > Map {
+		v.add(at, "invalid nesting mode")
+	}
+	if o.Nesting != Single && a.Type != cty.NilType && a.Type.HasDynamicTypes() {
+		v.add(at, "a collection of nested attributes cannot contain attributes of dynamic type")
+	}
+	writeOnly := 0
+	for _, inner := range o.Attrs {
+		if inner.WriteOnly {
+			writeOnly++
+		}
+	}
+	if a.WriteOnly && writeOnly > 0 && writeOnly < len(o.Attrs) {
+		v.add(at, "the attribute is write-only, so either all or none of its nested attributes must say so")
+	}
+	// What is in a set that is write-only as a whole is not kept, so nothing must be told apart.
+	v.attrs(o.Attrs, at, inSet || o.Nesting == Set && !a.WriteOnly)
+}

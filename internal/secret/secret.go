@@ -1,0 +1,247 @@
+// Package secret knows this run's secret strings and guards every exit (invariant I11).
+//
+// Marks say what is secret while values are values. Once a provider, a shell or a library has made
+// text of them, only the text itself can tell. So every string that must not get out is registered
+// in one Set: the values of ephemeral variables, what providers computed for ephemeral resources,
+// and write-only arguments whose value is ephemeral or sensitive; each as it is, and in the forms
+// that it takes on its way: escaped for JSON and URLs, in base64 at any alignment.
+//
+// The guard has one matcher and two actions. Free text (screens, logs, messages) is masked: Scrub
+// and Writer put "(ephemeral value)" in place of a secret, also one that comes in parts. What is
+// to be stored (a leaf of a state or plan, private data of a provider) is refused: Check names the
+// secret that is in it, and the caller stores null instead. Masking is done freely, refusing with
+// care: only what a provider answered beyond the configuration is checked, only for secrets that
+// are long enough to be there by no chance, and never for a string that is also known from plain
+// places.
+//
+// Strings shorter than 8 bytes are no secrets that a guard could find, and are ignored. The zero
+// Set is empty and costs nothing; a Set may be used concurrently.
+package secret
+
+import (
+	"hash/maphash"
+	"math/big"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+)
+
+const (
+	// shortest is the least length in bytes of anything that is guarded.
+	shortest = 8
+	// embedded is the least length of a secret that is refused as a part of something longer.
+	embedded = 16
+)
+
+// Kind is why a string is secret.
+type Kind uint8
+
+// The kinds.
+const (
+	EphemeralVariable Kind = iota + 1 // the value of an ephemeral input variable
+	EphemeralResult                   // computed by a provider for an ephemeral resource
+	WriteOnly                         // given to a write-only argument
+)
+
+// Origin is where a secret came from, for the message about it.
+type Origin struct {
+	Addr string // of the object or variable: "ephemeral.vault_kv.db", "var.password"
+	Path string // inside it: `.data["b"]`
+	Kind Kind
+	// Sensitive: the value is kept from view, but not ephemeral (a write-only argument can be given
+	// such a value).
+	Sensitive bool
+}
+
+// mask is what is shown instead.
+func (o Origin) mask() string {
+	if o.Sensitive {
+		return "(sensitive value)"
+	}
+	return "(ephemeral value)"
+}
+
+// strict origins are refused as a part of something longer from 8 bytes on.
+func (o Origin) strict() bool { return o.Kind == WriteOnly || o.Sensitive }
+
+// Set is this run's secrets.
+type Set struct {
+	some  atomic.Bool // there is a secret; false saves taking the lock
+	mu    sync.RWMutex
+	known map[string]*secret // by text
+	plain map[uint64]struct{}
+	table table
+}
+
+// secret is one string, in all its forms.
+type secret struct {
+	text   string
+	origin Origin // the first
+	strict bool   // one of its origins is
+}
+
+var seed = maphash.MakeSeed()
+
+// Empty reports whether there is nothing to guard, so that callers need not look for leaves.
+func (s *Set) Empty() bool { return s == nil || !s.some.Load() }
+
+// Add registers a string. Adding it again changes nothing but that the stricter rule holds.
+func (s *Set) Add(text string, origin Origin) {
+	if len(text) < shortest {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := s.known[text]; old != nil {
+		old.strict = old.strict || origin.strict()
+		return
+	}
+	if s.known == nil {
+		s.known = map[string]*secret{}
+	}
+	// The caller's string may be cut out of a much larger one.
+	text = strings.Clone(text)
+	sec := &secret{text: text, origin: origin, strict: origin.strict()}
+	s.known[text] = sec
+	for _, form := range forms(text) {
+		s.table.add(form, sec, true)
+	}
+	for _, line := range lines(text) {
+		s.table.add(line, sec, false)
+	}
+	s.some.Store(true)
+}
+
+// AddValue registers every string in v, and every number of 8 digits and more. Marks on v do not
+// matter; what is unknown cannot be registered.
+func (s *Set) AddValue(v cty.Value, origin Origin) {
+	leaves(v, func(path cty.Path, text string) {
+		at := origin
+		at.Path += pathText(path)
+		s.Add(text, at)
+	})
+}
+
+// Plain registers every string in v, and every key of a map, as known from a plain place:
+// configuration, plain variables, prior state. It is never refused; it is still masked if it is a
+// secret elsewhere.
+func (s *Set) Plain(v cty.Value) {
+	leaves(v, func(path cty.Path, text string) {
+		s.PlainString(text)
+		for _, step := range path {
+			if i, ok := step.(cty.IndexStep); ok && i.Key.Type() == cty.String {
+				s.PlainString(i.Key.AsString())
+			}
+		}
+	})
+}
+
+// PlainString registers one string as known from a plain place.
+func (s *Set) PlainString(text string) {
+	if len(text) < shortest {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.plain == nil {
+		s.plain = map[uint64]struct{}{}
+	}
+	s.plain[maphash.String(seed, text)] = struct{}{}
+}
+
+func (s *Set) isPlain(text string) bool {
+	if len(s.plain) == 0 {
+		return false
+	}
+	_, ok := s.plain[maphash.String(seed, text)]
+	return ok
+}
+
+// Check looks for a secret in a string that is to be stored: one that it is as a whole, from 8
+// bytes on, or that is a part of it, from 16 bytes on (from 8 where the secret was given to a
+// write-only argument or is sensitive). Nothing is found in a string that is known to be plain,
+// nor of a secret that is.
+func (s *Set) Check(leaf string) (Origin, bool) {
+	if s.Empty() || len(leaf) < shortest {
+		return Origin{}, false
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.isPlain(leaf) {
+		return Origin{}, false
+	}
+	return s.check(leaf)
+}
+
+// CheckBytes looks for a secret in a provider's private data, by the same rules.
+func (s *Set) CheckBytes(private []byte) (Origin, bool) {
+	if s.Empty() || len(private) < shortest {
+		return Origin{}, false
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.check(string(private))
+}
+
+func (s *Set) check(text string) (Origin, bool) {
+	looked := map[*form]bool{}
+	for i, p := range s.table.matches(text) {
+		f := p.form
+		if !f.whole || p.at != 0 || looked[f] {
+			continue
+		}
+		looked[f] = true
+		if !strings.Contains(text[i:], f.text) || s.isPlain(f.of.text) {
+			continue
+		}
+		alone := len(f.text) >= len(strings.TrimRight(text, "=")) // base64 may be padded
+		if alone || len(f.of.text) >= embedded || f.of.strict {
+			return f.of.origin, true
+		}
+	}
+	return Origin{}, false
+}
+
+// leaves calls visit for every string and long number in v.
+func leaves(v cty.Value, visit func(path cty.Path, text string)) {
+	v, _ = mark.BareDeep(v)
+	_ = cty.Walk(v, func(path cty.Path, v cty.Value) (bool, error) {
+		switch {
+		case v.IsNull() || !v.IsKnown():
+			return false, nil
+		case v.Type() == cty.String:
+			visit(path, v.AsString())
+		case v.Type() == cty.Number:
+			if text, digits := numberText(v.AsBigFloat()); digits >= shortest {
+				visit(path, text)
+			}
+		}
+		return true, nil
+	})
+}
+
+// numberText is a number as it is shown and stored, and how many digits that are.
+func numberText(f *big.Float) (text string, digits int) {
+	if f.IsInf() {
+		return "", 0
+	}
+	text = f.Text('f', -1)
+	for _, c := range []byte(text) {
+		if c >= '0' && c <= '9' {
+			digits++
+		}
+	}
+	return text, digits
+}
+
+// pathText writes a path behind an address.
+func pathText(p cty.Path) string {
+	text := mark.PathString(p)
+	if text != "" && text[0] != '[' {
+		return "." + text
+	}
+	return text
+}

@@ -1,0 +1,425 @@
+package secret
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+	"pgregory.net/rapid"
+)
+
+var _ io.WriteCloser = (*Writer)(nil)
+
+const canary = "Zq7#canary<&>\"\\é/9"
+
+func origin(addr string) Origin { return Origin{Addr: addr, Kind: EphemeralResult} }
+
+func TestScrub(t *testing.T) {
+	var s Set
+	if got := s.Scrub("nothing is secret"); got != "nothing is secret" {
+		t.Error(got)
+	}
+	s.Add("hunter2hunter2", origin("var.a"))
+	s.Add("short", origin("var.b"))
+	s.Add("eight888", Origin{Kind: WriteOnly, Sensitive: true})
+	s.Add("2hunter2-tail", origin("var.c"))
+	for in, want := range map[string]string{
+		"":                            "",
+		"hunter2":                     "hunter2",
+		"hunter2hunter2":              "(ephemeral value)",
+		"a hunter2hunter2 b":          "a (ephemeral value) b",
+		"short":                       "short",
+		"x=eight888;":                 "x=(sensitive value);",
+		"hunter2hunter2-tail.":        "(ephemeral value).",
+		"eight888eight888":            "(sensitive value)",
+		"eight888 eight888":           "(sensitive value) (sensitive value)",
+		"hunter2hunter2hunter2":       "(ephemeral value)",
+		"eight88 hunter2hunter eight": "eight88 hunter2hunter eight",
+	} {
+		if got := s.Scrub(in); got != want {
+			t.Errorf("%q: %q, not %q", in, got, want)
+		}
+	}
+}
+
+// TestForms: however the canary is written, nothing of it is left.
+func TestForms(t *testing.T) {
+	var s Set
+	s.Add(canary, origin("var.a"))
+	jsonText, _ := json.Marshal(canary)
+	inner, _ := json.Marshal(map[string]string{"k": canary})
+	twice, _ := json.Marshal(string(inner))
+	var plain bytes.Buffer
+	enc := json.NewEncoder(&plain)
+	enc.SetEscapeHTML(false)
+	enc.Encode(canary)
+	texts := map[string]string{
+		"raw": canary, "JSON": string(jsonText), "JSON without HTML": plain.String(), "JSON in JSON": string(twice),
+		"Go syntax": strconv.Quote(canary), "query": url.QueryEscape(canary), "path": url.PathEscape(canary),
+	}
+	for _, before := range []string{"", "u", "us", "use", "user:"} {
+		for name, e := range map[string]*base64.Encoding{
+			"std": base64.StdEncoding, "raw": base64.RawStdEncoding, "url": base64.URLEncoding, "raw url": base64.RawURLEncoding,
+		} {
+			texts["base64 "+name+" after "+before] = e.EncodeToString([]byte(before + canary + "!"))
+		}
+	}
+	for name, text := range texts {
+		got := s.Scrub("<" + text + ">")
+		if !strings.Contains(got, "(ephemeral value)") || strings.Contains(got, "canary") {
+			t.Errorf("%s: %s", name, got)
+		}
+		// What base64 leaves is a few letters at the edges, that others have a part in.
+		if rest := strings.ReplaceAll(got, "(ephemeral value)", ""); len(rest) > 24 {
+			t.Errorf("%s: %q is left", name, rest)
+		}
+	}
+}
+
+func TestLines(t *testing.T) {
+	var s Set
+	key := "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n-----END KEY-----\n"
+	s.Add(key, origin("var.key"))
+	framed := "│ -----BEGIN KEY-----\n│   MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n│   BKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n│ -----END KEY-----\n"
+	want := "│ -----BEGIN KEY-----\n│   (ephemeral value)\n│   (ephemeral value)\n│ -----END KEY-----\n"
+	if got := s.Scrub(framed); got != want {
+		t.Errorf("%s", got)
+	}
+	if got := s.Scrub("key: " + strings.TrimSpace(key)); got != "key: (ephemeral value)" {
+		t.Errorf("%s", got)
+	}
+	if _, found := s.Check("contains MIIEvQIBADANBgkqhkiG9w0BAQEFAASC only"); found {
+		t.Error("a line alone is refused")
+	}
+}
+
+func TestLongSecrets(t *testing.T) {
+	var s Set
+	long := strings.Repeat("0123456789abcdef-", 1000)
+	s.Add(long, origin("var.long"))
+	if got := s.Scrub("<" + long + ">"); got != "<(ephemeral value)>" {
+		t.Errorf("%.200s", got)
+	}
+	if got := s.Scrub(long[:200]); strings.Contains(got, "0123456789abcdef-0123456789abcdef-0123456789abcdef-0123456789abcdef") {
+		t.Errorf("a part of it shows: %s", got)
+	}
+	if _, found := s.Check(long[100:1000]); found {
+		t.Error("a part of it is refused")
+	}
+	if _, found := s.Check("x" + long); !found {
+		t.Error("it is not refused")
+	}
+}
+
+func TestCheck(t *testing.T) {
+	var s Set
+	s.Add("eightchr", origin("ephemeral.a.b"))
+	s.Add("sixteen-chars-16", origin("ephemeral.c.d"))
+	s.Add("write-only", Origin{Addr: "x.y", Path: ".password_wo", Kind: WriteOnly})
+	s.Add("123456789012", origin("var.account"))
+	s.Add("public-and-secret-at-once", origin("var.public"))
+	s.PlainString("public-and-secret-at-once")
+	s.PlainString("postgres://sixteen-chars-16@host")
+	for leaf, want := range map[string]string{
+		"eightchr":                              "ephemeral.a.b",
+		"an eightchr in text":                   "",
+		"a sixteen-chars-16 in text":            "ephemeral.c.d",
+		"postgres://sixteen-chars-16@host":      "",
+		"postgres://sixteen-chars-16@elsewhere": "ephemeral.c.d",
+		"some write-only in text":               "x.y",
+		base64.StdEncoding.EncodeToString([]byte("sixteen-chars-16")): "ephemeral.c.d",
+		base64.StdEncoding.EncodeToString([]byte("eightchr")):         "ephemeral.a.b",
+		"arn:aws:iam::123456789012:role/x":                            "",
+		"123456789012":                                                "var.account",
+		"public-and-secret-at-once":                                   "",
+		"with public-and-secret-at-once in it":                        "",
+		"nothing":                                                     "",
+		"":                                                            "",
+	} {
+		got, found := s.Check(leaf)
+		if found != (want != "") || got.Addr != want {
+			t.Errorf("%q: %v %t", leaf, got, found)
+		}
+	}
+	if got, found := s.CheckBytes([]byte(`{"k":"c2l4dGVlbi1jaGFycy0xNg=="}`)); !found || got.Addr != "ephemeral.c.d" {
+		t.Errorf("private: %v %t", got, found)
+	}
+	if _, found := s.CheckBytes([]byte(`{"schema_version":"1"}`)); found {
+		t.Error("private without a secret")
+	}
+	var none *Set
+	if _, found := none.Check("sixteen-chars-16"); found || none.Scrub("x") != "x" {
+		t.Error("no set")
+	}
+	// The same string, found to be given to a write-only argument as well, is refused in any text.
+	s.Add("eightchr", Origin{Addr: "x.z", Kind: WriteOnly})
+	if _, found := s.Check("an eightchr in text"); !found {
+		t.Error("the stricter origin does not count")
+	}
+}
+
+func TestValues(t *testing.T) {
+	var s Set
+	s.AddValue(cty.ObjectVal(map[string]cty.Value{
+		"list":   cty.TupleVal([]cty.Value{mark.With(cty.StringVal("first-secret"), mark.Ephemeral, nil), cty.NullVal(cty.String)}),
+		"map":    cty.MapVal(map[string]cty.Value{"the-key-itself": cty.StringVal("second-secret")}),
+		"pin":    cty.NumberIntVal(4711),
+		"number": cty.MustParseNumberVal("-12345.678"),
+		"set":    cty.SetVal([]cty.Value{cty.StringVal("third-secret")}),
+		"later":  cty.UnknownVal(cty.String),
+	}), Origin{Addr: "ephemeral.x.y", Kind: EphemeralResult})
+	got := s.Scrub("first-secret second-secret third-secret 4711 -12345.678 the-key-itself")
+	if want := "(ephemeral value) (ephemeral value) (ephemeral value) 4711 (ephemeral value) the-key-itself"; got != want {
+		t.Error(got)
+	}
+	for leaf, path := range map[string]string{"first-secret": ".list[0]", "second-secret": `.map["the-key-itself"]`, "-12345.678": ".number"} {
+		if got, found := s.Check(leaf); !found || got.Path != path {
+			t.Errorf("%s: %v", leaf, got)
+		}
+	}
+	s.Plain(cty.MapVal(map[string]cty.Value{"third-secret": cty.StringVal("second-secret")}))
+	for _, leaf := range []string{"second-secret", "third-secret"} {
+		if _, found := s.Check(leaf); found {
+			t.Errorf("%s is plain", leaf)
+		}
+	}
+}
+
+// writeAll writes text in parts that end at the given places.
+func writeAll(t interface{ Fatal(...any) }, s *Set, text string, cuts []int) string {
+	var out bytes.Buffer
+	w := s.Writer(&out)
+	from := 0
+	for _, cut := range append(cuts, len(text)) {
+		cut = min(max(cut, from), len(text))
+		n, err := w.Write([]byte(text[from:cut]))
+		if err != nil || n != cut-from {
+			t.Fatal(n, err)
+		}
+		from = cut
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestEverySplit: a secret that comes in two writes, or byte by byte, is masked.
+func TestEverySplit(t *testing.T) {
+	for _, secret := range []string{"eightchr", canary, strings.Repeat("ab", 100)} {
+		var s Set
+		s.Add(secret, origin("var.a"))
+		text := "before " + secret + " after"
+		every := make([]int, len(text))
+		for i := range text {
+			every[i] = i
+			if got := writeAll(t, &s, text, []int{i}); got != "before (ephemeral value) after" {
+				t.Errorf("split at %d: %s", i, got)
+			}
+		}
+		if got := writeAll(t, &s, text, every); got != "before (ephemeral value) after" {
+			t.Errorf("byte by byte: %s", got)
+		}
+	}
+}
+
+// TestWriterHoldsBackLittle: what cannot be the start of a secret is written at once.
+func TestWriterHoldsBackLittle(t *testing.T) {
+	var s Set
+	s.Add("hunter2hunter2", origin("var.a"))
+	var out bytes.Buffer
+	w := s.Writer(&out)
+	io.WriteString(w, "Enter a value: ")
+	if out.String() != "Enter a value: " {
+		t.Errorf("%q", out.String())
+	}
+	io.WriteString(w, "hunt")
+	if strings.Contains(out.String(), "h") {
+		t.Errorf("%q", out.String())
+	}
+	io.WriteString(w, "ing season\n")
+	if !strings.HasSuffix(out.String(), "hunting season\n") {
+		t.Errorf("%q", out.String())
+	}
+	io.WriteString(w, "hunter2")
+	w.Flush()
+	if !strings.HasSuffix(out.String(), "hunter2") {
+		t.Errorf("%q", out.String())
+	}
+}
+
+// naive is what Scrub must do, said plainly: replace what is covered by any piece.
+func naive(s *Set, text string) string {
+	covered := make([]bool, len(text)+1)
+	start := make([]bool, len(text)+1)
+	for i := range text {
+		for _, p := range s.table.pieces {
+			if strings.HasPrefix(text[i:], p.text) {
+				start[i] = start[i] || i == 0 || !covered[i-1]
+				for j := range p.text {
+					covered[i+j] = true
+				}
+			}
+		}
+	}
+	var b strings.Builder
+	for i := range len(text) {
+		switch {
+		case !covered[i]:
+			b.WriteByte(text[i])
+		case i == 0 || !covered[i-1]:
+			b.WriteString("(ephemeral value)")
+		}
+	}
+	return b.String()
+}
+
+func genText(t *rapid.T, secrets []string) string {
+	var b strings.Builder
+	for range rapid.IntRange(0, 6).Draw(t, "parts") {
+		if len(secrets) > 0 && rapid.Bool().Draw(t, "secret") {
+			secret := rapid.SampledFrom(secrets).Draw(t, "which")
+			from := rapid.IntRange(0, len(secret)).Draw(t, "from")
+			b.WriteString(secret[from:])
+			b.WriteString(secret)
+			continue
+		}
+		b.WriteString(rapid.StringMatching(`[ab]{0,12}`).Draw(t, "text"))
+	}
+	return b.String()
+}
+
+// TestAnySplit: however a text is cut, the writer gives what Scrub gives, and that is what it
+// should be. Few letters make for much overlap.
+func TestAnySplit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s Set
+		secrets := rapid.SliceOfN(rapid.StringMatching(`[ab]{8,12}|[abc]{60,150}|[ab\n]{8,40}`), 1, 4).Draw(t, "secrets")
+		for _, secret := range secrets {
+			s.Add(secret, origin("var.a"))
+		}
+		text := genText(t, secrets)
+		want := naive(&s, text)
+		if got := s.Scrub(text); got != want {
+			t.Fatalf("scrub %q:\n got %q\nwant %q", text, got, want)
+		}
+		cuts := rapid.SliceOfN(rapid.IntRange(0, len(text)), 0, 20).Draw(t, "cuts")
+		if got := writeAll(t, &s, text, sortedInts(cuts)); got != want {
+			t.Fatalf("cut at %v:\n got %q\nwant %q", cuts, got, want)
+		}
+	})
+}
+
+func sortedInts(cuts []int) []int {
+	for i := range cuts {
+		for j := i; j > 0 && cuts[j] < cuts[j-1]; j-- {
+			cuts[j], cuts[j-1] = cuts[j-1], cuts[j]
+		}
+	}
+	return cuts
+}
+
+// TestManySecrets: the bitmap grows, and nothing is forgotten.
+func TestManySecrets(t *testing.T) {
+	var s Set
+	for i := range 3000 {
+		s.Add(fmt.Sprintf("secret-number-%06d", i), origin("var.a"))
+	}
+	for i := range 3000 {
+		if got := s.Scrub(fmt.Sprintf("<secret-number-%06d>", i)); got != "<(ephemeral value)>" {
+			t.Fatalf("%d: %s", i, got)
+		}
+	}
+	if got := s.Scrub("secret-number-999999"); got != "secret-number-999999" {
+		t.Error(got)
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	var s Set
+	var out bytes.Buffer
+	w := s.Writer(&out)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for j := range 50 {
+				text := fmt.Sprintf("secret-%d-%d-of-many", i, j)
+				s.Add(text, origin("var.a"))
+				s.PlainString(text + "!")
+				if got := s.Scrub(text); got != "(ephemeral value)" {
+					t.Error(got)
+				}
+				s.Check(text)
+				io.WriteString(w, text+"\n")
+			}
+		})
+	}
+	wg.Wait()
+	w.Close()
+	if strings.Contains(out.String(), "of-many") {
+		t.Error("a secret came through")
+	}
+}
+
+func FuzzWriter(f *testing.F) {
+	f.Add("hunter2hunter2", "a hunter2hunter2 b", 5, 9)
+	f.Add(canary, "x"+canary+canary[:7], 3, 20)
+	f.Fuzz(func(t *testing.T, secret, text string, a, b int) {
+		var s Set
+		s.Add(secret, origin("var.a"))
+		text += secret + text
+		want := s.Scrub(text)
+		if len(secret) >= shortest && strings.Contains(want, secret) {
+			t.Fatalf("%q is in %q", secret, want)
+		}
+		cuts := sortedInts([]int{a % (len(text) + 1), b % (len(text) + 1)})
+		if got := writeAll(t, &s, text, cuts); got != want {
+			t.Fatalf("%q: %q, not %q", text, got, want)
+		}
+	})
+}
+
+func BenchmarkScrub(b *testing.B) {
+	text := strings.Repeat("module.network.aws_subnet.private[2]: Creation complete after 3s [id=subnet-0123456789abcdef0]\n", 1000)
+	for _, n := range []int{0, 1, 100, 10000} {
+		var s Set
+		for i := range n {
+			s.Add(fmt.Sprintf("%x-secret-%d", i*7919, i), origin("var.a"))
+		}
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				s.Scrub(text)
+			}
+		})
+	}
+	b.Run("repetitive", func(b *testing.B) {
+		var s Set
+		s.Add(strings.Repeat("a", 1<<20)+"b", origin("var.a"))
+		text := strings.Repeat("a", 100_000)
+		b.SetBytes(int64(len(text)))
+		for b.Loop() {
+			s.Scrub(text)
+		}
+	})
+}
+
+func BenchmarkAdd(b *testing.B) {
+	b.ReportAllocs()
+	var s Set
+	i := 0
+	for b.Loop() {
+		i++
+		s.Add(fmt.Sprintf("a-secret-of-thirty-bytes-%06d", i), origin("var.a"))
+	}
+}

@@ -1,0 +1,180 @@
+package secret
+
+import (
+	"iter"
+	"strings"
+)
+
+// The matcher. All that is looked for is cut into pieces of 8 to 64 bytes; a piece is found by its
+// first 8 bytes. A bitmap says of most places in a text, for the price of a multiplication, that no
+// piece starts there; where it does not, a hash table gives the pieces that start with those 8
+// bytes, which are compared. So a text is looked at once, and what is done at one place is bounded
+// by the number of pieces that start alike, whatever the lengths of secrets and text. Adding is
+// cheap: nothing is built anew but the bitmap, when it becomes too full.
+//
+// Pieces also bound what a stream must hold back, and a part of a long secret is masked as well.
+
+const (
+	keyLen   = shortest
+	pieceLen = 64
+)
+
+// form is one way to write a secret.
+type form struct {
+	text  string
+	of    *secret
+	whole bool // the whole secret is in it; false for single lines
+}
+
+// piece is a part of a form.
+type piece struct {
+	text string
+	form *form
+	at   int   // where it is in the form
+	next int32 // the next piece with the same key, 1-based; 0: none
+}
+
+type table struct {
+	pieces []piece
+	first  map[uint64]int32 // by key, 1-based
+	bitmap []uint64         // a power of two
+	shift  uint             // from hash to bit
+	starts [256]bool        // first bytes of pieces
+	short  map[uint64]bool  // prefixes of less than 8 bytes, see shortKey
+	inner  map[string]bool  // pieces from within a form: one of a kind is enough
+}
+
+// add adds a text to look for.
+func (t *table) add(text string, of *secret, whole bool) {
+	f := &form{text: text, of: of, whole: whole}
+	for at := 0; ; at += pieceLen {
+		rest := len(text) - at
+		switch {
+		case rest <= pieceLen && at > 0:
+			// The last piece overlaps the one before it, so as not to be too short.
+			t.addPiece(piece{text: text[len(text)-pieceLen:], form: f, at: len(text) - pieceLen})
+			return
+		case rest <= pieceLen:
+			t.addPiece(piece{text: text, form: f})
+			return
+		}
+		t.addPiece(piece{text: text[at : at+pieceLen], form: f, at: at})
+	}
+}
+
+func (t *table) addPiece(p piece) {
+	if t.first == nil {
+		t.first, t.short, t.inner = map[uint64]int32{}, map[uint64]bool{}, map[string]bool{}
+	}
+	if p.at > 0 {
+		if t.inner[p.text] {
+			return
+		}
+		t.inner[p.text] = true
+	}
+	key := keyOf(p.text)
+	p.next = t.first[key]
+	t.pieces = append(t.pieces, p)
+	t.first[key] = int32(len(t.pieces))
+	t.starts[p.text[0]] = true
+	for n := 1; n < keyLen; n++ {
+		t.short[shortKey(p.text[:n])] = true
+	}
+	if len(t.pieces)*16 > len(t.bitmap)*64 {
+		t.grow()
+		return
+	}
+	t.set(key)
+}
+
+// grow makes the bitmap four times as large.
+func (t *table) grow() {
+	words := max(64, 4*len(t.bitmap))
+	t.bitmap = make([]uint64, words)
+	t.shift = 64
+	for bits := words * 64; bits > 1; bits >>= 1 {
+		t.shift--
+	}
+	for key := range t.first {
+		t.set(key)
+	}
+}
+
+func (t *table) bit(key uint64) (word uint64, mask uint64) {
+	h := key * 0x9e3779b97f4a7c15 >> t.shift // Fibonacci hashing
+	return h >> 6, 1 << (h & 63)
+}
+
+func (t *table) set(key uint64) {
+	word, mask := t.bit(key)
+	t.bitmap[word] |= mask
+}
+
+// keyOf is the first 8 bytes.
+func keyOf(s string) (key uint64) {
+	for i := range keyLen {
+		key = key>>8 | uint64(s[i])<<56
+	}
+	return key
+}
+
+// shortKey is a string of less than 8 bytes, with its length.
+func shortKey(s string) (key uint64) {
+	for i := range len(s) {
+		key |= uint64(s[i]) << (8 * i)
+	}
+	return key | uint64(len(s))<<56
+}
+
+// matches gives all pieces in a text, by their place; of one place in no particular order.
+func (t *table) matches(text string) iter.Seq2[int, *piece] {
+	return func(yield func(int, *piece) bool) {
+		if len(text) < keyLen || len(t.pieces) == 0 {
+			return
+		}
+		key := keyOf(text)
+		for i := 0; ; i++ {
+			if word, mask := t.bit(key); t.bitmap[word]&mask != 0 && !t.at(text, i, key, yield) {
+				return
+			}
+			if i+keyLen == len(text) {
+				return
+			}
+			key = key>>8 | uint64(text[i+keyLen])<<56
+		}
+	}
+}
+
+// at gives the pieces that are at place i, and reports whether to go on.
+func (t *table) at(text string, i int, key uint64, yield func(int, *piece) bool) bool {
+	for n := t.first[key]; n != 0; n = t.pieces[n-1].next {
+		if p := &t.pieces[n-1]; strings.HasPrefix(text[i:], p.text) && !yield(i, p) {
+			return false
+		}
+	}
+	return true
+}
+
+// hold is the first place from which on the text may be the start of a piece whose rest is yet to
+// come; its length if there is none.
+func (t *table) hold(text string) int {
+	for i := max(0, len(text)-pieceLen+1); i < len(text); i++ {
+		if t.starts[text[i]] && t.begins(text[i:]) {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// begins reports whether a piece begins with s and is longer.
+func (t *table) begins(s string) bool {
+	if len(s) < keyLen {
+		return t.short[shortKey(s)]
+	}
+	for n := t.first[keyOf(s)]; n != 0; n = t.pieces[n-1].next {
+		if p := t.pieces[n-1].text; len(p) > len(s) && strings.HasPrefix(p, s) {
+			return true
+		}
+	}
+	return false
+}

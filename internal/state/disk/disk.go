@@ -1,0 +1,231 @@
+// Package disk writes files that are whole or not there.
+//
+// A process can be killed, a disk can be full and a machine can lose its power at every moment.
+// Replace therefore never touches what is there: it writes beside it, makes that durable, puts it
+// in the old one's place in one step, and makes the step durable. Whoever opens the name finds the
+// old content or the new one.
+//
+// Every call that touches a file goes through an FS, so that tests can fail the n-th one, or let
+// nothing happen after it. What is written here holds secrets: files are 0600 and directories
+// 0700, whatever the umask, and no error says anything about content.
+package disk
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Modes of files and directories.
+const (
+	FileMode fs.FileMode = 0o600
+	DirMode  fs.FileMode = 0o700
+)
+
+// File is an open file.
+type File interface {
+	io.Reader
+	io.Writer
+	io.Closer
+	Name() string
+	Stat() (fs.FileInfo, error)
+	Chmod(fs.FileMode) error
+	Truncate(size int64) error
+	Seek(offset int64, whence int) (int64, error)
+	Sync() error     // content and all that is known of the file
+	DataSync() error // content, and of what is known only what is needed to read it
+	Fd() uintptr
+}
+
+// FS is the part of a file system that is needed.
+type FS interface {
+	OpenFile(name string, flag int, mode fs.FileMode) (File, error)
+	ReadFile(name string) ([]byte, error)
+	ReadDir(name string) ([]fs.DirEntry, error)
+	Lstat(name string) (fs.FileInfo, error)
+	Stat(name string) (fs.FileInfo, error)
+	Readlink(name string) (string, error)
+	Rename(from, to string) error
+	Link(from, to string) error
+	Remove(name string) error
+	RemoveAll(name string) error
+	MkdirAll(name string, mode fs.FileMode) error
+	SyncDir(name string) error
+}
+
+// OS is the real file system.
+var OS FS = osFS{}
+
+type osFS struct{}
+
+type osFile struct{ *os.File }
+
+func (f osFile) DataSync() error { return dataSync(f.File) }
+
+func (osFS) OpenFile(name string, flag int, mode fs.FileMode) (File, error) {
+	f, err := os.OpenFile(name, flag, mode)
+	if err != nil {
+		return nil, err
+	}
+	return osFile{f}, nil
+}
+
+func (osFS) ReadFile(name string) ([]byte, error)         { return os.ReadFile(name) }
+func (osFS) ReadDir(name string) ([]fs.DirEntry, error)   { return os.ReadDir(name) }
+func (osFS) Lstat(name string) (fs.FileInfo, error)       { return os.Lstat(name) }
+func (osFS) Stat(name string) (fs.FileInfo, error)        { return os.Stat(name) }
+func (osFS) Readlink(name string) (string, error)         { return os.Readlink(name) }
+func (osFS) Rename(from, to string) error                 { return os.Rename(from, to) }
+func (osFS) Link(from, to string) error                   { return os.Link(from, to) }
+func (osFS) Remove(name string) error                     { return os.Remove(name) }
+func (osFS) RemoveAll(name string) error                  { return os.RemoveAll(name) }
+func (osFS) MkdirAll(name string, mode fs.FileMode) error { return os.MkdirAll(name, mode) }
+
+func (osFS) SyncDir(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Replace puts data into the place of the file at path, which need not exist. A symbolic link
+// there is followed and stays; directories on the way are made. After an error the old file is
+// still there, whole; after success the new one is durable.
+func Replace(fsys FS, path string, data []byte) error {
+	_, err := ReplaceWith(fsys, path, data, nil)
+	return err
+}
+
+// ReplaceWith is Replace with a last look before the step: ready gets the new file, durable but
+// not in its place yet, and may refuse. If it is given the file stays open for the caller.
+func ReplaceWith(fsys FS, path string, data []byte, ready func(File) error) (File, error) {
+	target, err := Resolve(fsys, path)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Dir(target)
+	if err := fsys.MkdirAll(dir, DirMode); err != nil {
+		return nil, err
+	}
+	f, err := write(fsys, target, data)
+	if err != nil {
+		return nil, err
+	}
+	if ready != nil {
+		err = ready(f)
+	} else {
+		err = f.Close()
+	}
+	if err == nil {
+		err = fsys.Rename(f.Name(), target)
+	}
+	if err != nil {
+		f.Close()
+		fsys.Remove(f.Name())
+		return nil, err
+	}
+	if err := fsys.SyncDir(dir); err != nil {
+		return f, fmt.Errorf("%s is written, but may not survive a loss of power: %w", path, err)
+	}
+	return f, nil
+}
+
+// write makes a durable file beside target.
+func write(fsys FS, target string, data []byte) (File, error) {
+	f, err := Temp(fsys, target)
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		adopt(fsys, f, target)
+		err = f.Sync()
+	}
+	if err != nil {
+		f.Close()
+		fsys.Remove(f.Name())
+		return nil, err
+	}
+	return f, nil
+}
+
+// Temp makes an empty file beside target, of a name that nobody uses.
+func Temp(fsys FS, target string) (File, error) {
+	var random [8]byte
+	rand.Read(random[:])
+	dir, base := filepath.Split(target)
+	name := filepath.Join(dir, "."+base+"."+hex.EncodeToString(random[:])+".tmp")
+	f, err := fsys.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, FileMode)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Chmod(FileMode); err != nil { // the umask may have taken from the mode
+		f.Close()
+		fsys.Remove(name)
+		return nil, err
+	}
+	return f, nil
+}
+
+// Resolve follows symbolic links at path to the file they mean, whether or not it exists.
+func Resolve(fsys FS, path string) (string, error) {
+	for range 40 {
+		info, err := fsys.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return path, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			if info.IsDir() {
+				return "", &fs.PathError{Op: "write", Path: path, Err: errors.New("it is a directory")}
+			}
+			return path, nil
+		}
+		to, err := fsys.Readlink(path)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path = to
+	}
+	return "", &fs.PathError{Op: "write", Path: path, Err: errors.New("too many symbolic links")}
+}
+
+// Read reads a file; a missing one is nil.
+func Read(fsys FS, path string) ([]byte, error) {
+	data, err := fsys.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && data == nil {
+		data = []byte{}
+	}
+	return data, err
+}
+
+// Append opens a new file for appending; it is an error if there is one.
+func Append(fsys FS, path string) (File, error) {
+	if err := fsys.MkdirAll(filepath.Dir(path), DirMode); err != nil {
+		return nil, err
+	}
+	f, err := fsys.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, FileMode)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Chmod(FileMode); err != nil {
+		f.Close()
+		fsys.Remove(path)
+		return nil, err
+	}
+	return f, nil
+}

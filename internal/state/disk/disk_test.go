@@ -1,0 +1,130 @@
+//go:build unix
+
+package disk_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/state/disk/disktest"
+)
+
+func TestReplace(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "new", "file")
+	for _, text := range []string{"one", "", "three"} {
+		if err := disk.Replace(disk.OS, path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != text {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	for name, mode := range map[string]fs.FileMode{path: disk.FileMode, filepath.Dir(path): disk.DirMode} {
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: %v %v", name, info, err)
+		}
+	}
+	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 1 {
+		t.Errorf("beside the file there is %v", left)
+	}
+}
+
+// Whichever call fails: the old content or the new one, and nothing left beside it.
+func TestReplaceFails(t *testing.T) {
+	for at := 1; ; at++ {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "file")
+		if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		faults := &disktest.Faults{FS: disk.OS, At: at, Err: syscall.ENOSPC, Half: true}
+		err := disk.Replace(faults, path, []byte("new"))
+		if faults.Calls() < at {
+			break
+		}
+		got, readErr := os.ReadFile(path)
+		if readErr != nil || string(got) != "old" && string(got) != "new" || err == nil {
+			t.Errorf("call %d (%s) failed: %v, and there is %q, %v", at, faults.Last(), err, got, readErr)
+		}
+		if left, _ := os.ReadDir(dir); len(left) != 1 {
+			t.Errorf("call %d (%s) failed: %v is left", at, faults.Last(), left)
+		}
+	}
+}
+
+func TestReplaceRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	no := errors.New("no")
+	if _, err := disk.ReplaceWith(disk.OS, path, []byte("new"), func(disk.File) error { return no }); !errors.Is(err, no) {
+		t.Errorf("%v", err)
+	}
+	if data, err := disk.Read(disk.OS, path); data != nil || err != nil {
+		t.Errorf("%q, %v", data, err)
+	}
+	f, err := disk.ReplaceWith(disk.OS, path, []byte("new"), func(disk.File) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	is, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at, err := os.Stat(path); err != nil || !os.SameFile(is, at) {
+		t.Errorf("the open file is not the one in place: %v", err)
+	}
+}
+
+func TestResolve(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for link, to := range map[string]string{"a": "b", "b": at("c"), "loop": "loop"} {
+		if err := os.Symlink(to, at(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, exists := range []bool{false, true} {
+		if exists {
+			if err := os.WriteFile(at("c"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := disk.Resolve(disk.OS, at("a")); err != nil || got != at("c") {
+			t.Errorf("%s, %v", got, err)
+		}
+	}
+	for _, bad := range []string{"loop", ""} {
+		if got, err := disk.Resolve(disk.OS, at(bad)); err == nil {
+			t.Errorf("%q leads to %s", bad, got)
+		}
+	}
+}
+
+func TestAppend(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "log")
+	f, err := disk.Append(disk.OS, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"a", "b"} {
+		if _, err := f.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(f.DataSync(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := disk.Read(disk.OS, path); err != nil || !bytes.Equal(got, []byte("ab")) {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := disk.Append(disk.OS, path); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("an existing file was opened: %v", err)
+	}
+}

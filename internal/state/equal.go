@@ -1,0 +1,202 @@
+package state
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Equal reports whether nothing is different between a and b that a file would have to record:
+// everything but serial and version. White space in attributes, the order of sensitive paths, and
+// whether dependencies are listed directly or transitively make no difference.
+func Equal(a, b *Snapshot) bool {
+	if a == b {
+		return true
+	}
+	x, y := a.orEmpty(), b.orEmpty()
+	c := comparison{a: x, b: y}
+	return x.Lineage == y.Lineage && x.count == y.count && len(x.resources) == len(y.resources) &&
+		maps.EqualFunc(x.Outputs, y.Outputs, sameOutput) && sameChecks(x.Checks, y.Checks) &&
+		sameJSON(x.Extra, y.Extra) && c.resources()
+}
+
+// Next makes of next what is to be written after prev: with prev's lineage, or a new one; with
+// the serial after prev's, 1 for a first write; and as written by version. If nothing needs to be
+// written it gives prev and false.
+func Next(prev, next *Snapshot, version string) (*Snapshot, bool) {
+	if next == nil {
+		next = &Snapshot{}
+	}
+	before := prev.orEmpty()
+	e := next.Edit()
+	head := e.Head()
+	if before.Lineage != "" {
+		head.Lineage = before.Lineage
+	}
+	if Equal(prev, head) {
+		return prev, false
+	}
+	if head.Lineage == "" {
+		head.Lineage = NewLineage()
+	}
+	head.Serial = before.Serial + 1
+	head.Version = version
+	return e.Done(), true
+}
+
+// NewLineage makes a lineage: a random UUID.
+func NewLineage() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	s := hex.EncodeToString(b[:])
+	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
+}
+
+func (s *Snapshot) orEmpty() *Snapshot {
+	if s == nil {
+		return &Snapshot{}
+	}
+	return s
+}
+
+func sameOutput(a, b Output) bool {
+	if a.Sensitive != b.Sensitive || a.Deprecated != b.Deprecated {
+		return false
+	}
+	x, y := a.Value.Raw, b.Value.Raw
+	return x == cty.NilVal && y == cty.NilVal || x != cty.NilVal && y != cty.NilVal && x.RawEquals(y)
+}
+
+func sameChecks(a, b []Check) bool {
+	sorted := func(list []Check) []Check {
+		list = slices.Clone(list)
+		slices.SortStableFunc(list, compareChecks)
+		return list
+	}
+	return len(a) == len(b) && slices.EqualFunc(sorted(a), sorted(b), func(a, b Check) bool {
+		return a.Kind == b.Kind && a.Addr == b.Addr && a.Status == b.Status && (a.Objects == nil) == (b.Objects == nil) &&
+			slices.EqualFunc(a.Objects, b.Objects, func(a, b CheckedObject) bool {
+				return a.Addr == b.Addr && a.Status == b.Status && slices.Equal(a.Failures, b.Failures)
+			})
+	})
+}
+
+// comparison is one run of Equal over the objects.
+type comparison struct {
+	a, b   *Snapshot
+	ca, cb *Closure // made when two lists first differ
+}
+
+func (c *comparison) resources() bool {
+	for at, x := range c.a.resources {
+		y := c.b.resources[at]
+		if x == y {
+			continue
+		}
+		if y == nil || x.Len() != y.Len() || !sameJSON(x.Extra, y.Extra) {
+			return false
+		}
+		for s, e := range x.each {
+			if !c.entries(at, e, y.at(s)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (c *comparison) entries(at addr.AbsResource, x, y *Entry) bool {
+	if x == y {
+		return true
+	}
+	return y != nil && x.Schema == y.Schema && x.Provider == y.Provider && x.IdentitySchema == y.IdentitySchema &&
+		x.CreateFirst == y.CreateFirst && x.SkipDestroy == y.SkipDestroy && x.Tainted == y.Tainted &&
+		bytes.Equal(x.Private, y.Private) && maps.Equal(x.Flatmap, y.Flatmap) && samePaths(x.Sensitive, y.Sensitive) &&
+		c.recorded(at, x.Recorded, y.Recorded) &&
+		sameJSON(x.Attrs, y.Attrs) && sameJSON(x.Identity, y.Identity) && sameJSON(x.Extra, y.Extra)
+}
+
+func (c *comparison) recorded(at addr.AbsResource, x, y []addr.Resource) bool {
+	if same(x, y) || slices.Equal(x, y) {
+		return true
+	}
+	if c.ca == nil {
+		c.ca, c.cb = c.a.Closure(), c.b.Closure()
+	}
+	self := at.Resource()
+	return slices.Equal(c.ca.Of(self, x), c.cb.Of(self, y))
+}
+
+func samePaths(a, b paths) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	texts := func(list paths) []string {
+		out := make([]string, len(list))
+		for i, p := range list {
+			out[i] = pathText(p)
+		}
+		slices.Sort(out)
+		return out
+	}
+	return len(a) == 0 || slices.Equal(texts(a), texts(b))
+}
+
+// sameJSON reports whether two JSON texts are equal but for white space and the spelling of
+// strings. It says no to objects whose members are in different order: that costs a write, no
+// more.
+func sameJSON(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	x, y := scanner{in: a}, scanner{in: b}
+	for {
+		c, d := x.peek(), y.peek()
+		if x.pos == len(a) || y.pos == len(b) {
+			return x.pos == len(a) && y.pos == len(b)
+		}
+		switch {
+		case c != d:
+			return false
+		case c == '"':
+			if !sameString(&x, &y) {
+				return false
+			}
+		case layout[c] != plain:
+			x.pos++
+			y.pos++
+		case !bytes.Equal(x.atom(), y.atom()):
+			return false
+		}
+	}
+}
+
+func sameString(x, y *scanner) bool {
+	i, j := x.pos, y.pos
+	if !x.skipString() || !y.skipString() {
+		return false
+	}
+	a, b := x.in[i:x.pos], y.in[j:y.pos]
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var s, t string
+	return json.Unmarshal(a, &s) == nil && json.Unmarshal(b, &t) == nil && s == t
+}
+
+// atom passes a number or a word.
+func (s *scanner) atom() []byte {
+	from := s.pos
+	for s.pos < len(s.in) && layout[s.in[s.pos]] == plain {
+		s.pos++
+	}
+	return s.in[from:s.pos]
+}

@@ -1,0 +1,105 @@
+// Package journal makes every change durable while an apply runs.
+//
+// The state file is written once, at the end of a run. Until then a journal beside it says what
+// happened: an Intent before each provider call that changes something, durable before the call is
+// made; its Result after it, durable before anything that depends on it starts. Whatever moment
+// the process is lost at, the next command finds every answered change in the state or here, and
+// is told the names of those that were being made (invariants I9 and I17).
+//
+// A record is a transaction: what one step did to several objects (depose and create, restore,
+// move) is one record and is there as a whole or not at all. Records are framed and have
+// checksums; a torn end is cut off, and damage in the middle costs the damaged records only, which
+// is noticed and said. Writers that come together share one write to the disk. After an error of
+// the disk nothing more is taken: what cannot be made durable must not be started.
+//
+// The first record says which state the rest is about, by lineage, serial and digest. A journal
+// whose state has moved on, because one of the peers wrote it since, is put aside and never
+// applied. Nothing ephemeral has a place in any record: objects are stored entries, and an intent
+// holds addresses and attributes like names.
+package journal
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// Op tells the calls of one run apart. 0 is no call: a result of its own, such as a move.
+type Op uint64
+
+// Journal is what the engine writes to. Its methods may be called from many goroutines, and
+// return when what they were given is as durable as it will be; after an error no new call may be
+// started.
+type Journal interface {
+	// Intent says that a call is about to be made.
+	Intent(Intent) (Op, error)
+	// Result says what a call changed, as one transaction; nothing at all if it changed nothing.
+	Result(op Op, changed ...Change) error
+	// End says what the state is that now will be written in place of all this.
+	End(next state.Digest) error
+}
+
+// Intent is a call that is about to be made.
+type Intent struct {
+	Object   addr.Object
+	Action   string // such as "create"
+	Provider addr.ProviderInstance
+	Known    map[string]string // what the object can be found by: known, neither sensitive nor ephemeral
+}
+
+// Change is what is at an object's address now; a nil entry says nothing.
+type Change struct {
+	Object addr.Object
+	Entry  *state.Entry
+}
+
+// Unknown is a call whose outcome nobody recorded: the object may or may not have been changed.
+type Unknown struct {
+	Intent
+	Run  string    // the run that was lost
+	Time time.Time // when the call was about to be made
+}
+
+func (u Unknown) String() string {
+	return fmt.Sprintf("%s: the outcome of %q is unknown: the run %s ended before it was recorded (%s)", u.Object, u.Action, u.Run, u.Time.UTC().Format(time.RFC3339))
+}
+
+// Header is the first record: which state the journal is about, and whose it is.
+type Header struct {
+	Lineage string       // of the state, or the one it will get
+	Serial  uint64       // of the state; 0: there is none
+	Base    state.Digest // of the state's bytes; zero: there is none
+	Run     string       // names the run
+	Version string       // the program
+	Time    time.Time
+}
+
+// About is the header of a journal about a state as it was read, nil if there is none. lineage is
+// what it will get if it has none.
+func About(base *state.Snapshot, lineage, run, version string) Header {
+	h := Header{Lineage: lineage, Run: run, Version: version, Base: base.Digest()}
+	if base != nil {
+		h.Serial = base.Serial
+		if base.Lineage != "" {
+			h.Lineage = base.Lineage
+		}
+	}
+	return h
+}
+
+// Path is where the journal of the state in a file stands.
+func Path(stateFile string) string { return stateFile + ".journal" }
+
+// None is a journal that keeps nothing: for runs that store nothing.
+type None struct{}
+
+// Intent implements Journal.
+func (None) Intent(Intent) (Op, error) { return 0, nil }
+
+// Result implements Journal.
+func (None) Result(Op, ...Change) error { return nil }
+
+// End implements Journal.
+func (None) End(state.Digest) error { return nil }

@@ -1,0 +1,218 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// A record on disk is
+//
+//	mark     4 bytes, so that the next whole record is found after a damaged one
+//	type     1 byte
+//	number   4 bytes, counting from 0, so that missing records are noticed
+//	length   4 bytes, of the payload
+//	checksum 4 bytes, CRC-32C of type, number, length and payload
+//	payload  JSON
+//
+// with numbers in little-endian order. The header record begins the file.
+
+var mark = []byte{0x9e, 'L', 'J', 0x01} // the last byte is the version of the format
+
+const frameSize = 17
+
+type kind byte
+
+const (
+	headerRecord kind = 'H'
+	intentRecord kind = 'I'
+	resultRecord kind = 'R'
+	endRecord    kind = 'E'
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// appendRecord frames a payload.
+func appendRecord(dst []byte, k kind, number uint32, payload []byte) []byte {
+	from := len(dst)
+	dst = append(dst, mark...)
+	dst = append(dst, byte(k))
+	dst = binary.LittleEndian.AppendUint32(dst, number)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(payload)))
+	sum := crc32.Update(crc32.Checksum(dst[from+4:], castagnoli), castagnoli, payload)
+	dst = binary.LittleEndian.AppendUint32(dst, sum)
+	return append(dst, payload...)
+}
+
+// record is one record as read.
+type record struct {
+	kind    kind
+	number  uint32
+	payload []byte
+}
+
+// firstRecord reads the record at the start of data. ok is false if there is no whole one.
+func firstRecord(data []byte) (r record, size int, ok bool) {
+	if len(data) < frameSize || !bytes.HasPrefix(data, mark) {
+		return record{}, 0, false
+	}
+	n := binary.LittleEndian.Uint32(data[9:])
+	if uint64(n) > uint64(len(data)-frameSize) {
+		return record{}, 0, false
+	}
+	size = frameSize + int(n)
+	payload := data[frameSize:size:size]
+	sum := crc32.Update(crc32.Checksum(data[4:13], castagnoli), castagnoli, payload)
+	if sum != binary.LittleEndian.Uint32(data[13:]) {
+		return record{}, 0, false
+	}
+	return record{kind(data[4]), binary.LittleEndian.Uint32(data[5:]), payload}, size, true
+}
+
+// records reads all whole records, and says how many bytes of damage lie between them. What comes
+// after the last one was never acknowledged, and is no damage.
+func records(data []byte) (out []record, damaged int) {
+	for skipped := 0; ; {
+		r, size, ok := firstRecord(data)
+		if ok {
+			out = append(out, r)
+			damaged += skipped
+			skipped = 0
+			data = data[size:]
+			continue
+		}
+		next := -1
+		if len(data) > 0 {
+			next = bytes.Index(data[1:], mark)
+		}
+		if next < 0 {
+			return out, damaged
+		}
+		skipped += next + 1
+		data = data[next+1:]
+	}
+}
+
+// The payloads.
+
+type headerJSON struct {
+	Lineage string    `json:"lineage"`
+	Serial  uint64    `json:"serial"`
+	Base    string    `json:"base"`
+	Run     string    `json:"run"`
+	Version string    `json:"version"`
+	Time    time.Time `json:"time"`
+}
+
+type intentJSON struct {
+	Op       Op                `json:"op"`
+	Object   string            `json:"object"`
+	Deposed  string            `json:"deposed,omitempty"`
+	Action   string            `json:"action"`
+	Provider string            `json:"provider"`
+	Known    map[string]string `json:"known,omitempty"`
+	Run      string            `json:"run,omitempty"` // of an earlier run whose outcome is still unknown
+	Time     time.Time         `json:"time"`
+}
+
+type resultJSON struct {
+	Op      Op                `json:"op"`
+	Changed []json.RawMessage `json:"changed"`
+}
+
+type endJSON struct {
+	Next string `json:"next"`
+}
+
+func encode(v any) []byte {
+	out, err := json.Marshal(v)
+	if err != nil { // only a time beyond the year 9999
+		panic(err)
+	}
+	return out
+}
+
+func encodeHeader(h Header) []byte {
+	return encode(headerJSON{h.Lineage, h.Serial, digestText(h.Base), h.Run, h.Version, h.Time})
+}
+
+func decodeHeader(payload []byte) (Header, error) {
+	var j headerJSON
+	if err := json.Unmarshal(payload, &j); err != nil {
+		return Header{}, err
+	}
+	base, err := parseDigest(j.Base)
+	return Header{j.Lineage, j.Serial, base, j.Run, j.Version, j.Time}, err
+}
+
+func digestText(d state.Digest) string {
+	if d == (state.Digest{}) {
+		return ""
+	}
+	return hex.EncodeToString(d[:])
+}
+
+func parseDigest(s string) (d state.Digest, err error) {
+	if s == "" {
+		return d, nil
+	}
+	raw, err := hex.DecodeString(s)
+	if err == nil && len(raw) != len(d) {
+		err = fmt.Errorf("a digest has %d bytes", len(raw))
+	}
+	copy(d[:], raw)
+	return d, err
+}
+
+func encodeIntent(op Op, u Unknown) []byte {
+	return encode(intentJSON{op, u.Object.Instance.String(), u.Object.Deposed, u.Action, u.Provider.String(), u.Known, u.Run, u.Time})
+}
+
+func decodeIntent(payload []byte) (Op, Unknown, error) {
+	var j intentJSON
+	if err := json.Unmarshal(payload, &j); err != nil {
+		return 0, Unknown{}, err
+	}
+	i, err := addr.ParseInstance(j.Object)
+	if err != nil {
+		return 0, Unknown{}, err
+	}
+	u := Unknown{Run: j.Run, Time: j.Time, Intent: Intent{Object: addr.Object{Instance: i, Deposed: j.Deposed}, Action: j.Action, Known: j.Known}}
+	u.Provider, err = addr.ParseProviderInstance(j.Provider)
+	return j.Op, u, err
+}
+
+// encodeResult writes entries as they are, without decoding anything.
+func encodeResult(op Op, changed []Change) []byte {
+	dst := fmt.Appendf(nil, `{"op":%d,"changed":[`, op)
+	for i, c := range changed {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = state.AppendObject(dst, c.Object, c.Entry)
+	}
+	return append(dst, "]}"...)
+}
+
+func decodeResult(p *state.ObjectParser, payload []byte) (Op, []Change, error) {
+	var j resultJSON
+	if err := json.Unmarshal(payload, &j); err != nil {
+		return 0, nil, err
+	}
+	var out []Change
+	for _, raw := range j.Changed {
+		o, e, err := p.Parse(raw)
+		if err != nil {
+			return 0, nil, err
+		}
+		out = append(out, Change{o, e})
+	}
+	return j.Op, out, nil
+}

@@ -1,0 +1,273 @@
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+)
+
+// Recovery is what a journal tells.
+type Recovery struct {
+	Header   Header
+	Snapshot *state.Snapshot // the base with all recorded changes; the base itself if there are none
+	Changes  int             // recorded changes
+	Unknown  []Unknown       // calls without a recorded outcome, in the order they were made
+	Damaged  int             // bytes that could not be read between those that could
+	Missing  int             // records that could not be read
+	Written  bool            // the base holds all this already: the run was lost after writing it
+
+	next uint32 // the number of the next record
+}
+
+// MismatchError says that a journal is about another state than the one that is there.
+type MismatchError struct {
+	Header Header
+	Reason string
+}
+
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("the journal of run %s is about another state: %s", e.Header.Run, e.Reason)
+}
+
+// ErrNothing says that a journal holds no whole record, not even its header: no call was made
+// under it, because the first intent is durable only after the header.
+var ErrNothing = errors.New("the journal holds nothing")
+
+// Replay applies a journal to the state it is about, as that was read (nil if there is none).
+// Records that are damaged or torn are left out; an intent whose result was in one of them is
+// unknown then. The error is ErrNothing or a *MismatchError.
+func Replay(data []byte, base *state.Snapshot) (*Recovery, error) {
+	list, damaged := records(data)
+	at := 0
+	for at < len(list) && list[at].kind != headerRecord {
+		at++
+	}
+	if at == len(list) {
+		if len(list) > 0 {
+			return nil, &MismatchError{Reason: "its header is damaged, so nobody knows which"}
+		}
+		return nil, ErrNothing
+	}
+	h, err := decodeHeader(list[at].payload)
+	if err != nil {
+		return nil, &MismatchError{Reason: fmt.Sprintf("its header cannot be understood: %v", err)}
+	}
+	p := replay{Recovery: Recovery{Header: h, Snapshot: base, Damaged: damaged}, open: map[Op]int{}, earlier: map[addr.Object][]int{}}
+	p.count(list)
+	if err := p.read(list); err != nil {
+		return nil, &MismatchError{h, err.Error()}
+	}
+	if slices.Contains(p.ends, base.Digest()) {
+		p.Written = true
+		p.settle()
+		return &p.Recovery, nil
+	}
+	if reason := p.mismatch(base); reason != "" {
+		return nil, &MismatchError{h, reason}
+	}
+	p.apply(base)
+	p.settle()
+	return &p.Recovery, nil
+}
+
+// replay is one run of Replay.
+type replay struct {
+	Recovery
+	intents []Unknown
+	settled []bool
+	open    map[Op]int            // intents by call
+	earlier map[addr.Object][]int // intents of earlier runs
+	changes []Change
+	parser  state.ObjectParser
+	ends    []state.Digest
+}
+
+// count finds the records that are missing from the sequence.
+func (p *replay) count(list []record) {
+	p.next = list[len(list)-1].number + 1
+	for i, r := range list {
+		if expect := uint32(i + p.Missing); r.number > expect {
+			p.Missing += int(r.number - expect)
+		}
+	}
+}
+
+func (p *replay) read(list []record) error {
+	for _, r := range list {
+		var err error
+		switch r.kind {
+		case headerRecord:
+		case intentRecord:
+			err = p.intent(r.payload)
+		case resultRecord:
+			err = p.result(r.payload)
+		case endRecord:
+			err = p.end(r.payload)
+		default:
+			err = fmt.Errorf("record %d is of the unknown kind %q", r.number, r.kind)
+		}
+		if err != nil {
+			return fmt.Errorf("record %d cannot be understood, it was written by version %s: %w", r.number, p.Header.Version, err)
+		}
+	}
+	return nil
+}
+
+func (p *replay) intent(payload []byte) error {
+	op, u, err := decodeIntent(payload)
+	if err != nil {
+		return err
+	}
+	if u.Run == "" {
+		u.Run = p.Header.Run
+	} else {
+		p.earlier[u.Object] = append(p.earlier[u.Object], len(p.intents))
+	}
+	p.open[op] = len(p.intents)
+	p.intents = append(p.intents, u)
+	p.settled = append(p.settled, false)
+	return nil
+}
+
+// result takes a transaction. It settles its own call, and those of earlier runs about the
+// objects in it: what is at their addresses is known now.
+func (p *replay) result(payload []byte) error {
+	op, changed, err := decodeResult(&p.parser, payload)
+	if err != nil {
+		return err
+	}
+	if i, ok := p.open[op]; ok {
+		p.settled[i] = true
+	}
+	for _, c := range changed {
+		for _, i := range p.earlier[c.Object] {
+			p.settled[i] = true
+		}
+	}
+	p.changes = append(p.changes, changed...)
+	return nil
+}
+
+func (p *replay) end(payload []byte) error {
+	var j endJSON
+	if err := json.Unmarshal(payload, &j); err != nil {
+		return err
+	}
+	next, err := parseDigest(j.Next)
+	if next != (state.Digest{}) {
+		p.ends = append(p.ends, next)
+	}
+	return err
+}
+
+// mismatch says why the journal cannot be applied, "" if it can.
+func (p *replay) mismatch(base *state.Snapshot) string {
+	h := p.Header
+	switch {
+	case h.Base == base.Digest():
+		return ""
+	case base == nil:
+		return fmt.Sprintf("it is about serial %d, and there is no state", h.Serial)
+	case h.Base == (state.Digest{}):
+		return fmt.Sprintf("there was none when it began, and now there is one of serial %d", base.Serial)
+	case h.Lineage != base.Lineage:
+		return fmt.Sprintf("that has the lineage %q, this has %q", h.Lineage, base.Lineage)
+	case h.Serial != base.Serial:
+		return fmt.Sprintf("it is about serial %d, and the state has serial %d", h.Serial, base.Serial)
+	}
+	return fmt.Sprintf("the state has the same serial %d, but was changed", base.Serial)
+}
+
+func (p *replay) apply(base *state.Snapshot) {
+	p.Changes = len(p.changes)
+	if p.Changes == 0 {
+		return
+	}
+	e := base.Edit()
+	if head := e.Head(); head.Lineage == "" {
+		head.Lineage = p.Header.Lineage
+	}
+	for _, c := range p.changes {
+		e.Put(c.Object, c.Entry)
+	}
+	p.Snapshot = e.Done()
+}
+
+func (p *replay) settle() {
+	for i, u := range p.intents {
+		if !p.settled[i] {
+			p.Unknown = append(p.Unknown, u)
+		}
+	}
+}
+
+// Recover reads and replays the journal at path. nil and no error say that there is none, or that
+// it holds nothing (then it is removed).
+func Recover(fsys disk.FS, path string, base *state.Snapshot) (*Recovery, error) {
+	data, err := disk.Read(fsys, path)
+	if err != nil {
+		return nil, fmt.Errorf("the journal cannot be read: %w", err)
+	}
+	if data == nil {
+		return nil, nil
+	}
+	r, err := Replay(data, base)
+	if errors.Is(err, ErrNothing) {
+		return nil, Remove(fsys, path)
+	}
+	return r, err
+}
+
+// Conclude says in a journal what is about to be written in its place, like Journal.End: if the
+// recovery is lost between that and the removal of the journal, the next one knows it was done.
+func (r *Recovery) Conclude(fsys disk.FS, path string, next state.Digest) error {
+	f, err := fsys.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return fmt.Errorf("the journal cannot be written: %w", err)
+	}
+	_, err = f.Write(appendRecord(nil, endRecord, r.next, encode(endJSON{digestText(next)})))
+	if err == nil {
+		err = f.DataSync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("the journal cannot be written: %w", err)
+	}
+	return nil
+}
+
+// Remove removes a journal, durably.
+func Remove(fsys disk.FS, path string) error {
+	err := fsys.Remove(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the journal cannot be removed: %w", err)
+	}
+	return fsys.SyncDir(filepath.Dir(path))
+}
+
+// Aside renames a journal that cannot be applied and gives its new path: it may hold what is
+// nowhere else.
+func Aside(fsys disk.FS, path string) (string, error) {
+	for n := 1; ; n++ {
+		to := fmt.Sprintf("%s.aside-%d", path, n)
+		if _, err := fsys.Lstat(to); err == nil {
+			continue
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		if err := fsys.Rename(path, to); err != nil {
+			return "", fmt.Errorf("the journal cannot be put aside: %w", err)
+		}
+		return to, fsys.SyncDir(filepath.Dir(path))
+	}
+}

@@ -1,0 +1,270 @@
+package state
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+)
+
+// Move gives the snapshot with objects under new addresses: their entries, what everyone recorded
+// about them, and the check results, in one pass. All moves happen at once, so objects may change
+// places. It is an error if two objects would stand at one address, or if there is nothing to
+// move; whether a move makes sense is for the caller to know.
+//
+// Dependencies name resources, not instances: where some objects of a resource leave it and
+// others stay, those that depended on it depend on both.
+func (s *Snapshot) Move(moves map[addr.Object]addr.Object) (*Snapshot, error) {
+	moves = maps.Clone(moves)
+	maps.DeleteFunc(moves, func(from, to addr.Object) bool { return from == to })
+	if err := s.checkMoves(moves); err != nil {
+		return nil, err
+	}
+	m := mover{Edit: s.Edit(), moves: moves}
+	m.entries(s)
+	m.recorded(s)
+	m.checks()
+	return m.Done(), nil
+}
+
+func (s *Snapshot) checkMoves(moves map[addr.Object]addr.Object) error {
+	taken := make(map[addr.Object]addr.Object, len(moves))
+	for from, to := range moves {
+		if s.Get(from) == nil {
+			return fmt.Errorf("%s cannot be moved: it is not in the state", from)
+		}
+		if from.Mode != to.Mode || from.Mode == addr.Ephemeral {
+			return fmt.Errorf("%s cannot be moved to %s: they are of different kinds", from, to)
+		}
+		if _, leaves := moves[to]; s.Get(to) != nil && !leaves {
+			return fmt.Errorf("%s cannot be moved to %s: there is already an object at that address", from, to)
+		}
+		if other, ok := taken[to]; ok {
+			first, second := other, from
+			if second.Compare(first) < 0 {
+				first, second = second, first
+			}
+			return fmt.Errorf("%s and %s cannot both be moved to %s", first, second, to)
+		}
+		taken[to] = from
+	}
+	return nil
+}
+
+// mover is one run of Move.
+type mover struct {
+	*Edit
+	moves map[addr.Object]addr.Object
+}
+
+func (m *mover) entries(s *Snapshot) {
+	for from := range m.moves {
+		m.Put(from, nil)
+	}
+	for from, to := range m.moves {
+		m.Put(to, s.Get(from))
+		if now := m.next.resources[to.Abs()]; now.Extra == nil && from.Abs() != to.Abs() {
+			now.Extra = s.Resource(from.Abs()).Extra
+		}
+	}
+	m.gone = nil // nothing is: it has another name
+}
+
+// recorded renames what everyone recorded.
+func (m *mover) recorded(s *Snapshot) {
+	renamed := map[addr.Resource][]addr.Resource{}
+	for from, to := range m.moves {
+		if a, b := from.Resource(), to.Resource(); a != b && !slices.Contains(renamed[a], b) {
+			renamed[a] = append(renamed[a], b)
+		}
+	}
+	if len(renamed) == 0 {
+		return
+	}
+	for _, list := range renamed {
+		slices.SortFunc(list, addr.Resource.Compare)
+	}
+	for a, r := range s.all() {
+		from := a.Resource()
+		if list, ok := renamed[from]; ok && !slices.Contains(list, from) && m.stays(a, r) {
+			renamed[from] = append(list, from)
+		}
+	}
+	lists := relist(func(list []addr.Resource) []addr.Resource { return rename(list, renamed) })
+	for a, r := range m.next.resources {
+		m.rewrite(a, r, lists)
+	}
+}
+
+// stays reports whether an object of r keeps its resource's name.
+func (m *mover) stays(a addr.AbsResource, r *Resource) bool {
+	for s := range r.each {
+		if to, moved := m.moves[objectAt(a, s)]; !moved || to.Resource() == a.Resource() {
+			return true
+		}
+	}
+	return false
+}
+
+// rename replaces resources in a list; it gives back the very list if none is in it.
+func rename(list []addr.Resource, renamed map[addr.Resource][]addr.Resource) []addr.Resource {
+	if !slices.ContainsFunc(list, func(r addr.Resource) bool { return renamed[r] != nil }) {
+		return list
+	}
+	out := make([]addr.Resource, 0, len(list)+1)
+	seen := make(map[addr.Resource]bool, len(list)+1)
+	for _, r := range list {
+		now := renamed[r]
+		if now == nil {
+			now = []addr.Resource{r}
+		}
+		for _, n := range now {
+			if !seen[n] {
+				seen[n] = true
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}
+
+// checks renames what check results are about: those of resources by instance, others with the
+// module instance they belong to, if all that was in it went to one place.
+func (m *mover) checks() {
+	if len(m.next.Checks) == 0 {
+		return
+	}
+	modules := m.modules()
+	groups := map[[2]string]int{}
+	var out []Check
+	add := func(c Check) {
+		k := [2]string{c.Kind, c.Addr}
+		i, ok := groups[k]
+		if !ok {
+			groups[k] = len(out)
+			out = append(out, c)
+			return
+		}
+		out[i].Status = worse(out[i].Status, c.Status)
+		out[i].Objects = append(slices.Clip(out[i].Objects), c.Objects...)
+	}
+	for _, c := range m.next.Checks {
+		for _, part := range m.split(c, modules) {
+			add(part)
+		}
+	}
+	sortChecks(out)
+	m.next.Checks = out
+}
+
+// split gives a check under the names its objects have now.
+func (m *mover) split(c Check, modules map[addr.ModuleInstance]addr.ModuleInstance) []Check {
+	parts := map[string]*Check{}
+	for _, o := range c.Objects {
+		of := c.Addr
+		if at, config, ok := m.checked(c.Kind, o.Addr, modules); ok {
+			o.Addr, of = at, config
+		}
+		p := parts[of]
+		if p == nil {
+			p = &Check{Kind: c.Kind, Addr: of, Status: o.Status, Objects: []CheckedObject{}}
+			parts[of] = p
+		}
+		p.Status = worse(p.Status, o.Status)
+		p.Objects = append(p.Objects, o)
+	}
+	if len(parts) < 2 {
+		for of := range parts {
+			c.Addr, c.Objects = of, parts[of].Objects
+		}
+		return []Check{c}
+	}
+	var out []Check
+	for _, of := range slices.Sorted(maps.Keys(parts)) {
+		out = append(out, *parts[of])
+	}
+	return out
+}
+
+// checked gives the new address of a checked object and of what declares it, if it moved.
+func (m *mover) checked(kind, at string, modules map[addr.ModuleInstance]addr.ModuleInstance) (object, config string, moved bool) {
+	if kind == "resource" {
+		i, err := addr.ParseInstance(at)
+		to, ok := m.moves[i.Current()]
+		return to.Instance.String(), to.Resource().String(), err == nil && ok
+	}
+	module, local := splitLocal(at)
+	from, err := addr.ParseModuleInstance(module)
+	to, ok := modules[from]
+	if err != nil || !ok {
+		return "", "", false
+	}
+	return within(to.String(), local), within(to.Module().String(), local), true
+}
+
+// splitLocal cuts `module.a["k"].check.x` before "check.x".
+func splitLocal(at string) (module, local string) {
+	i := strings.LastIndexByte(at, '.')
+	if i < 0 {
+		return "", at
+	}
+	if j := strings.LastIndexByte(at[:i], '.'); j >= 0 {
+		return at[:j], at[j+1:]
+	}
+	return "", at
+}
+
+func within(module, local string) string {
+	if module == "" {
+		return local
+	}
+	return module + "." + local
+}
+
+// modules finds the module instances that went elsewhere as a whole: their objects, and modules
+// around those that keep the same names inside.
+func (m *mover) modules() map[addr.ModuleInstance]addr.ModuleInstance {
+	out := map[addr.ModuleInstance]addr.ModuleInstance{}
+	torn := map[addr.ModuleInstance]bool{}
+	for a := range m.next.resources {
+		for at := a.Module; ; at = at.Parent() {
+			torn[at] = true // something is in it
+			if at.IsRoot() {
+				break
+			}
+		}
+	}
+	for from, to := range m.moves {
+		a, b := from.Module, to.Module
+		if a == b || from.Local() != to.Local() {
+			torn[a] = true
+			continue
+		}
+		for a != b && !a.IsRoot() && !b.IsRoot() {
+			if was, ok := out[a]; ok && was != b {
+				torn[a] = true
+			}
+			out[a] = b
+			an, ak := a.Call()
+			bn, bk := b.Call()
+			if an != bn || ak != bk {
+				break
+			}
+			a, b = a.Parent(), b.Parent()
+		}
+	}
+	maps.DeleteFunc(out, func(from, _ addr.ModuleInstance) bool { return torn[from] })
+	return out
+}
+
+// worse gives the status of two results together.
+func worse(a, b Status) Status {
+	for _, s := range []Status{Errored, Fail, Unknown} {
+		if a == s || b == s {
+			return s
+		}
+	}
+	return Pass
+}

@@ -1,0 +1,231 @@
+package state
+
+import (
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// Renaming is one line of what a move did: a resource, an instance or a module, before and after.
+type Renaming struct{ From, To string }
+
+// Mv moves what from points at to where to points: a whole resource to a resource, an instance to
+// an instance of the same or another resource of that type, a module or an instance of one to
+// another module. A module named without a key is that without a key or, where there is none, all
+// its instances.
+//
+// With into nil the move stays within the snapshot; otherwise it goes into that other one. Both
+// come back as they are then (the second nil if there was none).
+func (s *Snapshot) Mv(from, to addr.Target, into *Snapshot, bag *diag.Bag) (source, target *Snapshot, done []Renaming, ok bool) {
+	m := relocation{from: s, into: into, bag: bag, moves: map[addr.Object]addr.Object{}}
+	if into == nil {
+		m.into = s
+	}
+	switch {
+	case from.Mode == 0 && to.Mode == 0:
+		ok = m.module(from, to)
+	case from.Mode == 0:
+		ok = m.refuse("Invalid target address", from, to, "the target must also be a module")
+	case to.Mode == 0:
+		ok = m.refuse("Invalid target address", from, to, "the target must also be a resource instance")
+	default:
+		ok = m.resource(from, to)
+	}
+	if !ok {
+		return nil, nil, nil, false
+	}
+	slices.SortStableFunc(m.done, func(a, b moved) int { return a.order.Compare(b.order) })
+	for _, d := range m.done {
+		done = append(done, d.Renaming)
+	}
+	if into == nil {
+		source, ok = m.within()
+		return source, nil, done, ok
+	}
+	source, target = m.across()
+	return source, target, done, true
+}
+
+// relocation is one run of Mv.
+type relocation struct {
+	from, into *Snapshot
+	bag        *diag.Bag
+	moves      map[addr.Object]addr.Object
+	done       []moved
+}
+
+type moved struct {
+	order addr.ModuleInstance
+	Renaming
+}
+
+func (m *relocation) refuse(title string, from, to addr.Target, why string) bool {
+	m.bag.Add(diag.Errorf(title, "Cannot move %s to %s: %s.", targetText(from), targetText(to), why))
+	return false
+}
+
+func (m *relocation) nothing(from addr.Target) bool {
+	m.bag.Add(diag.Errorf("Invalid source address", "Cannot move %s: does not match anything in the current state.", targetText(from)))
+	return false
+}
+
+func (m *relocation) taken(to, what string) bool {
+	m.bag.Add(diag.Errorf("Invalid target address", "Cannot move to %s: there is already a %s at that address in the current state.", to, what))
+	return false
+}
+
+// targetText is a target as written, keys left out staying out.
+func targetText(t addr.Target) string {
+	if t.Mode == 0 {
+		return t.AsModule().String()
+	}
+	return t.AsInstance().String()
+}
+
+// resource moves a resource or an instance.
+func (m *relocation) resource(from, to addr.Target) bool {
+	a, b := from.AsInstance(), to.AsInstance()
+	switch {
+	case a.Mode != b.Mode && a.Mode == addr.Managed:
+		return m.refuse("Invalid state move request", from, to, "a managed resource can be moved only to another managed resource address")
+	case a.Mode != b.Mode:
+		return m.refuse("Invalid state move request", from, to, "a data resource can be moved only to another data resource address")
+	case a.Type != b.Type:
+		return m.refuse("Invalid state move request", from, to, "resource types don't match")
+	}
+	r := m.from.Resource(a.Abs())
+	if r == nil {
+		return m.nothing(from)
+	}
+	if !from.KeyGiven && !to.KeyGiven {
+		if m.into.Resource(b.Abs()) != nil {
+			return m.taken(b.String(), "resource instance")
+		}
+		m.all(r, b.Abs())
+	} else if !m.instance(r, from, a, b) {
+		return false
+	}
+	m.done = append(m.done, moved{Renaming: Renaming{a.String(), b.String()}})
+	return true
+}
+
+// all takes every object of a resource.
+func (m *relocation) all(r *Resource, to addr.AbsResource) {
+	for s := range r.each {
+		m.moves[objectAt(r.Addr, s)] = objectAt(to, s)
+	}
+}
+
+// instance takes the objects of one instance.
+func (m *relocation) instance(r *Resource, from addr.Target, a, b addr.Instance) bool {
+	for s := range m.into.Resource(b.Abs()).each {
+		if s.key == b.Key {
+			return m.taken(b.String(), "resource instance")
+		}
+	}
+	for s := range r.each {
+		if s.key == a.Key {
+			m.moves[objectAt(r.Addr, s)] = addr.Object{Instance: b, Deposed: s.deposed}
+		}
+	}
+	return len(m.moves) > 0 || m.nothing(from)
+}
+
+// module moves module instances and all that is in them.
+func (m *relocation) module(from, to addr.Target) bool {
+	places := m.places(from, to)
+	if len(places) == 0 {
+		return m.nothing(from)
+	}
+	inside := map[addr.ModuleInstance]addr.ModuleInstance{}
+	for _, r := range m.from.all() {
+		now, ok := rebase(r.Addr.Module, places)
+		if !ok {
+			continue
+		}
+		if inside[r.Addr.Module] == (addr.ModuleInstance{}) {
+			inside[r.Addr.Module] = now
+			m.done = append(m.done, moved{r.Addr.Module, Renaming{r.Addr.Module.String(), now.String()}})
+		}
+		a := r.Addr
+		a.Module = now
+		m.all(r, a)
+	}
+	return m.free(places)
+}
+
+// free reports whether nothing stands where modules are to go, but for what leaves.
+func (m *relocation) free(places map[addr.ModuleInstance]addr.ModuleInstance) bool {
+	wanted := make(map[addr.ModuleInstance]bool, len(places))
+	for _, to := range places {
+		wanted[to] = true
+	}
+	for _, r := range m.into.all() {
+		if _, leaves := rebase(r.Addr.Module, places); leaves && m.into == m.from {
+			continue
+		}
+		for at := r.Addr.Module; !at.IsRoot(); at = at.Parent() {
+			if wanted[at] {
+				return m.taken(at.String(), "module instance")
+			}
+		}
+	}
+	return true
+}
+
+// places finds the module instances that from means, with the place of each after the move.
+func (m *relocation) places(from, to addr.Target) map[addr.ModuleInstance]addr.ModuleInstance {
+	out := map[addr.ModuleInstance]addr.ModuleInstance{}
+	a, b := from.AsModule(), to.AsModule()
+	name, key := a.Call()
+	newName, newKey := b.Call()
+	for _, r := range m.from.all() {
+		at := r.Addr.Module
+		for ; at.Depth() > a.Depth(); at = at.Parent() {
+		}
+		if at == a {
+			return map[addr.ModuleInstance]addr.ModuleInstance{a: b}
+		}
+		n, k := at.Call()
+		if key.IsNone() && newKey.IsNone() && n == name && at.Parent() == a.Parent() && from.ContainsModule(at) {
+			out[at] = b.Parent().Child(newName, k)
+		}
+	}
+	return out
+}
+
+// rebase gives the new path of a module instance that is or lies in one of those that move.
+func rebase(at addr.ModuleInstance, places map[addr.ModuleInstance]addr.ModuleInstance) (addr.ModuleInstance, bool) {
+	if to, ok := places[at]; ok {
+		return to, true
+	}
+	if at.IsRoot() {
+		return at, false
+	}
+	parent, ok := rebase(at.Parent(), places)
+	if !ok {
+		return at, false
+	}
+	name, key := at.Call()
+	return parent.Child(name, key), true
+}
+
+// within does the moves inside one snapshot.
+func (m *relocation) within() (*Snapshot, bool) {
+	out, err := m.from.Move(m.moves)
+	if err != nil {
+		m.bag.Add(diag.Errorf("Invalid state move request", "%v.", err))
+	}
+	return out, err == nil
+}
+
+// across does the moves into another snapshot, under the new names from the start.
+func (m *relocation) across() (source, target *Snapshot) {
+	src, dst := m.from.Edit(), m.into.Edit()
+	for from, to := range m.moves {
+		dst.Put(to, m.from.Get(from))
+		src.Put(from, nil)
+	}
+	return src.Done(), dst.Done()
+}

@@ -1,0 +1,97 @@
+package state
+
+import (
+	"fmt"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+)
+
+// AppendObject appends one object as JSON that stands for itself, without white space of ours:
+// the fields of a state file's instance, and its address, provider and direct dependencies. A nil
+// entry says that nothing is there. It is the form of the journal.
+func AppendObject(dst []byte, o addr.Object, entry *Entry) []byte {
+	e := encoder{buf: dst, compact: true}
+	e.open('{')
+	e.keyText("address", o.Instance.String())
+	if entry == nil {
+		if o.IsDeposed() {
+			e.keyText("deposed", o.Deposed)
+		}
+		e.key("gone")
+		e.boolean(true)
+	} else {
+		e.instance(slot{deposed: o.Deposed}, entry, entry.Provider.String(), func() { e.recorded(entry.Recorded) })
+	}
+	e.close('}')
+	return e.buf
+}
+
+// recorded writes dependencies as they are.
+func (e *encoder) recorded(list []addr.Resource) {
+	if len(list) == 0 {
+		return
+	}
+	e.key("dependencies")
+	e.open('[')
+	for _, d := range list {
+		e.item()
+		e.text(d.String())
+	}
+	e.close(']')
+}
+
+// ParseObject reads what AppendObject wrote. The entry keeps parts of data.
+func ParseObject(data []byte) (addr.Object, *Entry, error) {
+	var p ObjectParser
+	return p.Parse(data)
+}
+
+// ObjectParser is ParseObject for many: what they have in common is kept once. The zero value is
+// ready.
+type ObjectParser struct{ r *reader }
+
+// Parse reads one object.
+func (p *ObjectParser) Parse(data []byte) (addr.Object, *Entry, error) {
+	if p.r == nil {
+		p.r = newReader(nil, nil)
+	}
+	r := p.r
+	r.scanner = scanner{in: data}
+	n := instance{entry: r.entry()}
+	f := &r.fields
+	f.n = &n
+	var address string
+	gone := false
+	r.object(func(key []byte) {
+		switch string(key) {
+		case "address":
+			address = string(r.text())
+		case "gone":
+			gone = r.boolean()
+		default:
+			f.read(key)
+		}
+	})
+	f.done()
+	if r.err == nil && r.peek() != 0 {
+		r.fail("something stands after the end of the object")
+	}
+	if r.err != nil {
+		return addr.Object{}, nil, r.err
+	}
+	i, err := addr.ParseInstance(address)
+	o := addr.Object{Instance: i, Deposed: n.slot.deposed}
+	switch {
+	case err != nil:
+		return addr.Object{}, nil, err
+	case i.Mode == addr.Ephemeral:
+		return addr.Object{}, nil, fmt.Errorf("%s is ephemeral and cannot be stored", o)
+	case gone:
+		return o, nil, nil
+	case n.problem != "":
+		return addr.Object{}, nil, fmt.Errorf("%s: %s", o, n.problem)
+	case !n.provider:
+		return addr.Object{}, nil, fmt.Errorf("%s: it names no provider", o)
+	}
+	return o, n.entry, nil
+}

@@ -1,0 +1,386 @@
+package state
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+)
+
+// instance is one element of a resource's "instances" while its resource is still being read: the
+// fields of a JSON object come in any order, and the address may stand after the instances.
+type instance struct {
+	pos      int
+	slot     slot
+	entry    *Entry
+	provider bool // the instance names its own
+	problem  string
+	old      []addr.Resource // of "depends_on", which "dependencies" replaced; relative to the module
+}
+
+// block is what is known of one element of "resources" so far.
+type block struct {
+	pos       int
+	module    []byte
+	mode      string
+	typ, name string
+	provider  addr.ProviderInstance
+	given     bool // provider was
+	instances []instance
+	extra     extra
+	problems  []string
+}
+
+// resourceBlock reads one element of "resources".
+func (r *reader) resourceBlock() {
+	r.peek()
+	b := &r.block
+	*b = block{pos: r.pos, instances: b.instances[:0]}
+	r.object(r.onBlock)
+	if r.err == nil {
+		r.place(b)
+	}
+}
+
+func (r *reader) blockField(key []byte) {
+	b := &r.block
+	switch string(key) {
+	case "module":
+		b.module = r.quoted()
+	case "mode":
+		b.mode = r.string(r.text())
+	case "type":
+		b.typ = r.string(r.text())
+	case "name":
+		b.name = r.string(r.text())
+	case "each": // "list" or "map": of the first files of format 4; follows from the keys
+		r.skip()
+	case "provider":
+		b.provider, b.given = r.providerText(&b.problems)
+	case "instances":
+		r.array(r.onInstance)
+	default:
+		b.extra.add(string(key), r.scanner.raw())
+	}
+}
+
+func (r *reader) providerText(problems *[]string) (addr.ProviderInstance, bool) {
+	text := r.quoted()
+	if len(text) <= len(`""`) {
+		return addr.ProviderInstance{}, false
+	}
+	p, err := r.provider(text)
+	if err != nil {
+		*problems = append(*problems, err.Error()+".")
+	}
+	return p, true
+}
+
+// place puts a block's objects into the snapshot.
+func (r *reader) place(b *block) {
+	a, ok := r.address(b)
+	if !ok {
+		return
+	}
+	if len(b.problems) > 0 {
+		for _, p := range b.problems {
+			r.problem(b.pos, badContent, "Resource %s: %s", a, p)
+		}
+		return
+	}
+	common := b.common()
+	res := r.snap.resources[a]
+	if res != nil && res.Provider != common {
+		r.problem(b.pos, badDuplicate, "Resource %s appears twice in the state file, with different providers.", a)
+		return
+	}
+	for i := range b.instances {
+		n := &b.instances[i]
+		if !r.acceptable(a, b, n, common) {
+			continue
+		}
+		if res == nil {
+			res = &Resource{Addr: a}
+			r.snap.resources[a] = res
+		}
+		if res.at(n.slot) != nil {
+			r.problem(n.pos, badDuplicate, "Instance %s appears multiple times in the state file.", objectAt(a, n.slot))
+			continue
+		}
+		res.set(n.slot, n.entry)
+		r.snap.count++
+	}
+	if res != nil {
+		res.Provider = common
+		res.Extra = b.extra.object()
+	}
+}
+
+// address makes the block's address.
+func (r *reader) address(b *block) (addr.AbsResource, bool) {
+	a := addr.AbsResource{Type: b.typ, Name: b.name}
+	switch b.mode {
+	case "managed":
+		a.Mode = addr.Managed
+	case "data":
+		a.Mode = addr.Data
+	default:
+		r.problem(b.pos, "Invalid resource mode in state", "State contains a resource with mode %q (%q %q) which is not supported.", b.mode, b.typ, b.name)
+		return a, false
+	}
+	if !validName(b.typ) || !validName(b.name) || reserved[b.typ] {
+		r.problem(b.pos, badContent, "A resource stands in it whose type and name, %q and %q, cannot be those of a resource.", b.typ, b.name)
+		return a, false
+	}
+	var err error
+	if a.Module, err = r.module(b.module); err != nil {
+		r.problem(b.pos, badContent, "A resource stands in a module that cannot be: %v.", err)
+		return a, false
+	}
+	return a, true
+}
+
+// reserved words begin addresses, so no resource type can be one.
+var reserved = map[string]bool{"module": true, "resource": true, "data": true, "ephemeral": true}
+
+// validName reports whether s is an identifier of the language.
+func validName(s string) bool {
+	for i, c := range s {
+		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c > 0x7f && c != utf8.RuneError
+		if !letter && (i == 0 || !(c == '-' || c >= '0' && c <= '9')) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// acceptable completes an instance and reports what is wrong with it.
+func (r *reader) acceptable(a addr.AbsResource, b *block, n *instance, common addr.ProviderConfig) bool {
+	if !n.provider {
+		n.entry.Provider = b.provider
+	}
+	if n.entry.Recorded == nil {
+		for _, d := range n.old {
+			d.Module = a.Module.Module()
+			n.entry.Recorded = append(n.entry.Recorded, d)
+		}
+	}
+	switch {
+	case n.problem == "" && !n.provider && !b.given:
+		n.problem = "neither it nor its resource names a provider."
+	case n.problem == "" && n.entry.Provider.ProviderConfig != common:
+		n.problem = "its provider is of another configuration than that of its resource's other instances."
+	case n.problem == "" && a.Mode == addr.Data && n.slot.deposed != "":
+		n.problem = "a data source cannot have deposed objects."
+	}
+	if n.problem != "" {
+		r.problem(n.pos, "Invalid resource instance metadata in state", "Instance %s: %s", objectAt(a, n.slot), n.problem)
+		return false
+	}
+	return true
+}
+
+// common is the provider configuration that all instances have to share: they may differ only in
+// the instance of it.
+func (b *block) common() addr.ProviderConfig {
+	for _, n := range b.instances {
+		if n.provider {
+			return n.entry.Provider.ProviderConfig
+		}
+	}
+	return b.provider.ProviderConfig
+}
+
+func objectAt(a addr.AbsResource, s slot) addr.Object {
+	return addr.Object{Instance: a.Instance(s.key), Deposed: s.deposed}
+}
+
+// instance reads one element of "instances".
+func (r *reader) instance() {
+	r.peek()
+	r.block.instances = append(r.block.instances, instance{pos: r.pos, entry: r.entry()})
+	r.fields.n = &r.block.instances[len(r.block.instances)-1]
+	r.object(r.onField)
+	r.fields.done()
+}
+
+// fields reads the members of an instance.
+type fields struct {
+	*reader
+	n     *instance
+	extra extra
+}
+
+func (f *fields) wrong(format string, a ...any) {
+	if f.n.problem == "" {
+		f.n.problem = fmt.Sprintf(format, a...)
+	}
+}
+
+func (f *fields) read(key []byte) {
+	e := f.n.entry
+	switch string(key) {
+	case "index_key":
+		f.n.slot.key = f.key()
+	case "deposed":
+		f.n.slot.deposed = validText(f.text())
+	case "status":
+		f.status()
+	case "schema_version":
+		e.Schema = f.schemaVersion()
+	case "attributes":
+		e.Attrs = f.jsonObject("attributes")
+	case "attributes_flat":
+		e.Flatmap = f.flatmap()
+	case "sensitive_attributes":
+		e.Sensitive = f.paths()
+	case "identity_schema_version":
+		e.IdentitySchema = f.schemaVersion()
+	case "identity":
+		e.Identity = f.jsonObject("identity")
+	case "private":
+		e.Private = f.private()
+	case "dependencies":
+		e.Recorded = f.dependencies()
+	case "depends_on":
+		f.n.old = f.dependsOn()
+	case "create_before_destroy":
+		e.CreateFirst = f.boolean()
+	case "skip_destroy":
+		e.SkipDestroy = f.boolean()
+	case "provider":
+		var problems []string
+		e.Provider, f.n.provider = f.providerText(&problems)
+		if len(problems) > 0 {
+			f.wrong("%s", problems[0])
+		}
+	default:
+		f.extra.add(string(key), f.scanner.raw())
+	}
+}
+
+// done completes the entry after its last field.
+func (f *fields) done() {
+	e := f.n.entry
+	e.Extra = f.extra.object()
+	switch {
+	case e.Attrs != nil && e.Flatmap != nil:
+		f.wrong("it has its attributes twice, as an object and as a flat map.")
+	case e.Attrs == nil && e.Flatmap == nil:
+		e.Attrs = []byte("{}") // as the peers take it
+	}
+}
+
+// key reads an instance key.
+func (f *fields) key() addr.Key {
+	switch c := f.peek(); {
+	case c == 'n':
+		f.word("null")
+		return addr.NoKey
+	case c == '"':
+		return addr.StringKey(f.string(f.str()))
+	}
+	raw := f.scanner.raw()
+	n, err := strconv.Atoi(string(raw))
+	if err != nil || n < 0 {
+		f.wrong("its key %s is neither a string nor a whole number of 0 or more.", raw)
+	}
+	return addr.IntKey(max(n, 0))
+}
+
+func (f *fields) status() {
+	switch s := f.text(); string(s) {
+	case "":
+	case "tainted":
+		f.n.entry.Tainted = true
+	default:
+		f.wrong("it has invalid status %q.", s)
+	}
+}
+
+func (f *fields) schemaVersion() int64 {
+	if f.null() {
+		return 0
+	}
+	pos := f.pos
+	n := f.uint()
+	if n > 1<<62 {
+		f.failAt(pos, "the version is too large")
+	}
+	return int64(n)
+}
+
+// jsonObject takes an object as it stands.
+func (f *fields) jsonObject(what string) []byte {
+	switch f.peek() {
+	case 'n':
+		f.word("null")
+		return nil
+	case '{':
+	default:
+		f.wrong("its %s should be an object.", what)
+	}
+	return f.scanner.raw()
+}
+
+func (f *fields) flatmap() map[string]string {
+	if f.null() {
+		return nil
+	}
+	m := map[string]string{}
+	f.object(func(key []byte) {
+		name := validText(key)
+		m[name] = validText(f.text())
+	})
+	return m
+}
+
+func (f *fields) private() []byte {
+	text := f.text()
+	if len(text) == 0 {
+		return nil
+	}
+	private, err := once(f.privates, text, base64.StdEncoding.DecodeString)
+	if err != nil {
+		f.wrong("its private data is not base64: %v.", err)
+	}
+	return private
+}
+
+// dependencies reads a list of resource addresses.
+func (f *fields) dependencies() []addr.Resource {
+	text := f.scanner.raw()
+	if f.err != nil {
+		return nil
+	}
+	list, hash, ok := f.known(text)
+	if ok {
+		return list
+	}
+	f.pos -= len(text)
+	list = make([]addr.Resource, 0, bytes.Count(text, []byte(","))+1)
+	f.array(func() {
+		d, err := f.dependency(f.str())
+		if err != nil {
+			f.wrong("its dependencies are not what they should be: %v.", err)
+		}
+		list = append(list, d)
+	})
+	f.lists[hash] = listText{text, list}
+	return list
+}
+
+// dependsOn reads the dependencies as the first files of format 4 had them: relative to the
+// module, with modules and instances among them. Only resources are taken.
+func (f *fields) dependsOn() []addr.Resource {
+	var list []addr.Resource
+	f.array(func() {
+		if d, err := f.dependency(f.str()); err == nil && d.Module.IsRoot() {
+			list = append(list, d)
+		}
+	})
+	return list
+}

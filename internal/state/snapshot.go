@@ -1,0 +1,239 @@
+package state
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+)
+
+// Snapshot is a state at one moment. It is immutable; the zero value is an empty state without a
+// lineage. A nil *Snapshot may be read and is empty.
+type Snapshot struct {
+	Lineage string
+	Serial  uint64
+	Version string // the program that wrote it ("terraform_version")
+	Outputs map[string]Output
+	Checks  []Check
+	Extra   []byte // JSON object with top-level fields we do not know, kept
+
+	resources map[addr.AbsResource]*Resource
+	count     int // objects
+	source    []byte
+	derived   *derived
+}
+
+// derived is what is worked out of a snapshot once. It belongs to snapshots that are finished.
+type derived struct {
+	once   sync.Once
+	sorted []*Resource
+	hosts  hosts
+	digest sync.Once
+	sum    Digest
+}
+
+// Digest is the SHA-256 of a state file; zero where there is none.
+type Digest [sha256.Size]byte
+
+// DigestOf is the digest of a file's bytes, zero if there are none.
+func DigestOf(data []byte) Digest {
+	if len(data) == 0 {
+		return Digest{}
+	}
+	return sha256.Sum256(data)
+}
+
+// Digest is the digest of the bytes the snapshot was read from, zero if it was not read.
+func (s *Snapshot) Digest() Digest {
+	if s == nil || s.source == nil {
+		return Digest{}
+	}
+	s.derived.digest.Do(func() { s.derived.sum = DigestOf(s.source) })
+	return s.derived.sum
+}
+
+// Resource is the set of a resource's objects in one module instance. It is never empty.
+type Resource struct {
+	Addr     addr.AbsResource
+	Provider addr.ProviderConfig // as stored with the resource
+	Extra    []byte              // JSON object with fields we do not know, kept
+
+	// Most resources have one object, and a map is large: the only object stands in slot and
+	// entry, and from the second on all of them are in entries.
+	slot    slot
+	entry   *Entry
+	entries map[slot]*Entry
+}
+
+// slot tells the objects of one resource apart.
+type slot struct {
+	key     addr.Key
+	deposed string
+}
+
+// compare is the order of objects: each current one before its deposed ones.
+func (a slot) compare(b slot) int {
+	return cmp.Or(a.key.Compare(b.key), cmp.Compare(a.deposed, b.deposed))
+}
+
+// Get gives an object, nil if there is none.
+func (s *Snapshot) Get(o addr.Object) *Entry {
+	return s.Resource(o.Abs()).at(slot{o.Key, o.Deposed})
+}
+
+// Resource gives a resource's objects, nil if it has none.
+func (s *Snapshot) Resource(a addr.AbsResource) *Resource {
+	if s == nil {
+		return nil
+	}
+	return s.resources[a]
+}
+
+// Len is the number of objects.
+func (s *Snapshot) Len() int {
+	if s == nil {
+		return 0
+	}
+	return s.count
+}
+
+// all gives the resources in no order.
+func (s *Snapshot) all() map[addr.AbsResource]*Resource {
+	if s == nil {
+		return nil
+	}
+	return s.resources
+}
+
+// Resources gives all resources, sorted. The slice is shared: it must not be changed.
+func (s *Snapshot) Resources() []*Resource {
+	if s == nil {
+		return nil
+	}
+	if s.derived == nil {
+		return sortResources(s.resources)
+	}
+	s.derived.once.Do(func() { s.derived.sorted = sortResources(s.resources) })
+	return s.derived.sorted
+}
+
+func sortResources(m map[addr.AbsResource]*Resource) []*Resource {
+	out := make([]*Resource, 0, len(m))
+	for _, r := range m {
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b *Resource) int { return a.Addr.Compare(b.Addr) })
+	return out
+}
+
+// Objects gives all objects in order.
+func (s *Snapshot) Objects() iter.Seq2[addr.Object, *Entry] {
+	return func(yield func(addr.Object, *Entry) bool) {
+		for _, r := range s.Resources() {
+			for o, e := range r.Objects() {
+				if !yield(o, e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Get gives the current object with that key, nil if there is none.
+func (r *Resource) Get(k addr.Key) *Entry { return r.at(slot{key: k}) }
+
+func (r *Resource) at(s slot) *Entry {
+	switch {
+	case r == nil:
+		return nil
+	case r.entries != nil:
+		return r.entries[s]
+	case r.slot == s:
+		return r.entry
+	}
+	return nil
+}
+
+// Len is the number of objects, deposed ones included.
+func (r *Resource) Len() int {
+	switch {
+	case r == nil || r.entries == nil && r.entry == nil:
+		return 0
+	case r.entries == nil:
+		return 1
+	}
+	return len(r.entries)
+}
+
+// each gives the objects in no order.
+func (r *Resource) each(yield func(slot, *Entry) bool) {
+	if r == nil || r.entry != nil && !yield(r.slot, r.entry) {
+		return
+	}
+	for s, e := range r.entries {
+		if !yield(s, e) {
+			return
+		}
+	}
+}
+
+// ordered appends the objects' slots in order to an empty list.
+func (r *Resource) ordered(slots []slot, compare func(a, b slot) int) []slot {
+	slots = slices.Grow(slots, r.Len())
+	for s := range r.each {
+		slots = append(slots, s)
+	}
+	slices.SortFunc(slots, compare)
+	return slots
+}
+
+// Objects gives the resource's objects by key, each current one before its deposed ones.
+func (r *Resource) Objects() iter.Seq2[addr.Object, *Entry] {
+	return func(yield func(addr.Object, *Entry) bool) {
+		for _, s := range r.ordered(nil, slot.compare) {
+			if !yield(addr.Object{Instance: r.Addr.Instance(s.key), Deposed: s.deposed}, r.at(s)) {
+				return
+			}
+		}
+	}
+}
+
+// Keys gives the keys of the current objects, sorted.
+func (r *Resource) Keys() []addr.Key {
+	var keys []addr.Key
+	for s := range r.each {
+		if s.deposed == "" {
+			keys = append(keys, s.key)
+		}
+	}
+	slices.SortFunc(keys, addr.Key.Compare)
+	return keys
+}
+
+// set stores an object, nil removes it. Only for a resource that nobody else sees yet.
+func (r *Resource) set(s slot, e *Entry) {
+	switch {
+	case r.entries == nil && (r.entry == nil || r.slot == s):
+		r.slot, r.entry = s, e
+	case r.entries == nil && e != nil:
+		r.entries = map[slot]*Entry{r.slot: r.entry, s: e}
+		r.slot, r.entry = slot{}, nil
+	case e != nil:
+		r.entries[s] = e
+	default:
+		delete(r.entries, s)
+	}
+}
+
+func (r *Resource) copy(a addr.AbsResource) *Resource {
+	if r == nil {
+		return &Resource{Addr: a}
+	}
+	c := *r
+	c.entries = maps.Clone(r.entries)
+	return &c
+}

@@ -1,0 +1,72 @@
+// Package state is what is known to exist: the objects of the last run, as format v4 holds them,
+// no more and no less.
+//
+// A Snapshot never changes; editing makes a new one that shares what stayed the same, so that
+// "before the refresh", "refreshed" and "now" are three cheap things. Objects are kept as they
+// were read: attributes stay JSON until a provider's schema is at hand, and what does nothing in a
+// run is never decoded. Marks are paths beside the value (invariant I4); nothing ephemeral has a
+// place here at all.
+//
+// Below this room: state/store holds bytes under a lock, state/journal makes each change durable
+// while an apply runs.
+package state
+
+import (
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Entry is one object as stored. Entries are immutable: change a copy.
+type Entry struct {
+	Attrs          []byte            // JSON object, as read or as encoded by schema.Block.EncodeJSON
+	Flatmap        map[string]string // instead of Attrs, from very old files
+	Schema         int64             // version of the resource type's schema
+	Provider       addr.ProviderInstance
+	Private        []byte
+	Identity       []byte // JSON object; nil where there is none
+	IdentitySchema int64
+	Sensitive      []cty.Path      // sensitive paths at rest, sorted as written
+	Recorded       []addr.Resource // dependencies: direct in memory, transitive in files
+	CreateFirst    bool
+	SkipDestroy    bool // to be forgotten instead of destroyed (lifecycle.destroy = false)
+	Tainted        bool
+	Extra          []byte // JSON object with fields we do not know, kept
+}
+
+// Output is a stored root output.
+type Output struct {
+	Value       mark.Value // its only mark can be sensitive, on the whole
+	Type        cty.Type
+	Sensitive   bool
+	Deprecated  string
+	Description string // not stored; for views
+}
+
+// Status is the outcome of conditions.
+type Status uint8
+
+// The outcomes. The zero value is unknown.
+const (
+	Unknown Status = iota
+	Pass
+	Fail
+	Errored
+)
+
+func (s Status) String() string { return [...]string{"unknown", "pass", "fail", "error"}[s] }
+
+// Check is the result of the conditions of one declaration (check_results in the file).
+type Check struct {
+	Kind    string // "resource", "output", "check", "var"
+	Addr    string // without instance keys, such as "module.a.aws_x.y", "output.z", "var.v"
+	Status  Status
+	Objects []CheckedObject // sorted by address; nil: not known which there are
+}
+
+// CheckedObject is the result for one instance.
+type CheckedObject struct {
+	Addr     string
+	Status   Status
+	Failures []string // messages of failed conditions
+}

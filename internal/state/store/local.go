@@ -1,0 +1,296 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"path/filepath"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// LocalDriver is the driver of the local store.
+var LocalDriver = Driver{
+	Name: "local",
+	Schema: &schema.Block{Attrs: []*schema.Attr{
+		{Name: "path", Type: cty.String, Optional: true, Description: "The state file of the default workspace."},
+		{Name: "workspace_dir", Type: cty.String, Optional: true, Description: "The directory of the other workspaces' states."},
+	}},
+	Open: func(_ context.Context, s Settings) (Store, error) {
+		return NewLocal(LocalOptions{Dir: s.Dir, Path: s.Text("path"), WorkspaceDir: s.Text("workspace_dir")}), nil
+	},
+}
+
+// LocalOptions says where a local store keeps what. Everything may be left out.
+type LocalOptions struct {
+	Dir          string // what relative paths are relative to
+	Path         string // of the default workspace's state; "terraform.tfstate"
+	WorkspaceDir string // of the others'; "terraform.tfstate.d"
+
+	// In is read instead of any workspace's state, Out is written instead (by itself: instead of
+	// where the state was read), and Backup is where the content before the first Put goes;
+	// NoBackup: nowhere.
+	In, Out, Backup string
+
+	FS disk.FS // the real one
+}
+
+// NoBackup as the backup's path says that there is to be none.
+const NoBackup = "-"
+
+// Local is the store in files of this machine. States are replaced whole (package disk) and are
+// 0600; before the first Put of each workspace the old state is copied to a backup beside it.
+//
+// The lock is on the state file itself, as the peers have it, so that one of them and we keep
+// each other out. Two things follow from replacing the file while it is locked. The new file is
+// locked before it takes its place, so there is no moment in which the lock is not on the file
+// that others would open. And one of the peers may be waiting with the old file open: it would
+// get the lock on that, and read and write there what nobody else ever sees. So the old file,
+// which has no name any more, is overwritten with what they refuse to read (see retire).
+//
+// To lock a state that does not exist, an empty one is made, which Get does not see and unlock
+// removes.
+type Local struct {
+	opts LocalOptions
+	fs   disk.FS
+
+	mu      sync.Mutex
+	held    map[string]*holding // locks, by workspace
+	backups map[string]bool     // workspaces whose backup is made
+	written map[string]bool     // workspaces that were written: from then on they are read there
+}
+
+// NewLocal makes a local store.
+func NewLocal(o LocalOptions) *Local {
+	if o.Path == "" {
+		o.Path = "terraform.tfstate"
+	}
+	if o.WorkspaceDir == "" {
+		o.WorkspaceDir = "terraform.tfstate.d"
+	}
+	if o.FS == nil {
+		o.FS = disk.OS
+	}
+	return &Local{opts: o, fs: o.FS, held: map[string]*holding{}, backups: map[string]bool{}, written: map[string]bool{}}
+}
+
+// Override is the same store with other In, Out and Backup, "" leaving each as it is.
+func (l *Local) Override(in, out, backup string) *Local {
+	o := l.opts
+	for to, with := range map[*string]string{&o.In: in, &o.Out: out, &o.Backup: backup} {
+		if with != "" {
+			*to = with
+		}
+	}
+	return NewLocal(o)
+}
+
+// home is where a workspace's state belongs, as configured.
+func (l *Local) home(workspace string) string {
+	if workspace == Default {
+		return l.opts.Path
+	}
+	return filepath.Join(l.opts.WorkspaceDir, workspace, "terraform.tfstate")
+}
+
+func (l *Local) in(workspace string) string {
+	if l.opts.In != "" {
+		return l.opts.In
+	}
+	return l.home(workspace)
+}
+
+func (l *Local) out(workspace string) string {
+	if l.opts.Out != "" {
+		return l.opts.Out
+	}
+	return l.in(workspace)
+}
+
+// at makes a configured path usable.
+func (l *Local) at(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(l.opts.Dir, path)
+}
+
+// File implements Filer.
+func (l *Local) File(workspace string) string { return l.at(l.out(workspace)) }
+
+// BackupFile is where the content before the first Put goes, "" if nowhere.
+func (l *Local) BackupFile(workspace string) string {
+	switch l.opts.Backup {
+	case NoBackup:
+		return ""
+	case "":
+		return l.File(workspace) + ".backup"
+	}
+	return l.at(l.opts.Backup)
+}
+
+// readPath is the file a workspace's state is read from now.
+func (l *Local) readPath(workspace string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.written[workspace] {
+		return l.File(workspace)
+	}
+	return l.at(l.in(workspace))
+}
+
+// Get implements Store.
+func (l *Local) Get(_ context.Context, workspace string) ([]byte, Version, error) {
+	if err := CheckName(workspace); err != nil {
+		return nil, "", err
+	}
+	data, err := l.read(l.readPath(workspace))
+	if err != nil {
+		return nil, "", fmt.Errorf("the state cannot be read: %w", err)
+	}
+	return data, versionOf(data), nil
+}
+
+// read reads a state, nil if there is none.
+func (l *Local) read(path string) ([]byte, error) {
+	for range 10 {
+		data, err := disk.Read(l.fs, path)
+		switch {
+		case err != nil:
+			return nil, err
+		case bytes.Equal(data, retired): // replaced between our opening and reading it
+			continue
+		case isPlaceholder(data):
+			return nil, nil
+		}
+		return data, nil
+	}
+	return nil, errors.New("it is replaced all the time")
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// versionOf is a checksum of the content: of two polynomials, since one is short. It guards
+// against accidents; who wants to write a state need not forge it.
+func versionOf(data []byte) Version {
+	if data == nil {
+		return ""
+	}
+	return Version(fmt.Sprintf("%d-%08x%08x", len(data), crc32.Checksum(data, castagnoli), crc32.ChecksumIEEE(data)))
+}
+
+// Put implements Store.
+func (l *Local) Put(_ context.Context, workspace string, data []byte, prev Version) (Version, error) {
+	if err := CheckName(workspace); err != nil {
+		return "", err
+	}
+	if len(data) == 0 {
+		return "", errors.New("a state file is never empty")
+	}
+	path := l.File(workspace)
+	if err := l.fs.MkdirAll(filepath.Dir(path), disk.DirMode); err != nil {
+		return "", unwritable(err)
+	}
+	defer guardDir(filepath.Dir(path))()
+	now, err := l.read(l.readPath(workspace))
+	if err != nil {
+		return "", unwritable(err)
+	}
+	if versionOf(now) != prev {
+		return "", &StaleError{Workspace: workspace, Missing: now == nil}
+	}
+	if err := l.backup(workspace, path); err != nil {
+		return "", err
+	}
+	if err := l.replace(workspace, path, data); err != nil {
+		return "", unwritable(err)
+	}
+	return versionOf(data), nil
+}
+
+func unwritable(err error) error { return fmt.Errorf("the state cannot be written: %w", err) }
+
+// backup copies what the first Put will overwrite.
+func (l *Local) backup(workspace, path string) error {
+	l.mu.Lock()
+	done := l.backups[workspace]
+	l.mu.Unlock()
+	to := l.BackupFile(workspace)
+	if done || to == "" {
+		return nil
+	}
+	old, err := l.read(path)
+	if err == nil && old != nil {
+		err = disk.Replace(l.fs, to, old)
+	}
+	if err != nil {
+		return fmt.Errorf("the state was not written, because its backup could not be: %w", err)
+	}
+	l.mu.Lock()
+	l.backups[workspace] = true
+	l.mu.Unlock()
+	return nil
+}
+
+// replace puts the new file into place, and moves the lock to it if we have one.
+func (l *Local) replace(workspace, path string, data []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.held[workspace]
+	if h == nil {
+		err := disk.Replace(l.fs, path, data)
+		l.written[workspace] = l.written[workspace] || err == nil
+		return err
+	}
+	next, err := disk.ReplaceWith(l.fs, path, data, func(f disk.File) error { return lockFile(f) })
+	if next != nil {
+		l.written[workspace] = true
+		old := h.file
+		h.file, h.placeholder = next, false
+		retire(old)
+	}
+	return err
+}
+
+// Delete implements Store.
+func (l *Local) Delete(_ context.Context, workspace string) error {
+	if err := deletable(workspace); err != nil {
+		return err
+	}
+	dir := l.at(l.opts.WorkspaceDir)
+	err := l.fs.RemoveAll(filepath.Join(dir, workspace))
+	if err == nil {
+		err = l.fs.SyncDir(dir)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the workspace %q cannot be deleted: %w", workspace, err)
+	}
+	return nil
+}
+
+// List implements Store. A workspace is a directory, with a state or without.
+func (l *Local) List(context.Context) ([]string, error) {
+	entries, err := l.fs.ReadDir(l.at(l.opts.WorkspaceDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the workspaces cannot be listed: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() && CheckName(e.Name()) == nil && !l.onlyLocked(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return sortWorkspaces(names), nil
+}
+
+// onlyLocked reports whether a workspace's directory is there for nothing but a lock.
+func (l *Local) onlyLocked(workspace string) bool {
+	data, err := disk.Read(l.fs, l.at(l.home(workspace)))
+	return err == nil && isPlaceholder(data)
+}

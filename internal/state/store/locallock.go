@@ -1,0 +1,248 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/state/disk"
+)
+
+// holding is a lock that a Local has.
+type holding struct {
+	id          string
+	path        string // of the state, links followed
+	info        string // of the file that says who we are
+	file        disk.File
+	placeholder bool   // the state is one that was made to be locked
+	madeDir     string // a directory that was made for that
+}
+
+// Lock implements Store.
+func (l *Local) Lock(_ context.Context, workspace string, who LockInfo) (func(context.Context) error, error) {
+	if err := CheckName(workspace); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	who.Path = l.out(workspace)
+	h := &holding{id: who.ID, info: l.infoFile(workspace)}
+	if l.held[workspace] != nil {
+		return nil, l.lockedBy(h.info, errors.New("this process has the lock already"))
+	}
+	if err := l.take(h, l.File(workspace)); err != nil {
+		var held *LockError
+		if errors.As(err, &held) {
+			return nil, l.lockedBy(h.info, held.Err)
+		}
+		return nil, fmt.Errorf("the state file cannot be locked: %w", err)
+	}
+	if err := l.writeInfo(h.info, who); err != nil {
+		l.release(h)
+		return nil, fmt.Errorf("the lock info cannot be written: %w", err)
+	}
+	l.held[workspace] = h
+	return func(context.Context) error { return l.unlock(workspace, h) }, nil
+}
+
+// infoFile is where the peers say who has the lock.
+func (l *Local) infoFile(workspace string) string {
+	dir, base := filepath.Split(l.File(workspace))
+	return filepath.Join(dir, "."+base+".lock.info")
+}
+
+// lockedBy is the error with what is known of the holder.
+func (l *Local) lockedBy(info string, cause error) *LockError {
+	e := &LockError{Err: cause}
+	if data, err := disk.Read(l.fs, info); err == nil && data != nil {
+		if i, err := ParseLockInfo(data); err == nil {
+			e.Held = &i
+		}
+	}
+	return e
+}
+
+// take opens and locks the file at path. A file that was replaced or removed between the two is
+// not the state any more, and the next one is tried.
+func (l *Local) take(h *holding, path string) error {
+	path, err := disk.Resolve(l.fs, path)
+	if err != nil {
+		return err
+	}
+	h.path = path
+	for range 100 {
+		f, err := l.fs.OpenFile(path, os.O_RDWR, 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			made, err := l.placeholder(h)
+			if made || err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := lockFile(f); err != nil {
+			f.Close()
+			return err
+		}
+		if l.inPlace(f, path) {
+			h.file = f
+			return nil
+		}
+		f.Close()
+	}
+	return errors.New("it is replaced all the time")
+}
+
+// inPlace reports whether f is the file at path.
+func (l *Local) inPlace(f disk.File, path string) bool {
+	is, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	at, err := l.fs.Stat(path)
+	return err == nil && os.SameFile(is, at)
+}
+
+// A placeholder is an empty state that both peers and we can read; it has a lineage, should one of
+// them go on from it after we were killed.
+const (
+	placeholderHead = `{"version":4,"terraform_version":"1.12.0","serial":0,"lineage":"`
+	placeholderTail = `","outputs":{},"resources":[],"check_results":null}` + "\n"
+)
+
+func isPlaceholder(data []byte) bool {
+	return len(data) == len(placeholderHead)+36+len(placeholderTail) &&
+		bytes.HasPrefix(data, []byte(placeholderHead)) && bytes.HasSuffix(data, []byte(placeholderTail))
+}
+
+// placeholder makes an empty state, locked before anyone can see it. It makes nothing, and that is
+// no error, if there is a state by now.
+func (l *Local) placeholder(h *holding) (made bool, err error) {
+	dir := filepath.Dir(h.path)
+	if _, err := l.fs.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		h.madeDir = dir
+	}
+	if err := l.fs.MkdirAll(dir, disk.DirMode); err != nil {
+		return false, err
+	}
+	f, err := disk.Temp(l.fs, h.path)
+	if err != nil {
+		return false, err
+	}
+	defer l.fs.Remove(f.Name())
+	if _, err = io.WriteString(f, placeholderHead+newID()+placeholderTail); err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = lockFile(f)
+	}
+	if err == nil {
+		err = l.fs.Link(f.Name(), h.path)
+	}
+	if err != nil {
+		f.Close()
+		if errors.Is(err, fs.ErrExist) {
+			err = nil
+		}
+		return false, err
+	}
+	h.file, h.placeholder = f, true
+	return true, nil
+}
+
+// writeInfo says who we are.
+func (l *Local) writeInfo(path string, who LockInfo) error {
+	f, err := disk.Temp(l.fs, path)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(who.Marshal())
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = l.fs.Rename(f.Name(), path)
+	}
+	if err != nil {
+		l.fs.Remove(f.Name())
+	}
+	return err
+}
+
+func (l *Local) unlock(workspace string, h *holding) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held[workspace] != h {
+		return errors.New("the state is not locked any more")
+	}
+	delete(l.held, workspace)
+	var err error
+	if held := l.lockedBy(h.info, nil).Held; held != nil && held.ID == h.id {
+		err = l.fs.Remove(h.info)
+	}
+	return errors.Join(err, l.release(h))
+}
+
+// release gives the lock back, and removes what was only made for it.
+func (l *Local) release(h *holding) error {
+	if !h.placeholder || !l.inPlace(h.file, h.path) {
+		return h.file.Close()
+	}
+	err := l.fs.Remove(h.path)
+	retire(h.file)
+	if h.madeDir != "" {
+		l.fs.Remove(h.madeDir) // unless something else is in it by now
+	}
+	return err
+}
+
+// retired is what a file holds that is the state no longer. Both peers refuse it, naming its
+// version.
+var retired = []byte(`{"version":99,"note":"this state was replaced while it was locked; run the command again"}` + "\n")
+
+// retire closes a file that was the state and has no name any more. One of the peers may have it
+// open, waiting for the lock, and would take it for the state.
+func retire(f disk.File) {
+	defer f.Close()
+	if !nameless(f) {
+		return
+	}
+	if f.Truncate(0) == nil {
+		if _, err := f.Seek(0, io.SeekStart); err == nil {
+			_, _ = f.Write(retired)
+		}
+	}
+}
+
+// Break implements Breaker. A lock on a file ends with its process; what can be left of one is
+// the information on who had it, which hinders nobody, and is removed.
+func (l *Local) Break(_ context.Context, workspace, id string) error {
+	info := l.infoFile(workspace)
+	held := l.lockedBy(info, nil).Held
+	if held == nil {
+		return errors.New("the state is not locked")
+	}
+	if held.ID != id {
+		return &LockError{Held: held, Err: fmt.Errorf("the lock has the ID %s, not %s", held.ID, id)}
+	}
+	f, err := l.fs.OpenFile(l.File(workspace), os.O_RDWR, 0)
+	if err == nil {
+		defer f.Close()
+		err = lockFile(f)
+	}
+	var busy *LockError
+	switch {
+	case errors.As(err, &busy):
+		who := strings.TrimSpace(held.Who)
+		return &LockError{Held: held, Err: fmt.Errorf("the lock is held by a running process of %s; a local lock ends only with its process", who)}
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return l.fs.Remove(info)
+}

@@ -1,0 +1,112 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+// Memory is a store that forgets everything with the process. The zero value is ready.
+type Memory struct {
+	mu     sync.Mutex
+	states map[string]stored
+	locks  map[string]LockInfo
+	writes int
+}
+
+type stored struct {
+	data    []byte
+	version Version
+}
+
+// Get implements Store.
+func (m *Memory) Get(_ context.Context, workspace string) ([]byte, Version, error) {
+	if err := CheckName(workspace); err != nil {
+		return nil, "", err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.states[workspace]
+	return bytes.Clone(s.data), s.version, nil
+}
+
+// Put implements Store.
+func (m *Memory) Put(_ context.Context, workspace string, data []byte, prev Version) (Version, error) {
+	if err := CheckName(workspace); err != nil {
+		return "", err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now := m.states[workspace].version; now != prev {
+		return "", &StaleError{Workspace: workspace, Missing: now == ""}
+	}
+	if m.states == nil {
+		m.states = map[string]stored{}
+	}
+	m.writes++
+	v := Version(strconv.Itoa(m.writes))
+	m.states[workspace] = stored{bytes.Clone(data), v}
+	return v, nil
+}
+
+// Delete implements Store.
+func (m *Memory) Delete(_ context.Context, workspace string) error {
+	if err := deletable(workspace); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.states, workspace)
+	return nil
+}
+
+func deletable(workspace string) error {
+	if workspace == Default {
+		return ErrDefault
+	}
+	return CheckName(workspace)
+}
+
+// List implements Store.
+func (m *Memory) List(context.Context) ([]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return sortWorkspaces(slices.Collect(maps.Keys(m.states))), nil
+}
+
+// Lock implements Store.
+func (m *Memory) Lock(_ context.Context, workspace string, who LockInfo) (func(context.Context) error, error) {
+	if err := CheckName(workspace); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if held, ok := m.locks[workspace]; ok {
+		return nil, &LockError{Held: &held, Err: errors.New("the state is locked")}
+	}
+	if m.locks == nil {
+		m.locks = map[string]LockInfo{}
+	}
+	who.Path = workspace
+	m.locks[workspace] = who
+	return func(ctx context.Context) error { return m.Break(ctx, workspace, who.ID) }, nil
+}
+
+// Break implements Breaker.
+func (m *Memory) Break(_ context.Context, workspace, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	held, ok := m.locks[workspace]
+	switch {
+	case !ok:
+		return errors.New("the state is not locked")
+	case held.ID != id:
+		return &LockError{Held: &held, Err: errors.New("the lock has another ID")}
+	}
+	delete(m.locks, workspace)
+	return nil
+}

@@ -1,0 +1,28 @@
+package store
+
+import (
+	"errors"
+
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"golang.org/x/sys/unix"
+)
+
+// lockFile takes the lock that Terraform and OpenTofu take: a POSIX lock on the whole file. Ours
+// belongs to the open file instead of the process (the two kinds exclude each other), so that
+// reading the state through another descriptor does not lose it, and two stores in one process
+// exclude each other too. It is gone when the file is closed, however that happens.
+func lockFile(f disk.File) error {
+	lk := unix.Flock_t{Type: unix.F_WRLCK, Whence: 0, Start: 0, Len: 0}
+	for {
+		err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lk)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EACCES):
+			return &LockError{Err: err}
+		}
+		return err
+	}
+}

@@ -1,0 +1,15 @@
+//go:build !unix
+
+package store
+
+import (
+	"errors"
+
+	"github.com/lethe-iac/lethe/internal/state/disk"
+)
+
+func lockFile(disk.File) error {
+	return errors.New("local states cannot be locked on this system; use -lock=false")
+}
+
+func guardDir(string) func() { return func() {} }

@@ -1,0 +1,27 @@
+//go:build unix && !linux
+
+package store
+
+import (
+	"errors"
+
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"golang.org/x/sys/unix"
+)
+
+// lockFile takes a lock that belongs to the open file. The kernels of the BSD family, Darwin
+// among them, keep one list for both kinds of lock, so it excludes the peers' POSIX locks.
+func lockFile(f disk.File) error {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return &LockError{Err: err}
+		}
+		return err
+	}
+}

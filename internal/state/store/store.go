@@ -1,0 +1,141 @@
+// Package store keeps state files: bytes by workspace, and a lock.
+//
+// A Store is five methods. It knows nothing of what is in the bytes, so encryption and retrying
+// are stores around stores, and every store passes the same tests (package storetest). What
+// distinguishes stores for users is a Driver: a name, a schema for its settings, and a function
+// that opens one.
+//
+// Two things keep writers apart. The lock says who is working, and is for people: it can be
+// switched off, and it can be broken. The Version is for correctness: a Put says which content it
+// replaces, and fails if that is not what is there; nothing switches that off.
+//
+// The local store is in this package; stores that need more than files have packages of their own.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Default is the workspace that always exists.
+const Default = "default"
+
+// Version says which content a store holds: an ETag, a generation, a checksum. It means nothing
+// outside the store it came from. "" is nothing at all.
+type Version string
+
+// Store keeps the state of any number of workspaces. It may be used from many goroutines.
+type Store interface {
+	// Get gives a workspace's state, and nil with the Version "" if it has none.
+	Get(ctx context.Context, workspace string) ([]byte, Version, error)
+	// Put replaces the state that was of version prev ("": there was none). If it is not of that
+	// version any more the error is a *StaleError, and nothing was written. After any error the
+	// old state is whole. The workspace exists from then on.
+	Put(ctx context.Context, workspace string, data []byte, prev Version) (Version, error)
+	// Delete removes a workspace and its state. Default is never removed.
+	Delete(ctx context.Context, workspace string) error
+	// List names the workspaces, Default first and the others sorted.
+	List(ctx context.Context) ([]string, error)
+	// Lock takes the lock of a workspace, which need not exist and is not made by that. If another
+	// has it, the error is a *LockError; Lock does not wait (Acquire does). unlock may be called
+	// once; it works even if the context of Lock is over.
+	Lock(ctx context.Context, workspace string, who LockInfo) (unlock func(context.Context) error, err error)
+}
+
+// Breaker is a store whose locks can be taken from others by their ID.
+type Breaker interface {
+	Break(ctx context.Context, workspace, id string) error
+}
+
+// Filer is a store that keeps its states in files of this machine.
+type Filer interface {
+	// File is the path of a workspace's state, where its journal stands beside it.
+	File(workspace string) string
+}
+
+// StaleError says that the state changed since it was read.
+type StaleError struct {
+	Workspace string
+	Missing   bool // there is no state any more
+}
+
+func (e *StaleError) Error() string {
+	if e.Missing {
+		return fmt.Sprintf("the state of workspace %q was removed by someone else since it was read", e.Workspace)
+	}
+	return fmt.Sprintf("the state of workspace %q was changed by someone else since it was read", e.Workspace)
+}
+
+// CheckName reports what is wrong with a workspace's name: it has to be usable in URLs and as the
+// name of a directory.
+func CheckName(name string) error {
+	if name == "" || name == "." || name == ".." || url.PathEscape(name) != name {
+		return fmt.Errorf("the workspace name %q is not allowed. The name must contain only URL safe characters, and no path separators", name)
+	}
+	return nil
+}
+
+// ErrDefault is the answer to deleting the workspace Default.
+var ErrDefault = errors.New("the default workspace cannot be deleted")
+
+// Driver is a kind of store.
+type Driver struct {
+	Name   string
+	Schema *schema.Block // of its settings
+	Open   func(ctx context.Context, s Settings) (Store, error)
+}
+
+// Settings are what a store is opened with.
+type Settings struct {
+	Config cty.Value           // of the driver's schema, known and unmarked; may be null
+	Dir    string              // what relative paths are relative to
+	Getenv func(string) string // nil: no environment
+}
+
+// Text gives a setting that is a string, "" if it is not set.
+func (s Settings) Text(name string) string {
+	c := s.Config
+	if c == cty.NilVal || c.IsNull() || !c.Type().IsObjectType() || !c.Type().HasAttribute(name) {
+		return ""
+	}
+	v := c.GetAttr(name)
+	if v.IsNull() || !v.IsKnown() || v.Type() != cty.String {
+		return ""
+	}
+	return v.AsString()
+}
+
+// Drivers are the kinds of store a program knows.
+type Drivers []Driver
+
+// Find gives the driver of that name.
+func (d Drivers) Find(name string) (Driver, bool) {
+	i := slices.IndexFunc(d, func(d Driver) bool { return d.Name == name })
+	if i < 0 {
+		return Driver{}, false
+	}
+	return d[i], true
+}
+
+// Names lists the names of the drivers, sorted.
+func (d Drivers) Names() []string {
+	var out []string
+	for _, d := range d {
+		out = append(out, d.Name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// sortWorkspaces puts Default first, whether or not it was in the list.
+func sortWorkspaces(names []string) []string {
+	names = slices.DeleteFunc(names, func(n string) bool { return n == Default })
+	slices.Sort(names)
+	return slices.Insert(names, 0, Default)
+}

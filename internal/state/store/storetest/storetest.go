@@ -1,0 +1,432 @@
+// Package storetest is the contract of a store: what every implementation of the five methods has
+// to do, as tests. A store's own test calls Run with a function that opens it.
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// Run tests a store. fresh makes a new, empty place to keep states in and gives a function that
+// opens stores on it; each call of that stands for another process.
+func Run(t *testing.T, fresh func(t *testing.T) (open func() store.Store)) {
+	for _, tt := range []struct {
+		name string
+		test func(*suite)
+	}{
+		{"nothing stored", (*suite).nothing},
+		{"what is put is there", (*suite).putGet},
+		{"a stale put fails", (*suite).stale},
+		{"bytes are copied", (*suite).copied},
+		{"workspaces", (*suite).workspaces},
+		{"names", (*suite).names},
+		{"deletion", (*suite).deletion},
+		{"a lock excludes", (*suite).lock},
+		{"a lock stores nothing", (*suite).lockStoresNothing},
+		{"a lock stays over puts", (*suite).lockStays},
+		{"locks of workspaces are separate", (*suite).lockSeparate},
+		{"waiting for a lock", (*suite).waiting},
+		{"giving up on a lock", (*suite).givingUp},
+		{"breaking a lock", (*suite).breaking},
+		{"no write is lost without a lock", (*suite).race},
+		{"no write is lost with a lock", (*suite).lockedRace},
+	} {
+		t.Run(tt.name, func(t *testing.T) { tt.test(&suite{t, fresh(t), context.Background()}) })
+	}
+}
+
+type suite struct {
+	*testing.T
+	open func() store.Store
+	ctx  context.Context
+}
+
+// state is bytes that look like a state, which a store need not know.
+func state(n int) []byte {
+	return []byte(fmt.Sprintf(`{"version":4,"serial":%d,"lineage":"l","outputs":{},"resources":[]}`, n))
+}
+
+func (s *suite) get(st store.Store, workspace string) ([]byte, store.Version) {
+	s.Helper()
+	data, v, err := st.Get(s.ctx, workspace)
+	if err != nil {
+		s.Fatalf("Get %q: %v", workspace, err)
+	}
+	return data, v
+}
+
+func (s *suite) put(st store.Store, workspace string, data []byte, prev store.Version) store.Version {
+	s.Helper()
+	v, err := st.Put(s.ctx, workspace, data, prev)
+	if err != nil {
+		s.Fatalf("Put %q: %v", workspace, err)
+	}
+	return v
+}
+
+func (s *suite) lockIt(st store.Store, workspace string) func() {
+	s.Helper()
+	unlock, err := st.Lock(s.ctx, workspace, store.NewLockInfo("test", "1"))
+	if err != nil {
+		s.Fatalf("Lock %q: %v", workspace, err)
+	}
+	return func() {
+		s.Helper()
+		if err := unlock(s.ctx); err != nil {
+			s.Fatalf("unlock %q: %v", workspace, err)
+		}
+	}
+}
+
+func (s *suite) wantStale(_ store.Version, err error) {
+	s.Helper()
+	var stale *store.StaleError
+	if !errors.As(err, &stale) {
+		s.Fatalf("the error is %v, not a StaleError", err)
+	}
+}
+
+func (s *suite) nothing() {
+	st := s.open()
+	for _, ws := range []string{store.Default, "other"} {
+		if data, v := s.get(st, ws); data != nil || v != "" {
+			s.Errorf("%q has %q of version %q", ws, data, v)
+		}
+	}
+	if names, err := st.List(s.ctx); err != nil || !slices.Equal(names, []string{store.Default}) {
+		s.Errorf("List: %v, %v", names, err)
+	}
+}
+
+func (s *suite) putGet() {
+	a, b := s.open(), s.open()
+	v := s.put(a, store.Default, state(1), "")
+	data, seen := s.get(b, store.Default)
+	if !bytes.Equal(data, state(1)) || seen != v || v == "" {
+		s.Fatalf("%q of version %q, put as %q", data, seen, v)
+	}
+	v2 := s.put(b, store.Default, state(2), seen)
+	if data, seen = s.get(a, store.Default); !bytes.Equal(data, state(2)) || seen != v2 || v2 == v {
+		s.Fatalf("%q of version %q, put as %q", data, seen, v2)
+	}
+	large := append(state(3), bytes.Repeat([]byte(" "), 3<<20)...)
+	s.put(a, store.Default, large, v2)
+	if data, _ = s.get(b, store.Default); !bytes.Equal(data, large) {
+		s.Fatalf("%d bytes came back of %d", len(data), len(large))
+	}
+}
+
+func (s *suite) stale() {
+	a, b := s.open(), s.open()
+	s.wantStale(a.Put(s.ctx, store.Default, state(1), "nonsense"))
+	if data, _ := s.get(b, store.Default); data != nil {
+		s.Fatalf("a refused Put stored %q", data)
+	}
+	first := s.put(a, store.Default, state(1), "")
+	s.wantStale(b.Put(s.ctx, store.Default, state(9), ""))
+	second := s.put(b, store.Default, state(2), first)
+	s.wantStale(a.Put(s.ctx, store.Default, state(9), first))
+	if data, v := s.get(a, store.Default); !bytes.Equal(data, state(2)) || v != second {
+		s.Fatalf("after a refused Put there is %q of version %q", data, v)
+	}
+}
+
+func (s *suite) copied() {
+	st := s.open()
+	data := state(1)
+	s.put(st, store.Default, data, "")
+	data[0] = 'x'
+	got, _ := s.get(st, store.Default)
+	if !bytes.Equal(got, state(1)) {
+		s.Fatalf("what was put changes with the caller's bytes: %q", got)
+	}
+	got[0] = 'y'
+	if again, _ := s.get(st, store.Default); !bytes.Equal(again, state(1)) {
+		s.Fatalf("what is stored changes with the bytes it gave: %q", again)
+	}
+}
+
+func (s *suite) workspaces() {
+	a, b := s.open(), s.open()
+	for i, ws := range []string{"zeta", "alpha", store.Default, "a+b"} {
+		s.put(a, ws, state(i), "")
+	}
+	names, err := b.List(s.ctx)
+	if want := []string{store.Default, "a+b", "alpha", "zeta"}; err != nil || !slices.Equal(names, want) {
+		s.Errorf("List: %v, %v", names, err)
+	}
+	for i, ws := range []string{"zeta", "alpha", store.Default, "a+b"} {
+		if data, _ := s.get(b, ws); !bytes.Equal(data, state(i)) {
+			s.Errorf("%q has %q", ws, data)
+		}
+	}
+}
+
+func (s *suite) names() {
+	st := s.open()
+	for _, ws := range []string{"", ".", "..", "a/b", "../a", "a b", "é", "a\\b", "a\x00"} {
+		if _, _, err := st.Get(s.ctx, ws); err == nil {
+			s.Errorf("Get of %q", ws)
+		}
+		if _, err := st.Put(s.ctx, ws, state(1), ""); err == nil {
+			s.Errorf("Put to %q", ws)
+		}
+		if err := st.Delete(s.ctx, ws); err == nil {
+			s.Errorf("Delete of %q", ws)
+		}
+		if _, err := st.Lock(s.ctx, ws, store.NewLockInfo("test", "1")); err == nil {
+			s.Errorf("Lock of %q", ws)
+		}
+	}
+}
+
+func (s *suite) deletion() {
+	a, b := s.open(), s.open()
+	v := s.put(a, "w", state(1), "")
+	if err := b.Delete(s.ctx, "w"); err != nil {
+		s.Fatal(err)
+	}
+	if data, v := s.get(a, "w"); data != nil || v != "" {
+		s.Errorf("a deleted workspace has %q", data)
+	}
+	if names, _ := a.List(s.ctx); !slices.Equal(names, []string{store.Default}) {
+		s.Errorf("List: %v", names)
+	}
+	s.wantStale(a.Put(s.ctx, "w", state(2), v))
+	s.put(a, "w", state(2), "")
+	if err := b.Delete(s.ctx, "never"); err != nil {
+		s.Errorf("deleting what is not there: %v", err)
+	}
+	s.put(a, store.Default, state(1), "")
+	if err := b.Delete(s.ctx, store.Default); err == nil {
+		s.Error("the default workspace was deleted")
+	}
+}
+
+func (s *suite) lock() {
+	a, b := s.open(), s.open()
+	s.put(a, store.Default, state(1), "")
+	who := store.NewLockInfo("OperationTypeApply", "1.2.3")
+	unlock, err := a.Lock(s.ctx, store.Default, who)
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, st := range []store.Store{a, b} {
+		_, err = st.Lock(s.ctx, store.Default, store.NewLockInfo("other", "1"))
+		var held *store.LockError
+		if !errors.As(err, &held) || held.Held == nil {
+			s.Fatalf("a second lock: %v", err)
+		}
+		if h := held.Held; h.ID != who.ID || h.Who != who.Who || h.Operation != who.Operation || h.Version != who.Version || !h.Created.Equal(who.Created) || h.Path == "" {
+			s.Errorf("the holder is %+v, should be %+v", h, who)
+		}
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	cancel()
+	if err := unlock(ctx); err != nil {
+		s.Fatalf("unlock after the end of its context: %v", err)
+	}
+	s.lockIt(b, store.Default)()
+	s.lockIt(a, store.Default)()
+	if data, _ := s.get(b, store.Default); !bytes.Equal(data, state(1)) {
+		s.Errorf("locking changed the state: %q", data)
+	}
+}
+
+func (s *suite) lockStoresNothing() {
+	a, b := s.open(), s.open()
+	for _, ws := range []string{store.Default, "w"} {
+		unlock := s.lockIt(a, ws)
+		for _, st := range []store.Store{a, b} {
+			if data, v := s.get(st, ws); data != nil || v != "" {
+				s.Errorf("%q, locked, has %q", ws, data)
+			}
+			if names, _ := st.List(s.ctx); !slices.Equal(names, []string{store.Default}) {
+				s.Errorf("List with %q locked: %v", ws, names)
+			}
+		}
+		unlock()
+		if data, _ := s.get(b, ws); data != nil {
+			s.Errorf("%q, unlocked, has %q", ws, data)
+		}
+		unlock = s.lockIt(b, ws)
+		s.put(b, ws, state(1), "")
+		unlock()
+		if data, _ := s.get(a, ws); !bytes.Equal(data, state(1)) {
+			s.Errorf("%q, stored under the lock, has %q", ws, data)
+		}
+	}
+}
+
+func (s *suite) lockStays() {
+	a, b := s.open(), s.open()
+	unlock := s.lockIt(a, store.Default)
+	v := store.Version("")
+	for i := range 3 {
+		v = s.put(a, store.Default, state(i), v)
+		if _, err := b.Lock(s.ctx, store.Default, store.NewLockInfo("other", "1")); err == nil {
+			s.Fatalf("after Put %d the lock is free", i)
+		}
+		if data, seen := s.get(b, store.Default); !bytes.Equal(data, state(i)) || seen != v {
+			s.Fatalf("after Put %d there is %q", i, data)
+		}
+	}
+	unlock()
+	s.lockIt(b, store.Default)()
+}
+
+func (s *suite) lockSeparate() {
+	a, b := s.open(), s.open()
+	first := s.lockIt(a, "w1")
+	second := s.lockIt(b, "w2")
+	third := s.lockIt(a, store.Default)
+	second()
+	first()
+	third()
+}
+
+func (s *suite) waiting() {
+	a, b := s.open(), s.open()
+	unlock := s.lockIt(a, store.Default)
+	told := make(chan *store.LockError, 9)
+	go func() {
+		<-told
+		v := s.put(a, store.Default, state(1), "")
+		_ = s.put(a, store.Default, state(2), v)
+		unlock()
+	}()
+	got, err := store.Acquire(s.ctx, b, store.Default, store.NewLockInfo("second", "1"), 30*time.Second, func(e *store.LockError) { told <- e })
+	if err != nil {
+		s.Fatal(err)
+	}
+	if data, _ := s.get(b, store.Default); !bytes.Equal(data, state(2)) {
+		s.Errorf("the second holder sees %q", data)
+	}
+	if _, err := a.Lock(s.ctx, store.Default, store.NewLockInfo("third", "1")); err == nil {
+		s.Error("the lock is free again")
+	}
+	if err := got(s.ctx); err != nil {
+		s.Error(err)
+	}
+}
+
+func (s *suite) givingUp() {
+	a, b := s.open(), s.open()
+	defer s.lockIt(a, store.Default)()
+	var held *store.LockError
+	start := time.Now()
+	if _, err := store.Acquire(s.ctx, b, store.Default, store.NewLockInfo("second", "1"), 150*time.Millisecond, nil); !errors.As(err, &held) {
+		s.Errorf("after the timeout: %v", err)
+	}
+	if took := time.Since(start); took < 150*time.Millisecond {
+		s.Errorf("gave up after %v", took)
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, 50*time.Millisecond)
+	defer cancel()
+	if _, err := store.Acquire(ctx, b, store.Default, store.NewLockInfo("third", "1"), time.Hour, nil); !errors.As(err, &held) {
+		s.Errorf("after the end of the context: %v", err)
+	}
+}
+
+func (s *suite) breaking() {
+	a := s.open()
+	br, ok := a.(store.Breaker)
+	if !ok {
+		s.Skip("locks of this store cannot be broken")
+	}
+	s.put(a, store.Default, state(1), "")
+	if err := br.Break(s.ctx, store.Default, "none"); err == nil {
+		s.Error("a lock was broken that nobody has")
+	}
+	who := store.NewLockInfo("test", "1")
+	unlock, err := a.Lock(s.ctx, store.Default, who)
+	if err != nil {
+		s.Fatal(err)
+	}
+	if err := br.Break(s.ctx, store.Default, "other"); err == nil {
+		s.Error("a lock was broken by another ID")
+	}
+	if err := unlock(s.ctx); err != nil {
+		s.Error(err)
+	}
+	if err := unlock(s.ctx); err == nil {
+		s.Error("a lock was given back twice")
+	}
+}
+
+const writers, writes = 5, 4
+
+// count adds one to the number that a state holds.
+func (s *suite) count(st store.Store) (done bool) {
+	data, v, err := st.Get(s.ctx, store.Default)
+	if err != nil {
+		s.Errorf("Get: %v", err)
+		return true
+	}
+	n, err := strconv.Atoi(string(bytes.TrimSpace(data)))
+	if err != nil && data != nil {
+		s.Errorf("half a state was read: %q", data)
+		return true
+	}
+	_, err = st.Put(s.ctx, store.Default, []byte(strconv.Itoa(n+1)), v)
+	var stale *store.StaleError
+	if err != nil && !errors.As(err, &stale) {
+		s.Errorf("Put: %v", err)
+	}
+	return err == nil
+}
+
+func (s *suite) total() {
+	s.Helper()
+	if data, _ := s.get(s.open(), store.Default); string(data) != strconv.Itoa(writers*writes) {
+		s.Errorf("%d writes made it %q", writers*writes, data)
+	}
+}
+
+func (s *suite) race() {
+	var wg sync.WaitGroup
+	for range writers {
+		st := s.open()
+		wg.Go(func() {
+			for range writes {
+				for !s.count(st) {
+				}
+			}
+		})
+	}
+	wg.Wait()
+	s.total()
+}
+
+func (s *suite) lockedRace() {
+	var wg sync.WaitGroup
+	for range writers {
+		st := s.open()
+		wg.Go(func() {
+			for range writes {
+				unlock, err := store.Acquire(s.ctx, st, store.Default, store.NewLockInfo("test", "1"), time.Minute, nil)
+				if err != nil {
+					s.Errorf("Acquire: %v", err)
+					return
+				}
+				if !s.count(st) {
+					s.Error("a Put under the lock was stale")
+				}
+				if err := unlock(s.ctx); err != nil {
+					s.Errorf("unlock: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	s.total()
+}

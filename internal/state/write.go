@@ -1,0 +1,326 @@
+package state
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+)
+
+// Write writes the snapshot as a file of format 4, byte for byte as the peers lay theirs out:
+// the same order of fields, resources and instances, the same white space and escapes. Fields
+// that we do not know come after those that we do.
+func (s *Snapshot) Write(w io.Writer) error {
+	f := fileWriter{encoder: encoder{w: w, buf: make([]byte, 0, full+full/4)}, Snapshot: s}
+	return f.file()
+}
+
+// Bytes is what Write writes.
+func (s *Snapshot) Bytes() ([]byte, error) {
+	f := fileWriter{Snapshot: s}
+	if s != nil && s.source != nil {
+		f.buf = make([]byte, 0, len(s.source)+len(s.source)/16)
+	}
+	err := f.file()
+	return f.buf, err
+}
+
+// fileWriter writes one file.
+type fileWriter struct {
+	encoder
+	*Snapshot
+	closure *Closure
+	slots   []slot
+
+	modules   map[addr.ModuleInstance]string // as JSON strings
+	providers map[addr.ProviderConfig]string
+
+	// The list written last, of which resource, and as what: neighbours mostly share theirs.
+	last     []addr.Resource
+	lastOf   addr.Resource
+	lastText []byte
+}
+
+func (f *fileWriter) file() error {
+	if f.Snapshot == nil {
+		f.Snapshot = &Snapshot{}
+	}
+	f.closure = f.Snapshot.Closure()
+	f.modules, f.providers = map[addr.ModuleInstance]string{}, map[addr.ProviderConfig]string{}
+	f.open('{')
+	f.key("version")
+	f.word("4")
+	f.keyText("terraform_version", f.Version)
+	f.key("serial")
+	f.uint(f.Serial)
+	f.keyText("lineage", f.Lineage)
+	f.key("outputs")
+	if err := f.outputs(); err != nil {
+		return err
+	}
+	f.key("resources")
+	f.open('[')
+	for _, r := range f.fileOrder() {
+		f.item()
+		f.block(r)
+	}
+	f.close(']')
+	f.key("check_results")
+	f.checks(f.Checks)
+	f.members(f.Extra)
+	f.close('}')
+	f.word("\n")
+	f.flush(true)
+	return f.err
+}
+
+func (f *fileWriter) outputs() error {
+	f.open('{')
+	for _, name := range slices.Sorted(maps.Keys(f.Outputs)) {
+		f.key(name)
+		if err := f.output(f.Outputs[name]); err != nil {
+			return fmt.Errorf("output %q cannot be stored: %w", name, err)
+		}
+		f.flush(false)
+	}
+	f.close('}')
+	return nil
+}
+
+// fileOrder sorts the resources as files have them: by module as text, data sources first.
+func (f *fileWriter) fileOrder() []*Resource {
+	type named struct {
+		module string
+		*Resource
+	}
+	list := make([]named, 0, len(f.resources))
+	modules := map[addr.ModuleInstance]string{}
+	for a, r := range f.resources {
+		text, ok := modules[a.Module]
+		if !ok {
+			text = a.Module.String()
+			modules[a.Module] = text
+		}
+		list = append(list, named{text, r})
+	}
+	slices.SortFunc(list, func(a, b named) int {
+		return cmp.Or(strings.Compare(a.module, b.module), cmp.Compare(b.Addr.Mode, a.Addr.Mode),
+			strings.Compare(a.Addr.Type, b.Addr.Type), strings.Compare(a.Addr.Name, b.Addr.Name))
+	})
+	out := make([]*Resource, len(list))
+	for i, n := range list {
+		out[i] = n.Resource
+	}
+	return out
+}
+
+// quotedOnce gives a name as a JSON string, made once.
+func quotedOnce[T interface {
+	comparable
+	String() string
+}](made map[T]string, name T) string {
+	text, ok := made[name]
+	if !ok {
+		text = string(appendQuoted(nil, name.String()))
+		made[name] = text
+	}
+	return text
+}
+
+// block writes one resource.
+func (f *fileWriter) block(r *Resource) {
+	f.open('{')
+	if m := r.Addr.Module; !m.IsRoot() {
+		f.key("module")
+		f.word(quotedOnce(f.modules, m))
+	}
+	f.keyText("mode", r.Addr.Mode.String())
+	f.keyText("type", r.Addr.Type)
+	f.keyText("name", r.Addr.Name)
+	f.slots = r.ordered(f.slots[:0], fileSlots)
+	provider, each := r.fileProvider(f.slots), r.keyed()
+	if !each {
+		f.key("provider")
+		f.word(quotedOnce(f.providers, provider))
+	}
+	f.key("instances")
+	f.open('[')
+	self := r.Addr.Resource()
+	for _, s := range f.slots {
+		f.item()
+		e := r.at(s)
+		f.open('{')
+		own := ""
+		if each {
+			own = addr.ProviderInstance{ProviderConfig: provider, Key: e.Provider.Key}.String()
+		}
+		f.instance(s, e, own, func() { f.dependencies(self, e.Recorded) })
+		f.close('}')
+		f.flush(false)
+	}
+	f.close(']')
+	f.members(r.Extra)
+	f.close('}')
+}
+
+// fileSlots is the order of instances in a file: without key, by text, by number; current objects
+// before deposed ones.
+func fileSlots(a, b slot) int {
+	rank := func(k addr.Key) int {
+		switch _, text := k.Str(); {
+		case k.IsNone():
+			return 0
+		case text:
+			return 1
+		}
+		return 2
+	}
+	return cmp.Or(cmp.Compare(rank(a.key), rank(b.key)), a.compare(b))
+}
+
+// keyed reports whether an object belongs to an instance of a provider with for_each. Then, and
+// only then, each object names its own, as OpenTofu has it; Terraform does not know these and
+// would take the provider without its key.
+func (r *Resource) keyed() bool {
+	for _, e := range r.each {
+		if !e.Provider.Key.IsNone() {
+			return true
+		}
+	}
+	return false
+}
+
+// fileProvider is the one provider configuration that a file has for a resource: the first current
+// object's. A run that ended early may have left objects of another one behind it; OpenTofu
+// refuses a file that says so, and Terraform's has no place for it.
+func (r *Resource) fileProvider(slots []slot) addr.ProviderConfig {
+	for _, s := range slots {
+		if s.deposed == "" {
+			return r.at(s).Provider.ProviderConfig
+		}
+	}
+	return r.at(slots[0]).Provider.ProviderConfig
+}
+
+// instance writes the fields of one object, its provider only if it is given. deps writes its
+// dependencies, or nothing.
+func (e *encoder) instance(s slot, n *Entry, provider string, deps func()) {
+	e.instanceKey(s.key)
+	if provider != "" {
+		e.keyText("provider", provider)
+	}
+	if n.Tainted {
+		e.keyText("status", "tainted")
+	}
+	if s.deposed != "" {
+		e.keyText("deposed", s.deposed)
+	}
+	e.attributes(n)
+	e.identity(n)
+	if len(n.Private) > 0 {
+		e.key("private")
+		e.buf = append(e.buf, '"')
+		e.buf = base64.StdEncoding.AppendEncode(e.buf, n.Private)
+		e.buf = append(e.buf, '"')
+	}
+	deps()
+	if n.CreateFirst {
+		e.key("create_before_destroy")
+		e.boolean(true)
+	}
+	if n.SkipDestroy {
+		e.key("skip_destroy")
+		e.boolean(true)
+	}
+	e.members(n.Extra)
+}
+
+func (e *encoder) instanceKey(k addr.Key) {
+	if k.IsNone() {
+		return
+	}
+	e.key("index_key")
+	if i, ok := k.Int(); ok {
+		e.int(int64(i))
+		return
+	}
+	text, _ := k.Str()
+	e.text(text)
+}
+
+func (e *encoder) attributes(n *Entry) {
+	e.key("schema_version")
+	e.int(n.Schema)
+	if n.Flatmap != nil {
+		e.flatmap(n.Flatmap)
+	} else if n.Attrs != nil {
+		e.key("attributes")
+		e.raw(n.Attrs)
+	}
+	e.key("sensitive_attributes")
+	e.paths(n.Sensitive)
+}
+
+func (e *encoder) identity(n *Entry) {
+	if n.Identity != nil || n.IdentitySchema != 0 {
+		e.key("identity_schema_version")
+		e.int(n.IdentitySchema)
+	}
+	if n.Identity != nil {
+		e.key("identity")
+		e.raw(n.Identity)
+	}
+}
+
+func (e *encoder) flatmap(m map[string]string) {
+	e.key("attributes_flat")
+	e.open('{')
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		e.keyText(k, m[k])
+	}
+	e.close('}')
+}
+
+// dependencies writes the closed list of what an object of resource self depends on.
+func (f *fileWriter) dependencies(self addr.Resource, recorded []addr.Resource) {
+	if len(recorded) == 0 {
+		return
+	}
+	if !f.repeated(self, recorded) {
+		f.lastOf, f.last = self, recorded
+		f.lastText = f.appendNames(f.lastText[:0], f.closure.of(self, recorded))
+	}
+	if len(f.lastText) > 0 {
+		f.key("dependencies")
+		f.buf = append(f.buf, f.lastText...)
+	}
+}
+
+// repeated reports whether the list written last would be written again.
+func (f *fileWriter) repeated(self addr.Resource, recorded []addr.Resource) bool {
+	if f.last == nil || !same(f.last, recorded) && !slices.Equal(f.last, recorded) {
+		return false
+	}
+	return f.lastOf == self || !f.closure.met(self) && !f.closure.met(f.lastOf)
+}
+
+// appendNames lays out a list of names at the depth of an instance's fields.
+func (f *fileWriter) appendNames(dst []byte, ids []int32) []byte {
+	if len(ids) == 0 {
+		return dst
+	}
+	dst = append(dst, '[')
+	for i, id := range ids {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendLine(dst, f.depth+1)
+		dst = append(dst, f.closure.quoted(id)...)
+	}
+	return append(appendLine(dst, f.depth), ']')
+}

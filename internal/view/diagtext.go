@@ -1,0 +1,307 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// diagnostics prints those that were not printed before: warnings to the one stream, errors to
+// the other, in the order given. Warnings with the same title are one with a count, errors that
+// say the same about several places are one with a list of them.
+func (h *Human) diagnostics(ds []diag.Diagnostic) {
+	var fresh []diag.Diagnostic
+	for _, d := range ds {
+		key := d.Severity.String() + d.Error()
+		if !h.shown[key] {
+			h.shown[key] = true
+			fresh = append(fresh, d)
+		}
+		h.failed = h.failed || d.Severity == diag.Error
+	}
+	groups := grouped(fresh)
+	if h.o.Compact && !slices.ContainsFunc(fresh, isError) {
+		h.compact(groups)
+		return
+	}
+	for _, g := range groups {
+		w := io.Writer(h.out)
+		if g.Severity == diag.Error {
+			w = h.errOut
+		}
+		h.write(w, h.diagnostic(g))
+	}
+}
+
+func isError(d diag.Diagnostic) bool { return d.Severity == diag.Error }
+
+// gathered is a diagnostic with others like it.
+type gathered struct {
+	diag.Diagnostic
+	more []diag.Diagnostic
+}
+
+// grouped gathers diagnostics that say the same. Failed checks are never gathered: each has
+// something of its own to say.
+func grouped(ds []diag.Diagnostic) []gathered {
+	var out []gathered
+	at := map[string]int{}
+	for _, d := range ds {
+		key := "error\x00" + d.Summary + "\x00" + d.Detail
+		if d.Severity == diag.Warning {
+			key = "warning\x00" + d.Summary
+		}
+		if strings.HasPrefix(d.Summary, "Check block assertion") {
+			key = ""
+		}
+		if i, ok := at[key]; ok && key != "" {
+			out[i].more = append(out[i].more, d)
+			continue
+		}
+		at[key] = len(out)
+		out = append(out, gathered{Diagnostic: d})
+	}
+	return out
+}
+
+// compact lists warnings by their titles and places.
+func (h *Human) compact(groups []gathered) {
+	if len(groups) == 0 {
+		return
+	}
+	var b strings.Builder
+	b.WriteString(h.o.paint("Warnings:", bold, yellow) + "\n\n")
+	for _, g := range groups {
+		b.WriteString("- " + h.oneLine(g.Summary) + "\n")
+		if place := shortPlace(g.Diagnostic); place != "" {
+			b.WriteString("  " + place)
+			if n := len(g.more); n > 0 {
+				fmt.Fprintf(&b, " (and %d more)", n)
+			}
+			b.WriteByte('\n')
+		}
+	}
+	fmt.Fprintf(&b, "\nTo see the full warning notes, run %s without -compact-warnings.\n", h.o.product())
+	h.write(h.out, "\n"+b.String())
+}
+
+func shortPlace(d diag.Diagnostic) string {
+	switch {
+	case d.Subject != nil && d.Subject.Filename != "":
+		return fmt.Sprintf("on %s line %d", escapeLine(d.Subject.Filename), d.Subject.Start.Line)
+	case d.Address != "":
+		return "with " + escapeLine(d.Address)
+	}
+	return ""
+}
+
+func (h *Human) oneLine(s string) string { return escapeLine(h.o.scrub(s)) }
+
+// diagnostic is a diagnostic as text, in its box.
+func (h *Human) diagnostic(g gathered) string {
+	t := diagText{h: h, title: "Error: ", style: red}
+	if g.Severity == diag.Warning {
+		t.title, t.style = "Warning: ", yellow
+	}
+	if h.o.Width > 0 {
+		t.width = h.o.Width - 2 // the bar
+	}
+	t.line(h.o.paint(t.title, bold, t.style) + h.o.paint(h.oneLine(g.Summary), bold))
+	t.line("")
+	t.place(g.Diagnostic)
+	t.related(g.Diagnostic)
+	t.paragraphs(g.Detail)
+	t.others(g)
+	return t.boxed()
+}
+
+// diagText collects the lines of a diagnostic.
+type diagText struct {
+	h     *Human
+	title string
+	style style
+	width int // 0: no wrapping
+	lines []string
+}
+
+func (t *diagText) line(s string) { t.lines = append(t.lines, s) }
+
+// boxed puts the lines beside a bar; without colours, the peers have none.
+func (t *diagText) boxed() string {
+	for len(t.lines) > 0 && t.lines[len(t.lines)-1] == "" {
+		t.lines = t.lines[:len(t.lines)-1]
+	}
+	o := t.h.o
+	if o.Plain {
+		return "\n" + strings.Join(t.lines, "\n") + "\n"
+	}
+	var b strings.Builder
+	b.WriteString(o.paint("╷", t.style) + "\n")
+	for _, l := range t.lines {
+		b.WriteString(o.paint("│", t.style) + " " + l + "\n")
+	}
+	b.WriteString(o.paint("╵", t.style) + "\n")
+	return b.String()
+}
+
+// place says what it is about and where, with the source.
+func (t *diagText) place(d diag.Diagnostic) {
+	if d.Address != "" {
+		end := ","
+		if d.Subject == nil {
+			end = ""
+		}
+		t.line("  with " + t.h.oneLine(d.Address) + end)
+	}
+	if d.Subject != nil {
+		t.source("on", *d.Subject, d.Context)
+		t.values(d.Values)
+	}
+	if d.Address != "" || d.Subject != nil {
+		t.line("")
+	}
+}
+
+// source shows a place: "  on main.tf line 1, in block:" and its lines.
+func (t *diagText) source(word string, subject diag.Range, context *diag.Range) {
+	head := fmt.Sprintf("  %s %s line %d", word, escapeLine(subject.Filename), subject.Start.Line)
+	s, ok := t.h.sources.snippet(subject, context)
+	if !ok {
+		t.line(head + ":")
+		t.line("  (source code not available)")
+		return
+	}
+	if s.context != "" {
+		head += ", in " + escapeLine(s.context)
+	}
+	t.line(head + ":")
+	at := 0
+	for i, l := range strings.Split(s.code, "\n") {
+		t.code(s.line+i, l, s.start-at, s.end-at)
+		at += len(l) + 1
+	}
+}
+
+// code writes a line of source. With colours the mark is underlined; without, a line below has
+// carets under it.
+func (t *diagText) code(number int, l string, start, end int) {
+	o := t.h.o
+	start, end = max(start, 0), min(end, len(l))
+	prefix := fmt.Sprintf("%4d: ", number)
+	show := func(s string) string { return escapeLineTabs(o.scrub(s)) }
+	if start >= end {
+		t.line(prefix + show(strings.TrimSuffix(l, "\r")))
+		return
+	}
+	before, marked, after := show(l[:start]), show(strings.TrimRight(l[start:end], "\r")), show(strings.TrimSuffix(l[end:], "\r"))
+	t.line(prefix + before + o.paint(marked, underline) + after)
+	if lead := len(marked) - len(strings.TrimLeft(marked, " \t")); lead > 0 {
+		before, marked = before+marked[:lead], marked[lead:]
+	}
+	if !o.Color && marked != "" {
+		t.line(strings.Repeat(" ", len(prefix)) + blankOut(before) + strings.Repeat("^", columns(marked)))
+	}
+}
+
+// escapeLineTabs is escapeLine, but tabs stay: source is indented with them.
+func escapeLineTabs(s string) string { return strings.ReplaceAll(escape(s), "\n", `\n`) }
+
+// blankOut is white space as wide as text.
+func blankOut(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r == '\t' {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Repeat(" ", runeColumns(r)))
+		}
+	}
+	return b.String()
+}
+
+func (t *diagText) values(values []diag.Value) {
+	if len(values) == 0 {
+		return
+	}
+	o := t.h.o
+	t.line("    " + o.paint("├────────────────", dim))
+	for _, v := range values {
+		t.line("    " + o.paint("│", dim) + " " + o.paint(t.h.oneLine(v.Traversal), bold) + " " + t.h.oneLine(v.Statement))
+	}
+}
+
+// related shows other places that matter.
+func (t *diagText) related(d diag.Diagnostic) {
+	for _, r := range d.Related {
+		t.source(t.h.oneLine(r.Note)+":", r.Range, nil)
+		t.line("")
+	}
+}
+
+// paragraphs writes the detail. Lines that begin with white space keep their form.
+func (t *diagText) paragraphs(s string) {
+	if s == "" {
+		return
+	}
+	for _, l := range strings.Split(t.h.free(s), "\n") {
+		if t.width == 0 || strings.HasPrefix(l, " ") || strings.HasPrefix(l, "\t") {
+			t.line(l)
+			continue
+		}
+		t.lines = append(t.lines, wrap(l, t.width)...)
+	}
+}
+
+// others tells of diagnostics like this one.
+func (t *diagText) others(g gathered) {
+	n := len(g.more)
+	if n == 0 {
+		return
+	}
+	what := "warning"
+	if g.Severity == diag.Error {
+		what = "error"
+	}
+	number := "one"
+	if n > 1 {
+		number, what = itoa(n), what+"s"
+	}
+	t.line("")
+	t.line(fmt.Sprintf("(and %s more similar %s elsewhere)", number, what))
+	if g.Severity != diag.Error {
+		return
+	}
+	for _, d := range g.more {
+		if p := longPlace(d); p != "" {
+			t.line("  - " + t.h.oneLine(p))
+		}
+	}
+}
+
+func longPlace(d diag.Diagnostic) string {
+	p := shortPlace(d)
+	if d.Address != "" && d.Subject != nil && d.Subject.Filename != "" {
+		p = "with " + d.Address + ", " + p
+	}
+	return p
+}
+
+// wrap breaks a line between words.
+func wrap(s string, room int) []string {
+	var out []string
+	line := ""
+	for _, word := range strings.Split(s, " ") {
+		switch {
+		case line == "":
+			line = word
+		case columns(line)+1+columns(word) > room:
+			out, line = append(out, line), word
+		default:
+			line += " " + word
+		}
+	}
+	return append(out, line)
+}

@@ -1,0 +1,412 @@
+package view
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// act is what happens to a part of an object.
+type act uint8
+
+const (
+	same act = iota
+	add
+	edit
+	drop
+)
+
+// node is one place in the comparison of two documents.
+type node struct {
+	act    act
+	kind   nodeKind
+	forces bool // its change needs the replacement of the object
+
+	before, after *val     // nScalar, nText
+	was, is       *node    // nTurn: what went and what came; nUnknown: what went; nJSON: the content in is
+	names         []string // nDict: as shown
+	width         int      // nDict: of the longest name, also of those that are not shown
+	kids          []*node  // nDict, nSeq
+	quoted        bool     // nDict: a map; its unchanged parts are called elements
+	nested        bool     // nDict, nSeq: from a nested attribute of the schema
+	context       bool     // nSeq: unchanged neighbours of changes are shown
+	shift         shift    // nSecret: what happens to its being sensitive
+	spaces        bool     // nJSON: only white space or the like differs
+}
+
+type nodeKind uint8
+
+const (
+	nScalar nodeKind = iota
+	nText            // a string of several lines
+	nJSON
+	nSecret
+	nWriteOnly
+	nUnknown
+	nTurn // a value of another kind
+	nSeq
+	nDict
+)
+
+// shift is a change of sensitivity.
+type shift uint8
+
+const (
+	steady  shift = iota
+	closing       // becomes sensitive
+	opening       // is sensitive no longer
+)
+
+// differ compares documents.
+type differ struct {
+	secrets  bool // sensitive values are shown like others
+	stored   bool // an object is shown as it is stored, by comparing it with itself
+	replaced bool // the object is replaced: what is written to the old one is written to the new one too
+}
+
+// value compares two values, either of which may be nil. forces are the paths whose change needs
+// the replacement of the object. What relevant does not have is shown as it was; give it all to
+// see everything.
+func (d *differ) value(f *form, b, a *val, forces, relevant *tree) *node {
+	if relevant == nil {
+		a = b
+	}
+	n := d.compare(f, b, a, forces, relevant)
+	n.forces = forces.is() && n.act != same
+	return n
+}
+
+func (d *differ) compare(f *form, b, a *val, forces, relevant *tree) *node {
+	switch {
+	case !d.secrets && (b != nil && b.secret || a != nil && a.secret):
+		return d.secret(b, a)
+	case b != nil && b.kind == vUnknown: // a value as far as it is known
+		return &node{kind: nUnknown, act: change(b, a)}
+	case a != nil && a.kind == vUnknown:
+		return d.unknown(f, b)
+	case b != nil && a != nil && family(b) != family(a) && b.kind != vNull && a.kind != vNull:
+		return d.turn(f, b, a)
+	case b.composite() && a != nil && a.kind == vNull, a.composite() && b != nil && b.kind == vNull:
+		return d.turn(f, b, a)
+	}
+	switch one := either(b, a); {
+	case one.isSeq():
+		return d.seq(f, b, a, forces, relevant)
+	case one.isDict():
+		return d.dict(f, b, a, forces, relevant)
+	case one.kind == vString:
+		return d.text(b, a)
+	}
+	return &node{kind: nScalar, act: change(b, a), before: b, after: a}
+}
+
+func (v *val) composite() bool { return v != nil && (v.isSeq() || v.isDict()) }
+
+// either is the one that says what kind of value it is.
+func either(b, a *val) *val {
+	switch {
+	case a == nil, a.kind == vNull && b != nil:
+		return b
+	}
+	return a
+}
+
+// family are the kinds that can be compared with each other.
+func family(v *val) valKind {
+	switch v.kind {
+	case vSet:
+		return vList
+	case vMap:
+		return vObject
+	}
+	return v.kind
+}
+
+// change says what happens to a value as a whole.
+func change(b, a *val) act {
+	switch {
+	case b == nil && a == nil:
+		return same
+	case b == nil:
+		return add
+	case a == nil:
+		return drop
+	case b.equal(a):
+		return same
+	}
+	return edit
+}
+
+func (d *differ) secret(b, a *val) *node {
+	n := &node{kind: nSecret, act: change(b, a)}
+	if n.act != same || b == nil || a == nil || b.secret == a.secret {
+		return n
+	}
+	n.act, n.shift = edit, opening
+	if a.secret {
+		n.shift = closing
+	}
+	return n
+}
+
+func (d *differ) unknown(f *form, b *val) *node {
+	if b == nil {
+		return &node{kind: nUnknown, act: add}
+	}
+	return &node{kind: nUnknown, act: edit, was: d.value(f, b, nil, nil, all)}
+}
+
+func (d *differ) turn(f *form, b, a *val) *node {
+	return &node{kind: nTurn, act: edit, was: d.value(f, b, nil, nil, all), is: d.value(f, nil, a, nil, all)}
+}
+
+// text compares strings: as JSON if both are or one comes or goes, else line by line.
+func (d *differ) text(b, a *val) *node {
+	n := &node{kind: nScalar, act: change(b, a), before: b, after: a}
+	bj, bok := jsonOf(b)
+	aj, aok := jsonOf(a)
+	switch {
+	case (bok || b == nil) && (aok || a == nil):
+		in := d.value(nil, bj, aj, nil, all)
+		n = &node{kind: nJSON, act: n.act, is: in, spaces: n.act == edit && in.act == same}
+	case bok && a.kind == vString || aok && b.kind == vString:
+		return &node{kind: nTurn, act: n.act, was: d.text(b, nil), is: d.text(nil, a)}
+	case bok || aok: // null beside JSON
+		return &node{kind: nTurn, act: n.act, was: d.compare(nil, b, nil, nil, all), is: d.compare(nil, nil, a, nil, all)}
+	case manyLines(b) || manyLines(a):
+		n.kind = nText
+	}
+	return n
+}
+
+func jsonOf(v *val) (*val, bool) {
+	if v == nil || v.kind != vString {
+		return nil, false
+	}
+	return parseJSON(v.text)
+}
+
+func manyLines(v *val) bool { return v != nil && v.kind == vString && strings.Contains(v.text, "\n") }
+
+// settle derives what happens to a container from its parts.
+func settle(b, a *val, kids []*node) act {
+	switch {
+	case b == nil:
+		return add
+	case a == nil:
+		return drop
+	}
+	for _, k := range kids {
+		if k.act != same {
+			return edit
+		}
+	}
+	return same
+}
+
+func (d *differ) seq(f *form, b, a *val, forces, relevant *tree) *node {
+	n := &node{kind: nSeq, nested: f != nil && f.nested}
+	switch {
+	case f != nil && f.kind == fSet:
+		n.kids = d.setElements(f, b.sequence(), a.sequence())
+	case n.nested:
+		n.kids = d.places(f, b.sequence(), a.sequence(), forces, relevant)
+	default:
+		n.context = true
+		n.kids = d.matched(f, b.sequence(), a.sequence(), forces)
+	}
+	n.act = settle(b, a, n.kids)
+	return n
+}
+
+// matched compares lists by what stayed in them.
+func (d *differ) matched(f *form, b, a []*val, forces *tree) []*node {
+	bc, ac := classes(b, a)
+	s := &sequencer{b: bc, a: ac, bObj: objectAt(b), aObj: objectAt(a)}
+	pairs := s.align()
+	kids := make([]*node, 0, len(pairs))
+	for _, p := range pairs {
+		kids = append(kids, d.value(f.element(), pick(b, p.b), pick(a, p.a), forces.at(strconv.Itoa(max(p.b, p.a))), all))
+	}
+	return kids
+}
+
+func pick(vs []*val, i int) *val {
+	if i < 0 || i >= len(vs) {
+		return nil
+	}
+	return vs[i]
+}
+
+func objectAt(vs []*val) func(int) bool {
+	return func(i int) bool { return vs[i].isDict() }
+}
+
+// places compares lists of objects that the schema describes place by place.
+func (d *differ) places(f *form, b, a []*val, forces, relevant *tree) []*node {
+	var kids []*node
+	for i := range max(len(b), len(a)) {
+		step := strconv.Itoa(i)
+		bv, av := pick(b, i), pick(a, i)
+		rel := relevant.below(step)
+		if rel == nil && bv == nil {
+			continue
+		}
+		kids = append(kids, d.value(f.element(), bv, av, forces.at(step), rel))
+	}
+	return kids
+}
+
+// setElements compares sets: what is in both stays, in the order of the first.
+func (d *differ) setElements(f *form, b, a []*val) []*node {
+	bc, ac := classes(b, a)
+	inB, inA := map[int]bool{}, map[int]*val{}
+	for _, c := range bc {
+		inB[c] = true
+	}
+	for i, c := range ac {
+		inA[c] = a[i]
+	}
+	kids := make([]*node, 0, len(b)+len(a))
+	for i, bv := range b {
+		kids = append(kids, d.value(f.element(), bv, inA[bc[i]], nil, all))
+	}
+	for i, av := range a {
+		if !inB[ac[i]] {
+			kids = append(kids, d.value(f.element(), nil, av, nil, all))
+		}
+	}
+	return kids
+}
+
+func (d *differ) dict(f *form, b, a *val, forces, relevant *tree) *node {
+	n := &node{kind: nDict, nested: f != nil && f.nested}
+	n.quoted = f != nil && f.kind == fMap
+	for _, name := range unionNames(b, a) {
+		in := f.part(name)
+		bv, av := b.get(name), a.get(name)
+		rel := relevant.below(name)
+		if rel == nil && bv == nil {
+			continue
+		}
+		k := d.part(f, in, b, a, bv, av, forces.at(name), rel)
+		if k == nil {
+			continue
+		}
+		if n.quoted {
+			n.names = append(n.names, quote(name))
+		} else {
+			n.names = append(n.names, attrName(name))
+		}
+		n.kids = append(n.kids, k)
+	}
+	n.act = settle(b, a, n.kids)
+	return n
+}
+
+// part compares one part of a dict; nil if there is nothing to show.
+func (d *differ) part(f, in *form, b, a, bv, av *val, forces, relevant *tree) *node {
+	if relevant == nil {
+		av = bv
+	}
+	if in.writes() {
+		return d.writeOnly(in, b, a, forces)
+	}
+	if f.strict() {
+		if bv.absent() {
+			bv = nil
+		}
+		if av.absent() {
+			av = nil
+		}
+		if f.block && in != nil && in.kind == fScalar {
+			bv, av = emptyIsNothing(bv, av)
+		}
+		if bv == nil && av == nil {
+			return nil
+		}
+	}
+	return d.value(in, bv, av, forces, relevant)
+}
+
+// emptyIsNothing takes an empty string for nothing where the other side has nothing either, or a
+// better one: old SDKs cannot tell them apart, and the peers show neither.
+func emptyIsNothing(b, a *val) (*val, *val) {
+	be, ae := b.emptyString(), a.emptyString()
+	if be && !ae && (a == nil || a.kind == vString) || be && ae && a.secret == b.secret {
+		b = nil
+	}
+	if ae && b == nil {
+		a = nil
+	}
+	return b, a
+}
+
+func (v *val) emptyString() bool { return v != nil && v.kind == vString && v.text == "" }
+
+// writeOnly says whether a write-only attribute takes part in the change. Its value is never
+// there to see. It does when the object is made, also in place of another, and when its version
+// argument changes. One whose version argument is not set is taken for not set itself.
+func (d *differ) writeOnly(in *form, b, a *val, forces *tree) *node {
+	n := &node{kind: nWriteOnly, forces: forces.is()}
+	if n.forces {
+		n.act = edit
+		return n
+	}
+	vb, va := b.get(in.version), a.get(in.version)
+	switch {
+	case d.stored:
+		return n
+	case a == nil:
+		return nil
+	case b == nil:
+		if in.version != "" && va.absent() {
+			return nil
+		}
+		n.act = add
+	case va.absent() && in.version != "", !d.replaced && (in.version == "" || vb.equal(va)):
+		return nil
+	case vb.absent():
+		n.act = add
+	default:
+		n.act = edit
+	}
+	return n
+}
+
+// unionNames lists the names of both dicts, sorted.
+func unionNames(b, a *val) []string {
+	var bn, an []string
+	if b != nil {
+		bn = b.names
+	}
+	if a != nil {
+		an = a.names
+	}
+	switch {
+	case len(bn) == 0:
+		return an
+	case len(an) == 0 || slices.Equal(bn, an):
+		return bn
+	}
+	out := make([]string, 0, len(bn)+len(an))
+	for len(bn) > 0 && len(an) > 0 {
+		switch c := compareText(bn[0], an[0]); {
+		case c < 0:
+			out, bn = append(out, bn[0]), bn[1:]
+		case c > 0:
+			out, an = append(out, an[0]), an[1:]
+		default:
+			out, bn, an = append(out, bn[0]), bn[1:], an[1:]
+		}
+	}
+	return append(append(out, bn...), an...)
+}
+
+// attrName is a name as it is written before an equals sign: in quotes if it is no identifier.
+func attrName(s string) string {
+	if isIdentifier(s) {
+		return s
+	}
+	return quote(s)
+}

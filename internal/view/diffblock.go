@@ -1,0 +1,188 @@
+package view
+
+import (
+	"strconv"
+
+	"github.com/lethe-iac/lethe/internal/schema"
+)
+
+// blockNode is one block in the comparison of two objects; the object itself is the outermost.
+type blockNode struct {
+	act    act
+	forces bool
+	label  string // of a block in a map, quoted
+	attrs  *node  // nDict
+	groups []group
+	secret bool // nothing of it is shown
+	shift  shift
+	notes  []string // remarks below the attributes
+}
+
+// group is all blocks of one type.
+type group struct {
+	name    string
+	unknown act // what happens if it is not known yet how many there will be; same if it is known
+	forces  bool
+	blocks  []*blockNode
+}
+
+// block compares two blocks, either of which may be nil.
+func (d *differ) block(f *blockForm, b, a *val, forces, relevant *tree) *blockNode {
+	n := &blockNode{}
+	if !d.secrets && (b != nil && b.secret || a != nil && a.secret) {
+		s := d.secret(b, a)
+		n.act, n.secret, n.shift, n.forces = s.act, true, s.shift, forces.is() && s.act != same
+		return n
+	}
+	if relevant == nil {
+		a = b
+	}
+	n.attrs = d.attributes(f, b, a, forces, relevant)
+	n.act = n.attrs.act
+	for _, nested := range f.blocks {
+		g := d.group(nested, b.get(nested.name), a.get(nested.name), forces.below(nested.name), relevant.below(nested.name))
+		if len(g.blocks) == 0 && g.unknown == same {
+			continue
+		}
+		n.groups = append(n.groups, g)
+		if n.act == same && g.changes() {
+			n.act = edit
+		}
+	}
+	n.forces = forces.is() && n.act != same
+	if n.act == edit && !d.replaced {
+		n.notes = versionHints(f, b, a)
+	}
+	return n
+}
+
+func (g *group) changes() bool {
+	if g.unknown != same {
+		return true
+	}
+	for _, b := range g.blocks {
+		if b.act != same {
+			return true
+		}
+	}
+	return false
+}
+
+// attributes compares what is not a block in a block.
+func (d *differ) attributes(f *blockForm, b, a *val, forces, relevant *tree) *node {
+	n := &node{kind: nDict, nested: true}
+	for _, name := range unionNames(b, a) {
+		if f.inner[name] {
+			continue
+		}
+		k := d.part(&f.form, f.parts[name], b, a, b.get(name), a.get(name), forces.at(name), relevant.below(name))
+		if k == nil {
+			continue
+		}
+		n.names, n.kids = append(n.names, name), append(n.kids, k)
+	}
+	n.act = settle(b, a, n.kids)
+	return n
+}
+
+// group compares all blocks of a type.
+func (d *differ) group(f nestedForm, b, a *val, forces, relevant *tree) group {
+	g := group{name: f.name}
+	if a != nil && a.kind == vUnknown {
+		g.unknown, g.forces = edit, forces.is()
+		if b == nil || len(blocksOf(f, b)) == 0 {
+			g.unknown = add
+		}
+		a = nil
+	}
+	bs, as := blocksOf(f, b), blocksOf(f, a)
+	switch f.nesting {
+	case schema.Set:
+		g.blocks = d.setBlocks(f, bs, as, forces)
+	case schema.Map:
+		for _, key := range unionNames(b, a) {
+			d.addBlock(&g, f, quote(key), hide(b, b.get(key)), hide(a, a.get(key)), forces.below(key), relevant.below(key))
+		}
+	default:
+		for i := range max(len(bs), len(as)) {
+			step := strconv.Itoa(i)
+			if f.nesting != schema.List {
+				d.addBlock(&g, f, "", pick(bs, i), pick(as, i), forces, relevant)
+				continue
+			}
+			d.addBlock(&g, f, "", pick(bs, i), pick(as, i), forces.below(step), relevant.below(step))
+		}
+	}
+	return g
+}
+
+func (d *differ) addBlock(g *group, f nestedForm, label string, b, a *val, forces, relevant *tree) {
+	if b == nil && (a == nil || relevant == nil) {
+		return
+	}
+	n := d.block(f.blockForm, b, a, forces, relevant)
+	n.label = label
+	g.blocks = append(g.blocks, n)
+}
+
+// blocksOf lists the blocks of a type that an object has.
+func blocksOf(f nestedForm, v *val) []*val {
+	switch {
+	case v == nil || v.kind == vNull || v.kind == vUnknown:
+		return nil
+	case f.nesting == schema.Single || f.nesting == schema.Group:
+		return []*val{v}
+	}
+	out := make([]*val, len(v.elems))
+	for i, e := range v.elems {
+		out[i] = hide(v, e)
+	}
+	return out
+}
+
+// hide is a part of a value that may be sensitive as a whole.
+func hide(whole, part *val) *val {
+	if whole == nil || part == nil || !whole.secret || part.secret {
+		return part
+	}
+	c := *part
+	c.secret = true
+	return &c
+}
+
+func (d *differ) setBlocks(f nestedForm, b, a []*val, forces *tree) []*blockNode {
+	bc, ac := classes(b, a)
+	inB, inA := map[int]bool{}, map[int]*val{}
+	for _, c := range bc {
+		inB[c] = true
+	}
+	for i, c := range ac {
+		inA[c] = a[i]
+	}
+	var out []*blockNode
+	for i, v := range b {
+		out = append(out, d.block(f.blockForm, v, inA[bc[i]], forces, all))
+	}
+	for i, v := range a {
+		if !inB[ac[i]] {
+			out = append(out, d.block(f.blockForm, nil, v, forces, all))
+		}
+	}
+	return out
+}
+
+// versionHints say how a new value of a write-only argument is announced, where an object is
+// updated and nothing announces one.
+func versionHints(f *blockForm, b, a *val) []string {
+	var out []string
+	for _, name := range unionNames(b, a) {
+		in := f.parts[name]
+		if !in.writes() || in.version == "" {
+			continue
+		}
+		if vb, va := b.get(in.version), a.get(in.version); !va.absent() && va.equal(vb) {
+			out = append(out, "# ("+name+" is write-only: raise "+in.version+" to send another value)")
+		}
+	}
+	return out
+}

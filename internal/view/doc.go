@@ -1,0 +1,22 @@
+// Package view shows what happens and what was found: to people as text, to programs as JSON.
+//
+// Two views take the event stream and the results of a command. Human prints lines as tools have
+// come to expect them, plans, and boxed diagnostics, and on a terminal keeps a block at the bottom
+// of the screen with what is running; JSON prints one object per line. Beside them stand the
+// documents of `show`, `state show`, `output`, `validate`, `providers schema` and `metadata
+// functions`.
+//
+// Ideas. Values become a document first (val.go): plain kinds of text, numbers, lists and dicts
+// with what is sensitive marked in place; JSON inside strings becomes the same. There is one diff
+// algorithm, from two documents to a tree of nodes (diff.go), and one renderer of such trees
+// (render.go); an object that is merely shown is the diff with itself. Lists are matched by their
+// longest common subsequence, up to a size, and above it in nearly linear work (align.go).
+//
+// Wording and layout are those of Terraform 1.11.4, recorded in testdata/peer, with our name for
+// theirs; where a recording is wrong or hides a change, our own text stands beside it in the same
+// file and the test says that they differ.
+//
+// Everything that comes from outside is escaped before it reaches a terminal (escape.go), and
+// scrubbed of this run's secrets by the function in Options. Nothing here decides anything: no
+// provider is called and no file is read.
+package view

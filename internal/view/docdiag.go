@@ -1,0 +1,114 @@
+package view
+
+import (
+	"bytes"
+	"io"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// WriteValidateJSON writes the result of `validate -json`: format 1.0, for eyes too.
+func WriteValidateJSON(w io.Writer, ds []diag.Diagnostic, sources *diag.Sources) error {
+	var b bytes.Buffer
+	d := newDoc(&b)
+	src := newSources(sources)
+	errors := 0
+	for _, dg := range ds {
+		if dg.Severity == diag.Error {
+			errors++
+		}
+	}
+	d.object(func() {
+		d.keyStr("format_version", formatValidate)
+		d.keyBool("valid", errors == 0)
+		d.keyInt("error_count", int64(errors))
+		d.keyInt("warning_count", int64(len(ds)-errors))
+		d.key("diagnostics")
+		d.array(func() {
+			for _, dg := range ds {
+				d.object(func() { d.diagnostic(dg, src) })
+			}
+		})
+	})
+	if err := d.end(); err != nil {
+		return err
+	}
+	return indented(w, b.Bytes())
+}
+
+// diagnostic writes a diagnostic in the documented format.
+func (d *doc) diagnostic(dg diag.Diagnostic, src *sources) {
+	d.keyStr("severity", dg.Severity.String())
+	d.keyStr("summary", dg.Summary)
+	d.keyStr("detail", dg.Detail)
+	if dg.Code != "" {
+		d.keyStr("code", dg.Code)
+	}
+	if dg.Address != "" {
+		d.keyStr("address", dg.Address)
+	}
+	if dg.Subject == nil {
+		return
+	}
+	d.key("range")
+	d.rang(*dg.Subject)
+	if s, ok := src.snippet(*dg.Subject, dg.Context); ok {
+		d.key("snippet")
+		d.object(func() { d.snippet(s, dg.Values) })
+	}
+}
+
+// rang writes a range; one without an extent is widened to one character, as the peers do.
+func (d *doc) rang(r diag.Range) {
+	if r.Start.Byte == r.End.Byte {
+		r.End = r.Start
+		r.End.Byte++
+		r.End.Column++
+	}
+	d.object(func() {
+		d.keyStr("filename", r.Filename)
+		for _, p := range []struct {
+			name string
+			pos  diag.Pos
+		}{{"start", r.Start}, {"end", r.End}} {
+			d.key(p.name)
+			d.object(func() {
+				d.keyInt("line", int64(p.pos.Line))
+				d.keyInt("column", int64(p.pos.Column))
+				d.keyInt("byte", int64(p.pos.Byte))
+			})
+		}
+	})
+}
+
+func (d *doc) snippet(s snippet, values []diag.Value) {
+	d.key("context")
+	if s.context == "" {
+		d.null()
+	} else {
+		d.str(s.context)
+	}
+	d.keyStr("code", strings.TrimSuffix(s.code, "\n"))
+	d.keyInt("start_line", int64(s.line))
+	d.keyInt("highlight_start_offset", int64(s.start))
+	d.keyInt("highlight_end_offset", int64(s.end))
+	d.key("values")
+	d.array(func() {
+		for _, v := range values {
+			d.object(func() {
+				d.keyStr("traversal", v.Traversal)
+				d.keyStr("statement", v.Statement)
+			})
+		}
+	})
+}
+
+// DiagnosticJSON is one diagnostic in the documented format.
+func DiagnosticJSON(dg diag.Diagnostic, sources *diag.Sources) []byte {
+	var b bytes.Buffer
+	d := newDoc(&b)
+	d.object(func() { d.diagnostic(dg, newSources(sources)) })
+	_ = d.end()
+	return bytes.TrimSpace(b.Bytes())
+}

@@ -1,0 +1,222 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// Human prints for people. It may be used from many goroutines.
+//
+// On a terminal, lines go through the live block (live.go), which keeps itself at the bottom; in a
+// pipe they are written as they come.
+type Human struct {
+	o           Options
+	out, errOut io.Writer
+	sources     *sources
+
+	mu      sync.Mutex
+	ops     running
+	live    *live // nil: no terminal
+	shown   map[string]bool
+	failed  bool   // an error was shown
+	closing string // to be printed at the end, if all went well
+	leases  string
+	applied bool            // a step of an apply began
+	opened  map[string]bool // leases that are open
+}
+
+// NewHuman makes a view that prints errors to stderr and everything else to stdout.
+func NewHuman(stdout, stderr io.Writer, o Options) *Human {
+	h := &Human{o: o, out: stdout, errOut: stderr, sources: newSources(o.Sources), shown: map[string]bool{}, opened: map[string]bool{}}
+	h.ops.now, h.ops.tick = o.now, h.beat
+	if o.Terminal && o.Width >= minWidth {
+		h.live = &live{w: stdout, width: o.Width, o: o}
+		h.ops.period = frame
+	}
+	return h
+}
+
+// Tell prints what happened.
+func (h *Human) Tell(e event.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ops.follow(e)
+	if h.live != nil {
+		h.live.follow(e)
+	}
+	switch e := e.(type) {
+	case event.Started:
+		h.applied = h.applied || counted(e.Op) && !e.Refreshing
+		h.line(h.started(e))
+	case event.Done:
+		h.line(h.done(e))
+		h.lease(e)
+	case event.Failed, event.Planned:
+	case event.Deferred:
+		if e.Object.Mode.String() == "ephemeral" {
+			h.line(h.about(e.Object, "Configuration unknown, deferring..."))
+		}
+	case event.Stored:
+		h.line(h.about(e.Object, "Using stored result"))
+	case event.Imported:
+		h.line(h.about(e.Object, "Importing..."+ident("id", e.ID)))
+		h.line(h.about(e.Object, "Import complete"+ident("id", e.ID)))
+	case event.ProvisionStarted:
+		h.line(h.about(e.Object, fmt.Sprintf("Provisioning with '%s'...", e.Type)))
+	case event.ProvisionOutput:
+		h.line(h.o.paint(fmt.Sprintf("%s (%s):", escapeLine(e.Object.String()), e.Type), bold) + " " + h.free(e.Line))
+	case event.ProvisionDone:
+	case event.Summary:
+		h.summary(e)
+	case event.Leases:
+		if h.applied || e.Left > 0 { // of a plan there is nothing to sum up
+			h.leases = leasesText(e)
+		}
+	case event.Diagnosed:
+		h.diagnostics([]diag.Diagnostic{e.Diagnostic})
+	case event.Interrupted:
+		h.interrupted(e.Times)
+	case event.Note:
+		h.line(h.free(e.Text))
+	}
+	h.draw()
+}
+
+// free is text from elsewhere, safe to print.
+func (h *Human) free(s string) string { return escape(h.o.scrub(s)) }
+
+// line prints one line; an empty one is nothing.
+func (h *Human) line(s string) {
+	if s != "" {
+		h.write(h.out, s+"\n")
+	}
+}
+
+// write prints text. What goes to the terminal passes the live block.
+func (h *Human) write(w io.Writer, s string) {
+	if h.live != nil {
+		h.live.print(w, s)
+		return
+	}
+	io.WriteString(w, s)
+}
+
+// draw brings the live block up to date, but not more often than it may.
+func (h *Human) draw() {
+	if h.live != nil {
+		h.live.draw(h.ops.list(), h.o.now())
+	}
+}
+
+// beat is called while something runs: it says what takes long, and keeps the block moving.
+func (h *Human) beat(now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, op := range h.ops.due(now) {
+		h.line(h.about(op.object, fmt.Sprintf("Still %s... [%s elapsed]", op.words().still, seconds(op.heard))))
+	}
+	h.draw()
+}
+
+// lease remembers which leases are open.
+func (h *Human) lease(e event.Done) {
+	switch e.Op {
+	case event.Open:
+		h.opened[e.Object.String()] = true
+	case event.Close:
+		delete(h.opened, e.Object.String())
+	}
+}
+
+// Print prints text of a command.
+func (h *Human) Print(text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.write(h.out, h.free(text))
+	h.draw()
+}
+
+// Printf prints text of a command.
+func (h *Human) Printf(format string, a ...any) { h.Print(fmt.Sprintf(format, a...)) }
+
+// Plan prints a plan. What to do next is said at the end of the command, if all goes well.
+func (h *Human) Plan(p *plan.Plan, o PlanOptions) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.live != nil && o.Applying {
+		h.live.total = steps(p)
+	}
+	t := &planText{w: writerFunc(func(s string) { h.write(h.out, s) }), o: h.o, p: p, objects: newObjects(o.Schemas)}
+	t.write()
+	if !o.Applying && !p.Errored && (o.Saved != "" || p.Applyable()) {
+		h.closing = h.next(o.Saved)
+	}
+	h.draw()
+}
+
+// next says what to do with a plan.
+func (h *Human) next(saved string) string {
+	rule := "\n" + h.o.rule() + "\n"
+	switch {
+	case saved == "" && h.o.Automation:
+		return ""
+	case saved == "":
+		return rule + fmt.Sprintf("\nNote: You didn't use the -out option to save this plan, so %s can't\nguarantee to take exactly these actions if you run \"%s apply\" now.\n", h.o.product(), h.o.command())
+	case h.o.Automation:
+		return rule + fmt.Sprintf("\nSaved the plan to: %s\n", escapeLine(saved))
+	}
+	return rule + fmt.Sprintf("\nSaved the plan to: %s\n\nTo perform exactly these actions, run the following command to apply:\n    %s apply %s\n", escapeLine(saved), h.o.command(), quote(saved))
+}
+
+// writerFunc is a writer of text.
+type writerFunc func(string)
+
+func (f writerFunc) Write(b []byte) (int, error) {
+	f(string(b))
+	return len(b), nil
+}
+
+// Outputs prints root outputs at the end of an apply.
+func (h *Human) Outputs(outs map[string]state.Output) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(outs) == 0 {
+		return
+	}
+	var b strings.Builder
+	OutputsText(&b, outs, h.o)
+	h.write(h.out, h.o.paint("\nOutputs:", bold, green)+"\n\n"+b.String())
+	h.draw()
+}
+
+// Diagnostics prints what was not printed yet.
+func (h *Human) Diagnostics(ds []diag.Diagnostic) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.diagnostics(ds)
+	h.draw()
+}
+
+// Finish prints what was held back and removes the live block.
+func (h *Human) Finish() {
+	h.ops.stop()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.line(h.leases)
+	h.leases = ""
+	if h.closing != "" && !h.failed {
+		h.write(h.out, h.closing)
+	}
+	h.closing = ""
+	if h.live != nil {
+		h.live.finish()
+	}
+}

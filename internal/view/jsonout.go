@@ -1,0 +1,265 @@
+package view
+
+import (
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// doc writes JSON as it comes, without reflection and without holding the whole. Members are
+// written in the order in which they are asked for.
+type doc struct {
+	w     io.Writer
+	b     []byte
+	comma bool // something stands before, on this level
+	err   error
+	scrub func(string) string
+}
+
+// flushAt is how much is held back before it is written.
+const flushAt = 1 << 15
+
+func newDoc(w io.Writer) *doc { return &doc{w: w} }
+
+func (d *doc) flush() {
+	if d.err == nil && len(d.b) > 0 {
+		_, d.err = d.w.Write(d.b)
+	}
+	d.b = d.b[:0]
+}
+
+// end finishes the document with a line break.
+func (d *doc) end() error {
+	d.b = append(d.b, '\n')
+	d.flush()
+	return d.err
+}
+
+func (d *doc) sep() {
+	if d.comma {
+		d.b = append(d.b, ',')
+	}
+	d.comma = true
+	if len(d.b) >= flushAt {
+		d.flush()
+	}
+}
+
+func (d *doc) open(c byte) {
+	d.sep()
+	d.b = append(d.b, c)
+	d.comma = false
+}
+
+func (d *doc) close(c byte) {
+	d.b = append(d.b, c)
+	d.comma = true
+}
+
+// key begins a member.
+func (d *doc) key(name string) {
+	d.sep()
+	d.b = appendJSON(d.b, name)
+	d.b = append(d.b, ':')
+	d.comma = false
+}
+
+// object writes an object as a member or an element.
+func (d *doc) object(inside func()) {
+	d.open('{')
+	inside()
+	d.close('}')
+}
+
+func (d *doc) array(inside func()) {
+	d.open('[')
+	inside()
+	d.close(']')
+}
+
+func (d *doc) str(s string) {
+	d.sep()
+	if d.scrub != nil {
+		s = d.scrub(s)
+	}
+	d.b = appendJSON(d.b, s)
+}
+
+func (d *doc) boolean(v bool) {
+	d.sep()
+	d.b = strconv.AppendBool(d.b, v)
+}
+
+func (d *doc) integer(n int64) {
+	d.sep()
+	d.b = strconv.AppendInt(d.b, n, 10)
+}
+
+func (d *doc) null() { d.raw("null") }
+
+// raw writes JSON that is ready.
+func (d *doc) raw(s string) {
+	d.sep()
+	d.b = append(d.b, s...)
+}
+
+func (d *doc) keyStr(name, s string)       { d.key(name); d.str(s) }
+func (d *doc) keyBool(name string, v bool) { d.key(name); d.boolean(v) }
+func (d *doc) keyInt(name string, n int64) { d.key(name); d.integer(n) }
+func (d *doc) keyRaw(name, s string)       { d.key(name); d.raw(s) }
+func (d *doc) strings(name string, l []string) {
+	d.key(name)
+	d.array(func() {
+		for _, s := range l {
+			d.str(s)
+		}
+	})
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendJSON writes a string. What a terminal would obey is escaped, also where JSON does not ask
+// for it.
+func appendJSON(b []byte, s string) []byte {
+	b = append(b, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if c >= 0x20 && c != '"' && c != '\\' && c != 0x7f {
+				i++
+				continue
+			}
+			b = append(b, s[from:i]...)
+			b = appendEscape(b, c)
+			i++
+			from = i
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			b = append(append(b, s[from:i]...), `\ufffd`...)
+			from = i + 1
+		case unsafeRune(r):
+			b = append(b, s[from:i]...)
+			b = appendRune(b, r)
+			from = i + n
+		}
+		i += n
+	}
+	return append(append(b, s[from:]...), '"')
+}
+
+func appendEscape(b []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(b, '\\', c)
+	case '\n':
+		return append(b, '\\', 'n')
+	case '\r':
+		return append(b, '\\', 'r')
+	case '\t':
+		return append(b, '\\', 't')
+	}
+	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+}
+
+// appendRune writes a rune as one or two escapes.
+func appendRune(b []byte, r rune) []byte {
+	if r >= 0x10000 {
+		r -= 0x10000
+		b = appendRune(b, 0xd800+r>>10)
+		r = 0xdc00 + r&0x3ff
+	}
+	return append(b, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+}
+
+// value writes a value. Unknown ones are left out of objects and maps, and null elsewhere.
+func (d *doc) value(v cty.Value) {
+	switch {
+	case v == cty.NilVal || !v.IsKnown() || v.IsNull():
+		d.null()
+		return
+	}
+	switch ty := v.Type(); {
+	case ty == cty.String:
+		d.str(v.AsString())
+	case ty == cty.Number:
+		d.number(v)
+	case ty == cty.Bool:
+		d.boolean(v.True())
+	case ty.IsObjectType() || ty.IsMapType():
+		d.object(func() {
+			for it := v.ElementIterator(); it.Next(); {
+				k, ev := it.Element()
+				if !ev.IsKnown() {
+					continue
+				}
+				d.key(k.AsString())
+				d.value(ev)
+			}
+		})
+	case ty.IsListType() || ty.IsSetType() || ty.IsTupleType():
+		d.array(func() {
+			for it := v.ElementIterator(); it.Next(); {
+				_, ev := it.Element()
+				d.value(ev)
+			}
+		})
+	default:
+		d.null()
+	}
+}
+
+// number writes a number as exactly as it is known. JSON has no infinity.
+func (d *doc) number(v cty.Value) {
+	if f := v.AsBigFloat(); f.IsInf() {
+		d.null()
+	} else {
+		d.raw(numberText(f))
+	}
+}
+
+// unknowns writes where a value is not known yet: true for such a value, false for others that
+// have no parts; false is left out of objects and maps.
+func (d *doc) unknowns(v cty.Value) {
+	d.flags(v, func(v cty.Value) (bool, bool) {
+		return !v.IsKnown(), !v.IsKnown() || v.IsNull()
+	})
+}
+
+// flags writes booleans in the shape of a value. what says what a value's flag is, and whether its
+// parts do not matter.
+func (d *doc) flags(v cty.Value, what func(cty.Value) (flag, leaf bool)) {
+	flag, leaf := what(v)
+	ty := v.Type()
+	switch {
+	case leaf || !composite(ty):
+		d.boolean(flag)
+	case ty.IsObjectType() || ty.IsMapType():
+		d.object(func() {
+			for it := v.ElementIterator(); it.Next(); {
+				k, ev := it.Element()
+				if flag, leaf := what(ev); !flag && (leaf || !composite(ev.Type())) {
+					continue
+				}
+				d.key(k.AsString())
+				d.flags(ev, what)
+			}
+		})
+	default:
+		d.array(func() {
+			for it := v.ElementIterator(); it.Next(); {
+				_, ev := it.Element()
+				d.flags(ev, what)
+			}
+		})
+	}
+}
+
+func composite(ty cty.Type) bool {
+	return ty.IsObjectType() || ty.IsMapType() || ty.IsListType() || ty.IsSetType() || ty.IsTupleType()
+}

@@ -1,0 +1,203 @@
+package view
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
+)
+
+// screen is a terminal that understands what the live block sends: text, line breaks, "up n
+// lines" and "erase to the end".
+type screen struct {
+	t      *testing.T
+	lines  []string
+	row    int
+	writes int
+}
+
+func (s *screen) Write(b []byte) (int, error) {
+	s.writes++
+	for i := 0; i < len(b); {
+		switch c := b[i]; c {
+		case '\n':
+			s.row++
+			for len(s.lines) <= s.row {
+				s.lines = append(s.lines, "")
+			}
+			i++
+		case '\r':
+			i++
+		case 0x1b:
+			i += s.control(b[i:])
+		default:
+			n := bytes.IndexAny(b[i:], "\n\r\x1b")
+			if n < 0 {
+				n = len(b) - i
+			}
+			for len(s.lines) <= s.row {
+				s.lines = append(s.lines, "")
+			}
+			s.lines[s.row] += string(b[i : i+n])
+			i += n
+		}
+	}
+	return len(b), nil
+}
+
+func (s *screen) control(b []byte) int {
+	end := bytes.IndexAny(b, "AJm")
+	if end < 0 {
+		s.t.Fatalf("unknown control sequence %q", b)
+	}
+	switch b[end] {
+	case 'A':
+		n, _ := strconv.Atoi(string(b[2:end]))
+		if s.row -= n; s.row < 0 {
+			s.t.Fatal("above the screen")
+		}
+	case 'J':
+		s.lines = append(s.lines[:s.row], "")
+	}
+	return end + 1
+}
+
+func (s *screen) String() string { return strings.TrimSuffix(strings.Join(s.lines, "\n"), "\n") }
+
+func TestLiveBlock(t *testing.T) {
+	clock := newClock()
+	s := &screen{t: t}
+	h := NewHuman(s, s, Options{Terminal: true, Width: 60, Now: clock.now})
+	h.ops.stop()
+	h.live.total = 4
+	obj := func(n int) addr.Object { return object(t, fmt.Sprintf("a.b[%d]", n)) }
+	h.Tell(event.Started{Object: obj(0), Op: event.Create, At: clock.now()})
+	h.Tell(event.Started{Object: obj(1), Op: event.Create, At: clock.now()})
+	clock.advance(12 * time.Second)
+	h.beat(clock.now())
+	want := `a.b[0]: Creating...
+a.b[1]: Creating...
+a.b[0]: Still creating... [10s elapsed]
+a.b[1]: Still creating... [10s elapsed]
+  a.b[0]: creating                                      12s
+  a.b[1]: creating                                      12s
+0/4 done · 2 running · 2 waiting · 0 failed`
+	if got := s.String(); got != want {
+		t.Errorf("-want +got:\n%s", lineDiff(want, got))
+	}
+	h.Tell(event.Done{Object: obj(0), Op: event.Create, Took: 12 * time.Second})
+	h.Diagnostics([]diag.Diagnostic{diag.Warningf("Careful", "")})
+	clock.advance(time.Second)
+	h.beat(clock.now())
+	if got := s.String(); !strings.HasSuffix(got, "a.b[0]: Creation complete after 12s\n╷\n│ Warning: Careful\n╵\n  a.b[1]: creating                                      13s\n1/4 done · 1 running · 2 waiting · 0 failed") {
+		t.Error(got)
+	}
+	h.Tell(event.Failed{Object: obj(1), Op: event.Create})
+	if got := s.String(); strings.Contains(got, "running") {
+		t.Error("the block stays though nothing runs:", got)
+	}
+	h.Finish()
+}
+
+// TestLiveLeavesTheSameLines compares what a terminal shows in the end with what a pipe gets.
+func TestLiveLeavesTheSameLines(t *testing.T) {
+	run := func(h *Human, clock *clock) {
+		h.ops.stop()
+		for n := range 40 {
+			o := object(t, fmt.Sprintf("module.m[%d].some_resource.with_a_long_name_日本語[%d]", n%3, n))
+			h.Tell(event.Started{Object: o, Op: event.Create, At: clock.now()})
+			clock.advance(time.Duration(n*37) * time.Millisecond)
+			h.beat(clock.now())
+			if n >= 15 {
+				p := object(t, fmt.Sprintf("module.m[%d].some_resource.with_a_long_name_日本語[%d]", (n-15)%3, n-15))
+				h.Tell(event.Done{Object: p, Op: event.Create, Took: time.Second, IDKey: "id", ID: "x"})
+			}
+			if n%7 == 0 {
+				h.Print("text of a command\n")
+				h.Diagnostics([]diag.Diagnostic{diag.Warningf(fmt.Sprintf("W%d", n), "detail"), diag.Errorf(fmt.Sprintf("E%d", n), "detail")})
+			}
+		}
+		h.Finish()
+	}
+	c1, c2 := newClock(), newClock()
+	s := &screen{t: t}
+	h := NewHuman(s, s, Options{Terminal: true, Width: 50, Now: c1.now, Color: false})
+	run(h, c1)
+	var pipe bytes.Buffer
+	run(NewHuman(&pipe, &pipe, Options{Width: 50, Now: c2.now}), c2)
+	if got, want := s.String(), strings.TrimSuffix(pipe.String(), "\n"); strings.TrimSuffix(got, "\n") != want {
+		t.Errorf("-pipe +terminal:\n%s", lineDiff(want, got))
+	}
+}
+
+func TestLiveRefreshesSeldom(t *testing.T) {
+	clock := newClock()
+	s := &screen{t: t}
+	h := NewHuman(s, s, Options{Terminal: true, Width: 80, Now: clock.now})
+	h.ops.stop()
+	for n := range 1000 {
+		h.Tell(event.Started{Object: object(t, fmt.Sprintf("a.b[%d]", n)), Op: event.Create, At: clock.now()})
+		clock.advance(time.Millisecond)
+	}
+	if s.writes > 12 { // 1 s at 10 a second
+		t.Errorf("%d writes in a second", s.writes)
+	}
+	if rows := strings.Count(s.String(), ": creating "); rows != maxRows-1 {
+		t.Errorf("%d rows", rows)
+	}
+	if !strings.Contains(s.String(), "… and ") {
+		t.Error("the rows that are left out are not counted")
+	}
+	h.Finish()
+}
+
+func TestNoLiveBlock(t *testing.T) {
+	for name, o := range map[string]Options{"pipe": {}, "narrow": {Terminal: true, Width: 39}, "unknown width": {Terminal: true}} {
+		var b bytes.Buffer
+		if h := NewHuman(&b, &b, o); h.live != nil {
+			t.Error(name)
+		}
+	}
+}
+
+func TestRowsFit(t *testing.T) {
+	l := &live{width: 50}
+	for _, text := range []string{"short", strings.Repeat("x", 200), strings.Repeat("日", 100), "日本" + strings.Repeat("y", 44)} {
+		if got := l.row(text, "12s", ""); columns(got) > 49 || !strings.HasSuffix(got, "  12s") {
+			t.Errorf("%d columns: %s", columns(got), got)
+		}
+	}
+}
+
+// TestClockRuns lets the real clock beat: the goroutine ends with the view.
+func TestClockRuns(t *testing.T) {
+	var b bytes.Buffer
+	start := time.Now().Add(-time.Hour)
+	h := NewHuman(&b, &b, Options{})
+	h.ops.period = time.Millisecond
+	h.Tell(event.Started{Object: object(t, "a.b"), Op: event.Create, At: start})
+	deadline := time.Now().Add(5 * time.Second)
+	for {
+		h.mu.Lock()
+		done := strings.Contains(b.String(), "Still creating... [1h0m0s elapsed]")
+		h.mu.Unlock()
+		if done {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(b.String())
+		}
+		time.Sleep(time.Millisecond)
+	}
+	h.Tell(event.Done{Object: object(t, "a.b"), Op: event.Create})
+	h.Finish()
+	if h.ops.quit != nil {
+		t.Error("the clock still runs")
+	}
+}

@@ -1,0 +1,89 @@
+package view
+
+import (
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// Options say how to show things.
+type Options struct {
+	Color         bool                // with ANSI colours
+	Plain         bool                // diagnostics without their box, as the peers print with -no-color
+	Width         int                 // columns to wrap at; 0: never
+	Terminal      bool                // a live block may be drawn
+	Compact       bool                // -compact-warnings
+	ShowSensitive bool                // -show-sensitive
+	Concise       bool                // -concise: no lines about refreshing
+	Automation    bool                // TF_IN_AUTOMATION: no hints what to do next
+	Sources       *diag.Sources       // for snippets; may be nil
+	Scrub         func(string) string // free text passes it; may be nil
+	Now           func() time.Time    // nil: the clock
+	Product       string              // what the program calls itself; "" is Lethe
+	Command       string              // how the user calls it; "" is lethe
+}
+
+func (o Options) now() time.Time {
+	if o.Now != nil {
+		return o.Now()
+	}
+	return time.Now()
+}
+
+// product is the name in every text that has one. Clients that look for a peer's name in such a
+// line can have it.
+func (o Options) product() string {
+	if o.Product != "" {
+		return o.Product
+	}
+	return "Lethe"
+}
+
+func (o Options) command() string {
+	if o.Command != "" {
+		return o.Command
+	}
+	return "lethe"
+}
+
+func (o Options) scrub(s string) string {
+	if o.Scrub != nil {
+		return o.Scrub(s)
+	}
+	return s
+}
+
+// Schemas gives what providers describe.
+type Schemas interface {
+	Of(p addr.Provider) *provider.Schemas // nil: not available
+}
+
+// PlanOptions are what a view must know about a plan beside the plan.
+type PlanOptions struct {
+	Saved    string // the file it was saved to
+	Applying bool   // it will be applied by the same command
+	Schemas  Schemas
+}
+
+// View shows a command.
+type View interface {
+	event.Sink
+	// Diagnostics shows all of a command's diagnostics; those that were shown before are left out.
+	Diagnostics(ds []diag.Diagnostic)
+	// Plan shows a finished plan.
+	Plan(p *plan.Plan, o PlanOptions)
+	// Outputs shows root outputs after an apply.
+	Outputs(outs map[string]state.Output)
+	// Finish ends the view: what is still held back is printed, the live block is gone.
+	Finish()
+}
+
+var (
+	_ View = (*Human)(nil)
+	_ View = (*JSON)(nil)
+)

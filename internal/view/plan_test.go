@@ -1,0 +1,292 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// The plans of this file are made here, value by value.
+
+var thingBlock = &schema.Block{
+	Attrs: []*schema.Attr{
+		{Name: "any", Type: cty.DynamicPseudoType, Optional: true},
+		{Name: "id", Type: cty.String, Computed: true},
+		{Name: "items", Type: cty.List(cty.String), Optional: true},
+		{Name: "key", Type: cty.String, Optional: true, Sensitive: true},
+		{Name: "name", Type: cty.String, Required: true},
+		{Name: "secret_wo", Type: cty.String, Optional: true, WriteOnly: true},
+		{Name: "secret_wo_version", Type: cty.Number, Optional: true},
+		{Name: "size", Type: cty.Number, Optional: true},
+		{Name: "tags", Type: cty.Map(cty.String), Optional: true},
+	},
+	Blocks: []*schema.Nested{{Name: "disk", Nesting: schema.List, Block: &schema.Block{
+		Attrs: []*schema.Attr{{Name: "label", Type: cty.String, Optional: true}, {Name: "pin_wo", Type: cty.String, Optional: true, WriteOnly: true}},
+	}}},
+}
+
+var thingProvider = addr.Provider{Host: addr.DefaultHost, Namespace: "test", Type: "test"}
+
+// testSchemas has one type, in all modes.
+type testSchemas struct{ s *provider.Schemas }
+
+func (t testSchemas) Of(p addr.Provider) *provider.Schemas {
+	if p == thingProvider {
+		return t.s
+	}
+	return nil
+}
+
+func newTestSchemas() testSchemas {
+	s := provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
+	for _, m := range []addr.Mode{addr.Managed, addr.Data} {
+		s.Add(m, "test_thing", func() (*schema.Schema, error) { return &schema.Schema{Version: 3, Block: thingBlock}, nil })
+	}
+	return testSchemas{s}
+}
+
+type attrs map[string]cty.Value
+
+var unknownString = cty.UnknownVal(cty.String)
+
+// thing is an object of the type.
+func thing(a attrs) mark.Value {
+	out := map[string]cty.Value{}
+	for name, ty := range thingBlock.Type().AttributeTypes() {
+		out[name] = cty.NullVal(ty)
+		if ty.IsListType() && name == "disk" {
+			out[name] = cty.ListValEmpty(ty.ElementType())
+		}
+		if v, ok := a[name]; ok {
+			out[name] = v
+		}
+	}
+	if _, ok := a["name"]; !ok {
+		out["name"] = cty.StringVal("n")
+	}
+	return mark.Plain(cty.ObjectVal(out))
+}
+
+var nothing = mark.Plain(cty.NullVal(thingBlock.Type()))
+
+func str(s string) cty.Value { return cty.StringVal(s) }
+func num(n int64) cty.Value  { return cty.NumberIntVal(n) }
+
+// changeOf makes a change of an object of the type.
+func changeOf(t testing.TB, address string, a plan.Action, before, after mark.Value, more ...func(*plan.Change)) *plan.Change {
+	o := object(t, address)
+	c := &plan.Change{Object: o, Was: o, Action: a, Before: before, After: after}
+	c.Provider.Provider = thingProvider
+	for _, f := range more {
+		f(c)
+	}
+	return c
+}
+
+func why(r plan.Reason) func(*plan.Change) { return func(c *plan.Change) { c.Why = r } }
+
+func deposedAs(key string) func(*plan.Change) {
+	return func(c *plan.Change) { c.Object.Deposed, c.Was.Deposed = key, key }
+}
+
+func from(t testing.TB, address string) func(*plan.Change) {
+	return func(c *plan.Change) { c.Was = object(t, address) }
+}
+
+// plans is the table.
+func plans(t testing.TB) map[string]*plan.Plan {
+	old, made := thing(attrs{"id": str("i-1"), "size": num(1)}), thing(attrs{"id": unknownString, "size": num(2)})
+	gone := func(address string, r plan.Reason, more ...func(*plan.Change)) *plan.Change {
+		return changeOf(t, address, plan.Delete, old, nothing, append(more, why(r))...)
+	}
+	replaced := func(address string, a plan.Action, r plan.Reason, more ...func(*plan.Change)) *plan.Change {
+		return changeOf(t, address, a, old, made, append(more, why(r))...)
+	}
+	read := func(address string, r plan.Reason) *plan.Change {
+		return changeOf(t, address, plan.Read, nothing, thing(attrs{"id": unknownString}), why(r))
+	}
+	importing := func(i plan.Importing) func(*plan.Change) { return func(c *plan.Change) { c.Importing = &i } }
+	unchanged := func(address string, more ...func(*plan.Change)) *plan.Change {
+		e := &state.Entry{Schema: 3, Attrs: []byte(`{"id":"i-1","name":"n","size":1,"tags":{"a":"b"}}`)}
+		e.Provider.Provider = thingProvider
+		return changeOf(t, address, plan.NoOp, mark.Value{}, mark.Value{}, append(more, func(c *plan.Change) { c.Unchanged, c.Entry = true, e })...)
+	}
+	secret := func(v mark.Value, name string) mark.Value {
+		v.Marks = append(v.Marks, mark.At{Path: cty.GetAttrPath(name), Tag: mark.Sensitive})
+		return v
+	}
+	return map[string]*plan.Plan{
+		"delete-reasons": {Changes: []*plan.Change{
+			gone("module.m[0].test_thing.a", plan.DeleteNoModule), gone(`test_thing.b["k"]`, plan.DeleteNoResource), gone("test_thing.c[7]", plan.DeleteCountIndex),
+			gone(`test_thing.d["k"]`, plan.DeleteEachKey), gone("test_thing.e", plan.DeleteWrongRepetition), gone("test_thing.f[1]", plan.DeleteWrongRepetition),
+			gone(`test_thing.g["x"]`, plan.DeleteWrongRepetition), gone("test_thing.h", plan.DeleteDisabled), gone("test_thing.i", plan.DeleteNoMoveTarget, from(t, "test_thing.before")),
+			gone("test_thing.j", "", deposedAs("0a1b2c3d")), gone("data.test_thing.silent", ""), gone("test_thing.plain", ""),
+		}},
+		"replace-reasons": {Changes: []*plan.Change{
+			replaced("test_thing.a", plan.DeleteCreate, plan.ReplaceCannotUpdate, func(c *plan.Change) { c.Replace = []cty.Path{cty.GetAttrPath("size")} }),
+			replaced("test_thing.b", plan.CreateDelete, plan.ReplaceByRequest), replaced("test_thing.c", plan.DeleteCreate, plan.ReplaceTainted),
+			replaced("test_thing.d", plan.CreateDelete, plan.ReplaceByTriggers, func(c *plan.Change) { c.CreateFirst, c.FirstFor = true, "test_thing.a" }),
+			replaced("test_thing.e", plan.ForgetCreate, ""),
+			replaced("test_thing.f", plan.DeleteCreate, "", importing(plan.Importing{ID: "i-1"}), from(t, "test_thing.e2")),
+		}},
+		"read-reasons": {Changes: []*plan.Change{
+			read("data.test_thing.a", plan.ReadConfigUnknown), read("data.test_thing.b", plan.ReadDependencyPending), read("data.test_thing.c", plan.ReadCheckNested), read("module.a.data.test_thing.d", ""),
+		}},
+		"moves-and-imports": {Changes: []*plan.Change{
+			unchanged("test_thing.a", from(t, "test_thing.a0")), unchanged("test_thing.same"),
+			unchanged("test_thing.b", importing(plan.Importing{ID: `i "1"`})),
+			unchanged("test_thing.c", importing(plan.Importing{Identity: cty.ObjectVal(map[string]cty.Value{"id": str("x"), "realm": cty.NullVal(cty.String), "n": num(3)})}), func(c *plan.Change) { c.Generated = "resource {}" }),
+			changeOf(t, "test_thing.d", plan.Update, old, thing(attrs{"id": str("i-1"), "size": num(2)}), importing(plan.Importing{Identity: cty.ObjectVal(map[string]cty.Value{"id": str("x")})})),
+			changeOf(t, "test_thing.e", plan.Create, nothing, made, importing(plan.Importing{Unknown: true})),
+			changeOf(t, "test_thing.f", plan.Update, old, made, from(t, "module.x.test_thing.f")),
+		}},
+		"forgotten": {Changes: []*plan.Change{
+			changeOf(t, "test_thing.a", plan.Forget, old, nothing), changeOf(t, "test_thing.b", plan.Forget, old, nothing, deposedAs("01234567")),
+		}},
+		"write-only": {Changes: []*plan.Change{
+			changeOf(t, "test_thing.created", plan.Create, nothing, thing(attrs{"id": unknownString, "secret_wo_version": num(1)})),
+			changeOf(t, "test_thing.created_without", plan.Create, nothing, thing(attrs{"id": unknownString})),
+			changeOf(t, "test_thing.deleted", plan.Delete, thing(attrs{"id": str("i"), "secret_wo_version": num(1)}), nothing),
+			changeOf(t, "test_thing.first", plan.Update, thing(attrs{"id": str("i")}), thing(attrs{"id": str("i"), "secret_wo_version": num(1)})),
+			changeOf(t, "test_thing.forced", plan.DeleteCreate, thing(attrs{"id": str("i"), "secret_wo_version": num(1)}), thing(attrs{"id": unknownString, "secret_wo_version": num(2)}),
+				func(c *plan.Change) { c.Replace = []cty.Path{cty.GetAttrPath("secret_wo")} }),
+			changeOf(t, "test_thing.raised", plan.Update, thing(attrs{"id": str("i"), "secret_wo_version": num(1)}), thing(attrs{"id": str("i"), "secret_wo_version": num(2)})),
+			changeOf(t, "test_thing.replaced", plan.DeleteCreate, thing(attrs{"id": str("i"), "secret_wo_version": num(1), "size": num(1)}), thing(attrs{"id": unknownString, "secret_wo_version": num(1), "size": num(2)})),
+			changeOf(t, "test_thing.unrelated", plan.Update, thing(attrs{"id": str("i"), "secret_wo_version": num(1)}), thing(attrs{"id": str("i"), "secret_wo_version": num(1), "size": num(2)})),
+		}},
+		"sensitive": {Changes: []*plan.Change{
+			changeOf(t, "test_thing.a", plan.Update, secret(old, "size"), secret(made, "size")),
+			changeOf(t, "test_thing.b", plan.Update, thing(attrs{"id": str("i"), "key": str("hush")}), thing(attrs{"id": str("i"), "key": str("hush2"), "size": num(1)})),
+			changeOf(t, "test_thing.c", plan.Update, old, secret(old, "size")),
+			changeOf(t, "test_thing.d", plan.Create, nothing, secret(thing(attrs{"id": unknownString, "any": cty.ObjectVal(map[string]cty.Value{"p": str("hush")})}), "any")),
+		}, Outputs: []*plan.OutputChange{
+			{Name: "o", Action: plan.Update, Before: mark.Plain(str("hush")), After: mark.Plain(str("hush2")), Sensitive: true},
+			{Name: "partly", Action: plan.Create, Before: nothing, After: mark.Value{Raw: cty.ObjectVal(map[string]cty.Value{"a": str("hush"), "b": str("x")}), Marks: []mark.At{{Path: cty.GetAttrPath("a"), Tag: mark.Ephemeral}}}},
+		}},
+		"drift": {Changes: []*plan.Change{changeOf(t, "test_thing.u", plan.Create, nothing, made)}, Drift: []*plan.Change{
+			changeOf(t, "test_thing.a", plan.Update, old, thing(attrs{"id": str("i-1"), "size": num(5), "tags": cty.MapVal(map[string]cty.Value{"a": str("b")})})),
+			changeOf(t, "test_thing.b[0]", plan.Delete, old, nothing),
+			changeOf(t, "test_thing.c", plan.Update, old, thing(attrs{"id": str("i-1"), "size": num(5)}), from(t, "test_thing.c0")),
+			changeOf(t, "test_thing.d", plan.Update, old, thing(attrs{"id": str("i-1"), "size": num(5)})),
+		}, Relevant: []plan.Relevant{
+			{Resource: object(t, "test_thing.a").Abs(), Path: cty.GetAttrPath("size")}, {Resource: object(t, "test_thing.b").Abs()},
+			{Resource: object(t, "test_thing.c").Abs(), Path: cty.GetAttrPath("size")}, {Resource: object(t, "test_thing.d").Abs(), Path: cty.GetAttrPath("tags")},
+		}},
+		"deferred":        {Changes: []*plan.Change{changeOf(t, "test_thing.a", plan.Create, nothing, made)}, Deferred: []*plan.Change{changeOf(t, "test_thing.later", plan.Create, nothing, made)}},
+		"errored":         {Errored: true, Changes: []*plan.Change{changeOf(t, "test_thing.a", plan.Create, nothing, made)}, Outputs: []*plan.OutputChange{{Name: "o", Action: plan.Create, Before: nothing, After: mark.Plain(str("x"))}}},
+		"failed":          {Errored: true},
+		"nothing":         {},
+		"nothing-destroy": {Mode: plan.Destroy}, "nothing-refresh": {Mode: plan.RefreshOnly},
+		"no-schema": {Changes: []*plan.Change{
+			changeOf(t, "other_thing.a", plan.Update, old, made, func(c *plan.Change) { c.Provider.Provider = addr.Default("other") }),
+		}},
+		"terminal": {Changes: []*plan.Change{
+			changeOf(t, `test_thing.a["\u001b[2J"]`, plan.Create, nothing, thing(attrs{
+				"id": unknownString, "name": str("\x1b]0;x\x07\u202e"), "size": num(1),
+				"tags": cty.MapVal(map[string]cty.Value{"k\x1b[31m": str("line\x1b[1m\nline\u009b2J\r\n"), "json": str("{\"a\\u001b\":\"\\u202e\"}")}),
+				"any":  cty.ObjectVal(map[string]cty.Value{"\x1b": str("x")}),
+			})),
+			gone(`test_thing.b["\u202e"]`, plan.DeleteEachKey),
+		}},
+		"collapsed": {Changes: []*plan.Change{
+			changeOf(t, "test_thing.a", plan.Update,
+				thing(attrs{"id": str("i"), "items": cty.ListVal(many(0, 3000)), "any": cty.TupleVal(many(0, 50))}),
+				thing(attrs{"id": str("i"), "items": cty.ListVal(append(many(1, 2500), many(2506, 3004)...)), "any": cty.TupleVal(append(many(0, 25), many(26, 50)...))})),
+		}},
+	}
+}
+
+func many(from, to int) []cty.Value {
+	var out []cty.Value
+	for i := from; i < to; i++ {
+		out = append(out, str("item "+itoa(i)))
+	}
+	return out
+}
+
+func TestPlanText(t *testing.T) {
+	for name, p := range plans(t) {
+		t.Run(name, func(t *testing.T) {
+			var b strings.Builder
+			PlanText(&b, p, newTestSchemas(), Options{})
+			checkGolden(t, "plans/"+name+".txt", b.String())
+			checkSafe(t, b.String())
+
+			var c strings.Builder
+			PlanText(&c, p, newTestSchemas(), Options{Color: true})
+			if plain := regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(c.String(), ""); plain != b.String() {
+				t.Errorf("with colours, the text is another:\n%s", lineDiff(b.String(), plain))
+			}
+			if name == "replace-reasons" {
+				checkGolden(t, "plans/"+name+".color.txt", strings.ReplaceAll(c.String(), "\x1b", "␛"))
+			}
+		})
+	}
+}
+
+func TestPlanTextShowsSensitive(t *testing.T) {
+	p := plans(t)["sensitive"]
+	var b strings.Builder
+	PlanText(&b, p, newTestSchemas(), Options{})
+	if strings.Contains(b.String(), "hush") {
+		t.Error(b.String())
+	}
+	b.Reset()
+	PlanText(&b, p, newTestSchemas(), Options{ShowSensitive: true})
+	if strings.Contains(b.String(), "sensitive value)") {
+		t.Error(b.String())
+	}
+}
+
+func TestPlanJSON(t *testing.T) {
+	for name, p := range plans(t) {
+		t.Run(name, func(t *testing.T) {
+			p.Timestamp, p.Complete = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), true
+			var b bytes.Buffer
+			if err := WritePlanJSON(&b, p, nil, newTestSchemas(), "1.12.0"); err != nil {
+				t.Fatal(err)
+			}
+			if !json.Valid(b.Bytes()) {
+				t.Fatal(b.String())
+			}
+			checkSafe(t, b.String())
+			var again bytes.Buffer
+			_ = WritePlanJSON(&again, p, nil, newTestSchemas(), "1.12.0")
+			if !bytes.Equal(b.Bytes(), again.Bytes()) {
+				t.Error("the same plan is written differently")
+			}
+			if name == "collapsed" {
+				return
+			}
+			var pretty bytes.Buffer
+			if err := indented(&pretty, b.Bytes()); err != nil {
+				t.Fatal(err)
+			}
+			checkGolden(t, "plans/"+name+".json", pretty.String())
+		})
+	}
+}
+
+// TestScrubbedPlan: what the guard knows is nowhere in a plan's text.
+func TestScrubbedPlan(t *testing.T) {
+	scrub := func(s string) string { return strings.ReplaceAll(s, "canary\nsong", "(scrubbed)") }
+	p := &plan.Plan{Changes: []*plan.Change{
+		changeOf(t, "test_thing.a", plan.Create, nothing, thing(attrs{"id": unknownString, "tags": cty.MapVal(map[string]cty.Value{"a": str("the canary\nsong")})})),
+	}, Outputs: []*plan.OutputChange{{Name: "o", Action: plan.Create, Before: nothing, After: mark.Plain(str("canary\nsong"))}}}
+	var b strings.Builder
+	PlanText(&b, p, newTestSchemas(), Options{Scrub: scrub})
+	if strings.Contains(b.String(), "canary") {
+		t.Error(b.String())
+	}
+}

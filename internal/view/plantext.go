@@ -1,0 +1,279 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/plan"
+)
+
+// PlanText writes a whole plan for people, as `show` does with a saved one.
+func PlanText(w io.Writer, p *plan.Plan, s Schemas, o Options) {
+	t := &planText{w: w, o: o, p: p, objects: newObjects(s)}
+	t.write()
+}
+
+// planText writes a plan change by change, so that its size does not matter.
+type planText struct {
+	*objects
+	w io.Writer
+	o Options
+	p *plan.Plan
+}
+
+func (t *planText) print(format string, a ...any) { fmt.Fprintf(t.w, format, a...) }
+
+// rule is the line that separates sections.
+func (o Options) rule() string {
+	return o.paint(strings.Repeat("─", 77), dim)
+}
+
+func (t *planText) write() {
+	changes := slices.DeleteFunc(ordered(t.p.Changes), func(c *plan.Change) bool { return !shown(c) })
+	outputs := changedOutputs(t.p)
+	drifted := t.drift()
+	switch {
+	case len(changes) > 0 || len(outputs) > 0 || len(t.p.Deferred) > 0:
+		if drifted {
+			t.print("\n%s\n", t.o.rule())
+		}
+		t.changes(changes)
+		t.deferred()
+		t.outputs(outputs, len(changes) == 0)
+	case t.p.Errored:
+		t.print("\n%s %s encountered an error while generating this plan.\n\n", t.o.paint("Planning failed.", bold, red), t.o.product())
+	case drifted:
+	default:
+		t.nothing()
+	}
+}
+
+// nothing says that there is nothing to do.
+func (t *planText) nothing() {
+	name := t.o.product()
+	title, text := "Your infrastructure matches the configuration.", name+" has compared your real infrastructure against your configuration\nand found no differences, so no changes are needed."
+	switch t.p.Mode {
+	case plan.Destroy:
+		title, text = "No objects need to be destroyed.", "Either you have not created any objects yet or the existing objects were\nalready deleted outside of "+name+"."
+	case plan.RefreshOnly:
+		title, text = "Your infrastructure still matches the configuration.", name+" has checked that the real remote objects still match the result of\nyour most recent changes, and found no differences."
+	}
+	t.print("\n%s%s\n\n%s\n", t.o.paint("No changes.", bold, green), t.o.paint(" "+title, bold), text)
+}
+
+// changes writes the list of actions.
+func (t *planText) changes(changes []*plan.Change) {
+	if len(changes) == 0 {
+		return
+	}
+	t.legend(changes)
+	if t.p.Errored {
+		t.print("\n%s planned the following actions, but then encountered a problem:\n\n", t.o.product())
+	} else {
+		t.print("\n%s will perform the following actions:\n\n", t.o.product())
+	}
+	for _, c := range changes {
+		r := renderer{o: t.o}
+		r.change(c, t.diff(c, all, t.o), false)
+		io.WriteString(t.w, r.String())
+	}
+	t.print("%s %s\n", t.o.paint("Plan:", bold), count(t.p).text())
+}
+
+// legend explains the symbols that follow.
+func (t *planText) legend(changes []*plan.Change) {
+	used := map[plan.Action]bool{}
+	for _, c := range changes {
+		used[c.Action] = c.Action != plan.NoOp
+	}
+	lines := ""
+	for _, l := range []struct {
+		action plan.Action
+		text   string
+	}{
+		{plan.Create, "create"}, {plan.Update, "update in-place"}, {plan.Delete, "destroy"},
+		{plan.DeleteCreate, "destroy and then create replacement"}, {plan.CreateDelete, "create replacement and then destroy"},
+		{plan.ForgetCreate, "forget and then create replacement"}, {plan.Forget, "forget, without destroying"}, {plan.Read, "read (data resources)"},
+	} {
+		if used[l.action] {
+			lines += t.o.actionSymbol(l.action) + " " + l.text + "\n"
+		}
+	}
+	if lines != "" {
+		t.print("\n%s used the selected providers to generate the following execution\nplan. Resource actions are indicated with the following symbols:\n%s", t.o.product(), lines)
+	}
+}
+
+// deferred lists what can only be planned after this plan was applied.
+func (t *planText) deferred() {
+	if len(t.p.Deferred) == 0 {
+		return
+	}
+	t.print("\n%s This is a partial plan, parts can only be known in the next plan / apply cycle.\n\n", t.o.paint("Note:", bold))
+	for _, c := range ordered(t.p.Deferred) {
+		t.print("  # %s was deferred\n", escapeLine(c.Object.String()))
+	}
+}
+
+// outputs writes what becomes of root outputs. Alone they need an explanation.
+func (t *planText) outputs(outs []*plan.OutputChange, alone bool) {
+	if len(outs) == 0 {
+		return
+	}
+	t.print("\nChanges to Outputs:\n")
+	d := &differ{secrets: t.o.ShowSensitive}
+	n := &node{kind: nDict, nested: true}
+	for _, o := range t.p.Outputs {
+		n.width = max(n.width, utf8.RuneCountInString(attrName(o.Name)))
+	}
+	for _, o := range outs {
+		n.names = append(n.names, attrName(o.Name))
+		n.kids = append(n.kids, outputNode(d, o))
+	}
+	r := renderer{o: t.o}
+	r.parts(n, how{depth: -1, suffix: true})
+	io.WriteString(t.w, r.String())
+	if alone && !t.p.Errored {
+		t.print("\nYou can apply this plan to save these new output values to the %s\nstate, without changing any real infrastructure.\n", t.o.product())
+	}
+}
+
+// outputNode compares an output with what it was. That it begins or ceases to be sensitive is no
+// change of its value.
+func outputNode(d *differ, o *plan.OutputChange) *node {
+	b, a := free(o.Before.Raw, secretTree(o.Before)), free(o.After.Raw, secretTree(o.After))
+	if o.Sensitive {
+		b, a = secretly(b), secretly(a)
+	}
+	if o.Action == plan.Create || b.absent() {
+		b = nil
+	}
+	if o.Action == plan.Delete {
+		a = nil
+	}
+	return d.value(nil, b, a, nil, all)
+}
+
+func secretly(v *val) *val {
+	if v != nil {
+		v.secret = true
+	}
+	return v
+}
+
+// changedOutputs are the outputs whose value changes.
+func changedOutputs(p *plan.Plan) []*plan.OutputChange {
+	var out []*plan.OutputChange
+	for _, o := range p.Outputs {
+		if o.Action != plan.NoOp && outputNode(&differ{secrets: true}, o).act != same {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// drift writes what changed outside, as far as it matters: all of it where that is what was asked
+// for, otherwise only attributes that a change depends on. It reports whether there was any.
+func (t *planText) drift() bool {
+	any := false
+	for _, c := range ordered(t.p.Drift) {
+		relevant := all
+		if t.p.Mode != plan.RefreshOnly {
+			if relevant = relevance(t.p.Relevant, c.Object.Instance); relevant == nil {
+				continue
+			}
+		}
+		n := t.diff(c, relevant, t.o)
+		if n.act == same && !(moved(c) && t.p.Mode == plan.RefreshOnly) {
+			continue
+		}
+		if !any {
+			t.driftTitle()
+			any = true
+		}
+		r := renderer{o: t.o}
+		r.change(c, n, true)
+		io.WriteString(t.w, r.String())
+	}
+	if any {
+		t.driftEnd()
+	}
+	return any
+}
+
+func (t *planText) driftTitle() {
+	name := t.o.product()
+	t.print("\n%s Objects have changed outside of %s\n\n%s detected the following changes made outside of %s since the\nlast %q which may have affected this plan:\n\n",
+		t.o.paint("Note:", bold, green), name, name, name, t.o.command()+" apply")
+}
+
+func (t *planText) driftEnd() {
+	name := t.o.product()
+	if t.p.Mode == plan.RefreshOnly {
+		t.print("\nThis is a refresh-only plan, so %s will not take any actions to undo\nthese. If you were expecting these changes then you can apply this plan to\nrecord the updated values in the %s state without changing any remote\nobjects.\n", name, name)
+		return
+	}
+	t.print("\nUnless you have made equivalent changes to your configuration, or ignored the\nrelevant attributes using ignore_changes, the following plan may include\nactions to undo or respond to these changes.\n")
+}
+
+// relevance is which attributes of an object changes depend on, nil if none.
+func relevance(list []plan.Relevant, i addr.Instance) *tree {
+	var t *tree
+	for _, r := range list {
+		if r.Resource != i.Abs() || !r.Key.IsNone() && r.Key != i.Key {
+			continue
+		}
+		if t == nil {
+			t = &tree{}
+		}
+		t.add(r.Path)
+	}
+	return t
+}
+
+// counts are how many objects a plan does what with.
+type counts struct{ imported, added, changed, destroyed, forgotten int }
+
+func count(p *plan.Plan) counts {
+	var n counts
+	for _, c := range p.Changes {
+		if c.Importing != nil {
+			n.imported++
+		}
+		if c.Object.Mode == addr.Data {
+			continue
+		}
+		switch c.Action {
+		case plan.Create:
+			n.added++
+		case plan.Update:
+			n.changed++
+		case plan.Delete:
+			n.destroyed++
+		case plan.Forget:
+			n.forgotten++
+		case plan.DeleteCreate, plan.CreateDelete:
+			n.added, n.destroyed = n.added+1, n.destroyed+1
+		case plan.ForgetCreate:
+			n.added, n.forgotten = n.added+1, n.forgotten+1
+		}
+	}
+	return n
+}
+
+// text is "1 to import, 2 to add, 3 to change, 4 to destroy, 5 to forget.": the first and the last
+// only where there are any.
+func (n counts) text() string {
+	s := fmt.Sprintf("%d to add, %d to change, %d to destroy", n.added, n.changed, n.destroyed)
+	if n.imported > 0 {
+		s = fmt.Sprintf("%d to import, %s", n.imported, s)
+	}
+	if n.forgotten > 0 {
+		s += fmt.Sprintf(", %d to forget", n.forgotten)
+	}
+	return s + "."
+}

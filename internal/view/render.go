@@ -1,0 +1,443 @@
+package view
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Where a change is shown, every line at depth n begins with 4n spaces and four columns for a
+// symbol; where an object is merely shown (plain), with 4n spaces.
+
+// renderer writes nodes as text.
+type renderer struct {
+	strings.Builder
+	o     Options
+	plain bool // no symbols: an object as it is
+}
+
+// Symbols of changes inside an object.
+var symbols = [...]string{same: " ", add: "+", edit: "~", drop: "-"}
+
+func (a act) style() style { return [...]style{same: "", add: green, edit: yellow, drop: red}[a] }
+
+// how says how a value is written.
+type how struct {
+	depth  int
+	suffix bool // what goes is followed by "-> null"
+	all    bool // unchanged parts are shown
+}
+
+func (h how) in(suffix bool) how {
+	h.depth++
+	h.suffix = suffix
+	return h
+}
+
+// lead begins a line.
+func (r *renderer) lead(depth int, a act) {
+	if r.plain {
+		r.indent(depth)
+		return
+	}
+	r.indent(depth)
+	r.WriteString("  ")
+	r.symbol(a)
+	r.WriteByte(' ')
+}
+
+func (r *renderer) symbol(a act) {
+	if a == same {
+		r.WriteByte(' ')
+		return
+	}
+	r.WriteString(r.o.paint(symbols[a], a.style()))
+}
+
+func (r *renderer) indent(depth int) {
+	for range depth {
+		r.WriteString("    ")
+	}
+}
+
+// shut begins the line that closes what a line at that depth opened.
+func (r *renderer) shut(depth int) {
+	if r.plain {
+		r.indent(depth)
+	} else {
+		r.indent(depth + 1)
+	}
+}
+
+// arrow stands between what was and what will be.
+func (r *renderer) arrow() { r.WriteString(r.o.paint(" -> ", yellow)) }
+
+func (r *renderer) gone(n act, h how) {
+	if n == drop && h.suffix {
+		r.WriteString(r.o.paint(" -> null", dim))
+	}
+}
+
+// forced ends a line that must say why the object is replaced.
+func (r *renderer) forced(n *node) {
+	if n.forces {
+		r.WriteString(r.o.paint(" # forces replacement", red))
+	}
+}
+
+func (r *renderer) remark(depth int, text string) {
+	r.shut(depth)
+	r.WriteString(r.o.paint(text, dim))
+	r.WriteByte('\n')
+}
+
+// hidden says how much is not shown.
+func (r *renderer) hidden(depth, n int, what string) {
+	if n == 0 {
+		return
+	}
+	if n > 1 {
+		what += "s"
+	}
+	r.remark(depth, "# ("+itoa(n)+" unchanged "+what+" hidden)")
+}
+
+// warnings stand above what becomes sensitive, or is so no longer.
+func (r *renderer) warnings(depth int, s shift, block bool) {
+	if s == steady || r.plain {
+		return
+	}
+	var lines []string
+	switch {
+	case s == closing && block:
+		lines = []string{"this block will be marked as sensitive and will not", "display in UI output after applying this change."}
+	case s == closing:
+		lines = []string{"this attribute value will be marked as sensitive and will not", "display in UI output after applying this change. The value is unchanged."}
+	case block:
+		lines = []string{"this block will no longer be marked as sensitive", "after applying this change."}
+	default:
+		lines = []string{"this attribute value will no longer be marked as sensitive", "after applying this change. The value is unchanged."}
+	}
+	for i, l := range lines {
+		r.indent(depth)
+		r.WriteString("  # ")
+		if i == 0 {
+			r.WriteString(r.o.paint("Warning:", yellow) + " ")
+		}
+		r.WriteString(l + "\n")
+	}
+}
+
+// value writes a value and what ends its line; tail is a comma or nothing.
+func (r *renderer) value(n *node, h how, tail string) {
+	switch n.kind {
+	case nSecret:
+		r.WriteString("(sensitive value)")
+		r.gone(n.act, h)
+		r.WriteString(tail)
+		r.forced(n)
+	case nWriteOnly:
+		r.WriteString("(write-only attribute)" + tail)
+		r.forced(n)
+	case nUnknown:
+		r.unknown(n, h, tail)
+	case nTurn:
+		r.value(n.was, h.sides(), "")
+		r.arrow()
+		r.value(n.is, h.sides(), "")
+		r.gone(n.act, h)
+		r.WriteString(tail)
+		r.forced(n)
+	case nScalar:
+		r.scalar(n, h, tail)
+	case nText:
+		r.lines(n, h, tail)
+	case nJSON:
+		r.json(n, h, tail)
+	case nSeq:
+		r.seq(n, h, tail)
+	case nDict:
+		r.dict(n, h, tail)
+	}
+}
+
+// sides is how the two sides of an arrow are written.
+func (h how) sides() how {
+	h.suffix, h.all = false, true
+	return h
+}
+
+func (r *renderer) unknown(n *node, h how, tail string) {
+	if n.was != nil {
+		if n.was.kind == nScalar && n.was.before.emptyString() {
+			r.WriteString(`""`)
+		} else {
+			r.value(n.was, h.sides(), "")
+		}
+		r.WriteString(" -> ")
+	}
+	r.WriteString("(known after apply)" + tail)
+	r.forced(n)
+}
+
+func (r *renderer) scalar(n *node, h how, tail string) {
+	switch n.act {
+	case edit:
+		r.atom(n.before)
+		r.arrow()
+		r.atom(n.after)
+	case drop:
+		r.atom(n.before)
+	default:
+		r.atom(n.after)
+	}
+	r.gone(n.act, h)
+	r.WriteString(tail)
+	r.forced(n)
+}
+
+// atom writes a value that has no parts.
+func (r *renderer) atom(v *val) {
+	switch {
+	case v == nil || v.kind == vNull:
+		r.WriteString(r.o.paint("null", dim))
+	case v.kind == vString:
+		r.WriteString(quote(r.o.scrub(v.text)))
+	default:
+		r.WriteString(v.text)
+	}
+}
+
+func (r *renderer) seq(n *node, h how, tail string) {
+	if len(n.kids) == 0 {
+		r.WriteString("[]")
+		r.gone(n.act, h)
+		r.WriteString(tail)
+		r.forced(n)
+		return
+	}
+	r.WriteByte('[')
+	r.forced(n)
+	r.WriteByte('\n')
+	in := h.in(false)
+	hidden := 0
+	for i, k := range n.kids {
+		if !h.all && k.act == same && !(n.context && (changed(n.kids, i-1) || changed(n.kids, i+1))) {
+			hidden++
+			continue
+		}
+		if n.context {
+			r.hidden(in.depth, hidden, "element")
+			hidden = 0
+		}
+		r.element(k, in)
+	}
+	r.hidden(in.depth, hidden, "element")
+	r.shut(h.depth)
+	r.WriteByte(']')
+	r.gone(n.act, h)
+	r.WriteString(tail)
+}
+
+func changed(kids []*node, i int) bool { return i >= 0 && i < len(kids) && kids[i].act != same }
+
+// element writes one element of a list on a line of its own.
+func (r *renderer) element(k *node, h how) {
+	if k.act == same {
+		h.all = true
+	}
+	r.warnings(h.depth, k.shift, false)
+	r.lead(h.depth, k.act)
+	r.value(k, h, ",")
+	r.WriteByte('\n')
+}
+
+// Parts with these names tell a reader what an object is; they are shown though they are unchanged.
+func telling(name string) bool { return name == "id" || name == "name" || name == "tags" }
+
+func (r *renderer) dict(n *node, h how, tail string) {
+	if len(n.kids) == 0 {
+		r.WriteString("{}")
+		r.gone(n.act, h)
+		r.WriteString(tail)
+		r.forced(n)
+		return
+	}
+	r.WriteByte('{')
+	r.forced(n)
+	r.WriteByte('\n')
+	r.parts(n, h)
+	r.shut(h.depth)
+	r.WriteByte('}')
+	r.gone(n.act, h)
+	r.WriteString(tail)
+}
+
+// parts writes the parts of a dict, and how many of them are not shown.
+func (r *renderer) parts(n *node, h how) {
+	in := h.in(n.nested || n.quoted && h.suffix && n.act != drop)
+	tail, what := "", "attribute"
+	if n.quoted {
+		what = "element"
+		if n.nested {
+			in.suffix, tail = false, ","
+		}
+	}
+	width := n.width
+	for i, name := range n.names {
+		if tail == "" && (n.kids[i].kind != nWriteOnly || h.all || n.kids[i].act != same) {
+			width = max(width, utf8.RuneCountInString(name))
+		}
+	}
+	hidden := 0
+	for i, k := range n.kids {
+		if !h.all && k.act == same && (n.quoted || !telling(n.names[i])) {
+			if k.kind != nWriteOnly {
+				hidden++
+			}
+			continue
+		}
+		r.attribute(n.names[i], width, k, in, tail)
+	}
+	r.hidden(in.depth, hidden, what)
+}
+
+// attribute writes one line "name = value", and what follows of the value.
+func (r *renderer) attribute(name string, width int, k *node, h how, tail string) {
+	if k.act == same || telling(name) {
+		h.all = true
+	}
+	r.warnings(h.depth, k.shift, false)
+	r.lead(h.depth, k.act)
+	r.WriteString(name)
+	for i := utf8.RuneCountInString(name); i < width; i++ {
+		r.WriteByte(' ')
+	}
+	r.WriteString(" = ")
+	r.value(k, h, tail)
+	r.WriteByte('\n')
+}
+
+// json writes a string as the call that makes it.
+func (r *renderer) json(n *node, h how, tail string) {
+	in := n.is
+	spaces := ""
+	switch {
+	case n.spaces && n.forces:
+		spaces = r.o.paint(" # whitespace changes force replacement", dim)
+	case n.spaces:
+		spaces = r.o.paint(" # whitespace changes", dim)
+	}
+	r.WriteString("jsonencode(")
+	inner := h.in(false)
+	inner.all = h.all || in.act == same
+	if in.flat() {
+		r.value(in, inner, "")
+		r.WriteByte(')')
+		r.gone(n.act, h)
+		r.WriteString(tail + spaces)
+		if !n.spaces {
+			r.forced(n)
+		}
+		return
+	}
+	r.WriteString(spaces)
+	if !n.spaces {
+		r.forced(n)
+	}
+	r.WriteByte('\n')
+	if n.act == edit {
+		r.lead(inner.depth, in.act)
+	} else {
+		r.lead(inner.depth, same)
+	}
+	r.value(in, inner, "")
+	r.WriteByte('\n')
+	r.shut(h.depth)
+	r.WriteByte(')')
+	r.gone(n.act, h)
+	r.WriteString(tail)
+}
+
+// flat reports whether a value takes one line.
+func (n *node) flat() bool {
+	switch n.kind {
+	case nSeq, nDict:
+		return len(n.kids) == 0
+	case nTurn:
+		return n.was.flat() && n.is.flat()
+	}
+	return n.kind != nText && n.kind != nJSON
+}
+
+// block writes the inside of a block.
+func (r *renderer) block(n *blockNode, h how) {
+	if n.secret {
+		for _, l := range []string{"# At least one attribute in this block is (or was) sensitive,", "# so its contents will not be displayed."} {
+			if r.plain {
+				r.indent(h.depth + 1)
+			} else {
+				r.indent(h.depth + 1)
+				r.WriteString("  ")
+			}
+			r.WriteString(l + "\n")
+		}
+		return
+	}
+	r.parts(n.attrs, h)
+	for _, note := range n.notes {
+		r.remark(h.depth+1, note)
+	}
+	attrs, hidden := len(n.attrs.kids) > 0, 0
+	for _, g := range n.groups {
+		shown := false
+		start := func() {
+			if !shown && attrs {
+				r.WriteByte('\n')
+			}
+			shown, attrs = true, true
+		}
+		if g.unknown != same {
+			start()
+			r.unknownGroup(g, h)
+		}
+		for _, b := range g.blocks {
+			if b.act == same && !h.all {
+				hidden++
+				continue
+			}
+			start()
+			r.nestedBlock(g.name, b, h)
+		}
+	}
+	if hidden > 0 {
+		if attrs {
+			r.WriteByte('\n')
+		}
+		r.hidden(h.depth+1, hidden, "block")
+	}
+}
+
+func (r *renderer) unknownGroup(g group, h how) {
+	r.lead(h.depth+1, g.unknown)
+	r.WriteString(g.name + " (known after apply)")
+	if g.forces {
+		r.forced(&node{forces: true})
+	}
+	r.WriteByte('\n')
+}
+
+func (r *renderer) nestedBlock(name string, b *blockNode, h how) {
+	in := how{depth: h.depth + 1, suffix: true, all: h.all}
+	r.warnings(in.depth, b.shift, true)
+	r.lead(in.depth, b.act)
+	r.WriteString(name)
+	if b.label != "" {
+		r.WriteString(" " + b.label)
+	}
+	r.WriteString(" {")
+	r.forced(&node{forces: b.forces})
+	r.WriteByte('\n')
+	r.block(b, in)
+	r.shut(in.depth)
+	r.WriteString("}\n")
+}

@@ -1,0 +1,92 @@
+package view
+
+import "strings"
+
+// lines writes a string of several lines as a heredoc, and changes of one line by line.
+//
+// White space around the whole is left out, as long as leaving it out hides nothing: where it
+// differs, the lines are shown as they are, and a line break at the very end is told of in words.
+func (r *renderer) lines(n *node, h how, tail string) {
+	b, a, note := n.texts(r.o.scrub)
+	r.WriteString("<<-EOT")
+	r.forced(n)
+	r.WriteByte('\n')
+	in := h.depth + 1
+	if n.act != edit {
+		text := a
+		if n.act == drop {
+			text = b
+		}
+		for _, l := range strings.Split(text, "\n") {
+			r.line(in, same, l)
+		}
+	} else {
+		r.editedLines(in, strings.Split(b, "\n"), strings.Split(a, "\n"))
+	}
+	r.shut(h.depth)
+	r.WriteString("EOT")
+	r.gone(n.act, h)
+	r.WriteString(tail)
+	if note != "" {
+		r.WriteString(r.o.paint(note, dim))
+	}
+}
+
+// texts are the strings to be shown, and a remark about what is not shown of them.
+func (n *node) texts(scrub func(string) string) (b, a, note string) {
+	if n.before != nil {
+		b = scrub(n.before.text)
+	}
+	if n.after != nil {
+		a = scrub(n.after.text)
+	}
+	if n.act != edit || n.before.kind != vString || n.after.kind != vString {
+		return strings.TrimSpace(b), strings.TrimSpace(a), ""
+	}
+	bt, at := strings.TrimSpace(b), strings.TrimSpace(a)
+	if leading(b) == leading(a) && trailing(b) == trailing(a) {
+		return bt, at, ""
+	}
+	b, bEnds := strings.CutSuffix(b, "\n")
+	a, aEnds := strings.CutSuffix(a, "\n")
+	switch {
+	case bEnds && !aEnds:
+		note = " # without the line break at the end"
+	case aEnds && !bEnds:
+		note = " # with a line break at the end"
+	}
+	if leading(b) == leading(a) {
+		b, a = b[len(leading(b)):], a[len(leading(a)):]
+	}
+	return b, a, note
+}
+
+func leading(s string) string { return s[:len(s)-len(strings.TrimLeft(s, " \t\r\n"))] }
+
+func trailing(s string) string { return s[len(strings.TrimRight(s, " \t\r\n")):] }
+
+func (r *renderer) editedLines(depth int, b, a []string) {
+	bc, ac := lineClasses(b, a)
+	s := &sequencer{b: bc, a: ac, bObj: neverObject, aObj: neverObject}
+	for _, p := range s.align() {
+		switch {
+		case p.b >= 0 && p.a >= 0 && b[p.b] == a[p.a]:
+			r.line(depth, same, a[p.a])
+			continue
+		case p.b >= 0 && p.a >= 0:
+			r.line(depth, drop, b[p.b])
+			r.line(depth, add, a[p.a])
+			continue
+		case p.b >= 0:
+			r.line(depth, drop, b[p.b])
+		default:
+			r.line(depth, add, a[p.a])
+		}
+	}
+}
+
+func (r *renderer) line(depth int, a act, text string) {
+	r.lead(depth, a)
+	r.WriteString(escape(text))
+	r.WriteByte('\n')
+}

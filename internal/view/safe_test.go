@@ -1,0 +1,79 @@
+package view
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// checkSafe reports text that a terminal would obey.
+func checkSafe(t testing.TB, s string) {
+	t.Helper()
+	for i, r := range s {
+		if r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)) {
+			t.Fatalf("not UTF-8 at %d: %q", i, s)
+		}
+		if r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f || unsafeRune(r) {
+			t.Fatalf("%U at %d of %q", r, i, s)
+		}
+	}
+}
+
+func TestEscape(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain é 日本 😀\n\ttext": "plain é 日本 😀\n\ttext",
+		"\x1b[2J\x07":          `\u{1b}[2J\u{07}`,
+		"\u009b31m\u0085":      `\u{9b}31m\u{85}`,
+		"a\u202eb\u2066c":      `a\u{202e}b\u{2066}c`,
+		"nul\x00 cr\r":         `nul\u{00} cr\r`,
+		"\xff\xc0":             `\xff\xc0`,
+		"\x7f\u200b\ufeff":     `\u{7f}\u{200b}\u{feff}`,
+	} {
+		if got := escape(in); got != want {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+	if got := escapeLine("a\nb\tc"); got != `a\nb\tc` {
+		t.Errorf("%q", got)
+	}
+}
+
+func FuzzEscape(f *testing.F) {
+	for _, s := range []string{"", "a\x1b]8;;http://x\x1b\\b", "\u202e\u009d0;x\u009c", "\xf0\x9f", "\r\n\t"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		checkSafe(t, escape(s))
+		checkSafe(t, quote(s))
+		if l := escapeLine(s); strings.ContainsAny(l, "\n\t\r") {
+			t.Fatalf("%q", l)
+		}
+		b := appendJSON(nil, s)
+		checkSafe(t, string(b))
+		if !validJSON(b) {
+			t.Fatalf("%q", b)
+		}
+	})
+}
+
+// FuzzText compares two strings in every way that strings are compared.
+func FuzzText(f *testing.F) {
+	for _, s := range [][2]string{{"a\nb", "a\nc"}, {`{"a":[1,2]}`, `{"a":[2,3,{}]}`}, {"{}", "[]"}, {"", "\n"}, {"null", `[null]`}, {"  x\n", "x\n\n"}, {`{"a":1,"a":{}}`, "\x1b[2J"}} {
+		f.Add(s[0], s[1])
+	}
+	f.Fuzz(func(t *testing.T, b, a string) {
+		bv, av := &val{kind: vString, text: b}, &val{kind: vString, text: a}
+		d := &differ{}
+		for _, pair := range [][2]*val{{bv, av}, {bv, nil}, {nil, av}, {av, av}} {
+			n := d.value(nil, pair[0], pair[1], nil, all)
+			if (n.act == same) != (pair[0] != nil && pair[1] != nil && pair[0].text == pair[1].text) {
+				t.Fatalf("%q and %q: %v", b, a, n.act)
+			}
+			for _, plain := range []bool{true, false} {
+				r := renderer{plain: plain}
+				r.attribute("x", 0, n, how{suffix: true}, "")
+				checkSafe(t, r.String())
+			}
+		}
+	})
+}

@@ -1,0 +1,282 @@
+package view
+
+import (
+	"math/big"
+	"slices"
+	"strconv"
+
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// val is a value as a document: what both text and JSON are made from. A nil *val is nothing at
+// all, which is not the same as an explicit null.
+type val struct {
+	kind   valKind
+	secret bool   // sensitive as a whole
+	text   string // of numbers, bools and strings
+	names  []string
+	elems  []*val // of lists and sets; of dicts beside names, which are sorted
+	sum    uint64 // digest, once it was asked for
+}
+
+type valKind uint8
+
+const (
+	vNull valKind = iota
+	vUnknown
+	vBool
+	vNumber
+	vString
+	vList // also what has no schema to tell that it is a set
+	vSet
+	vMap
+	vObject
+)
+
+// isDict reports whether the value has named parts.
+func (v *val) isDict() bool { return v.kind == vMap || v.kind == vObject }
+
+// isSeq reports whether the value has parts in an order.
+func (v *val) isSeq() bool { return v.kind == vList || v.kind == vSet }
+
+// get finds a part of a dict.
+func (v *val) get(name string) *val {
+	if v == nil || !v.isDict() {
+		return nil
+	}
+	if i, ok := slices.BinarySearch(v.names, name); ok {
+		return v.elems[i]
+	}
+	return nil
+}
+
+// absent reports whether there is nothing: no value, or null.
+func (v *val) absent() bool { return v == nil || v.kind == vNull }
+
+// equal reports whether two values are shown alike. Unknown values equal nothing.
+func (v *val) equal(w *val) bool {
+	switch {
+	case v == w:
+		return v == nil || !v.unknownInside()
+	case v == nil || w == nil, v.kind != w.kind, v.kind == vUnknown, v.text != w.text, len(v.elems) != len(w.elems):
+		return false
+	case v.isDict() && !slices.Equal(v.names, w.names):
+		return false
+	}
+	for i := range v.elems {
+		if !v.elems[i].equal(w.elems[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (v *val) unknownInside() bool {
+	if v == nil {
+		return false
+	}
+	return v.kind == vUnknown || slices.ContainsFunc(v.elems, (*val).unknownInside)
+}
+
+// digest is equal for equal values.
+func (v *val) digest() uint64 {
+	if v == nil {
+		return 1
+	}
+	if v.sum != 0 {
+		return v.sum
+	}
+	const prime = 1099511628211
+	h := uint64(14695981039346656037) ^ uint64(v.kind)
+	add := func(s string) {
+		for i := range len(s) {
+			h = (h ^ uint64(s[i])) * prime
+		}
+		h = (h ^ 0xff) * prime
+	}
+	add(v.text)
+	for _, n := range v.names {
+		add(n)
+	}
+	for _, e := range v.elems {
+		h = (h ^ e.digest()) * prime
+	}
+	v.sum = max(h, 1)
+	return v.sum
+}
+
+// tree is a set of paths, by step: attribute names, keys and indexes as text. A nil *tree is
+// empty.
+type tree struct {
+	here bool
+	kids map[string]*tree
+}
+
+// all is the set that has every path.
+var all = &tree{here: true}
+
+func (t *tree) at(step string) *tree {
+	if t == nil {
+		return nil
+	}
+	return t.kids[step]
+}
+
+func (t *tree) is() bool { return t != nil && t.here }
+
+// below is what lies under a step, where having a path means having all that is inside it.
+func (t *tree) below(step string) *tree {
+	if t.is() {
+		return t
+	}
+	return t.at(step)
+}
+
+// add puts a path into the set. Where a step cannot be named, as in sets, the path ends.
+func (t *tree) add(p cty.Path) {
+	for _, s := range p {
+		name, ok := stepName(s)
+		if !ok {
+			break
+		}
+		next := t.kids[name]
+		if next == nil {
+			if t.kids == nil {
+				t.kids = map[string]*tree{}
+			}
+			next = &tree{}
+			t.kids[name] = next
+		}
+		t = next
+	}
+	t.here = true
+}
+
+func stepName(s cty.PathStep) (string, bool) {
+	switch s := s.(type) {
+	case cty.GetAttrStep:
+		return s.Name, true
+	case cty.IndexStep:
+		if !s.Key.IsKnown() || s.Key.IsNull() {
+			return "", false
+		}
+		switch s.Key.Type() {
+		case cty.String:
+			return s.Key.AsString(), true
+		case cty.Number:
+			return numberText(s.Key.AsBigFloat()), true
+		}
+	}
+	return "", false
+}
+
+// pathTree makes a set of paths, nil if there are none.
+func pathTree(paths []cty.Path) *tree {
+	if len(paths) == 0 {
+		return nil
+	}
+	t := &tree{}
+	for _, p := range paths {
+		t.add(p)
+	}
+	return t
+}
+
+// secretTree is where a value is sensitive; ephemeral values are not shown either.
+func secretTree(v mark.Value) *tree {
+	if len(v.Marks) == 0 {
+		return nil
+	}
+	t := &tree{}
+	for _, m := range v.Marks {
+		t.add(m.Path)
+	}
+	return t
+}
+
+// numberText is a number without exponent, as JSON has it.
+func numberText(f *big.Float) string {
+	if f.IsInt() {
+		if i, acc := f.Int64(); acc == big.Exact {
+			return strconv.FormatInt(i, 10)
+		}
+	}
+	return f.Text('f', -1)
+}
+
+// free makes a document of a value without a schema: sets are lists, maps are objects, and nulls
+// are explicit.
+func free(v cty.Value, secrets *tree) *val {
+	return document(v, nil, secrets)
+}
+
+// document makes the document of a value; f is nil where no schema describes it.
+func document(v cty.Value, f *form, secrets *tree) *val {
+	out := &val{secret: secrets.is()}
+	switch {
+	case v == cty.NilVal:
+		return nil
+	case !v.IsKnown():
+		out.kind = vUnknown
+		return out
+	case v.IsNull():
+		out.kind = vNull
+		return out
+	}
+	switch ty := v.Type(); {
+	case ty == cty.String:
+		out.kind, out.text = vString, v.AsString()
+	case ty == cty.Number:
+		out.kind, out.text = vNumber, numberText(v.AsBigFloat())
+	case ty == cty.Bool:
+		out.kind, out.text = vBool, strconv.FormatBool(v.True())
+	case ty.IsMapType() || ty.IsObjectType():
+		out.dict(v, f, secrets)
+	case ty.IsListType() || ty.IsSetType() || ty.IsTupleType():
+		out.seq(v, f, secrets)
+	}
+	return out
+}
+
+func (v *val) seq(from cty.Value, f *form, secrets *tree) {
+	v.kind = vList
+	if f != nil && f.kind == fSet {
+		v.kind = vSet
+	}
+	if n := from.LengthInt(); n > 0 {
+		v.elems = make([]*val, 0, n)
+	}
+	for it := from.ElementIterator(); it.Next(); {
+		_, ev := it.Element()
+		v.elems = append(v.elems, document(ev, f.element(), secrets.at(strconv.Itoa(len(v.elems)))))
+	}
+}
+
+func (v *val) dict(from cty.Value, f *form, secrets *tree) {
+	v.kind = vObject
+	if f != nil && f.kind == fMap {
+		v.kind = vMap
+	}
+	for it := from.ElementIterator(); it.Next(); { // in the order of keys
+		k, ev := it.Element()
+		name := k.AsString()
+		inner := f.part(name)
+		if f.strict() && ev.IsKnown() && ev.IsNull() && !inner.writes() {
+			continue // of an object with a schema, null is the same as nothing
+		}
+		e := document(ev, inner, secrets.at(name))
+		if inner.hides() {
+			e.secret = true
+		}
+		v.names, v.elems = append(v.names, name), append(v.elems, e)
+	}
+}
+
+// sequence is the parts of a list or set.
+func (v *val) sequence() []*val {
+	if v == nil {
+		return nil
+	}
+	return v.elems
+}

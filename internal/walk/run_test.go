@@ -1,0 +1,436 @@
+package walk
+
+import (
+	"context"
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func TestCancel(t *testing.T) {
+	g := parse("a\nb: a\n(g): b\nc\n-p!:; a c\n-q!:; c")
+	ctx, cancel := context.WithCancel(context.Background())
+	var log []string
+	var skipped []string
+	r := g.Run(ctx, RunOptions{Workers: 1,
+		Visit: func(ctx context.Context, n Node, _ *Fan) bool {
+			log = append(log, g.Label(n))
+			if n == g.ids["a"] {
+				cancel()
+			}
+			if n == g.ids["-p"] && ctx.Err() != nil {
+				t.Error("a closer runs under a context that has not ended")
+			}
+			return true
+		},
+		Skipped: func(n Node) { skipped = append(skipped, g.Label(n)) },
+	})
+	slices.Sort(skipped)
+	if got := strings.Join(log, " ") + " | " + strings.Join(skipped, " "); got != "a -p | -q b c" {
+		t.Errorf("got %s", got)
+	}
+	if r.Of(g.ids["a"]) != Succeeded || r.Of(g.ids["b"]) != Skipped || r.Of(g.ids["(g)"]) != Skipped {
+		t.Errorf("outcomes: %v", r.Outcomes)
+	}
+}
+
+func TestCloserContext(t *testing.T) {
+	type key struct{}
+	g := parse("a\n-p!:; a")
+	own := context.WithValue(context.Background(), key{}, "own")
+	g.Run(context.Background(), RunOptions{CloserContext: own, Visit: func(ctx context.Context, n Node, _ *Fan) bool {
+		if (ctx.Value(key{}) == "own") != (n == g.ids["-p"]) {
+			t.Errorf("%s has the wrong context", g.Label(n))
+		}
+		return true
+	}})
+}
+
+func TestPanic(t *testing.T) {
+	g := parse("a\nb: a\nc\n-p!:; a b")
+	var log []string
+	r := g.Run(context.Background(), RunOptions{Workers: 1,
+		Visit: func(_ context.Context, n Node, f *Fan) bool {
+			switch g.Label(n) {
+			case "a":
+				panic("boo")
+			case "c":
+				f.Jobs(3, func(_ context.Context, i int) bool {
+					if i == 1 {
+						panic(i)
+					}
+					return true
+				})
+			}
+			return true
+		},
+		Panicked: func(n Node, v any, stack []byte) {
+			log = append(log, fmt.Sprint(g.Label(n), " ", v))
+			if !strings.Contains(string(stack), "TestPanic") {
+				t.Errorf("the stack does not show where: %s", stack)
+			}
+		}})
+	if got := strings.Join(log, ", "); got != "a boo, c 1" {
+		t.Errorf("got %s", got)
+	}
+	if fmt.Sprint(r.Outcomes) != "[failed skipped failed succeeded]" {
+		t.Errorf("outcomes: %v", r.Outcomes)
+	}
+}
+
+func TestFan(t *testing.T) {
+	g := parse("a\nb: a\nempty\nthen\nafter: empty")
+	var ran atomic.Int32
+	var most, now atomic.Int32
+	r := g.Run(context.Background(), RunOptions{Workers: 4, Visit: func(_ context.Context, n Node, f *Fan) bool {
+		switch g.Label(n) {
+		case "a":
+			f.Jobs(100, func(_ context.Context, i int) bool {
+				if k := now.Add(1); k > most.Load() {
+					most.Store(k)
+				}
+				time.Sleep(100 * time.Microsecond)
+				now.Add(-1)
+				ran.Add(1)
+				return i != 99
+			})
+			f.Then(func(_ context.Context, ok bool) bool {
+				if ok || ran.Load() != 100 {
+					t.Errorf("Then runs after all jobs: %d have run", ran.Load())
+				}
+				return true // it may judge otherwise
+			})
+		case "b":
+			if ran.Load() != 100 {
+				t.Errorf("b ran after %d jobs of a", ran.Load())
+			}
+		case "empty":
+			f.Jobs(0, func(context.Context, int) bool { return false })
+		case "then":
+			f.Then(func(_ context.Context, ok bool) bool { return !ok })
+		}
+		return true
+	}})
+	if fmt.Sprint(r.Outcomes) != "[succeeded succeeded succeeded failed succeeded]" {
+		t.Errorf("outcomes: %v", r.Outcomes)
+	}
+	if most.Load() < 2 || most.Load() > 4 {
+		t.Errorf("%d jobs at once with 4 workers", most.Load())
+	}
+}
+
+func TestFanOfFailedVisit(t *testing.T) {
+	g := parse("a\nb: a")
+	r := g.Run(context.Background(), RunOptions{Workers: 2, Visit: func(_ context.Context, n Node, f *Fan) bool {
+		f.Jobs(5, func(context.Context, int) bool { t.Error("a job of a failed visit ran"); return true })
+		return false
+	}})
+	if fmt.Sprint(r.Outcomes) != "[failed skipped]" {
+		t.Errorf("outcomes: %v", r.Outcomes)
+	}
+}
+
+func TestFanCancelled(t *testing.T) {
+	g := parse("a\n-p!:; a")
+	ctx, cancel := context.WithCancel(context.Background())
+	ran, then := 0, false
+	r := g.Run(ctx, RunOptions{Workers: 1, Visit: func(_ context.Context, n Node, f *Fan) bool {
+		if n == g.ids["a"] {
+			f.Jobs(10, func(context.Context, int) bool {
+				if ran++; ran == 3 {
+					cancel()
+				}
+				return true
+			})
+			f.Then(func(_ context.Context, ok bool) bool { then = true; return ok })
+		}
+		return true
+	}})
+	if ran != 3 || !then || fmt.Sprint(r.Outcomes) != "[failed succeeded]" {
+		t.Errorf("%d jobs, then %v, %v", ran, then, r.Outcomes)
+	}
+}
+
+// TestRandom runs random graphs on several workers and holds every visit against the definition:
+// with rapid, which looks for corners and makes failures small, and with evenly drawn ones.
+func TestRandom(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		holds(t, func(what string, n int) int { return rapid.IntRange(0, n-1).Draw(t, what) })
+	})
+	for seed := range int64(2000) {
+		r := rand.New(rand.NewSource(seed))
+		holds(t, func(_ string, n int) int { return r.Intn(n) })
+		if t.Failed() {
+			t.Fatalf("with seed %d", seed)
+		}
+	}
+}
+
+// holds draws a graph, runs it, and complains.
+func holds(t interface {
+	Errorf(string, ...any)
+	Fatalf(string, ...any)
+}, draw func(what string, n int) int) {
+	n := 1 + draw("nodes", 40)
+	tame := draw("tame", 2) == 0 // only closers wait for late nodes, and nothing for closers
+	g := &Graph{}
+	fails := make([]bool, n)
+	for i := range n {
+		fails[i] = draw("fails", 5) == 0
+		o := Options{Late: draw("late", 4) == 0}
+		o.Closer = !o.Late && draw("closer", 7) == 0
+		if !o.Closer && draw("gate", 5) == 0 {
+			g.Gate(nil, o)
+		} else {
+			g.Add(nil, o)
+		}
+		for k := draw("deps", 5); k > 0 && i > 0; k-- {
+			dep := Node(draw("dep", i))
+			switch {
+			case tame && g.traits[dep]&closer != 0:
+			case tame && g.traits[dep]&late != 0 && !o.Closer, draw("needs", 2) == 0:
+				g.Needs(Node(i), dep)
+			default:
+				g.Waits(Node(i), dep)
+			}
+		}
+	}
+	c := &checker{tame: tame, g: g, f: g.freeze(), over: make([]bool, n), visited: make([]int, n)}
+	workers := 1 + draw("workers", 4)
+	done := make(chan Result)
+	go func() {
+		done <- g.Run(context.Background(), RunOptions{Workers: workers, Skipped: c.skip,
+			Visit: func(_ context.Context, x Node, _ *Fan) bool { return c.visit(x, !fails[x]) }})
+	}()
+	select {
+	case r := <-done:
+		c.outcomes(r)
+	case <-time.After(10 * time.Second):
+		t.Fatalf("the run does not end:\n%s", g)
+	}
+	for _, m := range c.wrong {
+		t.Errorf("%s\n%s", m, g)
+	}
+}
+
+// checker knows nothing of how runs work, only what they promise.
+type checker struct {
+	tame    bool
+	mu      sync.Mutex
+	g       *Graph
+	f       *frozen
+	over    []bool // visits that have returned and skips that were told
+	ok      sync.Map
+	visited []int
+	wrong   []string
+}
+
+func (c *checker) complain(format string, a ...any) {
+	c.wrong = append(c.wrong, fmt.Sprintf(format, a...))
+}
+
+// before calls back for everything that x comes after, through gates, but not for late nodes that
+// those need: a gate that cannot succeed any more does not wait for late ones that nobody asked for.
+func (c *checker) before(x Node, seen map[Node]bool, f func(Node)) {
+	for _, a := range c.f.before(x) {
+		if seen[a.node()] || a.needs() && c.f.traits[a.node()]&late != 0 && len(seen) > 0 {
+			continue
+		}
+		seen[a.node()] = true
+		if t := c.f.traits[a.node()]; t&late != 0 {
+			continue
+		} else if t&gate != 0 {
+			c.before(a.node(), seen, f)
+		} else {
+			f(a.node())
+		}
+	}
+}
+
+func (c *checker) visit(x Node, ok bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.visited[x]++
+	c.before(x, map[Node]bool{}, func(d Node) {
+		if !c.over[d] {
+			c.complain("%d was visited before %d was over", x, d)
+		}
+	})
+	for _, a := range c.f.before(x) {
+		d := a.node()
+		if c.f.traits[d]&gate == 0 && !c.over[d] {
+			c.complain("%d was visited before %d was over", x, d)
+		}
+		if _, good := c.ok.Load(d); a.needs() && c.f.traits[d]&gate == 0 && !good {
+			c.complain("%d was visited though %d has not succeeded", x, d)
+		}
+	}
+	if c.tame && c.f.traits[x]&late != 0 && !c.awaited(x) {
+		c.complain("late %d was visited before anything waited for it alone", x)
+	}
+	c.over[x] = true
+	if ok {
+		c.ok.Store(x, true)
+	}
+	return ok
+}
+
+// awaited reports whether a node that is not late, and not a gate between others, needs x, directly
+// or through late ones, and waits for nothing but late nodes in the same position.
+func (c *checker) awaited(x Node) bool {
+	for _, a := range c.f.after(x) {
+		if !a.needs() {
+			continue
+		}
+		if c.f.traits[a.node()]&late != 0 && c.awaited(a.node()) {
+			return true
+		}
+		if c.f.traits[a.node()]&late == 0 && c.only(a.node()) {
+			return true
+		}
+	}
+	return false
+}
+
+// only reports whether all that x comes after is over, late nodes in the same position apart.
+func (c *checker) only(x Node) bool {
+	for _, a := range c.f.before(x) {
+		d := a.node()
+		isLate, isGate := c.f.traits[d]&late != 0, c.f.traits[d]&gate != 0
+		if (isLate || isGate) && !c.only(d) || !isLate && !isGate && !c.over[d] {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *checker) skip(x Node) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over[x] = true
+}
+
+// outcomes checks the result against a plain evaluation in order.
+func (c *checker) outcomes(r Result) {
+	if r.Stuck != nil {
+		c.complain("stuck without a cycle: %v", r.Stuck)
+	}
+	n := len(c.f.traits)
+	can := make([]bool, n)   // nothing that it needs has failed
+	touch := make([]bool, n) // something before it was visited
+	may := make([]bool, n)   // the same, across late gates and across late nodes that failed gates need
+	for x := range n {
+		can[x] = true
+		for _, a := range c.f.before(Node(x)) {
+			d := a.node()
+			can[x] = can[x] && !(a.needs() && r.Outcomes[d] != Succeeded)
+			visit, isGate := r.Outcomes[d] != Skipped && c.f.traits[d]&gate == 0, c.f.traits[d]&gate != 0
+			may[x] = may[x] || visit || isGate && may[d]
+			if c.f.traits[x]&gate != 0 && r.Outcomes[x] == Skipped && a.needs() && c.f.traits[d]&late != 0 {
+				continue
+			}
+			touch[x] = touch[x] || visit || isGate && c.f.traits[d]&late == 0 && touch[d]
+		}
+	}
+	for x := range n {
+		tr, got := c.f.traits[x], r.Outcomes[x]
+		visited := got != Skipped && tr&gate == 0
+		if c.visited[x] > 1 || visited != (c.visited[x] == 1) {
+			c.complain("%d was visited %d times and is %v", x, c.visited[x], got)
+		}
+		switch {
+		case tr&closer != 0:
+			alone := len(c.f.before(Node(x))) == 0
+			if got == Skipped && (touch[x] || alone) || got != Skipped && !may[x] && !alone {
+				c.complain("closer %d is %v", x, got)
+			}
+		case tr&late != 0:
+			if got != Skipped && !can[x] {
+				c.complain("late %d is %v", x, got)
+			}
+			// it may be skipped only if all that need it are
+			for _, a := range c.f.after(Node(x)) {
+				if got == Skipped && a.needs() && r.Outcomes[a.node()] != Skipped {
+					c.complain("late %d was skipped though %d needs it", x, a.node())
+				}
+			}
+		case (got != Skipped) != can[x]:
+			c.complain("%d is %v", x, got)
+		}
+	}
+}
+
+func TestTokens(t *testing.T) {
+	tk := NewTokens(2)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	for range 2 {
+		if err := tk.Take(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cause := fmt.Errorf("enough")
+	time.AfterFunc(5*time.Millisecond, func() { cancel(cause) })
+	if err := tk.Do(ctx, func() { t.Error("there was no token") }); err != cause {
+		t.Errorf("got %v", err)
+	}
+	tk.Give()
+	if err := tk.Take(ctx); err != cause {
+		t.Errorf("an ended context got a token, or the wrong cause: %v", err)
+	}
+	ran := false
+	if err := tk.Do(context.Background(), func() { ran = true }); err != nil || !ran || tk.Len() != 2 {
+		t.Errorf("%v, %v", err, ran)
+	}
+	var none *Tokens
+	if err := none.Do(context.Background(), func() {}); err != nil || none.Len() != 0 {
+		t.Errorf("no tokens means no limit: %v", err)
+	}
+}
+
+func BenchmarkRun(b *testing.B) {
+	for _, workers := range []int{1, 12} {
+		b.Run(fmt.Sprintf("nodes=100000/edges=400000/workers=%d", workers), func(b *testing.B) {
+			g := layered(100_000)
+			b.ReportAllocs()
+			for b.Loop() {
+				g.Run(context.Background(), RunOptions{Workers: workers, Visit: func(context.Context, Node, *Fan) bool { return true }})
+			}
+		})
+	}
+	b.Run("jobs=100000/workers=12", func(b *testing.B) {
+		g := &Graph{}
+		g.Add(nil, Options{})
+		for b.Loop() {
+			g.Run(context.Background(), RunOptions{Workers: 12, Visit: func(_ context.Context, _ Node, f *Fan) bool {
+				f.Jobs(100_000, func(context.Context, int) bool { return true })
+				return true
+			}})
+		}
+	})
+}
+
+// layered is n nodes with three needs each, all of them users of one hold.
+func layered(n int) *Graph {
+	g := &Graph{}
+	up := g.Add(nil, Options{Late: true})
+	down := g.Add(nil, Options{Closer: true})
+	for i := range n {
+		x := g.Add(nil, Options{})
+		g.Needs(x, up)
+		g.Waits(down, x)
+		for k := range 3 {
+			if d := int(x) - 1 - (i*7919+k*104729)%5000; d > int(down) {
+				g.Needs(x, Node(d))
+			}
+		}
+	}
+	g.Waits(down, up)
+	return g
+}

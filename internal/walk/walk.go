@@ -1,0 +1,173 @@
+// Package walk runs the nodes of a dependency graph, as many at once as allowed.
+//
+// It knows nothing of what the nodes do. A Graph is a list of nodes and, for each, what it comes
+// after; Run visits every node once, on a fixed number of workers, and says how each ended. The
+// walker is dull on purpose: counters per node, one mutex, a ready list in a fixed order, and no
+// goroutine per node.
+//
+// What a node comes after is said in two ways. It Needs another: it runs after that one, and only
+// if that one succeeded; otherwise it is skipped, and so is what needs it. Or it Waits for another:
+// it runs once that one is over, however it ended.
+//
+// Two kinds of nodes serve what is held open for a while (leases, configured providers):
+//
+//   - a Late node runs only when some node that needs it waits for nothing else, late nodes in
+//     the same position apart; and not at all when no such node is left. So nothing is opened
+//     before its first user is ready for it (invariant I7).
+//   - a Closer runs whatever failed and whatever was cancelled (I8), before anything else that is
+//     ready. It is skipped only when nothing that it comes after was ever started: then there is
+//     nothing to close.
+//
+// Ready nodes run in this order: closers first, then by the longest chain of nodes that still has
+// to follow, then as they were added. With one worker a run is deterministic.
+//
+// A node may stand for many: its visit hands the walker jobs (see Fan), and the node is over when
+// the last of them is. Tokens limit something finer than workers; nobody waits while holding one.
+package walk
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Node is an index into the graph it was added to: 0, 1, 2 and so on.
+type Node uint32
+
+// Options are the traits of a node.
+type Options struct {
+	Late   bool // runs only when a node that needs it waits for nothing else
+	Closer bool // runs whatever failed, before everything else that is ready
+}
+
+// Graph is a set of nodes and the order they must run in. The zero value is empty. It may be run
+// more than once; it must not be changed meanwhile.
+type Graph struct {
+	traits []traits
+	labels []func() string
+	namer  func(Node) string
+	edges  []edge
+}
+
+type traits uint8
+
+const (
+	late traits = 1 << iota
+	closer
+	gate
+)
+
+// edge says that n comes after dep.
+type edge struct {
+	n     Node
+	after arc
+}
+
+// arc is the other end of an edge, and whether it is a need.
+type arc uint32
+
+func makeArc(n Node, needs bool) arc {
+	if needs {
+		return arc(n)<<1 | 1
+	}
+	return arc(n) << 1
+}
+
+func (a arc) node() Node  { return Node(a >> 1) }
+func (a arc) needs() bool { return a&1 != 0 }
+
+// Add makes a node. The label is for String and may be nil.
+func (g *Graph) Add(label func() string, o Options) Node {
+	return g.add(label, o, 0)
+}
+
+// Gate makes a node without work: nobody visits it, and it succeeds if what it needs did. It makes
+// n×m edges n+m.
+func (g *Graph) Gate(label func() string, o Options) Node {
+	return g.add(label, o, gate)
+}
+
+func (g *Graph) add(label func() string, o Options, t traits) Node {
+	if o.Late {
+		t |= late
+	}
+	if o.Closer {
+		t |= closer
+	}
+	if label != nil { // labels stay unallocated in graphs that have none
+		g.labels = append(g.labels, make([]func() string, len(g.traits)-len(g.labels))...)
+		g.labels = append(g.labels, label)
+	}
+	g.traits = append(g.traits, t)
+	return Node(len(g.traits) - 1)
+}
+
+// Name sets how nodes without a label of their own are called.
+func (g *Graph) Name(f func(Node) string) { g.namer = f }
+
+// Reserve makes room for that many nodes and edges in all.
+func (g *Graph) Reserve(nodes, edges int) {
+	g.traits = slices.Grow(g.traits, max(0, nodes-len(g.traits)))
+	g.edges = slices.Grow(g.edges, max(0, edges-len(g.edges)))
+}
+
+// Needs makes n run after dep, and only if dep succeeded. For a Closer it is the same as Waits.
+func (g *Graph) Needs(n, dep Node) {
+	g.edges = append(g.edges, edge{n, makeArc(dep, g.traits[n]&closer == 0)})
+}
+
+// Waits makes n run after dep is over, however it ended.
+func (g *Graph) Waits(n, dep Node) {
+	g.edges = append(g.edges, edge{n, makeArc(dep, false)})
+}
+
+// Len is the number of nodes.
+func (g *Graph) Len() int { return len(g.traits) }
+
+// Label is what String calls n.
+func (g *Graph) Label(n Node) string {
+	switch {
+	case int(n) < len(g.labels) && g.labels[n] != nil:
+		return g.labels[n]()
+	case g.namer != nil:
+		return g.namer(n)
+	}
+	return "#" + strconv.Itoa(int(n))
+}
+
+// String lists the nodes as they were added, one on a line, with their traits and what they come
+// after:
+//
+//	+S
+//	+P late; needs +E
+//	+X; needs +S +P
+//	-P closer; waits +P +X
+func (g *Graph) String() string {
+	var b strings.Builder
+	f := g.freeze()
+	for n := range g.traits {
+		b.WriteString(g.Label(Node(n)))
+		for i, word := range []string{" late", " closer", " gate"} {
+			if g.traits[n]&(1<<i) != 0 {
+				b.WriteString(word)
+			}
+		}
+		deps := slices.Compact(slices.Sorted(slices.Values(f.before(Node(n)))))
+		g.list(&b, "; needs", deps, true)
+		g.list(&b, "; waits", deps, false)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func (g *Graph) list(b *strings.Builder, word string, deps []arc, needs bool) {
+	for _, d := range deps {
+		if d.needs() != needs {
+			continue
+		}
+		b.WriteString(word)
+		b.WriteByte(' ')
+		b.WriteString(g.Label(d.node()))
+		word = ""
+	}
+}

@@ -1,0 +1,177 @@
+package walk
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// named builds graphs from words: "X" is a node, "P~" a late one, "-P!" a closer, "(g)" a gate.
+type named struct {
+	Graph
+	ids map[string]Node
+}
+
+func (g *named) node(word string) Node {
+	name := strings.TrimRight(word, "~!")
+	if n, ok := g.ids[name]; ok {
+		return n
+	}
+	if g.ids == nil {
+		g.ids = map[string]Node{}
+	}
+	o := Options{Late: strings.HasSuffix(word, "~"), Closer: strings.HasSuffix(word, "!")}
+	label := func() string { return name }
+	if strings.HasPrefix(name, "(") {
+		g.ids[name] = g.Gate(label, o)
+	} else {
+		g.ids[name] = g.Add(label, o)
+	}
+	return g.ids[name]
+}
+
+// parse reads lines such as "X: S P; waits on Q": a node, what it needs, what it waits for.
+func parse(text string) *named {
+	g := &named{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		head, rest, _ := strings.Cut(line, ":")
+		n := g.node(head)
+		needs, waits, _ := strings.Cut(rest, ";")
+		for _, w := range strings.Fields(needs) {
+			g.Needs(n, g.node(w))
+		}
+		for _, w := range strings.Fields(waits) {
+			g.Waits(n, g.node(w))
+		}
+	}
+	return g
+}
+
+// trace runs with one worker and lists the visits; nodes in fail fail.
+func trace(g *named, fail ...string) string {
+	var log []string
+	g.Run(context.Background(), RunOptions{Workers: 1, Visit: func(_ context.Context, n Node, _ *Fan) bool {
+		name := g.Label(n)
+		log = append(log, name)
+		for _, f := range fail {
+			if f == name {
+				return false
+			}
+		}
+		return true
+	}})
+	return strings.Join(log, " ")
+}
+
+// lease is the draft's picture: an ephemeral E opened through provider V configures provider P,
+// which X uses; X also needs the slow S; Y comes after X.
+const lease = `
+	+S
+	+V~
+	+E~: +V
+	+P~: +E
+	+X: +S +P
+	+Y: +X
+	-P!:; +P +X
+	-E!:; +E +P -P
+	-V!:; +V +E -E
+`
+
+func TestOrder(t *testing.T) {
+	for _, c := range []struct{ name, graph, fail, want string }{
+		{"chain", "a\nb: a\nc: b", "", "a b c"},
+		{"longest chain first", "a\nb\nc\nb2: b\nb3: b2\nc2: c", "", "b c b2 a b3 c2"},
+		{"as added", "a\nb\nc", "", "a b c"},
+		{"failure skips what needs it", "a\nb: a\nc: b\nd:; a\ne", "a", "a d e"},
+		{"gate succeeds if all did", "a\nb\n(g): a b\nc: (g)\nd:; (g)", "b", "a b d"},
+		{"gate waits for all", "a\nb: a\nc: b\n(g): a c\nx:; (g)", "a", "a x"},
+		{"gates weigh nothing", "(g)\n(h): (g)\n(i): (h)\nz: (i)\na\nb: a", "", "a z b"},
+		{"closer first", "a\nb: a\nc: b\n-p!:; a", "", "a -p b c"},
+		{"closer runs whatever failed", "a\n-p!: a", "a", "a -p"},
+		{"closer of what never started", "a\np: a\n-p!:; p", "a", "a"},
+		{"closer through a gate", "a\nb: a\n(g): a b\n-p!:; (g)", "a", "a -p"},
+		{"late, unwanted", "p~\na\n-p!:; p", "", "a"},
+		{"late, merely waited for", "p~\na:; p", "", "a"},
+		{"late", "p~\ns\nx: p s", "", "s p x"},
+		{"late, in turn", "p~\ns\ns2: s\nq~: s2\nx: p q", "", "s s2 p q x"},
+		{"late behind what it waits for", "p~\nq~\ns\nx: p s\ny: x q; p", "", "s p x q y"},
+		{"late gate", "p~\nq~\n(pq)~: p q\ns\nx: (pq) s", "", "s p q x"},
+		{"late, half fails", "p~\nq~\nx: p q\n-p!:; p x\n-q!:; q x", "p", "p -p"},
+		{"late, woken though merely waited for", "p~\nb: p a\na:; c\nc!:; p", "", "p c a b"},
+		{"lease", lease, "", "+S +V +E +P +X -P -E -V +Y"},
+		{"lease, slow fails", lease, "+S", "+S"},
+		{"lease, provider fails", lease, "+P", "+S +V +E +P -P -E -V"},
+		{"lease, user fails", lease, "+X", "+S +V +E +P +X -P -E -V"},
+	} {
+		var fail []string
+		if c.fail != "" {
+			fail = []string{c.fail}
+		}
+		if diff := cmp.Diff(c.want, trace(parse(c.graph), fail...)); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
+
+func TestString(t *testing.T) {
+	g := parse(lease + "(both): +S +Y; -V -V")
+	g.Add(nil, Options{})
+	g.Name(func(n Node) string { return "nameless" })
+	want := `+S
++V late
++E late; needs +V
++P late; needs +E
++X; needs +S +P
++Y; needs +X
+-P closer; waits +P +X
+-E closer; waits +E +P -P
+-V closer; waits +V +E -E
+(both) gate; needs +S +Y; waits -V
+nameless
+`
+	if diff := cmp.Diff(want, g.String()); diff != "" {
+		t.Error(diff)
+	}
+	g.Name(nil)
+	if !strings.HasSuffix(g.String(), "\n#10\n") {
+		t.Errorf("a node without a name is called by its number: %s", g.String())
+	}
+}
+
+func TestCycle(t *testing.T) {
+	for _, c := range []struct{ graph, want string }{
+		{lease, ""},
+		{"a: b\nb: c\nc: d\nd: b\ne: a", "b c d"},
+		{"x\na: a x", "a"},
+		{"a:; b\nb: a", "a b"},
+	} {
+		g := parse(c.graph)
+		var names []string
+		for _, n := range g.Cycle() {
+			names = append(names, g.Label(n))
+		}
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("cycle of %q: got %q, want %q", c.graph, got, c.want)
+		}
+	}
+}
+
+func TestStuck(t *testing.T) {
+	g := parse("a: b c\nb: a\nc\nd: b\n(g): d")
+	var skipped []string
+	r := g.Run(context.Background(), RunOptions{Workers: 2,
+		Visit:   func(context.Context, Node, *Fan) bool { return true },
+		Skipped: func(n Node) { skipped = append(skipped, g.Label(n)) }})
+	if diff := cmp.Diff([]string{"a", "b", "d"}, skipped); diff != "" {
+		t.Error(diff)
+	}
+	if len(r.Stuck) != 4 || r.OK() || r.Of(g.ids["c"]) != Succeeded || r.Of(g.ids["d"]) != Skipped {
+		t.Errorf("unexpected result: %v", r)
+	}
+}

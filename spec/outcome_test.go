@@ -1,0 +1,346 @@
+package spec
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// An outcome is what one step of a case came to, in the terms of the language.
+type outcome struct {
+	planned []string // planned outputs, sorted
+	outputs []string // outputs in the state, sorted
+	diags   []message
+	changes string
+	other   []string // what must never be: crashes, output that is not what it should be
+	said    map[string]bool
+}
+
+// message is a diagnostic.
+type message struct {
+	Severity string
+	Summary  string
+	Detail   string
+	Range    *struct {
+		Filename string
+		Start    struct{ Line int }
+	}
+}
+
+// place is the file and line, "" if the message has none.
+func (m *message) place() string {
+	if m.Range == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", strings.ReplaceAll(m.Range.Filename, `\`, "/"), m.Range.Start.Line)
+}
+
+// line is the message as a `want` file has it.
+func (m *message) line() string {
+	title := strings.Join(strings.Fields(m.Summary), " ")
+	if at := m.place(); at != "" {
+		return m.Severity + " " + at + ": " + title
+	}
+	return m.Severity + ": " + title
+}
+
+// add keeps a message once, though several commands say it.
+func (o *outcome) add(m message) {
+	key := m.line() + "\x00" + m.Detail
+	if o.said[key] {
+		return
+	}
+	if o.said == nil {
+		o.said = map[string]bool{}
+	}
+	o.said[key] = true
+	o.diags = append(o.diags, m)
+}
+
+func (o *outcome) failed() bool { return len(o.other) > 0 || o.hasErrors() }
+
+func (o *outcome) hasErrors() bool {
+	return slices.ContainsFunc(o.diags, func(m message) bool { return m.Severity == "error" })
+}
+
+// text is the outcome as a `want` file has it. The patterns that stand below a diagnostic in want and
+// that its detail matches are repeated; where one does not match, the detail itself is shown.
+// Of the patterns those after + are asked only of the product.
+func (o *outcome) text(want string, product bool) string {
+	var b strings.Builder
+	for _, group := range [][]string{o.planned, o.outputs} {
+		for _, l := range group {
+			b.WriteString(l + "\n")
+		}
+	}
+	patterns := patternsOf(want)
+	diags := slices.Clone(o.diags)
+	slices.SortStableFunc(diags, func(x, y message) int { return byPlace(&x, &y) })
+	for _, m := range folded(diags) {
+		line := m.line()
+		b.WriteString(line + "\n")
+		if len(patterns[line]) == 0 {
+			continue
+		}
+		for _, p := range patterns[line][0] {
+			b.WriteString(matched(p, m.Detail, product) + "\n")
+		}
+		patterns[line] = patterns[line][1:]
+	}
+	if o.changes != "" {
+		b.WriteString("changes: " + o.changes + "\n")
+	}
+	for _, l := range o.other {
+		b.WriteString("unexpected: " + l + "\n")
+	}
+	return b.String()
+}
+
+// folded makes one message of many with the same title.
+func folded(diags []message) []message {
+	times := map[string]int{}
+	for _, m := range diags {
+		times[m.Severity+m.Summary]++
+	}
+	var out []message
+	for _, m := range diags {
+		switch n := times[m.Severity+m.Summary]; {
+		case n > manyTimes:
+			times[m.Severity+m.Summary] = -1
+			m.Summary, m.Range = fmt.Sprintf("%s (%d times)", m.Summary, n), nil
+			out = append(out, m)
+		case n > 0:
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+const manyTimes = 30 // more of the same are counted instead of listed
+
+func byPlace(x, y *message) int {
+	a, b := x.Range, y.Range
+	switch {
+	case a == nil && b == nil:
+		return strings.Compare(x.line(), y.line())
+	case a == nil:
+		return -1
+	case b == nil:
+		return 1
+	case a.Filename != b.Filename:
+		return strings.Compare(a.Filename, b.Filename)
+	case a.Start.Line != b.Start.Line:
+		return a.Start.Line - b.Start.Line
+	}
+	return strings.Compare(x.line(), y.line())
+}
+
+// patternsOf finds the patterns below each diagnostic line; a line that stands several times has
+// several groups, in order.
+func patternsOf(want string) map[string][][]string {
+	found := map[string][][]string{}
+	last := ""
+	for _, l := range strings.Split(want, "\n") {
+		if strings.HasPrefix(l, "  ~ ") || strings.HasPrefix(l, "  + ") {
+			if g := found[last]; len(g) > 0 {
+				g[len(g)-1] = append(g[len(g)-1], l)
+			}
+			continue
+		}
+		last = l
+		found[last] = append(found[last], nil)
+	}
+	return found
+}
+
+func matched(pattern, detail string, product bool) string {
+	if strings.HasPrefix(pattern, "  + ") && !product {
+		return pattern
+	}
+	re, err := regexp.Compile(pattern[4:])
+	if err != nil {
+		return "  bad pattern: " + err.Error()
+	}
+	if flat := strings.Join(strings.Fields(detail), " "); !re.MatchString(flat) {
+		return "  detail: " + flat
+	}
+	return pattern
+}
+
+// stateOutputs are the root outputs of a state in format version 4.
+func stateOutputs(raw []byte) ([]string, error) {
+	var s struct {
+		Version int
+		Outputs map[string]struct {
+			Value     json.RawMessage
+			Type      json.RawMessage
+			Sensitive bool
+		}
+		Resources []struct {
+			Type      string
+			Instances []struct{ Attributes struct{ ID any } }
+		}
+	}
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return nil, nil
+	}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil, err
+	}
+	if s.Version != 4 {
+		return nil, fmt.Errorf("state of version %d", s.Version)
+	}
+	var ids []string // made up by the run: shown as what they are
+	for _, r := range s.Resources {
+		for _, i := range r.Instances {
+			if id, ok := i.Attributes.ID.(string); ok && r.Type == "terraform_data" && id != "" {
+				ids = append(ids, id, "<id>")
+			}
+		}
+	}
+	hide := strings.NewReplacer(ids...)
+	var lines []string
+	for name, o := range s.Outputs {
+		sensitive := ""
+		if o.Sensitive {
+			sensitive = "sensitive "
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s%s = %s", name, sensitive, typeText(o.Type), hide.Replace(valueText(o.Value))))
+	}
+	slices.Sort(lines)
+	return lines, nil
+}
+
+// plannedOutputs are the outputs that `show -json` of a plan announces. What is not known yet is shown
+// as such, also inside of values.
+func plannedOutputs(raw []byte) ([]string, error) {
+	var p struct {
+		OutputChanges map[string]struct {
+			Actions        []string
+			After          any
+			AfterUnknown   any `json:"after_unknown"`
+			AfterSensitive any `json:"after_sensitive"`
+		} `json:"output_changes"`
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&p); err != nil {
+		return nil, err
+	}
+	var lines []string
+	for name, c := range p.OutputChanges {
+		sensitive := ""
+		if c.AfterSensitive == true {
+			sensitive = "sensitive "
+		}
+		if slices.Equal(c.Actions, []string{"delete"}) {
+			lines = append(lines, fmt.Sprintf("plan %s removed", name))
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("plan %s = %s%s", name, sensitive, partText(c.After, c.AfterUnknown)))
+	}
+	slices.Sort(lines)
+	return lines, nil
+}
+
+// partText writes a value of which parts may be unknown.
+func partText(v, unknown any) string {
+	if unknown == true {
+		return "unknown"
+	}
+	switch u := unknown.(type) {
+	case []any:
+		list, _ := v.([]any)
+		var parts []string
+		for i := range max(len(u), len(list)) {
+			parts = append(parts, partText(at(list, i), at(u, i)))
+		}
+		return "[" + strings.Join(parts, ",") + "]"
+	case map[string]any:
+		m, _ := v.(map[string]any)
+		names := map[string]bool{}
+		for k := range u {
+			names[k] = true
+		}
+		for k := range m {
+			names[k] = true
+		}
+		var parts []string
+		for _, k := range slices.Sorted(keys(names)) {
+			parts = append(parts, fmt.Sprintf("%s:%s", quoted(k), partText(m[k], u[k])))
+		}
+		return "{" + strings.Join(parts, ",") + "}"
+	}
+	return written(v)
+}
+
+func at(list []any, i int) any {
+	if i < len(list) {
+		return list[i]
+	}
+	return nil
+}
+
+// valueText writes JSON in one way, with numbers as they are.
+func valueText(raw json.RawMessage) string {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return string(raw)
+	}
+	return written(v)
+}
+
+func written(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err.Error()
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func quoted(s string) string { return written(s) }
+
+// typeText writes a type of a state as the language does.
+func typeText(raw json.RawMessage) string {
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return string(raw)
+	}
+	return typeOf(v)
+}
+
+func typeOf(v any) string {
+	parts, ok := v.([]any)
+	if !ok {
+		if v == "dynamic" {
+			return "any"
+		}
+		return fmt.Sprint(v)
+	}
+	kind := parts[0].(string)
+	switch inner := parts[1].(type) {
+	case map[string]any: // object
+		var attrs []string
+		for _, k := range slices.Sorted(keys(inner)) {
+			attrs = append(attrs, k+"="+typeOf(inner[k]))
+		}
+		return kind + "({" + strings.Join(attrs, ", ") + "})"
+	case []any:
+		if kind != "tuple" { // a collection of collections
+			return kind + "(" + typeOf(inner) + ")"
+		}
+		var elems []string
+		for _, e := range inner {
+			elems = append(elems, typeOf(e))
+		}
+		return "tuple([" + strings.Join(elems, ", ") + "])"
+	}
+	return kind + "(" + typeOf(parts[1]) + ")"
+}

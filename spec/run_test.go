@@ -1,0 +1,310 @@
+package spec
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	hardLimit   = 2 * time.Minute // no command may take longer
+	bombTime    = 5 * time.Second
+	bombMemory  = 1 << 30
+	bombStopped = 3 << 29 // a command that takes this much memory is ended, for the sake of the machine
+)
+
+// A runner runs cases on one binary.
+type runner struct {
+	bin     string
+	product bool   // ours: it may be asked what the peer is not
+	plugins string // folder of the playground providers, "" if there are none
+}
+
+// run takes a case through all its steps in a directory of its own.
+func (r *runner) run(t *testing.T, k *kase) []*outcome {
+	t.Helper()
+	s := &stage{runner: r, k: k, top: t.TempDir(), home: t.TempDir()}
+	s.dir = filepath.Join(s.top, filepath.FromSlash(k.set.dir))
+	var all []*outcome
+	for i, files := range k.steps {
+		if i > 0 {
+			s.clear(t)
+		}
+		s.write(t, files)
+		s.out = &outcome{}
+		s.step()
+		all = append(all, s.out)
+	}
+	return all
+}
+
+// text is the outcome of all steps as a `want` file has it.
+func (r *runner) text(all []*outcome, want string) string {
+	if len(all) == 1 {
+		return all[0].text(want, r.product)
+	}
+	parts := strings.Split(want, "step ")
+	var b strings.Builder
+	for i, o := range all {
+		part := ""
+		for _, p := range parts {
+			if strings.HasPrefix(p, fmt.Sprintf("%d\n", i+1)) {
+				part = p
+			}
+		}
+		fmt.Fprintf(&b, "step %d\n%s", i+1, o.text(part, r.product))
+	}
+	return b.String()
+}
+
+// stage is a case on its way.
+type stage struct {
+	*runner
+	k              *kase
+	top, dir, home string
+	out            *outcome
+}
+
+// clear removes the configuration, but not what the commands have made.
+func (s *stage) clear(t *testing.T) {
+	t.Helper()
+	for _, step := range s.k.steps {
+		for name := range step {
+			if err := os.Remove(filepath.Join(s.top, filepath.FromSlash(name))); err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func (s *stage) write(t *testing.T, all files) {
+	t.Helper()
+	for name, text := range all {
+		path := filepath.Join(s.top, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, s.k.set.bytes(name, text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.sparse(t)
+	if s.k.set.providers {
+		rc := "provider_installation {\n  dev_overrides {\n"
+		for _, name := range []string{"playground", "playground5", "rogue", "strict"} {
+			rc += fmt.Sprintf("    %q = %q\n", "registry.opentofu.org/lethe/"+name, s.plugins)
+		}
+		if err := os.WriteFile(filepath.Join(s.home, "rc"), []byte(rc+"  }\n}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// sparse makes a huge file that takes no place.
+func (s *stage) sparse(t *testing.T) {
+	t.Helper()
+	name, size, ok := strings.Cut(s.k.set.sparse, " ")
+	if !ok {
+		return
+	}
+	n, err := strconv.ParseInt(size, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(s.top, name)
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, n); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// step runs the commands of a user, as far as they go.
+func (s *stage) step() {
+	set := &s.k.set
+	if set.providers { // they are overridden, and so not to be installed; modules are
+		s.command("get")
+	} else {
+		s.stream("init", "-json", "-input=false")
+	}
+	if s.over("init") {
+		return
+	}
+	s.validate()
+	if s.over("validate") {
+		return
+	}
+	if set.planned || set.stop == "plan" {
+		s.stream(slices.Concat([]string{"plan", "-json", "-input=false", "-out=plan.bin"}, set.vars, set.args)...)
+		s.planned()
+		if s.over("plan") {
+			return
+		}
+		s.stream("apply", "-json", "-input=false", "plan.bin")
+	} else {
+		s.stream(slices.Concat([]string{"apply", "-json", "-input=false", "-auto-approve"}, set.vars, set.args)...)
+	}
+	raw, err := os.ReadFile(filepath.Join(s.dir, "terraform.tfstate"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		s.unexpected("%v", err)
+	}
+	if s.out.outputs, err = stateOutputs(raw); err != nil {
+		s.unexpected("the state: %v", err)
+	}
+	here := strings.NewReplacer(s.dir, "<dir>", s.home, "<home>")
+	for i, l := range s.out.outputs {
+		s.out.outputs[i] = here.Replace(l)
+	}
+}
+
+// over tells whether a command was the last: it was asked to be, or it failed.
+func (s *stage) over(command string) bool { return s.k.set.stop == command || s.out.failed() }
+
+// stream runs a command that writes a line of JSON for everything that happens.
+func (s *stage) stream(args ...string) {
+	out := s.command(args...)
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	lines.Buffer(nil, 1<<26)
+	for lines.Scan() {
+		var line struct {
+			Type       string
+			Diagnostic message
+			Changes    map[string]any
+		}
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			if !s.product && args[0] == "init" { // the peer prints about backends as if to a person
+				continue
+			}
+			s.unexpected("%s wrote %.200q", args[0], lines.Text())
+			continue
+		}
+		switch line.Type {
+		case "diagnostic":
+			s.message(line.Diagnostic)
+		case "change_summary":
+			if s.k.set.changes {
+				c := line.Changes
+				s.out.changes = fmt.Sprintf("%v added, %v changed, %v destroyed", c["add"], c["change"], c["remove"])
+				if n := c["import"]; n != nil && n != 0.0 {
+					s.out.changes += fmt.Sprintf(", %v imported", n)
+				}
+			}
+		}
+	}
+}
+
+func (s *stage) validate() {
+	out := s.command("validate", "-json")
+	var doc struct {
+		Valid       bool
+		Diagnostics []message
+	}
+	if err := json.Unmarshal(out, &doc); err != nil {
+		s.unexpected("validate wrote %.200q", out)
+		return
+	}
+	for _, m := range doc.Diagnostics {
+		s.message(m)
+	}
+	if doc.Valid == s.out.hasErrors() {
+		s.unexpected("validate says valid = %v", doc.Valid)
+	}
+}
+
+func (s *stage) planned() {
+	if s.out.failed() || !s.k.set.planned {
+		return
+	}
+	var err error
+	if s.out.planned, err = plannedOutputs(s.command("show", "-json", "plan.bin")); err != nil {
+		s.unexpected("show -json: %v", err)
+	}
+}
+
+// heading is what the peer writes above the mistakes that init finds, as if it were one.
+var heading = regexp.MustCompile(`encountered problems during initiali[sz]ation`)
+
+// message keeps a diagnostic that is about the language.
+func (s *stage) message(m message) {
+	if m.Summary == "Provider development overrides are in effect" || heading.MatchString(m.Summary) {
+		return
+	}
+	if strings.HasPrefix(m.Summary, "Cycle: ") { // the peer's title has the names, in any order
+		m.Summary, m.Detail = "Cycle", m.Summary+"\n"+m.Detail
+	}
+	if m.Range != nil {
+		m.Range.Filename = strings.TrimPrefix(filepath.ToSlash(m.Range.Filename), filepath.ToSlash(s.dir)+"/")
+	}
+	s.out.add(m)
+}
+
+func (s *stage) unexpected(format string, args ...any) {
+	s.out.other = append(s.out.other, fmt.Sprintf(format, args...))
+}
+
+// command runs the binary and returns what it wrote. The status must fit: a failure has diagnostics
+// and success has none that are errors, which the callers see.
+func (s *stage) command(args ...string) []byte {
+	ctx, cancel := context.WithTimeout(context.Background(), hardLimit)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, s.bin, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, &stdout, &stderr
+	cmd.Env = slices.Concat(s.environ(), s.k.set.env)
+	began := time.Now()
+	used, err := watched(cmd)
+	if s.k.set.bomb {
+		took := time.Since(began)
+		if p := cmd.ProcessState; p != nil { // on a busy machine time passes without work
+			took = min(took, p.UserTime()+p.SystemTime())
+		}
+		s.measure(args[0], took, used)
+	}
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		s.unexpected("%s took more than %s", args[0], hardLimit)
+	case errors.As(err, &exit) && exit.ExitCode() == 1, err == nil:
+	default:
+		s.unexpected("%s: %v\n%.2000s", args[0], err, stderr.String())
+	}
+	return stdout.Bytes()
+}
+
+func (s *stage) measure(command string, took time.Duration, used int64) {
+	if took > bombTime {
+		s.unexpected("%s took %s", command, took.Round(time.Second/10))
+	}
+	if used > bombMemory {
+		s.unexpected("%s took %d MB of memory", command, used>>20)
+	}
+}
+
+// environ is what a command finds, and nothing of the environment of whoever runs the tests.
+func (s *stage) environ() []string {
+	rc := os.DevNull
+	if s.k.set.providers {
+		rc = filepath.Join(s.home, "rc")
+	}
+	return []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, "TMPDIR=" + s.home,
+		"TF_CLI_CONFIG_FILE=" + rc, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1",
+	}
+}
+
+func keys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }

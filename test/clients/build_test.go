@@ -1,0 +1,75 @@
+// Package clients drives Lethe with the libraries that other tools are made of.
+package clients
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// lethe builds the program, once.
+var lethe = sync.OnceValues(func() (string, error) {
+	if bin := os.Getenv("LETHE_BIN"); bin != "" {
+		return bin, nil
+	}
+	return build("../..", "./cmd/lethe", "lethe")
+})
+
+// playground builds the playground provider, once.
+var playground = sync.OnceValues(func() (string, error) {
+	return build("../providers", "./cmd/terraform-provider-playground", "terraform-provider-playground")
+})
+
+var dir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "clients") })
+
+func build(in, pkg, name string) (string, error) {
+	d, err := dir()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(d, name)
+	cmd := exec.Command("go", "build", "-o", path, pkg)
+	cmd.Dir = in
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return path, nil
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if d, err := dir(); err == nil {
+		os.RemoveAll(d)
+	}
+	os.Exit(code)
+}
+
+// binary gives a built program or ends the test.
+func binary(t *testing.T, f func() (string, error)) string {
+	t.Helper()
+	path, err := f()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// workspace is a directory with files.
+func workspace(t *testing.T, files map[string]string) string {
+	t.Helper()
+	d := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(d, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
+}

@@ -1,0 +1,186 @@
+// Package calls writes down what an engine asked of a provider.
+//
+// Every remote procedure call that a playground provider receives becomes one
+// JSON line, appended with a single write to the file that the environment
+// variable PLAYGROUND_LOG names, so that the lines of several provider
+// processes never mix. Tests read the file and assert on which calls were
+// made, with what, in which order and how they overlapped.
+//
+// A line never holds a secret. Where a test must know that a secret arrived,
+// the line holds [Hash] of it: the first eight hexadecimal digits of its
+// SHA-256 sum.
+//
+// A line is written when the call is over. A call that never ends (a hang, a
+// crash) leaves no line; with PLAYGROUND_LOG_BEGIN=1 a second line with
+// "phase":"begin" is written when it starts.
+//
+// Without PLAYGROUND_LOG nothing is decoded and nothing is written, so the
+// same providers serve for benchmarks.
+package calls
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Environment variables that this package reads.
+const (
+	EnvLog   = "PLAYGROUND_LOG"       // path of the log file
+	EnvBegin = "PLAYGROUND_LOG_BEGIN" // "1": also a line when a call starts
+)
+
+// A Call is one line of the log.
+type Call struct {
+	Provider string `json:"provider"`         // short provider name: playground, playground5, rogue, strict
+	Protocol int    `json:"protocol"`         // 5 or 6
+	Pid      int    `json:"pid"`              // process id of the provider
+	Label    string `json:"label,omitempty"`  // the provider argument "label", once configured
+	Call     string `json:"call"`             // name of the RPC as protocol 6 has it; "start" and "exit" for the process
+	Type     string `json:"type,omitempty"`   // resource, data or ephemeral type; function name
+	Key      string `json:"key,omitempty"`    // name or id of the object
+	Action   string `json:"action,omitempty"` // create, update or delete, for Plan and Apply
+	Phase    string `json:"phase,omitempty"`  // "begin" for the line written at the start
+	Start    int64  `json:"start"`            // nanoseconds since 1970
+	End      int64  `json:"end,omitempty"`    // nanoseconds since 1970
+	Errors   int    `json:"errors,omitempty"` // error diagnostics in the answer; a failed RPC counts as one
+	Warnings int    `json:"warnings,omitempty"`
+
+	// Unknown lists the top-level attributes of the configuration that are not wholly known.
+	Unknown []string `json:"unknown,omitempty"`
+	// Secrets maps "which:path" to the hash of a write-only or provider secret that was sent.
+	// "which" is config, prior, proposed or planned; anything but config is a fault of the engine,
+	// except proposed, where the protocol wants it.
+	Secrets map[string]string `json:"secrets,omitempty"`
+	// Notes is what the implementation of the call adds.
+	Notes map[string]any `json:"notes,omitempty"`
+
+	mu sync.Mutex
+}
+
+// Length is how long the call took.
+func (c *Call) Length() time.Duration { return time.Duration(c.End - c.Start) }
+
+// A Book is the log of one provider process. The zero Book, and a nil one,
+// write nothing.
+type Book struct {
+	provider string
+	protocol int
+	path     string
+	begin    bool
+	label    atomic.Pointer[string]
+}
+
+// Open returns the book of this process for a provider, as the environment asks.
+func Open(provider string, protocol int) *Book {
+	return &Book{
+		provider: provider,
+		protocol: protocol,
+		path:     os.Getenv(EnvLog),
+		begin:    os.Getenv(EnvBegin) == "1",
+	}
+}
+
+// Event writes a line about the process itself: "start" or "exit".
+func (b *Book) Event(name string) {
+	if !b.on() {
+		return
+	}
+	c := b.call(name)
+	c.End = c.Start
+	b.write(c)
+}
+
+func (b *Book) on() bool { return b != nil && b.path != "" }
+
+func (b *Book) call(name string) *Call {
+	c := &Call{
+		Provider: b.provider,
+		Protocol: b.protocol,
+		Pid:      os.Getpid(),
+		Call:     name,
+		Start:    time.Now().UnixNano(),
+	}
+	if l := b.label.Load(); l != nil {
+		c.Label = *l
+	}
+	return c
+}
+
+// write appends one line. Failing to log must not change what a provider
+// does, and a provider has nowhere to say so: errors are dropped, and the
+// test misses its line.
+func (b *Book) write(c *Call) {
+	c.mu.Lock()
+	line, err := json.Marshal(c)
+	c.mu.Unlock()
+	if err != nil {
+		return
+	}
+	f, err := os.OpenFile(b.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	_, _ = f.Write(append(line, '\n'))
+}
+
+type inContext struct{}
+
+// of returns the call that ctx serves, or nil.
+func of(ctx context.Context) *Call {
+	c, _ := ctx.Value(inContext{}).(*Call)
+	return c
+}
+
+// Note adds a fact to the line of the call that ctx serves. Secrets go through [Hash] first.
+func Note(ctx context.Context, name string, value any) {
+	c := of(ctx)
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.Notes == nil {
+		c.Notes = map[string]any{}
+	}
+	c.Notes[name] = value
+}
+
+// Key sets the key of the call that ctx serves, where the request itself does not show it.
+func Key(ctx context.Context, key string) {
+	if c := of(ctx); c != nil {
+		c.mu.Lock()
+		c.Key = key
+		c.mu.Unlock()
+	}
+}
+
+// Hash is what a log may say about a secret: eight hexadecimal digits of its SHA-256 sum.
+func Hash(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:4])
+}
+
+// Read returns the calls in the log file at path, in the order in which they ended.
+func Read(path string) ([]*Call, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var list []*Call
+	for d := json.NewDecoder(f); d.More(); {
+		c := new(Call)
+		if err := d.Decode(c); err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}

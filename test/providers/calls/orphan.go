@@ -1,0 +1,31 @@
+package calls
+
+import (
+	"os"
+	"time"
+)
+
+// EnvOrphan names the variable that says how long a provider outlives the
+// process that started it; the default is a minute.
+const EnvOrphan = "PLAYGROUND_ORPHAN"
+
+// EndWithParent ends this process some time after its parent has ended. Tests
+// kill engines; what those started must be there for a while, so that a test
+// can see what becomes of it, and must not stay on the machine.
+func EndWithParent() {
+	grace, err := time.ParseDuration(os.Getenv(EnvOrphan))
+	if err != nil {
+		grace = time.Minute
+	}
+	parent := os.Getppid()
+	if parent <= 1 {
+		return
+	}
+	go func() {
+		for os.Getppid() == parent {
+			time.Sleep(time.Second)
+		}
+		time.Sleep(grace)
+		os.Exit(1)
+	}()
+}

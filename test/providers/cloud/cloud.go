@@ -1,0 +1,236 @@
+// Package cloud is what the playground providers pretend to manage: a
+// directory in which every object is a small JSON file.
+//
+// The environment variable PLAYGROUND_CLOUD names the directory. An object is
+// TYPE.ID.json, a lease that is open is leases/ID.json. So a test counts real
+// objects with a glob, makes drift by editing or removing a file, and sees
+// what an engine lost by comparing the directory with the state.
+//
+// No file holds a secret in the clear: what must be kept (a secret that an
+// ephemeral resource hands out later) is sealed, see [Seal]. A search for a
+// canary over the whole of a test's directories stays meaningful.
+//
+// Without PLAYGROUND_CLOUD there is no cloud: [Here] is nil, every method of a
+// nil *Cloud does nothing and succeeds, objects exist only in the state.
+package cloud
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Env names the variable that holds the directory.
+const Env = "PLAYGROUND_CLOUD"
+
+// ErrGone is returned for an object or a lease that is not there.
+var ErrGone = errors.New("no such object")
+
+// ErrTaken is returned when an object is created under the identity of another.
+var ErrTaken = errors.New("an object with this identity exists already")
+
+// A Cloud is the directory.
+type Cloud struct{ dir string }
+
+// Here returns the cloud of this process, or nil if there is none.
+func Here() *Cloud {
+	if dir := os.Getenv(Env); dir != "" {
+		return &Cloud{dir: dir}
+	}
+	return nil
+}
+
+// An Object is what one file holds.
+type Object struct {
+	Type       string                     `json:"type"`
+	ID         string                     `json:"id"`
+	By         string                     `json:"by,omitempty"` // label of the provider that wrote it last
+	Writes     int                        `json:"writes"`       // 1 after creation, one more per update
+	Created    time.Time                  `json:"created"`
+	Updated    time.Time                  `json:"updated"`
+	Attributes map[string]json.RawMessage `json:"attributes"` // as in the state; edit these to make drift
+	Sealed     map[string]string          `json:"sealed,omitempty"`
+}
+
+// A Lease is what one file under leases/ holds while the lease is open.
+type Lease struct {
+	Type       string    `json:"type"`
+	ID         string    `json:"id"`
+	Name       string    `json:"name,omitempty"`
+	By         string    `json:"by,omitempty"`
+	Pid        int       `json:"pid"`
+	Opened     time.Time `json:"opened"`
+	Renewed    time.Time `json:"renewed,omitzero"`
+	Expires    time.Time `json:"expires,omitzero"`
+	Generation int       `json:"generation"` // 0 after opening, one more per renewal
+}
+
+// Create writes a new object. It fails with [ErrTaken] if there is one of that type and id.
+func (c *Cloud) Create(o *Object) error {
+	if c == nil {
+		return nil
+	}
+	o.Writes, o.Created = 1, time.Now()
+	o.Updated = o.Created
+	return put(c.object(o.Type, o.ID), o, true)
+}
+
+// Get reads an object. It fails with [ErrGone] if there is none.
+func (c *Cloud) Get(typ, id string) (*Object, error) {
+	if c == nil {
+		return nil, ErrGone
+	}
+	o := new(Object)
+	return o, get(c.object(typ, id), o)
+}
+
+// Update replaces an object. It fails with [ErrGone] if there is none.
+func (c *Cloud) Update(o *Object) error {
+	if c == nil {
+		return nil
+	}
+	old, err := c.Get(o.Type, o.ID)
+	if err != nil {
+		return err
+	}
+	o.Writes, o.Created, o.Updated = old.Writes+1, old.Created, time.Now()
+	return put(c.object(o.Type, o.ID), o, false)
+}
+
+// Delete removes an object. One that is gone already is no error.
+func (c *Cloud) Delete(typ, id string) error {
+	if c == nil {
+		return nil
+	}
+	return remove(c.object(typ, id))
+}
+
+// Find returns the objects of a type for which keep holds, in the order of their file names.
+func (c *Cloud) Find(typ string, keep func(*Object) bool) ([]*Object, error) {
+	if c == nil {
+		return nil, nil
+	}
+	paths, err := filepath.Glob(filepath.Join(c.dir, escape(typ)+".*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var list []*Object
+	for _, p := range paths {
+		o := new(Object)
+		if err := get(p, o); errors.Is(err, ErrGone) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		if o.Type == typ && keep(o) {
+			list = append(list, o)
+		}
+	}
+	return list, nil
+}
+
+// OpenLease writes a new lease.
+func (c *Cloud) OpenLease(l *Lease) error {
+	if c == nil {
+		return nil
+	}
+	l.Pid, l.Opened = os.Getpid(), time.Now()
+	return put(c.lease(l.ID), l, true)
+}
+
+// RenewLease notes a renewal: the generation and the new time of expiry, if any.
+func (c *Cloud) RenewLease(id string, generation int, expires time.Time) error {
+	if c == nil {
+		return nil
+	}
+	l := new(Lease)
+	if err := get(c.lease(id), l); err != nil {
+		return err
+	}
+	l.Renewed, l.Generation, l.Expires = time.Now(), generation, expires
+	return put(c.lease(id), l, false)
+}
+
+// CloseLease removes a lease. It fails with [ErrGone] if it is not open: nothing is closed twice.
+func (c *Cloud) CloseLease(id string) error {
+	if c == nil {
+		return nil
+	}
+	if _, err := os.Stat(c.lease(id)); err != nil {
+		return ErrGone
+	}
+	return remove(c.lease(id))
+}
+
+func (c *Cloud) object(typ, id string) string {
+	return filepath.Join(c.dir, escape(typ)+"."+escape(id)+".json")
+}
+
+func (c *Cloud) lease(id string) string {
+	return filepath.Join(c.dir, "leases", escape(id)+".json")
+}
+
+// escape makes one path element of any name.
+func escape(name string) string {
+	return strings.ReplaceAll(url.PathEscape(name), "..", "%2E%2E")
+}
+
+func get(path string, into any) error {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrGone
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// put writes a file whole or not at all. With fresh it must not exist yet.
+func put(path string, from any, fresh bool) error {
+	data, err := json.MarshalIndent(from, "", "  ")
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	if _, err := tmp.Write(append(data, '\n')); err != nil {
+		tmp.Close()
+		return err
+	}
+	if err := tmp.Close(); err != nil {
+		return err
+	}
+	if !fresh {
+		return os.Rename(tmp.Name(), path)
+	}
+	if err := os.Link(tmp.Name(), path); errors.Is(err, fs.ErrExist) {
+		return ErrTaken
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

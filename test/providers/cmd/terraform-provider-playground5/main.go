@@ -1,0 +1,26 @@
+// Command terraform-provider-playground5 serves the playground provider of the SDK, with ephemerals mixed in, over protocol 5.
+package main
+
+import (
+	"context"
+	"log"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov5/tf5server"
+
+	"github.com/lethe-iac/lethe/test/providers/calls"
+	"github.com/lethe-iac/lethe/test/providers/sdkv2"
+)
+
+func main() {
+	calls.EndWithParent()
+	book := calls.Open("playground5", 5)
+	book.Event("start")
+	defer book.Event("exit")
+	server, err := sdkv2.Server(context.Background(), book)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := tf5server.Serve("registry.opentofu.org/lethe/playground5", server); err != nil {
+		log.Print(err)
+	}
+}

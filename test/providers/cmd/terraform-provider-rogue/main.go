@@ -1,0 +1,41 @@
+// Command terraform-provider-rogue serves the provider that misbehaves on demand, over protocol 6 or, if PLAYGROUND_ROGUE_PROTOCOL is 5, over protocol 5.
+package main
+
+import (
+	"context"
+	"log"
+	"os"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov5/tf5server"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
+
+	"github.com/lethe-iac/lethe/test/providers/calls"
+	"github.com/lethe-iac/lethe/test/providers/raw"
+)
+
+const address = "registry.opentofu.org/lethe/rogue"
+
+func main() {
+	calls.EndWithParent()
+	raw.Start()
+	if err := serve(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func serve() error {
+	if os.Getenv(raw.EnvProtocol) != "5" {
+		book := calls.Open("rogue", 6)
+		book.Event("start")
+		defer book.Event("exit")
+		return tf6server.Serve(address, raw.Server6(book))
+	}
+	book := calls.Open("rogue", 5)
+	book.Event("start")
+	defer book.Event("exit")
+	server, err := raw.Server5(context.Background(), book)
+	if err != nil {
+		return err
+	}
+	return tf5server.Serve(address, server)
+}

@@ -1,0 +1,193 @@
+package framework
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/lethe-iac/lethe/test/providers/calls"
+	"github.com/lethe-iac/lethe/test/providers/cloud"
+	"github.com/lethe-iac/lethe/test/providers/trouble"
+)
+
+// A source is a data source: a schema, and a function that adds results to
+// what was configured.
+type source struct {
+	suffix string
+	schema schema.Schema
+	read   func(ctx context.Context, config view) (map[string]any, error)
+}
+
+var _ datasource.DataSourceWithValidateConfig = (*source)(nil)
+
+func (s *source) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_" + s.suffix
+}
+
+func (s *source) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	resp.Schema = s.schema
+}
+
+func (s *source) ValidateConfig(_ context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
+	config := look(req.Config.Raw)
+	if err := trouble.Fail(config.str("fail_on"), "validate", config.key()); err != nil {
+		resp.Diagnostics.AddError("Invalid configuration", err.Error())
+	}
+}
+
+func (s *source) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	config := look(req.Config.Raw)
+	noteMeta(ctx, req.ProviderMeta)
+	err := trouble.Wait(ctx, config.str("delay"), "read", config.key())
+	if err == nil {
+		err = trouble.Fail(config.str("fail_on"), "read", config.key())
+	}
+	var results map[string]any
+	if err == nil {
+		results, err = s.read(ctx, config)
+	}
+	if err != nil {
+		resp.Diagnostics.AddError("Reading failed", err.Error())
+		return
+	}
+	warn(&resp.Diagnostics, config)
+	resp.State.Raw = with(req.Config.Raw, results)
+}
+
+// with puts results in the place of top-level attributes that were not configured.
+func with(config tftypes.Value, results map[string]any) tftypes.Value {
+	types := config.Type().(tftypes.Object).AttributeTypes
+	attrs := look(config)
+	for name, r := range results {
+		if v, ok := r.(tftypes.Value); ok {
+			attrs[name] = v
+		} else if !attrs.has(name) {
+			attrs[name] = tftypes.NewValue(types[name], r)
+		}
+	}
+	return tftypes.NewValue(config.Type(), map[string]tftypes.Value(attrs))
+}
+
+// dataKnobs are the attributes that every data source has, to make trouble.
+func dataKnobs(attrs map[string]schema.Attribute) map[string]schema.Attribute {
+	maps.Copy(attrs, map[string]schema.Attribute{
+		"fail_on": schema.StringAttribute{Optional: true, Description: "Where to fail: validate, read."},
+		"delay":   schema.StringAttribute{Optional: true, Description: "How long reading takes."},
+		"warn":    schema.StringAttribute{Optional: true, Description: "A warning to emit."},
+	})
+	return attrs
+}
+
+// nullData copies its inputs to its outputs and gives a random number, to
+// exercise values that change all the time.
+func nullData() *source {
+	return &source{
+		suffix: "null",
+		schema: schema.Schema{
+			Attributes: dataKnobs(map[string]schema.Attribute{
+				"id":                   schema.StringAttribute{Computed: true},
+				"name":                 schema.StringAttribute{Optional: true, Description: "How the log calls it."},
+				"inputs":               schema.MapAttribute{Optional: true, ElementType: stringType},
+				"outputs":              schema.MapAttribute{Computed: true, ElementType: stringType},
+				"rand":                 schema.StringAttribute{Computed: true},
+				"has_computed_default": schema.StringAttribute{Optional: true, Computed: true},
+				"secret":               schema.StringAttribute{Optional: true, Sensitive: true},
+				"anything":             schema.DynamicAttribute{Optional: true},
+				"shape": schema.SingleNestedAttribute{Computed: true, Attributes: map[string]schema.Attribute{
+					"inputs": schema.Int64Attribute{Computed: true},
+				}},
+			}),
+			Blocks: map[string]schema.Block{
+				"filter": schema.ListNestedBlock{NestedObject: schema.NestedBlockObject{Attributes: map[string]schema.Attribute{
+					"name":   schema.StringAttribute{Required: true},
+					"values": schema.SetAttribute{Optional: true, ElementType: stringType},
+				}}},
+			},
+		},
+		read: func(_ context.Context, config view) (map[string]any, error) {
+			inputs := map[string]tftypes.Value{}
+			if config.has("inputs") {
+				_ = config["inputs"].As(&inputs)
+			}
+			return map[string]any{
+				"id":                   "static",
+				"outputs":              inputs,
+				"rand":                 cloud.Random(16),
+				"has_computed_default": "default",
+				"shape":                map[string]tftypes.Value{"inputs": tftypes.NewValue(tftypes.Number, int64(len(inputs)))},
+			}, nil
+		},
+	}
+}
+
+// thingData finds a thing in the cloud by its id or its name.
+func thingData() *source {
+	return &source{
+		suffix: "thing",
+		schema: schema.Schema{Attributes: dataKnobs(map[string]schema.Attribute{
+			"id":     schema.StringAttribute{Optional: true, Computed: true},
+			"name":   schema.StringAttribute{Optional: true, Computed: true},
+			"size":   schema.Int64Attribute{Computed: true},
+			"value":  schema.StringAttribute{Computed: true},
+			"tags":   schema.MapAttribute{Computed: true, ElementType: stringType},
+			"writes": schema.Int64Attribute{Computed: true, Description: "How often it was written."},
+		})},
+		read: readThing,
+	}
+}
+
+func readThing(ctx context.Context, config view) (map[string]any, error) {
+	c := cloud.Here()
+	if c == nil {
+		return nil, errors.New("there is no cloud: PLAYGROUND_CLOUD is not set")
+	}
+	found, err := c.Find("playground_thing", func(o *cloud.Object) bool {
+		return config.has("id") && o.ID == config.str("id") ||
+			config.has("name") && string(o.Attributes["name"]) == fmt.Sprintf("%q", config.str("name"))
+	})
+	if err != nil {
+		return nil, err
+	}
+	calls.Note(ctx, "found", len(found))
+	if len(found) != 1 {
+		return nil, fmt.Errorf("%d things match, wanted one", len(found))
+	}
+	o := found[0]
+	results := map[string]any{"id": o.ID, "writes": tftypes.NewValue(tftypes.Number, int64(o.Writes))}
+	for name, t := range map[string]tftypes.Type{
+		"name": tftypes.String, "size": tftypes.Number, "value": tftypes.String, "tags": tftypes.Map{ElementType: tftypes.String},
+	} {
+		data, ok := o.Attributes[name]
+		if !ok {
+			data = []byte("null")
+		}
+		v, err := cloud.Decode(data, t)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		results[name] = v
+	}
+	return results, nil
+}
+
+// legacyData is deprecated.
+func legacyData() *source {
+	return &source{
+		suffix: "legacy",
+		schema: schema.Schema{
+			DeprecationMessage: "Use playground_null instead.",
+			Attributes: dataKnobs(map[string]schema.Attribute{
+				"id":   schema.StringAttribute{Computed: true},
+				"name": schema.StringAttribute{Optional: true},
+			}),
+		},
+		read: func(context.Context, view) (map[string]any, error) {
+			return map[string]any{"id": "legacy"}, nil
+		},
+	}
+}

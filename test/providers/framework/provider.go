@@ -1,0 +1,160 @@
+// Package framework is the playground provider of protocol 6, written on
+// terraform-plugin-framework as most new providers are, and the ephemeral
+// resources that its protocol 5 sister mixes in.
+//
+// Its types exist to be played with: they cover every kind of attribute and
+// block, fail and dawdle on demand (package trouble), keep their objects in a
+// directory (package cloud) and write every call down (package calls). The
+// README of the module lists every type and every knob.
+//
+// Managed resources share one life (life.go): a [form] says what is special
+// about a type, and the life creates, reads, updates and deletes any of them
+// as plain trees of values. Only what the schemas, defaults and plan modifiers
+// of the framework do is left to the framework, since that is what an engine
+// meets in the wild.
+package framework
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
+	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/provider/metaschema"
+	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/lethe-iac/lethe/test/providers/calls"
+	"github.com/lethe-iac/lethe/test/providers/trouble"
+)
+
+// EnvIDs names the variable that, set to "name", makes identities of names instead of random digits.
+const EnvIDs = "PLAYGROUND_IDS"
+
+// Version is what the provider says it is.
+const Version = "1.0.0"
+
+// New returns the provider.
+func New() provider.Provider { return &playground{} }
+
+// Server returns the provider as it is served: every call goes to the book.
+func Server(book *calls.Book) func() tfprotov6.ProviderServer {
+	return func() tfprotov6.ProviderServer {
+		return calls.Server6(book, providerserver.NewProtocol6(New())())
+	}
+}
+
+type playground struct{}
+
+// A session is what the configured provider hands to its types.
+type session struct {
+	label string
+}
+
+func (p *playground) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
+	resp.TypeName, resp.Version = "playground", Version
+}
+
+func (p *playground) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		Description: "A provider to test engines with.",
+		Attributes: map[string]schema.Attribute{
+			"label":      schema.StringAttribute{Optional: true, Description: "Stands in every line of the call log."},
+			"endpoint":   schema.StringAttribute{Optional: true},
+			"token":      schema.StringAttribute{Optional: true, Sensitive: true},
+			"access_key": schema.StringAttribute{Optional: true, Sensitive: true},
+			"secret_key": schema.StringAttribute{Optional: true, Sensitive: true},
+			"region":     schema.StringAttribute{Optional: true, DeprecationMessage: "Use endpoint."},
+			"fail_on":    schema.StringAttribute{Optional: true, Description: "Where to fail: configure, validate."},
+			"delay":      schema.StringAttribute{Optional: true, Description: "How long configuring takes."},
+			"settings": schema.SingleNestedAttribute{Optional: true, Attributes: map[string]schema.Attribute{
+				"retries": schema.Int64Attribute{Optional: true},
+				"tags":    schema.MapAttribute{Optional: true, ElementType: stringType},
+			}},
+		},
+		Blocks: map[string]schema.Block{
+			"assume_role": schema.ListNestedBlock{NestedObject: schema.NestedBlockObject{
+				Attributes: map[string]schema.Attribute{
+					"arn": schema.StringAttribute{Required: true},
+				},
+			}},
+		},
+	}
+}
+
+func (p *playground) MetaSchema(_ context.Context, _ provider.MetaSchemaRequest, resp *provider.MetaSchemaResponse) {
+	resp.Schema = metaschema.Schema{Attributes: map[string]metaschema.Attribute{
+		"module_name": metaschema.StringAttribute{Optional: true},
+	}}
+}
+
+func (p *playground) ValidateConfig(_ context.Context, req provider.ValidateConfigRequest, resp *provider.ValidateConfigResponse) {
+	config := look(req.Config.Raw)
+	if err := trouble.Fail(config.str("fail_on"), "validate", config.str("label")); err != nil {
+		resp.Diagnostics.AddAttributeError(path.Root("fail_on"), "Invalid provider configuration", err.Error())
+	}
+}
+
+// Configure accepts anything, unknown values too: it is the engine's business not to read through such a provider.
+func (p *playground) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
+	config := look(req.Config.Raw)
+	label := config.str("label")
+	calls.Note(ctx, "client_version", req.TerraformVersion)
+	if err := trouble.Wait(ctx, config.str("delay"), "configure", label); err != nil {
+		resp.Diagnostics.AddError("Configuring failed", err.Error())
+		return
+	}
+	if err := trouble.Fail(config.str("fail_on"), "configure", label); err != nil {
+		resp.Diagnostics.AddError("Configuring failed", err.Error())
+		return
+	}
+	s := &session{label: label}
+	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = s, s, s
+}
+
+func (p *playground) Resources(context.Context) []func() resource.Resource {
+	return []func() resource.Resource{
+		func() resource.Resource { return newThing() },
+		func() resource.Resource { return newLife(oldThing) },
+		func() resource.Resource { return newLife(list) },
+		func() resource.Resource { return newLife(blocks) },
+		func() resource.Resource { return newLife(secret) },
+		func() resource.Resource { return newLife(password) },
+		func() resource.Resource { return newLife(managerSecret) },
+		func() resource.Resource { return newLife(managerVersion) },
+		func() resource.Resource { return newLife(parameter) },
+	}
+}
+
+func (p *playground) DataSources(context.Context) []func() datasource.DataSource {
+	return []func() datasource.DataSource{
+		func() datasource.DataSource { return nullData() },
+		func() datasource.DataSource { return thingData() },
+		func() datasource.DataSource { return legacyData() },
+	}
+}
+
+func (p *playground) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {
+	return []func() ephemeral.EphemeralResource{
+		func() ephemeral.EphemeralResource { return &leaseKind{provider: "playground"} },
+		func() ephemeral.EphemeralResource { return &randomKind{provider: "playground"} },
+		func() ephemeral.EphemeralResource { return &nullKind{provider: "playground"} },
+		func() ephemeral.EphemeralResource { return &versionKind{provider: "playground"} },
+		func() ephemeral.EphemeralResource { return &secretKind{provider: "playground"} },
+	}
+}
+
+func (p *playground) Functions(context.Context) []func() function.Function {
+	return functions()
+}
+
+var (
+	_ provider.ProviderWithFunctions          = (*playground)(nil)
+	_ provider.ProviderWithEphemeralResources = (*playground)(nil)
+	_ provider.ProviderWithValidateConfig     = (*playground)(nil)
+	_ provider.ProviderWithMetaSchema         = (*playground)(nil)
+)

@@ -1,0 +1,286 @@
+package raw
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+)
+
+// A deedFunc does one thing wrong. An error from it becomes the error of the RPC.
+type deedFunc func(ctx context.Context, sc *scene, arg string) error
+
+// early deeds are done before the work: nothing has happened yet. Each of them
+// exists as a late deed too, with "after-" before its name: then the work is
+// done, and the answer is lost.
+var early = map[string]deedFunc{}
+
+// late deeds are done to the answer.
+var late = map[string]deedFunc{}
+
+func init() {
+	for name, f := range lethal {
+		early[name], late["after-"+name] = f, f
+	}
+	for _, group := range []map[string]deedFunc{shapes, contents, leaks, manners} {
+		for name, f := range group {
+			late[name] = f
+		}
+	}
+}
+
+// lethal deeds end the call, or the provider.
+var lethal = map[string]deedFunc{
+	"panic": func(_ context.Context, sc *scene, arg string) error {
+		panic("misbehaving in " + sc.names[0] + " " + arg + withSecret(sc, arg))
+	},
+	"exit": func(_ context.Context, _ *scene, arg string) error {
+		os.Exit(whole(arg, 1))
+		return nil
+	},
+	"kill": func(context.Context, *scene, string) error {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {} // until the signal arrives
+	},
+	"hang": func(context.Context, *scene, string) error {
+		forever()
+		return nil
+	},
+	// wait hangs until the call is cancelled, or as long as it is told to.
+	"wait": func(ctx context.Context, _ *scene, arg string) error {
+		var timer <-chan time.Time
+		if d, err := time.ParseDuration(arg); err == nil {
+			timer = time.After(d)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer:
+			return nil
+		}
+	},
+	"error": func(_ context.Context, sc *scene, arg string) error {
+		return errors.New("misbehaving in " + sc.names[0] + " " + arg)
+	},
+}
+
+// withSecret lets a panic carry the secret when its argument is "secret".
+func withSecret(sc *scene, arg string) string {
+	if arg == "secret" {
+		return ": " + sc.secret
+	}
+	return ""
+}
+
+// manners are about everything but the value.
+var manners = map[string]deedFunc{
+	"stdout": func(_ context.Context, _ *scene, arg string) error { return babble(os.Stdout, arg) },
+	"stderr": func(_ context.Context, _ *scene, arg string) error { return babble(os.Stderr, arg) },
+
+	"warning": func(_ context.Context, sc *scene, arg string) error {
+		return sc.complain(tfprotov6.DiagnosticSeverityWarning, "A warning was asked for", unquote(arg), nil)
+	},
+	"diag": func(_ context.Context, sc *scene, arg string) error {
+		return sc.complain(tfprotov6.DiagnosticSeverityError, "An error was asked for", unquote(arg), nil)
+	},
+	"diag-at": func(_ context.Context, sc *scene, arg string) error {
+		return sc.complain(tfprotov6.DiagnosticSeverityError, "An error was asked for", "It is at "+arg+".", attributePath(arg))
+	},
+	"diag-big": func(_ context.Context, sc *scene, arg string) error {
+		return sc.complain(tfprotov6.DiagnosticSeverityError, "A big error", strings.Repeat("0123456789abcde\n", megabytes(arg)/16), nil)
+	},
+	"diags": func(_ context.Context, sc *scene, arg string) error {
+		for i := range whole(arg, 100) {
+			if err := sc.complain(tfprotov6.DiagnosticSeverityError, "Error number "+strconv.Itoa(i), "One of many.", nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+
+	"defer": func(_ context.Context, sc *scene, arg string) error {
+		if sc.deferred == nil {
+			return sc.cannot("be deferred")
+		}
+		*sc.deferred = &tfprotov6.Deferred{Reason: tfprotov6.DeferredReason(whole(arg, 1))}
+		return nil
+	},
+	"replace": func(_ context.Context, sc *scene, arg string) error {
+		a, ok := sc.rest.(*tfprotov6.PlanResourceChangeResponse)
+		if !ok {
+			return sc.cannot("require replacement")
+		}
+		for path := range strings.SplitSeq(arg, ",") {
+			a.RequiresReplace = append(a.RequiresReplace, attributePath(path))
+		}
+		return nil
+	},
+	"legacy": func(_ context.Context, sc *scene, _ string) error {
+		switch a := sc.rest.(type) {
+		case *tfprotov6.PlanResourceChangeResponse:
+			a.UnsafeToUseLegacyTypeSystem = true
+		case *tfprotov6.ApplyResourceChangeResponse:
+			a.UnsafeToUseLegacyTypeSystem = true
+		default:
+			return sc.cannot("claim the legacy type system")
+		}
+		return nil
+	},
+	"private": func(_ context.Context, sc *scene, arg string) error {
+		if sc.private == nil {
+			return sc.cannot("have private data")
+		}
+		*sc.private = bytes.Repeat([]byte("p"), whole(arg, 0))
+		return nil
+	},
+	"renew": func(_ context.Context, sc *scene, arg string) error {
+		d, err := time.ParseDuration(arg)
+		if err != nil {
+			return err
+		}
+		switch a := sc.rest.(type) {
+		case *tfprotov6.OpenEphemeralResourceResponse:
+			a.RenewAt = time.Now().Add(d)
+		case *tfprotov6.RenewEphemeralResourceResponse:
+			a.RenewAt = time.Now().Add(d)
+		default:
+			return sc.cannot("ask for renewal")
+		}
+		return nil
+	},
+	"identity": func(_ context.Context, sc *scene, arg string) error { return sc.misidentify(arg) },
+	"imports":  func(_ context.Context, sc *scene, arg string) error { return sc.misimport(arg) },
+	"func-error": func(_ context.Context, sc *scene, arg string) error {
+		a, ok := sc.rest.(*tfprotov6.CallFunctionResponse)
+		if !ok {
+			return sc.cannot("be a function error")
+		}
+		n := int64(whole(arg, 0))
+		a.Error, a.Result = &tfprotov6.FunctionError{Text: "refused on demand", FunctionArgument: &n}, nil
+		return nil
+	},
+}
+
+// leaks let a secret out. For calls that are given none, the secret is the canary.
+var leaks = map[string]deedFunc{
+	"leak": func(_ context.Context, sc *scene, arg string) error { return sc.put(arg, sc.secret) },
+	"leak-base64": func(_ context.Context, sc *scene, arg string) error {
+		return sc.put(arg, base64.StdEncoding.EncodeToString([]byte(sc.secret)))
+	},
+	"leak-inside": func(_ context.Context, sc *scene, arg string) error {
+		return sc.put(arg, "before-"+sc.secret+"-behind")
+	},
+	"leak-private": func(_ context.Context, sc *scene, _ string) error {
+		if sc.private == nil {
+			return sc.cannot("have private data")
+		}
+		*sc.private = []byte(sc.secret)
+		return nil
+	},
+	"leak-warning": func(_ context.Context, sc *scene, _ string) error {
+		return sc.complain(tfprotov6.DiagnosticSeverityWarning, "Indiscretion", "The secret is "+sc.secret+".", nil)
+	},
+	"leak-error": func(_ context.Context, sc *scene, _ string) error {
+		return sc.complain(tfprotov6.DiagnosticSeverityError, "Indiscretion", "The secret is "+sc.secret+".", nil)
+	},
+	"leak-stderr": func(_ context.Context, sc *scene, _ string) error {
+		fmt.Fprintln(os.Stderr, "the secret is "+sc.secret)
+		return nil
+	},
+	"leak-stdout": func(_ context.Context, sc *scene, _ string) error {
+		fmt.Fprintln(os.Stdout, "the secret is "+sc.secret)
+		return nil
+	},
+	"leak-log": func(_ context.Context, sc *scene, _ string) error {
+		fmt.Fprintf(os.Stderr, "{\"@level\":\"warn\",\"@message\":%q,\"secret\":%q}\n", "the secret is "+sc.secret, sc.secret)
+		return nil
+	},
+}
+
+// complain adds a diagnostic to the answer.
+func (sc *scene) complain(severity tfprotov6.DiagnosticSeverity, summary, detail string, at *tftypes.AttributePath) error {
+	if sc.diags == nil {
+		return sc.cannot("have diagnostics")
+	}
+	*sc.diags = append(*sc.diags, &tfprotov6.Diagnostic{Severity: severity, Summary: summary, Detail: detail, Attribute: at})
+	return nil
+}
+
+// cannot is the error for a rule that makes no sense for its call.
+func (sc *scene) cannot(what string) error {
+	return fmt.Errorf("the answer to %s cannot %s", sc.names[0], what)
+}
+
+// misidentify changes the identity in the answer: nil, null, unknown, or anything else for another one.
+func (sc *scene) misidentify(how string) error {
+	if sc.identity == nil {
+		return sc.cannot("have an identity")
+	}
+	var v any = unquote(how)
+	switch how {
+	case "nil":
+		*sc.identity = nil
+		return nil
+	case "null":
+		v = nil
+	case "unknown":
+		v = tftypes.UnknownValue
+	}
+	identity, err := identityOf(v)
+	*sc.identity = identity
+	return err
+}
+
+// misimport makes an import return none, two, or one object of another type.
+func (sc *scene) misimport(how string) error {
+	a, ok := sc.rest.(*tfprotov6.ImportResourceStateResponse)
+	if !ok || len(a.ImportedResources) == 0 {
+		return sc.cannot("be an import")
+	}
+	switch how {
+	case "none":
+		a.ImportedResources = nil
+	case "two":
+		a.ImportedResources = append(a.ImportedResources, a.ImportedResources[0])
+	default:
+		a.ImportedResources[0].TypeName = how
+	}
+	return nil
+}
+
+// babble writes noise: that many megabytes if arg is a number, else arg itself.
+func babble(to *os.File, arg string) error {
+	text := unquote(arg) + "\n"
+	if n, err := strconv.Atoi(arg); err == nil {
+		text = strings.Repeat(strings.Repeat("noise ", 20)+"\n", n<<20/121+1)
+	}
+	_, err := to.WriteString(text)
+	return err
+}
+
+func whole(arg string, otherwise int) int {
+	if n, err := strconv.Atoi(arg); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+func megabytes(arg string) int { return whole(arg, 1) << 20 }
+
+// unquote reads an argument in double quotes as Go does, so that rules can say
+// "\x1b[2J" or "\x00"; any other argument stands for itself.
+func unquote(arg string) string {
+	if s, err := strconv.Unquote(arg); err == nil {
+		return s
+	}
+	return arg
+}

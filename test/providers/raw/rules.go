@@ -1,0 +1,106 @@
+package raw
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// A rule says what to do wrong and when. Rules are written
+//
+//	CALL[/KEY][@N]=DEED[:ARGUMENT]
+//
+// separated by semicolons. CALL is the name of an RPC as protocol 6 has it, or
+// its first word where that is clear (Plan, Apply, Read, Open, Renew, Close,
+// Configure, Import, Move, Upgrade, Stop, ...), or a finer name: Create, Update,
+// Delete for Apply, PlanCreate, PlanUpdate, PlanDelete for Plan, or * for any.
+// KEY is the name or id of an object. With @N only the N-th such call of this
+// process counts. Examples:
+//
+//	Create/web=after-kill
+//	Read=set:size=7; Apply@2=malformed
+type rule struct {
+	call, key string
+	nth       int // 0: every time
+	deed
+}
+
+// A deed is one thing to do wrong.
+type deed struct{ name, arg string }
+
+// environment reads the rules that hold for the whole process.
+func environment() ([]rule, error) { return parse(os.Getenv(EnvRules)) }
+
+func parse(spec string) ([]rule, error) {
+	var rules []rule
+	for text := range strings.SplitSeq(spec, ";") {
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		when, what, ok := strings.Cut(text, "=")
+		if !ok {
+			return nil, fmt.Errorf("rule %q: wanted CALL=DEED", text)
+		}
+		r := rule{}
+		r.name, r.arg, _ = strings.Cut(what, ":")
+		if early[r.name] == nil && late[r.name] == nil {
+			return nil, fmt.Errorf("rule %q: there is no deed %q", text, r.name)
+		}
+		when, count, counted := strings.Cut(when, "@")
+		if counted {
+			n, err := strconv.Atoi(count)
+			if err != nil {
+				return nil, fmt.Errorf("rule %q: %w", text, err)
+			}
+			r.nth = n
+		}
+		r.call, r.key, _ = strings.Cut(when, "/")
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+var (
+	countMu sync.Mutex
+	counts  = map[string]int{}
+)
+
+// deeds returns what is to be done wrong in a scene.
+func (r *rogue) deeds(sc *scene) ([]deed, error) {
+	own, err := parse(sc.spec)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	given := r.rules
+	r.mu.Unlock()
+	var list []deed
+	for _, rules := range [][]rule{given, own} {
+		for _, u := range rules {
+			if u.meets(sc) {
+				list = append(list, u.deed)
+			}
+		}
+	}
+	return list, nil
+}
+
+func (u *rule) meets(sc *scene) bool {
+	if u.key != "" && u.key != sc.key {
+		return false
+	}
+	found := u.call == "*"
+	for _, name := range sc.names {
+		found = found || u.call == name
+	}
+	if !found || u.nth == 0 {
+		return found
+	}
+	countMu.Lock()
+	defer countMu.Unlock()
+	id := fmt.Sprintf("%s/%s@%d=%s:%s %s", u.call, u.key, u.nth, u.name, u.arg, sc.key)
+	counts[id]++
+	return counts[id] == u.nth
+}

@@ -1,0 +1,106 @@
+package raw
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Start does what PLAYGROUND_ROGUE_START asks for before the provider serves.
+// It returns if the provider is to be served after all.
+//
+//	exit:N        ends with exit status N, silently
+//	panic         ends with a stack trace
+//	hang          says nothing, for ever
+//	wait:D        waits, then serves
+//	stderr:TEXT   writes TEXT to standard error, then serves
+//	noise:N       writes N megabytes to standard output as one line, then serves
+//	garbage       writes a line that is no handshake
+//	short         writes half a handshake
+//	protocol:N    a handshake for protocol N of the provider
+//	core:N        a handshake for version N of the plugin protocol
+//	network       a handshake with a network that does not exist
+//	refuse        a handshake with an address where nobody listens
+//	babble        a handshake with an address where somebody speaks no gRPC
+//	mute          a handshake with an address where somebody says nothing
+func Start() {
+	how, arg, _ := strings.Cut(os.Getenv(EnvStart), ":")
+	switch how {
+	case "":
+	case "exit":
+		os.Exit(whole(arg, 1))
+	case "panic":
+		panic("misbehaving at the start " + arg)
+	case "hang":
+		forever()
+	case "wait":
+		d, _ := time.ParseDuration(arg)
+		time.Sleep(d)
+	case "stderr":
+		_ = babble(os.Stderr, arg)
+	case "noise":
+		fmt.Println(strings.Repeat("noise ", megabytes(arg)/6))
+	default:
+		handshake(how, arg)
+	}
+}
+
+// handshake writes the line that an engine waits for, wrongly, and then sleeps: it is for the engine to give up.
+func handshake(how, arg string) {
+	core, protocol, network, address := "1", "6", "unix", socket(how)
+	switch how {
+	case "garbage":
+		fmt.Println("this is not a plugin")
+		forever()
+	case "short":
+		fmt.Println("1|6|unix")
+		forever()
+	case "protocol":
+		protocol = arg
+	case "core":
+		core = arg
+	case "network":
+		network = "pigeon"
+	case "refuse", "babble", "mute":
+	default:
+		fmt.Fprintf(os.Stderr, "%s: there is no start %q\n", EnvStart, how)
+		os.Exit(2)
+	}
+	fmt.Println(strings.Join([]string{core, protocol, network, address, "grpc", ""}, "|"))
+	forever()
+}
+
+// forever is longer than any test waits, and still ends.
+func forever() {
+	time.Sleep(time.Hour)
+	os.Exit(1)
+}
+
+// socket returns the path of a socket on which somebody listens that is no provider, or nobody at all.
+func socket(how string) string {
+	path := filepath.Join(os.TempDir(), fmt.Sprintf("rogue-%d.sock", os.Getpid()))
+	if how != "babble" && how != "mute" {
+		return path
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		panic(err)
+	}
+	go answer(l, how)
+	return path
+}
+
+func answer(l net.Listener, how string) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		if how == "babble" {
+			_, _ = c.Write([]byte("220 welcome to the wrong protocol\r\n"))
+		}
+	}
+}

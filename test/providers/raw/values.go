@@ -1,0 +1,270 @@
+package raw
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/big"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// shapes spoil the bytes of the value in the answer.
+var shapes = map[string]deedFunc{
+	"nil": func(_ context.Context, sc *scene, _ string) error { return sc.replace(nil) },
+	"malformed": func(_ context.Context, sc *scene, _ string) error {
+		return sc.bytes(func([]byte) []byte { return []byte{0xc1, 0xc1} })
+	},
+	"empty": func(_ context.Context, sc *scene, _ string) error {
+		return sc.bytes(func([]byte) []byte { return []byte{} })
+	},
+	"truncated": func(_ context.Context, sc *scene, _ string) error {
+		return sc.bytes(func(b []byte) []byte { return b[:len(b)/2] })
+	},
+	"trailing": func(_ context.Context, sc *scene, _ string) error {
+		return sc.bytes(func(b []byte) []byte { return append(bytes.Clone(b), 0xc0, 0xc0) })
+	},
+	// big-map and big-string claim four thousand million entries and bytes, and have none.
+	"big-map": func(_ context.Context, sc *scene, _ string) error {
+		return sc.bytes(func([]byte) []byte { return []byte{0xdf, 0xff, 0xff, 0xff, 0xff} })
+	},
+	"big-string": func(_ context.Context, sc *scene, _ string) error {
+		return sc.bytes(func([]byte) []byte { return []byte{0xdb, 0xff, 0xff, 0xff, 0xff} })
+	},
+	"deep": func(_ context.Context, sc *scene, arg string) error {
+		return sc.bytes(func([]byte) []byte { return bytes.Repeat([]byte{0x91}, whole(arg, 2_000_000)) })
+	},
+	"json": func(_ context.Context, sc *scene, _ string) error {
+		return sc.replace(&tfprotov6.DynamicValue{JSON: []byte(`{"name":`)})
+	},
+	"extra": func(_ context.Context, sc *scene, _ string) error {
+		return sc.fields(func(m map[string]any) { m["extra_attribute"] = "not in the schema" })
+	},
+	"missing": func(_ context.Context, sc *scene, arg string) error {
+		return sc.fields(func(m map[string]any) { delete(m, arg) })
+	},
+	// wrong-type sends an object where the schema has something else.
+	"wrong-type": func(_ context.Context, sc *scene, arg string) error {
+		if arg == "" {
+			return sc.bytes(func([]byte) []byte { return []byte{0x93, 0x01, 0x02, 0x03} })
+		}
+		return sc.fields(func(m map[string]any) { m[arg] = map[string]any{"wrong": true} })
+	},
+}
+
+// contents change the value in the answer; its bytes stay a value of the right type.
+var contents = map[string]deedFunc{
+	"null": func(_ context.Context, sc *scene, _ string) error {
+		return sc.edit(func(v tftypes.Value) (tftypes.Value, error) { return tftypes.NewValue(v.Type(), nil), nil })
+	},
+	"unknown": func(_ context.Context, sc *scene, _ string) error {
+		return sc.edit(func(v tftypes.Value) (tftypes.Value, error) {
+			return tftypes.NewValue(v.Type(), tftypes.UnknownValue), nil
+		})
+	},
+	"set": func(_ context.Context, sc *scene, arg string) error {
+		path, text, _ := strings.Cut(arg, "=")
+		return sc.put(path, unquote(text))
+	},
+	"set-null":    func(_ context.Context, sc *scene, arg string) error { return sc.put(arg, nil) },
+	"set-unknown": func(_ context.Context, sc *scene, arg string) error { return sc.put(arg, tftypes.UnknownValue) },
+	"big": func(_ context.Context, sc *scene, arg string) error {
+		path, size, _ := strings.Cut(arg, "=")
+		return sc.put(path, strings.Repeat("0123456789abcdef", megabytes(size)/16))
+	},
+	// contradict changes a configured argument.
+	"contradict": func(_ context.Context, sc *scene, _ string) error { return sc.put("name", "contradicted") },
+	// duplicate puts the first element of a set into it once more.
+	"duplicate": func(_ context.Context, sc *scene, arg string) error { return sc.duplicate(arg) },
+	// wo returns every write-only value that was configured; where nothing was, the attribute secret_wo is the canary.
+	"wo": func(_ context.Context, sc *scene, _ string) error { return sc.returnWriteOnly() },
+}
+
+// replace puts another value into the answer.
+func (sc *scene) replace(d *tfprotov6.DynamicValue) error {
+	if sc.value == nil {
+		return sc.cannot("have a value")
+	}
+	*sc.value = d
+	return nil
+}
+
+func (sc *scene) bytes(f func([]byte) []byte) error {
+	if sc.value == nil || *sc.value == nil {
+		return sc.cannot("have a value")
+	}
+	*sc.value = &tfprotov6.DynamicValue{MsgPack: f((*sc.value).MsgPack)}
+	return nil
+}
+
+// fields edits the attributes on the wire, without regard to their types. Unknown values are lost.
+func (sc *scene) fields(f func(map[string]any)) error {
+	if sc.value == nil || *sc.value == nil {
+		return sc.cannot("have a value")
+	}
+	v, err := (*sc.value).Unmarshal(sc.typ)
+	if err != nil {
+		return err
+	}
+	v, err = tftypes.Transform(v, func(_ *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+		if !v.IsKnown() {
+			return tftypes.NewValue(v.Type(), nil), nil
+		}
+		return v, nil
+	})
+	if err != nil {
+		return err
+	}
+	d, err := tfprotov6.NewDynamicValue(sc.typ, v)
+	if err != nil {
+		return err
+	}
+	m := map[string]any{}
+	if err := msgpack.Unmarshal(d.MsgPack, &m); err != nil {
+		return err
+	}
+	f(m)
+	wire, err := msgpack.Marshal(m)
+	*sc.value = &tfprotov6.DynamicValue{MsgPack: wire}
+	return err
+}
+
+func (sc *scene) edit(f func(tftypes.Value) (tftypes.Value, error)) error {
+	if sc.value == nil || *sc.value == nil {
+		return sc.cannot("have a value")
+	}
+	v, err := (*sc.value).Unmarshal(sc.typ)
+	if err != nil {
+		return err
+	}
+	if v, err = f(v); err != nil {
+		return err
+	}
+	d, err := tfprotov6.NewDynamicValue(sc.typ, v)
+	*sc.value = &d
+	return err
+}
+
+// put sets one attribute, at a path like disk.0.label. Text becomes a number or a bool where that is the type.
+func (sc *scene) put(path string, to any) error {
+	return sc.edit(func(v tftypes.Value) (tftypes.Value, error) {
+		return tftypes.Transform(v, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+			if dotted(at) != path {
+				return v, nil
+			}
+			text, ok := to.(string)
+			if !ok {
+				return tftypes.NewValue(v.Type(), to), nil
+			}
+			return fromText(v.Type(), text)
+		})
+	})
+}
+
+func fromText(t tftypes.Type, text string) (tftypes.Value, error) {
+	switch {
+	case t.Is(tftypes.Number):
+		n, ok := new(big.Float).SetString(text)
+		if !ok {
+			return tftypes.Value{}, fmt.Errorf("%q is no number", text)
+		}
+		return tftypes.NewValue(t, n), nil
+	case t.Is(tftypes.Bool):
+		return tftypes.NewValue(t, text == "true"), nil
+	case t.Is(tftypes.String), t.Is(tftypes.DynamicPseudoType):
+		return tftypes.NewValue(tftypes.String, text), nil
+	}
+	return tftypes.Value{}, fmt.Errorf("a %s cannot be set to a text", t)
+}
+
+func (sc *scene) duplicate(path string) error {
+	return sc.edit(func(v tftypes.Value) (tftypes.Value, error) {
+		return tftypes.Transform(v, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+			if dotted(at) != path {
+				return v, nil
+			}
+			var elements []tftypes.Value
+			if err := v.As(&elements); err != nil || len(elements) == 0 {
+				return v, err
+			}
+			return tftypes.NewValue(v.Type(), append(elements, elements[0])), nil
+		})
+	})
+}
+
+func (sc *scene) returnWriteOnly() error {
+	configured := map[string]tftypes.Value{}
+	if !sc.config.IsNull() {
+		_ = tftypes.Walk(sc.config, func(at *tftypes.AttributePath, v tftypes.Value) (bool, error) {
+			if writeOnly(at) {
+				configured[dotted(at)] = v
+			}
+			return true, nil
+		})
+	}
+	if len(configured) == 0 {
+		return sc.put("secret_wo", sc.secret)
+	}
+	return sc.edit(func(v tftypes.Value) (tftypes.Value, error) {
+		return tftypes.Transform(v, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+			if c, ok := configured[dotted(at)]; ok {
+				return c, nil
+			}
+			return v, nil
+		})
+	})
+}
+
+// writeOnly tells whether a path ends at a write-only attribute: in this provider, all those ending in _wo.
+func writeOnly(at *tftypes.AttributePath) bool {
+	steps := at.Steps()
+	if len(steps) == 0 {
+		return false
+	}
+	name, ok := steps[len(steps)-1].(tftypes.AttributeName)
+	return ok && strings.HasSuffix(string(name), "_wo")
+}
+
+// dotted writes a path as rules do: disk.0.label.
+func dotted(at *tftypes.AttributePath) string {
+	var words []string
+	for _, step := range at.Steps() {
+		switch s := step.(type) {
+		case tftypes.AttributeName:
+			words = append(words, string(s))
+		case tftypes.ElementKeyString:
+			words = append(words, string(s))
+		case tftypes.ElementKeyInt:
+			words = append(words, strconv.Itoa(int(s)))
+		default:
+			words = append(words, "*")
+		}
+	}
+	return strings.Join(words, ".")
+}
+
+// attributePath reads a path as rules write it.
+func attributePath(text string) *tftypes.AttributePath {
+	path := tftypes.NewAttributePath()
+	for word := range strings.SplitSeq(text, ".") {
+		if i, err := strconv.Atoi(word); err == nil {
+			path = path.WithElementKeyInt(i)
+		} else {
+			path = path.WithAttributeName(word)
+		}
+	}
+	return path
+}
+
+// canary is the secret of calls that are given none.
+func canary() string {
+	if s := os.Getenv("PLAYGROUND_CANARY"); s != "" {
+		return s
+	}
+	return "rogue-canary-0123456789"
+}

@@ -1,0 +1,69 @@
+// Package sdkv2 is the playground provider of protocol 5: written on
+// terraform-plugin-sdk/v2, as most providers in use are, with the oddities of
+// its legacy type system left on; and beside it, because that SDK knows no
+// ephemeral resources, the ephemerals of package framework served over
+// protocol 5 and mixed in by terraform-plugin-mux.
+package sdkv2
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov5"
+	"github.com/hashicorp/terraform-plugin-mux/tf5muxserver"
+	"github.com/hashicorp/terraform-plugin-sdk/v2/diag"
+	"github.com/hashicorp/terraform-plugin-sdk/v2/helper/schema"
+
+	"github.com/lethe-iac/lethe/test/providers/calls"
+	"github.com/lethe-iac/lethe/test/providers/framework"
+	"github.com/lethe-iac/lethe/test/providers/trouble"
+)
+
+// Server returns the mixed provider as it is served: every call goes to the book.
+func Server(ctx context.Context, book *calls.Book) (func() tfprotov5.ProviderServer, error) {
+	mux, err := tf5muxserver.NewMuxServer(ctx,
+		New().GRPCProvider,
+		providerserver.NewProtocol5(framework.NewFive()),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return func() tfprotov5.ProviderServer { return calls.Server5(book, mux.ProviderServer()) }, nil
+}
+
+// A session is what the configured provider hands to its resources.
+type session struct{ label string }
+
+// New returns the part that is written on the SDK. Its configuration must be
+// described exactly as that of framework.NewFive, or they cannot be mixed.
+func New() *schema.Provider {
+	text := func() *schema.Schema { return &schema.Schema{Type: schema.TypeString, Optional: true} }
+	hidden := text()
+	hidden.Sensitive = true
+	return &schema.Provider{
+		Schema: map[string]*schema.Schema{
+			"label": text(), "endpoint": text(), "token": hidden, "fail_on": text(), "delay": text(),
+		},
+		ResourcesMap: map[string]*schema.Resource{
+			"playground5_thing":     thing(),
+			"playground5_old_thing": oldThing(),
+			"playground5_legacy":    legacy(),
+		},
+		DataSourcesMap: map[string]*schema.Resource{
+			"playground5_null":  nullData(),
+			"playground5_thing": thingData(),
+		},
+		ConfigureContextFunc: configure,
+	}
+}
+
+func configure(ctx context.Context, d *schema.ResourceData) (any, diag.Diagnostics) {
+	label := d.Get("label").(string)
+	if err := trouble.Wait(ctx, d.Get("delay").(string), "configure", label); err != nil {
+		return nil, diag.FromErr(err)
+	}
+	if err := trouble.Fail(d.Get("fail_on").(string), "configure", label); err != nil {
+		return nil, diag.FromErr(err)
+	}
+	return &session{label: label}, nil
+}

@@ -1,0 +1,48 @@
+package sdkv2
+
+import (
+	"context"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov5"
+)
+
+func TestInternalValidate(t *testing.T) {
+	if err := New().InternalValidate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMixed asks the mixed provider for everything that must be in it.
+func TestMixed(t *testing.T) {
+	ctx := context.Background()
+	f, err := Server(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := f().GetProviderSchema(ctx, &tfprotov5.GetProviderSchemaRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range s.Diagnostics {
+		t.Errorf("%s: %s", d.Summary, d.Detail)
+	}
+	for _, name := range []string{"playground5_thing", "playground5_old_thing", "playground5_legacy"} {
+		if s.ResourceSchemas[name] == nil {
+			t.Errorf("no resource %s", name)
+		}
+	}
+	for _, name := range []string{"playground5_null", "playground5_thing"} {
+		if s.DataSourceSchemas[name] == nil {
+			t.Errorf("no data source %s", name)
+		}
+	}
+	for _, name := range []string{"playground5_lease", "playground5_random", "playground5_null"} {
+		if s.EphemeralResourceSchemas[name] == nil {
+			t.Errorf("no ephemeral %s", name)
+		}
+	}
+	if len(s.Functions) == 0 {
+		t.Error("no functions")
+	}
+}

@@ -1,0 +1,144 @@
+// Package strict is a provider with an argument that must be given, so that
+// tests can see an engine ask for it, and refuse to guess it for a provider
+// that is only implied.
+package strict
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	dataschema "github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	resourceschema "github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/lethe-iac/lethe/test/providers/calls"
+	"github.com/lethe-iac/lethe/test/providers/cloud"
+)
+
+// New returns the provider.
+func New() provider.Provider { return &strict{} }
+
+// Server returns the provider as it is served: every call goes to the book.
+func Server(book *calls.Book) func() tfprotov6.ProviderServer {
+	return func() tfprotov6.ProviderServer {
+		return calls.Server6(book, providerserver.NewProtocol6(New())())
+	}
+}
+
+type strict struct{}
+
+func (p *strict) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
+	resp.TypeName = "strict"
+}
+
+func (p *strict) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
+	resp.Schema = schema.Schema{Attributes: map[string]schema.Attribute{
+		"region": schema.StringAttribute{Required: true, Description: "Where everything is."},
+		"label":  schema.StringAttribute{Optional: true},
+		"token":  schema.StringAttribute{Optional: true, Sensitive: true},
+	}}
+}
+
+func (p *strict) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
+	var region types.String
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("region"), &region)...)
+	calls.Note(ctx, "region", region.ValueString())
+	resp.ResourceData, resp.DataSourceData = region.ValueString(), region.ValueString()
+}
+
+func (p *strict) Resources(context.Context) []func() resource.Resource {
+	return []func() resource.Resource{func() resource.Resource { return &thing{} }}
+}
+
+func (p *strict) DataSources(context.Context) []func() datasource.DataSource {
+	return []func() datasource.DataSource{func() datasource.DataSource { return &region{} }}
+}
+
+// region is a data source that tells the region of its provider.
+type region struct{ name string }
+
+type regionModel struct {
+	Name types.String `tfsdk:"name"`
+}
+
+func (r *region) Metadata(_ context.Context, _ datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = "strict_region"
+}
+
+func (r *region) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	resp.Schema = dataschema.Schema{Attributes: map[string]dataschema.Attribute{
+		"name": dataschema.StringAttribute{Computed: true},
+	}}
+}
+
+func (r *region) Configure(_ context.Context, req datasource.ConfigureRequest, _ *datasource.ConfigureResponse) {
+	r.name, _ = req.ProviderData.(string)
+}
+
+func (r *region) Read(ctx context.Context, _ datasource.ReadRequest, resp *datasource.ReadResponse) {
+	resp.Diagnostics.Append(resp.State.Set(ctx, &regionModel{Name: types.StringValue(r.name)})...)
+}
+
+// thing is a resource that remembers the region in which it was made.
+type thing struct{ region string }
+
+type thingModel struct {
+	ID     types.String `tfsdk:"id"`
+	Name   types.String `tfsdk:"name"`
+	Region types.String `tfsdk:"region"`
+}
+
+const thingType = "strict_thing"
+
+func (t *thing) Metadata(_ context.Context, _ resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = thingType
+}
+
+func (t *thing) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	resp.Schema = resourceschema.Schema{Attributes: map[string]resourceschema.Attribute{
+		"id":     resourceschema.StringAttribute{Computed: true},
+		"name":   resourceschema.StringAttribute{Required: true},
+		"region": resourceschema.StringAttribute{Computed: true},
+	}}
+}
+
+func (t *thing) Configure(_ context.Context, req resource.ConfigureRequest, _ *resource.ConfigureResponse) {
+	t.region, _ = req.ProviderData.(string)
+}
+
+func (t *thing) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var m thingModel
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	m.ID, m.Region = types.StringValue("strict-"+cloud.Random(12)), types.StringValue(t.region)
+	if err := cloud.Here().Create(&cloud.Object{Type: thingType, ID: m.ID.ValueString()}); err != nil {
+		resp.Diagnostics.AddError("Creating failed", err.Error())
+		return
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+}
+
+// Read returns what is in the state, which the response holds already.
+func (t *thing) Read(context.Context, resource.ReadRequest, *resource.ReadResponse) {}
+
+func (t *thing) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var m thingModel
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	var prior thingModel
+	resp.Diagnostics.Append(req.State.Get(ctx, &prior)...)
+	m.ID, m.Region = prior.ID, types.StringValue(t.region)
+	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+}
+
+func (t *thing) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var m thingModel
+	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
+	if err := cloud.Here().Delete(thingType, m.ID.ValueString()); err != nil {
+		resp.Diagnostics.AddError("Deleting failed", err.Error())
+	}
+}
