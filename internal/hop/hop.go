@@ -100,6 +100,10 @@ func Unauthorized(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "unable to authenticate")
 }
 
+// Refused reports that the host was reached and that it is no use to try again: it does not let us
+// in, or is not the one that was meant.
+func Refused(err error) bool { return Unauthorized(err) || unproven(err) }
+
 // auth are the ways to log in: keys before passwords, and the configured key before the agent's,
 // because servers count tries.
 func (h *Host) auth() []ssh.AuthMethod {
