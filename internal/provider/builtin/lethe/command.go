@@ -41,10 +41,10 @@ type command struct {
 
 // commandError is why a program failed. Its text holds nothing that the program wrote.
 type commandError struct {
-	cause   error
-	text    string
-	said    string // what it wrote to its standard error, masked
-	unsure  bool   // it was started and did not end by itself: it may have done what it was to do
+	cause  error
+	text   string
+	said   string // what it wrote to its standard error, masked
+	unsure bool   // it was started and did not end by itself: it may have done what it was to do
 }
 
 func (e *commandError) Error() string { return e.text }
