@@ -144,7 +144,7 @@ type shared struct {
 	checks   *checks
 }
 
-func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, bag *diag.Bag) (*run, bool) {
+func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, before *state.Snapshot, bag *diag.Bag) (*run, bool) {
 	r := &run{bag: bag, shared: &shared{
 		Engine: e, ctx: ctx, prog: prog, reach: newReach(prog), removals: newRemovals(prog.Tree().Root),
 		types: map[typeKey]*object.Type{}, sessions: map[sessionKey]*session{}, leases: map[leaseKey]*opening{}, checks: newChecks(),
@@ -153,13 +153,18 @@ func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options,
 	}}
 	r.tokens = walk.NewTokens(r.parallelism())
 	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token}
+	if e.Secrets != nil {
+		e.Secrets.Elsewhere((&plainly{shared: r.shared, before: before, known: map[string]bool{}}).holds)
+	}
 	e.now.Store(r.shared)
 	if e.Halt != nil {
 		context.AfterFunc(e.Halt, r.halt)
 	}
 	o.Steady, o.Caller = r.reach.steady, &caller{ctx: ctx, run: r}
 	var ok bool
-	r.frame, ok = prog.Frame(o, bag)
+	if r.frame, ok = prog.Frame(o, bag); ok {
+		r.guardVariables()
+	}
 	return r, ok
 }
 

@@ -67,7 +67,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if req.Options.PlanTime.IsZero() {
 		req.Options.PlanTime = e.Now().UTC()
 	}
-	r, ok := e.newRun(ctx, req.Program, req.Options, bag)
+	r, ok := e.newRun(ctx, req.Program, req.Options, req.State, bag)
 	if !ok {
 		return nil, false
 	}

@@ -125,6 +125,12 @@ func (t *Tools) planned(p *Proposal, prior cty.Value, config mark.Value, propose
 		return false
 	}
 	p.Value = v
+	if _, kept := t.keepable(v, config.Raw, "Provider produced invalid plan"); !kept {
+		return false
+	}
+	if p.Private, clean = t.keepablePrivate(p.Private, "Provider produced invalid plan"); !clean {
+		return false
+	}
 	if p.Legacy {
 		return true
 	}
