@@ -208,13 +208,17 @@ func (p *project) resolve(path addr.Module, call *config.Call, parent *config.No
 	return dir, source, "", true
 }
 
-// compile makes the program: names, references, schemas.
+// compile makes the program: names, references, schemas, and all that can be wrong without values.
 func (p *project) compile(ctx context.Context) bool {
+	return p.compileAs(ctx, lang.CheckOptions{Options: p.staticOptions()})
+}
+
+func (p *project) compileAs(ctx context.Context, o lang.CheckOptions) bool {
 	if !p.warnOverrides() || !p.installed() {
 		return false
 	}
 	var ok bool
-	p.program, ok = p.engine.Compile(ctx, p.tree, &p.bag)
+	p.program, ok = p.engine.Compile(ctx, p.tree, o, &p.bag)
 	return ok
 }
 

@@ -211,6 +211,10 @@ func (a *applier) up(ctx context.Context, c *plan.Change) bool {
 func (a *applier) upDeclared(ctx context.Context, c *plan.Change, d *lang.Declaration) bool {
 	inst := c.Object.Instance
 	f := a.frame.At(inst.Module, lang.After)
+	if !a.takeIn(c) {
+		a.failed(d, inst)
+		return false
+	}
 	v, ok := a.bring(ctx, d, f, c, inst)
 	if !ok {
 		a.failed(d, inst)
@@ -240,6 +244,16 @@ func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame,
 		return a.read(ctx, t, u, c, config)
 	}
 	return a.make(ctx, d, t, u, c, config)
+}
+
+// takeIn records an object that the plan imported, before anything else is done to it.
+func (a *applier) takeIn(c *plan.Change) bool {
+	if c.Importing == nil || c.Entry == nil || a.entry(c.Object) != nil {
+		return true
+	}
+	e := *c.Entry
+	e.Recorded, e.Provider = c.Recorded, c.Provider
+	return a.write(0, journal.Change{Object: c.Object, Entry: &e})
 }
 
 // visit records what changes about an object that its provider has nothing to do with.

@@ -85,13 +85,11 @@ type Result struct {
 	request *Request
 }
 
-// Compile makes a program of a configuration and holds it against its providers' schemas.
-func (e *Engine) Compile(ctx context.Context, tree *config.Tree, bag *diag.Bag) (*lang.Program, bool) {
+// Compile makes a program of a configuration and holds it against its providers' schemas, also after
+// mistakes: all of them are reported.
+func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o lang.CheckOptions, bag *diag.Bag) (*lang.Program, bool) {
 	p, ok := lang.Compile(tree, bag)
-	if !ok {
-		return nil, false
-	}
-	return p, p.Check(e.schemas(ctx, bag), lang.CheckOptions{}, bag)
+	return p, p.Check(e.schemas(ctx, bag), o, bag) && ok
 }
 
 // schemas asks providers for their schemas as they are needed, each once, and reports those that
