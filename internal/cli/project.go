@@ -30,7 +30,6 @@ type project struct {
 	providers *fetch.Providers
 	pool      *provider.Pool
 	reattach  map[addr.Provider]launch.Reattach
-	engine    *engine.Engine
 	tree      *config.Tree
 	program   *lang.Program
 	vars      map[string]lang.Given
@@ -58,7 +57,7 @@ func (c *call) open() (*project, bool) {
 	if p.pool, ok = p.newPool(); !ok {
 		return nil, false
 	}
-	p.engine = &engine.Engine{Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Now: c.Now, Sink: event.Discard}
+	p.engine = &engine.Engine{Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.halt}
 	if c.ui != nil {
 		p.engine.Sink = c.ui
 	}

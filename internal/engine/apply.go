@@ -71,10 +71,7 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 		a.changes[c.Object] = c
 	}
 	a.fill()
-	if ok = a.walk(ctx); ok && a.plan.Mode == plan.Normal {
-		a.runValidations()
-	}
-	if ok {
+	if ok = a.walk(ctx); ok {
 		a.outputs()
 	} else {
 		a.keepOutputs()
@@ -141,6 +138,7 @@ func (a *applier) write(op journal.Op, changed ...journal.Change) bool {
 	defer a.mu.Unlock()
 	for _, c := range changed {
 		a.edit.Put(c.Object, c.Entry)
+		a.over(c.Object)
 	}
 	return a.broken == nil
 }
@@ -167,8 +165,19 @@ func (a *applier) intend(o addr.Object, action plan.Action, p addr.ProviderInsta
 	op, err := a.req.Journal.Intent(journal.Intent{Object: o, Action: action.String(), Provider: p})
 	if err != nil {
 		a.lost(err)
+		return 0, false
 	}
-	return op, err == nil
+	a.shared.mu.Lock()
+	a.calls[o] = true
+	a.shared.mu.Unlock()
+	return op, true
+}
+
+// over says that the outcome of a call is known.
+func (a *applier) over(o addr.Object) {
+	a.shared.mu.Lock()
+	delete(a.calls, o)
+	a.shared.mu.Unlock()
 }
 
 func (a *applier) entry(o addr.Object) *state.Entry {
@@ -208,7 +217,7 @@ func (a *applier) upDeclared(ctx context.Context, c *plan.Change, d *lang.Declar
 		return false
 	}
 	f.Put(d.ID, inst.Key, lang.After, v)
-	return a.post(d, f, inst.Key, inst, func() mark.Value { return v })
+	return len(a.hooksOf(c, nil, false).list) > 0 || a.after(d, f, inst, v)
 }
 
 func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
@@ -274,6 +283,9 @@ func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools
 	v, entry, ok := t.Up(ctx, c, p, config, cur.Entry, object.Stored{
 		Provider: u.instance, Recorded: c.Recorded, CreateFirst: c.CreateFirst, SkipDestroy: c.SkipDestroy,
 	})
+	if ok && len(a.hooksOf(c, nil, false).list) > 0 {
+		entry.Tainted = true // until its provisioners are over
+	}
 	results := []journal.Change{{Object: c.Object, Entry: entry}}
 	if entry == nil && old != (addr.Object{}) {
 		results = a.restore(c.Object, old) // the create came to nothing: the old object is current again
@@ -355,22 +367,23 @@ func (a *applier) restore(o, old addr.Object) []journal.Change {
 	return []journal.Change{{Object: o, Entry: a.edit.Get(old)}, {Object: old}}
 }
 
-// down ends one object: the current one, a deposed one, or the predecessor that a create-first
-// replacement deposed.
-func (a *applier) down(ctx context.Context, c *plan.Change) bool {
-	o := c.Object
-	if c.Action == plan.CreateDelete {
-		a.mu.Lock()
-		old, ok := a.deposed[c.Object]
-		a.mu.Unlock()
-		if !ok {
-			return true // the create failed, and the old object lives on
-		}
-		o = old
+// downed is the object that a change ends: the current one, a deposed one, or the predecessor that
+// a create-first replacement deposed, if it has.
+func (a *applier) downed(c *plan.Change) addr.Object {
+	if c.Action != plan.CreateDelete {
+		return c.Object
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.deposed[c.Object]
+}
+
+// down ends one object.
+func (a *applier) down(ctx context.Context, c *plan.Change) bool {
+	o := a.downed(c)
 	e := a.entry(o)
 	if e == nil {
-		return true
+		return true // the create failed, and the old object lives on
 	}
 	if c.Action == plan.Forget || c.Action == plan.ForgetCreate {
 		a.forgotten.Add(1)

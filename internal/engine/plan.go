@@ -86,10 +86,6 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	r.waits = func(d lang.Decl) bool { return p.dependencyChanges(d, remade) }
 	p.build()
 	p.walk(ctx)
-	if req.Mode == plan.Normal && ctx.Err() == nil {
-		p.runValidations()
-		p.runChecks()
-	}
 	out := p.result(ctx)
 	return &Result{Plan: out, Frame: r.frame, request: &req}, !bag.HasErrors() && ctx.Err() == nil
 }
@@ -148,7 +144,13 @@ func (p *planner) build() {
 // add makes the deciding node of a declaration.
 func (p *planner) add(d *lang.Declaration) walk.Node {
 	label := func() string { return p.label(d) }
-	if d.Kind != lang.Resource || p.sel.skips(d.ID) {
+	if p.sel.skips(d.ID) {
+		return p.node(label, nil)
+	}
+	if d.Kind != lang.Resource {
+		if p.req.Mode == plan.Normal && tested(d) {
+			return p.node(label, func(ctx context.Context, f *walk.Fan) bool { return p.testAll(ctx, f, d) })
+		}
 		return p.node(label, nil)
 	}
 	switch d.Resource.Mode {

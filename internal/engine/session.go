@@ -21,8 +21,18 @@ type session struct {
 	unknown  bool // its settings hold unknown values: it may plan, but not read
 	settings mark.Value
 	provider provider.Provider
-	shared   bool // another session's process
-	warned   bool // it was said that nothing is refreshed through it
+	shared   bool   // another session's process
+	warned   bool   // it was said that nothing is refreshed through it
+	end      func() // ends the process, which was configured with leases; nil: any time will do
+}
+
+// stop ends the process.
+func (s *session) stop(pool *provider.Pool) {
+	if s.end != nil {
+		s.end()
+		return
+	}
+	pool.Release(s.provider)
 }
 
 // sessionKey names a session. Sessions of steady configurations, whose settings no managed
@@ -139,6 +149,11 @@ func (r *run) configure(ctx context.Context, s *session, u use, schemas *provide
 		return report(provider.Diags{provider.Fault(u.instance.Provider, err)})
 	}
 	s.provider = p
+	if u.declared {
+		if parents := r.parents(u.decl); len(parents) > 0 {
+			s.end = r.ledger.Session(p, parents, func() { r.Pool.Release(p) })
+		}
+	}
 	config := provider.Dynamic{Msgpack: wire}
 	if _, ds := p.ValidateConfig(ctx, config); !report(ds) {
 		return false
@@ -153,7 +168,7 @@ func (r *run) closeSessions() {
 	var all sync.WaitGroup
 	for _, s := range r.sessions {
 		if s.provider != nil && !s.shared {
-			all.Go(func() { r.Pool.Release(s.provider) })
+			all.Go(func() { s.stop(r.Pool) })
 		}
 	}
 	all.Wait()

@@ -72,6 +72,7 @@ func (r *run) validateInstance(ctx context.Context, d *lang.Declaration, f *lang
 	t := &object.Tools{Object: about.Current(), Provider: idle, Type: typ, Walk: r.objs, Bag: r.bag,
 		Where: func(path cty.Path) diag.Range { return f.Where(d.ID, k, path) }}
 	t.Validate(ctx, config)
+	r.validateHooks(d, f, k)
 }
 
 func (r *run) validateSettings(ctx context.Context, d *lang.Declaration, f *lang.Frame, k addr.Key) {

@@ -213,6 +213,9 @@ type Scope struct {
 	Self *mark.Value // self, nil where there is none
 }
 
+// Nowhere is the declaration of a Scope that belongs to none.
+const Nowhere = noDecl
+
 // Eval evaluates an expression of the frame's module.
 func (f *Frame) Eval(e hcl.Expression, in Scope, face Face, bag *diag.Bag) (mark.Value, Outcome) {
 	compiled, ok := f.compileNow(e, place{count: true, each: true, self: in.Self != nil}, bag)
@@ -233,6 +236,8 @@ func (f *Frame) evalCompiled(e hclsyntax.Expression, in Scope, face Face, bag *d
 // enter sets the instance and self.
 func (s *scope) enter(in Scope) {
 	switch i := int(in.Decl) - int(s.f.n.base); {
+	case in.Decl == Nowhere:
+		s.of(nil, in.Key)
 	case !in.Key.IsNone():
 		s.of(s.f.local(in.Decl), in.Key)
 	case in.Self != nil && i >= 0 && i < len(s.f.u.decls):
