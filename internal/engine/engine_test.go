@@ -129,3 +129,40 @@ output "all" { value = terraform_data.b[*].output }
 		t.Errorf("%d objects left", n)
 	}
 }
+
+// An argument of a module call belongs to the called module, and may refer to a module beside it:
+// all that the other module's output is made from comes first.
+func TestModuleBesideModule(t *testing.T) {
+	w := newWorld(t)
+	files := map[string]string{
+		"main.tf": `
+module "one" {
+  source = "./mod"
+  in     = "x"
+}
+module "two" {
+  source = "./mod"
+  count  = 2
+  in     = "${module.one.out} ${count.index}"
+}
+output "out" { value = module.two[*].out }
+`,
+		"mod/main.tf": `
+variable "in" { type = string }
+resource "terraform_data" "a" { input = var.in }
+resource "terraform_data" "b" { input = "${terraform_data.a.output}!" }
+output "out" { value = terraform_data.b.output }
+`}
+	if got := w.apply(files, nil); strings.Count(got, "create") != 6 {
+		t.Errorf("create: %s", got)
+	}
+	if got := w.state.Outputs["out"].Value.Raw.GoString(); !strings.Contains(got, `"x! 0!"`) || !strings.Contains(got, `"x! 1!"`) {
+		t.Errorf("output: %s", got)
+	}
+	if got := w.apply(files, nil); got != "" {
+		t.Errorf("second apply: %s", got)
+	}
+	if got := w.apply(files, func(r *Request) { r.Mode = plan.Destroy }); strings.Count(got, "delete") != 6 {
+		t.Errorf("destroy: %s", got)
+	}
+}
