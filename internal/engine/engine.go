@@ -31,6 +31,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/walk"
 )
@@ -40,7 +41,8 @@ type Engine struct {
 	Pool        *provider.Pool
 	Sink        event.Sink
 	Secrets     *secret.Set
-	Parallelism int // calls that may touch an API at once; 0: 10
+	Parallelism int          // calls that may touch an API at once; 0: 10
+	Closed      shortcut.Set // what is not to be taken
 	Now         func() time.Time
 
 	CloseTimeout time.Duration // for closing one lease; 0: a minute
