@@ -46,6 +46,8 @@ type Engine struct {
 	Now         func() time.Time
 
 	CloseTimeout time.Duration // for closing one lease; 0: a minute
+
+	kept keep
 }
 
 // Request says what to plan.

@@ -20,18 +20,20 @@ import (
 
 // world is a configuration with its state, for tests with built-in resources.
 type world struct {
-	t      *testing.T
+	t      testing.TB
 	engine *Engine
 	state  *state.Snapshot
 	vars   map[string]lang.Given
 	log    string
 }
 
-func newWorld(t *testing.T) *world {
-	pool := provider.NewPool(nil)
-	pool.Builtin(addr.Builtin("terraform"), terraform.New(nil))
-	return &world{t: t, engine: &Engine{Pool: pool, Now: time.Now}, state: &state.Snapshot{}}
+func newWorld(t testing.TB) *world {
+	w := &world{t: t, engine: &Engine{Pool: provider.NewPool(nil), Now: time.Now}, state: &state.Snapshot{}}
+	builtin(w)
+	return w
 }
+
+func builtin(w *world) { w.engine.Pool.Builtin(addr.Builtin("terraform"), terraform.New(nil)) }
 
 // compile reads files given as "name: text" pairs; a single text is main.tf.
 func (w *world) compile(files map[string]string) *lang.Program {

@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -134,6 +135,9 @@ func (r *run) configure(ctx context.Context, s *session, u use, schemas *provide
 	if err != nil {
 		return report(provider.Diags{diag.Errorf("Invalid provider configuration", "The settings cannot be sent to the provider: %s.", err)})
 	}
+	if s.provider = r.claim(u.instance, s.settings.Raw); s.provider != nil {
+		return true
+	}
 	p, err := r.Pool.Session(ctx, u.instance.Provider)
 	if err != nil {
 		return report(provider.Diags{provider.Fault(u.instance.Provider, err)})
@@ -146,16 +150,43 @@ func (r *run) configure(ctx context.Context, s *session, u use, schemas *provide
 	return report(p.Configure(ctx, config, provider.Allow{Deferral: r.objs.AllowDeferral}))
 }
 
-// closeSessions ends the processes that this walk configured, all at once: each takes its time.
-func (r *run) closeSessions() {
+// closeSessions ends the processes that this walk configured.
+func (r *run) closeSessions() { r.endSessions(func(*session) bool { return false }) }
+
+// keepSessions ends the processes that this walk configured, but for those that the next one may
+// go on using. After an error none is kept: it may be the process that is broken.
+func (r *run) keepSessions(ctx context.Context) {
+	well := !r.Closed.Has(shortcut.Sessions) && !r.bag.HasErrors() && ctx.Err() == nil
+	r.endSessions(func(s *session) bool {
+		return well && s.ok && !s.unknown && !s.settings.Has(mark.Ephemeral)
+	})
+}
+
+// endSessions ends all sessions. Their processes are kept or ended, all at once: each takes its
+// time.
+func (r *run) endSessions(keep func(*session) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var all sync.WaitGroup
-	for _, s := range r.sessions {
-		if s.provider != nil && !s.shared {
-			all.Go(func() { r.Pool.Release(s.provider) })
+	var left []kept
+	var end []provider.Provider
+	for k, s := range r.sessions {
+		switch {
+		case s.provider == nil || s.shared:
+		case keep(s):
+			left = append(left, kept{k.instance, s.settings.Raw, s.provider, r.Now()})
+		default:
+			end = append(end, s.provider)
 		}
 	}
-	all.Wait()
 	clear(r.sessions)
+	r.releaseThese(append(end, r.kept.swap(left)...))
+}
+
+// releaseThese ends processes, and waits for the last.
+func (e *Engine) releaseThese(ps []provider.Provider) {
+	var all sync.WaitGroup
+	for _, p := range ps {
+		all.Go(func() { e.Pool.Release(p) })
+	}
+	all.Wait()
 }
