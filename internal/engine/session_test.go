@@ -58,11 +58,11 @@ variable "token" {
 provider "plant" { token = var.token }`, nil, "start 2, validate 1, plan 1, apply 1, configure 2"},
 		"settings that are known only when applying": {`
 resource "terraform_data" "t" { input = "x" }
-provider "plant" { token = terraform_data.t.id }`, nil, "start 2, validate 1, plan 1, apply 1, configure 2"},
+provider "plant" { token = terraform_data.t.id }`, nil, "start 2, validate 2, plan 2, apply 1, configure 2"},
 		"settings that differ from time to time": {`provider "plant" { token = timestamp() }`, func(w *world) {
 			var days time.Duration
 			w.engine.Now = func() time.Time { days++; return time.Unix(0, 0).Add(days * time.Second) }
-		}, "start 2, validate 1, plan 1, apply 1, configure 2"},
+		}, "start 2, validate 2, plan 2, apply 1, configure 2"},
 		"a long time to think": {`provider "plant" { region = "r" }`, func(w *world) {
 			var hours time.Duration
 			w.engine.Now = func() time.Time { hours++; return time.Unix(0, 0).Add(hours * time.Hour) }
