@@ -12,6 +12,7 @@ import (
 func main() { os.Exit(run()) }
 
 func run() int {
+	collect()
 	defer profile()()
 	dir, err := os.Getwd()
 	if err != nil {
