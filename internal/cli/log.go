@@ -60,6 +60,9 @@ func (c *call) newLogger() *logger {
 	return l
 }
 
+// hearsProviders reports whether anything that a provider writes may be of interest.
+func (l *logger) hearsProviders() bool { return l != nil && l.provider > 0 }
+
 // fromProvider writes a line that a provider process wrote.
 func (l *logger) fromProvider(p addr.Provider, level, line string) {
 	if l == nil || levelRank(level) > l.provider {

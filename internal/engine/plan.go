@@ -71,7 +71,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if !ok {
 		return nil, false
 	}
-	defer r.closeSessions()
+	defer r.keepSessions(ctx)
 	defer r.endLeases()
 	p := &planner{r, &planning{
 		req: &req, prior: req.State,

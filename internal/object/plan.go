@@ -1,7 +1,6 @@
 package object
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
@@ -108,7 +107,7 @@ func (t *Tools) callPlan(ctx context.Context, req provider.PlanRequest) (provide
 // planned decodes the answer and holds it against configuration and prior object. An answer equal
 // to the proposal was made by our own rules and needs no further look.
 func (t *Tools) planned(p *Proposal, prior cty.Value, config mark.Value, proposed cty.Value, proposedWire []byte) bool {
-	if bytes.Equal(p.Planned, proposedWire) && !t.Type.HasWriteOnly() {
+	if t.same(p.Planned, proposedWire) && !t.Type.HasWriteOnly() {
 		p.Value = proposed
 		return true
 	}
@@ -259,7 +258,7 @@ func (t *Tools) decide(cur Current, p *Proposal, f Forced) (plan.Action, plan.Re
 		return replace, plan.ReplaceByTriggers, nil
 	case len(p.Replace) > 0:
 		return replace, plan.ReplaceCannotUpdate, p.Replace
-	case bytes.Equal(p.Planned, cur.Wire):
+	case t.same(p.Planned, cur.Wire):
 		return plan.NoOp, plan.NoReason, nil
 	}
 	return plan.Update, plan.NoReason, nil

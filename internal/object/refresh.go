@@ -116,7 +116,7 @@ func (t *Tools) refreshed(entry *state.Entry, k Known, resp provider.ReadRespons
 	}
 	sameIdentity := t.sameIdentity(entry, identity)
 	private := resp.Private
-	if bytes.Equal(wire, k.Wire) && bytes.Equal(private, entry.Private) && sameIdentity && entry.Schema == t.Type.Version {
+	if t.same(wire, k.Wire) && bytes.Equal(private, entry.Private) && sameIdentity && entry.Schema == t.Type.Version {
 		return entry, k, true
 	}
 	v, ok := t.decode(wire, "Provider produced invalid object")
