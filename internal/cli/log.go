@@ -18,6 +18,7 @@ type logger struct {
 	core     int // rank of the least important level that is written; 0: nothing
 	provider int
 	now      func() string
+	scrub    func(string) string
 }
 
 // levels by rank, the most important first.
@@ -45,7 +46,7 @@ func (c *call) newLogger() *logger {
 		}
 		return levelRank(c.Getenv("TF_LOG"))
 	}
-	l := &logger{out: c.Stderr, core: pick("TF_LOG_CORE"), provider: pick("TF_LOG_PROVIDER")}
+	l := &logger{out: c.Stderr, core: pick("TF_LOG_CORE"), provider: pick("TF_LOG_PROVIDER"), scrub: c.secrets.Scrub}
 	if l.core == 0 && l.provider == 0 {
 		return nil
 	}
@@ -58,6 +59,9 @@ func (c *call) newLogger() *logger {
 	}
 	return l
 }
+
+// hearsProviders reports whether anything that a provider writes may be of interest.
+func (l *logger) hearsProviders() bool { return l != nil && l.provider > 0 }
 
 // fromProvider writes a line that a provider process wrote.
 func (l *logger) fromProvider(p addr.Provider, level, line string) {
@@ -78,5 +82,5 @@ func (l *logger) line(level, format string, a ...any) {
 func (l *logger) write(level, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	fmt.Fprintf(l.out, "%s [%s] %s\n", l.now(), strings.ToUpper(level), text)
+	fmt.Fprintf(l.out, "%s [%s] %s\n", l.now(), strings.ToUpper(level), l.scrub(text))
 }

@@ -59,6 +59,7 @@ func (t *Tools) opened(config mark.Value, resp provider.OpenResponse, why *mark.
 	if !ok {
 		return mark.Value{}, false
 	}
+	t.guardResult(v, config.Raw)
 	if v.IsNull() {
 		t.breach(title, "%s opened %s and answered with no object at all. This is a bug in the provider, to be reported there.", t.who(), t.Object)
 		return mark.Value{}, false

@@ -74,6 +74,8 @@ type Set struct {
 	known map[string]*secret // by text
 	plain map[uint64]struct{}
 	table table
+
+	elsewhere func(string) bool
 }
 
 // secret is one string, in all its forms.
@@ -152,12 +154,31 @@ func (s *Set) PlainString(text string) {
 	s.plain[maphash.String(seed, text)] = struct{}{}
 }
 
+// Elsewhere says how to find out whether a string is known from a plain place, where to register
+// all that is would cost too much: f is asked about secrets that Check finds, and the strings it
+// finds them in. It may be called concurrently, and must not use the Set.
+func (s *Set) Elsewhere(f func(text string) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.elsewhere = f
+}
+
 func (s *Set) isPlain(text string) bool {
 	if len(s.plain) == 0 {
 		return false
 	}
 	_, ok := s.plain[maphash.String(seed, text)]
 	return ok
+}
+
+// anyPlain reports whether one of the strings is known from a plain place.
+func (s *Set) anyPlain(texts ...string) bool {
+	for _, t := range texts {
+		if s.isPlain(t) || s.elsewhere != nil && s.elsewhere(t) {
+			return true
+		}
+	}
+	return false
 }
 
 // Check looks for a secret in a string that is to be stored: one that it is as a whole, from 8
@@ -170,9 +191,6 @@ func (s *Set) Check(leaf string) (Origin, bool) {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.isPlain(leaf) {
-		return Origin{}, false
-	}
 	return s.check(leaf)
 }
 
@@ -194,11 +212,11 @@ func (s *Set) check(text string) (Origin, bool) {
 			continue
 		}
 		looked[f] = true
-		if !strings.Contains(text[i:], f.text) || s.isPlain(f.of.text) {
+		if !strings.Contains(text[i:], f.text) {
 			continue
 		}
 		alone := len(f.text) >= len(strings.TrimRight(text, "=")) // base64 may be padded
-		if alone || len(f.of.text) >= embedded || f.of.strict {
+		if (alone || len(f.of.text) >= embedded || f.of.strict) && !s.anyPlain(f.of.text, text) {
 			return f.of.origin, true
 		}
 	}

@@ -55,7 +55,9 @@ func (p *process) run() error {
 		p.cmd = exec.Command(p.path)
 		p.cmd.Env = p.env
 		p.cmd.Stdout = p.first
-		p.cmd.Stderr = newLines(p.log)
+		if p.log != nil {
+			p.cmd.Stderr = newLines(p.log) // else it is the null device's
+		}
 		p.cmd.WaitDelay = time.Second // for children of its own that keep its output open
 		p.cmd.SysProcAttr = child.Attributes()
 		err := child.Start(p.cmd)
