@@ -17,6 +17,8 @@ import (
 // canary is in every secret of these tests, and in no diagnostic.
 const canary = "canary-51c7e9"
 
+const ephemeral = addr.Ephemeral
+
 // rig is the provider as an engine uses it: over encoded values, every answer held against the
 // contract.
 type rig struct {
