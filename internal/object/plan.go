@@ -268,6 +268,9 @@ func (t *Tools) decide(cur Current, p *Proposal, f Forced) (plan.Action, plan.Re
 func (t *Tools) complete(c *plan.Change, p *Proposal, config mark.Value) {
 	c.Before = mark.Plain(t.Type.Null())
 	c.After = t.marked(p.Value, config)
+	if t.Type.HasWriteOnly() {
+		c.Sent = t.Type.WriteOnly(config.Raw)
+	}
 	c.Private, c.Identity, c.Legacy = p.Private, p.Identity, p.Legacy
 }
 
