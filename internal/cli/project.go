@@ -15,6 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/builtin/lethe"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/terraform"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/shortcut"
@@ -157,6 +158,7 @@ func (p *project) newPool() (*provider.Pool, bool) {
 	}
 	pool := provider.NewPool(processes)
 	pool.Builtin(addr.Builtin("terraform"), terraform.New(p.remoteState))
+	pool.Builtin(addr.Builtin("lethe"), lethe.New(lethe.Options{Dir: p.dir, Env: p.Environ, Now: p.Now}))
 	return pool, true
 }
 
