@@ -23,7 +23,8 @@ import (
 // state.
 type project struct {
 	*call
-	dir       string // of the root module
+	dir       string // the working directory
+	root      string // of the root module: the working directory, but for import -config
 	data      string // .terraform
 	settings  *config.Settings
 	lock      *fetch.Lockfile
@@ -42,7 +43,10 @@ func (c *call) open() (*project, bool) {
 		c.bag.Add(diag.Errorf("Invalid parallelism value", "The parallelism must be a positive value. Not %d.", c.opts.parallelism))
 		return nil, false
 	}
-	p := &project{call: c, dir: c.Dir, data: c.dataDir()}
+	p := &project{call: c, dir: c.Dir, root: c.Dir, data: c.dataDir()}
+	if c.configDir != "" {
+		p.root = c.path(c.configDir)
+	}
 	var ok bool
 	if p.settings, ok = c.cliConfig(); !ok {
 		return nil, false
@@ -157,7 +161,7 @@ func (p *project) attached(a addr.Provider) bool {
 
 // load reads the configuration of the working directory.
 func (p *project) load() bool {
-	return p.loadFrom(p.dir, p.loadOptions(), p.resolve)
+	return p.loadFrom(p.root, p.loadOptions(), p.resolve)
 }
 
 // loadFrom reads a configuration from wherever it is.
@@ -273,7 +277,7 @@ func (p *project) needs() []fetch.Need {
 func (p *project) langOptions(applying bool) lang.Options {
 	return lang.Options{
 		Variables: p.vars, Workspace: p.workspace(), Applying: applying,
-		RootDir: p.dir, Cwd: cmp.Or(p.called, p.dir), BaseDir: p.dir,
+		RootDir: p.root, Cwd: cmp.Or(p.called, p.dir), BaseDir: p.dir,
 	}
 }
 
