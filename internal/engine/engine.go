@@ -92,6 +92,7 @@ type Result struct {
 // mistakes: all of them are reported.
 func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o lang.CheckOptions, bag *diag.Bag) (*lang.Program, bool) {
 	p, ok := lang.Compile(tree, bag)
+	o.Options.Caller = &caller{ctx: ctx, run: &run{shared: &shared{Engine: e}, bag: bag}}
 	return p, p.Check(e.schemas(ctx, bag), o, bag) && ok
 }
 

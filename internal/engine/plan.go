@@ -86,6 +86,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	r.waits = func(d lang.Decl) bool { return p.dependencyChanges(d, remade) }
 	p.build()
 	p.walk(ctx)
+	p.checkImports()
 	out := p.result(ctx)
 	return &Result{Plan: out, Frame: r.frame, request: &req}, !bag.HasErrors() && ctx.Err() == nil
 }
