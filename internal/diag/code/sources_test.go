@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
-"time"
+	"time"
 
 	"golang.org/x/tools/go/packages"
 )
@@ -41,8 +41,8 @@ var titles = sync.OnceValues(func() (map[string][]string, error) {
 		f.read(p)
 	}
 	println(time.Now().String())
-f.follow()
-println(time.Now().String())
+	f.follow()
+	println(time.Now().String())
 	return f.out, nil
 })
 
