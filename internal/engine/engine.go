@@ -70,7 +70,10 @@ type Request struct {
 	Replace  []addr.Instance
 	Imports  []Import // from the command line, beside those of the configuration
 	Generate bool     // make configuration for imported objects that have none
-	Backend  string   // for the plan file
+	// DeferEphemerals keeps leases closed during planning where only write-only arguments receive
+	// them: providers plan with unknown values there.
+	DeferEphemerals bool
+	Backend         string // for the plan file
 
 	quiet bool // do not warn that targets make the plan partial
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -292,6 +293,40 @@ func (r *reach) ephemeralsBehind(refs []lang.Ref, own func(lang.Ref) bool) []lan
 		}
 	})
 	return found
+}
+
+// onlyWritten finds the ephemeral resources whose values only write-only arguments receive, by
+// themselves or through others like it: no argument of a managed resource takes an ephemeral value
+// but those.
+func (r *reach) onlyWritten() map[lang.Decl]bool {
+	out := map[lang.Decl]bool{}
+	for _, d := range r.prog.Decls() {
+		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral {
+			out[d.ID] = len(d.Res.Lifecycle.Postconditions) == 0
+		}
+	}
+	for again := true; again; {
+		again = false
+		for _, d := range r.prog.Decls() {
+			if (d.Kind == lang.Variable || d.Kind == lang.Output) && !tested(d) || d.Kind == lang.Local || d.Kind == lang.Call || d.Kind == lang.Whole {
+				continue
+			}
+			written := d.Kind == lang.Resource && (d.Resource.Mode == addr.Managed || d.Resource.Mode == addr.Ephemeral && out[d.ID])
+			for _, e := range r.ephemerals(d.ID) {
+				if out[e] && !(written && !r.otherwise(d.ID, e)) {
+					out[e], again = false, true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// otherwise reports whether a resource receives an ephemeral value in another way than by its
+// arguments: in a condition, or by depends_on.
+func (r *reach) otherwise(d, e lang.Decl) bool {
+	others := r.ephemeralsBehind(r.prog.Refs(d), func(ref lang.Ref) bool { return ref.Use&^(lang.ByProvision|lang.ByNull|lang.ByValue) != 0 })
+	return slices.Contains(others, e)
 }
 
 // receivesBy says for which reasons a declaration of a kind receives what it refers to. Provisioners

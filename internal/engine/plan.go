@@ -83,7 +83,11 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if !p.prepare(ctx) {
 		return nil, false
 	}
-	r.waits = func(d lang.Decl) bool { return p.dependencyChanges(d, remade) }
+	spared := map[lang.Decl]bool{}
+	if req.DeferEphemerals {
+		spared = r.reach.onlyWritten()
+	}
+	r.waits = func(d lang.Decl) bool { return spared[d] || p.dependencyChanges(d, remade) }
 	p.build()
 	p.walk(ctx)
 	p.checkImports()
