@@ -84,8 +84,19 @@ func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Fram
 	all.Wait()
 }
 
-// lease opens one instance if nobody has yet, and renews it if that is due.
+// lease opens one instance if nobody has yet, and renews it if that is due. In a check block what
+// fails is a warning; what cannot be closed is an error there too.
 func (r *run) lease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
+	if e.Res.Check == "" {
+		r.leaseOne(ctx, e, f, key, face)
+		return
+	}
+	var b diag.Bag
+	(&run{r.shared, &b}).leaseOne(ctx, e, f, key, face)
+	r.warn(&b)
+}
+
+func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
 	inst := e.Resource.In(f.Addr()).Instance(key)
 	r.mu.Lock()
 	o := r.leases[leaseKey{inst, face}]
@@ -174,7 +185,7 @@ func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why 
 				if d.Subject == nil {
 					d = d.At(e.Range)
 				}
-				r.bag.Add(d)
+				r.all.Add(d)
 			}
 		},
 	})
