@@ -26,6 +26,7 @@ func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin) (
 	if !ok {
 		return Opened{}, false
 	}
+	defer t.Walk.Secrets.Learning()()
 	began := time.Now()
 	t.tell(event.Started{Object: t.Object, Op: event.Open, At: began})
 	var resp provider.OpenResponse

@@ -76,6 +76,10 @@ type Set struct {
 	table table
 
 	elsewhere func(string) bool
+
+	learning sync.Mutex // guards what follows
+	calls    int        // in which secrets may be learned
+	held     []func()   // what waits for them
 }
 
 // secret is one string, in all its forms.
@@ -152,6 +156,40 @@ func (s *Set) PlainString(text string) {
 		s.plain = map[uint64]struct{}{}
 	}
 	s.plain[maphash.String(seed, text)] = struct{}{}
+}
+
+// Learning says that a call is under way in which secrets may be learned: what happens meanwhile
+// may hold them before they are known. The function that it gives ends this.
+func (s *Set) Learning() (learned func()) {
+	if s == nil {
+		return func() {}
+	}
+	s.learning.Lock()
+	defer s.learning.Unlock()
+	s.calls++
+	return func() {
+		s.learning.Lock()
+		defer s.learning.Unlock()
+		if s.calls--; s.calls > 0 {
+			return
+		}
+		for _, f := range s.held {
+			f()
+		}
+		s.held = nil
+	}
+}
+
+// Then calls f as soon as no call is under way in which secrets may be learned: now, or in the
+// order of the calls of Then.
+func (s *Set) Then(f func()) {
+	s.learning.Lock()
+	defer s.learning.Unlock()
+	if s.calls > 0 {
+		s.held = append(s.held, f)
+		return
+	}
+	f()
 }
 
 // Elsewhere says how to find out whether a string is known from a plain place, where to register
