@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/cli"
+	"github.com/lethe-iac/lethe/internal/hop/sshdtest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -46,11 +47,15 @@ func TestScripts(t *testing.T) {
 			case "peer":
 				_, err := exec.LookPath("terraform")
 				return err == nil, nil
+			case "sshd":
+				return sshdtest.Installed() != "", nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"calls": calls,
+			"sshd":  sshd(t),
+			"dial":  dial,
 		},
 	})
 }
