@@ -15,8 +15,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/builtin/lethe"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/terraform"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 )
 
 // project is a working directory as a command uses it: its configuration, its providers, its
@@ -34,6 +36,7 @@ type project struct {
 	program   *lang.Program
 	vars      map[string]lang.Given
 	applying  bool // the command changes things
+	closed    shortcut.Set
 }
 
 // open makes a project of the working directory, reading no configuration yet.
@@ -43,6 +46,11 @@ func (c *call) open() (*project, bool) {
 		return nil, false
 	}
 	p := &project{call: c, dir: c.Dir, data: c.dataDir()}
+	var err error
+	if p.closed, err = shortcut.Parse(c.Getenv(shortcut.Variable)); err != nil {
+		c.bag.Add(diag.Errorf("Invalid "+shortcut.Variable, "The environment variable %s names shortcuts not to take: %s.", shortcut.Variable, err))
+		return nil, false
+	}
 	var ok bool
 	if p.settings, ok = c.cliConfig(); !ok {
 		return nil, false
@@ -57,7 +65,7 @@ func (c *call) open() (*project, bool) {
 	if p.pool, ok = p.newPool(); !ok {
 		return nil, false
 	}
-	p.engine = &engine.Engine{Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.halt}
+	p.engine = &engine.Engine{Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.halt}
 	if c.ui != nil {
 		p.engine.Sink = c.ui
 	}
@@ -131,7 +139,7 @@ func (p *project) newPool() (*provider.Pool, bool) {
 		return nil, false
 	}
 	p.reattach = reattach
-	pool := provider.NewPool(&launch.Processes{
+	processes := &launch.Processes{
 		Find: func(a addr.Provider) (string, error) {
 			path, _, err := p.providers.Find(a, p.lock)
 			return path, err
@@ -140,12 +148,17 @@ func (p *project) newPool() (*provider.Pool, bool) {
 			lock, _ := p.lock.Get(a)
 			return lock.Version
 		},
-		Log:      log.fromProvider,
 		Reattach: reattach,
 		Env:      p.Environ,
+		Quiet:    !p.closed.Has(shortcut.Logs),
 		Version:  Version,
-	})
+	}
+	if log.hearsProviders() {
+		processes.Log, processes.Quiet = log.fromProvider, false
+	}
+	pool := provider.NewPool(processes)
 	pool.Builtin(addr.Builtin("terraform"), terraform.New(p.remoteState))
+	pool.Builtin(addr.Builtin("lethe"), lethe.New(lethe.Options{Dir: p.dir, Env: p.Environ, Now: p.Now}))
 	return pool, true
 }
 

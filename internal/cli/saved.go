@@ -54,10 +54,11 @@ func applySaved(ctx context.Context, c *call, name string) int {
 	return p.carryOut(ctx, ws, saved.Plan)
 }
 
-// savedFlags refuses what would change a plan that is already made.
+// savedFlags refuses what would change a plan that is already made. -refresh changes nothing: it
+// is about planning, and provider test suites give it with every plan.
 func (c *call) savedFlags() bool {
 	o := &c.opts
-	if o.destroy || o.refreshOnly || !o.refresh || len(o.targets)+len(o.excludes)+len(o.replace) > 0 {
+	if o.destroy || o.refreshOnly || len(o.targets)+len(o.excludes)+len(o.replace) > 0 {
 		c.bag.Add(diag.Errorf("Can't change plan options when applying a saved plan", "The mode, targets and other planning options were decided when the plan was made. Make a new plan to change them."))
 		return false
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
@@ -22,7 +23,6 @@ type ApplyRequest struct {
 	Options lang.Options
 	Plan    *plan.Plan
 	Journal journal.Journal // nil keeps nothing
-	Replan  bool            // ask providers again for every plan, also where nothing can have changed
 }
 
 // Applied is what came of it. Snapshot is to be stored whatever happened.
@@ -57,7 +57,7 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	if req.Journal == nil {
 		req.Journal = journal.None{}
 	}
-	r, ok := e.newRun(ctx, req.Program, req.Options, bag)
+	r, ok := e.newRun(ctx, req.Program, req.Options, req.Plan.Previous, bag)
 	if !ok {
 		return &Applied{Snapshot: req.Plan.Previous}, false
 	}
@@ -348,7 +348,7 @@ func (a *applier) known(t *object.Tools, o addr.Object) (object.Current, bool) {
 // within what was approved.
 func (a *applier) proposal(ctx context.Context, d *lang.Declaration, t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) (*object.Proposal, bool) {
 	forced := object.Forced{IgnoreAll: d.Res.Lifecycle.IgnoreAll, Ignore: ignored(d)}
-	if c.Settled && !a.req.Replan {
+	if c.Settled && !a.Closed.Has(shortcut.Settled) {
 		return t.Approved(c, cur, config, forced)
 	}
 	if !t.Validate(ctx, config) {

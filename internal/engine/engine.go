@@ -32,6 +32,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/walk"
 )
@@ -41,7 +42,8 @@ type Engine struct {
 	Pool        *provider.Pool
 	Sink        event.Sink
 	Secrets     *secret.Set
-	Parallelism int // calls that may touch an API at once; 0: 10
+	Parallelism int          // calls that may touch an API at once; 0: 10
+	Closed      shortcut.Set // what is not to be taken
 	Now         func() time.Time
 
 	CloseTimeout time.Duration // for closing one lease; 0: a minute
@@ -52,7 +54,8 @@ type Engine struct {
 	Env  []string
 	Halt context.Context
 
-	now atomic.Pointer[shared] // the latest walk
+	kept keep
+	now  atomic.Pointer[shared] // the latest walk
 }
 
 // Request says what to plan.
@@ -143,7 +146,7 @@ type shared struct {
 	checks   *checks
 }
 
-func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, bag *diag.Bag) (*run, bool) {
+func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, before *state.Snapshot, bag *diag.Bag) (*run, bool) {
 	r := &run{bag: bag, shared: &shared{
 		Engine: e, ctx: ctx, prog: prog, reach: newReach(prog), removals: newRemovals(prog.Tree().Root),
 		types: map[typeKey]*object.Type{}, sessions: map[sessionKey]*session{}, leases: map[leaseKey]*opening{}, checks: newChecks(),
@@ -151,14 +154,19 @@ func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options,
 		ledger: lease.NewLedger(lease.Options{Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism()}),
 	}}
 	r.tokens = walk.NewTokens(r.parallelism())
-	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token}
+	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token, Closed: e.Closed}
+	if e.Secrets != nil {
+		e.Secrets.Elsewhere((&plainly{shared: r.shared, before: before, known: map[string]bool{}}).holds)
+	}
 	e.now.Store(r.shared)
 	if e.Halt != nil {
 		context.AfterFunc(e.Halt, r.halt)
 	}
 	o.Steady, o.Caller = r.reach.steady, &caller{ctx: ctx, run: r}
 	var ok bool
-	r.frame, ok = prog.Frame(o, bag)
+	if r.frame, ok = prog.Frame(o, bag); ok {
+		r.guardVariables()
+	}
 	return r, ok
 }
 

@@ -51,11 +51,12 @@ func (r *run) receiveOne(ctx context.Context, e lang.Decl, at addr.ModuleInstanc
 	}
 }
 
-// framesNear are the instances of a module path that a declaration in another one can mean: those
-// above or below it.
+// framesNear are the instances of a module path that a declaration in another one can mean: the
+// one around it, or those below the nearest module instance that is around both.
 func (r *run) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Face) []*lang.Frame {
-	if up := ancestor(at, m); up != nil {
-		if f := r.frame.At(*up, face); f != nil {
+	at = nearest(m, at)
+	if at.Module() == m {
+		if f := r.frame.At(at, face); f != nil {
 			return []*lang.Frame{f}
 		}
 		return nil
