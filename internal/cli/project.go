@@ -25,7 +25,8 @@ import (
 // state.
 type project struct {
 	*call
-	dir       string // of the root module
+	dir       string // the working directory
+	root      string // of the root module: the working directory, but for import -config
 	data      string // .terraform
 	settings  *config.Settings
 	lock      *fetch.Lockfile
@@ -45,7 +46,10 @@ func (c *call) open() (*project, bool) {
 		c.bag.Add(diag.Errorf("Invalid parallelism value", "The parallelism must be a positive value. Not %d.", c.opts.parallelism))
 		return nil, false
 	}
-	p := &project{call: c, dir: c.Dir, data: c.dataDir()}
+	p := &project{call: c, dir: c.Dir, root: c.Dir, data: c.dataDir()}
+	if c.configDir != "" {
+		p.root = c.path(c.configDir)
+	}
 	var err error
 	if p.closed, err = shortcut.Parse(c.Getenv(shortcut.Variable)); err != nil {
 		c.bag.Add(diag.Errorf("Invalid "+shortcut.Variable, "The environment variable %s names shortcuts not to take: %s.", shortcut.Variable, err))
@@ -170,7 +174,7 @@ func (p *project) attached(a addr.Provider) bool {
 
 // load reads the configuration of the working directory.
 func (p *project) load() bool {
-	return p.loadFrom(p.dir, p.loadOptions(), p.resolve)
+	return p.loadFrom(p.root, p.loadOptions(), p.resolve)
 }
 
 // loadFrom reads a configuration from wherever it is.
@@ -290,7 +294,7 @@ func (p *project) needs() []fetch.Need {
 func (p *project) langOptions(applying bool) lang.Options {
 	return lang.Options{
 		Variables: p.vars, Workspace: p.workspace(), Applying: applying,
-		RootDir: p.dir, Cwd: cmp.Or(p.called, p.dir), BaseDir: p.dir,
+		RootDir: p.root, Cwd: cmp.Or(p.called, p.dir), BaseDir: p.dir,
 	}
 }
 

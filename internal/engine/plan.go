@@ -316,6 +316,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	out.Outputs = p.outputs()
 	out.Checks = p.checks.results(p.bag)
 	out.Errored = p.bag.HasErrors() || ctx.Err() != nil
+	out.Leases = p.forecast(out)
 	return out
 }
 

