@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -40,7 +41,8 @@ func applySaved(ctx context.Context, c *call, name string) int {
 	}
 	defer p.close()
 	p.applying = true
-	if !p.loadSaved(ctx, saved) {
+	p.supplies()
+	if !p.loadSaved(ctx, saved) || !p.ephemeralAgain(saved.Plan.Ephemeral) {
 		return c.ui.fail()
 	}
 	ws, ok := p.workspaceState(ctx, "OperationTypeApply")
@@ -110,9 +112,45 @@ func (p *project) loadSaved(ctx context.Context, saved *file.Contents) bool {
 	return p.savedVariables(saved.Plan.Variables) && p.compile(ctx)
 }
 
-// savedVariables takes the values of variables from the plan, except those of ephemeral ones: a
-// plan does not hold them, and they are given again as for planning. Other values may be given
-// again if they are the same.
+// ephemeralGiven names the ephemeral variables that have a value, for the plan file.
+func (p *project) ephemeralGiven() []string {
+	var out []string
+	for _, name := range sortedNames(p.tree.Root.Module.Variables) {
+		if _, given := p.vars[name]; given && p.tree.Root.Module.Variables[name].Ephemeral {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// ephemeralAgain holds the ephemeral variables that are given now against those that were given
+// when the plan was made. The same ones have to be, their values may differ: a plan has nothing
+// that was made of them.
+func (p *project) ephemeralAgain(planned []string) bool {
+	ok := true
+	for _, name := range p.ephemeralGiven() {
+		if !slices.Contains(planned, name) {
+			p.bag.Add(diag.Errorf("Ephemeral variable was not set when planning", "The ephemeral variable %q has a value now (from %s), and had none when this plan was made, so that the plan may not fit it. Apply without a value for it, or make a new plan with one.", name, p.vars[name].From).At(p.declared(name).Range))
+			ok = false
+		}
+	}
+	for _, name := range planned {
+		v := p.declared(name)
+		if _, given := p.vars[name]; given || v == nil {
+			continue
+		}
+		if !ok || !p.mayAsk() {
+			p.bag.Add(diag.Errorf("No value for required variable", "The ephemeral variable %q was set when this plan was made. Plans do not hold values of ephemeral variables, so that it has to be set again, by any of the ways to set a variable: -var, -var-file, TF_VAR_%s or a variables file. The value may differ.", name, name).At(v.Range))
+			ok = false
+			continue
+		}
+		ok = p.askVariable(v) && ok
+	}
+	return ok
+}
+
+// savedVariables takes the values of variables from the plan, except those of ephemeral ones, which
+// a plan does not hold. Other values may be given again if they are the same.
 func (p *project) savedVariables(values map[string]plan.Variable) bool {
 	if !p.collectVariables() {
 		return false

@@ -52,6 +52,10 @@ type Engine struct {
 	Env  []string
 	Halt context.Context
 
+	// Supply adds what the provider blocks of a program lack, before it is held against its
+	// providers' schemas, and reports whether it added anything. nil: nobody can be asked.
+	Supply func(p *lang.Program, schemas func(addr.Provider) *provider.Schemas) (added, ok bool)
+
 	now atomic.Pointer[shared] // the latest walk
 }
 
@@ -91,7 +95,17 @@ func (e *Engine) Compile(ctx context.Context, tree *config.Tree, bag *diag.Bag) 
 	if !ok {
 		return nil, false
 	}
-	return p, p.Check(e.schemas(ctx, bag), lang.CheckOptions{}, bag)
+	schemas := e.schemas(ctx, bag)
+	if e.Supply != nil {
+		added, ok := e.Supply(p, schemas.Of)
+		if !ok {
+			return nil, false
+		}
+		if added {
+			p, _ = lang.Compile(tree, &diag.Bag{}) // what it has to say was said
+		}
+	}
+	return p, p.Check(schemas, lang.CheckOptions{}, bag)
 }
 
 // schemas asks providers for their schemas as they are needed, each once, and reports those that
