@@ -218,6 +218,7 @@ func (p *project) compile(ctx context.Context) bool {
 		return false
 	}
 	var ok bool
+	p.engine.Static = p.staticOptions()
 	p.program, ok = p.engine.Compile(ctx, p.tree, &p.bag)
 	return ok
 }

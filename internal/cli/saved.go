@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -85,22 +86,21 @@ func (p *project) fresh(ws *workspaceState, saved *file.Contents) bool {
 	return true
 }
 
-// loadSaved takes configuration and variables from a saved plan.
+// loadSaved takes configuration and variables from a saved plan. Its files lie where they were when
+// the plan was made, so that path.module and the files that expressions read are the same.
 func (p *project) loadSaved(ctx context.Context, saved *file.Contents) bool {
 	files := config.Memory{}
-	dirs := map[string]string{}
 	for _, m := range saved.Config {
-		dir := "m-" + m.Key
-		dirs[m.Key] = dir
 		for name, text := range m.Files {
-			files[path.Join(dir, name)] = text
+			files[path.Join(filepath.ToSlash(p.path(m.Dir)), name)] = text
 		}
 	}
-	o := config.Options{Files: files, Display: func(s string) string { return displaySaved(saved, s) }}
-	ok := p.loadFrom("m-", o, func(at addr.Module, _ *config.Call, _ *config.Node, bag *diag.Bag) (string, string, string, bool) {
+	o := p.loadOptions()
+	o.Files = files
+	ok := p.loadFrom(filepath.ToSlash(p.dir), o, func(at addr.Module, _ *config.Call, _ *config.Node, bag *diag.Bag) (string, string, string, bool) {
 		for _, m := range saved.Config {
 			if m.Key == keyOf(at) {
-				return dirs[m.Key], m.Source, m.Version, true
+				return filepath.ToSlash(p.path(m.Dir)), m.Source, m.Version, true
 			}
 		}
 		bag.Add(diag.Errorf("Invalid plan file", "The plan has no configuration for %s.", at))
@@ -197,15 +197,4 @@ func keyOf(m addr.Module) string {
 		key += name
 	}
 	return key
-}
-
-// displaySaved is how messages call a file of the configuration in a plan: as it was called when
-// the plan was made.
-func displaySaved(saved *file.Contents, name string) string {
-	for _, m := range saved.Config {
-		if dir := "m-" + m.Key; path.Dir(name) == dir {
-			return path.Join(m.Dir, path.Base(name))
-		}
-	}
-	return name
 }

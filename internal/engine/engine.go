@@ -52,6 +52,8 @@ type Engine struct {
 	Env  []string
 	Halt context.Context
 
+	Static lang.Options // for what is evaluated while a program is made: directories
+
 	// Supply adds what the provider blocks of a program lack, before it is held against its
 	// providers' schemas, and reports whether it added anything. nil: nobody can be asked.
 	Supply func(p *lang.Program, schemas func(addr.Provider) *provider.Schemas) (added, ok bool)
@@ -105,7 +107,7 @@ func (e *Engine) Compile(ctx context.Context, tree *config.Tree, bag *diag.Bag) 
 			p, _ = lang.Compile(tree, &diag.Bag{}) // what it has to say was said
 		}
 	}
-	return p, p.Check(schemas, lang.CheckOptions{}, bag)
+	return p, p.Check(schemas, lang.CheckOptions{Options: e.Static}, bag)
 }
 
 // schemas asks providers for their schemas as they are needed, each once, and reports those that
@@ -156,14 +158,22 @@ type shared struct {
 	calls    map[addr.Object]bool // changes under way
 	waits    func(lang.Decl) bool // an ephemeral resource must not be opened yet; nil: none must wait
 	checks   *checks
+	results  *results
 }
 
 func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, bag *diag.Bag) (*run, bool) {
+	return e.newRunAfter(ctx, prog, o, nil, bag)
+}
+
+// newRunAfter is newRun for a walk whose functions have to give what they gave before: planned has
+// the digests of a plan.
+func (e *Engine) newRunAfter(ctx context.Context, prog *lang.Program, o lang.Options, planned map[string]string, bag *diag.Bag) (*run, bool) {
 	r := &run{bag: bag, shared: &shared{
 		Engine: e, ctx: ctx, prog: prog, reach: newReach(prog), removals: newRemovals(prog.Tree().Root),
 		types: map[typeKey]*object.Type{}, sessions: map[sessionKey]*session{}, leases: map[leaseKey]*opening{}, checks: newChecks(),
-		calls:  map[addr.Object]bool{},
-		ledger: lease.NewLedger(lease.Options{Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism()}),
+		calls:   map[addr.Object]bool{},
+		results: newResults(planned),
+		ledger:  lease.NewLedger(lease.Options{Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism()}),
 	}}
 	r.tokens = walk.NewTokens(r.parallelism())
 	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token}
@@ -171,6 +181,7 @@ func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options,
 	if e.Halt != nil {
 		context.AfterFunc(e.Halt, r.halt)
 	}
+	o.Observe = r.results.observe
 	o.Steady, o.Caller = r.reach.steady, &caller{ctx: ctx, run: r}
 	var ok bool
 	r.frame, ok = prog.Frame(o, bag)
