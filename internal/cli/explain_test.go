@@ -254,7 +254,7 @@ func (e *example) run(t *testing.T) string {
 	}
 	environ := pageEnviron(t, dir, e.needsProviders())
 	for _, line := range commands {
-		out = command(t, work, environ, line)
+		out = command(t, work, environ, strings.ReplaceAll(line, "/home/you/net", work))
 	}
 	return strings.NewReplacer(work, "/home/you/net", dir, "/home/you").Replace(out)
 }
