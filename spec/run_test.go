@@ -37,7 +37,7 @@ type runner struct {
 // run takes a case through all its steps in a directory of its own.
 func (r *runner) run(t *testing.T, k *kase) []*outcome {
 	t.Helper()
-	s := &stage{runner: r, k: k, top: t.TempDir(), home: t.TempDir()}
+	s := &stage{runner: r, k: k, top: t.TempDir(), home: shortDir(t)}
 	s.dir = filepath.Join(s.top, filepath.FromSlash(k.set.dir))
 	var all []*outcome
 	for i, files := range k.steps {
@@ -50,6 +50,17 @@ func (r *runner) run(t *testing.T, k *kase) []*outcome {
 		all = append(all, s.out)
 	}
 	return all
+}
+
+// shortDir is a directory for what commands make up, with a name that leaves room for that of a socket.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "spec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 // text is the outcome of all steps as a `want` file has it.

@@ -54,10 +54,11 @@ func applySaved(ctx context.Context, c *call, name string) int {
 	return p.carryOut(ctx, ws, saved.Plan)
 }
 
-// savedFlags refuses what would change a plan that is already made.
+// savedFlags refuses what would change a plan that is already made. -refresh changes nothing: it
+// is about planning, and provider test suites give it with every plan.
 func (c *call) savedFlags() bool {
 	o := &c.opts
-	if o.destroy || o.refreshOnly || !o.refresh || len(o.targets)+len(o.excludes)+len(o.replace) > 0 {
+	if o.destroy || o.refreshOnly || len(o.targets)+len(o.excludes)+len(o.replace) > 0 {
 		c.bag.Add(diag.Errorf("Can't change plan options when applying a saved plan", "The mode, targets and other planning options were decided when the plan was made. Make a new plan to change them."))
 		return false
 	}
@@ -106,7 +107,8 @@ func (p *project) loadSaved(ctx context.Context, saved *file.Contents) bool {
 	if !ok {
 		return false
 	}
-	return p.savedVariables(saved.Plan.Variables) && p.compile(ctx)
+	// What is in a plan was checked when the plan was made; files beside it may be gone.
+	return p.savedVariables(saved.Plan.Variables) && p.compileAs(ctx, lang.CheckOptions{BodiesOnly: true})
 }
 
 // savedVariables takes the values of variables from the plan, except those of ephemeral ones: a

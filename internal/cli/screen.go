@@ -98,6 +98,9 @@ func width(w io.Writer) int {
 // line prints one line of progress.
 func (s *screen) line(text string) { s.Tell(event.Note{Text: text}) }
 
+// step prints one line of init's progress, with the code that programs know it by.
+func (s *screen) step(code, text string) { s.Tell(event.Note{Text: text, Code: code}) }
+
 // print prints a command's result as it is.
 func (s *screen) print(text string) { io.WriteString(s.call.Stdout, text) }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/disk"
@@ -36,25 +35,14 @@ type workspaceState struct {
 // drivers are the kinds of store that the program knows.
 var drivers = store.Drivers{store.LocalDriver}
 
-// openStore opens the store that the configuration names; without one, states are kept in the
-// working directory.
+// openStore opens the store in use (backend.go), with what flags say about files.
 func (p *project) openStore(ctx context.Context) (store.Store, bool) {
-	driver, settings := store.LocalDriver, store.Settings{Dir: p.dir, Getenv: p.Getenv}
-	if b := p.backend(); b != nil {
-		var ok bool
-		if driver, ok = drivers.Find(b.Type); !ok {
-			p.bag.Add(diag.Errorf("Unsupported backend type", "There is no backend type named %q. Available are: %s.", b.Type, strings.Join(drivers.Names(), ", ")).At(b.Range))
-			return nil, false
-		}
-		v, ok := lang.Static(p.tree.Root.Module, p.vars, p.staticOptions()).Body(b.Body, driver.Schema, "backend "+b.Type, &p.bag)
-		if !ok {
-			return nil, false
-		}
-		settings.Config = v.Raw
+	settings, ok := p.currentSettings()
+	if !ok {
+		return nil, false
 	}
-	st, err := driver.Open(ctx, settings)
-	if err != nil {
-		p.bag.Add(diag.Errorf("Failed to open the state store", "%s.", err))
+	st, ok := p.openWith(ctx, settings)
+	if !ok {
 		return nil, false
 	}
 	if local, ok := st.(*store.Local); ok && p.opts.state+p.opts.stateOut+p.opts.backup != "" {
@@ -99,7 +87,13 @@ func (p *project) lockWorkspace(ctx context.Context, name, operation string) (*w
 	if !ok {
 		return nil, false
 	}
+	return p.lockStored(ctx, st, name, operation)
+}
+
+// lockStored locks a workspace of a store and reads its state.
+func (p *project) lockStored(ctx context.Context, st store.Store, name, operation string) (*workspaceState, bool) {
 	ws := &workspaceState{project: p, store: st, name: name, backend: "local"}
+	var ok bool
 	if p.opts.lock && !ws.take(ctx, operation) {
 		return nil, false
 	}

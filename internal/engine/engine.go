@@ -19,6 +19,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -31,6 +32,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/walk"
 )
@@ -40,10 +42,20 @@ type Engine struct {
 	Pool        *provider.Pool
 	Sink        event.Sink
 	Secrets     *secret.Set
-	Parallelism int // calls that may touch an API at once; 0: 10
+	Parallelism int          // calls that may touch an API at once; 0: 10
+	Closed      shortcut.Set // what is not to be taken
 	Now         func() time.Time
 
 	CloseTimeout time.Duration // for closing one lease; 0: a minute
+
+	// Provisioners run in Dir ("": the process's) with the environment Env (nil: the process's),
+	// until Halt ends (nil: never): the context of a run merely keeps more from starting.
+	Dir  string
+	Env  []string
+	Halt context.Context
+
+	kept keep
+	now  atomic.Pointer[shared] // the latest walk
 }
 
 // Request says what to plan.
@@ -76,13 +88,12 @@ type Result struct {
 	request *Request
 }
 
-// Compile makes a program of a configuration and holds it against its providers' schemas.
-func (e *Engine) Compile(ctx context.Context, tree *config.Tree, bag *diag.Bag) (*lang.Program, bool) {
+// Compile makes a program of a configuration and holds it against its providers' schemas, also after
+// mistakes: all of them are reported.
+func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o lang.CheckOptions, bag *diag.Bag) (*lang.Program, bool) {
 	p, ok := lang.Compile(tree, bag)
-	if !ok {
-		return nil, false
-	}
-	return p, p.Check(e.schemas(ctx, bag), lang.CheckOptions{}, bag)
+	o.Options.Caller = &caller{ctx: ctx, run: &run{shared: &shared{Engine: e}, bag: bag}}
+	return p, p.Check(e.schemas(ctx, bag), o, bag) && ok
 }
 
 // schemas asks providers for their schemas as they are needed, each once, and reports those that
@@ -117,32 +128,45 @@ type run struct {
 // shared is what all parts of a walk have in common.
 type shared struct {
 	*Engine
+	ctx    context.Context // ends when nothing new is to be started
 	prog   *lang.Program
 	frame  *lang.Frame
 	objs   *object.Walk
 	tokens *walk.Tokens
 	reach  *reach
+	*removals
 
 	mu       sync.Mutex
 	types    map[typeKey]*object.Type
 	sessions map[sessionKey]*session
 	leases   map[leaseKey]*opening
 	ledger   *lease.Ledger
+	calls    map[addr.Object]bool // changes under way
 	waits    func(lang.Decl) bool // an ephemeral resource must not be opened yet; nil: none must wait
 	checks   *checks
 }
 
-func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, bag *diag.Bag) (*run, bool) {
+func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, before *state.Snapshot, bag *diag.Bag) (*run, bool) {
 	r := &run{bag: bag, shared: &shared{
-		Engine: e, prog: prog, reach: newReach(prog),
+		Engine: e, ctx: ctx, prog: prog, reach: newReach(prog), removals: newRemovals(prog.Tree().Root),
 		types: map[typeKey]*object.Type{}, sessions: map[sessionKey]*session{}, leases: map[leaseKey]*opening{}, checks: newChecks(),
+		calls:  map[addr.Object]bool{},
 		ledger: lease.NewLedger(lease.Options{Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism()}),
 	}}
 	r.tokens = walk.NewTokens(r.parallelism())
-	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token}
+	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token, Closed: e.Closed}
+	if e.Secrets != nil {
+		e.Secrets.Elsewhere((&plainly{shared: r.shared, before: before, known: map[string]bool{}}).holds)
+	}
+	e.now.Store(r.shared)
+	if e.Halt != nil {
+		context.AfterFunc(e.Halt, r.halt)
+	}
 	o.Steady, o.Caller = r.reach.steady, &caller{ctx: ctx, run: r}
 	var ok bool
-	r.frame, ok = prog.Frame(o, bag)
+	if r.frame, ok = prog.Frame(o, bag); ok {
+		r.guardVariables()
+	}
 	return r, ok
 }
 
@@ -163,9 +187,10 @@ func (e *Engine) tell(ev event.Event) {
 	}
 }
 
-// token runs a call that may touch an API, as soon as one of the tokens is free.
-func (r *run) token(ctx context.Context, call func()) bool {
-	return r.tokens.Do(ctx, call) == nil
+// token runs a call that may touch an API, as soon as one of the tokens is free; not once the run
+// was asked to end.
+func (r *run) token(_ context.Context, call func()) bool {
+	return r.tokens.Do(r.ctx, call) == nil
 }
 
 type typeKey struct {

@@ -38,19 +38,25 @@ type opening struct {
 // due.
 func (r *run) receive(ctx context.Context, d lang.Decl, at addr.ModuleInstance, face lang.Face) {
 	for _, e := range r.reach.ephemerals(d) {
-		info := r.prog.Decls()[e]
-		face := r.reach.face(e, face)
-		for _, f := range r.framesNear(info.Module, at, face) {
-			r.receiveFrom(ctx, info, f, face)
-		}
+		r.receiveOne(ctx, e, at, face)
 	}
 }
 
-// framesNear are the instances of a module path that a declaration in another one can mean: those
-// above or below it.
+// receiveOne does so for one ephemeral resource, in the module instances that are meant.
+func (r *run) receiveOne(ctx context.Context, e lang.Decl, at addr.ModuleInstance, face lang.Face) {
+	info := r.prog.Decls()[e]
+	face = r.reach.face(e, face)
+	for _, f := range r.framesNear(info.Module, at, face) {
+		r.receiveFrom(ctx, info, f, face)
+	}
+}
+
+// framesNear are the instances of a module path that a declaration in another one can mean: the
+// one around it, or those below the nearest module instance that is around both.
 func (r *run) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Face) []*lang.Frame {
-	if up := ancestor(at, m); up != nil {
-		if f := r.frame.At(*up, face); f != nil {
+	at = nearest(m, at)
+	if at.Module() == m {
+		if f := r.frame.At(at, face); f != nil {
 			return []*lang.Frame{f}
 		}
 		return nil
@@ -158,7 +164,7 @@ func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why 
 	}
 	l := r.ledger.Opened(lease.Opened{
 		Object: inst.Current(), Provider: t.Provider, Type: t.Type.Name, Private: opened.Private, RenewAt: opened.RenewAt,
-		Parents: r.parents(e),
+		Parents: r.parents(e.ID),
 		Report: func(ds provider.Diags) {
 			for _, d := range ds {
 				if d.Address == "" {
@@ -178,10 +184,11 @@ func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why 
 	return opened.Value, l, true
 }
 
-// parents are the open leases that an ephemeral resource was obtained with.
-func (r *run) parents(e *lang.Declaration) []*lease.Lease {
+// parents are the open leases that an ephemeral resource was obtained with, or a provider
+// configured.
+func (r *run) parents(d lang.Decl) []*lease.Lease {
 	near := map[addr.Resource]bool{}
-	for _, p := range r.reach.ephemerals(e.ID) {
+	for _, p := range r.reach.ephemerals(d) {
 		near[r.prog.Decls()[p].Resource] = true
 	}
 	r.mu.Lock()
@@ -248,8 +255,8 @@ func (r *reach) face(d lang.Decl, face lang.Face) lang.Face {
 	return face
 }
 
-// ephemerals are the ephemeral resources whose values reach a declaration: directly or through
-// values, not through other resources or providers.
+// ephemerals are the ephemeral resources whose values a declaration receives: directly or through
+// values, not through other resources or providers. What its provisioners receive is theirs.
 func (r *reach) ephemerals(d lang.Decl) []lang.Decl {
 	if !r.any {
 		return nil
@@ -258,12 +265,50 @@ func (r *reach) ephemerals(d lang.Decl) []lang.Decl {
 	defer r.mu.Unlock()
 	found, ok := r.holds[d]
 	if !ok {
-		r.resources(d, anyRef, func(to lang.Decl) {
-			if r.prog.Decls()[to].Resource.Mode == addr.Ephemeral {
-				found = append(found, to)
-			}
-		})
+		found = r.ephemeralsBehind(r.prog.Refs(d), receivesBy(r.prog.Decls()[d].Kind))
 		r.holds[d] = found
 	}
 	return found
 }
+
+// parts are the ephemeral resources whose values some provisioners and connections of a resource
+// receive.
+func (r *reach) parts(d lang.Decl, parts []any) []lang.Decl {
+	if !r.any {
+		return nil
+	}
+	var refs []lang.Ref
+	for _, p := range parts {
+		refs = append(refs, r.prog.PartRefs(d, p)...)
+	}
+	return r.ephemeralsBehind(refs, receivesBy(lang.Provider))
+}
+
+func (r *reach) ephemeralsBehind(refs []lang.Ref, own func(lang.Ref) bool) []lang.Decl {
+	var found []lang.Decl
+	r.behind(refs, own, passes, func(to lang.Decl) {
+		if r.prog.Decls()[to].Resource.Mode == addr.Ephemeral {
+			found = append(found, to)
+		}
+	})
+	return found
+}
+
+// receivesBy says for which reasons a declaration of a kind receives what it refers to. Provisioners
+// are on their own, ephemeralasnull needs no value, and values receive only what tests them.
+func receivesBy(k lang.Kind) func(lang.Ref) bool {
+	not := lang.ByNull
+	switch k {
+	case lang.Resource:
+		not |= lang.ByProvision
+	case lang.Variable:
+		not |= lang.ByModule
+	case lang.Output:
+		return func(ref lang.Ref) bool { return ref.Use&lang.ByCondition != 0 }
+	}
+	return func(ref lang.Ref) bool { return ref.Use&^not != 0 }
+}
+
+// passes reports whether what a value refers to is passed on with it: what its conditions look at
+// is not.
+func passes(ref lang.Ref) bool { return ref.Use&^(lang.ByCondition|lang.ByNull) != 0 }

@@ -67,11 +67,11 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if req.Options.PlanTime.IsZero() {
 		req.Options.PlanTime = e.Now().UTC()
 	}
-	r, ok := e.newRun(ctx, req.Program, req.Options, bag)
+	r, ok := e.newRun(ctx, req.Program, req.Options, req.State, bag)
 	if !ok {
 		return nil, false
 	}
-	defer r.closeSessions()
+	defer r.keepSessions(ctx)
 	defer r.endLeases()
 	p := &planner{r, &planning{
 		req: &req, prior: req.State,
@@ -86,10 +86,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	r.waits = func(d lang.Decl) bool { return p.dependencyChanges(d, remade) }
 	p.build()
 	p.walk(ctx)
-	if req.Mode == plan.Normal && ctx.Err() == nil {
-		p.runValidations()
-		p.runChecks()
-	}
+	p.checkImports()
 	out := p.result(ctx)
 	return &Result{Plan: out, Frame: r.frame, request: &req}, !bag.HasErrors() && ctx.Err() == nil
 }
@@ -148,7 +145,13 @@ func (p *planner) build() {
 // add makes the deciding node of a declaration.
 func (p *planner) add(d *lang.Declaration) walk.Node {
 	label := func() string { return p.label(d) }
-	if d.Kind != lang.Resource || p.sel.skips(d.ID) {
+	if p.sel.skips(d.ID) {
+		return p.node(label, nil)
+	}
+	if d.Kind != lang.Resource {
+		if p.req.Mode == plan.Normal && tested(d) {
+			return p.node(label, func(ctx context.Context, f *walk.Fan) bool { return p.testAll(ctx, f, d) })
+		}
 		return p.node(label, nil)
 	}
 	switch d.Resource.Mode {

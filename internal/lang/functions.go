@@ -2,6 +2,7 @@ package lang
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -160,6 +161,10 @@ func callError(err error, args []cty.Value) error {
 // does not have may be one of a configured provider, if there is a configuration.
 func (c *checker) functions(n *node) {
 	for _, e := range n.unit.functions {
+		if n.unit.mod.Required[e.local] == nil && !slices.Contains(c.p.needed, e.provider) {
+			c.error(diag.Errorf("Unknown provider function", "There is no provider with the local name %q in this module.%s Add an entry for it to required_providers in a terraform block.", e.local, didYouMean(e.local, sorted(n.unit.mod.Required))).At(e.NameRange))
+			continue
+		}
 		schemas := c.s.Of(e.provider)
 		if schemas == nil || schemas.Functions[e.name] != nil {
 			continue // whoever needs the provider reports that it is missing

@@ -1,7 +1,6 @@
 package object
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
@@ -108,7 +107,7 @@ func (t *Tools) callPlan(ctx context.Context, req provider.PlanRequest) (provide
 // planned decodes the answer and holds it against configuration and prior object. An answer equal
 // to the proposal was made by our own rules and needs no further look.
 func (t *Tools) planned(p *Proposal, prior cty.Value, config mark.Value, proposed cty.Value, proposedWire []byte) bool {
-	if bytes.Equal(p.Planned, proposedWire) && !t.Type.HasWriteOnly() {
+	if t.same(p.Planned, proposedWire) && !t.Type.HasWriteOnly() {
 		p.Value = proposed
 		return true
 	}
@@ -125,6 +124,12 @@ func (t *Tools) planned(p *Proposal, prior cty.Value, config mark.Value, propose
 		return false
 	}
 	p.Value = v
+	if _, kept := t.keepable(v, config.Raw, "Provider produced invalid plan"); !kept {
+		return false
+	}
+	if p.Private, clean = t.keepablePrivate(p.Private, "Provider produced invalid plan"); !clean {
+		return false
+	}
 	if p.Legacy {
 		return true
 	}
@@ -158,9 +163,23 @@ func (t *Tools) place(p cty.Path) string {
 	return t.Object.String() + s
 }
 
+// agrees reports whether two identities are of one object. What the first does not say yet, as old
+// SDKs do before an object is created, may still become anything.
+func agrees(was, is cty.Value) bool {
+	if was.IsNull() || is.IsNull() || !was.Type().IsObjectType() || !is.Type().IsObjectType() {
+		return was.RawEquals(is)
+	}
+	for name, v := range was.AsValueMap() {
+		if !v.IsNull() && !(is.Type().HasAttribute(name) && is.GetAttr(name).RawEquals(v)) {
+			return false
+		}
+	}
+	return true
+}
+
 // steadyIdentity refuses an identity that is not the one the object had.
 func (t *Tools) steadyIdentity(was, is cty.Value, when string) bool {
-	if was == cty.NilVal || is == cty.NilVal || !was.IsWhollyKnown() || !is.IsWhollyKnown() || was.RawEquals(is) {
+	if was == cty.NilVal || is == cty.NilVal || !was.IsWhollyKnown() || !is.IsWhollyKnown() || agrees(was, is) {
 		return true
 	}
 	t.breach("Unexpected Identity Change", "%s changed the identity of %s %s: it was %s, and is now %s. An object keeps its identity for life; this is a bug in the provider, to be reported there.",
@@ -239,7 +258,7 @@ func (t *Tools) decide(cur Current, p *Proposal, f Forced) (plan.Action, plan.Re
 		return replace, plan.ReplaceByTriggers, nil
 	case len(p.Replace) > 0:
 		return replace, plan.ReplaceCannotUpdate, p.Replace
-	case bytes.Equal(p.Planned, cur.Wire):
+	case t.same(p.Planned, cur.Wire):
 		return plan.NoOp, plan.NoReason, nil
 	}
 	return plan.Update, plan.NoReason, nil
@@ -249,6 +268,9 @@ func (t *Tools) decide(cur Current, p *Proposal, f Forced) (plan.Action, plan.Re
 func (t *Tools) complete(c *plan.Change, p *Proposal, config mark.Value) {
 	c.Before = mark.Plain(t.Type.Null())
 	c.After = t.marked(p.Value, config)
+	if t.Type.HasWriteOnly() {
+		c.Sent = t.Type.WriteOnly(config.Raw)
+	}
 	c.Private, c.Identity, c.Legacy = p.Private, p.Identity, p.Legacy
 }
 

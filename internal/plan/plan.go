@@ -89,6 +89,7 @@ type Change struct {
 	Entry     *state.Entry // the refreshed object; nil for a create
 
 	Replace     []cty.Path // attributes that need the replacement
+	Sent        []cty.Path // write-only attributes that the configuration sets
 	CreateFirst bool       // the object is create-first, by itself or through another
 	FirstFor    string     // the address that made it create-first, if another did
 	SkipDestroy bool       // lifecycle.destroy = false: its end will be to be forgotten

@@ -1,4 +1,4 @@
-package launch
+package child
 
 import (
 	"os/exec"
@@ -7,15 +7,15 @@ import (
 	"syscall"
 )
 
-// attributes: a session of its own, and death when we die. The signal is one that cannot be
-// ignored: whoever is left then has lost whom it works for, and holds our secrets.
-func attributes() *syscall.SysProcAttr {
+// Attributes are what a program is started with. The signal it gets when we die is one that
+// cannot be ignored: whoever is left then has lost whom it works for, and holds our secrets.
+func Attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// start starts cmd from a thread that lives as long as we do: the kernel sends the signal when
+// Start starts cmd from a thread that lives as long as we do: the kernel sends the signal when
 // the thread that started the process ends, not when the process does, and Go may end threads.
-func start(cmd *exec.Cmd) error {
+func Start(cmd *exec.Cmd) error {
 	result := make(chan error)
 	starter() <- func() { result <- cmd.Start() }
 	return <-result

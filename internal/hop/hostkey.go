@@ -1,4 +1,4 @@
-package provision
+package hop
 
 import (
 	"bytes"
@@ -10,14 +10,14 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// hostKeyError says that a host is not the one that was meant.
-type hostKeyError struct{ why string }
+// HostKeyError says that a host is not the one that was meant.
+type HostKeyError struct{ Why string }
 
-func (e *hostKeyError) Error() string { return "host key verification failed: " + e.why }
+func (e *HostKeyError) Error() string { return "host key verification failed: " + e.Why }
 
-// parseHostKeys reads public keys in the format of authorized_keys, one on each line: keys of the
+// ParseHostKeys reads public keys in the format of authorized_keys, one on each line: keys of the
 // host itself, or of an authority that signs the certificates of hosts.
-func parseHostKeys(s string) ([]ssh.PublicKey, error) {
+func ParseHostKeys(s string) ([]ssh.PublicKey, error) {
 	var keys []ssh.PublicKey
 	for line := range strings.Lines(s) {
 		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
@@ -25,50 +25,50 @@ func parseHostKeys(s string) ([]ssh.PublicKey, error) {
 		}
 		key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(line))
 		if err != nil {
-			return nil, fixed("it is no public key in OpenSSH format")
+			return nil, Fixed("it is no public key in OpenSSH format")
 		}
 		keys = append(keys, key)
 	}
 	if keys == nil {
-		return nil, fixed("it holds no public key")
+		return nil, Fixed("it holds no public key")
 	}
 	return keys, nil
 }
 
-// checkHost holds a host's key against those that are expected.
-func (h *hop) checkHost(address string, remote net.Addr, key ssh.PublicKey) error {
+// check holds a host's key against those that are expected.
+func (h *Host) check(address string, remote net.Addr, key ssh.PublicKey) error {
 	cert, ok := key.(*ssh.Certificate)
 	if !ok {
 		if h.expects(key) {
 			return nil
 		}
-		return &hostKeyError{"the host's key is not the one in the configuration"}
+		return &HostKeyError{"the host's key is not the one in the configuration"}
 	}
 	if h.expects(cert.Key) {
 		return nil
 	}
 	authority := ssh.CertChecker{IsHostAuthority: func(k ssh.PublicKey, _ string) bool { return h.expects(k) }}
 	if !h.expects(cert.SignatureKey) {
-		return &hostKeyError{"the host's certificate was not signed with the key in the configuration"}
+		return &HostKeyError{"the host's certificate was not signed with the key in the configuration"}
 	}
 	if err := authority.CheckHostKey(address, remote, key); err != nil {
-		return &hostKeyError{"the host's certificate is not valid for this host at this time"}
+		return &HostKeyError{"the host's certificate is not valid for this host at this time"}
 	}
 	return nil
 }
 
-func (h *hop) expects(key ssh.PublicKey) bool {
-	return slices.ContainsFunc(h.hostKeys, func(k ssh.PublicKey) bool { return bytes.Equal(k.Marshal(), key.Marshal()) })
+func (h *Host) expects(key ssh.PublicKey) bool {
+	return slices.ContainsFunc(h.HostKeys, func(k ssh.PublicKey) bool { return bytes.Equal(k.Marshal(), key.Marshal()) })
 }
 
 // proofs are the lists of host key algorithms to be tried one after the other: a host that has
 // keys of several types shows the one that is asked for. The zero list stands for any.
-func (h *hop) proofs() [][]string {
-	if h.hostKeys == nil {
+func (h *Host) proofs() [][]string {
+	if h.HostKeys == nil {
 		return [][]string{nil}
 	}
 	var plain []string
-	for _, k := range h.hostKeys {
+	for _, k := range h.HostKeys {
 		algos := []string{k.Type()}
 		if k.Type() == ssh.KeyAlgoRSA {
 			algos = []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}
@@ -90,7 +90,7 @@ var certAlgos = []string{
 
 // unproven reports that a handshake failed because of the host's key.
 func unproven(err error) bool {
-	var key *hostKeyError
+	var key *HostKeyError
 	var algo *ssh.AlgorithmNegotiationError
 	return errors.As(err, &key) || errors.As(err, &algo) && algo.What == "host key"
 }
