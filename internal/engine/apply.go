@@ -65,11 +65,8 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	defer r.endLeases()
 	a := &applier{r, &applying{
 		req: &req, plan: req.Plan, edit: req.Plan.Refreshed.Edit(),
-		changes: map[addr.Object]*plan.Change{}, deposed: map[addr.Object]addr.Object{},
+		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{},
 	}}
-	for _, c := range req.Plan.Changes {
-		a.changes[c.Object] = c
-	}
 	a.fill()
 	if ok = a.walk(ctx); ok {
 		a.outputs()

@@ -70,7 +70,10 @@ type Request struct {
 	Replace  []addr.Instance
 	Imports  []Import // from the command line, beside those of the configuration
 	Generate bool     // make configuration for imported objects that have none
-	Backend  string   // for the plan file
+	// DeferEphemerals keeps leases closed during planning where only write-only arguments receive
+	// them: providers plan with unknown values there.
+	DeferEphemerals bool
+	Backend         string // for the plan file
 
 	quiet bool // do not warn that targets make the plan partial
 }
@@ -128,6 +131,7 @@ type run struct {
 // shared is what all parts of a walk have in common.
 type shared struct {
 	*Engine
+	all    *diag.Bag       // of the whole walk
 	ctx    context.Context // ends when nothing new is to be started
 	prog   *lang.Program
 	frame  *lang.Frame
@@ -148,7 +152,7 @@ type shared struct {
 
 func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, before *state.Snapshot, bag *diag.Bag) (*run, bool) {
 	r := &run{bag: bag, shared: &shared{
-		Engine: e, ctx: ctx, prog: prog, reach: newReach(prog), removals: newRemovals(prog.Tree().Root),
+		Engine: e, all: bag, ctx: ctx, prog: prog, reach: newReach(prog), removals: newRemovals(prog.Tree().Root),
 		types: map[typeKey]*object.Type{}, sessions: map[sessionKey]*session{}, leases: map[leaseKey]*opening{}, checks: newChecks(),
 		calls:  map[addr.Object]bool{},
 		ledger: lease.NewLedger(lease.Options{Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism()}),

@@ -170,6 +170,16 @@ type Plan struct {
 	Timestamp time.Time
 	Errored   bool
 	Complete  bool
+
+	// Leases are those that the apply walk will open. They are told beside a plan and are no part
+	// of it: no file holds them, nothing is decided by them.
+	Leases []Lease
+}
+
+// Lease is an ephemeral resource in one module instance, with those that receive its value.
+type Lease struct {
+	Addr      string
+	Receivers []string // addresses, sorted
 }
 
 // Relevant is an attribute that a change depends on: it decides which drift is shown.
