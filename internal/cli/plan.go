@@ -69,6 +69,7 @@ func (c *call) prepare(ctx context.Context, applying bool) (*project, bool) {
 	if !ok {
 		return nil, false
 	}
+	p.supplies()
 	if p.load() && p.checkEmpty() && p.collectVariables() && p.askVariables() && p.compile(ctx) {
 		p.applying = applying
 		return p, true
@@ -129,6 +130,7 @@ func (p *project) showPlan(out *plan.Plan, o view.PlanOptions) {
 
 // savePlan writes the plan file.
 func (p *project) savePlan(r *engine.Result) bool {
+	r.Plan.Ephemeral = p.ephemeralGiven()
 	var b bytes.Buffer
 	err := file.Write(&b, &file.Contents{Plan: r.Plan, Config: p.snapshotConfig(), Lock: p.lock.Bytes(), Version: Version})
 	if err == nil {
