@@ -50,6 +50,7 @@ func TestScripts(t *testing.T) {
 	p := params(setup)
 	p.Dir = "testdata/script"
 	p.UpdateScripts = os.Getenv("UPDATE_SCRIPTS") != ""
+	p.Cmds["sshd"] = sshd(t)
 	testscript.Run(t, p)
 }
 
@@ -72,7 +73,6 @@ func params(setup func(*testscript.Env) error) testscript.Params {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"calls": calls,
-			"sshd":  sshd(t),
 			"dial":  dial,
 		},
 	}
@@ -96,6 +96,11 @@ func setupFor(e *testscript.Env, host string) error {
 	e.Setenv("TMPDIR", bin) // short: a socket of a provider has a path of at most 108 bytes
 	e.Setenv("PLAYGROUND_LOG", filepath.Join(e.WorkDir, ".calls"))
 	e.Setenv("PLAYGROUND_CLOUD", filepath.Join(e.WorkDir, ".cloud"))
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		return err
+	}
+	e.Setenv("EXAMPLES", examples)
 	e.Setenv("TF_IN_AUTOMATION", "")
 	e.Setenv("TF_INPUT", "0")
 	e.Setenv("CHECKPOINT_DISABLE", "1")
