@@ -235,6 +235,7 @@ func (p *project) compileAs(ctx context.Context, o lang.CheckOptions) bool {
 		return false
 	}
 	var ok bool
+	o.Options = p.staticOptions()
 	p.program, ok = p.engine.Compile(ctx, p.tree, o, &p.bag)
 	return ok
 }

@@ -57,7 +57,7 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	if req.Journal == nil {
 		req.Journal = journal.None{}
 	}
-	r, ok := e.newRun(ctx, req.Program, req.Options, req.Plan.Previous, bag)
+	r, ok := e.newRun(ctx, req.Program, req.Options, past{req.Plan.Previous, req.Plan.Functions}, bag)
 	if !ok {
 		return &Applied{Snapshot: req.Plan.Previous}, false
 	}

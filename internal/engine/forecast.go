@@ -15,7 +15,7 @@ import (
 // the plan tell, and who receives them. Nothing is opened or started, and a plan never holds it.
 func (e *Engine) Forecast(ctx context.Context, prog *lang.Program, o lang.Options, p *plan.Plan) []plan.Lease {
 	var quiet diag.Bag
-	r, ok := e.newRun(ctx, prog, o, p.Previous, &quiet)
+	r, ok := e.newRun(ctx, prog, o, past{state: p.Previous}, &quiet)
 	if !ok || !r.reach.any {
 		return nil
 	}

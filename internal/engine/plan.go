@@ -67,7 +67,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if req.Options.PlanTime.IsZero() {
 		req.Options.PlanTime = e.Now().UTC()
 	}
-	r, ok := e.newRun(ctx, req.Program, req.Options, req.State, bag)
+	r, ok := e.newRun(ctx, req.Program, req.Options, past{state: req.State}, bag)
 	if !ok {
 		return nil, false
 	}
@@ -83,7 +83,11 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if !p.prepare(ctx) {
 		return nil, false
 	}
-	r.waits = func(d lang.Decl) bool { return p.dependencyChanges(d, remade) }
+	spared := map[lang.Decl]bool{}
+	if req.DeferEphemerals {
+		spared = r.reach.onlyWritten()
+	}
+	r.waits = func(d lang.Decl) bool { return spared[d] || p.dependencyChanges(d, remade) }
 	p.build()
 	p.walk(ctx)
 	p.checkImports()
@@ -306,7 +310,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 		Mode: p.req.Mode, Changes: p.planned, Drift: p.drift,
 		Previous: p.req.State, Variables: p.variables(), Targets: p.req.Targets, Excludes: p.req.Excludes,
 		ForceReplace: p.req.Replace, Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
-		Timestamp: p.req.Options.PlanTime, Complete: true,
+		Timestamp: p.req.Options.PlanTime, Complete: true, Functions: p.results.digests(),
 	}
 	byObject := func(a, b *plan.Change) int { return a.Object.Compare(b.Object) }
 	slices.SortFunc(out.Changes, byObject)

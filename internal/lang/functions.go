@@ -138,7 +138,13 @@ func (e *provided) invoke(s *scope, sig *provider.Function, args []cty.Value) (c
 	if err != nil {
 		return cty.NilVal, callError(err, args)
 	}
-	return raise(out, args...), nil
+	out = raise(out, args...)
+	if s.f.w.o.Observe != nil && out.IsWhollyKnown() {
+		if err := s.f.w.o.Observe("provider::"+e.provider.String()+"::"+e.name, args, out); err != nil {
+			return cty.NilVal, err
+		}
+	}
+	return out, nil
 }
 
 // config is the configuration that a call means, noDecl if there is none.

@@ -7,7 +7,7 @@
 //	titles:
 //	- Reference to undeclared input variable
 //	unshown:
-//	- Some other title: why no example on the page shows it
+//	- Some other title -- why no example on the page shows it
 //	---
 //
 // A title may have parts that are made while the program runs; an asterisk stands for such a part.
@@ -112,7 +112,7 @@ func parse(code, src string) *Page {
 		case !isItem:
 			unshown = line == "unshown:"
 		case unshown:
-			title, why, _ := strings.Cut(item, ": ")
+			title, why, _ := strings.Cut(item, " -- ")
 			p.Titles = append(p.Titles, title)
 			p.Unshown[title] = why
 		default:

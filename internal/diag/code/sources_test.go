@@ -6,6 +6,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,8 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/lethe-iac/lethe/internal/diag/code"
 	"golang.org/x/tools/go/packages"
 )
 
@@ -34,15 +35,12 @@ var titles = sync.OnceValues(func() (map[string][]string, error) {
 		for _, e := range p.Errors {
 			return nil, e
 		}
-		println(p.PkgPath)
-		if p.PkgPath == "github.com/lethe-iac/lethe/internal/provider/providertest" || p.PkgPath == "github.com/lethe-iac/lethe/internal/provider/wire/wiretest" {
-			continue // parts of tests
+		if slices.ContainsFunc(foreign, func(f string) bool { return strings.HasSuffix(p.PkgPath, f) }) {
+			continue
 		}
 		f.read(p)
 	}
-	println(time.Now().String())
 	f.follow()
-	println(time.Now().String())
 	return f.out, nil
 })
 
@@ -54,6 +52,18 @@ var roots = []string{
 	"github.com/hashicorp/hcl/v2/hclsyntax",
 	"github.com/hashicorp/hcl/v2/json",
 	"github.com/hashicorp/hcl/v2/ext/typeexpr",
+}
+
+// foreign are packages whose diagnostics are not ours: those of providers, and of tests.
+var foreign = []string{"/provider/wire/wirepb", "/provider/providertest", "/provider/wire/wiretest"}
+
+// silent are titles that stand in the sources and reach nobody under a code, with the reason.
+var silent = map[string]string{
+	"Failed to close file":           "the library's way to read JSON from disk is not used",
+	"Failed to open file":            "the library's way to read JSON from disk is not used",
+	"Message without a title from *": "a provider said it",
+	"*":                              "it is passed on from somewhere that gives it a title",
+	"":                               "it is a wire message that has none",
 }
 
 // flow knows from which expressions a variable, field or parameter gets what it holds.
@@ -392,18 +402,36 @@ func (f *flow) object(o types.Object, index int, seen map[any]bool) []text {
 	return out
 }
 
-func TestDump(t *testing.T) {
-	println(time.Now().String())
-	m, err := titles()
+// TestTitlesHaveCodes finds every title in the sources, and holds them against the pages.
+func TestTitlesHaveCodes(t *testing.T) {
+	made, err := titles()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
+	if len(made) < 500 {
+		t.Fatalf("only %d titles were found in the sources", len(made))
 	}
-	slices.Sort(keys)
-	for _, k := range keys {
-		fmt.Printf("%s\t%s\n", k, strings.Join(m[k], " "))
+	for _, title := range slices.Sorted(maps.Keys(made)) {
+		if silent[title] == "" && code.Of(title) == "" {
+			t.Errorf("%s gives the title %q, which has no code. Add it to a page in internal/diag/code/pages, with an example, or below \"unshown:\" with the reason why there can be none.", made[title][0], title)
+		}
 	}
+	for _, p := range code.All() {
+		for _, title := range p.Titles {
+			if !anyMade(made, title) {
+				t.Errorf("%s: no source gives the title %q any more. Remove it, or the page with it.", p.Code, title)
+			}
+		}
+	}
+}
+
+// anyMade reports whether a title, or one of its form, is made somewhere.
+func anyMade(made map[string][]string, title string) bool {
+	if _, ok := made[title]; ok {
+		return true
+	}
+	one := &code.Page{Titles: []string{title}}
+	return slices.ContainsFunc(slices.Collect(maps.Keys(made)), func(m string) bool {
+		return one.Has(m) || strings.Contains(m, "*") && (&code.Page{Titles: []string{m}}).Has(title)
+	})
 }

@@ -189,6 +189,7 @@ MaxStartups 100
 	s.Write(t, "conf", conf)
 	cmd := exec.Command("/bin/sh", "-c", `umask 022; exec "$0" -D -e -f "$1"`, find(t), filepath.Join(s.Dir, "conf"))
 	cmd.Stderr = s.Log
+	cmd.WaitDelay = time.Second // for sessions that go on: they hold the log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
