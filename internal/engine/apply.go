@@ -221,6 +221,9 @@ func (a *applier) upDeclared(ctx context.Context, c *plan.Change, d *lang.Declar
 }
 
 func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
+	if !a.takeIn(c) {
+		return mark.Value{}, false
+	}
 	if c.Action == plan.NoOp {
 		return a.visit(d, c, inst)
 	}
@@ -240,6 +243,17 @@ func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame,
 		return a.read(ctx, t, u, c, config)
 	}
 	return a.make(ctx, d, t, u, c, config)
+}
+
+// takeIn records an imported object as planning found it: it is ours from then on, whatever becomes
+// of the change that goes with the import.
+func (a *applier) takeIn(c *plan.Change) bool {
+	if c.Importing == nil || c.Entry == nil || a.entry(c.Object) != nil {
+		return true
+	}
+	entry := *c.Entry
+	entry.Provider, entry.Recorded = c.Provider, c.Recorded
+	return a.write(0, journal.Change{Object: c.Object, Entry: &entry})
 }
 
 // visit records what changes about an object that its provider has nothing to do with.

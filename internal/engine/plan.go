@@ -80,14 +80,15 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 		failed:  make([]atomic.Bool, len(req.Program.Decls())),
 		changes: make([]atomic.Int32, len(req.Program.Decls())),
 	}}
-	if !p.prepare(ctx) {
+	if !e.checkImports(req.Program, req.Generate, bag) || !p.prepare(ctx) {
 		return nil, false
 	}
 	r.waits = func(d lang.Decl) bool { return p.dependencyChanges(d, remade) }
 	p.build()
 	p.walk(ctx)
+	made := p.finishImports(ctx)
 	out := p.result(ctx)
-	return &Result{Plan: out, Frame: r.frame, request: &req}, !bag.HasErrors() && ctx.Err() == nil
+	return &Result{Plan: out, Frame: r.frame, Generated: made, request: &req}, !bag.HasErrors() && ctx.Err() == nil
 }
 
 // scoped runs f as a planner whose errors are warnings, for what stands in a check block.
