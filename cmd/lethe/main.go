@@ -9,14 +9,18 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli"
 )
 
-func main() {
+func main() { os.Exit(run()) }
+
+func run() int {
+	collect()
+	defer profile()()
 	dir, err := os.Getwd()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "Error: the working directory cannot be determined: %s\n", err)
-		os.Exit(1)
+		return 1
 	}
-	os.Exit(cli.Main(cli.Env{
+	return cli.Main(cli.Env{
 		Args: os.Args[1:], Program: os.Args[0], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Dir: dir, Environ: os.Environ(), Now: time.Now, Signals: cli.Signals(),
-	}))
+	})
 }

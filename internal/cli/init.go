@@ -59,7 +59,7 @@ func runInit(ctx context.Context, c *call) int {
 	}
 	defer p.close()
 	if empty, err := p.emptyDir(); err != nil || empty {
-		p.ui.print("Lethe initialized in an empty directory!\n\nThe directory has no Lethe configuration files. You may begin working\nwith Lethe immediately by creating Lethe configuration files.\n")
+		p.ui.line("Lethe initialized in an empty directory!\n\nThe directory has no Lethe configuration files. You may begin working\nwith Lethe immediately by creating Lethe configuration files.\n")
 		return p.ui.done(exitOK)
 	}
 	if !p.load() {

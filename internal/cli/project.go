@@ -15,8 +15,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/builtin/lethe"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/terraform"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 )
 
 // project is a working directory as a command uses it: its configuration, its providers, its
@@ -35,6 +37,7 @@ type project struct {
 	program   *lang.Program
 	vars      map[string]lang.Given
 	applying  bool // the command changes things
+	closed    shortcut.Set
 }
 
 // open makes a project of the working directory, reading no configuration yet.
@@ -46,6 +49,11 @@ func (c *call) open() (*project, bool) {
 	p := &project{call: c, dir: c.Dir, root: c.Dir, data: c.dataDir()}
 	if c.configDir != "" {
 		p.root = c.path(c.configDir)
+	}
+	var err error
+	if p.closed, err = shortcut.Parse(c.Getenv(shortcut.Variable)); err != nil {
+		c.bag.Add(diag.Errorf("Invalid "+shortcut.Variable, "The environment variable %s names shortcuts not to take: %s.", shortcut.Variable, err))
+		return nil, false
 	}
 	var ok bool
 	if p.settings, ok = c.cliConfig(); !ok {
@@ -61,7 +69,7 @@ func (c *call) open() (*project, bool) {
 	if p.pool, ok = p.newPool(); !ok {
 		return nil, false
 	}
-	p.engine = &engine.Engine{Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.halt}
+	p.engine = &engine.Engine{Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.halt}
 	if c.ui != nil {
 		p.engine.Sink = c.ui
 	}
@@ -135,7 +143,7 @@ func (p *project) newPool() (*provider.Pool, bool) {
 		return nil, false
 	}
 	p.reattach = reattach
-	pool := provider.NewPool(&launch.Processes{
+	processes := &launch.Processes{
 		Find: func(a addr.Provider) (string, error) {
 			path, _, err := p.providers.Find(a, p.lock)
 			return path, err
@@ -144,12 +152,17 @@ func (p *project) newPool() (*provider.Pool, bool) {
 			lock, _ := p.lock.Get(a)
 			return lock.Version
 		},
-		Log:      log.fromProvider,
 		Reattach: reattach,
 		Env:      p.Environ,
+		Quiet:    !p.closed.Has(shortcut.Logs),
 		Version:  Version,
-	})
+	}
+	if log.hearsProviders() {
+		processes.Log, processes.Quiet = log.fromProvider, false
+	}
+	pool := provider.NewPool(processes)
 	pool.Builtin(addr.Builtin("terraform"), terraform.New(p.remoteState))
+	pool.Builtin(addr.Builtin("lethe"), lethe.New(lethe.Options{Dir: p.dir, Env: p.Environ, Now: p.Now}))
 	return pool, true
 }
 
@@ -212,14 +225,18 @@ func (p *project) resolve(path addr.Module, call *config.Call, parent *config.No
 	return dir, source, "", true
 }
 
-// compile makes the program: names, references, schemas.
+// compile makes the program: names, references, schemas, and all that can be wrong without values.
 func (p *project) compile(ctx context.Context) bool {
+	return p.compileAs(ctx, lang.CheckOptions{Options: p.staticOptions()})
+}
+
+func (p *project) compileAs(ctx context.Context, o lang.CheckOptions) bool {
 	if !p.warnOverrides() || !p.installed() {
 		return false
 	}
 	var ok bool
-	p.engine.Static = p.staticOptions()
-	p.program, ok = p.engine.Compile(ctx, p.tree, &p.bag)
+	o.Options = p.staticOptions()
+	p.program, ok = p.engine.Compile(ctx, p.tree, o, &p.bag)
 	return ok
 }
 

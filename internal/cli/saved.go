@@ -109,7 +109,8 @@ func (p *project) loadSaved(ctx context.Context, saved *file.Contents) bool {
 	if !ok {
 		return false
 	}
-	return p.savedVariables(saved.Plan.Variables) && p.compile(ctx)
+	// What is in a plan was checked when the plan was made; files beside it may be gone.
+	return p.savedVariables(saved.Plan.Variables) && p.compileAs(ctx, lang.CheckOptions{BodiesOnly: true})
 }
 
 // ephemeralGiven names the ephemeral variables that have a value, for the plan file.

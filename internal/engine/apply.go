@@ -12,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
@@ -22,7 +23,6 @@ type ApplyRequest struct {
 	Options lang.Options
 	Plan    *plan.Plan
 	Journal journal.Journal // nil keeps nothing
-	Replan  bool            // ask providers again for every plan, also where nothing can have changed
 }
 
 // Applied is what came of it. Snapshot is to be stored whatever happened.
@@ -57,7 +57,7 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	if req.Journal == nil {
 		req.Journal = journal.None{}
 	}
-	r, ok := e.newRunAfter(ctx, req.Program, req.Options, req.Plan.Functions, bag)
+	r, ok := e.newRun(ctx, req.Program, req.Options, past{req.Plan.Previous, req.Plan.Functions}, bag)
 	if !ok {
 		return &Applied{Snapshot: req.Plan.Previous}, false
 	}
@@ -65,11 +65,8 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	defer r.endLeases()
 	a := &applier{r, &applying{
 		req: &req, plan: req.Plan, edit: req.Plan.Refreshed.Edit(),
-		changes: map[addr.Object]*plan.Change{}, deposed: map[addr.Object]addr.Object{},
+		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{},
 	}}
-	for _, c := range req.Plan.Changes {
-		a.changes[c.Object] = c
-	}
 	a.fill()
 	if ok = a.walk(ctx); ok {
 		a.outputs()
@@ -211,6 +208,10 @@ func (a *applier) up(ctx context.Context, c *plan.Change) bool {
 func (a *applier) upDeclared(ctx context.Context, c *plan.Change, d *lang.Declaration) bool {
 	inst := c.Object.Instance
 	f := a.frame.At(inst.Module, lang.After)
+	if !a.takeIn(c) {
+		a.failed(d, inst)
+		return false
+	}
 	v, ok := a.bring(ctx, d, f, c, inst)
 	if !ok {
 		a.failed(d, inst)
@@ -221,9 +222,6 @@ func (a *applier) upDeclared(ctx context.Context, c *plan.Change, d *lang.Declar
 }
 
 func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
-	if !a.takeIn(c) {
-		return mark.Value{}, false
-	}
 	if c.Action == plan.NoOp {
 		return a.visit(d, c, inst)
 	}
@@ -348,7 +346,7 @@ func (a *applier) known(t *object.Tools, o addr.Object) (object.Current, bool) {
 // within what was approved.
 func (a *applier) proposal(ctx context.Context, d *lang.Declaration, t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) (*object.Proposal, bool) {
 	forced := object.Forced{IgnoreAll: d.Res.Lifecycle.IgnoreAll, Ignore: ignored(d)}
-	if c.Settled && !a.req.Replan {
+	if c.Settled && !a.Closed.Has(shortcut.Settled) {
 		return t.Approved(c, cur, config, forced)
 	}
 	if !t.Validate(ctx, config) {

@@ -171,6 +171,7 @@ func (p *planner) propose(ctx context.Context, d *lang.Declaration, f *lang.Fram
 	}
 	c.Was = p.moved.origin(c.Object)
 	c.Provider, c.Importing = u.instance, importing
+	c.Settled = c.Settled && !p.slot(p.sessionKey(u, lang.After)).unknown
 	c.Recorded = p.recordedOf(d.ID)
 	c.Conditions = len(d.Res.Lifecycle.Postconditions) > 0
 	if c.SkipDestroy, out = f.Forget(d.ID, p.bag); out != lang.OK {

@@ -32,6 +32,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/walk"
 )
@@ -41,7 +42,8 @@ type Engine struct {
 	Pool        *provider.Pool
 	Sink        event.Sink
 	Secrets     *secret.Set
-	Parallelism int // calls that may touch an API at once; 0: 10
+	Parallelism int          // calls that may touch an API at once; 0: 10
+	Closed      shortcut.Set // what is not to be taken
 	Now         func() time.Time
 
 	CloseTimeout time.Duration // for closing one lease; 0: a minute
@@ -52,13 +54,12 @@ type Engine struct {
 	Env  []string
 	Halt context.Context
 
-	Static lang.Options // for what is evaluated while a program is made: directories
-
 	// Supply adds what the provider blocks of a program lack, before it is held against its
 	// providers' schemas, and reports whether it added anything. nil: nobody can be asked.
 	Supply func(p *lang.Program, schemas func(addr.Provider) *provider.Schemas) (added, ok bool)
 
-	now atomic.Pointer[shared] // the latest walk
+	kept keep
+	now  atomic.Pointer[shared] // the latest walk
 }
 
 // Request says what to plan.
@@ -73,7 +74,10 @@ type Request struct {
 	Replace  []addr.Instance
 	Imports  []Import // from the command line, beside those of the configuration
 	Generate bool     // make configuration for imported objects that have none
-	Backend  string   // for the plan file
+	// DeferEphemerals keeps leases closed during planning where only write-only arguments receive
+	// them: providers plan with unknown values there.
+	DeferEphemerals bool
+	Backend         string // for the plan file
 
 	quiet bool // do not warn that targets make the plan partial
 }
@@ -95,23 +99,22 @@ type Result struct {
 	Generated map[addr.Resource]string
 }
 
-// Compile makes a program of a configuration and holds it against its providers' schemas.
-func (e *Engine) Compile(ctx context.Context, tree *config.Tree, bag *diag.Bag) (*lang.Program, bool) {
+// Compile makes a program of a configuration and holds it against its providers' schemas, also after
+// mistakes: all of them are reported.
+func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o lang.CheckOptions, bag *diag.Bag) (*lang.Program, bool) {
 	p, ok := lang.Compile(tree, bag)
-	if !ok {
-		return nil, false
-	}
 	schemas := e.schemas(ctx, bag)
-	if e.Supply != nil {
-		added, ok := e.Supply(p, schemas.Of)
-		if !ok {
+	if ok && e.Supply != nil {
+		added, supplied := e.Supply(p, schemas.Of)
+		if !supplied {
 			return nil, false
 		}
 		if added {
 			p, _ = lang.Compile(tree, &diag.Bag{}) // what it has to say was said
 		}
 	}
-	return p, p.Check(schemas, lang.CheckOptions{Options: e.Static}, bag)
+	o.Options.Caller = &caller{ctx: ctx, run: &run{shared: &shared{Engine: e}, bag: bag}}
+	return p, p.Check(schemas, o, bag) && ok
 }
 
 // schemas asks providers for their schemas as they are needed, each once, and reports those that
@@ -146,6 +149,7 @@ type run struct {
 // shared is what all parts of a walk have in common.
 type shared struct {
 	*Engine
+	all    *diag.Bag       // of the whole walk
 	ctx    context.Context // ends when nothing new is to be started
 	prog   *lang.Program
 	frame  *lang.Frame
@@ -165,22 +169,25 @@ type shared struct {
 	results  *results
 }
 
-func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, bag *diag.Bag) (*run, bool) {
-	return e.newRunAfter(ctx, prog, o, nil, bag)
+// past is what a walk goes on from.
+type past struct {
+	state   *state.Snapshot   // the previous run's; nil: there is none, or it does not matter
+	results map[string]string // digests of what functions gave when the plan was made
 }
 
-// newRunAfter is newRun for a walk whose functions have to give what they gave before: planned has
-// the digests of a plan.
-func (e *Engine) newRunAfter(ctx context.Context, prog *lang.Program, o lang.Options, planned map[string]string, bag *diag.Bag) (*run, bool) {
+func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, from past, bag *diag.Bag) (*run, bool) {
 	r := &run{bag: bag, shared: &shared{
-		Engine: e, ctx: ctx, prog: prog, reach: newReach(prog), removals: newRemovals(prog.Tree().Root),
+		Engine: e, all: bag, ctx: ctx, prog: prog, reach: newReach(prog), removals: newRemovals(prog.Tree().Root),
 		types: map[typeKey]*object.Type{}, sessions: map[sessionKey]*session{}, leases: map[leaseKey]*opening{}, checks: newChecks(),
 		calls:   map[addr.Object]bool{},
-		results: newResults(planned),
+		results: newResults(from.results),
 		ledger:  lease.NewLedger(lease.Options{Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism()}),
 	}}
 	r.tokens = walk.NewTokens(r.parallelism())
-	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token}
+	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token, Closed: e.Closed}
+	if e.Secrets != nil {
+		e.Secrets.Elsewhere((&plainly{shared: r.shared, before: from.state, known: map[string]bool{}}).holds)
+	}
 	e.now.Store(r.shared)
 	if e.Halt != nil {
 		context.AfterFunc(e.Halt, r.halt)
@@ -188,7 +195,9 @@ func (e *Engine) newRunAfter(ctx context.Context, prog *lang.Program, o lang.Opt
 	o.Observe = r.results.observe
 	o.Steady, o.Caller = r.reach.steady, &caller{ctx: ctx, run: r}
 	var ok bool
-	r.frame, ok = prog.Frame(o, bag)
+	if r.frame, ok = prog.Frame(o, bag); ok {
+		r.guardVariables()
+	}
 	return r, ok
 }
 

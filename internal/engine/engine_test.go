@@ -20,18 +20,20 @@ import (
 
 // world is a configuration with its state, for tests with built-in resources.
 type world struct {
-	t      *testing.T
+	t      testing.TB
 	engine *Engine
 	state  *state.Snapshot
 	vars   map[string]lang.Given
 	log    string
 }
 
-func newWorld(t *testing.T) *world {
-	pool := provider.NewPool(nil)
-	pool.Builtin(addr.Builtin("terraform"), terraform.New(nil))
-	return &world{t: t, engine: &Engine{Pool: pool, Now: time.Now}, state: &state.Snapshot{}}
+func newWorld(t testing.TB) *world {
+	w := &world{t: t, engine: &Engine{Pool: provider.NewPool(nil), Now: time.Now}, state: &state.Snapshot{}}
+	builtin(w)
+	return w
 }
+
+func builtin(w *world) { w.engine.Pool.Builtin(addr.Builtin("terraform"), terraform.New(nil)) }
 
 // compile reads files given as "name: text" pairs; a single text is main.tf.
 func (w *world) compile(files map[string]string) *lang.Program {
@@ -48,7 +50,7 @@ func (w *world) compile(files map[string]string) *lang.Program {
 	if !ok {
 		w.t.Fatalf("load: %v", bag.List())
 	}
-	prog, ok := w.engine.Compile(context.Background(), tree, &bag)
+	prog, ok := w.engine.Compile(context.Background(), tree, lang.CheckOptions{}, &bag)
 	if !ok {
 		w.t.Fatalf("compile: %v", bag.List())
 	}
@@ -127,5 +129,42 @@ output "all" { value = terraform_data.b[*].output }
 	}
 	if n := w.state.Len(); n != 0 {
 		t.Errorf("%d objects left", n)
+	}
+}
+
+// An argument of a module call belongs to the called module, and may refer to a module beside it:
+// all that the other module's output is made from comes first.
+func TestModuleBesideModule(t *testing.T) {
+	w := newWorld(t)
+	files := map[string]string{
+		"main.tf": `
+module "one" {
+  source = "./mod"
+  in     = "x"
+}
+module "two" {
+  source = "./mod"
+  count  = 2
+  in     = "${module.one.out} ${count.index}"
+}
+output "out" { value = module.two[*].out }
+`,
+		"mod/main.tf": `
+variable "in" { type = string }
+resource "terraform_data" "a" { input = var.in }
+resource "terraform_data" "b" { input = "${terraform_data.a.output}!" }
+output "out" { value = terraform_data.b.output }
+`}
+	if got := w.apply(files, nil); strings.Count(got, "create") != 6 {
+		t.Errorf("create: %s", got)
+	}
+	if got := w.state.Outputs["out"].Value.Raw.GoString(); !strings.Contains(got, `"x! 0!"`) || !strings.Contains(got, `"x! 1!"`) {
+		t.Errorf("output: %s", got)
+	}
+	if got := w.apply(files, nil); got != "" {
+		t.Errorf("second apply: %s", got)
+	}
+	if got := w.apply(files, func(r *Request) { r.Mode = plan.Destroy }); strings.Count(got, "delete") != 6 {
+		t.Errorf("destroy: %s", got)
 	}
 }

@@ -49,7 +49,7 @@ func (p *planner) finishImports(ctx context.Context) map[addr.Resource]string {
 			}
 		case p.failed[d.ID].Load() || p.decided(im.To):
 		default:
-			p.bag.Add(diag.Errorf("Configuration for import target does not exist", "The configuration of %s has no instance %s, which an import block wants to import into.", d.Resource, im.To).At(im.Range))
+			p.bag.Add(diag.Errorf("Configuration for import target does not exist", "The resource %s is declared, but has no instance %s. Import into an instance that its count or for_each makes.", im.To.Resource(), im.To).At(im.Block.Range).See("declared here", d.Range))
 		}
 	}
 	return made

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -51,11 +52,12 @@ func (r *run) receiveOne(ctx context.Context, e lang.Decl, at addr.ModuleInstanc
 	}
 }
 
-// framesNear are the instances of a module path that a declaration in another one can mean: those
-// above or below it.
+// framesNear are the instances of a module path that a declaration in another one can mean: the
+// one around it, or those below the nearest module instance that is around both.
 func (r *run) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Face) []*lang.Frame {
-	if up := ancestor(at, m); up != nil {
-		if f := r.frame.At(*up, face); f != nil {
+	at = nearest(m, at)
+	if at.Module() == m {
+		if f := r.frame.At(at, face); f != nil {
 			return []*lang.Frame{f}
 		}
 		return nil
@@ -82,8 +84,19 @@ func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Fram
 	all.Wait()
 }
 
-// lease opens one instance if nobody has yet, and renews it if that is due.
+// lease opens one instance if nobody has yet, and renews it if that is due. In a check block what
+// fails is a warning; what cannot be closed is an error there too.
 func (r *run) lease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
+	if e.Res.Check == "" {
+		r.leaseOne(ctx, e, f, key, face)
+		return
+	}
+	var b diag.Bag
+	(&run{r.shared, &b}).leaseOne(ctx, e, f, key, face)
+	r.warn(&b)
+}
+
+func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
 	inst := e.Resource.In(f.Addr()).Instance(key)
 	r.mu.Lock()
 	o := r.leases[leaseKey{inst, face}]
@@ -172,7 +185,7 @@ func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why 
 				if d.Subject == nil {
 					d = d.At(e.Range)
 				}
-				r.bag.Add(d)
+				r.all.Add(d)
 			}
 		},
 	})
@@ -291,6 +304,40 @@ func (r *reach) ephemeralsBehind(refs []lang.Ref, own func(lang.Ref) bool) []lan
 		}
 	})
 	return found
+}
+
+// onlyWritten finds the ephemeral resources whose values only write-only arguments receive, by
+// themselves or through others like it: no argument of a managed resource takes an ephemeral value
+// but those.
+func (r *reach) onlyWritten() map[lang.Decl]bool {
+	out := map[lang.Decl]bool{}
+	for _, d := range r.prog.Decls() {
+		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral {
+			out[d.ID] = len(d.Res.Lifecycle.Postconditions) == 0
+		}
+	}
+	for again := true; again; {
+		again = false
+		for _, d := range r.prog.Decls() {
+			if (d.Kind == lang.Variable || d.Kind == lang.Output) && !tested(d) || d.Kind == lang.Local || d.Kind == lang.Call || d.Kind == lang.Whole {
+				continue
+			}
+			written := d.Kind == lang.Resource && (d.Resource.Mode == addr.Managed || d.Resource.Mode == addr.Ephemeral && out[d.ID])
+			for _, e := range r.ephemerals(d.ID) {
+				if out[e] && !(written && !r.otherwise(d.ID, e)) {
+					out[e], again = false, true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// otherwise reports whether a resource receives an ephemeral value in another way than by its
+// arguments: in a condition, or by depends_on.
+func (r *reach) otherwise(d, e lang.Decl) bool {
+	others := r.ephemeralsBehind(r.prog.Refs(d), func(ref lang.Ref) bool { return ref.Use&^(lang.ByProvision|lang.ByNull|lang.ByValue) != 0 })
+	return slices.Contains(others, e)
 }
 
 // receivesBy says for which reasons a declaration of a kind receives what it refers to. Provisioners

@@ -325,13 +325,7 @@ func (o *ordering) leasesFor(d lang.Decl, at addr.ModuleInstance, list []int32) 
 func (o *ordering) leasesOf(ephemerals []lang.Decl, at addr.ModuleInstance, list []int32) []int32 {
 	for _, e := range ephemerals {
 		info := o.prog.Decls()[e]
-		if up := ancestor(at, info.Module); up != nil {
-			list = append(list, o.leaseFor(info, *up))
-			continue
-		}
-		for _, f := range o.under(info.Module, at) {
-			list = append(list, o.leaseFor(info, f.Addr()))
-		}
+		o.meant(info.Module, at, func(m addr.ModuleInstance) { list = append(list, o.leaseFor(info, m)) })
 	}
 	return list
 }
@@ -418,13 +412,21 @@ func (o *ordering) eachRef(d lang.Decl, at addr.ModuleInstance, visit func(plan.
 			continue
 		}
 		hint := o.hint(ref)
-		if up := ancestor(at, to.Module); up != nil {
-			visit(o.vertex(to, *up), hint)
-			continue
-		}
-		for _, f := range o.under(to.Module, at) {
-			visit(o.vertex(to, f.Addr()), hint)
-		}
+		o.meant(to.Module, at, func(m addr.ModuleInstance) { visit(o.vertex(to, m), hint) })
+	}
+}
+
+// meant visits the instances of a module that what stands in another module instance can refer to:
+// the one around it, or those below the nearest that is around both. An argument of a module call
+// is a declaration of the called module and may refer to the outputs of a sibling.
+func (o *ordering) meant(m addr.Module, from addr.ModuleInstance, visit func(addr.ModuleInstance)) {
+	from = nearest(m, from)
+	if from.Module() == m {
+		visit(from)
+		return
+	}
+	for _, f := range o.under(m, from) {
+		visit(f.Addr())
 	}
 }
 
@@ -439,15 +441,12 @@ func (o *ordering) hint(ref lang.Ref) plan.At {
 	return plan.All
 }
 
-// ancestor is the instance of module m that holds at, or is it.
-func ancestor(at addr.ModuleInstance, m addr.Module) *addr.ModuleInstance {
-	for d := at.Depth() - m.Depth(); d > 0; d-- {
+// nearest is the nearest module instance around at, or at itself, that m lies below or is.
+func nearest(m addr.Module, at addr.ModuleInstance) addr.ModuleInstance {
+	for !m.Under(at.Module()) {
 		at = at.Parent()
 	}
-	if at.Module() != m {
-		return nil
-	}
-	return &at
+	return at
 }
 
 // vertex is a declaration in a module instance: a group, or a gate. Ephemeral resources are gates:

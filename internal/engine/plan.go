@@ -67,11 +67,11 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if req.Options.PlanTime.IsZero() {
 		req.Options.PlanTime = e.Now().UTC()
 	}
-	r, ok := e.newRun(ctx, req.Program, req.Options, bag)
+	r, ok := e.newRun(ctx, req.Program, req.Options, past{state: req.State}, bag)
 	if !ok {
 		return nil, false
 	}
-	defer r.closeSessions()
+	defer r.keepSessions(ctx)
 	defer r.endLeases()
 	p := &planner{r, &planning{
 		req: &req, prior: req.State,
@@ -83,7 +83,11 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if !e.checkImports(req.Program, req.Generate, bag) || !p.prepare(ctx) {
 		return nil, false
 	}
-	r.waits = func(d lang.Decl) bool { return p.dependencyChanges(d, remade) }
+	spared := map[lang.Decl]bool{}
+	if req.DeferEphemerals {
+		spared = r.reach.onlyWritten()
+	}
+	r.waits = func(d lang.Decl) bool { return spared[d] || p.dependencyChanges(d, remade) }
 	p.build()
 	p.walk(ctx)
 	made := p.finishImports(ctx)
@@ -316,6 +320,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	out.Outputs = p.outputs()
 	out.Checks = p.checks.results(p.bag)
 	out.Errored = p.bag.HasErrors() || ctx.Err() != nil
+	out.Leases = p.forecast(out)
 	return out
 }
 

@@ -108,7 +108,11 @@ func (a *applier) provision(ctx context.Context, c *plan.Change, part int) bool 
 
 // after checks an object's postconditions, once everything that makes it is over.
 func (a *applier) after(d *lang.Declaration, f *lang.Frame, inst addr.Instance, v mark.Value) bool {
-	return a.post(d, f, inst.Key, inst, func() mark.Value { return v })
+	if a.post(d, f, inst.Key, inst, func() mark.Value { return v }) {
+		return true
+	}
+	a.failed(d, inst) // who waits for it gets nothing, outputs included
+	return false
 }
 
 // retire runs one provisioner of an object that is about to be destroyed.

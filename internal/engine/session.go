@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -144,6 +145,9 @@ func (r *run) configure(ctx context.Context, s *session, u use, schemas *provide
 	if err != nil {
 		return report(provider.Diags{diag.Errorf("Invalid provider configuration", "The settings cannot be sent to the provider: %s.", err)})
 	}
+	if s.provider = r.claim(u.instance, s.settings.Raw); s.provider != nil {
+		return true
+	}
 	p, err := r.Pool.Session(ctx, u.instance.Provider)
 	if err != nil {
 		return report(provider.Diags{provider.Fault(u.instance.Provider, err)})
@@ -161,16 +165,40 @@ func (r *run) configure(ctx context.Context, s *session, u use, schemas *provide
 	return report(p.Configure(ctx, config, provider.Allow{Deferral: r.objs.AllowDeferral}))
 }
 
-// closeSessions ends the processes that this walk configured, all at once: each takes its time.
-func (r *run) closeSessions() {
+// closeSessions ends the processes that this walk configured.
+func (r *run) closeSessions() { r.endSessions(func(*session) bool { return false }) }
+
+// keepSessions ends the processes that this walk configured, but for those that the next one may
+// go on using. After an error none is kept: it may be the process that is broken.
+func (r *run) keepSessions(ctx context.Context) {
+	well := !r.Closed.Has(shortcut.Sessions) && !r.bag.HasErrors() && ctx.Err() == nil
+	r.endSessions(func(s *session) bool {
+		return well && s.ok && !s.unknown && !s.settings.Has(mark.Ephemeral)
+	})
+}
+
+// endSessions ends all sessions. Their processes are kept or ended, all at once.
+func (r *run) endSessions(keep func(*session) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var all sync.WaitGroup
-	for _, s := range r.sessions {
-		if s.provider != nil && !s.shared {
-			all.Go(func() { s.stop(r.Pool) })
+	var left []kept
+	var end []func() // each takes its time
+	for k, s := range r.sessions {
+		switch {
+		case s.provider == nil || s.shared:
+		case keep(s):
+			left = append(left, kept{k.instance, s.settings.Raw, s.provider, r.Now()})
+		default:
+			end = append(end, func() { s.stop(r.Pool) })
 		}
 	}
-	all.Wait()
 	clear(r.sessions)
+	for _, p := range r.kept.swap(left) {
+		end = append(end, func() { r.Pool.Release(p) })
+	}
+	var all sync.WaitGroup
+	for _, f := range end {
+		all.Go(f)
+	}
+	all.Wait()
 }

@@ -16,7 +16,7 @@ import (
 // is not written out. Nothing is configured, no state is needed.
 func (e *Engine) Validate(ctx context.Context, prog *lang.Program, o lang.Options, bag *diag.Bag) bool {
 	o.Validate = true
-	r, ok := e.newRun(ctx, prog, o, bag)
+	r, ok := e.newRun(ctx, prog, o, past{}, bag)
 	if !ok {
 		return false
 	}

@@ -27,6 +27,7 @@ func Compile(tree *config.Tree, bag *diag.Bag) (*Program, bool) {
 	p.root = p.place(tree.Root, nil, 0, bag, &ok)
 	ok = p.resolveProviders(bag) && ok
 	ok = p.checkCalls(bag) && ok
+	ok = p.checkMoves(bag) && ok
 	ok = p.link(bag) && ok
 	p.cyclic = !p.findCycles(bag)
 	if ok && !p.cyclic {

@@ -161,6 +161,9 @@ func (s *scope) output(d *decl) cty.Value {
 // outputBorders refuses what an output must not carry.
 func (s *scope) outputBorders(d *decl, v cty.Value) {
 	o := d.out
+	if s.f.parent == nil && !s.finite(v, "output "+d.name, d.value, s.ctx) {
+		return
+	}
 	if !o.Ephemeral && s.marked {
 		if m, ok := mark.Split(v).Find(mark.Ephemeral); ok {
 			s.ephemeralOutput(d, m)

@@ -23,6 +23,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -54,6 +55,7 @@ type Walk struct {
 	Token func(ctx context.Context, call func()) bool
 	// AllowDeferral says that providers may answer that they cannot say yet.
 	AllowDeferral bool
+	Closed        shortcut.Set // what is not to be taken
 }
 
 // report passes on what the provider said about the object.

@@ -1,8 +1,11 @@
 package object
 
 import (
+	"bytes"
+
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
@@ -60,6 +63,11 @@ var nullWire = []byte{0xc0}
 
 // isNull reports whether an answer says that there is no object.
 func isNull(wire []byte) bool { return len(wire) == 0 || len(wire) == 1 && wire[0] == nullWire[0] }
+
+// same reports whether an answer is, byte for byte, what we have the value of already.
+func (t *Tools) same(answer, have []byte) bool {
+	return !t.Walk.Closed.Has(shortcut.Wire) && bytes.Equal(answer, have)
+}
 
 // send makes a message of bytes on the wire.
 func send(wire []byte) provider.Dynamic { return provider.Dynamic{Msgpack: wire} }

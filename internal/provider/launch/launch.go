@@ -68,6 +68,9 @@ type Processes struct {
 	Log func(p addr.Provider, level, line string)
 	// Env is our environment as "name=value"; nil: that of the process.
 	Env []string
+	// Quiet tells providers not to write log lines. SDKs write some for every call unless told
+	// otherwise, which costs the provider and us more than the call.
+	Quiet bool
 	// Version is the version of the program that providers are told they work for, such as
 	// "1.12.0".
 	Version string
@@ -127,6 +130,9 @@ func (ps *Processes) config(proc *process) *plugin.ClientConfig {
 		SyncStderr:       newLines(proc.log),
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
 			proc.env = append(childEnv(ps.environ()), cmd.Env...)
+			if ps.Quiet {
+				proc.env = quiet(proc.env, proc.addr)
+			}
 			return proc, nil
 		},
 	}
@@ -182,6 +188,24 @@ func childEnv(env []string) []string {
 		}
 	}
 	return out
+}
+
+// sdkLogs are the variables that say which lines of its own a provider's SDK writes, by part of the
+// SDK. There is one more for what the provider itself writes, which has the provider's name.
+var sdkLogs = []string{
+	"TF_LOG_SDK", "TF_LOG_SDK_PROTO", "TF_LOG_SDK_FRAMEWORK", "TF_LOG_SDK_MUX",
+	"TF_LOG_SDK_HELPER_RESOURCE", "TF_LOG_SDK_HELPER_SCHEMA",
+}
+
+// quiet switches the log of a provider off, but for what the environment says about it.
+func quiet(env []string, p addr.Provider) []string {
+	own := "TF_LOG_PROVIDER_" + strings.ToUpper(strings.ReplaceAll(p.Type, "-", "_"))
+	for _, name := range append(sdkLogs[:len(sdkLogs):len(sdkLogs)], own) {
+		if lookup(env, name) == "" {
+			env = append(env, name+"=off")
+		}
+	}
+	return env
 }
 
 // lookup is the value of a variable; "" if it is not set.

@@ -55,6 +55,24 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// A provider whose log nobody reads is told to write none, unless the environment asks for it.
+func TestQuiet(t *testing.T) {
+	ps := processes(t, "protocol 6", "TF_LOG_SDK_PROTO=trace")
+	ps.Quiet = true
+	env := "\n" + ask(t, start1(t, ps), "environment") + "\n"
+	for _, want := range []string{"TF_LOG_SDK=off", "TF_LOG_SDK_FRAMEWORK=off", "TF_LOG_PROVIDER_PLAYGROUND=off", "TF_LOG_SDK_PROTO=trace"} {
+		if !strings.Contains(env, "\n"+want+"\n") {
+			t.Errorf("%s is missing: %s", want, env)
+		}
+	}
+	if strings.Contains(env, "TF_LOG_SDK_PROTO=off") {
+		t.Error("what the environment asks for does not count")
+	}
+	if env := ask(t, start1(t, processes(t, "protocol 6")), "environment"); strings.Contains(env, "=off") {
+		t.Errorf("a log that is read is switched off: %s", env)
+	}
+}
+
 func TestStandardInputIsEmpty(t *testing.T) {
 	if got := ask(t, start1(t, processes(t, "protocol 6")), "standard input"); got != "0 bytes, <nil>" {
 		t.Error(got)

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+)
+
+// room is what may always be allocated before garbage is collected: commands that need little
+// never collect any.
+const room = 16 << 20
+
+// leastPercent of what lives may be allocated before garbage is collected, however much that is:
+// half as much again is a good use of memory for a program that allocates little of it twice.
+const leastPercent = 50
+
+// collect sets how eagerly garbage is collected: after every collection by what lives then. Whoever
+// sets GOGC has it their way; GOMEMLIMIT holds in any case.
+func collect() {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	debug.SetGCPercent(percent(4 << 20)) // the runtime takes the heap for this large at first
+	watch()
+}
+
+// watcher is an object on its own: the runtime packs those without pointers together, and they live
+// as long as their neighbours.
+type watcher struct{ _ *watcher }
+
+// watch makes an object that nobody holds; the next collection finds that out, and makes another.
+func watch() {
+	runtime.SetFinalizer(&watcher{}, func(*watcher) {
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(live)
+		debug.SetGCPercent(percent(live[0].Value.Uint64()))
+		watch()
+	})
+}
+
+// percent is the runtime's setting for a heap where so many bytes live.
+func percent(live uint64) int { return max(leastPercent, int(100*room/max(live, 1<<20))) }

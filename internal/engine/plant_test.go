@@ -1,0 +1,210 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/providertest"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// plant launches providers that live in this process and count what they are asked. They have
+// settings (region, token), a managed type plant_item and an ephemeral type plant_key.
+type plant struct {
+	mu      sync.Mutex
+	running map[*machine]bool
+	starts  int
+	upgrade map[string][]byte // MessagePack of what is stored, by its JSON
+
+	counts [len(machineCalls)]atomic.Int64
+}
+
+var machineCalls = [...]string{"validate", "upgrade", "read", "plan", "apply", "configure"}
+
+const (
+	onValidate = iota
+	onUpgrade
+	onRead
+	onPlan
+	onApply
+	onConfigure
+)
+
+// calls are the calls since the last time, those that were made.
+func (p *plant) calls() map[string]int {
+	out := map[string]int{}
+	for i, name := range machineCalls {
+		if n := p.counts[i].Swap(0); n > 0 {
+			out[name] = int(n)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.starts > 0 {
+		out["start"] = p.starts
+	}
+	p.starts = 0
+	return out
+}
+
+// alive is how many processes run.
+func (p *plant) alive() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.running)
+}
+
+func (p *plant) Start(_ context.Context, a addr.Provider) (provider.Provider, error) {
+	m := &machine{plant: p}
+	m.Fake = &providertest.Fake{Address: a, Describe: describePlant, OnShutdown: func() error {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.running, m)
+		return nil
+	}}
+	m.Fake.OnConfigure = func(context.Context, provider.Dynamic, provider.Allow) provider.Diags {
+		p.counts[onConfigure].Add(1)
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.starts++
+	p.running[m] = true
+	return m, nil
+}
+
+var (
+	itemBlock = &schema.Block{Attrs: []*schema.Attr{
+		{Name: "extra", Type: cty.Map(cty.String), Optional: true},
+		{Name: "id", Type: cty.String, Computed: true},
+		{Name: "name", Type: cty.String, Required: true},
+		{Name: "secret", Type: cty.String, Optional: true, WriteOnly: true},
+		{Name: "value", Type: cty.String, Computed: true},
+	}}
+	keyBlock = &schema.Block{Attrs: []*schema.Attr{
+		{Name: "token", Type: cty.String, Optional: true},
+	}}
+	// plainBlock is itemBlock without its write-only attribute.
+	plainBlock = &schema.Block{Attrs: append(append([]*schema.Attr(nil), itemBlock.Attrs[:3]...), itemBlock.Attrs[4])}
+)
+
+func describePlant() (*provider.Schemas, provider.Diags) {
+	s := provider.NewSchemas(&schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
+		{Name: "region", Type: cty.String, Optional: true},
+		{Name: "token", Type: cty.String, Optional: true},
+	}}})
+	add := func(m addr.Mode, name string, b *schema.Block) {
+		s.Add(m, name, func() (*schema.Schema, error) { return &schema.Schema{Block: b}, nil })
+	}
+	s.Capabilities.PlanDestroy = true
+	add(addr.Managed, "plant_item", plainBlock)
+	add(addr.Managed, "plant_safe", itemBlock)
+	add(addr.Ephemeral, "plant_key", keyBlock)
+	return s, nil
+}
+
+// machine is one process.
+type machine struct {
+	*providertest.Fake
+	plant *plant
+}
+
+func (m *machine) Validate(context.Context, addr.Mode, string, provider.Dynamic) provider.Diags {
+	m.plant.counts[onValidate].Add(1)
+	return nil
+}
+
+func (m *machine) Upgrade(_ context.Context, r provider.UpgradeRequest) (provider.UpgradeResponse, provider.Diags) {
+	m.plant.counts[onUpgrade].Add(1)
+	m.plant.mu.Lock()
+	defer m.plant.mu.Unlock()
+	wire, ok := m.plant.upgrade[string(r.JSON)]
+	if !ok {
+		s := &schema.Schema{Block: plainBlock}
+		if r.Type == "plant_safe" {
+			s.Block = itemBlock
+		}
+		v, err := s.DecodeJSON(r.JSON)
+		if err != nil {
+			panic(err)
+		}
+		wire, _ = s.Encode(v)
+		m.plant.upgrade[string(r.JSON)] = wire
+	}
+	return provider.UpgradeResponse{State: provider.Dynamic{Msgpack: wire}}, nil
+}
+
+func (m *machine) Read(_ context.Context, r provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
+	m.plant.counts[onRead].Add(1)
+	return provider.ReadResponse{State: r.State, Private: r.Private}, nil
+}
+
+// Plan leaves open what a new object computes, and says nothing about secrets. It works on the
+// MessagePack, so that benchmarks measure the engine and not this.
+func (m *machine) Plan(_ context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
+	m.plant.counts[onPlan].Add(1)
+	planned := r.Proposed.Msgpack
+	if r.Type == "plant_safe" && len(planned) > 1 {
+		s := &schema.Schema{Block: itemBlock}
+		v, err := s.Decode(planned)
+		if err != nil {
+			panic(err)
+		}
+		planned, _ = s.Encode(s.NullWriteOnly(v))
+	}
+	if len(r.Prior.Msgpack) == 1 {
+		planned = bytes.Replace(planned, []byte("\xa2id\xc0"), []byte("\xa2id\xd4\x00\x00"), 1)
+		planned = bytes.Replace(planned, []byte("\xa5value\xc0"), []byte("\xa5value\xd4\x00\x00"), 1)
+	}
+	return provider.PlanResponse{Planned: provider.Dynamic{Msgpack: planned}, Private: r.Private}, nil
+}
+
+// Apply makes everything known: what is unknown in MessagePack becomes a string.
+func (m *machine) Apply(_ context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
+	m.plant.counts[onApply].Add(1)
+	made := bytes.ReplaceAll(r.Planned.Msgpack, []byte{0xd4, 0, 0}, []byte("\xa4made"))
+	return provider.ApplyResponse{State: provider.Dynamic{Msgpack: made}, Private: r.Private}, nil
+}
+
+// newPlantWorld is a world whose provider is a plant.
+func newPlantWorld(t testing.TB) (*world, *plant) {
+	p := &plant{running: map[*machine]bool{}, upgrade: map[string][]byte{}}
+	pool := provider.NewPool(p)
+	t.Cleanup(func() {
+		pool.Close()
+		if n := p.alive(); n > 0 {
+			t.Errorf("%d processes are left over", n)
+		}
+	})
+	return &world{t: t, engine: &Engine{Pool: pool, Now: time.Now}, state: &state.Snapshot{}}, p
+}
+
+const plantHead = `
+terraform {
+  required_providers {
+    plant = { source = "acme/plant" }
+  }
+}
+`
+
+func expect(t testing.TB, what string, got map[string]int, want string) {
+	t.Helper()
+	var text string
+	for _, name := range append([]string{"start"}, machineCalls[:]...) {
+		if n := got[name]; n > 0 {
+			text += fmt.Sprintf("%s %d, ", name, n)
+		}
+	}
+	if text = text[:max(len(text)-2, 0)]; text != want {
+		t.Errorf("%s: %s; want %s", what, text, want)
+	}
+}

@@ -1,0 +1,67 @@
+// Package shortcut names the places where less is done because more would make no difference, and
+// lets each of them be closed: to find out whether a shortcut is to blame for something, and to run
+// tests both ways.
+//
+// People close shortcuts with the environment variable LETHE_NO_SHORTCUTS (see docs/performance.md).
+package shortcut
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Set is a set of shortcuts. What is handed around is the set of closed ones: the zero Set closes
+// none.
+type Set uint8
+
+// The shortcuts.
+const (
+	Logs     Set = 1 << iota // providers are told not to write log lines that nobody would see
+	Sessions                 // apply goes on using the processes that plan configured with the same settings
+	Settled                  // apply does not have planned again what nothing can have changed about
+	Wire                     // an answer of the same bytes as the question is not decoded
+	Schemas                  // what a provider's package describes is kept from one command to the next
+	Packages                 // a provider's package is not read again while its files are the same
+)
+
+var names = []string{"logs", "sessions", "settled", "wire", "schemas", "packages"}
+
+// All is every shortcut.
+const All = Packages<<1 - 1
+
+// Variable is the name of the environment variable that closes shortcuts.
+const Variable = "LETHE_NO_SHORTCUTS"
+
+// Parse reads a list of names with commas between them, or "all".
+func Parse(list string) (Set, error) {
+	var s Set
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		i := slices.Index(names, name)
+		switch {
+		case name == "":
+		case name == "all":
+			s = All
+		case i < 0:
+			return 0, fmt.Errorf("there is no shortcut %q; there are: %s, and all", name, strings.Join(names, ", "))
+		default:
+			s |= 1 << i
+		}
+	}
+	return s, nil
+}
+
+// Has reports whether x is in the set.
+func (s Set) Has(x Set) bool { return s&x != 0 }
+
+// String lists the names, as Parse reads them.
+func (s Set) String() string {
+	var in []string
+	for i, name := range names {
+		if s.Has(1 << i) {
+			in = append(in, name)
+		}
+	}
+	return strings.Join(in, ",")
+}
