@@ -141,7 +141,6 @@ func (p *project) carryOut(ctx context.Context, ws *workspaceState, pl *plan.Pla
 		return p.ui.fail()
 	}
 	defer ws.end()
-	p.stop = func() { _ = p.pool.Stop(context.Background()) }
 	done, ok := p.engine.Apply(ctx, engine.ApplyRequest{Program: p.program, Options: p.langOptions(true), Plan: pl, Journal: ws.journal}, &p.bag)
 	if !ws.save(done.Snapshot) || !ok {
 		return p.ui.fail()

@@ -4,7 +4,7 @@ package cli
 func commands() []*Command {
 	return []*Command{
 		initCommand, validateCommand, planCommand, applyCommand, destroyCommand,
-		consoleCommand, fmtCommand, forceUnlockCommand, getCommand, graphCommand, importCommand,
+		consoleCommand, explainCommand, fmtCommand, forceUnlockCommand, getCommand, graphCommand, importCommand,
 		metadataCommand, outputCommand, providersCommand, providersSchemaCommand, refreshCommand, showCommand,
 		stateListCommand, stateMvCommand, statePullCommand, statePushCommand, stateReplaceProviderCommand,
 		stateRmCommand, stateShowCommand, taintCommand, untaintCommand, versionCommand,

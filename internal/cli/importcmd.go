@@ -38,9 +38,6 @@ func runImport(ctx context.Context, c *call) int {
 		c.bag.Add(diag.Errorf("Invalid import address", "A managed resource address is required: importing into a %s resource is not allowed.", to.Mode))
 		return c.ui.fail()
 	}
-	if c.configDir != "" {
-		c.Dir = c.path(c.configDir)
-	}
 	p, ok := c.prepare(ctx, false)
 	if !ok {
 		return c.ui.fail()

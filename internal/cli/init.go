@@ -59,14 +59,14 @@ func runInit(ctx context.Context, c *call) int {
 	}
 	defer p.close()
 	if empty, err := p.emptyDir(); err != nil || empty {
-		p.ui.print("Lethe initialized in an empty directory!\n\nThe directory has no Lethe configuration files. You may begin working\nwith Lethe immediately by creating Lethe configuration files.\n")
+		p.ui.line("Lethe initialized in an empty directory!\n\nThe directory has no Lethe configuration files. You may begin working\nwith Lethe immediately by creating Lethe configuration files.\n")
 		return p.ui.done(exitOK)
 	}
 	if !p.load() {
 		return p.ui.fail()
 	}
 	if p.setup.backend {
-		p.ui.line("\nInitializing the backend...")
+		p.ui.step("initializing_backend_message", "\nInitializing the backend...")
 		if !p.initBackend(ctx) {
 			return p.ui.fail()
 		}
@@ -107,28 +107,12 @@ func (p *project) emptyDir() (bool, error) {
 	return true, nil
 }
 
-// initBackend opens the store once, so that wrong settings are found now.
-func (p *project) initBackend(ctx context.Context) bool {
-	st, ok := p.openStore(ctx)
-	if !ok {
-		return false
-	}
-	if b := p.backend(); b != nil {
-		p.ui.line(fmt.Sprintf("\nSuccessfully configured the backend %q! Lethe will automatically\nuse this backend unless the backend configuration changes.", b.Type))
-	}
-	_, err := st.List(ctx)
-	if err != nil {
-		p.bag.Add(diag.Errorf("Failed to use the backend", "%s.", err))
-	}
-	return err == nil
-}
-
 // initModules writes down which modules are where.
 func (p *project) initModules() bool {
 	if !p.setup.get || len(p.tree.Root.Children) == 0 {
 		return true
 	}
-	p.ui.line("Initializing modules...")
+	p.ui.step("initializing_modules_message", "Initializing modules...")
 	p.tree.Root.Walk(func(n *config.Node) {
 		if n.Parent != nil {
 			p.ui.line(fmt.Sprintf("- %s in %s", moduleKey(n), p.display(n.Module.Dir)))
@@ -143,7 +127,7 @@ func (p *project) initModules() bool {
 
 // initProviders installs what configuration and state need.
 func (p *project) initProviders(ctx context.Context) bool {
-	p.ui.line("Initializing provider plugins...")
+	p.ui.step("initializing_provider_plugin_message", "Initializing provider plugins...")
 	needs := p.needs()
 	if p.setup.backend {
 		s, ok := p.readState(ctx)
@@ -198,22 +182,19 @@ func (p *project) writeLock() bool {
 		return false
 	}
 	if isNew {
-		p.ui.line("\nLethe has created a lock file .terraform.lock.hcl to record the provider\nselections it made above. Include this file in your version control repository\nso that Lethe can guarantee to make the same selections by default when\nyou run \"lethe init\" in the future.")
+		p.ui.step("lock_info", "\nLethe has created a lock file .terraform.lock.hcl to record the provider\nselections it made above. Include this file in your version control repository\nso that Lethe can guarantee to make the same selections by default when\nyou run \"lethe init\" in the future.")
 	} else {
-		p.ui.line("\nLethe has made some changes to the provider dependency selections recorded\nin the .terraform.lock.hcl file. Review those changes and commit them to your\nversion control system if they represent changes you intended to make.")
+		p.ui.step("dependencies_lock_changes_info", "\nLethe has made some changes to the provider dependency selections recorded\nin the .terraform.lock.hcl file. Review those changes and commit them to your\nversion control system if they represent changes you intended to make.")
 	}
 	return true
 }
 
 func (p *project) initDone() {
-	if p.opts.json {
-		return
-	}
-	p.ui.print("\nLethe has been successfully initialized!\n")
+	p.ui.step("output_init_success_message", "\nLethe has been successfully initialized!")
 	if p.Getenv("TF_IN_AUTOMATION") != "" {
 		return
 	}
-	p.ui.print("\nYou may now begin working with Lethe. Try running \"lethe plan\" to see\nany changes that are required for your infrastructure. All Lethe commands\nshould now work.\n\nIf you ever set or change modules or backend configuration for Lethe,\nrerun this command to reinitialize your working directory. If you forget, other\ncommands will detect it and remind you to do so if necessary.\n")
+	p.ui.step("output_init_success_cli_message", "\nYou may now begin working with Lethe. Try running \"lethe plan\" to see\nany changes that are required for your infrastructure. All Lethe commands\nshould now work.\n\nIf you ever set or change modules or backend configuration for Lethe,\nrerun this command to reinitialize your working directory. If you forget, other\ncommands will detect it and remind you to do so if necessary.")
 }
 
 var getCommand = &Command{

@@ -6,18 +6,18 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/secret"
 )
 
 // logger writes what TF_LOG asks for: to standard error, or to the file that TF_LOG_PATH names.
 type logger struct {
-	mu       sync.Mutex
 	out      io.Writer
 	core     int // rank of the least important level that is written; 0: nothing
 	provider int
 	now      func() string
+	secrets  *secret.Set
 }
 
 // levels by rank, the most important first.
@@ -45,7 +45,7 @@ func (c *call) newLogger() *logger {
 		}
 		return levelRank(c.Getenv("TF_LOG"))
 	}
-	l := &logger{out: c.Stderr, core: pick("TF_LOG_CORE"), provider: pick("TF_LOG_PROVIDER")}
+	l := &logger{out: c.Stderr, core: pick("TF_LOG_CORE"), provider: pick("TF_LOG_PROVIDER"), secrets: c.secrets}
 	if l.core == 0 && l.provider == 0 {
 		return nil
 	}
@@ -78,8 +78,10 @@ func (l *logger) line(level, format string, a ...any) {
 	l.write(level, fmt.Sprintf(format, a...))
 }
 
+// write writes a line, once it is known what must not be in it.
 func (l *logger) write(level, text string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	fmt.Fprintf(l.out, "%s [%s] %s\n", l.now(), strings.ToUpper(level), text)
+	now := l.now()
+	l.secrets.Then(func() {
+		fmt.Fprintf(l.out, "%s [%s] %s\n", now, strings.ToUpper(level), l.secrets.Scrub(text))
+	})
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/secret"
 )
 
@@ -76,7 +77,8 @@ type call struct {
 	showState, showPlan                   string
 	id, backupOut, configDir              string
 	force, dryRun, allowMissing, orCreate bool
-	stop                                  func() // asks providers to give up; nil while there are none
+	engine                                *engine.Engine
+	halt                                  context.Context // ends with the second interrupt
 }
 
 // Exit codes.

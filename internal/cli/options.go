@@ -15,12 +15,13 @@ import (
 
 // options are the flags of all commands; each command defines those it takes.
 type options struct {
-	noColor     bool
-	json        bool
-	jsonInto    string
-	compact     bool // -compact-warnings
-	concise     bool
-	showSecrets bool // -show-sensitive
+	noColor         bool
+	json            bool
+	jsonInto        string
+	compact         bool // -compact-warnings
+	concise         bool
+	showSecrets     bool // -show-sensitive
+	deferEphemerals bool
 
 	input       bool
 	lock        bool
@@ -118,6 +119,7 @@ func (c *call) planFlags() {
 	f.Var(&c.opts.targetFiles, "target-file", "Read -target addresses from the `file`, one on a line.")
 	f.Var(&c.opts.excludeFiles, "exclude-file", "Read -exclude addresses from the `file`, one on a line.")
 	f.Var(&c.opts.replace, "replace", "Replace the object at this `address`. May be given many times.")
+	f.BoolVar(&c.opts.deferEphemerals, "defer-ephemerals", false, "Open no lease while planning that only write-only arguments receive.")
 	c.operationFlags()
 }
 

@@ -69,6 +69,7 @@ func (c *call) prepare(ctx context.Context, applying bool) (*project, bool) {
 	if !ok {
 		return nil, false
 	}
+	p.supplies()
 	if p.load() && p.checkEmpty() && p.collectVariables() && p.askVariables() && p.compile(ctx) {
 		p.applying = applying
 		return p, true
@@ -91,7 +92,8 @@ func (p *project) request(ws *workspaceState) (engine.Request, bool) {
 	req := engine.Request{
 		Program: p.program, Options: p.langOptions(p.applying), State: ws.snapshot,
 		Refresh: p.opts.refresh, Backend: ws.backend,
-		Generate: p.opts.generate != "",
+		Generate:        p.opts.generate != "",
+		DeferEphemerals: p.opts.deferEphemerals || p.settings.DeferEphemerals,
 	}
 	var ok1, ok2, ok3 bool
 	req.Targets, ok1 = p.addresses("target", p.opts.targets, p.opts.targetFiles)
@@ -128,6 +130,7 @@ func (p *project) showPlan(out *plan.Plan, o view.PlanOptions) {
 
 // savePlan writes the plan file.
 func (p *project) savePlan(r *engine.Result) bool {
+	r.Plan.Ephemeral = p.ephemeralGiven()
 	var b bytes.Buffer
 	err := file.Write(&b, &file.Contents{Plan: r.Plan, Config: p.snapshotConfig(), Lock: p.lock.Bytes(), Version: Version})
 	if err == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/builtin/lethe"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/terraform"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/shortcut"
@@ -24,14 +25,14 @@ import (
 // state.
 type project struct {
 	*call
-	dir       string // of the root module
+	dir       string // the working directory
+	root      string // of the root module: the working directory, but for import -config
 	data      string // .terraform
 	settings  *config.Settings
 	lock      *fetch.Lockfile
 	providers *fetch.Providers
 	pool      *provider.Pool
 	reattach  map[addr.Provider]launch.Reattach
-	engine    *engine.Engine
 	tree      *config.Tree
 	program   *lang.Program
 	vars      map[string]lang.Given
@@ -45,7 +46,10 @@ func (c *call) open() (*project, bool) {
 		c.bag.Add(diag.Errorf("Invalid parallelism value", "The parallelism must be a positive value. Not %d.", c.opts.parallelism))
 		return nil, false
 	}
-	p := &project{call: c, dir: c.Dir, data: c.dataDir()}
+	p := &project{call: c, dir: c.Dir, root: c.Dir, data: c.dataDir()}
+	if c.configDir != "" {
+		p.root = c.path(c.configDir)
+	}
 	var err error
 	if p.closed, err = shortcut.Parse(c.Getenv(shortcut.Variable)); err != nil {
 		c.bag.Add(diag.Errorf("Invalid "+shortcut.Variable, "The environment variable %s names shortcuts not to take: %s.", shortcut.Variable, err))
@@ -65,7 +69,7 @@ func (c *call) open() (*project, bool) {
 	if p.pool, ok = p.newPool(); !ok {
 		return nil, false
 	}
-	p.engine = &engine.Engine{Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard}
+	p.engine = &engine.Engine{Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.halt}
 	if c.ui != nil {
 		p.engine.Sink = c.ui
 	}
@@ -159,6 +163,7 @@ func (p *project) newPool() (*provider.Pool, bool) {
 	}
 	pool := provider.NewPool(processes)
 	pool.Builtin(addr.Builtin("terraform"), terraform.New(p.remoteState))
+	pool.Builtin(addr.Builtin("lethe"), lethe.New(lethe.Options{Dir: p.dir, Env: p.Environ, Now: p.Now}))
 	return pool, true
 }
 
@@ -170,7 +175,7 @@ func (p *project) attached(a addr.Provider) bool {
 
 // load reads the configuration of the working directory.
 func (p *project) load() bool {
-	return p.loadFrom(p.dir, p.loadOptions(), p.resolve)
+	return p.loadFrom(p.root, p.loadOptions(), p.resolve)
 }
 
 // loadFrom reads a configuration from wherever it is.
@@ -221,13 +226,18 @@ func (p *project) resolve(path addr.Module, call *config.Call, parent *config.No
 	return dir, source, "", true
 }
 
-// compile makes the program: names, references, schemas.
+// compile makes the program: names, references, schemas, and all that can be wrong without values.
 func (p *project) compile(ctx context.Context) bool {
+	return p.compileAs(ctx, lang.CheckOptions{Options: p.staticOptions()})
+}
+
+func (p *project) compileAs(ctx context.Context, o lang.CheckOptions) bool {
 	if !p.warnOverrides() || !p.installed() {
 		return false
 	}
 	var ok bool
-	p.program, ok = p.engine.Compile(ctx, p.tree, &p.bag)
+	o.Options = p.staticOptions()
+	p.program, ok = p.engine.Compile(ctx, p.tree, o, &p.bag)
 	return ok
 }
 
@@ -286,7 +296,7 @@ func (p *project) needs() []fetch.Need {
 func (p *project) langOptions(applying bool) lang.Options {
 	return lang.Options{
 		Variables: p.vars, Workspace: p.workspace(), Applying: applying,
-		RootDir: p.dir, Cwd: cmp.Or(p.called, p.dir), BaseDir: p.dir,
+		RootDir: p.root, Cwd: cmp.Or(p.called, p.dir), BaseDir: p.dir,
 	}
 }
 

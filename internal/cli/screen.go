@@ -98,6 +98,9 @@ func width(w io.Writer) int {
 // line prints one line of progress.
 func (s *screen) line(text string) { s.Tell(event.Note{Text: text}) }
 
+// step prints one line of init's progress, with the code that programs know it by.
+func (s *screen) step(code, text string) { s.Tell(event.Note{Text: text, Code: code}) }
+
 // print prints a command's result as it is.
 func (s *screen) print(text string) { io.WriteString(s.call.Stdout, text) }
 
@@ -125,9 +128,9 @@ type question struct {
 func (s *screen) ask(q question) (string, bool) {
 	fmt.Fprintf(s.call.Stdout, "%s\n", q.Title)
 	if q.Note != "" {
-		fmt.Fprintf(s.call.Stdout, "  %s\n", strings.ReplaceAll(q.Note, "\n", "\n  "))
+		fmt.Fprintf(s.call.Stdout, "  %s\n\n", strings.ReplaceAll(q.Note, "\n", "\n  "))
 	}
-	fmt.Fprint(s.call.Stdout, "\n  Enter a value: ")
+	fmt.Fprint(s.call.Stdout, "  Enter a value: ")
 	text, ok := s.read(q.Secret)
 	fmt.Fprintln(s.call.Stdout)
 	return text, ok

@@ -17,7 +17,8 @@ import (
 // TestMain lets scripts run this test binary as the program: each `lethe` in a script is a process
 // of its own, as in life.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tidy{m}, map[string]func(){
+		"peer": peer,
 		"lethe": func() {
 			dir, err := os.Getwd()
 			if err != nil {
@@ -31,18 +32,35 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs what users do, one behaviour a script. Scripts whose first line says so get the
-// playground providers.
+// tidy removes what the tests built.
+type tidy struct{ *testing.M }
+
+func (m tidy) Run() int {
+	code := m.M.Run()
+	if builtIn != "" {
+		os.RemoveAll(builtIn)
+	}
+	return code
+}
+
+// TestScripts runs what users do, one behaviour a script. The condition [providers] is met, or the
+// script fails: the playground providers are built here.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+	p := params(setup)
+	p.Dir = "testdata/script"
+	p.UpdateScripts = os.Getenv("UPDATE_SCRIPTS") != ""
+	testscript.Run(t, p)
+}
+
+func params(setup func(*testscript.Env) error) testscript.Params {
+	return testscript.Params{
 		Setup:               setup,
 		RequireExplicitExec: true,
-		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Condition: func(cond string) (bool, error) {
 			switch cond {
 			case "providers":
-				return providers() == nil, nil
+				_, err := playground()
+				return err == nil, err
 			case "peer":
 				_, err := exec.LookPath("terraform")
 				return err == nil, nil
@@ -52,15 +70,19 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"calls": calls,
 		},
-	})
+	}
 }
 
 func setup(e *testscript.Env) error {
-	bin, _ := playground()
+	return setupFor(e, "registry.opentofu.org")
+}
+
+func setupFor(e *testscript.Env, host string) error {
+	bin, _ := playground() // scripts that need them ask for them by their condition
 	rc := filepath.Join(e.WorkDir, ".rc")
 	text := "provider_installation {\n  dev_overrides {\n"
 	for _, name := range []string{"playground", "playground5", "rogue", "strict"} {
-		text += fmt.Sprintf("    \"registry.opentofu.org/lethe/%s\" = %q\n", name, bin)
+		text += fmt.Sprintf("    %q = %q\n", host+"/lethe/"+name, bin)
 	}
 	if err := os.WriteFile(rc, []byte(text+"  }\n}\n"), 0o600); err != nil {
 		return err
@@ -75,12 +97,16 @@ func setup(e *testscript.Env) error {
 	return os.MkdirAll(filepath.Join(e.WorkDir, ".cloud"), 0o755)
 }
 
+// builtIn is where the providers were built, "" before that.
+var builtIn string
+
 // playground builds the test providers once, in their own module.
 var playground = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "lethe-playground-*")
 	if err != nil {
 		return "", err
 	}
+	builtIn = dir
 	cmd := exec.Command("go", "build", "-o", dir, "./cmd/...")
 	cmd.Dir = "../../test/providers"
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod")
@@ -89,11 +115,6 @@ var playground = sync.OnceValues(func() (string, error) {
 	}
 	return dir, nil
 })
-
-func providers() error {
-	_, err := playground()
-	return err
-}
 
 // calls checks the log of provider calls: `calls 'Apply playground_thing' 2` counts lines that
 // contain all the words.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/disk"
@@ -36,25 +35,14 @@ type workspaceState struct {
 // drivers are the kinds of store that the program knows.
 var drivers = store.Drivers{store.LocalDriver}
 
-// openStore opens the store that the configuration names; without one, states are kept in the
-// working directory.
+// openStore opens the store in use (backend.go), with what flags say about files.
 func (p *project) openStore(ctx context.Context) (store.Store, bool) {
-	driver, settings := store.LocalDriver, store.Settings{Dir: p.dir, Getenv: p.Getenv}
-	if b := p.backend(); b != nil {
-		var ok bool
-		if driver, ok = drivers.Find(b.Type); !ok {
-			p.bag.Add(diag.Errorf("Unsupported backend type", "There is no backend type named %q. Available are: %s.", b.Type, strings.Join(drivers.Names(), ", ")).At(b.Range))
-			return nil, false
-		}
-		v, ok := lang.Static(p.tree.Root.Module, p.vars, p.staticOptions()).Body(b.Body, driver.Schema, "backend "+b.Type, &p.bag)
-		if !ok {
-			return nil, false
-		}
-		settings.Config = v.Raw
+	settings, ok := p.currentSettings()
+	if !ok {
+		return nil, false
 	}
-	st, err := driver.Open(ctx, settings)
-	if err != nil {
-		p.bag.Add(diag.Errorf("Failed to open the state store", "%s.", err))
+	st, ok := p.openWith(ctx, settings)
+	if !ok {
 		return nil, false
 	}
 	if local, ok := st.(*store.Local); ok && p.opts.state+p.opts.stateOut+p.opts.backup != "" {
@@ -99,7 +87,13 @@ func (p *project) lockWorkspace(ctx context.Context, name, operation string) (*w
 	if !ok {
 		return nil, false
 	}
+	return p.lockStored(ctx, st, name, operation)
+}
+
+// lockStored locks a workspace of a store and reads its state.
+func (p *project) lockStored(ctx context.Context, st store.Store, name, operation string) (*workspaceState, bool) {
 	ws := &workspaceState{project: p, store: st, name: name, backend: "local"}
+	var ok bool
 	if p.opts.lock && !ws.take(ctx, operation) {
 		return nil, false
 	}
@@ -139,17 +133,25 @@ func (ws *workspaceState) unlock() {
 	ws.release = nil
 }
 
-// readState reads the state of the selected workspace without a lock; nil where there is none.
+// readState reads the state of the selected workspace without a lock; nil where there is none. What
+// a run has recorded beside it, one that was killed or one that goes on, belongs to it.
 func (p *project) readState(ctx context.Context) (*state.Snapshot, bool) {
 	st, ok := p.openStore(ctx)
 	if !ok {
 		return nil, false
 	}
-	s, v, ok := p.read(ctx, st, p.workspace())
-	if ok && v == "" {
+	ws := &workspaceState{project: p, store: st, name: p.workspace()}
+	s, v, ok := p.read(ctx, st, ws.name)
+	if !ok {
+		return nil, false
+	}
+	if r, err := journal.Recover(disk.OS, ws.journalFile(), s); err == nil && r != nil {
+		return r.Snapshot, true
+	}
+	if v == "" {
 		return nil, true
 	}
-	return s, ok
+	return s, true
 }
 
 func (p *project) read(ctx context.Context, st store.Store, name string) (*state.Snapshot, store.Version, bool) {
@@ -265,8 +267,12 @@ func (ws *workspaceState) told(r *journal.Recovery) {
 	if r.Missing > 0 {
 		ws.bag.Add(diag.Warningf("Journal damaged", "%d records of the journal of run %s could not be read. Compare the state with what really exists.", r.Missing, r.Header.Run))
 	}
-	for _, u := range r.Unknown {
-		ws.bag.Add(diag.Warningf("Outcome unknown", "%s. Check whether the object exists, and import it if it does.", u))
+	if len(r.Unknown) > 0 {
+		text := ""
+		for _, u := range r.Unknown {
+			text += "  " + u.String() + "\n"
+		}
+		ws.bag.Add(diag.Warningf("Outcome unknown", "An earlier run ended while these calls were under way:\n%s\nCheck whether the objects exist, and import those that do.", text))
 	}
 }
 

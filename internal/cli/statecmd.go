@@ -11,6 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
@@ -272,7 +273,7 @@ var stateMvCommand = &Command{
 	Long: "This command will move an item matched by the address given to the\ndestination address. This command can also move to a destination address\nin a completely different state file.",
 	Flags: func(c *call) {
 		c.flags.BoolVar(&c.dryRun, "dry-run", false, "Only say what would be moved.")
-		c.flags.StringVar(&c.backupOut, "backup-out", "", "Accepted for compatibility: the backup of -state-out is `file`.")
+		c.flags.StringVar(&c.backupOut, "backup-out", "", "Keep the previous content of -state-out in this `file`.")
 		c.lockFlags()
 		c.stateFlags()
 	},
@@ -287,20 +288,57 @@ func runStateMv(ctx context.Context, c *call) int {
 	if !ok {
 		return c.ui.fail()
 	}
+	out := c.opts.stateOut // here it is where to, not another name for the same state
+	c.opts.stateOut = ""
+	if out != "" && out != c.opts.state {
+		return c.moveInto(ctx, ends[0], ends[1], out)
+	}
 	return c.changeState(ctx, "state-mv", func(s *state.Snapshot) (*state.Snapshot, bool) {
 		next, _, done, ok := s.Mv(ends[0], ends[1], nil, &c.bag)
-		word := "Move"
-		if c.dryRun {
-			word = "Would move"
-		}
-		for _, m := range done {
-			c.ui.print(fmt.Sprintf("%s %q to %q\n", word, m.From, m.To))
-		}
-		if ok && !c.dryRun {
-			c.ui.print(fmt.Sprintf("Successfully moved %d object(s).\n", len(done)))
-		}
+		c.moved(done, ok)
 		return next, ok && !c.dryRun
 	})
+}
+
+// moved says what was moved, or would be.
+func (c *call) moved(done []state.Renaming, ok bool) {
+	word := "Move"
+	if c.dryRun {
+		word = "Would move"
+	}
+	for _, m := range done {
+		c.ui.print(fmt.Sprintf("%s %q to %q\n", word, m.From, m.To))
+	}
+	if ok && !c.dryRun {
+		c.ui.print(fmt.Sprintf("Successfully moved %d object(s).\n", len(done)))
+	}
+}
+
+// moveInto moves into the state of another file. That is written first: should the second writing
+// fail, the objects are in both states, and in none never.
+func (c *call) moveInto(ctx context.Context, from, to addr.Target, out string) int {
+	p, ok := c.open()
+	if !ok {
+		return c.ui.fail()
+	}
+	defer p.close()
+	source, ok := p.workspaceState(ctx, "state-mv")
+	if !ok {
+		return c.ui.fail()
+	}
+	defer source.unlock()
+	file := store.NewLocal(store.LocalOptions{Dir: p.dir, Path: p.path(out), Backup: p.path(c.backupOut)})
+	target, ok := p.lockStored(ctx, file, defaultWorkspace, "state-mv")
+	if !ok {
+		return c.ui.fail()
+	}
+	defer target.unlock()
+	left, grown, done, ok := source.snapshot.Mv(from, to, target.snapshot, &c.bag)
+	if !ok || !c.dryRun && !(target.save(grown) && source.save(left)) {
+		return c.ui.fail()
+	}
+	c.moved(done, ok)
+	return c.ui.done(exitOK)
 }
 
 var stateReplaceProviderCommand = &Command{

@@ -175,6 +175,10 @@ func measure(name string, text []byte, l Limits, bag *diag.Bag) (tokens int, ok 
 	if inJSON(name) {
 		weigh = weighJSON
 	}
+	if at := bytes.IndexByte(text, 0); at >= 0 {
+		bag.Add(diag.Errorf("Invalid character", "There is a NUL byte here, and no text has one. The file may be damaged, or be something else than configuration.").At(rangeAt(name, text, at)))
+		return 0, false
+	}
 	tokens, t := weigh(text, l)
 	if t.kind != noTrouble {
 		bag.Add(t.diagnostic(rangeAt(name, text, t.at)))

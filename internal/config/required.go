@@ -44,6 +44,10 @@ func (l *loader) requirement(local string, a *hcl.Attribute) {
 	} else if !l.requirementText(r, a.Expr) {
 		return
 	}
+	if r.Source.IsBuiltin() && len(r.Versions) > 0 {
+		l.error(a.Range, "Invalid dependency on built-in provider", "Provider %s is built in to Lethe, so it has no versions of its own. Remove the version argument.", r.Source)
+		return
+	}
 	l.mod.Required[local] = r
 }
 

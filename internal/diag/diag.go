@@ -18,6 +18,7 @@ import (
 	"sync"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/lethe-iac/lethe/internal/diag/code"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -46,7 +47,8 @@ func (s Severity) String() string {
 // Diagnostic is one message to the user.
 type Diagnostic struct {
 	Severity Severity
-	Code     string // stable, for `lethe explain`; may be empty
+	Code     string // stable, for `lethe explain`; by its title, see Coded
+	Foreign  bool   // said by a provider: it has no code of ours
 	Summary  string // a title without a full stop
 	Detail   string // sentences; why, and what to do
 	Address  string // the object it is about, as users write it; may be empty
@@ -101,6 +103,15 @@ func (d Diagnostic) In(p cty.Path) Diagnostic {
 // See adds a related place.
 func (d Diagnostic) See(note string, r Range) Diagnostic {
 	d.Related = append(slices.Clip(d.Related), Related{note, r})
+	return d
+}
+
+// Coded is d with the code that its title has (package code); what a provider says has none. Who
+// shows diagnostics calls it, so that rooms write plain titles.
+func (d Diagnostic) Coded() Diagnostic {
+	if d.Code == "" && !d.Foreign {
+		d.Code = code.Of(d.Summary)
+	}
 	return d
 }
 

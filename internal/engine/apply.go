@@ -57,7 +57,7 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	if req.Journal == nil {
 		req.Journal = journal.None{}
 	}
-	r, ok := e.newRun(ctx, req.Program, req.Options, bag)
+	r, ok := e.newRun(ctx, req.Program, req.Options, past{req.Plan.Previous, req.Plan.Functions}, bag)
 	if !ok {
 		return &Applied{Snapshot: req.Plan.Previous}, false
 	}
@@ -65,16 +65,10 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	defer r.endLeases()
 	a := &applier{r, &applying{
 		req: &req, plan: req.Plan, edit: req.Plan.Refreshed.Edit(),
-		changes: map[addr.Object]*plan.Change{}, deposed: map[addr.Object]addr.Object{},
+		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{},
 	}}
-	for _, c := range req.Plan.Changes {
-		a.changes[c.Object] = c
-	}
 	a.fill()
-	if ok = a.walk(ctx); ok && a.plan.Mode == plan.Normal {
-		a.runValidations()
-	}
-	if ok {
+	if ok = a.walk(ctx); ok {
 		a.outputs()
 	} else {
 		a.keepOutputs()
@@ -141,6 +135,7 @@ func (a *applier) write(op journal.Op, changed ...journal.Change) bool {
 	defer a.mu.Unlock()
 	for _, c := range changed {
 		a.edit.Put(c.Object, c.Entry)
+		a.over(c.Object)
 	}
 	return a.broken == nil
 }
@@ -167,8 +162,19 @@ func (a *applier) intend(o addr.Object, action plan.Action, p addr.ProviderInsta
 	op, err := a.req.Journal.Intent(journal.Intent{Object: o, Action: action.String(), Provider: p})
 	if err != nil {
 		a.lost(err)
+		return 0, false
 	}
-	return op, err == nil
+	a.shared.mu.Lock()
+	a.calls[o] = true
+	a.shared.mu.Unlock()
+	return op, true
+}
+
+// over says that the outcome of a call is known.
+func (a *applier) over(o addr.Object) {
+	a.shared.mu.Lock()
+	delete(a.calls, o)
+	a.shared.mu.Unlock()
 }
 
 func (a *applier) entry(o addr.Object) *state.Entry {
@@ -202,13 +208,17 @@ func (a *applier) up(ctx context.Context, c *plan.Change) bool {
 func (a *applier) upDeclared(ctx context.Context, c *plan.Change, d *lang.Declaration) bool {
 	inst := c.Object.Instance
 	f := a.frame.At(inst.Module, lang.After)
+	if !a.takeIn(c) {
+		a.failed(d, inst)
+		return false
+	}
 	v, ok := a.bring(ctx, d, f, c, inst)
 	if !ok {
 		a.failed(d, inst)
 		return false
 	}
 	f.Put(d.ID, inst.Key, lang.After, v)
-	return a.post(d, f, inst.Key, inst, func() mark.Value { return v })
+	return len(a.hooksOf(c, nil, false).list) > 0 || a.after(d, f, inst, v)
 }
 
 func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
@@ -231,6 +241,16 @@ func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame,
 		return a.read(ctx, t, u, c, config)
 	}
 	return a.make(ctx, d, t, u, c, config)
+}
+
+// takeIn records an object that the plan imported, before anything else is done to it.
+func (a *applier) takeIn(c *plan.Change) bool {
+	if c.Importing == nil || c.Entry == nil || a.entry(c.Object) != nil {
+		return true
+	}
+	e := *c.Entry
+	e.Recorded, e.Provider = c.Recorded, c.Provider
+	return a.write(0, journal.Change{Object: c.Object, Entry: &e})
 }
 
 // visit records what changes about an object that its provider has nothing to do with.
@@ -274,6 +294,9 @@ func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools
 	v, entry, ok := t.Up(ctx, c, p, config, cur.Entry, object.Stored{
 		Provider: u.instance, Recorded: c.Recorded, CreateFirst: c.CreateFirst, SkipDestroy: c.SkipDestroy,
 	})
+	if ok && len(a.hooksOf(c, nil, false).list) > 0 {
+		entry.Tainted = true // until its provisioners are over
+	}
 	results := []journal.Change{{Object: c.Object, Entry: entry}}
 	if entry == nil && old != (addr.Object{}) {
 		results = a.restore(c.Object, old) // the create came to nothing: the old object is current again
@@ -355,22 +378,23 @@ func (a *applier) restore(o, old addr.Object) []journal.Change {
 	return []journal.Change{{Object: o, Entry: a.edit.Get(old)}, {Object: old}}
 }
 
-// down ends one object: the current one, a deposed one, or the predecessor that a create-first
-// replacement deposed.
-func (a *applier) down(ctx context.Context, c *plan.Change) bool {
-	o := c.Object
-	if c.Action == plan.CreateDelete {
-		a.mu.Lock()
-		old, ok := a.deposed[c.Object]
-		a.mu.Unlock()
-		if !ok {
-			return true // the create failed, and the old object lives on
-		}
-		o = old
+// downed is the object that a change ends: the current one, a deposed one, or the predecessor that
+// a create-first replacement deposed, if it has.
+func (a *applier) downed(c *plan.Change) addr.Object {
+	if c.Action != plan.CreateDelete {
+		return c.Object
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.deposed[c.Object]
+}
+
+// down ends one object.
+func (a *applier) down(ctx context.Context, c *plan.Change) bool {
+	o := a.downed(c)
 	e := a.entry(o)
 	if e == nil {
-		return true
+		return true // the create failed, and the old object lives on
 	}
 	if c.Action == plan.Forget || c.Action == plan.ForgetCreate {
 		a.forgotten.Add(1)

@@ -78,6 +78,14 @@ func (c *checks) results(*diag.Bag) []state.Check {
 	return out
 }
 
+// failed reports whether a declaration's conditions were found not to hold.
+func (c *checks) failed(address string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.by[address]
+	return k != nil && slices.ContainsFunc(k.Objects, func(o state.CheckedObject) bool { return o.Status > state.Pass && o.Status != state.Unknown })
+}
+
 // holds reports whether no result stands in the way.
 func holds(results []lang.Result) bool {
 	return !slices.ContainsFunc(results, func(r lang.Result) bool {

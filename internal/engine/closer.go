@@ -27,7 +27,7 @@ func (p *planner) addClosers() {
 		if len(held) == 0 {
 			continue
 		}
-		last, ok := p.decide[d.ID], d.Kind == lang.Resource
+		last, ok := p.decide[d.ID], d.Kind == lang.Resource || tested(d)
 		switch {
 		case d.Kind == lang.Provider:
 			last, ok = p.stop(d), true

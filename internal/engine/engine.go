@@ -19,6 +19,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -47,7 +48,18 @@ type Engine struct {
 
 	CloseTimeout time.Duration // for closing one lease; 0: a minute
 
+	// Provisioners run in Dir ("": the process's) with the environment Env (nil: the process's),
+	// until Halt ends (nil: never): the context of a run merely keeps more from starting.
+	Dir  string
+	Env  []string
+	Halt context.Context
+
+	// Supply adds what the provider blocks of a program lack, before it is held against its
+	// providers' schemas, and reports whether it added anything. nil: nobody can be asked.
+	Supply func(p *lang.Program, schemas func(addr.Provider) *provider.Schemas) (added, ok bool)
+
 	kept keep
+	now  atomic.Pointer[shared] // the latest walk
 }
 
 // Request says what to plan.
@@ -62,7 +74,10 @@ type Request struct {
 	Replace  []addr.Instance
 	Imports  []Import // from the command line, beside those of the configuration
 	Generate bool     // make configuration for imported objects that have none
-	Backend  string   // for the plan file
+	// DeferEphemerals keeps leases closed during planning where only write-only arguments receive
+	// them: providers plan with unknown values there.
+	DeferEphemerals bool
+	Backend         string // for the plan file
 
 	quiet bool // do not warn that targets make the plan partial
 }
@@ -80,13 +95,22 @@ type Result struct {
 	request *Request
 }
 
-// Compile makes a program of a configuration and holds it against its providers' schemas.
-func (e *Engine) Compile(ctx context.Context, tree *config.Tree, bag *diag.Bag) (*lang.Program, bool) {
+// Compile makes a program of a configuration and holds it against its providers' schemas, also after
+// mistakes: all of them are reported.
+func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o lang.CheckOptions, bag *diag.Bag) (*lang.Program, bool) {
 	p, ok := lang.Compile(tree, bag)
-	if !ok {
-		return nil, false
+	schemas := e.schemas(ctx, bag)
+	if ok && e.Supply != nil {
+		added, supplied := e.Supply(p, schemas.Of)
+		if !supplied {
+			return nil, false
+		}
+		if added {
+			p, _ = lang.Compile(tree, &diag.Bag{}) // what it has to say was said
+		}
 	}
-	return p, p.Check(e.schemas(ctx, bag), lang.CheckOptions{}, bag)
+	o.Options.Caller = &caller{ctx: ctx, run: &run{shared: &shared{Engine: e}, bag: bag}}
+	return p, p.Check(schemas, o, bag) && ok
 }
 
 // schemas asks providers for their schemas as they are needed, each once, and reports those that
@@ -121,32 +145,55 @@ type run struct {
 // shared is what all parts of a walk have in common.
 type shared struct {
 	*Engine
+	all    *diag.Bag       // of the whole walk
+	ctx    context.Context // ends when nothing new is to be started
 	prog   *lang.Program
 	frame  *lang.Frame
 	objs   *object.Walk
 	tokens *walk.Tokens
 	reach  *reach
+	*removals
 
 	mu       sync.Mutex
 	types    map[typeKey]*object.Type
 	sessions map[sessionKey]*session
 	leases   map[leaseKey]*opening
 	ledger   *lease.Ledger
+	calls    map[addr.Object]bool // changes under way
 	waits    func(lang.Decl) bool // an ephemeral resource must not be opened yet; nil: none must wait
 	checks   *checks
+	results  *results
 }
 
-func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, bag *diag.Bag) (*run, bool) {
+// past is what a walk goes on from.
+type past struct {
+	state   *state.Snapshot   // the previous run's; nil: there is none, or it does not matter
+	results map[string]string // digests of what functions gave when the plan was made
+}
+
+func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, from past, bag *diag.Bag) (*run, bool) {
 	r := &run{bag: bag, shared: &shared{
-		Engine: e, prog: prog, reach: newReach(prog),
+		Engine: e, all: bag, ctx: ctx, prog: prog, reach: newReach(prog), removals: newRemovals(prog.Tree().Root),
 		types: map[typeKey]*object.Type{}, sessions: map[sessionKey]*session{}, leases: map[leaseKey]*opening{}, checks: newChecks(),
-		ledger: lease.NewLedger(lease.Options{Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism()}),
+		calls:   map[addr.Object]bool{},
+		results: newResults(from.results),
+		ledger:  lease.NewLedger(lease.Options{Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism()}),
 	}}
 	r.tokens = walk.NewTokens(r.parallelism())
 	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token, Closed: e.Closed}
+	if e.Secrets != nil {
+		e.Secrets.Elsewhere((&plainly{shared: r.shared, before: from.state, known: map[string]bool{}}).holds)
+	}
+	e.now.Store(r.shared)
+	if e.Halt != nil {
+		context.AfterFunc(e.Halt, r.halt)
+	}
+	o.Observe = r.results.observe
 	o.Steady, o.Caller = r.reach.steady, &caller{ctx: ctx, run: r}
 	var ok bool
-	r.frame, ok = prog.Frame(o, bag)
+	if r.frame, ok = prog.Frame(o, bag); ok {
+		r.guardVariables()
+	}
 	return r, ok
 }
 
@@ -167,9 +214,10 @@ func (e *Engine) tell(ev event.Event) {
 	}
 }
 
-// token runs a call that may touch an API, as soon as one of the tokens is free.
-func (r *run) token(ctx context.Context, call func()) bool {
-	return r.tokens.Do(ctx, call) == nil
+// token runs a call that may touch an API, as soon as one of the tokens is free; not once the run
+// was asked to end.
+func (r *run) token(_ context.Context, call func()) bool {
+	return r.tokens.Do(r.ctx, call) == nil
 }
 
 type typeKey struct {

@@ -50,7 +50,7 @@ func (w *world) compile(files map[string]string) *lang.Program {
 	if !ok {
 		w.t.Fatalf("load: %v", bag.List())
 	}
-	prog, ok := w.engine.Compile(context.Background(), tree, &bag)
+	prog, ok := w.engine.Compile(context.Background(), tree, lang.CheckOptions{}, &bag)
 	if !ok {
 		w.t.Fatalf("compile: %v", bag.List())
 	}

@@ -39,14 +39,11 @@ func (a *applier) output(c *plan.OutputChange) {
 		return
 	}
 	v := c.After
-	d, declared := a.prog.Lookup(addr.Module{}, lang.Output, c.Name)
-	if declared && a.plan.Mode == plan.Normal && (c.Action != plan.NoOp || len(d.Out.Preconditions) > 0) {
+	_, declared := a.prog.Lookup(addr.Module{}, lang.Output, c.Name)
+	if declared && a.plan.Mode == plan.Normal && c.Action != plan.NoOp {
 		var outcome lang.Outcome
 		if v, outcome = a.frame.Output(c.Name, lang.After, a.bag); outcome != lang.OK {
 			return // it keeps what it had
-		}
-		if !a.outputConditions(d, c.Name) {
-			return
 		}
 	}
 	if !v.Raw.IsWhollyKnown() || v.Raw.IsNull() && c.Before.Raw.IsNull() {
@@ -62,7 +59,7 @@ func (a *applier) output(c *plan.OutputChange) {
 // keepOutputs stores, after a run that failed, those outputs that can still be known.
 func (a *applier) keepOutputs() {
 	for _, c := range a.plan.Outputs {
-		if c.Action == plan.Delete || c.Action == plan.NoOp {
+		if c.Action == plan.Delete || c.Action == plan.NoOp || a.checks.failed("output."+c.Name) {
 			continue
 		}
 		var quiet diag.Bag
@@ -75,9 +72,6 @@ func (a *applier) keepOutputs() {
 
 // finalChecks are the results to store: those of this walk, over those of the plan.
 func (a *applier) finalChecks() []state.Check {
-	if a.plan.Mode == plan.Normal {
-		a.runChecks()
-	}
 	now := a.checks.results(a.bag)
 	seen := map[string]bool{}
 	for _, c := range now {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -38,11 +39,16 @@ type opening struct {
 // due.
 func (r *run) receive(ctx context.Context, d lang.Decl, at addr.ModuleInstance, face lang.Face) {
 	for _, e := range r.reach.ephemerals(d) {
-		info := r.prog.Decls()[e]
-		face := r.reach.face(e, face)
-		for _, f := range r.framesNear(info.Module, at, face) {
-			r.receiveFrom(ctx, info, f, face)
-		}
+		r.receiveOne(ctx, e, at, face)
+	}
+}
+
+// receiveOne does so for one ephemeral resource, in the module instances that are meant.
+func (r *run) receiveOne(ctx context.Context, e lang.Decl, at addr.ModuleInstance, face lang.Face) {
+	info := r.prog.Decls()[e]
+	face = r.reach.face(e, face)
+	for _, f := range r.framesNear(info.Module, at, face) {
+		r.receiveFrom(ctx, info, f, face)
 	}
 }
 
@@ -78,8 +84,19 @@ func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Fram
 	all.Wait()
 }
 
-// lease opens one instance if nobody has yet, and renews it if that is due.
+// lease opens one instance if nobody has yet, and renews it if that is due. In a check block what
+// fails is a warning; what cannot be closed is an error there too.
 func (r *run) lease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
+	if e.Res.Check == "" {
+		r.leaseOne(ctx, e, f, key, face)
+		return
+	}
+	var b diag.Bag
+	(&run{r.shared, &b}).leaseOne(ctx, e, f, key, face)
+	r.warn(&b)
+}
+
+func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
 	inst := e.Resource.In(f.Addr()).Instance(key)
 	r.mu.Lock()
 	o := r.leases[leaseKey{inst, face}]
@@ -159,7 +176,7 @@ func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why 
 	}
 	l := r.ledger.Opened(lease.Opened{
 		Object: inst.Current(), Provider: t.Provider, Type: t.Type.Name, Private: opened.Private, RenewAt: opened.RenewAt,
-		Parents: r.parents(e),
+		Parents: r.parents(e.ID),
 		Report: func(ds provider.Diags) {
 			for _, d := range ds {
 				if d.Address == "" {
@@ -168,7 +185,7 @@ func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why 
 				if d.Subject == nil {
 					d = d.At(e.Range)
 				}
-				r.bag.Add(d)
+				r.all.Add(d)
 			}
 		},
 	})
@@ -179,10 +196,11 @@ func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why 
 	return opened.Value, l, true
 }
 
-// parents are the open leases that an ephemeral resource was obtained with.
-func (r *run) parents(e *lang.Declaration) []*lease.Lease {
+// parents are the open leases that an ephemeral resource was obtained with, or a provider
+// configured.
+func (r *run) parents(d lang.Decl) []*lease.Lease {
 	near := map[addr.Resource]bool{}
-	for _, p := range r.reach.ephemerals(e.ID) {
+	for _, p := range r.reach.ephemerals(d) {
 		near[r.prog.Decls()[p].Resource] = true
 	}
 	r.mu.Lock()
@@ -249,8 +267,8 @@ func (r *reach) face(d lang.Decl, face lang.Face) lang.Face {
 	return face
 }
 
-// ephemerals are the ephemeral resources whose values reach a declaration: directly or through
-// values, not through other resources or providers.
+// ephemerals are the ephemeral resources whose values a declaration receives: directly or through
+// values, not through other resources or providers. What its provisioners receive is theirs.
 func (r *reach) ephemerals(d lang.Decl) []lang.Decl {
 	if !r.any {
 		return nil
@@ -259,12 +277,84 @@ func (r *reach) ephemerals(d lang.Decl) []lang.Decl {
 	defer r.mu.Unlock()
 	found, ok := r.holds[d]
 	if !ok {
-		r.resources(d, anyRef, func(to lang.Decl) {
-			if r.prog.Decls()[to].Resource.Mode == addr.Ephemeral {
-				found = append(found, to)
-			}
-		})
+		found = r.ephemeralsBehind(r.prog.Refs(d), receivesBy(r.prog.Decls()[d].Kind))
 		r.holds[d] = found
 	}
 	return found
 }
+
+// parts are the ephemeral resources whose values some provisioners and connections of a resource
+// receive.
+func (r *reach) parts(d lang.Decl, parts []any) []lang.Decl {
+	if !r.any {
+		return nil
+	}
+	var refs []lang.Ref
+	for _, p := range parts {
+		refs = append(refs, r.prog.PartRefs(d, p)...)
+	}
+	return r.ephemeralsBehind(refs, receivesBy(lang.Provider))
+}
+
+func (r *reach) ephemeralsBehind(refs []lang.Ref, own func(lang.Ref) bool) []lang.Decl {
+	var found []lang.Decl
+	r.behind(refs, own, passes, func(to lang.Decl) {
+		if r.prog.Decls()[to].Resource.Mode == addr.Ephemeral {
+			found = append(found, to)
+		}
+	})
+	return found
+}
+
+// onlyWritten finds the ephemeral resources whose values only write-only arguments receive, by
+// themselves or through others like it: no argument of a managed resource takes an ephemeral value
+// but those.
+func (r *reach) onlyWritten() map[lang.Decl]bool {
+	out := map[lang.Decl]bool{}
+	for _, d := range r.prog.Decls() {
+		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral {
+			out[d.ID] = len(d.Res.Lifecycle.Postconditions) == 0
+		}
+	}
+	for again := true; again; {
+		again = false
+		for _, d := range r.prog.Decls() {
+			if (d.Kind == lang.Variable || d.Kind == lang.Output) && !tested(d) || d.Kind == lang.Local || d.Kind == lang.Call || d.Kind == lang.Whole {
+				continue
+			}
+			written := d.Kind == lang.Resource && (d.Resource.Mode == addr.Managed || d.Resource.Mode == addr.Ephemeral && out[d.ID])
+			for _, e := range r.ephemerals(d.ID) {
+				if out[e] && !(written && !r.otherwise(d.ID, e)) {
+					out[e], again = false, true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// otherwise reports whether a resource receives an ephemeral value in another way than by its
+// arguments: in a condition, or by depends_on.
+func (r *reach) otherwise(d, e lang.Decl) bool {
+	others := r.ephemeralsBehind(r.prog.Refs(d), func(ref lang.Ref) bool { return ref.Use&^(lang.ByProvision|lang.ByNull|lang.ByValue) != 0 })
+	return slices.Contains(others, e)
+}
+
+// receivesBy says for which reasons a declaration of a kind receives what it refers to. Provisioners
+// are on their own, ephemeralasnull needs no value, and values receive only what tests them.
+func receivesBy(k lang.Kind) func(lang.Ref) bool {
+	not := lang.ByNull
+	switch k {
+	case lang.Resource:
+		not |= lang.ByProvision
+	case lang.Variable:
+		not |= lang.ByModule
+	case lang.Output:
+		return func(ref lang.Ref) bool { return ref.Use&lang.ByCondition != 0 }
+	}
+	return func(ref lang.Ref) bool { return ref.Use&^not != 0 }
+}
+
+// passes reports whether what a value refers to is passed on with it: what its conditions look at
+// is not.
+func passes(ref lang.Ref) bool { return ref.Use&^(lang.ByCondition|lang.ByNull) != 0 }

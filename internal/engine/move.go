@@ -193,16 +193,3 @@ func (p *planner) impliedMoves(m *moves) {
 	}
 	m.carry(batch)
 }
-
-// removed finds the removed block that covers an instance.
-func (p *planner) removed(i addr.Instance) *config.Removed {
-	var found *config.Removed
-	p.prog.Tree().Root.Walk(func(n *config.Node) {
-		for _, b := range n.Module.Removed {
-			if _, ok := rebase(statement{from: b.From.Target, to: b.From.Target, in: n.Path}, i.Current()); ok {
-				found = b
-			}
-		}
-	})
-	return found
-}

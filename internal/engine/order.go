@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
@@ -18,6 +21,8 @@ type ordering struct {
 	objects []addr.Object
 	groups  map[addr.AbsResource]plan.Vertex
 	groupOf []addr.AbsResource
+	tests   map[place]plan.Vertex
+	testAt  map[int32]place // by object
 	gates   map[place]plan.Vertex
 	nearby  map[relative]plan.Vertex // recorded dependencies on a resource, seen from a module instance
 	keys    map[addr.Key]int32
@@ -57,13 +62,14 @@ type relative struct {
 func (r *run) newOrdering(p *plan.Plan) *ordering {
 	o := &ordering{
 		run: r, plan: p,
-		groups: map[addr.AbsResource]plan.Vertex{}, gates: map[place]plan.Vertex{}, nearby: map[relative]plan.Vertex{},
+		groups: map[addr.AbsResource]plan.Vertex{}, tests: map[place]plan.Vertex{}, testAt: map[int32]place{}, gates: map[place]plan.Vertex{}, nearby: map[relative]plan.Vertex{},
 		keys: map[addr.Key]int32{}, holdOf: map[addr.ProviderInstance]int32{}, leaseOf: map[place]int32{},
 		frames: map[addr.Module][]*lang.Frame{}, below: map[placeModule][]*lang.Frame{},
 	}
 	o.in.Destroy = p.Mode == plan.Destroy
 	o.addGroups()
 	o.addObjects()
+	o.addTests()
 	o.addDeclared()
 	o.addRecorded()
 	o.in.Name = o.name
@@ -77,13 +83,20 @@ func (o *ordering) name(hold bool, i int32) string {
 		}
 		return o.holds[i].instance.String()
 	}
+	if t, ok := o.testAt[i]; ok {
+		return testAddr(o.prog.Decls()[t.decl], t.at)
+	}
 	return o.objects[i].String()
 }
 
 // addGroups numbers the resources: declared ones in every instance of their module, and what only
 // the state knows.
 func (o *ordering) addGroups() {
+	planned := o.plannedTests()
 	for _, d := range o.prog.Decls() {
+		if len(planned) > 0 && tested(d) {
+			o.addTest(d, planned)
+		}
 		if d.Kind != lang.Resource || d.Resource.Mode == addr.Ephemeral {
 			continue
 		}
@@ -100,13 +113,51 @@ func (o *ordering) addGroups() {
 	}
 }
 
+// plannedTests are the conditions that planning looked at and that are to be looked at again.
+func (o *ordering) plannedTests() map[string]bool {
+	if o.plan.Mode != plan.Normal {
+		return nil
+	}
+	out := map[string]bool{}
+	for _, c := range o.plan.Checks {
+		for _, x := range c.Objects {
+			out[x.Addr] = true
+		}
+	}
+	return out
+}
+
+// addTest gives the conditions of a declaration a group of their own, in place of a gate.
+func (o *ordering) addTest(d *lang.Declaration, planned map[string]bool) {
+	for _, f := range o.instances(d.Module) {
+		if planned[testAddr(d, f.Addr())] {
+			o.tests[place{d.ID, f.Addr()}] = o.addGroup(addr.AbsResource{}, plan.Group{Declared: true})
+		}
+	}
+}
+
+// addTests makes the objects that stand for conditions: work that changes nothing.
+func (o *ordering) addTests() {
+	for _, at := range slices.SortedFunc(maps.Keys(o.tests), func(a, b place) int { return int(o.tests[a]) - int(o.tests[b]) }) {
+		o.testAt[int32(len(o.objects))] = at
+		o.objects = append(o.objects, addr.Object{})
+		o.in.Objects = append(o.in.Objects, plan.Object{
+			Group: o.tests[at], Key: o.key(addr.NoKey), Current: -1, Up: true, Still: true, UpHolds: o.leasesFor(at.decl, at.at, nil),
+		})
+	}
+}
+
+func (o *ordering) addGroup(a addr.AbsResource, g plan.Group) plan.Vertex {
+	o.in.Groups = append(o.in.Groups, g)
+	o.groupOf = append(o.groupOf, a)
+	return plan.Vertex(len(o.in.Groups) - 1)
+}
+
 func (o *ordering) group(a addr.AbsResource) plan.Vertex {
 	g, ok := o.groups[a]
 	if !ok {
-		g = plan.Vertex(len(o.in.Groups))
+		g = o.addGroup(a, plan.Group{})
 		o.groups[a] = g
-		o.in.Groups = append(o.in.Groups, plan.Group{})
-		o.groupOf = append(o.groupOf, a)
 	}
 	return g
 }
@@ -192,10 +243,30 @@ func (o *ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 		x.Up = c.Action.Ups() || c.Action == plan.NoOp && c.Visited()
 		x.Still = c.Action == plan.NoOp
 		x.Down = c.Action.Downs()
+		x.Provisioners = o.provisioners(c, e)
 	}
 	o.objects = append(o.objects, obj)
 	o.in.Objects = append(o.in.Objects, x)
 	return int32(len(o.objects) - 1)
+}
+
+// provisioners are the steps beside those of an object, with the leases that they receive.
+func (o *ordering) provisioners(c *plan.Change, e *state.Entry) *plan.Provisioners {
+	up, down := o.hooksOf(c, e, false), o.hooksOf(c, e, true)
+	if len(up.list) == 0 && len(down.list) == 0 {
+		return nil
+	}
+	return &plan.Provisioners{After: o.hookHolds(up), Before: o.hookHolds(down)}
+}
+
+func (o *ordering) hookHolds(h hooks) [][]int32 {
+	out := make([][]int32, len(h.list))
+	for i, p := range h.list {
+		if h.decl != nil {
+			out[i] = o.leasesOf(o.reach.parts(h.decl.ID, h.parts(p)), h.in, nil)
+		}
+	}
+	return out
 }
 
 // hold is the provider instance that an object works through.
@@ -247,7 +318,12 @@ func (o *ordering) alone(h int32) []int32 {
 
 // leasesFor adds the ephemeral resources whose values reach a declaration in a module instance.
 func (o *ordering) leasesFor(d lang.Decl, at addr.ModuleInstance, list []int32) []int32 {
-	for _, e := range o.reach.ephemerals(d) {
+	return o.leasesOf(o.reach.ephemerals(d), at, list)
+}
+
+// leasesOf adds ephemeral resources as seen from a module instance.
+func (o *ordering) leasesOf(ephemerals []lang.Decl, at addr.ModuleInstance, list []int32) []int32 {
+	for _, e := range ephemerals {
 		info := o.prog.Decls()[e]
 		o.meant(info.Module, at, func(m addr.ModuleInstance) { list = append(list, o.leaseFor(info, m)) })
 	}
@@ -380,6 +456,9 @@ func (o *ordering) vertex(d *lang.Declaration, at addr.ModuleInstance) plan.Vert
 		return o.group(d.Resource.In(at))
 	}
 	k := place{d.ID, at}
+	if g, ok := o.tests[k]; ok {
+		return g
+	}
 	g, ok := o.gates[k]
 	if !ok {
 		g = o.gate()

@@ -109,7 +109,7 @@ func (p *planner) planGone(ctx context.Context, t *object.Tools, cur object.Curr
 
 // forgets reports whether the end of an object leaves the real thing alone.
 func (p *planner) forgets(o addr.Object, e *state.Entry, d *lang.Declaration) bool {
-	if r := p.removed(o.Instance); r != nil && d == nil {
+	if r, ok := p.removals.of(o.Instance); ok && d == nil {
 		return r.Destroy == nil || !*r.Destroy
 	}
 	return e.SkipDestroy

@@ -59,7 +59,6 @@ func (p *planner) output(name string, o *config.Output) *plan.OutputChange {
 	if outcome != lang.OK {
 		return nil
 	}
-	p.outputConditions(d, name)
 	c := &plan.OutputChange{Name: name, Before: null, After: v, Sensitive: o.Sensitive, Deprecated: o.Deprecated, Action: plan.Create}
 	if had {
 		c.Before, c.Action = old.Value, plan.Update
@@ -77,14 +76,4 @@ func (p *planner) keepOutput(name string, old state.Output, had bool) *plan.Outp
 		return nil
 	}
 	return &plan.OutputChange{Name: name, Action: plan.NoOp, Before: old.Value, After: old.Value, Sensitive: old.Sensitive}
-}
-
-// outputConditions checks the preconditions of a root output.
-func (r *run) outputConditions(d *lang.Declaration, name string) bool {
-	if len(d.Out.Preconditions) == 0 {
-		return true
-	}
-	results := r.frame.Conditions(d.ID, addr.NoKey, lang.OutputPre, lang.After, nil, r.bag)
-	r.checks.report("output", "output."+name, "output."+name, results)
-	return holds(results)
 }

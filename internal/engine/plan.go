@@ -67,7 +67,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if req.Options.PlanTime.IsZero() {
 		req.Options.PlanTime = e.Now().UTC()
 	}
-	r, ok := e.newRun(ctx, req.Program, req.Options, bag)
+	r, ok := e.newRun(ctx, req.Program, req.Options, past{state: req.State}, bag)
 	if !ok {
 		return nil, false
 	}
@@ -83,13 +83,14 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if !p.prepare(ctx) {
 		return nil, false
 	}
-	r.waits = func(d lang.Decl) bool { return p.dependencyChanges(d, remade) }
+	spared := map[lang.Decl]bool{}
+	if req.DeferEphemerals {
+		spared = r.reach.onlyWritten()
+	}
+	r.waits = func(d lang.Decl) bool { return spared[d] || p.dependencyChanges(d, remade) }
 	p.build()
 	p.walk(ctx)
-	if req.Mode == plan.Normal && ctx.Err() == nil {
-		p.runValidations()
-		p.runChecks()
-	}
+	p.checkImports()
 	out := p.result(ctx)
 	return &Result{Plan: out, Frame: r.frame, request: &req}, !bag.HasErrors() && ctx.Err() == nil
 }
@@ -148,7 +149,13 @@ func (p *planner) build() {
 // add makes the deciding node of a declaration.
 func (p *planner) add(d *lang.Declaration) walk.Node {
 	label := func() string { return p.label(d) }
-	if d.Kind != lang.Resource || p.sel.skips(d.ID) {
+	if p.sel.skips(d.ID) {
+		return p.node(label, nil)
+	}
+	if d.Kind != lang.Resource {
+		if p.req.Mode == plan.Normal && tested(d) {
+			return p.node(label, func(ctx context.Context, f *walk.Fan) bool { return p.testAll(ctx, f, d) })
+		}
 		return p.node(label, nil)
 	}
 	switch d.Resource.Mode {
@@ -303,7 +310,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 		Mode: p.req.Mode, Changes: p.planned, Drift: p.drift,
 		Previous: p.req.State, Variables: p.variables(), Targets: p.req.Targets, Excludes: p.req.Excludes,
 		ForceReplace: p.req.Replace, Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
-		Timestamp: p.req.Options.PlanTime, Complete: true,
+		Timestamp: p.req.Options.PlanTime, Complete: true, Functions: p.results.digests(),
 	}
 	byObject := func(a, b *plan.Change) int { return a.Object.Compare(b.Object) }
 	slices.SortFunc(out.Changes, byObject)
@@ -313,6 +320,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	out.Outputs = p.outputs()
 	out.Checks = p.checks.results(p.bag)
 	out.Errored = p.bag.HasErrors() || ctx.Err() != nil
+	out.Leases = p.forecast(out)
 	return out
 }
 

@@ -65,11 +65,17 @@ func (r *reach) steady(d lang.Decl) bool { return r.moving[d] == no }
 
 // resources visits the resources that d refers to: directly, or through values (variables, locals,
 // outputs, module calls) on the way, but not through other resources.
-func (r *reach) resources(d lang.Decl, follow func(lang.Ref) bool, visit func(lang.Decl)) {
+func (r *reach) resources(d lang.Decl, visit func(lang.Decl)) {
+	r.behind(r.prog.Refs(d), anyRef, anyRef, visit)
+}
+
+// behind visits the resources behind references: those of refs for which first holds, and then
+// those of the values on the way for which next does.
+func (r *reach) behind(refs []lang.Ref, first, next func(lang.Ref) bool, visit func(lang.Decl)) {
 	seen := map[lang.Decl]bool{}
-	var walk func(lang.Decl)
-	walk = func(d lang.Decl) {
-		for _, ref := range r.prog.Refs(d) {
+	var walk func([]lang.Ref, func(lang.Ref) bool)
+	walk = func(refs []lang.Ref, follow func(lang.Ref) bool) {
+		for _, ref := range refs {
 			if seen[ref.To] || !follow(ref) {
 				continue
 			}
@@ -79,11 +85,11 @@ func (r *reach) resources(d lang.Decl, follow func(lang.Ref) bool, visit func(la
 				visit(ref.To)
 			case lang.Provider:
 			default:
-				walk(ref.To)
+				walk(r.prog.Refs(ref.To), next)
 			}
 		}
 	}
-	walk(d)
+	walk(refs, first)
 }
 
 // anyRef follows every reference.
@@ -105,11 +111,11 @@ func (r *reach) recorded(d lang.Decl) []addr.Resource {
 		res := r.prog.Decls()[x].Resource
 		switch {
 		case res.Mode == addr.Ephemeral:
-			r.resources(x, anyRef, visit)
+			r.resources(x, visit)
 		case res != self:
 			out = append(out, res)
 		}
 	}
-	r.resources(d, anyRef, visit)
+	r.resources(d, visit)
 	return out
 }

@@ -34,11 +34,11 @@ func (p *planner) triggered(t lang.Trigger) bool {
 	return false
 }
 
-// changesAt reports whether a change touches the value at path: a creation and a replacement touch
-// everything.
+// changesAt reports whether a change touches the value at path: a replacement touches everything.
+// What is created or goes has no value that could have changed, so that neither triggers anything.
 func changesAt(c *plan.Change, path cty.Path) bool {
 	if c.Action != plan.Update || len(path) == 0 {
-		return c.Action != plan.NoOp
+		return c.Action == plan.Update || c.Action.Replaces()
 	}
 	before, err1 := path.Apply(c.Before.Raw)
 	after, err2 := path.Apply(c.After.Raw)

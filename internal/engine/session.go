@@ -22,8 +22,18 @@ type session struct {
 	unknown  bool // its settings hold unknown values: it may plan, but not read
 	settings mark.Value
 	provider provider.Provider
-	shared   bool // another session's process
-	warned   bool // it was said that nothing is refreshed through it
+	shared   bool   // another session's process
+	warned   bool   // it was said that nothing is refreshed through it
+	end      func() // ends the process, which was configured with leases; nil: any time will do
+}
+
+// stop ends the process.
+func (s *session) stop(pool *provider.Pool) {
+	if s.end != nil {
+		s.end()
+		return
+	}
+	pool.Release(s.provider)
 }
 
 // sessionKey names a session. Sessions of steady configurations, whose settings no managed
@@ -143,6 +153,11 @@ func (r *run) configure(ctx context.Context, s *session, u use, schemas *provide
 		return report(provider.Diags{provider.Fault(u.instance.Provider, err)})
 	}
 	s.provider = p
+	if u.declared {
+		if parents := r.parents(u.decl); len(parents) > 0 {
+			s.end = r.ledger.Session(p, parents, func() { r.Pool.Release(p) })
+		}
+	}
 	config := provider.Dynamic{Msgpack: wire}
 	if _, ds := p.ValidateConfig(ctx, config); !report(ds) {
 		return false
@@ -162,31 +177,28 @@ func (r *run) keepSessions(ctx context.Context) {
 	})
 }
 
-// endSessions ends all sessions. Their processes are kept or ended, all at once: each takes its
-// time.
+// endSessions ends all sessions. Their processes are kept or ended, all at once.
 func (r *run) endSessions(keep func(*session) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var left []kept
-	var end []provider.Provider
+	var end []func() // each takes its time
 	for k, s := range r.sessions {
 		switch {
 		case s.provider == nil || s.shared:
 		case keep(s):
 			left = append(left, kept{k.instance, s.settings.Raw, s.provider, r.Now()})
 		default:
-			end = append(end, s.provider)
+			end = append(end, func() { s.stop(r.Pool) })
 		}
 	}
 	clear(r.sessions)
-	r.releaseThese(append(end, r.kept.swap(left)...))
-}
-
-// releaseThese ends processes, and waits for the last.
-func (e *Engine) releaseThese(ps []provider.Provider) {
+	for _, p := range r.kept.swap(left) {
+		end = append(end, func() { r.Pool.Release(p) })
+	}
 	var all sync.WaitGroup
-	for _, p := range ps {
-		all.Go(func() { e.Pool.Release(p) })
+	for _, f := range end {
+		all.Go(f)
 	}
 	all.Wait()
 }

@@ -50,9 +50,17 @@ func (a *applier) step(ctx context.Context, o *ordering, s plan.Step) bool {
 	}
 	switch s.Kind {
 	case plan.Up:
+		if t, ok := o.testAt[s.Index]; ok {
+			f := a.frame.At(t.at, lang.After)
+			return f == nil || a.test(ctx, a.prog.Decls()[t.decl], f)
+		}
 		return a.up(ctx, a.changes[o.objects[s.Index]])
 	case plan.Down:
 		return a.down(ctx, a.changes[o.objects[s.Index]])
+	case plan.Provision:
+		return a.provision(ctx, a.changes[o.objects[s.Index]], int(s.Part))
+	case plan.Retire:
+		return a.retire(ctx, a.changes[o.objects[s.Index]], int(s.Part))
 	case plan.HoldUp:
 		return a.holdUp(ctx, o.holds[s.Index], face)
 	case plan.HoldDown:
@@ -88,7 +96,7 @@ func (a *applier) skip(o *ordering, s plan.Step) {
 		return
 	}
 	obj := o.objects[s.Index]
-	if d, ok := a.prog.Resource(obj.Resource()); ok {
+	if d, ok := a.prog.Resource(obj.Resource()); ok && obj != (addr.Object{}) {
 		a.failed(d, obj.Instance)
 	}
 }
@@ -105,11 +113,13 @@ func (r *run) release(u use, face lang.Face) {
 	delete(r.sessions, k)
 	for _, other := range r.sessions {
 		if other.provider == s.provider {
-			other.shared = false
+			if other.shared = false; other.end == nil {
+				other.end = s.end
+			}
 			return
 		}
 	}
-	r.Pool.Release(s.provider)
+	s.stop(r.Pool)
 }
 
 // warnCyclic says that the state's memory of dependencies goes in a circle somewhere.

@@ -16,7 +16,7 @@ import (
 // is not written out. Nothing is configured, no state is needed.
 func (e *Engine) Validate(ctx context.Context, prog *lang.Program, o lang.Options, bag *diag.Bag) bool {
 	o.Validate = true
-	r, ok := e.newRun(ctx, prog, o, bag)
+	r, ok := e.newRun(ctx, prog, o, past{}, bag)
 	if !ok {
 		return false
 	}
@@ -72,6 +72,7 @@ func (r *run) validateInstance(ctx context.Context, d *lang.Declaration, f *lang
 	t := &object.Tools{Object: about.Current(), Provider: idle, Type: typ, Walk: r.objs, Bag: r.bag,
 		Where: func(path cty.Path) diag.Range { return f.Where(d.ID, k, path) }}
 	t.Validate(ctx, config)
+	r.validateHooks(d, f, k)
 }
 
 func (r *run) validateSettings(ctx context.Context, d *lang.Declaration, f *lang.Frame, k addr.Key) {

@@ -111,7 +111,10 @@ type (
 	// Interrupted says that the user asked to stop, for the n-th time.
 	Interrupted struct{ Times int }
 	// Note is a line of progress without further structure ("Acquiring state lock...").
-	Note struct{ Text string }
+	Note struct {
+		Text string
+		Code string // what it is to programs that follow init; "" for a line of the log
+	}
 )
 
 func (Started) event()          {}

@@ -78,6 +78,7 @@ func (a *bodyAttr) eval(s *scope, ctx *hcl.EvalContext) cty.Value {
 	if a.attr.WriteOnly && a.attr.Required && out.IsNull() {
 		s.nullWriteOnly(a)
 	}
+	s.finite(out, a.attr.Name, a.expr, ctx)
 	return out
 }
 

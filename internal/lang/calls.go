@@ -26,7 +26,7 @@ func newCall(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 	switch name := strings.TrimPrefix(e.Name, "core::"); name {
 	case "try", "can":
 		return &attempt{e}
-	case "ephemeralasnull": // it takes marks off on purpose
+	case "ephemeralasnull", "nonsensitive", "issensitive": // they take marks off on purpose, and lose no other
 		return e
 	default:
 		for i, a := range e.Args {

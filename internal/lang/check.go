@@ -113,7 +113,28 @@ func (c *checker) resource(d *Declaration) {
 		c.error(unknownType(d, prov, schemas))
 	default:
 		c.p.checked.schemas[d.ID] = sch
-		c.body(n, n.unit.decls[d.ID-n.base], sch.Block)
+		u := n.unit.decls[d.ID-n.base]
+		if c.p.checked.bodies[u] == nil {
+			c.ignored(d, sch)
+		}
+		c.body(n, u, sch.Block)
+	}
+}
+
+// ignored holds ignore_changes against the schema: what is not there cannot be ignored, and what
+// only the provider decides is never changed by the configuration.
+func (c *checker) ignored(d *Declaration, sch *schema.Schema) {
+	for _, t := range d.Res.Lifecycle.Ignore {
+		name, rest, ok := attribute(t)
+		if !ok {
+			name, rest = t.RootName(), t[1:]
+		}
+		switch a := sch.Attr(name); {
+		case a == nil && sch.Nested(name) == nil:
+			c.error(diag.Errorf("Unsupported attribute", "This object has no argument, nested block, or exported attribute named %q.%s", name, didYouMean(name, allNames(sch.Block))).At(t.SourceRange()))
+		case a != nil && len(rest) == 0 && a.Computed && !a.Optional:
+			c.bag.Add(diag.Warningf("Redundant ignore_changes element", "Adding an attribute name to ignore_changes tells Lethe to ignore future changes to the argument in configuration after the object has been created, retaining the value originally configured.\n\nThe attribute %s is decided by the provider alone and therefore there can be no configured value to compare with. Including this attribute in ignore_changes has no effect. Remove the attribute from ignore_changes to quiet this warning.", name).At(t.SourceRange()))
+		}
 	}
 }
 

@@ -27,8 +27,12 @@ func Compile(tree *config.Tree, bag *diag.Bag) (*Program, bool) {
 	p.root = p.place(tree.Root, nil, 0, bag, &ok)
 	ok = p.resolveProviders(bag) && ok
 	ok = p.checkCalls(bag) && ok
+	ok = p.checkMoves(bag) && ok
 	ok = p.link(bag) && ok
 	p.cyclic = !p.findCycles(bag)
+	if ok && !p.cyclic {
+		ok = p.retiring(bag)
+	}
 	return p, ok && !p.cyclic
 }
 
@@ -81,6 +85,7 @@ type compiler struct {
 	d      *decl
 	arg    *argument // set while an argument of a call is compiled
 	check  string    // the check block being compiled
+	part   *[]use    // set while a part of a declaration is compiled that has references of its own
 	static string    // what is evaluated statically and needs this; "" otherwise
 	failed bool
 	quiet  bool // what is compiled was compiled before: neither record nor report
@@ -132,6 +137,9 @@ func (c *compiler) record(u use) {
 	if c.arg != nil {
 		c.arg.uses = append(c.arg.uses, u)
 		return
+	}
+	if c.part != nil {
+		*c.part = append(*c.part, u)
 	}
 	id := u
 	id.why, id.at = 0, diag.Range{}
@@ -211,14 +219,21 @@ func (c *compiler) resource(d *decl) {
 func (c *compiler) provisioners(d *decl, pl place) {
 	d.bodies = map[any]*rawBody{}
 	r := c.in(ByProvision, pl)
+	d.parts = map[any][]use{}
+	compile := func(of any, b hcl.Body) {
+		var uses []use
+		c.part = &uses
+		d.bodies[of] = r.body(b)
+		d.parts[of], c.part = uses, nil
+	}
 	connection := func(conn *config.Connection) {
 		if conn != nil {
-			d.bodies[conn] = r.body(conn.Body)
+			compile(conn, conn.Body)
 		}
 	}
 	connection(d.res.Connection)
 	for _, p := range d.res.Provisioners {
-		d.bodies[p] = r.body(p.Body)
+		compile(p, p.Body)
 		connection(p.Connection)
 	}
 }

@@ -91,6 +91,9 @@ func (s *scc) pop(root Decl) []Decl {
 	}
 }
 
+// shownHops is how many references of a long cycle a message lists.
+const shownHops = 40
+
 // reportCycle reports a component that is one.
 func (p *Program) reportCycle(component []Decl, bag *diag.Bag) bool {
 	if len(component) == 1 {
@@ -100,13 +103,19 @@ func (p *Program) reportCycle(component []Decl, bag *diag.Bag) bool {
 	first := way[0]
 	var b strings.Builder
 	b.WriteString("These declarations need each other, so none of them can come first:\n")
-	for _, r := range way {
+	for i, r := range way {
+		if skip := len(way) - shownHops; skip > 0 && i >= shownHops/2 && i < shownHops/2+skip {
+			if i == shownHops/2 {
+				fmt.Fprintf(&b, "\n  ... and %d more ...", skip)
+			}
+			continue
+		}
 		from, to := p.decls[r.from], p.decls[r.ref.To]
 		fmt.Fprintf(&b, "\n  %s refers to %s (%s:%d)", name(from), name(to), r.ref.Range.Filename, r.ref.Range.Start.Line)
 	}
 	b.WriteString("\n\nRemove one of these references, or move what both sides need into a declaration of its own.")
 	d := diag.Errorf("Cycle", "%s", b.String()).At(first.ref.Range)
-	for _, r := range way[1:] {
+	for _, r := range way[1:min(len(way), shownHops)] {
 		d = d.See(name(p.decls[r.from])+" refers to "+name(p.decls[r.ref.To]), r.ref.Range)
 	}
 	bag.Add(d)

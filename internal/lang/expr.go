@@ -183,9 +183,13 @@ func (r *rewriter) arguments(e *hclsyntax.FunctionCallExpr) []hclsyntax.Expressi
 	if strings.TrimPrefix(e.Name, "core::") == "convert" && len(e.Args) == 2 {
 		return []hclsyntax.Expression{r.node(e.Args[0]), e.Args[1]}
 	}
-	if name := strings.TrimPrefix(e.Name, "core::"); name == "try" || name == "can" {
+	switch strings.TrimPrefix(e.Name, "core::") {
+	case "try", "can":
 		r.lenient++
 		defer func() { r.lenient-- }()
+	case "ephemeralasnull":
+		defer func(why Use) { r.why = why }(r.why)
+		r.why = ByNull
 	}
 	return r.nodes(e.Args)
 }

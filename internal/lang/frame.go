@@ -48,7 +48,7 @@ type Options struct {
 	BaseDir   string    // where relative paths of file functions begin; "": RootDir
 	Caller    Caller    // functions of providers; nil: they are unknown
 	Validate  bool      // everything that is not literal is unknown
-	Observe   func(name string, args []cty.Value, result cty.Value)
+	Observe   func(name string, args []cty.Value, result cty.Value) error // told what files and providers' functions gave
 	Steady    func(Decl) bool // declarations whose two faces are one; nil: none
 	Limits    Limits
 	Functions funcs.Limits // budgets of one function call

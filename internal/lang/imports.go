@@ -211,7 +211,7 @@ func (s *scope) importID(out Import, b *importBlock) (Import, bool) {
 	case err != nil:
 		return fail("The import id value is unsuitable: " + conversionText(err) + ".")
 	case !str.IsKnown():
-		out.Unknown = true
+		out.Unknown, out.Range = true, b.id.Range()
 		return out, true
 	case str.IsNull():
 		return fail("The import id cannot be null.")

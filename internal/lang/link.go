@@ -31,7 +31,7 @@ type linker struct {
 	list    []Ref
 	prev    []int32 // of each entry, the one before it for the same target, plus one
 	imports map[addr.Resource][]placedImport
-	last    []int32 // of each target, its last entry, plus one
+	last    []int32 // of each target, its last entry, plus one; nil: nothing is merged
 }
 
 func (l *linker) declaration(d *Declaration) {
@@ -166,6 +166,10 @@ func (l *linker) whole(n *node, u *decl) {
 // add puts a reference into the list, or its reasons onto the entry that is there.
 func (l *linker) add(r Ref) {
 	if r.To == noDecl {
+		return
+	}
+	if l.last == nil { // a few references, of which none are merged
+		l.list = append(l.list, r)
 		return
 	}
 	for i := l.last[r.To]; i > 0; i = l.prev[i-1] {

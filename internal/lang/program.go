@@ -81,6 +81,7 @@ const (
 	ByProvision                 // provisioners and connections
 	ByImport                    // import blocks
 	ByFunction                  // functions of a configured provider
+	ByNull                      // inside ephemeralasnull: its type, not its value
 )
 
 // KeyHint says which instances of its target a reference means.
@@ -137,6 +138,14 @@ func (n *node) decl(i int32) Decl { return n.base + Decl(i) }
 
 // Decls lists all declarations; a Decl is an index into it.
 func (p *Program) Decls() []*Declaration { return p.decls }
+
+// PartRefs lists what one provisioner or connection of a resource refers to directly.
+func (p *Program) PartRefs(d Decl, part any) []Ref {
+	n := p.at[d]
+	l := &linker{p: p, bag: &diag.Bag{}}
+	l.uses(n, n.unit.decls[d-n.base].parts[part])
+	return l.list
+}
 
 // Refs lists what d refers to directly, implicit references included, one entry for each target
 // and set of instances.

@@ -139,7 +139,7 @@ func (p *Program) find(n *node, name config.ProviderName) (Decl, addr.Provider) 
 			prov = n.cfg.Provider(name.Local)
 			continue
 		}
-		if i, ok := n.unit.configs[name]; ok {
+		if i, ok := ownConfig(n, name); ok {
 			return n.decl(i), addr.Provider{}
 		}
 		if name.Alias != "" {
@@ -154,6 +154,16 @@ func (p *Program) find(n *node, name config.ProviderName) (Decl, addr.Provider) 
 		n = n.parent
 		name = config.ProviderName{Local: localFor(n, prov)}
 	}
+}
+
+// ownConfig is the module's own block of that name. In a called module an empty one without alias only
+// says that the caller's configuration is meant, which it is without saying so.
+func ownConfig(n *node, name config.ProviderName) (int32, bool) {
+	i, ok := n.unit.configs[name]
+	if ok && n.parent != nil && name.Alias == "" && isEmpty(n.unit.decls[i].prov) {
+		return 0, false
+	}
+	return i, ok
 }
 
 // passedFor is the entry of the call's providers argument for a name.
@@ -229,7 +239,7 @@ type keyedEntry struct {
 func (p *Program) passedKey(n *node, name config.ProviderName) (keyedEntry, bool) {
 	for up := 0; n.parent != nil; up++ {
 		i := slices.IndexFunc(n.cfg.Call.Providers, func(e config.Passed) bool { return e.Child == name })
-		switch _, own := n.unit.configs[name]; {
+		switch _, own := ownConfig(n, name); {
 		case i >= 0 && n.cfg.Call.Providers[i].Parent.Key != nil:
 			return keyedEntry{up, i}, true
 		case i >= 0:
@@ -254,7 +264,6 @@ func (r *providerResolver) checkPassed(n *node, call *decl) {
 		r.checkEntry(n, child, &call.mod.Providers[i])
 	}
 	r.checkWanted(child, call.mod)
-	r.checkProxies(child)
 	r.checkLegacy(child, call)
 }
 
@@ -288,17 +297,6 @@ func (r *providerResolver) checkWanted(child *node, call *config.Call) {
 					req.Source.ForDisplay(), alias, alias).At(call.Range).See("required here", req.Range))
 			}
 		}
-	}
-}
-
-// checkProxies warns of the old way to say that a configuration is passed in.
-func (r *providerResolver) checkProxies(child *node) {
-	for _, i := range sortedConfigs(child.unit) {
-		p := child.unit.decls[i].prov
-		if !isEmpty(p) {
-			continue
-		}
-		r.bag.Add(diag.Warningf("Redundant empty provider block", "An empty provider block in a called module was once the way to say that its caller passes this configuration. It is better said in required_providers: remove the block, and for a configuration with an alias add %s to configuration_aliases of %q there.", p.ProviderName, p.Local).At(p.Range))
 	}
 }
 

@@ -102,7 +102,7 @@ func (s *scope) instance(f *Frame, d *decl, k addr.Key) cty.Value {
 	o := f.object(d, s.face)
 	sl := o.slot(k)
 	if sl == nil {
-		if f.w.o.Validate {
+		if f.w.o.Validate || d.res.Mode == addr.Ephemeral { // a lease is open for those who receive it only
 			return s.placeholder(f, d)
 		}
 		panic(fmt.Sprintf("lang: %s%s was read before its value was there (face %d)", f.w.p.describe(f.n.decl(d.index)), k, s.face))

@@ -156,7 +156,19 @@ func (s *scope) way() string {
 // StaticSource evaluates the source of a module call, for the resolver of the loader: parent is
 // the module that has the call, with all above it.
 func StaticSource(parent *config.Node, call *config.Call, o Options, bag *diag.Bag) (string, bool) {
-	return staticString(parent, call, call.Source, "source", o, bag)
+	s, ok := staticString(parent, call, call.Source, "source", o, bag)
+	if ok && isBareWord(s) {
+		bag.Add(diag.Errorf("Invalid module source address", "The source %q of module.%s is no address. A directory beside this one is written with a dot: %q. A module of a registry has a name of three parts: namespace/name/provider.", s, call.Name, "./"+s).At(call.SourceRange))
+		return "", false
+	}
+	return s, ok
+}
+
+// isBareWord reports whether a source is too short for anything but a directory without its ./ before
+// it. Other kinds of sources have a colon, a host, or two slashes.
+func isBareWord(source string) bool {
+	return source != "." && source != ".." && !strings.ContainsAny(source, ":@\\") && !strings.HasPrefix(source, "/") && strings.Count(source, "/") < 2 &&
+		!strings.HasPrefix(source, "./") && !strings.HasPrefix(source, "../") && !strings.Contains(strings.SplitN(source, "/", 2)[0], ".")
 }
 
 // StaticVersion evaluates the version argument of a module call; "" where there is none or it is

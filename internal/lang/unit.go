@@ -52,6 +52,7 @@ type decl struct {
 	destroy   hclsyntax.Expression   // lifecycle.destroy
 	provKey   hclsyntax.Expression   // key of the provider instance used
 	bodies    map[any]*rawBody       // provisioners and connections, by their configuration
+	parts     map[any][]use          // what each of the bodies refers to
 	passed    []hclsyntax.Expression // of a call: the keys of the configurations that it passes, by entry
 	nth       int32                  // of a call: its place among the calls
 	functions []*provided

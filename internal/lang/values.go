@@ -161,6 +161,9 @@ func (s *scope) output(d *decl) cty.Value {
 // outputBorders refuses what an output must not carry.
 func (s *scope) outputBorders(d *decl, v cty.Value) {
 	o := d.out
+	if s.f.parent == nil && !s.finite(v, "output "+d.name, d.value, s.ctx) {
+		return
+	}
 	if !o.Ephemeral && s.marked {
 		if m, ok := mark.Split(v).Find(mark.Ephemeral); ok {
 			s.ephemeralOutput(d, m)
@@ -213,6 +216,9 @@ type Scope struct {
 	Self *mark.Value // self, nil where there is none
 }
 
+// Nowhere is the declaration of a Scope that belongs to none.
+const Nowhere = noDecl
+
 // Eval evaluates an expression of the frame's module.
 func (f *Frame) Eval(e hcl.Expression, in Scope, face Face, bag *diag.Bag) (mark.Value, Outcome) {
 	compiled, ok := f.compileNow(e, place{count: true, each: true, self: in.Self != nil}, bag)
@@ -233,6 +239,8 @@ func (f *Frame) evalCompiled(e hclsyntax.Expression, in Scope, face Face, bag *d
 // enter sets the instance and self.
 func (s *scope) enter(in Scope) {
 	switch i := int(in.Decl) - int(s.f.n.base); {
+	case in.Decl == Nowhere:
+		s.of(nil, in.Key)
 	case !in.Key.IsNone():
 		s.of(s.f.local(in.Decl), in.Key)
 	case in.Self != nil && i >= 0 && i < len(s.f.u.decls):

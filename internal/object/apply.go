@@ -83,21 +83,23 @@ func (t *Tools) made(c *plan.Change, p *Proposal, config mark.Value, resp provid
 		return mark.Value{}, nil, false
 	}
 	v, good := t.settle(v, succeeded)
+	identity, ok := t.identity(resp.Identity)
+	entry := &state.Entry{
+		Provider: s.Provider, Private: resp.Private, Recorded: s.Recorded,
+		CreateFirst: s.CreateFirst, SkipDestroy: s.SkipDestroy,
+	}
+	v, kept := t.guarded(entry, v, config.Raw, identity, "Provider produced invalid object")
+	good = good && kept
 	if good && succeeded && !resp.LegacyTypes {
 		good = t.asPlanned(p, v, t.marked(v, config).Marks)
 	}
-	identity, ok := t.identity(resp.Identity)
 	if identity == cty.NilVal {
 		identity = p.Identity
 	} else if ok {
 		good = t.steadyIdentity(p.Identity, identity, "during the apply operation") && good
 	}
 	value := t.marked(v, config)
-	entry := &state.Entry{
-		Provider: s.Provider, Private: resp.Private, Recorded: s.Recorded,
-		CreateFirst: s.CreateFirst, SkipDestroy: s.SkipDestroy,
-		Sensitive: value.PathsOf(mark.Sensitive),
-	}
+	entry.Sensitive = value.PathsOf(mark.Sensitive)
 	if prior != nil {
 		entry.Tainted, entry.Extra = prior.Tainted && !succeeded, prior.Extra
 	}
@@ -145,7 +147,8 @@ func (t *Tools) unreadable(prior *state.Entry, s Stored, resp provider.ApplyResp
 	if prior != nil {
 		return prior
 	}
-	entry := &state.Entry{Provider: s.Provider, Private: resp.Private, Recorded: s.Recorded, CreateFirst: s.CreateFirst, Tainted: true}
+	entry := &state.Entry{Provider: s.Provider, Recorded: s.Recorded, CreateFirst: s.CreateFirst, Tainted: true}
+	entry.Private, _ = t.keepablePrivate(resp.Private, "Provider produced invalid object")
 	if !t.fill(entry, t.Type.Empty(), cty.NilVal) {
 		return nil
 	}
@@ -220,6 +223,7 @@ func (t *Tools) left(cur Current, resp provider.ApplyResponse, succeeded bool) (
 	v, _ = t.settle(v, false)
 	next := *cur.Entry
 	next.Private = resp.Private
+	v, _ = t.guarded(&next, v, cty.NilVal, cty.NilVal, "Provider produced invalid object")
 	if !t.fill(&next, v, cty.NilVal) {
 		return cur.Entry, false
 	}

@@ -57,12 +57,13 @@ func (t *Tools) dataRead(config mark.Value, resp provider.DataResponse, ds provi
 	if !t.known(v, "Provider produced invalid object", "in a data source") {
 		return mark.Value{}, nil, false
 	}
+	v, clean := t.keepable(v, config.Raw, "Provider produced invalid object")
 	value := t.marked(v, config)
 	entry := &state.Entry{Provider: s.Provider, Recorded: s.Recorded, Sensitive: value.PathsOf(mark.Sensitive)}
 	if !t.fill(entry, v, cty.NilVal) {
 		return mark.Value{}, nil, false
 	}
-	return value, entry, true
+	return value, entry, clean
 }
 
 // StoredData gives the stored result of a data source if it answers the question that the
@@ -81,6 +82,7 @@ func (t *Tools) StoredData(config mark.Value, e *state.Entry) (mark.Value, bool)
 
 // Validate has the provider check a configuration, unknown values and all.
 func (t *Tools) Validate(ctx context.Context, config mark.Value) bool {
+	t.guardWriteOnly(config)
 	wire, ok := t.encode(config.Raw)
 	if !ok {
 		return false
@@ -138,7 +140,8 @@ func (t *Tools) imported(resp provider.ImportResponse, s Stored) (*state.Entry, 
 		return nil, Known{}, false
 	}
 	entry := &state.Entry{Provider: s.Provider, Private: found.Private}
-	if !v.IsWhollyKnown() {
+	v, kept := t.guarded(entry, v, cty.NilVal, identity, "Provider returned invalid value")
+	if !v.IsWhollyKnown() || !kept {
 		v, _ = t.settle(v, false)
 		if wire, ok = t.encode(v); !ok {
 			return nil, Known{}, false
@@ -147,5 +150,5 @@ func (t *Tools) imported(resp provider.ImportResponse, s Stored) (*state.Entry, 
 	if !t.fill(entry, v, identity) {
 		return nil, Known{}, false
 	}
-	return entry, Known{Wire: wire, Upgraded: wire}, clean
+	return entry, Known{Wire: wire, Upgraded: wire}, clean && kept
 }

@@ -26,6 +26,7 @@ func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin) (
 	if !ok {
 		return Opened{}, false
 	}
+	defer t.Walk.Secrets.Learning()()
 	began := time.Now()
 	t.tell(event.Started{Object: t.Object, Op: event.Open, At: began})
 	var resp provider.OpenResponse
@@ -59,6 +60,7 @@ func (t *Tools) opened(config mark.Value, resp provider.OpenResponse, why *mark.
 	if !ok {
 		return mark.Value{}, false
 	}
+	t.guardResult(v, config.Raw)
 	if v.IsNull() {
 		t.breach(title, "%s opened %s and answered with no object at all. This is a bug in the provider, to be reported there.", t.who(), t.Object)
 		return mark.Value{}, false

@@ -124,6 +124,12 @@ func (t *Tools) planned(p *Proposal, prior cty.Value, config mark.Value, propose
 		return false
 	}
 	p.Value = v
+	if _, kept := t.keepable(v, config.Raw, "Provider produced invalid plan"); !kept {
+		return false
+	}
+	if p.Private, clean = t.keepablePrivate(p.Private, "Provider produced invalid plan"); !clean {
+		return false
+	}
 	if p.Legacy {
 		return true
 	}
@@ -157,9 +163,23 @@ func (t *Tools) place(p cty.Path) string {
 	return t.Object.String() + s
 }
 
+// agrees reports whether two identities are of one object. What the first does not say yet, as old
+// SDKs do before an object is created, may still become anything.
+func agrees(was, is cty.Value) bool {
+	if was.IsNull() || is.IsNull() || !was.Type().IsObjectType() || !is.Type().IsObjectType() {
+		return was.RawEquals(is)
+	}
+	for name, v := range was.AsValueMap() {
+		if !v.IsNull() && !(is.Type().HasAttribute(name) && is.GetAttr(name).RawEquals(v)) {
+			return false
+		}
+	}
+	return true
+}
+
 // steadyIdentity refuses an identity that is not the one the object had.
 func (t *Tools) steadyIdentity(was, is cty.Value, when string) bool {
-	if was == cty.NilVal || is == cty.NilVal || !was.IsWhollyKnown() || !is.IsWhollyKnown() || was.RawEquals(is) {
+	if was == cty.NilVal || is == cty.NilVal || !was.IsWhollyKnown() || !is.IsWhollyKnown() || agrees(was, is) {
 		return true
 	}
 	t.breach("Unexpected Identity Change", "%s changed the identity of %s %s: it was %s, and is now %s. An object keeps its identity for life; this is a bug in the provider, to be reported there.",
@@ -199,6 +219,10 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 		return c, true
 	}
 	c.Action, c.Why, c.Replace = t.decide(cur, p, f)
+	remarked := c.Action == plan.NoOp && t.remarked(cur.Entry, p, config)
+	if remarked {
+		c.Action = plan.Update
+	}
 	switch {
 	case c.Action == plan.NoOp:
 		c.Unchanged = true
@@ -214,10 +238,22 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 		c.Before = before
 	}
 	c.BeforeIdentity = t.identityOf(cur.Entry)
-	if c.Action == plan.Update && samePrivateUpdate(c, p) {
+	if c.Action == plan.Update && !remarked && samePrivateUpdate(c, p) {
 		c.Action, c.Unchanged = plan.NoOp, true
 	}
 	return c, true
+}
+
+// remarked reports whether other parts of an object are sensitive than those that are stored as such.
+// Nothing changes then but what may be shown, which has to be stored.
+func (t *Tools) remarked(e *state.Entry, p *Proposal, config mark.Value) bool {
+	if !config.Has(mark.Sensitive) && len(e.Sensitive) == 0 {
+		return false
+	}
+	was, is := t.sensitive(p.Value, e.Sensitive), t.marked(p.Value, config).PathsOf(mark.Sensitive)
+	return len(was) != len(is) || slices.ContainsFunc(is, func(p cty.Path) bool {
+		return !slices.ContainsFunc(was, p.Equals)
+	})
 }
 
 // samePrivateUpdate reports whether an update says nothing new. Sets may be equal though their
@@ -248,6 +284,9 @@ func (t *Tools) decide(cur Current, p *Proposal, f Forced) (plan.Action, plan.Re
 func (t *Tools) complete(c *plan.Change, p *Proposal, config mark.Value) {
 	c.Before = mark.Plain(t.Type.Null())
 	c.After = t.marked(p.Value, config)
+	if t.Type.HasWriteOnly() {
+		c.Sent = t.Type.WriteOnly(config.Raw)
+	}
 	c.Private, c.Identity, c.Legacy = p.Private, p.Identity, p.Legacy
 }
 

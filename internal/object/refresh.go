@@ -128,13 +128,14 @@ func (t *Tools) refreshed(entry *state.Entry, k Known, resp provider.ReadRespons
 	if !good {
 		return entry, k, false
 	}
-	if !clean {
+	next := *entry
+	next.Private = private
+	v, kept := t.guarded(&next, v, cty.NilVal, identity, "Provider produced invalid object")
+	if clean = clean && kept; !clean {
 		if wire, ok = t.encode(v); !ok {
 			return entry, k, false
 		}
 	}
-	next := *entry
-	next.Private = private
 	if ok := t.fill(&next, v, identity); !ok {
 		return entry, k, false
 	}
@@ -282,8 +283,14 @@ func (t *Tools) Move(ctx context.Context, entry *state.Entry, from addr.Instance
 	next := *entry
 	next.Private, next.Identity, next.IdentitySchema = resp.Private, nil, 0
 	next.Sensitive = nil
+	v, kept := t.guarded(&next, v, cty.NilVal, identity, "Provider returned invalid value")
+	if !kept {
+		if wire, ok = t.encode(v); !ok {
+			return nil, Known{}, false
+		}
+	}
 	if !t.fill(&next, v, identity) {
 		return nil, Known{}, false
 	}
-	return &next, Known{Wire: wire, Upgraded: wire}, clean
+	return &next, Known{Wire: wire, Upgraded: wire}, clean && kept
 }

@@ -89,6 +89,7 @@ type Change struct {
 	Entry     *state.Entry // the refreshed object; nil for a create
 
 	Replace     []cty.Path // attributes that need the replacement
+	Sent        []cty.Path // write-only attributes that the configuration sets
 	CreateFirst bool       // the object is create-first, by itself or through another
 	FirstFor    string     // the address that made it create-first, if another did
 	SkipDestroy bool       // lifecycle.destroy = false: its end will be to be forgotten
@@ -169,6 +170,16 @@ type Plan struct {
 	Timestamp time.Time
 	Errored   bool
 	Complete  bool
+
+	// Leases are those that the apply walk will open. They are told beside a plan and are no part
+	// of it: no file holds them, nothing is decided by them.
+	Leases []Lease
+}
+
+// Lease is an ephemeral resource in one module instance, with those that receive its value.
+type Lease struct {
+	Addr      string
+	Receivers []string // addresses, sorted
 }
 
 // Relevant is an attribute that a change depends on: it decides which drift is shown.

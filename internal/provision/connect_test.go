@@ -17,6 +17,7 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/hop/sshdtest"
 	"github.com/lethe-iac/lethe/internal/mark"
 )
 
@@ -24,21 +25,21 @@ func TestCertificate(t *testing.T) {
 	t.Parallel()
 	authority := newKey(t)
 	s := startServer(t, "TrustedUserCAKeys {dir}/authority", "AuthorizedKeysFile none")
-	s.write(t, "authority", authority.public+"\n")
+	s.Write(t, "authority", authority.Public+"\n")
 	run := func(more map[string]any) []diag.Diagnostic {
 		_, ds := try(t, RemoteExec, map[string]any{"inline": []string{"true"}}, s.connection(t, more))
 		return ds
 	}
-	if ds := run(map[string]any{"certificate": s.user.certificate(t, authority, ssh.UserCert, whoami(t))}); ds != nil {
+	if ds := run(map[string]any{"certificate": s.User.Certificate(t, authority, ssh.UserCert, sshdtest.Whoami(t))}); ds != nil {
 		t.Error(show(ds))
 	}
-	if got := show(run(map[string]any{"timeout": "1s"})); !strings.Contains(got, "SSH authentication failed ("+whoami(t)+"@"+s.address()+")") {
+	if got := show(run(map[string]any{"timeout": "1s"})); !strings.Contains(got, "SSH authentication failed ("+sshdtest.Whoami(t)+"@"+s.Address()+")") {
 		t.Error(got)
 	}
 	for name, c := range map[string]struct{ text, want string }{
 		"garbage":     {canary, "certificate cannot be used: it is no OpenSSH certificate"},
-		"plain":       {s.user.public, "certificate cannot be used: it is a public key and no certificate"},
-		"another key": {newKey(t).certificate(t, authority, ssh.UserCert), "certificate cannot be used: it was made for another key"},
+		"plain":       {s.User.Public, "certificate cannot be used: it is a public key and no certificate"},
+		"another key": {newKey(t).Certificate(t, authority, ssh.UserCert), "certificate cannot be used: it was made for another key"},
 	} {
 		if got := show(run(map[string]any{"certificate": c.text})); got != "error remote-exec provisioner error; "+c.want {
 			t.Errorf("%s: %s", name, got)
@@ -52,25 +53,25 @@ func TestHostKey(t *testing.T) {
 	s := startServer(t)
 	second := newKey(t)
 	c := startServer(t, "HostKey {dir}/second", "HostCertificate {dir}/second-cert.pub")
-	for name, content := range map[string]string{"second": second.private, "second-cert.pub": second.certificate(t, authority, ssh.HostCert, "127.0.0.1")} {
-		c.write(t, name, content)
+	for name, content := range map[string]string{"second": second.Private, "second-cert.pub": second.Certificate(t, authority, ssh.HostCert, "127.0.0.1")} {
+		c.Write(t, name, content)
 	}
 	c.restart(t)
-	other := newKey(t).public
+	other := newKey(t).Public
 	for _, x := range []struct {
 		name string
 		to   *server
 		key  string
 		want string
 	}{
-		{"right", s, s.host.public, ""},
-		{"right, with comment", s, s.host.public + " root@host\n", ""},
-		{"one of several", s, other + "\n# and\n" + s.host.public + "\n", ""},
+		{"right", s, s.Host.Public, ""},
+		{"right, with comment", s, s.Host.Public + " root@host\n", ""},
+		{"one of several", s, other + "\n# and\n" + s.Host.Public + "\n", ""},
 		{"wrong", s, other, "host key verification failed: the host's key is not the one in the configuration"},
 		{"garbage", s, canary, "host_key cannot be used: it is no public key in OpenSSH format"},
 		{"comment", s, "# none", "host_key cannot be used: it holds no public key"},
-		{"authority", c, authority.public, ""},
-		{"the key of a certificate", c, second.public, ""},
+		{"authority", c, authority.Public, ""},
+		{"the key of a certificate", c, second.Public, ""},
 		{"another authority", c, other, "host key verification failed: the host's certificate was not signed with the key in the configuration"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -85,9 +86,9 @@ func TestHostKey(t *testing.T) {
 		})
 	}
 	t.Run("for another host", func(t *testing.T) {
-		c.write(t, "second-cert.pub", second.certificate(t, authority, ssh.HostCert, "elsewhere"))
+		c.Write(t, "second-cert.pub", second.Certificate(t, authority, ssh.HostCert, "elsewhere"))
 		c.restart(t)
-		_, ds := try(t, RemoteExec, map[string]any{"inline": []string{"true"}}, c.connection(t, map[string]any{"host_key": authority.public, "timeout": "1s"}))
+		_, ds := try(t, RemoteExec, map[string]any{"inline": []string{"true"}}, c.connection(t, map[string]any{"host_key": authority.Public, "timeout": "1s"}))
 		if !strings.Contains(show(ds), "not valid for this host at this time") {
 			t.Error(show(ds))
 		}
@@ -97,25 +98,25 @@ func TestHostKey(t *testing.T) {
 // restart makes the server read its files again.
 func (s *server) restart(t *testing.T) {
 	t.Helper()
-	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+	if err := s.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
 	for range 200 {
 		time.Sleep(20 * time.Millisecond)
-		if strings.Count(s.log.String(), "Server listening on") > s.starts {
-			s.starts++
+		if strings.Count(s.Log.String(), "Server listening on") > s.Starts {
+			s.Starts++
 			return
 		}
 	}
-	t.Fatalf("sshd does not start again:\n%s", s.log)
+	t.Fatalf("sshd does not start again:\n%s", s.Log)
 }
 
 // serveAgent is an SSH agent with keys; the comment of the first is "key 0", and so on.
-func serveAgent(t *testing.T, keys ...*keyPair) (socket string) {
+func serveAgent(t *testing.T, keys ...*sshdtest.Key) (socket string) {
 	t.Helper()
 	ring := agent.NewKeyring()
 	for i, k := range keys {
-		if err := ring.Add(agent.AddedKey{PrivateKey: k.raw, Comment: fmt.Sprint("key ", i)}); err != nil {
+		if err := ring.Add(agent.AddedKey{PrivateKey: k.Raw, Comment: fmt.Sprint("key ", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,10 +141,10 @@ func serveAgent(t *testing.T, keys ...*keyPair) (socket string) {
 func TestAgent(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, "MaxAuthTries 2")
-	many := serveAgent(t, newKey(t), newKey(t), newKey(t), newKey(t), s.user)
-	one := serveAgent(t, s.user)
+	many := serveAgent(t, newKey(t), newKey(t), newKey(t), newKey(t), s.User)
+	one := serveAgent(t, s.User)
 	none := serveAgent(t)
-	s.write(t, "id.pub", s.user.public+" right\n")
+	s.Write(t, "id.pub", s.User.Public+" right\n")
 	for _, c := range []struct {
 		name, socket string
 		more         map[string]any
@@ -154,11 +155,11 @@ func TestAgent(t *testing.T) {
 		{"switched off", one, map[string]any{"agent": false}, "SSH authentication failed"},
 		{"too many keys", many, map[string]any{"agent": true}, "SSH"},
 		{"preferred by comment", many, map[string]any{"agent": true, "agent_identity": "key 4"}, ""},
-		{"preferred by public key", many, map[string]any{"agent": true, "agent_identity": s.user.public}, ""},
-		{"preferred by file", many, map[string]any{"agent": true, "agent_identity": filepath.Join(s.dir, "id.pub")}, ""},
-		{"preferred by private file", many, map[string]any{"agent": true, "agent_identity": filepath.Join(s.dir, "id")}, ""},
-		{"key first", many, map[string]any{"agent": true, "private_key": s.user.private}, ""},
-		{"key beside an agent that is gone", "/nope", map[string]any{"agent": nil, "private_key": s.user.private}, ""},
+		{"preferred by public key", many, map[string]any{"agent": true, "agent_identity": s.User.Public}, ""},
+		{"preferred by file", many, map[string]any{"agent": true, "agent_identity": filepath.Join(s.Dir, "id.pub")}, ""},
+		{"preferred by private file", many, map[string]any{"agent": true, "agent_identity": filepath.Join(s.Dir, "id")}, ""},
+		{"key first", many, map[string]any{"agent": true, "private_key": s.User.Private}, ""},
+		{"key beside an agent that is gone", "/nope", map[string]any{"agent": nil, "private_key": s.User.Private}, ""},
 		{"gone", "/nope", map[string]any{"agent": true}, "there is none that can be reached at SSH_AUTH_SOCK"},
 		{"not there", "", map[string]any{"agent": true}, "SSH agent requested but SSH_AUTH_SOCK not-specified"},
 		{"empty", none, map[string]any{"agent": true}, "SSH authentication failed"},
@@ -189,7 +190,7 @@ func TestBastion(t *testing.T) {
 	bastion := startServer(t, "LogLevel DEBUG1")
 	closed := startServer(t, "AllowTcpForwarding no")
 	through := func(b *server, more map[string]any) map[string]any {
-		c := target.connection(t, map[string]any{"bastion_host": "127.0.0.1", "bastion_port": b.port, "bastion_private_key": b.user.private, "host_key": target.host.public, "bastion_host_key": b.host.public})
+		c := target.connection(t, map[string]any{"bastion_host": "127.0.0.1", "bastion_port": b.Port, "bastion_private_key": b.User.Private, "host_key": target.Host.Public, "bastion_host_key": b.Host.Public})
 		for k, v := range more {
 			if v == nil {
 				delete(c, k)
@@ -203,7 +204,7 @@ func TestBastion(t *testing.T) {
 	if ds != nil || !slices.Contains(lines, "hi") || !slices.Contains(lines, "Using configured bastion host...") {
 		t.Errorf("%q %s", lines, show(ds))
 	}
-	if !strings.Contains(bastion.log.String(), "direct-tcpip") {
+	if !strings.Contains(bastion.Log.String(), "direct-tcpip") {
 		t.Error("the connection did not go through the bastion")
 	}
 	for name, c := range map[string]struct {
@@ -212,10 +213,10 @@ func TestBastion(t *testing.T) {
 		want string
 	}{
 		"inherits the key":  {bastion, map[string]any{"bastion_private_key": nil}, "timeout - last error: bastion: SSH authentication failed"},
-		"wrong host key":    {bastion, map[string]any{"bastion_host_key": target.host.public}, "timeout - last error: bastion: SSH connection to " + bastion.address()},
-		"wrong target key":  {bastion, map[string]any{"host_key": bastion.host.public}, "host key verification failed"},
+		"wrong host key":    {bastion, map[string]any{"bastion_host_key": target.Host.Public}, "timeout - last error: bastion: SSH connection to " + bastion.Address()},
+		"wrong target key":  {bastion, map[string]any{"host_key": bastion.Host.Public}, "host key verification failed"},
 		"forwards nothing":  {closed, nil, "bastion cannot reach the host: ssh: rejected: administratively prohibited"},
-		"target is not up":  {bastion, map[string]any{"port": freePort(t)}, "bastion cannot reach the host: ssh: rejected: connect failed"},
+		"target is not up":  {bastion, map[string]any{"port": sshdtest.FreePort(t)}, "bastion cannot reach the host: ssh: rejected: connect failed"},
 		"garbage for a key": {bastion, map[string]any{"bastion_private_key": canary}, "bastion_private_key cannot be used: it is no private key in PEM or OpenSSH format"},
 	} {
 		c.more = merge(c.more, map[string]any{"timeout": "1s"})
@@ -225,8 +226,8 @@ func TestBastion(t *testing.T) {
 		}
 	}
 	// The same user and key on both: nothing needs to be said twice.
-	target.write(t, "authorized", target.user.public+"\n"+bastion.user.public+"\n")
-	_, ds = try(t, RemoteExec, map[string]any{"inline": []string{"true"}}, through(bastion, map[string]any{"bastion_private_key": nil, "private_key": bastion.user.private}))
+	target.Write(t, "authorized", target.User.Public+"\n"+bastion.User.Public+"\n")
+	_, ds = try(t, RemoteExec, map[string]any{"inline": []string{"true"}}, through(bastion, map[string]any{"bastion_private_key": nil, "private_key": bastion.User.Private}))
 	if ds != nil {
 		t.Error(show(ds))
 	}
@@ -236,10 +237,10 @@ func TestBastion(t *testing.T) {
 func TestHostThatTakesItsTime(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
-	_ = s.cmd.Process.Kill()
+	_ = s.Cmd.Process.Kill()
 	time.Sleep(50 * time.Millisecond)
 	began := time.Now()
-	timer := time.AfterFunc(1500*time.Millisecond, func() { s.start(t, findSSHD(t), nil) })
+	timer := time.AfterFunc(1500*time.Millisecond, func() { s.Listen(t) })
 	defer timer.Stop()
 	_, ds := try(t, RemoteExec, map[string]any{"inline": []string{"true"}}, s.connection(t, nil))
 	if ds != nil || time.Since(began) < time.Second {
@@ -254,7 +255,7 @@ func TestTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	s := &server{port: l.Addr().(*net.TCPAddr).Port, user: newKey(t), dir: t.TempDir()}
+	s := &server{&sshdtest.Server{Port: l.Addr().(*net.TCPAddr).Port, User: newKey(t), Dir: t.TempDir()}}
 	began := time.Now()
 	_, ds := try(t, File, map[string]any{"content": "x", "destination": "/nope"}, s.connection(t, map[string]any{"timeout": "300ms"}))
 	if took := time.Since(began); took > 5*time.Second {
@@ -274,15 +275,15 @@ func TestTimeout(t *testing.T) {
 
 func TestKeysThatCannotBeUsed(t *testing.T) {
 	k := newKey(t)
-	s := &server{port: 1, user: k, dir: t.TempDir()}
-	locked, err := ssh.MarshalPrivateKeyWithPassphrase(k.raw, "", []byte("pass"))
+	s := &server{&sshdtest.Server{Port: 1, User: k, Dir: t.TempDir()}}
+	locked, err := ssh.MarshalPrivateKeyWithPassphrase(k.Raw, "", []byte("pass"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
 		canary: "private_key cannot be used: it is no private key in PEM or OpenSSH format",
 		"-----BEGIN OPENSSH PRIVATE KEY-----\n" + canary + "\n-----END OPENSSH PRIVATE KEY-----\n": "private_key cannot be used: it is no private key in PEM or OpenSSH format",
-		pemText(locked): "private_key cannot be used: it is protected by a passphrase, which cannot be asked for here: load the key into an SSH agent, or decrypt it",
+		sshdtest.PEM(locked): "private_key cannot be used: it is protected by a passphrase, which cannot be asked for here: load the key into an SSH agent, or decrypt it",
 	} {
 		_, ds := try(t, File, map[string]any{"content": "x", "destination": "/nope"}, s.connection(t, map[string]any{"private_key": text}))
 		if got := show(ds); got != "error file provisioner error; "+want {

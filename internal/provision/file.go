@@ -9,12 +9,13 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lethe-iac/lethe/internal/hop"
 	"github.com/lethe-iac/lethe/internal/mark"
 )
 
 const (
-	errIrregular = fixed("it is neither a file nor a directory")
-	errCircle    = fixed("it is a link to a directory that it lies in")
+	errIrregular = hop.Fixed("it is neither a file nor a directory")
+	errCircle    = hop.Fixed("it is a link to a directory that it lies in")
 )
 
 // file copies a file, a directory or a text to the target.

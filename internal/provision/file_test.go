@@ -151,7 +151,7 @@ func TestHomeDirectory(t *testing.T) {
 		t.Skip(err)
 	}
 	s := startServer(t)
-	name := "lethe_test_" + filepath.Base(s.dir) + fmt.Sprint(s.port)
+	name := "lethe_test_" + filepath.Base(s.Dir) + fmt.Sprint(s.Port)
 	path := filepath.Join(home, name)
 	t.Cleanup(func() { os.Remove(path) })
 	for _, dest := range []string{name, "~/" + name} {
@@ -219,7 +219,7 @@ func TestInterruptOfAnUpload(t *testing.T) {
 	if err := os.Truncate(big, 1<<40); err != nil { // a hole
 		t.Skip(err)
 	}
-	pipe := filepath.Join(s.dir, "pipe")
+	pipe := filepath.Join(s.Dir, "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}

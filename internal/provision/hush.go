@@ -1,20 +1,17 @@
 package provision
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 
 	"golang.org/x/crypto/ssh"
 
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lethe-iac/lethe/internal/hop"
 	"github.com/lethe-iac/lethe/internal/mark"
 )
 
@@ -96,15 +93,9 @@ func (h hush) reason(err error) string {
 		local    *exec.ExitError
 		far      *ssh.ExitError
 		noStatus *ssh.ExitMissingError
-		errno    syscall.Errno
-		dns      *net.DNSError
-		key      *hostKeyError
 		via      *proxyError
-		ours     fixed
 	)
 	switch {
-	case errors.As(err, &ours):
-		return ours.Error()
 	case errors.As(err, &local):
 		return local.ProcessState.String()
 	case errors.As(err, &far):
@@ -113,18 +104,11 @@ func (h hush) reason(err error) string {
 		return "the connection ended before the exit status came"
 	case errors.Is(err, exec.ErrNotFound):
 		return "the interpreter was not found"
-	case errors.As(err, &key):
-		return key.Error()
 	case errors.As(err, &via):
 		return fmt.Sprintf("the proxy answered with status %d", via.status)
-	case errors.As(err, &errno):
-		return errno.Error()
-	case errors.As(err, &dns):
-		return "the host's name cannot be resolved"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return "it took too long"
-	case unauthorized(err):
-		return "SSH authentication failed"
+	}
+	if why := hop.Reason(err); why != "" {
+		return why
 	}
 	return "the reason is left out, because the configuration holds values that must not be shown"
 }
@@ -137,10 +121,5 @@ func exitText(e *ssh.ExitError) string {
 	return fmt.Sprintf("exit status %d", e.ExitStatus())
 }
 
-// fixed is an error whose text holds nothing of the configuration, nor of what others said.
-type fixed string
-
-func (f fixed) Error() string { return string(f) }
-
 // errInterrupted says that the context ended.
-const errInterrupted = fixed("interrupted")
+const errInterrupted = hop.Fixed("interrupted")

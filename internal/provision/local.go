@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/lethe-iac/lethe/internal/child"
 )
 
 // grace is how long a program that was told to stop may take before it is killed.
@@ -61,7 +63,7 @@ func (r *run) execute(ctx context.Context, args []string, out *lines) error {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = r.environment()
 	cmd.Dir = r.path(text(r.Config.Raw, "working_dir"))
-	cmd.SysProcAttr = attributes()
+	cmd.SysProcAttr = child.Attributes()
 	if err := present(cmd); err != nil {
 		return err
 	}
@@ -71,7 +73,7 @@ func (r *run) execute(ctx context.Context, args []string, out *lines) error {
 	}
 	defer read.Close()
 	cmd.Stdout, cmd.Stderr = write, write
-	err = start(cmd)
+	err = child.Start(cmd)
 	write.Close()
 	if err != nil {
 		return err
@@ -91,13 +93,13 @@ func (r *run) await(ctx context.Context, cmd *exec.Cmd, output *os.File, ended <
 		return err
 	case <-ctx.Done():
 	}
-	terminate(cmd.Process)
+	child.Terminate(cmd.Process)
 	select {
 	case <-ended:
 		return errInterrupted
 	case <-time.After(grace):
 	}
-	kill(cmd.Process)
+	child.Kill(cmd.Process)
 	// What left the group may still hold the output; it is not waited for.
 	time.AfterFunc(time.Second, func() { output.Close() })
 	select {

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/hop"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/schema"
 )
@@ -269,7 +270,7 @@ func TestReasons(t *testing.T) {
 		{fmt.Errorf("%s: %w", canary, context.DeadlineExceeded), "it took too long"},
 		{&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, "it took too long"},
 		{&proxyError{407, canary}, "the proxy answered with status 407"},
-		{&hostKeyError{"no"}, "host key verification failed: no"},
+		{&hop.HostKeyError{Why: "no"}, "host key verification failed: no"},
 		{fmt.Errorf("%s: %w", canary, &ssh.ExitMissingError{}), "the connection ended before the exit status came"},
 		{&fs.PathError{Op: "open", Path: canary, Err: syscall.ENOENT}, "no such file or directory"},
 		{&fs.PathError{Op: "open", Path: canary, Err: errIrregular}, string(errIrregular)},

@@ -23,6 +23,8 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/lethe-iac/lethe/internal/hop"
+	"github.com/lethe-iac/lethe/internal/hop/sshdtest"
 	"github.com/lethe-iac/lethe/internal/mark"
 )
 
@@ -32,7 +34,7 @@ import (
 
 func serveSSH(t *testing.T, config *ssh.ServerConfig) (port int) {
 	t.Helper()
-	config.AddHostKey(newKey(t).signer)
+	config.AddHostKey(newKey(t).Signer)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -201,8 +203,8 @@ func TestHTTPProxy(t *testing.T) {
 		want string
 	}{
 		{map[string]any{"proxy_user_password": "guess-x"}, "the proxy refused the connection: 407 Proxy Authentication Required"},
-		{map[string]any{"port": freePort(t)}, "the proxy refused the connection: 502 Bad Gateway"},
-		{map[string]any{"proxy_port": freePort(t)}, "connection refused"},
+		{map[string]any{"port": sshdtest.FreePort(t)}, "the proxy refused the connection: 502 Bad Gateway"},
+		{map[string]any{"proxy_port": sshdtest.FreePort(t)}, "connection refused"},
 		{map[string]any{"proxy_scheme": "https"}, "tls: "},
 	} {
 		if _, ds := through(merge(c.more, map[string]any{"timeout": "500ms"})); !strings.Contains(ds, c.want) {
@@ -275,7 +277,7 @@ func socksProxy(t *testing.T, user, password string, used *atomic.Int32) (port i
 			return conn.Close()
 		}
 		ip, port := net.IP(read(4)), read(2)
-		far, err := net.Dial("tcp", join(ip.String(), int(port[0])<<8|int(port[1])))
+		far, err := net.Dial("tcp", hop.Join(ip.String(), int(port[0])<<8|int(port[1])))
 		if err != nil {
 			return conn.Close()
 		}
@@ -321,7 +323,7 @@ func TestProxyBeforeBastion(t *testing.T) {
 	defer p.Close()
 	lines, ds := try(t, RemoteExec, map[string]any{"inline": []string{"echo hi"}}, target.connection(t, map[string]any{
 		"proxy_host": "127.0.0.1", "proxy_port": p.Listener.Addr().(*net.TCPAddr).Port,
-		"bastion_host": "127.0.0.1", "bastion_port": bastion.port, "bastion_private_key": bastion.user.private,
+		"bastion_host": "127.0.0.1", "bastion_port": bastion.Port, "bastion_private_key": bastion.User.Private,
 	}))
 	if ds != nil || !slices.Contains(lines, "hi") || used.Load() != 1 {
 		t.Errorf("%q %s, used %d times", lines, show(ds), used.Load())
@@ -361,7 +363,7 @@ func frozen(t *testing.T, s *server) (port int, stuck *atomic.Bool) {
 			if stuck.Load() {
 				continue
 			}
-			far, err := net.Dial("tcp", s.address())
+			far, err := net.Dial("tcp", s.Address())
 			if err != nil {
 				return
 			}

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"strconv"
 	"strings"
+
+	"github.com/lethe-iac/lethe/internal/hop"
 )
 
 // platform is the kind of system at the other end.
@@ -15,7 +17,7 @@ const (
 	windows platform = true
 )
 
-const errUnquotable = fixed("the path has characters that cannot be passed on to the remote system")
+const errUnquotable = hop.Fixed("the path has characters that cannot be passed on to the remote system")
 
 // quote makes a word of a remote command line out of a path, so that the remote shell sees it as
 // one argument and finds nothing in it to expand. The word does not begin with a hyphen.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/hop"
 )
 
 // script is one that is to be run: where its text comes from, and how long it is.
@@ -168,7 +169,7 @@ func (r *run) removeScript(ctx context.Context, c *client, path string) {
 	if err == nil {
 		return
 	}
-	what := "The script " + path + " on " + c.settings.target.host
+	what := "The script " + path + " on " + c.settings.target.Name
 	if r.hush.names {
 		what = "A script on the remote system"
 	}
@@ -185,17 +186,17 @@ func (r *run) announce(s *settings) {
 		return n
 	}
 	tell := func(format string, a ...any) { r.Output(fmt.Sprintf(format, a...)) }
-	hop := func(h *hop) {
-		tell("  Host: %s", name(h.host))
-		tell("  User: %s", name(h.user))
-		tell("  Password: %t", h.password != "")
-		tell("  Private key: %t", h.key != nil)
-		tell("  Certificate: %t", h.cert != nil)
-		tell("  SSH Agent: %t", h.agent != nil)
-		tell("  Checking Host Key: %t", h.hostKeys != nil)
+	host := func(h *hop.Host) {
+		tell("  Host: %s", name(h.Name))
+		tell("  User: %s", name(h.User))
+		tell("  Password: %t", h.Password != "")
+		tell("  Private key: %t", h.Key != nil)
+		tell("  Certificate: %t", h.Cert != nil)
+		tell("  SSH Agent: %t", h.Agent != nil)
+		tell("  Checking Host Key: %t", h.HostKeys != nil)
 	}
 	tell("Connecting to remote host via SSH...")
-	hop(&s.target)
+	host(&s.target)
 	if s.platform == windows {
 		tell("  Target Platform: windows")
 	} else {
@@ -203,7 +204,7 @@ func (r *run) announce(s *settings) {
 	}
 	if s.bastion != nil {
 		tell("Using configured bastion host...")
-		hop(s.bastion)
+		host(s.bastion)
 	}
 	if p := s.proxy; p != nil {
 		tell("Using configured proxy host...")

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/hop/sshdtest"
 	"github.com/lethe-iac/lethe/internal/mark"
 )
 
@@ -76,7 +77,7 @@ func TestRemoteExec(t *testing.T) {
 		diag  string
 	}{
 		{"inline", map[string]any{"inline": []string{"x=1", "echo out $x", "echo err >&2", "printf last"}}, []string{"out 1", "err", "last"}, ""},
-		{"mode", map[string]any{"inline": []string{"stat -c %a:%U $0", "cat $0"}}, []string{"700:" + whoami(t), "#!/bin/sh", "stat -c %a:%U $0", "cat $0"}, ""},
+		{"mode", map[string]any{"inline": []string{"stat -c %a:%U $0", "cat $0"}}, []string{"700:" + sshdtest.Whoami(t), "#!/bin/sh", "stat -c %a:%U $0", "cat $0"}, ""},
 		{"shebang", map[string]any{"inline": []string{"#!/bin/cat", "x"}}, []string{"#!/bin/cat", "x"}, ""},
 		{"terminal", map[string]any{"inline": []string{"tty >/dev/null && echo yes", "echo $SSH_AUTH_SOCK"}}, []string{"yes", ""}, ""},
 		{"script", map[string]any{"script": "a.sh"}, []string{"a: SCRIPT"}, ""},
@@ -121,7 +122,7 @@ func TestAnnouncement(t *testing.T) {
 	connection := s.connection(t, nil)
 	lines, ds := try(t, RemoteExec, map[string]any{"inline": []string{"true"}}, connection)
 	want := []string{
-		"Connecting to remote host via SSH...", "  Host: 127.0.0.1", "  User: " + whoami(t), "  Password: false", "  Private key: true",
+		"Connecting to remote host via SSH...", "  Host: 127.0.0.1", "  User: " + sshdtest.Whoami(t), "  Password: false", "  Private key: true",
 		"  Certificate: false", "  SSH Agent: false", "  Checking Host Key: false", "  Target Platform: unix", "Connected!",
 	}
 	if diff := cmp.Diff(want, lines); diff != "" || ds != nil {
@@ -142,7 +143,7 @@ func TestScriptPath(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	odd := filepath.Join(s.dir, "it's $(touch oops) a; dir")
+	odd := filepath.Join(s.Dir, "it's $(touch oops) a; dir")
 	if err := os.Mkdir(odd, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +168,7 @@ func TestScriptPath(t *testing.T) {
 			t.Errorf("%s is left", path)
 		}
 	}
-	for _, dir := range []string{home, s.dir} {
+	for _, dir := range []string{home, s.Dir} {
 		if oops, _ := filepath.Glob(filepath.Join(dir, "oops")); oops != nil {
 			t.Errorf("a path was run as a command: %v", oops)
 		}
@@ -182,7 +183,7 @@ func TestScriptPath(t *testing.T) {
 func TestFixedScriptPath(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
-	path, elsewhere := filepath.Join(s.dir, "script_fixed"), filepath.Join(s.dir, "elsewhere")
+	path, elsewhere := filepath.Join(s.Dir, "script_fixed"), filepath.Join(s.Dir, "elsewhere")
 	for _, prepare := range []func() error{
 		func() error { return os.WriteFile(path, []byte("old"), 0o777) },
 		func() error { return os.Symlink(elsewhere, path) },
@@ -294,7 +295,7 @@ func TestScriptThatCannotBeRemoved(t *testing.T) {
 	out := &screen{}
 	out.on = map[string]func(){"ready": func() {
 		// The server goes, and with it every way to get in again.
-		_ = s.cmd.Process.Kill()
+		_ = s.Cmd.Process.Kill()
 	}}
 	connection := s.connection(t, nil)
 	_, ds := tryWith(t, t.Context(), Request{Type: RemoteExec, Output: out.line,
@@ -326,7 +327,7 @@ func TestRemoteSuppressed(t *testing.T) {
 		{"host", nil, []string{"host"}, mark.Ephemeral, []string{"true"},
 			"(output suppressed due to ephemeral value in config)", "timeout - last error: the host's name cannot be resolved", map[string]any{"host": canary + ".invalid", "timeout": "1s"}},
 		{"port", nil, []string{"host"}, mark.Ephemeral, []string{"true"},
-			"(output suppressed due to ephemeral value in config)", "timeout - last error: connection refused", map[string]any{"port": freePort(t), "timeout": "1s"}},
+			"(output suppressed due to ephemeral value in config)", "timeout - last error: connection refused", map[string]any{"port": sshdtest.FreePort(t), "timeout": "1s"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out screen

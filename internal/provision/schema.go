@@ -43,8 +43,9 @@ var blocks = map[string]*schema.Block{
 	),
 }
 
-// connectionBlock has the arguments of WinRM as well, so that who uses it gets one error, and that
-// the one which helps.
+// connectionBlock has a host that may be missing, because the block of a provisioner adds to that of
+// its resource; ValidateConnection wants one. It has the arguments of WinRM as well, so that who
+// uses it gets one error, and that the one which helps.
 var connectionBlock = block(
 	optional("agent", cty.Bool),
 	optional("agent_identity", cty.String),
@@ -57,7 +58,7 @@ var connectionBlock = block(
 	optional("bastion_user", cty.String),
 	optional("cacert", cty.String),
 	optional("certificate", cty.String),
-	required("host", cty.String),
+	optional("host", cty.String),
 	optional("host_key", cty.String),
 	optional("https", cty.Bool),
 	optional("insecure", cty.Bool),

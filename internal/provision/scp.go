@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/lethe-iac/lethe/internal/hop"
 )
 
 // This is the sending side of the protocol of scp (the one before SFTP; every OpenSSH server
@@ -96,7 +98,7 @@ func (s *sender) file(name string, mode fs.FileMode, size int64, content io.Read
 	n, err := io.CopyN(s.to, content, size)
 	switch {
 	case errors.Is(err, io.EOF) && n < size:
-		return fixed("the file became shorter while it was read")
+		return hop.Fixed("the file became shorter while it was read")
 	case err != nil:
 		return err
 	}

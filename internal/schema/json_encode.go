@@ -32,6 +32,9 @@ func (c *codec) appendJSON(b []byte, v cty.Value) ([]byte, *failure) {
 		if f.IsInf() {
 			return nil, fail("infinity has no form in JSON")
 		}
+		if f.Sign() == 0 {
+			return append(b, '0'), nil // also for what is a little less than nothing
+		}
 		return appendDecimal(b, f), nil
 	case kindBool:
 		if v.True() {

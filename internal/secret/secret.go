@@ -74,6 +74,12 @@ type Set struct {
 	known map[string]*secret // by text
 	plain map[uint64]struct{}
 	table table
+
+	elsewhere func(string) bool
+
+	learning sync.Mutex // guards what follows
+	calls    int        // in which secrets may be learned
+	held     []func()   // what waits for them
 }
 
 // secret is one string, in all its forms.
@@ -152,12 +158,65 @@ func (s *Set) PlainString(text string) {
 	s.plain[maphash.String(seed, text)] = struct{}{}
 }
 
+// Learning says that a call is under way in which secrets may be learned: what happens meanwhile
+// may hold them before they are known. The function that it gives ends this.
+func (s *Set) Learning() (learned func()) {
+	if s == nil {
+		return func() {}
+	}
+	s.learning.Lock()
+	defer s.learning.Unlock()
+	s.calls++
+	return func() {
+		s.learning.Lock()
+		defer s.learning.Unlock()
+		if s.calls--; s.calls > 0 {
+			return
+		}
+		for _, f := range s.held {
+			f()
+		}
+		s.held = nil
+	}
+}
+
+// Then calls f as soon as no call is under way in which secrets may be learned: now, or in the
+// order of the calls of Then.
+func (s *Set) Then(f func()) {
+	s.learning.Lock()
+	defer s.learning.Unlock()
+	if s.calls > 0 {
+		s.held = append(s.held, f)
+		return
+	}
+	f()
+}
+
+// Elsewhere says how to find out whether a string is known from a plain place, where to register
+// all that is would cost too much: f is asked about secrets that Check finds, and the strings it
+// finds them in. It may be called concurrently, and must not use the Set.
+func (s *Set) Elsewhere(f func(text string) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.elsewhere = f
+}
+
 func (s *Set) isPlain(text string) bool {
 	if len(s.plain) == 0 {
 		return false
 	}
 	_, ok := s.plain[maphash.String(seed, text)]
 	return ok
+}
+
+// anyPlain reports whether one of the strings is known from a plain place.
+func (s *Set) anyPlain(texts ...string) bool {
+	for _, t := range texts {
+		if s.isPlain(t) || s.elsewhere != nil && s.elsewhere(t) {
+			return true
+		}
+	}
+	return false
 }
 
 // Check looks for a secret in a string that is to be stored: one that it is as a whole, from 8
@@ -170,9 +229,6 @@ func (s *Set) Check(leaf string) (Origin, bool) {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.isPlain(leaf) {
-		return Origin{}, false
-	}
 	return s.check(leaf)
 }
 
@@ -194,11 +250,11 @@ func (s *Set) check(text string) (Origin, bool) {
 			continue
 		}
 		looked[f] = true
-		if !strings.Contains(text[i:], f.text) || s.isPlain(f.of.text) {
+		if !strings.Contains(text[i:], f.text) {
 			continue
 		}
 		alone := len(f.text) >= len(strings.TrimRight(text, "=")) // base64 may be padded
-		if alone || len(f.of.text) >= embedded || f.of.strict {
+		if (alone || len(f.of.text) >= embedded || f.of.strict) && !s.anyPlain(f.of.text, text) {
 			return f.of.origin, true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -422,4 +423,27 @@ func BenchmarkAdd(b *testing.B) {
 		i++
 		s.Add(fmt.Sprintf("a-secret-of-thirty-bytes-%06d", i), origin("var.a"))
 	}
+}
+
+// What is said while secrets may be learned waits until they are known.
+func TestLearning(t *testing.T) {
+	var s Set
+	var said []string
+	say := func(text string) { s.Then(func() { said = append(said, s.Scrub(text)) }) }
+	say("before")
+	first, second := s.Learning(), s.Learning()
+	say("my canary-51c7")
+	first()
+	say("more")
+	s.Add("canary-51c7", Origin{})
+	if len(said) != 1 {
+		t.Errorf("said too early: %q", said)
+	}
+	second()
+	say("after canary-51c7")
+	want := []string{"before", "my (ephemeral value)", "more", "after (ephemeral value)"}
+	if !slices.Equal(said, want) {
+		t.Errorf("%q", said)
+	}
+	(*Set)(nil).Learning()()
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/schema"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
@@ -47,7 +48,7 @@ func (r *reader) output(name []byte) {
 
 // output writes one output. The type is the value's own, so that the two agree.
 func (e *encoder) output(o Output) error {
-	value, err := ctyjson.Marshal(o.Value.Raw, o.Value.Raw.Type())
+	value, err := schema.EncodeJSON(o.Value.Raw, o.Value.Raw.Type())
 	if err != nil {
 		return err
 	}

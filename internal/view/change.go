@@ -121,7 +121,14 @@ func (x *objects) diff(c *plan.Change, relevant *tree, o Options) *blockNode {
 		a = b
 	}
 	d := &differ{secrets: o.ShowSensitive, replaced: c.Action.Replaces()}
-	return d.block(f, b, a, pathTree(c.Replace), relevant)
+	paths := &tree{}
+	for _, p := range c.Replace {
+		paths.add(p)
+	}
+	for _, p := range c.Sent {
+		paths.node(p).sent = true
+	}
+	return d.block(f, b, a, paths, relevant)
 }
 
 // ordered sorts changes as the peers show them: by module, data sources before what is managed.

@@ -210,8 +210,8 @@ resource "test_thing" "a" {
 {"address":"module.m[0].test_thing.a","mode":"managed","type":"test_thing","name":"a","provider_name":"registry.opentofu.org/test/test","schema_version":3,"values":{"any":null,"disk":[{"label":"l","pin_wo":null}],"id":"i","items":null,"key":"hush","name":"n","secret_wo":null,"secret_wo_version":null,"size":12345678901234567890,"tags":null},"sensitive_values":{"disk":[{}],"key":true},"identity_schema_version":1,"identity":{"id":"i"},"depends_on":["a.b"],"tainted":true,"deposed_key":"0a1b2c3d"}
 # module.m[0].test_thing.a: (deposed object 0a1b2c3d)
 resource "test_thing" "a" {
-    id       = "i"
-    "tags.%" = "0"
+    id     = "i"
+    tags.% = "0"
 }
 `
 	if got := b.String(); got != want {

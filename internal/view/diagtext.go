@@ -18,7 +18,7 @@ func (h *Human) diagnostics(ds []diag.Diagnostic) {
 		key := d.Severity.String() + d.Error()
 		if !h.shown[key] {
 			h.shown[key] = true
-			fresh = append(fresh, d)
+			fresh = append(fresh, d.Coded())
 		}
 		h.failed = h.failed || d.Severity == diag.Error
 	}
@@ -115,6 +115,7 @@ func (h *Human) diagnostic(g gathered) string {
 	t.related(g.Diagnostic)
 	t.paragraphs(g.Detail)
 	t.others(g)
+	t.explain(g.Code)
 	return t.boxed()
 }
 
@@ -278,6 +279,13 @@ func (t *diagText) others(g gathered) {
 		if p := longPlace(d); p != "" {
 			t.line("  - " + t.h.oneLine(p))
 		}
+	}
+}
+
+// explain says how to get the page about it.
+func (t *diagText) explain(code string) {
+	if code != "" {
+		t.line(t.h.o.paint(t.h.o.command()+" explain "+code, dim))
 	}
 }
 

@@ -345,10 +345,10 @@ func emptyIsNothing(b, a *val) (*val, *val) {
 func (v *val) emptyString() bool { return v != nil && v.kind == vString && v.text == "" }
 
 // writeOnly says whether a write-only attribute takes part in the change. Its value is never
-// there to see. It does when the object is made, also in place of another, and when its version
-// argument changes. One whose version argument is not set is taken for not set itself.
-func (d *differ) writeOnly(in *form, b, a *val, forces *tree) *node {
-	n := &node{kind: nWriteOnly, forces: forces.is()}
+// there to see. It does when the configuration sets it and the object is made, also in place of
+// another, or its version argument changes.
+func (d *differ) writeOnly(in *form, b, a *val, paths *tree) *node {
+	n := &node{kind: nWriteOnly, forces: paths.is()}
 	if n.forces {
 		n.act = edit
 		return n
@@ -357,14 +357,11 @@ func (d *differ) writeOnly(in *form, b, a *val, forces *tree) *node {
 	switch {
 	case d.stored:
 		return n
-	case a == nil:
+	case a == nil, !paths.isSent():
 		return nil
 	case b == nil:
-		if in.version != "" && va.absent() {
-			return nil
-		}
 		n.act = add
-	case va.absent() && in.version != "", !d.replaced && (in.version == "" || vb.equal(va)):
+	case !d.replaced && (in.version == "" || vb.equal(va)):
 		return nil
 	case vb.absent():
 		n.act = add

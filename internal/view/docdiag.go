@@ -39,6 +39,7 @@ func WriteValidateJSON(w io.Writer, ds []diag.Diagnostic, sources *diag.Sources)
 
 // diagnostic writes a diagnostic in the documented format.
 func (d *doc) diagnostic(dg diag.Diagnostic, src *sources) {
+	dg = dg.Coded()
 	d.keyStr("severity", dg.Severity.String())
 	d.keyStr("summary", dg.Summary)
 	d.keyStr("detail", dg.Detail)

@@ -381,6 +381,13 @@ func loadChange(t testing.TB, c jsonChange, schemas peerSchemas) *plan.Change {
 	}
 	out.Before = sensitive(typed(t, sch.Type(), c.Change.Before, nil), c.Change.BeforeSensitive)
 	out.After = sensitive(hinted(typed(t, sch.Type(), c.Change.After, c.Change.Unknown), c.Change.AfterSensitive), c.Change.AfterSensitive)
+	// The peer does not know which write-only attributes are set, and shows all of them.
+	_ = cty.Walk(out.After.Raw, func(path cty.Path, _ cty.Value) (bool, error) {
+		if len(path) > 0 && sch.IsWriteOnly(path) {
+			out.Sent = append(out.Sent, path.Copy())
+		}
+		return true, nil
+	})
 	return out
 }
 

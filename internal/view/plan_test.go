@@ -155,14 +155,14 @@ func plans(t testing.TB) map[string]*plan.Plan {
 			changeOf(t, "test_thing.a", plan.Forget, old, nothing), changeOf(t, "test_thing.b", plan.Forget, old, nothing, deposedAs("01234567")),
 		}},
 		"write-only": {Changes: []*plan.Change{
-			changeOf(t, "test_thing.created", plan.Create, nothing, thing(attrs{"id": unknownString, "secret_wo_version": num(1)})),
+			changeOf(t, "test_thing.created", plan.Create, nothing, thing(attrs{"id": unknownString, "secret_wo_version": num(1)}), sends("secret_wo")),
 			changeOf(t, "test_thing.created_without", plan.Create, nothing, thing(attrs{"id": unknownString})),
 			changeOf(t, "test_thing.deleted", plan.Delete, thing(attrs{"id": str("i"), "secret_wo_version": num(1)}), nothing),
-			changeOf(t, "test_thing.first", plan.Update, thing(attrs{"id": str("i")}), thing(attrs{"id": str("i"), "secret_wo_version": num(1)})),
+			changeOf(t, "test_thing.first", plan.Update, thing(attrs{"id": str("i")}), thing(attrs{"id": str("i"), "secret_wo_version": num(1)}), sends("secret_wo")),
 			changeOf(t, "test_thing.forced", plan.DeleteCreate, thing(attrs{"id": str("i"), "secret_wo_version": num(1)}), thing(attrs{"id": unknownString, "secret_wo_version": num(2)}),
-				func(c *plan.Change) { c.Replace = []cty.Path{cty.GetAttrPath("secret_wo")} }),
-			changeOf(t, "test_thing.raised", plan.Update, thing(attrs{"id": str("i"), "secret_wo_version": num(1)}), thing(attrs{"id": str("i"), "secret_wo_version": num(2)})),
-			changeOf(t, "test_thing.replaced", plan.DeleteCreate, thing(attrs{"id": str("i"), "secret_wo_version": num(1), "size": num(1)}), thing(attrs{"id": unknownString, "secret_wo_version": num(1), "size": num(2)})),
+				sends("secret_wo"), func(c *plan.Change) { c.Replace = []cty.Path{cty.GetAttrPath("secret_wo")} }),
+			changeOf(t, "test_thing.raised", plan.Update, thing(attrs{"id": str("i"), "secret_wo_version": num(1)}), thing(attrs{"id": str("i"), "secret_wo_version": num(2)}), sends("secret_wo")),
+			changeOf(t, "test_thing.replaced", plan.DeleteCreate, thing(attrs{"id": str("i"), "secret_wo_version": num(1), "size": num(1)}), thing(attrs{"id": unknownString, "secret_wo_version": num(1), "size": num(2)}), sends("secret_wo")),
 			changeOf(t, "test_thing.unrelated", plan.Update, thing(attrs{"id": str("i"), "secret_wo_version": num(1)}), thing(attrs{"id": str("i"), "secret_wo_version": num(1), "size": num(2)})),
 		}},
 		"sensitive": {Changes: []*plan.Change{
@@ -205,6 +205,11 @@ func plans(t testing.TB) map[string]*plan.Plan {
 				thing(attrs{"id": str("i"), "items": cty.ListVal(append(many(1, 2500), many(2506, 3004)...)), "any": cty.TupleVal(append(many(0, 25), many(26, 50)...))})),
 		}},
 	}
+}
+
+// sends makes a change whose configuration sets a write-only attribute.
+func sends(name string) func(*plan.Change) {
+	return func(c *plan.Change) { c.Sent = append(c.Sent, cty.GetAttrPath(name)) }
 }
 
 func many(from, to int) []cty.Value {

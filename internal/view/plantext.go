@@ -82,6 +82,18 @@ func (t *planText) changes(changes []*plan.Change) {
 		io.WriteString(t.w, r.String())
 	}
 	t.print("%s %s\n", t.o.paint("Plan:", bold), count(t.p).text())
+	t.leases()
+}
+
+// leases says what the apply walk will open, and for whom.
+func (t *planText) leases() {
+	if len(t.p.Leases) == 0 {
+		return
+	}
+	t.print("\nLeases at apply:\n")
+	for _, l := range t.p.Leases {
+		t.print("  %s for %s\n", escapeLine(l.Addr), escapeLine(strings.Join(l.Receivers, ", ")))
+	}
 }
 
 // legend explains the symbols that follow.

@@ -2,8 +2,10 @@ package view
 
 import (
 	"bytes"
+	"sort"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 )
@@ -47,8 +49,9 @@ func (s *sources) snippet(subject diag.Range, context *diag.Range) (snippet, boo
 	}
 	from = lineStart(src, min(from, len(src)))
 	to = max(from, lineEnd(src, min(to, len(src))))
+	from, to = window(src, from, to, begin, min(end, to))
 	out.code = string(src[from:to])
-	out.line = 1 + bytes.Count(src[:from], []byte("\n"))
+	out.line = subject.Start.Line - bytes.Count(src[from:begin], []byte("\n"))
 	out.start, out.end = begin-from, min(end, to)-from
 	if out.end == out.start { // something that is missing: mark one character
 		out.end = min(out.start+1, len(out.code))
@@ -57,6 +60,28 @@ func (s *sources) snippet(subject diag.Range, context *diag.Range) (snippet, boo
 	out.end = min(out.end, len(out.code))
 	out.start = min(out.start, out.end)
 	return out, true
+}
+
+// A snippet of very long lines is cut down to what stands near the mark: a thousand messages about one
+// line of a megabyte must not become a gigabyte.
+const (
+	snippetMost = 20_000 // bytes
+	snippetNear = 2_000  // of these, before and behind the mark
+)
+
+// window cuts from and to down where they are too far apart.
+func window(src []byte, from, to, begin, end int) (int, int) {
+	if to-from <= snippetMost {
+		return from, to
+	}
+	from, to = max(from, begin-snippetNear), min(to, max(begin, min(end, begin+snippetMost))+snippetNear)
+	for from < begin && !utf8.RuneStart(src[from]) {
+		from++
+	}
+	for to < len(src) && !utf8.RuneStart(src[to]) {
+		to++
+	}
+	return from, to
 }
 
 func lineStart(src []byte, at int) int { return bytes.LastIndexByte(src[:at], '\n') + 1 }
@@ -83,10 +108,9 @@ func (s *sources) context(name string, src []byte, at int) string {
 		list = topBlocks(src)
 		s.blocks[name] = list
 	}
-	for _, b := range list {
-		if b.start <= at && at < b.end {
-			return b.header
-		}
+	i := sort.Search(len(list), func(i int) bool { return at < list[i].end })
+	if i < len(list) && list[i].start <= at {
+		return list[i].header
 	}
 	return ""
 }

@@ -103,8 +103,17 @@ func (j *JSON) Tell(e event.Event) {
 	case event.Interrupted:
 		j.interrupted(e.Times)
 	case event.Note:
-		j.log(strings.TrimSpace(e.Text))
+		j.note(strings.TrimSpace(e.Text), e.Code)
 	}
+}
+
+// note prints a line of progress.
+func (j *JSON) note(text, code string) {
+	if code == "" {
+		j.log(text)
+		return
+	}
+	j.line("info", text, "init_output", func(d *doc) { d.keyStr("message_code", code) })
 }
 
 // hook prints an event about an object.

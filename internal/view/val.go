@@ -110,6 +110,7 @@ func (v *val) digest() uint64 {
 // empty.
 type tree struct {
 	here bool
+	sent bool // a path of the other kind: a write-only attribute that is set
 	kids map[string]*tree
 }
 
@@ -125,6 +126,8 @@ func (t *tree) at(step string) *tree {
 
 func (t *tree) is() bool { return t != nil && t.here }
 
+func (t *tree) isSent() bool { return t != nil && t.sent }
+
 // below is what lies under a step, where having a path means having all that is inside it.
 func (t *tree) below(step string) *tree {
 	if t.is() {
@@ -134,7 +137,9 @@ func (t *tree) below(step string) *tree {
 }
 
 // add puts a path into the set. Where a step cannot be named, as in sets, the path ends.
-func (t *tree) add(p cty.Path) {
+func (t *tree) add(p cty.Path) { t.node(p).here = true }
+
+func (t *tree) node(p cty.Path) *tree {
 	for _, s := range p {
 		name, ok := stepName(s)
 		if !ok {
@@ -150,7 +155,7 @@ func (t *tree) add(p cty.Path) {
 		}
 		t = next
 	}
-	t.here = true
+	return t
 }
 
 func stepName(s cty.PathStep) (string, bool) {

@@ -19,9 +19,9 @@ type RunOptions struct {
 	// comes after it starts. Calls come one at a time and must not wait for anything.
 	Skipped func(Node)
 
-	// CloserContext is what closers are visited under; nil means the context of the run with its
-	// values and without its end.
-	CloserContext context.Context
+	// Context is what visits and jobs get. Nil means the context of the run with its values and
+	// without its end: that keeps more from starting, while what runs is finished.
+	Context context.Context
 
 	// Panicked, if set, is told of a panic in a visit or a job, which then counts as a failure.
 	// Without it a panic ends the program, as anywhere.
@@ -129,8 +129,8 @@ func (g *Graph) start(ctx context.Context, o RunOptions) *run {
 	if r.Workers < 1 {
 		r.Workers = runtime.GOMAXPROCS(0)
 	}
-	if r.CloserContext == nil {
-		r.CloserContext = context.WithoutCancel(ctx)
+	if r.Context == nil {
+		r.Context = context.WithoutCancel(ctx)
 	}
 	for i := range r.nodes {
 		r.todo[i] = Node(n - 1 - i)
@@ -198,7 +198,7 @@ func (r *run) runNode(n Node, fan *Fan) {
 		return
 	}
 	*fan = Fan{}
-	ok := r.outside(func() bool { return r.Visit(r.context(n), n, fan) }, n)
+	ok := r.outside(func() bool { return r.Visit(r.Context, n, fan) }, n)
 	switch {
 	case !ok:
 		r.end(n, Failed)
@@ -227,7 +227,7 @@ func (r *run) runJob(n Node, f *Fan) {
 	}
 	if i < f.jobs {
 		f.running++
-		ok := r.outside(func() bool { return f.job(r.context(n), i) }, n)
+		ok := r.outside(func() bool { return f.job(r.Context, i) }, n)
 		f.running--
 		f.failed = f.failed || !ok
 	}
@@ -239,7 +239,7 @@ func (r *run) runJob(n Node, f *Fan) {
 func (r *run) endFan(n Node, f *Fan) {
 	ok := !f.failed
 	if f.then != nil {
-		ok = r.outside(func() bool { return f.then(r.context(n), ok) }, n)
+		ok = r.outside(func() bool { return f.then(r.Context, ok) }, n)
 	}
 	delete(r.fans, n)
 	if ok {
@@ -270,10 +270,3 @@ func (r *run) outside(f func() bool, n Node) (ok bool) {
 }
 
 func (r *run) cancelled(n Node) bool { return !r.is(n, closer) && r.ctx.Err() != nil }
-
-func (r *run) context(n Node) context.Context {
-	if r.is(n, closer) {
-		return r.CloserContext
-	}
-	return r.ctx
-}

@@ -41,16 +41,23 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-func TestCloserContext(t *testing.T) {
+// What runs is finished: the end of the run's context does not reach it.
+func TestContext(t *testing.T) {
 	type key struct{}
-	g := parse("a\n-p!:; a")
-	own := context.WithValue(context.Background(), key{}, "own")
-	g.Run(context.Background(), RunOptions{CloserContext: own, Visit: func(ctx context.Context, n Node, _ *Fan) bool {
-		if (ctx.Value(key{}) == "own") != (n == g.ids["-p"]) {
+	g := parse("a\nb: a\n-p!:; a")
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), key{}, "own"))
+	var visited []string
+	g.Run(ctx, RunOptions{Visit: func(ctx context.Context, n Node, _ *Fan) bool {
+		cancel()
+		if ctx.Err() != nil || ctx.Value(key{}) != "own" {
 			t.Errorf("%s has the wrong context", g.Label(n))
 		}
+		visited = append(visited, g.Label(n))
 		return true
 	}})
+	if len(visited) != 2 || visited[1] != "-p" {
+		t.Errorf("visited %v", visited)
+	}
 }
 
 func TestPanic(t *testing.T) {

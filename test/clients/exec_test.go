@@ -3,7 +3,6 @@ package clients
 import (
 	"bytes"
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,7 +40,7 @@ output "s" {
 
 const moduleConfig = "variable \"v\" {}\nresource \"terraform_data\" \"inner\" { input = var.v }\noutput \"o\" { value = terraform_data.inner.output }\n"
 
-func terraform(t *testing.T, dir string) *tfexec.Terraform {
+func client(t *testing.T, dir string) *tfexec.Terraform {
 	t.Helper()
 	tf, err := tfexec.NewTerraform(dir, binary(t, lethe))
 	if err != nil {
@@ -61,7 +60,7 @@ func must(t *testing.T, what string, err error) {
 func TestWalk(t *testing.T) {
 	ctx := context.Background()
 	dir := workspace(t, map[string]string{"main.tf": builtinConfig, "m/main.tf": moduleConfig})
-	tf := terraform(t, dir)
+	tf := client(t, dir)
 
 	v, _, err := tf.Version(ctx, true)
 	must(t, "version", err)
@@ -125,6 +124,11 @@ func TestWalk(t *testing.T) {
 		t.Error(pulled)
 	}
 	must(t, "state rm", tf.StateRm(ctx, `terraform_data.b["y"]`))
+	g, err := tf.Graph(ctx, tfexec.DrawCycles(true), tfexec.GraphType("plan"), tfexec.GraphPlan("p2.out"))
+	must(t, "graph", err)
+	if !strings.HasPrefix(g, "digraph") || !strings.Contains(g, "terraform_data.b") {
+		t.Error(g)
+	}
 	must(t, "destroy", tf.Destroy(ctx))
 }
 
@@ -192,7 +196,7 @@ func checkOutputs(t *testing.T, tf *tfexec.Terraform) {
 // TestStream decodes the JSON streams of plan, apply and destroy.
 func TestStream(t *testing.T) {
 	ctx := context.Background()
-	tf := terraform(t, workspace(t, map[string]string{"main.tf": builtinConfig, "m/main.tf": moduleConfig}))
+	tf := client(t, workspace(t, map[string]string{"main.tf": builtinConfig, "m/main.tf": moduleConfig}))
 	must(t, "init", tf.Init(ctx))
 	var b bytes.Buffer
 	_, err := tf.PlanJSON(ctx, &b)
@@ -214,7 +218,7 @@ func TestStream(t *testing.T) {
 
 // TestInvalid: what is wrong is told as a document, although the command fails.
 func TestInvalid(t *testing.T) {
-	tf := terraform(t, workspace(t, map[string]string{"main.tf": "resource \"terraform_data\" \"a\" {\n  inputt = 1\n}\n"}))
+	tf := client(t, workspace(t, map[string]string{"main.tf": "resource \"terraform_data\" \"a\" {\n  inputt = 1\n}\n"}))
 	must(t, "init", tf.Init(context.Background()))
 	v, err := tf.Validate(context.Background())
 	must(t, "validate", err)
@@ -233,11 +237,8 @@ resource "playground_thing" "a" { name = "a" }
 ephemeral "playground_random" "r" { length = 5 }
 resource "terraform_data" "a" {}
 `})
-	rc := filepath.Join(dir, "rc")
-	text := "provider_installation {\n  dev_overrides { \"registry.opentofu.org/lethe/playground\" = \"" + filepath.Dir(binary(t, playground)) + "\" }\n  direct {}\n}\n"
-	must(t, "writing", os.WriteFile(rc, []byte(text), 0o644))
-	tf := terraform(t, dir)
-	must(t, "environment", tf.SetEnv(map[string]string{"TF_CLI_CONFIG_FILE": rc, "PATH": os.Getenv("PATH"), "HOME": dir}))
+	tf := client(t, dir)
+	withPlayground(t, tf, dir, nil)
 	ps, err := tf.ProvidersSchema(ctx)
 	must(t, "providers schema", err)
 	must(t, "validating the schemas", ps.Validate())
@@ -269,36 +270,5 @@ resource "terraform_data" "a" {}
 	}
 	if slices.ContainsFunc(doc.ResourceChanges, func(c *tfjson.ResourceChange) bool { return c.Mode == "ephemeral" }) {
 		t.Error("an ephemeral resource is among the changes")
-	}
-}
-
-// TestFormatAndWorkspaces is what editors and wrappers call most.
-func TestFormatAndWorkspaces(t *testing.T) {
-	ctx := context.Background()
-	tf := terraform(t, workspace(t, map[string]string{"main.tf": "locals { a=1 }\n"}))
-	ok, files, err := tf.FormatCheck(ctx)
-	must(t, "fmt -check", err)
-	if ok || !slices.Equal(files, []string{"main.tf"}) {
-		t.Errorf("%v %v", ok, files)
-	}
-	text, err := tf.FormatString(ctx, "a=1\n")
-	must(t, "fmt -", err)
-	if text != "a = 1\n" {
-		t.Errorf("%q", text)
-	}
-	must(t, "fmt", tf.FormatWrite(ctx))
-	must(t, "init", tf.Init(ctx))
-	must(t, "workspace new", tf.WorkspaceNew(ctx, "w2"))
-	list, current, err := tf.WorkspaceList(ctx)
-	must(t, "workspace list", err)
-	if !slices.Equal(list, []string{"default", "w2"}) || current != "w2" {
-		t.Errorf("%v %q", list, current)
-	}
-	must(t, "workspace select", tf.WorkspaceSelect(ctx, "default"))
-	must(t, "workspace delete", tf.WorkspaceDelete(ctx, "w2"))
-	g, err := tf.Graph(ctx)
-	must(t, "graph", err)
-	if !strings.Contains(g, "digraph") {
-		t.Error(g)
 	}
 }

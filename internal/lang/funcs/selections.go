@@ -132,11 +132,14 @@ func coalesceList(c *call) (cty.Value, error) {
 		return cty.NilVal, errors.New("at least one argument is required")
 	}
 	for _, v := range c.args {
-		switch ty := v.Type(); {
+		if ty := v.Type(); (v.IsKnown() || ty != cty.DynamicPseudoType) && !ty.IsListType() && !ty.IsTupleType() {
+			return cty.NilVal, errors.New("coalescelist arguments must be lists or tuples")
+		}
+	}
+	for _, v := range c.args {
+		switch {
 		case !v.IsKnown():
 			return cty.DynamicVal, nil
-		case !ty.IsListType() && !ty.IsTupleType():
-			return cty.NilVal, errors.New("coalescelist arguments must be lists or tuples")
 		case !v.IsNull() && v.LengthInt() > 0:
 			return v, nil
 		}

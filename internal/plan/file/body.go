@@ -81,6 +81,7 @@ func (c *coder) change(p *plan.Plan, x *plan.Change) {
 	c.flag(&x.Unchanged)
 	c.entryOf(p, x)
 	list(c, &x.Replace, c.path)
+	list(c, &x.Sent, c.path)
 	c.flag(&x.CreateFirst)
 	text(c, &x.FirstFor)
 	c.flag(&x.SkipDestroy)

@@ -81,7 +81,7 @@ func full(t testing.TB) *Contents {
 						Identity: []byte(`{"n":1}`), IdentitySchema: 1, Sensitive: []cty.Path{cty.GetAttrPath("x")}, Recorded: []addr.Resource{a.Resource()},
 						CreateFirst: true, SkipDestroy: true, Tainted: true, Extra: []byte(`{"y":1}`),
 					},
-					Replace: []cty.Path{cty.GetAttrPath("nums").IndexInt(2), cty.GetAttrPath("id")}, CreateFirst: true, FirstFor: "time_static.z",
+					Replace: []cty.Path{cty.GetAttrPath("nums").IndexInt(2), cty.GetAttrPath("id")}, Sent: []cty.Path{cty.GetAttrPath("w")}, CreateFirst: true, FirstFor: "time_static.z",
 					Provider: west, Private: []byte{}, Identity: cty.ObjectVal(map[string]cty.Value{"n": cty.NumberIntVal(1)}), BeforeIdentity: cty.EmptyObjectVal,
 					Legacy: true, Importing: &plan.Importing{ID: "i", Identity: cty.StringVal("x"), Unknown: true}, Generated: "resource {}",
 					Recorded: []addr.Resource{moved.Resource()}, Conditions: true,
@@ -205,6 +205,7 @@ func TestFull(t *testing.T) {
 		}
 	}
 	visit(reflect.ValueOf(full(t).Plan))
+	set["plan.Plan.Leases"] = true // no part of a plan that is kept
 	for name, ok := range set {
 		if !ok && (strings.HasPrefix(name, "plan.") || strings.HasPrefix(name, "state.")) {
 			t.Errorf("no %s in the plan that the tests use; add it there, and to body.go with a new version of the format", name)

@@ -134,20 +134,33 @@ func (p *Provider) Validate(_ context.Context, mode addr.Mode, typ string, confi
 			sch, check = t.Schema, t.Validate
 		}
 	}
-	if sch == nil || check == nil {
-		return p.unknownType(sch, mode, typ)
+	if sch == nil {
+		return p.unknownType(mode, typ)
 	}
 	v, err := decode(sch, config)
 	if err != nil {
 		return failed(err)
 	}
-	return check(v)
+	ds := readOnly(sch.Block, v)
+	if check != nil {
+		ds = append(ds, check(v)...)
+	}
+	return ds
 }
 
-func (p *Provider) unknownType(sch *schema.Schema, mode addr.Mode, typ string) provider.Diags {
-	if sch != nil {
-		return nil
+// readOnly refuses values for what the type decides itself.
+func readOnly(b *schema.Block, config cty.Value) provider.Diags {
+	var ds provider.Diags
+	for _, a := range b.Attrs {
+		if !a.Computed || a.Optional || config.GetAttr(a.Name).IsNull() {
+			continue
+		}
+		ds = append(ds, diag.Errorf("Invalid Configuration for Read-Only Attribute", "The value of %q is decided by the provider and cannot be set. Remove the line.", a.Name).In(cty.GetAttrPath(a.Name)))
 	}
+	return ds
+}
+
+func (p *Provider) unknownType(mode addr.Mode, typ string) provider.Diags {
 	return failed(fmt.Errorf("provider %s has no %s type %q", p.Address, mode.Block(), typ))
 }
 
@@ -155,7 +168,7 @@ func (p *Provider) unknownType(sch *schema.Schema, mode addr.Mode, typ string) p
 func (p *Provider) Upgrade(_ context.Context, req provider.UpgradeRequest) (provider.UpgradeResponse, provider.Diags) {
 	t := p.Resources[req.Type]
 	if t == nil {
-		return provider.UpgradeResponse{}, p.unknownType(nil, addr.Managed, req.Type)
+		return provider.UpgradeResponse{}, p.unknownType(addr.Managed, req.Type)
 	}
 	if req.JSON == nil {
 		return provider.UpgradeResponse{}, failed(errors.New("the stored object is in a form older than this type"))
@@ -191,7 +204,7 @@ func (p *Provider) Read(ctx context.Context, req provider.ReadRequest) (provider
 func (p *Provider) Plan(_ context.Context, req provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
 	t := p.Resources[req.Type]
 	if t == nil {
-		return provider.PlanResponse{}, p.unknownType(nil, addr.Managed, req.Type)
+		return provider.PlanResponse{}, p.unknownType(addr.Managed, req.Type)
 	}
 	prior, err1 := decode(t.Schema, req.Prior)
 	proposed, err2 := decode(t.Schema, req.Proposed)
@@ -214,7 +227,7 @@ func (p *Provider) Plan(_ context.Context, req provider.PlanRequest) (provider.P
 func (p *Provider) Apply(ctx context.Context, req provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
 	t := p.Resources[req.Type]
 	if t == nil {
-		return provider.ApplyResponse{}, p.unknownType(nil, addr.Managed, req.Type)
+		return provider.ApplyResponse{}, p.unknownType(addr.Managed, req.Type)
 	}
 	prior, err1 := decode(t.Schema, req.Prior)
 	planned, err2 := decode(t.Schema, req.Planned)
@@ -259,7 +272,7 @@ func (p *Provider) Move(_ context.Context, req provider.MoveRequest) (provider.M
 func (p *Provider) ReadData(ctx context.Context, req provider.DataRequest) (provider.DataResponse, provider.Diags) {
 	t := p.Data[req.Type]
 	if t == nil {
-		return provider.DataResponse{}, p.unknownType(nil, addr.Data, req.Type)
+		return provider.DataResponse{}, p.unknownType(addr.Data, req.Type)
 	}
 	config, err := decode(t.Schema, req.Config)
 	if err != nil {
@@ -277,7 +290,7 @@ func (p *Provider) ReadData(ctx context.Context, req provider.DataRequest) (prov
 func (p *Provider) Open(ctx context.Context, req provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
 	t := p.Ephemerals[req.Type]
 	if t == nil {
-		return provider.OpenResponse{}, p.unknownType(nil, addr.Ephemeral, req.Type)
+		return provider.OpenResponse{}, p.unknownType(addr.Ephemeral, req.Type)
 	}
 	config, err := decode(t.Schema, req.Config)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/child"
 )
 
 // process is one run of a provider's program. It is a runner.Runner of go-plugin, which gets from
@@ -59,8 +60,8 @@ func (p *process) run() error {
 			p.cmd.Stderr = newLines(p.log) // else it is the null device's
 		}
 		p.cmd.WaitDelay = time.Second // for children of its own that keep its output open
-		p.cmd.SysProcAttr = attributes()
-		err := start(p.cmd)
+		p.cmd.SysProcAttr = child.Attributes()
+		err := child.Start(p.cmd)
 		if err == nil || !busy(err) || try == 5 {
 			return err
 		}
@@ -100,7 +101,7 @@ func (p *process) kill() {
 	select {
 	case <-p.done:
 	default:
-		killAll(p.cmd.Process)
+		child.Kill(p.cmd.Process)
 	}
 }
 

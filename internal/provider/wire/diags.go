@@ -18,6 +18,7 @@ func (c *client) diags(from []*wirepb.Diagnostic) provider.Diags {
 	for i, d := range from {
 		out[i] = diag.Diagnostic{
 			Severity: diag.Error,
+			Foreign:  true,
 			Summary:  d.GetSummary(),
 			Detail:   d.GetDetail(),
 			Path:     fromPath(d.GetAttribute()),

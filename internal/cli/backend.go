@@ -1,0 +1,399 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// A configuration says in its backend block where states are kept; -backend-config adds what
+// should not stand there. What both come to is remembered by init in .terraform/terraform.tfstate,
+// in the form that the peers use, so that later commands need no -backend-config. Without a
+// remembered backend the block alone counts: for settings that need nothing else, init is not
+// required.
+
+// settings say which store to use, and how it is set up.
+type settings struct {
+	driver store.Driver
+	config cty.Value // of the driver's schema
+}
+
+// remembered is .terraform/terraform.tfstate.
+type remembered struct {
+	Version   int    `json:"version"`
+	Terraform string `json:"terraform_version"`
+	Backend   *struct {
+		Type   string          `json:"type"`
+		Config json.RawMessage `json:"config"`
+		Hash   uint32          `json:"hash"`            // of the block, as the peers make it; ours never matches theirs
+		Block  string          `json:"block,omitempty"` // of the block, as we make it
+	} `json:"backend,omitempty"`
+}
+
+func (p *project) backendFile() string { return filepath.Join(p.data, "terraform.tfstate") }
+
+// rememberedBackend reads what init wrote down. The type is "" where nothing is remembered.
+func (p *project) rememberedBackend() (remembered, bool) {
+	var r remembered
+	data, err := os.ReadFile(p.backendFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, true
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &r)
+	}
+	if err != nil {
+		p.bag.Add(diag.Errorf("Failed to read the remembered backend", "The settings of the backend, which init writes down, cannot be read: %s.\n\nRun: lethe init -reconfigure", err))
+		return r, false
+	}
+	return r, true
+}
+
+// settings of a remembered backend.
+func (p *project) rememberedSettings(r remembered) (settings, bool) {
+	driver, ok := p.driver(r.Backend.Type, diag.Range{})
+	if !ok {
+		return settings{}, false
+	}
+	v, err := ctyjson.Unmarshal(r.Backend.Config, driver.Schema.Type())
+	if err != nil {
+		p.bag.Add(diag.Errorf("Failed to read the remembered backend", "The settings that init wrote down are not of a %q backend: %s.\n\nRun: lethe init -reconfigure", r.Backend.Type, err))
+		return settings{}, false
+	}
+	return settings{driver, v}, true
+}
+
+func (p *project) driver(name string, at diag.Range) (store.Driver, bool) {
+	driver, ok := drivers.Find(name)
+	if !ok {
+		p.bag.Add(diag.Errorf("Unsupported backend type", "There is no backend type named %q. Available are: %s.", name, strings.Join(drivers.Names(), ", ")).At(at))
+	}
+	return driver, ok
+}
+
+// declaredSettings are those of the backend block; those of the working directory without one.
+func (p *project) declaredSettings() (settings, bool) {
+	b := p.backend()
+	if b == nil {
+		return p.implied(), true
+	}
+	driver, ok := p.driver(b.Type, b.Range)
+	if !ok {
+		return settings{}, false
+	}
+	v, ok := lang.Static(p.tree.Root.Module, p.vars, p.staticOptions()).Body(b.Body, driver.Schema, "backend "+b.Type, &p.bag)
+	return settings{driver, v.Raw}, ok
+}
+
+// implied are the settings where nothing is declared.
+func (p *project) implied() settings {
+	none, err := store.LocalDriver.Schema.Coerce(cty.EmptyObjectVal)
+	if err != nil {
+		panic(err) // nothing in it is required
+	}
+	return settings{store.LocalDriver, none}
+}
+
+// currentSettings are those that commands work with: what init remembered, as long as the block is
+// still the one that it saw.
+func (p *project) currentSettings() (settings, bool) {
+	declared, ok := p.declaredSettings()
+	if !ok {
+		return settings{}, false
+	}
+	r, ok := p.rememberedBackend()
+	if !ok || r.Backend == nil {
+		return declared, ok
+	}
+	b := p.backend()
+	switch {
+	case b == nil:
+		p.uninitialized("Unsetting the previously set backend %q", r.Backend.Type)
+		return settings{}, false
+	case b.Type != r.Backend.Type:
+		p.uninitialized("Backend type changed from %q to %q", r.Backend.Type, b.Type)
+		return settings{}, false
+	}
+	current, ok := p.rememberedSettings(r)
+	if ok && !unchanged(r, declared, current) {
+		p.uninitialized("Backend configuration block has changed")
+		return settings{}, false
+	}
+	return current, ok
+}
+
+// unchanged reports whether the block is the one that init saw. A peer's init left no fingerprint
+// that we could compare: then all that the block sets has to be what is remembered.
+func unchanged(r remembered, declared, current settings) bool {
+	if r.Backend.Block != "" {
+		return r.Backend.Block == fingerprint(declared)
+	}
+	for name, v := range declared.config.AsValueMap() {
+		if !v.IsNull() && !v.RawEquals(current.config.GetAttr(name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// fingerprint tells backend blocks apart.
+func fingerprint(s settings) string {
+	text, err := ctyjson.Marshal(s.config, s.config.Type())
+	if err != nil {
+		panic(err) // it is known, and of a schema's type
+	}
+	sum := sha256.Sum256(append([]byte(s.driver.Name+"\n"), text...))
+	return hex.EncodeToString(sum[:16])
+}
+
+func (p *project) uninitialized(reason string, a ...any) {
+	p.bag.Add(diag.Errorf("Backend initialization required: please run \"lethe init\"",
+		"Reason: %s\n\nThe \"backend\" is the interface that Lethe uses to store state, perform operations, etc. Changes to backend configurations require reinitialization, so that Lethe can set up the new configuration and copy existing state. Please run \"lethe init\" with either the \"-reconfigure\" or \"-migrate-state\" flags to use the current configuration.\n\nNo changes to your existing configuration or state have been made.", fmt.Sprintf(reason, a...)))
+}
+
+// open opens the store.
+func (p *project) openWith(ctx context.Context, s settings) (store.Store, bool) {
+	st, err := s.driver.Open(ctx, store.Settings{Config: s.config, Dir: p.dir, Getenv: p.Getenv})
+	if err != nil {
+		p.bag.Add(diag.Errorf("Failed to open the state store", "%s.", err))
+		return nil, false
+	}
+	return st, true
+}
+
+// initBackend settles which store is used from now on, moves what another one has if that is
+// wanted, and writes it down.
+func (p *project) initBackend(ctx context.Context) bool {
+	declared, ok := p.declaredSettings()
+	if !ok {
+		return false
+	}
+	next, ok := p.withOverrides(declared)
+	if !ok {
+		return false
+	}
+	r, ok := p.rememberedBackend()
+	if !ok && !p.setup.reconfigure {
+		return false
+	}
+	was := p.implied()
+	if r.Backend != nil && !p.setup.reconfigure {
+		if was, ok = p.rememberedSettings(r); !ok {
+			return false
+		}
+		if len(p.setup.backendConfig) == 0 && p.backend() != nil && was.driver.Name == next.driver.Name && unchanged(r, declared, was) {
+			next = was // what -backend-config said when it was last given
+		}
+	}
+	if !p.setup.reconfigure && !same(was, next) && !p.switchBackend(ctx, was, next, r.Backend != nil) {
+		return false
+	}
+	return p.rememberBackend(declared, next) && p.tryBackend(ctx, next)
+}
+
+func same(a, b settings) bool {
+	return a.driver.Name == b.driver.Name && a.config.RawEquals(b.config)
+}
+
+// tryBackend opens the store once, so that wrong settings are found now.
+func (p *project) tryBackend(ctx context.Context, s settings) bool {
+	st, ok := p.openWith(ctx, s)
+	if !ok {
+		return false
+	}
+	if _, err := st.List(ctx); err != nil {
+		p.bag.Add(diag.Errorf("Failed to use the backend", "%s.", err))
+		return false
+	}
+	if b := p.backend(); b != nil {
+		p.ui.step("backend_configured_success_message", fmt.Sprintf("\nSuccessfully configured the backend %q! Lethe will automatically\nuse this backend unless the backend configuration changes.", b.Type))
+	}
+	return true
+}
+
+// withOverrides adds what -backend-config says.
+func (p *project) withOverrides(s settings) (settings, bool) {
+	if len(p.setup.backendConfig) == 0 {
+		return s, true
+	}
+	if p.backend() == nil {
+		p.bag.Add(diag.Warningf("Missing backend configuration", "-backend-config was used without a \"backend\" block in the configuration, and has no effect."))
+		return s, true
+	}
+	attrs := s.config.AsValueMap()
+	for _, text := range p.setup.backendConfig {
+		if !p.override(s.driver, text, attrs) {
+			return s, false
+		}
+	}
+	v, err := s.driver.Schema.Coerce(cty.ObjectVal(attrs))
+	if err != nil {
+		p.bag.Add(diag.Errorf("Invalid backend configuration", "The settings given with -backend-config are not what the backend %q takes: %s.", s.driver.Name, err))
+		return s, false
+	}
+	s.config = v
+	return s, true
+}
+
+// override takes one -backend-config: "name=value", or a file of such settings.
+func (p *project) override(driver store.Driver, text string, attrs map[string]cty.Value) bool {
+	given := map[string]cty.Value{}
+	if name, value, ok := strings.Cut(text, "="); ok {
+		given[name] = cty.StringVal(value)
+	} else {
+		src, err := os.ReadFile(p.path(text))
+		if err != nil {
+			p.bag.Add(diag.Errorf("Failed to read backend configuration", "The file given with -backend-config cannot be read: %s.", err))
+			return false
+		}
+		p.sources.Set(text, src)
+		values, ok := config.LoadValues(text, src, config.Limits{}, &p.bag)
+		if !ok {
+			return false
+		}
+		for name, v := range values {
+			given[name] = v.Value
+		}
+	}
+	for _, name := range sortedNames(given) {
+		if !driver.Schema.Type().HasAttribute(name) {
+			p.bag.Add(diag.Errorf("Invalid backend configuration argument", "The backend configuration argument %q given with -backend-config is not expected for the backend %q. Available are: %s.", name, driver.Name, strings.Join(sortedNames(driver.Schema.Type().AttributeTypes()), ", ")))
+			return false
+		}
+		attrs[name] = given[name]
+	}
+	return true
+}
+
+// rememberBackend writes down which store is used; nothing, if none is declared.
+func (p *project) rememberBackend(declared, s settings) bool {
+	if p.backend() == nil {
+		if err := os.Remove(p.backendFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			p.bag.Add(diag.Errorf("Failed to forget the backend", "%s.", err))
+			return false
+		}
+		return true
+	}
+	text, err := ctyjson.Marshal(s.config, s.config.Type())
+	if err == nil {
+		r := remembered{Version: 3, Terraform: Version}
+		r.Backend = &struct {
+			Type   string          `json:"type"`
+			Config json.RawMessage `json:"config"`
+			Hash   uint32          `json:"hash"`
+			Block  string          `json:"block,omitempty"`
+		}{s.driver.Name, text, 0, fingerprint(declared)}
+		text, err = json.MarshalIndent(r, "", "  ")
+	}
+	if err = errors.Join(err, p.ensureData()); err == nil {
+		err = writeFile(p.backendFile(), append(text, '\n'))
+	}
+	if err != nil {
+		p.bag.Add(diag.Errorf("Failed to remember the backend", "%s.", err))
+	}
+	return err == nil
+}
+
+// switchBackend moves the states of one store into another, if there are any and the user agrees.
+func (p *project) switchBackend(ctx context.Context, was, next settings, configured bool) bool {
+	if configured && !p.setup.migrate && !p.setup.forceCopy {
+		p.bag.Add(diag.Errorf("Backend configuration changed", "A change in the backend configuration has been detected, which may require migrating existing state.\n\nIf you wish to attempt automatic migration of the state, use \"lethe init -migrate-state\".\nIf you wish to store the current configuration with no changes to the state, use \"lethe init -reconfigure\"."))
+		return false
+	}
+	from, ok1 := p.openWith(ctx, was)
+	to, ok2 := p.openWith(ctx, next)
+	if !ok1 || !ok2 {
+		return false
+	}
+	if sameFiles(from, to) {
+		return true
+	}
+	names, ok := p.filled(ctx, from)
+	if !ok || len(names) == 0 {
+		return ok
+	}
+	if copies, ok := p.wantsCopy(was, next); !ok || !copies {
+		return ok
+	}
+	for _, name := range names {
+		if !p.copyState(ctx, from, to, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameFiles reports whether two stores keep their states in the same files.
+func sameFiles(a, b store.Store) bool {
+	x, ok1 := a.(store.Filer)
+	y, ok2 := b.(store.Filer)
+	return ok1 && ok2 && x.File(defaultWorkspace) == y.File(defaultWorkspace) && x.File("w") == y.File("w")
+}
+
+// filled lists the workspaces of a store that have a state.
+func (p *project) filled(ctx context.Context, st store.Store) ([]string, bool) {
+	all, err := st.List(ctx)
+	var names []string
+	for _, name := range all {
+		var data []byte
+		if data, _, err = st.Get(ctx, name); err != nil {
+			break
+		}
+		if len(data) > 0 {
+			names = append(names, name)
+		}
+	}
+	if err != nil {
+		p.bag.Add(diag.Errorf("Failed to read the previous backend", "%s.", err))
+	}
+	return names, err == nil
+}
+
+// wantsCopy asks whether existing states are to be copied.
+func (p *project) wantsCopy(was, next settings) (copies, ok bool) {
+	if p.setup.forceCopy {
+		return true, true
+	}
+	if !p.opts.input || p.opts.json {
+		p.bag.Add(diag.Errorf("Existing state would be left behind", "The previous backend %q has state, and nobody can be asked whether it is to be copied to the newly configured %q. Use -force-copy to copy it, or -reconfigure to leave it where it is.", was.driver.Name, next.driver.Name))
+		return false, false
+	}
+	text, ok := p.ui.ask(question{
+		Title: "Do you want to copy existing state to the new backend?",
+		Note:  fmt.Sprintf("Pre-existing state was found while migrating the previous %q backend to the\nnewly configured %q backend. Do you want to copy this state to the new %q\nbackend? Enter \"yes\" to copy and \"no\" to start with an empty state.", was.driver.Name, next.driver.Name, next.driver.Name),
+	})
+	return text == "yes", ok
+}
+
+// copyState copies one workspace, both sides locked. The original stays where it is.
+func (p *project) copyState(ctx context.Context, from, to store.Store, name string) bool {
+	source, ok := p.lockStored(ctx, from, name, "migration source state")
+	if !ok {
+		return false
+	}
+	defer source.unlock()
+	target, ok := p.lockStored(ctx, to, name, "migration destination state")
+	if !ok {
+		return false
+	}
+	defer target.unlock()
+	if have := target.snapshot; target.version != "" && have.Lineage != source.snapshot.Lineage && !p.setup.forceCopy {
+		p.bag.Add(diag.Errorf("The new backend has a state already", "The workspace %q has a state in both backends, and they do not descend from one another. Use -force-copy to overwrite the one in the new backend, or -reconfigure to use it as it is.", name))
+		return false
+	}
+	return target.put(source.snapshot)
+}

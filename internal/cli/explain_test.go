@@ -1,0 +1,364 @@
+package cli_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/cli"
+	"github.com/lethe-iac/lethe/internal/diag/code"
+)
+
+var updatePages = flag.Bool("update-pages", false, "write the messages of the pages about codes anew")
+
+// TestPages makes the mistakes that the pages about codes show, and mends them: each mistake gives
+// the message on the page, word for word, and its mending does not. So each diagnostic with a code
+// is shown by a test, or its page says why it cannot be.
+func TestPages(t *testing.T) {
+	for _, p := range code.All() {
+		t.Run(p.Code, func(t *testing.T) {
+			t.Parallel()
+			testPage(t, p)
+		})
+	}
+}
+
+func testPage(t *testing.T, p *code.Page) {
+	shown := map[string]bool{}
+	var before *example
+	text := strings.Split(strings.TrimSuffix(p.Text, "\n"), "\n")
+	for _, e := range examples(text) {
+		if e.mending {
+			if before == nil {
+				t.Fatal("a mending without a mistake")
+			}
+			e.inherit(before)
+		}
+		if e.needsProviders() {
+			if _, err := playground(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out := e.run(t)
+		if e.mending {
+			if strings.Contains(out, "lethe explain "+p.Code+"\n") {
+				t.Errorf("mended, it still says:\n%s", out)
+			}
+			continue
+		}
+		before = e
+		boxes, titles := boxesOf(out, p)
+		for _, title := range titles {
+			shown[title] = true
+		}
+		if len(boxes) == 0 {
+			t.Errorf("no message of the page's in:\n%s\n%s", strings.Join(e.commands, "\n"), out)
+			continue
+		}
+		if message := strings.Join(boxes, "\n\n"); message != e.message {
+			if !*updatePages {
+				t.Errorf("the message is now:\n%s\n\non the page:\n%s", message, e.message)
+			}
+			text = e.say(text, message)
+		}
+	}
+	for _, title := range p.Titles {
+		_, unshown := p.Unshown[title]
+		if shown[title] && unshown {
+			t.Errorf("%q is shown: take it from the list of those that are not", title)
+		}
+		if !shown[title] && !unshown {
+			t.Errorf("no example shows %q", title)
+		}
+	}
+	if *updatePages {
+		writePage(t, p, text)
+	}
+}
+
+// writePage replaces the text of a page, below its front matter and heading.
+func writePage(t *testing.T, p *code.Page, text []string) {
+	t.Helper()
+	name := "../diag/code/pages/" + p.Code + ".md"
+	src, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, ok := strings.Cut(string(src), "\n# "+p.Head+"\n")
+	if !ok {
+		t.Fatal("no heading")
+	}
+	if err := os.WriteFile(name, []byte(head+"\n# "+p.Head+"\n\n"+strings.Join(text, "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// example is a mistake, or how it is mended.
+type example struct {
+	mending  bool
+	files    map[string]string
+	commands []string // the last one gives the message
+	message  string
+	heading  string // the heading line above it, and which of those with this text it is
+	nth      int
+}
+
+// examples reads the examples of a page.
+func examples(lines []string) []*example {
+	var out []*example
+	var fence []string
+	info := ""
+	counts := map[string]int{}
+	for _, l := range lines {
+		rest, isFence := strings.CutPrefix(l, "```")
+		switch {
+		case info == "" && strings.HasPrefix(l, "## "):
+			out = append(out, &example{mending: strings.HasPrefix(l, "## Mend"), files: map[string]string{}, heading: l, nth: counts[l]})
+			counts[l]++
+		case info == "" && isFence:
+			info, fence = rest, nil
+		case isFence:
+			out[len(out)-1].block(info, strings.Join(fence, "\n"))
+			info = ""
+		case info != "":
+			fence = append(fence, l)
+		}
+	}
+	return out
+}
+
+// block takes a fenced block in: a file, the commands, or the message.
+func (e *example) block(info, text string) {
+	kind, name, named := strings.Cut(info, " ")
+	switch {
+	case named:
+		e.files[name] = text + "\n"
+	case kind == "sh":
+		e.commands = strings.Split(text, "\n")
+	case kind == "text":
+		e.message = text
+	default:
+		e.files["main.tf"] = text + "\n"
+	}
+}
+
+// inherit completes a mending by the mistake that it mends.
+func (e *example) inherit(from *example) {
+	for name, text := range from.files {
+		if _, ok := e.files[name]; !ok {
+			e.files[name] = text
+		}
+	}
+	if e.commands == nil {
+		e.commands = from.commands
+	}
+}
+
+func (e *example) needsProviders() bool {
+	for _, text := range e.files {
+		if strings.Contains(text, "lethe/") {
+			return true
+		}
+	}
+	return false
+}
+
+// say puts the message into the page: into the last block of its section, or into a new one.
+func (e *example) say(lines []string, message string) []string {
+	at, n := -1, 0
+	for i, l := range lines {
+		if l == e.heading {
+			if n == e.nth {
+				at = i
+			}
+			n++
+		}
+	}
+	end := len(lines)
+	for i := at + 1; i < len(lines); i++ {
+		if strings.HasPrefix(lines[i], "## ") {
+			end = i
+			break
+		}
+	}
+	section := slices.Clone(lines[at:end])
+	if i := slices.Index(section, "```text"); i >= 0 {
+		section = section[:i]
+	}
+	for section[len(section)-1] == "" {
+		section = section[:len(section)-1]
+	}
+	section = append(section, "", "```text")
+	section = append(section, strings.Split(message, "\n")...)
+	section = append(section, "```")
+	if end < len(lines) {
+		section = append(section, "")
+	}
+	return slices.Concat(lines[:at], section, lines[end:])
+}
+
+var box = regexp.MustCompile(`(?m)^╷\n((?:│.*\n)*)╵$`)
+
+// boxesOf finds the messages that the page is about, without their frames and codes, and the
+// page's titles that they have.
+func boxesOf(out string, p *code.Page) (boxes, titles []string) {
+	for _, m := range box.FindAllStringSubmatch(out, -1) {
+		var lines []string
+		for _, l := range strings.Split(strings.TrimSuffix(m[1], "\n"), "\n") {
+			lines = append(lines, strings.TrimRight(strings.TrimPrefix(strings.TrimPrefix(l, "│"), " "), " "))
+		}
+		last := len(lines) - 1
+		if lines[last] != "lethe explain "+p.Code {
+			continue
+		}
+		_, title, _ := strings.Cut(lines[0], ": ")
+		for _, t := range p.Titles {
+			if (&code.Page{Titles: []string{t}}).Has(title) {
+				titles = append(titles, t)
+			}
+		}
+		boxes = append(boxes, strings.Join(lines[:last], "\n"))
+	}
+	return boxes, titles
+}
+
+// run makes the files and gives the commands; the output of the last one is returned.
+func (e *example) run(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := filepath.Join(dir, "net")
+	if err := os.MkdirAll(work, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range e.files {
+		path := filepath.Join(work, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := ""
+	commands := e.commands
+	if commands == nil {
+		commands = []string{"lethe validate"}
+	}
+	environ := pageEnviron(t, dir, e.needsProviders())
+	for _, line := range commands {
+		out = command(t, work, environ, strings.ReplaceAll(line, "/home/you/net", work))
+	}
+	if e.needsProviders() {
+		bin, _ := playground()
+		out = strings.ReplaceAll(out, bin, "/opt/providers")
+	}
+	out = strings.NewReplacer(work, "/home/you/net", dir, "/home/you").Replace(out)
+	return identifiers.ReplaceAllString(out, "${1}0a868da9320f")
+}
+
+// identifiers are those that are made at random.
+var identifiers = regexp.MustCompile(`(rogue-)[0-9a-f]{12}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
+// pageEnviron is an environment in which nothing is set but what a page needs.
+func pageEnviron(t *testing.T, dir string, plugins bool) []string {
+	t.Helper()
+	env := []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "TF_INPUT=0", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + filepath.Join(dir, "rc")}
+	rc := ""
+	if plugins {
+		bin, _ := playground()
+		rc = "provider_installation {\n  dev_overrides {\n"
+		for _, name := range []string{"playground", "playground5", "rogue", "strict"} {
+			rc += fmt.Sprintf("    \"registry.opentofu.org/lethe/%s\" = %q\n", name, bin)
+		}
+		rc += "  }\n}\n"
+		env = append(env, "TMPDIR="+bin, "PLAYGROUND_IDS=name", "PLAYGROUND_CLOUD="+filepath.Join(dir, "cloud"))
+		if err := os.MkdirAll(filepath.Join(dir, "cloud"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "rc"), []byte(rc), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return env
+}
+
+// command runs one line of a page: `[NAME=VALUE...] [echo TEXT |] lethe ARGS`, `echo TEXT > FILE`,
+// `rm FILE`, `mkdir DIR`.
+func command(t *testing.T, dir string, environ []string, line string) string {
+	t.Helper()
+	words := words(line)
+	stdin := ""
+	if len(words) == 4 && words[0] == "echo" && words[2] == ">" {
+		if err := os.WriteFile(filepath.Join(dir, words[3]), []byte(words[1]+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return ""
+	}
+	if len(words) > 3 && words[0] == "echo" && words[2] == "|" {
+		stdin, words = words[1]+"\n", words[3:]
+	}
+	env := slices.Clone(environ)
+	for strings.Contains(words[0], "=") {
+		env, words = append(env, words[0]), words[1:]
+	}
+	var err error
+	switch words[0] {
+	case "lethe":
+	case "rm":
+		err = os.RemoveAll(filepath.Join(dir, words[1]))
+	case "mkdir":
+		err = os.MkdirAll(filepath.Join(dir, words[1]), 0o755)
+	default:
+		t.Fatalf("no such command on a page: %s", line)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if words[0] != "lethe" {
+		return ""
+	}
+	var out bytes.Buffer
+	cli.Main(cli.Env{
+		Args: words[1:], Program: "lethe", Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &out,
+		Dir: dir, Environ: env, Now: time.Now,
+	})
+	return out.String()
+}
+
+// words splits a line as a shell does that knows quotes only.
+func words(line string) []string {
+	var out []string
+	word, quote, in := "", rune(0), false
+	for _, r := range line {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word += string(r)
+		case r == '\'' || r == '"':
+			quote, in = r, true
+		case r == ' ':
+			if in {
+				out = append(out, word)
+			}
+			word, in = "", false
+		default:
+			word += string(r)
+			in = true
+		}
+	}
+	if in {
+		out = append(out, word)
+	}
+	return out
+}

@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
+)
+
+// Forecast says which leases the apply walk of a plan will open, as far as the configuration and
+// the plan tell, and who receives them. Nothing is opened or started, and a plan never holds it.
+func (e *Engine) Forecast(ctx context.Context, prog *lang.Program, o lang.Options, p *plan.Plan) []plan.Lease {
+	var quiet diag.Bag
+	r, ok := e.newRun(ctx, prog, o, past{state: p.Previous}, &quiet)
+	if !ok || !r.reach.any {
+		return nil
+	}
+	(&applier{r, &applying{plan: p, changes: byObject(p)}}).fill()
+	return r.forecast(p)
+}
+
+func byObject(p *plan.Plan) map[addr.Object]*plan.Change {
+	out := make(map[addr.Object]*plan.Change, len(p.Changes))
+	for _, c := range p.Changes {
+		out[c.Object] = c
+	}
+	return out
+}
+
+func (r *run) forecast(p *plan.Plan) []plan.Lease {
+	if !r.reach.any || p.Errored || !slices.ContainsFunc(p.Changes, (*plan.Change).Visited) {
+		return nil
+	}
+	f := &forecast{ordering: r.newOrdering(p), receivers: map[int32]map[string]bool{}}
+	for i := range f.in.Objects {
+		f.object(int32(i))
+	}
+	var out []plan.Lease
+	for h, by := range f.receivers {
+		l := plan.Lease{Addr: f.name(true, h)}
+		for name := range by {
+			l.Receivers = append(l.Receivers, name)
+		}
+		slices.Sort(l.Receivers)
+		out = append(out, l)
+	}
+	slices.SortFunc(out, func(a, b plan.Lease) int { return strings.Compare(a.Addr, b.Addr) })
+	return out
+}
+
+// forecast collects who receives what, by lease.
+type forecast struct {
+	*ordering
+	receivers map[int32]map[string]bool
+}
+
+func (f *forecast) object(i int32) {
+	x, name := &f.in.Objects[i], f.name(false, i)
+	if x.Up {
+		f.holds(x.UpHolds, name)
+	}
+	if x.Down {
+		f.holds(x.DownHolds, name)
+	}
+	if p := x.Provisioners; p != nil {
+		for _, list := range append(slices.Clone(p.After), p.Before...) {
+			f.holds(list, "a provisioner of "+name)
+		}
+	}
+}
+
+func (f *forecast) holds(list []int32, receiver string) {
+	for _, h := range list {
+		if f.ordering.holds[h].lease == nil {
+			f.holds(f.in.Holds[h].Over, f.name(true, h))
+			continue
+		}
+		by := f.receivers[h]
+		if by == nil {
+			by = map[string]bool{}
+			f.receivers[h] = by
+			f.holds(f.in.Holds[h].Over, f.name(true, h))
+		}
+		by[receiver] = true
+	}
+}

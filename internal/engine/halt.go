@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lease"
+	"github.com/lethe-iac/lethe/internal/provider"
+)
+
+// halt asks the providers of a walk to give up what they are doing, those that hold leases
+// excepted: these still have to close them, and are stopped after that.
+func (r *shared) halt() {
+	r.mu.Lock()
+	var all []provider.Provider
+	for _, s := range r.sessions {
+		if s.provider != nil && !slices.Contains(all, s.provider) {
+			all = append(all, s.provider)
+		}
+	}
+	r.mu.Unlock()
+	open := map[addr.Provider]bool{}
+	for _, left := range r.ledger.Open() {
+		open[left.Provider] = true
+	}
+	for _, p := range all {
+		if !open[p.Addr()] {
+			go func() { _ = p.Stop(context.Background()) }()
+		}
+	}
+}
+
+// Unfinished is what is under way at this moment: changes whose outcome is not known, and leases
+// that are open. It waits for nothing: a process that must end at once names what it leaves behind.
+func (e *Engine) Unfinished() (changes []addr.Object, leases []lease.Left) {
+	r := e.now.Load()
+	if r == nil {
+		return nil, nil
+	}
+	r.mu.Lock()
+	for o := range r.calls {
+		changes = append(changes, o)
+	}
+	r.mu.Unlock()
+	slices.SortFunc(changes, addr.Object.Compare)
+	return changes, r.ledger.Open()
+}

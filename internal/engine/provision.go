@@ -1,0 +1,264 @@
+package engine
+
+import (
+	"context"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provision"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Provisioners are steps of their own, after their object is created or before it is destroyed, so
+// that what they receive is held while they run and no longer. An object that has some to come is
+// recorded as tainted until they are over: whatever keeps them from running, a failure, an
+// interrupt or the end of the process, leaves an object that will be replaced.
+
+// hooks are the provisioners of one object that run at one end of its life.
+type hooks struct {
+	list       []*config.Provisioner
+	connection *config.Connection // of the resource
+	decl       *lang.Declaration  // nil: they stand in a removed block
+	in         addr.ModuleInstance
+}
+
+// hooksOf lists the provisioners that a change makes run: destroy says at which end.
+func (r *run) hooksOf(c *plan.Change, e *state.Entry, destroy bool) hooks {
+	runs := c.Action == plan.Create || c.Action.Replaces()
+	if destroy {
+		// A tainted object was never complete: there is nothing to wind up.
+		runs = (c.Action == plan.Delete || c.Action == plan.DeleteCreate || c.Action == plan.CreateDelete) && e != nil && !e.Tainted
+	}
+	if !runs || c.Object.Mode != addr.Managed {
+		return hooks{}
+	}
+	if d, ok := r.prog.Resource(c.Object.Resource()); ok {
+		return hooks{during(d.Res.Provisioners, destroy), d.Res.Connection, d, c.Object.Module}
+	}
+	if b, ok := r.removals.of(c.Object.Instance); ok && destroy {
+		return hooks{during(b.Provisioners, true), b.Connection, nil, b.in.Unkeyed()}
+	}
+	return hooks{}
+}
+
+func during(all []*config.Provisioner, destroy bool) []*config.Provisioner {
+	var out []*config.Provisioner
+	for _, p := range all {
+		if p.Destroy == destroy {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// connections are the blocks that say how a provisioner reaches its machine, the more general one
+// first.
+func (h *hooks) connections(p *config.Provisioner) []*config.Connection {
+	var out []*config.Connection
+	if p.Type == provision.LocalExec {
+		return nil
+	}
+	if h.connection != nil {
+		out = append(out, h.connection)
+	}
+	if p.Connection != nil {
+		out = append(out, p.Connection)
+	}
+	return out
+}
+
+// parts are the bodies that are evaluated for a provisioner.
+func (h *hooks) parts(p *config.Provisioner) []any {
+	out := []any{p}
+	for _, c := range h.connections(p) {
+		out = append(out, c)
+	}
+	return out
+}
+
+// provision runs one provisioner of an object that was created, and ends its taint after the last.
+func (a *applier) provision(ctx context.Context, c *plan.Change, part int) bool {
+	h := a.hooksOf(c, nil, false)
+	o := c.Object
+	f := a.frame.At(o.Module, lang.After)
+	self, ok := f.Got(h.decl.ID, o.Key, lang.After)
+	if !ok || !a.runHook(ctx, h, h.list[part], f, self, o, lang.After) {
+		a.failed(h.decl, o.Instance)
+		return false
+	}
+	if part < len(h.list)-1 {
+		return true
+	}
+	e := a.entry(o)
+	if e == nil {
+		return false
+	}
+	done := *e
+	done.Tainted = false
+	return a.write(0, journal.Change{Object: o, Entry: &done}) && a.after(h.decl, f, o.Instance, self)
+}
+
+// after checks an object's postconditions, once everything that makes it is over.
+func (a *applier) after(d *lang.Declaration, f *lang.Frame, inst addr.Instance, v mark.Value) bool {
+	if a.post(d, f, inst.Key, inst, func() mark.Value { return v }) {
+		return true
+	}
+	a.failed(d, inst) // who waits for it gets nothing, outputs included
+	return false
+}
+
+// retire runs one provisioner of an object that is about to be destroyed.
+func (a *applier) retire(ctx context.Context, c *plan.Change, part int) bool {
+	o := a.downed(c)
+	e := a.entry(o)
+	if e == nil {
+		return true // the create failed, and the old object lives on
+	}
+	h := a.hooksOf(c, e, true)
+	typ := a.typeOf(ctx, c.Provider.Provider, o.Resource(), o.Instance)
+	if part >= len(h.list) || typ == nil {
+		return typ != nil
+	}
+	v, err := typ.DecodeJSON(e.Attrs)
+	if err != nil {
+		a.bag.Add(diag.Errorf("Invalid resource state", "The stored object %s cannot be read with the schema of its provider: %s.", o, err).About(o.Instance))
+		return false
+	}
+	f := a.frame.At(h.in, lang.Before)
+	if f == nil {
+		f = a.frame.At(h.in, lang.After)
+	}
+	if f == nil {
+		return true // the module that had the provisioner is gone
+	}
+	self := mark.Value{Raw: v, Marks: mark.Paths(e.Sensitive, mark.Sensitive)}
+	return a.runHook(ctx, h, h.list[part], f, self, o, lang.Before)
+}
+
+// runHook receives what a provisioner needs, evaluates it and runs it.
+func (a *applier) runHook(ctx context.Context, h hooks, p *config.Provisioner, f *lang.Frame, self mark.Value, o addr.Object, face lang.Face) bool {
+	in := lang.Scope{Decl: lang.Nowhere, Key: o.Key, Self: &self}
+	if h.decl != nil {
+		in.Decl = h.decl.ID
+		for _, e := range a.reach.parts(h.decl.ID, h.parts(p)) {
+			a.receiveOne(ctx, e, f.Addr(), face)
+		}
+	}
+	req := provision.Request{Type: p.Type, Dir: a.Dir, Env: a.Env, Output: func(line string) {
+		a.tell(event.ProvisionOutput{Object: o, Type: p.Type, Line: line})
+	}}
+	var out lang.Outcome
+	if req.Config, out = f.Provisioner(p, provision.Schema(p.Type), in, face, a.bag); out != lang.OK {
+		return false
+	}
+	var ok bool
+	if req.Connection, ok = a.connection(h.connections(p), f, in, face); !ok {
+		return false
+	}
+	a.tell(event.ProvisionStarted{Object: o, Type: p.Type})
+	ds := provision.Run(a.halting(ctx), req)
+	ok = a.hookReport(ds, p, o)
+	a.tell(event.ProvisionDone{Object: o, Type: p.Type, Failed: !ok})
+	return ok || p.Continue
+}
+
+// hookReport passes on what a provisioner complained about. Where a failure is to be ignored it is
+// a warning.
+func (a *applier) hookReport(ds []diag.Diagnostic, p *config.Provisioner, o addr.Object) bool {
+	ok := true
+	for _, d := range ds {
+		if d.Severity == diag.Error {
+			ok = false
+			if p.Continue {
+				d.Severity = diag.Warning
+			}
+		}
+		a.bag.Add(d.At(p.Range).About(o.Instance))
+	}
+	return ok
+}
+
+// connection evaluates the connection blocks of a provisioner: what the later ones set stands.
+func (r *run) connection(blocks []*config.Connection, f *lang.Frame, in lang.Scope, face lang.Face) (mark.Value, bool) {
+	var out mark.Value
+	for i, c := range blocks {
+		v, outcome := f.Connection(c, provision.ConnectionSchema(), in, face, r.bag)
+		if outcome != lang.OK {
+			return v, false
+		}
+		if i == 0 || out.Raw.IsNull() || !v.Raw.IsKnown() {
+			out = v
+			continue
+		}
+		out = override(out, v)
+	}
+	return out, true
+}
+
+// override puts the attributes that are set in b over those of a, with their marks.
+func override(a, b mark.Value) mark.Value {
+	attrs := a.Raw.AsValueMap()
+	set := map[string]bool{}
+	for name, v := range b.Raw.AsValueMap() {
+		if !v.IsNull() {
+			attrs[name], set[name] = v, true
+		}
+	}
+	out := mark.Value{Raw: cty.ObjectVal(attrs)}
+	for i, side := range [][]mark.At{a.Marks, b.Marks} {
+		for _, m := range side {
+			if len(m.Path) > 0 {
+				if step, ok := m.Path[0].(cty.GetAttrStep); ok && set[step.Name] != (i == 1) {
+					continue
+				}
+			}
+			out.Marks = mark.Add(out.Marks, m)
+		}
+	}
+	return out
+}
+
+// halting is a context that ends when what runs is to be given up.
+func (r *run) halting(ctx context.Context) context.Context {
+	if r.Halt == nil {
+		return ctx
+	}
+	return r.Halt
+}
+
+// validateHooks evaluates provisioners and connections with nothing known but what is written out.
+func (r *run) validateHooks(d *lang.Declaration, f *lang.Frame, k addr.Key) {
+	self := mark.Plain(r.prog.Schema(d.ID).Unknown())
+	in := lang.Scope{Decl: d.ID, Key: k, Self: &self}
+	h := hooks{d.Res.Provisioners, d.Res.Connection, d, f.Addr()}
+	for _, p := range h.list {
+		v, out := f.Provisioner(p, provision.Schema(p.Type), in, lang.After, r.bag)
+		if out == lang.OK {
+			r.hookFaults(provision.Validate(p.Type, v.Raw), d, p.Range)
+		}
+		c, ok := r.connection(h.connections(p), f, in, lang.After)
+		if ok && c.Raw != cty.NilVal {
+			r.hookFaults(provision.ValidateConnection(c.Raw), d, p.Range)
+		}
+		if p.Type != provision.LocalExec && ok && c.Raw == cty.NilVal {
+			r.bag.Add(diag.Errorf("Missing connection configuration", "A %s provisioner runs on another machine: say in a connection block, here or in the resource, how that is reached.", p.Type).At(p.Range).About(d))
+		}
+	}
+}
+
+func (r *run) hookFaults(ds []diag.Diagnostic, d *lang.Declaration, at diag.Range) {
+	for _, x := range ds {
+		if arg := strings.TrimPrefix(mark.PathString(x.Path), "."); arg != "" {
+			x.Detail = "Argument " + arg + ": " + x.Detail
+		}
+		r.bag.Add(x.At(at).About(d))
+	}
+}

@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// guardVariables registers the values of ephemeral root variables.
+func (r *run) guardVariables() {
+	if r.Secrets == nil {
+		return
+	}
+	for name, v := range r.prog.Tree().Root.Module.Variables {
+		if !v.Ephemeral {
+			continue
+		}
+		if value, out := r.frame.Variable(name, lang.After, &diag.Bag{}); out == lang.OK {
+			r.Secrets.AddValue(value.Raw, secret.Origin{Addr: "var." + name, Kind: secret.EphemeralVariable})
+		}
+	}
+}
+
+// plainly answers where a string can be read anyway: in the text of the configuration, in a plain
+// variable, in the previous state. A default of an ephemeral variable is no such place.
+type plainly struct {
+	*shared
+	before *state.Snapshot
+
+	mu    sync.Mutex
+	known map[string]bool
+}
+
+func (p *plainly) holds(text string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found, ok := p.known[text]
+	if !ok {
+		found = !p.ephemeralDefault(text) && p.inConfiguration(text) || p.inVariables(text) || p.inState(text)
+		p.known[text] = found
+	}
+	return found
+}
+
+func (p *plainly) ephemeralDefault(text string) bool {
+	found := false
+	p.prog.Tree().Root.Walk(func(n *config.Node) {
+		for _, v := range n.Module.Variables {
+			found = found || v.Ephemeral && v.Default != cty.NilVal && mentions(v.Default, text)
+		}
+	})
+	return found
+}
+
+func (p *plainly) inConfiguration(text string) bool {
+	found := false
+	p.prog.Tree().Root.Walk(func(n *config.Node) {
+		for _, f := range n.Module.Files {
+			found = found || strings.Contains(string(f.Bytes), text)
+		}
+	})
+	return found
+}
+
+func (p *plainly) inVariables(text string) bool {
+	for name, v := range p.prog.Tree().Root.Module.Variables {
+		if v.Ephemeral {
+			continue
+		}
+		if value, out := p.frame.Variable(name, lang.After, &diag.Bag{}); out == lang.OK && mentions(value.Raw, text) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *plainly) inState(text string) bool {
+	for _, e := range p.before.Objects() {
+		if strings.Contains(string(e.Attrs), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// mentions reports whether text stands in one of a value's strings.
+func mentions(v cty.Value, text string) bool {
+	found := false
+	v, _ = mark.BareDeep(v)
+	_ = cty.Walk(v, func(_ cty.Path, v cty.Value) (bool, error) {
+		found = found || v.Type() == cty.String && v.IsKnown() && !v.IsNull() && strings.Contains(v.AsString(), text)
+		return !found, nil
+	})
+	return found
+}

@@ -1,0 +1,171 @@
+package object
+
+import (
+	"math/big"
+
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// The guard (invariant I11). Marks decide about what the configuration says; they end where a
+// provider answers. So what must not be kept is registered as it passes here, and what a provider
+// answered beyond the configuration is looked through before it is kept.
+
+// guardWriteOnly registers the write-only arguments of a configuration whose value is secret.
+func (t *Tools) guardWriteOnly(config mark.Value) {
+	if t.Walk.Secrets == nil || len(config.Marks) == 0 || !t.Type.HasWriteOnly() {
+		return
+	}
+	for _, p := range t.Type.WriteOnly(config.Raw) {
+		ephemeral, sensitive := marksAt(config.Marks, p)
+		if !ephemeral && !sensitive {
+			continue
+		}
+		v, err := p.Apply(config.Raw)
+		if err != nil {
+			continue // inside a set, where write-only attributes cannot be
+		}
+		t.Walk.Secrets.AddValue(v, secret.Origin{Addr: t.Object.Instance.String(), Path: "." + mark.PathString(p), Kind: secret.WriteOnly, Sensitive: !ephemeral})
+	}
+}
+
+// marksAt says which marks a value at path has, in part at least.
+func marksAt(marks []mark.At, path cty.Path) (ephemeral, sensitive bool) {
+	for _, m := range marks {
+		if path.HasPrefix(m.Path) || m.Path.HasPrefix(path) {
+			ephemeral = ephemeral || m.Tag == mark.Ephemeral
+			sensitive = sensitive || m.Tag == mark.Sensitive
+		}
+	}
+	return ephemeral, sensitive
+}
+
+// guardResult registers what the provider computed for an ephemeral resource. What is configured
+// is known from elsewhere, and guarded there if it must be.
+func (t *Tools) guardResult(v, config cty.Value) {
+	if t.Walk.Secrets == nil {
+		return
+	}
+	origin := secret.Origin{Addr: t.Object.Instance.String(), Kind: secret.EphemeralResult}
+	leaves(v, func(p cty.Path, leaf cty.Value, _ string) {
+		if configured(config, p) {
+			return
+		}
+		at := origin
+		at.Path = "." + mark.PathString(p)
+		t.Walk.Secrets.AddValue(leaf, at)
+	})
+}
+
+// configured reports whether the configuration has a value at path.
+func configured(config cty.Value, path cty.Path) bool {
+	v, err := path.Apply(config)
+	return err == nil && v.IsKnown() && !v.IsNull()
+}
+
+// keepable is an answer without the secrets that the provider put into places which the
+// configuration leaves to it: they are nulled and reported, save where that would lose the object.
+func (t *Tools) keepable(v, config cty.Value, title string) (cty.Value, bool) {
+	if t.Walk.Secrets.Empty() || v.IsNull() {
+		return v, true
+	}
+	clean := true
+	var drop []cty.Path
+	leaves(v, func(p cty.Path, _ cty.Value, text string) {
+		if config != cty.NilVal && configured(config, p) {
+			return
+		}
+		origin, hit := t.Walk.Secrets.Check(text)
+		if !hit {
+			return
+		}
+		clean = false
+		kept := "The value was dropped."
+		if t.vital(p) {
+			kept = "It is what identifies the object or is required, and was kept: change the secret."
+		} else {
+			drop = append(drop, p)
+		}
+		t.breach(title, "%s returned the secret %s%s in \"%s.%s\", where it would be stored. %s This is a bug in the provider, to be reported there.",
+			t.who(), origin.Addr, origin.Path, t.Object, mark.PathString(p), kept)
+	})
+	for _, p := range drop {
+		v = nulled(v, p)
+	}
+	return v, clean
+}
+
+// vital reports whether an object cannot do without the attribute that a path leads to.
+func (t *Tools) vital(p cty.Path) bool {
+	step, ok := p[0].(cty.GetAttrStep)
+	if !ok {
+		return false
+	}
+	a := t.Type.Attr(step.Name)
+	return step.Name == "id" || a != nil && a.Required
+}
+
+// keepablePrivate is private data that may be kept: nothing, where there is a secret in it.
+func (t *Tools) keepablePrivate(private []byte, title string) ([]byte, bool) {
+	if t.Walk.Secrets.Empty() || len(private) == 0 {
+		return private, true
+	}
+	origin, hit := t.Walk.Secrets.CheckBytes(private)
+	if !hit {
+		return private, true
+	}
+	t.breach(title, "%s put the secret %s%s into its private data about %s, which is stored. The private data was dropped. This is a bug in the provider, to be reported there.",
+		t.who(), origin.Addr, origin.Path, t.Object)
+	return nil, false
+}
+
+// guarded looks an entry's parts through before they are kept: its value against the configuration
+// that it was made from (NilVal if there was none), its private data and its identity.
+func (t *Tools) guarded(e *state.Entry, v, config, identity cty.Value, title string) (cty.Value, bool) {
+	v, clean := t.keepable(v, config, title)
+	private, ok := t.keepablePrivate(e.Private, title)
+	e.Private = private
+	if identity != cty.NilVal && !t.Walk.Secrets.Empty() {
+		leaves(identity, func(p cty.Path, _ cty.Value, text string) {
+			if origin, hit := t.Walk.Secrets.Check(text); hit {
+				ok = false
+				t.breach(title, "%s returned the secret %s%s in the identity of %s (%s), which is stored. It was kept: change the secret. This is a bug in the provider, to be reported there.",
+					t.who(), origin.Addr, origin.Path, t.Object, mark.PathString(p))
+			}
+		})
+	}
+	return v, clean && ok
+}
+
+// leaves visits the strings and numbers of a value, with their text.
+func leaves(v cty.Value, visit func(p cty.Path, leaf cty.Value, text string)) {
+	_ = cty.Walk(v, func(p cty.Path, v cty.Value) (bool, error) {
+		switch {
+		case v.IsNull() || !v.IsKnown():
+			return false, nil
+		case v.Type() == cty.String:
+			visit(p.Copy(), v, v.AsString())
+		case v.Type() == cty.Number && !v.AsBigFloat().IsInf():
+			visit(p.Copy(), v, numberText(v.AsBigFloat()))
+		}
+		return true, nil
+	})
+}
+
+func numberText(f *big.Float) string { return f.Text('f', -1) }
+
+// nulled is v with null at path. A member of a set takes the set with it.
+func nulled(v cty.Value, path cty.Path) cty.Value {
+	out, err := cty.Transform(v, func(p cty.Path, v cty.Value) (cty.Value, error) {
+		if p.Equals(path) || v.Type().IsSetType() && len(path) > len(p) && path.HasPrefix(p) {
+			return cty.NullVal(v.Type()), nil
+		}
+		return v, nil
+	})
+	if err != nil {
+		return v
+	}
+	return out
+}

@@ -1,0 +1,245 @@
+package lethe
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/child"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/zclconf/go-cty/cty"
+)
+
+const (
+	printMax = 4 << 20  // how much a program may print
+	stderrIn = 64 << 10 // how much of its standard error is kept
+	// stderrOut is how much of that is shown.
+	stderrOut = 2 << 10
+)
+
+// grace is how long a program that was told to end may take, and how long we wait for the output
+// of those it left behind.
+var grace = 5 * time.Second
+
+// command is a program to be run, with what it is told on its standard input.
+type command struct {
+	args    []string
+	dir     string
+	limit   time.Duration
+	stdin   []byte
+	secrets []json.RawMessage // values that must not be shown
+}
+
+// commandError is why a program failed. Its text holds nothing that the program wrote.
+type commandError struct {
+	cause  error
+	text   string
+	said   string // what it wrote to its standard error, masked
+	unsure bool   // it was started and did not end by itself: it may have done what it was to do
+}
+
+func (e *commandError) Error() string { return e.text }
+func (e *commandError) Unwrap() error { return e.cause }
+
+var errPrints = errors.New("it prints too much")
+
+// run runs the program to its end and gives what it printed. When the context or its time is over
+// it is told to end, with all it started, and killed if it does not.
+func (c *command) run(ctx context.Context, env []string) ([]byte, error) {
+	if ctx.Err() != nil {
+		return nil, &commandError{cause: ctx.Err(), text: "it was interrupted before it began"}
+	}
+	within, cancel := context.WithTimeout(ctx, c.limit)
+	defer cancel()
+	out, said := &limited{max: printMax}, &tail{max: stderrIn}
+	cmd := exec.CommandContext(within, c.args[0], c.args[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.dir, env, bytes.NewReader(c.stdin), out, said
+	cmd.SysProcAttr = child.Attributes()
+	cmd.WaitDelay = grace
+	cmd.Cancel = func() error { child.Terminate(cmd.Process); return nil }
+	if err := child.Start(cmd); err != nil {
+		return nil, &commandError{cause: err, text: startReason(err)}
+	}
+	err := cmd.Wait()
+	if errors.Is(err, exec.ErrWaitDelay) && within.Err() == nil {
+		err = nil // it ended well; what it left behind holds its output, and is not waited for
+	}
+	if within.Err() != nil && err != nil {
+		child.Kill(cmd.Process)
+	}
+	if err == nil {
+		return out.b.Bytes(), nil
+	}
+	if out.full {
+		err = errPrints
+	}
+	return nil, c.failure(ctx, within, err, out.b.Bytes(), said)
+}
+
+// failure says how a program that was started ended.
+func (c *command) failure(ctx, within context.Context, err error, out []byte, said *tail) error {
+	e := &commandError{cause: err, said: c.mask(said.text(), out), unsure: true}
+	var status *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		e.text = "it was interrupted"
+	case within.Err() != nil:
+		e.text = fmt.Sprintf("it did not end within %s, and was ended", c.limit)
+	case errors.Is(err, errPrints):
+		e.text = "it prints more than 4 MiB"
+	case errors.As(err, &status):
+		e.text, e.unsure = status.ProcessState.String(), !status.Exited()
+	default:
+		e.text = "its input or output broke off"
+	}
+	return e
+}
+
+// startReason says why a program could not be started, without naming it.
+func startReason(err error) string {
+	var errno syscall.Errno
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return "there is no such program in the directories of PATH"
+	case errors.Is(err, fs.ErrNotExist):
+		return "there is no such program, or no such working directory"
+	case errors.As(err, &errno):
+		return "it cannot be started (" + errno.Error() + ")"
+	}
+	return "it cannot be started"
+}
+
+// environment is what programs get: ours, without the values of variables.
+func (p *Provider) environment() []string {
+	var env []string
+	for _, e := range p.o.Env {
+		if !strings.HasPrefix(e, "TF_VAR_") && !strings.HasPrefix(e, "TF_CLI_ARGS") {
+			env = append(env, e)
+		}
+	}
+	return env
+}
+
+// mask takes every value that the program was given, and all that it printed, out of what it wrote
+// to its standard error, and shortens that.
+func (c *command) mask(said string, printed []byte) string {
+	if len(printed) > stderrIn {
+		return "" // too much to look for
+	}
+	var set secret.Set
+	var short []string
+	hide := func(s string) {
+		set.Add(s, secret.Origin{Kind: secret.EphemeralResult})
+		if n := len(strings.TrimSpace(s)); n > 0 && len(s) < 8 {
+			short = append(short, strings.TrimSpace(s))
+		}
+	}
+	for _, raw := range append(c.secrets, resultOf(printed, "json")) {
+		for _, leaf := range leaves(raw) {
+			hide(leaf)
+		}
+	}
+	for _, line := range strings.Split(string(printed), "\n") {
+		hide(strings.TrimSpace(line))
+	}
+	return shorten(maskShort(set.Scrub(said), short))
+}
+
+// maskShort masks what is too short for the guard: wherever it stands, or as a word where it is
+// very short.
+func maskShort(text string, short []string) string {
+	const mask = "(ephemeral value)"
+	for _, s := range short {
+		if len(s) > 3 {
+			text = strings.ReplaceAll(text, s, mask)
+			continue
+		}
+		word := regexp.MustCompile(`(^|[^\pL\pN_])` + regexp.QuoteMeta(s) + `($|[^\pL\pN_])`)
+		for range 2 { // words that share the space between them
+			text = word.ReplaceAllString(text, "${1}"+mask+"${2}")
+		}
+	}
+	return text
+}
+
+// shorten keeps the end of a text, from the beginning of a line.
+func shorten(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) <= stderrOut {
+		return s
+	}
+	s = s[len(s)-stderrOut:]
+	if _, rest, ok := strings.Cut(s, "\n"); ok {
+		s = rest
+	}
+	return "[...]\n" + strings.ToValidUTF8(s, "")
+}
+
+// leaves are all strings and numbers in a JSON value, as text.
+func leaves(raw json.RawMessage) (all []string) {
+	v, err := decodeJSON(raw)
+	if err != nil {
+		return nil
+	}
+	_ = cty.Walk(v, func(_ cty.Path, v cty.Value) (bool, error) {
+		switch {
+		case v.IsNull():
+		case v.Type() == cty.String:
+			all = append(all, v.AsString())
+		case v.Type() == cty.Number:
+			all = append(all, decimal(v.AsBigFloat()))
+		}
+		return true, nil
+	})
+	return all
+}
+
+func decimal(f *big.Float) string { return f.Text('f', -1) }
+
+// limited takes no more than so many bytes.
+type limited struct {
+	b    bytes.Buffer
+	max  int
+	full bool // there was more
+}
+
+func (l *limited) Write(b []byte) (int, error) {
+	if l.b.Len()+len(b) > l.max {
+		l.full = true
+		return 0, errPrints
+	}
+	return l.b.Write(b)
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	b    []byte
+	max  int
+	lost bool // something before it
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.b = append(t.b, b...)
+	if over := len(t.b) - t.max; over > 0 {
+		t.b, t.lost = append(t.b[:0], t.b[over:]...), true
+	}
+	return len(b), nil
+}
+
+// text is what was kept, from the beginning of a line: half a secret would not be recognised.
+func (t *tail) text() string {
+	s := string(t.b)
+	if t.lost {
+		_, s, _ = strings.Cut(s, "\n")
+	}
+	return s
+}

@@ -1,0 +1,241 @@
+package lethe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/builtin"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// exec is the ephemeral lethe_exec: a lease that a program hands out. Each command is told on its
+// standard input, as one JSON object, what it is to do:
+//
+//	action   "open", "renew" or "close"
+//	input    the argument of that name
+//	result   what open printed; null in open
+//	renewed  what the last renew printed; null where it printed nothing, or there was none
+//
+// What open prints is the result. A command that ends with another status than 0 has failed, and
+// one that fails to open has opened nothing. An open that was cut short, by an interrupt or its
+// time limit, or printed what cannot be used, may have: close is run for it, with a null result.
+func (p *Provider) exec() *builtin.Ephemeral {
+	command := cty.List(cty.String)
+	return &builtin.Ephemeral{
+		Schema: describe("What a program hands out, as a lease: it is opened, renewed and closed with commands. Values go over standard input and output, never into arguments or the environment.",
+			required("open", command, "The command that opens the lease and prints its result: a program and its arguments, which everybody on this machine can see."),
+			optional("renew", command, "The command that renews it."),
+			optional("close", command, "The command that closes it."),
+			optional("input", cty.DynamicPseudoType, "What the commands are given."),
+			optional("format", cty.String, `What open prints: "json" (the default), or "text", of which the last line end is left out.`),
+			optional("renew_after", cty.String, `How long after it was opened or renewed the lease must be renewed, such as "10m".`),
+			optional("timeout", cty.String, `How long each command may run; default: "1m".`),
+			optional("working_dir", cty.String, "Where the commands run; default: the working directory."),
+			computed("result", cty.DynamicPseudoType, "What open printed."),
+		),
+		Validate: validateExec,
+		Open:     p.openExec,
+		Renew:    p.renewExec,
+		Close:    p.closeExec,
+	}
+}
+
+func validateExec(config cty.Value) (ds provider.Diags) {
+	const summary = "Invalid lethe_exec"
+	for _, name := range []string{"open", "renew", "close"} {
+		if list, known := texts(config, name); known && !config.GetAttr(name).IsNull() && (len(list) == 0 || list[0] == "") {
+			ds = append(ds, refused(name, summary, "%s must be a list whose first element is a program.", name))
+		}
+	}
+	for _, name := range []string{"renew_after", "timeout"} {
+		if _, ok := duration(config, name, 0); !ok {
+			ds = append(ds, badDuration(name))
+		}
+	}
+	if f := text(config, "format"); f != "" && f != "json" && f != "text" {
+		ds = append(ds, refused("format", summary, `format must be "json" or "text".`))
+	}
+	renew, after := config.GetAttr("renew"), config.GetAttr("renew_after")
+	switch {
+	case !renew.IsKnown() || !after.IsKnown() || renew.IsNull() == after.IsNull():
+	case after.IsNull():
+		ds = append(ds, refused("renew", summary, "renew would never be run: set renew_after as well."))
+	default:
+		ds = append(ds, refused("renew_after", summary, "There is no command that renews: set renew as well."))
+	}
+	return ds
+}
+
+// held is what we must know to renew and close a lease. It is its private data, which stays in
+// memory.
+type held struct {
+	Renew, Close []string
+	Dir, Format  string
+	Timeout      time.Duration
+	After        time.Duration // 0: it is not renewed
+	Input        json.RawMessage
+	Result       json.RawMessage
+	Renewed      json.RawMessage
+}
+
+func (p *Provider) openExec(ctx context.Context, config cty.Value) (builtin.Lease, provider.Diags) {
+	h, ds := p.readHeld(config)
+	if ds.HasErrors() {
+		return builtin.Lease{}, ds
+	}
+	open, _ := texts(config, "open")
+	out, err := p.run(ctx, h.command("open", open))
+	if err != nil {
+		var e *commandError
+		if errors.As(err, &e) && e.unsure {
+			return builtin.Lease{Private: h.private()}, fails(failure("open", err))
+		}
+		return builtin.Lease{}, fails(failure("open", err))
+	}
+	if h.Result = resultOf(out, h.Format); h.Result == nil {
+		return builtin.Lease{Private: h.private()}, fails(refused("open", "Program printed no JSON", `The program ended well, but what it printed is not one JSON value. Set format to "text" for a program that prints plain text. What it printed is not shown, because it may be secret.`))
+	}
+	result, err := decodeJSON(h.Result)
+	if err != nil {
+		return builtin.Lease{Private: h.private()}, fails(refused("open", "Program printed unusable JSON", "What the program printed cannot be made a value of the language."))
+	}
+	all := config.AsValueMap()
+	all["result"] = result
+	return builtin.Lease{Result: cty.ObjectVal(all), Private: h.private(), RenewAt: p.renewAt(h)}, nil
+}
+
+func (p *Provider) renewExec(ctx context.Context, private []byte) ([]byte, time.Time, provider.Diags) {
+	h, ok := readPrivate(private)
+	if !ok || h.Renew == nil {
+		return private, time.Time{}, nil
+	}
+	out, err := p.run(ctx, h.command("renew", h.Renew))
+	if err != nil {
+		return private, time.Time{}, fails(failure("renew", err))
+	}
+	if said := resultOf(out, h.Format); said != nil {
+		h.Renewed = said
+	}
+	return h.private(), p.renewAt(h), nil
+}
+
+// closeExec goes on when everything else is told to stop.
+func (p *Provider) closeExec(ctx context.Context, private []byte) provider.Diags {
+	h, ok := readPrivate(private)
+	if !ok || h.Close == nil {
+		return nil
+	}
+	if _, err := h.command("close", h.Close).run(ctx, p.environment()); err != nil {
+		return fails(failure("close", err))
+	}
+	return nil
+}
+
+// run runs a command that Stop ends.
+func (p *Provider) run(ctx context.Context, c *command) ([]byte, error) {
+	ctx, done := p.until(ctx)
+	defer done()
+	return c.run(ctx, p.environment())
+}
+
+func (p *Provider) renewAt(h *held) time.Time {
+	if h.After == 0 {
+		return time.Time{}
+	}
+	return p.o.Now().Add(h.After)
+}
+
+// readHeld reads what the configuration says about renewing and closing.
+func (p *Provider) readHeld(config cty.Value) (*held, provider.Diags) {
+	if ds := validateExec(config); ds.HasErrors() {
+		return nil, ds
+	}
+	h := &held{Dir: p.path(text(config, "working_dir")), Format: text(config, "format")}
+	h.Renew, _ = texts(config, "renew")
+	h.Close, _ = texts(config, "close")
+	h.Timeout, _ = duration(config, "timeout", time.Minute)
+	h.After, _ = duration(config, "renew_after", 0)
+	var err error
+	if h.Input, err = (ctyjson.SimpleJSONValue{Value: config.GetAttr("input")}).MarshalJSON(); err != nil {
+		return nil, fails(refused("input", "Invalid lethe_exec", "The input cannot be written as JSON."))
+	}
+	return h, nil
+}
+
+// private is h as private data; nil where there is nothing to renew or close.
+func (h *held) private() []byte {
+	if h.Renew == nil && h.Close == nil {
+		return nil
+	}
+	b, err := json.Marshal(h)
+	if err != nil {
+		panic(err) // its parts were JSON before
+	}
+	return b
+}
+
+func readPrivate(private []byte) (*held, bool) {
+	h := &held{}
+	return h, len(private) > 0 && json.Unmarshal(private, h) == nil
+}
+
+// command is one of the commands, with what it is told.
+func (h *held) command(action string, args []string) *command {
+	said := struct {
+		Action  string          `json:"action"`
+		Input   json.RawMessage `json:"input"`
+		Result  json.RawMessage `json:"result"`
+		Renewed json.RawMessage `json:"renewed"`
+	}{action, h.Input, h.Result, h.Renewed}
+	stdin, err := json.Marshal(said)
+	if err != nil {
+		panic(err) // its parts were JSON before
+	}
+	return &command{args: args, dir: h.Dir, limit: h.Timeout, stdin: append(stdin, '\n'), secrets: []json.RawMessage{h.Input, h.Result, h.Renewed}}
+}
+
+// resultOf is the JSON value that a program printed, nil if it printed none. Nothing at all stands
+// for null.
+func resultOf(out []byte, format string) json.RawMessage {
+	s := strings.TrimSpace(string(out))
+	switch {
+	case format == "text":
+		line := strings.TrimSuffix(strings.TrimSuffix(string(out), "\n"), "\r")
+		b, err := json.Marshal(line)
+		if err != nil {
+			return nil
+		}
+		return b
+	case s == "":
+		return json.RawMessage("null")
+	case !json.Valid([]byte(s)):
+		return nil
+	}
+	return json.RawMessage(s)
+}
+
+// decodeJSON makes a value of JSON.
+func decodeJSON(b []byte) (cty.Value, error) {
+	ty, err := ctyjson.ImpliedType(b)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	return ctyjson.Unmarshal(b, ty)
+}
+
+// failure is the error about a command.
+func failure(name string, err error) diag.Diagnostic {
+	detail := fmt.Sprintf("The %s command failed: %s.", name, err)
+	var e *commandError
+	if errors.As(err, &e) && e.said != "" {
+		detail += " It wrote to its standard error:\n\n" + e.said
+	}
+	return refused(name, "Program failed", "%s", detail)
+}

@@ -1,0 +1,120 @@
+package lethe
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/builtin"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// fileMax is how large a secret file may be.
+const fileMax = 1 << 20
+
+// file is the ephemeral lethe_file.
+func (p *Provider) file() *builtin.Ephemeral {
+	return &builtin.Ephemeral{
+		Schema: describe("What a secret file holds. The file must be a regular one that nobody but its owner may read or write.",
+			required("path", cty.String, "The path of the file, relative to the working directory."),
+			computed("content", cty.String, "What the file holds; null if that is not UTF-8."),
+			computed("content_base64", cty.String, "The same in base64."),
+		),
+		Validate: validatePath,
+		Open:     p.openFile,
+	}
+}
+
+func validatePath(config cty.Value) provider.Diags {
+	if v := config.GetAttr("path"); v.IsKnown() && !v.IsNull() && v.AsString() == "" {
+		return fails(refused("path", "Invalid path", "The path must not be empty."))
+	}
+	return nil
+}
+
+func (p *Provider) openFile(_ context.Context, config cty.Value) (builtin.Lease, provider.Diags) {
+	data, err := readSecret(p.path(text(config, "path")))
+	if err != nil {
+		return builtin.Lease{}, fails(refused("path", "Unusable secret file", "The file at this path cannot be used: %s.", fileReason(err)))
+	}
+	out := config.AsValueMap()
+	out["content"] = cty.NullVal(cty.String)
+	if utf8.Valid(data) {
+		out["content"] = cty.StringVal(string(data))
+	}
+	out["content_base64"] = cty.StringVal(base64.StdEncoding.EncodeToString(data))
+	return builtin.Lease{Result: cty.ObjectVal(out)}, nil
+}
+
+// fileError is what is wrong with a file that is there.
+type fileError string
+
+func (e fileError) Error() string { return string(e) }
+
+const (
+	errNotRegular = fileError("it is not a regular file")
+	errTooLarge   = fileError("it is larger than 1 MiB")
+	errOpenMode   = fileError("others than its owner may read or write it; take that from them with chmod 600")
+)
+
+// readSecret reads a file after having looked at it, and looks again at what it opened: it may
+// have become another one in between.
+func readSecret(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil {
+		err = checkSecret(info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|noWait, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err == nil {
+		err = checkSecret(info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, fileMax+1))
+	if err == nil && len(data) > fileMax {
+		err = errTooLarge
+	}
+	return data, err
+}
+
+// checkSecret says what makes a file unfit to hold a secret.
+func checkSecret(info fs.FileInfo) error {
+	switch {
+	case !info.Mode().IsRegular():
+		return errNotRegular
+	case modesCount && info.Mode().Perm()&0o077 != 0:
+		return errOpenMode
+	case info.Size() > fileMax:
+		return errTooLarge
+	}
+	return nil
+}
+
+// fileReason is what an error of the file system says, without the path.
+func fileReason(err error) string {
+	var ours fileError
+	var errno syscall.Errno
+	switch {
+	case errors.As(err, &ours):
+		return ours.Error()
+	case errors.Is(err, fs.ErrNotExist):
+		return "there is none"
+	case errors.As(err, &errno):
+		return errno.Error()
+	}
+	return "the file system refused"
+}

@@ -1,0 +1,200 @@
+// Package lethe is the built-in provider terraform.io/builtin/lethe: what the everyday handling of
+// secrets needs, without a plugin and without a server.
+//
+//	ephemeral "lethe_random"       a password, or random bytes
+//	ephemeral "lethe_file"         what a secret file holds
+//	ephemeral "lethe_exec"         whatever a program hands out, as a lease
+//	ephemeral "lethe_ssh_tunnel"   an address that leads through an SSH server
+//	resource  "lethe_secret_file"  a secret file of our own; its content is write-only
+//	data      "lethe_null"         what it was given, for trying things out
+//
+// Everything here runs in our own process and sees values without their marks. So no diagnostic
+// holds a value, neither of the configuration nor of a file or program; those that need a place
+// name the attribute, whose line the user sees.
+package lethe
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/builtin"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Options are where the provider finds itself.
+type Options struct {
+	// Dir is what relative paths start from; "": the directory of the process.
+	Dir string
+	// Env is the environment: the programs of lethe_exec get it, without the values of variables,
+	// and the SSH agent is found in it. nil: that of the process.
+	Env []string
+	// Now is the wall clock; nil: time.Now.
+	Now func() time.Time
+}
+
+// Provider is the table of types, with what it holds open.
+type Provider struct {
+	*builtin.Provider
+	o       Options
+	life    context.Context // ends when we are asked to give up what we are doing
+	giveUp  context.CancelFunc
+	tunnels tunnels
+}
+
+// New makes the provider.
+func New(o Options) *Provider {
+	if o.Env == nil {
+		o.Env = os.Environ()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	p := &Provider{o: o}
+	p.life, p.giveUp = context.WithCancel(context.Background())
+	p.Provider = &builtin.Provider{
+		Address:   addr.Builtin("lethe"),
+		Resources: map[string]*builtin.Resource{"lethe_secret_file": p.secretFile()},
+		Data:      map[string]*builtin.Data{"lethe_null": null()},
+		Ephemerals: map[string]*builtin.Ephemeral{
+			"lethe_exec":       p.exec(),
+			"lethe_file":       p.file(),
+			"lethe_random":     random(),
+			"lethe_ssh_tunnel": p.tunnel(),
+		},
+	}
+	return p
+}
+
+// Stop gives up what is being opened or renewed. What is open stays open until it is closed, and
+// closing goes on.
+func (p *Provider) Stop(context.Context) error {
+	p.giveUp()
+	return nil
+}
+
+// Shutdown takes down what is still open in this process: there is nobody left who could use it.
+func (p *Provider) Shutdown() error {
+	p.giveUp()
+	p.tunnels.closeAll()
+	return nil
+}
+
+// until gives a context that also ends with Stop.
+func (p *Provider) until(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(p.life, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// path is a path of the configuration as the system wants it.
+func (p *Provider) path(s string) string {
+	if filepath.IsAbs(s) {
+		return s
+	}
+	return filepath.Join(p.o.Dir, s)
+}
+
+// getenv looks a variable up, "" if it is not set.
+func (p *Provider) getenv(name string) string {
+	for _, e := range slices.Backward(p.o.Env) {
+		if v, ok := strings.CutPrefix(e, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// What follows makes schemas and reads values.
+
+func describe(what string, attrs ...*schema.Attr) *schema.Schema {
+	slices.SortFunc(attrs, func(a, b *schema.Attr) int { return strings.Compare(a.Name, b.Name) })
+	return &schema.Schema{Block: &schema.Block{Attrs: attrs, Description: what}}
+}
+
+func required(name string, ty cty.Type, what string) *schema.Attr {
+	return &schema.Attr{Name: name, Type: ty, Required: true, Description: what}
+}
+
+func optional(name string, ty cty.Type, what string) *schema.Attr {
+	return &schema.Attr{Name: name, Type: ty, Optional: true, Description: what}
+}
+
+func computed(name string, ty cty.Type, what string) *schema.Attr {
+	return &schema.Attr{Name: name, Type: ty, Computed: true, Description: what}
+}
+
+func optionalComputed(name string, ty cty.Type, what string) *schema.Attr {
+	return &schema.Attr{Name: name, Type: ty, Optional: true, Computed: true, Description: what}
+}
+
+// text is an argument's value, "" where it is not set or not known.
+func text(obj cty.Value, name string) string {
+	if v := obj.GetAttr(name); v.IsKnown() && !v.IsNull() {
+		return v.AsString()
+	}
+	return ""
+}
+
+// number is an argument's value, and whether it is set and known. What is no whole number, or far
+// from any that is used here, is -1.
+func number(obj cty.Value, name string) (int, bool) {
+	v := obj.GetAttr(name)
+	if !v.IsKnown() || v.IsNull() {
+		return 0, false
+	}
+	n, exact := v.AsBigFloat().Int64()
+	if exact != 0 || n < -1 || n > 1<<31 {
+		return -1, true
+	}
+	return int(n), true
+}
+
+// texts are an argument's values; ok is false where some are not known yet.
+func texts(obj cty.Value, name string) (list []string, ok bool) {
+	v := obj.GetAttr(name)
+	if !v.IsWhollyKnown() {
+		return nil, false
+	}
+	if v.IsNull() {
+		return nil, true
+	}
+	for _, e := range v.AsValueSlice() {
+		s := ""
+		if !e.IsNull() {
+			s = e.AsString()
+		}
+		list = append(list, s)
+	}
+	return list, true
+}
+
+// duration is an argument such as "90s" or "5m"; ok is false where it is set, known and none.
+func duration(obj cty.Value, name string, usual time.Duration) (d time.Duration, ok bool) {
+	s := text(obj, name)
+	if v := obj.GetAttr(name); !v.IsKnown() || v.IsNull() {
+		return usual, true
+	}
+	d, err := time.ParseDuration(s)
+	return d, err == nil && d > 0
+}
+
+// refused is the error about an argument.
+func refused(name, summary, format string, a ...any) diag.Diagnostic {
+	return diag.Errorf(summary, format, a...).In(cty.GetAttrPath(name))
+}
+
+// badDuration is the error about an argument that is no duration.
+func badDuration(name string) diag.Diagnostic {
+	return refused(name, "Invalid duration", `%s must be a duration greater than zero, such as "90s", "5m" or "1h30m".`, name)
+}
+
+// fails makes diagnostics of one.
+func fails(d diag.Diagnostic) provider.Diags { return provider.Diags{d} }

@@ -1,0 +1,186 @@
+package lethe
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/builtin"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// longest is the greatest length of a password, and number of bytes.
+const longest = 4096
+
+// class is a kind of characters in a password. Names and defaults are those of the random
+// provider's passwords, so that who comes from there has nothing to learn.
+type class struct{ name, min, chars string }
+
+var classes = []class{
+	{"lower", "min_lower", "abcdefghijklmnopqrstuvwxyz"},
+	{"upper", "min_upper", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"},
+	{"numeric", "min_numeric", "0123456789"},
+	{"special", "min_special", "!@#$%&*()-_=+[]{}<>:?"},
+}
+
+// random is the ephemeral lethe_random.
+func random() *builtin.Ephemeral {
+	return &builtin.Ephemeral{
+		Schema: describe("A password, or random bytes, from the system's source of randomness: another one each time it is opened.",
+			optional("length", cty.Number, "How many characters the password has."),
+			optional("lower", cty.Bool, "Whether there may be lower-case letters; default: true."),
+			optional("upper", cty.Bool, "Whether there may be upper-case letters; default: true."),
+			optional("numeric", cty.Bool, "Whether there may be digits; default: true."),
+			optional("special", cty.Bool, "Whether there may be other characters; default: true."),
+			optional("min_lower", cty.Number, "How many lower-case letters there are at least."),
+			optional("min_upper", cty.Number, "How many upper-case letters there are at least."),
+			optional("min_numeric", cty.Number, "How many digits there are at least."),
+			optional("min_special", cty.Number, "How many other characters there are at least."),
+			optional("override_special", cty.String, "The other characters, instead of "+classes[3].chars),
+			optional("bytes", cty.Number, "How many random bytes to make."),
+			computed("password", cty.String, "The password; null if no length is given."),
+			computed("base64", cty.String, "The bytes in base64; null if no number of bytes is given."),
+			computed("hex", cty.String, "The bytes as hexadecimal digits."),
+		),
+		Validate: func(config cty.Value) provider.Diags {
+			_, ds := readRecipe(config)
+			return ds
+		},
+		Open: openRandom,
+	}
+}
+
+func openRandom(_ context.Context, config cty.Value) (builtin.Lease, provider.Diags) {
+	r, ds := readRecipe(config)
+	if ds.HasErrors() {
+		return builtin.Lease{}, ds
+	}
+	out := config.AsValueMap()
+	none := cty.NullVal(cty.String)
+	out["password"], out["base64"], out["hex"] = none, none, none
+	if r.length > 0 {
+		out["password"] = cty.StringVal(r.password())
+	}
+	if r.bytes > 0 {
+		b := make([]byte, r.bytes)
+		rand.Read(b)
+		out["base64"] = cty.StringVal(base64.StdEncoding.EncodeToString(b))
+		out["hex"] = cty.StringVal(hex.EncodeToString(b))
+	}
+	return builtin.Lease{Result: cty.ObjectVal(out)}, nil
+}
+
+// recipe is what a password is made from.
+type recipe struct {
+	length, bytes int
+	all           []rune
+	least         []atLeast
+}
+
+type atLeast struct {
+	n     int
+	chars []rune
+}
+
+// readRecipe reads the configuration, as far as it is known.
+func readRecipe(config cty.Value) (recipe, provider.Diags) {
+	const summary = "Invalid lethe_random"
+	var r recipe
+	var ds provider.Diags
+	size := func(name string) int {
+		n, set := number(config, name)
+		if set && (n < 1 || n > longest) {
+			ds = append(ds, refused(name, summary, "%s must be a whole number from 1 to %d.", name, longest))
+		}
+		return n
+	}
+	r.length, r.bytes = size("length"), size("bytes")
+	if config.GetAttr("length").IsNull() && config.GetAttr("bytes").IsNull() {
+		return r, append(ds, refused("length", summary, "Nothing is asked for: set length for a password, bytes for random bytes, or both."))
+	}
+	sum, unknown := 0, false
+	for _, c := range classes {
+		chars, n, ok := c.read(config, &ds)
+		unknown = unknown || !ok
+		sum += n
+		r.all = append(r.all, chars...)
+		if n > 0 {
+			r.least = append(r.least, atLeast{n, chars})
+		}
+	}
+	switch {
+	case len(ds) > 0 || unknown:
+	case len(r.all) == 0:
+		ds = append(ds, refused("length", summary, "All characters are excluded: at least one of lower, upper, numeric and special must not be false."))
+	case r.length > 0 && sum > r.length:
+		ds = append(ds, refused("length", summary, "The minimums of the kinds of characters add up to more than the length of the password."))
+	}
+	return r, ds
+}
+
+// read gives the characters of a class and how many of them there must be; ok is false where that
+// is not known yet.
+func (c class) read(config cty.Value, ds *provider.Diags) (chars []rune, least int, ok bool) {
+	const summary = "Invalid lethe_random"
+	use := config.GetAttr(c.name)
+	chars = []rune(c.chars)
+	if c.name == "special" && !config.GetAttr("override_special").IsNull() {
+		v := config.GetAttr("override_special")
+		chars = []rune(text(config, "override_special"))
+		if v.IsKnown() && (len(chars) == 0 || strings.ContainsFunc(string(chars), func(r rune) bool { return r < ' ' || r == 0x7f })) {
+			*ds = append(*ds, refused("override_special", summary, "override_special must hold at least one character and no control characters. Set special to false for a password without other characters."))
+		}
+		ok = v.IsKnown()
+	} else {
+		ok = true
+	}
+	slices.Sort(chars)
+	chars = slices.Compact(chars)
+	least, set := number(config, c.min)
+	if set && (least < 0 || least > longest) {
+		*ds = append(*ds, refused(c.min, summary, "%s must be a whole number from 0 to %d.", c.min, longest))
+	}
+	if !use.IsKnown() || !config.GetAttr(c.min).IsKnown() {
+		return chars, least, false
+	}
+	if !use.IsNull() && use.False() {
+		if least > 0 {
+			*ds = append(*ds, refused(c.min, summary, "%s asks for characters that %s = false excludes.", c.min, c.name))
+		}
+		return nil, 0, ok
+	}
+	return chars, least, ok
+}
+
+// password makes a password: as many of each class as there must be, the rest from all, in random
+// order.
+func (r *recipe) password() string {
+	out := make([]rune, 0, r.length)
+	for _, l := range r.least {
+		for range l.n {
+			out = append(out, l.chars[below(len(l.chars))])
+		}
+	}
+	for len(out) < r.length {
+		out = append(out, r.all[below(len(r.all))])
+	}
+	for i := len(out) - 1; i > 0; i-- {
+		j := below(i + 1)
+		out[i], out[j] = out[j], out[i]
+	}
+	return string(out)
+}
+
+// below is a random number from 0 to n-1, each as likely as the others.
+func below(n int) int {
+	v, err := rand.Int(rand.Reader, big.NewInt(int64(n)))
+	if err != nil {
+		panic(err) // crypto/rand.Reader never fails
+	}
+	return int(v.Int64())
+}

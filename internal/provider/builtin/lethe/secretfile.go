@@ -1,0 +1,148 @@
+package lethe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/builtin"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// secretMode is the mode of every secret file, as its attribute has it.
+const secretMode = "0600"
+
+// secretFile is the resource lethe_secret_file. What is known of the file is that it is there and
+// its mode; its content is written when the file is made and when the version of the content
+// changes, and is never read.
+func (p *Provider) secretFile() *builtin.Resource {
+	return &builtin.Resource{
+		Schema: describe("A file of mode 0600 whose content is in no state and in no plan.",
+			required("path", cty.String, "The path of the file, relative to the working directory. Another path makes another file."),
+			&schema.Attr{Name: "content_wo", Type: cty.String, Required: true, WriteOnly: true, Description: "What to write into the file."},
+			optional("content_wo_version", cty.Number, "The version of the content: the file is written again when it changes."),
+			computed("mode", cty.String, "The mode of the file: "+secretMode+"."),
+		),
+		Validate: validatePath,
+		Plan:     planSecretFile,
+		Apply:    p.applySecretFile,
+		Read:     p.readSecretFile,
+		Import:   p.importSecretFile,
+	}
+}
+
+func planSecretFile(prior, proposed, _ cty.Value) (cty.Value, []cty.Path, provider.Diags) {
+	planned := proposed.AsValueMap()
+	planned["content_wo"] = cty.NullVal(cty.String)
+	planned["mode"] = cty.StringVal(secretMode)
+	var replace []cty.Path
+	if path := proposed.GetAttr("path"); !prior.IsNull() && !(path.IsKnown() && path.RawEquals(prior.GetAttr("path"))) {
+		replace = append(replace, cty.GetAttrPath("path"))
+	}
+	return cty.ObjectVal(planned), replace, nil
+}
+
+func (p *Provider) applySecretFile(_ context.Context, prior, planned, config cty.Value) (cty.Value, provider.Diags) {
+	if planned.IsNull() {
+		if err := remove(p.path(text(prior, "path"))); err != nil {
+			return prior, fails(refused("path", "Secret file not removed", "The file could not be removed: %s.", fileReason(err)))
+		}
+		return planned, nil
+	}
+	if err := p.write(prior, planned, config); err != nil {
+		kept := prior
+		if errors.Is(err, errWritten) {
+			kept = planned
+		}
+		return kept, fails(refused("path", "Secret file not written", "The file could not be written: %s.", fileReason(err)))
+	}
+	return planned, nil
+}
+
+const (
+	errTaken   = fileError("there is a file already. Import it to have it written here, or remove it")
+	errWritten = fileError("it is written, but may not survive a loss of power")
+)
+
+// write brings the file to what was planned. One whose mode alone has changed keeps its content:
+// a value that is made anew each time must not get in without a new version.
+func (p *Provider) write(prior, planned, config cty.Value) error {
+	path := p.path(text(planned, "path"))
+	info, err := os.Lstat(path)
+	switch {
+	case err == nil && prior.IsNull():
+		return errTaken
+	case err == nil && !info.Mode().IsRegular():
+		return errNotRegular
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	case err == nil && planned.GetAttr("content_wo_version").RawEquals(prior.GetAttr("content_wo_version")):
+		return os.Chmod(path, disk.FileMode)
+	}
+	if err := disk.Replace(disk.OS, path, []byte(text(config, "content_wo"))); err != nil {
+		if _, gone := os.Lstat(path); prior.IsNull() && gone == nil {
+			return errWritten
+		}
+		return err
+	}
+	return nil
+}
+
+// remove removes a file. What stands in its place and is none is left alone.
+func remove(path string) error {
+	info, err := os.Lstat(path)
+	if err == nil && info.IsDir() {
+		return errNotRegular
+	}
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (p *Provider) readSecretFile(_ context.Context, current cty.Value) (cty.Value, provider.Diags) {
+	gone := cty.NullVal(current.Type())
+	info, err := os.Lstat(p.path(text(current, "path")))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return gone, nil
+	case err != nil:
+		return current, fails(refused("path", "Secret file not found", "It cannot be seen whether the file is there: %s.", fileReason(err)))
+	case !info.Mode().IsRegular():
+		return gone, fails(diag.Warningf("Secret file replaced", "Where the file was there is something else now, which is left alone.").In(cty.GetAttrPath("path")))
+	}
+	out := current.AsValueMap()
+	out["mode"] = cty.StringVal(modeOf(info))
+	return cty.ObjectVal(out), nil
+}
+
+// modeOf is a mode as the attribute has it.
+func modeOf(info fs.FileInfo) string {
+	if !modesCount {
+		return secretMode
+	}
+	return fmt.Sprintf("%04o", info.Mode().Perm())
+}
+
+func (p *Provider) importSecretFile(_ context.Context, id string) (cty.Value, provider.Diags) {
+	info, err := os.Lstat(p.path(id))
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	if err != nil {
+		return cty.NilVal, fails(diag.Errorf("Secret file cannot be imported", "The id must be the path of a file, and the one at this path cannot be imported: %s.", fileReason(err)))
+	}
+	return cty.ObjectVal(map[string]cty.Value{
+		"path": cty.StringVal(id), "mode": cty.StringVal(modeOf(info)),
+		"content_wo": cty.NullVal(cty.String), "content_wo_version": cty.NullVal(cty.Number),
+	}), nil
+}

@@ -1,0 +1,267 @@
+//go:build unix
+
+package lethe
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/zclconf/go-cty/cty"
+)
+
+const secretFileType = "lethe_secret_file"
+
+// change plans and applies as the engine does, holding both answers against the contract. The
+// state of before and after is checked for the canary.
+func (r *rig) change(prior cty.Value, given map[string]any) (after cty.Value, replace bool, ds provider.Diags) {
+	r.t.Helper()
+	s := r.schema(addr.Managed, secretFileType)
+	config := s.Null()
+	planned := s.Null()
+	if given != nil {
+		config = r.config(s, given)
+		if ds := r.p.Validate(r.t.Context(), addr.Managed, secretFileType, r.encode(s, config)); ds.HasErrors() {
+			return prior, false, ds
+		}
+		resp, ds := r.p.Plan(r.t.Context(), provider.PlanRequest{
+			Type: secretFileType, Prior: r.encode(s, prior), Config: r.encode(s, config), Proposed: r.encode(s, s.Propose(prior, config)),
+		})
+		if ds.HasErrors() {
+			return prior, false, ds
+		}
+		planned, replace = r.decode(s, resp.Planned), len(resp.Replace) > 0
+		without := config.AsValueMap()
+		without["content_wo"] = cty.NullVal(cty.String)
+		if breaches := s.PlanBreaches(prior, cty.ObjectVal(without), planned); len(breaches) > 0 {
+			r.t.Errorf("the plan contradicts the configuration: %v", breaches)
+		}
+		if !planned.GetAttr("content_wo").IsNull() {
+			r.t.Error("the plan holds the write-only value")
+		}
+		if planned.RawEquals(prior) || replace {
+			return prior, replace, nil
+		}
+	}
+	resp, ds := r.p.Apply(r.t.Context(), provider.ApplyRequest{
+		Type: secretFileType, Prior: r.encode(s, prior), Planned: r.encode(s, planned), Config: r.encode(s, config),
+	})
+	after = r.decode(s, resp.State)
+	if breaches := s.ApplyBreaches(planned, after); len(breaches) > 0 && !ds.HasErrors() {
+		r.t.Errorf("the object is not what was planned: %v", breaches)
+	}
+	if strings.Contains(string(resp.State.Msgpack), canary) {
+		r.t.Error("the state holds the secret")
+	}
+	return after, false, ds
+}
+
+func (r *rig) refresh(v cty.Value) (cty.Value, provider.Diags) {
+	r.t.Helper()
+	s := r.schema(addr.Managed, secretFileType)
+	resp, ds := r.p.Read(r.t.Context(), provider.ReadRequest{Type: secretFileType, State: r.encode(s, v)})
+	return r.decode(s, resp.State), ds
+}
+
+// file is a file's content and mode; "" and "-" if it is not there.
+func (r *rig) file(name string) (content, mode string) {
+	r.t.Helper()
+	p := filepath.Join(r.dir, name)
+	info, err := os.Lstat(p)
+	if err != nil {
+		return "", "-"
+	}
+	b, err := os.ReadFile(p)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return string(b), modeOf(info)
+}
+
+func (r *rig) files() string {
+	var names []string
+	entries, err := os.ReadDir(r.dir)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return strings.Join(names, " ")
+}
+
+func (r *rig) wants(name, content, mode string) {
+	r.t.Helper()
+	if c, m := r.file(name); c != content || m != mode {
+		r.t.Errorf("%s holds %q with mode %s, want %q with %s", name, c, m, content, mode)
+	}
+}
+
+func TestSecretFile(t *testing.T) {
+	r := newRig(t)
+	null := r.schema(addr.Managed, secretFileType).Null()
+	given := map[string]any{"path": "a/b/secret", "content_wo": canary + "-1", "content_wo_version": 1}
+	must := func(prior cty.Value, given map[string]any) cty.Value {
+		t.Helper()
+		after, _, ds := r.change(prior, given)
+		if ds != nil {
+			t.Fatal(r.show(ds))
+		}
+		return after
+	}
+	v := must(null, given)
+	r.wants("a/b/secret", canary+"-1", "0600")
+	if dir, _ := os.Stat(filepath.Join(r.dir, "a")); dir.Mode().Perm() != 0o700 {
+		t.Errorf("the directory has mode %s", dir.Mode())
+	}
+
+	given["content_wo"] = canary + "-2"
+	if again := must(v, given); !again.RawEquals(v) {
+		t.Error("another content without another version is a change")
+	}
+	r.wants("a/b/secret", canary+"-1", "0600")
+
+	given["content_wo_version"] = 2
+	v = must(v, given)
+	r.wants("a/b/secret", canary+"-2", "0600")
+
+	given["path"] = "elsewhere"
+	if _, replace, _ := r.change(v, given); !replace {
+		t.Error("another path is no replacement")
+	}
+	gone := must(v, nil)
+	if !gone.IsNull() {
+		t.Errorf("after destroying: %#v", gone)
+	}
+	r.wants("a/b/secret", "", "-")
+	if again := must(v, nil); !again.IsNull() { // somebody else removed it
+		t.Errorf("after destroying twice: %#v", again)
+	}
+	if left, _ := filepath.Glob(filepath.Join(r.dir, "a/b", ".*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestSecretFileDrift: what happened to the file is seen, and mended without writing a content
+// that has no new version.
+func TestSecretFileDrift(t *testing.T) {
+	r := newRig(t)
+	given := map[string]any{"path": "s", "content_wo": canary + "-1", "content_wo_version": 1}
+	v, _, _ := r.change(r.schema(addr.Managed, secretFileType).Null(), given)
+	if same, ds := r.refresh(v); ds != nil || !same.RawEquals(v) {
+		t.Errorf("there is drift without any: %s", r.show(ds))
+	}
+
+	if err := os.Chmod(filepath.Join(r.dir, "s"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	open, ds := r.refresh(v)
+	if ds != nil || open.GetAttr("mode").AsString() != "0644" {
+		t.Errorf("mode: %#v %s", open, r.show(ds))
+	}
+	given["content_wo"] = canary + "-2"
+	if v, _, ds = r.change(open, given); ds != nil {
+		t.Error(r.show(ds))
+	}
+	r.wants("s", canary+"-1", "0600")
+
+	r.write("s", canary+"-somebody", 0o600) // a content is never looked at
+	if same, ds := r.refresh(v); ds != nil || !same.RawEquals(v) {
+		t.Errorf("content: %#v %s", same, r.show(ds))
+	}
+
+	if err := os.Remove(filepath.Join(r.dir, "s")); err != nil {
+		t.Fatal(err)
+	}
+	if gone, ds := r.refresh(v); ds != nil || !gone.IsNull() {
+		t.Errorf("gone: %#v %s", gone, r.show(ds))
+	}
+
+	if err := os.Mkdir(filepath.Join(r.dir, "s"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	gone, ds := r.refresh(v)
+	if !gone.IsNull() || !strings.Contains(r.show(ds), "warning path: Secret file replaced") {
+		t.Errorf("directory: %#v %s", gone, r.show(ds))
+	}
+	if _, _, ds := r.change(v, nil); !strings.Contains(r.show(ds), "error path: Secret file not removed; The file could not be removed: it is not a regular file") {
+		t.Errorf("destroying a directory: %s", r.show(ds))
+	}
+}
+
+func TestSecretFileFails(t *testing.T) {
+	r := newRig(t)
+	null := r.schema(addr.Managed, secretFileType).Null()
+	r.write("mine", "other", 0o644)
+	r.write("target", "other", 0o644)
+	for name, to := range map[string]string{"link": "target", "dangling": "nowhere"} {
+		if err := os.Symlink(to, filepath.Join(r.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := r.files()
+	for path, want := range map[string]string{
+		"mine":     "error path: Secret file not written; The file could not be written: there is a file already. Import it to have it written here, or remove it",
+		"link":     "there is a file already",
+		"dangling": "there is a file already",
+		"":         "The path must not be empty",
+		".":        "there is a file already",
+		"mine/x":   "not a directory",
+	} {
+		after, _, ds := r.change(null, map[string]any{"path": path, "content_wo": canary, "content_wo_version": 1})
+		if !strings.Contains(r.show(ds), want) || !after.IsNull() {
+			t.Errorf("%q: %s, left %#v", path, r.show(ds), after)
+		}
+	}
+	r.wants("mine", "other", "0644")
+	r.wants("target", "other", "0644")
+	if now := r.files(); now != before {
+		t.Errorf("there was %s, there is %s", before, now)
+	}
+}
+
+// TestSecretFileUpdateFails: the old object and the old content stay.
+func TestSecretFileUpdateFails(t *testing.T) {
+	r := newRig(t)
+	given := map[string]any{"path": "s", "content_wo": canary + "-1", "content_wo_version": 1}
+	v, _, _ := r.change(r.schema(addr.Managed, secretFileType).Null(), given)
+	p := filepath.Join(r.dir, "s")
+	if err := os.Rename(p, p+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("s-away", p); err != nil {
+		t.Fatal(err)
+	}
+	given["content_wo_version"] = 2
+	after, _, ds := r.change(v, given)
+	if !after.RawEquals(v) || !strings.Contains(r.show(ds), "it is not a regular file") {
+		t.Errorf("%#v %s", after, r.show(ds))
+	}
+	r.wants("s-away", canary+"-1", "0600")
+}
+
+func TestSecretFileImport(t *testing.T) {
+	r := newRig(t)
+	s := r.schema(addr.Managed, secretFileType)
+	r.write("s", canary, 0o640)
+	resp, ds := r.p.Import(t.Context(), provider.ImportRequest{Type: secretFileType, ID: "s"})
+	if ds != nil || len(resp.Objects) != 1 {
+		t.Fatal(r.show(ds))
+	}
+	v := r.decode(s, resp.Objects[0].State)
+	if v, ds = r.refresh(v); ds != nil || v.GetAttr("mode").AsString() != "0640" || !v.GetAttr("content_wo").IsNull() {
+		t.Errorf("%#v %s", v, r.show(ds))
+	}
+	if _, _, ds := r.change(v, map[string]any{"path": "s", "content_wo": "new " + canary, "content_wo_version": 1}); ds != nil {
+		t.Error(r.show(ds))
+	}
+	r.wants("s", "new "+canary, "0600")
+	for id, want := range map[string]string{"nope": "there is none", ".": "it is not a regular file"} {
+		if _, ds := r.p.Import(t.Context(), provider.ImportRequest{Type: secretFileType, ID: id}); !strings.Contains(r.show(ds), want) {
+			t.Errorf("%s: %s", id, r.show(ds))
+		}
+	}
+}
