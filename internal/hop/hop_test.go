@@ -85,7 +85,7 @@ func TestKnown(t *testing.T) {
 		"hashed.example:22": {two},
 		"x.wild.example:22": {one},
 		"gone.example:22":   nil,
-		"ca.example:22":     nil,
+		"ca.example:22":     {one},
 		"nobody.example:22": nil,
 	} {
 		keys, err := Known(address, a, filepath.Join(dir, "missing"), b)
