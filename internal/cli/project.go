@@ -160,6 +160,7 @@ func (p *project) newPool() (*provider.Pool, bool) {
 		Reattach: reattach,
 		Env:      p.Environ,
 		Quiet:    !p.closed.Has(shortcut.Logs),
+		Complete: p.closed.Has(shortcut.Calls),
 		Version:  Version,
 	}
 	if log.hearsProviders() {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/cli"
+	"github.com/lethe-iac/lethe/internal/hop/sshdtest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -49,6 +50,7 @@ func TestScripts(t *testing.T) {
 	p := params(setup)
 	p.Dir = "testdata/script"
 	p.UpdateScripts = os.Getenv("UPDATE_SCRIPTS") != ""
+	p.Cmds["sshd"] = sshd(t)
 	testscript.Run(t, p)
 }
 
@@ -64,11 +66,14 @@ func params(setup func(*testscript.Env) error) testscript.Params {
 			case "peer":
 				_, err := exec.LookPath("terraform")
 				return err == nil, nil
+			case "sshd":
+				return sshdtest.Installed() != "", nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"calls": calls,
+			"dial":  dial,
 		},
 	}
 }
@@ -91,6 +96,11 @@ func setupFor(e *testscript.Env, host string) error {
 	e.Setenv("TMPDIR", bin) // short: a socket of a provider has a path of at most 108 bytes
 	e.Setenv("PLAYGROUND_LOG", filepath.Join(e.WorkDir, ".calls"))
 	e.Setenv("PLAYGROUND_CLOUD", filepath.Join(e.WorkDir, ".cloud"))
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		return err
+	}
+	e.Setenv("EXAMPLES", examples)
 	e.Setenv("TF_IN_AUTOMATION", "")
 	e.Setenv("TF_INPUT", "0")
 	e.Setenv("CHECKPOINT_DISABLE", "1")

@@ -243,14 +243,15 @@ func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame,
 	return a.make(ctx, d, t, u, c, config)
 }
 
-// takeIn records an object that the plan imported, before anything else is done to it.
+// takeIn records an imported object as planning found it: it is ours from then on, whatever becomes
+// of the change that goes with the import.
 func (a *applier) takeIn(c *plan.Change) bool {
 	if c.Importing == nil || c.Entry == nil || a.entry(c.Object) != nil {
 		return true
 	}
-	e := *c.Entry
-	e.Recorded, e.Provider = c.Recorded, c.Provider
-	return a.write(0, journal.Change{Object: c.Object, Entry: &e})
+	entry := *c.Entry
+	entry.Provider, entry.Recorded = c.Provider, c.Recorded
+	return a.write(0, journal.Change{Object: c.Object, Entry: &entry})
 }
 
 // visit records what changes about an object that its provider has nothing to do with.

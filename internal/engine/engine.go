@@ -93,6 +93,10 @@ type Result struct {
 	Plan    *plan.Plan
 	Frame   *lang.Frame
 	request *Request
+
+	// Generated is configuration for imported resources that have none, if it was asked for. The
+	// plan says nothing of them: it is to be made again with this configuration.
+	Generated map[addr.Resource]string
 }
 
 // Compile makes a program of a configuration and holds it against its providers' schemas, also after

@@ -80,7 +80,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 		failed:  make([]atomic.Bool, len(req.Program.Decls())),
 		changes: make([]atomic.Int32, len(req.Program.Decls())),
 	}}
-	if !p.prepare(ctx) {
+	if !e.checkImports(req.Program, req.Generate, bag) || !p.prepare(ctx) {
 		return nil, false
 	}
 	spared := map[lang.Decl]bool{}
@@ -90,9 +90,9 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	r.waits = func(d lang.Decl) bool { return spared[d] || p.dependencyChanges(d, remade) }
 	p.build()
 	p.walk(ctx)
-	p.checkImports()
+	made := p.finishImports(ctx)
 	out := p.result(ctx)
-	return &Result{Plan: out, Frame: r.frame, request: &req}, !bag.HasErrors() && ctx.Err() == nil
+	return &Result{Plan: out, Frame: r.frame, Generated: made, request: &req}, !bag.HasErrors() && ctx.Err() == nil
 }
 
 // scoped runs f as a planner whose errors are warnings, for what stands in a check block.

@@ -32,6 +32,7 @@ func (e *Engine) Validate(ctx context.Context, prog *lang.Program, o lang.Option
 		Workers: e.workers(), Panicked: r.panicked,
 		Visit: func(ctx context.Context, n walk.Node, _ *walk.Fan) bool { return r.validate(ctx, todo[n]) },
 	})
+	e.checkImports(prog, false, bag)
 	return !bag.HasErrors()
 }
 
