@@ -68,7 +68,7 @@ func (c *call) open() (*project, bool) {
 		return nil, false
 	}
 	p.providers = &fetch.Providers{
-		Settings: p.settings, WorkDir: p.dir, DataDir: p.data, CacheDir: p.cacheDir(), Getenv: c.Getenv,
+		Settings: p.settings, WorkDir: p.dir, DataDir: p.data, CacheDir: p.cacheDir(), Getenv: c.Getenv, Closed: p.closed,
 		Note: func(s string) { c.ui.line(s) },
 	}
 	if p.pool, ok = p.newPool(); !ok {
