@@ -281,6 +281,7 @@ func (p *project) needs() []fetch.Need {
 				by[r.Source] = &fetch.Need{Provider: r.Source}
 				order = append(order, r.Source)
 			}
+			by[r.Source].Host = by[r.Source].Host || r.HostGiven
 			by[r.Source].Versions = append(by[r.Source].Versions, r.Versions...)
 		}
 	})
