@@ -14,6 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/lethe"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/terraform"
@@ -38,6 +39,7 @@ type project struct {
 	vars      map[string]lang.Given
 	applying  bool // the command changes things
 	closed    shortcut.Set
+	limits    limits
 }
 
 // open makes a project of the working directory, reading no configuration yet.
@@ -56,6 +58,9 @@ func (c *call) open() (*project, bool) {
 		return nil, false
 	}
 	var ok bool
+	if p.limits, ok = c.readLimits(); !ok {
+		return nil, false
+	}
 	if p.settings, ok = c.cliConfig(); !ok {
 		return nil, false
 	}
@@ -63,13 +68,14 @@ func (c *call) open() (*project, bool) {
 		return nil, false
 	}
 	p.providers = &fetch.Providers{
-		Settings: p.settings, WorkDir: p.dir, DataDir: p.data, CacheDir: p.cacheDir(), Getenv: c.Getenv,
+		Settings: p.settings, WorkDir: p.dir, DataDir: p.data, CacheDir: p.cacheDir(), Getenv: c.Getenv, Closed: p.closed,
 		Note: func(s string) { c.ui.line(s) },
 	}
 	if p.pool, ok = p.newPool(); !ok {
 		return nil, false
 	}
-	p.engine = &engine.Engine{Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.halt}
+	shows := func(a addr.Provider) bool { return p.reattach[a.Canon()].Test }
+	p.engine = &engine.Engine{Shows: shows, Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.halt}
 	if c.ui != nil {
 		p.engine.Sink = c.ui
 	}
@@ -155,6 +161,7 @@ func (p *project) newPool() (*provider.Pool, bool) {
 		Reattach: reattach,
 		Env:      p.Environ,
 		Quiet:    !p.closed.Has(shortcut.Logs),
+		Complete: p.closed.Has(shortcut.Calls),
 		Version:  Version,
 	}
 	if log.hearsProviders() {
@@ -186,7 +193,7 @@ func (p *project) loadFrom(root string, o config.Options, resolve config.Resolve
 }
 
 func (p *project) loadOptions() config.Options {
-	return config.Options{Display: p.display, Version: Version}
+	return config.Options{Display: p.display, Version: Version, Limits: p.limits.config, Convert: funcs.Convert}
 }
 
 // display is a path as messages show it: relative to the working directory.
@@ -297,6 +304,7 @@ func (p *project) langOptions(applying bool) lang.Options {
 	return lang.Options{
 		Variables: p.vars, Workspace: p.workspace(), Applying: applying,
 		RootDir: p.root, Cwd: cmp.Or(p.called, p.dir), BaseDir: p.dir,
+		Limits: p.limits.lang, Functions: p.limits.functions,
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/cli"
+	"github.com/lethe-iac/lethe/internal/hop/sshdtest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -24,8 +25,9 @@ func TestMain(m *testing.M) {
 			if err != nil {
 				panic(err)
 			}
+			stdout, stderr := recorded(os.Stdout), recorded(os.Stderr)
 			os.Exit(cli.Main(cli.Env{
-				Args: os.Args[1:], Program: os.Args[0], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+				Args: os.Args[1:], Program: os.Args[0], Stdin: os.Stdin, Stdout: stdout, Stderr: stderr,
 				Dir: dir, Environ: os.Environ(), Now: time.Now, Signals: cli.Signals(),
 			}))
 		},
@@ -49,6 +51,7 @@ func TestScripts(t *testing.T) {
 	p := params(setup)
 	p.Dir = "testdata/script"
 	p.UpdateScripts = os.Getenv("UPDATE_SCRIPTS") != ""
+	p.Cmds["sshd"] = sshd(t)
 	testscript.Run(t, p)
 }
 
@@ -64,11 +67,15 @@ func params(setup func(*testscript.Env) error) testscript.Params {
 			case "peer":
 				_, err := exec.LookPath("terraform")
 				return err == nil, nil
+			case "sshd":
+				return sshdtest.Installed() != "", nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"calls": calls,
+			"keeps": keeps,
+			"dial":  dial,
 		},
 	}
 }
@@ -89,8 +96,14 @@ func setupFor(e *testscript.Env, host string) error {
 	}
 	e.Setenv("TF_CLI_CONFIG_FILE", rc)
 	e.Setenv("TMPDIR", bin) // short: a socket of a provider has a path of at most 108 bytes
+	watch(e)
 	e.Setenv("PLAYGROUND_LOG", filepath.Join(e.WorkDir, ".calls"))
 	e.Setenv("PLAYGROUND_CLOUD", filepath.Join(e.WorkDir, ".cloud"))
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		return err
+	}
+	e.Setenv("EXAMPLES", examples)
 	e.Setenv("TF_IN_AUTOMATION", "")
 	e.Setenv("TF_INPUT", "0")
 	e.Setenv("CHECKPOINT_DISABLE", "1")

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -44,7 +46,19 @@ func (l *loader) hcl(ds hcl.Diagnostics) bool {
 // content asks a body for exactly what the schema describes; false if it holds anything else.
 func (l *loader) content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool) {
 	c, ds := b.Content(s)
-	return c, l.hcl(ds)
+	l.hcl(withoutMeant(ds))
+	return c, !ds.HasErrors()
+}
+
+// withoutMeant leaves out that a required argument is missing where another message finds it under
+// a wrong name.
+func withoutMeant(ds hcl.Diagnostics) hcl.Diagnostics {
+	return slices.DeleteFunc(slices.Clone(ds), func(d *hcl.Diagnostic) bool {
+		return d.Summary == "Missing required argument" && slices.ContainsFunc(ds, func(other *hcl.Diagnostic) bool {
+			_, meant, found := strings.Cut(other.Detail, " Did you mean ")
+			return found && strings.Contains(d.Detail, "argument "+strings.TrimSuffix(meant, "?"))
+		})
+	})
 }
 
 // place is where a block is declared. In JSON syntax several blocks can share their header, so it

@@ -2,9 +2,12 @@ package lang
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/schema"
@@ -16,6 +19,9 @@ type bodyCompiler struct {
 	c   *compiler // for JSON: expressions are compiled when the schema says what they are
 	bag *diag.Bag
 	ok  bool
+
+	outer                *rawBody // the body that metaArgs and metaBlocks belong to
+	metaArgs, metaBlocks []string // what the language gives it beside its schema
 }
 
 func (c *bodyCompiler) error(d diag.Diagnostic) {
@@ -23,8 +29,25 @@ func (c *bodyCompiler) error(d diag.Diagnostic) {
 	c.ok = false
 }
 
+// beside says which names of the language stand beside those of a declaration's schema.
+func (c *bodyCompiler) beside(raw *rawBody, d *decl) {
+	switch {
+	case d == nil:
+	case d.kind == Resource:
+		c.outer = raw
+		c.metaArgs, c.metaBlocks = config.MetaNames(d.res.Mode)
+	case d.kind == Provider:
+		c.outer = raw
+		c.metaArgs, c.metaBlocks = config.ProviderMetaNames()
+	}
+}
+
 // unknownNames reports arguments and blocks that the schema does not have.
 func (c *bodyCompiler) unknownNames(raw *rawBody, sch *schema.Block) {
+	var metaArgs, metaBlocks []string
+	if raw == c.outer {
+		metaArgs, metaBlocks = c.metaArgs, c.metaBlocks
+	}
 	for i := range raw.attrs {
 		a := &raw.attrs[i]
 		if sch.Attr(a.name) != nil {
@@ -34,7 +57,9 @@ func (c *bodyCompiler) unknownNames(raw *rawBody, sch *schema.Block) {
 			c.error(diag.Errorf("Unsupported argument", "An argument named %q is not expected here. Did you mean to define a block of type %q?", a.name, a.name).At(a.nameAt))
 			continue
 		}
-		c.error(diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.name, didYouMean(a.name, argumentNames(sch))).At(a.nameAt))
+		hint := didYouMean(a.name, append(argumentNames(sch), metaArgs...))
+		c.error(diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.name, hint).At(a.nameAt))
+		raw.mean(sch, hint)
 	}
 	for i := range raw.blocks {
 		b := &raw.blocks[i]
@@ -47,7 +72,17 @@ func (c *bodyCompiler) unknownNames(raw *rawBody, sch *schema.Block) {
 			}
 			continue
 		}
-		c.error(diag.Errorf("Unsupported block type", "Blocks of type %q are not expected here.%s", b.typ, didYouMean(b.typ, blockNames(sch))).At(b.typeAt))
+		c.error(diag.Errorf("Unsupported block type", "Blocks of type %q are not expected here.%s", b.typ, didYouMean(b.typ, append(blockNames(sch), metaBlocks...))).At(b.typeAt))
+	}
+}
+
+// mean remembers the required argument that a hint names: it is there under a wrong name, and so
+// is not reported as missing, too.
+func (raw *rawBody) mean(sch *schema.Block, hint string) {
+	for _, a := range sch.Attrs {
+		if a.Required && raw.attr(a.Name) == nil && strings.HasSuffix(hint, strconv.Quote(a.Name)+"?") {
+			raw.meant = a.Name
+		}
 	}
 }
 
@@ -71,7 +106,7 @@ func blockNames(sch *schema.Block) []string {
 
 // absent reports a required argument that is not there.
 func (c *bodyCompiler) absent(raw *rawBody, a *schema.Attr) {
-	if a.Required {
+	if a.Required && raw.meant != a.Name {
 		c.error(diag.Errorf("Missing required argument", "The argument %q is required, but no definition was found.", a.Name).At(raw.missing))
 	}
 }

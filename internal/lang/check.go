@@ -178,6 +178,7 @@ func (c *checker) body(n *node, d *decl, sch *schema.Block) {
 
 func (c *checker) compile(n *node, d *decl, raw *rawBody, sch *schema.Block) *body {
 	bc := &bodyCompiler{c: &compiler{u: n.unit, n: n, bag: c.bag, d: d, quiet: true}, bag: c.bag, ok: true}
+	bc.beside(raw, d)
 	out := bc.compile(raw, sch)
 	c.ok = c.ok && bc.ok && !bc.c.failed
 	return out

@@ -241,7 +241,9 @@ func (s *scope) instanceAt(d *decl, key cty.Value, at hcl.Range) (cty.Value, hcl
 
 // key1 turns an index into an instance key that exists; known is false if that cannot be said yet.
 func (s *scope) key1(keys Keys, index cty.Value, at hcl.Range) (k addr.Key, known bool, diags hcl.Diagnostics) {
-	index, _ = mark.Bare(index)
+	if keys.Hidden = keys.Hidden || index.IsMarked(); keys.Hidden {
+		index, _ = mark.Bare(index)
+	}
 	if index.IsNull() {
 		return k, false, errorAt("Invalid index", "Can't use a null value as an indexing key.", at)
 	}
@@ -268,7 +270,7 @@ func (s *scope) key1(keys Keys, index cty.Value, at hcl.Range) (k addr.Key, know
 // whyNot says why there is no such instance.
 func whyNot(keys Keys, index cty.Value) string {
 	if index.Type() != cty.Number {
-		return "."
+		return "." + nearKey(keys, index.AsString())
 	}
 	f := index.AsBigFloat()
 	switch {

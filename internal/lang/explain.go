@@ -34,6 +34,7 @@ func (s *scope) report(ds hcl.Diagnostics) {
 		if e, ok := d.Expression.(hclsyntax.Expression); ok && d.EvalContext != nil {
 			out = s.withValues(out, e, d.EvalContext)
 		}
+		out.Detail += s.near(d)
 		out.Values = append(calling(d), out.Values...)
 		s.error(out)
 	}
@@ -194,9 +195,19 @@ func (c *collector) unknown(ty cty.Type) string {
 	case ty == cty.DynamicPseudoType:
 		return ""
 	case c.what == aboutUnknown:
-		return "is a " + ty.FriendlyName() + ", known only after apply"
+		return "is " + ofType(ty) + ", known only after apply"
 	}
-	return "is a " + ty.FriendlyName()
+	return "is " + ofType(ty)
+}
+
+// ofType names any value of a type.
+func ofType(ty cty.Type) string {
+	switch name := ty.FriendlyName(); {
+	case ty.IsObjectType():
+		return "an " + describeObject(ty)
+	default:
+		return "a " + name
+	}
 }
 
 // describe shows a known value shortly.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -31,11 +33,12 @@ type linker struct {
 	list    []Ref
 	prev    []int32 // of each entry, the one before it for the same target, plus one
 	imports map[addr.Resource][]placedImport
+	own     Decl    // the declaration itself
 	last    []int32 // of each target, its last entry, plus one; nil: nothing is merged
 }
 
 func (l *linker) declaration(d *Declaration) {
-	l.list, l.prev = l.list[:0], l.prev[:0]
+	l.list, l.prev, l.own = l.list[:0], l.prev[:0], d.ID
 	if int(d.ID) >= len(l.p.at) || l.p.at[d.ID] == nil {
 		return // an implied provider
 	}
@@ -172,6 +175,9 @@ func (l *linker) add(r Ref) {
 		l.list = append(l.list, r)
 		return
 	}
+	if r.To == l.own && r.Use == ByProvision && (r.Key == Single || r.Key == Same) {
+		return // by the time a provisioner runs its own object is there
+	}
 	for i := l.last[r.To]; i > 0; i = l.prev[i-1] {
 		if have := &l.list[i-1]; have.Key == r.Key && have.Fixed == r.Fixed {
 			have.Use |= r.Use
@@ -224,19 +230,23 @@ func (p *Program) checkCalls(bag *diag.Bag) bool {
 func checkArguments(call *decl, child *node, bag *diag.Bag) bool {
 	ok := true
 	vars := child.unit.mod.Variables
+	var hints []string
 	for _, a := range call.args {
 		v := vars[a.name]
 		switch {
 		case v == nil:
 			ok = false
-			bag.Add(diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.name,
-				didYouMean(a.name, slices.Collect(maps.Keys(vars)))).At(a.nameAt))
+			metas, _ := config.CallMetaNames()
+			hint := didYouMean(a.name, slices.Concat(slices.Collect(maps.Keys(vars)), metas))
+			bag.Add(diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.name, hint).At(a.nameAt))
+			hints = append(hints, hint)
 		case v.Deprecated != "":
 			bag.Add(diag.Warningf("Deprecated variable used", "The variable %q of this module is deprecated: %s", a.name, v.Deprecated).At(a.nameAt).See("declared here", v.Range))
 		}
 	}
 	for name, v := range vars {
-		if call.args[name] == nil && required(v) {
+		meant := slices.ContainsFunc(hints, func(h string) bool { return strings.HasSuffix(h, strconv.Quote(name)+"?") })
+		if call.args[name] == nil && required(v) && !meant {
 			ok = false
 			bag.Add(diag.Errorf("Missing required argument", "The argument %q is required, but no definition was found.", name).At(call.at).See("declared here", v.Range))
 		}

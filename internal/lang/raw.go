@@ -20,6 +20,7 @@ type rawBody struct {
 	why      Use
 	place    place
 	locals   []map[string]struct{}
+	meant    string // a required argument that is there under a wrong name
 }
 
 type rawAttr struct {

@@ -1,0 +1,127 @@
+package lang
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// mostNames is how many names are compared with one that is not there.
+const mostNames = 1000
+
+// near is " Did you mean …?" where an attribute or a key is not there and the value that it is
+// looked for in has one like it; "" elsewhere. What a marked value has is not told.
+func (s *scope) near(d *hcl.Diagnostic) string {
+	switch d.Summary {
+	case "Unsupported attribute", "Invalid index", "Missing map element":
+	default:
+		return ""
+	}
+	if s.explaining || d.EvalContext == nil {
+		return ""
+	}
+	s.explaining = true
+	failed, broken := s.failed, s.broken
+	defer func() { s.failed, s.broken, s.explaining = failed, broken, false }()
+	e, _ := d.Expression.(hclsyntax.Expression)
+	if e == nil {
+		return ""
+	}
+	v, given := s.missing(e, d.EvalContext)
+	return nearest(given, namesIn(v))
+}
+
+// missing is the value in which a name was looked for, and the name.
+func (s *scope) missing(e hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Value, string) {
+	switch e := bareNode(e).(type) {
+	case *ref:
+		if v, diags := e.base(s); !diags.HasErrors() {
+			return follow(v, e.rest)
+		}
+	case *hclsyntax.ScopeTraversalExpr:
+		if v, diags := e.Traversal[:1].TraverseAbs(ctx); !diags.HasErrors() {
+			return follow(v, e.Traversal[1:])
+		}
+	case *hclsyntax.RelativeTraversalExpr:
+		if v, diags := e.Source.Value(ctx); !diags.HasErrors() {
+			return follow(v, e.Traversal)
+		}
+	case *hclsyntax.IndexExpr:
+		v, diags := e.Collection.Value(ctx)
+		key, more := e.Key.Value(ctx)
+		if !diags.HasErrors() && !more.HasErrors() && !key.IsMarked() {
+			return v, keyText(key)
+		}
+	}
+	return cty.DynamicVal, ""
+}
+
+// follow goes along a traversal up to the step that leads nowhere.
+func follow(v cty.Value, steps hcl.Traversal) (cty.Value, string) {
+	for _, step := range steps {
+		next, diags := step.TraversalStep(v)
+		if !diags.HasErrors() {
+			v = next
+			continue
+		}
+		switch step := step.(type) {
+		case hcl.TraverseAttr:
+			return v, step.Name
+		case hcl.TraverseIndex:
+			return v, keyText(step.Key)
+		}
+		break
+	}
+	return cty.DynamicVal, ""
+}
+
+// keyText is a key of a map, "" for anything else.
+func keyText(key cty.Value) string {
+	if key.Type() != cty.String || !key.IsKnown() || key.IsNull() {
+		return ""
+	}
+	return key.AsString()
+}
+
+// namesIn are the attributes of an object, or the keys of a map.
+func namesIn(v cty.Value) []string {
+	ty := v.Type()
+	switch {
+	case v.IsMarked():
+	case ty.IsObjectType() && len(ty.AttributeTypes()) <= mostNames:
+		return slices.Collect(maps.Keys(ty.AttributeTypes()))
+	case ty.IsMapType() && v.IsKnown() && !v.IsNull() && v.LengthInt() <= mostNames:
+		var out []string
+		for it := v.ElementIterator(); it.Next(); {
+			k, _ := it.Element()
+			out = append(out, k.AsString())
+		}
+		return out
+	}
+	return nil
+}
+
+// nearest is didYouMean for a name that may be empty.
+func nearest(given string, names []string) string {
+	if given == "" {
+		return ""
+	}
+	return didYouMean(given, names)
+}
+
+// nearKey is " Did you mean …?" for the key of an instance that is not there.
+func nearKey(keys Keys, given string) string {
+	if keys.Hidden || len(keys.List) > mostNames {
+		return ""
+	}
+	var names []string
+	for _, k := range keys.List {
+		if s, ok := k.Str(); ok {
+			names = append(names, s)
+		}
+	}
+	return didYouMean(given, names)
+}
