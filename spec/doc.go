@@ -7,7 +7,7 @@
 // validate, plan or apply in an empty directory, without network.
 //
 // Terraform 1.11.4 is the oracle: the same cases run on a `terraform` on PATH. Where the product means
-// to differ the case says what the peer does and why we do not; DIFFERENCES.md is made of these.
+// to differ the case says what the peer does and why we do not; the list in docs/differences.md is made of these.
 //
 // The package has tests only. It imports no package of the product, and must not.
 package spec

@@ -148,9 +148,10 @@ func (s *stage) sparse(t *testing.T) {
 // step runs the commands of a user, as far as they go.
 func (s *stage) step() {
 	set := &s.k.set
-	if set.providers { // they are overridden, and so not to be installed; modules are
+	switch {
+	case set.providers: // they are overridden, and so not to be installed; modules are
 		s.command("get")
-	} else {
+	case !s.product || set.stop == "init" || s.installs():
 		s.stream("init", "-json", "-input=false")
 	}
 	if s.over("init") {
@@ -181,6 +182,22 @@ func (s *stage) step() {
 	for i, l := range s.out.outputs {
 		s.out.outputs[i] = here.Replace(l)
 	}
+}
+
+// installable is what init has something to do for.
+var installable = regexp.MustCompile(`module|required_providers|backend|cloud|provider`)
+
+// installs reports whether the case has something to be installed; where not, users need no init, and
+// we save the time.
+func (s *stage) installs() bool {
+	for _, files := range s.k.steps {
+		for _, text := range files {
+			if installable.MatchString(text) {
+				return true
+			}
+		}
+	}
+	return len(s.k.steps) == 0
 }
 
 // over tells whether a command was the last: it was asked to be, or it failed.
@@ -278,8 +295,12 @@ func (s *stage) command(args ...string) []byte {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, &stdout, &stderr
 	cmd.Env = slices.Concat(s.environ(), s.k.set.env)
 	began := time.Now()
-	used, err := watched(cmd)
-	if s.k.set.bomb {
+	var used int64
+	var err error
+	if !s.k.set.bomb {
+		err = cmd.Run()
+	} else {
+		used, err = watched(cmd)
 		took := time.Since(began)
 		if p := cmd.ProcessState; p != nil { // on a busy machine time passes without work
 			took = min(took, p.UserTime()+p.SystemTime())

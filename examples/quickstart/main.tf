@@ -1,27 +1,22 @@
-# Built-in resources only: nothing to install, no server, no account.
+# The three modes of a resource. Nothing to install, no server, no account.
 
-variable "name" {
-  type    = string
-  default = "world"
+# Looked up, and kept in the state: nothing secret.
+data "lethe_null" "settings" {
+  inputs = { file = "app.password" }
 }
 
-resource "terraform_data" "greeting" {
-  input = "Hello, ${var.name}!"
+# Only used: made when something wants it, and kept nowhere.
+ephemeral "lethe_random" "password" {
+  length = 24
 }
 
-resource "terraform_data" "sentence" {
-  for_each = { loud = upper(terraform_data.greeting.output), quiet = lower(terraform_data.greeting.output) }
-  input    = each.value
-
-  lifecycle {
-    replace_triggered_by = [terraform_data.greeting]
-  }
+# Made and kept, but for its write-only argument. Raise the version to write another password.
+resource "lethe_secret_file" "password" {
+  path               = data.lethe_null.settings.outputs.file
+  content_wo         = ephemeral.lethe_random.password.password
+  content_wo_version = 1
 }
 
-output "greeting" {
-  value = terraform_data.greeting.output
-}
-
-output "sentences" {
-  value = { for how, s in terraform_data.sentence : how => s.output }
+output "file" {
+  value = lethe_secret_file.password.path
 }

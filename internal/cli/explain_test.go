@@ -41,8 +41,10 @@ func testPage(t *testing.T, p *code.Page) {
 			}
 			e.inherit(before)
 		}
-		if e.needsProviders() && providers() != nil {
-			t.Skip("the playground providers could not be built")
+		if e.needsProviders() {
+			if _, err := playground(); err != nil {
+				t.Fatal(err)
+			}
 		}
 		out := e.run(t)
 		if e.mending {

@@ -3,9 +3,12 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
@@ -33,7 +36,7 @@ the "apply" command to perform exactly the actions described in the plan.`,
 }
 
 func runPlan(ctx context.Context, c *call) int {
-	if !c.noOperands() {
+	if !c.noOperands() || !c.mayGenerate() {
 		return c.ui.fail()
 	}
 	p, ok := c.prepare(ctx, false)
@@ -46,15 +49,12 @@ func runPlan(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	defer ws.unlock()
-	result, ok := p.plan(ctx, ws)
+	result, ok := p.planAndGenerate(ctx, ws)
 	if result == nil {
 		return c.ui.fail()
 	}
 	p.showPlan(result.Plan, view.PlanOptions{Saved: c.opts.out})
-	if !ok || ctx.Err() != nil {
-		return c.ui.fail()
-	}
-	if !p.generateConfig(result) || c.opts.out != "" && !p.savePlan(result) {
+	if !ok || ctx.Err() != nil || c.opts.out != "" && !p.savePlan(result) {
 		return c.ui.fail()
 	}
 	if c.opts.detailed && result.Plan.Applyable() {
@@ -63,12 +63,35 @@ func runPlan(ctx context.Context, c *call) int {
 	return c.ui.done(exitOK)
 }
 
+// planAndGenerate plans; where configuration is missing for imports, and is to be made, twice.
+func (p *project) planAndGenerate(ctx context.Context, ws *workspaceState) (*engine.Result, bool) {
+	file := p.opts.generate
+	if file == "" {
+		return p.plan(ctx, ws)
+	}
+	sink := p.engine.Sink
+	p.engine.Sink = event.Discard // the second time will tell
+	result, ok := p.plan(ctx, ws)
+	p.engine.Sink = sink
+	if result == nil || !ok {
+		return result, ok
+	}
+	if len(result.Generated) == 0 {
+		p.opts.generate = ""
+		return p.plan(ctx, ws)
+	}
+	p.bag.Clear()
+	p.toldGenerated(file)
+	return p.planGenerated(ctx, ws, result.Generated)
+}
+
 // prepare opens the working directory and compiles its configuration, with all variables at hand.
 func (c *call) prepare(ctx context.Context, applying bool) (*project, bool) {
 	p, ok := c.open()
 	if !ok {
 		return nil, false
 	}
+	p.supplies()
 	if p.load() && p.checkEmpty() && p.collectVariables() && p.askVariables() && p.compile(ctx) {
 		p.applying = applying
 		return p, true
@@ -129,6 +152,7 @@ func (p *project) showPlan(out *plan.Plan, o view.PlanOptions) {
 
 // savePlan writes the plan file.
 func (p *project) savePlan(r *engine.Result) bool {
+	r.Plan.Ephemeral = p.ephemeralGiven()
 	var b bytes.Buffer
 	err := file.Write(&b, &file.Contents{Plan: r.Plan, Config: p.snapshotConfig(), Lock: p.lock.Bytes(), Version: Version})
 	if err == nil {
@@ -184,30 +208,67 @@ func moduleKey(n *config.Node) string {
 	return key
 }
 
-// generateConfig writes what was generated for imported objects.
-func (p *project) generateConfig(r *engine.Result) bool {
-	if p.opts.generate == "" {
+// mayGenerate refuses to make configuration where there is a file already.
+func (c *call) mayGenerate() bool {
+	if c.opts.generate == "" {
 		return true
 	}
-	var b bytes.Buffer
-	for _, c := range r.Plan.Changes {
-		if c.Generated != "" {
-			b.WriteString("\n" + c.Generated)
+	if _, err := os.Stat(c.path(c.opts.generate)); err == nil {
+		c.bag.Add(diag.Errorf("Target generated file already exists", "Lethe can only write generated config into a new file. Either choose a different target location or move all existing configuration out of the target file, delete it and try again."))
+		return false
+	}
+	return true
+}
+
+// planGenerated plans again with the configuration that was made for imported resources without
+// any, and writes it to the file that was asked for: also if planning fails, so that it can be put
+// right.
+func (p *project) planGenerated(ctx context.Context, ws *workspaceState, made map[addr.Resource]string) (*engine.Result, bool) {
+	var text bytes.Buffer
+	text.WriteString("# __generated__ by Lethe\n# Please review these resources and move them into your main configuration files.\n")
+	byName := map[string]string{}
+	for r, block := range made {
+		byName[r.String()] = block
+	}
+	for _, name := range sortedNames(byName) {
+		text.WriteString("\n" + byName[name])
+	}
+	if !p.writeGenerated(text.Bytes()) {
+		return nil, false
+	}
+	o := p.loadOptions()
+	o.Files = config.With(nil, p.root, filepath.Base(p.opts.generate), text.Bytes())
+	if !p.loadFrom(p.root, o, p.resolve) || !p.compile(ctx) {
+		return nil, false
+	}
+	p.opts.generate = ""
+	result, ok := p.plan(ctx, ws)
+	if result != nil {
+		for _, c := range result.Plan.Changes {
+			block := made[c.Object.Resource()]
+			if strings.HasPrefix(block, "#") { // a comment that says where it is from
+				_, block, _ = strings.Cut(block, "\n")
+			}
+			c.Generated = strings.TrimSuffix(block, "\n")
 		}
 	}
-	if b.Len() == 0 {
-		return true
-	}
-	path := p.path(p.opts.generate)
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	return result, ok
+}
+
+func (p *project) writeGenerated(text []byte) bool {
+	f, err := os.OpenFile(p.path(p.opts.generate), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err == nil {
-		_, err = f.Write(append([]byte("# __generated__ by Lethe\n# Please review these resources and move them into your main configuration files.\n"), b.Bytes()...))
-		f.Close()
+		_, err = f.Write(text)
+		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
 		p.bag.Add(diag.Errorf("Failed to write generated configuration", "%s.", err))
 		return false
 	}
-	p.ui.Tell(event.Note{Text: "Lethe has generated configuration and written it to " + p.opts.generate + ". Please review the configuration and edit it as necessary before adding it to version control."})
 	return true
+}
+
+// toldGenerated says where the generated configuration is.
+func (p *project) toldGenerated(name string) {
+	p.ui.Tell(event.Note{Text: "\nLethe has generated configuration and written it to " + name + ". Please review the configuration and edit it as necessary before adding it to version control."})
 }

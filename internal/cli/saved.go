@@ -5,6 +5,8 @@ import (
 	"context"
 	"os"
 	"path"
+	"path/filepath"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -40,7 +42,8 @@ func applySaved(ctx context.Context, c *call, name string) int {
 	}
 	defer p.close()
 	p.applying = true
-	if !p.loadSaved(ctx, saved) {
+	p.supplies()
+	if !p.loadSaved(ctx, saved) || !p.ephemeralAgain(saved.Plan.Ephemeral) {
 		return c.ui.fail()
 	}
 	ws, ok := p.workspaceState(ctx, "OperationTypeApply")
@@ -83,22 +86,21 @@ func (p *project) fresh(ws *workspaceState, saved *file.Contents) bool {
 	return true
 }
 
-// loadSaved takes configuration and variables from a saved plan.
+// loadSaved takes configuration and variables from a saved plan. Its files lie where they were when
+// the plan was made, so that path.module and the files that expressions read are the same.
 func (p *project) loadSaved(ctx context.Context, saved *file.Contents) bool {
 	files := config.Memory{}
-	dirs := map[string]string{}
 	for _, m := range saved.Config {
-		dir := "m-" + m.Key
-		dirs[m.Key] = dir
 		for name, text := range m.Files {
-			files[path.Join(dir, name)] = text
+			files[path.Join(filepath.ToSlash(p.path(m.Dir)), name)] = text
 		}
 	}
-	o := config.Options{Files: files, Display: func(s string) string { return displaySaved(saved, s) }}
-	ok := p.loadFrom("m-", o, func(at addr.Module, _ *config.Call, _ *config.Node, bag *diag.Bag) (string, string, string, bool) {
+	o := p.loadOptions()
+	o.Files = files
+	ok := p.loadFrom(filepath.ToSlash(p.dir), o, func(at addr.Module, _ *config.Call, _ *config.Node, bag *diag.Bag) (string, string, string, bool) {
 		for _, m := range saved.Config {
 			if m.Key == keyOf(at) {
-				return dirs[m.Key], m.Source, m.Version, true
+				return filepath.ToSlash(p.path(m.Dir)), m.Source, m.Version, true
 			}
 		}
 		bag.Add(diag.Errorf("Invalid plan file", "The plan has no configuration for %s.", at))
@@ -111,9 +113,45 @@ func (p *project) loadSaved(ctx context.Context, saved *file.Contents) bool {
 	return p.savedVariables(saved.Plan.Variables) && p.compileAs(ctx, lang.CheckOptions{BodiesOnly: true})
 }
 
-// savedVariables takes the values of variables from the plan, except those of ephemeral ones: a
-// plan does not hold them, and they are given again as for planning. Other values may be given
-// again if they are the same.
+// ephemeralGiven names the ephemeral variables that have a value, for the plan file.
+func (p *project) ephemeralGiven() []string {
+	var out []string
+	for _, name := range sortedNames(p.tree.Root.Module.Variables) {
+		if _, given := p.vars[name]; given && p.tree.Root.Module.Variables[name].Ephemeral {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// ephemeralAgain holds the ephemeral variables that are given now against those that were given
+// when the plan was made. The same ones have to be, their values may differ: a plan has nothing
+// that was made of them.
+func (p *project) ephemeralAgain(planned []string) bool {
+	ok := true
+	for _, name := range p.ephemeralGiven() {
+		if !slices.Contains(planned, name) {
+			p.bag.Add(diag.Errorf("Ephemeral variable was not set when planning", "The ephemeral variable %q has a value now (from %s), and had none when this plan was made, so that the plan may not fit it. Apply without a value for it, or make a new plan with one.", name, p.vars[name].From).At(p.declared(name).Range))
+			ok = false
+		}
+	}
+	for _, name := range planned {
+		v := p.declared(name)
+		if _, given := p.vars[name]; given || v == nil {
+			continue
+		}
+		if !ok || !p.mayAsk() {
+			p.bag.Add(diag.Errorf("No value for required variable", "The ephemeral variable %q was set when this plan was made. Plans do not hold values of ephemeral variables, so that it has to be set again, by any of the ways to set a variable: -var, -var-file, TF_VAR_%s or a variables file. The value may differ.", name, name).At(v.Range))
+			ok = false
+			continue
+		}
+		ok = p.askVariable(v) && ok
+	}
+	return ok
+}
+
+// savedVariables takes the values of variables from the plan, except those of ephemeral ones, which
+// a plan does not hold. Other values may be given again if they are the same.
 func (p *project) savedVariables(values map[string]plan.Variable) bool {
 	if !p.collectVariables() {
 		return false
@@ -129,7 +167,7 @@ func (p *project) savedVariables(values map[string]plan.Variable) bool {
 		if isKept {
 			p.vars[name] = lang.Given{Value: kept.Value, From: "the saved plan"}
 		}
-		if isGiven && given.From == "-var" && !(isKept && sameVariable(v, given, kept.Value)) {
+		if isGiven && given.From == "-var" && !(isKept && p.sameVariable(v, given, kept.Value)) {
 			p.bag.Add(diag.Errorf("Can't change variable when applying a saved plan", "The variable %s cannot be set using the -var and -var-file options when applying a saved plan file, because a saved plan includes the variable values that were set when it was created. To change it, make a new plan.", name))
 			ok = false
 		}
@@ -138,11 +176,11 @@ func (p *project) savedVariables(values map[string]plan.Variable) bool {
 }
 
 // sameVariable reports whether a value given on the command line is the one that a plan has.
-func sameVariable(v *config.Variable, given lang.Given, kept cty.Value) bool {
+func (p *project) sameVariable(v *config.Variable, given lang.Given, kept cty.Value) bool {
 	value := cty.StringVal(given.Text)
 	if v.TypeGiven && !v.Type.IsPrimitiveType() {
 		var ok bool
-		if value, ok = config.ParseValue("-var", given.Text, config.Limits{}, &diag.Bag{}); !ok {
+		if value, ok = config.ParseValue("-var", given.Text, p.limits.config, &diag.Bag{}); !ok {
 			return false
 		}
 	}
@@ -160,15 +198,4 @@ func keyOf(m addr.Module) string {
 		key += name
 	}
 	return key
-}
-
-// displaySaved is how messages call a file of the configuration in a plan: as it was called when
-// the plan was made.
-func displaySaved(saved *file.Contents, name string) string {
-	for _, m := range saved.Config {
-		if dir := "m-" + m.Key; path.Dir(name) == dir {
-			return path.Join(m.Dir, path.Base(name))
-		}
-	}
-	return name
 }

@@ -128,9 +128,9 @@ type question struct {
 func (s *screen) ask(q question) (string, bool) {
 	fmt.Fprintf(s.call.Stdout, "%s\n", q.Title)
 	if q.Note != "" {
-		fmt.Fprintf(s.call.Stdout, "  %s\n", strings.ReplaceAll(q.Note, "\n", "\n  "))
+		fmt.Fprintf(s.call.Stdout, "  %s\n\n", strings.ReplaceAll(q.Note, "\n", "\n  "))
 	}
-	fmt.Fprint(s.call.Stdout, "\n  Enter a value: ")
+	fmt.Fprint(s.call.Stdout, "  Enter a value: ")
 	text, ok := s.read(q.Secret)
 	fmt.Fprintln(s.call.Stdout)
 	return text, ok

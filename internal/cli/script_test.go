@@ -11,69 +11,107 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/cli"
+	"github.com/lethe-iac/lethe/internal/hop/sshdtest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // TestMain lets scripts run this test binary as the program: each `lethe` in a script is a process
 // of its own, as in life.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tidy{m}, map[string]func(){
+		"peer": peer,
 		"lethe": func() {
 			dir, err := os.Getwd()
 			if err != nil {
 				panic(err)
 			}
+			stdout, stderr := recorded(os.Stdout), recorded(os.Stderr)
 			os.Exit(cli.Main(cli.Env{
-				Args: os.Args[1:], Program: os.Args[0], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+				Args: os.Args[1:], Program: os.Args[0], Stdin: os.Stdin, Stdout: stdout, Stderr: stderr,
 				Dir: dir, Environ: os.Environ(), Now: time.Now, Signals: cli.Signals(),
 			}))
 		},
 	})
 }
 
-// TestScripts runs what users do, one behaviour a script. Scripts whose first line says so get the
-// playground providers.
+// tidy removes what the tests built.
+type tidy struct{ *testing.M }
+
+func (m tidy) Run() int {
+	code := m.M.Run()
+	if builtIn != "" {
+		os.RemoveAll(builtIn)
+	}
+	return code
+}
+
+// TestScripts runs what users do, one behaviour a script. The condition [providers] is met, or the
+// script fails: the playground providers are built here.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+	p := params(setup)
+	p.Dir = "testdata/script"
+	p.UpdateScripts = os.Getenv("UPDATE_SCRIPTS") != ""
+	p.Cmds["sshd"] = sshd(t)
+	testscript.Run(t, p)
+}
+
+func params(setup func(*testscript.Env) error) testscript.Params {
+	return testscript.Params{
 		Setup:               setup,
 		RequireExplicitExec: true,
-		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Condition: func(cond string) (bool, error) {
 			switch cond {
 			case "providers":
-				return providers() == nil, nil
+				_, err := playground()
+				return err == nil, err
 			case "peer":
 				_, err := exec.LookPath("terraform")
 				return err == nil, nil
+			case "sshd":
+				return sshdtest.Installed() != "", nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"calls": calls,
+			"keeps": keeps,
+			"dial":  dial,
 		},
-	})
+	}
 }
 
 func setup(e *testscript.Env) error {
-	bin, _ := playground()
+	return setupFor(e, "registry.opentofu.org")
+}
+
+func setupFor(e *testscript.Env, host string) error {
+	bin, _ := playground() // scripts that need them ask for them by their condition
 	rc := filepath.Join(e.WorkDir, ".rc")
 	text := "provider_installation {\n  dev_overrides {\n"
 	for _, name := range []string{"playground", "playground5", "rogue", "strict"} {
-		text += fmt.Sprintf("    \"registry.opentofu.org/lethe/%s\" = %q\n", name, bin)
+		text += fmt.Sprintf("    %q = %q\n", host+"/lethe/"+name, bin)
 	}
 	if err := os.WriteFile(rc, []byte(text+"  }\n}\n"), 0o600); err != nil {
 		return err
 	}
 	e.Setenv("TF_CLI_CONFIG_FILE", rc)
 	e.Setenv("TMPDIR", bin) // short: a socket of a provider has a path of at most 108 bytes
+	watch(e)
 	e.Setenv("PLAYGROUND_LOG", filepath.Join(e.WorkDir, ".calls"))
 	e.Setenv("PLAYGROUND_CLOUD", filepath.Join(e.WorkDir, ".cloud"))
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		return err
+	}
+	e.Setenv("EXAMPLES", examples)
 	e.Setenv("TF_IN_AUTOMATION", "")
 	e.Setenv("TF_INPUT", "0")
 	e.Setenv("CHECKPOINT_DISABLE", "1")
 	return os.MkdirAll(filepath.Join(e.WorkDir, ".cloud"), 0o755)
 }
+
+// builtIn is where the providers were built, "" before that.
+var builtIn string
 
 // playground builds the test providers once, in their own module.
 var playground = sync.OnceValues(func() (string, error) {
@@ -81,6 +119,7 @@ var playground = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	builtIn = dir
 	cmd := exec.Command("go", "build", "-o", dir, "./cmd/...")
 	cmd.Dir = "../../test/providers"
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod")
@@ -89,11 +128,6 @@ var playground = sync.OnceValues(func() (string, error) {
 	}
 	return dir, nil
 })
-
-func providers() error {
-	_, err := playground()
-	return err
-}
 
 // calls checks the log of provider calls: `calls 'Apply playground_thing' 2` counts lines that
 // contain all the words.

@@ -133,17 +133,25 @@ func (ws *workspaceState) unlock() {
 	ws.release = nil
 }
 
-// readState reads the state of the selected workspace without a lock; nil where there is none.
+// readState reads the state of the selected workspace without a lock; nil where there is none. What
+// a run has recorded beside it, one that was killed or one that goes on, belongs to it.
 func (p *project) readState(ctx context.Context) (*state.Snapshot, bool) {
 	st, ok := p.openStore(ctx)
 	if !ok {
 		return nil, false
 	}
-	s, v, ok := p.read(ctx, st, p.workspace())
-	if ok && v == "" {
+	ws := &workspaceState{project: p, store: st, name: p.workspace()}
+	s, v, ok := p.read(ctx, st, ws.name)
+	if !ok {
+		return nil, false
+	}
+	if r, err := journal.Recover(disk.OS, ws.journalFile(), s); err == nil && r != nil {
+		return r.Snapshot, true
+	}
+	if v == "" {
 		return nil, true
 	}
-	return s, ok
+	return s, true
 }
 
 func (p *project) read(ctx context.Context, st store.Store, name string) (*state.Snapshot, store.Version, bool) {
@@ -259,8 +267,12 @@ func (ws *workspaceState) told(r *journal.Recovery) {
 	if r.Missing > 0 {
 		ws.bag.Add(diag.Warningf("Journal damaged", "%d records of the journal of run %s could not be read. Compare the state with what really exists.", r.Missing, r.Header.Run))
 	}
-	for _, u := range r.Unknown {
-		ws.bag.Add(diag.Warningf("Outcome unknown", "%s. Check whether the object exists, and import it if it does.", u))
+	if len(r.Unknown) > 0 {
+		text := ""
+		for _, u := range r.Unknown {
+			text += "  " + u.String() + "\n"
+		}
+		ws.bag.Add(diag.Warningf("Outcome unknown", "An earlier run ended while these calls were under way:\n%s\nCheck whether the objects exist, and import those that do.", text))
 	}
 }
 

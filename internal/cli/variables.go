@@ -78,7 +78,7 @@ func (p *project) variablesFromFile(path string) bool {
 	}
 	name := p.display(path)
 	p.sources.Set(name, src)
-	values, ok := config.LoadValues(name, src, config.Limits{}, &p.bag)
+	values, ok := config.LoadValues(name, src, p.limits.config, &p.bag)
 	for _, key := range sortedNames(values) {
 		v := values[key]
 		if p.declared(key) == nil {
@@ -119,28 +119,3 @@ func (p *project) nearVariable(name string) string {
 	}
 	return ""
 }
-
-// askVariables prompts for required variables that no source sets.
-func (p *project) askVariables() bool {
-	for _, name := range sortedNames(p.tree.Root.Module.Variables) {
-		v := p.tree.Root.Module.Variables[name]
-		if _, set := p.vars[name]; set || !required(v) {
-			continue
-		}
-		if !p.opts.input || p.opts.json {
-			continue // package lang reports it
-		}
-		title := "var." + name
-		if v.Ephemeral {
-			title += " (ephemeral)"
-		}
-		text, ok := p.ui.ask(question{Title: title, Note: v.Description, Secret: v.Sensitive || v.Ephemeral})
-		if !ok {
-			return false
-		}
-		p.vars[name] = lang.Given{Text: text, IsText: true, From: "input"}
-	}
-	return true
-}
-
-func required(v *config.Variable) bool { return v.Default.Type() == nilType }

@@ -43,6 +43,29 @@ func Generate(g Generation) string {
 	return string(hclwrite.Format([]byte(w.b.String())))
 }
 
+// Config is what the generated block comes to, but for values that may not be shown, which are in
+// it: for the provider to judge.
+func (g Generation) Config() cty.Value {
+	v, err := cty.Transform(g.Value, func(path cty.Path, v cty.Value) (cty.Value, error) {
+		a := g.Schema.Attribute(path)
+		if a == nil || a.Required {
+			return v, nil
+		}
+		if last, ok := path[len(path)-1].(cty.GetAttrStep); !ok || last.Name != a.Name {
+			return v, nil // inside an attribute's value
+		}
+		id := len(path) == 1 && a.Name == "id"
+		if a.Computed && (!a.Optional || id || empty(v)) || a.Deprecated || a.WriteOnly || g.Omit != nil && g.Omit(path) {
+			return cty.NullVal(v.Type()), nil
+		}
+		return v, nil
+	})
+	if err != nil {
+		panic(err) // the function has none
+	}
+	return v
+}
+
 type writer struct {
 	b    strings.Builder
 	omit func(cty.Path) bool

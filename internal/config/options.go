@@ -155,6 +155,36 @@ func (m Memory) Join(dir, name string) string { return path.Join(dir, name) }
 // Same cleans the path.
 func (m Memory) Same(dir string) string { return path.Clean(dir) }
 
+// With is files with one more in a directory, which hides one of that name.
+func With(files Files, dir, name string, text []byte) Files {
+	if files == nil {
+		files = disk{}
+	}
+	return &with{files, files.Same(dir), name, text}
+}
+
+type with struct {
+	Files
+	dir, name string
+	text      []byte
+}
+
+func (w *with) List(dir string) ([]string, error) {
+	names, err := w.Files.List(dir)
+	if err == nil && w.Same(dir) == w.dir && !slices.Contains(names, w.name) {
+		names = append(names, w.name)
+		slices.Sort(names)
+	}
+	return names, err
+}
+
+func (w *with) Read(p string, limit int64) ([]byte, error) {
+	if w.Same(p) == w.Same(w.Join(w.dir, w.name)) {
+		return w.text, nil
+	}
+	return w.Files.Read(p, limit)
+}
+
 // FS reads from an fs.FS, with slash-separated paths.
 func FS(fsys fs.FS) Files { return fromFS{fsys} }
 

@@ -44,7 +44,8 @@ type applying struct {
 
 	mu     sync.Mutex
 	edit   *state.Edit
-	broken error // the journal failed: nothing new is started
+	broken error                // the journal failed: nothing new is started
+	made   map[addr.Object]made // created, with provisioners to come
 
 	changes                                        map[addr.Object]*plan.Change
 	deposed                                        map[addr.Object]addr.Object // current object → where its predecessor waits
@@ -57,7 +58,7 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	if req.Journal == nil {
 		req.Journal = journal.None{}
 	}
-	r, ok := e.newRun(ctx, req.Program, req.Options, req.Plan.Previous, bag)
+	r, ok := e.newRun(ctx, req.Program, req.Options, past{req.Plan.Previous, req.Plan.Functions}, bag)
 	if !ok {
 		return &Applied{Snapshot: req.Plan.Previous}, false
 	}
@@ -65,10 +66,12 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	defer r.endLeases()
 	a := &applier{r, &applying{
 		req: &req, plan: req.Plan, edit: req.Plan.Refreshed.Edit(),
-		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{},
+		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{},
 	}}
 	a.fill()
-	if ok = a.walk(ctx); ok {
+	ok = a.walk(ctx)
+	a.unmade()
+	if ok {
 		a.outputs()
 	} else {
 		a.keepOutputs()
@@ -243,14 +246,15 @@ func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame,
 	return a.make(ctx, d, t, u, c, config)
 }
 
-// takeIn records an object that the plan imported, before anything else is done to it.
+// takeIn records an imported object as planning found it: it is ours from then on, whatever becomes
+// of the change that goes with the import.
 func (a *applier) takeIn(c *plan.Change) bool {
 	if c.Importing == nil || c.Entry == nil || a.entry(c.Object) != nil {
 		return true
 	}
-	e := *c.Entry
-	e.Recorded, e.Provider = c.Recorded, c.Provider
-	return a.write(0, journal.Change{Object: c.Object, Entry: &e})
+	entry := *c.Entry
+	entry.Provider, entry.Recorded = c.Provider, c.Recorded
+	return a.write(0, journal.Change{Object: c.Object, Entry: &entry})
 }
 
 // visit records what changes about an object that its provider has nothing to do with.
@@ -291,10 +295,13 @@ func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools
 	if !ok {
 		return mark.Value{}, false
 	}
-	v, entry, ok := t.Up(ctx, c, p, config, cur.Entry, object.Stored{
-		Provider: u.instance, Recorded: c.Recorded, CreateFirst: c.CreateFirst, SkipDestroy: c.SkipDestroy,
-	})
-	if ok && len(a.hooksOf(c, nil, false).list) > 0 {
+	stored := object.Stored{Provider: u.instance, Recorded: c.Recorded, CreateFirst: c.CreateFirst, SkipDestroy: c.SkipDestroy}
+	provisioned := len(a.hooksOf(c, nil, false).list) > 0
+	if provisioned {
+		stored.Later = func(done event.Done) { a.postpone(done) }
+	}
+	v, entry, ok := t.Up(ctx, c, p, config, cur.Entry, stored)
+	if ok && provisioned {
 		entry.Tainted = true // until its provisioners are over
 	}
 	results := []journal.Change{{Object: c.Object, Entry: entry}}

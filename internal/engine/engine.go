@@ -54,6 +54,10 @@ type Engine struct {
 	Env  []string
 	Halt context.Context
 
+	// Supply adds what the provider blocks of a program lack, before it is held against its
+	// providers' schemas, and reports whether it added anything. nil: nobody can be asked.
+	Supply func(p *lang.Program, schemas func(addr.Provider) *provider.Schemas) (added, ok bool)
+
 	kept keep
 	now  atomic.Pointer[shared] // the latest walk
 }
@@ -89,14 +93,28 @@ type Result struct {
 	Plan    *plan.Plan
 	Frame   *lang.Frame
 	request *Request
+
+	// Generated is configuration for imported resources that have none, if it was asked for. The
+	// plan says nothing of them: it is to be made again with this configuration.
+	Generated map[addr.Resource]string
 }
 
 // Compile makes a program of a configuration and holds it against its providers' schemas, also after
 // mistakes: all of them are reported.
 func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o lang.CheckOptions, bag *diag.Bag) (*lang.Program, bool) {
 	p, ok := lang.Compile(tree, bag)
+	schemas := e.schemas(ctx, bag)
+	if ok && e.Supply != nil {
+		added, supplied := e.Supply(p, schemas.Of)
+		if !supplied {
+			return nil, false
+		}
+		if added {
+			p, _ = lang.Compile(tree, &diag.Bag{}) // what it has to say was said
+		}
+	}
 	o.Options.Caller = &caller{ctx: ctx, run: &run{shared: &shared{Engine: e}, bag: bag}}
-	return p, p.Check(e.schemas(ctx, bag), o, bag) && ok
+	return p, p.Check(schemas, o, bag) && ok
 }
 
 // schemas asks providers for their schemas as they are needed, each once, and reports those that
@@ -148,24 +166,33 @@ type shared struct {
 	calls    map[addr.Object]bool // changes under way
 	waits    func(lang.Decl) bool // an ephemeral resource must not be opened yet; nil: none must wait
 	checks   *checks
+	results  *results
 }
 
-func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, before *state.Snapshot, bag *diag.Bag) (*run, bool) {
+// past is what a walk goes on from.
+type past struct {
+	state   *state.Snapshot   // the previous run's; nil: there is none, or it does not matter
+	results map[string]string // digests of what functions gave when the plan was made
+}
+
+func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, from past, bag *diag.Bag) (*run, bool) {
 	r := &run{bag: bag, shared: &shared{
 		Engine: e, all: bag, ctx: ctx, prog: prog, reach: newReach(prog), removals: newRemovals(prog.Tree().Root),
 		types: map[typeKey]*object.Type{}, sessions: map[sessionKey]*session{}, leases: map[leaseKey]*opening{}, checks: newChecks(),
-		calls:  map[addr.Object]bool{},
-		ledger: lease.NewLedger(lease.Options{Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism()}),
+		calls:   map[addr.Object]bool{},
+		results: newResults(from.results),
+		ledger:  lease.NewLedger(lease.Options{Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism()}),
 	}}
 	r.tokens = walk.NewTokens(r.parallelism())
 	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token, Closed: e.Closed}
 	if e.Secrets != nil {
-		e.Secrets.Elsewhere((&plainly{shared: r.shared, before: before, known: map[string]bool{}}).holds)
+		e.Secrets.Elsewhere((&plainly{shared: r.shared, before: from.state, known: map[string]bool{}}).holds)
 	}
 	e.now.Store(r.shared)
 	if e.Halt != nil {
 		context.AfterFunc(e.Halt, r.halt)
 	}
+	o.Observe = r.results.observe
 	o.Steady, o.Caller = r.reach.steady, &caller{ctx: ctx, run: r}
 	var ok bool
 	if r.frame, ok = prog.Frame(o, bag); ok {

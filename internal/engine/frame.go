@@ -13,7 +13,7 @@ import (
 // Frame gives a frame whose before face is a stored state, for looking around: nothing is read,
 // planned or opened. What the state does not have is unknown.
 func (e *Engine) Frame(ctx context.Context, prog *lang.Program, o lang.Options, s *state.Snapshot, bag *diag.Bag) (*lang.Frame, bool) {
-	r, ok := e.newRun(ctx, prog, o, nil, bag)
+	r, ok := e.newRun(ctx, prog, o, past{}, bag)
 	if !ok {
 		return nil, false
 	}

@@ -44,31 +44,6 @@ func (p *planner) importFor(ctx context.Context, d *lang.Declaration, f *lang.Fr
 	return cur, &plan.Importing{ID: im.ID, Identity: im.Identity}, true
 }
 
-// checkImports refuses import blocks for what the configuration does not declare: neither block nor
-// instance. After errors there is no telling.
-func (p *planner) checkImports() {
-	if p.req.Mode != plan.Normal || p.bag.HasErrors() {
-		return
-	}
-	imports, out := p.frame.AllImports(p.bag)
-	if out != lang.OK || len(imports) == 0 {
-		return
-	}
-	decided := map[addr.Object]bool{}
-	for _, c := range p.planned {
-		decided[c.Object] = true
-	}
-	for _, im := range imports {
-		d, declared := p.prog.Resource(im.To.Resource())
-		switch {
-		case !declared && !p.req.Generate:
-			p.bag.Add(diag.Errorf("Configuration for import target does not exist", "The configuration for the given import target %s does not exist. All target instances must have an associated configuration to be imported: write a resource block for it.", im.To).At(im.Block.Range))
-		case declared && !p.sel.skips(d.ID) && p.sel.instance(im.To) && !decided[im.To.Current()]:
-			p.bag.Add(diag.Errorf("Configuration for import target does not exist", "The resource %s is declared, but has no instance %s. Import into an instance that its count or for_each makes.", im.To.Resource(), im.To).At(im.Block.Range).See("declared here", d.Range))
-		}
-	}
-}
-
 // importOf finds the import that names an instance.
 func (p *planner) importOf(d *lang.Declaration, inst addr.Instance) (lang.Import, bool, bool) {
 	for _, im := range p.req.Imports {

@@ -183,7 +183,7 @@ func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why 
 					d.Address = inst.String()
 				}
 				if d.Subject == nil {
-					d = d.At(e.Range)
+					d = d.At(t.Where(d.Path))
 				}
 				r.all.Add(d)
 			}

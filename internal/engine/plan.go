@@ -67,7 +67,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if req.Options.PlanTime.IsZero() {
 		req.Options.PlanTime = e.Now().UTC()
 	}
-	r, ok := e.newRun(ctx, req.Program, req.Options, req.State, bag)
+	r, ok := e.newRun(ctx, req.Program, req.Options, past{state: req.State}, bag)
 	if !ok {
 		return nil, false
 	}
@@ -80,7 +80,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 		failed:  make([]atomic.Bool, len(req.Program.Decls())),
 		changes: make([]atomic.Int32, len(req.Program.Decls())),
 	}}
-	if !p.prepare(ctx) {
+	if !e.checkImports(req.Program, req.Generate, bag) || !p.prepare(ctx) {
 		return nil, false
 	}
 	spared := map[lang.Decl]bool{}
@@ -90,9 +90,9 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	r.waits = func(d lang.Decl) bool { return spared[d] || p.dependencyChanges(d, remade) }
 	p.build()
 	p.walk(ctx)
-	p.checkImports()
+	made := p.finishImports(ctx)
 	out := p.result(ctx)
-	return &Result{Plan: out, Frame: r.frame, request: &req}, !bag.HasErrors() && ctx.Err() == nil
+	return &Result{Plan: out, Frame: r.frame, Generated: made, request: &req}, !bag.HasErrors() && ctx.Err() == nil
 }
 
 // scoped runs f as a planner whose errors are warnings, for what stands in a check block.
@@ -310,7 +310,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 		Mode: p.req.Mode, Changes: p.planned, Drift: p.drift,
 		Previous: p.req.State, Variables: p.variables(), Targets: p.req.Targets, Excludes: p.req.Excludes,
 		ForceReplace: p.req.Replace, Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
-		Timestamp: p.req.Options.PlanTime, Complete: true,
+		Timestamp: p.req.Options.PlanTime, Complete: true, Functions: p.results.digests(),
 	}
 	byObject := func(a, b *plan.Change) int { return a.Object.Compare(b.Object) }
 	slices.SortFunc(out.Changes, byObject)
@@ -318,6 +318,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	out.Refreshed = p.edit.Done()
 	p.orderReplacements(out)
 	out.Outputs = p.outputs()
+	out.Relevant = p.relevant(out)
 	out.Checks = p.checks.results(p.bag)
 	out.Errored = p.bag.HasErrors() || ctx.Err() != nil
 	out.Leases = p.forecast(out)

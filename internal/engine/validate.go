@@ -16,7 +16,7 @@ import (
 // is not written out. Nothing is configured, no state is needed.
 func (e *Engine) Validate(ctx context.Context, prog *lang.Program, o lang.Options, bag *diag.Bag) bool {
 	o.Validate = true
-	r, ok := e.newRun(ctx, prog, o, nil, bag)
+	r, ok := e.newRun(ctx, prog, o, past{}, bag)
 	if !ok {
 		return false
 	}
@@ -32,6 +32,7 @@ func (e *Engine) Validate(ctx context.Context, prog *lang.Program, o lang.Option
 		Workers: e.workers(), Panicked: r.panicked,
 		Visit: func(ctx context.Context, n walk.Node, _ *walk.Fan) bool { return r.validate(ctx, todo[n]) },
 	})
+	e.checkImports(prog, false, bag)
 	return !bag.HasErrors()
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 )
 
 // Providers is where providers come from and where they are put.
@@ -24,6 +25,7 @@ type Providers struct {
 	Only     []string // -plugin-dir: the only directories to look into
 	Getenv   func(string) string
 	Note     func(string) // progress
+	Closed   shortcut.Set // what is not to be taken
 }
 
 // Need is a provider that a configuration or a state needs.
@@ -151,16 +153,16 @@ func (p *Providers) present(a addr.Provider, lock config.Lock) bool {
 	if _, ok := executable(dir, a); !ok {
 		return false
 	}
-	return verify(dir, lock) == nil
+	return verify(dir, lock, hashDir) == nil
 }
 
 // verify holds an installed package against the hashes in the lock file.
-func verify(dir string, lock config.Lock) error {
+func verify(dir string, lock config.Lock, hash func(dir string) (string, error)) error {
 	h1 := slices.ContainsFunc(lock.Hashes, func(h string) bool { return strings.HasPrefix(h, "h1:") })
 	if !h1 {
 		return nil
 	}
-	got, err := hashDir(dir)
+	got, err := hash(dir)
 	if err != nil {
 		return err
 	}
@@ -180,7 +182,7 @@ func (p *Providers) Verify(a addr.Provider, l *Lockfile) error {
 		return err
 	}
 	lock, _ := l.Get(a)
-	return verify(filepath.Dir(path), lock)
+	return verify(filepath.Dir(path), lock, p.hash)
 }
 
 // newest chooses the newest allowed version that some source has.
@@ -276,7 +278,7 @@ func (p *Providers) deliver(f found, a addr.Provider, lock config.Lock, dir stri
 	}
 	if p.CacheDir != "" {
 		cached := packageDir(p.CacheDir, a, lock.Version)
-		if _, ok := executable(cached, a); !ok || verify(cached, lock) != nil {
+		if _, ok := executable(cached, a); !ok || verify(cached, lock, hashDir) != nil {
 			if err := locked(p.CacheDir, func() error { return place(f, cached) }); err != nil {
 				return nil, err
 			}

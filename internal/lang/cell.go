@@ -114,7 +114,7 @@ func via(v cty.Value, name string, at diag.Range) cty.Value {
 	if len(rest.Marks) == 0 {
 		return v
 	}
-	return join(rest.Via(name, at))
+	return rest.Via(name, at).Join()
 }
 
 // declared adds the marks that a declaration asks for.

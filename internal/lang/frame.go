@@ -40,16 +40,16 @@ const (
 type Options struct {
 	Variables map[string]Given // root variables as set
 	Workspace string
-	Applying  bool      // terraform.applying
-	PlanTime  time.Time // plantimestamp(); zero: unknown
-	Pure      bool      // planning: uuid() and the like are unknown
-	RootDir   string    // the root module: path.root and path.module are relative to it; "": as that module says
-	Cwd       string    // path.cwd
-	BaseDir   string    // where relative paths of file functions begin; "": RootDir
-	Caller    Caller    // functions of providers; nil: they are unknown
-	Validate  bool      // everything that is not literal is unknown
-	Observe   func(name string, args []cty.Value, result cty.Value)
-	Steady    func(Decl) bool // declarations whose two faces are one; nil: none
+	Applying  bool                                                        // terraform.applying
+	PlanTime  time.Time                                                   // plantimestamp(); zero: unknown
+	Pure      bool                                                        // planning: uuid() and the like are unknown
+	RootDir   string                                                      // the root module: path.root and path.module are relative to it; "": as that module says
+	Cwd       string                                                      // path.cwd
+	BaseDir   string                                                      // where relative paths of file functions begin; "": RootDir
+	Caller    Caller                                                      // functions of providers; nil: they are unknown
+	Validate  bool                                                        // everything that is not literal is unknown
+	Observe   func(name string, args []cty.Value, result cty.Value) error // told what files and providers' functions gave
+	Steady    func(Decl) bool                                             // declarations whose two faces are one; nil: none
 	Limits    Limits
 	Functions funcs.Limits // budgets of one function call
 	Console   bool         // there is a function type

@@ -32,8 +32,8 @@ type provided struct {
 	local    string
 	alias    string
 	name     string
-	// configured is set by Check if only a configured provider has the function.
-	configured bool
+	// configured is set by Check if only a configured provider has the function, wrong if nobody has.
+	configured, wrong bool
 }
 
 // providerFunction compiles a call into a provider's namespace; nil for other functions.
@@ -80,6 +80,9 @@ func (c *compiler) owner() int32 {
 
 // run calls the function through the walk's caller.
 func (e *provided) run(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	if e.wrong {
+		return cty.DynamicVal, nil // as Check has reported
+	}
 	s := scopeOf(ctx)
 	child := ctx.NewChild()
 	child.Functions = map[string]function.Function{e.Name: e.function(s)}
@@ -128,14 +131,20 @@ func (e *provided) invoke(s *scope, sig *provider.Function, args []cty.Value) (c
 		}
 		unknown = unknown || !p.AllowUnknown && !plain[i].IsWhollyKnown()
 	}
-	if unknown || s.f.w.o.Caller == nil {
+	if unknown || s.f.w.o.Caller == nil || e.configured && s.f.w.o.Validate {
 		return raise(cty.UnknownVal(sig.Return), args...), nil
 	}
 	out, err := s.f.w.o.Caller.Call(e.config(s.f), e.provider, e.name, plain)
 	if err != nil {
 		return cty.NilVal, callError(err, args)
 	}
-	return raise(out, args...), nil
+	out = raise(out, args...)
+	if s.f.w.o.Observe != nil && out.IsWhollyKnown() {
+		if err := s.f.w.o.Observe("provider::"+e.provider.String()+"::"+e.name, args, out); err != nil {
+			return cty.NilVal, err
+		}
+	}
+	return out, nil
 }
 
 // config is the configuration that a call means, noDecl if there is none.
@@ -154,6 +163,10 @@ func callError(err error, args []cty.Value) error {
 	if errors.As(err, &blame) && blame.Arg >= 0 && blame.Arg < len(args) {
 		return function.NewArgErrorf(blame.Arg, "%s", text)
 	}
+	var arg function.ArgError
+	if errors.As(err, &arg) && arg.Index >= 0 && arg.Index < len(args) {
+		return function.NewArgErrorf(arg.Index, "%s", text)
+	}
 	return errors.New(text)
 }
 
@@ -162,6 +175,7 @@ func callError(err error, args []cty.Value) error {
 func (c *checker) functions(n *node) {
 	for _, e := range n.unit.functions {
 		if n.unit.mod.Required[e.local] == nil && !slices.Contains(c.p.needed, e.provider) {
+			e.wrong = true
 			c.error(diag.Errorf("Unknown provider function", "There is no provider with the local name %q in this module.%s Add an entry for it to required_providers in a terraform block.", e.local, didYouMean(e.local, sorted(n.unit.mod.Required))).At(e.NameRange))
 			continue
 		}
@@ -173,6 +187,7 @@ func (c *checker) functions(n *node) {
 			e.configured = true
 			continue
 		}
+		e.wrong = true
 		c.error(diag.Errorf("Unknown provider function", "The function %q is not available from the provider %q.%s", e.name, e.local, didYouMean(e.name, sorted(schemas.Functions))).At(e.NameRange))
 	}
 }

@@ -121,6 +121,20 @@ func (f *Frame) AllImports(bag *diag.Bag) ([]Import, Outcome) {
 	return out, outcome
 }
 
+// UndeclaredImports are the import blocks into resources that nothing declares, by resource.
+func (p *Program) UndeclaredImports() map[addr.Resource]*config.Import {
+	out := map[addr.Resource]*config.Import{}
+	for m, n := range p.nodes {
+		for _, b := range n.unit.imports {
+			to := b.target(m)
+			if _, declared := p.resources[to]; !declared {
+				out[to] = b.cfg
+			}
+		}
+	}
+	return out
+}
+
 // target is the resource that an import block names, seen from the module that has the block.
 func (b *importBlock) target(m addr.Module) addr.Resource {
 	r := b.cfg.Resource

@@ -151,10 +151,47 @@ func (e *operation) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	stub := *e.BinaryOpExpr
 	stub.LHS, stub.RHS = &evaluated{e.LHS, l, ldiags}, &evaluated{e.RHS, r, rdiags}
 	v, diags := stub.Value(ctx)
+	if equality := e.Op == hclsyntax.OpEqual || e.Op == hclsyntax.OpNotEqual; equality && !diags.HasErrors() && !v.IsKnown() && surelyDiffer(l, r) {
+		return raise(cty.BoolVal(e.Op == hclsyntax.OpNotEqual), l, r), diags
+	}
 	if diags.HasErrors() || !v.IsKnown() {
 		v = raise(v, l, r)
 	}
 	return v, diags
+}
+
+// surelyDiffer reports whether two values of one type are different whatever their unknown parts will be. The
+// library stops at the first such part that it comes across, in no order.
+func surelyDiffer(l, r cty.Value) bool {
+	l, _ = mark.Bare(l)
+	r, _ = mark.Bare(r)
+	ty := l.Type()
+	if !ty.Equals(r.Type()) || !l.IsKnown() || !r.IsKnown() || ty.IsSetType() || ty.IsCapsuleType() {
+		return false
+	}
+	switch {
+	case l.IsNull() || r.IsNull():
+		return l.IsNull() != r.IsNull()
+	case ty.IsPrimitiveType():
+		return l.Equals(r).False()
+	case l.LengthInt() != r.LengthInt():
+		return true
+	case ty.IsObjectType() || ty.IsMapType():
+		other := r.AsValueMap()
+		for name, v := range l.AsValueMap() {
+			if w, ok := other[name]; !ok || surelyDiffer(v, w) {
+				return true
+			}
+		}
+		return false
+	}
+	other := r.AsValueSlice()
+	for i, v := range l.AsValueSlice() {
+		if surelyDiffer(v, other[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // quick does what can be done at once.

@@ -25,7 +25,7 @@ func (s *slot) force() {
 			s.rest = s.load()
 			s.load = nil
 		}
-		s.joined = join(s.rest)
+		s.joined = s.rest.Join()
 	})
 }
 

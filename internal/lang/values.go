@@ -254,7 +254,7 @@ func (s *scope) setSelf(self *mark.Value) {
 	if self == nil {
 		return
 	}
-	v := join(*self)
+	v := self.Join()
 	s.marked = s.marked || len(self.Marks) > 0
 	if s.d != nil && s.d.kind == Resource {
 		v = s.owned(s.f, s.d, v)

@@ -147,10 +147,10 @@ func Bare(v cty.Value) (cty.Value, func(cty.Value) cty.Value) {
 
 // BareDeep is v without any marks, and a function that puts all of them onto a result itself.
 func BareDeep(v cty.Value) (cty.Value, func(cty.Value) cty.Value) {
-	if !v.ContainsMarked() {
+	v, ms := v.UnmarkDeep()
+	if len(ms) == 0 {
 		return v, func(r cty.Value) cty.Value { return r }
 	}
-	v, ms := v.UnmarkDeep()
 	return v, func(r cty.Value) cty.Value { return r.WithMarks(ms) }
 }
 
@@ -184,24 +184,6 @@ func Split(v cty.Value) Value {
 // better chooses one origin of several, the same one every time.
 func better(a, b *Origin) bool {
 	return b == nil && a != nil || a != nil && a.String() < b.String()
-}
-
-// Join puts the marks back.
-func (v Value) Join() cty.Value {
-	if len(v.Marks) == 0 {
-		return v.Raw
-	}
-	pms := make([]cty.PathValueMarks, 0, len(v.Marks))
-	for _, a := range v.Marks {
-		// One entry for a path: of several, MarkWithPaths takes only the first.
-		i := slices.IndexFunc(pms, func(pm cty.PathValueMarks) bool { return pm.Path.Equals(a.Path) })
-		if i < 0 {
-			pms = append(pms, cty.PathValueMarks{Path: a.Path, Marks: cty.NewValueMarks()})
-			i = len(pms) - 1
-		}
-		pms[i].Marks[tagged{a.Tag, a.Why}] = struct{}{}
-	}
-	return v.Raw.MarkWithPaths(pms)
 }
 
 // Has reports whether the value or anything in it has the tag.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -109,6 +110,38 @@ func (t *Tools) Import(ctx context.Context, id string, identity cty.Value, s Sto
 		t.tell(event.Done{Object: t.Object, Op: event.Import, ID: id, Took: time.Since(began)})
 	}
 	return entry, k, ok
+}
+
+// Existing is an object as it is, imported and read, to write configuration for.
+func (t *Tools) Existing(ctx context.Context, id string, identity cty.Value, s Stored) (cty.Value, bool) {
+	entry, known, ok := t.Import(ctx, id, identity, s)
+	if !ok {
+		return cty.NilVal, false
+	}
+	if entry, known, ok = t.Read(ctx, entry, known); !ok {
+		return cty.NilVal, false
+	}
+	if entry == nil {
+		t.add(diag.Errorf("Cannot import non-existent remote object", "While attempting to import an existing object to %q, the provider detected that no object exists with the given id.", t.Object.Instance))
+		return cty.NilVal, false
+	}
+	v, ok := t.Value(entry, known)
+	return v.Raw, ok
+}
+
+// Objections are the attributes that the provider does not accept in a configuration.
+func (t *Tools) Objections(ctx context.Context, config cty.Value) []cty.Path {
+	wire, ok := t.encode(config)
+	if !ok {
+		return nil
+	}
+	var out []cty.Path
+	for _, d := range t.Provider.Validate(ctx, t.Type.Mode, t.Type.Name, send(wire)) {
+		if d.Severity == diag.Error && len(d.Path) > 0 {
+			out = append(out, d.Path)
+		}
+	}
+	return out
 }
 
 func (t *Tools) imported(resp provider.ImportResponse, s Stored) (*state.Entry, Known, bool) {

@@ -219,6 +219,10 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 		return c, true
 	}
 	c.Action, c.Why, c.Replace = t.decide(cur, p, f)
+	remarked := c.Action == plan.NoOp && t.remarked(cur.Entry, p, config)
+	if remarked {
+		c.Action = plan.Update
+	}
 	switch {
 	case c.Action == plan.NoOp:
 		c.Unchanged = true
@@ -234,10 +238,22 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 		c.Before = before
 	}
 	c.BeforeIdentity = t.identityOf(cur.Entry)
-	if c.Action == plan.Update && samePrivateUpdate(c, p) {
+	if c.Action == plan.Update && !remarked && samePrivateUpdate(c, p) {
 		c.Action, c.Unchanged = plan.NoOp, true
 	}
 	return c, true
+}
+
+// remarked reports whether other parts of an object are sensitive than those that are stored as such.
+// Nothing changes then but what may be shown, which has to be stored.
+func (t *Tools) remarked(e *state.Entry, p *Proposal, config mark.Value) bool {
+	if !config.Has(mark.Sensitive) && len(e.Sensitive) == 0 {
+		return false
+	}
+	was, is := t.sensitive(p.Value, e.Sensitive), t.marked(p.Value, config).PathsOf(mark.Sensitive)
+	return len(was) != len(is) || slices.ContainsFunc(is, func(p cty.Path) bool {
+		return !slices.ContainsFunc(was, p.Equals)
+	})
 }
 
 // samePrivateUpdate reports whether an update says nothing new. Sets may be equal though their

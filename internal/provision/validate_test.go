@@ -43,7 +43,7 @@ func TestSchemas(t *testing.T) {
 		t.Error("there is a chef")
 	}
 	c := ConnectionSchema()
-	if !slices.IsSortedFunc(c.Attrs, func(a, b *schema.Attr) int { return strings.Compare(a.Name, b.Name) }) || c.Attr("host") == nil || !c.Attr("host").Required {
+	if !slices.IsSortedFunc(c.Attrs, func(a, b *schema.Attr) int { return strings.Compare(a.Name, b.Name) }) || c.Attr("host") == nil || !c.Attr("host").Optional {
 		t.Error("connection")
 	}
 }

@@ -23,12 +23,13 @@ const (
 	Wire                     // an answer of the same bytes as the question is not decoded
 	Schemas                  // what a provider's package describes is kept from one command to the next
 	Packages                 // a provider's package is not read again while its files are the same
+	Calls                    // providers are called with package rpc, not with all of gRPC
 )
 
-var names = []string{"logs", "sessions", "settled", "wire", "schemas", "packages"}
+var names = []string{"logs", "sessions", "settled", "wire", "schemas", "packages", "calls"}
 
 // All is every shortcut.
-const All = Packages<<1 - 1
+const All = Calls<<1 - 1
 
 // Variable is the name of the environment variable that closes shortcuts.
 const Variable = "LETHE_NO_SHORTCUTS"

@@ -98,14 +98,13 @@ func (j *Log) String() string {
 	return j.b.String()
 }
 
-func find(t testing.TB) string {
-	t.Helper()
+// Installed is the server's program, "" if there is none.
+func Installed() string {
 	for _, p := range []string{"/usr/sbin/sshd", "/usr/local/sbin/sshd"} {
 		if _, err := os.Stat(p); err == nil {
 			return p
 		}
 	}
-	t.Skip("there is no OpenSSH server (Debian: openssh-server)")
 	return ""
 }
 
@@ -123,7 +122,9 @@ func Whoami(t testing.TB) string {
 // with the test. {dir} stands for its directory.
 func Start(t testing.TB, config ...string) *Server {
 	t.Helper()
-	find(t)
+	if Installed() == "" {
+		t.Skip("there is no OpenSSH server (Debian: openssh-server)")
+	}
 	if os.Getuid() == 0 { // sshd insists
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
 			t.Skipf("sshd needs /run/sshd: %v", err)
@@ -187,8 +188,9 @@ LogLevel INFO
 MaxStartups 100
 `, s.Port, s.Dir)
 	s.Write(t, "conf", conf)
-	cmd := exec.Command("/bin/sh", "-c", `umask 022; exec "$0" -D -e -f "$1"`, find(t), filepath.Join(s.Dir, "conf"))
+	cmd := exec.Command("/bin/sh", "-c", `umask 022; exec "$0" -D -e -f "$1"`, Installed(), filepath.Join(s.Dir, "conf"))
 	cmd.Stderr = s.Log
+	cmd.WaitDelay = time.Second // for sessions that go on: they hold the log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

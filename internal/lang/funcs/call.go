@@ -134,7 +134,7 @@ func (b *builtin) invoke(s *scope, in []cty.Value) (result cty.Value, err error)
 	if err != nil {
 		return cty.NilVal, err
 	}
-	return c.finish(r), nil
+	return c.finish(r)
 }
 
 // accept takes the arguments out of their capsules and makes them what the parameters want. Nothing is
@@ -265,15 +265,17 @@ func (c *call) all(r cty.Value) cty.Value {
 }
 
 // finish puts back the marks that were taken off and tells whoever wants to know.
-func (c *call) finish(r cty.Value) cty.Value {
+func (c *call) finish(r cty.Value) (cty.Value, error) {
 	if !c.nullable && !c.whole && !r.IsKnown() && r.Type() != cty.DynamicPseudoType {
 		r = r.RefineNotNull()
 	}
 	r = c.taken.put(r)
 	if c.observed && c.env.Observe != nil {
 		if s, _ := c.look(r); !s.unknown {
-			c.env.Observe(c.name, c.given, r)
+			if err := c.env.Observe(c.name, c.given, r); err != nil {
+				return cty.NilVal, err
+			}
 		}
 	}
-	return r
+	return r, nil
 }

@@ -120,10 +120,11 @@ func TestObserve(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string
 	ctx := &hcl.EvalContext{Variables: map[string]cty.Value{"s": mark.With(cty.StringVal("f"), mark.Sensitive, nil), "u": cty.UnknownVal(cty.String)},
-		Functions: Table(&Env{BaseDir: dir, Observe: func(name string, args []cty.Value, result cty.Value) {
+		Functions: Table(&Env{BaseDir: dir, Observe: func(name string, args []cty.Value, result cty.Value) error {
 			mu.Lock()
 			defer mu.Unlock()
 			seen = append(seen, strings.TrimSpace(fmt.Sprintln(name, len(args), mark.Is(args[0], mark.Sensitive), mark.Is(result, mark.Sensitive))))
+			return nil
 		}})}
 	for _, expr := range []string{
 		`file("f")`, `core::file(s)`, `filebase64("f")`, `filesha1("f")`, `fileexists("f")`, `fileset(".", "*")`, `templatefile("t.tmpl", {})`,

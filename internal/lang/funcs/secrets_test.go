@@ -184,6 +184,8 @@ func TestEphemeralStays(t *testing.T) {
 		{`concat(list, ["z"])[2]`, mark.Ephemeral, false},
 		{`concat(whole, ["z"])[1]`, mark.Ephemeral, true},
 		{`flatten([[whole]])`, mark.Ephemeral, true},
+		{`flatten([[eph], ["x"]])[1]`, mark.Ephemeral, true},
+		{`flatten([[{a = eph}], ["x"]])[1]`, mark.Ephemeral, false},
 		{`zipmap([eph], ["x"])`, mark.Ephemeral, true},
 		{`zipmap([eph], tolist([open]))`, mark.Ephemeral, true},
 		{`one(list[0] == "" ? [] : [1])`, mark.Ephemeral, true},

@@ -132,7 +132,10 @@ func coalesceList(c *call) (cty.Value, error) {
 		return cty.NilVal, errors.New("at least one argument is required")
 	}
 	for _, v := range c.args {
-		if ty := v.Type(); (v.IsKnown() || ty != cty.DynamicPseudoType) && !ty.IsListType() && !ty.IsTupleType() {
+		if !v.IsKnown() {
+			break // what comes behind is not looked at before this is known
+		}
+		if ty := v.Type(); !ty.IsListType() && !ty.IsTupleType() {
 			return cty.NilVal, errors.New("coalescelist arguments must be lists or tuples")
 		}
 	}

@@ -189,7 +189,8 @@ func distinctElements(c *call) (cty.Value, error) {
 }
 
 // flatten collects the elements in one walk. The marks of a list inside rise to the result, since the
-// list itself is gone.
+// list itself is gone. So do ephemeral marks of elements that are no lists: where a mark ends up must
+// not tell whether what is behind it was a list.
 func flatten(c *call) (cty.Value, error) {
 	if !isSequence(c.args[0].Type()) {
 		return cty.NilVal, errors.New("can only flatten lists, sets and tuples")
@@ -220,6 +221,8 @@ func (f *flattening) walk(list cty.Value) {
 			f.unsure = true
 		case isSequence(v.Type()) && !v.IsNull():
 			f.walk(v)
+		case mark.Is(v, mark.Ephemeral):
+			f.out = append(f.out, f.taken.bare(v))
 		default:
 			f.out = append(f.out, v)
 		}

@@ -32,6 +32,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -43,6 +44,7 @@ import (
 var (
 	startTime = 60 * time.Second
 	endTime   = 5 * time.Second
+	graceTime = 2 * time.Second // of that, when it has said that it will
 )
 
 // handshake tells a program that it was started as a plugin, by somebody who speaks the protocol.
@@ -71,6 +73,8 @@ type Processes struct {
 	// Quiet tells providers not to write log lines. SDKs write some for every call unless told
 	// otherwise, which costs the provider and us more than the call.
 	Quiet bool
+	// Complete makes calls with grpc-go, a complete implementation of gRPC, instead of package rpc.
+	Complete bool
 	// Version is the version of the program that providers are told they work for, such as
 	// "1.12.0".
 	Version string
@@ -88,26 +92,39 @@ func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provi
 		return nil, err
 	}
 	proc := ps.process(p, path)
-	client := plugin.NewClient(ps.config(proc))
+	config := ps.config(proc)
+	client := plugin.NewClient(config)
 	stop := context.AfterFunc(ctx, proc.kill)
-	rpc, err := client.Client()
+	conn, end, err := ps.connect(ctx, client, config, proc)
 	if cancelled := !stop(); err != nil || cancelled {
+		if end != nil {
+			end()
+		}
 		client.Kill()
 		return nil, proc.explain(ctx, err)
 	}
-	return wire.Client(rpc.(*plugin.GRPCClient).Conn, client.NegotiatedVersion(), p, wire.Options{
+	return wire.Client(conn, client.NegotiatedVersion(), p, wire.Options{
 		Version:   proc.version,
 		Terraform: ps.Version,
 		Ended:     proc.ended,
-		Close:     func() error { return end(client, proc) },
+		Close:     func() error { end(); return nil },
 	}), nil
 }
 
-// end asks the process to end, and kills it if it does not.
-func end(client *plugin.Client, proc *process) error {
-	defer time.AfterFunc(endTime, proc.kill).Stop()
-	client.Kill()
-	return nil
+// connect starts the process and connects to it. end asks it to end, and kills it if it does not;
+// it is nil after an error.
+func (ps *Processes) connect(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process) (conn grpc.ClientConnInterface, end func(), err error) {
+	if !ps.Complete {
+		return dial(ctx, client, config, proc)
+	}
+	c, err := client.Client()
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.(*plugin.GRPCClient).Conn, func() {
+		defer time.AfterFunc(endTime, proc.kill).Stop()
+		client.Kill()
+	}, nil
 }
 
 // config is what go-plugin is told. It runs the process through ours (process.go) and never sees
@@ -128,7 +145,8 @@ func (ps *Processes) config(proc *process) *plugin.ClientConfig {
 		Logger:           proc.logger(),
 		SyncStdout:       newLines(proc.log),
 		SyncStderr:       newLines(proc.log),
-		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
+		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, dir string) (runner.Runner, error) {
+			proc.dir = dir
 			proc.env = append(childEnv(ps.environ()), cmd.Env...)
 			if ps.Quiet {
 				proc.env = quiet(proc.env, proc.addr)

@@ -22,6 +22,7 @@ type process struct {
 	env     []string
 	log     func(level, line string) // nil: nobody listens
 	first   *firstLine
+	dir     string // for its socket; it goes when the process does
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd

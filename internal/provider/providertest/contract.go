@@ -58,6 +58,7 @@ var Compare = cmp.Options{
 	}),
 	cmp.Comparer(func(a, b cty.PathStep) bool { return cty.Path{a}.Equals(cty.Path{b}) }),
 	cmpopts.IgnoreUnexported(schema.Block{}),
+	cmpopts.IgnoreFields(diag.Diagnostic{}, "Foreign"), // who passes a diagnostic on says where it is from
 	cmpopts.EquateEmpty(),
 }
 

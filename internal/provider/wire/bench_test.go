@@ -60,19 +60,22 @@ func BenchmarkReadResource(b *testing.B) {
 			}
 		}
 	})
-	for name, parallel := range map[string]int{"grpc": 1, "grpc, 10 at a time": 5} {
-		b.Run(name, func(b *testing.B) {
-			p := open(b, &wiretest.Server{Major: 6, Handlers: map[string]wiretest.Handler{"ReadResource": wiretest.Answer(readAnswer())}}, wire.Options{})
-			b.ReportAllocs()
-			b.SetParallelism(parallel)
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					if _, ds := p.Read(context.Background(), readRequest); ds != nil {
-						b.Error(ds)
-						return
+	for way, dial := range dials {
+		for name, parallel := range map[string]int{"": 1, ", 10 at a time": 5} {
+			b.Run(way+name, func(b *testing.B) {
+				s := &wiretest.Server{Major: 6, Handlers: map[string]wiretest.Handler{"ReadResource": wiretest.Answer(readAnswer())}}
+				p := wire.Client(dial(b, s, wire.MaxMessage), 6, playground, wire.Options{})
+				b.ReportAllocs()
+				b.SetParallelism(parallel)
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						if _, ds := p.Read(context.Background(), readRequest); ds != nil {
+							b.Error(ds)
+							return
+						}
 					}
-				}
+				})
 			})
-		})
+		}
 	}
 }

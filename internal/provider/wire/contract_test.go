@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"google.golang.org/grpc"
+
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/providertest"
@@ -19,18 +21,38 @@ func open(t testing.TB, s *wiretest.Server, o wire.Options) provider.Provider {
 	return wire.Client(s.Dial(t), s.Major, playground, o)
 }
 
+// dial makes a connection for messages of some size.
+type dial func(t testing.TB, s *wiretest.Server, max int) grpc.ClientConnInterface
+
+// dials are the ways to connect.
+var dials = map[string]dial{
+	"all of gRPC": func(t testing.TB, s *wiretest.Server, max int) grpc.ClientConnInterface {
+		return s.Dial(t, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(max), grpc.MaxCallSendMsgSize(max)))
+	},
+	"package rpc": func(t testing.TB, s *wiretest.Server, max int) grpc.ClientConnInterface { return s.Connect(t, max) },
+}
+
+// each runs a test with each way to connect.
+func each(t *testing.T, test func(t *testing.T, dial dial)) {
+	for name, d := range dials {
+		t.Run(name, func(t *testing.T) { test(t, d) })
+	}
+}
+
 // Both protocols carry everything there and back.
 func TestContract(t *testing.T) {
-	for _, major := range []int{5, 6} {
-		t.Run(fmt.Sprintf("protocol %d", major), func(t *testing.T) {
-			providertest.Run(t, providertest.Contract{
-				FlatTypes: major == 5,
-				Open: func(t *testing.T, far provider.Provider) provider.Provider {
-					return open(t, &wiretest.Server{Major: major, Provider: far}, wire.Options{})
-				},
+	each(t, func(t *testing.T, dial dial) {
+		for _, major := range []int{5, 6} {
+			t.Run(fmt.Sprintf("protocol %d", major), func(t *testing.T) {
+				providertest.Run(t, providertest.Contract{
+					FlatTypes: major == 5,
+					Open: func(t *testing.T, far provider.Provider) provider.Provider {
+						return wire.Client(dial(t, &wiretest.Server{Major: major, Provider: far}, wire.MaxMessage), major, playground, wire.Options{})
+					},
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 // The settings come back as an old SDK completed them, and the provider is told whom it works for.

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -45,83 +44,89 @@ func says(t *testing.T, d diag.Diagnostic, title string, parts ...string) {
 
 // Each way in which a call can go wrong has its words, which name provider, version and call.
 func TestFaults(t *testing.T) {
-	who := "provider registry.opentofu.org/acme/playground (version 2.0.1)"
-	for name, c := range map[string]struct {
-		handler wiretest.Handler
-		title   string
-		parts   []string
-	}{
-		"does not know the call": {wiretest.Fail(codes.Unimplemented, "unknown method"),
-			"Unsupported plugin method", []string{who, "ReadResource"}},
-		"answers garbage": {func(context.Context, []byte) ([]byte, error) { return []byte("\xff\xff\xff"), nil },
-			"Plugin error", []string{who, "ReadResource", "malformed"}},
-		"answers text that is no text": {func(context.Context, []byte) ([]byte, error) { return []byte("\x12\x03\x12\x01\xff"), nil },
-			"Plugin error", []string{who, "ReadResource", "malformed"}},
-		"answers too much": {func(context.Context, []byte) ([]byte, error) { return bytes.Repeat([]byte{0}, 2000), nil },
-			"Plugin error", []string{who, "ReadResource", "larger", "256 MiB"}},
-		"fails": {wiretest.Fail(codes.Internal, "kaputt"),
-			"Plugin error", []string{who, "ReadResource", "kaputt", "Internal"}},
-		"fails in its own words": {func(context.Context, []byte) ([]byte, error) { return nil, fmt.Errorf("no idea") },
-			"Plugin error", []string{who, "ReadResource", "no idea"}},
-		"says it was cancelled": {wiretest.Fail(codes.Canceled, "stop"),
-			"Request cancelled", []string{who, "ReadResource"}},
-		"has no time": {wiretest.Fail(codes.DeadlineExceeded, "late"),
-			"Request cancelled", []string{who, "ReadResource"}},
-		"is not there": {wiretest.Fail(codes.Unavailable, "going away"),
-			"Plugin did not respond", []string{who, "ReadResource", "going away", "log"}},
-	} {
-		for _, major := range []int{5, 6} {
-			t.Run(fmt.Sprintf("%s %d", name, major), func(t *testing.T) {
-				s := &wiretest.Server{Major: major, Provider: &providertest.Fake{}, Handlers: map[string]wiretest.Handler{"ReadResource": c.handler}}
-				small := grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1000))
-				p := wire.Client(s.Dial(t, small), major, playground, wire.Options{Version: "2.0.1"})
-				says(t, read(t, p), c.title, c.parts...)
-			})
+	each(t, func(t *testing.T, dial dial) {
+		who := "provider registry.opentofu.org/acme/playground (version 2.0.1)"
+		for name, c := range map[string]struct {
+			handler wiretest.Handler
+			title   string
+			parts   []string
+		}{
+			"does not know the call": {wiretest.Fail(codes.Unimplemented, "unknown method"),
+				"Unsupported plugin method", []string{who, "ReadResource"}},
+			"answers garbage": {func(context.Context, []byte) ([]byte, error) { return []byte("\xff\xff\xff"), nil },
+				"Plugin error", []string{who, "ReadResource", "malformed"}},
+			"answers text that is no text": {func(context.Context, []byte) ([]byte, error) { return []byte("\x12\x03\x12\x01\xff"), nil },
+				"Plugin error", []string{who, "ReadResource", "malformed"}},
+			"answers too much": {func(context.Context, []byte) ([]byte, error) { return bytes.Repeat([]byte{0}, 2000), nil },
+				"Plugin error", []string{who, "ReadResource", "larger", "256 MiB"}},
+			"fails": {wiretest.Fail(codes.Internal, "kaputt"),
+				"Plugin error", []string{who, "ReadResource", "kaputt", "Internal"}},
+			"fails in its own words": {func(context.Context, []byte) ([]byte, error) { return nil, fmt.Errorf("no idea") },
+				"Plugin error", []string{who, "ReadResource", "no idea"}},
+			"says it was cancelled": {wiretest.Fail(codes.Canceled, "stop"),
+				"Request cancelled", []string{who, "ReadResource"}},
+			"has no time": {wiretest.Fail(codes.DeadlineExceeded, "late"),
+				"Request cancelled", []string{who, "ReadResource"}},
+			"is not there": {wiretest.Fail(codes.Unavailable, "going away"),
+				"Plugin did not respond", []string{who, "ReadResource", "going away", "log"}},
+		} {
+			for _, major := range []int{5, 6} {
+				t.Run(fmt.Sprintf("%s %d", name, major), func(t *testing.T) {
+					s := &wiretest.Server{Major: major, Provider: &providertest.Fake{}, Handlers: map[string]wiretest.Handler{"ReadResource": c.handler}}
+					p := wire.Client(dial(t, s, 1000), major, playground, wire.Options{Version: "2.0.1"})
+					says(t, read(t, p), c.title, c.parts...)
+				})
+			}
 		}
-	}
+	})
 }
 
 // The limit itself. Nothing of the answer is read, and most of it is never in memory.
 func TestLimit(t *testing.T) {
-	p := open(t, &wiretest.Server{Major: 6, Handlers: map[string]wiretest.Handler{
-		"ReadResource":   func(context.Context, []byte) ([]byte, error) { return make([]byte, wire.MaxMessage+1), nil },
-		"ReadDataSource": func(context.Context, []byte) ([]byte, error) { return make([]byte, 70<<20), nil },
-	}}, wire.Options{})
-	says(t, read(t, p), "Plugin error", "The answer to the call ReadResource", "larger", "256 MiB")
-	_, ds := p.ReadData(context.Background(), provider.DataRequest{Type: "x"})
-	says(t, ds[0], "Plugin error", "malformed") // it was read
+	each(t, func(t *testing.T, dial dial) {
+		p := wire.Client(dial(t, &wiretest.Server{Major: 6, Handlers: map[string]wiretest.Handler{
+			"ReadResource":   func(context.Context, []byte) ([]byte, error) { return make([]byte, wire.MaxMessage+1), nil },
+			"ReadDataSource": func(context.Context, []byte) ([]byte, error) { return make([]byte, 70<<20), nil },
+		}}, wire.MaxMessage), 6, playground, wire.Options{})
+		says(t, read(t, p), "Plugin error", "The answer to the call ReadResource", "larger", "256 MiB")
+		_, ds := p.ReadData(context.Background(), provider.DataRequest{Type: "x"})
+		says(t, ds[0], "Plugin error", "malformed") // it was read
+	})
 }
 
 // What is too large to be taken is not sent.
 func TestRequestTooLarge(t *testing.T) {
-	far := &providertest.Fake{}
-	s := &wiretest.Server{Major: 6, Provider: far}
-	small := grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(1000))
-	p := wire.Client(s.Dial(t, small), 6, playground, wire.Options{})
-	_, ds := p.Read(context.Background(), provider.ReadRequest{Type: "x", Private: make([]byte, 2000)})
-	says(t, ds[0], "Plugin error", "ReadResource", "larger", "not made")
-	if len(far.Calls()) != 0 {
-		t.Errorf("the provider was called: %v", far.Calls())
-	}
+	each(t, func(t *testing.T, dial dial) {
+		far := &providertest.Fake{}
+		s := &wiretest.Server{Major: 6, Provider: far}
+		p := wire.Client(dial(t, s, 1000), 6, playground, wire.Options{})
+		_, ds := p.Read(context.Background(), provider.ReadRequest{Type: "x", Private: make([]byte, 2000)})
+		says(t, ds[0], "Plugin error", "ReadResource", "larger", "not made")
+		if len(far.Calls()) != 0 {
+			t.Errorf("the provider was called: %v", far.Calls())
+		}
+	})
 }
 
 // A provider that dies in the middle of a call.
 func TestCrash(t *testing.T) {
-	for _, ended := range []string{"", "exit status 2"} {
-		s := &wiretest.Server{Major: 6, Provider: &providertest.Fake{}}
-		s.Handlers = map[string]wiretest.Handler{"ReadResource": func(ctx context.Context, _ []byte) ([]byte, error) {
-			go s.Kill()
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}}
-		p := open(t, s, wire.Options{Ended: func() string { return ended }})
-		d := read(t, p)
-		says(t, d, "Plugin did not respond", "provider registry.opentofu.org/acme/playground", "ReadResource", "log", ended)
-		if strings.Contains(d.Detail, "process ended") != (ended != "") {
-			t.Errorf("wrong about the process: %s", d.Detail)
+	each(t, func(t *testing.T, dial dial) {
+		for _, ended := range []string{"", "exit status 2"} {
+			s := &wiretest.Server{Major: 6, Provider: &providertest.Fake{}}
+			s.Handlers = map[string]wiretest.Handler{"ReadResource": func(ctx context.Context, _ []byte) ([]byte, error) {
+				go s.Kill()
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}}
+			p := wire.Client(dial(t, s, wire.MaxMessage), 6, playground, wire.Options{Ended: func() string { return ended }})
+			d := read(t, p)
+			says(t, d, "Plugin did not respond", "provider registry.opentofu.org/acme/playground", "ReadResource", "log", ended)
+			if strings.Contains(d.Detail, "process ended") != (ended != "") {
+				t.Errorf("wrong about the process: %s", d.Detail)
+			}
+			says(t, read(t, p), "Plugin did not respond") // and it stays dead
 		}
-		says(t, read(t, p), "Plugin did not respond") // and it stays dead
-	}
+	})
 }
 
 // A severity that we do not know is an error, a message without a title gets one, and a path is
@@ -195,14 +200,16 @@ func TestCallFault(t *testing.T) {
 
 // Stop of a provider that is gone is an error, and comes back.
 func TestStopWithoutProvider(t *testing.T) {
-	s := &wiretest.Server{Major: 6, Provider: &providertest.Fake{}}
-	p := open(t, s, wire.Options{})
-	s.Kill()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if err := p.Stop(ctx); err == nil {
-		t.Error("no error")
-	}
+	each(t, func(t *testing.T, dial dial) {
+		s := &wiretest.Server{Major: 6, Provider: &providertest.Fake{}}
+		p := wire.Client(dial(t, s, wire.MaxMessage), 6, playground, wire.Options{})
+		s.Kill()
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := p.Stop(ctx); err == nil {
+			t.Error("no error")
+		}
+	})
 }
 
 // Close is called once, whatever the number of Shutdowns, and all get its error.

@@ -75,6 +75,14 @@ func (l *life) cloudType() string {
 	return "playground_" + l.suffix
 }
 
+// before is what every call does first.
+func (l *life) before(ctx context.Context, v view, point, key string) error {
+	if err := l.session.reach(ctx); err != nil {
+		return err
+	}
+	return before(ctx, v, point, key)
+}
+
 func (l *life) label() string {
 	if l.session == nil {
 		return ""
@@ -146,7 +154,7 @@ func (l *life) Create(ctx context.Context, req resource.CreateRequest, resp *res
 	noteMeta(ctx, req.ProviderMeta)
 	ctx, cancel := l.timeout(ctx, w.plan, "create")
 	defer cancel()
-	if err := before(ctx, w.plan, "create", key); err != nil {
+	if err := l.before(ctx, w.plan, "create", key); err != nil {
 		resp.Diagnostics.AddError("Creating failed", err.Error())
 		return
 	}
@@ -181,7 +189,7 @@ func (l *life) Create(ctx context.Context, req resource.CreateRequest, resp *res
 func (l *life) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	state := look(req.State.Raw)
 	noteMeta(ctx, req.ProviderMeta)
-	if err := before(ctx, state, "read", state.key()); err != nil {
+	if err := l.before(ctx, state, "read", state.key()); err != nil {
 		resp.Diagnostics.AddError("Reading failed", err.Error())
 		return
 	}
@@ -210,7 +218,7 @@ func (l *life) Update(ctx context.Context, req resource.UpdateRequest, resp *res
 	key := w.plan.key()
 	ctx, cancel := l.timeout(ctx, w.plan, "update")
 	defer cancel()
-	if err := before(ctx, w.plan, "update", key); err != nil {
+	if err := l.before(ctx, w.plan, "update", key); err != nil {
 		resp.Diagnostics.AddError("Updating failed", err.Error())
 		return
 	}
@@ -253,7 +261,7 @@ func (l *life) Delete(ctx context.Context, req resource.DeleteRequest, resp *res
 	state := look(req.State.Raw)
 	ctx, cancel := l.timeout(ctx, state, "delete")
 	defer cancel()
-	if err := before(ctx, state, "delete", state.key()); err != nil {
+	if err := l.before(ctx, state, "delete", state.key()); err != nil {
 		resp.Diagnostics.AddError("Deleting failed", err.Error())
 		return
 	}

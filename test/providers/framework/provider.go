@@ -15,7 +15,13 @@
 package framework
 
 import (
+	"bufio"
 	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
@@ -52,7 +58,29 @@ type playground struct{}
 
 // A session is what the configured provider hands to its types.
 type session struct {
-	label string
+	label    string
+	endpoint string
+}
+
+// reach says hello to an endpoint of the form tcp://HOST:PORT, and notes the line that comes back.
+// Any other endpoint is only a word.
+func (s *session) reach(ctx context.Context) error {
+	if s == nil || !strings.HasPrefix(s.endpoint, "tcp://") {
+		return nil
+	}
+	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(s.endpoint, "tcp://"), time.Minute)
+	if err != nil {
+		return errors.New("the endpoint cannot be reached")
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	fmt.Fprintf(conn, "hello from %s\n", s.label)
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil {
+		return errors.New("the endpoint does not answer")
+	}
+	calls.Note(ctx, "reached", strings.TrimSpace(line))
+	return nil
 }
 
 func (p *playground) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
@@ -64,7 +92,7 @@ func (p *playground) Schema(_ context.Context, _ provider.SchemaRequest, resp *p
 		Description: "A provider to test engines with.",
 		Attributes: map[string]schema.Attribute{
 			"label":      schema.StringAttribute{Optional: true, Description: "Stands in every line of the call log."},
-			"endpoint":   schema.StringAttribute{Optional: true},
+			"endpoint":   schema.StringAttribute{Optional: true, Description: "If it is tcp://HOST:PORT, it is said hello to when the provider is configured and in each call of a resource."},
 			"token":      schema.StringAttribute{Optional: true, Sensitive: true},
 			"access_key": schema.StringAttribute{Optional: true, Sensitive: true},
 			"secret_key": schema.StringAttribute{Optional: true, Sensitive: true},
@@ -112,7 +140,11 @@ func (p *playground) Configure(ctx context.Context, req provider.ConfigureReques
 		resp.Diagnostics.AddError("Configuring failed", err.Error())
 		return
 	}
-	s := &session{label: label}
+	s := &session{label: label, endpoint: config.str("endpoint")}
+	if err := s.reach(ctx); err != nil {
+		resp.Diagnostics.AddError("Configuring failed", err.Error())
+		return
+	}
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = s, s, s
 }
 

@@ -24,6 +24,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/rpc"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 )
 
@@ -51,6 +52,24 @@ func (s *Server) Dial(t testing.TB, more ...grpc.DialOption) *grpc.ClientConn {
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
 	conn, err := grpc.NewClient("passthrough:///test", append(opts, more...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// Connect is Dial with package rpc, for messages of max bytes at most.
+func (s *Server) Connect(t testing.TB, max int) *rpc.Conn {
+	t.Helper()
+	l := bufconn.Listen(1 << 20)
+	s.Start(l)
+	t.Cleanup(s.Kill)
+	pipe, err := l.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := rpc.New(pipe, false, max)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,15 +1,14 @@
-package lang
+package mark
 
 import (
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// join puts the marks of a value at rest back onto it. Unlike the library's way it keeps all marks
-// of one place, and its work is linear in value and marks together: only what lies on the way to a
-// mark is rebuilt.
-func join(v mark.Value) cty.Value {
+// Join puts the marks back. Unlike the library's way it keeps all marks of one place, and its work is
+// linear in value and marks together: only what lies on the way to a mark is rebuilt. A mark whose
+// place the value does not have rises to what is around it.
+func (v Value) Join() cty.Value {
 	if len(v.Marks) == 0 {
 		return v.Raw
 	}
@@ -22,12 +21,12 @@ func join(v mark.Value) cty.Value {
 
 // marksAt is a tree of the places that have marks.
 type marksAt struct {
-	here  []mark.At
+	here  []At
 	names map[string]*marksAt // attributes, and elements of maps
 	items map[int]*marksAt    // elements of lists and tuples
 }
 
-func (t *marksAt) add(path cty.Path, m mark.At) {
+func (t *marksAt) add(path cty.Path, m At) {
 	for _, step := range path {
 		next := t.next(step)
 		if next == nil {
@@ -78,7 +77,7 @@ func (t *marksAt) apply(v cty.Value) cty.Value {
 		v = t.sequence(v)
 	}
 	for _, m := range t.here {
-		v = mark.With(v, m.Tag, m.Why)
+		v = With(v, m.Tag, m.Why)
 	}
 	return v
 }
@@ -92,7 +91,7 @@ func (t *marksAt) rise(v cty.Value) cty.Value {
 		v = sub.rise(v)
 	}
 	for _, m := range t.here {
-		v = mark.With(v, m.Tag, m.Why)
+		v = With(v, m.Tag, m.Why)
 	}
 	return v
 }

@@ -1,0 +1,79 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestKilled kills the program at random moments of an apply. Every object that the provider made
+// is then in the state, or named by the next plan as a call whose outcome is unknown; and the state
+// file is whole at any time.
+func TestKilled(t *testing.T) {
+	times := 4
+	if os.Getenv("LETHE_LONG") != "" {
+		times = 200
+	}
+	for range times {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			killed(t)
+		})
+	}
+}
+
+func killed(t *testing.T) {
+	p := newProcess(t, `
+resource "playground_thing" "a" {
+  count = 200
+  name  = "a-${count.index}"
+  delay = "10ms"
+}
+`)
+	s := p.start("apply", "-auto-approve", "-parallelism", "4")
+	p.seen("ApplyResourceChange", `"phase":"begin"`)
+	time.Sleep(rand.N(time.Second))
+	s.cmd.Process.Kill()
+	s.wait()
+	made := p.settled()
+
+	if text, err := os.ReadFile(filepath.Join(p.dir, "terraform.tfstate")); err == nil && !json.Valid(text) {
+		t.Errorf("the state file is torn: %q", text)
+	}
+	code, plan := p.run("plan", "-no-color")
+	if code != 0 {
+		t.Fatalf("plan after the kill:\n%s", plan)
+	}
+	_, list := p.run("state", "pull")
+	for _, name := range made {
+		known := strings.Contains(list, `"`+name+`"`)
+		named := strings.Contains(plan, "playground_thing.a["+strings.TrimPrefix(name, "a-")+"]: the outcome")
+		if !known && !named {
+			t.Errorf("%s was made and is lost", name)
+		}
+	}
+	if code, out := p.run("plan", "-detailed-exitcode"); code == 1 {
+		t.Errorf("the plan after that:\n%s", out)
+	}
+}
+
+// settled waits until the provider is gone and gives the names of what it made.
+func (p *process) settled() []string {
+	for last := -1; ; time.Sleep(300 * time.Millisecond) {
+		files, _ := filepath.Glob(filepath.Join(p.dir, ".cloud/playground_thing.*.json"))
+		if len(files) != last {
+			last = len(files)
+			continue
+		}
+		var names []string
+		for _, f := range files {
+			name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f), "playground_thing.thing-"), ".json")
+			names = append(names, name)
+		}
+		return names
+	}
+}

@@ -1,0 +1,135 @@
+package cli_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// sameAsPeer is the line of a script that says that Terraform passes it as it is. Where it cannot,
+// because the two differ, docs/differences.md has the reason.
+const sameAsPeer = "# Terraform does the same."
+
+// sampled is how many of those scripts run with every commit; LETHE_LONG=1 runs all.
+const sampled = 8
+
+// TestPeer runs scripts with Terraform in the place of Lethe, to see that what they show is what
+// users are used to.
+func TestPeer(t *testing.T) {
+	if _, err := exec.LookPath("terraform"); err != nil {
+		t.Skip("there is no terraform on PATH")
+	}
+	files, seed := peerScripts(t)
+	if os.Getenv("LETHE_LONG") == "" {
+		rand.New(rand.NewPCG(seed, 0)).Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
+		files = files[:min(sampled, len(files))]
+	}
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "lethe"), []byte("#!/bin/sh\nexec peer \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := params(func(e *testscript.Env) error {
+		e.Setenv("PATH", bin+string(os.PathListSeparator)+e.Getenv("PATH"))
+		return setupFor(e, "registry.terraform.io")
+	})
+	p.Files = files
+	testscript.Run(t, p)
+}
+
+// peerScripts lists the scripts that Terraform passes, and gives a number that changes when any of
+// them does: the sample is another one then.
+func peerScripts(t *testing.T) ([]string, uint64) {
+	t.Helper()
+	all, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	h := fnv.New64a()
+	for _, f := range all {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script, _, _ := strings.Cut(string(text), "\n-- ")
+		if slices.Contains(strings.Split(script, "\n"), sameAsPeer) || os.Getenv("LETHE_PEER") == "all" {
+			files = append(files, f)
+			h.Write(text)
+		}
+	}
+	if len(files) == 0 {
+		t.Fatal("no script is for Terraform too")
+	}
+	return files, h.Sum64()
+}
+
+// peer is the program that stands for Lethe in TestPeer: Terraform, with its modules installed,
+// which Lethe does not ask for, and with its output as Lethe would have written it, as far as
+// names and line breaks go.
+func peer() {
+	dir := "."
+	for _, a := range os.Args[1:] {
+		if d, ok := strings.CutPrefix(a, "-chdir="); ok {
+			dir = d
+		}
+	}
+	if callsModules(dir) {
+		get := exec.Command("terraform", "-chdir="+dir, "get")
+		get.Env = append(os.Environ(), "TF_CLI_ARGS=", "TF_CLI_ARGS_get=")
+		_ = get.Run() // what is wrong the command says itself
+	}
+	var out, complaint bytes.Buffer
+	cmd := exec.Command("terraform", os.Args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, &out, &complaint
+	cmd.Env = append(os.Environ(), "NO_COLOR=1")
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Stdout.WriteString(asLethe(out.String()))
+	os.Stderr.WriteString(asLethe(complaint.String()))
+	os.Exit(cmd.ProcessState.ExitCode())
+}
+
+func callsModules(dir string) bool {
+	files, _ := filepath.Glob(filepath.Join(dir, "*.tf*"))
+	for _, f := range files {
+		text, _ := os.ReadFile(f)
+		if bytes.Contains(text, []byte("module")) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
+	boxes   = regexp.MustCompile(`(?m)^[│╷╵] ?`)
+	// wrapped is the end of a line that was broken at the width of a terminal.
+	wrapped = regexp.MustCompile(`(?m)^(\S.{50,})\n(\S)`)
+)
+
+// asLethe is text of Terraform with its colours, boxes and breaks of lines gone, and its name
+// replaced.
+func asLethe(text string) string {
+	text = boxes.ReplaceAllString(escapes.ReplaceAllString(text, ""), "")
+	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
+		for range 20 { // a paragraph of as many lines
+			text = wrapped.ReplaceAllString(text, "$1 $2")
+		}
+	}
+	return strings.NewReplacer("Terraform", "Lethe", "terraform plan", "lethe plan", "terraform apply", "lethe apply", "terraform init", "lethe init").Replace(text)
+}

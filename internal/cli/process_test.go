@@ -1,0 +1,136 @@
+package cli_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// process runs the program as processes in a directory with a configuration, for tests that need
+// to be in time with what it does.
+type process struct {
+	t   *testing.T
+	dir string
+	env []string
+}
+
+const requirePlayground = "terraform {\n  required_providers {\n    playground = {\n      source = \"lethe/playground\"\n    }\n  }\n}\n"
+
+func newProcess(t *testing.T, config string, env ...string) *process {
+	t.Helper()
+	bin, err := playground()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{t: t, dir: t.TempDir()}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(".rc", "provider_installation {\n  dev_overrides {\n    \"registry.opentofu.org/lethe/playground\" = \""+bin+"\"\n  }\n}\n")
+	write("main.tf", requirePlayground+config)
+	if err := os.MkdirAll(filepath.Join(p.dir, ".cloud"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "TMPDIR=" + bin, "CHECKPOINT_DISABLE=1", "TF_INPUT=0",
+		"TF_CLI_CONFIG_FILE=" + filepath.Join(p.dir, ".rc"), "PLAYGROUND_LOG=" + filepath.Join(p.dir, ".calls"), "PLAYGROUND_LOG_BEGIN=1",
+		"PLAYGROUND_CLOUD=" + filepath.Join(p.dir, ".cloud"), "PLAYGROUND_CANARY=" + canary, "PLAYGROUND_IDS=name", "PLAYGROUND_ORPHAN=0s",
+	}, env...)
+	return p
+}
+
+// canary stands in every secret that the playground hands out.
+const canary = "canary-9e41"
+
+// started is a process that runs.
+type started struct {
+	*process
+	cmd    *exec.Cmd
+	output bytes.Buffer // both streams
+}
+
+func (p *process) start(args ...string) *started {
+	p.t.Helper()
+	path, err := exec.LookPath("lethe")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	s := &started{process: p, cmd: exec.Command(path, args...)}
+	s.cmd.Dir, s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = p.dir, p.env, &s.output, &s.output
+	if err := s.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { s.cmd.Process.Kill() })
+	return s
+}
+
+// wait gives the exit code, -1 after a signal, and what was printed.
+func (s *started) wait() (int, string) {
+	s.t.Helper()
+	var exit *exec.ExitError
+	if err := s.cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		s.t.Fatal(err)
+	}
+	return s.cmd.ProcessState.ExitCode(), s.output.String()
+}
+
+func (p *process) run(args ...string) (int, string) {
+	p.t.Helper()
+	return p.start(args...).wait()
+}
+
+// seen waits until the call log has a line with all the words.
+func (p *process) seen(words ...string) {
+	p.t.Helper()
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if p.count(words...) > 0 {
+			return
+		}
+	}
+	log, _ := os.ReadFile(filepath.Join(p.dir, ".calls"))
+	p.t.Fatalf("no call with %q:\n%s", words, log)
+}
+
+// count counts the lines of the call log that have all the words.
+func (p *process) count(words ...string) int {
+	log, _ := os.ReadFile(filepath.Join(p.dir, ".calls"))
+	n := 0
+	for _, line := range strings.Split(string(log), "\n") {
+		all := line != ""
+		for _, w := range words {
+			all = all && strings.Contains(line, w)
+		}
+		if all {
+			n++
+		}
+	}
+	return n
+}
+
+// forgotten fails the test if a secret stands in a file of the directory or in what was printed.
+func (p *process) forgotten(printed string) {
+	p.t.Helper()
+	if strings.Contains(printed, canary) {
+		p.t.Errorf("a secret was printed:\n%s", printed)
+	}
+	err := filepath.WalkDir(p.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if bytes.Contains(text, []byte(canary)) {
+			p.t.Errorf("a secret is in %s", path)
+		}
+		return err
+	})
+	if err != nil {
+		p.t.Error(err)
+	}
+}

@@ -1,0 +1,51 @@
+package config
+
+import (
+	"maps"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Unset lists those of the names that a provider block does not set. Without a block that is all;
+// of a block in JSON syntax, to which nothing can be supplied, it is none.
+func (m *Module) Unset(name ProviderName, names []string) []string {
+	b := m.Providers[name]
+	if b == nil {
+		return names
+	}
+	native, ok := b.Body.(*hclsyntax.Body)
+	if !ok || b.ForEach != nil {
+		return nil
+	}
+	var unset []string
+	for _, n := range names {
+		if native.Attributes[n] == nil {
+			unset = append(unset, n)
+		}
+	}
+	return unset
+}
+
+// Supply sets arguments of a provider block that its text leaves out, because somebody was asked
+// for them. The block is made if there is none. The text of the files stays what it is, so that
+// nothing supplied gets into a plan.
+func (m *Module) Supply(name ProviderName, values map[string]cty.Value) {
+	b := m.Providers[name]
+	body := &hclsyntax.Body{Attributes: hclsyntax.Attributes{}}
+	if b == nil {
+		b = &Provider{ProviderName: name}
+	} else {
+		twin := *b
+		b = &twin
+		*body = *b.Body.(*hclsyntax.Body)
+		body.Attributes = maps.Clone(body.Attributes)
+	}
+	for n, v := range values {
+		at := hcl.Range{Filename: "input", Start: hcl.InitialPos, End: hcl.InitialPos}
+		body.Attributes[n] = &hclsyntax.Attribute{Name: n, Expr: &hclsyntax.LiteralValueExpr{Val: v, SrcRange: at}, SrcRange: at, NameRange: at, EqualsRange: at}
+	}
+	b.Body = body
+	m.Providers[name] = b
+}

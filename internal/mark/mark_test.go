@@ -1,0 +1,150 @@
+package mark
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/zclconf/go-cty/cty"
+	"pgregory.net/rapid"
+)
+
+func TestJoinTwoTagsAtOnePath(t *testing.T) {
+	why := &Origin{What: "var.e"}
+	in := Value{
+		Raw: cty.ObjectVal(map[string]cty.Value{"a": cty.ListVal([]cty.Value{cty.StringVal("x"), cty.StringVal("y")}), "b": cty.True}),
+		Marks: []At{
+			{Path: cty.GetAttrPath("a").IndexInt(1), Tag: Sensitive},
+			{Path: cty.GetAttrPath("a").IndexInt(1), Tag: Ephemeral, Why: why},
+			{Path: cty.GetAttrPath("b"), Tag: Ephemeral, Why: why},
+		},
+	}
+	joined := in.Join()
+	e := joined.GetAttr("a").Index(cty.NumberIntVal(1))
+	if !Is(e, Sensitive) || !Is(e, Ephemeral) {
+		t.Errorf("a[1] = %#v, and was to have both marks", e)
+	}
+	if first := joined.GetAttr("a").Index(cty.Zero); first.IsMarked() {
+		t.Errorf("a[0] = %#v, and was to have no mark", first)
+	}
+	out := Split(joined)
+	if !out.Raw.RawEquals(in.Raw) || len(out.Marks) != len(in.Marks) {
+		t.Fatalf("split again: %v, want %v", out, in)
+	}
+	for i, m := range in.Marks {
+		if got := out.Marks[i]; !got.Path.Equals(m.Path) || got.Tag != m.Tag || got.Why != m.Why {
+			t.Errorf("split again: mark %d is %v, want %v", i, got, m)
+		}
+	}
+}
+
+// TestJoinElsewhere: a mark for a place that is not there is not lost.
+func TestJoinElsewhere(t *testing.T) {
+	paths := []cty.Path{cty.GetAttrPath("nosuch"), cty.GetAttrPath("l").IndexInt(7), cty.GetAttrPath("s").Index(cty.StringVal("x")), cty.GetAttrPath("u").GetAttr("deep"), cty.GetAttrPath("n").IndexInt(0)}
+	raw := cty.ObjectVal(map[string]cty.Value{
+		"l": cty.ListValEmpty(cty.String), "s": cty.SetVal([]cty.Value{cty.StringVal("x")}), "u": cty.UnknownVal(cty.DynamicPseudoType), "n": cty.NullVal(cty.List(cty.String)),
+	})
+	for _, p := range paths {
+		if v := (Value{Raw: raw, Marks: []At{{Path: p, Tag: Sensitive}}}).Join(); !Anywhere(v, Sensitive) {
+			t.Errorf("the mark at %s is lost", PathString(p))
+		}
+	}
+}
+
+// TestSplitJoin: taking marks off and putting them back changes nothing.
+func TestSplitJoin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := anyValue(t, 3)
+		if back := Split(v).Join(); !back.RawEquals(v) {
+			t.Fatalf("got %#v\nwant %#v", back, v)
+		}
+	})
+}
+
+// anyValue draws a value with marks in it. Marks inside of sets are those of the set.
+func anyValue(t *rapid.T, depth int) cty.Value {
+	var v cty.Value
+	switch k := rapid.IntRange(0, 5).Draw(t, "kind"); {
+	case depth == 0 || k == 0:
+		v = cty.StringVal(rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "text"))
+	case k == 1:
+		v = cty.UnknownVal(cty.Number)
+	case k == 2:
+		v = cty.TupleVal(several(t, depth))
+	case k == 3:
+		vals := map[string]cty.Value{}
+		for i, e := range several(t, depth) {
+			vals[fmt.Sprint("k", i)] = e
+		}
+		v = cty.ObjectVal(vals)
+	case k == 4:
+		v = cty.ListVal([]cty.Value{marked(t, cty.StringVal("x")), marked(t, cty.StringVal("y"))})
+	default:
+		v = cty.SetVal([]cty.Value{cty.StringVal("x"), cty.StringVal("y")})
+	}
+	return marked(t, v)
+}
+
+func several(t *rapid.T, depth int) []cty.Value {
+	vals := make([]cty.Value, rapid.IntRange(0, 3).Draw(t, "length"))
+	for i := range vals {
+		vals[i] = anyValue(t, depth-1)
+	}
+	return vals
+}
+
+func marked(t *rapid.T, v cty.Value) cty.Value {
+	m := rapid.IntRange(0, 3).Draw(t, "marks")
+	if m&1 != 0 {
+		v = With(v, Sensitive, nil)
+	}
+	if m&2 != 0 {
+		v = With(v, Ephemeral, nil)
+	}
+	return v
+}
+
+func TestBareDeep(t *testing.T) {
+	v := cty.TupleVal([]cty.Value{With(cty.StringVal("a"), Sensitive, nil), cty.TupleVal([]cty.Value{With(cty.True, Ephemeral, nil)})})
+	bare, remark := BareDeep(v)
+	if bare.ContainsMarked() {
+		t.Errorf("%#v has marks", bare)
+	}
+	if r := remark(cty.True); !Is(r, Sensitive) || !Is(r, Ephemeral) {
+		t.Errorf("%#v was to have both marks", r)
+	}
+	if _, remark := BareDeep(cty.True); remark(cty.False).IsMarked() {
+		t.Error("a mark from nowhere")
+	}
+}
+
+// TestJoinIsLinear compares the work for two sizes, in allocations: time says little on a busy machine.
+func TestJoinIsLinear(t *testing.T) {
+	work := func(n int) float64 {
+		vals := make([]cty.Value, n)
+		marks := make([]At, n)
+		for i := range n {
+			vals[i], marks[i] = cty.NumberIntVal(int64(i)), At{Path: cty.IndexIntPath(i), Tag: Sensitive}
+		}
+		v := Value{Raw: cty.TupleVal(vals), Marks: marks}
+		return testing.AllocsPerRun(2, func() { v.Join() })
+	}
+	small, large := work(1000), work(10_000)
+	if large > 15*small {
+		t.Errorf("ten times the size takes %.0f instead of %.0f allocations", large, small)
+	}
+}
+
+func BenchmarkJoin(b *testing.B) {
+	for _, n := range []int{1000, 50_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			vals := make([]cty.Value, n)
+			for i := range n {
+				vals[i] = With(cty.NumberIntVal(int64(i)), Sensitive, nil)
+			}
+			v := Split(cty.TupleVal(vals))
+			for b.Loop() {
+				v.Join()
+			}
+		})
+	}
+}

@@ -1,0 +1,218 @@
+package rpc
+
+import (
+	"context"
+	"encoding/binary"
+	"sync"
+
+	"golang.org/x/net/http2"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// stream is one call under way. Its fields are guarded by the connection's lock while it is among
+// the streams; afterwards it is the caller's.
+type stream struct {
+	window   int64         // bytes that the server still takes
+	answer   []byte        // what came so far of the message, with its prefix
+	answered bool          // the message is whole
+	hear     func([]byte)  // set for a stream of messages: gets each
+	over     chan struct{} // has an element when the call is over
+	ended    bool
+	err      error // how it ended
+	request  []byte
+}
+
+var streams = sync.Pool{New: func() any { return &stream{over: make(chan struct{}, 1)} }}
+
+// free gives a stream back that is over. Long buffers are left to the collector.
+func (s *stream) free() {
+	const long = 64 << 10
+	if cap(s.answer) > long {
+		s.answer = nil
+	}
+	if cap(s.request) > long {
+		s.request = nil
+	}
+	*s = stream{answer: s.answer[:0], request: s.request[:0], over: s.over}
+	streams.Put(s)
+}
+
+// end lets the caller go on. The caller of end holds the lock.
+func (s *stream) end(err error) {
+	if !s.ended {
+		s.ended, s.err = true, err
+		s.over <- struct{}{}
+	}
+}
+
+// prefix is the length of what stands before a message: a byte that says whether it is compressed,
+// and four for its length.
+const prefix = 5
+
+// Invoke makes a call. Request and answer are proto.Message; a request may also be nil, for an
+// empty one, and an answer a *[]byte, which gets it undecoded, or nil.
+func (c *Conn) Invoke(ctx context.Context, method string, request, answer any, _ ...grpc.CallOption) error {
+	s := streams.Get().(*stream)
+	if err := s.encode(request, c.max); err != nil {
+		s.free()
+		return err
+	}
+	if err := c.call(ctx, method, s); err != nil {
+		return err
+	}
+	defer s.free()
+	switch out := answer.(type) {
+	case proto.Message:
+		if err := proto.Unmarshal(s.answer[prefix:], out); err != nil {
+			return status.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err)
+		}
+	case *[]byte:
+		*out, s.answer = s.answer[prefix:], nil
+	}
+	return nil
+}
+
+// Listen makes a call whose answer is any number of messages, and gives each to hear, until there
+// are no more. hear must not keep its argument, and must not wait for other calls.
+func (c *Conn) Listen(ctx context.Context, method string, hear func(message []byte)) error {
+	s := streams.Get().(*stream)
+	s.hear = hear
+	if err := s.encode(nil, c.max); err != nil {
+		return err
+	}
+	if err := c.call(ctx, method, s); err != nil {
+		return err
+	}
+	s.free()
+	return nil
+}
+
+// encode makes the request, with its prefix.
+func (s *stream) encode(request any, max int) error {
+	s.request = append(s.request[:0], 0, 0, 0, 0, 0)
+	if m, ok := request.(proto.Message); ok {
+		var err error
+		if s.request, err = (proto.MarshalOptions{}).MarshalAppend(s.request, m); err != nil {
+			return status.Errorf(codes.Internal, "grpc: error while marshaling: %v", err)
+		}
+	}
+	n := len(s.request) - prefix
+	if n > max {
+		return status.Errorf(codes.ResourceExhausted, "trying to send message larger than max (%d vs. %d)", n, max)
+	}
+	binary.BigEndian.PutUint32(s.request[1:], uint32(n))
+	return nil
+}
+
+// call sends the request of s and waits for the answer. After an error s is gone.
+func (c *Conn) call(ctx context.Context, method string, s *stream) error {
+	id, err := c.send(ctx, method, s)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-s.over:
+	case <-ctx.Done():
+		if c.giveUp(id, s) {
+			return status.FromContextError(ctx.Err()).Err()
+		}
+		<-s.over // it ended at the same moment
+	}
+	if err := s.err; err != nil {
+		s.free()
+		return err
+	}
+	return nil
+}
+
+// send opens a stream and writes the request to it.
+func (c *Conn) send(ctx context.Context, method string, s *stream) (uint32, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.await(ctx, func() bool { return uint32(len(c.streams)) < c.most || c.leaving != nil }); err != nil {
+		return 0, err
+	}
+	if c.leaving != nil {
+		return 0, c.leaving
+	}
+	id := c.next
+	c.next += 2
+	c.streams[id] = s
+	s.window = c.initial
+	head := c.head(method)
+	c.out = appendHead(c.out, len(head), http2.FrameHeaders, http2.FlagHeadersEndHeaders, id)
+	c.out = append(c.out, head...)
+	for rest := s.request; ; {
+		if err := c.await(ctx, func() bool { return s.ended || c.window > 0 && s.window > 0 }); err != nil {
+			if c.err == nil { // else it is gone
+				c.reset(id)
+				c.flush()
+			}
+			return 0, err
+		}
+		if s.ended {
+			break // the server does not want to know the rest
+		}
+		n := int(min(int64(len(rest)), c.window, s.window, int64(c.frame)))
+		var last http2.Flags
+		if n == len(rest) {
+			last = http2.FlagDataEndStream
+		}
+		c.window -= int64(n)
+		s.window -= int64(n)
+		c.out = appendHead(c.out, n, http2.FrameData, last, id)
+		c.out = append(c.out, rest[:n]...)
+		if rest = rest[n:]; len(rest) == 0 {
+			break
+		}
+	}
+	c.flush()
+	return id, nil
+}
+
+// await waits until ready says so, which it may do at once; what was written before is sent.
+func (c *Conn) await(ctx context.Context, ready func() bool) error {
+	if err := ctx.Err(); err != nil {
+		return status.FromContextError(err).Err()
+	}
+	if c.err != nil || ready() {
+		return c.err
+	}
+	c.flush()
+	stop := context.AfterFunc(ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.changed.Broadcast()
+	})
+	defer stop()
+	for c.err == nil && ctx.Err() == nil && !ready() {
+		c.changed.Wait()
+	}
+	if c.err == nil && ctx.Err() != nil {
+		return status.FromContextError(ctx.Err()).Err()
+	}
+	return c.err
+}
+
+// giveUp takes a call back; false if it is over already.
+func (c *Conn) giveUp(id uint32, s *stream) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.ended {
+		return false
+	}
+	c.reset(id)
+	c.flush()
+	return true
+}
+
+// reset tells the server that nobody waits for an answer any more.
+func (c *Conn) reset(id uint32) {
+	delete(c.streams, id)
+	c.changed.Broadcast()
+	c.out = appendHead(c.out, 4, http2.FrameRSTStream, 0, id)
+	c.out = binary.BigEndian.AppendUint32(c.out, uint32(http2.ErrCodeCancel))
+}

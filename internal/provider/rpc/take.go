@@ -1,0 +1,300 @@
+package rpc
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"strconv"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// take deals with a frame. An error is the end of the connection.
+func (c *Conn) take(x http2.Frame, f *http2.Framer) error {
+	switch x := x.(type) {
+	case *http2.HeadersFrame:
+		return c.takeHeaders(x, f)
+	case *http2.DataFrame:
+		return c.takeData(x)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch x := x.(type) {
+	case *http2.SettingsFrame:
+		return c.takeSettings(x)
+	case *http2.WindowUpdateFrame:
+		if s := c.streams[x.StreamID]; s != nil {
+			s.window += int64(x.Increment)
+		} else if x.StreamID == 0 {
+			c.window += int64(x.Increment)
+		}
+		c.changed.Broadcast()
+	case *http2.RSTStreamFrame:
+		c.end(x.StreamID, status.Errorf(resetCode(x.ErrCode), "stream terminated by RST_STREAM with error code: %s", x.ErrCode))
+	case *http2.PingFrame:
+		if !x.IsAck() {
+			c.out = append(appendHead(c.out, 8, http2.FramePing, http2.FlagPingAck, 0), x.Data[:]...)
+			c.later()
+		}
+	case *http2.GoAwayFrame:
+		return c.takeGoAway(x)
+	case *http2.PushPromiseFrame:
+		return errors.New("the server pushes, which it was told not to")
+	}
+	return nil
+}
+
+// later flushes without making the reader wait: the server may be waiting for us to read.
+func (c *Conn) later() {
+	if !c.writing {
+		go func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.flush()
+		}()
+	}
+}
+
+func (c *Conn) takeSettings(x *http2.SettingsFrame) error {
+	if x.IsAck() {
+		return nil
+	}
+	if c.most == 0 {
+		c.most = math.MaxUint32
+	}
+	err := x.ForeachSetting(func(s http2.Setting) error {
+		switch s.ID {
+		case http2.SettingInitialWindowSize:
+			for _, open := range c.streams {
+				open.window += int64(s.Val) - c.initial
+			}
+			c.initial = int64(s.Val)
+		case http2.SettingMaxFrameSize:
+			c.frame = int(s.Val)
+		case http2.SettingMaxConcurrentStreams:
+			c.most = s.Val
+		}
+		return s.Valid()
+	})
+	c.out = appendHead(c.out, 0, http2.FrameSettings, http2.FlagSettingsAck, 0)
+	c.changed.Broadcast()
+	c.later()
+	return err
+}
+
+// takeGoAway ends the calls that the server will not answer, and takes no more.
+func (c *Conn) takeGoAway(x *http2.GoAwayFrame) error {
+	why := fmt.Sprintf("the server goes away (%s)", x.ErrCode)
+	if text := x.DebugData(); len(text) > 0 {
+		why += ": " + string(text)
+	}
+	c.leaving = status.Error(codes.Unavailable, why)
+	for id := range c.streams {
+		if id > x.LastStreamID {
+			c.end(id, c.leaving)
+		}
+	}
+	return nil
+}
+
+// end ends a call. The caller holds the lock.
+func (c *Conn) end(id uint32, err error) {
+	s := c.streams[id]
+	if s == nil {
+		return // given up
+	}
+	delete(c.streams, id)
+	c.changed.Broadcast()
+	s.end(err)
+}
+
+// takeData takes a part of an answer.
+func (c *Conn) takeData(x *http2.DataFrame) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.got += x.Length; c.got > window/2 {
+		c.out = appendUpdate(c.out, c.got)
+		c.got = 0
+		c.later()
+	}
+	s := c.streams[x.StreamID]
+	if s == nil {
+		return nil
+	}
+	if err := s.append(x.Data(), c.max); err != nil {
+		c.reset(x.StreamID)
+		c.later()
+		s.end(err)
+		return nil
+	}
+	if x.StreamEnded() {
+		c.end(x.StreamID, status.Error(codes.Internal, "server closed the stream without sending trailers"))
+	}
+	return nil
+}
+
+// append adds to the answer. With the beginning comes its length.
+func (s *stream) append(b []byte, max int) error {
+	for len(b) > 0 {
+		if s.answered {
+			return status.Error(codes.Internal, "the server answered with more than one message")
+		}
+		if len(s.answer) < prefix {
+			n := min(prefix-len(s.answer), len(b))
+			s.answer = append(s.answer, b[:n]...)
+			if b = b[n:]; len(s.answer) < prefix {
+				return nil
+			}
+			if s.answer[0] != 0 {
+				return status.Error(codes.Internal, "grpc: compressed flag set with identity or empty encoding")
+			}
+			size := s.size()
+			if size > max {
+				return status.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", size, max)
+			}
+			if cap(s.answer) < size+prefix {
+				s.answer = append(make([]byte, 0, size+prefix), s.answer...)
+			}
+		}
+		n := min(s.size()+prefix-len(s.answer), len(b))
+		s.answer = append(s.answer, b[:n]...)
+		b = b[n:]
+		s.answered = len(s.answer) == s.size()+prefix
+		if s.answered && s.hear != nil {
+			s.hear(s.answer[prefix:])
+			s.answer, s.answered = s.answer[:0], false
+		}
+	}
+	return nil
+}
+
+// size is the length of the message, once its prefix is there.
+func (s *stream) size() int { return int(binary.BigEndian.Uint32(s.answer[1:])) }
+
+// fields are those header fields of one block that mean something here.
+type fields struct {
+	http    string // :status
+	code    string // grpc-status
+	message string // grpc-message
+}
+
+func (f *fields) add(h hpack.HeaderField) {
+	switch h.Name {
+	case ":status":
+		f.http = h.Value
+	case "grpc-status":
+		f.code = h.Value
+	case "grpc-message":
+		f.message = h.Value
+	}
+}
+
+// takeHeaders takes what stands before an answer, or after it. Every block has to be decoded, also
+// those of calls that were given up: the server goes by what it has told before.
+func (c *Conn) takeHeaders(x *http2.HeadersFrame, f *http2.Framer) error {
+	c.fields = fields{}
+	id, last := x.StreamID, x.StreamEnded()
+	if _, err := c.decoder.Write(x.HeaderBlockFragment()); err != nil {
+		return err
+	}
+	for whole := x.HeadersEnded(); !whole; {
+		more, err := f.ReadFrame()
+		if err != nil {
+			return err
+		}
+		next, ok := more.(*http2.ContinuationFrame)
+		if !ok {
+			return errors.New("a header block is interrupted")
+		}
+		if _, err := c.decoder.Write(next.HeaderBlockFragment()); err != nil {
+			return err
+		}
+		whole = next.HeadersEnded()
+	}
+	if err := c.decoder.Close(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.streams[id]
+	if s == nil {
+		return nil
+	}
+	if err := c.fields.verdict(last); err != nil {
+		if !last {
+			c.reset(id)
+			c.later()
+		}
+		delete(c.streams, id)
+		c.changed.Broadcast()
+		s.end(err)
+		return nil
+	}
+	switch {
+	case last && !s.answered && s.hear == nil:
+		c.end(id, status.Error(codes.Internal, "the server answered without a message"))
+	case last:
+		c.end(id, nil)
+	}
+	return nil
+}
+
+// verdict is how the call went, by the fields of a block. The last one has to say it.
+func (f *fields) verdict(last bool) error {
+	if f.http != "" && f.http != "200" {
+		n, _ := strconv.Atoi(f.http)
+		return status.Errorf(httpCode(n), "unexpected HTTP status code received from server: %s", f.http)
+	}
+	if !last {
+		return nil
+	}
+	if f.code == "0" {
+		return nil
+	}
+	n, err := strconv.ParseUint(f.code, 10, 32)
+	if err != nil {
+		return status.Error(codes.Internal, "server closed the stream without saying how the call went")
+	}
+	text, err := url.PathUnescape(f.message)
+	if err != nil {
+		text = f.message
+	}
+	return status.Error(codes.Code(n), text)
+}
+
+// httpCode is what a status of HTTP means for a call.
+func httpCode(n int) codes.Code {
+	switch n {
+	case 400:
+		return codes.Internal
+	case 401:
+		return codes.Unauthenticated
+	case 403:
+		return codes.PermissionDenied
+	case 404:
+		return codes.Unimplemented
+	case 429, 502, 503, 504:
+		return codes.Unavailable
+	}
+	return codes.Unknown
+}
+
+// resetCode is what a reset stream means for a call.
+func resetCode(e http2.ErrCode) codes.Code {
+	switch e {
+	case http2.ErrCodeRefusedStream:
+		return codes.Unavailable
+	case http2.ErrCodeCancel:
+		return codes.Canceled
+	case http2.ErrCodeEnhanceYourCalm:
+		return codes.ResourceExhausted
+	case http2.ErrCodeInadequateSecurity:
+		return codes.PermissionDenied
+	}
+	return codes.Internal
+}
