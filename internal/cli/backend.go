@@ -261,7 +261,7 @@ func (p *project) override(driver store.Driver, text string, attrs map[string]ct
 			return false
 		}
 		p.sources.Set(text, src)
-		values, ok := config.LoadValues(text, src, config.Limits{}, &p.bag)
+		values, ok := config.LoadValues(text, src, p.limits.config, &p.bag)
 		if !ok {
 			return false
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/lethe"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/terraform"
@@ -38,6 +39,7 @@ type project struct {
 	vars      map[string]lang.Given
 	applying  bool // the command changes things
 	closed    shortcut.Set
+	limits    limits
 }
 
 // open makes a project of the working directory, reading no configuration yet.
@@ -56,6 +58,9 @@ func (c *call) open() (*project, bool) {
 		return nil, false
 	}
 	var ok bool
+	if p.limits, ok = c.readLimits(); !ok {
+		return nil, false
+	}
 	if p.settings, ok = c.cliConfig(); !ok {
 		return nil, false
 	}
@@ -187,7 +192,7 @@ func (p *project) loadFrom(root string, o config.Options, resolve config.Resolve
 }
 
 func (p *project) loadOptions() config.Options {
-	return config.Options{Display: p.display, Version: Version}
+	return config.Options{Display: p.display, Version: Version, Limits: p.limits.config, Convert: funcs.Convert}
 }
 
 // display is a path as messages show it: relative to the working directory.
@@ -297,6 +302,7 @@ func (p *project) langOptions(applying bool) lang.Options {
 	return lang.Options{
 		Variables: p.vars, Workspace: p.workspace(), Applying: applying,
 		RootDir: p.root, Cwd: cmp.Or(p.called, p.dir), BaseDir: p.dir,
+		Limits: p.limits.lang, Functions: p.limits.functions,
 	}
 }
 

@@ -167,7 +167,7 @@ func (p *project) savedVariables(values map[string]plan.Variable) bool {
 		if isKept {
 			p.vars[name] = lang.Given{Value: kept.Value, From: "the saved plan"}
 		}
-		if isGiven && given.From == "-var" && !(isKept && sameVariable(v, given, kept.Value)) {
+		if isGiven && given.From == "-var" && !(isKept && p.sameVariable(v, given, kept.Value)) {
 			p.bag.Add(diag.Errorf("Can't change variable when applying a saved plan", "The variable %s cannot be set using the -var and -var-file options when applying a saved plan file, because a saved plan includes the variable values that were set when it was created. To change it, make a new plan.", name))
 			ok = false
 		}
@@ -176,11 +176,11 @@ func (p *project) savedVariables(values map[string]plan.Variable) bool {
 }
 
 // sameVariable reports whether a value given on the command line is the one that a plan has.
-func sameVariable(v *config.Variable, given lang.Given, kept cty.Value) bool {
+func (p *project) sameVariable(v *config.Variable, given lang.Given, kept cty.Value) bool {
 	value := cty.StringVal(given.Text)
 	if v.TypeGiven && !v.Type.IsPrimitiveType() {
 		var ok bool
-		if value, ok = config.ParseValue("-var", given.Text, config.Limits{}, &diag.Bag{}); !ok {
+		if value, ok = config.ParseValue("-var", given.Text, p.limits.config, &diag.Bag{}); !ok {
 			return false
 		}
 	}

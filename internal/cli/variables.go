@@ -78,7 +78,7 @@ func (p *project) variablesFromFile(path string) bool {
 	}
 	name := p.display(path)
 	p.sources.Set(name, src)
-	values, ok := config.LoadValues(name, src, config.Limits{}, &p.bag)
+	values, ok := config.LoadValues(name, src, p.limits.config, &p.bag)
 	for _, key := range sortedNames(values) {
 		v := values[key]
 		if p.declared(key) == nil {

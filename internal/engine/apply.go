@@ -44,7 +44,8 @@ type applying struct {
 
 	mu     sync.Mutex
 	edit   *state.Edit
-	broken error // the journal failed: nothing new is started
+	broken error                // the journal failed: nothing new is started
+	made   map[addr.Object]made // created, with provisioners to come
 
 	changes                                        map[addr.Object]*plan.Change
 	deposed                                        map[addr.Object]addr.Object // current object → where its predecessor waits
@@ -65,10 +66,12 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	defer r.endLeases()
 	a := &applier{r, &applying{
 		req: &req, plan: req.Plan, edit: req.Plan.Refreshed.Edit(),
-		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{},
+		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{},
 	}}
 	a.fill()
-	if ok = a.walk(ctx); ok {
+	ok = a.walk(ctx)
+	a.unmade()
+	if ok {
 		a.outputs()
 	} else {
 		a.keepOutputs()
@@ -292,10 +295,13 @@ func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools
 	if !ok {
 		return mark.Value{}, false
 	}
-	v, entry, ok := t.Up(ctx, c, p, config, cur.Entry, object.Stored{
-		Provider: u.instance, Recorded: c.Recorded, CreateFirst: c.CreateFirst, SkipDestroy: c.SkipDestroy,
-	})
-	if ok && len(a.hooksOf(c, nil, false).list) > 0 {
+	stored := object.Stored{Provider: u.instance, Recorded: c.Recorded, CreateFirst: c.CreateFirst, SkipDestroy: c.SkipDestroy}
+	provisioned := len(a.hooksOf(c, nil, false).list) > 0
+	if provisioned {
+		stored.Later = func(done event.Done) { a.postpone(done) }
+	}
+	v, entry, ok := t.Up(ctx, c, p, config, cur.Entry, stored)
+	if ok && provisioned {
 		entry.Tainted = true // until its provisioners are over
 	}
 	results := []journal.Change{{Object: c.Object, Entry: entry}}

@@ -318,6 +318,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	out.Refreshed = p.edit.Done()
 	p.orderReplacements(out)
 	out.Outputs = p.outputs()
+	out.Relevant = p.relevant(out)
 	out.Checks = p.checks.results(p.bag)
 	out.Errored = p.bag.HasErrors() || ctx.Err() != nil
 	out.Leases = p.forecast(out)

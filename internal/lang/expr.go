@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -180,8 +181,9 @@ func (r *rewriter) splat(e *hclsyntax.SplatExpr) hclsyntax.Expression {
 // arguments compiles what a function is given. The second argument of convert is a type, whose
 // names are no references.
 func (r *rewriter) arguments(e *hclsyntax.FunctionCallExpr) []hclsyntax.Expression {
-	if strings.TrimPrefix(e.Name, "core::") == "convert" && len(e.Args) == 2 {
-		return []hclsyntax.Expression{r.node(e.Args[0]), e.Args[1]}
+	if strings.TrimPrefix(e.Name, "core::") == "convert" && len(e.Args) > 1 {
+		out := r.nodes(append([]hclsyntax.Expression{e.Args[0]}, e.Args[2:]...))
+		return slices.Insert(out, 1, e.Args[1])
 	}
 	switch strings.TrimPrefix(e.Name, "core::") {
 	case "try", "can":

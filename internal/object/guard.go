@@ -49,9 +49,11 @@ func (t *Tools) guardResult(v, config cty.Value) {
 		return
 	}
 	origin := secret.Origin{Addr: t.Object.Instance.String(), Kind: secret.EphemeralResult}
-	leaves(v, func(p cty.Path, leaf cty.Value, _ string) {
-		if configured(config, p) {
-			return
+	given := map[string]bool{}
+	leaves(config, func(_ cty.Path, _ cty.Value, text string) { given[text] = true })
+	leaves(v, func(p cty.Path, leaf cty.Value, text string) {
+		if given[text] || configured(config, p) {
+			return // an input, or one that comes back under another name
 		}
 		at := origin
 		at.Path = "." + mark.PathString(p)
