@@ -364,7 +364,7 @@ func (p *parser) providerInstance() (ProviderInstance, error) {
 		if err != nil {
 			return i, err
 		}
-		i.Provider = Provider{DefaultHost, LegacyNamespace, name}
+		i.Provider = Provider{DefaultHost, LegacyNamespace, strings.ToLower(name)}
 	} else {
 		k, _, err := p.key()
 		if err != nil {

@@ -77,6 +77,9 @@ type Walk struct {
 	// Token runs a call that may touch an API while holding one of the -parallelism tokens. It
 	// reports false, without having called, when the walk is cancelled.
 	Token func(ctx context.Context, call func()) bool
+	// Shows says of a provider that it is there to show what it was given, secrets too: a test
+	// program runs it. The guard does not look through its answers. nil: there is none.
+	Shows func(addr.Provider) bool
 	// AllowDeferral says that providers may answer that they cannot say yet.
 	AllowDeferral bool
 	Closed        shortcut.Set // what is not to be taken
