@@ -139,7 +139,7 @@ func timeless(s string) string {
 		{`(after|held) [0-9.]+m?s`, "$1 0s"},
 		{`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]+`, "uuid"},
 		{`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`, "time"},
-		{`rand( *)= \d+`, "rand$1= 1"},
+		{`rand("? *)= \d+`, "rand$1= 1"},
 	} {
 		s = regexp.MustCompile(r.from).ReplaceAllString(s, r.to)
 	}

@@ -55,6 +55,7 @@ type Command struct {
 	Long   string
 	Hidden bool
 	Stream bool // -json is a stream of events; elsewhere it is one document
+	Result bool // standard output is for what is asked for alone, also without -json
 	Flags  func(c *call)
 	Run    func(ctx context.Context, c *call) int
 }
@@ -62,23 +63,23 @@ type Command struct {
 // call is one command being run.
 type call struct {
 	*Env
-	command                               *Command
-	flags                                 *flag.FlagSet
-	operands                              []string
-	bag                                   diag.Bag
-	sources                               *diag.Sources
-	opts                                  options
-	ui                                    *screen
-	format                                formatting
-	setup                                 setup
-	secrets                               *secret.Set
-	jsonFile                              *os.File // -json-into
-	raw                                   bool
-	showState, showPlan                   string
-	id, backupOut, configDir              string
-	force, dryRun, allowMissing, orCreate bool
-	engine                                *engine.Engine
-	halt                                  context.Context // ends with the second interrupt
+	command                                        *Command
+	flags                                          *flag.FlagSet
+	operands                                       []string
+	bag                                            diag.Bag
+	sources                                        *diag.Sources
+	opts                                           options
+	ui                                             *screen
+	format                                         formatting
+	setup                                          setup
+	secrets                                        *secret.Set
+	jsonFile                                       *os.File // -json-into
+	raw                                            bool
+	showState, showPlan                            string
+	id, backupOut, configDir                       string
+	force, dryRun, allowMissing, orCreate, planned bool
+	engine                                         *engine.Engine
+	halt                                           context.Context // ends with the second interrupt
 }
 
 // Exit codes.
@@ -131,7 +132,8 @@ func (e *Env) global() ([]string, bool) {
 			fmt.Fprintln(e.Stderr, "Error: -chdir needs a directory, as in -chdir=DIR.")
 			return nil, false
 		default:
-			fmt.Fprintf(e.Stderr, "Error: %s is not a global option. Options of a command stand after its name.\n", args[0])
+			option, _, _ := strings.Cut(name, "=")
+			fmt.Fprintf(e.Stderr, "Error: %s is not a global option.%s Options of a command stand after its name.\n", args[0], meant("%s", option, []string{"-chdir", "-help", "-version"}))
 			return nil, false
 		}
 	}
@@ -185,14 +187,23 @@ func (e *Env) noCommand(args []string) int {
 		if len(args) > 1 && wantsHelp(args[1]) {
 			return exitOK
 		}
+		if len(args) > 1 {
+			name := args[0] + " " + args[1]
+			fmt.Fprintf(e.Stderr, "\nLethe has no command named %q.%s\n", name, meant("%q", name, names))
+		}
 		return exitError
 	}
-	fmt.Fprintf(e.Stderr, "Lethe has no command named %q.", args[0])
-	if near := diag.Suggest(args[0], names); near != "" {
-		fmt.Fprintf(e.Stderr, " Did you mean %q?", near)
-	}
+	fmt.Fprintf(e.Stderr, "Lethe has no command named %q.%s", args[0], meant("%q", args[0], names))
 	fmt.Fprint(e.Stderr, "\n\nTo see all of Lethe's top-level commands, run:\n  lethe -help\n\n")
 	return exitError
+}
+
+// meant is " Did you mean …?" if a name is near to one of those that there are.
+func meant(verb, given string, names []string) string {
+	if near := diag.Suggest(given, names); near != "" {
+		return fmt.Sprintf(" Did you mean "+verb+"?", near)
+	}
+	return ""
 }
 
 // withDefaults puts TF_CLI_ARGS and TF_CLI_ARGS_<command> before the arguments.
@@ -221,7 +232,7 @@ func (e *Env) run(cmd *Command, args []string) int {
 			fmt.Fprint(e.Stdout, c.help())
 			return exitOK
 		}
-		fmt.Fprintf(e.Stderr, "Error: %s\n\nFor more help on this command, run:\n  lethe %s -help\n", usageError(err), cmd.Name)
+		fmt.Fprintf(e.Stderr, "Error: %s\n\nFor more help on this command, run:\n  lethe %s -help\n", c.usageError(err), cmd.Name)
 		return exitError
 	}
 	c.ui = newScreen(c)
@@ -254,10 +265,12 @@ func (c *call) parse(args []string) error {
 }
 
 // usageError words a flag error for a user.
-func usageError(err error) string {
+func (c *call) usageError(err error) string {
 	s := err.Error()
 	if name, ok := strings.CutPrefix(s, "flag provided but not defined: "); ok {
-		return "the option " + name + " is not known here."
+		var names []string
+		c.flags.VisitAll(func(f *flag.Flag) { names = append(names, "-"+f.Name) })
+		return "the option " + name + " is not known here." + meant("%s", name, names)
 	}
 	return s
 }

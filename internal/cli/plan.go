@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -244,7 +245,11 @@ func (p *project) planGenerated(ctx context.Context, ws *workspaceState, made ma
 	result, ok := p.plan(ctx, ws)
 	if result != nil {
 		for _, c := range result.Plan.Changes {
-			c.Generated = made[c.Object.Resource()]
+			block := made[c.Object.Resource()]
+			if strings.HasPrefix(block, "#") { // a comment that says where it is from
+				_, block, _ = strings.Cut(block, "\n")
+			}
+			c.Generated = strings.TrimSuffix(block, "\n")
 		}
 	}
 	return result, ok

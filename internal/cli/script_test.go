@@ -25,8 +25,9 @@ func TestMain(m *testing.M) {
 			if err != nil {
 				panic(err)
 			}
+			stdout, stderr := recorded(os.Stdout), recorded(os.Stderr)
 			os.Exit(cli.Main(cli.Env{
-				Args: os.Args[1:], Program: os.Args[0], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+				Args: os.Args[1:], Program: os.Args[0], Stdin: os.Stdin, Stdout: stdout, Stderr: stderr,
 				Dir: dir, Environ: os.Environ(), Now: time.Now, Signals: cli.Signals(),
 			}))
 		},
@@ -73,6 +74,7 @@ func params(setup func(*testscript.Env) error) testscript.Params {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"calls": calls,
+			"keeps": keeps,
 			"dial":  dial,
 		},
 	}
@@ -94,6 +96,7 @@ func setupFor(e *testscript.Env, host string) error {
 	}
 	e.Setenv("TF_CLI_CONFIG_FILE", rc)
 	e.Setenv("TMPDIR", bin) // short: a socket of a provider has a path of at most 108 bytes
+	watch(e)
 	e.Setenv("PLAYGROUND_LOG", filepath.Join(e.WorkDir, ".calls"))
 	e.Setenv("PLAYGROUND_CLOUD", filepath.Join(e.WorkDir, ".cloud"))
 	examples, err := filepath.Abs("../../examples")

@@ -59,6 +59,8 @@ type Diagnostic struct {
 	Path    cty.Path  // the attribute inside the object at Address, where Subject is not known yet
 	Values  []Value   // values in scope, for expressions
 	Related []Related // other places that matter
+
+	Others int // how many say the same of the same place with other Values: other instances
 }
 
 // Value is one line of the list of values under a snippet: `var.x` `is "a"`.
@@ -145,8 +147,14 @@ func (d Diagnostic) key() string {
 type Bag struct {
 	mu     sync.Mutex
 	list   []Diagnostic
-	seen   map[string]bool
+	seen   map[string]*message
 	errors int
+}
+
+// message is where in the list a message is, and which values it was given with.
+type message struct {
+	at     int
+	values map[string]bool
 }
 
 // Add puts diagnostics into the bag.
@@ -155,18 +163,46 @@ func (b *Bag) Add(ds ...Diagnostic) {
 	defer b.mu.Unlock()
 	for _, d := range ds {
 		k := d.key()
-		if b.seen[k] {
+		if m := b.seen[k]; m != nil {
+			b.again(m, d)
 			continue
 		}
 		if b.seen == nil {
-			b.seen = map[string]bool{}
+			b.seen = map[string]*message{}
 		}
-		b.seen[k] = true
+		b.seen[k] = &message{at: len(b.list)}
 		if d.Severity == Error {
 			b.errors++
 		}
 		b.list = append(b.list, d)
 	}
+}
+
+// again counts a repeat that has other values. Of all of them the first by its values is kept, so
+// that what is shown does not depend on which came first.
+func (b *Bag) again(m *message, d Diagnostic) {
+	kept := &b.list[m.at]
+	have, values := valuesKey(kept.Values), valuesKey(d.Values)
+	if m.values == nil {
+		m.values = map[string]bool{have: true}
+	}
+	others := kept.Others + d.Others
+	if !m.values[values] {
+		m.values[values] = true
+		others++
+	}
+	if len(values) < len(have) || len(values) == len(have) && values < have {
+		*kept = d
+	}
+	kept.Others = others
+}
+
+func valuesKey(vs []Value) string {
+	var b strings.Builder
+	for _, v := range vs {
+		b.WriteString(v.Traversal + "\x00" + v.Statement + "\x00")
+	}
+	return b.String()
 }
 
 // HCL puts the HCL library's diagnostics into the bag, without values in scope, and reports

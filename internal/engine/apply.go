@@ -39,12 +39,14 @@ type applier struct {
 
 // applying is what an apply walk knows.
 type applying struct {
-	req  *ApplyRequest
-	plan *plan.Plan
+	req   *ApplyRequest
+	plan  *plan.Plan
+	hosts hosts
 
 	mu     sync.Mutex
 	edit   *state.Edit
-	broken error // the journal failed: nothing new is started
+	broken error                // the journal failed: nothing new is started
+	made   map[addr.Object]made // created, with provisioners to come
 
 	changes                                        map[addr.Object]*plan.Change
 	deposed                                        map[addr.Object]addr.Object // current object → where its predecessor waits
@@ -64,11 +66,13 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	defer r.closeSessions()
 	defer r.endLeases()
 	a := &applier{r, &applying{
-		req: &req, plan: req.Plan, edit: req.Plan.Refreshed.Edit(),
-		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{},
+		req: &req, plan: req.Plan, hosts: newHosts(req.Program, req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
+		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{},
 	}}
 	a.fill()
-	if ok = a.walk(ctx); ok {
+	ok = a.walk(ctx)
+	a.unmade()
+	if ok {
 		a.outputs()
 	} else {
 		a.keepOutputs()
@@ -128,6 +132,9 @@ func (a *applier) stays(o addr.Object) bool {
 // write records what became of objects, as one transaction: in the journal first, then in the
 // working snapshot. op is the call that did it, 0 for none.
 func (a *applier) write(op journal.Op, changed ...journal.Change) bool {
+	for i, c := range changed {
+		changed[i].Entry = a.hosts.hosted(c.Object, c.Entry)
+	}
 	if err := a.req.Journal.Result(op, changed...); err != nil {
 		a.lost(err)
 	}
@@ -292,10 +299,13 @@ func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools
 	if !ok {
 		return mark.Value{}, false
 	}
-	v, entry, ok := t.Up(ctx, c, p, config, cur.Entry, object.Stored{
-		Provider: u.instance, Recorded: c.Recorded, CreateFirst: c.CreateFirst, SkipDestroy: c.SkipDestroy,
-	})
-	if ok && len(a.hooksOf(c, nil, false).list) > 0 {
+	stored := object.Stored{Provider: u.instance, Recorded: c.Recorded, CreateFirst: c.CreateFirst, SkipDestroy: c.SkipDestroy}
+	provisioned := len(a.hooksOf(c, nil, false).list) > 0
+	if provisioned {
+		stored.Later = func(done event.Done) { a.postpone(done) }
+	}
+	v, entry, ok := t.Up(ctx, c, p, config, cur.Entry, stored)
+	if ok && provisioned {
 		entry.Tainted = true // until its provisioners are over
 	}
 	results := []journal.Change{{Object: c.Object, Entry: entry}}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -41,14 +42,30 @@ func (r *run) forecast(p *plan.Plan) []plan.Lease {
 	}
 	var out []plan.Lease
 	for h, by := range f.receivers {
-		l := plan.Lease{Addr: f.name(true, h)}
-		for name := range by {
-			l.Receivers = append(l.Receivers, name)
+		receivers := slices.Sorted(maps.Keys(by))
+		for _, name := range f.instancesOf(f.ordering.holds[h]) {
+			out = append(out, plan.Lease{Addr: name, Receivers: receivers})
 		}
-		slices.Sort(l.Receivers)
-		out = append(out, l)
 	}
 	slices.SortFunc(out, func(a, b plan.Lease) int { return strings.Compare(a.Addr, b.Addr) })
+	return out
+}
+
+// instancesOf names the leases of a hold: one for each instance, as far as these are known.
+func (r *run) instancesOf(h hold) []string {
+	abs := h.lease.Resource.In(h.at)
+	f := r.frame.At(h.at, lang.After)
+	if f == nil {
+		return []string{abs.String()}
+	}
+	keys := f.Keys(h.lease.ID, lang.After, &diag.Bag{})
+	if keys.Status != lang.Known {
+		return []string{abs.String()}
+	}
+	var out []string
+	for _, k := range keys.List {
+		out = append(out, abs.Instance(k).String())
+	}
 	return out
 }
 

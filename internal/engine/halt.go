@@ -10,7 +10,8 @@ import (
 )
 
 // halt asks the providers of a walk to give up what they are doing, those that hold leases
-// excepted: these still have to close them, and are stopped after that.
+// excepted: these still have to close them, and are stopped after that. Built-in ones go on
+// closing when they are told to stop.
 func (r *shared) halt() {
 	r.mu.Lock()
 	var all []provider.Provider
@@ -25,7 +26,7 @@ func (r *shared) halt() {
 		open[left.Provider] = true
 	}
 	for _, p := range all {
-		if !open[p.Addr()] {
+		if !open[p.Addr()] || p.Addr().IsBuiltin() {
 			go func() { _ = p.Stop(context.Background()) }()
 		}
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -92,6 +93,7 @@ func (a *applier) provision(ctx context.Context, c *plan.Change, part int) bool 
 	self, ok := f.Got(h.decl.ID, o.Key, lang.After)
 	if !ok || !a.runHook(ctx, h, h.list[part], f, self, o, lang.After) {
 		a.failed(h.decl, o.Instance)
+		a.complete(o, false)
 		return false
 	}
 	if part < len(h.list)-1 {
@@ -101,9 +103,42 @@ func (a *applier) provision(ctx context.Context, c *plan.Change, part int) bool 
 	if e == nil {
 		return false
 	}
+	a.complete(o, true)
 	done := *e
 	done.Tainted = false
 	return a.write(0, journal.Change{Object: o, Entry: &done}) && a.after(h.decl, f, o.Instance, self)
+}
+
+// made is an object whose creation is not complete before its provisioners are.
+type made struct {
+	event.Done
+	began time.Time
+}
+
+func (a *applier) postpone(d event.Done) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.made[d.Object] = made{d, time.Now().Add(-d.Took)}
+}
+
+// complete tells how a creation with its provisioners ended.
+func (a *applier) complete(o addr.Object, ok bool) {
+	a.mu.Lock()
+	m, found := a.made[o]
+	delete(a.made, o)
+	a.mu.Unlock()
+	if m.Took = time.Since(m.began); found && ok {
+		a.tell(m.Done)
+	} else if found {
+		a.tell(event.Failed{Object: o, Op: m.Op, Took: m.Took})
+	}
+}
+
+// unmade tells of creations whose provisioners never ran.
+func (a *applier) unmade() {
+	for o := range a.made {
+		a.complete(o, false)
+	}
 }
 
 // after checks an object's postconditions, once everything that makes it is over.

@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 )
 
 // Providers is where providers come from and where they are put.
@@ -24,11 +25,13 @@ type Providers struct {
 	Only     []string // -plugin-dir: the only directories to look into
 	Getenv   func(string) string
 	Note     func(string) // progress
+	Closed   shortcut.Set // what is not to be taken
 }
 
 // Need is a provider that a configuration or a state needs.
 type Need struct {
 	Provider addr.Provider
+	Host     bool // the configuration names the registry host itself
 	Versions []config.VersionConstraint
 }
 
@@ -99,6 +102,9 @@ func (p *Providers) install(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) bo
 		return false
 	}
 	lock, locked := l.Get(n.Provider)
+	if locked && !n.Host {
+		n.Provider = lock.Provider // the host under which it was locked
+	}
 	if locked && !upgrade {
 		v, err := versions.ParseVersion(lock.Version)
 		if err != nil || !allowed.Has(v) {
@@ -151,16 +157,16 @@ func (p *Providers) present(a addr.Provider, lock config.Lock) bool {
 	if _, ok := executable(dir, a); !ok {
 		return false
 	}
-	return verify(dir, lock) == nil
+	return verify(dir, lock, hashDir) == nil
 }
 
 // verify holds an installed package against the hashes in the lock file.
-func verify(dir string, lock config.Lock) error {
+func verify(dir string, lock config.Lock, hash func(dir string) (string, error)) error {
 	h1 := slices.ContainsFunc(lock.Hashes, func(h string) bool { return strings.HasPrefix(h, "h1:") })
 	if !h1 {
 		return nil
 	}
-	got, err := hashDir(dir)
+	got, err := hash(dir)
 	if err != nil {
 		return err
 	}
@@ -180,7 +186,7 @@ func (p *Providers) Verify(a addr.Provider, l *Lockfile) error {
 		return err
 	}
 	lock, _ := l.Get(a)
-	return verify(filepath.Dir(path), lock)
+	return verify(filepath.Dir(path), lock, p.hash)
 }
 
 // newest chooses the newest allowed version that some source has.
@@ -276,7 +282,7 @@ func (p *Providers) deliver(f found, a addr.Provider, lock config.Lock, dir stri
 	}
 	if p.CacheDir != "" {
 		cached := packageDir(p.CacheDir, a, lock.Version)
-		if _, ok := executable(cached, a); !ok || verify(cached, lock) != nil {
+		if _, ok := executable(cached, a); !ok || verify(cached, lock, hashDir) != nil {
 			if err := locked(p.CacheDir, func() error { return place(f, cached) }); err != nil {
 				return nil, err
 			}

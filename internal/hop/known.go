@@ -10,9 +10,9 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// Known are the keys of a host in files of the format of known_hosts, without those that are
-// revoked there; authorities that certify hosts are not among them. Files that are not there are
-// left out. The error holds nothing of the files.
+// Known are the keys of a host in files of the format of known_hosts, and those of the authorities
+// that certify it, without any that is revoked there. Files that are not there are left out. The
+// error holds nothing of the files.
 func Known(address string, files ...string) ([]ssh.PublicKey, error) {
 	var there []string
 	for _, f := range files {

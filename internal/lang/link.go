@@ -33,11 +33,12 @@ type linker struct {
 	list    []Ref
 	prev    []int32 // of each entry, the one before it for the same target, plus one
 	imports map[addr.Resource][]placedImport
+	own     Decl    // the declaration itself
 	last    []int32 // of each target, its last entry, plus one; nil: nothing is merged
 }
 
 func (l *linker) declaration(d *Declaration) {
-	l.list, l.prev = l.list[:0], l.prev[:0]
+	l.list, l.prev, l.own = l.list[:0], l.prev[:0], d.ID
 	if int(d.ID) >= len(l.p.at) || l.p.at[d.ID] == nil {
 		return // an implied provider
 	}
@@ -173,6 +174,9 @@ func (l *linker) add(r Ref) {
 	if l.last == nil { // a few references, of which none are merged
 		l.list = append(l.list, r)
 		return
+	}
+	if r.To == l.own && r.Use == ByProvision && (r.Key == Single || r.Key == Same) {
+		return // by the time a provisioner runs its own object is there
 	}
 	for i := l.last[r.To]; i > 0; i = l.prev[i-1] {
 		if have := &l.list[i-1]; have.Key == r.Key && have.Fixed == r.Fixed {

@@ -23,6 +23,9 @@ type Stored struct {
 	Recorded    []addr.Resource
 	CreateFirst bool
 	SkipDestroy bool
+
+	// Later takes the word that all is well, instead of the sink: there is more to do before it is.
+	Later func(event.Done)
 }
 
 // Up creates or updates an object as proposed. The entry is what is to be recorded, also when the
@@ -56,7 +59,12 @@ func (t *Tools) Up(ctx context.Context, c *plan.Change, p *Proposal, config mark
 		}
 		return v, entry, false
 	}
-	t.tell(event.Done{Object: t.Object, Op: op, IDKey: idKey, ID: id, Took: time.Since(began)})
+	done := event.Done{Object: t.Object, Op: op, IDKey: idKey, ID: id, Took: time.Since(began)}
+	if s.Later != nil {
+		s.Later(done)
+	} else {
+		t.tell(done)
+	}
 	return v, entry, true
 }
 

@@ -49,9 +49,11 @@ func (t *Tools) guardResult(v, config cty.Value) {
 		return
 	}
 	origin := secret.Origin{Addr: t.Object.Instance.String(), Kind: secret.EphemeralResult}
-	leaves(v, func(p cty.Path, leaf cty.Value, _ string) {
-		if configured(config, p) {
-			return
+	given := map[string]bool{}
+	leaves(config, func(_ cty.Path, _ cty.Value, text string) { given[text] = true })
+	leaves(v, func(p cty.Path, leaf cty.Value, text string) {
+		if given[text] || configured(config, p) {
+			return // an input, or one that comes back under another name
 		}
 		at := origin
 		at.Path = "." + mark.PathString(p)
@@ -124,6 +126,9 @@ func (t *Tools) keepablePrivate(private []byte, title string) ([]byte, bool) {
 // guarded looks an entry's parts through before they are kept: its value against the configuration
 // that it was made from (NilVal if there was none), its private data and its identity.
 func (t *Tools) guarded(e *state.Entry, v, config, identity cty.Value, title string) (cty.Value, bool) {
+	if t.Walk.Shows != nil && t.Walk.Shows(t.Provider.Addr()) {
+		return v, true
+	}
 	v, clean := t.keepable(v, config, title)
 	private, ok := t.keepablePrivate(e.Private, title)
 	e.Private = private

@@ -44,13 +44,14 @@ type gathered struct {
 	more []diag.Diagnostic
 }
 
-// grouped gathers diagnostics that say the same. Failed checks are never gathered: each has
+// grouped gathers diagnostics that say the same; of errors, those whose values are the same, too, as
+// values are what is different about a mistake at another place. Failed checks are never gathered: each has
 // something of its own to say.
 func grouped(ds []diag.Diagnostic) []gathered {
 	var out []gathered
 	at := map[string]int{}
 	for _, d := range ds {
-		key := "error\x00" + d.Summary + "\x00" + d.Detail
+		key := fmt.Sprint("error\x00", d.Summary, "\x00", d.Detail, "\x00", d.Values)
 		if d.Severity == diag.Warning {
 			key = "warning\x00" + d.Summary
 		}
@@ -258,6 +259,10 @@ func (t *diagText) paragraphs(s string) {
 
 // others tells of diagnostics like this one.
 func (t *diagText) others(g gathered) {
+	if g.Others > 0 {
+		t.line("")
+		t.line(fmt.Sprintf("(and %d more like it, with other values)", g.Others))
+	}
 	n := len(g.more)
 	if n == 0 {
 		return
@@ -277,9 +282,22 @@ func (t *diagText) others(g gathered) {
 	}
 	for _, d := range g.more {
 		if p := longPlace(d); p != "" {
-			t.line("  - " + t.h.oneLine(p))
+			t.line("  - " + t.h.oneLine(p) + t.lineOf(d))
 		}
 	}
+}
+
+// lineOf is the line of source where a diagnostic begins, behind a colon; "" if it is not known.
+func (t *diagText) lineOf(d diag.Diagnostic) string {
+	if d.Subject == nil {
+		return ""
+	}
+	s, ok := t.h.sources.snippet(*d.Subject, nil)
+	if !ok {
+		return ""
+	}
+	line, _, _ := strings.Cut(s.code, "\n")
+	return ": " + strings.TrimSpace(t.h.oneLine(line))
 }
 
 // explain says how to get the page about it.

@@ -363,3 +363,30 @@ func TestTunnelIsInterrupted(t *testing.T) {
 		cancel()
 	}
 }
+
+// TestTunnelHostCertificate: a server with a certificate is known by the authority, from host_key
+// and from known_hosts.
+func TestTunnelHostCertificate(t *testing.T) {
+	authority := sshdtest.NewKey(t, canary)
+	second := sshdtest.NewKey(t, canary)
+	s := sshdtest.Start(t)
+	s.Write(t, "second", second.Private)
+	s.Write(t, "second-cert.pub", second.Certificate(t, authority, ssh.HostCert, "127.0.0.1"))
+	_ = s.Cmd.Process.Kill()
+	if s.Port = 0; !s.Listen(t, "HostKey {dir}/second", "HostCertificate {dir}/second-cert.pub") {
+		t.Fatal("the server does not start again")
+	}
+	port, _ := echo(t)
+	r := newRig(t)
+	r.mustOpen(tunnelType, through(t, s, port, map[string]any{"host_key": authority.Public}))
+	if err := os.Mkdir(filepath.Join(r.dir, ".ssh"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(r.dir, ".ssh", "known_hosts"), fmt.Appendf(nil, "@cert-authority [127.0.0.1]:%d %s\n", s.Port, authority.Public), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := r.mustOpen(tunnelType, through(t, s, port, map[string]any{"host_key": nil}))
+	if got := ask(t, o.text("local_address"), "a"); got != "echo a\nbye\n" {
+		t.Errorf("%q", got)
+	}
+}

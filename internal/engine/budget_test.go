@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"math"
+	"runtime"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// What a run may cost, in figures that are the same on every machine: calls of providers and their
+// starts, objects allocated, bytes of state, and how all of these grow with the number of resources.
+//
+// Limits leave a third of room over what was measured. Whoever exceeds one has made the engine
+// slower for everybody, or has a good reason and raises it.
+
+// costs are the costs of one shape at one size, for each resource.
+type costs struct {
+	calls  map[string]float64 // of each task, by call
+	starts map[string]int     // of each task
+	allocs map[string]float64 // of each task
+	bytes  float64            // of the state
+}
+
+// measure runs all tasks.
+func measure(t *testing.T, shape string, n int) costs {
+	w, p := newPlantWorld(t)
+	w.engine.Parallelism = 100 // nobody waits for a token: waiting allocates, and depends on the moment
+	c := costs{map[string]float64{}, map[string]int{}, map[string]float64{}, 0}
+	var prog *lang.Program
+	var made *plan.Plan
+	note := func(task string, run func()) {
+		p.calls()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		run()
+		runtime.ReadMemStats(&after)
+		c.allocs[task] = float64(after.Mallocs-before.Mallocs) / float64(n)
+		for call, count := range p.calls() {
+			switch call {
+			case "start":
+				c.starts[task] = count
+			case "configure":
+			default:
+				c.calls[task] += float64(count) / float64(n)
+			}
+		}
+	}
+	files := map[string]string{"main.tf": plantHead + shapes[shape](n)}
+	note("compile", func() { prog = w.compile(files) })
+	note("create plan", func() { made = w.plan(prog, nil) })
+	note("create apply", func() { w.state, _ = state.Next(w.state, w.carryOut(prog, made), "test") })
+	w.plan(prog, nil) // the plant gets to know what is stored
+	note("no-op", func() { made = w.plan(prog, nil) })
+	note("destroy plan", func() { made = w.plan(prog, func(r *Request) { r.Mode = plan.Destroy }) })
+	text, err := w.state.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.bytes = float64(len(text)) / float64(n)
+	note("destroy apply", func() { w.carryOut(prog, made) })
+	return c
+}
+
+// Calls are counted for each resource over a whole command; a plan and its apply are one command.
+// The start of the first process is the compilation's, for the schema.
+var callLimits = map[string]float64{
+	"create plan": 2, "create apply": 1, // together 3
+	"no-op":        4,
+	"destroy plan": 3, "destroy apply": 1, // together 4
+}
+
+// Objects allocated for each resource.
+var allocLimits = map[string]map[string]float64{
+	"blocks":  {"compile": 120, "create plan": 50, "create apply": 46, "no-op": 75, "destroy plan": 55, "destroy apply": 36},
+	"count":   {"create plan": 56, "create apply": 60, "no-op": 70, "destroy plan": 33, "destroy apply": 27},
+	"foreach": {"create plan": 90, "create apply": 51, "no-op": 102, "destroy plan": 33, "destroy apply": 27},
+	"chain":   {"compile": 150, "create plan": 59, "create apply": 54, "no-op": 92, "destroy plan": 55, "destroy apply": 39},
+	"pairs":   {"create plan": 55, "create apply": 59, "no-op": 72, "destroy plan": 33, "destroy apply": 27},
+}
+
+func TestBudget(t *testing.T) {
+	const n, times = 400, 4
+	for shape, limits := range allocLimits {
+		t.Run(shape, func(t *testing.T) {
+			small, large := measure(t, shape, n), measure(t, shape, n*times)
+			for task, limit := range limits {
+				if got := large.calls[task]; got > callLimits[task] {
+					t.Errorf("%s: %.2f calls for each resource, more than %.0f", task, got, callLimits[task])
+				}
+				if got := large.starts[task]; got > 1 {
+					t.Errorf("%s: %d starts", task, got)
+				}
+				if got := large.allocs[task]; got > limit {
+					t.Errorf("%s: %.0f objects allocated for each resource, more than %.0f", task, got, limit)
+				}
+				if e := 1 + math.Log(large.allocs[task]/small.allocs[task])/math.Log(times); e > 1.1 {
+					t.Errorf("%s: allocations grow with N^%.2f, from %.0f to %.0f for each resource", task, e, small.allocs[task], large.allocs[task])
+				}
+			}
+			t.Logf("%+v", large)
+			if shape == "chain" {
+				return // the format asks for all that an object depends on, by way of others too
+			}
+			if large.bytes > 600 || large.bytes > small.bytes*1.1 {
+				t.Errorf("the state has %.0f bytes for each resource, %.0f when there are fewer", large.bytes, small.bytes)
+			}
+		})
+	}
+}
