@@ -25,6 +25,7 @@ using them in future configurations. It takes no lock and changes nothing.`,
 	Flags: func(c *call) {
 		c.flags.StringVar(&c.opts.state, "state", "", "Read the state from this `file`.")
 		c.flags.BoolVar(&c.opts.showSecrets, "show-sensitive", false, "Show sensitive values.")
+		c.flags.Bool("lock", true, "Accepted for compatibility: nothing is changed, so nothing is locked.")
 		c.varFlags()
 	},
 	Run: runConsole,
