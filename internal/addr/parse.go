@@ -417,6 +417,16 @@ func (t Target) Within(m Target) bool {
 	return true
 }
 
+// Enclosing lists the modules, as written, that t lies within, from the outermost on; the last one
+// is t itself if it is a module.
+func (t Target) Enclosing() []Target {
+	var out []Target
+	for i := range t.path {
+		out = append(out, Target{path: t.path[: i+1 : i+1]})
+	}
+	return out
+}
+
 // Rebase moves an instance along with its address: what t points at, in the module instance base,
 // goes to where to points. It reports false if the instance is not part of what t points at. Keys
 // that the targets leave out stay as they are.

@@ -5,11 +5,15 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/zclconf/go-cty/cty"
 	"golang.org/x/term"
 )
 
@@ -21,14 +25,41 @@ interpolations.
 This will open an interactive console that you can use to type
 interpolations into and inspect their values. This command loads the
 current state. This lets you explore and test interpolations before
-using them in future configurations. It takes no lock and changes nothing.`,
+using them in future configurations. It takes no lock and changes nothing.
+
+An expression goes on over several lines while a bracket or a heredoc is
+open, or when a line ends with a backslash. From a pipe, all expressions
+are evaluated and all results printed; the exit code is 1 if one of them
+cannot be evaluated.`,
 	Flags: func(c *call) {
 		c.flags.StringVar(&c.opts.state, "state", "", "Read the state from this `file`.")
+		c.flags.BoolVar(&c.planned, "plan", false, "Make a plan first, and evaluate with what will be.")
 		c.flags.BoolVar(&c.opts.showSecrets, "show-sensitive", false, "Show sensitive values.")
 		c.flags.Bool("lock", true, "Accepted for compatibility: nothing is changed, so nothing is locked.")
 		c.varFlags()
 	},
-	Run: runConsole,
+	Result: true,
+	Run:    runConsole,
+}
+
+// consoleHelp is what "help" prints.
+const consoleHelp = `The Lethe console allows you to experiment with Lethe expressions.
+You may access resources in the state (if you have one) just as you would
+from a configuration. For example: "aws_instance.foo.id" would evaluate
+to the ID of "aws_instance.foo" if it exists in your state.
+
+Type in the expression to test and hit <enter> to see the result; <tab>
+completes names, and the arrow keys bring back what was typed before.
+
+To exit the console, type "exit" and hit <enter>, or use Control-C or
+Control-D.
+`
+
+// console evaluates what is typed in.
+type console struct {
+	*project
+	frame *lang.Frame
+	face  lang.Face
 }
 
 func runConsole(ctx context.Context, c *call) int {
@@ -40,156 +71,240 @@ func runConsole(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	defer p.close()
-	if !p.load() || !p.collectVariables() || !p.compile(ctx) {
+	if !p.load() || !p.collectVariables() {
+		return c.ui.fail()
+	}
+	p.leaveUnset()
+	if !p.compile(ctx) {
 		return c.ui.fail()
 	}
 	s, ok := p.readState(ctx)
 	if !ok {
 		return c.ui.fail()
 	}
-	options := p.langOptions(false)
-	options.Console = true
-	frame, ok := p.engine.Frame(ctx, p.program, options, s, &p.bag)
-	if !ok {
+	con := &console{project: p, face: lang.Before}
+	if !con.look(ctx, s) {
 		return c.ui.fail()
 	}
 	p.ui.Diagnostics(p.bag.List())
 	p.bag.Clear()
 	if isTerminal(c.Stdin) {
-		return p.interactive(frame)
+		return con.interactive()
 	}
-	return p.batch(frame)
+	return con.batch()
 }
 
-// batch evaluates the lines of standard input, and fails if one of them does.
-func (p *project) batch(f *lang.Frame) int {
-	src, err := io.ReadAll(p.Stdin)
+// leaveUnset makes unknown what nobody set: the console asks for expressions, not for variables.
+func (p *project) leaveUnset() {
+	for name, v := range p.tree.Root.Module.Variables {
+		if _, set := p.vars[name]; !set && required(v) {
+			p.vars[name] = lang.Given{Value: cty.UnknownVal(v.Type), From: "nowhere"}
+		}
+	}
+}
+
+// look makes the frame that expressions are evaluated in: of the state, or of a plan.
+func (c *console) look(ctx context.Context, s *state.Snapshot) (ok bool) {
+	options := c.langOptions(false)
+	options.Console = true
+	if !c.planned {
+		c.frame, ok = c.engine.Frame(ctx, c.program, options, s, &c.bag)
+		return ok
+	}
+	if s == nil {
+		s = &state.Snapshot{}
+	}
+	c.opts.refresh = true
+	req, ok := c.request(&workspaceState{project: c.project, snapshot: s})
+	if !ok {
+		return false
+	}
+	req.Options = options
+	result, ok := c.engine.Plan(ctx, req, &c.bag)
+	if result == nil || !ok {
+		return false
+	}
+	c.frame, c.face = result.Frame, lang.After
+	return true
+}
+
+// batch evaluates what standard input has, and fails if something cannot be evaluated.
+func (c *console) batch() int {
+	src, err := io.ReadAll(c.Stdin)
 	if err != nil {
-		return exitError
+		c.bag.Add(diag.Errorf("Failed to read standard input", "%s.", err))
+		return c.ui.fail()
 	}
 	code := exitOK
-	var pending string
+	var in input
 	for _, line := range strings.Split(string(src), "\n") {
-		pending += line
-		if open(pending) {
-			pending += "\n"
+		text, ready := in.add(line)
+		if !ready {
 			continue
 		}
-		text := strings.TrimSpace(pending)
-		pending = ""
-		if text == "exit" {
-			break
+		switch text {
+		case "exit":
+			return code
+		case "help":
+			c.ui.print(consoleHelp)
+		default:
+			code = max(code, c.evaluate(text))
 		}
-		if text != "" && !p.evaluate(f, text) {
-			code = exitError
-		}
+	}
+	if text := in.rest(); text != "" {
+		code = max(code, c.evaluate(text))
 	}
 	return code
 }
 
-// interactive reads expressions from a terminal, with a history and lines that go on while a
-// bracket is open.
-func (p *project) interactive(f *lang.Frame) int {
-	in := p.Stdin.(*os.File)
-	old, err := term.MakeRaw(int(in.Fd()))
-	if err != nil {
-		return p.batch(f)
+// input gathers the lines of an expression.
+type input struct{ pending string }
+
+// add takes a line in. It gives an expression when one is complete.
+func (in *input) add(line string) (text string, ready bool) {
+	in.pending += strings.TrimSuffix(line, "\r")
+	switch lang.Typed([]byte(in.pending)) {
+	case lang.Blank:
+		in.pending = ""
+		return "", false
+	case lang.Open:
+		if cut, ok := strings.CutSuffix(strings.TrimRight(in.pending, " \t"), `\`); ok {
+			in.pending = cut
+		}
+		in.pending += "\n"
+		return "", false
 	}
-	defer term.Restore(int(in.Fd()), old)
+	return in.rest(), true
+}
+
+// rest gives what there is, complete or not. A heredoc ends with the end of its last line.
+func (in *input) rest() string {
+	text := strings.TrimSpace(in.pending)
+	in.pending = ""
+	if strings.Contains(text, "\n") {
+		text += "\n"
+	}
+	return text
+}
+
+// interactive reads expressions from a terminal, with a history and with completion.
+func (c *console) interactive() int {
+	in := c.Stdin.(*os.File)
+	fd := int(in.Fd())
+	cooked, err := term.MakeRaw(fd)
+	if err != nil {
+		return c.batch()
+	}
+	defer term.Restore(fd, cooked)
 	t := term.NewTerminal(in, "> ")
-	t.AutoCompleteCallback = p.complete(f)
-	var pending string
+	t.AutoCompleteCallback = c.complete(t)
+	var typed input
 	for {
+		if w, h, err := term.GetSize(fd); err == nil && w > 0 {
+			_ = t.SetSize(w, h) // without it, long lines look worse
+		}
 		line, err := t.ReadLine()
 		if errors.Is(err, io.EOF) {
 			return exitOK
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, term.ErrPasteIndicator) {
 			return exitError
 		}
-		pending += line
-		if open(pending) {
-			pending += "\n"
+		text, ready := typed.add(line)
+		if typed.pending != "" {
 			t.SetPrompt(": ")
 			continue
 		}
-		text := strings.TrimSpace(pending)
-		pending = ""
 		t.SetPrompt("> ")
+		if !ready {
+			continue
+		}
 		if text == "exit" {
 			return exitOK
 		}
-		if text == "" {
-			continue
+		term.Restore(fd, cooked)
+		if text == "help" {
+			c.ui.print(consoleHelp)
+		} else {
+			c.evaluate(text)
 		}
-		term.Restore(int(in.Fd()), old)
-		p.evaluate(f, text)
-		if _, err := term.MakeRaw(int(in.Fd())); err != nil {
+		if _, err := term.MakeRaw(fd); err != nil {
 			return exitError
 		}
 	}
 }
 
-// evaluate prints the value of an expression, or what is wrong with it.
-func (p *project) evaluate(f *lang.Frame, text string) bool {
+// evaluate prints the value of an expression, or what is wrong with it, and gives the exit code.
+func (c *console) evaluate(text string) int {
 	const name = "<console-input>"
-	p.sources.Set(name, []byte(text))
-	v, outcome := f.ParseAndEval([]byte(text), name, lang.Before, &p.bag)
-	p.ui.Diagnostics(p.bag.List())
-	failed := p.bag.HasErrors()
-	p.bag.Clear()
+	c.sources.Set(name, []byte(text))
+	v, outcome := c.frame.ParseAndEval([]byte(text), name, c.face, &c.bag)
+	c.ui.Diagnostics(c.bag.List())
+	failed := c.bag.HasErrors()
+	c.bag.Clear()
 	if outcome != lang.OK || failed {
-		return false
+		return exitError
 	}
-	p.ui.print(view.ValueText(v, 0, p.viewOptions()) + "\n")
-	return true
+	shown, ok := funcs.TypeText(v.Raw)
+	if !ok {
+		shown = view.ValueText(v, 0, c.viewOptions())
+	}
+	c.ui.print(shown + "\n")
+	return exitOK
 }
 
-// open reports whether brackets, or a heredoc, are still open in the text.
-func open(text string) bool {
-	depth := 0
-	quoted := false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '#' || c == '/' && i+1 < len(text) && text[i+1] == '/':
-			for i < len(text) && text[i] != '\n' {
-				i++
-			}
-		case strings.IndexByte("([{", c) >= 0:
-			depth++
-		case strings.IndexByte(")]}", c) >= 0:
-			depth--
-		}
-	}
-	return depth > 0 || strings.HasSuffix(text, "\\")
-}
-
-// complete offers names that begin with what stands before the cursor.
-func (p *project) complete(f *lang.Frame) func(string, int, rune) (string, int, bool) {
-	names := completions(f.Program())
+// complete offers names that begin with what stands before the cursor: one is completed, of several
+// what they have in common; when that is nothing more, they are listed.
+func (c *console) complete(t *term.Terminal) func(string, int, rune) (string, int, bool) {
+	names := completions(c.frame.Program())
 	return func(line string, pos int, key rune) (string, int, bool) {
 		if key != '\t' {
 			return "", 0, false
 		}
-		start := strings.LastIndexAny(line[:pos], " ([{,") + 1
+		start := strings.LastIndexAny(line[:pos], " \t([{,!+*/%<>=&|?") + 1
 		word := line[start:pos]
-		for _, n := range names {
-			if word != "" && strings.HasPrefix(n, word) {
-				return line[:start] + n + line[pos:], start + len(n), true
+		found := c.candidates(word, names)
+		if len(found) == 0 {
+			return line, pos, true // a tab is no part of an expression
+		}
+		common := found[0]
+		for _, n := range found {
+			for !strings.HasPrefix(n, common) {
+				common = common[:len(common)-1]
 			}
 		}
-		return "", 0, false
+		if common == word && len(found) > 1 {
+			_, _ = t.Write([]byte(strings.Join(found, "  ") + "\n"))
+		}
+		return line[:start] + common + line[pos:], start + len(common), true
 	}
+}
+
+// candidates are the names that a word may become.
+func (c *console) candidates(word string, names []string) []string {
+	var out []string
+	for _, n := range names {
+		if word != "" && strings.HasPrefix(n, word) {
+			out = append(out, n)
+		}
+	}
+	if i := strings.LastIndexByte(word, '.'); i > 0 {
+		for _, m := range c.frame.Members(word[:i], c.face) {
+			if n := word[:i+1] + m; strings.HasPrefix(n, word) {
+				out = append(out, n)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // completions are the names that expressions of the root module may begin with.
 func completions(p *lang.Program) []string {
-	out := funcs.Names()
+	out := []string{"path.cwd", "path.module", "path.root", "terraform.applying", "terraform.workspace", "type("}
+	for _, name := range funcs.Names() {
+		out = append(out, name+"(")
+	}
 	for _, d := range p.Decls() {
 		switch {
 		case !d.Module.IsRoot():

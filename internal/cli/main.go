@@ -55,6 +55,7 @@ type Command struct {
 	Long   string
 	Hidden bool
 	Stream bool // -json is a stream of events; elsewhere it is one document
+	Result bool // standard output is for what is asked for alone, also without -json
 	Flags  func(c *call)
 	Run    func(ctx context.Context, c *call) int
 }
@@ -62,23 +63,23 @@ type Command struct {
 // call is one command being run.
 type call struct {
 	*Env
-	command                               *Command
-	flags                                 *flag.FlagSet
-	operands                              []string
-	bag                                   diag.Bag
-	sources                               *diag.Sources
-	opts                                  options
-	ui                                    *screen
-	format                                formatting
-	setup                                 setup
-	secrets                               *secret.Set
-	jsonFile                              *os.File // -json-into
-	raw                                   bool
-	showState, showPlan                   string
-	id, backupOut, configDir              string
-	force, dryRun, allowMissing, orCreate bool
-	engine                                *engine.Engine
-	halt                                  context.Context // ends with the second interrupt
+	command                                        *Command
+	flags                                          *flag.FlagSet
+	operands                                       []string
+	bag                                            diag.Bag
+	sources                                        *diag.Sources
+	opts                                           options
+	ui                                             *screen
+	format                                         formatting
+	setup                                          setup
+	secrets                                        *secret.Set
+	jsonFile                                       *os.File // -json-into
+	raw                                            bool
+	showState, showPlan                            string
+	id, backupOut, configDir                       string
+	force, dryRun, allowMissing, orCreate, planned bool
+	engine                                         *engine.Engine
+	halt                                           context.Context // ends with the second interrupt
 }
 
 // Exit codes.

@@ -189,7 +189,7 @@ func (c *call) addresses(flagName string, given, files list) ([]addr.Target, boo
 	for _, s := range given {
 		t, err := addr.ParseTarget(s)
 		if err != nil {
-			c.bag.Add(diag.Errorf(fmt.Sprintf("Invalid %s %q", flagName, s), "%s.", err))
+			c.bag.Add(diag.Errorf(fmt.Sprintf("Invalid "+flagName+" %q", s), "%s.", err))
 			ok = false
 		}
 		out = append(out, t)

@@ -1,8 +1,13 @@
 package lang
 
 import (
+	"bytes"
+	"maps"
+	"slices"
+
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -20,5 +25,66 @@ func (f *Frame) ParseAndEval(src []byte, filename string, face Face, bag *diag.B
 	if !bag.HCL(diags) {
 		return mark.Plain(cty.DynamicVal), Broken
 	}
-	return f.Eval(e, Scope{}, face, bag)
+	v, o := f.Eval(e, Scope{}, face, bag)
+	if o == OK && v.Raw.Type() != cty.NilType && funcs.HoldsTypeText(v.Raw.Type()) {
+		bag.Add(diag.Errorf("Invalid use of type function", "What the function type gives can be shown, but is no value that could be a part of another. Call it by itself.").At(e.Range()))
+		return mark.Plain(cty.DynamicVal), Broken
+	}
+	return v, o
+}
+
+// Input is what has been typed so far, as a console sees it.
+type Input uint8
+
+// The states of an input.
+const (
+	Blank  Input = iota // nothing but white space and comments
+	Open                // a bracket or a heredoc is not closed yet, or a backslash says that more follows
+	Closed              // it can be evaluated
+)
+
+// Typed tells what has been typed so far.
+func Typed(src []byte) Input {
+	if len(src) > longestInput {
+		return Closed // and refused
+	}
+	if bytes.HasSuffix(bytes.TrimRight(src, " \t\r\n"), []byte(`\`)) {
+		return Open
+	}
+	tokens, _ := hclsyntax.LexExpression(append(bytes.Clone(src), '\n'), "", diag.Pos{Line: 1, Column: 1})
+	depth, blank := 0, true
+	for _, t := range tokens {
+		switch t.Type {
+		case hclsyntax.TokenOBrace, hclsyntax.TokenOParen, hclsyntax.TokenOBrack, hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
+			depth++
+		case hclsyntax.TokenCBrace, hclsyntax.TokenCParen, hclsyntax.TokenCBrack, hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
+			depth--
+		}
+		if t.Type != hclsyntax.TokenComment && t.Type != hclsyntax.TokenNewline && t.Type != hclsyntax.TokenEOF {
+			blank = false
+		}
+	}
+	switch {
+	case blank:
+		return Blank
+	case depth > 0:
+		return Open
+	}
+	return Closed
+}
+
+// Members are the names that can be selected from the value of an expression: attributes, and keys
+// that are names. What a marked value has is not told.
+func (f *Frame) Members(src string, face Face) []string {
+	var bag diag.Bag
+	v, o := f.ParseAndEval([]byte(src), "", face, &bag)
+	whole := func(a mark.At) bool { return len(a.Path) == 0 }
+	if o != OK || v.Raw == cty.NilVal || slices.ContainsFunc(v.Marks, whole) {
+		return nil
+	}
+	ty := v.Raw.Type()
+	if ty.IsObjectType() {
+		return slices.Sorted(maps.Keys(ty.AttributeTypes()))
+	}
+	return slices.DeleteFunc(namesIn(v.Raw), func(name string) bool { return !hclsyntax.ValidIdentifier(name) })
 }
