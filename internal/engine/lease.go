@@ -127,6 +127,7 @@ func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, 
 	if o == nil {
 		o = &opening{}
 		r.leases[leaseKey{inst, face}] = o
+		r.leased[e.ID] = append(r.leased[e.ID], leaseKey{inst, face})
 	}
 	r.mu.Unlock()
 	o.Lock()
@@ -211,7 +212,8 @@ func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why 
 	return mark.Value{}, nil, false
 }
 
-// reporter takes what a provider says about a lease after it was opened.
+// reporter takes what a provider says about a lease after it was opened, and places it at the
+// argument it names.
 func (r *run) reporter(t *object.Tools) func(provider.Diags) {
 	return func(ds provider.Diags) {
 		for _, d := range ds {
@@ -229,16 +231,14 @@ func (r *run) reporter(t *object.Tools) func(provider.Diags) {
 // parents are the open leases that an ephemeral resource was obtained with, or a provider
 // configured.
 func (r *run) parents(d lang.Decl) []*lease.Lease {
-	near := map[addr.Resource]bool{}
-	for _, p := range r.reach.ephemerals(d) {
-		near[r.prog.Decls()[p].Resource] = true
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []*lease.Lease
-	for k, o := range r.leases {
-		if near[k.instance.Resource()] && o.lease != nil {
-			out = append(out, o.lease)
+	for _, p := range r.reach.ephemerals(d) {
+		for _, k := range r.leased[p] {
+			if o := r.leases[k]; o.lease != nil {
+				out = append(out, o.lease)
+			}
 		}
 	}
 	return out
@@ -250,8 +250,8 @@ func (r *run) closeLeases(e *lang.Declaration, in *addr.ModuleInstance, face lan
 	face = r.reach.face(e.ID, face)
 	r.mu.Lock()
 	var mine []leaseKey
-	for k := range r.leases {
-		if k.face == face && k.instance.Resource() == e.Resource && (in == nil || k.instance.Module == *in) {
+	for _, k := range r.leased[e.ID] {
+		if k.face == face && (in == nil || k.instance.Module == *in) {
 			mine = append(mine, k)
 		}
 	}
