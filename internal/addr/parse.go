@@ -364,7 +364,7 @@ func (p *parser) providerInstance() (ProviderInstance, error) {
 		if err != nil {
 			return i, err
 		}
-		i.Provider = Provider{DefaultHost, LegacyNamespace, name}
+		i.Provider = Provider{DefaultHost, LegacyNamespace, strings.ToLower(name)}
 	} else {
 		k, _, err := p.key()
 		if err != nil {
@@ -415,6 +415,16 @@ func (t Target) Within(m Target) bool {
 		}
 	}
 	return true
+}
+
+// Enclosing lists the modules, as written, that t lies within, from the outermost on; the last one
+// is t itself if it is a module.
+func (t Target) Enclosing() []Target {
+	var out []Target
+	for i := range t.path {
+		out = append(out, Target{path: t.path[: i+1 : i+1]})
+	}
+	return out
 }
 
 // Rebase moves an instance along with its address: what t points at, in the module instance base,

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/fetch"
@@ -134,6 +136,11 @@ func (p *project) initProviders(ctx context.Context) bool {
 		if !ok {
 			return false
 		}
+		for i, n := range needs {
+			if !n.Host {
+				needs[i].Provider = s.HostFor(n.Provider)
+			}
+		}
 		needs = append(needs, stateNeeds(s, needs)...)
 	}
 	var install []fetch.Need
@@ -148,6 +155,11 @@ func (p *project) initProviders(ctx context.Context) bool {
 	p.providers.Only = p.setup.pluginDirs
 	if !p.providers.Install(install, p.lock, p.setup.upgrade, &p.bag) {
 		return false
+	}
+	if p.setup.backend { // without it nobody knows what the state needs
+		p.lock.Keep(func(a addr.Provider) bool {
+			return slices.ContainsFunc(needs, func(n fetch.Need) bool { return n.Provider.Canon() == a.Canon() })
+		})
 	}
 	return p.writeLock()
 }

@@ -14,7 +14,7 @@ import (
 // process runs the program as processes in a directory with a configuration, for tests that need
 // to be in time with what it does.
 type process struct {
-	t   *testing.T
+	t   testing.TB
 	dir string
 	env []string
 }
@@ -22,6 +22,11 @@ type process struct {
 const requirePlayground = "terraform {\n  required_providers {\n    playground = {\n      source = \"lethe/playground\"\n    }\n  }\n}\n"
 
 func newProcess(t *testing.T, config string, env ...string) *process {
+	t.Helper()
+	return newProcessFor(t, config, env...)
+}
+
+func newProcessFor(t testing.TB, config string, env ...string) *process {
 	t.Helper()
 	bin, err := playground()
 	if err != nil {
@@ -33,7 +38,7 @@ func newProcess(t *testing.T, config string, env ...string) *process {
 			t.Fatal(err)
 		}
 	}
-	write(".rc", "provider_installation {\n  dev_overrides {\n    \"registry.opentofu.org/lethe/playground\" = \""+bin+"\"\n  }\n}\n")
+	write(".rc", "provider_installation {\n  dev_overrides {\n    \"registry.opentofu.org/lethe/playground\" = \""+bin+"\"\n    \"registry.terraform.io/lethe/playground\" = \""+bin+"\"\n  }\n}\n")
 	write("main.tf", requirePlayground+config)
 	if err := os.MkdirAll(filepath.Join(p.dir, ".cloud"), 0o755); err != nil {
 		t.Fatal(err)

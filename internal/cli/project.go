@@ -74,7 +74,8 @@ func (c *call) open() (*project, bool) {
 	if p.pool, ok = p.newPool(); !ok {
 		return nil, false
 	}
-	p.engine = &engine.Engine{Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.halt}
+	shows := func(a addr.Provider) bool { return p.reattach[a.Canon()].Test }
+	p.engine = &engine.Engine{Shows: shows, Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.halt}
 	if c.ui != nil {
 		p.engine.Sink = c.ui
 	}
@@ -287,6 +288,7 @@ func (p *project) needs() []fetch.Need {
 				by[r.Source] = &fetch.Need{Provider: r.Source}
 				order = append(order, r.Source)
 			}
+			by[r.Source].Host = by[r.Source].Host || r.HostGiven
 			by[r.Source].Versions = append(by[r.Source].Versions, r.Versions...)
 		}
 	})

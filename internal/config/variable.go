@@ -154,7 +154,11 @@ func (l *loader) variableDefault(v *Variable, a *hcl.Attribute, typeOK bool) {
 	}
 	converted, err := l.opts.Convert(val, v.Type)
 	if err != nil {
-		l.error(v.DefaultRange, "Invalid default value for variable", "This default value is not compatible with the variable's type constraint: %s.", conversion(err))
+		at := v.DefaultRange
+		if v.Ephemeral || v.Sensitive {
+			at = v.Range // no snippet with the value in it
+		}
+		l.error(at, "Invalid default value for variable", "This default value is not compatible with the variable's type constraint: %s.", conversion(err))
 		v.Default = cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep())
 		return
 	}

@@ -39,8 +39,9 @@ type applier struct {
 
 // applying is what an apply walk knows.
 type applying struct {
-	req  *ApplyRequest
-	plan *plan.Plan
+	req   *ApplyRequest
+	plan  *plan.Plan
+	hosts hosts
 
 	mu     sync.Mutex
 	edit   *state.Edit
@@ -65,7 +66,7 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	defer r.closeSessions()
 	defer r.endLeases()
 	a := &applier{r, &applying{
-		req: &req, plan: req.Plan, edit: req.Plan.Refreshed.Edit(),
+		req: &req, plan: req.Plan, hosts: newHosts(req.Program, req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
 		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{},
 	}}
 	a.fill()
@@ -131,6 +132,9 @@ func (a *applier) stays(o addr.Object) bool {
 // write records what became of objects, as one transaction: in the journal first, then in the
 // working snapshot. op is the call that did it, 0 for none.
 func (a *applier) write(op journal.Op, changed ...journal.Change) bool {
+	for i, c := range changed {
+		changed[i].Entry = a.hosts.hosted(c.Object, c.Entry)
+	}
 	if err := a.req.Journal.Result(op, changed...); err != nil {
 		a.lost(err)
 	}

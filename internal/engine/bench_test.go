@@ -132,3 +132,21 @@ func BenchmarkCompile(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkMoves is a plan after every resource was renamed.
+func BenchmarkMoves(b *testing.B) {
+	for _, n := range []int{250, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			w, _, _ := prepared(b, "blocks", n, true)
+			var main strings.Builder
+			for i := range n {
+				fmt.Fprintf(&main, "resource \"plant_item\" \"new%d\" {\n  name = \"item-%d\"\n}\nmoved {\n  from = plant_item.r%d\n  to   = plant_item.new%d\n}\n", i, i, i, i)
+			}
+			prog := w.compile(map[string]string{"main.tf": plantHead + main.String()})
+			b.ReportAllocs()
+			for b.Loop() {
+				w.plan(prog, nil)
+			}
+		})
+	}
+}

@@ -27,7 +27,7 @@ type costs struct {
 // measure runs all tasks.
 func measure(t *testing.T, shape string, n int) costs {
 	w, p := newPlantWorld(t)
-	w.engine.Parallelism = 1
+	w.engine.Parallelism = 100 // nobody waits for a token: waiting allocates, and depends on the moment
 	c := costs{map[string]float64{}, map[string]int{}, map[string]float64{}, 0}
 	var prog *lang.Program
 	var made *plan.Plan
@@ -93,7 +93,7 @@ func TestBudget(t *testing.T) {
 				if got := large.starts[task]; got > 1 {
 					t.Errorf("%s: %d starts", task, got)
 				}
-				if got := large.allocs[task]; got > limit {
+				if got := large.allocs[task]; got > limit && !raced {
 					t.Errorf("%s: %.0f objects allocated for each resource, more than %.0f", task, got, limit)
 				}
 				if e := 1 + math.Log(large.allocs[task]/small.allocs[task])/math.Log(times); e > 1.1 {

@@ -111,6 +111,7 @@ func (p *planner) useStored(d *lang.Declaration, t *object.Tools, config mark.Va
 }
 
 func (p *planner) put(o addr.Object, e *state.Entry) {
+	e = p.hosts.hosted(o, e)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.edit.Put(o, e)

@@ -54,6 +54,9 @@ type Engine struct {
 	Env  []string
 	Halt context.Context
 
+	// Shows says which providers a test program runs, to see what they are given (object.Walk).
+	Shows func(addr.Provider) bool
+
 	// Supply adds what the provider blocks of a program lack, before it is held against its
 	// providers' schemas, and reports whether it added anything. nil: nobody can be asked.
 	Supply func(p *lang.Program, schemas func(addr.Provider) *provider.Schemas) (added, ok bool)
@@ -184,7 +187,7 @@ func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options,
 		ledger:  lease.NewLedger(lease.Options{Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism()}),
 	}}
 	r.tokens = walk.NewTokens(r.parallelism())
-	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token, Closed: e.Closed}
+	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token, Shows: e.Shows, Closed: e.Closed}
 	if e.Secrets != nil {
 		e.Secrets.Elsewhere((&plainly{shared: r.shared, before: from.state, known: map[string]bool{}}).holds)
 	}

@@ -24,14 +24,14 @@ func (e *Engine) Import(ctx context.Context, req Request, bag *diag.Bag) (*state
 	if result == nil || !ok {
 		return nil, false
 	}
-	next := req.State.Edit()
+	next, hosts := req.State.Edit(), newHosts(req.Program, req.State)
 	for _, im := range req.Imports {
 		o := im.To.Current()
 		for _, c := range result.Plan.Changes {
 			if c.Object == o && c.Entry != nil {
 				entry := *c.Entry
 				entry.Recorded, entry.Provider = c.Recorded, c.Provider
-				next.Put(o, &entry)
+				next.Put(o, hosts.hosted(o, &entry))
 			}
 		}
 	}

@@ -2,8 +2,11 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -77,11 +80,32 @@ func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Fram
 	if keys.Status != lang.Known {
 		return
 	}
+	r.each(len(keys.List), func(i int) { r.lease(ctx, e, f, keys.List[i], face) })
+}
+
+// each does a few things at once and waits for all. A panic in one of them comes out of each, when
+// the others are over: in a goroutine of its own nobody could take it.
+func (r *run) each(n int, do func(i int)) {
+	if n == 1 {
+		do(0)
+		return
+	}
 	var all sync.WaitGroup
-	for _, k := range keys.List {
-		all.Go(func() { r.lease(ctx, e, f, k, face) })
+	var first atomic.Value
+	for i := range n {
+		all.Go(func() {
+			defer func() {
+				if v := recover(); v != nil {
+					first.CompareAndSwap(nil, fmt.Sprintf("%v\n%s", v, debug.Stack()))
+				}
+			}()
+			do(i)
+		})
 	}
 	all.Wait()
+	if v := first.Load(); v != nil {
+		panic(v)
+	}
 }
 
 // lease opens one instance if nobody has yet, and renews it if that is due. In a check block what
@@ -109,6 +133,7 @@ func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, 
 	defer o.Unlock()
 	if !o.done {
 		o.done = true
+		f.Fail(e.ID, key, face) // until it is open, should anything keep it from that
 		o.lease = r.openLease(ctx, e, f, key, face, inst)
 	}
 	if o.lease == nil {
@@ -170,30 +195,35 @@ func (r *run) tryOpen(ctx context.Context, e *lang.Declaration, f *lang.Frame, k
 // hold opens the lease and enters it into the ledger. One whose answer breaks the contract is
 // closed again at once.
 func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why *mark.Origin, e *lang.Declaration, inst addr.Instance) (mark.Value, *lease.Lease, bool) {
-	opened, ok := t.Open(ctx, config, why)
-	if !opened.Live {
-		return mark.Value{}, nil, false
-	}
-	l := r.ledger.Opened(lease.Opened{
-		Object: inst.Current(), Provider: t.Provider, Type: t.Type.Name, Private: opened.Private, RenewAt: opened.RenewAt,
-		Parents: r.parents(e.ID),
-		Report: func(ds provider.Diags) {
-			for _, d := range ds {
-				if d.Address == "" {
-					d.Address = inst.String()
-				}
-				if d.Subject == nil {
-					d = d.At(t.Where(d.Path))
-				}
-				r.all.Add(d)
-			}
-		},
+	var l *lease.Lease
+	v, ok := t.Open(ctx, config, why, func(o object.Opened) {
+		l = r.ledger.Opened(lease.Opened{
+			Object: inst.Current(), Provider: t.Provider, Type: t.Type.Name, Private: o.Private, RenewAt: o.RenewAt,
+			Parents: r.parents(e.ID), Report: r.reporter(t),
+		})
 	})
-	if !ok {
-		r.ledger.Close(l)
-		return mark.Value{}, nil, false
+	if ok {
+		return v, l, true
 	}
-	return opened.Value, l, true
+	if l != nil {
+		r.ledger.Close(l)
+	}
+	return mark.Value{}, nil, false
+}
+
+// reporter takes what a provider says about a lease after it was opened.
+func (r *run) reporter(t *object.Tools) func(provider.Diags) {
+	return func(ds provider.Diags) {
+		for _, d := range ds {
+			if d.Address == "" {
+				d.Address = t.Object.Instance.String()
+			}
+			if d.Subject == nil {
+				d = d.At(t.Where(d.Path))
+			}
+			r.all.Add(d)
+		}
+	}
 }
 
 // parents are the open leases that an ephemeral resource was obtained with, or a provider
@@ -226,11 +256,7 @@ func (r *run) closeLeases(e *lang.Declaration, in *addr.ModuleInstance, face lan
 		}
 	}
 	r.mu.Unlock()
-	var all sync.WaitGroup
-	for _, k := range mine {
-		all.Go(func() { r.closeLease(e, k) })
-	}
-	all.Wait()
+	r.each(len(mine), func(i int) { r.closeLease(e, mine[i]) })
 }
 
 func (r *run) closeLease(e *lang.Declaration, k leaseKey) {

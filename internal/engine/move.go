@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -51,7 +54,9 @@ func (p *planner) move() (*moves, bool) {
 	if !ok {
 		return m, false
 	}
-	p.applyMoves(m, statements)
+	if len(statements) > 0 {
+		m.carry(p.applyMoves(statements))
+	}
 	p.impliedMoves(m)
 	return m, true
 }
@@ -76,6 +81,7 @@ func (p *planner) chainMoves(all []statement) ([]statement, bool) {
 		done
 	)
 	mark := make([]int, len(all))
+	arrivals := newArrivals(all)
 	var out []statement
 	ok := true
 	var visit func(i int)
@@ -90,8 +96,8 @@ func (p *planner) chainMoves(all []statement) ([]statement, bool) {
 			return
 		}
 		mark[i] = open
-		for j := range all {
-			if j != i && all[j].in == all[i].in && overlaps(all[j].to, all[i].from) {
+		for _, j := range arrivals.at(all[i]) {
+			if j != i {
 				visit(j)
 			}
 		}
@@ -104,31 +110,148 @@ func (p *planner) chainMoves(all []statement) ([]statement, bool) {
 	return out, ok
 }
 
-// overlaps reports whether what arrives at to may leave again from from.
-func overlaps(to, from addr.Target) bool {
-	return to.String() == from.String() || to.Within(from) || from.Within(to)
+// arrivals are statements by where they move to, as written.
+type arrivals struct {
+	exact map[arrival][]int // to exactly that place
+	below map[arrival][]int // to somewhere in that module
 }
 
-// applyMoves carries the statements out on the snapshot. An object whose new place is taken stays
-// where it is, with a warning.
-func (p *planner) applyMoves(m *moves, statements []statement) {
+type arrival struct {
+	in    addr.Module
+	place string
+}
+
+func newArrivals(all []statement) *arrivals {
+	a := &arrivals{map[arrival][]int{}, map[arrival][]int{}}
+	for i, st := range all {
+		to := arrival{st.in, st.to.String()}
+		a.exact[to] = append(a.exact[to], i)
+		for _, m := range st.to.Enclosing() {
+			k := arrival{st.in, m.String()}
+			a.below[k] = append(a.below[k], i)
+		}
+	}
+	return a
+}
+
+// at lists the statements after which something may be where st takes it from, in order: what they
+// move to is that, or lies within it, or around it.
+func (a *arrivals) at(st statement) []int {
+	from := arrival{st.in, st.from.String()}
+	out := slices.Concat(a.exact[from], a.below[from])
+	for _, m := range st.from.Enclosing() {
+		out = append(out, a.exact[arrival{st.in, m.String()}]...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// whereabouts is where objects are while statements are carried out.
+type whereabouts struct {
+	state   *state.Snapshot
+	objects map[addr.Resource][]addr.Object // where they are now, by declaration
+	below   map[addr.Module][]addr.Resource // declarations that have or had objects, in and below a module
+	origin  map[addr.Object]addr.Object     // of those that moved: where they are now → where they were
+	gone    map[addr.Object]bool            // places that their objects have left
+}
+
+func newWhereabouts(s *state.Snapshot) *whereabouts {
+	w := &whereabouts{s, map[addr.Resource][]addr.Object{}, map[addr.Module][]addr.Resource{}, map[addr.Object]addr.Object{}, map[addr.Object]bool{}}
+	for _, r := range s.Resources() {
+		for o := range r.Objects() {
+			w.add(o)
+		}
+	}
+	return w
+}
+
+func (w *whereabouts) add(o addr.Object) {
+	res := o.Resource()
+	if _, known := w.objects[res]; !known {
+		for m := res.Module; ; m = m.Parent() {
+			w.below[m] = append(w.below[m], res)
+			if m.IsRoot() {
+				break
+			}
+		}
+	}
+	w.objects[res] = append(w.objects[res], o)
+}
+
+// taken reports whether there is an object at a place.
+func (w *whereabouts) taken(o addr.Object) bool {
+	_, arrived := w.origin[o]
+	return arrived || w.state.Get(o) != nil && !w.gone[o]
+}
+
+// concerned lists the declarations whose objects a statement may move.
+func (w *whereabouts) concerned(st statement) []addr.Resource {
+	m := st.in
+	for _, name := range st.from.Module().Path() {
+		m = m.Child(name)
+	}
+	if st.from.Mode == 0 {
+		return w.below[m]
+	}
+	return []addr.Resource{{Module: m, Mode: st.from.Mode, Type: st.from.Type, Name: st.from.Name}}
+}
+
+// move puts objects to their new places, which are free.
+func (w *whereabouts) move(batch map[addr.Object]addr.Object) {
+	touched := map[addr.Resource]bool{}
+	for from := range batch {
+		touched[from.Resource()] = true
+	}
+	for res := range touched {
+		w.objects[res] = slices.DeleteFunc(w.objects[res], func(o addr.Object) bool { return batch[o] != (addr.Object{}) })
+	}
+	order := slices.SortedFunc(maps.Keys(batch), addr.Object.Compare)
+	was := map[addr.Object]addr.Object{}
+	for _, from := range order {
+		if o, moved := w.origin[from]; moved {
+			was[from] = o
+			delete(w.origin, from)
+		} else {
+			was[from], w.gone[from] = from, true
+		}
+	}
+	for _, from := range order {
+		to := batch[from]
+		w.add(to)
+		if was[from] == to {
+			delete(w.gone, to) // it is back
+		} else {
+			w.origin[to] = was[from]
+		}
+	}
+}
+
+// applyMoves finds out where the statements, one after the other, take objects to. An object whose
+// new place is taken stays where it is, with a warning.
+func (p *planner) applyMoves(statements []statement) map[addr.Object]addr.Object {
+	w := newWhereabouts(p.req.State)
 	for _, st := range statements {
-		batch := map[addr.Object]addr.Object{}
-		for _, r := range m.after.Resources() {
-			for o := range r.Objects() {
+		batch, arriving := map[addr.Object]addr.Object{}, map[addr.Object]bool{}
+		for _, res := range w.concerned(st) {
+			for _, o := range w.objects[res] {
 				to, ok := rebase(st, o)
 				if !ok || to == o {
 					continue
 				}
-				if m.after.Get(to) != nil {
+				if w.taken(to) || arriving[to] {
 					p.blocked(st, o, to)
 					continue
 				}
-				batch[o] = to
+				batch[o], arriving[to] = to, true
 			}
 		}
-		m.carry(batch)
+		w.move(batch)
 	}
+	out := make(map[addr.Object]addr.Object, len(w.origin))
+	for to, from := range w.origin {
+		out[from] = to
+	}
+	return out
 }
 
 // rebase is where a statement moves an object.

@@ -27,6 +27,7 @@ type planning struct {
 	req   *Request
 	prior *state.Snapshot // the previous run's, moves done
 	moved *moves
+	hosts hosts
 	sel   *selection
 
 	graph  walk.Graph
@@ -118,7 +119,7 @@ func (p *planner) prepare(ctx context.Context) bool {
 		return false
 	}
 	p.prior = p.moved.after
-	p.edit = p.prior.Edit()
+	p.edit, p.hosts = p.prior.Edit(), newHosts(p.prog, p.prior)
 	p.sel, ok = p.selectTargets()
 	return ok && p.checkReplace()
 }

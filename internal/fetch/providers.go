@@ -31,6 +31,7 @@ type Providers struct {
 // Need is a provider that a configuration or a state needs.
 type Need struct {
 	Provider addr.Provider
+	Host     bool // the configuration names the registry host itself
 	Versions []config.VersionConstraint
 }
 
@@ -101,6 +102,9 @@ func (p *Providers) install(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) bo
 		return false
 	}
 	lock, locked := l.Get(n.Provider)
+	if locked && !n.Host {
+		n.Provider = lock.Provider // the host under which it was locked
+	}
 	if locked && !upgrade {
 		v, err := versions.ParseVersion(lock.Version)
 		if err != nil || !allowed.Has(v) {

@@ -3,6 +3,7 @@ package fetch
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/apparentlymart/go-versions/versions"
@@ -30,7 +31,7 @@ func (m mirror) takes(p addr.Provider) bool {
 }
 
 // matches reports whether a provider fits one of the patterns "host/namespace/type", "*" standing
-// for any part.
+// for any part. The registry hosts of the peers count as one.
 func matches(patterns []string, p addr.Provider) bool {
 	for _, pattern := range patterns {
 		parts := strings.Split(pattern, "/")
@@ -41,9 +42,9 @@ func matches(patterns []string, p addr.Provider) bool {
 		case 1:
 			parts = []string{addr.DefaultHost, addr.DefaultNamespace, parts[0]}
 		}
-		ok := true
-		for i := range want {
-			ok = ok && (parts[i] == "*" || parts[i] == want[i])
+		ok := slices.Contains(hosts(want[0]), parts[0]) || parts[0] == "*"
+		for i := range want[1:] {
+			ok = ok && (parts[i+1] == "*" || parts[i+1] == want[i+1])
 		}
 		if ok {
 			return true

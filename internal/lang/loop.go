@@ -198,6 +198,9 @@ func (t *turns) key(ctx *hcl.EvalContext) (string, bool) {
 		t.known = false
 		return "", false
 	}
+	if v.Type() == cty.Number {
+		return numberText(v), true
+	}
 	str, err := convert.Convert(v, cty.String)
 	if err != nil {
 		t.wrong(ctx, t.e.KeyExpr, "Invalid object key", fmt.Sprintf("The key expression produced an invalid result: %s.", err))

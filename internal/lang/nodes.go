@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -144,13 +145,17 @@ func (e *operation) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	l, ldiags := e.LHS.Value(ctx)
 	r, rdiags := e.RHS.Value(ctx)
 	if len(ldiags) == 0 && len(rdiags) == 0 {
-		if v, ok := e.quick(l, r); ok {
+		if v, ok := e.quick(l, r); ok && !tooLarge(v) {
 			return v, nil
 		}
 	}
 	stub := *e.BinaryOpExpr
 	stub.LHS, stub.RHS = &evaluated{e.LHS, l, ldiags}, &evaluated{e.RHS, r, rdiags}
 	v, diags := stub.Value(ctx)
+	if !diags.HasErrors() && tooLarge(v) {
+		diags = append(diags, errorIn(e, ctx, e.SrcRange, e.SrcRange, "Operation failed", "Error during operation: the result has more than 300,000 digits."))
+		v = cty.UnknownVal(cty.Number)
+	}
 	if equality := e.Op == hclsyntax.OpEqual || e.Op == hclsyntax.OpNotEqual; equality && !diags.HasErrors() && !v.IsKnown() && surelyDiffer(l, r) {
 		return raise(cty.BoolVal(e.Op == hclsyntax.OpNotEqual), l, r), diags
 	}
@@ -158,6 +163,16 @@ func (e *operation) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		v = raise(v, l, r)
 	}
 	return v, diags
+}
+
+// tooLarge reports whether v is a number so large or so small that whatever looks at its digits may
+// never end. As no operation makes one, and no conversion, there are none.
+func tooLarge(v cty.Value) bool {
+	if v.Type() != cty.Number {
+		return false
+	}
+	bare, _ := mark.Bare(v)
+	return bare.IsKnown() && !bare.IsNull() && !funcs.Writable(bare)
 }
 
 // surelyDiffer reports whether two values of one type are different whatever their unknown parts will be. The

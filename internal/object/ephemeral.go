@@ -10,21 +10,21 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Opened is what came of opening an ephemeral resource. Live says that the provider may hold
-// something open, whether or not its answer could be used: then it must be closed.
+// Opened is what a provider may hold open from now on: it must be closed, whether or not the answer
+// can be used.
 type Opened struct {
-	Value   mark.Value // ephemeral as a whole
 	Private []byte
 	RenewAt time.Time
-	Live    bool
 }
 
 // Open opens an ephemeral resource and holds the answer against the configuration (RFC, "Open
 // method details"): what was configured is unchanged, everything is known, and there is an object.
-func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin) (Opened, bool) {
+// The value is ephemeral as a whole. held is called before anything else happens that could go
+// wrong.
+func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin, held func(Opened)) (mark.Value, bool) {
 	wire, ok := t.encode(config.Raw)
 	if !ok {
-		return Opened{}, false
+		return mark.Value{}, false
 	}
 	defer t.Walk.Secrets.Learning()()
 	began := time.Now()
@@ -35,19 +35,22 @@ func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin) (
 		resp, ds = t.Provider.Open(ctx, provider.OpenRequest{Type: t.Type.Name, Config: send(wire), Allow: t.allow()})
 	})
 	if !called {
-		return Opened{}, false
+		return mark.Value{}, false
 	}
-	out := Opened{Private: resp.Private, RenewAt: resp.RenewAt, Live: !ds.HasErrors() || resp.Private != nil}
+	if !ds.HasErrors() || resp.Private != nil {
+		held(Opened{Private: resp.Private, RenewAt: resp.RenewAt})
+	}
+	var v mark.Value
 	ok = t.report(ds) && !t.deferred(resp.Deferred)
 	if ok {
-		out.Value, ok = t.opened(config, resp, why)
+		v, ok = t.opened(config, resp, why)
 	}
 	if !ok {
 		t.tell(event.Failed{Object: t.Object, Op: event.Open, Took: time.Since(began)})
-		return out, false
+		return mark.Value{}, false
 	}
 	t.tell(event.Done{Object: t.Object, Op: event.Open, Took: time.Since(began)})
-	return out, true
+	return v, true
 }
 
 func (t *Tools) opened(config mark.Value, resp provider.OpenResponse, why *mark.Origin) (mark.Value, bool) {

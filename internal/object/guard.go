@@ -126,6 +126,9 @@ func (t *Tools) keepablePrivate(private []byte, title string) ([]byte, bool) {
 // guarded looks an entry's parts through before they are kept: its value against the configuration
 // that it was made from (NilVal if there was none), its private data and its identity.
 func (t *Tools) guarded(e *state.Entry, v, config, identity cty.Value, title string) (cty.Value, bool) {
+	if t.Walk.Shows != nil && t.Walk.Shows(t.Provider.Addr()) {
+		return v, true
+	}
 	v, clean := t.keepable(v, config, title)
 	private, ok := t.keepablePrivate(e.Private, title)
 	e.Private = private

@@ -16,6 +16,7 @@ package object
 
 import (
 	"context"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -44,6 +45,29 @@ type Type struct {
 	Mode     addr.Mode
 	Identity *provider.Identity // nil: objects of this type have none
 	Meta     provider.Dynamic   // provider_meta of the module
+
+	once      sync.Once
+	writeOnly []string
+	top       bool
+}
+
+// writeOnlyNames are the write-only attributes of objects of the type; all says that there are no
+// others deeper inside.
+func (t *Type) writeOnlyNames() (names []string, all bool) {
+	t.once.Do(func() {
+		t.top = true
+		for _, a := range t.Attrs {
+			if a.WriteOnly {
+				t.writeOnly = append(t.writeOnly, a.Name)
+			} else if a.Object != nil {
+				t.top = t.top && !(&schema.Block{Attrs: a.Object.Attrs}).HasWriteOnly()
+			}
+		}
+		for _, n := range t.Blocks {
+			t.top = t.top && !n.Block.HasWriteOnly()
+		}
+	})
+	return t.writeOnly, t.top
 }
 
 // Walk is what all objects of one walk share.
@@ -53,6 +77,9 @@ type Walk struct {
 	// Token runs a call that may touch an API while holding one of the -parallelism tokens. It
 	// reports false, without having called, when the walk is cancelled.
 	Token func(ctx context.Context, call func()) bool
+	// Shows says of a provider that it is there to show what it was given, secrets too: a test
+	// program runs it. The guard does not look through its answers. nil: there is none.
+	Shows func(addr.Provider) bool
 	// AllowDeferral says that providers may answer that they cannot say yet.
 	AllowDeferral bool
 	Closed        shortcut.Set // what is not to be taken

@@ -25,6 +25,25 @@ func peekString(b []byte, name string) (string, bool) {
 	return "", false
 }
 
+// nullIn reports whether b is a MessagePack map in which all members of these names are null, as
+// far as that can be seen without decoding it: false means that it has to be.
+func nullIn(b []byte, names []string) bool {
+	n, b, ok := mapHeader(b)
+	for ; ok && n > 0; n-- {
+		var key []byte
+		if key, b, ok = str(b); !ok {
+			break
+		}
+		for _, name := range names {
+			if string(key) == name && (len(b) == 0 || b[0] != nullWire[0]) {
+				return false
+			}
+		}
+		b, ok = skip(b, 0)
+	}
+	return ok && len(b) == 0
+}
+
 func mapHeader(b []byte) (int, []byte, bool) {
 	switch {
 	case len(b) == 0:

@@ -107,7 +107,7 @@ func (t *Tools) callPlan(ctx context.Context, req provider.PlanRequest) (provide
 // planned decodes the answer and holds it against configuration and prior object. An answer equal
 // to the proposal was made by our own rules and needs no further look.
 func (t *Tools) planned(p *Proposal, prior cty.Value, config mark.Value, proposed cty.Value, proposedWire []byte) bool {
-	if t.same(p.Planned, proposedWire) && !t.Type.HasWriteOnly() {
+	if t.same(p.Planned, proposedWire) && (!t.Type.HasWriteOnly() || t.silent(p.Planned)) {
 		p.Value = proposed
 		return true
 	}

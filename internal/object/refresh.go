@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
@@ -44,7 +45,7 @@ func (t *Tools) Upgrade(ctx context.Context, entry *state.Entry) (Known, bool) {
 // withoutWriteOnly makes sure that an answer holds no value of a write-only attribute. A value
 // that is there is nulled and reported; what was answered is otherwise used.
 func (t *Tools) withoutWriteOnly(wire []byte, title, when string) ([]byte, bool) {
-	if !t.Type.HasWriteOnly() || isNull(wire) {
+	if !t.Type.HasWriteOnly() || isNull(wire) || t.silent(wire) {
 		return wire, true
 	}
 	v, ok := t.decode(wire, title)
@@ -57,6 +58,15 @@ func (t *Tools) withoutWriteOnly(wire []byte, title, when string) ([]byte, bool)
 	}
 	wire, _ = t.encode(nulled)
 	return wire, false
+}
+
+// silent reports whether an answer can be seen to say nothing about write-only attributes.
+func (t *Tools) silent(wire []byte) bool {
+	if t.Walk.Closed.Has(shortcut.Wire) {
+		return false
+	}
+	names, all := t.Type.writeOnlyNames()
+	return all && nullIn(wire, names)
 }
 
 // nullWriteOnly nulls what the provider may not return, and reports each such attribute.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -33,12 +35,16 @@ const (
 func TestTimeProvider(t *testing.T) {
 	t.Parallel()
 	bin := binary(t, lethe)
-	src := timeSource(t)
+	src, err := timeSource()
+	if err != nil {
+		t.Fatal(err)
+	}
 	tests := filepath.Join(t.TempDir(), "time.test")
-	goBuild(t, src, "test", "-c", "-o", tests, "./internal/provider")
+	must(t, "building", goRun(src, "test", "-c", "-o", tests, "./internal/provider"))
 	home := t.TempDir()
 	mirror := filepath.Join(home, ".terraform.d/plugins/registry.terraform.io/hashicorp/time", timeBefore, runtime.GOOS+"_"+runtime.GOARCH)
-	goBuild(t, src, "build", "-o", filepath.Join(mirror, "terraform-provider-time_v"+timeBefore), ".")
+	must(t, "making", os.MkdirAll(mirror, 0o755))
+	must(t, "linking", os.Symlink(binary(t, timeProvider), filepath.Join(mirror, "terraform-provider-time_v"+timeBefore)))
 
 	cmd := exec.Command(tests, "-test.v", "-test.timeout=15m")
 	cmd.Dir = filepath.Join(src, "internal/provider")
@@ -55,41 +61,50 @@ func TestTimeProvider(t *testing.T) {
 }
 
 // timeSource is a copy of the provider's source that may be worked in.
-func timeSource(t *testing.T) string {
-	t.Helper()
+var timeSource = sync.OnceValues(func() (string, error) {
+	base, err := dir()
+	if err != nil {
+		return "", err
+	}
 	cmd := exec.Command("go", "mod", "download", "-json", timeModule+"@"+timeVersion)
-	cmd.Dir = t.TempDir() // outside of any module, so that nobody's go.sum changes
+	cmd.Dir = base // outside of any module, so that nobody's go.sum changes
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	out, err := cmd.Output()
 	var module struct{ Dir, Error string }
 	if jerr := json.Unmarshal(out, &module); err != nil || jerr != nil {
-		t.Fatalf("downloading %s: %v %v %s", timeModule, err, jerr, module.Error)
+		return "", fmt.Errorf("downloading %s: %v %v %s", timeModule, err, jerr, module.Error)
 	}
-	dst := t.TempDir()
+	dst := filepath.Join(base, "time")
 	if err := os.CopyFS(dst, os.DirFS(module.Dir)); err != nil {
-		t.Fatal(err)
+		return "", err
 	}
-	err = filepath.WalkDir(dst, func(path string, e fs.DirEntry, err error) error {
+	return dst, filepath.WalkDir(dst, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.IsDir() {
 			err = os.Chmod(path, 0o755)
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dst
-}
+})
 
-// goBuild runs the go command in a module.
-func goBuild(t *testing.T, dir string, args ...string) {
-	t.Helper()
+// timeProvider builds the provider, once.
+var timeProvider = sync.OnceValues(func() (string, error) {
+	src, err := timeSource()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(filepath.Dir(src), "terraform-provider-time")
+	return path, goRun(src, "build", "-o", path, ".")
+})
+
+// goRun runs the go command in a module.
+func goRun(dir string, args ...string) error {
 	cmd := exec.Command("go", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
 	}
+	return nil
 }
 
 // withoutPassed leaves out of a test's output what went well.

@@ -115,7 +115,11 @@ func plain(in, want cty.Type) (conv, bool) {
 			if len(v.AsString()) > maxDigits {
 				return cty.NilVal, errManyDigits
 			}
-			return f(v)
+			n, err := f(v)
+			if err == nil {
+				err = writable(n)
+			}
+			return n, err
 		}, true
 	}
 	return conv(f), true
@@ -128,6 +132,9 @@ const (
 )
 
 var errManyDigits = fmt.Errorf("a number of more than %d digits is not supported", maxDigits)
+
+// Writable reports whether a known number has so few digits that they can be written down.
+func Writable(v cty.Value) bool { return writable(v) == nil }
 
 // writable refuses 1e600000000 before something needs all of its digits.
 func writable(v cty.Value) error {

@@ -118,6 +118,9 @@ func yamlDecode(c *call) (cty.Value, error) {
 		return cty.NilVal, c.tooMany()
 	}
 	v, err := yaml.Standard.Unmarshal([]byte(text), ty)
+	if err == nil {
+		err = numbersFit(v)
+	}
 	return v, c.because(err)
 }
 
@@ -140,6 +143,16 @@ func spend(ty cty.Type, left *int) {
 			}
 		}
 	}
+}
+
+// numbersFit refuses values with numbers of which nobody can look at the digits.
+func numbersFit(v cty.Value) error {
+	return cty.Walk(v, func(_ cty.Path, v cty.Value) (bool, error) {
+		if v.Type() != cty.Number || v.IsNull() || !v.IsKnown() {
+			return true, nil
+		}
+		return false, writable(v)
+	})
 }
 
 // yamlFits bounds what the parser can make of a text before it parses it, by counting the characters

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/zclconf/go-cty/cty"
@@ -57,7 +58,7 @@ func (c *call) jsonFits(text string) error {
 			digits = 0
 		}
 		switch {
-		case digits > maxDigits:
+		case digits > maxDigits, !quoted && (b == 'e' || b == 'E') && exponentAt(text[i+1:]) > maxDigits:
 			return errManyDigits
 		case depth > c.limits.MaxDepth:
 			return tooMuch("nested too deeply", c.limits.MaxDepth)
@@ -242,6 +243,16 @@ func (r *jsonReader) number() (cty.Value, bool) {
 	}
 	v, err := cty.ParseNumberVal(text)
 	return v, err == nil
+}
+
+// exponentAt is the number, without its sign, at the beginning of a text; 0 if there is none.
+func exponentAt(text string) int {
+	text = strings.TrimLeft(text, "+-")
+	n := 0
+	for i := 0; i < len(text) && text[i] >= '0' && text[i] <= '9' && n <= maxDigits; i++ {
+		n = 10*n + int(text[i]-'0')
+	}
+	return n
 }
 
 func (r *jsonReader) sign() {

@@ -17,6 +17,7 @@ import (
 
 // Reattach is a running provider process that somebody else started and will end.
 type Reattach struct {
+	Test  bool     // a test program runs it, to look at what it does
 	Major int      // of the protocol: 5 or 6
 	Addr  net.Addr // where it listens, without TLS
 }
@@ -32,6 +33,7 @@ func ParseReattach(text string) (map[addr.Provider]Reattach, error) {
 	var entries map[string]struct {
 		Protocol        string
 		ProtocolVersion int
+		Test            bool
 		Addr            struct{ Network, String string }
 	}
 	if err := json.Unmarshal([]byte(text), &entries); err != nil {
@@ -49,6 +51,7 @@ func ParseReattach(text string) (map[addr.Provider]Reattach, error) {
 		if err != nil {
 			return nil, fmt.Errorf("TF_REATTACH_PROVIDERS, provider %s: %w", key, err)
 		}
+		r.Test = e.Test
 		if p.Namespace == addr.LegacyNamespace {
 			legacy[p.Canon()] = r
 		} else {

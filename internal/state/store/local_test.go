@@ -471,3 +471,29 @@ Lethe acquires a state lock to protect the state from being written by multiple 
 		t.Error("half a lock info was read")
 	}
 }
+
+// TestUnlockedWhileAnotherHasTheFile: a process that is being started has all that we have open
+// until its program runs. The lock is not among it once it is given back.
+func TestUnlockedWhileAnotherHasTheFile(t *testing.T) {
+	l := NewLocal(LocalOptions{Dir: t.TempDir()})
+	put(t, l, Default, 1)
+	unlock, err := l.Lock(ctx, Default, NewLockInfo("test", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	forked, err := syscall.Dup(int(l.held[Default].file.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(forked)
+	if err := unlock(ctx); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err = l.Lock(ctx, Default, NewLockInfo("test", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unlock(ctx); err != nil {
+		t.Error(err)
+	}
+}

@@ -192,6 +192,7 @@ func (l *Local) unlock(workspace string, h *holding) error {
 // release gives the lock back, and removes what was only made for it.
 func (l *Local) release(h *holding) error {
 	if !h.placeholder || !l.inPlace(h.file, h.path) {
+		unlockFile(h.file)
 		return h.file.Close()
 	}
 	err := l.fs.Remove(h.path)

@@ -26,3 +26,10 @@ func lockFile(f disk.File) error {
 		return err
 	}
 }
+
+// unlockFile gives the lock back before the file is closed: a process that is being started at
+// this moment has the open file too, for a moment.
+func unlockFile(f disk.File) {
+	lk := unix.Flock_t{Type: unix.F_UNLCK, Whence: 0, Start: 0, Len: 0}
+	_ = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lk)
+}

@@ -25,3 +25,7 @@ func lockFile(f disk.File) error {
 		return err
 	}
 }
+
+// unlockFile gives the lock back before the file is closed: a process that is being started at
+// this moment has the open file too, for a moment.
+func unlockFile(f disk.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }

@@ -1,8 +1,11 @@
 package framework
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
+	"net"
 	"strings"
 	"testing"
 
@@ -299,6 +302,44 @@ func TestLease(t *testing.T) {
 		c, err := s.CloseEphemeralResource(s.ctx, &tfprotov6.CloseEphemeralResourceRequest{TypeName: "playground_lease", Private: r.Private})
 		if err != nil || len(c.Diagnostics) != wanted {
 			t.Errorf("close %d: %v, %v", i, c, err)
+		}
+	}
+}
+
+// TestReach: an endpoint that is an address is said hello to, any other is only a word.
+func TestReach(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	said := make(chan string, 1)
+	go func() {
+		for answer := range strings.SplitSeq("hi\n,", ",") {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			line, _ := bufio.NewReader(conn).ReadString('\n')
+			said <- line
+			fmt.Fprint(conn, answer)
+			conn.Close()
+		}
+	}()
+	s := &session{label: "here", endpoint: "tcp://" + l.Addr().String()}
+	if err := s.reach(t.Context()); err != nil || <-said != "hello from here\n" {
+		t.Errorf("answered: %v", err)
+	}
+	if err := s.reach(t.Context()); err == nil || <-said == "" {
+		t.Error("an endpoint that says nothing is reached")
+	}
+	l.Close()
+	if err := s.reach(t.Context()); err == nil {
+		t.Error("an endpoint that is not there is reached")
+	}
+	for _, s := range []*session{nil, {endpoint: "somewhere"}} {
+		if err := s.reach(t.Context()); err != nil {
+			t.Error(err)
 		}
 	}
 }

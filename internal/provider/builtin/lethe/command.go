@@ -90,6 +90,8 @@ func (c *command) failure(ctx, within context.Context, err error, out []byte, sa
 	e := &commandError{cause: err, said: c.mask(said.text(), out), unsure: true}
 	var status *exec.ExitError
 	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		e.text = "it did not end in time, and was ended"
 	case ctx.Err() != nil:
 		e.text = "it was interrupted"
 	case within.Err() != nil:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -100,11 +101,12 @@ func (p *Provider) openExec(ctx context.Context, config cty.Value) (builtin.Leas
 		return builtin.Lease{}, fails(failure("open", err))
 	}
 	if h.Result = resultOf(out, h.Format); h.Result == nil {
-		return builtin.Lease{Private: h.private()}, fails(refused("open", "Program printed no JSON", `The program ended well, but what it printed is not one JSON value. Set format to "text" for a program that prints plain text. What it printed is not shown, because it may be secret.`))
+		return builtin.Lease{Private: h.private()}, fails(unusable(out))
 	}
 	result, err := decodeJSON(h.Result)
 	if err != nil {
-		return builtin.Lease{Private: h.private()}, fails(refused("open", "Program printed unusable JSON", "What the program printed cannot be made a value of the language."))
+		h.Result = nil
+		return builtin.Lease{Private: h.private()}, fails(unusable(out))
 	}
 	all := config.AsValueMap()
 	all["result"] = result
@@ -206,9 +208,10 @@ func (h *held) command(action string, args []string) *command {
 func resultOf(out []byte, format string) json.RawMessage {
 	s := strings.TrimSpace(string(out))
 	switch {
+	case !utf8.Valid(out):
+		return nil
 	case format == "text":
-		line := strings.TrimSuffix(strings.TrimSuffix(string(out), "\n"), "\r")
-		b, err := json.Marshal(line)
+		b, err := json.Marshal(strings.TrimSuffix(strings.TrimSuffix(string(out), "\n"), "\r"))
 		if err != nil {
 			return nil
 		}
@@ -219,6 +222,14 @@ func resultOf(out []byte, format string) json.RawMessage {
 		return nil
 	}
 	return json.RawMessage(s)
+}
+
+// unusable is the error about what a program printed.
+func unusable(out []byte) diag.Diagnostic {
+	if !utf8.Valid(out) {
+		return refused("open", "Program printed no text", "The program ended well, but what it printed is not UTF-8. Have it print that in base64.")
+	}
+	return refused("open", "Program printed no JSON", `The program ended well, but what it printed is not one JSON value. Set format to "text" for a program that prints plain text. What it printed is not shown, because it may be secret.`)
 }
 
 // decodeJSON makes a value of JSON.

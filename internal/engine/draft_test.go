@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
+)
+
+// The draft's two pictures (seed 000): a provider configured with a lease, and a provisioner that
+// receives one. Here the provisioner is a step of its own, so that the lease is opened after its
+// object is created and not before.
+func TestDraftGraphs(t *testing.T) {
+	const lease = "ephemeral \"plant_key\" \"example\" {\n}\n"
+	for name, c := range map[string]struct{ config, want string }{
+		"provider": {lease + `
+provider "plant" {
+  alias = "x"
+  token = ephemeral.plant_key.example.token
+}
+resource "plant_item" "example" {
+  provider = plant.x
+  name     = "n"
+}
+`, `+plant_item.example; needs +provider["registry.opentofu.org/hashicorp/plant"].x
++provider["registry.opentofu.org/hashicorp/plant"].x late; needs +ephemeral.plant_key.example
+-provider["registry.opentofu.org/hashicorp/plant"].x closer; waits +plant_item.example +provider["registry.opentofu.org/hashicorp/plant"].x
++ephemeral.plant_key.example late; needs +provider["registry.opentofu.org/hashicorp/plant"]
+-ephemeral.plant_key.example closer; waits -provider["registry.opentofu.org/hashicorp/plant"].x +ephemeral.plant_key.example
++provider["registry.opentofu.org/hashicorp/plant"] late
+-provider["registry.opentofu.org/hashicorp/plant"] closer; waits -ephemeral.plant_key.example +provider["registry.opentofu.org/hashicorp/plant"]
+`},
+		"provisioner": {lease + `
+resource "plant_item" "example" {
+  name = "n"
+  provisioner "local-exec" {
+    command     = "true"
+    environment = { TOKEN = ephemeral.plant_key.example.token }
+  }
+}
+`, `+plant_item.example; needs +provider["registry.opentofu.org/hashicorp/plant"]
++plant_item.example.1; needs +plant_item.example +ephemeral.plant_key.example
++provider["registry.opentofu.org/hashicorp/plant"] late
+-provider["registry.opentofu.org/hashicorp/plant"] closer; waits +plant_item.example +provider["registry.opentofu.org/hashicorp/plant"] -ephemeral.plant_key.example
++ephemeral.plant_key.example late; needs +provider["registry.opentofu.org/hashicorp/plant"]
+-ephemeral.plant_key.example closer; waits +plant_item.example.1 +ephemeral.plant_key.example
+`},
+	} {
+		w, _ := newPlantWorld(t)
+		prog := w.compile(map[string]string{"main.tf": c.config})
+		p := w.plan(prog, nil)
+		var bag diag.Bag
+		r, ok := w.engine.newRun(context.Background(), prog, lang.Options{Workspace: "default", Applying: true}, past{}, &bag)
+		if !ok {
+			t.Fatal(bag.List())
+		}
+		(&applier{r, &applying{plan: p, changes: byObject(p)}}).fill()
+		o := r.newOrdering(p)
+		if diff := cmp.Diff(c.want, plan.Order(&o.in).Graph().String()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/lang"
+)
+
+// bomb is a sink that panics when it is told of one operation, and counts leases.
+type bomb struct {
+	mu     sync.Mutex
+	op     event.Op
+	done   bool // when it is over, instead of when it starts
+	leases event.Leases
+}
+
+func (b *bomb) Tell(e event.Event) {
+	switch e := e.(type) {
+	case event.Started:
+		if e.Op == b.op && !b.done {
+			panic("a bug of ours")
+		}
+	case event.Done:
+		if e.Op == b.op && b.done {
+			panic("a bug of ours")
+		}
+	case event.Leases:
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.leases.Opened += e.Opened
+		b.leases.Closed += e.Closed
+		b.leases.Left += e.Left
+	}
+}
+
+// A panic of our own is a diagnostic, and leaves nothing open.
+func TestPanicClosesLeases(t *testing.T) {
+	for name, sink := range map[string]*bomb{
+		"before open": {op: event.Open}, "after open": {op: event.Open, done: true},
+		"before the consumer": {op: event.Create}, "after the consumer": {op: event.Create, done: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := newPlantWorld(t)
+			w.engine.Sink = event.Discard
+			prog := w.compile(map[string]string{"main.tf": `
+ephemeral "plant_key" "k" {
+}
+provider "plant" {
+  alias = "x"
+  token = ephemeral.plant_key.k.token
+}
+resource "plant_item" "a" {
+  provider = plant.x
+  name     = "n"
+}
+`})
+			p := w.plan(prog, nil)
+			w.engine.Sink = sink
+			var bag diag.Bag
+			_, ok := w.engine.Apply(context.Background(), ApplyRequest{Program: prog, Plan: p, Options: lang.Options{Workspace: "default", Applying: true}}, &bag)
+			text := ""
+			for _, d := range bag.List() {
+				text += d.Summary + ": " + d.Detail + "\n"
+			}
+			if ok || !strings.Contains(text, "a bug of ours") {
+				t.Errorf("ok %v: %s", ok, text)
+			}
+			if l := sink.leases; l.Left != 0 || l.Opened != l.Closed || name != "before open" && l.Opened == 0 {
+				t.Errorf("%+v: %s", l, text)
+			}
+		})
+	}
+}
