@@ -34,7 +34,7 @@ type leaseKey struct {
 type opening struct {
 	sync.Mutex
 	done  bool
-	lease *lease.Lease // nil if it is not open: deferred, or failed
+	lease atomic.Pointer[lease.Lease] // nil if it is not open: deferred, or failed
 }
 
 // receive makes sure that the ephemeral resources whose values reach a declaration are open, or
@@ -135,12 +135,13 @@ func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, 
 	if !o.done {
 		o.done = true
 		f.Fail(e.ID, key, face) // until it is open, should anything keep it from that
-		o.lease = r.openLease(ctx, e, f, key, face, inst)
+		o.lease.Store(r.openLease(ctx, e, f, key, face, inst))
 	}
-	if o.lease == nil {
+	l := o.lease.Load()
+	if l == nil {
 		return
 	}
-	if err := o.lease.Fresh(ctx); err != nil {
+	if err := l.Fresh(ctx); err != nil {
 		r.bag.Add(diag.Errorf("Ephemeral resource instance has expired", "%s could not be renewed, and its value must not be used any more: %s.", inst, err).At(e.Range).About(inst))
 		f.Fail(e.ID, key, face)
 	}
@@ -236,8 +237,8 @@ func (r *run) parents(d lang.Decl) []*lease.Lease {
 	var out []*lease.Lease
 	for _, p := range r.reach.ephemerals(d) {
 		for _, k := range r.leased[p] {
-			if o := r.leases[k]; o.lease != nil {
-				out = append(out, o.lease)
+			if l := r.leases[k].lease.Load(); l != nil {
+				out = append(out, l)
 			}
 		}
 	}
@@ -265,11 +266,11 @@ func (r *run) closeLease(e *lang.Declaration, k leaseKey) {
 	r.mu.Unlock()
 	o.Lock()
 	defer o.Unlock()
-	if o.lease == nil {
+	l := o.lease.Swap(nil)
+	if l == nil {
 		return
 	}
-	r.ledger.Close(o.lease)
-	o.lease = nil
+	r.ledger.Close(l)
 	if f := r.frame.At(k.instance.Module, k.face); f != nil {
 		f.Drop(e.ID, k.instance.Key, k.face)
 	}
