@@ -199,7 +199,7 @@ func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why 
 	v, ok := t.Open(ctx, config, why, func(o object.Opened) {
 		l = r.ledger.Opened(lease.Opened{
 			Object: inst.Current(), Provider: t.Provider, Type: t.Type.Name, Private: o.Private, RenewAt: o.RenewAt,
-			Parents: r.parents(e.ID), Report: r.reporter(e, inst),
+			Parents: r.parents(e.ID), Report: r.reporter(t),
 		})
 	})
 	if ok {
@@ -212,14 +212,14 @@ func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why 
 }
 
 // reporter takes what a provider says about a lease after it was opened.
-func (r *run) reporter(e *lang.Declaration, inst addr.Instance) func(provider.Diags) {
+func (r *run) reporter(t *object.Tools) func(provider.Diags) {
 	return func(ds provider.Diags) {
 		for _, d := range ds {
 			if d.Address == "" {
-				d.Address = inst.String()
+				d.Address = t.Object.Instance.String()
 			}
 			if d.Subject == nil {
-				d = d.At(e.Range)
+				d = d.At(t.Where(d.Path))
 			}
 			r.all.Add(d)
 		}
