@@ -327,6 +327,9 @@ func Suggest(given string, candidates []string) string {
 		bestDist = 4
 	}
 	for _, c := range candidates {
+		if n := len(c) - len(given); n >= 4*bestDist || -n >= 4*bestDist {
+			continue // too long or too short, even if every character takes four bytes
+		}
 		if d := distance(given, c); d < bestDist {
 			best, bestDist = c, d
 		}

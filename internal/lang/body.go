@@ -139,8 +139,7 @@ func (e *expansion) dynamic(it *bodyItem, ctx *hcl.EvalContext) {
 		s.dynamicError(it, ctx, "Cannot use a "+over.Type().FriendlyName()+" value in for_each. An iterable collection is required.")
 		return
 	}
-	for iter := over.ElementIterator(); iter.Next(); {
-		k, v := iter.Element()
+	for k, v := range entries(over) {
 		if !s.f.w.budget.element(s, it.at) {
 			return
 		}

@@ -2,9 +2,11 @@ package lang
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -42,14 +44,33 @@ func (e *loop) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		return raise(cty.DynamicVal, coll), t.diags
 	}
 	t.begin(bare.LengthInt())
-	for it := bare.ElementIterator(); it.Next(); {
-		k, v := it.Element()
+	for k, v := range entries(bare) {
 		if !t.within() || len(t.diags) > enough {
 			break
 		}
 		t.turn(remark(k), remark(v))
 	}
 	return remark(t.finish()), t.diags
+}
+
+// entries are the keys and values of a known collection, without marks, in the library's order. Its own
+// iterators sort the elements of a set with work that grows faster than the set.
+func entries(v cty.Value) iter.Seq2[cty.Value, cty.Value] {
+	return func(yield func(k, v cty.Value) bool) {
+		if v.Type().IsSetType() {
+			for _, e := range funcs.SetElements(v) {
+				if !yield(e, e) {
+					return
+				}
+			}
+			return
+		}
+		for it := v.ElementIterator(); it.Next(); {
+			if !yield(it.Element()) {
+				return
+			}
+		}
+	}
 }
 
 func (e *loop) iterable(v cty.Value, ctx *hcl.EvalContext) *hcl.Diagnostic {

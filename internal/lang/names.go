@@ -37,7 +37,10 @@ func (c *compiler) inModule() string {
 }
 
 func (c *compiler) undeclared(k Kind, name string, at diag.Range) {
-	hint := didYouMean(name, slices.Collect(maps.Keys(c.u.byName[k])))
+	hint := ""
+	if c.mayGuess(len(c.u.byName[k])) {
+		hint = didYouMean(name, slices.Collect(maps.Keys(c.u.byName[k])))
+	}
 	switch k {
 	case Variable:
 		if hint == "" {
@@ -49,6 +52,16 @@ func (c *compiler) undeclared(k Kind, name string, at diag.Range) {
 	case Call:
 		c.error("Reference to undeclared module", fmt.Sprintf("No module call named %q is declared %s.%s", name, c.inModule(), hint), at)
 	}
+}
+
+// mostGuessed is how many names of a module are compared with names that are not there. A thousand
+// mistakes in a module of thousands of names must not take their product.
+const mostGuessed = 1_000_000
+
+// mayGuess reports whether n more names may be compared.
+func (c *compiler) mayGuess(n int) bool {
+	c.u.guessed += n
+	return c.u.guessed <= mostGuessed
 }
 
 var modeNouns = map[addr.Mode]string{addr.Managed: "A managed resource", addr.Data: "A data resource", addr.Ephemeral: "An ephemeral resource"}
@@ -64,6 +77,9 @@ func (c *compiler) nearResource(n config.Name) string {
 		if _, ok := c.u.resources[config.Name{Mode: m, Type: n.Type, Name: n.Name}]; ok {
 			return fmt.Sprintf("\n\nDid you mean the %s resource %s?", m, localName(config.Name{Mode: m, Type: n.Type, Name: n.Name}))
 		}
+	}
+	if !c.mayGuess(len(c.u.resources)) {
+		return ""
 	}
 	var all []string
 	for r := range c.u.resources {

@@ -145,15 +145,15 @@ func (e *operation) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	l, ldiags := e.LHS.Value(ctx)
 	r, rdiags := e.RHS.Value(ctx)
 	if len(ldiags) == 0 && len(rdiags) == 0 {
-		if v, ok := e.quick(l, r); ok && !tooLarge(v) {
+		if v, ok := e.quick(l, r); ok && tooLong(v) == nil {
 			return v, nil
 		}
 	}
 	stub := *e.BinaryOpExpr
 	stub.LHS, stub.RHS = &evaluated{e.LHS, l, ldiags}, &evaluated{e.RHS, r, rdiags}
 	v, diags := stub.Value(ctx)
-	if !diags.HasErrors() && tooLarge(v) {
-		diags = append(diags, errorIn(e, ctx, e.SrcRange, e.SrcRange, "Operation failed", "Error during operation: the result has more than 300,000 digits."))
+	if err := tooLong(v); err != nil && !diags.HasErrors() {
+		diags = append(diags, errorIn(e, ctx, e.SrcRange, e.SrcRange, "Operation failed", "Error during operation: "+err.Error()+"."))
 		v = cty.UnknownVal(cty.Number)
 	}
 	if equality := e.Op == hclsyntax.OpEqual || e.Op == hclsyntax.OpNotEqual; equality && !diags.HasErrors() && !v.IsKnown() && surelyDiffer(l, r) {
@@ -165,14 +165,17 @@ func (e *operation) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, diags
 }
 
-// tooLarge reports whether v is a number so large or so small that whatever looks at its digits may
-// never end. As no operation makes one, and no conversion, there are none.
-func tooLarge(v cty.Value) bool {
+// tooLong refuses a number so large or so small that whatever looks at its digits may never end. As no
+// operation makes one, and no conversion, there are none.
+func tooLong(v cty.Value) error {
 	if v.Type() != cty.Number {
-		return false
+		return nil
 	}
 	bare, _ := mark.Bare(v)
-	return bare.IsKnown() && !bare.IsNull() && !funcs.Writable(bare)
+	if !bare.IsKnown() || bare.IsNull() {
+		return nil
+	}
+	return funcs.Writable(bare)
 }
 
 // surelyDiffer reports whether two values of one type are different whatever their unknown parts will be. The

@@ -234,8 +234,7 @@ func (r *repeater) set(v cty.Value, remark func(cty.Value) cty.Value) {
 	}
 	r.out.each = make(map[string]cty.Value, n)
 	r.out.List = make([]addr.Key, 0, n)
-	for it := v.ElementIterator(); it.Next(); {
-		_, e := it.Element()
+	for _, e := range entries(v) {
 		if e.IsNull() {
 			r.error(`The given "for_each" argument value is unsuitable: "for_each" sets must not contain null values.`)
 			return
@@ -253,8 +252,7 @@ func (r *repeater) mapping(v cty.Value, remark func(cty.Value) cty.Value) {
 	}
 	r.out.each = make(map[string]cty.Value, n)
 	r.out.List = make([]addr.Key, 0, n)
-	for it := v.ElementIterator(); it.Next(); {
-		k, e := it.Element()
+	for k, e := range entries(v) {
 		r.out.each[k.AsString()] = remark(e)
 		r.out.List = append(r.out.List, addr.StringKey(k.AsString()))
 	}

@@ -24,6 +24,7 @@ type unit struct {
 	selected  selections          // paths by who refers to what
 	functions []*provided         // calls of functions of providers
 	metas     map[string]*rawBody // provider_meta by local name
+	guessed   int                 // names that were compared with what was written instead
 }
 
 // decl is a declaration inside a unit.

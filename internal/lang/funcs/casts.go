@@ -58,18 +58,15 @@ func (c *call) castProblem(v cty.Value, want cty.Type) string {
 	bare, _ := mark.Bare(v)
 	text := short(bare.AsString(), 200)
 	switch {
-	case len(bare.AsString()) > maxDigits || want == cty.Number && isNumber(bare.AsString()):
+	case len(bare.AsString()) > maxDigits:
 		return errManyDigits.Error()
 	case want == cty.Bool:
 		return fmt.Sprintf(`cannot convert %s to bool; only the strings "true" or "false" are allowed`, strconv.Quote(text))
 	}
+	if n, err := cty.ParseNumberVal(bare.AsString()); err == nil {
+		return writable(n).Error() // it is a number, and there is no other reason
+	}
 	return fmt.Sprintf("cannot convert %s to number; given string must be a decimal representation of a number", strconv.Quote(text))
-}
-
-// isNumber reports whether a text that could not be converted is the text of a number all the same.
-func isNumber(text string) bool {
-	_, err := cty.ParseNumberVal(text)
-	return err == nil
 }
 
 // convertTo applies defaults first, as for a variable.

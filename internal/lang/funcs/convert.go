@@ -125,22 +125,29 @@ func plain(in, want cty.Type) (conv, bool) {
 	return conv(f), true
 }
 
-// maxDigits is how long a number may be when written down, and maxExponent the same in bits.
+// maxDigits is how long a number may be when written down, and maxExponent the same in bits. Small
+// numbers take much longer to write down, with the square of their length.
 const (
 	maxDigits   = 300_000
+	maxZeros    = 30_000 // behind the point
 	maxExponent = 1_000_000
+	minExponent = -100_000
 )
 
 var errManyDigits = fmt.Errorf("a number of more than %d digits is not supported", maxDigits)
 
-// Writable reports whether a known number has so few digits that they can be written down.
-func Writable(v cty.Value) bool { return writable(v) == nil }
+var errManyZeros = fmt.Errorf("a number with more than %d zeros behind the point is not supported", maxZeros)
+
+// Writable refuses a known number with more digits than can be written down in a reasonable time.
+func Writable(v cty.Value) error { return writable(v) }
 
 // writable refuses 1e600000000 before something needs all of its digits.
 func writable(v cty.Value) error {
-	f := v.AsBigFloat()
-	if e := f.MantExp(nil); e > maxExponent || e < -maxExponent {
+	switch e := v.AsBigFloat().MantExp(nil); {
+	case e > maxExponent:
 		return errManyDigits
+	case e < minExponent:
+		return errManyZeros
 	}
 	return nil
 }
