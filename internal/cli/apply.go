@@ -23,6 +23,7 @@ confirmation prompt.`,
 	Flags: func(c *call) {
 		c.planFlags()
 		c.flags.BoolVar(&c.opts.autoApprove, "auto-approve", false, "Skip interactive approval of plan before applying.")
+		c.flags.BoolVar(&c.opts.mayForget, "suppress-forget-errors", false, "Destroying is a success although some objects were forgotten.")
 	},
 	Run: runApply,
 }
@@ -152,5 +153,14 @@ func (p *project) carryOut(ctx context.Context, ws *workspaceState, pl *plan.Pla
 	}
 	p.ui.Tell(done.Summary)
 	p.showOutputs(done.Snapshot, pl)
+	p.forgotten(pl, done.Summary.Forgotten)
 	return p.ui.done(exitOK)
+}
+
+// forgotten makes a failure of a destruction that left objects behind: who runs it wants nothing to
+// be there any more.
+func (p *project) forgotten(pl *plan.Plan, n int) {
+	if pl.Mode == plan.Destroy && n > 0 && !p.opts.mayForget {
+		p.bag.Add(diag.Errorf("Objects were forgotten, not destroyed", "Destroying was asked for, and %d objects were only removed from the state, as their lifecycle says: they still exist. If that is what you want, use -suppress-forget-errors.", n))
+	}
 }

@@ -1,5 +1,11 @@
 package cli
 
+// aliases are other names of commands.
+var aliases = map[string]string{
+	"state ls": "state list", "state move": "state mv", "state remove": "state rm",
+	"env list": "workspace list", "env new": "workspace new", "env select": "workspace select", "env delete": "workspace delete",
+}
+
 // commands are all commands, in the order in which help lists them.
 func commands() []*Command {
 	return []*Command{

@@ -35,6 +35,7 @@ cannot be evaluated.`,
 		c.flags.StringVar(&c.opts.state, "state", "", "Read the state from this `file`.")
 		c.flags.BoolVar(&c.planned, "plan", false, "Make a plan first, and evaluate with what will be.")
 		c.flags.BoolVar(&c.opts.showSecrets, "show-sensitive", false, "Show sensitive values.")
+		c.flags.Bool("lock", true, "Accepted for compatibility: nothing is changed, so nothing is locked.")
 		c.varFlags()
 	},
 	Result: true,

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/secret"
@@ -16,7 +18,8 @@ type logger struct {
 	out      io.Writer
 	core     int // rank of the least important level that is written; 0: nothing
 	provider int
-	now      func() string
+	json     bool
+	now      func() time.Time
 	secrets  *secret.Set
 }
 
@@ -49,7 +52,10 @@ func (c *call) newLogger() *logger {
 	if l.core == 0 && l.provider == 0 {
 		return nil
 	}
-	l.now = func() string { return c.Now().Format("2006-01-02T15:04:05.000-0700") }
+	l.now = c.Now
+	for _, name := range []string{"TF_LOG", "TF_LOG_CORE", "TF_LOG_PROVIDER"} {
+		l.json = l.json || strings.EqualFold(c.Getenv(name), "JSON")
+	}
 	if path := c.Getenv("TF_LOG_PATH"); path != "" {
 		f, err := os.OpenFile(c.path(path), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err == nil {
@@ -82,6 +88,24 @@ func (l *logger) line(level, format string, a ...any) {
 func (l *logger) write(level, text string) {
 	now := l.now()
 	l.secrets.Then(func() {
-		fmt.Fprintf(l.out, "%s [%s] %s\n", now, strings.ToUpper(level), l.secrets.Scrub(text))
+		text := l.secrets.Scrub(text)
+		if l.json {
+			io.WriteString(l.out, jsonLine(now, level, text))
+			return
+		}
+		fmt.Fprintf(l.out, "%s [%s] %s\n", now.Format("2006-01-02T15:04:05.000-0700"), strings.ToUpper(level), text)
 	})
+}
+
+// jsonLine is a line of the log for programs.
+func jsonLine(now time.Time, level, text string) string {
+	line, err := json.Marshal(struct {
+		Level     string `json:"@level"`
+		Message   string `json:"@message"`
+		Timestamp string `json:"@timestamp"`
+	}{strings.ToLower(level), text, now.UTC().Format("2006-01-02T15:04:05.000000Z07:00")})
+	if err != nil {
+		panic(err) // three strings
+	}
+	return string(line) + "\n"
 }

@@ -163,6 +163,9 @@ func (e *Env) chdir(dir string) bool {
 func find(args []string) (*Command, []string) {
 	for n := min(2, len(args)); n > 0; n-- {
 		name := strings.Join(args[:n], " ")
+		if of, ok := aliases[name]; ok {
+			name = of
+		}
 		for _, c := range commands() {
 			if c.Name == name {
 				return c, args[n:]

@@ -46,6 +46,9 @@ type options struct {
 	generate     string
 
 	autoApprove bool
+	mayForget   bool // -suppress-forget-errors
+
+	gatherWarnings, gatherErrors bool // -consolidate-warnings, -consolidate-errors
 }
 
 // assignment is one -var or -var-file, in the order given.
@@ -123,11 +126,33 @@ func (c *call) planFlags() {
 	c.operationFlags()
 }
 
+// gatherFlags are about diagnostics that say the same.
+func (c *call) gatherFlags() {
+	c.flags.BoolVar(&c.opts.gatherWarnings, "consolidate-warnings", true, "Show similar warnings as one.")
+	c.flags.BoolVar(&c.opts.gatherErrors, "consolidate-errors", true, "Show similar errors as one.")
+}
+
+// apart are the severities of which everything is shown by itself.
+func (c *call) apart() []diag.Severity {
+	var out []diag.Severity
+	if c.flags.Lookup("consolidate-warnings") == nil {
+		return nil
+	}
+	if !c.opts.gatherWarnings {
+		out = append(out, diag.Warning)
+	}
+	if !c.opts.gatherErrors {
+		out = append(out, diag.Error)
+	}
+	return out
+}
+
 // operationFlags are the flags of everything that calls providers.
 func (c *call) operationFlags() {
 	f := c.flags
 	f.IntVar(&c.opts.parallelism, "parallelism", 10, "How `many` provider calls may run at once.")
 	f.BoolVar(&c.opts.compact, "compact-warnings", false, "Show warnings without their details unless there are errors.")
+	c.gatherFlags()
 	f.BoolVar(&c.opts.concise, "concise", false, "Leave out the lines about progress.")
 	f.BoolVar(&c.opts.showSecrets, "show-sensitive", false, "Show sensitive values.")
 	f.StringVar(&c.opts.jsonInto, "json-into", "", "Write the JSON stream to this `file` as well.")

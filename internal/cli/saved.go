@@ -131,7 +131,7 @@ func (p *project) ephemeralAgain(planned []string) bool {
 	ok := true
 	for _, name := range p.ephemeralGiven() {
 		if !slices.Contains(planned, name) {
-			p.bag.Add(diag.Errorf("Ephemeral variable was not set when planning", "The ephemeral variable %q has a value now (from %s), and had none when this plan was made, so that the plan may not fit it. Apply without a value for it, or make a new plan with one.", name, p.vars[name].From).At(p.declared(name).Range))
+			p.bag.Add(diag.Errorf("Ephemeral variable was not set during planning", "The ephemeral variable %q has a value now (from %s), and had none when this plan was made, so that the plan may not fit it. Apply without a value for it, or make a new plan with one.", name, p.vars[name].From).At(p.declared(name).Range))
 			ok = false
 		}
 	}

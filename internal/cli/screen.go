@@ -27,7 +27,7 @@ func newScreen(c *call) *screen {
 	s := &screen{call: c, in: bufio.NewReader(c.Stdin)}
 	o := view.Options{
 		Color: c.color(), Width: width(c.Stdout), Terminal: isTerminal(c.Stdout) && !c.opts.json,
-		Compact: c.opts.compact, ShowSensitive: c.opts.showSecrets, Concise: c.opts.concise,
+		Compact: c.opts.compact, Apart: c.apart(), ShowSensitive: c.opts.showSecrets, Concise: c.opts.concise,
 		Automation: c.Getenv("TF_IN_AUTOMATION") != "", Sources: c.sources, Scrub: c.secrets.Scrub, Now: c.Now,
 	}
 	if c.opts.json && c.command.Stream {

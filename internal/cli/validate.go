@@ -16,6 +16,7 @@ provider APIs, etc.`,
 		c.varFlags()
 		c.flags.Bool("no-tests", false, "Accepted for compatibility.")
 		c.flags.String("test-directory", "tests", "Accepted for compatibility: the `directory` of test files.")
+		c.gatherFlags()
 		c.flags.BoolVar(&c.opts.compact, "compact-warnings", false, "Show warnings without their details.")
 	},
 	Run: runValidate,

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
@@ -49,13 +50,16 @@ func validWorkspace(name string) bool { return name != "" && url.PathEscape(name
 var workspaceListCommand = &Command{
 	Name: "workspace list", Short: "List workspaces",
 	Long:  "List workspaces. The selected one has a star.",
-	Flags: func(c *call) { c.varFlags() },
+	Flags: func(c *call) { c.varFlags(); c.jsonFlag() },
 	Run: func(ctx context.Context, c *call) int {
 		p, names, ok := c.workspaces(ctx)
 		if !ok {
 			return c.ui.fail()
 		}
 		defer p.close()
+		if c.opts.json {
+			return c.workspacesJSON(names)
+		}
 		for _, n := range names {
 			mark := "  "
 			if n == c.workspace() {
@@ -66,6 +70,28 @@ var workspaceListCommand = &Command{
 		c.ui.print("\n")
 		return c.ui.done(exitOK)
 	},
+}
+
+// workspacesJSON prints the workspaces in the form that the peers have for it.
+func (c *call) workspacesJSON(names []string) int {
+	type entry struct {
+		Name      string `json:"name"`
+		IsCurrent bool   `json:"is_current"`
+	}
+	doc := struct {
+		FormatVersion string  `json:"format_version"`
+		Workspaces    []entry `json:"workspaces"`
+		Diagnostics   []any   `json:"diagnostics"`
+	}{"1.0", []entry{}, []any{}}
+	for _, n := range names {
+		doc.Workspaces = append(doc.Workspaces, entry{n, n == c.workspace()})
+	}
+	text, err := json.Marshal(doc)
+	if err != nil {
+		panic(err) // names are strings
+	}
+	c.ui.print(string(text) + "\n")
+	return exitOK
 }
 
 // workspaces opens the store and lists what it has; the default workspace always exists.

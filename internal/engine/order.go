@@ -475,14 +475,19 @@ func (o *ordering) gate() plan.Vertex {
 // addRecorded adds the references that the state remembers. They name declarations; of those in
 // several module instances the ones meant are those nearest to the object.
 func (o *ordering) addRecorded() {
-	type pair struct{ from, to plan.Vertex }
-	seen := map[pair]bool{}
+	var seen []plan.Vertex // by what is referred to: who did last, plus one; the objects of a group follow each other
 	for obj, e := range o.plan.Refreshed.Objects() {
 		from := o.groups[obj.Abs()]
 		for _, dep := range e.Recorded {
 			to, ok := o.near(dep, obj.Module)
-			if p := (pair{from, to}); ok && from != to && !seen[p] {
-				seen[p] = true
+			if !ok || from == to {
+				continue
+			}
+			for int(to) >= len(seen) {
+				seen = append(seen, make([]plan.Vertex, int(to)+1)...)
+			}
+			if seen[to] != from+1 {
+				seen[to] = from + 1
 				o.in.Recorded = append(o.in.Recorded, plan.Edge{From: from, To: to})
 			}
 		}

@@ -14,7 +14,7 @@ import (
 // tells: what changed objects and outputs refer to, through values, up to the next resource. It
 // decides which drift is worth showing.
 func (p *planner) relevant(out *plan.Plan) []plan.Relevant {
-	r := relevance{p: p, seen: map[lang.Decl]bool{}, have: map[string]bool{}}
+	r := relevance{p: p, seen: map[lang.Decl]bool{}, have: map[taken]bool{}}
 	for _, c := range out.Changes {
 		if d, ok := p.prog.Resource(c.Object.Resource()); ok && c.Action != plan.NoOp {
 			r.follow(d.ID)
@@ -26,7 +26,10 @@ func (p *planner) relevant(out *plan.Plan) []plan.Relevant {
 		}
 	}
 	slices.SortFunc(r.list, func(a, b plan.Relevant) int {
-		return cmp.Or(a.Resource.Compare(b.Resource), a.Key.Compare(b.Key), cmp.Compare(mark.PathString(a.Path), mark.PathString(b.Path)))
+		if c := cmp.Or(a.Resource.Compare(b.Resource), a.Key.Compare(b.Key)); c != 0 {
+			return c
+		}
+		return cmp.Compare(mark.PathString(a.Path), mark.PathString(b.Path))
 	})
 	return r.list
 }
@@ -34,8 +37,15 @@ func (p *planner) relevant(out *plan.Plan) []plan.Relevant {
 type relevance struct {
 	p    *planner
 	seen map[lang.Decl]bool
-	have map[string]bool
+	have map[taken]bool
 	list []plan.Relevant
+}
+
+// taken is one entry, as it is compared.
+type taken struct {
+	from addr.AbsResource
+	key  addr.Key
+	path string
 }
 
 func (r *relevance) follow(d lang.Decl) {
@@ -68,7 +78,7 @@ func (r *relevance) add(d lang.Decl, ref lang.Ref, to *lang.Declaration) {
 	for _, f := range frames {
 		for _, path := range r.p.prog.Selected(d, ref.To) {
 			one := plan.Relevant{Resource: to.Resource.In(f.Addr()), Key: key, Path: path}
-			id := one.Resource.Instance(key).String() + " " + mark.PathString(path)
+			id := taken{one.Resource, key, mark.PathString(path)}
 			if !r.have[id] {
 				r.have[id] = true
 				r.list = append(r.list, one)

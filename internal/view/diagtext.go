@@ -22,7 +22,7 @@ func (h *Human) diagnostics(ds []diag.Diagnostic) {
 		}
 		h.failed = h.failed || d.Severity == diag.Error
 	}
-	groups := grouped(fresh)
+	groups := grouped(fresh, h.o.Apart)
 	if h.o.Compact && !slices.ContainsFunc(fresh, isError) {
 		h.compact(groups)
 		return
@@ -46,8 +46,8 @@ type gathered struct {
 
 // grouped gathers diagnostics that say the same; of errors, those whose values are the same, too, as
 // values are what is different about a mistake at another place. Failed checks are never gathered: each has
-// something of its own to say.
-func grouped(ds []diag.Diagnostic) []gathered {
+// something of its own to say, nor those of a severity that is to stay apart.
+func grouped(ds []diag.Diagnostic, apart []diag.Severity) []gathered {
 	var out []gathered
 	at := map[string]int{}
 	for _, d := range ds {
@@ -55,7 +55,7 @@ func grouped(ds []diag.Diagnostic) []gathered {
 		if d.Severity == diag.Warning {
 			key = "warning\x00" + d.Summary
 		}
-		if strings.HasPrefix(d.Summary, "Check block assertion") {
+		if strings.HasPrefix(d.Summary, "Check block assertion") || slices.Contains(apart, d.Severity) {
 			key = ""
 		}
 		if i, ok := at[key]; ok && key != "" {

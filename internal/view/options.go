@@ -18,6 +18,7 @@ type Options struct {
 	Width         int                 // columns to wrap at; 0: never
 	Terminal      bool                // a live block may be drawn
 	Compact       bool                // -compact-warnings
+	Apart         []diag.Severity     // of which similar diagnostics are not gathered: -consolidate-warnings=false
 	ShowSensitive bool                // -show-sensitive
 	Concise       bool                // -concise: no lines about refreshing
 	Automation    bool                // TF_IN_AUTOMATION: no hints what to do next

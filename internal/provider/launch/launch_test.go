@@ -282,10 +282,10 @@ func TestParseReattach(t *testing.T) {
 	}
 	hashicorp := addr.Provider{Host: addr.DefaultHost, Namespace: "hashicorp", Type: "x"}
 	for text, want := range map[string]Reattach{
-		entry("registry.terraform.io/hashicorp/x", `"ProtocolVersion":6,`+unix): {6, &net.UnixAddr{Name: "/tmp/a", Net: "unix"}},
-		entry("registry.terraform.io/-/x", `"ProtocolVersion":5,`+unix):         {5, &net.UnixAddr{Name: "/tmp/a", Net: "unix"}},
-		entry("hashicorp/x", unix): {5, &net.UnixAddr{Name: "/tmp/a", Net: "unix"}},
-		entry("x", `"ProtocolVersion":6,"Addr":{"Network":"tcp","String":"127.0.0.1:99"}`): {6, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 99}},
+		entry("registry.terraform.io/hashicorp/x", `"ProtocolVersion":6,`+unix): {Major: 6, Addr: &net.UnixAddr{Name: "/tmp/a", Net: "unix"}},
+		entry("registry.terraform.io/-/x", `"ProtocolVersion":5,`+unix):         {Major: 5, Addr: &net.UnixAddr{Name: "/tmp/a", Net: "unix"}},
+		entry("hashicorp/x", unix): {Major: 5, Addr: &net.UnixAddr{Name: "/tmp/a", Net: "unix"}},
+		entry("x", `"ProtocolVersion":6,"Addr":{"Network":"tcp","String":"127.0.0.1:99"}`): {Major: 6, Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 99}},
 	} {
 		got, err := ParseReattach(text)
 		r := got[hashicorp]
