@@ -3,21 +3,23 @@ package cli
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
 )
 
 var fmtCommand = &Command{
 	Name: "fmt", Args: "[target...]", Short: "Reformat your configuration in the standard style",
 	Long: `Rewrites all configuration files to a canonical format. All configuration
-files (.tf), variables files (.tfvars), and testing files (.tftest.hcl) are
-updated. JSON files (.tf.json, .tfvars.json, or .tftest.json) are not modified.
+files (.tf, .tofu), variables files (.tfvars), testing files (.tftest.hcl,
+.tofutest.hcl, .tfmock.hcl) and query files (.tfquery.hcl) are updated.
+JSON files (.tf.json, .tfvars.json, or .tftest.json) are not modified.
 
 By default, fmt scans the current directory for configuration files. If you
 provide a directory for the target argument, then fmt will scan that
@@ -67,37 +69,39 @@ func runFormat(_ context.Context, c *call) int {
 }
 
 func (c *call) formatStdin() {
+	const name = "<stdin>"
 	src, err := io.ReadAll(c.Stdin)
 	if err != nil {
-		c.formatError("standard input", err)
+		c.formatError(diag.Errorf("Failed to read standard input", "%s.", err))
 		return
 	}
-	out, ok := config.FormatSource("<stdin>", src, &c.bag)
+	c.sources.Set(name, src)
+	out, ok := config.FormatSource(name, src, &c.bag)
 	if !ok {
 		c.format.failed = true
 		return
 	}
 	c.format.changed = c.format.changed || !bytes.Equal(src, out)
-	if c.format.diff {
-		c.ui.print(unified("<stdin>", src, out))
+	if c.format.diff && !bytes.Equal(src, out) {
+		c.ui.print(unified(name, src, out))
 	}
 	if !c.format.check && !c.format.diff {
 		c.ui.print(string(out))
 	}
 }
 
-func (c *call) formatError(name string, err error) {
+func (c *call) formatError(d diag.Diagnostic) {
 	c.format.failed = true
-	fmt.Fprintf(c.Stderr, "Error: %s: %s\n", name, err)
+	c.bag.Add(d)
 }
 
 func (c *call) formatPath(target string) {
 	info, err := os.Stat(c.path(target))
 	switch {
 	case err != nil:
-		c.formatError(target, fmt.Errorf("no file or directory at %s", target))
+		c.formatError(diag.Errorf("No file or directory to format", "There is no file or directory at %s.", target))
 	case !info.IsDir() && !formattable(target):
-		c.formatError(target, fmt.Errorf("only .tf, .tfvars, .tofu and test files can be processed with fmt"))
+		c.formatError(diag.Errorf("Not a file to format", "The kind of %s is not one of those that fmt formats, which are: %s.", target, strings.Join(formattableKinds, ", ")))
 	case !info.IsDir():
 		c.formatFile(target)
 	default:
@@ -123,25 +127,23 @@ func (c *call) formatDir(dir string) {
 		return nil
 	})
 	if err != nil {
-		c.formatError(dir, err)
+		c.formatError(diag.Errorf("Failed to read directory", "%s: %s.", dir, err))
 	}
 }
 
+// formattableKinds are the ends of the names of files that fmt rewrites.
+var formattableKinds = []string{".tf", ".tofu", ".tfvars", ".tftest.hcl", ".tofutest.hcl", ".tfmock.hcl", ".tfquery.hcl"}
+
 // formattable reports whether a file is of a kind that fmt rewrites.
 func formattable(name string) bool {
-	for _, ext := range []string{".tf", ".tofu", ".tfvars", ".tftest.hcl", ".tofutest.hcl", ".tfmock.hcl"} {
-		if strings.HasSuffix(name, ext) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(formattableKinds, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
 func (c *call) formatFile(name string) {
 	path := c.path(name)
 	src, err := os.ReadFile(path)
 	if err != nil {
-		c.formatError(name, err)
+		c.formatError(diag.Errorf("Failed to read file", "%s: %s.", name, err))
 		return
 	}
 	c.sources.Set(name, src)
@@ -162,7 +164,7 @@ func (c *call) formatFile(name string) {
 	}
 	if c.format.write {
 		if err := os.WriteFile(path, out, 0o644); err != nil {
-			c.formatError(name, err)
+			c.formatError(diag.Errorf("Failed to write file", "%s: %s.", name, err))
 		}
 	}
 }

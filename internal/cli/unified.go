@@ -7,14 +7,22 @@ import (
 
 // unified is the difference between two texts in the unified form, with three lines of context.
 func unified(name string, a, b []byte) string {
-	x, y := strings.SplitAfter(string(a), "\n"), strings.SplitAfter(string(b), "\n")
-	edits := diffLines(x, y)
+	edits := diffLines(linesOf(a), linesOf(b))
 	var out strings.Builder
 	fmt.Fprintf(&out, "--- old/%s\n+++ new/%s\n", name, name)
 	for _, h := range hunks(edits) {
 		writeHunk(&out, edits[h[0]:h[1]])
 	}
 	return out.String()
+}
+
+// linesOf are the lines of a text, with their ends.
+func linesOf(text []byte) []string {
+	lines := strings.SplitAfter(string(text), "\n")
+	if last := len(lines) - 1; lines[last] == "" {
+		lines = lines[:last]
+	}
+	return lines
 }
 
 // edit is one line of a difference: kept (' '), removed ('-') or added ('+').
@@ -117,15 +125,24 @@ func writeHunk(out *strings.Builder, edits []edit) {
 			ny++
 		}
 	}
-	fmt.Fprintf(out, "@@ -%d,%d +%d,%d @@\n", edits[0].x+1, nx, edits[0].y+1, ny)
+	fmt.Fprintf(out, "@@ -%s +%s @@\n", stretch(edits[0].x, nx), stretch(edits[0].y, ny))
 	for _, e := range edits {
-		if e.text == "" {
-			continue
-		}
 		out.WriteByte(e.kind)
 		out.WriteString(e.text)
 		if !strings.HasSuffix(e.text, "\n") {
 			out.WriteString("\n\\ No newline at end of file\n")
 		}
 	}
+}
+
+// stretch is where n lines after the first ones are, as the unified form wants it: one line without
+// its number, none with the line before.
+func stretch(before, n int) string {
+	switch n {
+	case 0:
+		return fmt.Sprintf("%d,0", before)
+	case 1:
+		return fmt.Sprint(before + 1)
+	}
+	return fmt.Sprintf("%d,%d", before+1, n)
 }

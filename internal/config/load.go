@@ -2,6 +2,7 @@ package config
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -73,11 +74,22 @@ func (l *loader) files(dir string, n *Node, sources *diag.Sources) bool {
 			sources.Set(p.Name, p.Bytes)
 		}
 	}
-	if !l.versions(base, over, n) || !l.syntax(all) {
+	if !l.versions(base, over, n) {
+		return false
+	}
+	if !l.syntax(all) {
+		l.rest(base)
 		return false
 	}
 	l.read(l.gather(base), over)
 	return !l.bag.HasErrors()
+}
+
+// rest reads the files that could be parsed where others could not, for what is wrong in them. What
+// the others declare is not known, so nothing is overridden and no module called.
+func (l *loader) rest(base []*parsed) {
+	l.read(l.gather(slices.DeleteFunc(base, func(p *parsed) bool { return !p.ok })), nil)
+	clear(l.mod.Calls)
 }
 
 // unlisted reports a directory that cannot be read.

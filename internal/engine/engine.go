@@ -168,6 +168,7 @@ type shared struct {
 	types    map[typeKey]*object.Type
 	sessions map[sessionKey]*session
 	leases   map[leaseKey]*opening
+	leased   map[lang.Decl][]leaseKey // the same, by ephemeral resource
 	ledger   *lease.Ledger
 	calls    map[addr.Object]bool // changes under way
 	waits    func(lang.Decl) bool // an ephemeral resource must not be opened yet; nil: none must wait
@@ -184,7 +185,7 @@ type past struct {
 func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, from past, bag *diag.Bag) (*run, bool) {
 	r := &run{bag: bag, shared: &shared{
 		Engine: e, all: bag, ctx: ctx, prog: prog, reach: newReach(prog), removals: newRemovals(prog.Tree().Root),
-		types: map[typeKey]*object.Type{}, sessions: map[sessionKey]*session{}, leases: map[leaseKey]*opening{}, checks: newChecks(),
+		types: map[typeKey]*object.Type{}, sessions: map[sessionKey]*session{}, leases: map[leaseKey]*opening{}, leased: map[lang.Decl][]leaseKey{}, checks: newChecks(),
 		calls:   map[addr.Object]bool{},
 		results: newResults(from.results),
 		ledger:  lease.NewLedger(lease.Options{Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism()}),

@@ -34,7 +34,7 @@ type leaseKey struct {
 type opening struct {
 	sync.Mutex
 	done  bool
-	lease *lease.Lease // nil if it is not open: deferred, or failed
+	lease atomic.Pointer[lease.Lease] // nil if it is not open: deferred, or failed
 }
 
 // receive makes sure that the ephemeral resources whose values reach a declaration are open, or
@@ -127,6 +127,7 @@ func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, 
 	if o == nil {
 		o = &opening{}
 		r.leases[leaseKey{inst, face}] = o
+		r.leased[e.ID] = append(r.leased[e.ID], leaseKey{inst, face})
 	}
 	r.mu.Unlock()
 	o.Lock()
@@ -134,12 +135,13 @@ func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, 
 	if !o.done {
 		o.done = true
 		f.Fail(e.ID, key, face) // until it is open, should anything keep it from that
-		o.lease = r.openLease(ctx, e, f, key, face, inst)
+		o.lease.Store(r.openLease(ctx, e, f, key, face, inst))
 	}
-	if o.lease == nil {
+	l := o.lease.Load()
+	if l == nil {
 		return
 	}
-	if err := o.lease.Fresh(ctx); err != nil {
+	if err := l.Fresh(ctx); err != nil {
 		r.bag.Add(diag.Errorf("Ephemeral resource instance has expired", "%s could not be renewed, and its value must not be used any more: %s.", inst, err).At(e.Range).About(inst))
 		f.Fail(e.ID, key, face)
 	}
@@ -211,7 +213,8 @@ func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why 
 	return mark.Value{}, nil, false
 }
 
-// reporter takes what a provider says about a lease after it was opened.
+// reporter takes what a provider says about a lease after it was opened, and places it at the
+// argument it names.
 func (r *run) reporter(t *object.Tools) func(provider.Diags) {
 	return func(ds provider.Diags) {
 		for _, d := range ds {
@@ -229,16 +232,14 @@ func (r *run) reporter(t *object.Tools) func(provider.Diags) {
 // parents are the open leases that an ephemeral resource was obtained with, or a provider
 // configured.
 func (r *run) parents(d lang.Decl) []*lease.Lease {
-	near := map[addr.Resource]bool{}
-	for _, p := range r.reach.ephemerals(d) {
-		near[r.prog.Decls()[p].Resource] = true
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []*lease.Lease
-	for k, o := range r.leases {
-		if near[k.instance.Resource()] && o.lease != nil {
-			out = append(out, o.lease)
+	for _, p := range r.reach.ephemerals(d) {
+		for _, k := range r.leased[p] {
+			if l := r.leases[k].lease.Load(); l != nil {
+				out = append(out, l)
+			}
 		}
 	}
 	return out
@@ -250,8 +251,8 @@ func (r *run) closeLeases(e *lang.Declaration, in *addr.ModuleInstance, face lan
 	face = r.reach.face(e.ID, face)
 	r.mu.Lock()
 	var mine []leaseKey
-	for k := range r.leases {
-		if k.face == face && k.instance.Resource() == e.Resource && (in == nil || k.instance.Module == *in) {
+	for _, k := range r.leased[e.ID] {
+		if k.face == face && (in == nil || k.instance.Module == *in) {
 			mine = append(mine, k)
 		}
 	}
@@ -265,11 +266,11 @@ func (r *run) closeLease(e *lang.Declaration, k leaseKey) {
 	r.mu.Unlock()
 	o.Lock()
 	defer o.Unlock()
-	if o.lease == nil {
+	l := o.lease.Swap(nil)
+	if l == nil {
 		return
 	}
-	r.ledger.Close(o.lease)
-	o.lease = nil
+	r.ledger.Close(l)
 	if f := r.frame.At(k.instance.Module, k.face); f != nil {
 		f.Drop(e.ID, k.instance.Key, k.face)
 	}

@@ -3,6 +3,7 @@ package lang
 import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
 )
@@ -121,8 +122,9 @@ func (c *checker) resource(d *Declaration) {
 	}
 }
 
-// ignored holds ignore_changes against the schema: what is not there cannot be ignored, and what
-// only the provider decides is never changed by the configuration.
+// ignored holds ignore_changes against the schema: what is not there cannot be ignored, what only
+// the provider decides is never changed by the configuration, and what is write-only has no value
+// that could have changed.
 func (c *checker) ignored(d *Declaration, sch *schema.Schema) {
 	for _, t := range d.Res.Lifecycle.Ignore {
 		name, rest, ok := attribute(t)
@@ -134,6 +136,8 @@ func (c *checker) ignored(d *Declaration, sch *schema.Schema) {
 			c.error(diag.Errorf("Unsupported attribute", "This object has no argument, nested block, or exported attribute named %q.%s", name, didYouMean(name, allNames(sch.Block))).At(t.SourceRange()))
 		case a != nil && len(rest) == 0 && a.Computed && !a.Optional:
 			c.bag.Add(diag.Warningf("Redundant ignore_changes element", "Adding an attribute name to ignore_changes tells Lethe to ignore future changes to the argument in configuration after the object has been created, retaining the value originally configured.\n\nThe attribute %s is decided by the provider alone and therefore there can be no configured value to compare with. Including this attribute in ignore_changes has no effect. Remove the attribute from ignore_changes to quiet this warning.", name).At(t.SourceRange()))
+		case sch.IsWriteOnly(Path(t)):
+			c.bag.Add(diag.Warningf("Redundant ignore_changes element", "The argument %s is write-only: its value is not kept, so that there is none to compare with, and it is sent again only when another argument, such as its version, says so. Including it in ignore_changes has no effect. Remove it from ignore_changes to quiet this warning.", mark.PathString(Path(t))).At(t.SourceRange()))
 		}
 	}
 }

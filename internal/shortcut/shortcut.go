@@ -21,12 +21,11 @@ const (
 	Sessions                 // apply goes on using the processes that plan configured with the same settings
 	Settled                  // apply does not have planned again what nothing can have changed about
 	Wire                     // an answer of the same bytes as the question is not decoded
-	Schemas                  // what a provider's package describes is kept from one command to the next
 	Packages                 // a provider's package is not read again while its files are the same
 	Calls                    // providers are called with package rpc, not with all of gRPC
 )
 
-var names = []string{"logs", "sessions", "settled", "wire", "schemas", "packages", "calls"}
+var names = []string{"logs", "sessions", "settled", "wire", "packages", "calls"}
 
 // All is every shortcut.
 const All = Calls<<1 - 1

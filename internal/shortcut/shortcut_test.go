@@ -7,7 +7,7 @@ import (
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]Set{
-		"": 0, "all": All, "wire": Wire, "logs, settled": Logs | Settled, "packages,,schemas,": Packages | Schemas,
+		"": 0, "all": All, "wire": Wire, "logs, settled": Logs | Settled, "packages,,calls,": Packages | Calls,
 	} {
 		got, err := Parse(text)
 		if err != nil || got != want {

@@ -10,6 +10,7 @@ import (
 	"math/big"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -160,6 +161,7 @@ func (c *command) mask(said string, printed []byte) string {
 // very short.
 func maskShort(text string, short []string) string {
 	const mask = "(ephemeral value)"
+	slices.SortFunc(short, func(a, b string) int { return len(b) - len(a) }) // one may be a part of another
 	for _, s := range short {
 		if len(s) > 3 {
 			text = strings.ReplaceAll(text, s, mask)

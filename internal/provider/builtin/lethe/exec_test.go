@@ -17,6 +17,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/zclconf/go-cty/cty"
+	"pgregory.net/rapid"
 )
 
 // sh is a command that the shell runs.
@@ -237,6 +238,24 @@ func TestExecMasks(t *testing.T) {
 	if got := tell(`head -c 70000 /dev/zero | tr '\0' x; echo oops >&2`, ""); got != "" {
 		t.Errorf("too much was printed to look for it, and still this is shown: %q", got)
 	}
+}
+
+// TestMaskLeavesNothing: whatever values stand in whatever a program writes, none is left.
+func TestMaskLeavesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.StringMatching(`[A-Z0-9+/"\\-]{4,20}`)
+		values := rapid.SliceOfN(value, 1, 4).Draw(t, "values")
+		word := rapid.OneOf(rapid.SampledFrom(values), rapid.StringMatching(`[a-z: ]{0,9}`), rapid.Just("\n"))
+		said := strings.Join(rapid.SliceOfN(word, 1, 20).Draw(t, "said"), "")
+		given, printed := asJSON(values[:len(values)/2]), asJSON(values[len(values)/2:])
+		c := &command{secrets: []json.RawMessage{json.RawMessage(given)}}
+		got := c.mask(said, []byte(printed))
+		for _, v := range values {
+			if strings.Contains(got, v) {
+				t.Fatalf("%q is left in %q, of %q", v, got, said)
+			}
+		}
+	})
 }
 
 // TestTailIsCutAtLines: a secret of which the beginning was dropped is not shown.
