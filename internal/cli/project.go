@@ -270,7 +270,7 @@ func (p *project) installed() bool {
 			continue
 		}
 		if err := p.providers.Verify(n.Provider, p.lock); err != nil {
-			p.bag.Add(diag.Errorf("Required plugins are not installed", "The installed provider plugins are not consistent with the packages selected in the dependency lock file:\n  - %s: %s\n\nLethe uses external plugins to integrate with a variety of different infrastructure services. To download the plugins required for this configuration, run:\n  lethe init", n.Provider, err))
+			p.bag.Add(p.neededBy(n.Provider, diag.Errorf("Required plugins are not installed", "The installed provider plugins are not consistent with the packages selected in the dependency lock file:\n  - %s: %s\n\nLethe uses external plugins to integrate with a variety of different infrastructure services. To download the plugins required for this configuration, run:\n  lethe init", n.Provider, err)))
 			ok = false
 		}
 	}

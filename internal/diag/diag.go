@@ -253,12 +253,12 @@ func (b *Bag) List() []Diagnostic {
 	out := slices.Clone(b.list)
 	b.mu.Unlock()
 	slices.SortStableFunc(out, func(x, y Diagnostic) int {
-		return cmp.Or(compareRange(x.Subject, y.Subject), strings.Compare(x.Address, y.Address))
+		return cmp.Or(comparePlaces(x.Subject, y.Subject), strings.Compare(x.Address, y.Address))
 	})
 	return out
 }
 
-func compareRange(a, b *Range) int {
+func comparePlaces(a, b *Range) int {
 	switch {
 	case a == nil && b == nil:
 		return 0
@@ -267,6 +267,11 @@ func compareRange(a, b *Range) int {
 	case b == nil:
 		return -1
 	}
+	return CompareRanges(*a, *b)
+}
+
+// CompareRanges orders ranges by file, then by where they begin.
+func CompareRanges(a, b Range) int {
 	return cmp.Or(strings.Compare(a.Filename, b.Filename), cmp.Compare(a.Start.Byte, b.Start.Byte))
 }
 

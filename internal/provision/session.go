@@ -61,9 +61,11 @@ func (c *client) execute(ctx context.Context, cmd command) error {
 	case <-ctx.Done():
 	}
 	if cmd.feed == nil {
-		ask(s, keyboard)
-		if soon(ended, farewell) {
-			return errInterrupted
+		for range 2 { // a shell that is about to start a program may lose what it is told
+			ask(s, keyboard)
+			if soon(ended, farewell/2) {
+				return errInterrupted
+			}
 		}
 	}
 	c.cut(s, ended)

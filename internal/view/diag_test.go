@@ -116,6 +116,11 @@ func manyDiagnostics(t *testing.T) []diag.Diagnostic {
 		d.Address, d.Severity = a, diag.Warning
 		out = append(out, d)
 	}
+	instances := one("In instances", "Each of them says it.", "var.x,")
+	instances.Values, instances.Others = []diag.Value{{Traversal: "count.index", Statement: "is 0"}}, 11
+	elsewhere := one("In instances", "Each of them says it.", `var.x == "q"`)
+	elsewhere.Values = instances.Values
+	out = append(out, instances, elsewhere)
 	bad := diag.Errorf("Control \x1b[31m characters", "Escape \x1b]0;title\x07, C1 \u009b31m, bidi \u202eabc, NUL \x00, CR \r, not UTF-8 \xff.")
 	bad.Address = "a.b[\"\x1b[2J\"]"
 	return append(out, bad)

@@ -176,18 +176,6 @@ func stepName(s cty.PathStep) (string, bool) {
 	return "", false
 }
 
-// pathTree makes a set of paths, nil if there are none.
-func pathTree(paths []cty.Path) *tree {
-	if len(paths) == 0 {
-		return nil
-	}
-	t := &tree{}
-	for _, p := range paths {
-		t.add(p)
-	}
-	return t
-}
-
 // secretTree is where a value is sensitive; ephemeral values are not shown either.
 func secretTree(v mark.Value) *tree {
 	if len(v.Marks) == 0 {

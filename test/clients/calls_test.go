@@ -229,6 +229,11 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
+// stateFile is the option -state, which users still give.
+//
+//lint:ignore SA1019 it must go on working
+func stateFile(path string) *tfexec.StateOption { return tfexec.State(path) }
+
 // TestStateFiles: what works on the state alone, with every option about files.
 func TestStateFiles(t *testing.T) {
 	ctx := context.Background()
@@ -243,9 +248,9 @@ func TestStateFiles(t *testing.T) {
 		t.Errorf("%+v", s.Values.RootModule)
 	}
 	files := func(in, out string) []tfexec.StateMvCmdOption {
-		return []tfexec.StateMvCmdOption{tfexec.State(in), tfexec.StateOut(out), tfexec.Backup(in + ".b1"), tfexec.BackupOut(out + ".b2"), tfexec.Lock(true), tfexec.LockTimeout("1s")}
+		return []tfexec.StateMvCmdOption{stateFile(in), tfexec.StateOut(out), tfexec.Backup(in + ".b1"), tfexec.BackupOut(out + ".b2"), tfexec.Lock(true), tfexec.LockTimeout("1s")}
 	}
-	must(t, "state mv -dry-run", tf.StateMv(ctx, "terraform_data.a[0]", "terraform_data.z", tfexec.State("one.tfstate"), tfexec.DryRun(true)))
+	must(t, "state mv -dry-run", tf.StateMv(ctx, "terraform_data.a[0]", "terraform_data.z", stateFile("one.tfstate"), tfexec.DryRun(true)))
 	must(t, "state mv between files", tf.StateMv(ctx, "terraform_data.a[0]", "terraform_data.z", files("one.tfstate", "two.tfstate")...))
 	must(t, "state mv of a module", tf.StateMv(ctx, "module.m", "module.n", files("one.tfstate", "two.tfstate")...))
 	for file, want := range map[string][]string{"one.tfstate": {"terraform_data.a[1]", "terraform_data.a[2]"}, "two.tfstate": {"module.n.terraform_data.b", "terraform_data.z"}} {
@@ -255,8 +260,8 @@ func TestStateFiles(t *testing.T) {
 			t.Errorf("%s has %v, want %v", file, got, want)
 		}
 	}
-	must(t, "state rm", tf.StateRm(ctx, "terraform_data.a[1]", tfexec.State("one.tfstate"), tfexec.Backup("rm.backup"), tfexec.Lock(true)))
-	must(t, "state rm -dry-run", tf.StateRm(ctx, "terraform_data.a[2]", tfexec.State("one.tfstate"), tfexec.DryRun(true)))
+	must(t, "state rm", tf.StateRm(ctx, "terraform_data.a[1]", stateFile("one.tfstate"), tfexec.Backup("rm.backup"), tfexec.Lock(true)))
+	must(t, "state rm -dry-run", tf.StateRm(ctx, "terraform_data.a[2]", stateFile("one.tfstate"), tfexec.DryRun(true)))
 	must(t, "state push", tf.StatePush(ctx, "one.tfstate", tfexec.Lock(true), tfexec.LockTimeout("1s")))
 	text, err := tf.StatePull(ctx)
 	must(t, "state pull", err)
@@ -271,13 +276,13 @@ func TestStateFiles(t *testing.T) {
 		t.Error("a state of another lineage was pushed")
 	}
 	must(t, "state push -force", tf.StatePush(ctx, "two.tfstate", tfexec.Force(true)))
-	must(t, "taint", tf.Taint(ctx, "terraform_data.a[2]", tfexec.State("one.tfstate"), tfexec.AllowMissing(true), tfexec.Lock(true)))
-	must(t, "untaint", tf.Untaint(ctx, "terraform_data.a[2]", tfexec.State("one.tfstate"), tfexec.AllowMissing(true)))
+	must(t, "taint", tf.Taint(ctx, "terraform_data.a[2]", stateFile("one.tfstate"), tfexec.AllowMissing(true), tfexec.Lock(true)))
+	must(t, "untaint", tf.Untaint(ctx, "terraform_data.a[2]", stateFile("one.tfstate"), tfexec.AllowMissing(true)))
 	must(t, "taint -allow-missing", tf.Taint(ctx, "terraform_data.a[77]", tfexec.AllowMissing(true)))
 	if err := tf.Taint(ctx, "terraform_data.a[77]"); err == nil {
 		t.Error("what is not there was tainted")
 	}
-	must(t, "destroy", tf.Destroy(ctx, tfexec.State("one.tfstate"), tfexec.StateOut("gone.tfstate"), tfexec.DisableBackup(), tfexec.Parallelism(2), tfexec.Refresh(true)))
+	must(t, "destroy", tf.Destroy(ctx, stateFile("one.tfstate"), tfexec.StateOut("gone.tfstate"), tfexec.DisableBackup(), tfexec.Parallelism(2), tfexec.Refresh(true)))
 	s, err = tf.ShowStateFile(ctx, "gone.tfstate")
 	must(t, "show", err)
 	if s.Values != nil {
@@ -316,7 +321,7 @@ func TestImport(t *testing.T) {
 	dir := workspace(t, map[string]string{"conf/main.tf": "variable \"v\" {}\nresource \"terraform_data\" \"a\" {}\n"})
 	tf := client(t, dir)
 	must(t, "init", tf.Init(ctx))
-	must(t, "import", tf.Import(ctx, "terraform_data.a", "the-id", tfexec.Config("conf"), tfexec.Var("v=1"), tfexec.Lock(true), tfexec.Backup("b"), tfexec.State("i.tfstate"), tfexec.StateOut("i.tfstate")))
+	must(t, "import", tf.Import(ctx, "terraform_data.a", "the-id", tfexec.Config("conf"), tfexec.Var("v=1"), tfexec.Lock(true), tfexec.Backup("b"), stateFile("i.tfstate"), tfexec.StateOut("i.tfstate")))
 	s, err := tf.ShowStateFile(ctx, "i.tfstate")
 	must(t, "show", err)
 	if got := s.Values.RootModule.Resources[0].AttributeValues["id"]; got != "the-id" {

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// neededBy adds to a message about a provider where it is required: in required_providers, or by
+// the first block that implies it. For one that is only implied, a local name like its own may be
+// the one that was meant.
+func (p *project) neededBy(a addr.Provider, d diag.Diagnostic) diag.Diagnostic {
+	found := false
+	p.tree.Root.Walk(func(n *config.Node) {
+		for _, local := range sortedNames(n.Module.Required) {
+			r := n.Module.Required[local]
+			if found || r.Source != a {
+				continue
+			}
+			if r.Range != (diag.Range{}) {
+				found, d = true, d.See("required here", r.Range)
+				continue
+			}
+			at, ok := implies(n.Module, local)
+			if !ok {
+				continue
+			}
+			found, d = true, d.See("required here", at)
+			others := slices.DeleteFunc(append(sortedNames(n.Module.Required), "terraform", "lethe"), func(s string) bool { return s == local })
+			if hint := meant("%q", local, others); hint != "" {
+				d.Detail += "\n\nNothing declares a provider " + strconv.Quote(local) + "; it is only implied here." + hint
+			}
+		}
+	})
+	return d
+}
+
+// implies finds the first block of a module that needs the provider of a local name.
+func implies(m *config.Module, local string) (diag.Range, bool) {
+	var places []diag.Range
+	for _, r := range m.Resources {
+		if r.LocalProvider().Local == local {
+			places = append(places, r.TypeRange)
+		}
+	}
+	for name, p := range m.Providers {
+		if name.Local == local {
+			places = append(places, p.Range)
+		}
+	}
+	if len(places) == 0 {
+		return diag.Range{}, false
+	}
+	return slices.MinFunc(places, diag.CompareRanges), true
+}

@@ -1,0 +1,99 @@
+package diag_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"pgregory.net/rapid"
+)
+
+func at(file string, b int) diag.Range {
+	return diag.Range{Filename: file, Start: diag.Pos{Line: 1, Column: b + 1, Byte: b}, End: diag.Pos{Line: 1, Column: b + 2, Byte: b + 1}}
+}
+
+func TestBagDropsRepeats(t *testing.T) {
+	var b diag.Bag
+	d := diag.Errorf("A", "a").At(at("x", 1))
+	b.Add(d, d, diag.Errorf("A", "a").At(at("x", 2)), diag.Warningf("A", "a").At(at("x", 1)))
+	if b.Len() != 3 || !b.HasErrors() {
+		t.Errorf("%v", b.List())
+	}
+}
+
+// TestBagCountsOtherValues: what is kept and counted does not depend on the order in which the
+// instances say it.
+func TestBagCountsOtherValues(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 20).Draw(t, "n")
+		order := rapid.Permutation(append(numbers(n), numbers(n)...)).Draw(t, "order")
+		var b, other diag.Bag
+		for i, k := range order {
+			d := diag.Errorf("A", "a").At(at("x", 1))
+			d.Values = []diag.Value{{Traversal: "count.index", Statement: fmt.Sprint("is ", k)}}
+			if i%2 == 0 {
+				b.Add(d)
+			} else {
+				other.Add(d)
+			}
+		}
+		single := b.Len() + other.Len()
+		b.Take(&other)
+		list := b.List()
+		if len(list) != 1 || single == 0 {
+			t.Fatalf("%v", list)
+		}
+		if got := list[0].Values[0].Statement; got != "is 0" {
+			t.Errorf("kept the one that %s", got)
+		}
+		if list[0].Others < n-1 {
+			t.Errorf("%d others of %d", list[0].Others, n)
+		}
+	})
+}
+
+func numbers(n int) []int {
+	var out []int
+	for i := range n {
+		out = append(out, i)
+	}
+	return out
+}
+
+func TestBagIsOrdered(t *testing.T) {
+	var b diag.Bag
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() { b.Add(diag.Errorf(fmt.Sprint("E", i%5), "x").At(at(fmt.Sprint("f", i%3), i))) })
+	}
+	wg.Wait()
+	list := b.List()
+	if !slices.IsSortedFunc(list, func(x, y diag.Diagnostic) int { return diag.CompareRanges(*x.Subject, *y.Subject) }) || len(list) != 50 {
+		t.Errorf("%v", list)
+	}
+}
+
+func TestCoded(t *testing.T) {
+	d := diag.Errorf("Unsupported argument", "").Coded()
+	if d.Code != "LE0201" {
+		t.Errorf("%q", d.Code)
+	}
+	d.Code, d.Foreign = "", true
+	if c := d.Coded().Code; c != "" {
+		t.Errorf("what a provider says has the code %s", c)
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	names := []string{"name", "value", "count", "for_each", "création"}
+	for given, want := range map[string]string{
+		"nmae": "name", "nam": "name", "valeu": "value", "cuont": "count", "for_eahc": "for_each",
+		"creation": "création", "zzz": "", "": "", "a": "",
+	} {
+		if got := diag.Suggest(given, names); got != want {
+			t.Errorf("%q is taken for %q, not %q", given, got, want)
+		}
+	}
+}
