@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
@@ -14,23 +15,7 @@ import (
 
 // WriteValue is the text of an expression that evaluates to v, which is wholly known and unmarked.
 func WriteValue(v cty.Value) string {
-	return apart(hclwrite.Format(hclwrite.TokensForValue(v).Bytes()))
-}
-
-// afterEscape are combining marks behind an escape sequence. All text of the language is normalized, and
-// the letter that ends the sequence would become one with the mark.
-var afterEscape = regexp.MustCompile(`(\\(?:[nrt]|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}))(\p{M}+)`)
-
-// apart writes such marks as escape sequences of their own.
-func apart(text []byte) string {
-	return string(afterEscape.ReplaceAllFunc(text, func(m []byte) []byte {
-		parts := afterEscape.FindSubmatch(m)
-		out := bytes.Clone(parts[1])
-		for _, r := range string(parts[2]) {
-			out = fmt.Appendf(out, `\U%08x`, r)
-		}
-		return out
-	}))
+	return string(hclwrite.Format(hclwrite.TokensForValue(v).Bytes()))
 }
 
 // WriteValues is the text of a file of values (see LoadValues), in the order of their names. A name
@@ -43,5 +28,23 @@ func WriteValues(values map[string]cty.Value) (string, error) {
 		}
 		f.Body().SetAttributeValue(name, values[name])
 	}
-	return apart(hclwrite.Format(f.Bytes())), nil
+	return string(apart(hclwrite.Format(f.Bytes()))), nil
+}
+
+// markAfterEscape is a combining mark right behind an escape sequence in a string.
+var markAfterEscape = regexp.MustCompile(`(\\(?:[nrt"\\]|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}))(\p{M})`)
+
+// apart escapes combining marks that would become one character with the last letter of an escape
+// sequence, when the text is normalized.
+func apart(text []byte) []byte {
+	for {
+		next := markAfterEscape.ReplaceAllFunc(text, func(m []byte) []byte {
+			r, n := utf8.DecodeLastRune(m)
+			return fmt.Appendf(bytes.Clone(m[:len(m)-n]), `\U%08x`, r)
+		})
+		if bytes.Equal(next, text) {
+			return text
+		}
+		text = next
+	}
 }

@@ -66,7 +66,7 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	defer r.closeSessions()
 	defer r.endLeases()
 	a := &applier{r, &applying{
-		req: &req, plan: req.Plan, hosts: newHosts(req.Program, req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
+		req: &req, plan: req.Plan, hosts: e.newHosts(req.Program, req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
 		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{},
 	}}
 	a.fill()

@@ -57,6 +57,9 @@ type Engine struct {
 	// Shows says which providers a test program runs, to see what they are given (object.Walk).
 	Shows func(addr.Provider) bool
 
+	// Named gives a provider the registry host under which somebody attached it. nil: nobody did.
+	Named func(addr.Provider) (addr.Provider, bool)
+
 	// Supply adds what the provider blocks of a program lack, before it is held against its
 	// providers' schemas, and reports whether it added anything. nil: nobody can be asked.
 	Supply func(p *lang.Program, schemas func(addr.Provider) *provider.Schemas) (added, ok bool)

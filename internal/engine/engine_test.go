@@ -24,7 +24,6 @@ type world struct {
 	engine *Engine
 	state  *state.Snapshot
 	vars   map[string]lang.Given
-	log    string
 }
 
 func newWorld(t testing.TB) *world {

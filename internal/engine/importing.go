@@ -24,7 +24,7 @@ func (e *Engine) Import(ctx context.Context, req Request, bag *diag.Bag) (*state
 	if result == nil || !ok {
 		return nil, false
 	}
-	next, hosts := req.State.Edit(), newHosts(req.Program, req.State)
+	next, hosts := req.State.Edit(), e.newHosts(req.Program, req.State)
 	for _, im := range req.Imports {
 		o := im.To.Current()
 		for _, c := range result.Plan.Changes {

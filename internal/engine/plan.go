@@ -119,7 +119,7 @@ func (p *planner) prepare(ctx context.Context) bool {
 		return false
 	}
 	p.prior = p.moved.after
-	p.edit, p.hosts = p.prior.Edit(), newHosts(p.prog, p.prior)
+	p.edit, p.hosts = p.prior.Edit(), p.newHosts(p.prog, p.prior)
 	p.sel, ok = p.selectTargets()
 	return ok && p.checkReplace()
 }

@@ -17,7 +17,7 @@ type body struct {
 	ty     cty.Type
 	attrs  []bodyAttr
 	nested []bodyNested
-	ready  cty.Value // the whole value, if nothing in it needs a scope; else NilVal
+	ready  cty.Value // the whole value, if nothing in it needs a scope, and nothing else; else NilVal
 }
 
 // bodyAttr is one attribute of the schema, written or not.
@@ -25,8 +25,7 @@ type bodyAttr struct {
 	attr  *schema.Attr
 	want  cty.Type             // what the value is converted to, with what may be left out
 	expr  hclsyntax.Expression // nil: not written
-	at    hcl.Range
-	ready cty.Value // NilVal if it has to be evaluated
+	ready cty.Value            // NilVal if it has to be evaluated
 }
 
 // bodyNested is one block type of the schema with the blocks written for it.
@@ -274,6 +273,7 @@ func (c *bodyCompiler) compile(raw *rawBody, sch *schema.Block) *body {
 	b := &body{schema: sch, ty: sch.Type()}
 	c.unknownNames(raw, sch)
 	constant := true
+	b.attrs = make([]bodyAttr, 0, len(sch.Attrs))
 	for _, a := range sch.Attrs {
 		ba := c.attr(raw, sch, a)
 		constant = constant && ba.ready != cty.NilVal
@@ -287,6 +287,7 @@ func (c *bodyCompiler) compile(raw *rawBody, sch *schema.Block) *body {
 	}
 	if constant {
 		b.ready = b.eval(nil, nil)
+		b.attrs, b.nested = nil, nil
 	}
 	return b
 }
@@ -327,7 +328,7 @@ func (c *bodyCompiler) attr(raw *rawBody, sch *schema.Block, a *schema.Attr) bod
 	if raw.fromJSON && asBlocks(sch, a.Name) != nil {
 		out.want = looseType(a.Type) // there is no telling blocks from objects: parts may be left out
 	}
-	out.expr, out.at = written.expr, written.at
+	out.expr = written.expr
 	if v, ok := constant(written.expr); ok {
 		if v, err := convertValue(v, out.want); err == nil && !(a.WriteOnly && a.Required && v.IsNull()) {
 			out.ready = v

@@ -198,7 +198,6 @@ func (c *bodyCompiler) asBlocks(raw *rawBody, nested *schema.Nested, out bodyAtt
 		return out
 	}
 	out.expr = &blocksExpr{LiteralValueExpr: &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: n.items[0].at}, n: &n}
-	out.at = n.items[0].at
 	return out
 }
 

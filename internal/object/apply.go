@@ -103,7 +103,7 @@ func (t *Tools) made(c *plan.Change, p *Proposal, config mark.Value, resp provid
 	}
 	if identity == cty.NilVal {
 		identity = p.Identity
-	} else if ok {
+	} else if ok && !resp.LegacyTypes { // that SDK holds its providers to it itself, as far as it shall
 		good = t.steadyIdentity(p.Identity, identity, "during the apply operation") && good
 	}
 	value := t.marked(v, config)

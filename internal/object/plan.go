@@ -87,9 +87,7 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 		return nil, false
 	}
 	if p.Identity == cty.NilVal {
-		p.Identity = identity
-	} else if !t.steadyIdentity(identity, p.Identity, "during the planning operation") {
-		return nil, false
+		p.Identity = identity // another one is allowed: some objects change theirs when they change
 	}
 	p.Replace = t.replacing(resp.Replace, prior, p.Value)
 	return p, true
@@ -177,12 +175,12 @@ func agrees(was, is cty.Value) bool {
 	return true
 }
 
-// steadyIdentity refuses an identity that is not the one the object had.
+// steadyIdentity refuses an identity that is not the one that was planned.
 func (t *Tools) steadyIdentity(was, is cty.Value, when string) bool {
 	if was == cty.NilVal || is == cty.NilVal || !was.IsWhollyKnown() || !is.IsWhollyKnown() || agrees(was, is) {
 		return true
 	}
-	t.breach("Unexpected Identity Change", "%s changed the identity of %s %s: it was %s, and is now %s. An object keeps its identity for life; this is a bug in the provider, to be reported there.",
+	t.breach("Unexpected Identity Change", "%s changed the identity of %s %s: it was planned to be %s, and is now %s. This is a bug in the provider, to be reported there.",
 		t.who(), t.Object, when, goString(was), goString(is))
 	return false
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"os"
-	"time"
 
 	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
@@ -78,9 +77,11 @@ func farewell(conn *rpc.Conn, proc *process) {
 	defer cancel()
 	_ = conn.Invoke(ctx, shutdown, nil, nil) // it may be gone before it answers
 	conn.Close()
+	ctx, cancel = context.WithTimeout(ctx, graceTime)
+	defer cancel()
 	select {
 	case <-proc.done:
-	case <-time.After(graceTime):
+	case <-ctx.Done():
 		proc.kill()
 		<-proc.done
 	}

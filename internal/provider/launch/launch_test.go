@@ -40,6 +40,20 @@ func TestStart(t *testing.T) {
 	}
 }
 
+// All of gRPC does the same as package rpc.
+func TestComplete(t *testing.T) {
+	var j journal
+	ps := processes(t, "protocol 6")
+	ps.Complete, ps.Log = true, j.log
+	p := start1(t, ps)
+	ask(t, p, "writes")
+	j.await(t, "debug to standard output")
+	if err := p.Shutdown(); err != nil {
+		t.Error(err)
+	}
+	j.await(t, "debug the process ended: exit status 0")
+}
+
 // What a provider inherits.
 func TestEnvironment(t *testing.T) {
 	env := ask(t, start1(t, processes(t, "protocol 6",

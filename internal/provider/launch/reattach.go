@@ -17,9 +17,10 @@ import (
 
 // Reattach is a running provider process that somebody else started and will end.
 type Reattach struct {
-	Test  bool     // a test program runs it, to look at what it does
-	Major int      // of the protocol: 5 or 6
-	Addr  net.Addr // where it listens, without TLS
+	Named addr.Provider // as the key has it, with the registry host that its user writes
+	Test  bool          // a test program runs it, to look at what it does
+	Major int           // of the protocol: 5 or 6
+	Addr  net.Addr      // where it listens, without TLS
 }
 
 // ParseReattach reads the value of TF_REATTACH_PROVIDERS: processes by address of the provider.
@@ -51,7 +52,7 @@ func ParseReattach(text string) (map[addr.Provider]Reattach, error) {
 		if err != nil {
 			return nil, fmt.Errorf("TF_REATTACH_PROVIDERS, provider %s: %w", key, err)
 		}
-		r.Test = e.Test
+		r.Named, r.Test = p, e.Test
 		if p.Namespace == addr.LegacyNamespace {
 			legacy[p.Canon()] = r
 		} else {
