@@ -55,6 +55,7 @@ func (p *planner) selectTargets() (*selection, bool) {
 		s.active = true
 		p.chooseTargets(s)
 		p.warnPartial("target")
+		p.warnUnreceived(s)
 	case len(s.exclude) > 0:
 		s.active = true
 		p.chooseExcludes(s)
@@ -69,6 +70,24 @@ func (p *planner) warnPartial(flag string) {
 	}
 	p.bag.Add(diag.Warningf("Resource targeting is in effect",
 		"You are creating a plan with the -%s option, which means that the result of this plan may not represent all of the changes requested by the current configuration.\n\nThe -%s option is not for routine use, and is provided only for exceptional situations such as recovering from errors or mistakes, or when Lethe specifically suggests to use it as part of an error message.", flag, flag))
+}
+
+// warnUnreceived says which ephemeral resources are selected by name although nothing that receives
+// them is: they are not opened.
+func (p *planner) warnUnreceived(s *selection) {
+	received := map[lang.Decl]bool{}
+	for _, d := range p.prog.Decls() {
+		if s.decls[d.ID] && (d.Kind == lang.Resource || d.Kind == lang.Provider || tested(d)) {
+			for _, e := range p.reach.ephemerals(d.ID) {
+				received[e] = true
+			}
+		}
+	}
+	for _, d := range p.prog.Decls() {
+		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && s.named[d.Resource] && !received[d.ID] {
+			p.bag.Add(diag.Warningf("Targeted ephemeral resource is not opened", "%s is selected with the -target option, and nothing that receives its value is: it is not opened. Select what needs it instead.", d.Resource).At(d.Range).About(d))
+		}
+	}
 }
 
 // chooseTargets selects what is named, and what that needs: in a destroy, what needs that.
