@@ -15,7 +15,7 @@ import (
 
 // WriteValue is the text of an expression that evaluates to v, which is wholly known and unmarked.
 func WriteValue(v cty.Value) string {
-	return string(hclwrite.Format(hclwrite.TokensForValue(v).Bytes()))
+	return string(apart(hclwrite.Format(hclwrite.TokensForValue(v).Bytes())))
 }
 
 // WriteValues is the text of a file of values (see LoadValues), in the order of their names. A name
