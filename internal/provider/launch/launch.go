@@ -145,6 +145,7 @@ func (ps *Processes) config(proc *process) *plugin.ClientConfig {
 		Logger:           proc.logger(),
 		SyncStdout:       newLines(proc.log),
 		SyncStderr:       newLines(proc.log),
+		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: socketDir(os.TempDir())},
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, dir string) (runner.Runner, error) {
 			proc.dir = dir
 			proc.env = append(childEnv(ps.environ()), cmd.Env...)
@@ -154,6 +155,19 @@ func (ps *Processes) config(proc *process) *plugin.ClientConfig {
 			return proc, nil
 		},
 	}
+}
+
+// socketDir is where sockets are put: the directory for temporary files, or the system's where the
+// path of that is so long that the path of a socket, 107 bytes at most, has no room in it.
+func socketDir(temp string) string {
+	const room = 64 // for what is made below it
+	if len(temp)+room <= 107 {
+		return temp
+	}
+	if info, err := os.Stat("/tmp"); err == nil && info.IsDir() {
+		return "/tmp"
+	}
+	return temp
 }
 
 func (ps *Processes) environ() []string {

@@ -386,3 +386,17 @@ func BenchmarkStart(b *testing.B) {
 		})
 	}
 }
+
+// A directory for temporary files with a long path has no room for sockets: they go elsewhere.
+func TestLongTemporaryDirectory(t *testing.T) {
+	long := filepath.Join(t.TempDir(), strings.Repeat("x", 100))
+	if err := os.Mkdir(long, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := socketDir(long); got == long {
+		t.Errorf("sockets go to %s", got)
+	}
+	if got := socketDir("/short"); got != "/short" {
+		t.Errorf("sockets go to %s", got)
+	}
+}
