@@ -143,7 +143,7 @@ func (p *project) carryOut(ctx context.Context, ws *workspaceState, pl *plan.Pla
 	}
 	defer ws.end()
 	done, ok := p.engine.Apply(ctx, engine.ApplyRequest{Program: p.program, Options: p.langOptions(true), Plan: pl, Journal: ws.journal}, &p.bag)
-	if !ws.save(done.Snapshot) || !ok {
+	if !ws.saveApplied(done.Snapshot) || !ok {
 		return p.ui.fail()
 	}
 	p.ui.Diagnostics(p.bag.List())

@@ -167,6 +167,20 @@ func (p *project) read(ctx context.Context, st store.Store, name string) (*state
 	return s, version, ok
 }
 
+// saveApplied writes what came of an apply: if it differs from what was read, and if there was no
+// state at all, so that there is one from then on.
+func (ws *workspaceState) saveApplied(next *state.Snapshot) bool {
+	if ws.version == "" && (next == nil || next.Lineage == "") {
+		e := (&state.Snapshot{}).Edit()
+		if next != nil {
+			e = next.Edit()
+		}
+		e.Head().Lineage = state.NewLineage()
+		next = e.Done()
+	}
+	return ws.save(next)
+}
+
 // save writes a snapshot if it differs from what was read.
 func (ws *workspaceState) save(next *state.Snapshot) bool {
 	next, changed := state.Next(ws.snapshot, next, Version)
