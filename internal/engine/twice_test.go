@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/builtin/terraform"
+	"github.com/lethe-iac/lethe/internal/state"
+	"pgregory.net/rapid"
+)
+
+// drawn is a random configuration: objects that refer to earlier ones, repeated or not, some of
+// them to be created before their predecessors are destroyed, some in a module, some with a lease.
+func drawn(t *rapid.T) map[string]string {
+	var root, child strings.Builder
+	root.WriteString(plantHead + "ephemeral \"plant_key\" \"k\" {\n  token = \"something-hidden\"\n}\n")
+	child.WriteString("variable \"v\" {}\n")
+	var names []string // what may be referred to in the root module
+	value := func(label string) string {
+		if len(names) > 0 && rapid.Bool().Draw(t, label+" refers") {
+			return rapid.SampledFrom(names).Draw(t, label)
+		}
+		return fmt.Sprintf("%q", rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, label))
+	}
+	for i := range rapid.IntRange(1, 7).Draw(t, "resources") {
+		if rapid.IntRange(0, 4).Draw(t, "absent") == 0 {
+			continue // so that what is drawn next lacks it
+		}
+		name, repeat, one := fmt.Sprintf("r%d", i), "", ""
+		if n := rapid.IntRange(0, 3).Draw(t, "count"); n > 0 {
+			repeat, one = fmt.Sprintf("  count = %d\n", n), fmt.Sprintf("[%d]", rapid.IntRange(0, n-1).Draw(t, "instance"))
+		}
+		life := ""
+		if rapid.Bool().Draw(t, "create first") {
+			life = "  lifecycle {\n    create_before_destroy = true\n  }\n"
+		}
+		switch rapid.IntRange(0, 2).Draw(t, "type") {
+		case 0:
+			fmt.Fprintf(&root, "resource \"terraform_data\" %q {\n%s  input = %s\n  triggers_replace = %s\n%s}\n", name, repeat, value("input"), value("trigger"), life)
+			names = append(names, "terraform_data."+name+one+".output", "terraform_data."+name+one+".id")
+		case 1:
+			fmt.Fprintf(&root, "resource \"plant_safe\" %q {\n%s  name = %s\n  secret = ephemeral.plant_key.k.token\n%s}\n", name, repeat, value("name"), life)
+			names = append(names, "plant_safe."+name+one+".id")
+		case 2:
+			fmt.Fprintf(&root, "module %q {\n  source = \"./m\"\n  v = %s\n}\n", name, value("argument"))
+			names = append(names, "module."+name+".out")
+		}
+	}
+	child.WriteString("resource \"terraform_data\" \"x\" {\n  input = var.v\n}\noutput \"out\" {\n  value = terraform_data.x.output\n}\n")
+	if len(names) > 0 {
+		fmt.Fprintf(&root, "output \"o\" {\n  value = %s\n}\n", rapid.SampledFrom(names).Draw(t, "output"))
+	}
+	return map[string]string{"main.tf": root.String(), "m/main.tf": child.String()}
+}
+
+// TestTwice goes from one random configuration to the next. After each apply a plan finds nothing
+// to do, and a destroy leaves nothing.
+func TestTwice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := &plant{running: map[*machine]bool{}, upgrade: map[string][]byte{}}
+		pool := provider.NewPool(p)
+		defer pool.Close()
+		pool.Builtin(addr.Builtin("terraform"), terraform.New(nil))
+		w := &random{T: t, Engine: &Engine{Pool: pool, Now: time.Now}, state: &state.Snapshot{}}
+		for range rapid.IntRange(1, 3).Draw(t, "configurations") {
+			files := drawn(t)
+			w.apply(files, plan.Normal)
+			if todo := w.todo(w.plan(files, plan.Normal)); todo != "" {
+				t.Fatalf("after apply there is still to do: %s\n%s", todo, files["main.tf"])
+			}
+		}
+		w.apply(drawn(t), plan.Destroy)
+		if n := w.state.Len(); n != 0 {
+			t.Fatalf("%d objects are left after a destroy", n)
+		}
+	})
+}
+
+// random is a world for random tests.
+type random struct {
+	*rapid.T
+	*Engine
+	state *state.Snapshot
+	prog  *lang.Program
+}
+
+func (w *random) plan(files map[string]string, mode plan.Mode) *plan.Plan {
+	mem := config.Memory{}
+	for name, text := range files {
+		mem[path.Join("root", name)] = []byte(text)
+	}
+	var bag diag.Bag
+	fail := func(what string) {
+		for _, d := range bag.List() {
+			what += "\n" + d.Summary + ": " + d.Detail
+		}
+		w.Fatalf("%s\n%s", what, files["main.tf"])
+	}
+	tree, ok := config.LoadTree("root", config.Options{Files: mem}, func(_ addr.Module, call *config.Call, parent *config.Node, bag *diag.Bag) (string, string, string, bool) {
+		src, ok := lang.StaticSource(parent, call, lang.Options{}, bag)
+		return path.Join(parent.Module.Dir, src), src, "", ok
+	}, &bag)
+	if !ok {
+		fail("load")
+	}
+	if w.prog, ok = w.Compile(context.Background(), tree, lang.CheckOptions{}, &bag); !ok {
+		fail("compile")
+	}
+	r, ok := w.Plan(context.Background(), Request{Program: w.prog, State: w.state, Refresh: true, Mode: mode, Options: lang.Options{Workspace: "default"}}, &bag)
+	if !ok {
+		fail("plan")
+	}
+	return r.Plan
+}
+
+func (w *random) apply(files map[string]string, mode plan.Mode) {
+	p := w.plan(files, mode)
+	var bag diag.Bag
+	done, ok := w.Apply(context.Background(), ApplyRequest{Program: w.prog, Plan: p, Options: lang.Options{Workspace: "default", Applying: true}}, &bag)
+	if !ok {
+		what := "apply"
+		for _, d := range bag.List() {
+			what += "\n" + d.Summary + ": " + d.Detail
+		}
+		w.Fatalf("%s\n%s", what, files["main.tf"])
+	}
+	w.state = done.Snapshot
+}
+
+// todo lists what a plan would change.
+func (w *random) todo(p *plan.Plan) string {
+	var out []string
+	for _, c := range p.Changes {
+		if c.Action != plan.NoOp {
+			out = append(out, fmt.Sprintf("%s %s", c.Action, c.Object))
+		}
+	}
+	for _, o := range p.Outputs {
+		if o.Action != plan.NoOp {
+			out = append(out, fmt.Sprintf("%s output %s", o.Action, o.Name))
+		}
+	}
+	return strings.Join(out, ", ")
+}
