@@ -156,6 +156,7 @@ func TestDeeds(t *testing.T) {
 
 // same compares two answers, apart from the random id and the rule itself.
 func same(a, b *tfprotov6.ApplyResourceChangeResponse) bool {
+	//lint:ignore SA1019 that is one of the things to compare
 	if (a.NewState == nil) != (b.NewState == nil) || len(a.Diagnostics) != len(b.Diagnostics) || a.UnsafeToUseLegacyTypeSystem != b.UnsafeToUseLegacyTypeSystem ||
 		string(a.Private) != string(b.Private) || a.NewState == nil {
 		return false
