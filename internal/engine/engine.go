@@ -200,7 +200,7 @@ func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options,
 		context.AfterFunc(e.Halt, r.halt)
 	}
 	o.Observe = r.results.observe
-	o.Steady, o.Caller = r.reach.steady, &caller{ctx: ctx, run: r}
+	o.Steady, o.Caller = r.reach.steady, &caller{ctx: ctx, run: r, validating: o.Validate}
 	var ok bool
 	if r.frame, ok = prog.Frame(o, bag); ok {
 		r.guardVariables()

@@ -12,10 +12,12 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// caller runs provider functions for expressions, on the unconfigured process.
+// caller runs provider functions for expressions: on the unconfigured process, or on the one of the
+// configuration that the call names.
 type caller struct {
-	ctx context.Context
-	run *run
+	ctx        context.Context
+	run        *run
+	validating bool // nothing is configured
 }
 
 // Function gives a function's signature, nil if the provider has none of that name.
@@ -28,7 +30,7 @@ func (c *caller) Function(p addr.Provider, name string) *provider.Function {
 }
 
 // Call calls a function with arguments of its parameters' types.
-func (c *caller) Call(_ lang.Decl, p addr.Provider, name string, args []cty.Value) (cty.Value, error) {
+func (c *caller) Call(config lang.Decl, p addr.Provider, name string, args []cty.Value) (cty.Value, error) {
 	f := c.Function(p, name)
 	if f == nil {
 		return cty.NilVal, errors.New("the provider has no such function")
@@ -41,11 +43,11 @@ func (c *caller) Call(_ lang.Decl, p addr.Provider, name string, args []cty.Valu
 		}
 		sent[i] = provider.Dynamic{Msgpack: b}
 	}
-	idle, err := c.run.Pool.Idle(c.ctx, p)
-	if err != nil {
-		return cty.NilVal, err
+	to, err := c.process(config, p)
+	if err != nil || to == nil {
+		return cty.UnknownVal(f.Return), err
 	}
-	d, err := idle.Call(c.ctx, name, sent)
+	d, err := to.Call(c.ctx, name, sent)
 	var complaint *provider.CallError
 	switch {
 	case errors.As(err, &complaint) && complaint.Arg >= 0 && complaint.Arg < len(args):
@@ -56,6 +58,23 @@ func (c *caller) Call(_ lang.Decl, p addr.Provider, name string, args []cty.Valu
 		return schema.DecodeJSON(d.JSON, f.Return)
 	}
 	return schema.Decode(d.Msgpack, f.Return)
+}
+
+// process is where a function is called. Only a call that names an alias means a configuration; it
+// is nil while the settings of that are not known.
+func (c *caller) process(config lang.Decl, p addr.Provider) (provider.Provider, error) {
+	if config == lang.Nowhere || c.run.frame == nil || c.run.prog.Decls()[config].Provider.Alias == "" || c.validating {
+		return c.run.Pool.Idle(c.ctx, p)
+	}
+	u := use{decl: config, declared: true, instance: addr.ProviderInstance{ProviderConfig: c.run.prog.Decls()[config].Provider}}
+	s, ok := c.run.session(c.ctx, u, lang.After)
+	switch {
+	case !ok:
+		return nil, errors.New("the provider could not be configured")
+	case s.unknown:
+		return nil, nil
+	}
+	return s.provider, nil
 }
 
 func paramType(f *provider.Function, i int) cty.Type {
