@@ -101,31 +101,35 @@ func (r *run) open(ctx context.Context, s *session, u use, face lang.Face) bool 
 		where = func(p cty.Path) diag.Range { return frame.Where(u.decl, u.instance.Key, p) }
 	}
 	s.unknown = !s.settings.Raw.IsWhollyKnown()
-	if twin := r.twin(s, u, face); twin != nil {
-		s.provider, s.shared = twin.provider, true
-		return true
-	}
-	return r.configure(ctx, s, u, schemas, where)
+	return r.share(s, u, face) || r.configure(ctx, s, u, schemas, where)
 }
 
-// twin finds the session of the other face if its settings are the same: then one process serves
-// both.
-func (r *run) twin(s *session, u use, face lang.Face) *session {
+// share gives a session the process of the other face's, if the settings are the same. That one
+// cannot be released meanwhile.
+func (r *run) share(s *session, u use, face lang.Face) bool {
 	other := lang.Before
 	if face == lang.Before {
 		other = lang.After
 	}
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	t := r.sessions[sessionKey{u.instance, other}]
-	r.mu.Unlock()
 	if t == nil || s.unknown || !t.TryLock() {
-		return nil
+		return false
 	}
 	defer t.Unlock()
-	if !t.opened || !t.ok || t.unknown || !t.settings.Raw.RawEquals(s.settings.Raw) {
-		return nil
+	if !t.opened || !t.ok || t.unknown || t.provider == nil || !t.settings.Raw.RawEquals(s.settings.Raw) {
+		return false
 	}
-	return t
+	s.provider, s.shared = t.provider, true
+	return true
+}
+
+// give makes p the process of a session. Who ends sessions looks at that under the run's lock.
+func (r *run) give(s *session, p provider.Provider, end func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s.provider, s.end = p, end
 }
 
 func (r *run) configure(ctx context.Context, s *session, u use, schemas *provider.Schemas, where func(cty.Path) diag.Range) bool {
@@ -145,19 +149,21 @@ func (r *run) configure(ctx context.Context, s *session, u use, schemas *provide
 	if err != nil {
 		return report(provider.Diags{diag.Errorf("Invalid provider configuration", "The settings cannot be sent to the provider: %s.", err)})
 	}
-	if s.provider = r.claim(u.instance, s.settings.Raw); s.provider != nil {
+	if p := r.claim(u.instance, s.settings.Raw); p != nil {
+		r.give(s, p, nil)
 		return true
 	}
 	p, err := r.Pool.Session(ctx, u.instance.Provider)
 	if err != nil {
 		return report(provider.Diags{provider.Fault(u.instance.Provider, err)})
 	}
-	s.provider = p
+	var end func()
 	if u.declared {
 		if parents := r.parents(u.decl); len(parents) > 0 {
-			s.end = r.ledger.Session(p, parents, func() { r.Pool.Release(p) })
+			end = r.ledger.Session(p, parents, func() { r.Pool.Release(p) })
 		}
 	}
+	r.give(s, p, end)
 	config := provider.Dynamic{Msgpack: wire}
 	if _, ds := p.ValidateConfig(ctx, config); !report(ds) {
 		return false

@@ -103,12 +103,18 @@ func (a *applier) skip(o *ordering, s plan.Step) {
 
 // release ends a session, unless another one shares its process.
 func (r *run) release(u use, face lang.Face) {
-	k := r.sessionKey(u, face)
+	if s := r.leave(r.sessionKey(u, face)); s != nil {
+		s.stop(r.Pool)
+	}
+}
+
+// leave takes a session out, and gives it if nobody else works through its process.
+func (r *run) leave(k sessionKey) *session {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.sessions[k]
 	if s == nil || s.provider == nil {
-		return
+		return nil
 	}
 	delete(r.sessions, k)
 	for _, other := range r.sessions {
@@ -116,10 +122,10 @@ func (r *run) release(u use, face lang.Face) {
 			if other.shared = false; other.end == nil {
 				other.end = s.end
 			}
-			return
+			return nil
 		}
 	}
-	s.stop(r.Pool)
+	return s
 }
 
 // warnCyclic says that the state's memory of dependencies goes in a circle somewhere.
