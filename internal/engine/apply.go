@@ -204,9 +204,7 @@ func (a *applier) up(ctx context.Context, c *plan.Change) bool {
 		return false
 	}
 	if d.Res.Check != "" {
-		var b diag.Bag
-		(&applier{&run{a.shared, &b}, a.applying}).upDeclared(ctx, c, d)
-		a.warn(&b)
+		a.scoped(func(r *run) { (&applier{r, a.applying}).upDeclared(ctx, c, d) })
 		return true // a check stands in nobody's way
 	}
 	return a.upDeclared(ctx, c, d)

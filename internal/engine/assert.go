@@ -2,12 +2,10 @@ package engine
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
-	"github.com/lethe-iac/lethe/internal/walk"
 )
 
 // Conditions that belong to no resource, those of variables, outputs and checks, are nodes and
@@ -25,7 +23,7 @@ func tested(d *lang.Declaration) bool {
 }
 
 // testAll tests a declaration in every instance of its module.
-func (p *planner) testAll(ctx context.Context, _ *walk.Fan, d *lang.Declaration) bool {
+func (p *planner) testAll(ctx context.Context, d *lang.Declaration) bool {
 	frames, _ := p.frame.Instances(d.Module, lang.After, &diag.Bag{})
 	ok := true
 	for _, f := range frames {
@@ -43,29 +41,33 @@ func (r *run) test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool
 	case lang.Output:
 		return r.conditions(ctx, d, f, lang.OutputPre)
 	}
-	var b diag.Bag
-	(&run{r.shared, &b}).conditions(ctx, d, f, lang.Assert)
-	r.warn(&b)
+	r.scoped(func(r *run) { r.conditions(ctx, d, f, lang.Assert) })
 	return true
 }
 
 func (r *run) conditions(ctx context.Context, d *lang.Declaration, f *lang.Frame, when lang.When) bool {
 	r.receive(ctx, d.ID, f.Addr(), lang.After)
 	results := f.Conditions(d.ID, addr.NoKey, when, lang.After, nil, r.bag)
-	r.checks.report(testKind(d), testAddr(d, d.Module), testAddr(d, f.Addr()), results)
+	r.checks.report(testKind(d), d.String(), testAddr(d, f.Addr()), results)
 	return holds(results)
 }
 
 // testKind is what the state calls the kind of a tested declaration.
 func testKind(d *lang.Declaration) string {
-	return map[lang.Kind]string{lang.Variable: "var", lang.Output: "output", lang.Check: "check"}[d.Kind]
+	switch d.Kind {
+	case lang.Variable:
+		return "var"
+	case lang.Output:
+		return "output"
+	}
+	return "check"
 }
 
-// testAddr is the address of a tested declaration in a module or an instance of it.
-func testAddr(d *lang.Declaration, in fmt.Stringer) string {
+// testAddr is the address of a tested declaration in an instance of its module.
+func testAddr(d *lang.Declaration, in addr.ModuleInstance) string {
 	local := testKind(d) + "." + d.Name
-	if m := in.String(); m != "" {
-		return m + "." + local
+	if in.IsRoot() {
+		return local
 	}
-	return local
+	return in.String() + "." + local
 }

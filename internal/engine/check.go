@@ -83,15 +83,16 @@ func (c *checks) failed(address string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.by[address]
-	return k != nil && slices.ContainsFunc(k.Objects, func(o state.CheckedObject) bool { return o.Status > state.Pass && o.Status != state.Unknown })
+	return k != nil && slices.ContainsFunc(k.Objects, func(o state.CheckedObject) bool { return failing(o.Status) })
 }
 
 // holds reports whether no result stands in the way.
 func holds(results []lang.Result) bool {
-	return !slices.ContainsFunc(results, func(r lang.Result) bool {
-		return r.Status == state.Fail || r.Status == state.Errored
-	})
+	return !slices.ContainsFunc(results, func(r lang.Result) bool { return failing(r.Status) })
 }
+
+// failing reports whether a status stands in the way.
+func failing(s state.Status) bool { return s == state.Fail || s == state.Errored }
 
 // pre checks an instance's preconditions.
 func (r *run) pre(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) bool {

@@ -24,21 +24,19 @@ func (p *planner) addClosers() {
 	stops := map[lang.Decl]walk.Node{}
 	for _, d := range p.prog.Decls() {
 		held := p.reach.ephemerals(d.ID)
-		if len(held) == 0 {
+		if len(held) == 0 || !receiver(d) {
 			continue
 		}
-		last, ok := p.decide[d.ID], d.Kind == lang.Resource || tested(d)
+		last := p.decide[d.ID]
 		switch {
 		case d.Kind == lang.Provider:
-			last, ok = p.stop(d), true
+			last = p.stop(d)
 			stops[d.ID] = last
-		case ok && d.Resource.Mode == addr.Ephemeral:
+		case d.Resource.Mode == addr.Ephemeral:
 			last = closers[d.ID]
 		}
 		for _, e := range held {
-			if ok {
-				p.graph.Waits(closers[e], last)
-			}
+			p.graph.Waits(closers[e], last)
 		}
 	}
 	p.keepProviders(closers, stops)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -22,14 +21,6 @@ func (e *Engine) Forecast(ctx context.Context, prog *lang.Program, o lang.Option
 	}
 	(&applier{r, &applying{plan: p, changes: byObject(p)}}).fill()
 	return r.forecast(p)
-}
-
-func byObject(p *plan.Plan) map[addr.Object]*plan.Change {
-	out := make(map[addr.Object]*plan.Change, len(p.Changes))
-	for _, c := range p.Changes {
-		out[c.Object] = c
-	}
-	return out
 }
 
 func (r *run) forecast(p *plan.Plan) []plan.Lease {

@@ -115,9 +115,7 @@ func (r *run) lease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key
 		r.leaseOne(ctx, e, f, key, face)
 		return
 	}
-	var b diag.Bag
-	(&run{r.shared, &b}).leaseOne(ctx, e, f, key, face)
-	r.warn(&b)
+	r.scoped(func(r *run) { r.leaseOne(ctx, e, f, key, face) })
 }
 
 func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
@@ -198,10 +196,12 @@ func (r *run) tryOpen(ctx context.Context, e *lang.Declaration, f *lang.Frame, k
 // closed again at once.
 func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why *mark.Origin, e *lang.Declaration, inst addr.Instance) (mark.Value, *lease.Lease, bool) {
 	var l *lease.Lease
+	later := *t // what is said after the opening belongs to the whole walk, also in a check
+	later.Bag = r.all
 	v, ok := t.Open(ctx, config, why, func(o object.Opened) {
 		l = r.ledger.Opened(lease.Opened{
 			Object: inst.Current(), Provider: t.Provider, Type: t.Type.Name, Private: o.Private, RenewAt: o.RenewAt,
-			Parents: r.parents(e.ID), Report: r.reporter(t),
+			Parents: r.parents(e.ID), Report: func(ds provider.Diags) { later.Report(ds) },
 		})
 	})
 	if ok {
@@ -211,22 +211,6 @@ func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why 
 		r.ledger.Close(l)
 	}
 	return mark.Value{}, nil, false
-}
-
-// reporter takes what a provider says about a lease after it was opened, and places it at the
-// argument it names.
-func (r *run) reporter(t *object.Tools) func(provider.Diags) {
-	return func(ds provider.Diags) {
-		for _, d := range ds {
-			if d.Address == "" {
-				d.Address = t.Object.Instance.String()
-			}
-			if d.Subject == nil {
-				d = d.At(t.Where(d.Path))
-			}
-			r.all.Add(d)
-		}
-	}
 }
 
 // parents are the open leases that an ephemeral resource was obtained with, or a provider
@@ -333,38 +317,55 @@ func (r *reach) ephemeralsBehind(refs []lang.Ref, own func(lang.Ref) bool) []lan
 	return found
 }
 
+// receiver reports whether a declaration receives values by itself; others only pass them on.
+func receiver(d *lang.Declaration) bool {
+	return d.Kind == lang.Resource || d.Kind == lang.Provider || tested(d)
+}
+
 // onlyWritten finds the ephemeral resources whose values only write-only arguments receive, by
 // themselves or through others like it: no argument of a managed resource takes an ephemeral value
 // but those.
 func (r *reach) onlyWritten() map[lang.Decl]bool {
 	out := map[lang.Decl]bool{}
+	obtained := map[lang.Decl][]lang.Decl{} // by ephemeral resource: those that its arguments take
+	var wanted []lang.Decl
 	for _, d := range r.prog.Decls() {
-		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral {
-			out[d.ID] = len(d.Res.Lifecycle.Postconditions) == 0
+		lease := d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral
+		if lease {
+			out[d.ID] = true
+			if len(d.Res.Lifecycle.Postconditions) > 0 {
+				wanted = append(wanted, d.ID)
+			}
+		}
+		if !receiver(d) {
+			continue
+		}
+		written := lease || d.Kind == lang.Resource && d.Resource.Mode == addr.Managed
+		others := r.ephemeralsBehind(r.prog.Refs(d.ID), otherThanByArguments)
+		for _, e := range r.ephemerals(d.ID) {
+			switch {
+			case !written || slices.Contains(others, e):
+				wanted = append(wanted, e)
+			case lease:
+				obtained[d.ID] = append(obtained[d.ID], e)
+			}
 		}
 	}
-	for again := true; again; {
-		again = false
-		for _, d := range r.prog.Decls() {
-			if (d.Kind == lang.Variable || d.Kind == lang.Output) && !tested(d) || d.Kind == lang.Local || d.Kind == lang.Call || d.Kind == lang.Whole {
-				continue
-			}
-			written := d.Kind == lang.Resource && (d.Resource.Mode == addr.Managed || d.Resource.Mode == addr.Ephemeral && out[d.ID])
-			for _, e := range r.ephemerals(d.ID) {
-				if out[e] && !(written && !r.otherwise(d.ID, e)) {
-					out[e], again = false, true
-				}
-			}
+	for len(wanted) > 0 {
+		e := wanted[len(wanted)-1]
+		wanted = wanted[:len(wanted)-1]
+		if out[e] {
+			out[e] = false
+			wanted = append(wanted, obtained[e]...)
 		}
 	}
 	return out
 }
 
-// otherwise reports whether a resource receives an ephemeral value in another way than by its
-// arguments: in a condition, or by depends_on.
-func (r *reach) otherwise(d, e lang.Decl) bool {
-	others := r.ephemeralsBehind(r.prog.Refs(d), func(ref lang.Ref) bool { return ref.Use&^(lang.ByProvision|lang.ByNull|lang.ByValue) != 0 })
-	return slices.Contains(others, e)
+// otherThanByArguments reports whether a resource receives what it refers to in a condition, or by
+// depends_on.
+func otherThanByArguments(ref lang.Ref) bool {
+	return ref.Use&^(lang.ByProvision|lang.ByNull|lang.ByValue) != 0
 }
 
 // receivesBy says for which reasons a declaration of a kind receives what it refers to. Provisioners

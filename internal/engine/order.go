@@ -203,12 +203,18 @@ func (o *ordering) key(k addr.Key) int32 {
 	return n
 }
 
+// byObject finds the changes of a plan.
+func byObject(p *plan.Plan) map[addr.Object]*plan.Change {
+	out := make(map[addr.Object]*plan.Change, len(p.Changes))
+	for _, c := range p.Changes {
+		out[c.Object] = c
+	}
+	return out
+}
+
 // addObjects numbers the objects: what exists and what will.
 func (o *ordering) addObjects() {
-	changes := map[addr.Object]*plan.Change{}
-	for _, c := range o.plan.Changes {
-		changes[c.Object] = c
-	}
+	changes := byObject(o.plan)
 	index := map[addr.Object]int32{}
 	for obj, e := range o.plan.Refreshed.Objects() {
 		index[obj] = o.object(obj, e, changes[obj])
@@ -548,10 +554,7 @@ func (p *planner) orderReplacements(out *plan.Plan) {
 	}
 	o := p.newOrdering(out)
 	steps := plan.Order(&o.in)
-	changes := map[addr.Object]*plan.Change{}
-	for _, c := range out.Changes {
-		changes[c.Object] = c
-	}
+	changes := byObject(out)
 	for i, obj := range o.objects {
 		c := changes[obj]
 		if c == nil || !steps.First[i] {

@@ -98,14 +98,15 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 
 // scoped runs f as a planner whose errors are warnings, for what stands in a check block.
 func (p *planner) scoped(f func(*planner) bool) bool {
-	var b diag.Bag
-	ok := f(&planner{&run{p.shared, &b}, p.planning})
-	p.warn(&b)
+	ok := false
+	p.run.scoped(func(r *run) { ok = f(&planner{r, p.planning}) })
 	return ok
 }
 
-// warn passes on what a check block reported: there, errors are warnings.
-func (r *run) warn(b *diag.Bag) {
+// scoped runs f as a run whose errors are warnings, for what stands in a check block.
+func (r *run) scoped(f func(*run)) {
+	var b diag.Bag
+	f(&run{r.shared, &b})
 	for _, d := range b.List() {
 		d.Severity = diag.Warning
 		r.bag.Add(d)
@@ -155,7 +156,7 @@ func (p *planner) add(d *lang.Declaration) walk.Node {
 	}
 	if d.Kind != lang.Resource {
 		if p.req.Mode == plan.Normal && tested(d) {
-			return p.node(label, func(ctx context.Context, f *walk.Fan) bool { return p.testAll(ctx, f, d) })
+			return p.node(label, func(ctx context.Context, _ *walk.Fan) bool { return p.testAll(ctx, d) })
 		}
 		return p.node(label, nil)
 	}

@@ -202,9 +202,5 @@ func (r *run) endSessions(keep func(*session) bool) {
 	for _, p := range r.kept.swap(left) {
 		end = append(end, func() { r.Pool.Release(p) })
 	}
-	var all sync.WaitGroup
-	for _, f := range end {
-		all.Go(f)
-	}
-	all.Wait()
+	r.each(len(end), func(i int) { end[i]() })
 }

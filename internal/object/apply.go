@@ -49,7 +49,7 @@ func (t *Tools) Up(ctx context.Context, c *plan.Change, p *Proposal, config mark
 	if !called {
 		return mark.Value{}, prior, false
 	}
-	ok := t.report(ds)
+	ok := t.Report(ds)
 	v, entry, good := t.made(c, p, config, resp, prior, s, ok)
 	ok = ok && good
 	if idKey, id = t.idOf(v.Raw); !ok {
@@ -196,7 +196,7 @@ func (t *Tools) Down(ctx context.Context, cur Current, private []byte, replacing
 	if !called {
 		return cur.Entry, false
 	}
-	ok := t.report(ds)
+	ok := t.Report(ds)
 	left, good := t.left(cur, resp, ok)
 	if ok = ok && good; !ok {
 		t.tell(event.Failed{Object: t.Object, Op: event.Delete, Took: time.Since(began)})

@@ -40,7 +40,7 @@ func (t *Tools) ReadData(ctx context.Context, config mark.Value, s Stored, refre
 }
 
 func (t *Tools) dataRead(config mark.Value, resp provider.DataResponse, ds provider.Diags, s Stored) (mark.Value, *state.Entry, bool) {
-	if !t.report(ds) || t.deferred(resp.Deferred) {
+	if !t.Report(ds) || t.deferred(resp.Deferred) {
 		return mark.Value{}, nil, false
 	}
 	wire, ok := t.wire(resp.State, "Provider produced invalid object")
@@ -88,7 +88,7 @@ func (t *Tools) Validate(ctx context.Context, config mark.Value) bool {
 	if !ok {
 		return false
 	}
-	return t.report(t.Provider.Validate(ctx, t.Type.Mode, t.Type.Name, send(wire)))
+	return t.Report(t.Provider.Validate(ctx, t.Type.Mode, t.Type.Name, send(wire)))
 }
 
 // Import finds existing objects by id or identity. The first one of the type is what was asked
@@ -101,7 +101,7 @@ func (t *Tools) Import(ctx context.Context, id string, identity cty.Value, s Sto
 	called := t.token(ctx, func() {
 		resp, ds = t.Provider.Import(ctx, provider.ImportRequest{Type: t.Type.Name, ID: id, Identity: t.identityWire(identity), Allow: t.allow()})
 	})
-	if !called || !t.report(ds) || t.deferred(resp.Deferred) {
+	if !called || !t.Report(ds) || t.deferred(resp.Deferred) {
 		t.tell(event.Failed{Object: t.Object, Op: event.Import, Took: time.Since(began)})
 		return nil, Known{}, false
 	}

@@ -41,7 +41,7 @@ func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin, h
 		held(Opened{Private: resp.Private, RenewAt: resp.RenewAt})
 	}
 	var v mark.Value
-	ok = t.report(ds) && !t.deferred(resp.Deferred)
+	ok = t.Report(ds) && !t.deferred(resp.Deferred)
 	if ok {
 		v, ok = t.opened(config, resp, why)
 	}

@@ -85,8 +85,8 @@ type Walk struct {
 	Closed        shortcut.Set // what is not to be taken
 }
 
-// report passes on what the provider said about the object.
-func (t *Tools) report(ds provider.Diags) bool {
+// Report passes on what the provider said about the object, and reports whether that is no error.
+func (t *Tools) Report(ds provider.Diags) bool {
 	for _, d := range ds {
 		t.add(d)
 	}

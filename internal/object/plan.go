@@ -99,7 +99,7 @@ func (t *Tools) callPlan(ctx context.Context, req provider.PlanRequest) (provide
 	if !t.token(ctx, func() { resp, ds = t.Provider.Plan(ctx, req) }) {
 		return resp, false
 	}
-	return resp, t.report(ds) && !t.deferred(resp.Deferred)
+	return resp, t.Report(ds) && !t.deferred(resp.Deferred)
 }
 
 // planned decodes the answer and holds it against configuration and prior object. An answer equal

@@ -27,7 +27,7 @@ func (t *Tools) Upgrade(ctx context.Context, entry *state.Entry) (Known, bool) {
 	resp, ds := t.Provider.Upgrade(ctx, provider.UpgradeRequest{
 		Type: t.Type.Name, Version: entry.Schema, JSON: entry.Attrs, Flatmap: entry.Flatmap,
 	})
-	if !t.report(ds) {
+	if !t.Report(ds) {
 		return Known{}, false
 	}
 	wire, ok := t.wire(resp.State, "Invalid resource state upgrade")
@@ -102,7 +102,7 @@ func (t *Tools) Read(ctx context.Context, entry *state.Entry, k Known) (*state.E
 	if !called {
 		return entry, k, false
 	}
-	if !t.report(ds) || t.deferred(resp.Deferred) {
+	if !t.Report(ds) || t.deferred(resp.Deferred) {
 		t.tell(event.Failed{Object: t.Object, Op: event.Refresh, Took: time.Since(began)})
 		return entry, k, false
 	}
@@ -265,7 +265,7 @@ func (t *Tools) Move(ctx context.Context, entry *state.Entry, from addr.Instance
 		SourceIdentity: entry.Identity, SourceIdentityVersion: entry.IdentitySchema,
 		Type: t.Type.Name,
 	})
-	if !t.report(ds) {
+	if !t.Report(ds) {
 		return nil, Known{}, false
 	}
 	wire, ok := t.wire(resp.State, "Provider returned invalid value")

@@ -19,10 +19,6 @@ type RunOptions struct {
 	// comes after it starts. Calls come one at a time and must not wait for anything.
 	Skipped func(Node)
 
-	// Context is what visits and jobs get. Nil means the context of the run with its values and
-	// without its end: that keeps more from starting, while what runs is finished.
-	Context context.Context
-
 	// Panicked, if set, is told of a panic in a visit or a job, which then counts as a failure.
 	// Without it a panic ends the program, as anywhere.
 	Panicked func(n Node, value any, stack []byte)
@@ -92,7 +88,8 @@ type run struct {
 	*frozen
 	RunOptions
 	g       *Graph
-	ctx     context.Context
+	ctx     context.Context // its end keeps more from starting
+	inside  context.Context // the same without an end, for what runs: that is finished
 	mu      sync.Mutex
 	cond    sync.Cond // something is ready, or everything is over
 	nodes   []status
@@ -121,16 +118,13 @@ func (g *Graph) Run(ctx context.Context, o RunOptions) Result {
 
 func (g *Graph) start(ctx context.Context, o RunOptions) *run {
 	n := g.Len()
-	r := &run{frozen: g.freeze(), RunOptions: o, g: g, ctx: ctx, nodes: make([]status, n), ready: newReady(n),
+	r := &run{frozen: g.freeze(), RunOptions: o, g: g, ctx: ctx, inside: context.WithoutCancel(ctx), nodes: make([]status, n), ready: newReady(n),
 		fans: map[Node]*Fan{}, todo: make([]Node, n), left: n}
 	r.cond.L = &r.mu
 	r.rank, r.byRank = r.ranks()
 	r.result.Outcomes = make([]Outcome, n)
 	if r.Workers < 1 {
 		r.Workers = runtime.GOMAXPROCS(0)
-	}
-	if r.Context == nil {
-		r.Context = context.WithoutCancel(ctx)
 	}
 	for i := range r.nodes {
 		r.todo[i] = Node(n - 1 - i)
@@ -198,7 +192,7 @@ func (r *run) runNode(n Node, fan *Fan) {
 		return
 	}
 	*fan = Fan{}
-	ok := r.outside(func() bool { return r.Visit(r.Context, n, fan) }, n)
+	ok := r.outside(func() bool { return r.Visit(r.inside, n, fan) }, n)
 	switch {
 	case !ok:
 		r.end(n, Failed)
@@ -227,7 +221,7 @@ func (r *run) runJob(n Node, f *Fan) {
 	}
 	if i < f.jobs {
 		f.running++
-		ok := r.outside(func() bool { return f.job(r.Context, i) }, n)
+		ok := r.outside(func() bool { return f.job(r.inside, i) }, n)
 		f.running--
 		f.failed = f.failed || !ok
 	}
@@ -239,7 +233,7 @@ func (r *run) runJob(n Node, f *Fan) {
 func (r *run) endFan(n Node, f *Fan) {
 	ok := !f.failed
 	if f.then != nil {
-		ok = r.outside(func() bool { return f.then(r.Context, ok) }, n)
+		ok = r.outside(func() bool { return f.then(r.inside, ok) }, n)
 	}
 	delete(r.fans, n)
 	if ok {
