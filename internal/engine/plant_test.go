@@ -24,6 +24,7 @@ type plant struct {
 	running map[*machine]bool
 	starts  int
 	upgrade map[string][]byte // MessagePack of what is stored, by its JSON
+	private []byte            // private data of each plan; nil: what there was
 
 	counts [len(machineCalls)]atomic.Int64
 }
@@ -152,6 +153,10 @@ func (m *machine) Read(_ context.Context, r provider.ReadRequest) (provider.Read
 // MessagePack, so that benchmarks measure the engine and not this.
 func (m *machine) Plan(_ context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
 	m.plant.counts[onPlan].Add(1)
+	private := r.Private
+	if m.plant.private != nil {
+		private = m.plant.private
+	}
 	planned := r.Proposed.Msgpack
 	if r.Type == "plant_safe" && len(planned) > 1 {
 		s := &schema.Schema{Block: itemBlock}
@@ -165,7 +170,7 @@ func (m *machine) Plan(_ context.Context, r provider.PlanRequest) (provider.Plan
 		planned = bytes.Replace(planned, []byte("\xa2id\xc0"), []byte("\xa2id\xd4\x00\x00"), 1)
 		planned = bytes.Replace(planned, []byte("\xa5value\xc0"), []byte("\xa5value\xd4\x00\x00"), 1)
 	}
-	return provider.PlanResponse{Planned: provider.Dynamic{Msgpack: planned}, Private: r.Private}, nil
+	return provider.PlanResponse{Planned: provider.Dynamic{Msgpack: planned}, Private: private}, nil
 }
 
 // Apply makes everything known: what is unknown in MessagePack becomes a string.

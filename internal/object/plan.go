@@ -99,7 +99,12 @@ func (t *Tools) callPlan(ctx context.Context, req provider.PlanRequest) (provide
 	if !t.token(ctx, func() { resp, ds = t.Provider.Plan(ctx, req) }) {
 		return resp, false
 	}
-	return resp, t.Report(ds) && !t.deferred(resp.Deferred)
+	if !t.Report(ds) || t.deferred(resp.Deferred) {
+		return resp, false
+	}
+	var kept bool
+	resp.Private, kept = t.keepablePrivate(resp.Private, "Provider produced invalid plan")
+	return resp, kept
 }
 
 // planned decodes the answer and holds it against configuration and prior object. An answer equal
@@ -123,9 +128,6 @@ func (t *Tools) planned(p *Proposal, prior cty.Value, config mark.Value, propose
 	}
 	p.Value = v
 	if _, kept := t.keepable(v, config.Raw, "Provider produced invalid plan"); !kept {
-		return false
-	}
-	if p.Private, clean = t.keepablePrivate(p.Private, "Provider produced invalid plan"); !clean {
 		return false
 	}
 	if p.Legacy {

@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Private data of a plan is looked through whatever else the plan says: also where it is what we
+// proposed, byte for byte, and where an object is to be destroyed.
+func TestPlannedPrivateData(t *testing.T) {
+	const canary = "canary-0f3d-in-private-data"
+	for name, c := range map[string]struct {
+		name string
+		mode plan.Mode
+	}{"an update as proposed": {"b", plan.Normal}, "a destruction": {"a", plan.Destroy}} {
+		t.Run(name, func(t *testing.T) {
+			w, p := newPlantWorld(t)
+			w.engine.Secrets = &secret.Set{}
+			w.vars = map[string]lang.Given{"s": {Value: cty.StringVal(canary)}}
+			config := func(name string) string {
+				return "variable \"s\" {\n  ephemeral = true\n}\nresource \"plant_item\" \"a\" {\n  name = \"" + name + "\"\n}\n"
+			}
+			w.apply(map[string]string{"main.tf": config("a")}, nil)
+			p.private = []byte("the token is " + canary)
+			prog := w.compile(map[string]string{"main.tf": config(c.name)})
+			var bag diag.Bag
+			r, ok := w.engine.Plan(context.Background(), Request{Program: prog, State: w.state, Refresh: true, Mode: c.mode, Options: lang.Options{Variables: w.vars, Workspace: "default"}}, &bag)
+			if ok || len(bag.List()) != 1 || bag.List()[0].Summary != "Provider produced invalid plan" {
+				t.Errorf("ok %v: %v", ok, bag.List())
+			}
+			for _, x := range r.Plan.Changes {
+				if bytes.Contains(x.Private, []byte(canary)) {
+					t.Errorf("the plan for %s has the secret", x.Object)
+				}
+			}
+		})
+	}
+}
