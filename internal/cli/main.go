@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/child"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/secret"
@@ -38,14 +39,7 @@ type Env struct {
 }
 
 // Getenv looks a variable up, "" if it is not set.
-func (e *Env) Getenv(name string) string {
-	for i := len(e.Environ) - 1; i >= 0; i-- {
-		if v, ok := strings.CutPrefix(e.Environ[i], name+"="); ok {
-			return v
-		}
-	}
-	return ""
-}
+func (e *Env) Getenv(name string) string { return child.Getenv(e.Environ, name) }
 
 // Command is one command of the program.
 type Command struct {

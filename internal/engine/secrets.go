@@ -7,7 +7,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
-	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
@@ -93,10 +92,8 @@ func (p *plainly) inState(text string) bool {
 // mentions reports whether text stands in one of a value's strings.
 func mentions(v cty.Value, text string) bool {
 	found := false
-	v, _ = mark.BareDeep(v)
-	_ = cty.Walk(v, func(_ cty.Path, v cty.Value) (bool, error) {
-		found = found || v.Type() == cty.String && v.IsKnown() && !v.IsNull() && strings.Contains(v.AsString(), text)
-		return !found, nil
+	secret.Leaves(v, func(_ cty.Path, leaf cty.Value, own string) {
+		found = found || leaf.Type() == cty.String && strings.Contains(own, text)
 	})
 	return found
 }

@@ -1,8 +1,6 @@
 package object
 
 import (
-	"math/big"
-
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -50,8 +48,8 @@ func (t *Tools) guardResult(v, config cty.Value) {
 	}
 	origin := secret.Origin{Addr: t.Object.Instance.String(), Kind: secret.EphemeralResult}
 	given := map[string]bool{}
-	leaves(config, func(_ cty.Path, _ cty.Value, text string) { given[text] = true })
-	leaves(v, func(p cty.Path, leaf cty.Value, text string) {
+	secret.Leaves(config, func(_ cty.Path, _ cty.Value, text string) { given[text] = true })
+	secret.Leaves(v, func(p cty.Path, leaf cty.Value, text string) {
 		if given[text] || configured(config, p) {
 			return // an input, or one that comes back under another name
 		}
@@ -75,7 +73,7 @@ func (t *Tools) keepable(v, config cty.Value, title string) (cty.Value, bool) {
 	}
 	clean := true
 	var drop []cty.Path
-	leaves(v, func(p cty.Path, _ cty.Value, text string) {
+	secret.Leaves(v, func(p cty.Path, _ cty.Value, text string) {
 		if config != cty.NilVal && configured(config, p) {
 			return
 		}
@@ -88,7 +86,7 @@ func (t *Tools) keepable(v, config cty.Value, title string) (cty.Value, bool) {
 		if t.vital(p) {
 			kept = "It is what identifies the object or is required, and was kept: change the secret."
 		} else {
-			drop = append(drop, p)
+			drop = append(drop, p.Copy())
 		}
 		t.breach(title, "%s returned the secret %s%s in \"%s.%s\", where it would be stored. %s This is a bug in the provider, to be reported there.",
 			t.who(), origin.Addr, origin.Path, t.Object, mark.PathString(p), kept)
@@ -133,7 +131,7 @@ func (t *Tools) guarded(e *state.Entry, v, config, identity cty.Value, title str
 	private, ok := t.keepablePrivate(e.Private, title)
 	e.Private = private
 	if identity != cty.NilVal && !t.Walk.Secrets.Empty() {
-		leaves(identity, func(p cty.Path, _ cty.Value, text string) {
+		secret.Leaves(identity, func(p cty.Path, _ cty.Value, text string) {
 			if origin, hit := t.Walk.Secrets.Check(text); hit {
 				ok = false
 				t.breach(title, "%s returned the secret %s%s in the identity of %s (%s), which is stored. It was kept: change the secret. This is a bug in the provider, to be reported there.",
@@ -143,23 +141,6 @@ func (t *Tools) guarded(e *state.Entry, v, config, identity cty.Value, title str
 	}
 	return v, clean && ok
 }
-
-// leaves visits the strings and numbers of a value, with their text.
-func leaves(v cty.Value, visit func(p cty.Path, leaf cty.Value, text string)) {
-	_ = cty.Walk(v, func(p cty.Path, v cty.Value) (bool, error) {
-		switch {
-		case v.IsNull() || !v.IsKnown():
-			return false, nil
-		case v.Type() == cty.String:
-			visit(p.Copy(), v, v.AsString())
-		case v.Type() == cty.Number && !v.AsBigFloat().IsInf():
-			visit(p.Copy(), v, numberText(v.AsBigFloat()))
-		}
-		return true, nil
-	})
-}
-
-func numberText(f *big.Float) string { return f.Text('f', -1) }
 
 // nulled is v with null at path. A member of a set takes the set with it.
 func nulled(v cty.Value, path cty.Path) cty.Value {

@@ -2,11 +2,10 @@ package provision
 
 import (
 	"errors"
-	"slices"
-	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lethe-iac/lethe/internal/child"
 	"github.com/lethe-iac/lethe/internal/hop"
 )
 
@@ -17,7 +16,7 @@ func (s *settings) useAgent(obj cty.Value, env []string) error {
 	if set && !wanted {
 		return nil
 	}
-	socket := lookup(env, "SSH_AUTH_SOCK")
+	socket := child.Getenv(env, "SSH_AUTH_SOCK")
 	a, err := hop.DialAgent(socket, text(obj, "agent_identity"))
 	switch {
 	case err != nil && !set:
@@ -39,14 +38,4 @@ func (s *settings) close() {
 	if a := s.target.Agent; a != nil {
 		a.Close()
 	}
-}
-
-// lookup finds a variable in an environment; the last one counts.
-func lookup(env []string, name string) string {
-	for _, e := range slices.Backward(env) {
-		if v, ok := strings.CutPrefix(e, name+"="); ok {
-			return v
-		}
-	}
-	return ""
 }

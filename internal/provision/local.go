@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/child"
@@ -112,12 +111,7 @@ func (r *run) await(ctx context.Context, cmd *exec.Cmd, output *os.File, ended <
 // environment is what the command gets: ours, without the values of variables, and what the
 // configuration adds.
 func (r *run) environment() []string {
-	var env []string
-	for _, e := range r.Env {
-		if !strings.HasPrefix(e, "TF_VAR_") {
-			env = append(env, e)
-		}
-	}
+	env := child.Environ(r.Env, nil)
 	if add := r.Config.Raw.GetAttr("environment"); !add.IsNull() {
 		for it := add.ElementIterator(); it.Next(); {
 			k, v := it.Element()

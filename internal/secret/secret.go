@@ -20,7 +20,6 @@ package secret
 
 import (
 	"hash/maphash"
-	"math/big"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -124,7 +123,10 @@ func (s *Set) Add(text string, origin Origin) {
 // AddValue registers every string in v, and every number of 8 digits and more. Marks on v do not
 // matter; what is unknown cannot be registered.
 func (s *Set) AddValue(v cty.Value, origin Origin) {
-	leaves(v, func(path cty.Path, text string) {
+	Leaves(v, func(path cty.Path, leaf cty.Value, text string) {
+		if !longEnough(leaf, text) {
+			return
+		}
 		at := origin
 		at.Path += pathText(path)
 		s.Add(text, at)
@@ -135,7 +137,10 @@ func (s *Set) AddValue(v cty.Value, origin Origin) {
 // configuration, plain variables, prior state. It is never refused; it is still masked if it is a
 // secret elsewhere.
 func (s *Set) Plain(v cty.Value) {
-	leaves(v, func(path cty.Path, text string) {
+	Leaves(v, func(path cty.Path, leaf cty.Value, text string) {
+		if !longEnough(leaf, text) {
+			return
+		}
 		s.PlainString(text)
 		for _, step := range path {
 			if i, ok := step.(cty.IndexStep); ok && i.Key.Type() == cty.String {
@@ -261,36 +266,35 @@ func (s *Set) check(text string) (Origin, bool) {
 	return Origin{}, false
 }
 
-// leaves calls visit for every string and long number in v.
-func leaves(v cty.Value, visit func(path cty.Path, text string)) {
+// Leaves calls visit for every string and number in v, with its text as it is shown and stored.
+// Paths are only good during the call.
+func Leaves(v cty.Value, visit func(path cty.Path, leaf cty.Value, text string)) {
 	v, _ = mark.BareDeep(v)
 	_ = cty.Walk(v, func(path cty.Path, v cty.Value) (bool, error) {
 		switch {
 		case v.IsNull() || !v.IsKnown():
 			return false, nil
 		case v.Type() == cty.String:
-			visit(path, v.AsString())
-		case v.Type() == cty.Number:
-			if text, digits := numberText(v.AsBigFloat()); digits >= shortest {
-				visit(path, text)
-			}
+			visit(path, v, v.AsString())
+		case v.Type() == cty.Number && !v.AsBigFloat().IsInf():
+			visit(path, v, v.AsBigFloat().Text('f', -1))
 		}
 		return true, nil
 	})
 }
 
-// numberText is a number as it is shown and stored, and how many digits that are.
-func numberText(f *big.Float) (text string, digits int) {
-	if f.IsInf() {
-		return "", 0
+// longEnough reports whether a leaf says something by itself: a number does with so many digits.
+func longEnough(leaf cty.Value, text string) bool {
+	if leaf.Type() != cty.Number {
+		return true
 	}
-	text = f.Text('f', -1)
+	digits := 0
 	for _, c := range []byte(text) {
 		if c >= '0' && c <= '9' {
 			digits++
 		}
 	}
-	return text, digits
+	return digits >= shortest
 }
 
 // pathText writes a path behind an address.

@@ -26,6 +26,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +36,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/child"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 )
@@ -138,7 +140,7 @@ func (ps *Processes) config(proc *process) *plugin.ClientConfig {
 		HandshakeConfig:  handshake,
 		VersionedPlugins: map[int]plugin.PluginSet{5: {}, 6: {}},
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
-		AutoMTLS:         lookup(ps.environ(), "TF_DISABLE_PLUGIN_TLS") == "",
+		AutoMTLS:         child.Getenv(ps.environ(), "TF_DISABLE_PLUGIN_TLS") == "",
 		SkipHostEnv:      true,
 		StartTimeout:     timeout,
 		GRPCDialOptions:  wire.DialOptions(),
@@ -148,7 +150,7 @@ func (ps *Processes) config(proc *process) *plugin.ClientConfig {
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: socketDir(os.TempDir())},
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, dir string) (runner.Runner, error) {
 			proc.dir = dir
-			proc.env = append(childEnv(ps.environ()), cmd.Env...)
+			proc.env = append(child.Environ(ps.environ(), func(name string) bool { return slices.Contains(handedDown, name) }), cmd.Env...)
 			if ps.Quiet {
 				proc.env = quiet(proc.env, proc.addr)
 			}
@@ -206,21 +208,9 @@ func versionIn(path string) string {
 	return version
 }
 
-// childEnv is the environment that a provider inherits: ours, without the values of variables and
-// without what a handshake of our own parent may have left there.
-func childEnv(env []string) []string {
-	out := make([]string, 0, len(env)+8)
-	for _, e := range env {
-		name, _, _ := strings.Cut(e, "=")
-		switch {
-		case strings.HasPrefix(name, "TF_VAR_"):
-		case name == "PLUGIN_CLIENT_CERT", name == "PLUGIN_MULTIPLEX_GRPC", name == "PLUGIN_UNIX_SOCKET_DIR", name == "PLUGIN_UNIX_SOCKET_GROUP":
-		default:
-			out = append(out, e)
-		}
-	}
-	return out
-}
+// handedDown are the variables that a handshake of our own parent may have left: a provider has its
+// own.
+var handedDown = []string{"PLUGIN_CLIENT_CERT", "PLUGIN_MULTIPLEX_GRPC", "PLUGIN_UNIX_SOCKET_DIR", "PLUGIN_UNIX_SOCKET_GROUP"}
 
 // sdkLogs are the variables that say which lines of its own a provider's SDK writes, by part of the
 // SDK. There is one more for what the provider itself writes, which has the provider's name.
@@ -233,19 +223,9 @@ var sdkLogs = []string{
 func quiet(env []string, p addr.Provider) []string {
 	own := "TF_LOG_PROVIDER_" + strings.ToUpper(strings.ReplaceAll(p.Type, "-", "_"))
 	for _, name := range append(sdkLogs[:len(sdkLogs):len(sdkLogs)], own) {
-		if lookup(env, name) == "" {
+		if child.Getenv(env, name) == "" {
 			env = append(env, name+"=off")
 		}
 	}
 	return env
-}
-
-// lookup is the value of a variable; "" if it is not set.
-func lookup(env []string, name string) string {
-	for _, e := range env {
-		if n, v, _ := strings.Cut(e, "="); n == name {
-			return v
-		}
-	}
-	return ""
 }

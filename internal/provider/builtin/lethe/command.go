@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/big"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -123,13 +122,7 @@ func startReason(err error) string {
 
 // environment is what programs get: ours, without the values of variables.
 func (p *Provider) environment() []string {
-	var env []string
-	for _, e := range p.o.Env {
-		if !strings.HasPrefix(e, "TF_VAR_") && !strings.HasPrefix(e, "TF_CLI_ARGS") {
-			env = append(env, e)
-		}
-	}
-	return env
+	return child.Environ(p.o.Env, func(name string) bool { return strings.HasPrefix(name, "TF_CLI_ARGS") })
 }
 
 // mask takes every value that the program was given, and all that it printed, out of what it wrote
@@ -194,20 +187,9 @@ func leaves(raw json.RawMessage) (all []string) {
 	if err != nil {
 		return nil
 	}
-	_ = cty.Walk(v, func(_ cty.Path, v cty.Value) (bool, error) {
-		switch {
-		case v.IsNull():
-		case v.Type() == cty.String:
-			all = append(all, v.AsString())
-		case v.Type() == cty.Number:
-			all = append(all, decimal(v.AsBigFloat()))
-		}
-		return true, nil
-	})
+	secret.Leaves(v, func(_ cty.Path, _ cty.Value, text string) { all = append(all, text) })
 	return all
 }
-
-func decimal(f *big.Float) string { return f.Text('f', -1) }
 
 // limited takes no more than so many bytes.
 type limited struct {

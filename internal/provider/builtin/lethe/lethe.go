@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/child"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/builtin"
@@ -103,14 +104,7 @@ func (p *Provider) path(s string) string {
 }
 
 // getenv looks a variable up, "" if it is not set.
-func (p *Provider) getenv(name string) string {
-	for _, e := range slices.Backward(p.o.Env) {
-		if v, ok := strings.CutPrefix(e, name+"="); ok {
-			return v
-		}
-	}
-	return ""
-}
+func (p *Provider) getenv(name string) string { return child.Getenv(p.o.Env, name) }
 
 // What follows makes schemas and reads values.
 
