@@ -211,3 +211,15 @@ func FuzzProvider(f *testing.F) {
 		}
 	})
 }
+
+func TestJoin(t *testing.T) {
+	a := Module{}.Child("a")
+	b := Module{}.Child("b").Child("c")
+	for _, c := range []struct{ m, rel, want Module }{
+		{Module{}, Module{}, Module{}}, {a, Module{}, a}, {Module{}, b, b}, {a, b, a.Child("b").Child("c")},
+	} {
+		if got := c.m.Join(c.rel); got != c.want {
+			t.Errorf("%s from %s is %s", c.rel, c.m, got)
+		}
+	}
+}

@@ -22,6 +22,14 @@ func (m Module) Child(name string) Module {
 	return Module{unique.Make(moduleHop{m, name})}
 }
 
+// Join is the module that relative names as seen from m.
+func (m Module) Join(relative Module) Module {
+	for _, name := range relative.Path() {
+		m = m.Child(name)
+	}
+	return m
+}
+
 // Parent is the module that calls m; the root's parent is the root.
 func (m Module) Parent() Module {
 	if m.IsRoot() {

@@ -106,7 +106,7 @@ func operation(c *call) string {
 
 // approve asks whether to go on.
 func (p *project) approve(pl *plan.Plan) bool {
-	if !p.opts.input || p.opts.json {
+	if !p.mayAsk() {
 		p.bag.Add(diag.Errorf("Plan not approved", "Approval is needed, and nobody can be asked: use -auto-approve, or apply a saved plan."))
 		return false
 	}

@@ -34,14 +34,17 @@ type settings struct {
 
 // remembered is .terraform/terraform.tfstate.
 type remembered struct {
-	Version   int    `json:"version"`
-	Terraform string `json:"terraform_version"`
-	Backend   *struct {
-		Type   string          `json:"type"`
-		Config json.RawMessage `json:"config"`
-		Hash   uint32          `json:"hash"`            // of the block, as the peers make it; ours never matches theirs
-		Block  string          `json:"block,omitempty"` // of the block, as we make it
-	} `json:"backend,omitempty"`
+	Version   int          `json:"version"`
+	Terraform string       `json:"terraform_version"`
+	Backend   *initialized `json:"backend,omitempty"`
+}
+
+// initialized is the backend that init saw.
+type initialized struct {
+	Type   string          `json:"type"`
+	Config json.RawMessage `json:"config"`
+	Hash   uint32          `json:"hash"`            // of the block, as the peers make it; ours never matches theirs
+	Block  string          `json:"block,omitempty"` // of the block, as we make it
 }
 
 func (p *project) backendFile() string { return filepath.Join(p.data, "terraform.tfstate") }
@@ -80,9 +83,13 @@ func (p *project) rememberedSettings(r remembered) (settings, bool) {
 func (p *project) driver(name string, at diag.Range) (store.Driver, bool) {
 	driver, ok := drivers.Find(name)
 	if !ok {
-		p.bag.Add(diag.Errorf("Unsupported backend type", "There is no backend type named %q. Available are: %s.", name, strings.Join(drivers.Names(), ", ")).At(at))
+		p.bag.Add(noDriver(name).At(at))
 	}
 	return driver, ok
+}
+
+func noDriver(name string) diag.Diagnostic {
+	return diag.Errorf("Unsupported backend type", "There is no backend type named %q. Available are: %s.", name, strings.Join(drivers.Names(), ", "))
 }
 
 // declaredSettings are those of the backend block; those of the working directory without one.
@@ -290,14 +297,8 @@ func (p *project) rememberBackend(declared, s settings) bool {
 	}
 	text, err := ctyjson.Marshal(s.config, s.config.Type())
 	if err == nil {
-		r := remembered{Version: 3, Terraform: Version}
-		r.Backend = &struct {
-			Type   string          `json:"type"`
-			Config json.RawMessage `json:"config"`
-			Hash   uint32          `json:"hash"`
-			Block  string          `json:"block,omitempty"`
-		}{s.driver.Name, text, 0, fingerprint(declared)}
-		text, err = json.MarshalIndent(r, "", "  ")
+		b := &initialized{Type: s.driver.Name, Config: text, Block: fingerprint(declared)}
+		text, err = json.MarshalIndent(remembered{Version: 3, Terraform: Version, Backend: b}, "", "  ")
 	}
 	if err = errors.Join(err, p.ensureData()); err == nil {
 		err = writeFile(p.backendFile(), append(text, '\n'))
@@ -368,7 +369,7 @@ func (p *project) wantsCopy(was, next settings) (copies, ok bool) {
 	if p.setup.forceCopy {
 		return true, true
 	}
-	if !p.opts.input || p.opts.json {
+	if !p.mayAsk() {
 		p.bag.Add(diag.Errorf("Existing state would be left behind", "The previous backend %q has state, and nobody can be asked whether it is to be copied to the newly configured %q. Use -force-copy to copy it, or -reconfigure to leave it where it is.", was.driver.Name, next.driver.Name))
 		return false, false
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/config"
@@ -318,7 +317,7 @@ func (ws *workspaceState) takeIn(r *journal.Recovery, path string) bool {
 func (p *project) remoteState(ctx context.Context, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
 	driver, ok := drivers.Find(backend)
 	if !ok {
-		return nil, provider.Diags{diag.Errorf("Unsupported backend type", "There is no backend type named %q. Available are: %s.", backend, strings.Join(drivers.Names(), ", ")).In(cty.GetAttrPath("backend"))}
+		return nil, provider.Diags{noDriver(backend).In(cty.GetAttrPath("backend"))}
 	}
 	if config.IsNull() {
 		config = cty.EmptyObjectVal

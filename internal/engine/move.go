@@ -186,10 +186,7 @@ func (w *whereabouts) taken(o addr.Object) bool {
 
 // concerned lists the declarations whose objects a statement may move.
 func (w *whereabouts) concerned(st statement) []addr.Resource {
-	m := st.in
-	for _, name := range st.from.Module().Path() {
-		m = m.Child(name)
-	}
+	m := st.in.Join(st.from.Module())
 	if st.from.Mode == 0 {
 		return w.below[m]
 	}

@@ -21,10 +21,7 @@ func newRemovals(root *config.Node) *removals {
 	out := &removals{resources: map[addr.Resource]removal{}, modules: map[addr.Module]removal{}}
 	root.Walk(func(n *config.Node) {
 		for _, b := range n.Module.Removed {
-			m := n.Path
-			for _, name := range b.From.Target.Module().Path() {
-				m = m.Child(name)
-			}
+			m := n.Path.Join(b.From.Target.Module())
 			if res := b.From.Target.Resource(); b.From.Target.Mode != 0 {
 				res.Module = m
 				out.resources[res] = removal{b, n.Path}

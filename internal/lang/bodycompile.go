@@ -2,8 +2,6 @@ package lang
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -57,9 +55,9 @@ func (c *bodyCompiler) unknownNames(raw *rawBody, sch *schema.Block) {
 			c.error(diag.Errorf("Unsupported argument", "An argument named %q is not expected here. Did you mean to define a block of type %q?", a.name, a.name).At(a.nameAt))
 			continue
 		}
-		hint := didYouMean(a.name, append(argumentNames(sch), metaArgs...))
-		c.error(diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.name, hint).At(a.nameAt))
-		raw.mean(sch, hint)
+		near := suggest(a.name, append(argumentNames(sch), metaArgs...))
+		c.error(diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.name, meaning(near)).At(a.nameAt))
+		raw.mean(sch, near)
 	}
 	for i := range raw.blocks {
 		b := &raw.blocks[i]
@@ -76,13 +74,11 @@ func (c *bodyCompiler) unknownNames(raw *rawBody, sch *schema.Block) {
 	}
 }
 
-// mean remembers the required argument that a hint names: it is there under a wrong name, and so
-// is not reported as missing, too.
-func (raw *rawBody) mean(sch *schema.Block, hint string) {
-	for _, a := range sch.Attrs {
-		if a.Required && raw.attr(a.Name) == nil && strings.HasSuffix(hint, strconv.Quote(a.Name)+"?") {
-			raw.meant = a.Name
-		}
+// mean remembers the required argument that is there under a wrong name: it is not reported as
+// missing, too.
+func (raw *rawBody) mean(sch *schema.Block, name string) {
+	if a := sch.Attr(name); a != nil && a.Required && raw.attr(name) == nil {
+		raw.meant = name
 	}
 }
 

@@ -138,10 +138,7 @@ func (p *Program) UndeclaredImports() map[addr.Resource]*config.Import {
 // target is the resource that an import block names, seen from the module that has the block.
 func (b *importBlock) target(m addr.Module) addr.Resource {
 	r := b.cfg.Resource
-	for _, name := range r.Module.Path() {
-		m = m.Child(name)
-	}
-	r.Module = m
+	r.Module = m.Join(r.Module)
 	return r
 }
 

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -230,23 +228,22 @@ func (p *Program) checkCalls(bag *diag.Bag) bool {
 func checkArguments(call *decl, child *node, bag *diag.Bag) bool {
 	ok := true
 	vars := child.unit.mod.Variables
-	var hints []string
+	var meant []string
 	for _, a := range call.args {
 		v := vars[a.name]
 		switch {
 		case v == nil:
 			ok = false
 			metas, _ := config.CallMetaNames()
-			hint := didYouMean(a.name, slices.Concat(slices.Collect(maps.Keys(vars)), metas))
-			bag.Add(diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.name, hint).At(a.nameAt))
-			hints = append(hints, hint)
+			near := suggest(a.name, slices.Concat(slices.Collect(maps.Keys(vars)), metas))
+			bag.Add(diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.name, meaning(near)).At(a.nameAt))
+			meant = append(meant, near)
 		case v.Deprecated != "":
 			bag.Add(diag.Warningf("Deprecated variable used", "The variable %q of this module is deprecated: %s", a.name, v.Deprecated).At(a.nameAt).See("declared here", v.Range))
 		}
 	}
 	for name, v := range vars {
-		meant := slices.ContainsFunc(hints, func(h string) bool { return strings.HasSuffix(h, strconv.Quote(name)+"?") })
-		if call.args[name] == nil && required(v) && !meant {
+		if call.args[name] == nil && required(v) && !slices.Contains(meant, name) {
 			ok = false
 			bag.Add(diag.Errorf("Missing required argument", "The argument %q is required, but no definition was found.", name).At(call.at).See("declared here", v.Range))
 		}

@@ -89,10 +89,7 @@ func (m *moveChecker) comesBack(in addr.Module, b *config.Moved) bool {
 
 // declared finds what an address names in the configuration.
 func (m *moveChecker) declared(in addr.Module, t addr.Target) (what string, at diag.Range, ok bool) {
-	path := in
-	for _, name := range t.Module().Path() {
-		path = path.Child(name)
-	}
+	path := in.Join(t.Module())
 	if t.Mode != 0 {
 		r := t.Resource()
 		r.Module = path

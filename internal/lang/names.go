@@ -21,11 +21,21 @@ func (c *compiler) error(title, detail string, at diag.Range) {
 
 // didYouMean is the end of a sentence about a name that is not there.
 func didYouMean(given string, candidates []string) string {
+	return meaning(suggest(given, candidates))
+}
+
+// suggest is the name that was meant by one that is not there; "" if none is like it.
+func suggest(given string, candidates []string) string {
 	slices.Sort(candidates)
-	if s := diag.Suggest(given, candidates); s != "" {
-		return fmt.Sprintf(" Did you mean %q?", s)
+	return diag.Suggest(given, candidates)
+}
+
+// meaning says which name was meant.
+func meaning(name string) string {
+	if name == "" {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf(" Did you mean %q?", name)
 }
 
 // inModule is "in the root module" or "in module.a".
