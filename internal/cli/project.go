@@ -19,6 +19,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/builtin/lethe"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/terraform"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
+	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/shortcut"
 )
 
@@ -161,6 +162,12 @@ func (p *project) newPool() (*provider.Pool, bool) {
 		VersionOf: func(a addr.Provider) string {
 			lock, _ := p.lock.Get(a)
 			return lock.Version
+		},
+		Kept: func(a addr.Provider) wire.Kept {
+			if d := p.providers.Described(a, p.Environ); d != nil {
+				return d
+			}
+			return nil
 		},
 		Reattach: reattach,
 		Env:      p.Environ,
