@@ -155,7 +155,7 @@ func (p *planner) add(d *lang.Declaration) walk.Node {
 		return p.node(label, nil)
 	}
 	if d.Kind != lang.Resource {
-		if p.req.Mode == plan.Normal && tested(d) {
+		if p.tests(d) {
 			return p.node(label, func(ctx context.Context, _ *walk.Fan) bool { return p.testAll(ctx, d) })
 		}
 		return p.node(label, nil)
@@ -321,7 +321,9 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	p.orderReplacements(out)
 	out.Outputs = p.outputs()
 	out.Relevant = p.relevant(out)
-	out.Checks = p.checks.results(p.bag)
+	if p.req.Mode == plan.Normal {
+		out.Checks = p.checks.results(p.bag)
+	}
 	out.Errored = p.bag.HasErrors() || ctx.Err() != nil
 	out.Leases = p.forecast(out)
 	return out
