@@ -170,8 +170,8 @@ type shared struct {
 	leases   map[leaseKey]*opening
 	leased   map[lang.Decl][]leaseKey // the same, by ephemeral resource
 	ledger   *lease.Ledger
-	calls    map[addr.Object]bool // changes under way
-	waits    func(lang.Decl) bool // an ephemeral resource must not be opened yet; nil: none must wait
+	calls    map[addr.Object]bool                      // changes under way
+	waits    func(lang.Decl, addr.ModuleInstance) bool // an ephemeral resource must not be opened yet; nil: none must wait
 	checks   *checks
 	results  *results
 }
