@@ -33,6 +33,7 @@ type leaseKey struct {
 // opening is a lease that was asked for.
 type opening struct {
 	sync.Mutex
+	key   addr.Key // of the instance, also where its address hides it
 	done  bool
 	lease atomic.Pointer[lease.Lease] // nil if it is not open: deferred, or failed
 }
@@ -77,10 +78,13 @@ func (r *run) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Face) 
 
 func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Frame, face lang.Face) {
 	keys := f.Keys(e.ID, face, r.bag)
+	if keys.Status == lang.Unknown {
+		r.deferred(e.Resource.In(f.Addr()).Instance(addr.NoKey).Current())
+	}
 	if keys.Status != lang.Known {
 		return
 	}
-	r.each(len(keys.List), func(i int) { r.lease(ctx, e, f, keys.List[i], face) })
+	r.each(len(keys.List), func(i int) { r.lease(ctx, e, f, keys.List[i], keys.Hidden, face) })
 }
 
 // each does a few things at once and waits for all. A panic in one of them comes out of each, when
@@ -108,22 +112,37 @@ func (r *run) each(n int, do func(i int)) {
 	}
 }
 
-// lease opens one instance if nobody has yet, and renews it if that is due. In a check block what
-// fails is a warning; what cannot be closed is an error there too.
-func (r *run) lease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
-	if e.Res.Check == "" {
-		r.leaseOne(ctx, e, f, key, face)
-		return
+// deferred says once in a walk that an ephemeral resource is left for apply.
+func (r *run) deferred(o addr.Object) {
+	r.mu.Lock()
+	told := r.waiting[o]
+	r.waiting[o] = true
+	r.mu.Unlock()
+	if !told {
+		r.tell(event.Deferred{Object: o, Reason: "Configuration unknown"})
 	}
-	r.scoped(func(r *run) { r.leaseOne(ctx, e, f, key, face) })
 }
 
-func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
+// lease opens one instance if nobody has yet, and renews it if that is due. A key made from
+// ephemeral values is hidden: it is in no address that is shown or kept. In a check block what
+// fails is a warning; what cannot be closed is an error there too.
+func (r *run) lease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, hidden bool, face lang.Face) {
 	inst := e.Resource.In(f.Addr()).Instance(key)
+	if hidden {
+		inst.Key = key.Hide()
+	}
+	if e.Res.Check == "" {
+		r.leaseOne(ctx, e, f, key, inst, face)
+		return
+	}
+	r.scoped(func(r *run) { r.leaseOne(ctx, e, f, key, inst, face) })
+}
+
+func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, face lang.Face) {
 	r.mu.Lock()
 	o := r.leases[leaseKey{inst, face}]
 	if o == nil {
-		o = &opening{}
+		o = &opening{key: key}
 		r.leases[leaseKey{inst, face}] = o
 		r.leased[e.ID] = append(r.leased[e.ID], leaseKey{inst, face})
 	}
@@ -162,7 +181,7 @@ func (r *run) openLease(ctx context.Context, e *lang.Declaration, f *lang.Frame,
 }
 
 func (r *run) tryOpen(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face, inst addr.Instance) (mark.Value, *lease.Lease, bool) {
-	if !r.pre(e, f, key, inst) {
+	if r.lacks != nil && r.lacks(e.ID) || !r.pre(e, f, key, inst) {
 		return mark.Value{}, nil, false
 	}
 	config, out := f.Config(e.ID, key, face, r.bag)
@@ -183,7 +202,7 @@ func (r *run) tryOpen(ctx context.Context, e *lang.Declaration, f *lang.Frame, k
 		Where: func(p cty.Path) diag.Range { return f.Where(e.ID, key, p) }}
 	why := &mark.Origin{What: inst.String(), Range: e.Range}
 	if !config.Raw.IsWhollyKnown() || s.unknown || r.waits != nil && r.waits(e.ID) {
-		r.tell(event.Deferred{Object: inst.Current(), Reason: "Configuration unknown"})
+		r.deferred(inst.Current())
 		return t.Closed(config, why), nil, true
 	}
 	if !t.Validate(ctx, config) {
@@ -216,14 +235,21 @@ func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why 
 // parents are the open leases that an ephemeral resource was obtained with, or a provider
 // configured.
 func (r *run) parents(d lang.Decl) []*lease.Lease {
+	var out []*lease.Lease
+	for _, p := range r.reach.ephemerals(d) {
+		out = append(out, r.openOf(p)...)
+	}
+	return out
+}
+
+// openOf are the open leases of an ephemeral resource.
+func (r *run) openOf(e lang.Decl) []*lease.Lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []*lease.Lease
-	for _, p := range r.reach.ephemerals(d) {
-		for _, k := range r.leased[p] {
-			if l := r.leases[k].lease.Load(); l != nil {
-				out = append(out, l)
-			}
+	for _, k := range r.leased[e] {
+		if l := r.leases[k].lease.Load(); l != nil {
+			out = append(out, l)
 		}
 	}
 	return out
@@ -256,7 +282,7 @@ func (r *run) closeLease(e *lang.Declaration, k leaseKey) {
 	}
 	r.ledger.Close(l)
 	if f := r.frame.At(k.instance.Module, k.face); f != nil {
-		f.Drop(e.ID, k.instance.Key, k.face)
+		f.Drop(e.ID, o.key, k.face)
 	}
 }
 
@@ -322,6 +348,11 @@ func receiver(d *lang.Declaration) bool {
 	return d.Kind == lang.Resource || d.Kind == lang.Provider || tested(d)
 }
 
+// receivesItself reports whether an ephemeral resource has postconditions: they receive it.
+func receivesItself(d *lang.Declaration) bool {
+	return d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && len(d.Res.Lifecycle.Postconditions) > 0
+}
+
 // onlyWritten finds the ephemeral resources whose values only write-only arguments receive, by
 // themselves or through others like it: no argument of a managed resource takes an ephemeral value
 // but those.
@@ -333,7 +364,7 @@ func (r *reach) onlyWritten() map[lang.Decl]bool {
 		lease := d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral
 		if lease {
 			out[d.ID] = true
-			if len(d.Res.Lifecycle.Postconditions) > 0 {
+			if receivesItself(d) {
 				wanted = append(wanted, d.ID)
 			}
 		}
