@@ -192,8 +192,11 @@ func (e *Engine) idleRun(ctx context.Context, prog *lang.Program, from past, bag
 		calls:   map[addr.Object]bool{},
 		waiting: map[addr.Object]bool{},
 		results: newResults(from.results),
-		ledger:  lease.NewLedger(lease.Options{Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism()}),
 	}}
+	r.ledger = lease.NewLedger(lease.Options{
+		Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism(),
+		Panicked: func(value any, stack []byte) { r.panicked(0, value, stack) },
+	})
 	r.tokens = walk.NewTokens(r.parallelism())
 	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token, Shows: e.Shows, Closed: e.Closed}
 	return r

@@ -333,15 +333,80 @@ func (r *reach) parts(d lang.Decl, parts []any) []lang.Decl {
 	return r.ephemeralsBehind(refs, receivesBy(lang.Provider))
 }
 
+// ephemeralsBehind are the ephemeral resources behind references: those of refs for which own holds,
+// and then those that the values on the way are made from.
 func (r *reach) ephemeralsBehind(refs []lang.Ref, own func(lang.Ref) bool) []lang.Decl {
-	var found []lang.Decl
-	r.behind(refs, own, passes, func(to lang.Decl) {
-		if r.prog.Decls()[to].Resource.Mode == addr.Ephemeral {
-			found = append(found, to)
-		}
-	})
-	return found
+	t := tracer{reach: r, seen: map[traced]bool{}}
+	t.follow(refs, own, true)
+	return t.found
 }
+
+// tracer follows values to the ephemeral resources that they come from.
+type tracer struct {
+	*reach
+	seen  map[traced]bool
+	found []lang.Decl
+}
+
+// traced is a declaration that was come by: a module call around what is asked about counts
+// otherwise than one that is merely referred to.
+type traced struct {
+	decl   lang.Decl
+	around bool
+}
+
+// follow goes on along references. around says that they are those of something that is asked
+// about, or of a call around it.
+func (t *tracer) follow(refs []lang.Ref, along func(lang.Ref) bool, around bool) {
+	for _, ref := range refs {
+		if along(ref) {
+			t.come(ref, around)
+		}
+	}
+}
+
+func (t *tracer) come(ref lang.Ref, around bool) {
+	d := t.prog.Decls()[ref.To]
+	at := traced{ref.To, around && d.Kind == lang.Call && ref.Use&lang.ByModule != 0}
+	if t.seen[at] {
+		return
+	}
+	t.seen[at] = true
+	next := t.prog.Refs(ref.To)
+	switch d.Kind {
+	case lang.Resource:
+		if d.Resource.Mode == addr.Ephemeral {
+			t.found = append(t.found, ref.To)
+		}
+	case lang.Provider:
+	case lang.Call:
+		if at.around {
+			t.follow(next, fromAround, true)
+		} else {
+			t.follow(next, repeats, false)
+		}
+	case lang.Whole:
+		t.follow(next, t.inside, false)
+	default:
+		t.follow(next, passes, false)
+	}
+}
+
+// inside reports whether a reference of a whole module is to an ephemeral resource in it, or to a
+// module in it.
+func (t *tracer) inside(ref lang.Ref) bool {
+	k := t.prog.Decls()[ref.To].Kind
+	return k == lang.Resource || k == lang.Whole
+}
+
+// fromAround reports whether what a module call refers to is received by what is in the module.
+func fromAround(ref lang.Ref) bool {
+	return ref.Use&(lang.ByRepeat|lang.ByDepends|lang.ByModule) != 0
+}
+
+// repeats reports whether a value is passed on by what a module is repeated by: each.value may be
+// in its arguments.
+func repeats(ref lang.Ref) bool { return ref.Use&lang.ByRepeat != 0 }
 
 // receiver reports whether a declaration receives values by itself; others only pass them on.
 func receiver(d *lang.Declaration) bool {
