@@ -77,6 +77,7 @@ func (r *run) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Face) 
 }
 
 func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Frame, face lang.Face) {
+	r.receive(ctx, e.ID, f.Addr(), face) // the leases it is obtained with: its keys may come from them
 	keys := f.Keys(e.ID, face, r.bag)
 	if keys.Status == lang.Unknown {
 		r.deferred(e.Resource.In(f.Addr()).Instance(addr.NoKey).Current())
@@ -151,7 +152,6 @@ func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, 
 	defer o.Unlock()
 	if !o.done {
 		o.done = true
-		f.Fail(e.ID, key, face) // until it is open, should anything keep it from that
 		o.lease.Store(r.openLease(ctx, e, f, key, face, inst))
 	}
 	l := o.lease.Load()
@@ -167,12 +167,17 @@ func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, 
 // openLease opens an instance and fills its slot. What cannot be opened yet gets a placeholder,
 // what fails a failed slot; both give no lease.
 func (r *run) openLease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face, inst addr.Instance) *lease.Lease {
-	r.receive(ctx, e.ID, f.Addr(), face) // the leases it is obtained with
+	good := false
+	defer func() {
+		if !good { // nor if anything else kept it from being open
+			f.Fail(e.ID, key, face)
+		}
+	}()
 	v, l, ok := r.tryOpen(ctx, e, f, key, face, inst)
 	if !ok {
-		f.Fail(e.ID, key, face)
 		return l
 	}
+	good = true
 	f.Put(e.ID, key, face, v)
 	if l != nil && !r.post(e, f, key, inst, func() mark.Value { return v }) {
 		f.Fail(e.ID, key, face)
@@ -201,7 +206,12 @@ func (r *run) tryOpen(ctx context.Context, e *lang.Declaration, f *lang.Frame, k
 	t := &object.Tools{Object: inst.Current(), Provider: s.provider, Type: typ, Walk: r.objs, Bag: r.bag,
 		Where: func(p cty.Path) diag.Range { return f.Where(e.ID, key, p) }}
 	why := &mark.Origin{What: inst.String(), Range: e.Range}
-	if !config.Raw.IsWhollyKnown() || s.unknown || r.waits != nil && r.waits(e.ID) {
+	known := config.Raw.IsWhollyKnown() && !s.unknown
+	if !known && r.waits == nil {
+		r.bag.Add(diag.Errorf("Internal error", "This is a bug in Lethe: %s is to be opened, and its configuration or that of its provider is not known.", inst).At(e.Range).About(inst))
+		return mark.Value{}, nil, false
+	}
+	if !known || r.waits != nil && r.waits(e.ID) {
 		r.deferred(inst.Current())
 		return t.Closed(config, why), nil, true
 	}
