@@ -22,6 +22,7 @@ type options struct {
 	concise         bool
 	showSecrets     bool // -show-sensitive
 	deferEphemerals bool
+	closeTimeout    time.Duration
 
 	input       bool
 	lock        bool
@@ -151,6 +152,7 @@ func (c *call) apart() []diag.Severity {
 func (c *call) operationFlags() {
 	f := c.flags
 	f.IntVar(&c.opts.parallelism, "parallelism", 10, "How `many` provider calls may run at once.")
+	f.DurationVar(&c.opts.closeTimeout, "close-timeout", 0, "How `long` closing one lease may take: 1m, if the CLI configuration says nothing else.")
 	f.BoolVar(&c.opts.compact, "compact-warnings", false, "Show warnings without their details unless there are errors.")
 	c.gatherFlags()
 	f.BoolVar(&c.opts.concise, "concise", false, "Leave out the lines about progress.")

@@ -45,6 +45,10 @@ type project struct {
 
 // open makes a project of the working directory, reading no configuration yet.
 func (c *call) open() (*project, bool) {
+	if c.opts.closeTimeout < 0 {
+		c.bag.Add(diag.Errorf("Invalid close timeout", "Closing a lease may take some time, such as 30s or 5m. Not %s.", c.opts.closeTimeout))
+		return nil, false
+	}
 	if c.opts.parallelism < 0 {
 		c.bag.Add(diag.Errorf("Invalid parallelism value", "The parallelism must be a positive value. Not %d.", c.opts.parallelism))
 		return nil, false
@@ -80,7 +84,7 @@ func (c *call) open() (*project, bool) {
 		r, ok := p.reattach[a.Canon()]
 		return r.Named, ok && r.Named.Namespace != addr.LegacyNamespace
 	}
-	p.engine = &engine.Engine{Tested: tested, Named: named, Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.halt}
+	p.engine = &engine.Engine{Tested: tested, Named: named, Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.halt, CloseTimeout: cmp.Or(c.opts.closeTimeout, p.settings.CloseTimeout)}
 	if c.ui != nil {
 		p.engine.Sink = c.ui
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// Conditions that belong to no resource, those of variables, outputs and checks, are nodes and
-// steps of their own: they may look at anything, ephemeral values too, and hold what they look at.
+// Conditions that belong to no object, those of variables, outputs and checks, are nodes and steps
+// of their own: they may look at anything, ephemeral values too, and hold what they look at. So are
+// the postconditions of ephemeral resources, for the case that nobody else wants to know.
 
 // tested reports whether a declaration has conditions of this kind.
 func tested(d *lang.Declaration) bool {
@@ -49,6 +50,9 @@ func (p *planner) tests(d *lang.Declaration) bool {
 // block is a warning, and stands in nobody's way. A value that a variable refuses goes nowhere.
 func (r *run) test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool {
 	switch d.Kind {
+	case lang.Resource:
+		r.receiveFrom(ctx, d, f, r.reach.face(d.ID, lang.After))
+		return true // what comes of it is in the slot
 	case lang.Variable:
 		if r.conditions(ctx, d, f, lang.Validation) {
 			return true
