@@ -162,7 +162,7 @@ func (p *project) carryOut(ctx context.Context, ws *workspaceState, pl *plan.Pla
 func (p *project) partial(pl *plan.Plan) {
 	flag := "target"
 	switch {
-	case len(pl.Targets)+len(pl.Excludes) == 0 || !pl.Applyable():
+	case len(pl.Targets)+len(pl.Excludes) == 0:
 		return
 	case len(pl.Targets) == 0:
 		flag = "exclude"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -125,6 +126,9 @@ func (p *project) request(ws *workspaceState) (engine.Request, bool) {
 	case p.opts.destroy && p.opts.refreshOnly:
 		p.bag.Add(diag.Errorf("Incompatible plan mode options", "The -destroy and -refresh-only options are mutually-exclusive: a plan either destroys or only refreshes."))
 		return req, false
+	case len(p.opts.replace) > 0 && (p.opts.destroy || p.opts.refreshOnly):
+		p.bag.Add(diag.Errorf("Unsupported plan mode", "Forcing resource instance replacement (with -replace=...) is allowed only in normal planning mode, not together with -destroy or -refresh-only."))
+		return req, false
 	case p.opts.refreshOnly && !p.opts.refresh:
 		p.bag.Add(diag.Errorf("Incompatible refresh options", "It doesn't make sense to use -refresh-only at the same time as -refresh=false, because Lethe would have nothing to do."))
 		return req, false
@@ -159,7 +163,7 @@ func (p *project) savePlan(r *engine.Result) bool {
 		err = writeFile(p.path(p.opts.out), b.Bytes())
 	}
 	if err != nil {
-		p.bag.Add(diag.Errorf("Failed to write plan file", "The plan file could not be written: %s.", err))
+		p.bag.Add(diag.Errorf("Failed to write plan file", "The plan could not be written to %s: %s.", p.opts.out, reason(err)))
 		return false
 	}
 	return true
@@ -182,6 +186,14 @@ func writeFile(path string, data []byte) error {
 		return err
 	}
 	return os.Rename(tmp.Name(), path)
+}
+
+// reason is an error without the name of a file of which nobody has heard.
+func reason(err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }
 
 // snapshotConfig is the configuration as it was read, for the plan file.

@@ -157,8 +157,12 @@ func runWorkspaceNew(ctx context.Context, c *call) int {
 	if !p.createWorkspace(ctx, name, initial) || !c.selectWorkspace(name) {
 		return c.ui.fail()
 	}
-	c.ui.print(fmt.Sprintf("Created and switched to workspace %q!\n\nYou're now on a new, empty workspace. Workspaces isolate their state,\nso if you run \"lethe plan\" Lethe will not see any existing state\nfor this configuration.\n", name))
+	c.onNewWorkspace(name)
 	return c.ui.done(exitOK)
+}
+
+func (c *call) onNewWorkspace(name string) {
+	c.ui.print(fmt.Sprintf("Created and switched to workspace %q!\n\nYou're now on a new, empty workspace. Workspaces isolate their state,\nso if you run \"lethe plan\" Lethe will not see any existing state\nfor this configuration.\n", name))
 }
 
 func invalidWorkspace(name string) diag.Diagnostic {
@@ -231,9 +235,11 @@ func runWorkspaceSelect(ctx context.Context, c *call) int {
 			c.bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q doesn't exist.", name), "You can create this workspace with the \"new\" subcommand \nor include the \"-or-create\" flag with the \"select\" subcommand."))
 			return c.ui.fail()
 		}
-		if !p.createWorkspace(ctx, name, "") {
+		if !p.createWorkspace(ctx, name, "") || !c.selectWorkspace(name) {
 			return c.ui.fail()
 		}
+		c.onNewWorkspace(name)
+		return c.ui.done(exitOK)
 	}
 	if !c.selectWorkspace(name) {
 		return c.ui.fail()
@@ -341,7 +347,7 @@ func runForceUnlock(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	if err := breaker.Break(ctx, c.workspace(), c.operands[0]); err != nil {
-		c.bag.Add(diag.Errorf("Failed to unlock state", "%s", err))
+		c.bag.Add(diag.Errorf("Failed to unlock state", "Nothing was unlocked: %s", err))
 		return c.ui.fail()
 	}
 	c.ui.print("Lethe state has been successfully unlocked!\n\nThe state has been unlocked, and Lethe commands should now be able to\nobtain a new lock on the remote state.\n")
