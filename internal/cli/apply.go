@@ -174,6 +174,6 @@ func (p *project) partial(pl *plan.Plan) {
 // be there any more.
 func (p *project) forgotten(pl *plan.Plan, n int) {
 	if pl.Mode == plan.Destroy && n > 0 && !p.opts.mayForget {
-		p.bag.Add(diag.Errorf("Objects were forgotten, not destroyed", "Destroying was asked for, and %d objects were only removed from the state, as their lifecycle says: they still exist. If that is what you want, use -suppress-forget-errors.", n))
+		p.bag.Add(diag.Errorf("Objects were forgotten, not destroyed", "Destroying was asked for, but by its lifecycle %s left in place and only removed from the state. If that is what you want, use -suppress-forget-errors.", counted(n, "object was", "objects were")))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/plan/file"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
@@ -158,34 +159,19 @@ func (p *project) showPlan(out *plan.Plan, o view.PlanOptions) {
 func (p *project) savePlan(r *engine.Result) bool {
 	r.Plan.Ephemeral = p.ephemeralGiven()
 	var b bytes.Buffer
-	err := file.Write(&b, &file.Contents{Plan: r.Plan, Config: p.snapshotConfig(), Lock: p.lock.Bytes(), Version: Version})
+	path := p.path(p.opts.out)
+	_, err := os.Stat(filepath.Dir(path)) // no directory is made for it: it is misspelt
 	if err == nil {
-		err = writeFile(p.path(p.opts.out), b.Bytes())
+		err = file.Write(&b, &file.Contents{Plan: r.Plan, Config: p.snapshotConfig(), Lock: p.lock.Bytes(), Version: Version})
+	}
+	if err == nil {
+		err = disk.Replace(p.files(), path, b.Bytes())
 	}
 	if err != nil {
 		p.bag.Add(diag.Errorf("Failed to write plan file", "The plan could not be written to %s: %s.", p.opts.out, reason(err)))
 		return false
 	}
 	return true
-}
-
-// writeFile writes what only its owner may read, atomically.
-func writeFile(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	if _, err = tmp.Write(data); err == nil {
-		err = tmp.Sync()
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
 }
 
 // reason is an error without the name of a file of which nobody has heard.

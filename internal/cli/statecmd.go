@@ -332,7 +332,7 @@ func (c *call) moveInto(ctx context.Context, from, to addr.Target, out string) i
 		return c.ui.fail()
 	}
 	defer source.unlock()
-	file := store.NewLocal(store.LocalOptions{Dir: p.dir, Path: p.path(out), Backup: p.path(c.backupOut)})
+	file := store.NewLocal(store.LocalOptions{Dir: p.dir, FS: p.files(), Path: p.path(out), Backup: p.path(c.backupOut)})
 	target, ok := p.lockStored(ctx, file, defaultWorkspace, "state-mv")
 	if !ok {
 		return c.ui.fail()

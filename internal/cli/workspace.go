@@ -12,6 +12,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
@@ -35,7 +36,7 @@ func (c *call) workspaceFile() string { return filepath.Join(c.dataDir(), "envir
 func (c *call) selectWorkspace(name string) bool {
 	err := c.ensureData()
 	if err == nil {
-		err = os.WriteFile(c.workspaceFile(), []byte(name), 0o644)
+		err = disk.Replace(c.files(), c.workspaceFile(), []byte(name))
 	}
 	if err != nil {
 		c.bag.Add(diag.Errorf("Failed to select workspace", "%s.", err))
