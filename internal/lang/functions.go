@@ -280,6 +280,11 @@ func (l *linker) functions(n *node, calls []*provided) {
 			continue
 		}
 		if d, _ := l.p.find(n, config.ProviderName{Local: e.local, Alias: e.alias}); d != noDecl {
+			if prov := l.p.decls[d].Prov; prov != nil && prov.ForEach != nil {
+				l.ok = false
+				l.bag.Add(diag.Errorf("Missing provider instance key", "The configuration %q has for_each set, and the name of a function has no place for the key of an instance. Call the function through a configuration without for_each.", e.local+"."+e.alias).At(e.NameRange).See("declared here", prov.Range))
+				continue
+			}
 			l.add(Ref{To: d, Use: ByFunction, Key: AllKeys, Range: e.NameRange})
 			continue
 		}
