@@ -25,6 +25,10 @@ type session struct {
 	shared   bool   // another session's process
 	warned   bool   // it was said that nothing is refreshed through it
 	end      func() // ends the process, which was configured with leases; nil: any time will do
+
+	asking    sync.Once // for its functions
+	functions map[string]*provider.Function
+	failed    error // of asking
 }
 
 // stop ends the process.
