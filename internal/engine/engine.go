@@ -85,7 +85,7 @@ type Request struct {
 	DeferEphemerals bool
 	Backend         string // for the plan file
 
-	quiet bool // do not warn that targets make the plan partial
+	quiet bool // the targets are ours, not the user's: nothing is said or asked of them
 }
 
 // Import asks for an existing object to be taken in.

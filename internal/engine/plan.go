@@ -112,7 +112,7 @@ func (p *planner) prepare(ctx context.Context) bool {
 	p.prior = p.moved.after
 	p.edit, p.hosts = p.prior.Edit(), p.newHosts(p.prog, p.prior)
 	p.sel, ok = p.selectTargets()
-	return ok && p.checkReplace()
+	return ok && p.checkMoved() && p.checkReplace()
 }
 
 // build makes the graph: a node or gate for every declaration, refresh nodes for what is in the
