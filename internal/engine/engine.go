@@ -174,6 +174,7 @@ type shared struct {
 	waits    func(lang.Decl, addr.ModuleInstance) bool // an ephemeral resource must not be opened yet; nil: none must wait
 	checks   *checks
 	results  *results
+	looks    bool // nothing is decided: conditions are for information
 }
 
 // past is what a walk goes on from.

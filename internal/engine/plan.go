@@ -63,6 +63,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if !ok {
 		return nil, false
 	}
+	r.looks = req.Mode == plan.RefreshOnly
 	defer r.keepSessions(ctx)
 	defer r.endLeases()
 	p := &planner{r, &planning{
@@ -301,7 +302,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	p.orderReplacements(out)
 	out.Outputs = p.outputs()
 	out.Relevant = p.relevant(out)
-	if p.req.Mode == plan.Normal {
+	if p.req.Mode != plan.Destroy {
 		out.Checks = p.checks.results(p.bag)
 	}
 	out.Errored = p.bag.HasErrors() || ctx.Err() != nil
