@@ -91,7 +91,7 @@ func (p *project) showSnapshot(_ context.Context, s *state.Snapshot) int {
 
 func (p *project) viewOptions() view.Options {
 	product, command := p.persona()
-	return view.Options{Product: product, Command: command, Color: p.color(), ShowSensitive: p.opts.showSecrets, Sources: p.sources, Scrub: p.secrets.Scrub, Now: p.Now}
+	return view.Options{Product: product, Command: command, Plain: p.opts.noColor, Color: p.color(), ShowSensitive: p.opts.showSecrets, Sources: p.sources, Scrub: p.secrets.Scrub, Now: p.Now}
 }
 
 // showSaved shows a saved plan, with the configuration that is inside it.
