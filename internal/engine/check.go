@@ -118,11 +118,23 @@ func (r *run) post(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.I
 }
 
 func (r *run) condition(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, when lang.When, self *mark.Value) bool {
-	results := f.Conditions(d.ID, key, when, lang.After, self, r.bag)
-	object := inst.String()
-	if inst.Key.IsHidden() {
-		object = "" // nothing of the key is kept
+	return r.judge(func(r *run) bool {
+		results := f.Conditions(d.ID, key, when, lang.After, self, r.bag)
+		object := inst.String()
+		if inst.Key.IsHidden() {
+			object = "" // nothing of the key is kept
+		}
+		r.checks.report("resource", d.Resource.String(), object, results)
+		return holds(results)
+	})
+}
+
+// judge evaluates conditions. Where the walk only looks, what they find is for information: their
+// errors are warnings, and they stand in nobody's way.
+func (r *run) judge(test func(*run) bool) bool {
+	if !r.looks {
+		return test(r)
 	}
-	r.checks.report("resource", d.Resource.String(), object, results)
-	return holds(results)
+	r.scoped(func(r *run) { test(r) })
+	return true
 }
