@@ -41,7 +41,7 @@ func (s *Snapshot) Remove(targets []addr.Target, bag *diag.Bag) (*Snapshot, []ad
 		}
 	}
 	if len(gone) == 0 {
-		bag.Add(diag.Errorf("Invalid target address", "No matching objects found. To view the available instances, use \"state list\". Please modify the address to reference a specific instance."))
+		bag.Add(diag.Errorf("Invalid target address", "No matching objects found. To view the available instances, use \"lethe state list\". Please modify the address to reference a specific instance."))
 		return nil, nil, false
 	}
 	e := s.Edit()
