@@ -38,21 +38,20 @@ type opening struct {
 	lease atomic.Pointer[lease.Lease] // nil if it is not open: deferred, or failed
 }
 
-// receive makes sure that the ephemeral resources whose values reach a declaration are open, or
-// known not to be: after it, everything the declaration evaluates has a value. It renews what is
-// due.
-func (r *run) receive(ctx context.Context, d lang.Decl, at addr.ModuleInstance, face lang.Face) {
-	for _, e := range r.reach.ephemerals(d) {
-		r.receiveOne(ctx, e, at, face)
-	}
+// receive makes sure that the ephemeral resources whose values reach an instance of a declaration are
+// open, or known not to be: after it, everything the instance evaluates has a value. It renews what
+// is due.
+func (r *run) receive(ctx context.Context, d lang.Decl, at addr.ModuleInstance, own addr.Key, face lang.Face) {
+	r.receiveAll(ctx, r.reach.wants(d), at, own, face)
 }
 
-// receiveOne does so for one ephemeral resource, in the module instances that are meant.
-func (r *run) receiveOne(ctx context.Context, e lang.Decl, at addr.ModuleInstance, face lang.Face) {
-	info := r.prog.Decls()[e]
-	face = r.reach.face(e, face)
-	for _, f := range r.framesNear(info.Module, at, face) {
-		r.receiveFrom(ctx, info, f, face)
+// receiveAll does so for some ephemeral resources, in the module instances that are meant.
+func (r *run) receiveAll(ctx context.Context, wants []want, at addr.ModuleInstance, own addr.Key, face lang.Face) {
+	for _, w := range wants {
+		info, face := r.prog.Decls()[w.of], r.reach.face(w.of, face)
+		for _, f := range r.framesNear(info.Module, at, face) {
+			r.receiveFrom(ctx, info, f, face, func(k addr.Key) bool { return w.means(k, own) })
+		}
 	}
 }
 
@@ -76,8 +75,9 @@ func (r *run) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Face) 
 	return out
 }
 
-func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Frame, face lang.Face) {
-	r.receive(ctx, e.ID, f.Addr(), face) // the leases it is obtained with: its keys may come from them
+// receiveFrom does so for the instances that are meant, in one module instance.
+func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Frame, face lang.Face, meant func(addr.Key) bool) {
+	r.receive(ctx, e.ID, f.Addr(), addr.NoKey, face) // the leases it is obtained with: its keys may come from them
 	keys := f.Keys(e.ID, face, r.bag)
 	if keys.Status == lang.Unknown {
 		r.deferred(e.Resource.In(f.Addr()).Instance(addr.NoKey).Current())
@@ -85,8 +85,16 @@ func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Fram
 	if keys.Status != lang.Known {
 		return
 	}
-	r.each(len(keys.List), func(i int) { r.lease(ctx, e, f, keys.List[i], keys.Hidden, face) })
+	var list []addr.Key
+	for _, k := range keys.List {
+		if meant(k) {
+			list = append(list, k)
+		}
+	}
+	r.each(len(list), func(i int) { r.lease(ctx, e, f, list[i], keys.Hidden, face) })
 }
+
+func anyKey(addr.Key) bool { return true }
 
 // each does a few things at once and waits for all. A panic in one of them comes out of each, when
 // the others are over: in a goroutine of its own nobody could take it.
@@ -265,14 +273,13 @@ func (r *run) openOf(e lang.Decl) []*lease.Lease {
 	return out
 }
 
-// closeLeases closes the instances of an ephemeral resource in one module instance, or in all, and
-// empties their slots.
-func (r *run) closeLeases(e *lang.Declaration, in *addr.ModuleInstance, face lang.Face) {
+// closeLeases closes the instances of an ephemeral resource that are meant, and empties their slots.
+func (r *run) closeLeases(e *lang.Declaration, face lang.Face, meant func(addr.ModuleInstance, addr.Key) bool) {
 	face = r.reach.face(e.ID, face)
 	r.mu.Lock()
 	var mine []leaseKey
 	for _, k := range r.leased[e.ID] {
-		if k.face == face && (in == nil || k.instance.Module == *in) {
+		if k.face == face && meant(k.instance.Module, r.leases[k].key) {
 			mine = append(mine, k)
 		}
 	}
@@ -316,23 +323,89 @@ func (r *reach) face(d lang.Decl, face lang.Face) lang.Face {
 
 // ephemerals are the ephemeral resources whose values a declaration receives: directly or through
 // values, not through other resources or providers. What its provisioners receive is theirs.
-func (r *reach) ephemerals(d lang.Decl) []lang.Decl {
+func (r *reach) ephemerals(d lang.Decl) []lang.Decl { return decls(r.wants(d)) }
+
+func decls(wants []want) []lang.Decl {
+	var out []lang.Decl
+	for _, w := range wants {
+		out = append(out, w.of)
+	}
+	return out
+}
+
+// want is an ephemeral resource that a declaration receives.
+type want struct {
+	of   lang.Decl
+	some []instanceOf // the instances that are meant, where each reference says which; nil: all
+}
+
+// instanceOf is one instance: the one with the key of whoever refers to it, or another one.
+type instanceOf struct {
+	same bool
+	key  addr.Key
+}
+
+// means reports whether an instance is received by the instance with the key own.
+func (w want) means(k, own addr.Key) bool {
+	return w.some == nil || slices.ContainsFunc(w.some, func(i instanceOf) bool { return i.of(own) == k })
+}
+
+func (i instanceOf) of(own addr.Key) addr.Key {
+	if i.same {
+		return own
+	}
+	return i.key
+}
+
+// wants are the ephemeral resources that a declaration receives, and which instances of them.
+func (r *reach) wants(d lang.Decl) []want {
 	if !r.any {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.wantsOf(d)
+}
+
+func (r *reach) wantsOf(d lang.Decl) []want {
 	found, ok := r.holds[d]
 	if !ok {
-		found = r.ephemeralsBehind(r.prog.Refs(d), receivesBy(r.prog.Decls()[d].Kind))
+		info := r.prog.Decls()[d]
+		found = r.wantsBehind(r.prog.Refs(d), receivesBy(info.Kind), info)
 		r.holds[d] = found
 	}
 	return found
 }
 
+// apart reports whether the leases of an ephemeral resource are held one by one: whoever receives it
+// says which instance it means.
+func (r *reach) apart(e lang.Decl) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.whole == nil {
+		r.whole = map[lang.Decl]bool{}
+		for _, d := range r.prog.Decls() {
+			if receivesItself(d) {
+				r.whole[d.ID] = true
+			}
+			if !receiver(d) {
+				continue
+			}
+			all := slices.Clone(r.wantsOf(d.ID))
+			if d.Kind == lang.Resource {
+				all = append(all, r.wantsBehind(r.prog.Refs(d.ID), byProvision, d)...)
+			}
+			for _, w := range all {
+				r.whole[w.of] = r.whole[w.of] || w.some == nil
+			}
+		}
+	}
+	return !r.whole[e]
+}
+
 // parts are the ephemeral resources whose values some provisioners and connections of a resource
 // receive.
-func (r *reach) parts(d lang.Decl, parts []any) []lang.Decl {
+func (r *reach) parts(d lang.Decl, parts []any) []want {
 	if !r.any {
 		return nil
 	}
@@ -340,22 +413,37 @@ func (r *reach) parts(d lang.Decl, parts []any) []lang.Decl {
 	for _, p := range parts {
 		refs = append(refs, r.prog.PartRefs(d, p)...)
 	}
-	return r.ephemeralsBehind(refs, receivesBy(lang.Provider))
+	return r.wantsBehind(refs, receivesBy(lang.Provider), r.prog.Decls()[d])
 }
 
 // ephemeralsBehind are the ephemeral resources behind references: those of refs for which own holds,
 // and then those that the values on the way are made from.
 func (r *reach) ephemeralsBehind(refs []lang.Ref, own func(lang.Ref) bool) []lang.Decl {
-	t := tracer{reach: r, seen: map[traced]bool{}}
-	t.follow(refs, own, true)
+	return decls(r.wantsBehind(refs, own, nil))
+}
+
+// wantsBehind says which instances they mean as well, for a declaration that has the references.
+func (r *reach) wantsBehind(refs []lang.Ref, own func(lang.Ref) bool, of *lang.Declaration) []want {
+	t := tracer{reach: r, seen: map[traced]bool{}, keyed: of != nil && keyed(of)}
+	for _, ref := range refs {
+		if own(ref) {
+			t.come(ref, true, true)
+		}
+	}
 	return t.found
+}
+
+// keyed reports whether each instance of a declaration receives by itself.
+func keyed(d *lang.Declaration) bool {
+	return d.Kind == lang.Provider || d.Kind == lang.Resource && d.Resource.Mode != addr.Ephemeral
 }
 
 // tracer follows values to the ephemeral resources that they come from.
 type tracer struct {
 	*reach
 	seen  map[traced]bool
-	found []lang.Decl
+	keyed bool // what is asked about has a key of its own
+	found []want
 }
 
 // traced is a declaration that was come by: a module call around what is asked about counts
@@ -370,13 +458,20 @@ type traced struct {
 func (t *tracer) follow(refs []lang.Ref, along func(lang.Ref) bool, around bool) {
 	for _, ref := range refs {
 		if along(ref) {
-			t.come(ref, around)
+			t.come(ref, around, false)
 		}
 	}
 }
 
-func (t *tracer) come(ref lang.Ref, around bool) {
+// come comes to a declaration. direct says that what is asked about names it.
+func (t *tracer) come(ref lang.Ref, around, direct bool) {
 	d := t.prog.Decls()[ref.To]
+	if d.Kind == lang.Resource {
+		if d.Resource.Mode == addr.Ephemeral {
+			t.find(ref, direct)
+		}
+		return
+	}
 	at := traced{ref.To, around && d.Kind == lang.Call && ref.Use&lang.ByModule != 0}
 	if t.seen[at] {
 		return
@@ -384,10 +479,6 @@ func (t *tracer) come(ref lang.Ref, around bool) {
 	t.seen[at] = true
 	next := t.prog.Refs(ref.To)
 	switch d.Kind {
-	case lang.Resource:
-		if d.Resource.Mode == addr.Ephemeral {
-			t.found = append(t.found, ref.To)
-		}
 	case lang.Provider:
 	case lang.Call:
 		if at.around {
@@ -399,6 +490,23 @@ func (t *tracer) come(ref lang.Ref, around bool) {
 		t.follow(next, t.inside, false)
 	default:
 		t.follow(next, passes, false)
+	}
+}
+
+// find adds an ephemeral resource, or instances of it.
+func (t *tracer) find(ref lang.Ref, direct bool) {
+	i := slices.IndexFunc(t.found, func(w want) bool { return w.of == ref.To })
+	known := ref.Use&lang.ByDepends == 0 && (ref.Key == lang.Fixed || ref.Key == lang.Same && direct && t.keyed)
+	one := instanceOf{same: ref.Key == lang.Same, key: ref.Fixed}
+	switch {
+	case i < 0 && known:
+		t.found = append(t.found, want{of: ref.To, some: []instanceOf{one}})
+	case i < 0:
+		t.found = append(t.found, want{of: ref.To})
+	case !known:
+		t.found[i].some = nil
+	case t.found[i].some != nil && !slices.Contains(t.found[i].some, one):
+		t.found[i].some = append(t.found[i].some, one)
 	}
 }
 
