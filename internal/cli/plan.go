@@ -135,7 +135,7 @@ func (p *project) request(ws *workspaceState) (engine.Request, bool) {
 		Program: p.program, Options: p.langOptions(p.applying), State: ws.snapshot,
 		Refresh: p.opts.refresh, Backend: ws.backend,
 		Generate:        p.opts.generate != "",
-		DeferEphemerals: p.opts.deferEphemerals || p.settings.DeferEphemerals,
+		DeferEphemerals: p.defersEphemerals(),
 	}
 	var ok1, ok2, ok3 bool
 	req.Targets, ok1 = p.addresses("target", p.opts.targets, p.opts.targetFiles)

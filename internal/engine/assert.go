@@ -51,7 +51,7 @@ func (p *planner) tests(d *lang.Declaration) bool {
 func (r *run) test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool {
 	switch d.Kind {
 	case lang.Resource:
-		r.receiveFrom(ctx, d, f, r.reach.face(d.ID, lang.After))
+		r.receiveFrom(ctx, d, f, r.reach.face(d.ID, lang.After), anyKey)
 		return true // what comes of it is in the slot
 	case lang.Variable:
 		if r.conditions(ctx, d, f, lang.Validation) {
@@ -67,7 +67,7 @@ func (r *run) test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool
 }
 
 func (r *run) conditions(ctx context.Context, d *lang.Declaration, f *lang.Frame, when lang.When) bool {
-	r.receive(ctx, d.ID, f.Addr(), lang.After)
+	r.receive(ctx, d.ID, f.Addr(), addr.NoKey, lang.After)
 	results := f.Conditions(d.ID, addr.NoKey, when, lang.After, nil, r.bag)
 	r.checks.report(testKind(d), d.String(), testAddr(d, f.Addr()), results)
 	return holds(results)
