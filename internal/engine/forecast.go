@@ -50,7 +50,7 @@ func (r *run) instancesOf(h hold) []string {
 		return []string{abs.String()}
 	}
 	keys := f.Keys(h.lease.ID, lang.After, &diag.Bag{})
-	if keys.Status != lang.Known {
+	if keys.Status != lang.Known || keys.Hidden {
 		return []string{abs.String()}
 	}
 	var out []string
