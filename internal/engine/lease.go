@@ -76,6 +76,9 @@ func (r *run) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Face) 
 }
 
 func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Frame, face lang.Face) {
+	for _, p := range r.reach.repeating(e.ID) { // keys and values of a repetition are evaluated once
+		r.receiveOne(ctx, p, f.Addr(), face)
+	}
 	keys := f.Keys(e.ID, face, r.bag)
 	if keys.Status != lang.Known {
 		return
@@ -290,6 +293,18 @@ func (r *reach) ephemerals(d lang.Decl) []lang.Decl {
 	if !ok {
 		found = r.ephemeralsBehind(r.prog.Refs(d), receivesBy(r.prog.Decls()[d].Kind))
 		r.holds[d] = found
+	}
+	return found
+}
+
+// repeating are the ephemeral resources whose values decide about the instances of another one.
+func (r *reach) repeating(d lang.Decl) []lang.Decl {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found, ok := r.repeats[d]
+	if !ok {
+		found = r.ephemeralsBehind(r.prog.Refs(d), func(ref lang.Ref) bool { return ref.Use&lang.ByRepeat != 0 })
+		r.repeats[d] = found
 	}
 	return found
 }

@@ -15,7 +15,8 @@ type reach struct {
 	any    bool     // there are ephemeral resources
 
 	mu    sync.Mutex
-	holds map[lang.Decl][]lang.Decl // ephemeral resources that reach a declaration, once asked for
+	holds   map[lang.Decl][]lang.Decl // ephemeral resources that reach a declaration, once asked for
+	repeats map[lang.Decl][]lang.Decl // those that reach its repetition
 }
 
 type answer uint8
@@ -27,7 +28,7 @@ const (
 )
 
 func newReach(p *lang.Program) *reach {
-	r := &reach{prog: p, moving: computeMoving(p), holds: map[lang.Decl][]lang.Decl{}}
+	r := &reach{prog: p, moving: computeMoving(p), holds: map[lang.Decl][]lang.Decl{}, repeats: map[lang.Decl][]lang.Decl{}}
 	for _, d := range p.Decls() {
 		r.any = r.any || d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral
 	}
