@@ -217,6 +217,12 @@ func (c *call) noOperands() bool {
 	if len(c.operands) == 0 {
 		return true
 	}
+	for _, a := range c.opts.vars {
+		if !a.file && !strings.Contains(a.text, "=") { // as in -var NAME VALUE: the operand is the value
+			c.bag.Add(noAssignment(""))
+			return false
+		}
+	}
 	c.bag.Add(diag.Errorf("Too many command line arguments", "The command %s takes no arguments, and got %q. To work in another directory, use the global -chdir option.", c.command.Name, strings.Join(c.operands, " ")))
 	return false
 }
