@@ -74,12 +74,12 @@ func (c *call) open() (*project, bool) {
 	if p.pool, ok = p.newPool(); !ok {
 		return nil, false
 	}
-	shows := func(a addr.Provider) bool { return p.reattach[a.Canon()].Test }
+	tested := func(a addr.Provider) bool { return p.reattach[a.Canon()].Test }
 	named := func(a addr.Provider) (addr.Provider, bool) {
 		r, ok := p.reattach[a.Canon()]
 		return r.Named, ok && r.Named.Namespace != addr.LegacyNamespace
 	}
-	p.engine = &engine.Engine{Shows: shows, Named: named, Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.halt}
+	p.engine = &engine.Engine{Tested: tested, Named: named, Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.halt}
 	if c.ui != nil {
 		p.engine.Sink = c.ui
 	}

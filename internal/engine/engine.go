@@ -54,8 +54,9 @@ type Engine struct {
 	Env  []string
 	Halt context.Context
 
-	// Shows says which providers a test program runs, to see what they are given (object.Walk).
-	Shows func(addr.Provider) bool
+	// Tested says which providers a test program runs: to see what they do, and some to see what
+	// they are configured with. nil: none.
+	Tested func(addr.Provider) bool
 
 	// Named gives a provider the registry host under which somebody attached it. nil: nobody did.
 	Named func(addr.Provider) (addr.Provider, bool)
@@ -160,6 +161,7 @@ type shared struct {
 	prog   *lang.Program
 	frame  *lang.Frame
 	objs   *object.Walk
+	shown  shown
 	tokens *walk.Tokens
 	reach  *reach
 	*removals
@@ -191,7 +193,10 @@ func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options,
 		ledger:  lease.NewLedger(lease.Options{Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism()}),
 	}}
 	r.tokens = walk.NewTokens(r.parallelism())
-	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token, Shows: e.Shows, Closed: e.Closed}
+	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token, Closed: e.Closed}
+	if e.Tested != nil {
+		r.objs.Shows = r.shown.holds
+	}
 	if e.Secrets != nil {
 		e.Secrets.Elsewhere((&plainly{shared: r.shared, before: from.state, known: map[string]bool{}}).holds)
 	}

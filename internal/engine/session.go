@@ -101,6 +101,9 @@ func (r *run) open(ctx context.Context, s *session, u use, face lang.Face) bool 
 		where = func(p cty.Path) diag.Range { return frame.Where(u.decl, u.instance.Key, p) }
 	}
 	s.unknown = !s.settings.Raw.IsWhollyKnown()
+	if r.Tested != nil && r.Tested(u.instance.Provider) {
+		r.shown.add(u.instance.Provider, s.settings.Raw)
+	}
 	return r.share(s, u, face) || r.configure(ctx, s, u, schemas, where)
 }
 
