@@ -205,9 +205,12 @@ func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options,
 		context.AfterFunc(e.Halt, r.halt)
 	}
 	o.Observe = r.results.observe
+	if e.Secrets != nil && !o.Validate {
+		o.Guard = r.guardVariable
+	}
 	o.Steady, o.Caller = r.reach.steady, &caller{ctx: ctx, run: r, validating: o.Validate}
 	var ok bool
-	if r.frame, ok = prog.Frame(o, bag); ok {
+	if r.frame, ok = prog.Frame(o, bag); ok && o.Guard != nil {
 		r.guardVariables()
 	}
 	return r, ok

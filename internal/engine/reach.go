@@ -14,7 +14,7 @@ type reach struct {
 	moving []answer // by declaration: does it, or anything it refers to, come from a managed resource?
 	any    bool     // there are ephemeral resources
 
-	mu    sync.Mutex
+	mu      sync.Mutex
 	holds   map[lang.Decl][]lang.Decl // ephemeral resources that reach a declaration, once asked for
 	repeats map[lang.Decl][]lang.Decl // those that reach its repetition
 }
