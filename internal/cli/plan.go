@@ -86,18 +86,36 @@ func (p *project) planAndGenerate(ctx context.Context, ws *workspaceState) (*eng
 }
 
 // prepare opens the working directory and compiles its configuration, with all variables at hand.
+// It fails with all that is wrong with it.
 func (c *call) prepare(ctx context.Context, applying bool) (*project, bool) {
 	p, ok := c.open()
 	if !ok {
 		return nil, false
 	}
-	p.supplies()
-	if p.load() && p.checkEmpty() && p.collectVariables() && p.askVariables() && p.compile(ctx) {
-		p.applying = applying
+	if p.ready(ctx, applying) {
 		return p, true
 	}
 	p.close()
 	return nil, false
+}
+
+// ready loads and compiles the configuration, and asks for what is missing.
+func (p *project) ready(ctx context.Context, applying bool) bool {
+	loaded := p.load()
+	if !p.checkEmpty() {
+		return false
+	}
+	p.supplies()
+	if loaded && p.collectVariables() && p.askVariables() && p.compile(ctx) {
+		p.applying = applying
+		return true
+	}
+	p.engine.Supply = nil // there is no use in answers
+	p.judge(ctx)
+	if p.program != nil {
+		p.program.Frame(p.langOptions(applying), &p.bag) // for what is wrong with the values of variables
+	}
+	return false
 }
 
 // checkEmpty refuses a directory without configuration.

@@ -84,7 +84,9 @@ func (p *project) variablesFromFile(path string) bool {
 	for _, key := range sortedNames(values) {
 		v := values[key]
 		if p.declared(key) == nil {
-			p.undeclared(key, name, v.At)
+			if !p.tree.Root.Module.MayDeclare(key) {
+				p.undeclared(key, name, v.At)
+			}
 			continue
 		}
 		p.vars[key] = lang.Given{Value: v.Value, From: name, Range: v.Range}
@@ -160,6 +162,9 @@ func (p *project) variableFromFlag(text string) bool {
 		return false
 	}
 	if p.declared(name) == nil {
+		if p.tree.Root.Module.MayDeclare(name) {
+			return false // the block may be there and cannot be read
+		}
 		p.bag.Add(diag.Errorf("Value for undeclared variable", "A variable named %q was assigned on the command line, but the root module does not declare a variable of that name. To use this value, add a \"variable\" block to the configuration.%s", name, p.nearVariable(name)))
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
 )
 
 // Conditions that belong to no resource, those of variables, outputs and checks, are nodes and
@@ -32,12 +33,28 @@ func (p *planner) testAll(ctx context.Context, d *lang.Declaration) bool {
 	return ok
 }
 
+// tests reports whether the conditions of a declaration are evaluated in this walk. What a variable
+// was given is tested in all of them, because providers are configured with it; but for variables
+// made from resources, which need not have a value where nothing is decided.
+func (p *planner) tests(d *lang.Declaration) bool {
+	if !tested(d) || p.req.Mode == plan.Normal {
+		return tested(d)
+	}
+	given := d.Kind == lang.Variable
+	p.reach.resources(d.ID, func(lang.Decl) { given = false })
+	return given
+}
+
 // test evaluates the conditions of a declaration in one module instance. Whatever fails in a check
-// block is a warning, and stands in nobody's way.
+// block is a warning, and stands in nobody's way. A value that a variable refuses goes nowhere.
 func (r *run) test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool {
 	switch d.Kind {
 	case lang.Variable:
-		return r.conditions(ctx, d, f, lang.Validation)
+		if r.conditions(ctx, d, f, lang.Validation) {
+			return true
+		}
+		f.Refuse(d.ID)
+		return false
 	case lang.Output:
 		return r.conditions(ctx, d, f, lang.OutputPre)
 	}

@@ -61,6 +61,9 @@ type Engine struct {
 	// Named gives a provider the registry host under which somebody attached it. nil: nobody did.
 	Named func(addr.Provider) (addr.Provider, bool)
 
+	// Absent are the providers that are not to be started; that, or why, was reported.
+	Absent map[addr.Provider]bool
+
 	// Supply adds what the provider blocks of a program lack, before it is held against its
 	// providers' schemas, and reports whether it added anything. nil: nobody can be asked.
 	Supply func(p *lang.Program, schemas func(addr.Provider) *provider.Schemas) (added, ok bool)
@@ -111,7 +114,7 @@ type Result struct {
 func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o lang.CheckOptions, bag *diag.Bag) (*lang.Program, bool) {
 	p, ok := lang.Compile(tree, bag)
 	schemas := e.schemas(ctx, bag)
-	if ok && e.Supply != nil {
+	if ok && e.Supply != nil && !bag.HasErrors() {
 		added, supplied := e.Supply(p, schemas.Of)
 		if !supplied {
 			return nil, false
@@ -138,6 +141,9 @@ type schemaSource struct {
 
 // Of gives a provider's schemas, nil if they cannot be had.
 func (s *schemaSource) Of(p addr.Provider) *provider.Schemas {
+	if s.engine.Absent[p] {
+		return nil
+	}
 	schemas, ds := s.engine.Pool.Schemas(s.ctx, p)
 	s.bag.Add(ds...)
 	if ds.HasErrors() {
@@ -172,8 +178,8 @@ type shared struct {
 	leases   map[leaseKey]*opening
 	leased   map[lang.Decl][]leaseKey // the same, by ephemeral resource
 	ledger   *lease.Ledger
-	calls    map[addr.Object]bool // changes under way
-	waits    func(lang.Decl) bool // an ephemeral resource must not be opened yet; nil: none must wait
+	calls    map[addr.Object]bool                      // changes under way
+	waits    func(lang.Decl, addr.ModuleInstance) bool // an ephemeral resource must not be opened yet; nil: none must wait
 	checks   *checks
 	results  *results
 }

@@ -185,7 +185,7 @@ func (r *run) tryOpen(ctx context.Context, e *lang.Declaration, f *lang.Frame, k
 	t := &object.Tools{Object: inst.Current(), Provider: s.provider, Type: typ, Walk: r.objs, Bag: r.bag,
 		Where: func(p cty.Path) diag.Range { return f.Where(e.ID, key, p) }}
 	why := &mark.Origin{What: inst.String(), Range: e.Range}
-	if !config.Raw.IsWhollyKnown() || s.unknown || r.waits != nil && r.waits(e.ID) {
+	if !config.Raw.IsWhollyKnown() || s.unknown || r.waits != nil && r.waits(e.ID, inst.Module) {
 		r.tell(event.Deferred{Object: inst.Current(), Reason: "Configuration unknown"})
 		return t.Closed(config, why), nil, true
 	}

@@ -176,12 +176,20 @@ func (c *checker) functions(n *node) {
 	for _, e := range n.unit.functions {
 		if n.unit.mod.Required[e.local] == nil && !slices.Contains(c.p.needed, e.provider) {
 			e.wrong = true
+			if n.unit.mod.MayDeclare(e.local) {
+				c.ok = false
+				continue
+			}
 			c.error(diag.Errorf("Unknown provider function", "There is no provider with the local name %q in this module.%s Add an entry for it to required_providers in a terraform block.", e.local, didYouMean(e.local, sorted(n.unit.mod.Required))).At(e.NameRange))
 			continue
 		}
 		schemas := c.s.Of(e.provider)
-		if schemas == nil || schemas.Functions[e.name] != nil {
-			continue // whoever needs the provider reports that it is missing
+		if schemas == nil {
+			e.wrong, c.ok = true, false
+			continue
+		}
+		if schemas.Functions[e.name] != nil {
+			continue
 		}
 		if config := c.p.existing(n, e.provider, e.alias); config != noDecl && c.p.at[config] != nil {
 			e.configured = true
@@ -232,6 +240,9 @@ func (l *linker) functions(n *node, calls []*provided) {
 			continue
 		}
 		l.ok = false
+		if mayConfigure(n, config.ProviderName{Local: e.local, Alias: e.alias}) {
+			continue
+		}
 		l.bag.Add(diag.Errorf("Provider configuration not present", "There is no configuration %q %s whose function could be called.", e.local+"."+e.alias, moduleOf(n)).At(e.NameRange))
 	}
 }
