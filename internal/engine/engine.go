@@ -210,7 +210,7 @@ func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options,
 	if e.Halt != nil {
 		context.AfterFunc(e.Halt, r.halt)
 	}
-	o.Observe = r.results.observe
+	o.Observe = r.observe
 	if e.Secrets != nil && !o.Validate {
 		o.Guard = r.guardVariable
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -43,6 +44,23 @@ func (r *run) guardVariables() {
 			r.frame.Variable(name, lang.After, &diag.Bag{})
 		}
 	}
+}
+
+// observe is lang.Options.Observe. What a provider's function makes of plain arguments is plain, and
+// may be kept; no secret may be in it, such as one that the provider is configured with.
+func (r *run) observe(name string, args []cty.Value, result cty.Value) error {
+	if strings.HasPrefix(name, "provider::") && !r.Secrets.Empty() && !slices.ContainsFunc(args, cty.Value.ContainsMarked) {
+		var err error
+		secret.Leaves(result, func(path cty.Path, _ cty.Value, text string) {
+			if from, hit := r.Secrets.Check(text); hit && err == nil {
+				err = fmt.Errorf("the provider's function returned the secret %s%s, which it was not given as an argument. What functions make of plain arguments may be kept; this is a bug in the provider, to be reported there", from.Addr, from.Path)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return r.results.observe(name, args, result)
 }
 
 // shown is what providers that a test program runs are configured with, which some are there to
