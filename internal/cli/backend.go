@@ -103,7 +103,11 @@ func (p *project) declaredSettings() (settings, bool) {
 	if !ok {
 		return settings{}, false
 	}
-	v, ok := lang.Static(p.tree.Root.Module, p.vars, p.staticOptions()).Body(b.Body, driver.Schema, "backend "+b.Type, &p.bag)
+	static := lang.Static(p.tree.Root.Module, p.vars, p.staticOptions())
+	if !static.Lasting(b.Body, "backend "+b.Type, &p.bag) {
+		return settings{}, false
+	}
+	v, ok := static.Body(b.Body, driver.Schema, "backend "+b.Type, &p.bag)
 	return settings{driver, v.Raw}, ok
 }
 

@@ -105,10 +105,11 @@ func (p *project) hides(name string) bool {
 
 // showable is the text of a file of values as messages may show it: without the values of
 // variables that must not be shown, and of those that nobody declared, which may be meant for
-// them. Of a file that could not be read whole it is nothing, where there are such variables: what
-// belongs to which is not clear then.
+// them. Of a file that could not be read whole it is nothing, where there are or may be such
+// variables: what belongs to which is not clear then.
 func (p *project) showable(src []byte, values map[string]*config.Value, whole bool) []byte {
-	if !slices.ContainsFunc(p.variableNames(), p.hides) {
+	m := p.tree.Root.Module
+	if !m.Gap() && !slices.ContainsFunc(sortedNames(m.Variables), p.hides) {
 		return src
 	}
 	if !whole {
@@ -134,13 +135,6 @@ func blank(text []byte) {
 			text[i] = ' '
 		}
 	}
-}
-
-func (p *project) variableNames() []string {
-	if p.tree == nil || p.tree.Root == nil {
-		return nil
-	}
-	return sortedNames(p.tree.Root.Module.Variables)
 }
 
 func (p *project) undeclared(name, file string, r diag.Range) {

@@ -49,6 +49,7 @@ type Options struct {
 	Caller    Caller                                                      // functions of providers; nil: they are unknown
 	Validate  bool                                                        // everything that is not literal is unknown
 	Observe   func(name string, args []cty.Value, result cty.Value) error // told what files and providers' functions gave
+	Guard     func(f *Frame, variable string, v cty.Value)                // told the values of ephemeral variables, with the marks they came with
 	Steady    func(Decl) bool                                             // declarations whose two faces are one; nil: none
 	Limits    Limits
 	Functions funcs.Limits // budgets of one function call
