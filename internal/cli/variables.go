@@ -1,12 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/config"
@@ -21,7 +16,7 @@ func (p *project) collectVariables() bool {
 	p.vars = map[string]lang.Given{}
 	p.variablesFromEnv()
 	ok := true
-	for _, f := range p.autoFiles() {
+	for _, f := range config.ValueFiles(p.dir, p.loadOptions()) {
 		ok = p.variablesFromFile(f) && ok
 	}
 	for _, a := range p.opts.vars {
@@ -51,34 +46,9 @@ func (p *project) declared(name string) *config.Variable {
 	return p.tree.Root.Module.Variables[name]
 }
 
-// autoFiles lists the variable files that are read without being asked for.
-func (p *project) autoFiles() []string {
-	var files []string
-	for _, name := range []string{"terraform.tfvars", "terraform.tfvars.json"} {
-		if _, err := os.Stat(filepath.Join(p.dir, name)); err == nil {
-			files = append(files, filepath.Join(p.dir, name))
-		}
-	}
-	a, _ := filepath.Glob(filepath.Join(p.dir, "*.auto.tfvars"))
-	b, _ := filepath.Glob(filepath.Join(p.dir, "*.auto.tfvars.json"))
-	auto := append(a, b...)
-	slices.Sort(auto)
-	return append(files, auto...)
-}
-
 func (p *project) variablesFromFile(path string) bool {
-	src, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		p.bag.Add(diag.Errorf("Failed to read variables file", "Given variables file %s does not exist.", p.display(path)))
-		return false
-	}
-	if err != nil {
-		p.bag.Add(diag.Errorf("Failed to read variables file", "Error while reading %s: %s.", p.display(path), err))
-		return false
-	}
 	name := p.display(path)
-	p.sources.Set(name, src)
-	values, ok := config.LoadValues(name, src, p.limits.config, &p.bag)
+	values, ok := config.ReadValues(path, p.loadOptions(), p.sources, &p.bag)
 	for _, key := range sortedNames(values) {
 		v := values[key]
 		if p.declared(key) == nil {
