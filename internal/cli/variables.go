@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/config"
@@ -9,11 +10,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang"
 )
 
-// collectVariables gathers the values of root variables from all sources, later ones winning:
+// collectVariables gathers the values of root variables from all sources, later ones winning: what was
+// asked for already (because nothing else sets it),
 // environment, terraform.tfvars, terraform.tfvars.json, *.auto.tfvars(.json) in lexical order,
 // -var and -var-file in the order given.
 func (p *project) collectVariables() bool {
-	p.vars = map[string]lang.Given{}
+	p.vars = maps.Clone(p.answers)
+	if p.vars == nil {
+		p.vars = map[string]lang.Given{}
+	}
 	p.variablesFromEnv()
 	ok := true
 	for _, f := range config.ValueFiles(p.dir, p.loadOptions()) {
