@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/zclconf/go-cty/cty"
@@ -54,6 +55,9 @@ type Options struct {
 	Limits    Limits
 	Functions funcs.Limits // budgets of one function call
 	Console   bool         // there is a function type
+	// Ask sets a root variable that a static evaluation needs and nobody set, in Variables, and reports
+	// whether it did; nil: nobody can be asked.
+	Ask func(*config.Variable) bool
 }
 
 // Given is the value of a root variable as somebody set it.
