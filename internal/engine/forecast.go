@@ -19,7 +19,7 @@ func (e *Engine) Forecast(ctx context.Context, prog *lang.Program, o lang.Option
 	if !ok || !r.reach.any {
 		return nil
 	}
-	(&applier{r, &applying{plan: p, changes: byObject(p)}}).fill()
+	(&applier{run: r, applying: &applying{plan: p, changes: byObject(p)}}).fill()
 	return r.forecast(p)
 }
 
