@@ -23,12 +23,13 @@ const (
 	Wire                     // an answer of the same bytes as the question is not decoded
 	Packages                 // a provider's package is not read again while its files are the same
 	Calls                    // providers are called with package rpc, not with all of gRPC
+	Lines                    // lines of progress wait for others, where nobody watches a terminal
 )
 
-var names = []string{"logs", "sessions", "settled", "wire", "packages", "calls"}
+var names = []string{"logs", "sessions", "settled", "wire", "packages", "calls", "lines"}
 
 // All is every shortcut.
-const All = Calls<<1 - 1
+const All = Lines<<1 - 1
 
 // Variable is the name of the environment variable that closes shortcuts.
 const Variable = "LETHE_NO_SHORTCUTS"
