@@ -33,13 +33,8 @@ func newProcessFor(t testing.TB, config string, env ...string) *process {
 		t.Fatal(err)
 	}
 	p := &process{t: t, dir: t.TempDir()}
-	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(".rc", "provider_installation {\n  dev_overrides {\n    \"registry.opentofu.org/lethe/playground\" = \""+bin+"\"\n    \"registry.terraform.io/lethe/playground\" = \""+bin+"\"\n  }\n}\n")
-	write("main.tf", requirePlayground+config)
+	p.write(".rc", "provider_installation {\n  dev_overrides {\n    \"registry.opentofu.org/lethe/playground\" = \""+bin+"\"\n    \"registry.terraform.io/lethe/playground\" = \""+bin+"\"\n  }\n}\n")
+	p.write("main.tf", requirePlayground+config)
 	if err := os.MkdirAll(filepath.Join(p.dir, ".cloud"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -49,6 +44,13 @@ func newProcessFor(t testing.TB, config string, env ...string) *process {
 		"PLAYGROUND_CLOUD=" + filepath.Join(p.dir, ".cloud"), "PLAYGROUND_CANARY=" + canary, "PLAYGROUND_IDS=name", "PLAYGROUND_ORPHAN=0s",
 	}, env...)
 	return p
+}
+
+func (p *process) write(name, text string) {
+	p.t.Helper()
+	if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 // canary stands in every secret that the playground hands out.

@@ -166,6 +166,7 @@ func (s *screen) read(secret bool) (string, bool) {
 
 // confirm asks for a plain "yes".
 func (s *screen) confirm(title, note string) bool {
+	s.print("\n")
 	text, ok := s.ask(question{Title: title, Note: note + "\nOnly 'yes' will be accepted to approve."})
 	return ok && text == "yes"
 }

@@ -6,10 +6,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// Conditions that belong to no resource, those of variables, outputs and checks, are nodes and
-// steps of their own: they may look at anything, ephemeral values too, and hold what they look at.
+// Conditions that belong to no object, those of variables, outputs and checks, are nodes and steps
+// of their own: they may look at anything, ephemeral values too, and hold what they look at. So are
+// the postconditions of ephemeral resources, for the case that nobody else wants to know.
 
 // tested reports whether a declaration has conditions of this kind.
 func tested(d *lang.Declaration) bool {
@@ -32,12 +34,31 @@ func (p *planner) testAll(ctx context.Context, d *lang.Declaration) bool {
 	return ok
 }
 
+// tests reports whether the conditions of a declaration are evaluated in this walk. What a variable
+// was given is tested in all of them, because providers are configured with it; but for variables
+// made from resources, which need not have a value where nothing is decided.
+func (p *planner) tests(d *lang.Declaration) bool {
+	if !tested(d) || p.req.Mode == plan.Normal {
+		return tested(d)
+	}
+	given := d.Kind == lang.Variable
+	p.reach.resources(d.ID, func(lang.Decl) { given = false })
+	return given
+}
+
 // test evaluates the conditions of a declaration in one module instance. Whatever fails in a check
-// block is a warning, and stands in nobody's way.
+// block is a warning, and stands in nobody's way. A value that a variable refuses goes nowhere.
 func (r *run) test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool {
 	switch d.Kind {
+	case lang.Resource:
+		r.receiveFrom(ctx, d, f, r.reach.face(d.ID, lang.After))
+		return true // what comes of it is in the slot
 	case lang.Variable:
-		return r.conditions(ctx, d, f, lang.Validation)
+		if r.conditions(ctx, d, f, lang.Validation) {
+			return true
+		}
+		f.Refuse(d.ID)
+		return false
 	case lang.Output:
 		return r.conditions(ctx, d, f, lang.OutputPre)
 	}

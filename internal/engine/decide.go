@@ -134,17 +134,6 @@ func (p *planner) decideInstance(ctx context.Context, d *lang.Declaration, f *la
 	return p.post(d, f, key, inst, v)
 }
 
-// noteChange tells those who wait for the resource how much it changes.
-func (p *planner) noteChange(d lang.Decl, c *plan.Change) {
-	switch {
-	case c.Action == plan.NoOp:
-	case c.Action == plan.Update:
-		p.note(d, updated)
-	default:
-		p.note(d, remade)
-	}
-}
-
 // propose evaluates an instance's configuration and has its provider plan it.
 func (p *planner) propose(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (*plan.Change, func() mark.Value, bool) {
 	p.receive(ctx, d.ID, f.Addr(), lang.After)

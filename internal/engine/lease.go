@@ -33,6 +33,7 @@ type leaseKey struct {
 // opening is a lease that was asked for.
 type opening struct {
 	sync.Mutex
+	key   addr.Key // of the instance, also where its address hides it
 	done  bool
 	lease atomic.Pointer[lease.Lease] // nil if it is not open: deferred, or failed
 }
@@ -76,11 +77,15 @@ func (r *run) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Face) 
 }
 
 func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Frame, face lang.Face) {
+	r.receive(ctx, e.ID, f.Addr(), face) // the leases it is obtained with: its keys may come from them
 	keys := f.Keys(e.ID, face, r.bag)
+	if keys.Status == lang.Unknown {
+		r.deferred(e.Resource.In(f.Addr()).Instance(addr.NoKey).Current())
+	}
 	if keys.Status != lang.Known {
 		return
 	}
-	r.each(len(keys.List), func(i int) { r.lease(ctx, e, f, keys.List[i], face) })
+	r.each(len(keys.List), func(i int) { r.lease(ctx, e, f, keys.List[i], keys.Hidden, face) })
 }
 
 // each does a few things at once and waits for all. A panic in one of them comes out of each, when
@@ -108,22 +113,37 @@ func (r *run) each(n int, do func(i int)) {
 	}
 }
 
-// lease opens one instance if nobody has yet, and renews it if that is due. In a check block what
-// fails is a warning; what cannot be closed is an error there too.
-func (r *run) lease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
-	if e.Res.Check == "" {
-		r.leaseOne(ctx, e, f, key, face)
-		return
+// deferred says once in a walk that an ephemeral resource is left for apply.
+func (r *run) deferred(o addr.Object) {
+	r.mu.Lock()
+	told := r.waiting[o]
+	r.waiting[o] = true
+	r.mu.Unlock()
+	if !told {
+		r.tell(event.Deferred{Object: o, Reason: "Configuration unknown"})
 	}
-	r.scoped(func(r *run) { r.leaseOne(ctx, e, f, key, face) })
 }
 
-func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
+// lease opens one instance if nobody has yet, and renews it if that is due. A key made from
+// ephemeral values is hidden: it is in no address that is shown or kept. In a check block what
+// fails is a warning; what cannot be closed is an error there too.
+func (r *run) lease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, hidden bool, face lang.Face) {
 	inst := e.Resource.In(f.Addr()).Instance(key)
+	if hidden {
+		inst.Key = key.Hide()
+	}
+	if e.Res.Check == "" {
+		r.leaseOne(ctx, e, f, key, inst, face)
+		return
+	}
+	r.scoped(func(r *run) { r.leaseOne(ctx, e, f, key, inst, face) })
+}
+
+func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, face lang.Face) {
 	r.mu.Lock()
 	o := r.leases[leaseKey{inst, face}]
 	if o == nil {
-		o = &opening{}
+		o = &opening{key: key}
 		r.leases[leaseKey{inst, face}] = o
 		r.leased[e.ID] = append(r.leased[e.ID], leaseKey{inst, face})
 	}
@@ -132,7 +152,6 @@ func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, 
 	defer o.Unlock()
 	if !o.done {
 		o.done = true
-		f.Fail(e.ID, key, face) // until it is open, should anything keep it from that
 		o.lease.Store(r.openLease(ctx, e, f, key, face, inst))
 	}
 	l := o.lease.Load()
@@ -148,12 +167,17 @@ func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, 
 // openLease opens an instance and fills its slot. What cannot be opened yet gets a placeholder,
 // what fails a failed slot; both give no lease.
 func (r *run) openLease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face, inst addr.Instance) *lease.Lease {
-	r.receive(ctx, e.ID, f.Addr(), face) // the leases it is obtained with
+	good := false
+	defer func() {
+		if !good { // nor if anything else kept it from being open
+			f.Fail(e.ID, key, face)
+		}
+	}()
 	v, l, ok := r.tryOpen(ctx, e, f, key, face, inst)
 	if !ok {
-		f.Fail(e.ID, key, face)
 		return l
 	}
+	good = true
 	f.Put(e.ID, key, face, v)
 	if l != nil && !r.post(e, f, key, inst, func() mark.Value { return v }) {
 		f.Fail(e.ID, key, face)
@@ -162,7 +186,7 @@ func (r *run) openLease(ctx context.Context, e *lang.Declaration, f *lang.Frame,
 }
 
 func (r *run) tryOpen(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face, inst addr.Instance) (mark.Value, *lease.Lease, bool) {
-	if !r.pre(e, f, key, inst) {
+	if r.lacks != nil && r.lacks(e.ID) || !r.pre(e, f, key, inst) {
 		return mark.Value{}, nil, false
 	}
 	config, out := f.Config(e.ID, key, face, r.bag)
@@ -182,8 +206,13 @@ func (r *run) tryOpen(ctx context.Context, e *lang.Declaration, f *lang.Frame, k
 	t := &object.Tools{Object: inst.Current(), Provider: s.provider, Type: typ, Walk: r.objs, Bag: r.bag,
 		Where: func(p cty.Path) diag.Range { return f.Where(e.ID, key, p) }}
 	why := &mark.Origin{What: inst.String(), Range: e.Range}
-	if !config.Raw.IsWhollyKnown() || s.unknown || r.waits != nil && r.waits(e.ID) {
-		r.tell(event.Deferred{Object: inst.Current(), Reason: "Configuration unknown"})
+	known := config.Raw.IsWhollyKnown() && !s.unknown
+	if !known && r.waits == nil {
+		r.bag.Add(diag.Errorf("Internal error", "This is a bug in Lethe: %s is to be opened, and its configuration or that of its provider is not known.", inst).At(e.Range).About(inst))
+		return mark.Value{}, nil, false
+	}
+	if !known || r.waits != nil && r.waits(e.ID, inst.Module) {
+		r.deferred(inst.Current())
 		return t.Closed(config, why), nil, true
 	}
 	if !t.Validate(ctx, config) {
@@ -216,14 +245,21 @@ func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why 
 // parents are the open leases that an ephemeral resource was obtained with, or a provider
 // configured.
 func (r *run) parents(d lang.Decl) []*lease.Lease {
+	var out []*lease.Lease
+	for _, p := range r.reach.ephemerals(d) {
+		out = append(out, r.openOf(p)...)
+	}
+	return out
+}
+
+// openOf are the open leases of an ephemeral resource.
+func (r *run) openOf(e lang.Decl) []*lease.Lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []*lease.Lease
-	for _, p := range r.reach.ephemerals(d) {
-		for _, k := range r.leased[p] {
-			if l := r.leases[k].lease.Load(); l != nil {
-				out = append(out, l)
-			}
+	for _, k := range r.leased[e] {
+		if l := r.leases[k].lease.Load(); l != nil {
+			out = append(out, l)
 		}
 	}
 	return out
@@ -256,7 +292,7 @@ func (r *run) closeLease(e *lang.Declaration, k leaseKey) {
 	}
 	r.ledger.Close(l)
 	if f := r.frame.At(k.instance.Module, k.face); f != nil {
-		f.Drop(e.ID, k.instance.Key, k.face)
+		f.Drop(e.ID, o.key, k.face)
 	}
 }
 
@@ -307,19 +343,89 @@ func (r *reach) parts(d lang.Decl, parts []any) []lang.Decl {
 	return r.ephemeralsBehind(refs, receivesBy(lang.Provider))
 }
 
+// ephemeralsBehind are the ephemeral resources behind references: those of refs for which own holds,
+// and then those that the values on the way are made from.
 func (r *reach) ephemeralsBehind(refs []lang.Ref, own func(lang.Ref) bool) []lang.Decl {
-	var found []lang.Decl
-	r.behind(refs, own, passes, func(to lang.Decl) {
-		if r.prog.Decls()[to].Resource.Mode == addr.Ephemeral {
-			found = append(found, to)
-		}
-	})
-	return found
+	t := tracer{reach: r, seen: map[traced]bool{}}
+	t.follow(refs, own, true)
+	return t.found
 }
+
+// tracer follows values to the ephemeral resources that they come from.
+type tracer struct {
+	*reach
+	seen  map[traced]bool
+	found []lang.Decl
+}
+
+// traced is a declaration that was come by: a module call around what is asked about counts
+// otherwise than one that is merely referred to.
+type traced struct {
+	decl   lang.Decl
+	around bool
+}
+
+// follow goes on along references. around says that they are those of something that is asked
+// about, or of a call around it.
+func (t *tracer) follow(refs []lang.Ref, along func(lang.Ref) bool, around bool) {
+	for _, ref := range refs {
+		if along(ref) {
+			t.come(ref, around)
+		}
+	}
+}
+
+func (t *tracer) come(ref lang.Ref, around bool) {
+	d := t.prog.Decls()[ref.To]
+	at := traced{ref.To, around && d.Kind == lang.Call && ref.Use&lang.ByModule != 0}
+	if t.seen[at] {
+		return
+	}
+	t.seen[at] = true
+	next := t.prog.Refs(ref.To)
+	switch d.Kind {
+	case lang.Resource:
+		if d.Resource.Mode == addr.Ephemeral {
+			t.found = append(t.found, ref.To)
+		}
+	case lang.Provider:
+	case lang.Call:
+		if at.around {
+			t.follow(next, fromAround, true)
+		} else {
+			t.follow(next, repeats, false)
+		}
+	case lang.Whole:
+		t.follow(next, t.inside, false)
+	default:
+		t.follow(next, passes, false)
+	}
+}
+
+// inside reports whether a reference of a whole module is to an ephemeral resource in it, or to a
+// module in it.
+func (t *tracer) inside(ref lang.Ref) bool {
+	k := t.prog.Decls()[ref.To].Kind
+	return k == lang.Resource || k == lang.Whole
+}
+
+// fromAround reports whether what a module call refers to is received by what is in the module.
+func fromAround(ref lang.Ref) bool {
+	return ref.Use&(lang.ByRepeat|lang.ByDepends|lang.ByModule) != 0
+}
+
+// repeats reports whether a value is passed on by what a module is repeated by: each.value may be
+// in its arguments.
+func repeats(ref lang.Ref) bool { return ref.Use&lang.ByRepeat != 0 }
 
 // receiver reports whether a declaration receives values by itself; others only pass them on.
 func receiver(d *lang.Declaration) bool {
 	return d.Kind == lang.Resource || d.Kind == lang.Provider || tested(d)
+}
+
+// receivesItself reports whether an ephemeral resource has postconditions: they receive it.
+func receivesItself(d *lang.Declaration) bool {
+	return d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && len(d.Res.Lifecycle.Postconditions) > 0
 }
 
 // onlyWritten finds the ephemeral resources whose values only write-only arguments receive, by
@@ -333,7 +439,7 @@ func (r *reach) onlyWritten() map[lang.Decl]bool {
 		lease := d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral
 		if lease {
 			out[d.ID] = true
-			if len(d.Res.Lifecycle.Postconditions) > 0 {
+			if receivesItself(d) {
 				wanted = append(wanted, d.ID)
 			}
 		}

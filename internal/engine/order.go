@@ -22,7 +22,8 @@ type ordering struct {
 	groups  map[addr.AbsResource]plan.Vertex
 	groupOf []addr.AbsResource
 	tests   map[place]plan.Vertex
-	testAt  map[int32]place // by object
+	owns    map[place]plan.Vertex // postconditions of ephemeral resources
+	testAt  map[int32]place       // by object
 	gates   map[place]plan.Vertex
 	nearby  map[relative]plan.Vertex // recorded dependencies on a resource, seen from a module instance
 	keys    map[addr.Key]int32
@@ -62,7 +63,7 @@ type relative struct {
 func (r *run) newOrdering(p *plan.Plan) *ordering {
 	o := &ordering{
 		run: r, plan: p,
-		groups: map[addr.AbsResource]plan.Vertex{}, tests: map[place]plan.Vertex{}, testAt: map[int32]place{}, gates: map[place]plan.Vertex{}, nearby: map[relative]plan.Vertex{},
+		groups: map[addr.AbsResource]plan.Vertex{}, tests: map[place]plan.Vertex{}, owns: map[place]plan.Vertex{}, testAt: map[int32]place{}, gates: map[place]plan.Vertex{}, nearby: map[relative]plan.Vertex{},
 		keys: map[addr.Key]int32{}, holdOf: map[addr.ProviderInstance]int32{}, leaseOf: map[place]int32{},
 		frames: map[addr.Module][]*lang.Frame{}, below: map[placeModule][]*lang.Frame{},
 	}
@@ -84,9 +85,18 @@ func (o *ordering) name(hold bool, i int32) string {
 		return o.holds[i].instance.String()
 	}
 	if t, ok := o.testAt[i]; ok {
-		return testAddr(o.prog.Decls()[t.decl], t.at)
+		return o.testName(t)
 	}
 	return o.objects[i].String()
+}
+
+// testName is what conditions without an object are called.
+func (o *ordering) testName(t place) string {
+	d := o.prog.Decls()[t.decl]
+	if d.Kind == lang.Resource {
+		return "a postcondition of " + d.Resource.In(t.at).String()
+	}
+	return testAddr(d, t.at)
 }
 
 // addGroups numbers the resources: declared ones in every instance of their module, and what only
@@ -96,6 +106,11 @@ func (o *ordering) addGroups() {
 	for _, d := range o.prog.Decls() {
 		if len(planned) > 0 && tested(d) {
 			o.addTest(d, planned)
+		}
+		if receivesItself(d) && o.looksAt(d, planned) {
+			for _, f := range o.instances(d.Module) {
+				o.owns[place{d.ID, f.Addr()}] = o.addGroup(addr.AbsResource{}, plan.Group{Declared: true})
+			}
 		}
 		if d.Kind != lang.Resource || d.Resource.Mode == addr.Ephemeral {
 			continue
@@ -120,11 +135,21 @@ func (o *ordering) plannedTests() map[string]bool {
 	}
 	out := map[string]bool{}
 	for _, c := range o.plan.Checks {
+		out[c.Addr] = true
 		for _, x := range c.Objects {
 			out[x.Addr] = true
 		}
 	}
 	return out
+}
+
+// looksAt reports whether the apply walk looks at the postconditions of an ephemeral resource by
+// itself. Of one that was deferred the plan knows nothing, nor of one that is there only now.
+func (o *ordering) looksAt(d *lang.Declaration, planned map[string]bool) bool {
+	if o.plan.Mode != plan.Normal {
+		return false
+	}
+	return len(o.plan.Targets) == 0 && len(o.plan.Excludes) == 0 || planned[d.Resource.String()]
 }
 
 // addTest gives the conditions of a declaration a group of their own, in place of a gate.
@@ -138,13 +163,23 @@ func (o *ordering) addTest(d *lang.Declaration, planned map[string]bool) {
 
 // addTests makes the objects that stand for conditions: work that changes nothing.
 func (o *ordering) addTests() {
-	for _, at := range slices.SortedFunc(maps.Keys(o.tests), func(a, b place) int { return int(o.tests[a]) - int(o.tests[b]) }) {
+	o.addTestObjects(o.tests, func(at place) []int32 { return o.leasesFor(at.decl, at.at, nil) })
+	o.addTestObjects(o.owns, func(at place) []int32 { return []int32{o.leaseFor(o.prog.Decls()[at.decl], at.at)} })
+}
+
+func (o *ordering) addTestObjects(tests map[place]plan.Vertex, holds func(place) []int32) {
+	for _, at := range inOrder(tests) {
 		o.testAt[int32(len(o.objects))] = at
 		o.objects = append(o.objects, addr.Object{})
 		o.in.Objects = append(o.in.Objects, plan.Object{
-			Group: o.tests[at], Key: o.key(addr.NoKey), Current: -1, Up: true, Still: true, UpHolds: o.leasesFor(at.decl, at.at, nil),
+			Group: tests[at], Key: o.key(addr.NoKey), Current: -1, Up: true, Still: true, UpHolds: holds(at),
 		})
 	}
+}
+
+// inOrder lists places as they were added.
+func inOrder(tests map[place]plan.Vertex) []place {
+	return slices.SortedFunc(maps.Keys(tests), func(a, b place) int { return int(tests[a]) - int(tests[b]) })
 }
 
 func (o *ordering) addGroup(a addr.AbsResource, g plan.Group) plan.Vertex {
@@ -366,10 +401,52 @@ func (o *ordering) addDeclared() {
 			})
 		}
 	}
+	o.addOwns()
 	for h := range o.holds {
 		o.addSettings(int32(h))
 	}
 }
+
+// addOwns puts the postconditions of ephemeral resources after all who receive them otherwise, so
+// that no lease is opened earlier because of them.
+func (o *ordering) addOwns() {
+	if len(o.owns) == 0 {
+		return
+	}
+	receivers := o.receivers()
+	for _, at := range inOrder(o.owns) {
+		own := o.owns[at]
+		add := func(to plan.Vertex) { o.in.Declared = append(o.in.Declared, plan.Edge{From: own, To: to}) }
+		add(o.vertex(o.prog.Decls()[at.decl], at.at))
+		for _, d := range receivers[at.decl] {
+			for _, f := range o.instances(d.Module) {
+				add(o.vertex(d, f.Addr()))
+			}
+		}
+	}
+}
+
+// receivers are the declarations that receive each ephemeral resource, by their provisioners and
+// through a provider too.
+func (o *ordering) receivers() map[lang.Decl][]*lang.Declaration {
+	out := map[lang.Decl][]*lang.Declaration{}
+	for _, d := range o.prog.Decls() {
+		if !receiver(d) || d.Kind == lang.Provider {
+			continue
+		}
+		all := slices.Clone(o.reach.ephemerals(d.ID))
+		if d.Kind == lang.Resource {
+			all = append(all, o.reach.ephemerals(o.prog.ProviderOf(d.ID))...)
+			all = append(all, o.reach.ephemeralsBehind(o.prog.Refs(d.ID), byProvision)...)
+		}
+		for _, e := range all {
+			out[e] = append(out[e], d)
+		}
+	}
+	return out
+}
+
+func byProvision(ref lang.Ref) bool { return ref.Use&lang.ByProvision != 0 }
 
 // addSettings says what a hold is made from.
 func (o *ordering) addSettings(h int32) {

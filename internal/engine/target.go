@@ -77,6 +77,9 @@ func (p *planner) warnPartial(flag string) {
 func (p *planner) warnUnreceived(s *selection) {
 	received := map[lang.Decl]bool{}
 	for _, d := range p.prog.Decls() {
+		if s.decls[d.ID] && receivesItself(d) {
+			received[d.ID] = true
+		}
 		if s.decls[d.ID] && receiver(d) {
 			for _, e := range p.reach.ephemerals(d.ID) {
 				received[e] = true
@@ -110,6 +113,24 @@ func (p *planner) chooseTargets(s *selection) {
 		return
 	}
 	p.spread(s, start, p.refs)
+	p.spread(s, p.fedOutputs(s), p.refs)
+}
+
+// fedOutputs are the root outputs made from resources that are all selected. Other outputs keep
+// what they have.
+func (p *planner) fedOutputs(s *selection) []lang.Decl {
+	var out []lang.Decl
+	for _, d := range p.prog.Decls() {
+		if d.Kind != lang.Output || !d.Module.IsRoot() {
+			continue
+		}
+		from, all := 0, true
+		p.reach.resources(d.ID, func(r lang.Decl) { from, all = from+1, all && s.decls[r] })
+		if from > 0 && all {
+			out = append(out, d.ID)
+		}
+	}
+	return out
 }
 
 // chooseExcludes leaves out what is named, and what needs that.
