@@ -25,7 +25,7 @@ func TestHeldLines(t *testing.T) {
 		if !s.confirm("Go on?", "") {
 			t.Error("the answer was not read")
 		}
-		if held && !bytes.HasPrefix(out.Bytes(), []byte("progress\nGo on?\n")) {
+		if held && !bytes.HasPrefix(out.Bytes(), []byte("progress\n\nGo on?\n")) {
 			t.Errorf("got %q", out.String())
 		}
 		s.Finish()
