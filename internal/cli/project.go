@@ -3,6 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -266,17 +268,33 @@ func (p *project) warnOverrides() bool {
 	return true
 }
 
-// installed checks that every provider is there before any is started.
+// installed checks that every provider is there before any is started. One that was never selected
+// is a message of its own; those that were selected and cannot be started are one together.
 func (p *project) installed() bool {
-	ok := true
+	ok, list := true, ""
+	var broken []addr.Provider
 	for _, n := range p.needs() {
 		if n.Provider.IsBuiltin() || p.attached(n.Provider) {
 			continue
 		}
-		if err := p.providers.Verify(n.Provider, p.lock); err != nil {
-			p.bag.Add(p.neededBy(n.Provider, diag.Errorf("Required plugins are not installed", "The installed provider plugins are not consistent with the packages selected in the dependency lock file:\n  - %s: %s\n\nLethe uses external plugins to integrate with a variety of different infrastructure services. To download the plugins required for this configuration, run:\n  lethe init", n.Provider, err)))
-			ok = false
+		err := p.providers.Verify(n.Provider, p.lock)
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, fetch.ErrNotSelected):
+			p.bag.Add(p.neededBy(n.Provider, diag.Errorf("Missing required provider", "This configuration requires provider %s, but that provider isn't available. You may be able to install it automatically by running:\n  lethe init", n.Provider)))
+		default:
+			list += fmt.Sprintf("\n  - %s: %s", n.Provider, err)
+			broken = append(broken, n.Provider)
 		}
+		ok = false
+	}
+	if len(broken) > 0 {
+		d := diag.Errorf("Required plugins are not installed", "The installed provider plugins are not consistent with the packages selected in the dependency lock file:%s\n\nLethe uses external plugins to integrate with a variety of different infrastructure services. To download the plugins required for this configuration, run:\n  lethe init", list)
+		for _, a := range broken {
+			d = p.neededBy(a, d)
+		}
+		p.bag.Add(d)
 	}
 	return ok
 }

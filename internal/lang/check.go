@@ -10,7 +10,7 @@ import (
 
 // Schemas gives what providers describe.
 type Schemas interface {
-	Of(p addr.Provider) *provider.Schemas // nil: not available
+	Of(p addr.Provider) *provider.Schemas // nil: not available, which was reported
 }
 
 // CheckOptions say how far Check goes.
@@ -34,7 +34,7 @@ type checked struct {
 // It may be called after Compile failed, to have all there is to report.
 func (p *Program) Check(s Schemas, o CheckOptions, bag *diag.Bag) bool {
 	p.checked = &checked{schemas: make([]*schema.Schema, len(p.decls)), bodies: map[*decl]*body{}, metas: map[metaKey]*body{}, tops: map[*unit]*node{}}
-	c := &checker{p: p, s: s, bag: bag, ok: true, gone: map[addr.Provider]bool{}}
+	c := &checker{p: p, s: s, bag: bag, ok: true}
 	for _, d := range p.decls {
 		switch d.Kind {
 		case Resource:
@@ -55,11 +55,10 @@ func (p *Program) Check(s Schemas, o CheckOptions, bag *diag.Bag) bool {
 
 // checker is one run of Check.
 type checker struct {
-	p    *Program
-	s    Schemas
-	bag  *diag.Bag
-	ok   bool
-	gone map[addr.Provider]bool // providers that are not available, said once
+	p   *Program
+	s   Schemas
+	bag *diag.Bag
+	ok  bool
 }
 
 func (c *checker) error(d diag.Diagnostic) {
@@ -85,24 +84,17 @@ func (c *checker) eachUnit(n *node, f func(*node)) {
 	visit(n)
 }
 
-// schemasOf gives a provider's schemas. That there are none is reported once, where the provider is
-// first used.
-func (c *checker) schemasOf(prov addr.Provider, at diag.Range) *provider.Schemas {
-	if s := c.s.Of(prov); s != nil {
-		return s
-	}
-	if !c.gone[prov] {
-		c.gone[prov] = true
-		c.error(diag.Errorf("Missing required provider", "This configuration requires provider %s, but that provider isn't available. You may be able to install it automatically by running:\n  lethe init", prov).At(at))
-	}
-	c.ok = false
-	return nil
+// schemasOf gives a provider's schemas; nil if there are none, which was reported.
+func (c *checker) schemasOf(prov addr.Provider) *provider.Schemas {
+	s := c.s.Of(prov)
+	c.ok = c.ok && s != nil
+	return s
 }
 
 func (c *checker) resource(d *Declaration) {
 	n := c.p.at[d.ID]
 	prov := n.cfg.Provider(d.Res.LocalProvider().Local)
-	schemas := c.schemasOf(prov, d.Res.TypeRange)
+	schemas := c.schemasOf(prov)
 	if schemas == nil {
 		return
 	}
@@ -162,8 +154,7 @@ func unknownType(d *Declaration, prov addr.Provider, s *provider.Schemas) diag.D
 }
 
 func (c *checker) provider(d *Declaration) {
-	at := d.Range
-	schemas := c.schemasOf(d.Provider.Provider, at)
+	schemas := c.schemasOf(d.Provider.Provider)
 	if schemas == nil || schemas.Config == nil {
 		return
 	}
