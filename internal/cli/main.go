@@ -226,8 +226,9 @@ func (e *Env) withDefaults(cmd *Command, args []string) ([]string, error) {
 }
 
 // run parses the flags of a command and runs it.
-func (e *Env) run(cmd *Command, args []string) int {
+func (e *Env) run(cmd *Command, args []string) (code int) {
 	c := &call{Env: e, command: cmd, sources: &diag.Sources{}, secrets: &secret.Set{}}
+	defer c.crashed(&code)
 	c.flags = flag.NewFlagSet(cmd.Name, flag.ContinueOnError)
 	c.flags.SetOutput(io.Discard)
 	c.flags.BoolVar(&c.opts.noColor, "no-color", false, "Print without colours.")

@@ -88,18 +88,36 @@ func (p *project) planAndGenerate(ctx context.Context, ws *workspaceState) (*eng
 }
 
 // prepare opens the working directory and compiles its configuration, with all variables at hand.
+// It fails with all that is wrong with it.
 func (c *call) prepare(ctx context.Context, applying bool) (*project, bool) {
 	p, ok := c.open()
 	if !ok {
 		return nil, false
 	}
-	p.supplies()
-	if p.load() && p.checkEmpty() && p.collectVariables() && p.askVariables() && p.compile(ctx) {
-		p.applying = applying
+	if p.ready(ctx, applying) {
 		return p, true
 	}
 	p.close()
 	return nil, false
+}
+
+// ready loads and compiles the configuration, and asks for what is missing.
+func (p *project) ready(ctx context.Context, applying bool) bool {
+	loaded := p.load()
+	if !p.checkEmpty() {
+		return false
+	}
+	p.supplies()
+	if loaded && p.collectVariables() && p.askVariables() && p.compile(ctx) {
+		p.applying = applying
+		return true
+	}
+	p.engine.Supply = nil // there is no use in answers
+	p.judge(ctx)
+	if p.program != nil {
+		p.program.Frame(p.langOptions(applying), &p.bag) // for what is wrong with the values of variables
+	}
+	return false
 }
 
 // checkEmpty refuses a directory without configuration.
@@ -117,7 +135,7 @@ func (p *project) request(ws *workspaceState) (engine.Request, bool) {
 		Program: p.program, Options: p.langOptions(p.applying), State: ws.snapshot,
 		Refresh: p.opts.refresh, Backend: ws.backend,
 		Generate:        p.opts.generate != "",
-		DeferEphemerals: p.opts.deferEphemerals || p.settings.DeferEphemerals,
+		DeferEphemerals: p.defersEphemerals(),
 	}
 	var ok1, ok2, ok3 bool
 	req.Targets, ok1 = p.addresses("target", p.opts.targets, p.opts.targetFiles)

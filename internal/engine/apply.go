@@ -230,7 +230,7 @@ func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame,
 	if c.Action == plan.NoOp {
 		return a.visit(d, c, inst)
 	}
-	a.receive(ctx, d.ID, inst.Module, lang.After)
+	a.receive(ctx, d.ID, inst.Module, inst.Key, lang.After)
 	if !a.pre(d, f, inst.Key, inst) {
 		return mark.Value{}, false
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// Conditions that belong to no resource, those of variables, outputs and checks, are nodes and
-// steps of their own: they may look at anything, ephemeral values too, and hold what they look at.
+// Conditions that belong to no object, those of variables, outputs and checks, are nodes and steps
+// of their own: they may look at anything, ephemeral values too, and hold what they look at. So are
+// the postconditions of ephemeral resources, for the case that nobody else wants to know.
 
 // tested reports whether a declaration has conditions of this kind.
 func tested(d *lang.Declaration) bool {
@@ -56,6 +57,9 @@ func (p *planner) tests(d *lang.Declaration) bool {
 // block is a warning, and stands in nobody's way.
 func (r *run) test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool {
 	switch d.Kind {
+	case lang.Resource:
+		r.receiveFrom(ctx, d, f, r.reach.face(d.ID, lang.After), anyKey)
+		return true // what comes of it is in the slot
 	case lang.Variable:
 		return r.conditions(ctx, d, f, lang.Validation)
 	case lang.Output:
@@ -66,7 +70,7 @@ func (r *run) test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool
 }
 
 func (r *run) conditions(ctx context.Context, d *lang.Declaration, f *lang.Frame, when lang.When) bool {
-	r.receive(ctx, d.ID, f.Addr(), lang.After)
+	r.receive(ctx, d.ID, f.Addr(), addr.NoKey, lang.After)
 	results := f.Conditions(d.ID, addr.NoKey, when, lang.After, nil, r.bag)
 	r.checks.report(testKind(d), d.String(), testAddr(d, f.Addr()), results)
 	return holds(results)

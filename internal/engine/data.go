@@ -73,7 +73,7 @@ func (p *planner) readInstance(ctx context.Context, d *lang.Declaration, f *lang
 }
 
 func (p *planner) readOrDefer(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (mark.Value, bool) {
-	p.receive(ctx, d.ID, f.Addr(), lang.After)
+	p.receive(ctx, d.ID, f.Addr(), key, lang.After)
 	if p.dependencyFailed(d.ID) || !p.pre(d, f, key, inst) {
 		return mark.Value{}, false
 	}

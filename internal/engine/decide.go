@@ -155,7 +155,7 @@ func (p *planner) decideInstance(ctx context.Context, d *lang.Declaration, f *la
 
 // propose evaluates an instance's configuration and has its provider plan it.
 func (p *planner) propose(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (*plan.Change, func() mark.Value, bool) {
-	p.receive(ctx, d.ID, f.Addr(), lang.After)
+	p.receive(ctx, d.ID, f.Addr(), key, lang.After)
 	if p.dependencyFailed(d.ID) || !p.pre(d, f, key, inst) {
 		return nil, nil, false
 	}

@@ -80,6 +80,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 		spared = r.reach.onlyWritten()
 	}
 	r.waits = func(d lang.Decl, in addr.ModuleInstance) bool { return spared[d] || p.dependencyChanges(d, in, remade) }
+	r.lacks = p.dependencyFailed
 	p.build()
 	p.walk(ctx)
 	made := p.finishImports(ctx)
@@ -306,7 +307,9 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 		out.Checks = p.checks.results(p.bag)
 	}
 	out.Errored = p.bag.HasErrors() || ctx.Err() != nil
-	out.Leases = p.forecast(out)
+	if p.reach.any {
+		out.Leases = p.Forecast(ctx, p.prog, p.req.Options, out)
+	}
 	return out
 }
 

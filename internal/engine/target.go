@@ -81,6 +81,9 @@ func (p *planner) warnPartial(flag string) {
 func (p *planner) warnUnreceived(s *selection) {
 	received := map[lang.Decl]bool{}
 	for _, d := range p.prog.Decls() {
+		if s.decls[d.ID] && receivesItself(d) {
+			received[d.ID] = true
+		}
 		if s.decls[d.ID] && receiver(d) {
 			for _, e := range p.reach.ephemerals(d.ID) {
 				received[e] = true

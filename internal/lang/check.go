@@ -25,15 +25,17 @@ type checked struct {
 	bodies  map[*decl]*body
 	metas   map[metaKey]*body
 	tops    map[*unit]*node // the first node of each unit
+	flawed  map[*decl]bool  // bodies that do not fit their schemas
 }
 
 // Check holds the program against the schemas of its providers. Bodies are compiled, once for each
 // module however often it is called, and what can be found wrong without any value is reported:
 // arguments and blocks that are missing or not supported, attributes that do not exist, values of
 // the wrong type, ephemeral values where they would be kept. Whatever is not written out is unknown.
-// It may be called after Compile failed, to have all there is to report.
+// It may be called after Compile failed, to have all there is to report. Of what needs itself only the
+// bodies are looked at.
 func (p *Program) Check(s Schemas, o CheckOptions, bag *diag.Bag) bool {
-	p.checked = &checked{schemas: make([]*schema.Schema, len(p.decls)), bodies: map[*decl]*body{}, metas: map[metaKey]*body{}, tops: map[*unit]*node{}}
+	p.checked = &checked{schemas: make([]*schema.Schema, len(p.decls)), bodies: map[*decl]*body{}, metas: map[metaKey]*body{}, tops: map[*unit]*node{}, flawed: map[*decl]bool{}}
 	c := &checker{p: p, s: s, bag: bag, ok: true}
 	for _, d := range p.decls {
 		switch d.Kind {
@@ -45,12 +47,22 @@ func (p *Program) Check(s Schemas, o CheckOptions, bag *diag.Bag) bool {
 	}
 	c.eachUnit(p.root, c.unit)
 	c.configured()
-	if o.BodiesOnly || p.cyclic {
+	if o.BodiesOnly {
 		return c.ok
 	}
 	c.evaluate(o.Options)
 	c.writeOnlyOutputs()
 	return c.ok
+}
+
+// Sound reports whether Check found nothing wrong with the body of a resource or a provider
+// configuration, so that it can be evaluated.
+func (p *Program) Sound(d Decl) bool {
+	if p.checked.schemas[d] == nil || p.endless[d] || p.decls[d].Kind == Resource && p.uses[d] == noDecl {
+		return false
+	}
+	n := p.at[d]
+	return n == nil || !p.checked.flawed[n.unit.decls[d-n.base]]
 }
 
 // checker is one run of Check.
@@ -139,11 +151,20 @@ var (
 	typeNouns  = map[addr.Mode]string{addr.Managed: "resource type", addr.Data: "data source", addr.Ephemeral: "ephemeral resource"}
 )
 
+// blockOf is a block of a mode, with its article.
+func blockOf(m addr.Mode) string {
+	article := "a"
+	if m == addr.Ephemeral {
+		article = "an"
+	}
+	return article + ` "` + m.Block() + `" block`
+}
+
 func unknownType(d *Declaration, prov addr.Provider, s *provider.Schemas) diag.Diagnostic {
 	mode, hint := d.Res.Mode, ""
 	for _, other := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral} {
 		if sch, _ := s.Type(other, d.Res.Type); sch != nil {
-			hint = "\n\nDid you intend to use the " + typeNouns[other] + ` "` + d.Res.Type + `"? If so, declare this using a "` + other.Block() + `" block instead of a "` + mode.Block() + `" block.`
+			hint = "\n\nDid you intend to use the " + typeNouns[other] + ` "` + d.Res.Type + `"? If so, declare this using ` + blockOf(other) + ` instead of ` + blockOf(mode) + `.`
 			break
 		}
 	}
@@ -175,7 +196,10 @@ func (c *checker) compile(n *node, d *decl, raw *rawBody, sch *schema.Block) *bo
 	bc := &bodyCompiler{c: &compiler{u: n.unit, n: n, bag: c.bag, d: d, quiet: true}, bag: c.bag, ok: true}
 	bc.beside(raw, d)
 	out := bc.compile(raw, sch)
-	c.ok = c.ok && bc.ok && !bc.c.failed
+	if !bc.ok || bc.c.failed {
+		c.ok = false
+		c.p.checked.flawed[d] = true
+	}
 	return out
 }
 

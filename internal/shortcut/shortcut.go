@@ -23,12 +23,13 @@ const (
 	Wire                     // an answer of the same bytes as the question is not decoded
 	Packages                 // a provider's package is not read again while its files are the same
 	Calls                    // providers are called with package rpc, not with all of gRPC
+	Schemas                  // a provider is not asked again for the schemas of the same package
 )
 
-var names = []string{"logs", "sessions", "settled", "wire", "packages", "calls"}
+var names = []string{"logs", "sessions", "settled", "wire", "packages", "calls", "schemas"}
 
 // All is every shortcut.
-const All = Calls<<1 - 1
+const All = Schemas<<1 - 1
 
 // Variable is the name of the environment variable that closes shortcuts.
 const Variable = "LETHE_NO_SHORTCUTS"
