@@ -148,3 +148,73 @@ resource "playground_secret" "a" {
 		t.Errorf("the next plan does not name the call:\n%s", out)
 	}
 }
+
+// TestNothingIsOpenWhileAsking looks while the program waits for approval.
+func TestNothingIsOpenWhileAsking(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, `
+ephemeral "playground_lease" "l" {
+  name = "l"
+}
+provider "playground" {
+  alias = "x"
+  token = ephemeral.playground_lease.l.token
+}
+resource "playground_thing" "a" {
+  provider = playground.x
+  name     = "a"
+}
+`, "TF_INPUT=1")
+	answer, question, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer question.Close()
+	s := p.startWith(answer, "apply")
+	p.printed(s, "Enter a value:")
+	if opened, closed := p.count("OpenEphemeralResource", `"end"`), p.count("CloseEphemeralResource", `"end"`); opened != 1 || closed != 1 {
+		t.Errorf("opened %d times, closed %d times before the answer", opened, closed)
+	}
+	if n := p.count(`"call":"start"`) - p.count(`"call":"exit"`); p.count("ConfigureProvider", `"secrets"`, `"end"`) != 1 || n > 1 {
+		t.Errorf("%d processes live on", n)
+	}
+	if _, err := question.WriteString("yes\n"); err != nil {
+		t.Fatal(err)
+	}
+	code, out := s.wait()
+	if opened, closed := p.count("OpenEphemeralResource", `"end"`), p.count("CloseEphemeralResource", `"end"`); code != 0 || opened != 2 || closed != 2 {
+		t.Errorf("exit code %d, opened %d times, closed %d times:\n%s", code, opened, closed, out)
+	}
+	p.forgotten(out)
+}
+
+// TestTwoInterruptsStopWhatHoldsNoLease: a process that holds a lease has to close it first, another
+// one of the same provider gives up at once.
+func TestTwoInterruptsStopWhatHoldsNoLease(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, `
+ephemeral "playground_lease" "l" {
+  name = "l"
+}
+provider "playground" {
+  alias = "x"
+  token = ephemeral.playground_lease.l.token
+}
+resource "playground_thing" "a" {
+  provider = playground.x
+  name     = "a"
+  delay    = "10m"
+}
+`)
+	s := p.start("apply", "-auto-approve")
+	p.seen("ApplyResourceChange", `"phase":"begin"`)
+	for range 2 {
+		s.cmd.Process.Signal(syscall.SIGINT)
+		time.Sleep(50 * time.Millisecond)
+	}
+	code, out := s.wait()
+	if left, _ := os.ReadDir(filepath.Join(p.dir, ".cloud/leases")); code != 1 || len(left) > 0 || !strings.Contains(out, "Two interrupts received.") {
+		t.Errorf("exit code %d, %d leases are left open:\n%s", code, len(left), out)
+	}
+	p.forgotten(out)
+}

@@ -127,6 +127,18 @@ func (c *call) planFlags() {
 	c.operationFlags()
 }
 
+// defersEphemerals says whether planning is to open no lease that only write-only arguments receive:
+// as the flag says, or the CLI configuration.
+func (p *project) defersEphemerals() bool {
+	defers := p.settings.DeferEphemerals
+	p.flags.Visit(func(f *flag.Flag) {
+		if f.Name == "defer-ephemerals" {
+			defers = p.opts.deferEphemerals
+		}
+	})
+	return defers
+}
+
 // gatherFlags are about diagnostics that say the same.
 func (c *call) gatherFlags() {
 	c.flags.BoolVar(&c.opts.gatherWarnings, "consolidate-warnings", true, "Show similar warnings as one.")

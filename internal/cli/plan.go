@@ -108,12 +108,16 @@ func (p *project) ready(ctx context.Context, applying bool) bool {
 		return false
 	}
 	p.supplies()
-	if loaded && p.collectVariables() && p.askVariables() && p.compile(ctx) {
+	given := p.collectVariables()
+	if loaded && given && p.askVariables() && p.compile(ctx) {
 		p.applying = applying
 		return true
 	}
 	p.engine.Supply = nil // there is no use in answers
 	p.judge(ctx)
+	if !given {
+		p.leaveUnset() // they may be set in what could not be read
+	}
 	if p.program != nil {
 		p.program.Frame(p.langOptions(applying), &p.bag) // for what is wrong with the values of variables
 	}
@@ -135,7 +139,7 @@ func (p *project) request(ws *workspaceState) (engine.Request, bool) {
 		Program: p.program, Options: p.langOptions(p.applying), State: ws.snapshot,
 		Refresh: p.opts.refresh, Backend: ws.backend,
 		Generate:        p.opts.generate != "",
-		DeferEphemerals: p.opts.deferEphemerals || p.settings.DeferEphemerals,
+		DeferEphemerals: p.defersEphemerals(),
 	}
 	var ok1, ok2, ok3 bool
 	req.Targets, ok1 = p.addresses("target", p.opts.targets, p.opts.targetFiles)

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -60,10 +61,34 @@ const canary = "canary-9e41"
 type started struct {
 	*process
 	cmd    *exec.Cmd
-	output bytes.Buffer // both streams
+	output shared // both streams
+}
+
+// shared is a buffer that can be looked at while it is written.
+type shared struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *shared) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+func (s *shared) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
 }
 
 func (p *process) start(args ...string) *started {
+	p.t.Helper()
+	return p.startWith(nil, args...)
+}
+
+// startWith starts the program with something to read.
+func (p *process) startWith(in *os.File, args ...string) *started {
 	p.t.Helper()
 	path, err := exec.LookPath("lethe")
 	if err != nil {
@@ -71,6 +96,10 @@ func (p *process) start(args ...string) *started {
 	}
 	s := &started{process: p, cmd: exec.Command(path, args...)}
 	s.cmd.Dir, s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = p.dir, p.env, &s.output, &s.output
+	if in != nil {
+		s.cmd.Stdin = in
+		defer in.Close()
+	}
 	if err := s.cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
@@ -103,6 +132,17 @@ func (p *process) seen(words ...string) {
 	}
 	log, _ := os.ReadFile(filepath.Join(p.dir, ".calls"))
 	p.t.Fatalf("no call with %q:\n%s", words, log)
+}
+
+// printed waits until the program has printed something.
+func (p *process) printed(s *started, text string) {
+	p.t.Helper()
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if strings.Contains(s.output.String(), text) {
+			return
+		}
+	}
+	p.t.Fatalf("%q was not printed:\n%s", text, s.output.String())
 }
 
 // count counts the lines of the call log that have all the words.

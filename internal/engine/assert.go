@@ -35,10 +35,10 @@ func (p *planner) testAll(ctx context.Context, d *lang.Declaration) bool {
 }
 
 // tests reports whether the conditions of a declaration are evaluated in this walk. What a variable
-// was given is tested in all of them, because providers are configured with it; but for variables
-// made from resources, which need not have a value where nothing is decided.
+// was given is tested in all of them, because providers are configured with it; but not, where
+// everything is destroyed, what is made from resources: they have no value then.
 func (p *planner) tests(d *lang.Declaration) bool {
-	if !tested(d) || p.req.Mode == plan.Normal {
+	if !tested(d) || p.req.Mode != plan.Destroy {
 		return tested(d)
 	}
 	given := d.Kind == lang.Variable
@@ -51,7 +51,7 @@ func (p *planner) tests(d *lang.Declaration) bool {
 func (r *run) test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool {
 	switch d.Kind {
 	case lang.Resource:
-		r.receiveFrom(ctx, d, f, r.reach.face(d.ID, lang.After))
+		r.receiveFrom(ctx, d, f, r.reach.face(d.ID, lang.After), anyKey)
 		return true // what comes of it is in the slot
 	case lang.Variable:
 		if r.conditions(ctx, d, f, lang.Validation) {
@@ -60,14 +60,14 @@ func (r *run) test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool
 		f.Refuse(d.ID)
 		return false
 	case lang.Output:
-		return r.conditions(ctx, d, f, lang.OutputPre)
+		return r.judge(func(r *run) bool { return r.conditions(ctx, d, f, lang.OutputPre) })
 	}
 	r.scoped(func(r *run) { r.conditions(ctx, d, f, lang.Assert) })
 	return true
 }
 
 func (r *run) conditions(ctx context.Context, d *lang.Declaration, f *lang.Frame, when lang.When) bool {
-	r.receive(ctx, d.ID, f.Addr(), lang.After)
+	r.receive(ctx, d.ID, f.Addr(), addr.NoKey, lang.After)
 	results := f.Conditions(d.ID, addr.NoKey, when, lang.After, nil, r.bag)
 	r.checks.report(testKind(d), d.String(), testAddr(d, f.Addr()), results)
 	return holds(results)

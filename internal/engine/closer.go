@@ -64,8 +64,9 @@ func (p *planner) own(e *lang.Declaration) walk.Node {
 func (p *planner) closer(e *lang.Declaration) walk.Node {
 	n := p.graph.Add(func() string { return e.Resource.String() + " (close)" }, walk.Options{Closer: true})
 	p.visits = append(p.visits, func(context.Context, *walk.Fan) bool {
-		p.closeLeases(e, nil, lang.After)
-		p.closeLeases(e, nil, lang.Before)
+		all := func(addr.ModuleInstance, addr.Key) bool { return true }
+		p.closeLeases(e, lang.After, all)
+		p.closeLeases(e, lang.Before, all)
 		return true
 	})
 	p.graph.Waits(n, p.decide[e.ID])

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
@@ -78,14 +77,19 @@ func (r *run) forecast(p *plan.Plan) []plan.Lease {
 	for i := range f.in.Objects {
 		f.object(int32(i))
 	}
-	var out []plan.Lease
+	leases := map[string]map[string]bool{}
 	for h, by := range f.receivers {
-		receivers := slices.Sorted(maps.Keys(by))
 		for _, name := range f.instancesOf(f.ordering.holds[h]) {
-			out = append(out, plan.Lease{Addr: name, Receivers: receivers})
+			if leases[name] == nil {
+				leases[name] = map[string]bool{}
+			}
+			maps.Copy(leases[name], by)
 		}
 	}
-	slices.SortFunc(out, func(a, b plan.Lease) int { return strings.Compare(a.Addr, b.Addr) })
+	var out []plan.Lease
+	for _, name := range slices.Sorted(maps.Keys(leases)) {
+		out = append(out, plan.Lease{Addr: name, Receivers: slices.Sorted(maps.Keys(leases[name]))})
+	}
 	return out
 }
 
@@ -97,15 +101,20 @@ func (f *forecast) instancesOf(h hold) []string {
 	}
 	frame := f.frame.At(h.at, face)
 	if frame == nil {
-		return []string{abs.String()}
+		return []string{f.name(true, f.leaseFor(h))}
 	}
 	keys := frame.Keys(h.lease.ID, face, &diag.Bag{})
-	if keys.Status != lang.Known || keys.Hidden && len(keys.List) > 0 {
+	switch {
+	case keys.Hidden && len(keys.List) > 0:
 		return []string{abs.String()}
+	case keys.Status != lang.Known:
+		return []string{f.name(true, f.leaseFor(h))}
 	}
 	var out []string
 	for _, k := range keys.List {
-		out = append(out, abs.Instance(k).String())
+		if h.means(k) {
+			out = append(out, abs.Instance(k).String())
+		}
 	}
 	return out
 }

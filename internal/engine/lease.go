@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -33,26 +32,24 @@ type leaseKey struct {
 // opening is a lease that was asked for.
 type opening struct {
 	sync.Mutex
-	key   addr.Key // of the instance, also where its address hides it
 	done  bool
 	lease atomic.Pointer[lease.Lease] // nil if it is not open: deferred, or failed
 }
 
-// receive makes sure that the ephemeral resources whose values reach a declaration are open, or
-// known not to be: after it, everything the declaration evaluates has a value. It renews what is
-// due.
-func (r *run) receive(ctx context.Context, d lang.Decl, at addr.ModuleInstance, face lang.Face) {
-	for _, e := range r.reach.ephemerals(d) {
-		r.receiveOne(ctx, e, at, face)
-	}
+// receive makes sure that the ephemeral resources whose values reach an instance of a declaration are
+// open, or known not to be: after it, everything the instance evaluates has a value. It renews what
+// is due.
+func (r *run) receive(ctx context.Context, d lang.Decl, at addr.ModuleInstance, own addr.Key, face lang.Face) {
+	r.receiveAll(ctx, r.reach.wants(d), at, own, face)
 }
 
-// receiveOne does so for one ephemeral resource, in the module instances that are meant.
-func (r *run) receiveOne(ctx context.Context, e lang.Decl, at addr.ModuleInstance, face lang.Face) {
-	info := r.prog.Decls()[e]
-	face = r.reach.face(e, face)
-	for _, f := range r.framesNear(info.Module, at, face) {
-		r.receiveFrom(ctx, info, f, face)
+// receiveAll does so for some ephemeral resources, in the module instances that are meant.
+func (r *run) receiveAll(ctx context.Context, wants []want, at addr.ModuleInstance, own addr.Key, face lang.Face) {
+	for _, w := range wants {
+		info, face := r.prog.Decls()[w.of], r.reach.face(w.of, face)
+		for _, f := range r.framesNear(info.Module, at, face) {
+			r.receiveFrom(ctx, info, f, face, func(k addr.Key) bool { return w.means(k, own) })
+		}
 	}
 }
 
@@ -76,8 +73,9 @@ func (r *run) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Face) 
 	return out
 }
 
-func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Frame, face lang.Face) {
-	r.receive(ctx, e.ID, f.Addr(), face) // the leases it is obtained with: its keys may come from them
+// receiveFrom does so for the instances that are meant, in one module instance.
+func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Frame, face lang.Face, meant func(addr.Key) bool) {
+	r.receiveAll(ctx, r.reach.repeating(e.ID), f.Addr(), addr.NoKey, face) // keys and values of a repetition are evaluated once
 	keys := f.Keys(e.ID, face, r.bag)
 	if keys.Status == lang.Unknown {
 		r.deferred(e.Resource.In(f.Addr()).Instance(addr.NoKey).Current())
@@ -85,8 +83,16 @@ func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Fram
 	if keys.Status != lang.Known {
 		return
 	}
-	r.each(len(keys.List), func(i int) { r.lease(ctx, e, f, keys.List[i], keys.Hidden, face) })
+	var list []addr.Key
+	for _, k := range keys.List {
+		if meant(k) {
+			list = append(list, k)
+		}
+	}
+	r.each(len(list), func(i int) { r.lease(ctx, e, f, list[i], face) })
 }
+
+func anyKey(addr.Key) bool { return true }
 
 // each does a few things at once and waits for all. A panic in one of them comes out of each, when
 // the others are over: in a goroutine of its own nobody could take it.
@@ -124,26 +130,22 @@ func (r *run) deferred(o addr.Object) {
 	}
 }
 
-// lease opens one instance if nobody has yet, and renews it if that is due. A key made from
-// ephemeral values is hidden: it is in no address that is shown or kept. In a check block what
+// lease opens one instance if nobody has yet, and renews it if that is due. In a check block what
 // fails is a warning; what cannot be closed is an error there too.
-func (r *run) lease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, hidden bool, face lang.Face) {
-	inst := e.Resource.In(f.Addr()).Instance(key)
-	if hidden {
-		inst.Key = key.Hide()
-	}
+func (r *run) lease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
 	if e.Res.Check == "" {
-		r.leaseOne(ctx, e, f, key, inst, face)
+		r.leaseOne(ctx, e, f, key, face)
 		return
 	}
-	r.scoped(func(r *run) { r.leaseOne(ctx, e, f, key, inst, face) })
+	r.scoped(func(r *run) { r.leaseOne(ctx, e, f, key, face) })
 }
 
-func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, face lang.Face) {
+func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
+	inst := e.Resource.In(f.Addr()).Instance(key)
 	r.mu.Lock()
 	o := r.leases[leaseKey{inst, face}]
 	if o == nil {
-		o = &opening{key: key}
+		o = &opening{}
 		r.leases[leaseKey{inst, face}] = o
 		r.leased[e.ID] = append(r.leased[e.ID], leaseKey{inst, face})
 	}
@@ -173,6 +175,7 @@ func (r *run) openLease(ctx context.Context, e *lang.Declaration, f *lang.Frame,
 			f.Fail(e.ID, key, face)
 		}
 	}()
+	r.receive(ctx, e.ID, f.Addr(), addr.NoKey, face) // the leases it is obtained with
 	v, l, ok := r.tryOpen(ctx, e, f, key, face, inst)
 	if !ok {
 		return l
@@ -265,14 +268,13 @@ func (r *run) openOf(e lang.Decl) []*lease.Lease {
 	return out
 }
 
-// closeLeases closes the instances of an ephemeral resource in one module instance, or in all, and
-// empties their slots.
-func (r *run) closeLeases(e *lang.Declaration, in *addr.ModuleInstance, face lang.Face) {
+// closeLeases closes the instances of an ephemeral resource that are meant, and empties their slots.
+func (r *run) closeLeases(e *lang.Declaration, face lang.Face, meant func(addr.ModuleInstance, addr.Key) bool) {
 	face = r.reach.face(e.ID, face)
 	r.mu.Lock()
 	var mine []leaseKey
 	for _, k := range r.leased[e.ID] {
-		if k.face == face && (in == nil || k.instance.Module == *in) {
+		if k.face == face && meant(k.instance.Module, k.instance.Key) {
 			mine = append(mine, k)
 		}
 	}
@@ -292,7 +294,7 @@ func (r *run) closeLease(e *lang.Declaration, k leaseKey) {
 	}
 	r.ledger.Close(l)
 	if f := r.frame.At(k.instance.Module, k.face); f != nil {
-		f.Drop(e.ID, o.key, k.face)
+		f.Drop(e.ID, k.instance.Key, k.face)
 	}
 }
 
@@ -305,190 +307,3 @@ func (r *run) endLeases() {
 		r.tell(s)
 	}
 }
-
-// face is the one under which a declaration is kept: a steady one has only the after face.
-func (r *reach) face(d lang.Decl, face lang.Face) lang.Face {
-	if r.steady(d) {
-		return lang.After
-	}
-	return face
-}
-
-// ephemerals are the ephemeral resources whose values a declaration receives: directly or through
-// values, not through other resources or providers. What its provisioners receive is theirs.
-func (r *reach) ephemerals(d lang.Decl) []lang.Decl {
-	if !r.any {
-		return nil
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	found, ok := r.holds[d]
-	if !ok {
-		found = r.ephemeralsBehind(r.prog.Refs(d), receivesBy(r.prog.Decls()[d].Kind))
-		r.holds[d] = found
-	}
-	return found
-}
-
-// parts are the ephemeral resources whose values some provisioners and connections of a resource
-// receive.
-func (r *reach) parts(d lang.Decl, parts []any) []lang.Decl {
-	if !r.any {
-		return nil
-	}
-	var refs []lang.Ref
-	for _, p := range parts {
-		refs = append(refs, r.prog.PartRefs(d, p)...)
-	}
-	return r.ephemeralsBehind(refs, receivesBy(lang.Provider))
-}
-
-// ephemeralsBehind are the ephemeral resources behind references: those of refs for which own holds,
-// and then those that the values on the way are made from.
-func (r *reach) ephemeralsBehind(refs []lang.Ref, own func(lang.Ref) bool) []lang.Decl {
-	t := tracer{reach: r, seen: map[traced]bool{}}
-	t.follow(refs, own, true)
-	return t.found
-}
-
-// tracer follows values to the ephemeral resources that they come from.
-type tracer struct {
-	*reach
-	seen  map[traced]bool
-	found []lang.Decl
-}
-
-// traced is a declaration that was come by: a module call around what is asked about counts
-// otherwise than one that is merely referred to.
-type traced struct {
-	decl   lang.Decl
-	around bool
-}
-
-// follow goes on along references. around says that they are those of something that is asked
-// about, or of a call around it.
-func (t *tracer) follow(refs []lang.Ref, along func(lang.Ref) bool, around bool) {
-	for _, ref := range refs {
-		if along(ref) {
-			t.come(ref, around)
-		}
-	}
-}
-
-func (t *tracer) come(ref lang.Ref, around bool) {
-	d := t.prog.Decls()[ref.To]
-	at := traced{ref.To, around && d.Kind == lang.Call && ref.Use&lang.ByModule != 0}
-	if t.seen[at] {
-		return
-	}
-	t.seen[at] = true
-	next := t.prog.Refs(ref.To)
-	switch d.Kind {
-	case lang.Resource:
-		if d.Resource.Mode == addr.Ephemeral {
-			t.found = append(t.found, ref.To)
-		}
-	case lang.Provider:
-	case lang.Call:
-		if at.around {
-			t.follow(next, fromAround, true)
-		} else {
-			t.follow(next, repeats, false)
-		}
-	case lang.Whole:
-		t.follow(next, t.inside, false)
-	default:
-		t.follow(next, passes, false)
-	}
-}
-
-// inside reports whether a reference of a whole module is to an ephemeral resource in it, or to a
-// module in it.
-func (t *tracer) inside(ref lang.Ref) bool {
-	k := t.prog.Decls()[ref.To].Kind
-	return k == lang.Resource || k == lang.Whole
-}
-
-// fromAround reports whether what a module call refers to is received by what is in the module.
-func fromAround(ref lang.Ref) bool {
-	return ref.Use&(lang.ByRepeat|lang.ByDepends|lang.ByModule) != 0
-}
-
-// repeats reports whether a value is passed on by what a module is repeated by: each.value may be
-// in its arguments.
-func repeats(ref lang.Ref) bool { return ref.Use&lang.ByRepeat != 0 }
-
-// receiver reports whether a declaration receives values by itself; others only pass them on.
-func receiver(d *lang.Declaration) bool {
-	return d.Kind == lang.Resource || d.Kind == lang.Provider || tested(d)
-}
-
-// receivesItself reports whether an ephemeral resource has postconditions: they receive it.
-func receivesItself(d *lang.Declaration) bool {
-	return d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && len(d.Res.Lifecycle.Postconditions) > 0
-}
-
-// onlyWritten finds the ephemeral resources whose values only write-only arguments receive, by
-// themselves or through others like it: no argument of a managed resource takes an ephemeral value
-// but those.
-func (r *reach) onlyWritten() map[lang.Decl]bool {
-	out := map[lang.Decl]bool{}
-	obtained := map[lang.Decl][]lang.Decl{} // by ephemeral resource: those that its arguments take
-	var wanted []lang.Decl
-	for _, d := range r.prog.Decls() {
-		lease := d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral
-		if lease {
-			out[d.ID] = true
-			if receivesItself(d) {
-				wanted = append(wanted, d.ID)
-			}
-		}
-		if !receiver(d) {
-			continue
-		}
-		written := lease || d.Kind == lang.Resource && d.Resource.Mode == addr.Managed
-		others := r.ephemeralsBehind(r.prog.Refs(d.ID), otherThanByArguments)
-		for _, e := range r.ephemerals(d.ID) {
-			switch {
-			case !written || slices.Contains(others, e):
-				wanted = append(wanted, e)
-			case lease:
-				obtained[d.ID] = append(obtained[d.ID], e)
-			}
-		}
-	}
-	for len(wanted) > 0 {
-		e := wanted[len(wanted)-1]
-		wanted = wanted[:len(wanted)-1]
-		if out[e] {
-			out[e] = false
-			wanted = append(wanted, obtained[e]...)
-		}
-	}
-	return out
-}
-
-// otherThanByArguments reports whether a resource receives what it refers to in a condition, or by
-// depends_on.
-func otherThanByArguments(ref lang.Ref) bool {
-	return ref.Use&^(lang.ByProvision|lang.ByNull|lang.ByValue) != 0
-}
-
-// receivesBy says for which reasons a declaration of a kind receives what it refers to. Provisioners
-// are on their own, ephemeralasnull needs no value, and values receive only what tests them.
-func receivesBy(k lang.Kind) func(lang.Ref) bool {
-	not := lang.ByNull
-	switch k {
-	case lang.Resource:
-		not |= lang.ByProvision
-	case lang.Variable:
-		not |= lang.ByModule
-	case lang.Output:
-		return func(ref lang.Ref) bool { return ref.Use&lang.ByCondition != 0 }
-	}
-	return func(ref lang.Ref) bool { return ref.Use&^not != 0 }
-}
-
-// passes reports whether what a value refers to is passed on with it: what its conditions look at
-// is not.
-func passes(ref lang.Ref) bool { return ref.Use&^(lang.ByCondition|lang.ByNull) != 0 }

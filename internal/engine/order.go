@@ -29,7 +29,7 @@ type ordering struct {
 	keys    map[addr.Key]int32
 	holds   []hold
 	holdOf  map[addr.ProviderInstance]int32
-	leaseOf map[place]int32
+	leaseOf map[leasePlace]int32
 	frames  map[addr.Module][]*lang.Frame
 	below   map[placeModule][]*lang.Frame
 	stored  map[addr.Resource][]addr.AbsResource
@@ -42,6 +42,18 @@ type hold struct {
 	use
 	lease *lang.Declaration // set for an ephemeral resource
 	at    addr.ModuleInstance
+	one   bool // only the instance with this key
+	key   addr.Key
+}
+
+// means reports whether an instance of an ephemeral resource belongs to the hold.
+func (h hold) means(k addr.Key) bool { return !h.one || h.key.Compare(k) == 0 }
+
+// leasePlace is an ephemeral resource in a module instance, or one instance of it.
+type leasePlace struct {
+	place
+	one bool
+	key addr.Key
 }
 
 // place is a declaration in one module instance.
@@ -64,7 +76,7 @@ func (r *run) newOrdering(p *plan.Plan) *ordering {
 	o := &ordering{
 		run: r, plan: p,
 		groups: map[addr.AbsResource]plan.Vertex{}, tests: map[place]plan.Vertex{}, owns: map[place]plan.Vertex{}, testAt: map[int32]place{}, gates: map[place]plan.Vertex{}, nearby: map[relative]plan.Vertex{},
-		keys: map[addr.Key]int32{}, holdOf: map[addr.ProviderInstance]int32{}, leaseOf: map[place]int32{},
+		keys: map[addr.Key]int32{}, holdOf: map[addr.ProviderInstance]int32{}, leaseOf: map[leasePlace]int32{},
 		frames: map[addr.Module][]*lang.Frame{}, below: map[placeModule][]*lang.Frame{},
 	}
 	o.in.Destroy = p.Mode == plan.Destroy
@@ -79,7 +91,9 @@ func (r *run) newOrdering(p *plan.Plan) *ordering {
 
 func (o *ordering) name(hold bool, i int32) string {
 	if hold {
-		if h := o.holds[i]; h.lease != nil {
+		if h := o.holds[i]; h.one {
+			return h.lease.Resource.In(h.at).Instance(h.key).String()
+		} else if h.lease != nil {
 			return h.lease.Resource.In(h.at).String()
 		}
 		return o.holds[i].instance.String()
@@ -163,8 +177,8 @@ func (o *ordering) addTest(d *lang.Declaration, planned map[string]bool) {
 
 // addTests makes the objects that stand for conditions: work that changes nothing.
 func (o *ordering) addTests() {
-	o.addTestObjects(o.tests, func(at place) []int32 { return o.leasesFor(at.decl, at.at, nil) })
-	o.addTestObjects(o.owns, func(at place) []int32 { return []int32{o.leaseFor(o.prog.Decls()[at.decl], at.at)} })
+	o.addTestObjects(o.tests, func(at place) []int32 { return o.leasesFor(at.decl, at.at, addr.NoKey, nil) })
+	o.addTestObjects(o.owns, func(at place) []int32 { return []int32{o.leaseFor(hold{lease: o.prog.Decls()[at.decl], at: at.at})} })
 }
 
 func (o *ordering) addTestObjects(tests map[place]plan.Vertex, holds func(place) []int32) {
@@ -279,7 +293,7 @@ func (o *ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 		x.DownHolds = o.alone(h)
 		x.UpHolds = x.DownHolds
 		if d, ok := o.prog.Resource(obj.Resource()); ok && len(o.reach.ephemerals(d.ID)) > 0 {
-			x.UpHolds = o.leasesFor(d.ID, obj.Module, []int32{h})
+			x.UpHolds = o.leasesFor(d.ID, obj.Module, obj.Key, []int32{h})
 		}
 	}
 	if c != nil {
@@ -299,14 +313,14 @@ func (o *ordering) provisioners(c *plan.Change, e *state.Entry) *plan.Provisione
 	if len(up.list) == 0 && len(down.list) == 0 {
 		return nil
 	}
-	return &plan.Provisioners{After: o.hookHolds(up), Before: o.hookHolds(down)}
+	return &plan.Provisioners{After: o.hookHolds(up, c.Object.Key), Before: o.hookHolds(down, c.Object.Key)}
 }
 
-func (o *ordering) hookHolds(h hooks) [][]int32 {
+func (o *ordering) hookHolds(h hooks, own addr.Key) [][]int32 {
 	out := make([][]int32, len(h.list))
 	for i, p := range h.list {
 		if h.decl != nil {
-			out[i] = o.leasesOf(o.reach.parts(h.decl.ID, h.parts(p)), h.in, nil)
+			out[i] = o.leasesOf(o.reach.parts(h.decl.ID, h.parts(p)), h.in, own, nil)
 		}
 	}
 	return out
@@ -340,7 +354,7 @@ func (o *ordering) holdFor(u use) int32 {
 	h = o.addHold(hold{use: u})
 	o.holdOf[u.instance] = h
 	if u.declared {
-		o.in.Holds[h].Over = o.leasesFor(u.decl, u.instance.Module.Unkeyed(), nil)
+		o.in.Holds[h].Over = o.leasesFor(u.decl, u.instance.Module.Unkeyed(), u.instance.Key, nil)
 	}
 	return h
 }
@@ -359,31 +373,46 @@ func (o *ordering) alone(h int32) []int32 {
 	return o.single[h]
 }
 
-// leasesFor adds the ephemeral resources whose values reach a declaration in a module instance.
-func (o *ordering) leasesFor(d lang.Decl, at addr.ModuleInstance, list []int32) []int32 {
-	return o.leasesOf(o.reach.ephemerals(d), at, list)
+// leasesFor adds the ephemeral resources whose values reach an instance of a declaration in a module
+// instance.
+func (o *ordering) leasesFor(d lang.Decl, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
+	return o.leasesOf(o.reach.wants(d), at, own, list)
 }
 
-// leasesOf adds ephemeral resources as seen from a module instance.
-func (o *ordering) leasesOf(ephemerals []lang.Decl, at addr.ModuleInstance, list []int32) []int32 {
-	for _, e := range ephemerals {
-		info := o.prog.Decls()[e]
-		o.meant(info.Module, at, func(m addr.ModuleInstance) { list = append(list, o.leaseFor(info, m)) })
+// leasesOf adds ephemeral resources as seen from an instance in a module instance: those instances
+// of them that it means, where everybody says which.
+func (o *ordering) leasesOf(wants []want, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
+	add := func(x hold) {
+		if h := o.leaseFor(x); !slices.Contains(list, h) {
+			list = append(list, h)
+		}
+	}
+	for _, w := range wants {
+		info := o.prog.Decls()[w.of]
+		o.meant(info.Module, at, func(m addr.ModuleInstance) {
+			if !o.reach.apart(w.of) {
+				add(hold{lease: info, at: m})
+				return
+			}
+			for _, i := range w.some {
+				add(hold{lease: info, at: m, one: true, key: i.of(own)})
+			}
+		})
 	}
 	return list
 }
 
-// leaseFor is the hold of an ephemeral resource in a module instance. It works through its
-// provider and through the leases that it is obtained with.
-func (o *ordering) leaseFor(e *lang.Declaration, at addr.ModuleInstance) int32 {
-	k := place{e.ID, at}
+// leaseFor is the hold of an ephemeral resource in a module instance, or of one instance of it. It
+// works through its provider and through the leases that it is obtained with.
+func (o *ordering) leaseFor(x hold) int32 {
+	k := leasePlace{place{x.lease.ID, x.at}, x.one, x.key}
 	if h, ok := o.leaseOf[k]; ok {
 		return h
 	}
-	h := o.addHold(hold{lease: e, at: at})
+	h := o.addHold(x)
 	o.leaseOf[k] = h
-	over := []int32{o.holdFor(o.useOf(e, addr.NoKey))}
-	o.in.Holds[h].Over = o.leasesFor(e.ID, at, over)
+	over := []int32{o.holdFor(o.useOf(x.lease, addr.NoKey))}
+	o.in.Holds[h].Over = o.leasesFor(x.lease.ID, x.at, addr.NoKey, over)
 	return h
 }
 

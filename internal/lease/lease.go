@@ -159,7 +159,7 @@ func (x *Lease) run(ctx context.Context, over chan struct{}, private []byte) {
 		x.ledger.tell(event.Done{Object: x.opened.Object, Op: event.Renew, Took: took})
 	} else {
 		x.failed(ds)
-		x.ledger.tell(event.Failed{Object: x.opened.Object, Op: event.Renew, Took: took})
+		x.ledger.tell(event.Failed{Object: x.opened.Object, Op: event.Renew, Took: took, Reason: strings.Join(strings.Fields(sentence(ds)), " ")})
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -137,6 +137,16 @@ func (l *Ledger) Open() []Left {
 	return left
 }
 
+// Through reports whether a lease that was opened through a process is still open.
+func (l *Ledger) Through(p provider.Provider) bool {
+	for _, x := range l.leases() {
+		if _, open := x.reason(); open && x.opened.Provider == p {
+			return true
+		}
+	}
+	return false
+}
+
 // leases are those handed over so far.
 func (l *Ledger) leases() []*Lease {
 	l.mu.Lock()
