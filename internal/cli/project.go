@@ -38,7 +38,7 @@ type project struct {
 	program   *lang.Program
 	vars      map[string]lang.Given
 	answers   map[string]lang.Given // what was asked for
-	applying  bool // the command changes things
+	applying  bool                  // the command changes things
 	closed    shortcut.Set
 	limits    limits
 }
