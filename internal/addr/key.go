@@ -11,9 +11,10 @@ import (
 // Key tells instances of one resource, module call or provider configuration apart: nothing, a
 // count index, or a for_each key. The zero value is NoKey.
 type Key struct {
-	kind keyKind
-	n    int
-	s    string
+	kind   keyKind
+	n      int
+	s      string
+	hidden bool
 }
 
 type keyKind uint8
@@ -71,7 +72,17 @@ func KeyOf(v cty.Value) (Key, bool) {
 	return NoKey, false
 }
 
-// String is `[0]`, `["a"]`, or "".
+// Hide is k as a key that is made of something secret: whoever writes it or an address with it
+// writes that it is ephemeral, and not which it is.
+func (k Key) Hide() Key {
+	k.hidden = !k.IsNone()
+	return k
+}
+
+// Hidden reports whether k is not to be shown.
+func (k Key) Hidden() bool { return k.hidden }
+
+// String is `[0]`, `["a"]`, or ""; `[(ephemeral value)]` for a hidden key.
 func (k Key) String() string {
 	var b strings.Builder
 	k.write(&b)
@@ -79,6 +90,10 @@ func (k Key) String() string {
 }
 
 func (k Key) write(b *strings.Builder) {
+	if k.hidden {
+		b.WriteString("[(ephemeral value)]")
+		return
+	}
 	switch k.kind {
 	case intKey:
 		b.WriteByte('[')
@@ -119,7 +134,8 @@ func writeQuoted(b *strings.Builder, s string) {
 	b.WriteByte('"')
 }
 
-// Compare orders keys as they are listed: none, then numbers, then strings.
+// Compare orders keys as they are listed: none, then numbers, then strings. Whether a key is hidden
+// makes no difference.
 func (k Key) Compare(o Key) int {
 	return cmp.Or(cmp.Compare(k.kind, o.kind), cmp.Compare(k.n, o.n), strings.Compare(k.s, o.s))
 }

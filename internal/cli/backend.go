@@ -15,6 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
@@ -105,7 +106,11 @@ func (p *project) declaredSettings() (settings, bool) {
 	if !ok {
 		return settings{}, false
 	}
-	v, ok := lang.Static(p.tree.Root.Module, p.vars, p.staticOptions()).Body(b.Body, driver.Schema, "backend "+b.Type, &p.bag)
+	static := lang.Static(p.tree.Root.Module, p.vars, p.staticOptions())
+	if !static.Lasting(b.Body, "backend "+b.Type, &p.bag) {
+		return settings{}, false
+	}
+	v, ok := static.Body(b.Body, driver.Schema, "backend "+b.Type, &p.bag)
 	return settings{driver, v.Raw}, ok
 }
 
@@ -194,7 +199,7 @@ func (p *project) uninitialized(reason string, a ...any) {
 
 // open opens the store.
 func (p *project) openWith(ctx context.Context, s settings) (store.Store, bool) {
-	st, err := s.driver.Open(ctx, store.Settings{Config: s.config, Dir: p.dir, Getenv: p.Getenv})
+	st, err := s.driver.Open(ctx, store.Settings{Config: s.config, Dir: p.dir, Getenv: p.Getenv, FS: p.files()})
 	if err != nil {
 		p.bag.Add(diag.Errorf("Failed to open the state store", "%s.", err))
 		return nil, false
@@ -321,7 +326,7 @@ func (p *project) rememberBackend(declared, s settings) bool {
 		text, err = json.MarshalIndent(remembered{Version: 3, Terraform: Version, Backend: b}, "", "  ")
 	}
 	if err = errors.Join(err, p.ensureData()); err == nil {
-		err = writeFile(p.backendFile(), append(text, '\n'))
+		err = disk.Replace(p.files(), p.backendFile(), append(text, '\n'))
 	}
 	if err != nil {
 		p.bag.Add(diag.Errorf("Failed to remember the backend", "%s.", err))

@@ -285,7 +285,7 @@ func (c *console) evaluate(text string) int {
 		return exitError
 	}
 	shown, ok := funcs.TypeText(v.Raw)
-	if !ok {
+	if shown = c.secrets.Scrub(shown); !ok { // attributes may have secret names
 		shown = view.ValueText(v, 0, c.viewOptions())
 	}
 	c.ui.print(shown + "\n")

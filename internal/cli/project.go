@@ -19,6 +19,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/builtin/lethe"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/terraform"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
+	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/shortcut"
 )
 
@@ -45,6 +46,10 @@ type project struct {
 
 // open makes a project of the working directory, reading no configuration yet.
 func (c *call) open() (*project, bool) {
+	if c.opts.closeTimeout < 0 {
+		c.bag.Add(diag.Errorf("Invalid close timeout", "Closing a lease may take some time, such as 30s or 5m. Not %s.", c.opts.closeTimeout))
+		return nil, false
+	}
 	if c.opts.parallelism < 0 {
 		c.bag.Add(diag.Errorf("Invalid parallelism value", "The parallelism must be a positive value. Not %d.", c.opts.parallelism))
 		return nil, false
@@ -75,12 +80,12 @@ func (c *call) open() (*project, bool) {
 	if p.pool, ok = p.newPool(); !ok {
 		return nil, false
 	}
-	shows := func(a addr.Provider) bool { return p.reattach[a.Canon()].Test }
+	tested := func(a addr.Provider) bool { return p.reattach[a.Canon()].Test }
 	named := func(a addr.Provider) (addr.Provider, bool) {
 		r, ok := p.reattach[a.Canon()]
 		return r.Named, ok && r.Named.Namespace != addr.LegacyNamespace
 	}
-	p.engine = &engine.Engine{Shows: shows, Named: named, Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.halt}
+	p.engine = &engine.Engine{Tested: tested, Named: named, Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.halt, CloseTimeout: cmp.Or(c.opts.closeTimeout, p.settings.CloseTimeout)}
 	if c.ui != nil {
 		p.engine.Sink = c.ui
 	}
@@ -162,6 +167,12 @@ func (p *project) newPool() (*provider.Pool, bool) {
 		VersionOf: func(a addr.Provider) string {
 			lock, _ := p.lock.Get(a)
 			return lock.Version
+		},
+		Kept: func(a addr.Provider) wire.Kept {
+			if d := p.providers.Described(a, p.Environ); d != nil {
+				return d
+			}
+			return nil
 		},
 		Reattach: reattach,
 		Env:      p.Environ,

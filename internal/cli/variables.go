@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/config"
@@ -53,19 +54,64 @@ func (p *project) declared(name string) *config.Variable {
 
 func (p *project) variablesFromFile(path string) bool {
 	name := p.display(path)
-	values, ok := config.ReadValues(path, p.loadOptions(), p.sources, &p.bag)
+	text, values, ok := config.ReadValues(path, p.loadOptions(), &p.bag)
+	if text = p.showable(text, values, ok); text != nil {
+		p.sources.Set(name, text)
+	}
 	for _, key := range sortedNames(values) {
 		v := values[key]
 		if p.declared(key) == nil {
-			if p.tree.Root.Module.MayDeclare(key) {
-				continue
+			if !p.tree.Root.Module.MayDeclare(key) {
+				p.undeclared(key, name, v.At)
 			}
-			p.undeclared(key, name, v.Range)
 			continue
 		}
 		p.vars[key] = lang.Given{Value: v.Value, From: name, Range: v.Range}
+		if p.hides(key) {
+			p.vars[key] = lang.Given{Value: v.Value, From: name, Range: v.At}
+		}
 	}
 	return ok
+}
+
+// hides reports whether a root variable must not be shown.
+func (p *project) hides(name string) bool {
+	v := p.declared(name)
+	return v != nil && (v.Ephemeral || v.Sensitive)
+}
+
+// showable is the text of a file of values as messages may show it: without the values of
+// variables that must not be shown, and of those that nobody declared, which may be meant for
+// them. Of a file that could not be read whole it is nothing, where there are or may be such
+// variables: what belongs to which is not clear then.
+func (p *project) showable(src []byte, values map[string]*config.Value, whole bool) []byte {
+	m := p.tree.Root.Module
+	if !m.Gap() && !slices.ContainsFunc(sortedNames(m.Variables), p.hides) {
+		return src
+	}
+	if !whole {
+		return nil
+	}
+	out := slices.Clone(src)
+	for name, v := range values {
+		if p.declared(name) == nil || p.hides(name) {
+			blank(out[v.Range.Start.Byte:v.Range.End.Byte])
+		}
+	}
+	return out
+}
+
+// blank makes a value unreadable, and how long it is, without moving what stands behind it.
+func blank(text []byte) {
+	for i := range text {
+		switch {
+		case text[i] == '\n':
+		case i < 3:
+			text[i] = '*'
+		default:
+			text[i] = ' '
+		}
+	}
 }
 
 func (p *project) undeclared(name, file string, r diag.Range) {
@@ -76,7 +122,10 @@ func (p *project) undeclared(name, file string, r diag.Range) {
 func (p *project) variableFromFlag(text string) bool {
 	name, value, found := strings.Cut(text, "=")
 	if !found || name == "" {
-		p.bag.Add(diag.Errorf("Invalid -var option", "The given -var option %q is not correctly specified. Must be a variable name and value separated by an equals sign, like -var=\"key=value\".", text))
+		if p.declared(text) == nil {
+			text = "" // it may be a value
+		}
+		p.bag.Add(noAssignment(text))
 		return false
 	}
 	if strings.HasSuffix(name, " ") || strings.HasPrefix(name, " ") {
@@ -92,6 +141,16 @@ func (p *project) variableFromFlag(text string) bool {
 	}
 	p.vars[name] = lang.Given{Text: value, IsText: true, From: "-var"}
 	return true
+}
+
+// noAssignment says that a -var has no name or no value. What was given is only repeated where it
+// is a name.
+func noAssignment(name string) diag.Diagnostic {
+	given := "A given -var option"
+	if name != "" {
+		given = fmt.Sprintf("The given -var option %q", name)
+	}
+	return diag.Errorf("Invalid -var option", "%s is not correctly specified. Must be a variable name and value separated by an equals sign, like -var=\"key=value\".", given)
 }
 
 func (p *project) nearVariable(name string) string {

@@ -54,8 +54,9 @@ type Engine struct {
 	Env  []string
 	Halt context.Context
 
-	// Shows says which providers a test program runs, to see what they are given (object.Walk).
-	Shows func(addr.Provider) bool
+	// Tested says which providers a test program runs: to see what they do, and some to see what
+	// they are configured with. nil: none.
+	Tested func(addr.Provider) bool
 
 	// Named gives a provider the registry host under which somebody attached it. nil: nobody did.
 	Named func(addr.Provider) (addr.Provider, bool)
@@ -88,7 +89,7 @@ type Request struct {
 	DeferEphemerals bool
 	Backend         string // for the plan file
 
-	quiet bool // do not warn that targets make the plan partial
+	quiet bool // the targets are ours, not the user's: nothing is said or asked of them
 }
 
 // Import asks for an existing object to be taken in.
@@ -166,6 +167,7 @@ type shared struct {
 	prog   *lang.Program
 	frame  *lang.Frame
 	objs   *object.Walk
+	shown  shown
 	tokens *walk.Tokens
 	reach  *reach
 	*removals
@@ -176,10 +178,13 @@ type shared struct {
 	leases   map[leaseKey]*opening
 	leased   map[lang.Decl][]leaseKey // the same, by ephemeral resource
 	ledger   *lease.Ledger
-	calls    map[addr.Object]bool // changes under way
-	waits    func(lang.Decl) bool // an ephemeral resource must not be opened yet; nil: none must wait
+	calls    map[addr.Object]bool                      // changes under way
+	waits    func(lang.Decl, addr.ModuleInstance) bool // an ephemeral resource must not be opened yet; nil: this walk opens all it needs
+	lacks    func(lang.Decl) bool                      // something that it depends on has no value; nil: nothing has none
+	waiting  map[addr.Object]bool                      // those of which it was told that they wait
 	checks   *checks
 	results  *results
+	looks    bool // nothing is decided: conditions are for information
 }
 
 // past is what a walk goes on from.
@@ -188,16 +193,29 @@ type past struct {
 	results map[string]string // digests of what functions gave when the plan was made
 }
 
-func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, from past, bag *diag.Bag) (*run, bool) {
+// idleRun is a walk that nothing is known of outside: it starts and tells nothing.
+func (e *Engine) idleRun(ctx context.Context, prog *lang.Program, from past, bag *diag.Bag) *run {
 	r := &run{bag: bag, shared: &shared{
 		Engine: e, all: bag, ctx: ctx, prog: prog, reach: newReach(prog), removals: newRemovals(prog.Tree().Root),
 		types: map[typeKey]*object.Type{}, sessions: map[sessionKey]*session{}, leases: map[leaseKey]*opening{}, leased: map[lang.Decl][]leaseKey{}, checks: newChecks(),
 		calls:   map[addr.Object]bool{},
+		waiting: map[addr.Object]bool{},
 		results: newResults(from.results),
-		ledger:  lease.NewLedger(lease.Options{Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism()}),
 	}}
+	r.ledger = lease.NewLedger(lease.Options{
+		Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism(),
+		Panicked: func(value any, stack []byte) { r.panicked(0, value, stack) },
+	})
 	r.tokens = walk.NewTokens(r.parallelism())
-	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token, Shows: e.Shows, Closed: e.Closed}
+	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token, Closed: e.Closed}
+	if e.Tested != nil {
+		r.objs.Shows = r.shown.holds
+	}
+	return r
+}
+
+func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, from past, bag *diag.Bag) (*run, bool) {
+	r := e.idleRun(ctx, prog, from, bag)
 	if e.Secrets != nil {
 		e.Secrets.Elsewhere((&plainly{shared: r.shared, before: from.state, known: map[string]bool{}}).holds)
 	}
@@ -205,10 +223,13 @@ func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options,
 	if e.Halt != nil {
 		context.AfterFunc(e.Halt, r.halt)
 	}
-	o.Observe = r.results.observe
+	o.Observe = r.observe
+	if e.Secrets != nil && !o.Validate {
+		o.Guard = r.guardVariable
+	}
 	o.Steady, o.Caller = r.reach.steady, &caller{ctx: ctx, run: r, validating: o.Validate}
 	var ok bool
-	if r.frame, ok = prog.Frame(o, bag); ok {
+	if r.frame, ok = prog.Frame(o, bag); ok && o.Guard != nil {
 		r.guardVariables()
 	}
 	return r, ok

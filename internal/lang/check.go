@@ -151,11 +151,20 @@ var (
 	typeNouns  = map[addr.Mode]string{addr.Managed: "resource type", addr.Data: "data source", addr.Ephemeral: "ephemeral resource"}
 )
 
+// blockOf is a block of a mode, with its article.
+func blockOf(m addr.Mode) string {
+	article := "a"
+	if m == addr.Ephemeral {
+		article = "an"
+	}
+	return article + ` "` + m.Block() + `" block`
+}
+
 func unknownType(d *Declaration, prov addr.Provider, s *provider.Schemas) diag.Diagnostic {
 	mode, hint := d.Res.Mode, ""
 	for _, other := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral} {
 		if sch, _ := s.Type(other, d.Res.Type); sch != nil {
-			hint = "\n\nDid you intend to use the " + typeNouns[other] + ` "` + d.Res.Type + `"? If so, declare this using a "` + other.Block() + `" block instead of a "` + mode.Block() + `" block.`
+			hint = "\n\nDid you intend to use the " + typeNouns[other] + ` "` + d.Res.Type + `"? If so, declare this using ` + blockOf(other) + ` instead of ` + blockOf(mode) + `.`
 			break
 		}
 	}

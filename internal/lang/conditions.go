@@ -52,6 +52,14 @@ func (f *Frame) Conditions(d Decl, k addr.Key, when When, face Face, self *mark.
 	return out
 }
 
+// Refuse takes a variable's value away, because it was reported to break a rule: whatever needs it
+// fails in silence from then on. Nothing but the rules themselves may have asked for it before.
+func (f *Frame) Refuse(d Decl) {
+	ld := f.local(d)
+	c := &f.vals[2*ld.index+int32(f.faceOf(ld, After))]
+	c.got.Store(&result{val: cty.DynamicVal, rest: mark.Plain(cty.DynamicVal), outcome: Failed})
+}
+
 // condition evaluates one condition.
 func (s *scope) condition(c *condition, when When) Result {
 	out := Result{Status: state.Errored, Range: c.test.Range()}
@@ -132,13 +140,9 @@ func (s *scope) message(c *condition, when When) string {
 	return text
 }
 
-// address is the instance that the scope belongs to, without a key that is not to be shown.
+// address is the instance that the scope belongs to.
 func (s *scope) address() string {
-	key := s.key
-	if s.d.rep != nil && s.own().Hidden {
-		key = addr.NoKey
-	}
-	return s.d.res.In(s.f.n.cfg.Path).In(s.f.addr).Instance(key).String()
+	return s.d.res.In(s.f.n.cfg.Path).In(s.f.addr).Instance(s.key).String()
 }
 
 // givenAt is where the variable of the scope got its value: the argument of the call, or its own

@@ -50,6 +50,7 @@ type Options struct {
 	Caller    Caller                                                      // functions of providers; nil: they are unknown
 	Validate  bool                                                        // everything that is not literal is unknown
 	Observe   func(name string, args []cty.Value, result cty.Value) error // told what files and providers' functions gave
+	Guard     func(f *Frame, variable string, v cty.Value)                // told the values of ephemeral variables, with the marks they came with
 	Steady    func(Decl) bool                                             // declarations whose two faces are one; nil: none
 	Limits    Limits
 	Functions funcs.Limits // budgets of one function call
@@ -77,6 +78,7 @@ type walk struct {
 	roots  map[string]cty.Value // root variables, joined
 	static *StaticFrame
 	blocks blocks
+	leases atomic.Uint64 // how often a slot of an ephemeral resource was filled
 }
 
 // Frame is one module instance in one walk: a slot for every declaration, with two faces. It may
