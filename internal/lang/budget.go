@@ -72,9 +72,18 @@ func (b *budget) heavy(s *scope, v cty.Value) {
 		s.elements += markedWeight - 1
 		v, _ = v.Unmark()
 	}
-	if v.Type() == cty.String && v.IsKnown() && !v.IsNull() {
-		s.elements += len(v.AsString()) / textPart
+	s.elements += len(longText(v)) / textPart
+}
+
+// longText is a text that counts, "" for all other values.
+func longText(v cty.Value) string {
+	if v == cty.NilVal || v.IsMarked() || v.Type() != cty.String || !v.IsKnown() || v.IsNull() {
+		return ""
 	}
+	if s := v.AsString(); len(s) >= textPart {
+		return s
+	}
+	return ""
 }
 
 // element reports whether one more element may be made in this evaluation.

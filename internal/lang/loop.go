@@ -94,6 +94,7 @@ type turns struct {
 	result cty.Value   // carries the marks of what decided which elements there are
 	lost   []cty.Value // values that did not get into the result, because keys are unknown
 
+	before cty.Value // the last long text; of no type before there is one
 	list   []cty.Value
 	obj    map[string]cty.Value
 	groups map[string][]cty.Value
@@ -151,8 +152,7 @@ func (t *turns) turn(k, v cty.Value) {
 	if t.e.KeyExpr == nil {
 		val, diags := t.e.ValExpr.Value(ctx)
 		t.report(diags...)
-		t.weigh(val)
-		t.list = append(t.list, val)
+		t.list = append(t.list, t.weigh(val))
 		return
 	}
 	name, ok := t.key(ctx)
@@ -162,7 +162,7 @@ func (t *turns) turn(k, v cty.Value) {
 		return
 	}
 	t.report(diags...)
-	t.weigh(val)
+	val = t.weigh(val)
 	switch {
 	case t.e.Group:
 		t.groups[name] = append(t.groups[name], val)
@@ -175,11 +175,19 @@ func (t *turns) turn(k, v cty.Value) {
 	}
 }
 
-// weigh charges the budget for an element that was made.
-func (t *turns) weigh(v cty.Value) {
+// weigh charges the budget for an element that was made. A long text that is the same as the one before
+// takes no memory of its own.
+func (t *turns) weigh(v cty.Value) cty.Value {
+	if text := longText(v); text != "" {
+		if text == longText(t.before) {
+			return t.before
+		}
+		t.before = v
+	}
 	if t.s != nil {
 		t.s.f.w.budget.heavy(t.s, v)
 	}
+	return v
 }
 
 // included evaluates the if clause.
