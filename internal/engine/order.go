@@ -290,7 +290,7 @@ func (o *ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 	if h, ok := o.hold(obj, e, c); ok {
 		x.DownHolds = o.alone(h)
 		x.UpHolds = x.DownHolds
-		if d, ok := o.prog.Resource(obj.Resource()); ok && len(o.reach.ephemerals(d.ID)) > 0 {
+		if d, ok := o.prog.Resource(obj.Resource()); ok && len(o.reach.wants(d.ID)) > 0 {
 			x.UpHolds = o.leasesFor(d.ID, obj.Module, obj.Key, []int32{h})
 		}
 	}
