@@ -110,16 +110,16 @@ func (p *project) approve(pl *plan.Plan) bool {
 		p.bag.Add(diag.Errorf("Plan not approved", "Approval is needed, and nobody can be asked: use -auto-approve, or apply a saved plan."))
 		return false
 	}
-	title, note := "Do you want to perform these actions?", "Lethe will perform the actions described above."
+	title, note := "Do you want to perform these actions?", p.product()+" will perform the actions described above."
 	where := ""
 	if pl.Workspace != "default" {
 		where = " in workspace \"" + pl.Workspace + "\""
 	}
 	switch pl.Mode {
 	case plan.Destroy:
-		title, note = "Do you really want to destroy all resources"+where+"?", "Lethe will destroy all your managed infrastructure, as shown above.\nThere is no undo."
+		title, note = "Do you really want to destroy all resources"+where+"?", p.product()+" will destroy all your managed infrastructure, as shown above.\nThere is no undo."
 	case plan.RefreshOnly:
-		title, note = "Would you like to update the Lethe state to reflect these detected changes?", "Lethe will write these changes to the state without modifying any real infrastructure.\nThere is no undo."
+		title, note = "Would you like to update the "+p.product()+" state to reflect these detected changes?", p.product()+" will write these changes to the state without modifying any real infrastructure.\nThere is no undo."
 	default:
 		if where != "" {
 			title = "Do you want to perform these actions" + where + "?"

@@ -38,7 +38,8 @@ type project struct {
 	tree      *config.Tree
 	program   *lang.Program
 	vars      map[string]lang.Given
-	applying  bool // the command changes things
+	answers   map[string]lang.Given // what was asked for
+	applying  bool                  // the command changes things
 	closed    shortcut.Set
 	limits    limits
 }
@@ -337,7 +338,14 @@ func (p *project) langOptions(applying bool) lang.Options {
 	}
 }
 
-func (p *project) staticOptions() lang.Options { return p.langOptions(false) }
+// staticOptions are those of what is evaluated before there is a program.
+func (p *project) staticOptions() lang.Options {
+	o := p.langOptions(false)
+	if p.mayAsk() {
+		o.Ask = p.askVariable
+	}
+	return o
+}
 
 // close ends all provider processes.
 func (p *project) close() { p.pool.Close() }

@@ -90,7 +90,8 @@ func (p *project) showSnapshot(_ context.Context, s *state.Snapshot) int {
 }
 
 func (p *project) viewOptions() view.Options {
-	return view.Options{Color: p.color(), ShowSensitive: p.opts.showSecrets, Sources: p.sources, Scrub: p.secrets.Scrub, Now: p.Now}
+	product, command := p.persona()
+	return view.Options{Product: product, Command: command, Plain: p.opts.noColor, Color: p.color(), ShowSensitive: p.opts.showSecrets, Sources: p.sources, Scrub: p.secrets.Scrub, Now: p.Now}
 }
 
 // showSaved shows a saved plan, with the configuration that is inside it.

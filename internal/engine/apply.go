@@ -256,7 +256,11 @@ func (a *applier) takeIn(c *plan.Change) bool {
 	}
 	entry := *c.Entry
 	entry.Provider, entry.Recorded = c.Provider, c.Recorded
-	return a.write(0, journal.Change{Object: c.Object, Entry: &entry})
+	if !a.write(0, journal.Change{Object: c.Object, Entry: &entry}) {
+		return false
+	}
+	a.tell(event.Imported{Object: c.Object, ID: c.Importing.ID})
+	return true
 }
 
 // visit records what changes about an object that its provider has nothing to do with.

@@ -35,10 +35,10 @@ func (p *planner) testAll(ctx context.Context, d *lang.Declaration) bool {
 }
 
 // tests reports whether the conditions of a declaration are evaluated in this walk. What a variable
-// was given is tested in all of them, because providers are configured with it; but for variables
-// made from resources, which need not have a value where nothing is decided.
+// was given is tested in all of them, because providers are configured with it; but not, where
+// everything is destroyed, what is made from resources: they have no value then.
 func (p *planner) tests(d *lang.Declaration) bool {
-	if !tested(d) || p.req.Mode == plan.Normal {
+	if !tested(d) || p.req.Mode != plan.Destroy {
 		return tested(d)
 	}
 	given := d.Kind == lang.Variable
@@ -60,7 +60,7 @@ func (r *run) test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool
 		f.Refuse(d.ID)
 		return false
 	case lang.Output:
-		return r.conditions(ctx, d, f, lang.OutputPre)
+		return r.judge(func(r *run) bool { return r.conditions(ctx, d, f, lang.OutputPre) })
 	}
 	r.scoped(func(r *run) { r.conditions(ctx, d, f, lang.Assert) })
 	return true

@@ -30,8 +30,8 @@ func (c *checks) declare(kind, address string) *state.Check {
 	return k
 }
 
-// report records results for one object; several reports add up to the worst. With no address of
-// an object they are those of the whole.
+// report records results for one object; several reports add up to the worst. An object that is not
+// to be named ("") counts for the declaration only.
 func (c *checks) report(kind, address, object string, results []lang.Result) {
 	if len(results) == 0 {
 		return
@@ -77,8 +77,10 @@ func (c *checks) results(*diag.Bag) []state.Check {
 		for _, o := range k.Objects {
 			k.Status = worse(k.Status, o.Status)
 		}
+		k := *k
+		k.Objects = slices.DeleteFunc(slices.Clone(k.Objects), func(o state.CheckedObject) bool { return o.Addr == "" })
 		slices.SortFunc(k.Objects, func(a, b state.CheckedObject) int { return strings.Compare(a.Addr, b.Addr) })
-		out = append(out, *k)
+		out = append(out, k)
 	}
 	slices.SortFunc(out, func(a, b state.Check) int { return strings.Compare(a.Addr, b.Addr) })
 	return out
@@ -118,11 +120,23 @@ func (r *run) post(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.I
 }
 
 func (r *run) condition(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, when lang.When, self *mark.Value) bool {
-	results := f.Conditions(d.ID, key, when, lang.After, self, r.bag)
-	object := inst.String()
-	if inst.Key.IsHidden() {
-		object = "" // nothing of the key is kept
+	return r.judge(func(r *run) bool {
+		results := f.Conditions(d.ID, key, when, lang.After, self, r.bag)
+		object := inst.String()
+		if inst.Key.Hidden() {
+			object = "" // nothing of the key is kept
+		}
+		r.checks.report("resource", d.Resource.String(), object, results)
+		return holds(results)
+	})
+}
+
+// judge evaluates conditions. Where the walk only looks, what they find is for information: their
+// errors are warnings, and they stand in nobody's way.
+func (r *run) judge(test func(*run) bool) bool {
+	if !r.looks {
+		return test(r)
 	}
-	r.checks.report("resource", d.Resource.String(), object, results)
-	return holds(results)
+	r.scoped(func(r *run) { test(r) })
+	return true
 }

@@ -123,6 +123,9 @@ func (p *planner) deferRead(d *lang.Declaration, t *object.Tools, u use, config 
 	for _, m := range mark.Paths(t.Type.SensitivePaths(after.Raw), mark.Sensitive) {
 		after.Marks = mark.Add(after.Marks, m)
 	}
+	if p.looks {
+		return after // there will be no reading
+	}
 	c := &plan.Change{
 		Object: inst.Current(), Was: inst.Current(), Action: plan.Read, Why: why,
 		Before: mark.Plain(t.Type.Null()), After: after, Provider: u.instance,

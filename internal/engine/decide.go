@@ -80,6 +80,10 @@ func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 func (p *planner) keepAll(d *lang.Declaration) {
 	frames, _ := p.frame.Instances(d.Module, lang.After, p.bag)
 	for _, f := range frames {
+		var declared []addr.Key // of which conditions are looked at
+		if conditional(d) {
+			declared = f.Keys(d.ID, lang.After, &diag.Bag{}).List
+		}
 		stored := p.prior.Resource(d.Resource.In(f.Addr()))
 		keys := lang.Keys{Status: lang.Known, Repeat: lang.RepeatOf(d.Res)}
 		for _, k := range stored.Keys() {
@@ -98,7 +102,24 @@ func (p *planner) keepAll(d *lang.Declaration) {
 			}
 		}
 		f.SetKeys(d.ID, lang.After, keys)
+		p.review(d, f, declared)
 	}
+}
+
+// review evaluates the conditions of declared instances that were found.
+func (p *planner) review(d *lang.Declaration, f *lang.Frame, declared []addr.Key) {
+	for _, k := range declared {
+		if v, ok := f.Got(d.ID, k, lang.After); ok {
+			inst := d.Resource.In(f.Addr()).Instance(k)
+			p.pre(d, f, k, inst)
+			p.post(d, f, k, inst, func() mark.Value { return v })
+		}
+	}
+}
+
+// conditional reports whether a resource has conditions.
+func conditional(d *lang.Declaration) bool {
+	return len(d.Res.Lifecycle.Preconditions)+len(d.Res.Lifecycle.Postconditions) > 0
 }
 
 // keepPrior fills the slot of an instance that targeting leaves out with what is stored.

@@ -89,7 +89,7 @@ type Request struct {
 	DeferEphemerals bool
 	Backend         string // for the plan file
 
-	quiet bool // do not warn that targets make the plan partial
+	quiet bool // the targets are ours, not the user's: nothing is said or asked of them
 }
 
 // Import asks for an existing object to be taken in.
@@ -184,6 +184,7 @@ type shared struct {
 	waiting  map[addr.Object]bool                      // those of which it was told that they wait
 	checks   *checks
 	results  *results
+	looks    bool // nothing is decided: conditions are for information
 }
 
 // past is what a walk goes on from.
@@ -222,10 +223,13 @@ func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options,
 	if e.Halt != nil {
 		context.AfterFunc(e.Halt, r.halt)
 	}
-	o.Observe = r.results.observe
+	o.Observe = r.observe
+	if e.Secrets != nil && !o.Validate {
+		o.Guard = r.guardVariable
+	}
 	o.Steady, o.Caller = r.reach.steady, &caller{ctx: ctx, run: r, validating: o.Validate}
 	var ok bool
-	if r.frame, ok = prog.Frame(o, bag); ok {
+	if r.frame, ok = prog.Frame(o, bag); ok && o.Guard != nil {
 		r.guardVariables()
 	}
 	return r, ok

@@ -32,7 +32,6 @@ type leaseKey struct {
 // opening is a lease that was asked for.
 type opening struct {
 	sync.Mutex
-	key   addr.Key // of the instance, also where its address hides it
 	done  bool
 	lease atomic.Pointer[lease.Lease] // nil if it is not open: deferred, or failed
 }
@@ -76,7 +75,7 @@ func (r *run) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Face) 
 
 // receiveFrom does so for the instances that are meant, in one module instance.
 func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Frame, face lang.Face, meant func(addr.Key) bool) {
-	r.receive(ctx, e.ID, f.Addr(), addr.NoKey, face) // the leases it is obtained with: its keys may come from them
+	r.receiveAll(ctx, r.reach.repeating(e.ID), f.Addr(), addr.NoKey, face) // keys and values of a repetition are evaluated once
 	keys := f.Keys(e.ID, face, r.bag)
 	if keys.Status == lang.Unknown {
 		r.deferred(e.Resource.In(f.Addr()).Instance(addr.NoKey).Current())
@@ -90,7 +89,7 @@ func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Fram
 			list = append(list, k)
 		}
 	}
-	r.each(len(list), func(i int) { r.lease(ctx, e, f, list[i], keys.Hidden, face) })
+	r.each(len(list), func(i int) { r.lease(ctx, e, f, list[i], face) })
 }
 
 func anyKey(addr.Key) bool { return true }
@@ -131,26 +130,22 @@ func (r *run) deferred(o addr.Object) {
 	}
 }
 
-// lease opens one instance if nobody has yet, and renews it if that is due. A key made from
-// ephemeral values is hidden: it is in no address that is shown or kept. In a check block what
+// lease opens one instance if nobody has yet, and renews it if that is due. In a check block what
 // fails is a warning; what cannot be closed is an error there too.
-func (r *run) lease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, hidden bool, face lang.Face) {
-	inst := e.Resource.In(f.Addr()).Instance(key)
-	if hidden {
-		inst.Key = key.Hide()
-	}
+func (r *run) lease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
 	if e.Res.Check == "" {
-		r.leaseOne(ctx, e, f, key, inst, face)
+		r.leaseOne(ctx, e, f, key, face)
 		return
 	}
-	r.scoped(func(r *run) { r.leaseOne(ctx, e, f, key, inst, face) })
+	r.scoped(func(r *run) { r.leaseOne(ctx, e, f, key, face) })
 }
 
-func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, face lang.Face) {
+func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
+	inst := e.Resource.In(f.Addr()).Instance(key)
 	r.mu.Lock()
 	o := r.leases[leaseKey{inst, face}]
 	if o == nil {
-		o = &opening{key: key}
+		o = &opening{}
 		r.leases[leaseKey{inst, face}] = o
 		r.leased[e.ID] = append(r.leased[e.ID], leaseKey{inst, face})
 	}
@@ -180,6 +175,7 @@ func (r *run) openLease(ctx context.Context, e *lang.Declaration, f *lang.Frame,
 			f.Fail(e.ID, key, face)
 		}
 	}()
+	r.receive(ctx, e.ID, f.Addr(), addr.NoKey, face) // the leases it is obtained with
 	v, l, ok := r.tryOpen(ctx, e, f, key, face, inst)
 	if !ok {
 		return l
@@ -278,7 +274,7 @@ func (r *run) closeLeases(e *lang.Declaration, face lang.Face, meant func(addr.M
 	r.mu.Lock()
 	var mine []leaseKey
 	for _, k := range r.leased[e.ID] {
-		if k.face == face && meant(k.instance.Module, r.leases[k].key) {
+		if k.face == face && meant(k.instance.Module, k.instance.Key) {
 			mine = append(mine, k)
 		}
 	}
@@ -298,7 +294,7 @@ func (r *run) closeLease(e *lang.Declaration, k leaseKey) {
 	}
 	r.ledger.Close(l)
 	if f := r.frame.At(k.instance.Module, k.face); f != nil {
-		f.Drop(e.ID, o.key, k.face)
+		f.Drop(e.ID, k.instance.Key, k.face)
 	}
 }
 

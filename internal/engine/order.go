@@ -47,7 +47,7 @@ type hold struct {
 }
 
 // means reports whether an instance of an ephemeral resource belongs to the hold.
-func (h hold) means(k addr.Key) bool { return !h.one || h.key == k }
+func (h hold) means(k addr.Key) bool { return !h.one || h.key.Compare(k) == 0 }
 
 // leasePlace is an ephemeral resource in a module instance, or one instance of it.
 type leasePlace struct {

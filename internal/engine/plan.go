@@ -63,6 +63,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if !ok {
 		return nil, false
 	}
+	r.looks = req.Mode == plan.RefreshOnly
 	defer r.keepSessions(ctx)
 	defer r.endLeases()
 	p := &planner{r, &planning{
@@ -113,7 +114,7 @@ func (p *planner) prepare(ctx context.Context) bool {
 	p.prior = p.moved.after
 	p.edit, p.hosts = p.prior.Edit(), p.newHosts(p.prog, p.prior)
 	p.sel, ok = p.selectTargets()
-	return ok && p.checkReplace()
+	return ok && p.checkMoved() && p.checkReplace()
 }
 
 // build makes the graph: a node or gate for every declaration, refresh nodes for what is in the
@@ -302,7 +303,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	p.orderReplacements(out)
 	out.Outputs = p.outputs()
 	out.Relevant = p.relevant(out)
-	if p.req.Mode == plan.Normal {
+	if p.req.Mode != plan.Destroy {
 		out.Checks = p.checks.results(p.bag)
 	}
 	out.Errored = p.bag.HasErrors() || ctx.Err() != nil

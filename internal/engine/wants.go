@@ -44,7 +44,7 @@ type instanceOf struct {
 
 // means reports whether an instance is received by the instance with the key own.
 func (w want) means(k, own addr.Key) bool {
-	return w.some == nil || slices.ContainsFunc(w.some, func(i instanceOf) bool { return i.of(own) == k })
+	return w.some == nil || slices.ContainsFunc(w.some, func(i instanceOf) bool { return i.of(own).Compare(k) == 0 })
 }
 
 func (i instanceOf) of(own addr.Key) addr.Key {
@@ -98,6 +98,18 @@ func (r *reach) apart(e lang.Decl) bool {
 		}
 	}
 	return !r.whole[e]
+}
+
+// repeating are the ephemeral resources whose values decide about the instances of another one.
+func (r *reach) repeating(d lang.Decl) []want {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found, ok := r.repeats[d]
+	if !ok {
+		found = r.wantsBehind(r.prog.Refs(d), func(ref lang.Ref) bool { return ref.Use&lang.ByRepeat != 0 }, nil)
+		r.repeats[d] = found
+	}
+	return found
 }
 
 // parts are the ephemeral resources whose values some provisioners and connections of a resource

@@ -40,6 +40,7 @@ type bodyItem struct {
 	labels  []string
 	dynamic *dynamic
 	at      hcl.Range
+	raw     *rawBody
 }
 
 // eval evaluates the body.
@@ -344,7 +345,7 @@ func (c *bodyCompiler) nested(raw *rawBody, n *schema.Nested) bodyNested {
 		if b.typ != n.Name || !c.labels(b, n) {
 			continue
 		}
-		out.items = append(out.items, bodyItem{body: c.compile(b.body, n.Block), labels: b.labels, dynamic: b.dynamic, at: b.typeAt})
+		out.items = append(out.items, bodyItem{body: c.compile(b.body, n.Block), labels: b.labels, dynamic: b.dynamic, at: b.typeAt, raw: b.body})
 	}
 	return out
 }

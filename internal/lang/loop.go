@@ -151,6 +151,7 @@ func (t *turns) turn(k, v cty.Value) {
 	if t.e.KeyExpr == nil {
 		val, diags := t.e.ValExpr.Value(ctx)
 		t.report(diags...)
+		t.weigh(val)
 		t.list = append(t.list, val)
 		return
 	}
@@ -161,6 +162,7 @@ func (t *turns) turn(k, v cty.Value) {
 		return
 	}
 	t.report(diags...)
+	t.weigh(val)
 	switch {
 	case t.e.Group:
 		t.groups[name] = append(t.groups[name], val)
@@ -170,6 +172,13 @@ func (t *turns) turn(k, v cty.Value) {
 			return
 		}
 		t.obj[name] = val
+	}
+}
+
+// weigh charges the budget for an element that was made.
+func (t *turns) weigh(v cty.Value) {
+	if t.s != nil {
+		t.s.f.w.budget.heavy(t.s, v)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -29,13 +30,13 @@ type Human struct {
 	failed  bool   // an error was shown
 	closing string // to be printed at the end, if all went well
 	leases  string
-	applied bool            // a step of an apply began
-	opened  map[string]bool // leases that are open
+	applied bool                 // a step of an apply began
+	opened  map[addr.Object]bool // leases that are open
 }
 
 // NewHuman makes a view that prints errors to stderr and everything else to stdout.
 func NewHuman(stdout, stderr io.Writer, o Options) *Human {
-	h := &Human{o: o, out: stdout, errOut: stderr, sources: newSources(o.Sources), shown: map[string]bool{}, opened: map[string]bool{}}
+	h := &Human{o: o, out: stdout, errOut: stderr, sources: newSources(o.Sources), shown: map[string]bool{}, opened: map[addr.Object]bool{}}
 	h.ops.now, h.ops.tick = o.now, h.beat
 	if o.Terminal && o.Width >= minWidth {
 		h.live = &live{w: stdout, width: o.Width, o: o}
@@ -134,9 +135,9 @@ func (h *Human) beat(now time.Time) {
 func (h *Human) lease(e event.Done) {
 	switch e.Op {
 	case event.Open:
-		h.opened[e.Object.String()] = true
+		h.opened[e.Object] = true
 	case event.Close:
-		delete(h.opened, e.Object.String())
+		delete(h.opened, e.Object)
 	}
 }
 

@@ -121,7 +121,7 @@ func (h *Human) interrupted(times int) {
 }
 
 // unfinished names what a program leaves behind that exits at once.
-func unfinished(ops []*op, opened map[string]bool) string {
+func unfinished(ops []*op, opened map[addr.Object]bool) string {
 	var b strings.Builder
 	b.WriteString("Exiting now.\n")
 	var unknown, open []string
@@ -131,8 +131,8 @@ func unfinished(ops []*op, opened map[string]bool) string {
 			unknown = append(unknown, fmt.Sprintf("  - %s (%s)", escapeLine(o.object.String()), o.words().still))
 		}
 	}
-	for name := range opened {
-		open = append(open, "  - "+escapeLine(name))
+	for o := range opened {
+		open = append(open, "  - "+escapeLine(o.String()))
 	}
 	slices.Sort(open)
 	if len(unknown) > 0 {
