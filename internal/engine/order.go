@@ -46,8 +46,13 @@ type hold struct {
 	key   addr.Key
 }
 
-// means reports whether an instance of an ephemeral resource belongs to the hold.
-func (h hold) means(k addr.Key) bool { return !h.one || h.key.Compare(k) == 0 }
+// keys are the instances of an ephemeral resource that belong to the hold; nil: all.
+func (h hold) keys() []addr.Key {
+	if h.one {
+		return []addr.Key{h.key}
+	}
+	return nil
+}
 
 // leasePlace is an ephemeral resource in a module instance, or one instance of it.
 type leasePlace struct {
@@ -392,8 +397,8 @@ func (o *ordering) leasesOf(wants []want, at addr.ModuleInstance, own addr.Key, 
 				add(hold{lease: info, at: m})
 				return
 			}
-			for _, i := range w.some {
-				add(hold{lease: info, at: m, one: true, key: i.of(own)})
+			for _, k := range w.keys(own) {
+				add(hold{lease: info, at: m, one: true, key: k})
 			}
 		})
 	}
