@@ -30,7 +30,7 @@ func (e *Engine) Forecast(ctx context.Context, prog *lang.Program, o lang.Option
 	if r.frame, ok = prog.Frame(o, &quiet); !ok {
 		return nil
 	}
-	a := &applier{r, &applying{plan: p, changes: byObject(p)}}
+	a := &applier{run: r, applying: &applying{plan: p, changes: byObject(p)}}
 	a.fill()
 	a.fillPlanned()
 	return r.forecast(p)

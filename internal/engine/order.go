@@ -269,7 +269,9 @@ func byObject(p *plan.Plan) map[addr.Object]*plan.Change {
 // addObjects numbers the objects: what exists and what will.
 func (o *ordering) addObjects() {
 	changes := byObject(o.plan)
-	index := map[addr.Object]int32{}
+	n := len(o.objects) + max(len(changes), o.plan.Refreshed.Len())
+	o.objects, o.in.Objects = slices.Grow(o.objects, n), slices.Grow(o.in.Objects, n)
+	index := make(map[addr.Object]int32, n)
 	for obj, e := range o.plan.Refreshed.Objects() {
 		index[obj] = o.object(obj, e, changes[obj])
 	}

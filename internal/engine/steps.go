@@ -21,7 +21,10 @@ func (a *applier) walk(ctx context.Context) bool {
 	g := steps.Graph()
 	result := g.Run(ctx, walk.RunOptions{
 		Workers: a.workers(), Panicked: a.panicked,
-		Visit:   func(ctx context.Context, n walk.Node, _ *walk.Fan) bool { return a.step(ctx, o, steps.List[n]) },
+		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
+			e := &ending{}
+			return e.whole(f, func() bool { return (&applier{a.run, a.applying, e}).step(ctx, o, steps.List[n]) })
+		},
 		Skipped: func(n walk.Node) { a.skip(o, steps.List[n]) },
 	})
 	for i, s := range steps.List {

@@ -13,7 +13,7 @@ import (
 
 // Set is a set of shortcuts. What is handed around is the set of closed ones: the zero Set closes
 // none.
-type Set uint8
+type Set uint16
 
 // The shortcuts.
 const (
@@ -24,12 +24,13 @@ const (
 	Packages                 // a provider's package is not read again while its files are the same
 	Calls                    // providers are called with package rpc, not with all of gRPC
 	Schemas                  // a provider is not asked again for the schemas of the same package
+	Lines                    // lines of progress wait for others, where nobody watches a terminal
 )
 
-var names = []string{"logs", "sessions", "settled", "wire", "packages", "calls", "schemas"}
+var names = []string{"logs", "sessions", "settled", "wire", "packages", "calls", "schemas", "lines"}
 
 // All is every shortcut.
-const All = Schemas<<1 - 1
+const All = Lines<<1 - 1
 
 // Variable is the name of the environment variable that closes shortcuts.
 const Variable = "LETHE_NO_SHORTCUTS"
