@@ -118,6 +118,7 @@ func (c *compiler) unit() {
 		d.seen = nil
 	}
 	c.moduleLevel()
+	c.u.constants()
 }
 
 func (c *compiler) in(why Use, pl place) *rewriter { return &rewriter{c: c, why: why, place: pl} }

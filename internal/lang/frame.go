@@ -8,6 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 )
@@ -53,6 +54,7 @@ type Options struct {
 	Limits    Limits
 	Functions funcs.Limits // budgets of one function call
 	Console   bool         // there is a function type
+	Closed    shortcut.Set // what is not to be taken
 }
 
 // Given is the value of a root variable as somebody set it.

@@ -56,6 +56,9 @@ func (r *rewriter) traversal(e *hclsyntax.ScopeTraversalExpr) hclsyntax.Expressi
 	if !ok || !r.allowed(ref) || !r.staticOnly(ref) || !r.keyed(ref) {
 		return unknownAt(e.SrcRange)
 	}
+	if ref.root != rootLocal {
+		r.c.varies()
+	}
 	u := use{hint: AllKeys}
 	switch {
 	case !r.c.u.repeated(ref):
@@ -129,6 +132,7 @@ func (r *rewriter) index(e *hclsyntax.IndexExpr) hclsyntax.Expression {
 
 // noteIndexed records a reference to the instance that a key expression selects.
 func (r *rewriter) noteIndexed(target *ref, key hclsyntax.Expression, at diag.Range) bool {
+	r.c.varies()
 	if !r.c.u.repeated(target) {
 		r.c.unexpectedKey(target, at)
 		return false

@@ -17,18 +17,19 @@ type Set uint8
 
 // The shortcuts.
 const (
-	Logs     Set = 1 << iota // providers are told not to write log lines that nobody would see
-	Sessions                 // apply goes on using the processes that plan configured with the same settings
-	Settled                  // apply does not have planned again what nothing can have changed about
-	Wire                     // an answer of the same bytes as the question is not decoded
-	Packages                 // a provider's package is not read again while its files are the same
-	Calls                    // providers are called with package rpc, not with all of gRPC
+	Logs      Set = 1 << iota // providers are told not to write log lines that nobody would see
+	Sessions                  // apply goes on using the processes that plan configured with the same settings
+	Settled                   // apply does not have planned again what nothing can have changed about
+	Wire                      // an answer of the same bytes as the question is not decoded
+	Packages                  // a provider's package is not read again while its files are the same
+	Calls                     // providers are called with package rpc, not with all of gRPC
+	Constants                 // locals that depend on nothing are evaluated once for all walks
 )
 
-var names = []string{"logs", "sessions", "settled", "wire", "packages", "calls"}
+var names = []string{"logs", "sessions", "settled", "wire", "packages", "calls", "constants"}
 
 // All is every shortcut.
-const All = Calls<<1 - 1
+const All = Constants<<1 - 1
 
 // Variable is the name of the environment variable that closes shortcuts.
 const Variable = "LETHE_NO_SHORTCUTS"

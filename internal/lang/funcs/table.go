@@ -2,6 +2,7 @@ package funcs
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -87,6 +88,14 @@ type Doc struct {
 	Description string
 	Params      []string // what each parameter is, in order
 	Variadic    string   // what the further arguments are; "" if there cannot be any
+}
+
+// Pure reports whether the result of a function depends on its arguments alone: on no file or directory, no
+// time, no chance, nothing that a walk is for, and no other function that does. name may begin with core::.
+// There is nothing to be said of an unknown name.
+func Pure(name string) bool {
+	b := builtins[strings.TrimPrefix(name, "core::")]
+	return b != nil && !b.impure && !b.observed && !b.world
 }
 
 // Docs describes a function. Of an unknown name it says nothing.
