@@ -50,7 +50,7 @@ type use struct {
 // traversal compiles a name with what follows it.
 func (r *rewriter) traversal(e *hclsyntax.ScopeTraversalExpr) hclsyntax.Expression {
 	if r.isLocal(e.Traversal.RootName()) {
-		return e
+		return newItem(e)
 	}
 	ref, ok := r.resolve(e)
 	if !ok || !r.allowed(ref) || !r.staticOnly(ref) || !r.keyed(ref) {

@@ -67,7 +67,8 @@ func (p *param) parameter() function.Parameter {
 	if p.typ.IsCapsuleType() {
 		ty = p.typ
 	}
-	return function.Parameter{Name: p.name, Description: p.doc, Type: ty}
+	// A capsule has no marks and is always known. Said here, cty need not look for that in each call.
+	return function.Parameter{Name: p.name, Description: p.doc, Type: ty, AllowMarked: true, AllowUnknown: true}
 }
 
 // Names are the plain names of all functions, sorted; type, which only the console has, is not among
