@@ -22,6 +22,7 @@ const (
 	noKey keyKind = iota
 	intKey
 	stringKey
+	hiddenKey // what another one hides
 )
 
 // NoKey is the key of the only instance of something that is not repeated.
@@ -33,6 +34,18 @@ func IntKey(n int) Key { return Key{kind: intKey, n: n} }
 // StringKey is the key of an instance by for_each.
 func StringKey(s string) Key { return Key{kind: stringKey, s: s} }
 
+// Hide gives the key of an instance that is not to be told from its siblings where it is shown: it
+// is none of theirs, and has neither text nor value. The keys of one resource stay different.
+func (k Key) Hide() Key {
+	if k.IsNone() {
+		return k
+	}
+	return Key{kind: hiddenKey, n: k.n, s: k.s}
+}
+
+// IsHidden reports whether k was made by Hide.
+func (k Key) IsHidden() bool { return k.kind == hiddenKey }
+
 // IsNone reports whether k is NoKey.
 func (k Key) IsNone() bool { return k.kind == noKey }
 
@@ -42,7 +55,7 @@ func (k Key) Int() (int, bool) { return k.n, k.kind == intKey }
 // Str gives a for_each key.
 func (k Key) Str() (string, bool) { return k.s, k.kind == stringKey }
 
-// Value is the key as a language value; NoKey is cty.NilVal.
+// Value is the key as a language value; NoKey and hidden keys are cty.NilVal.
 func (k Key) Value() cty.Value {
 	switch k.kind {
 	case intKey:
@@ -71,7 +84,7 @@ func KeyOf(v cty.Value) (Key, bool) {
 	return NoKey, false
 }
 
-// String is `[0]`, `["a"]`, or "".
+// String is `[0]`, `["a"]`, or "" for NoKey and hidden keys.
 func (k Key) String() string {
 	var b strings.Builder
 	k.write(&b)
@@ -119,7 +132,7 @@ func writeQuoted(b *strings.Builder, s string) {
 	b.WriteByte('"')
 }
 
-// Compare orders keys as they are listed: none, then numbers, then strings.
+// Compare orders keys as they are listed: none, then numbers, then strings, then hidden ones.
 func (k Key) Compare(o Key) int {
 	return cmp.Or(cmp.Compare(k.kind, o.kind), cmp.Compare(k.n, o.n), strings.Compare(k.s, o.s))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
@@ -174,7 +175,7 @@ func (p *project) uninitialized(reason string, a ...any) {
 
 // open opens the store.
 func (p *project) openWith(ctx context.Context, s settings) (store.Store, bool) {
-	st, err := s.driver.Open(ctx, store.Settings{Config: s.config, Dir: p.dir, Getenv: p.Getenv})
+	st, err := s.driver.Open(ctx, store.Settings{Config: s.config, Dir: p.dir, Getenv: p.Getenv, FS: p.files()})
 	if err != nil {
 		p.bag.Add(diag.Errorf("Failed to open the state store", "%s.", err))
 		return nil, false
@@ -301,7 +302,7 @@ func (p *project) rememberBackend(declared, s settings) bool {
 		text, err = json.MarshalIndent(remembered{Version: 3, Terraform: Version, Backend: b}, "", "  ")
 	}
 	if err = errors.Join(err, p.ensureData()); err == nil {
-		err = writeFile(p.backendFile(), append(text, '\n'))
+		err = disk.Replace(p.files(), p.backendFile(), append(text, '\n'))
 	}
 	if err != nil {
 		p.bag.Add(diag.Errorf("Failed to remember the backend", "%s.", err))

@@ -89,9 +89,22 @@ func runConsole(ctx context.Context, c *call) int {
 	p.ui.Diagnostics(p.bag.List())
 	p.bag.Clear()
 	if isTerminal(c.Stdin) {
-		return con.interactive()
+		return con.interactive(ctx)
 	}
-	return con.batch()
+	return until(ctx, con.batch)
+}
+
+// until does the work of a console, or as much of it as there is time for: an evaluation cannot be
+// stopped, nor can reading, but nobody needs to wait for them.
+func until(ctx context.Context, work func() int) int {
+	done := make(chan int, 1)
+	go func() { done <- work() }()
+	select {
+	case code := <-done:
+		return code
+	case <-ctx.Done():
+		return exitError
+	}
 }
 
 // leaveUnset makes unknown what nobody set: the console asks for expressions, not for variables.
@@ -187,15 +200,20 @@ func (in *input) rest() string {
 	return text
 }
 
-// interactive reads expressions from a terminal, with a history and with completion.
-func (c *console) interactive() int {
+// interactive reads expressions from a terminal, and leaves that as it was.
+func (c *console) interactive(ctx context.Context) int {
 	in := c.Stdin.(*os.File)
 	fd := int(in.Fd())
 	cooked, err := term.MakeRaw(fd)
 	if err != nil {
-		return c.batch()
+		return until(ctx, c.batch)
 	}
 	defer term.Restore(fd, cooked)
+	return until(ctx, func() int { return c.converse(in, fd, cooked) })
+}
+
+// converse answers what is typed, with a history and with completion.
+func (c *console) converse(in *os.File, fd int, cooked *term.State) int {
 	t := term.NewTerminal(in, "> ")
 	t.AutoCompleteCallback = c.complete(t)
 	var typed input
@@ -246,7 +264,7 @@ func (c *console) evaluate(text string) int {
 		return exitError
 	}
 	shown, ok := funcs.TypeText(v.Raw)
-	if !ok {
+	if shown = c.secrets.Scrub(shown); !ok { // attributes may have secret names
 		shown = view.ValueText(v, 0, c.viewOptions())
 	}
 	c.ui.print(shown + "\n")

@@ -19,6 +19,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/builtin/lethe"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/terraform"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
+	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/shortcut"
 )
 
@@ -44,6 +45,10 @@ type project struct {
 
 // open makes a project of the working directory, reading no configuration yet.
 func (c *call) open() (*project, bool) {
+	if c.opts.closeTimeout < 0 {
+		c.bag.Add(diag.Errorf("Invalid close timeout", "Closing a lease may take some time, such as 30s or 5m. Not %s.", c.opts.closeTimeout))
+		return nil, false
+	}
 	if c.opts.parallelism < 0 {
 		c.bag.Add(diag.Errorf("Invalid parallelism value", "The parallelism must be a positive value. Not %d.", c.opts.parallelism))
 		return nil, false
@@ -74,12 +79,12 @@ func (c *call) open() (*project, bool) {
 	if p.pool, ok = p.newPool(); !ok {
 		return nil, false
 	}
-	shows := func(a addr.Provider) bool { return p.reattach[a.Canon()].Test }
+	tested := func(a addr.Provider) bool { return p.reattach[a.Canon()].Test }
 	named := func(a addr.Provider) (addr.Provider, bool) {
 		r, ok := p.reattach[a.Canon()]
 		return r.Named, ok && r.Named.Namespace != addr.LegacyNamespace
 	}
-	p.engine = &engine.Engine{Shows: shows, Named: named, Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.halt}
+	p.engine = &engine.Engine{Tested: tested, Named: named, Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.halt, CloseTimeout: cmp.Or(c.opts.closeTimeout, p.settings.CloseTimeout)}
 	if c.ui != nil {
 		p.engine.Sink = c.ui
 	}
@@ -162,6 +167,12 @@ func (p *project) newPool() (*provider.Pool, bool) {
 			lock, _ := p.lock.Get(a)
 			return lock.Version
 		},
+		Kept: func(a addr.Provider) wire.Kept {
+			if d := p.providers.Described(a, p.Environ); d != nil {
+				return d
+			}
+			return nil
+		},
 		Reattach: reattach,
 		Env:      p.Environ,
 		Quiet:    !p.closed.Has(shortcut.Logs),
@@ -242,20 +253,19 @@ func (p *project) compile(ctx context.Context) bool {
 }
 
 func (p *project) compileAs(ctx context.Context, o lang.CheckOptions) bool {
-	if !p.warnOverrides() || !p.installed() {
-		return false
-	}
+	p.warnOverrides()
+	installed := p.installed()
 	var ok bool
 	o.Options = p.staticOptions()
 	p.program, ok = p.engine.Compile(ctx, p.tree, o, &p.bag)
-	return ok
+	return ok && installed
 }
 
 // warnOverrides says that development overrides are in effect.
-func (p *project) warnOverrides() bool {
+func (p *project) warnOverrides() {
 	over := p.providers.Overridden()
 	if len(over) == 0 {
-		return true
+		return
 	}
 	var lines []string
 	for _, a := range over {
@@ -263,22 +273,37 @@ func (p *project) warnOverrides() bool {
 	}
 	p.bag.Add(diag.Warningf("Provider development overrides are in effect",
 		"The following provider development overrides are set in the CLI configuration:\n%s\n\nThe behavior may therefore not match any released version of the provider and applying changes may cause the state to become incompatible with published releases.", strings.Join(lines, "\n")))
-	return true
 }
 
-// installed checks that every provider is there before any is started.
+// installed checks that every provider is there before any is started. Those that are not, and those
+// that may be others than they seem, are left out of what follows.
 func (p *project) installed() bool {
 	ok := true
+	absent := p.doubtful()
+	p.engine.Absent = absent
 	for _, n := range p.needs() {
-		if n.Provider.IsBuiltin() || p.attached(n.Provider) {
+		if absent[n.Provider] || n.Provider.IsBuiltin() || p.attached(n.Provider) {
 			continue
 		}
 		if err := p.providers.Verify(n.Provider, p.lock); err != nil {
 			p.bag.Add(p.neededBy(n.Provider, diag.Errorf("Required plugins are not installed", "The installed provider plugins are not consistent with the packages selected in the dependency lock file:\n  - %s: %s\n\nLethe uses external plugins to integrate with a variety of different infrastructure services. To download the plugins required for this configuration, run:\n  lethe init", n.Provider, err)))
-			ok = false
+			absent[n.Provider], ok = true, false
 		}
 	}
 	return ok
+}
+
+// doubtful are the providers that are only taken to be required because the entry that says otherwise
+// may stand where the configuration could not be read.
+func (p *project) doubtful() map[addr.Provider]bool {
+	out := map[addr.Provider]bool{}
+	p.tree.Root.Walk(func(n *config.Node) {
+		for _, r := range n.Module.Required {
+			before, seen := out[r.Source]
+			out[r.Source] = r.Doubtful && (before || !seen)
+		}
+	})
+	return out
 }
 
 // needs are the providers that the configuration requires.

@@ -88,7 +88,11 @@ func runProvidersSchema(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	defer p.close()
-	if !p.load() || !p.warnOverrides() || !p.installed() {
+	if !p.load() {
+		return c.ui.fail()
+	}
+	p.warnOverrides()
+	if !p.installed() {
 		return p.doneQuiet()
 	}
 	var list []addr.Provider

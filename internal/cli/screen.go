@@ -25,7 +25,9 @@ type screen struct {
 
 func newScreen(c *call) *screen {
 	s := &screen{call: c, in: bufio.NewReader(c.Stdin)}
+	product, command := c.persona()
 	o := view.Options{
+		Product: product, Command: command, Plain: c.opts.noColor,
 		Color: c.color(), Width: width(c.Stdout), Terminal: isTerminal(c.Stdout) && !c.opts.json,
 		Compact: c.opts.compact, Apart: c.apart(), ShowSensitive: c.opts.showSecrets, Concise: c.opts.concise,
 		Automation: c.Getenv("TF_IN_AUTOMATION") != "", Sources: c.sources, Scrub: c.secrets.Scrub, Now: c.Now,
@@ -149,6 +151,7 @@ func (s *screen) read(secret bool) (string, bool) {
 
 // confirm asks for a plain "yes".
 func (s *screen) confirm(title, note string) bool {
+	s.print("\n")
 	text, ok := s.ask(question{Title: title, Note: note + "\nOnly 'yes' will be accepted to approve."})
 	return ok && text == "yes"
 }

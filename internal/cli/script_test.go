@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -104,6 +105,7 @@ func setupFor(e *testscript.Env, host string) error {
 		return err
 	}
 	e.Setenv("EXAMPLES", examples)
+	e.Setenv("PLATFORM", runtime.GOOS+"_"+runtime.GOARCH) // as mirrors name it
 	e.Setenv("TF_IN_AUTOMATION", "")
 	e.Setenv("TF_INPUT", "0")
 	e.Setenv("CHECKPOINT_DISABLE", "1")

@@ -53,7 +53,22 @@ func (c *call) validate(ctx context.Context) {
 		return
 	}
 	defer p.close()
-	if p.load() && p.collectVariables() && p.compile(ctx) {
+	p.load()
+	p.judge(ctx)
+}
+
+// judge says all that is wrong with the configuration that was loaded, whatever was found so far. What
+// only follows from a mistake that was reported is not said: see config.Module.MayDeclare and
+// diag.Bag.Enough.
+func (p *project) judge(ctx context.Context) {
+	if p.tree.Closed || ctx.Err() != nil {
+		return
+	}
+	p.collectVariables()
+	if p.program == nil {
+		p.compile(ctx)
+	}
+	if p.program != nil {
 		p.engine.Validate(ctx, p.program, p.langOptions(false), &p.bag)
 	}
 }

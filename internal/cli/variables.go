@@ -77,17 +77,70 @@ func (p *project) variablesFromFile(path string) bool {
 		return false
 	}
 	name := p.display(path)
-	p.sources.Set(name, src)
 	values, ok := config.LoadValues(name, src, p.limits.config, &p.bag)
+	if text := p.showable(src, values, ok); text != nil {
+		p.sources.Set(name, text)
+	}
 	for _, key := range sortedNames(values) {
 		v := values[key]
 		if p.declared(key) == nil {
-			p.undeclared(key, name, v.Range)
+			if !p.tree.Root.Module.MayDeclare(key) {
+				p.undeclared(key, name, v.At)
+			}
 			continue
 		}
 		p.vars[key] = lang.Given{Value: v.Value, From: name, Range: v.Range}
+		if p.hides(key) {
+			p.vars[key] = lang.Given{Value: v.Value, From: name, Range: v.At}
+		}
 	}
 	return ok
+}
+
+// hides reports whether a root variable must not be shown.
+func (p *project) hides(name string) bool {
+	v := p.declared(name)
+	return v != nil && (v.Ephemeral || v.Sensitive)
+}
+
+// showable is the text of a file of values as messages may show it: without the values of
+// variables that must not be shown, and of those that nobody declared, which may be meant for
+// them. Of a file that could not be read whole it is nothing, where there are such variables: what
+// belongs to which is not clear then.
+func (p *project) showable(src []byte, values map[string]*config.Value, whole bool) []byte {
+	if !slices.ContainsFunc(p.variableNames(), p.hides) {
+		return src
+	}
+	if !whole {
+		return nil
+	}
+	out := slices.Clone(src)
+	for name, v := range values {
+		if p.declared(name) == nil || p.hides(name) {
+			blank(out[v.Range.Start.Byte:v.Range.End.Byte])
+		}
+	}
+	return out
+}
+
+// blank makes a value unreadable, and how long it is, without moving what stands behind it.
+func blank(text []byte) {
+	for i := range text {
+		switch {
+		case text[i] == '\n':
+		case i < 3:
+			text[i] = '*'
+		default:
+			text[i] = ' '
+		}
+	}
+}
+
+func (p *project) variableNames() []string {
+	if p.tree == nil || p.tree.Root == nil {
+		return nil
+	}
+	return sortedNames(p.tree.Root.Module.Variables)
 }
 
 func (p *project) undeclared(name, file string, r diag.Range) {
@@ -98,7 +151,10 @@ func (p *project) undeclared(name, file string, r diag.Range) {
 func (p *project) variableFromFlag(text string) bool {
 	name, value, found := strings.Cut(text, "=")
 	if !found || name == "" {
-		p.bag.Add(diag.Errorf("Invalid -var option", "The given -var option %q is not correctly specified. Must be a variable name and value separated by an equals sign, like -var=\"key=value\".", text))
+		if p.declared(text) == nil {
+			text = "" // it may be a value
+		}
+		p.bag.Add(noAssignment(text))
 		return false
 	}
 	if strings.HasSuffix(name, " ") || strings.HasPrefix(name, " ") {
@@ -106,11 +162,24 @@ func (p *project) variableFromFlag(text string) bool {
 		return false
 	}
 	if p.declared(name) == nil {
+		if p.tree.Root.Module.MayDeclare(name) {
+			return false // the block may be there and cannot be read
+		}
 		p.bag.Add(diag.Errorf("Value for undeclared variable", "A variable named %q was assigned on the command line, but the root module does not declare a variable of that name. To use this value, add a \"variable\" block to the configuration.%s", name, p.nearVariable(name)))
 		return false
 	}
 	p.vars[name] = lang.Given{Text: value, IsText: true, From: "-var"}
 	return true
+}
+
+// noAssignment says that a -var has no name or no value. What was given is only repeated where it
+// is a name.
+func noAssignment(name string) diag.Diagnostic {
+	given := "A given -var option"
+	if name != "" {
+		given = fmt.Sprintf("The given -var option %q", name)
+	}
+	return diag.Errorf("Invalid -var option", "%s is not correctly specified. Must be a variable name and value separated by an equals sign, like -var=\"key=value\".", given)
 }
 
 func (p *project) nearVariable(name string) string {

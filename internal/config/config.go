@@ -53,6 +53,10 @@ type Module struct {
 	Moved   []*Moved
 	Removed []*Removed
 	Imports []*Import
+
+	Unfit  bool // it asks for another version: nothing else of it was read
+	gaps   gaps
+	spoilt []hcl.Range // blocks that mistakes were found in
 }
 
 // File is one file as read.
@@ -101,6 +105,7 @@ type Requirement struct {
 	Versions  []VersionConstraint
 	Aliases   []ProviderName // configuration_aliases
 	Range     diag.Range     // zero for implied ones
+	Doubtful  bool           // implied only because its entry may stand where it could not be read
 }
 
 // Backend is a backend or cloud block.

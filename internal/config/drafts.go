@@ -113,6 +113,9 @@ func (d *drafts) block(b *hcl.Block) {
 	default:
 		m := missingBase[b.Type]
 		name := b.Labels[len(b.Labels)-1]
+		if d.l.mod.MayDeclare(name) {
+			return // its base may be there and cannot be read
+		}
 		if len(b.Labels) == 2 {
 			name = b.Labels[0] + "." + name
 		}
@@ -153,6 +156,9 @@ func (d *drafts) finish() {
 	for _, a := range d.overriding {
 		base := d.l.mod.Locals[a.Name]
 		if base == nil {
+			if d.l.mod.MayDeclare(a.Name) {
+				continue
+			}
 			d.l.error(a.Range, "Missing base local value definition to override", "There is no local value named %q in the files that are not override files. An override file can only change what is declared in another file: declare it there, or rename this file.", a.Name)
 			continue
 		}

@@ -15,8 +15,8 @@ import (
 //
 // The story: parse every file; check the versions that the module asks for, before anything else;
 // gather the blocks of the primary files; lay those of the override files over them; then read
-// each block. Where files cannot be parsed, what is said ends there, because the rest would only
-// be the consequences.
+// each block. What cannot be read leaves gaps in what is known of the module (gap.go), so that the
+// rest can be judged without telling the consequences.
 //
 // sources, if not nil, gets the text of every file, by the name that ranges spell. The result is
 // false if an error is in the bag; the module then holds what was understood.
@@ -55,6 +55,9 @@ type loader struct {
 	set  settings
 
 	imported map[string]hcl.Range // by constant address
+
+	texts  map[string][]byte // by file name
+	errors int               // how many mistakes were found so far
 }
 
 func (l *loader) files(dir string, n *Node, sources *diag.Sources) bool {
@@ -75,25 +78,46 @@ func (l *loader) files(dir string, n *Node, sources *diag.Sources) bool {
 		}
 	}
 	if !l.versions(base, over, n) {
+		l.mod.Unfit = true
 		return false
 	}
-	if !l.syntax(all) {
-		l.rest(base)
-		return false
+	l.texts = make(map[string][]byte, len(all))
+	for _, p := range all {
+		l.texts[p.Name] = p.Bytes
 	}
-	l.read(l.gather(base), over)
+	base = l.readable(base, &l.mod.gaps)
+	var changed gaps // what override files change that cannot be read
+	over = l.readable(over, &changed)
+	blocks := l.gather(base)
+	l.doubt(blocks, &changed)
+	l.read(blocks, over)
 	return !l.bag.HasErrors()
 }
 
-// rest reads the files that could be parsed where others could not, for what is wrong in them. What
-// the others declare is not known, so nothing is overridden and no module called.
-func (l *loader) rest(base []*parsed) {
-	l.read(l.gather(slices.DeleteFunc(base, func(p *parsed) bool { return !p.ok })), nil)
-	clear(l.mod.Calls)
+// readable reports what parsing found, and gives the files that could be parsed. The others are gaps.
+func (l *loader) readable(files []*parsed, g *gaps) []*parsed {
+	return slices.DeleteFunc(files, func(p *parsed) bool {
+		l.bag.Take(&p.bag)
+		if !p.ok {
+			g.text(p.Bytes)
+		}
+		return !p.ok
+	})
+}
+
+// doubt says nothing of blocks that may be changed by override files that cannot be read, whose
+// words are given.
+func (l *loader) doubt(blocks hcl.Blocks, changed *gaps) {
+	for _, b := range blocks {
+		if n := len(b.Labels); n > 0 && changed.has(b.Labels[n-1]) {
+			l.mod.spoilt = append(l.mod.spoilt, extent(b)...)
+		}
+	}
 }
 
 // unlisted reports a directory that cannot be read.
 func (l *loader) unlisted(dir string, n *Node, err error) {
+	l.mod.gaps.all = true
 	if n.Call == nil {
 		l.add(diag.Errorf("Failed to read module directory", "Module directory %s does not exist or cannot be read: %v.", l.opts.Display(dir), reason(err)))
 		return
@@ -119,16 +143,6 @@ func (l *loader) parse(dir string, names []string, tokens *atomic.Int64) []*pars
 	}
 	wg.Wait()
 	return out
-}
-
-// syntax reports what parsing found, and whether it went well.
-func (l *loader) syntax(files []*parsed) bool {
-	ok := true
-	for _, p := range files {
-		l.bag.Take(&p.bag)
-		ok = ok && p.ok
-	}
-	return ok
 }
 
 var rootSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
@@ -159,7 +173,9 @@ func (l *loader) gather(files []*parsed) hcl.Blocks {
 
 func (l *loader) blocks(p *parsed) hcl.Blocks {
 	content, ds := p.body.Content(rootSchema)
-	l.hcl(ds)
+	if !l.hcl(ds) {
+		l.unexpected(p.body, rootSchema, p.Bytes)
+	}
 	return content.Blocks
 }
 
@@ -175,10 +191,43 @@ func (l *loader) read(base hcl.Blocks, over []*parsed) {
 	}
 	l.finishSettings()
 	for _, b := range d.list {
+		before := l.errors
 		l.declare(b)
+		if l.errors > before {
+			l.spoilt(b)
+		}
 	}
 	d.finish()
 	l.implied()
+}
+
+// spoilt takes note of a block with mistakes: what else is wrong with it may follow from them, and
+// if it was not taken, its name is not to be missed.
+func (l *loader) spoilt(b *hcl.Block) {
+	if b.Type != "locals" { // whose entries stand for themselves
+		l.mod.spoilt = append(l.mod.spoilt, extent(b)...)
+	}
+	if !l.taken(b) {
+		for _, label := range b.Labels {
+			l.mod.gaps.name(label)
+		}
+	}
+}
+
+// taken reports whether what a block declares is in the module, under its full name.
+func (l *loader) taken(b *hcl.Block) bool {
+	switch b.Type {
+	case "variable":
+		return l.mod.Variables[b.Labels[0]] != nil
+	case "output":
+		return l.mod.Outputs[b.Labels[0]] != nil
+	case "module":
+		return l.mod.Calls[b.Labels[0]] != nil
+	case "resource", "data", "ephemeral":
+		mode := map[string]addr.Mode{"resource": addr.Managed, "data": addr.Data, "ephemeral": addr.Ephemeral}[b.Type]
+		return l.mod.Resources[Name{mode, b.Labels[0], b.Labels[1]}] != nil
+	}
+	return b.Type != "provider" // which may have had an alias
 }
 
 // declare reads one block.

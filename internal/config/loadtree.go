@@ -11,7 +11,8 @@ import (
 
 // LoadTree reads the root module in a directory and every module that it calls, to any depth.
 // resolve says where a called module is; calls that it cannot resolve are left out, with what it
-// put into the bag. One directory is read once, however many calls lead to it.
+// put into the bag. Mistakes do not end the reading: what is understood is read, and what is not
+// leaves gaps (Module.MayDeclare), and in the bag the places of which enough was said. One directory is read once, however many calls lead to it.
 //
 // What depends on where a module stands is checked here: it may not call itself, and some blocks
 // belong to the root module alone.
@@ -27,6 +28,9 @@ func LoadTree(root string, o Options, resolve Resolve, bag *diag.Bag) (*Tree, bo
 	}
 	t.tree.Root = t.node(&Node{}, root)
 	t.check(t.tree.Root)
+	for _, m := range t.modules {
+		bag.Enough(m.module.spoilt...)
+	}
 	return t.tree, t.ok
 }
 
@@ -68,8 +72,9 @@ func (t *treeLoader) node(n *Node, dir string) *Node {
 	n.Module, n.Children = m.module, map[string]*Node{}
 	if t.nodes++; t.nodes == t.opts.Limits.Modules+1 {
 		t.add(diag.Errorf("Too many modules", "The configuration calls more than %d modules in all. Modules that each call another one twice double with every level: check whether that is meant, or raise the limit.", t.opts.Limits.Modules))
+		t.tree.Closed = true
 	}
-	if !m.ok || t.nodes > t.opts.Limits.Modules {
+	if t.nodes > t.opts.Limits.Modules {
 		return n
 	}
 	for _, name := range sortedKeys(n.Module.Calls) {
@@ -89,6 +94,7 @@ func (t *treeLoader) module(n *Node, dir string) *loaded {
 	m := &loaded{}
 	m.module, m.ok = load(dir, n, t.opts, t.tree.Sources, t.bag)
 	t.ok = t.ok && m.ok
+	t.tree.Closed = t.tree.Closed || m.module.Unfit
 	t.modules[key] = m
 	return m
 }

@@ -12,6 +12,9 @@ import (
 
 // add puts a message into the bag, up to a number of them.
 func (l *loader) add(d diag.Diagnostic) {
+	if d.Severity == diag.Error {
+		l.errors++
+	}
 	switch n := l.bag.Len(); {
 	case n < 10*maxMessages:
 		l.bag.Add(d)

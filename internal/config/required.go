@@ -161,7 +161,8 @@ func (l *loader) implied() {
 
 func (l *loader) imply(local string) {
 	if local != "" && l.mod.Required[local] == nil {
-		l.mod.Required[local] = &Requirement{Local: local, Source: addr.Default(local)}
+		source := addr.Default(local)
+		l.mod.Required[local] = &Requirement{Local: local, Source: source, Doubtful: !source.IsBuiltin() && l.mod.MayDeclare(local)}
 	}
 }
 

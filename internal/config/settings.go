@@ -33,7 +33,10 @@ func (l *loader) beginOverride() { l.set.overrides, l.set.inThis = true, map[str
 
 // terraform reads one terraform block. Its required_version was read before (see version.go).
 func (l *loader) terraform(b *hcl.Block, over bool) {
-	c, _ := l.content(b.Body, terraformSchema)
+	c, ok := l.content(b.Body, terraformSchema)
+	if !ok {
+		l.unexpected(b.Body, terraformSchema, l.texts[b.DefRange.Filename])
+	}
 	l.edition(c.Attributes["language"])
 	l.experiments(c.Attributes["experiments"])
 	for _, inner := range c.Blocks {
@@ -163,6 +166,9 @@ func (l *loader) language(b *hcl.Block) {
 func (l *loader) finishSettings() {
 	for _, local := range sortedKeys(l.set.entries) {
 		l.requirement(local, l.set.entries[local])
+		if l.mod.Required[local] == nil {
+			l.mod.gaps.name(local)
+		}
 	}
 }
 

@@ -20,6 +20,10 @@ type Node struct {
 type Tree struct {
 	Root    *Node
 	Sources *diag.Sources
+
+	// Closed: nothing more can be said of the configuration. A module is for another version, or
+	// there is none, or there are too many.
+	Closed bool
 }
 
 // Resolve finds the directory of a called module. call's source and version expressions are

@@ -149,6 +149,7 @@ type Bag struct {
 	list   []Diagnostic
 	seen   map[string]*message
 	errors int
+	enough map[string][]Range // by file
 }
 
 // message is where in the list a message is, and which values it was given with.
@@ -162,6 +163,9 @@ func (b *Bag) Add(ds ...Diagnostic) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, d := range ds {
+		if b.follows(d) {
+			continue
+		}
 		k := d.key()
 		if m := b.seen[k]; m != nil {
 			b.again(m, d)
@@ -176,6 +180,26 @@ func (b *Bag) Add(ds ...Diagnostic) {
 		}
 		b.list = append(b.list, d)
 	}
+}
+
+// Enough says that mistakes at these places were reported, and that what else seems to be wrong there
+// may follow from them: errors about them that are added from now on are dropped.
+func (b *Bag) Enough(at ...Range) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range at {
+		if b.enough == nil {
+			b.enough = map[string][]Range{}
+		}
+		b.enough[r.Filename] = append(b.enough[r.Filename], r)
+	}
+}
+
+// follows reports whether an error is about a place of which enough was said.
+func (b *Bag) follows(d Diagnostic) bool {
+	return d.Severity == Error && d.Subject != nil && slices.ContainsFunc(b.enough[d.Subject.Filename], func(r Range) bool {
+		return r.Start.Byte <= d.Subject.Start.Byte && d.Subject.Start.Byte <= r.End.Byte
+	})
 }
 
 // again counts a repeat that has other values. Of all of them the first by its values is kept, so
@@ -341,5 +365,5 @@ func Suggest(given string, candidates []string) string {
 func (b *Bag) Clear() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.list, b.seen, b.errors = nil, nil, 0
+	b.list, b.seen, b.errors, b.enough = nil, nil, 0, nil
 }

@@ -230,7 +230,7 @@ func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame,
 	if c.Action == plan.NoOp {
 		return a.visit(d, c, inst)
 	}
-	a.receive(ctx, d.ID, inst.Module, lang.After)
+	a.receive(ctx, d.ID, inst.Module, inst.Key, lang.After)
 	if !a.pre(d, f, inst.Key, inst) {
 		return mark.Value{}, false
 	}
@@ -256,7 +256,11 @@ func (a *applier) takeIn(c *plan.Change) bool {
 	}
 	entry := *c.Entry
 	entry.Provider, entry.Recorded = c.Provider, c.Recorded
-	return a.write(0, journal.Change{Object: c.Object, Entry: &entry})
+	if !a.write(0, journal.Change{Object: c.Object, Entry: &entry}) {
+		return false
+	}
+	a.tell(event.Imported{Object: c.Object, ID: c.Importing.ID})
+	return true
 }
 
 // visit records what changes about an object that its provider has nothing to do with.

@@ -73,7 +73,7 @@ func (p *planner) readInstance(ctx context.Context, d *lang.Declaration, f *lang
 }
 
 func (p *planner) readOrDefer(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (mark.Value, bool) {
-	p.receive(ctx, d.ID, f.Addr(), lang.After)
+	p.receive(ctx, d.ID, f.Addr(), key, lang.After)
 	if p.dependencyFailed(d.ID) || !p.pre(d, f, key, inst) {
 		return mark.Value{}, false
 	}
@@ -85,7 +85,7 @@ func (p *planner) readOrDefer(ctx context.Context, d *lang.Declaration, f *lang.
 	if !ok || !t.Validate(ctx, config) {
 		return mark.Value{}, false
 	}
-	if why := p.pending(d, config, u); why != plan.NoReason {
+	if why := p.pending(d, inst, config, u); why != plan.NoReason {
 		return p.deferRead(d, t, u, config, inst, why), true
 	}
 	if stored, ok := p.useStored(d, t, config, inst); ok {
@@ -117,65 +117,14 @@ func (p *planner) put(o addr.Object, e *state.Entry) {
 	p.edit.Put(o, e)
 }
 
-// pending is why a data source cannot be read yet (the pending rule, design section 5).
-func (p *planner) pending(d *lang.Declaration, config mark.Value, u use) plan.Reason {
-	s := p.slot(p.sessionKey(u, lang.After))
-	switch {
-	case !config.Raw.IsWhollyKnown() || s.unknown:
-		return plan.ReadConfigUnknown
-	case p.dependencyChanges(d.ID, updated):
-		return plan.ReadDependencyPending
-	}
-	return plan.NoReason
-}
-
-// dependencyChanges reports whether something that d must wait for changes at least that much: in
-// depends_on, its own or of a call around it, or a managed resource that it names directly.
-func (p *planner) dependencyChanges(d lang.Decl, least changeKind) bool {
-	seen := map[lang.Decl]bool{}
-	for _, ref := range p.prog.Refs(d) {
-		to := p.prog.Decls()[ref.To]
-		if ref.Use&(lang.ByDepends|lang.ByModule) != 0 && p.changesUnder(ref, least, seen) {
-			return true
-		}
-		if ref.Use&^(lang.ByProvider|lang.ByModule) != 0 && to.Kind == lang.Resource && p.changes[ref.To].Load() >= least {
-			return true
-		}
-	}
-	return false
-}
-
-// changesUnder follows depends_on through modules and values to the resources behind them. Of an
-// enclosing call only its depends_on counts, not its repetition.
-func (p *planner) changesUnder(ref lang.Ref, least changeKind, seen map[lang.Decl]bool) bool {
-	d := ref.To
-	info := p.prog.Decls()[d]
-	if info.Kind == lang.Resource {
-		return p.changes[d].Load() >= least
-	}
-	if seen[d] {
-		return false
-	}
-	seen[d] = true
-	for _, next := range p.prog.Refs(d) {
-		if info.Kind == lang.Call && next.Use&(lang.ByDepends|lang.ByModule) == 0 {
-			continue
-		}
-		if info.Kind == lang.Provider {
-			continue
-		}
-		if p.changesUnder(next, least, seen) {
-			return true
-		}
-	}
-	return false
-}
-
 // deferRead plans the reading for apply.
 func (p *planner) deferRead(d *lang.Declaration, t *object.Tools, u use, config mark.Value, inst addr.Instance, why plan.Reason) mark.Value {
 	after := mark.Value{Raw: t.Type.Placeholder(config.Raw), Marks: config.Only(mark.Sensitive).Marks}
 	for _, m := range mark.Paths(t.Type.SensitivePaths(after.Raw), mark.Sensitive) {
 		after.Marks = mark.Add(after.Marks, m)
+	}
+	if p.looks {
+		return after // there will be no reading
 	}
 	c := &plan.Change{
 		Object: inst.Current(), Was: inst.Current(), Action: plan.Read, Why: why,

@@ -54,11 +54,15 @@ type Engine struct {
 	Env  []string
 	Halt context.Context
 
-	// Shows says which providers a test program runs, to see what they are given (object.Walk).
-	Shows func(addr.Provider) bool
+	// Tested says which providers a test program runs: to see what they do, and some to see what
+	// they are configured with. nil: none.
+	Tested func(addr.Provider) bool
 
 	// Named gives a provider the registry host under which somebody attached it. nil: nobody did.
 	Named func(addr.Provider) (addr.Provider, bool)
+
+	// Absent are the providers that are not to be started; that, or why, was reported.
+	Absent map[addr.Provider]bool
 
 	// Supply adds what the provider blocks of a program lack, before it is held against its
 	// providers' schemas, and reports whether it added anything. nil: nobody can be asked.
@@ -85,7 +89,7 @@ type Request struct {
 	DeferEphemerals bool
 	Backend         string // for the plan file
 
-	quiet bool // do not warn that targets make the plan partial
+	quiet bool // the targets are ours, not the user's: nothing is said or asked of them
 }
 
 // Import asks for an existing object to be taken in.
@@ -110,7 +114,7 @@ type Result struct {
 func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o lang.CheckOptions, bag *diag.Bag) (*lang.Program, bool) {
 	p, ok := lang.Compile(tree, bag)
 	schemas := e.schemas(ctx, bag)
-	if ok && e.Supply != nil {
+	if ok && e.Supply != nil && !bag.HasErrors() {
 		added, supplied := e.Supply(p, schemas.Of)
 		if !supplied {
 			return nil, false
@@ -137,6 +141,9 @@ type schemaSource struct {
 
 // Of gives a provider's schemas, nil if they cannot be had.
 func (s *schemaSource) Of(p addr.Provider) *provider.Schemas {
+	if s.engine.Absent[p] {
+		return nil
+	}
 	schemas, ds := s.engine.Pool.Schemas(s.ctx, p)
 	s.bag.Add(ds...)
 	if ds.HasErrors() {
@@ -160,6 +167,7 @@ type shared struct {
 	prog   *lang.Program
 	frame  *lang.Frame
 	objs   *object.Walk
+	shown  shown
 	tokens *walk.Tokens
 	reach  *reach
 	*removals
@@ -170,10 +178,13 @@ type shared struct {
 	leases   map[leaseKey]*opening
 	leased   map[lang.Decl][]leaseKey // the same, by ephemeral resource
 	ledger   *lease.Ledger
-	calls    map[addr.Object]bool // changes under way
-	waits    func(lang.Decl) bool // an ephemeral resource must not be opened yet; nil: none must wait
+	calls    map[addr.Object]bool                      // changes under way
+	waits    func(lang.Decl, addr.ModuleInstance) bool // an ephemeral resource must not be opened yet; nil: this walk opens all it needs
+	lacks    func(lang.Decl) bool                      // something that it depends on has no value; nil: nothing has none
+	waiting  map[addr.Object]bool                      // those of which it was told that they wait
 	checks   *checks
 	results  *results
+	looks    bool // nothing is decided: conditions are for information
 }
 
 // past is what a walk goes on from.
@@ -182,16 +193,29 @@ type past struct {
 	results map[string]string // digests of what functions gave when the plan was made
 }
 
-func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, from past, bag *diag.Bag) (*run, bool) {
+// idleRun is a walk that nothing is known of outside: it starts and tells nothing.
+func (e *Engine) idleRun(ctx context.Context, prog *lang.Program, from past, bag *diag.Bag) *run {
 	r := &run{bag: bag, shared: &shared{
 		Engine: e, all: bag, ctx: ctx, prog: prog, reach: newReach(prog), removals: newRemovals(prog.Tree().Root),
 		types: map[typeKey]*object.Type{}, sessions: map[sessionKey]*session{}, leases: map[leaseKey]*opening{}, leased: map[lang.Decl][]leaseKey{}, checks: newChecks(),
 		calls:   map[addr.Object]bool{},
+		waiting: map[addr.Object]bool{},
 		results: newResults(from.results),
-		ledger:  lease.NewLedger(lease.Options{Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism()}),
 	}}
+	r.ledger = lease.NewLedger(lease.Options{
+		Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism(),
+		Panicked: func(value any, stack []byte) { r.panicked(0, value, stack) },
+	})
 	r.tokens = walk.NewTokens(r.parallelism())
-	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token, Shows: e.Shows, Closed: e.Closed}
+	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token, Closed: e.Closed}
+	if e.Tested != nil {
+		r.objs.Shows = r.shown.holds
+	}
+	return r
+}
+
+func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, from past, bag *diag.Bag) (*run, bool) {
+	r := e.idleRun(ctx, prog, from, bag)
 	if e.Secrets != nil {
 		e.Secrets.Elsewhere((&plainly{shared: r.shared, before: from.state, known: map[string]bool{}}).holds)
 	}

@@ -37,14 +37,14 @@ type planning struct {
 	before map[lang.Decl]walk.Node
 	fresh  map[addr.Resource]walk.Node // refresh nodes of managed resources
 
-	failed  []atomic.Bool  // by declaration: some instance has no value
-	changes []atomic.Int32 // by declaration: how much its objects change, a changeKind
+	failed []atomic.Bool // by declaration: some instance has no value
 
 	mu      sync.Mutex
 	found   map[addr.Object]object.Current // refreshed objects
 	edit    *state.Edit
 	planned []*plan.Change
 	drift   []*plan.Change
+	changes map[within]changeKind
 
 	recorded   map[lang.Decl][]addr.Resource
 	byResource map[addr.AbsResource][]*plan.Change // decided changes, for replace_triggered_by
@@ -52,15 +52,6 @@ type planning struct {
 
 // visit is the work of a node.
 type visit func(ctx context.Context, f *walk.Fan) bool
-
-// changeKind is how much a resource changes, for those who wait to read what depends on it.
-type changeKind = int32
-
-const (
-	unchanged changeKind = iota
-	updated
-	remade // created or replaced
-)
 
 // Plan finds out what would have to be done.
 func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result, bool) {
@@ -72,14 +63,14 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if !ok {
 		return nil, false
 	}
+	r.looks = req.Mode == plan.RefreshOnly
 	defer r.keepSessions(ctx)
 	defer r.endLeases()
 	p := &planner{r, &planning{
 		req: &req, prior: req.State,
 		before: map[lang.Decl]walk.Node{}, users: map[lang.Decl][]walk.Node{}, fresh: map[addr.Resource]walk.Node{},
 		found: map[addr.Object]object.Current{}, recorded: map[lang.Decl][]addr.Resource{}, byResource: map[addr.AbsResource][]*plan.Change{},
-		failed:  make([]atomic.Bool, len(req.Program.Decls())),
-		changes: make([]atomic.Int32, len(req.Program.Decls())),
+		failed: make([]atomic.Bool, len(req.Program.Decls())), changes: map[within]changeKind{},
 	}}
 	if !e.checkImports(req.Program, req.Generate, bag) || !p.prepare(ctx) {
 		return nil, false
@@ -88,7 +79,8 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if req.DeferEphemerals {
 		spared = r.reach.onlyWritten()
 	}
-	r.waits = func(d lang.Decl) bool { return spared[d] || p.dependencyChanges(d, remade) }
+	r.waits = func(d lang.Decl, in addr.ModuleInstance) bool { return spared[d] || p.dependencyChanges(d, in, remade) }
+	r.lacks = p.dependencyFailed
 	p.build()
 	p.walk(ctx)
 	made := p.finishImports(ctx)
@@ -122,7 +114,7 @@ func (p *planner) prepare(ctx context.Context) bool {
 	p.prior = p.moved.after
 	p.edit, p.hosts = p.prior.Edit(), p.newHosts(p.prog, p.prior)
 	p.sel, ok = p.selectTargets()
-	return ok && p.checkReplace()
+	return ok && p.checkMoved() && p.checkReplace()
 }
 
 // build makes the graph: a node or gate for every declaration, refresh nodes for what is in the
@@ -155,7 +147,7 @@ func (p *planner) add(d *lang.Declaration) walk.Node {
 		return p.node(label, nil)
 	}
 	if d.Kind != lang.Resource {
-		if p.req.Mode == plan.Normal && tested(d) {
+		if p.tests(d) {
 			return p.node(label, func(ctx context.Context, _ *walk.Fan) bool { return p.testAll(ctx, d) })
 		}
 		return p.node(label, nil)
@@ -296,16 +288,6 @@ func (p *planner) record(c *plan.Change) {
 	}
 }
 
-// note raises how much a declaration changes.
-func (p *planner) note(d lang.Decl, k changeKind) {
-	for {
-		have := p.changes[d].Load()
-		if have >= k || p.changes[d].CompareAndSwap(have, k) {
-			return
-		}
-	}
-}
-
 // result collects what was decided.
 func (p *planner) result(ctx context.Context) *plan.Plan {
 	out := &plan.Plan{
@@ -321,9 +303,13 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	p.orderReplacements(out)
 	out.Outputs = p.outputs()
 	out.Relevant = p.relevant(out)
-	out.Checks = p.checks.results(p.bag)
+	if p.req.Mode != plan.Destroy {
+		out.Checks = p.checks.results(p.bag)
+	}
 	out.Errored = p.bag.HasErrors() || ctx.Err() != nil
-	out.Leases = p.forecast(out)
+	if p.reach.any {
+		out.Leases = p.Forecast(ctx, p.prog, p.req.Options, out)
+	}
 	return out
 }
 

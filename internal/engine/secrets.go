@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
@@ -25,6 +26,45 @@ func (r *run) guardVariables() {
 			r.Secrets.AddValue(value.Raw, secret.Origin{Addr: "var." + name, Kind: secret.EphemeralVariable})
 		}
 	}
+}
+
+// shown is what providers that a test program runs are configured with, which some are there to
+// show.
+type shown struct {
+	mu    sync.Mutex
+	texts map[addr.Provider]map[string]bool
+}
+
+// add remembers a configuration: its strings and numbers, and the keys in it.
+func (s *shown) add(p addr.Provider, settings cty.Value) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p = p.Canon()
+	if s.texts == nil {
+		s.texts = map[addr.Provider]map[string]bool{}
+	}
+	if s.texts[p] == nil {
+		s.texts[p] = map[string]bool{}
+	}
+	secret.Leaves(settings, func(path cty.Path, _ cty.Value, text string) {
+		s.texts[p][text] = true
+		for _, step := range path {
+			switch step := step.(type) {
+			case cty.GetAttrStep:
+				s.texts[p][step.Name] = true
+			case cty.IndexStep:
+				if step.Key.Type() == cty.String {
+					s.texts[p][step.Key.AsString()] = true
+				}
+			}
+		}
+	})
+}
+
+func (s *shown) holds(p addr.Provider, text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.texts[p.Canon()][text]
 }
 
 // plainly answers where a string can be read anyway: in the text of the configuration, in a plain

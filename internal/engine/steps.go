@@ -77,7 +77,7 @@ func (a *applier) holdUp(ctx context.Context, h hold, face lang.Face) bool {
 		return ok
 	}
 	if f := a.frame.At(h.at, face); f != nil {
-		a.receiveFrom(ctx, h.lease, f, a.reach.face(h.lease.ID, face))
+		a.receiveFrom(ctx, h.lease, f, a.reach.face(h.lease.ID, face), h.means)
 	}
 	return true
 }
@@ -87,7 +87,7 @@ func (a *applier) holdDown(h hold, face lang.Face) {
 		a.release(h.use, face)
 		return
 	}
-	a.closeLeases(h.lease, &h.at, face)
+	a.closeLeases(h.lease, face, func(in addr.ModuleInstance, k addr.Key) bool { return in == h.at && h.means(k) })
 }
 
 // skip empties what a step that did not run would have given to others.

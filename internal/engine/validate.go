@@ -13,7 +13,8 @@ import (
 )
 
 // Validate holds a compiled program against its providers' own rules, with everything unknown that
-// is not written out. Nothing is configured, no state is needed.
+// is not written out. Nothing is configured, no state is needed. It may be called after Compile
+// failed: what mistakes were found in is left out.
 func (e *Engine) Validate(ctx context.Context, prog *lang.Program, o lang.Options, bag *diag.Bag) bool {
 	o.Validate = true
 	r, ok := e.newRun(ctx, prog, o, past{}, bag)
@@ -23,7 +24,7 @@ func (e *Engine) Validate(ctx context.Context, prog *lang.Program, o lang.Option
 	var g walk.Graph
 	var todo []*lang.Declaration
 	for _, d := range prog.Decls() {
-		if d.Kind == lang.Resource || d.Kind == lang.Provider && d.Prov != nil {
+		if (d.Kind == lang.Resource || d.Kind == lang.Provider && d.Prov != nil) && prog.Sound(d.ID) {
 			g.Add(nil, walk.Options{})
 			todo = append(todo, d)
 		}

@@ -69,18 +69,8 @@ func (p *Providers) hash(dir string) (string, error) {
 
 // remember writes the record. If it cannot be written, packages are read again.
 func (p *Providers) remember(known map[string]checked) {
-	text, err := json.Marshal(known)
-	if err != nil {
-		return
-	}
-	tmp, err := os.CreateTemp(p.DataDir, "lethe-packages-*")
-	if err != nil {
-		return
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(text)
-	if cerr := tmp.Close(); err == nil && cerr == nil {
-		_ = os.Rename(tmp.Name(), p.record())
+	if text, err := json.Marshal(known); err == nil {
+		replace(p.record(), text)
 	}
 }
 

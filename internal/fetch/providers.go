@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/apparentlymart/go-versions/versions/constraints"
@@ -26,6 +27,8 @@ type Providers struct {
 	Getenv   func(string) string
 	Note     func(string) // progress
 	Closed   shortcut.Set // what is not to be taken
+
+	verified sync.Map // hashes of packages that Verify found right, by canonical address
 }
 
 // Need is a provider that a configuration or a state needs.
@@ -112,7 +115,7 @@ func (p *Providers) install(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) bo
 				"Could not retrieve the list of available versions for provider %s: locked provider %s %s does not match configured version constraint %s; must use lethe init -upgrade to allow selection of new versions.", n.Provider.ForDisplay(), n.Provider, lock.Version, text))
 			return false
 		}
-		if p.present(n.Provider, lock) {
+		if intact(packageDir(p.base(), n.Provider, lock.Version), n.Provider, lock) {
 			p.note("- Using previously-installed %s v%s", n.Provider.ForDisplay(), lock.Version)
 			return true
 		}
@@ -151,29 +154,30 @@ func (p *Providers) allowed(n Need, bag *diag.Bag) (versions.Set, string, bool) 
 	return set.Subtract(versions.Prerelease.Subtract(set.AllRequested())), text, true
 }
 
-// present reports whether the locked version is installed, unchanged.
-func (p *Providers) present(a addr.Provider, lock config.Lock) bool {
-	dir := packageDir(p.base(), a, lock.Version)
+// intact reports whether a directory holds the locked package, unchanged.
+func intact(dir string, a addr.Provider, lock config.Lock) bool {
 	if _, ok := executable(dir, a); !ok {
 		return false
 	}
-	return verify(dir, lock, hashDir) == nil
+	_, err := verify(dir, lock, hashDir)
+	return err == nil
 }
 
-// verify holds an installed package against the hashes in the lock file.
-func verify(dir string, lock config.Lock, hash func(dir string) (string, error)) error {
+// verify holds an installed package against the hashes in the lock file, and gives its own; "" if the
+// lock file has none of its kind.
+func verify(dir string, lock config.Lock, hash func(dir string) (string, error)) (string, error) {
 	h1 := slices.ContainsFunc(lock.Hashes, func(h string) bool { return strings.HasPrefix(h, "h1:") })
 	if !h1 {
-		return nil
+		return "", nil
 	}
 	got, err := hash(dir)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if !slices.Contains(lock.Hashes, got) {
-		return fmt.Errorf("the package in %s does not match any of the checksums recorded in the dependency lock file", dir)
+		return "", fmt.Errorf("the package in %s does not match any of the checksums recorded in the dependency lock file", dir)
 	}
-	return nil
+	return got, nil
 }
 
 // Verify checks an installed provider's package against the lock file.
@@ -186,7 +190,9 @@ func (p *Providers) Verify(a addr.Provider, l *Lockfile) error {
 		return err
 	}
 	lock, _ := l.Get(a)
-	return verify(filepath.Dir(path), lock, p.hash)
+	hash, err := verify(filepath.Dir(path), lock, p.hash)
+	p.verified.Store(a.Canon(), hash)
+	return err
 }
 
 // newest chooses the newest allowed version that some source has.
@@ -282,7 +288,7 @@ func (p *Providers) deliver(f found, a addr.Provider, lock config.Lock, dir stri
 	}
 	if p.CacheDir != "" {
 		cached := packageDir(p.CacheDir, a, lock.Version)
-		if _, ok := executable(cached, a); !ok || verify(cached, lock, hashDir) != nil {
+		if !intact(cached, a, lock) {
 			if err := locked(p.CacheDir, func() error { return place(f, cached) }); err != nil {
 				return nil, err
 			}

@@ -10,7 +10,7 @@ import (
 
 // Schemas gives what providers describe.
 type Schemas interface {
-	Of(p addr.Provider) *provider.Schemas // nil: not available
+	Of(p addr.Provider) *provider.Schemas // nil: not available, which was reported
 }
 
 // CheckOptions say how far Check goes.
@@ -25,16 +25,18 @@ type checked struct {
 	bodies  map[*decl]*body
 	metas   map[metaKey]*body
 	tops    map[*unit]*node // the first node of each unit
+	flawed  map[*decl]bool  // bodies that do not fit their schemas
 }
 
 // Check holds the program against the schemas of its providers. Bodies are compiled, once for each
 // module however often it is called, and what can be found wrong without any value is reported:
 // arguments and blocks that are missing or not supported, attributes that do not exist, values of
 // the wrong type, ephemeral values where they would be kept. Whatever is not written out is unknown.
-// It may be called after Compile failed, to have all there is to report.
+// It may be called after Compile failed, to have all there is to report. Of what needs itself only the
+// bodies are looked at.
 func (p *Program) Check(s Schemas, o CheckOptions, bag *diag.Bag) bool {
-	p.checked = &checked{schemas: make([]*schema.Schema, len(p.decls)), bodies: map[*decl]*body{}, metas: map[metaKey]*body{}, tops: map[*unit]*node{}}
-	c := &checker{p: p, s: s, bag: bag, ok: true, gone: map[addr.Provider]bool{}}
+	p.checked = &checked{schemas: make([]*schema.Schema, len(p.decls)), bodies: map[*decl]*body{}, metas: map[metaKey]*body{}, tops: map[*unit]*node{}, flawed: map[*decl]bool{}}
+	c := &checker{p: p, s: s, bag: bag, ok: true}
 	for _, d := range p.decls {
 		switch d.Kind {
 		case Resource:
@@ -45,7 +47,7 @@ func (p *Program) Check(s Schemas, o CheckOptions, bag *diag.Bag) bool {
 	}
 	c.eachUnit(p.root, c.unit)
 	c.configured()
-	if o.BodiesOnly || p.cyclic {
+	if o.BodiesOnly {
 		return c.ok
 	}
 	c.evaluate(o.Options)
@@ -53,13 +55,22 @@ func (p *Program) Check(s Schemas, o CheckOptions, bag *diag.Bag) bool {
 	return c.ok
 }
 
+// Sound reports whether Check found nothing wrong with the body of a resource or a provider
+// configuration, so that it can be evaluated.
+func (p *Program) Sound(d Decl) bool {
+	if p.checked.schemas[d] == nil || p.endless[d] || p.decls[d].Kind == Resource && p.uses[d] == noDecl {
+		return false
+	}
+	n := p.at[d]
+	return n == nil || !p.checked.flawed[n.unit.decls[d-n.base]]
+}
+
 // checker is one run of Check.
 type checker struct {
-	p    *Program
-	s    Schemas
-	bag  *diag.Bag
-	ok   bool
-	gone map[addr.Provider]bool // providers that are not available, said once
+	p   *Program
+	s   Schemas
+	bag *diag.Bag
+	ok  bool
 }
 
 func (c *checker) error(d diag.Diagnostic) {
@@ -85,24 +96,17 @@ func (c *checker) eachUnit(n *node, f func(*node)) {
 	visit(n)
 }
 
-// schemasOf gives a provider's schemas. That there are none is reported once, where the provider is
-// first used.
-func (c *checker) schemasOf(prov addr.Provider, at diag.Range) *provider.Schemas {
-	if s := c.s.Of(prov); s != nil {
-		return s
-	}
-	if !c.gone[prov] {
-		c.gone[prov] = true
-		c.error(diag.Errorf("Missing required provider", "This configuration requires provider %s, but that provider isn't available. You may be able to install it automatically by running:\n  lethe init", prov).At(at))
-	}
-	c.ok = false
-	return nil
+// schemasOf gives a provider's schemas, nil if there are none.
+func (c *checker) schemasOf(prov addr.Provider) *provider.Schemas {
+	s := c.s.Of(prov)
+	c.ok = c.ok && s != nil
+	return s
 }
 
 func (c *checker) resource(d *Declaration) {
 	n := c.p.at[d.ID]
 	prov := n.cfg.Provider(d.Res.LocalProvider().Local)
-	schemas := c.schemasOf(prov, d.Res.TypeRange)
+	schemas := c.schemasOf(prov)
 	if schemas == nil {
 		return
 	}
@@ -147,11 +151,20 @@ var (
 	typeNouns  = map[addr.Mode]string{addr.Managed: "resource type", addr.Data: "data source", addr.Ephemeral: "ephemeral resource"}
 )
 
+// blockOf is a block of a mode, with its article.
+func blockOf(m addr.Mode) string {
+	article := "a"
+	if m == addr.Ephemeral {
+		article = "an"
+	}
+	return article + ` "` + m.Block() + `" block`
+}
+
 func unknownType(d *Declaration, prov addr.Provider, s *provider.Schemas) diag.Diagnostic {
 	mode, hint := d.Res.Mode, ""
 	for _, other := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral} {
 		if sch, _ := s.Type(other, d.Res.Type); sch != nil {
-			hint = "\n\nDid you intend to use the " + typeNouns[other] + ` "` + d.Res.Type + `"? If so, declare this using a "` + other.Block() + `" block instead of a "` + mode.Block() + `" block.`
+			hint = "\n\nDid you intend to use the " + typeNouns[other] + ` "` + d.Res.Type + `"? If so, declare this using ` + blockOf(other) + ` instead of ` + blockOf(mode) + `.`
 			break
 		}
 	}
@@ -162,8 +175,7 @@ func unknownType(d *Declaration, prov addr.Provider, s *provider.Schemas) diag.D
 }
 
 func (c *checker) provider(d *Declaration) {
-	at := d.Range
-	schemas := c.schemasOf(d.Provider.Provider, at)
+	schemas := c.schemasOf(d.Provider.Provider)
 	if schemas == nil || schemas.Config == nil {
 		return
 	}
@@ -184,7 +196,10 @@ func (c *checker) compile(n *node, d *decl, raw *rawBody, sch *schema.Block) *bo
 	bc := &bodyCompiler{c: &compiler{u: n.unit, n: n, bag: c.bag, d: d, quiet: true}, bag: c.bag, ok: true}
 	bc.beside(raw, d)
 	out := bc.compile(raw, sch)
-	c.ok = c.ok && bc.ok && !bc.c.failed
+	if !bc.ok || bc.c.failed {
+		c.ok = false
+		c.p.checked.flawed[d] = true
+	}
 	return out
 }
 

@@ -15,9 +15,13 @@ func (c *checker) evaluate(o Options) {
 	c.eachUnit(c.p.root, func(n *node) {
 		e := &trial{c: c, f: frameOf(root, n)}
 		for _, d := range n.unit.decls {
-			e.declaration(d)
+			if !c.p.Endless(n.decl(d.index)) {
+				e.declaration(d)
+			}
 		}
-		e.imports()
+		if !c.p.cyclic {
+			e.imports()
+		}
 	})
 }
 

@@ -30,8 +30,8 @@ func Compile(tree *config.Tree, bag *diag.Bag) (*Program, bool) {
 	ok = p.checkMoves(bag) && ok
 	ok = p.link(bag) && ok
 	p.cyclic = !p.findCycles(bag)
-	if ok && !p.cyclic {
-		ok = p.retiring(bag)
+	if !p.cyclic {
+		ok = p.retiring(bag) && ok
 	}
 	return p, ok && !p.cyclic
 }
@@ -101,7 +101,9 @@ func (c *compiler) unit() {
 		case Local:
 			d.value = c.in(ByValue, place{}).expr(d.loc.Expr)
 		case Output:
-			d.value = c.in(ByValue, place{}).optional(d.out.Expr)
+			if d.value = c.in(ByValue, place{}).optional(d.out.Expr); d.value == nil {
+				d.value = unknownAt(d.at) // that it is missing was said when the block was read
+			}
 			c.conditions(d, OutputPre, place{}, ByCondition, d.out.Preconditions)
 			c.dependsOn(d.out.DependsOn)
 		case Call:

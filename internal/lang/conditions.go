@@ -52,6 +52,14 @@ func (f *Frame) Conditions(d Decl, k addr.Key, when When, face Face, self *mark.
 	return out
 }
 
+// Refuse takes a variable's value away, because it was reported to break a rule: whatever needs it
+// fails in silence from then on. Nothing but the rules themselves may have asked for it before.
+func (f *Frame) Refuse(d Decl) {
+	ld := f.local(d)
+	c := &f.vals[2*ld.index+int32(f.faceOf(ld, After))]
+	c.got.Store(&result{val: cty.DynamicVal, rest: mark.Plain(cty.DynamicVal), outcome: Failed})
+}
+
 // condition evaluates one condition.
 func (s *scope) condition(c *condition, when When) Result {
 	out := Result{Status: state.Errored, Range: c.test.Range()}

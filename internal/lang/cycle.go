@@ -12,7 +12,7 @@ import (
 // one member, or with a reference to itself, is a cycle, and the message shows a shortest way
 // round through it.
 
-// findCycles reports every cycle once.
+// findCycles reports every cycle once, and takes note of what needs one.
 func (p *Program) findCycles(bag *diag.Bag) bool {
 	s := &scc{p: p, index: make([]int32, len(p.decls)), low: make([]int32, len(p.decls)), onStack: make([]bool, len(p.decls))}
 	ok := true
@@ -21,13 +21,36 @@ func (p *Program) findCycles(bag *diag.Bag) bool {
 			continue
 		}
 		s.visit(Decl(d), func(component []Decl) {
-			if p.reportCycle(component, bag) {
-				ok = false
-			}
+			endless := p.reportCycle(component, bag)
+			ok = ok && !endless
+			p.mark(component, endless)
 		})
 	}
 	return ok
 }
+
+// mark takes note of the members of a component that is a cycle, or that needs what is marked already:
+// a component is found after all that it needs.
+func (p *Program) mark(component []Decl, endless bool) {
+	switch {
+	case p.endless != nil:
+		for _, r := range p.refs[component[0]] {
+			endless = endless || p.endless[r.To]
+		}
+	case endless:
+		p.endless = map[Decl]bool{}
+	}
+	if !endless {
+		return
+	}
+	for _, d := range component {
+		p.endless[d] = true
+	}
+}
+
+// Endless reports whether a declaration is part of a cycle or needs one, so that it cannot be
+// evaluated.
+func (p *Program) Endless(d Decl) bool { return p.endless[d] }
 
 type scc struct {
 	p       *Program

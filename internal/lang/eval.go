@@ -336,6 +336,9 @@ func (s *scope) outputs(f *Frame, name string) cty.Value {
 		}
 		return s.read(f, f.u.decls[i])
 	}
+	if f.u.mod.Gap() {
+		return cty.DynamicVal // it may have more outputs than can be read
+	}
 	vals := make(map[string]cty.Value, len(f.u.byName[Output]))
 	for name, i := range f.u.byName[Output] {
 		vals[name] = s.read(f, f.u.decls[i])

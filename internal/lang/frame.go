@@ -75,6 +75,7 @@ type walk struct {
 	roots  map[string]cty.Value // root variables, joined
 	static *StaticFrame
 	blocks blocks
+	leases atomic.Uint64 // how often a slot of an ephemeral resource was filled
 }
 
 // Frame is one module instance in one walk: a slot for every declaration, with two faces. It may

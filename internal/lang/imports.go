@@ -127,12 +127,25 @@ func (p *Program) UndeclaredImports() map[addr.Resource]*config.Import {
 	for m, n := range p.nodes {
 		for _, b := range n.unit.imports {
 			to := b.target(m)
-			if _, declared := p.resources[to]; !declared {
+			if _, declared := p.resources[to]; !declared && !p.mayHave(to) {
 				out[to] = b.cfg
 			}
 		}
 	}
 	return out
+}
+
+// mayHave reports whether a resource that is not declared may be, where a module could not be read.
+func (p *Program) mayHave(r addr.Resource) bool {
+	m := r.Module
+	n := p.nodes[m]
+	for ; n == nil && !m.IsRoot(); n = p.nodes[m] {
+		if parent := p.nodes[m.Parent()]; parent != nil && (parent.unit.mod.Calls[m.Name()] != nil || parent.unit.mod.MayDeclare(m.Name())) {
+			return true
+		}
+		m = m.Parent()
+	}
+	return n != nil && m == r.Module && n.unit.mod.MayDeclare(r.Type) && n.unit.mod.MayDeclare(r.Name)
 }
 
 // target is the resource that an import block names, seen from the module that has the block.

@@ -119,6 +119,9 @@ func (l *linker) outputs(n *node, u use) {
 	i, ok := child.unit.index(Output, u.output)
 	if !ok {
 		l.ok = false
+		if child.unit.mod.MayDeclare(u.output) {
+			return
+		}
 		l.bag.Add(diag.Errorf("Unsupported attribute", "This object does not have an attribute named %q.%s", u.output,
 			noOutputs(child, u.output)).At(u.at))
 		return
@@ -232,6 +235,8 @@ func checkArguments(call *decl, child *node, bag *diag.Bag) bool {
 	for _, a := range call.args {
 		v := vars[a.name]
 		switch {
+		case v == nil && child.unit.mod.MayDeclare(a.name):
+			ok = false
 		case v == nil:
 			ok = false
 			metas, _ := config.CallMetaNames()
@@ -245,6 +250,9 @@ func checkArguments(call *decl, child *node, bag *diag.Bag) bool {
 	for name, v := range vars {
 		if call.args[name] == nil && required(v) && !slices.Contains(meant, name) {
 			ok = false
+			if child.unit.mod.Spoilt(v.Range) {
+				continue // it may have a default
+			}
 			bag.Add(diag.Errorf("Missing required argument", "The argument %q is required, but no definition was found.", name).At(call.at).See("declared here", v.Range))
 		}
 	}

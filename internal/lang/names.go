@@ -47,6 +47,10 @@ func (c *compiler) inModule() string {
 }
 
 func (c *compiler) undeclared(k Kind, name string, at diag.Range) {
+	if c.u.mod.MayDeclare(name) {
+		c.failed = true
+		return
+	}
 	hint := ""
 	if c.mayGuess(len(c.u.byName[k])) {
 		hint = didYouMean(name, slices.Collect(maps.Keys(c.u.byName[k])))
@@ -77,6 +81,10 @@ func (c *compiler) mayGuess(n int) bool {
 var modeNouns = map[addr.Mode]string{addr.Managed: "A managed resource", addr.Data: "A data resource", addr.Ephemeral: "An ephemeral resource"}
 
 func (c *compiler) undeclaredResource(n config.Name, at diag.Range) {
+	if c.u.mod.MayDeclare(n.Type) && c.u.mod.MayDeclare(n.Name) {
+		c.failed = true
+		return
+	}
 	detail := fmt.Sprintf("%s %q %q has not been declared %s.", modeNouns[n.Mode], n.Type, n.Name, c.inModule())
 	c.error("Reference to undeclared resource", detail+c.nearResource(n), at)
 }

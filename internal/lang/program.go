@@ -120,7 +120,8 @@ type Program struct {
 	needed    []addr.Provider
 	keyed     map[Decl]keyedEntry // resources whose provider instance a caller chooses
 
-	cyclic  bool // there are cycles: nothing can be evaluated
+	cyclic  bool          // there are cycles
+	endless map[Decl]bool // declarations that need one
 	checked *checked
 }
 

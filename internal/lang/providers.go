@@ -76,7 +76,7 @@ func (r *providerResolver) ofResource(n *node, res *config.Resource) Decl {
 	prov := n.cfg.Provider(name.Local)
 	r.needed[prov] = true
 	d := r.p.lookupConfig(n, name)
-	if d == noDecl && !expectsPassed(n, name) {
+	if d == noDecl && !expectsPassed(n, name) && !mayConfigure(n, name) {
 		at := res.TypeRange
 		if res.Provider != nil {
 			at = res.Provider.Range
@@ -117,6 +117,12 @@ func moduleOf(n *node) string {
 func expectsPassed(n *node, name config.ProviderName) bool {
 	req := n.unit.mod.Required[name.Local]
 	return n.parent != nil && req != nil && slices.Contains(req.Aliases, name)
+}
+
+// mayConfigure reports whether a configuration of that name, or what its name means, may be declared
+// where the module could not be read.
+func mayConfigure(n *node, name config.ProviderName) bool {
+	return n.unit.mod.MayDeclare(name.Local) || name.Alias != "" && n.unit.mod.MayDeclare(name.Alias)
 }
 
 // lookupConfig finds the declaration that a provider name means in a module, noDecl if there is
@@ -268,6 +274,9 @@ func (r *providerResolver) checkPassed(n *node, call *decl) {
 }
 
 func (r *providerResolver) checkEntry(n, child *node, e *config.Passed) {
+	if mayConfigure(n, e.Parent.ProviderName) || mayConfigure(child, e.Child) {
+		return // some of this is not known
+	}
 	if r.p.lookupConfig(n, e.Parent.ProviderName) == noDecl && !expectsPassed(n, e.Parent.ProviderName) {
 		r.error(diag.Errorf("Provider configuration not present", "The configuration %q is not declared %s, so it cannot be passed to module.%s.", e.Parent.ProviderName, moduleOf(n), child.cfg.Call.Name).At(e.Parent.Range))
 		return

@@ -32,6 +32,7 @@ type scope struct {
 	// marked is set once something with a mark was read or made. As long as it is not, nobody needs
 	// to look through a result for marks.
 	marked bool
+	early  bool        // a lease that is not open was read
 	seen   []cty.Value // arguments of the calls that are running
 
 	explaining bool // values are collected for a diagnostic: do not collect for one about that

@@ -73,11 +73,11 @@ func (t *Tools) keepable(v, config cty.Value, title string) (cty.Value, bool) {
 	}
 	clean := true
 	var drop []cty.Path
-	secret.Leaves(v, func(p cty.Path, _ cty.Value, text string) {
-		if config != cty.NilVal && configured(config, p) {
+	look := func(at, p cty.Path, text string) { // of the value at p, what is at a place in it
+		if config != cty.NilVal && configured(config, at) {
 			return
 		}
-		origin, hit := t.Walk.Secrets.Check(text)
+		origin, hit := t.secretIn(text)
 		if !hit {
 			return
 		}
@@ -90,21 +90,71 @@ func (t *Tools) keepable(v, config cty.Value, title string) (cty.Value, bool) {
 		}
 		t.breach(title, "%s returned the secret %s%s in \"%s.%s\", where it would be stored. %s This is a bug in the provider, to be reported there.",
 			t.who(), origin.Addr, origin.Path, t.Object, mark.PathString(p), kept)
-	})
+	}
+	secret.Leaves(v, func(p cty.Path, _ cty.Value, text string) { look(p, p, text) })
+	t.chosenNames(v, look)
 	for _, p := range drop {
 		v = nulled(v, p)
 	}
 	return v, clean
 }
 
+// chosenNames visits the keys that an answer has of its own: of maps, and of objects where the
+// schema leaves the type open. A key cannot be dropped alone: the map or object at p goes with it.
+func (t *Tools) chosenNames(v cty.Value, visit func(at, p cty.Path, name string)) {
+	_ = cty.Walk(v, func(p cty.Path, v cty.Value) (bool, error) {
+		switch ty := v.Type(); {
+		case v.IsNull() || !v.IsKnown():
+			return false, nil
+		case ty.IsMapType():
+			for name := range v.AsValueMap() {
+				visit(p.Index(cty.StringVal(name)), p, name)
+			}
+		case ty.IsObjectType() && t.open(p):
+			for name := range ty.AttributeTypes() {
+				visit(p.GetAttr(name), p, name)
+			}
+		}
+		return true, nil
+	})
+}
+
+// open reports whether the schema does not say what there is at a path.
+func (t *Tools) open(p cty.Path) bool {
+	ty := t.Type.Type()
+	for _, step := range p {
+		switch step := step.(type) {
+		case cty.GetAttrStep:
+			if !ty.IsObjectType() || !ty.HasAttribute(step.Name) {
+				return true
+			}
+			ty = ty.AttributeType(step.Name)
+		case cty.IndexStep:
+			if !ty.IsCollectionType() {
+				return true
+			}
+			ty = ty.ElementType()
+		}
+	}
+	return ty == cty.DynamicPseudoType
+}
+
+// secretIn finds a secret in a string that is to be stored. What a provider that shows its
+// configuration says of that is none.
+func (t *Tools) secretIn(text string) (secret.Origin, bool) {
+	if t.Walk.Shows != nil && t.Walk.Shows(t.Provider.Addr(), text) {
+		return secret.Origin{}, false
+	}
+	return t.Walk.Secrets.Check(text)
+}
+
 // vital reports whether an object cannot do without the attribute that a path leads to.
 func (t *Tools) vital(p cty.Path) bool {
-	step, ok := p[0].(cty.GetAttrStep)
-	if !ok {
-		return false
+	if step, ok := p[0].(cty.GetAttrStep); ok && step.Name == "id" {
+		return true
 	}
-	a := t.Type.Attr(step.Name)
-	return step.Name == "id" || a != nil && a.Required
+	a := t.Type.Attribute(p)
+	return a != nil && a.Required
 }
 
 // keepablePrivate is private data that may be kept: nothing, where there is a secret in it.
@@ -112,7 +162,7 @@ func (t *Tools) keepablePrivate(private []byte, title string) ([]byte, bool) {
 	if t.Walk.Secrets.Empty() || len(private) == 0 {
 		return private, true
 	}
-	origin, hit := t.Walk.Secrets.CheckBytes(private)
+	origin, hit := t.secretIn(string(private))
 	if !hit {
 		return private, true
 	}
@@ -121,25 +171,30 @@ func (t *Tools) keepablePrivate(private []byte, title string) ([]byte, bool) {
 	return nil, false
 }
 
+// keepableIdentity reports secrets in an identity. An object is not to be found without it: it is
+// kept.
+func (t *Tools) keepableIdentity(identity cty.Value, title string) bool {
+	if identity == cty.NilVal || t.Walk.Secrets.Empty() {
+		return true
+	}
+	good := true
+	secret.Leaves(identity, func(p cty.Path, _ cty.Value, text string) {
+		if origin, hit := t.secretIn(text); hit {
+			good = false
+			t.breach(title, "%s returned the secret %s%s in the identity of %s (%s), which is stored. It was kept: change the secret. This is a bug in the provider, to be reported there.",
+				t.who(), origin.Addr, origin.Path, t.Object, mark.PathString(p))
+		}
+	})
+	return good
+}
+
 // guarded looks an entry's parts through before they are kept: its value against the configuration
 // that it was made from (NilVal if there was none), its private data and its identity.
 func (t *Tools) guarded(e *state.Entry, v, config, identity cty.Value, title string) (cty.Value, bool) {
-	if t.Walk.Shows != nil && t.Walk.Shows(t.Provider.Addr()) {
-		return v, true
-	}
 	v, clean := t.keepable(v, config, title)
 	private, ok := t.keepablePrivate(e.Private, title)
 	e.Private = private
-	if identity != cty.NilVal && !t.Walk.Secrets.Empty() {
-		secret.Leaves(identity, func(p cty.Path, _ cty.Value, text string) {
-			if origin, hit := t.Walk.Secrets.Check(text); hit {
-				ok = false
-				t.breach(title, "%s returned the secret %s%s in the identity of %s (%s), which is stored. It was kept: change the secret. This is a bug in the provider, to be reported there.",
-					t.who(), origin.Addr, origin.Path, t.Object, mark.PathString(p))
-			}
-		})
-	}
-	return v, clean && ok
+	return v, t.keepableIdentity(identity, title) && clean && ok
 }
 
 // nulled is v with null at path. A member of a set takes the set with it.

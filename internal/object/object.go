@@ -77,9 +77,10 @@ type Walk struct {
 	// Token runs a call that may touch an API while holding one of the -parallelism tokens. It
 	// reports false, without having called, when the walk is cancelled.
 	Token func(ctx context.Context, call func()) bool
-	// Shows says of a provider that it is there to show what it was given, secrets too: a test
-	// program runs it. The guard does not look through its answers. nil: there is none.
-	Shows func(addr.Provider) bool
+	// Shows says of a provider that it is there to show its configuration, secrets too, and that
+	// text is a part of that: a test program runs it. The guard passes what it shows, wherever it
+	// answers; nothing else. nil: there is none.
+	Shows func(p addr.Provider, text string) bool
 	// AllowDeferral says that providers may answer that they cannot say yet.
 	AllowDeferral bool
 	Closed        shortcut.Set // what is not to be taken

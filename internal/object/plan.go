@@ -83,7 +83,7 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 	if !t.planned(p, prior, mark.Value{Raw: raw, Marks: config.Marks}, proposed, wantWire) {
 		return nil, false
 	}
-	if p.Identity, ok = t.identity(resp.Identity); !ok {
+	if p.Identity, ok = t.identity(resp.Identity); !ok || !t.keepableIdentity(p.Identity, "Provider produced invalid plan") {
 		return nil, false
 	}
 	if p.Identity == cty.NilVal {

@@ -237,16 +237,6 @@ func (s *Set) Check(leaf string) (Origin, bool) {
 	return s.check(leaf)
 }
 
-// CheckBytes looks for a secret in a provider's private data, by the same rules.
-func (s *Set) CheckBytes(private []byte) (Origin, bool) {
-	if s.Empty() || len(private) < shortest {
-		return Origin{}, false
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.check(string(private))
-}
-
 func (s *Set) check(text string) (Origin, bool) {
 	looked := map[*form]bool{}
 	for i, p := range s.table.matches(text) {

@@ -151,10 +151,10 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%q: %v %t", leaf, got, found)
 		}
 	}
-	if got, found := s.CheckBytes([]byte(`{"k":"c2l4dGVlbi1jaGFycy0xNg=="}`)); !found || got.Addr != "ephemeral.c.d" {
+	if got, found := s.Check(`{"k":"c2l4dGVlbi1jaGFycy0xNg=="}`); !found || got.Addr != "ephemeral.c.d" {
 		t.Errorf("private: %v %t", got, found)
 	}
-	if _, found := s.CheckBytes([]byte(`{"schema_version":"1"}`)); found {
+	if _, found := s.Check(`{"schema_version":"1"}`); found {
 		t.Error("private without a secret")
 	}
 	var none *Set

@@ -13,7 +13,7 @@ import (
 
 // Set is a set of shortcuts. What is handed around is the set of closed ones: the zero Set closes
 // none.
-type Set uint8
+type Set uint16
 
 // The shortcuts.
 const (
@@ -23,10 +23,11 @@ const (
 	Wire                      // an answer of the same bytes as the question is not decoded
 	Packages                  // a provider's package is not read again while its files are the same
 	Calls                     // providers are called with package rpc, not with all of gRPC
+	Schemas                   // a provider is not asked again for the schemas of the same package
 	Constants                 // locals that depend on nothing are evaluated once for all walks
 )
 
-var names = []string{"logs", "sessions", "settled", "wire", "packages", "calls", "constants"}
+var names = []string{"logs", "sessions", "settled", "wire", "packages", "calls", "schemas", "constants"}
 
 // All is every shortcut.
 const All = Constants<<1 - 1

@@ -59,7 +59,11 @@ func (h *Human) Tell(e event.Event) {
 	case event.Done:
 		h.line(h.done(e))
 		h.lease(e)
-	case event.Failed, event.Planned:
+	case event.Failed:
+		if e.Reason != "" {
+			h.line(h.about(e.Object, vocabulary[e.Op].fails+" after "+seconds(e.Took)+": "+e.Reason))
+		}
+	case event.Planned:
 	case event.Deferred:
 		if e.Object.Mode.String() == "ephemeral" {
 			h.line(h.about(e.Object, "Configuration unknown, deferring..."))

@@ -233,6 +233,9 @@ func (j *JSON) failed(e event.Failed) {
 	j.hook(e.Object, w.fails+" after "+seconds(e.Took), kind+"_errored", func(d *doc) {
 		d.keyStr("action", w.action)
 		d.keyInt("elapsed_seconds", int64(e.Took/time.Second))
+		if e.Reason != "" {
+			d.keyStr("reason", e.Reason)
+		}
 	})
 }
 

@@ -99,6 +99,9 @@ func TestGrowth(t *testing.T) {
 		mustValue(t, e, few) // once before, for what is made on first use
 		objects, bytes := allocated(t, e, few)
 		objects10, bytes10 := allocated(t, e, many)
+		if raced {
+			continue // it empties the pools of others at random
+		}
 		if objects10 > 15*objects+1000 || bytes10 > 15*bytes+100_000 {
 			t.Errorf("%s: %d objects and %d bytes became %d and %d", expr, objects, bytes, objects10, bytes10)
 		}

@@ -64,6 +64,9 @@ type Processes struct {
 	// VersionOf says which version of the provider that is, for messages. May be nil: then it is
 	// read off the file's name, where it is in there.
 	VersionOf func(addr.Provider) string
+	// Kept has what a provider said of its schemas to an earlier command; nil if nothing may be kept.
+	// May be nil itself.
+	Kept func(addr.Provider) wire.Kept
 	// Reattach are running processes to use instead, by the canonical address of the provider.
 	Reattach map[addr.Provider]Reattach
 	// Log takes what a process writes, one line at a time without its end, with the level it has
@@ -105,12 +108,16 @@ func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provi
 		client.Kill()
 		return nil, proc.explain(ctx, err)
 	}
-	return wire.Client(conn, client.NegotiatedVersion(), p, wire.Options{
+	options := wire.Options{
 		Version:   proc.version,
 		Terraform: ps.Version,
 		Ended:     proc.ended,
 		Close:     func() error { end(); return nil },
-	}), nil
+	}
+	if ps.Kept != nil {
+		options.Kept = ps.Kept(p)
+	}
+	return wire.Client(conn, client.NegotiatedVersion(), p, options), nil
 }
 
 // connect starts the process and connects to it. end asks it to end, and kills it if it does not;

@@ -29,6 +29,8 @@ type Options struct {
 	// Ended says how the process behind the connection ended ("exit status 2"), "" if it has
 	// not. It is asked when a call fails, and may wait a moment for the process to be gone.
 	Ended func() string
+	// Kept has what the provider said of its schemas to an earlier command. May be nil.
+	Kept Kept
 	// Close ends the process. It is called once, by the first Shutdown.
 	Close func() error
 }

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -48,18 +49,106 @@ func (c *client) Schemas(ctx context.Context) (*provider.Schemas, provider.Diags
 	return s, ds
 }
 
-// describe asks for the schemas, then for the identities, which providers older than they are do
-// not know.
+// describe gives what an earlier command has kept, or asks for the schemas, then for the identities,
+// which providers older than they are do not know.
 func (c *client) describe(ctx context.Context) (*provider.Schemas, provider.Diags) {
-	var raw []byte
-	if err := c.conn.Invoke(ctx, c.methods[getSchema], nil, &raw, rawAnswer); err != nil {
+	if s := c.kept(); s != nil {
+		return s, nil
+	}
+	var raw answers
+	if err := c.conn.Invoke(ctx, c.methods[getSchema], nil, &raw.schemas, rawAnswer); err != nil {
 		return nil, provider.Diags{c.fault(ctx, getSchema, err)}
 	}
-	s, ds := c.decodeSchemas(raw)
+	err := c.conn.Invoke(ctx, c.methods[getIdentities], nil, &raw.identities, rawAnswer)
+	if err != nil && status.Code(err) != codes.Unimplemented {
+		return nil, provider.Diags{c.fault(ctx, getIdentities, err)}
+	}
+	s, ds := c.decodeAnswers(raw)
+	if s != nil && len(ds) == 0 && s.Capabilities.SchemaOptional && c.opts.Kept != nil {
+		c.opts.Kept.Store(raw.encode(c.major))
+	}
+	return s, ds
+}
+
+// Kept is where the answers of a provider about its schemas stay from one command to the next. What
+// is stored is good for the same package in the same circumstances only; whoever implements it sees
+// to that, and that Load gives all of what was stored, or nil. Answers are stored if they gave no
+// diagnostics and if the provider does not rely on being asked (SchemaOptional).
+type Kept interface {
+	Load() []byte
+	Store(answers []byte)
+}
+
+// kept is what was kept; nil if that is nothing, or cannot be used.
+func (c *client) kept() *provider.Schemas {
+	if c.opts.Kept == nil {
+		return nil
+	}
+	raw, ok := decodeKept(c.opts.Kept.Load(), c.major)
+	if !ok {
+		return nil
+	}
+	s, ds := c.decodeAnswers(raw)
+	if len(ds) > 0 {
+		return nil
+	}
+	return s
+}
+
+// answers are what a provider answers to getSchema and to getIdentities, encoded.
+type answers struct{ schemas, identities []byte }
+
+// Field numbers of what is kept.
+const (
+	keptMajor      = 1 // of the protocol
+	keptSchemas    = 2
+	keptIdentities = 3
+)
+
+func (a answers) encode(major int) []byte {
+	b := make([]byte, 0, len(a.schemas)+len(a.identities)+32)
+	b = protowire.AppendTag(b, keptMajor, protowire.VarintType)
+	b = protowire.AppendVarint(b, uint64(major))
+	b = protowire.AppendTag(b, keptSchemas, protowire.BytesType)
+	b = protowire.AppendBytes(b, a.schemas)
+	b = protowire.AppendTag(b, keptIdentities, protowire.BytesType)
+	return protowire.AppendBytes(b, a.identities)
+}
+
+// decodeKept undoes encode; false if that was for another major version.
+func decodeKept(b []byte, major int) (answers, bool) {
+	var a answers
+	same := false
+	for len(b) > 0 {
+		num, typ, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return a, false
+		}
+		value := b[n:]
+		if n = protowire.ConsumeFieldValue(num, typ, value); n < 0 {
+			return a, false
+		}
+		b = value[n:]
+		switch {
+		case num == keptMajor && typ == protowire.VarintType:
+			v, _ := protowire.ConsumeVarint(value)
+			same = v == uint64(major)
+		case num == keptSchemas && typ == protowire.BytesType:
+			a.schemas, _ = protowire.ConsumeBytes(value)
+		case num == keptIdentities && typ == protowire.BytesType:
+			a.identities, _ = protowire.ConsumeBytes(value)
+		}
+	}
+	return a, same
+}
+
+// decodeAnswers makes schemas of both answers. It returns nil and an error for what cannot be used.
+func (c *client) decodeAnswers(raw answers) (*provider.Schemas, provider.Diags) {
+	s, ds := c.decodeSchemas(raw.schemas)
 	if s == nil || ds.HasErrors() {
 		return nil, ds
 	}
-	more := c.identities(ctx, s)
+	more := c.identities(raw.identities, s)
 	if more.HasErrors() {
 		return nil, append(ds, more...)
 	}
@@ -122,12 +211,16 @@ func (c *client) decodeSchemas(raw []byte) (*provider.Schemas, provider.Diags) {
 	for _, f := range a.functions {
 		fn, err := c.decodeFunction(f.raw)
 		if err != nil {
-			ds = append(ds, diag.Warningf("Function left out", "The %s describes its function %q in a way that cannot be used: %s. This is a bug in the provider.", c, f.name, err))
+			ds = append(ds, c.leftOut(f.name, err))
 			continue
 		}
 		s.Functions[f.name] = fn
 	}
 	return s, ds
+}
+
+func (c *client) leftOut(function string, err error) diag.Diagnostic {
+	return diag.Warningf("Function left out", "The %s describes its function %q in a way that cannot be used: %s. This is a bug in the provider.", c, function, err)
 }
 
 // decodeType makes a type's schema, when it is first needed.
@@ -145,14 +238,10 @@ var kindName = map[addr.Mode]string{addr.Managed: "resource", addr.Data: "data s
 var check = func(addr.Mode, *schema.Schema) error { return nil }
 
 // identities adds the identity schemas to s.
-func (c *client) identities(ctx context.Context, s *provider.Schemas) provider.Diags {
+func (c *client) identities(raw []byte, s *provider.Schemas) provider.Diags {
 	var resp wirepb.GetResourceIdentitySchemas_Response
-	err := c.conn.Invoke(ctx, c.methods[getIdentities], &wirepb.GetResourceIdentitySchemas_Request{}, &resp)
-	if status.Code(err) == codes.Unimplemented {
-		return nil
-	}
-	if err != nil {
-		return provider.Diags{c.fault(ctx, getIdentities, err)}
+	if err := proto.Unmarshal(raw, &resp); err != nil {
+		return provider.Diags{c.malformed(getIdentities, err)}
 	}
 	for name, id := range resp.IdentitySchemas {
 		s.AddIdentity(name, func() (*provider.Identity, error) {

@@ -279,6 +279,77 @@ func TestGivingUpIsNotKept(t *testing.T) {
 	}
 }
 
+// shelf keeps what it gets, and counts.
+type shelf struct {
+	book           []byte
+	loads, written int
+}
+
+func (s *shelf) Load() []byte   { s.loads++; return s.book }
+func (s *shelf) Store(b []byte) { s.written++; s.book = b }
+
+// What a provider said is kept, identities too, and the next client does not ask. It asks where what
+// was kept is for another protocol, or broken; and what a provider says with a warning, or relies on
+// being asked for, is not kept.
+func TestKept(t *testing.T) {
+	optional := &wirepb.ServerCapabilities{GetProviderSchemaOptional: true}
+	schemas := func(c *wirepb.ServerCapabilities, ds ...*wirepb.Diagnostic) *wirepb.GetProviderSchema_Response {
+		return &wirepb.GetProviderSchema_Response{ServerCapabilities: c, Diagnostics: ds,
+			ResourceSchemas: map[string]*wirepb.Schema{"acme_thing": oneType(&wirepb.Schema_Attribute{Name: "a", Type: []byte(`"string"`), Optional: true})}}
+	}
+	var asked atomic.Int32
+	ask := func(t *testing.T, major int, kept wire.Kept, m *wirepb.GetProviderSchema_Response) {
+		t.Helper()
+		raw, err := proto.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := open(t, &wiretest.Server{Major: major, Provider: &providertest.Fake{}, Handlers: map[string]wiretest.Handler{
+			"GetProviderSchema": func(context.Context, []byte) ([]byte, error) { asked.Add(1); return raw, nil },
+			"GetResourceIdentitySchemas": wiretest.Answer(&wirepb.GetResourceIdentitySchemas_Response{IdentitySchemas: map[string]*wirepb.ResourceIdentitySchema{
+				"acme_thing": {IdentityAttributes: []*wirepb.ResourceIdentitySchema_IdentityAttribute{{Name: "id", Type: []byte(`"string"`), RequiredForImport: true}}},
+			}}),
+		}}, wire.Options{Kept: kept})
+		s, ds := p.Schemas(context.Background())
+		if s == nil || ds.HasErrors() {
+			t.Fatalf("%v, %v", s, ds)
+		}
+		typ, err := s.Type(addr.Managed, "acme_thing")
+		id, err2 := s.Identity("acme_thing")
+		if err != nil || err2 != nil || typ.Attr("a") == nil || id == nil || len(id.Attrs) != 1 {
+			t.Fatalf("%v, %v; %v, %v", typ, err, id, err2)
+		}
+	}
+	for name, c := range map[string]struct {
+		first, second int // major versions
+		answer        *wirepb.GetProviderSchema_Response
+		spoil         func(*shelf)
+		asks, stores  int
+	}{
+		"the same":       {6, 6, schemas(optional), nil, 1, 1},
+		"the same, 5":    {5, 5, schemas(optional), nil, 1, 1},
+		"other protocol": {5, 6, schemas(optional), nil, 2, 2},
+		"emptied":        {6, 6, schemas(optional), func(s *shelf) { s.book = nil }, 2, 2},
+		"cut off":        {6, 6, schemas(optional), func(s *shelf) { s.book = s.book[:len(s.book)-3] }, 2, 2},
+		"broken inside":  {6, 6, schemas(optional), func(s *shelf) { s.book[5] = 0xff }, 2, 2},
+		"must be asked":  {6, 6, schemas(nil), nil, 2, 0},
+		"with a warning": {6, 6, schemas(optional, &wirepb.Diagnostic{Severity: wirepb.Diagnostic_WARNING, Summary: "Old"}), nil, 2, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked.Store(0)
+			kept := new(shelf)
+			ask(t, c.first, kept, c.answer)
+			if c.spoil != nil {
+				c.spoil(kept)
+			}
+			ask(t, c.second, kept, c.answer)
+			if int(asked.Load()) != c.asks || kept.written != c.stores {
+				t.Errorf("asked %d times, stored %d times; want %d and %d", asked.Load(), kept.written, c.asks, c.stores)
+			}
+		})
+	}
+}
+
 // Prime asks, and keeps nothing.
 func TestPrime(t *testing.T) {
 	var n atomic.Int32

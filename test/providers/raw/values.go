@@ -166,6 +166,19 @@ func (sc *scene) put(path string, to any) error {
 	})
 }
 
+// putKey makes a map of one entry, which says nothing but its key.
+func (sc *scene) putKey(path, key string) error {
+	return sc.edit(func(v tftypes.Value) (tftypes.Value, error) {
+		return tftypes.Transform(v, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+			m, ok := v.Type().(tftypes.Map)
+			if !ok || dotted(at) != path {
+				return v, nil
+			}
+			return tftypes.NewValue(m, map[string]tftypes.Value{key: tftypes.NewValue(m.ElementType, nil)}), nil
+		})
+	})
+}
+
 func fromText(t tftypes.Type, text string) (tftypes.Value, error) {
 	switch {
 	case t.Is(tftypes.Number):

@@ -1,0 +1,134 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// What of a module cannot be read leaves gaps: names that may be declared there, for all we know.
+// Whoever meets a name that is not declared asks whether it falls into a gap before saying so,
+// because then one mistake would give two messages. A name falls into a gap if its text has it as a
+// word of its own, and not only behind a dot, where names are used and not declared.
+//
+// A block that was read with mistakes leaves no gap in what is declared, but what else seems to be
+// wrong with it may follow from them: see diag.Bag.Enough.
+
+// gaps are the parts of a module that could not be read.
+type gaps struct {
+	all   bool            // nothing is known of what they declare
+	words map[string]bool // nil: there are no gaps
+}
+
+// mostScanned is how long a text may be to be looked through for words.
+const mostScanned = 4 << 20
+
+// MayDeclare reports whether a name may be declared in a part of the module that could not be read.
+func (m *Module) MayDeclare(name string) bool { return m.gaps.has(name) }
+
+// Spoilt reports whether a mistake was found in the block at a place, so that not all of what it says may
+// be known.
+func (m *Module) Spoilt(at hcl.Range) bool {
+	return slices.ContainsFunc(m.spoilt, func(r hcl.Range) bool { return r.Filename == at.Filename && r.ContainsPos(at.Start) })
+}
+
+// Gap reports whether a part of the module could not be read.
+func (m *Module) Gap() bool { return m.gaps.all || m.gaps.words != nil }
+
+func (g *gaps) has(name string) bool { return g.all || g.words[name] }
+
+// text adds a text that could not be read; nil if there is none.
+func (g *gaps) text(src []byte) {
+	if src == nil || len(src) > mostScanned {
+		g.all = true
+		return
+	}
+	if g.words == nil {
+		g.words = map[string]bool{}
+	}
+	for i := 0; i < len(src); {
+		if !identStart(src[i]) {
+			i++
+			continue
+		}
+		start := i
+		for i < len(src) && identPart(src[i]) {
+			i++
+		}
+		if start == 0 || src[start-1] != '.' {
+			g.words[string(src[start:i])] = true
+		}
+	}
+}
+
+// name adds the name of a declaration that was not taken.
+func (g *gaps) name(s string) { g.text([]byte(s)) }
+
+// unexpected adds what stands in a body beside what its schema describes.
+func (l *loader) unexpected(b hcl.Body, s *hcl.BodySchema, src []byte) {
+	body, native := b.(*hclsyntax.Body)
+	if !native {
+		l.mod.gaps.text(src)
+		return
+	}
+	for _, block := range body.Blocks {
+		known := slices.ContainsFunc(s.Blocks, func(h hcl.BlockHeaderSchema) bool {
+			return h.Type == block.Type && len(h.LabelNames) == len(block.Labels)
+		})
+		if !known {
+			l.mod.gaps.text(block.Range().SliceBytes(src))
+		}
+	}
+	for _, a := range body.Attributes {
+		if !slices.ContainsFunc(s.Attributes, func(h hcl.AttributeSchema) bool { return h.Name == a.Name }) {
+			l.mod.gaps.text(a.SrcRange.SliceBytes(src))
+		}
+	}
+}
+
+// extent is all of a block. In JSON syntax, whose blocks have no beginning of their own, it begins
+// where the block is named.
+func extent(b *hcl.Block) []hcl.Range {
+	switch body := b.Body.(type) {
+	case *hclsyntax.Body:
+		return append(strange(body), spanning(b.DefRange, body.SrcRange))
+	case *layered:
+		over := *b
+		over.Body = body.over
+		base := *b
+		base.Body = body.base
+		return append(extent(&base), extent(&over)...)
+	}
+	end := b.Body.MissingItemRange()
+	start := b.TypeRange
+	if n := len(b.LabelRanges); n > 0 {
+		start = b.LabelRanges[n-1]
+	}
+	return []hcl.Range{spanning(start, end)}
+}
+
+// strange are the parts of a body that stand in another file: in an override file.
+func strange(b *hclsyntax.Body) []hcl.Range {
+	var out []hcl.Range
+	for _, a := range b.Attributes {
+		if a.SrcRange.Filename != b.SrcRange.Filename {
+			out = append(out, a.SrcRange)
+		}
+	}
+	for _, inner := range b.Blocks {
+		if inner.DefRange().Filename != b.SrcRange.Filename {
+			out = append(out, inner.Range())
+		}
+	}
+	return out
+}
+
+// spanning is what two ranges cover, or the second where they are of two files: of a block that an
+// override file has, or of bodies that were merged.
+func spanning(a, b hcl.Range) hcl.Range {
+	if a.Filename != b.Filename {
+		return b
+	}
+	return hcl.RangeOver(a, b)
+}

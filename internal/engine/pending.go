@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
+)
+
+// changeKind is how much a resource changes, for those who wait to read what depends on it.
+type changeKind uint8
+
+const (
+	unchanged changeKind = iota
+	updated
+	remade // created or replaced
+)
+
+// within is a declared resource in a module instance, or in the modules below it.
+type within struct {
+	decl lang.Decl
+	in   addr.ModuleInstance
+}
+
+// noteChange tells those who wait for a resource how much an object of it changes: from the
+// object's own module instance up, each knows the most that changes below it.
+func (p *planner) noteChange(d lang.Decl, c *plan.Change) {
+	kind := remade
+	switch c.Action {
+	case plan.NoOp:
+		return
+	case plan.Update:
+		kind = updated
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for in := c.Object.Module; p.changes[within{d, in}] < kind; in = in.Parent() {
+		p.changes[within{d, in}] = kind
+	}
+}
+
+// changed is how much a resource changes as seen from a module instance. Of the calls that both
+// stand under only that one instance is looked at, as both peers do; of others, all.
+func (p *planner) changed(d lang.Decl, from addr.ModuleInstance) changeKind {
+	for at := p.prog.Decls()[d].Module; !at.Under(from.Module()); {
+		from = from.Parent()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.changes[within{d, from}]
+}
+
+// pending is why a data source cannot be read yet (the pending rule, design section 5).
+func (p *planner) pending(d *lang.Declaration, inst addr.Instance, config mark.Value, u use) plan.Reason {
+	s := p.slot(p.sessionKey(u, lang.After))
+	switch {
+	case !config.Raw.IsWhollyKnown() || s.unknown:
+		return plan.ReadConfigUnknown
+	case p.dependencyChanges(d.ID, inst.Module, updated):
+		return plan.ReadDependencyPending
+	}
+	return plan.NoReason
+}
+
+// dependencyChanges reports whether something that an instance of d must wait for changes at least
+// that much: in depends_on, its own or of a call around it, or a managed resource that it names directly.
+func (p *planner) dependencyChanges(d lang.Decl, from addr.ModuleInstance, least changeKind) bool {
+	seen := map[lang.Decl]bool{}
+	for _, ref := range p.prog.Refs(d) {
+		to := p.prog.Decls()[ref.To]
+		if ref.Use&(lang.ByDepends|lang.ByModule) != 0 && p.changesUnder(ref, from, least, seen) {
+			return true
+		}
+		if ref.Use&^(lang.ByProvider|lang.ByModule) != 0 && to.Kind == lang.Resource && p.changed(ref.To, from) >= least {
+			return true
+		}
+	}
+	return false
+}
+
+// changesUnder follows depends_on through modules and values to the resources behind them. Of an
+// enclosing call only its depends_on counts, not its repetition.
+func (p *planner) changesUnder(ref lang.Ref, from addr.ModuleInstance, least changeKind, seen map[lang.Decl]bool) bool {
+	d := ref.To
+	info := p.prog.Decls()[d]
+	if info.Kind == lang.Resource {
+		return p.changed(d, from) >= least
+	}
+	if seen[d] {
+		return false
+	}
+	seen[d] = true
+	for _, next := range p.prog.Refs(d) {
+		if info.Kind == lang.Call && next.Use&(lang.ByDepends|lang.ByModule) == 0 {
+			continue
+		}
+		if info.Kind == lang.Provider {
+			continue
+		}
+		if p.changesUnder(next, from, least, seen) {
+			return true
+		}
+	}
+	return false
+}
