@@ -11,9 +11,10 @@ import (
 // Key tells instances of one resource, module call or provider configuration apart: nothing, a
 // count index, or a for_each key. The zero value is NoKey.
 type Key struct {
-	kind keyKind
-	n    int
-	s    string
+	kind   keyKind
+	n      int
+	s      string
+	hidden bool
 }
 
 type keyKind uint8
@@ -22,7 +23,6 @@ const (
 	noKey keyKind = iota
 	intKey
 	stringKey
-	hiddenKey // what another one hides
 )
 
 // NoKey is the key of the only instance of something that is not repeated.
@@ -34,18 +34,6 @@ func IntKey(n int) Key { return Key{kind: intKey, n: n} }
 // StringKey is the key of an instance by for_each.
 func StringKey(s string) Key { return Key{kind: stringKey, s: s} }
 
-// Hide gives the key of an instance that is not to be told from its siblings where it is shown: it
-// is none of theirs, and has neither text nor value. The keys of one resource stay different.
-func (k Key) Hide() Key {
-	if k.IsNone() {
-		return k
-	}
-	return Key{kind: hiddenKey, n: k.n, s: k.s}
-}
-
-// IsHidden reports whether k was made by Hide.
-func (k Key) IsHidden() bool { return k.kind == hiddenKey }
-
 // IsNone reports whether k is NoKey.
 func (k Key) IsNone() bool { return k.kind == noKey }
 
@@ -55,7 +43,7 @@ func (k Key) Int() (int, bool) { return k.n, k.kind == intKey }
 // Str gives a for_each key.
 func (k Key) Str() (string, bool) { return k.s, k.kind == stringKey }
 
-// Value is the key as a language value; NoKey and hidden keys are cty.NilVal.
+// Value is the key as a language value; NoKey is cty.NilVal.
 func (k Key) Value() cty.Value {
 	switch k.kind {
 	case intKey:
@@ -84,7 +72,17 @@ func KeyOf(v cty.Value) (Key, bool) {
 	return NoKey, false
 }
 
-// String is `[0]`, `["a"]`, or "" for NoKey and hidden keys.
+// Hide is k as a key that is made of something secret: whoever writes it or an address with it
+// writes that it is ephemeral, and not which it is.
+func (k Key) Hide() Key {
+	k.hidden = !k.IsNone()
+	return k
+}
+
+// Hidden reports whether k is not to be shown.
+func (k Key) Hidden() bool { return k.hidden }
+
+// String is `[0]`, `["a"]`, or ""; `[(ephemeral value)]` for a hidden key.
 func (k Key) String() string {
 	var b strings.Builder
 	k.write(&b)
@@ -92,6 +90,10 @@ func (k Key) String() string {
 }
 
 func (k Key) write(b *strings.Builder) {
+	if k.hidden {
+		b.WriteString("[(ephemeral value)]")
+		return
+	}
 	switch k.kind {
 	case intKey:
 		b.WriteByte('[')
@@ -132,7 +134,8 @@ func writeQuoted(b *strings.Builder, s string) {
 	b.WriteByte('"')
 }
 
-// Compare orders keys as they are listed: none, then numbers, then strings, then hidden ones.
+// Compare orders keys as they are listed: none, then numbers, then strings. Whether a key is hidden
+// makes no difference.
 func (k Key) Compare(o Key) int {
 	return cmp.Or(cmp.Compare(k.kind, o.kind), cmp.Compare(k.n, o.n), strings.Compare(k.s, o.s))
 }

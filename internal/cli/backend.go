@@ -96,6 +96,9 @@ func noDriver(name string) diag.Diagnostic {
 // declaredSettings are those of the backend block; those of the working directory without one.
 func (p *project) declaredSettings() (settings, bool) {
 	b := p.backend()
+	if !p.storable() {
+		return settings{}, false
+	}
 	if b == nil {
 		return p.implied(), true
 	}
@@ -103,8 +106,29 @@ func (p *project) declaredSettings() (settings, bool) {
 	if !ok {
 		return settings{}, false
 	}
-	v, ok := lang.Static(p.tree.Root.Module, p.vars, p.staticOptions()).Body(b.Body, driver.Schema, "backend "+b.Type, &p.bag)
+	static := lang.Static(p.tree.Root.Module, p.vars, p.staticOptions())
+	if !static.Lasting(b.Body, "backend "+b.Type, &p.bag) {
+		return settings{}, false
+	}
+	v, ok := static.Body(b.Body, driver.Schema, "backend "+b.Type, &p.bag)
 	return settings{driver, v.Raw}, ok
+}
+
+// storable refuses to keep a state otherwise than the configuration asks for: in the clear what is to be
+// encrypted, and in a file what belongs elsewhere.
+func (p *project) storable() bool {
+	if p.tree == nil || p.tree.Root == nil || p.tree.Root.Module == nil {
+		return true
+	}
+	switch m := p.tree.Root.Module; {
+	case m.Encryption != nil:
+		p.bag.Add(diag.Errorf("Unsupported block type", "States and plans are not encrypted here, and what is to be encrypted must not be written as it is. Remove the block if what keeps the state encrypts it.").At(m.Encryption.MissingItemRange()))
+		return false
+	case m.Cloud != nil:
+		p.bag.Add(diag.Errorf("Unsupported backend type", "A cloud block asks for HCP Terraform, or something of its kind, to keep the state, and there is no such store here. Available backends are: %s.", strings.Join(drivers.Names(), ", ")).At(m.Cloud.Range))
+		return false
+	}
+	return true
 }
 
 // implied are the settings where nothing is declared.

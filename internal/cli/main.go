@@ -244,6 +244,7 @@ func (e *Env) run(cmd *Command, args []string) (code int) {
 		return exitError
 	}
 	c.ui = newScreen(c)
+	defer c.ui.flush()
 	if c.bag.HasErrors() {
 		return c.ui.fail()
 	}

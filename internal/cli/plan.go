@@ -108,12 +108,16 @@ func (p *project) ready(ctx context.Context, applying bool) bool {
 		return false
 	}
 	p.supplies()
-	if loaded && p.collectVariables() && p.askVariables() && p.compile(ctx) {
+	given := p.collectVariables()
+	if loaded && given && p.askVariables() && p.compile(ctx) {
 		p.applying = applying
 		return true
 	}
 	p.engine.Supply = nil // there is no use in answers
 	p.judge(ctx)
+	if !given {
+		p.leaveUnset() // they may be set in what could not be read
+	}
 	if p.program != nil {
 		p.program.Frame(p.langOptions(applying), &p.bag) // for what is wrong with the values of variables
 	}

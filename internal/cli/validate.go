@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
@@ -65,6 +66,11 @@ func (p *project) judge(ctx context.Context) {
 		return
 	}
 	p.collectVariables()
+	if b := p.backend(); b != nil {
+		o := p.staticOptions()
+		o.Validate = true
+		lang.Static(p.tree.Root.Module, p.vars, o).Lasting(b.Body, "backend "+b.Type, &p.bag)
+	}
 	if p.program == nil {
 		p.compile(ctx)
 	}

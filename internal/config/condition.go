@@ -9,8 +9,19 @@ var conditionSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
 	{Name: "error_message", Required: true},
 }}
 
-// condition reads a precondition, postcondition, validation or assert block.
+// condition reads a precondition, postcondition, validation or assert block, which has to refer to
+// something.
 func (l *loader) condition(b *hcl.Block) (*Condition, bool) {
+	cond, ok := l.anyCondition(b)
+	if ok && len(cond.Condition.Variables()) == 0 {
+		l.error(cond.Condition.Range(), "Invalid "+b.Type+" expression", "The condition expression must refer to at least one object from elsewhere in the configuration, or else its result would not be checking anything.")
+		return nil, false
+	}
+	return cond, ok
+}
+
+// anyCondition reads such a block, also one that refers to nothing.
+func (l *loader) anyCondition(b *hcl.Block) (*Condition, bool) {
 	c, ok := l.content(b.Body, conditionSchema)
 	if !ok {
 		return nil, false
@@ -19,12 +30,7 @@ func (l *loader) condition(b *hcl.Block) (*Condition, bool) {
 	if !l.hcl(ds) {
 		return nil, false
 	}
-	cond := &Condition{Condition: test, Message: c.Attributes["error_message"].Expr, Range: b.DefRange}
-	if len(test.Variables()) == 0 {
-		l.error(test.Range(), "Invalid "+b.Type+" expression", "The condition expression must refer to at least one object from elsewhere in the configuration, or else its result would not be checking anything.")
-		return nil, false
-	}
-	return cond, true
+	return &Condition{Condition: test, Message: c.Attributes["error_message"].Expr, Range: b.DefRange}, true
 }
 
 // mentions reports whether an expression refers to root.name.

@@ -30,7 +30,7 @@ func (m *Module) MayDeclare(name string) bool { return m.gaps.has(name) }
 // Spoilt reports whether a mistake was found in the block at a place, so that not all of what it says may
 // be known.
 func (m *Module) Spoilt(at hcl.Range) bool {
-	return slices.ContainsFunc(m.spoilt, func(r hcl.Range) bool { return r.Filename == at.Filename && r.ContainsPos(at.Start) })
+	return m.spoilt.Has(at)
 }
 
 // Gap reports whether a part of the module could not be read.

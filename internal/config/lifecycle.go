@@ -34,8 +34,12 @@ func (l *loader) lifecycle(r *Resource, b *hcl.Block) {
 	} else {
 		l.refuseLifecycle(r.Mode, c.Attributes)
 	}
+	read := l.condition
+	if r.Mode == addr.Ephemeral {
+		read = l.anyCondition // the RFC about ephemeral resources has one that is constant
+	}
 	for _, inner := range c.Blocks {
-		cond, ok := l.condition(inner)
+		cond, ok := read(inner)
 		switch {
 		case !ok:
 		case inner.Type == "precondition":

@@ -30,8 +30,8 @@ func (c *checks) declare(kind, address string) *state.Check {
 	return k
 }
 
-// report records results for one object; several reports add up to the worst. With no address of
-// an object they are those of the whole.
+// report records results for one object; several reports add up to the worst. An object that is not
+// to be named ("") counts for the declaration only.
 func (c *checks) report(kind, address, object string, results []lang.Result) {
 	if len(results) == 0 {
 		return
@@ -77,8 +77,10 @@ func (c *checks) results(*diag.Bag) []state.Check {
 		for _, o := range k.Objects {
 			k.Status = worse(k.Status, o.Status)
 		}
+		k := *k
+		k.Objects = slices.DeleteFunc(slices.Clone(k.Objects), func(o state.CheckedObject) bool { return o.Addr == "" })
 		slices.SortFunc(k.Objects, func(a, b state.CheckedObject) int { return strings.Compare(a.Addr, b.Addr) })
-		out = append(out, *k)
+		out = append(out, k)
 	}
 	slices.SortFunc(out, func(a, b state.Check) int { return strings.Compare(a.Addr, b.Addr) })
 	return out
@@ -121,7 +123,7 @@ func (r *run) condition(d *lang.Declaration, f *lang.Frame, key addr.Key, inst a
 	return r.judge(func(r *run) bool {
 		results := f.Conditions(d.ID, key, when, lang.After, self, r.bag)
 		object := inst.String()
-		if inst.Key.IsHidden() {
+		if inst.Key.Hidden() {
 			object = "" // nothing of the key is kept
 		}
 		r.checks.report("resource", d.Resource.String(), object, results)

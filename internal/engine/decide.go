@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -64,6 +65,7 @@ func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 			}
 			continue
 		}
+		jobs = slices.Grow(jobs, len(keys.List))
 		for _, k := range keys.List {
 			kept[abs.Instance(k)] = true
 			if !p.sel.instance(abs.Instance(k)) {

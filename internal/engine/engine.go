@@ -223,10 +223,13 @@ func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options,
 	if e.Halt != nil {
 		context.AfterFunc(e.Halt, r.halt)
 	}
-	o.Observe = r.results.observe
+	o.Observe = r.observe
+	if e.Secrets != nil && !o.Validate {
+		o.Guard = r.guardVariable
+	}
 	o.Steady, o.Caller = r.reach.steady, &caller{ctx: ctx, run: r, validating: o.Validate}
 	var ok bool
-	if r.frame, ok = prog.Frame(o, bag); ok {
+	if r.frame, ok = prog.Frame(o, bag); ok && o.Guard != nil {
 		r.guardVariables()
 	}
 	return r, ok

@@ -30,7 +30,7 @@ func (e *Engine) Forecast(ctx context.Context, prog *lang.Program, o lang.Option
 	if r.frame, ok = prog.Frame(o, &quiet); !ok {
 		return nil
 	}
-	a := &applier{r, &applying{plan: p, changes: byObject(p)}}
+	a := &applier{run: r, applying: &applying{plan: p, changes: byObject(p)}}
 	a.fill()
 	a.fillPlanned()
 	return r.forecast(p)
@@ -111,10 +111,8 @@ func (f *forecast) instancesOf(h hold) []string {
 		return []string{f.name(true, f.leaseFor(h))}
 	}
 	var out []string
-	for _, k := range keys.List {
-		if h.means(k) {
-			out = append(out, abs.Instance(k).String())
-		}
+	for _, k := range chosen(keys.List, h.keys()) {
+		out = append(out, abs.Instance(k).String())
 	}
 	return out
 }

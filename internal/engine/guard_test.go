@@ -5,6 +5,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -39,6 +40,50 @@ func TestPlannedPrivateData(t *testing.T) {
 				if bytes.Contains(x.Private, []byte(canary)) {
 					t.Errorf("the plan for %s has the secret", x.Object)
 				}
+			}
+		})
+	}
+}
+
+// A provider that a test program runs may show what it is configured with: that is what some of
+// them are for. What else it was given it must keep for itself, as any other.
+func TestTestedProviderShowsItsConfiguration(t *testing.T) {
+	const configured, given = "canary-0f3d-for-the-provider", "canary-0f3e-for-the-object"
+	for _, c := range []struct {
+		name   string
+		tested bool
+		says   string
+		ok     bool
+	}{
+		{"its configuration", true, configured, true},
+		{"something else", true, given, false},
+		{"its configuration, outside of a test", false, configured, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, p := newPlantWorld(t)
+			w.engine.Secrets = &secret.Set{}
+			w.engine.Tested = func(addr.Provider) bool { return c.tested }
+			w.vars = map[string]lang.Given{"c": {Value: cty.StringVal(configured)}, "g": {Value: cty.StringVal(given)}}
+			prog := w.compile(map[string]string{"main.tf": `
+variable "c" {
+  ephemeral = true
+}
+variable "g" {
+  ephemeral = true
+}
+provider "plant" {
+  token = var.c
+}
+resource "plant_safe" "a" {
+  name   = "a"
+  secret = var.g
+}
+`})
+			p.private = []byte(c.says)
+			var bag diag.Bag
+			_, ok := w.engine.Plan(context.Background(), Request{Program: prog, State: w.state, Options: lang.Options{Variables: w.vars, Workspace: "default"}}, &bag)
+			if ok != c.ok {
+				t.Errorf("ok %v: %v", ok, bag.List())
 			}
 		})
 	}

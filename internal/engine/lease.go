@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -32,7 +33,6 @@ type leaseKey struct {
 // opening is a lease that was asked for.
 type opening struct {
 	sync.Mutex
-	key   addr.Key // of the instance, also where its address hides it
 	done  bool
 	lease atomic.Pointer[lease.Lease] // nil if it is not open: deferred, or failed
 }
@@ -49,7 +49,7 @@ func (r *run) receiveAll(ctx context.Context, wants []want, at addr.ModuleInstan
 	for _, w := range wants {
 		info, face := r.prog.Decls()[w.of], r.reach.face(w.of, face)
 		for _, f := range r.framesNear(info.Module, at, face) {
-			r.receiveFrom(ctx, info, f, face, func(k addr.Key) bool { return w.means(k, own) })
+			r.receiveFrom(ctx, info, f, face, w.keys(own))
 		}
 	}
 }
@@ -74,9 +74,9 @@ func (r *run) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Face) 
 	return out
 }
 
-// receiveFrom does so for the instances that are meant, in one module instance.
-func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Frame, face lang.Face, meant func(addr.Key) bool) {
-	r.receive(ctx, e.ID, f.Addr(), addr.NoKey, face) // the leases it is obtained with: its keys may come from them
+// receiveFrom does so in one module instance, for some of its instances; nil: all.
+func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Frame, face lang.Face, some []addr.Key) {
+	r.receiveAll(ctx, r.reach.repeating(e.ID), f.Addr(), addr.NoKey, face) // keys and values of a repetition are evaluated once
 	keys := f.Keys(e.ID, face, r.bag)
 	if keys.Status == lang.Unknown {
 		r.deferred(e.Resource.In(f.Addr()).Instance(addr.NoKey).Current())
@@ -84,16 +84,23 @@ func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Fram
 	if keys.Status != lang.Known {
 		return
 	}
-	var list []addr.Key
-	for _, k := range keys.List {
-		if meant(k) {
-			list = append(list, k)
-		}
-	}
-	r.each(len(list), func(i int) { r.lease(ctx, e, f, list[i], keys.Hidden, face) })
+	list := chosen(keys.List, some)
+	r.each(len(list), func(i int) { r.lease(ctx, e, f, list[i], face) })
 }
 
-func anyKey(addr.Key) bool { return true }
+// chosen are those of a sorted list that some name; nil: the whole list.
+func chosen(list, some []addr.Key) []addr.Key {
+	if some == nil {
+		return list
+	}
+	var out []addr.Key
+	for _, k := range some {
+		if i, there := slices.BinarySearchFunc(list, k, addr.Key.Compare); there {
+			out = append(out, list[i])
+		}
+	}
+	return out
+}
 
 // each does a few things at once and waits for all. A panic in one of them comes out of each, when
 // the others are over: in a goroutine of its own nobody could take it.
@@ -131,26 +138,22 @@ func (r *run) deferred(o addr.Object) {
 	}
 }
 
-// lease opens one instance if nobody has yet, and renews it if that is due. A key made from
-// ephemeral values is hidden: it is in no address that is shown or kept. In a check block what
+// lease opens one instance if nobody has yet, and renews it if that is due. In a check block what
 // fails is a warning; what cannot be closed is an error there too.
-func (r *run) lease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, hidden bool, face lang.Face) {
-	inst := e.Resource.In(f.Addr()).Instance(key)
-	if hidden {
-		inst.Key = key.Hide()
-	}
+func (r *run) lease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
 	if e.Res.Check == "" {
-		r.leaseOne(ctx, e, f, key, inst, face)
+		r.leaseOne(ctx, e, f, key, face)
 		return
 	}
-	r.scoped(func(r *run) { r.leaseOne(ctx, e, f, key, inst, face) })
+	r.scoped(func(r *run) { r.leaseOne(ctx, e, f, key, face) })
 }
 
-func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, face lang.Face) {
+func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
+	inst := e.Resource.In(f.Addr()).Instance(key)
 	r.mu.Lock()
 	o := r.leases[leaseKey{inst, face}]
 	if o == nil {
-		o = &opening{key: key}
+		o = &opening{}
 		r.leases[leaseKey{inst, face}] = o
 		r.leased[e.ID] = append(r.leased[e.ID], leaseKey{inst, face})
 	}
@@ -180,6 +183,7 @@ func (r *run) openLease(ctx context.Context, e *lang.Declaration, f *lang.Frame,
 			f.Fail(e.ID, key, face)
 		}
 	}()
+	r.receive(ctx, e.ID, f.Addr(), addr.NoKey, face) // the leases it is obtained with
 	v, l, ok := r.tryOpen(ctx, e, f, key, face, inst)
 	if !ok {
 		return l
@@ -272,13 +276,30 @@ func (r *run) openOf(e lang.Decl) []*lease.Lease {
 	return out
 }
 
-// closeLeases closes the instances of an ephemeral resource that are meant, and empties their slots.
-func (r *run) closeLeases(e *lang.Declaration, face lang.Face, meant func(addr.ModuleInstance, addr.Key) bool) {
+// closeInstance closes one instance of an ephemeral resource, if it is open, and empties its slot.
+func (r *run) closeInstance(e *lang.Declaration, inst addr.Instance, face lang.Face) {
+	face = r.reach.face(e.ID, face)
+	for _, key := range []addr.Key{inst.Key, inst.Key.Hide()} {
+		inst.Key = key
+		k := leaseKey{inst, face}
+		r.mu.Lock()
+		_, asked := r.leases[k]
+		r.mu.Unlock()
+		if asked {
+			r.closeLease(e, k)
+			return
+		}
+	}
+}
+
+// closeLeases closes the instances of an ephemeral resource in one module instance, or in all, and
+// empties their slots.
+func (r *run) closeLeases(e *lang.Declaration, in *addr.ModuleInstance, face lang.Face) {
 	face = r.reach.face(e.ID, face)
 	r.mu.Lock()
 	var mine []leaseKey
 	for _, k := range r.leased[e.ID] {
-		if k.face == face && meant(k.instance.Module, r.leases[k].key) {
+		if k.face == face && (in == nil || k.instance.Module == *in) {
 			mine = append(mine, k)
 		}
 	}
@@ -298,7 +319,7 @@ func (r *run) closeLease(e *lang.Declaration, k leaseKey) {
 	}
 	r.ledger.Close(l)
 	if f := r.frame.At(k.instance.Module, k.face); f != nil {
-		f.Drop(e.ID, o.key, k.face)
+		f.Drop(e.ID, k.instance.Key, k.face)
 	}
 }
 

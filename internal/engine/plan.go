@@ -239,12 +239,24 @@ func (p *planner) freshNode(d *lang.Declaration) walk.Node {
 // walk runs the graph.
 func (p *planner) walk(ctx context.Context) {
 	p.graph.Run(ctx, walk.RunOptions{
-		Workers: p.workers(),
+		Workers: p.hands(),
 		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
 			return p.visits[n](ctx, f)
 		},
 		Panicked: p.panicked,
 	})
+}
+
+// hands is how many jobs are under way at once: for each token one more than works with it, so that
+// a call stands ready when the token is free. Not where there are ephemeral resources: a call that
+// stands ready may keep a lease open.
+func (p *planner) hands() int {
+	for _, d := range p.prog.Decls() {
+		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral {
+			return p.workers()
+		}
+	}
+	return p.workers() + p.parallelism()
 }
 
 // panicked turns a panic of ours into a diagnostic: the rest of the run goes on.

@@ -14,9 +14,10 @@ type reach struct {
 	moving []answer // by declaration: does it, or anything it refers to, come from a managed resource?
 	any    bool     // there are ephemeral resources
 
-	mu    sync.Mutex
-	holds map[lang.Decl][]want // ephemeral resources that reach a declaration, once asked for
-	whole map[lang.Decl]bool   // ephemeral resources of which somebody receives all instances; nil: not known yet
+	mu      sync.Mutex
+	holds   map[lang.Decl][]want // ephemeral resources that reach a declaration, once asked for
+	repeats map[lang.Decl][]want // those that reach its repetition
+	whole   map[lang.Decl]bool   // ephemeral resources of which somebody receives all instances; nil: not known yet
 }
 
 type answer uint8
@@ -28,7 +29,7 @@ const (
 )
 
 func newReach(p *lang.Program) *reach {
-	r := &reach{prog: p, moving: computeMoving(p), holds: map[lang.Decl][]want{}}
+	r := &reach{prog: p, moving: computeMoving(p), holds: map[lang.Decl][]want{}, repeats: map[lang.Decl][]want{}}
 	for _, d := range p.Decls() {
 		r.any = r.any || d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral
 	}

@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"bytes"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -8,24 +11,56 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// guardVariables registers the values of ephemeral root variables.
-func (r *run) guardVariables() {
-	if r.Secrets == nil {
+// guardVariable registers the value of an ephemeral variable: of a root variable all of it. That of
+// another one is known from where it comes: what is ephemeral in it is registered there, and what is
+// sensitive may be kept, but not be shown.
+func (r *run) guardVariable(f *lang.Frame, name string, v cty.Value) {
+	origin := secret.Origin{Addr: "var." + name, Kind: secret.EphemeralVariable}
+	if at := f.Addr(); !at.IsRoot() {
+		origin.Addr = at.String() + ".var." + name
+	} else {
+		r.Secrets.AddValue(v, origin)
 		return
 	}
-	for name, v := range r.prog.Tree().Root.Module.Variables {
-		if !v.Ephemeral {
-			continue
-		}
-		if value, out := r.frame.Variable(name, lang.After, &diag.Bag{}); out == lang.OK {
-			r.Secrets.AddValue(value.Raw, secret.Origin{Addr: "var." + name, Kind: secret.EphemeralVariable})
+	origin.Sensitive = true
+	given := mark.Split(v)
+	for _, p := range given.PathsOf(mark.Sensitive) {
+		if part, err := p.Apply(given.Raw); err == nil {
+			r.Secrets.MaskValue(part, origin)
 		}
 	}
+}
+
+// guardVariables makes sure that the values of ephemeral root variables are registered, used or not.
+func (r *run) guardVariables() {
+	for name, v := range r.prog.Tree().Root.Module.Variables {
+		if v.Ephemeral {
+			r.frame.Variable(name, lang.After, &diag.Bag{})
+		}
+	}
+}
+
+// observe is lang.Options.Observe. What a provider's function makes of plain arguments is plain, and
+// may be kept; no secret may be in it, such as one that the provider is configured with.
+func (r *run) observe(name string, args []cty.Value, result cty.Value) error {
+	if strings.HasPrefix(name, "provider::") && !r.Secrets.Empty() && !slices.ContainsFunc(args, cty.Value.ContainsMarked) {
+		var err error
+		secret.Leaves(result, func(path cty.Path, _ cty.Value, text string) {
+			if from, hit := r.Secrets.Check(text); hit && err == nil {
+				err = fmt.Errorf("the provider's function returned the secret %s%s, which it was not given as an argument. What functions make of plain arguments may be kept; this is a bug in the provider, to be reported there", from.Addr, from.Path)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return r.results.observe(name, args, result)
 }
 
 // shown is what providers that a test program runs are configured with, which some are there to
@@ -121,9 +156,12 @@ func (p *plainly) inVariables(text string) bool {
 }
 
 func (p *plainly) inState(text string) bool {
+	forms := secret.InJSON(text)
 	for _, e := range p.before.Objects() {
-		if strings.Contains(string(e.Attrs), text) {
-			return true
+		for _, stored := range [][]byte{e.Attrs, e.Private, e.Identity} {
+			if slices.ContainsFunc(forms, func(form string) bool { return bytes.Contains(stored, []byte(form)) }) {
+				return true
+			}
 		}
 	}
 	return false

@@ -42,9 +42,16 @@ type instanceOf struct {
 	key  addr.Key
 }
 
-// means reports whether an instance is received by the instance with the key own.
-func (w want) means(k, own addr.Key) bool {
-	return w.some == nil || slices.ContainsFunc(w.some, func(i instanceOf) bool { return i.of(own) == k })
+// keys are the instances that the instance with the key own receives; nil: all.
+func (w want) keys(own addr.Key) []addr.Key {
+	if w.some == nil {
+		return nil
+	}
+	out := make([]addr.Key, len(w.some))
+	for i, x := range w.some {
+		out[i] = x.of(own)
+	}
+	return out
 }
 
 func (i instanceOf) of(own addr.Key) addr.Key {
@@ -98,6 +105,18 @@ func (r *reach) apart(e lang.Decl) bool {
 		}
 	}
 	return !r.whole[e]
+}
+
+// repeating are the ephemeral resources whose values decide about the instances of another one.
+func (r *reach) repeating(d lang.Decl) []want {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found, ok := r.repeats[d]
+	if !ok {
+		found = r.wantsBehind(r.prog.Refs(d), func(ref lang.Ref) bool { return ref.Use&lang.ByRepeat != 0 }, nil)
+		r.repeats[d] = found
+	}
+	return found
 }
 
 // parts are the ephemeral resources whose values some provisioners and connections of a resource

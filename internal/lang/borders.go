@@ -1,6 +1,9 @@
 package lang
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -10,7 +13,7 @@ import (
 
 // acceptEphemeral reports ephemeral values in arguments of a managed resource or a data source
 // that would be kept.
-func (f *Frame) acceptEphemeral(d *decl, k addr.Key, v mark.Value, bag *diag.Bag) bool {
+func (f *Frame) acceptEphemeral(d *decl, k addr.Key, face Face, v mark.Value, bag *diag.Bag) bool {
 	ok := true
 	for _, m := range v.Marks {
 		if m.Tag != mark.Ephemeral {
@@ -21,39 +24,56 @@ func (f *Frame) acceptEphemeral(d *decl, k addr.Key, v mark.Value, bag *diag.Bag
 			continue
 		}
 		ok = false
-		f.refuseEphemeral(d, k, b.schema, m, bag)
+		f.refuseEphemeral(d, k, face, b.schema, m, bag)
 	}
 	return ok
 }
 
-func (f *Frame) refuseEphemeral(d *decl, k addr.Key, b *schema.Block, m mark.At, bag *diag.Bag) {
-	name := mark.PathString(m.Path)
+func (f *Frame) refuseEphemeral(d *decl, k addr.Key, face Face, b *schema.Block, m mark.At, bag *diag.Bag) {
+	path, at := m.Path, f.where(d, m.Path)
+	if rest, written, ok := f.member(d, k, face, path); ok {
+		path, at = append(path.Copy(), rest...), written
+	}
+	name := mark.PathString(path)
 	detail := `"` + name + `" cannot accept an ephemeral value because it is not a write-only attribute, meaning it will be written to the state.`
 	if m.Why != nil {
 		detail += "\n\nThe value comes from " + explain(m.Why) + "."
 	}
-	detail += wayOut(d, b, m.Path)
-	out := diag.Errorf("Invalid use of an ephemeral value", "%s", detail).At(f.where(d, m.Path)).In(m.Path)
+	detail += wayOut(d, b, path)
+	out := diag.Errorf("Invalid use of an ephemeral value", "%s", detail).At(at).In(m.Path)
 	out.Address = d.res.In(f.n.cfg.Path).String() // once for all instances
 	bag.Add(out)
 }
 
-// wayOut names the write-only sibling of an attribute, if there is one.
+// wayOut names what takes ephemeral values instead: the write-only sibling of an attribute, or else
+// what there is.
 func wayOut(d *decl, b *schema.Block, path cty.Path) string {
 	if d.res.Mode == addr.Data {
 		return "\n\nData sources keep all their arguments. An \"ephemeral\" block of the same provider may offer what is needed here without keeping anything."
 	}
-	if len(path) == 0 {
-		return ""
-	}
-	first, ok := path[0].(cty.GetAttrStep)
-	if !ok {
-		return ""
-	}
-	for _, name := range []string{first.Name + "_wo", first.Name + "_write_only"} {
-		if a := b.Attr(name); a != nil && a.WriteOnly {
-			return "\n\nUse the write-only argument \"" + name + "\" instead: it takes ephemeral values and is not kept."
+	for i := len(path) - 1; i >= 0; i-- {
+		step, ok := path[i].(cty.GetAttrStep)
+		if !ok {
+			continue
+		}
+		for _, name := range []string{step.Name + "_wo", step.Name + "_write_only"} {
+			sibling := append(path[:i].Copy(), cty.GetAttrStep{Name: name})
+			if a := b.Attribute(sibling); a != nil && a.Name == name && a.WriteOnly {
+				return "\n\nUse the write-only argument \"" + mark.PathString(sibling) + "\" instead: it takes ephemeral values and is not kept."
+			}
 		}
 	}
-	return ""
+	if !b.HasWriteOnly() {
+		return fmt.Sprintf("\n\nResources of type %q have no write-only arguments, and so take no ephemeral values. Use a value here that may be kept, or see whether another version of the provider has such an argument.", d.res.Type)
+	}
+	var names []string
+	for _, a := range b.Attrs {
+		if a.WriteOnly {
+			names = append(names, fmt.Sprintf("%q", a.Name))
+		}
+	}
+	if len(names) == 0 { // they are deeper inside
+		return ""
+	}
+	return fmt.Sprintf("\n\nWhat takes ephemeral values here: %s.", strings.Join(names, ", "))
 }

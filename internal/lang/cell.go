@@ -107,6 +107,9 @@ func (f *Frame) compute(d *decl, face Face, from *scope) *result {
 	if out.outcome != OK {
 		v = cty.DynamicVal
 	}
+	if out.outcome == OK && d.kind == Variable && d.vr.Ephemeral && f.w.o.Guard != nil {
+		f.w.o.Guard(f, d.name, v)
+	}
 	if s.marked {
 		v = via(v, f.nameOf(d), d.at)
 	}

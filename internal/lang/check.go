@@ -96,7 +96,7 @@ func (c *checker) eachUnit(n *node, f func(*node)) {
 	visit(n)
 }
 
-// schemasOf gives a provider's schemas, nil if there are none.
+// schemasOf gives a provider's schemas; nil if there are none, which was reported.
 func (c *checker) schemasOf(prov addr.Provider) *provider.Schemas {
 	s := c.s.Of(prov)
 	c.ok = c.ok && s != nil
@@ -208,6 +208,11 @@ func (c *checker) unit(n *node) {
 	c.p.checked.tops[n.unit] = n
 	for i := range n.unit.paths {
 		c.path(n, &n.unit.paths[i])
+	}
+	for _, s := range n.unit.spread {
+		if child := n.children[n.unit.decls[s.call].nth]; child != nil {
+			child.deprecated(s.name, s.at, c.bag)
+		}
 	}
 	c.functions(n)
 	for _, local := range sorted(n.unit.metas) {

@@ -125,7 +125,7 @@ func (t *trial) arguments(d *decl) {
 		s.failed, s.broken = false, false
 		v := s.eval(a.expr)
 		if s.outcome() == OK {
-			s.accept(child, child.unit.decls[i], v, a.expr.Range())
+			s.accept(child, child.unit.decls[i], v, a.expr)
 		}
 		t.result(s.outcome())
 	}

@@ -140,13 +140,9 @@ func (s *scope) message(c *condition, when When) string {
 	return text
 }
 
-// address is the instance that the scope belongs to, without a key that is not to be shown.
+// address is the instance that the scope belongs to.
 func (s *scope) address() string {
-	key := s.key
-	if s.d.rep != nil && s.own().Hidden {
-		key = addr.NoKey
-	}
-	return s.d.res.In(s.f.n.cfg.Path).In(s.f.addr).Instance(key).String()
+	return s.d.res.In(s.f.n.cfg.Path).In(s.f.addr).Instance(s.key).String()
 }
 
 // givenAt is where the variable of the scope got its value: the argument of the call, or its own

@@ -12,7 +12,7 @@ import (
 func (f *Frame) Config(d Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, Outcome) {
 	ld := f.local(d)
 	v, outcome := f.body(ld, k, face, bag)
-	if outcome == OK && ld.res.Mode != addr.Ephemeral && !f.acceptEphemeral(ld, k, v, bag) {
+	if outcome == OK && ld.res.Mode != addr.Ephemeral && !f.acceptEphemeral(ld, k, face, v, bag) {
 		outcome = Broken
 	}
 	return v, outcome

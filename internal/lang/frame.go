@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/shortcut"
@@ -50,11 +51,15 @@ type Options struct {
 	Caller    Caller                                                      // functions of providers; nil: they are unknown
 	Validate  bool                                                        // everything that is not literal is unknown
 	Observe   func(name string, args []cty.Value, result cty.Value) error // told what files and providers' functions gave
+	Guard     func(f *Frame, variable string, v cty.Value)                // told the values of ephemeral variables, with the marks they came with
 	Steady    func(Decl) bool                                             // declarations whose two faces are one; nil: none
 	Limits    Limits
 	Functions funcs.Limits // budgets of one function call
 	Console   bool         // there is a function type
 	Closed    shortcut.Set // what is not to be taken
+	// Ask sets a root variable that a static evaluation needs and nobody set, in Variables, and reports
+	// whether it did; nil: nobody can be asked.
+	Ask func(*config.Variable) bool
 }
 
 // Given is the value of a root variable as somebody set it.

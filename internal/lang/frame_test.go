@@ -418,7 +418,7 @@ func TestImportMistakes(t *testing.T) {
 		{`id = []`, "Invalid import id argument: The import id value is unsuitable: string required, but have tuple."},
 		{`id = sensitive("x")`, "Invalid import id argument: The import id cannot be sensitive: it is shown in plans."},
 		{`identity = null`, "Invalid import identity argument: The import identity cannot be null."},
-		{`identity = { a = sensitive("x") }`, "Invalid import identity argument: The import identity can be neither sensitive nor ephemeral."},
+		{`identity = { a = sensitive("x") }`, "Invalid import identity argument: The import identity cannot be sensitive: it is shown in plans."},
 	}
 	for _, test := range tests {
 		p := compile(t, "resource \"test_thing\" \"t\" {}\nimport {\n  to = test_thing.t\n  "+test.block+"\n}\n")

@@ -251,8 +251,12 @@ func (s *scope) importIdentity(out Import, b *importBlock) (Import, bool) {
 	if s.outcome() != OK {
 		return out, false
 	}
-	if mark.Anywhere(v, mark.Ephemeral) || mark.Anywhere(v, mark.Sensitive) {
-		s.error(diag.Errorf("Invalid import identity argument", "The import identity can be neither sensitive nor ephemeral.").At(b.identity.Range()))
+	for _, m := range mark.Split(v).Marks {
+		detail := "The import identity cannot be sensitive: it is shown in plans."
+		if m.Tag == mark.Ephemeral {
+			detail = "The import identity cannot be ephemeral: it is kept in plan and state." + wayOf(m)
+		}
+		s.error(diag.Errorf("Invalid import identity argument", "%s", detail).At(insideExpr(b.identity, b.identity.Range(), m.Path)))
 		return out, false
 	}
 	if v.IsNull() {
@@ -297,8 +301,10 @@ func (s *scope) importKeys(b *importBlock) ([]addr.Key, bool) {
 		}
 		detail := ""
 		switch {
-		case mark.Anywhere(v, mark.Ephemeral) || mark.Anywhere(v, mark.Sensitive):
-			detail = "An instance key in the address must be neither sensitive nor ephemeral."
+		case mark.Anywhere(v, mark.Ephemeral):
+			detail = "An instance key in the address must not be ephemeral: it is kept in plan and state." + cameFrom(v)
+		case mark.Anywhere(v, mark.Sensitive):
+			detail = "An instance key in the address must not be sensitive: it is shown in plans."
 		case !v.IsKnown() && s.f.w.o.Validate:
 			out = append(out, addr.NoKey)
 			continue

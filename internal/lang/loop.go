@@ -94,6 +94,7 @@ type turns struct {
 	result cty.Value   // carries the marks of what decided which elements there are
 	lost   []cty.Value // values that did not get into the result, because keys are unknown
 
+	before cty.Value // the last long text; of no type before there is one
 	list   []cty.Value
 	obj    map[string]cty.Value
 	groups map[string][]cty.Value
@@ -151,7 +152,7 @@ func (t *turns) turn(k, v cty.Value) {
 	if t.e.KeyExpr == nil {
 		val, diags := t.e.ValExpr.Value(ctx)
 		t.report(diags...)
-		if t.list = append(t.list, val); funcs.Due(len(t.list)) {
+		if t.list = append(t.list, t.weigh(val)); funcs.Due(len(t.list)) {
 			funcs.Alike(t.list)
 		}
 		return
@@ -163,6 +164,7 @@ func (t *turns) turn(k, v cty.Value) {
 		return
 	}
 	t.report(diags...)
+	val = t.weigh(val)
 	switch {
 	case t.e.Group:
 		t.groups[name] = append(t.groups[name], val)
@@ -175,6 +177,21 @@ func (t *turns) turn(k, v cty.Value) {
 			funcs.AlikeIn(t.obj)
 		}
 	}
+}
+
+// weigh charges the budget for an element that was made. A long text that is the same as the one before
+// takes no memory of its own.
+func (t *turns) weigh(v cty.Value) cty.Value {
+	if text := longText(v); text != "" {
+		if text == longText(t.before) {
+			return t.before
+		}
+		t.before = v
+	}
+	if t.s != nil {
+		t.s.f.w.budget.heavy(t.s, v)
+	}
+	return v
 }
 
 // included evaluates the if clause.

@@ -29,6 +29,14 @@ func (s *scope) repeat(d *decl) *repeated {
 		rp.title = "Invalid enabled argument"
 		rp.enabled()
 	}
+	if r.Hidden {
+		for i, k := range r.List {
+			r.List[i] = k.Hide()
+		}
+	}
+	if s.outcome() == OK && !s.f.w.budget.all(d, len(r.List)) {
+		rp.error("With the instances that this would make there would be more than %d in all, which is more than can be handled safely. An instance of a module counts as %d.", s.f.w.budget.instances(), moduleWeight)
+	}
 	if s.outcome() != OK {
 		r.List = nil
 		if r.Status != Unknown {
@@ -145,8 +153,7 @@ func (r *repeater) count() {
 		r.error(`The given "count" argument value is unsuitable: must be a whole number.`)
 	case n < 0:
 		r.error(`The given "count" argument value is unsuitable: must be greater than or equal to zero.`)
-	case n > r.s.f.w.budget.instances():
-		r.error(`The given "count" argument value is unsuitable: %d instances are more than the limit of %d.`, n, r.s.f.w.budget.instances())
+	case !r.fits(n):
 	default:
 		r.out.List = make([]addr.Key, n)
 		for i := range r.out.List {
@@ -229,7 +236,7 @@ func (r *repeater) set(v cty.Value, remark func(cty.Value) cty.Value) {
 		return
 	}
 	n := v.LengthInt()
-	if !r.fits(n) {
+	if !r.fits(int64(n)) {
 		return
 	}
 	r.out.each = make(map[string]cty.Value, n)
@@ -247,7 +254,7 @@ func (r *repeater) set(v cty.Value, remark func(cty.Value) cty.Value) {
 
 func (r *repeater) mapping(v cty.Value, remark func(cty.Value) cty.Value) {
 	n := v.LengthInt()
-	if !r.fits(n) {
+	if !r.fits(int64(n)) {
 		return
 	}
 	r.out.each = make(map[string]cty.Value, n)
@@ -259,10 +266,17 @@ func (r *repeater) mapping(v cty.Value, remark func(cty.Value) cty.Value) {
 	slices.SortFunc(r.out.List, addr.Key.Compare)
 }
 
-func (r *repeater) fits(n int) bool {
-	if int64(n) <= r.s.f.w.budget.instances() {
+// fits reports whether there may be so many instances.
+func (r *repeater) fits(n int64) bool {
+	limit := r.s.f.w.budget.instances()
+	if n <= limit {
 		return true
 	}
-	r.error(`The given "for_each" argument value is unsuitable: %d instances are more than the limit of %d.`, n, r.s.f.w.budget.instances())
+	argument := map[RepeatKind]string{Count: "count", ForEach: "for_each"}[r.out.Repeat]
+	if r.out.Hidden {
+		r.error(`The given %q argument value is unsuitable: it makes more instances than the limit of %d.`, argument, limit)
+	} else {
+		r.error(`The given %q argument value is unsuitable: %d instances are more than the limit of %d.`, argument, n, limit)
+	}
 	return false
 }

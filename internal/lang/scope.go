@@ -28,7 +28,8 @@ type scope struct {
 	cell  *decl     // the cell being computed; nil at the top
 	what  string    // what a static evaluation is for
 
-	elements int // made by this evaluation
+	elements int  // made by this evaluation
+	exceeded bool // they are too many, as was reported
 	// marked is set once something with a mark was read or made. As long as it is not, nobody needs
 	// to look through a result for marks.
 	marked bool

@@ -2,9 +2,12 @@ package lang
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -77,6 +80,37 @@ func (s *StaticFrame) Body(b hcl.Body, sch *schema.Block, what string, bag *diag
 	sc.what = what
 	v := compiled.eval(sc, sc.ctx)
 	return sc.split(v), sc.outcome() == OK
+}
+
+// Lasting reports what is ephemeral in the settings of a backend, which init writes down. Whatever
+// else is wrong with them is left to Body: they may be incomplete without the command line.
+func (s *StaticFrame) Lasting(b hcl.Body, what string, bag *diag.Bag) bool {
+	ok := true
+	for _, a := range attributesIn(b) {
+		v, _ := s.Eval(a.Expr, what, &diag.Bag{})
+		m, found := v.Find(mark.Ephemeral)
+		if !found {
+			continue
+		}
+		ok = false
+		e := native(a.Expr)
+		bag.Add(diag.Errorf("Backend config contains ephemeral values", "The settings of a backend are written down, and ephemeral values cannot be.%s\n\nSecrets of a backend are best left to its own sources, such as environment variables and credential files.", wayOf(m)).
+			At(insideExpr(e, e.Range(), m.Path)))
+	}
+	return ok
+}
+
+// attributesIn are the attributes of a body and of the blocks in it, in the order of the source.
+func attributesIn(b hcl.Body) []*hcl.Attribute {
+	attrs, _ := b.JustAttributes()
+	out := slices.Collect(maps.Values(attrs))
+	if n, ok := b.(*hclsyntax.Body); ok {
+		for _, inner := range n.Blocks {
+			out = append(out, attributesIn(inner.Body)...)
+		}
+	}
+	slices.SortFunc(out, func(a, b *hcl.Attribute) int { return diag.CompareRanges(a.Range, b.Range) })
+	return out
 }
 
 func (s *StaticFrame) compiler(what string, bag *diag.Bag) *compiler {

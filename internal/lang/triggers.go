@@ -133,7 +133,7 @@ func (s *scope) trigger(t *trigger) (Trigger, bool) {
 	}
 	v := s.eval(t.key)
 	if mark.Anywhere(v, mark.Sensitive) || mark.Anywhere(v, mark.Ephemeral) {
-		s.error(diag.Errorf(triggerTitle, "The instance key must be neither sensitive nor ephemeral.").At(t.key.Range()))
+		s.error(diag.Errorf(triggerTitle, "The instance key must be neither sensitive nor ephemeral.%s", cameFrom(v)).At(t.key.Range()))
 		return out, false
 	}
 	if d.repeat.ForEach != nil {

@@ -2,7 +2,6 @@ package lang
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -37,11 +36,11 @@ func (s *scope) variable(d *decl) cty.Value {
 	defer ps.release()
 	ps.below(s.from)
 	given := ps.eval(arg.expr)
-	s.failed, s.broken, s.marked = s.failed || ps.failed, s.broken || ps.broken, s.marked || ps.marked
+	s.failed, s.broken, s.marked, s.early = s.failed || ps.failed, s.broken || ps.broken, s.marked || ps.marked, s.early || ps.early
 	if s.outcome() != OK {
 		return cty.DynamicVal
 	}
-	return s.accept(s.f.n, d, given, arg.expr.Range())
+	return s.accept(s.f.n, d, given, arg.expr)
 }
 
 // plainType is a type constraint as the type of a value.
@@ -49,15 +48,15 @@ func plainType(t cty.Type) cty.Type { return t.WithoutOptionalAttributesDeep() }
 
 // accept makes a variable's value of what a call gives it: defaults of optional attributes,
 // conversion, nullability, marks. n is where the variable stands, which need not be the scope's.
-func (s *scope) accept(n *node, d *decl, given cty.Value, at diag.Range) cty.Value {
+func (s *scope) accept(n *node, d *decl, given cty.Value, from hclsyntax.Expression) cty.Value {
 	out, problem := prepareVariable(d.vr, given)
 	if problem != "" {
-		s.error(diag.Errorf("Invalid value for input variable", "The given value is not suitable for %s declared at %s: %s.", n.cfg.Path.String()+".var."+d.name, place2(d.at), problem).At(at).See("declared here", d.at))
+		s.error(diag.Errorf("Invalid value for input variable", "The given value is not suitable for %s declared at %s: %s.", n.cfg.Path.String()+".var."+d.name, place2(d.at), problem).At(from.Range()).See("declared here", d.at))
 		return cty.DynamicVal
 	}
 	if !d.vr.Ephemeral && s.marked {
 		if m, ok := mark.Split(out).Find(mark.Ephemeral); ok {
-			s.error(ephemeralIntoVariable(d, m).At(at).See("declared here", d.at))
+			s.error(ephemeralIntoVariable(d, m).At(insideExpr(from, from.Range(), m.Path)).See("declared here", d.at))
 			return cty.DynamicVal
 		}
 	}
@@ -71,21 +70,21 @@ func place2(r diag.Range) string {
 // The texts about ephemeral values begin as those of the RFC that brought them.
 
 func ephemeralIntoVariable(d *decl, m mark.At) diag.Diagnostic {
-	return diag.Errorf("Invalid usage of ephemeral value", "Variable `%s` is not marked as ephemeral. Therefore, it cannot reference an ephemeral value. In case this is actually wanted, you can add the following attribute to its declaration:\n    ephemeral = true%s", d.name, wayOf("the value", m))
+	return diag.Errorf("Invalid usage of ephemeral value", "Variable `%s` is not marked as ephemeral. Therefore, it cannot reference an ephemeral value. In case this is actually wanted, you can add the following attribute to its declaration:\n    ephemeral = true%s", d.name, wayOf(m))
 }
 
 // wayOf is a paragraph that says where in a value the mark is and how it came there.
-func wayOf(what string, m mark.At) string {
-	if len(m.Path) > 0 {
-		what = mark.PathString(m.Path)
-	}
-	if m.Why == nil {
-		if len(m.Path) == 0 {
-			return ""
-		}
+func wayOf(m mark.At) string {
+	switch what := mark.PathString(m.Path); {
+	case what == "" && m.Why == nil:
+		return ""
+	case what == "":
+		return "\n\nThe value comes from " + explain(m.Why) + "."
+	case m.Why == nil:
 		return "\n\nWhat is ephemeral is " + what + "."
+	default:
+		return "\n\nWhat is ephemeral is " + what + ", which comes from " + explain(m.Why) + "."
 	}
-	return "\n\n" + strings.ToUpper(what[:1]) + what[1:] + " comes from " + explain(m.Why) + "."
 }
 
 // prepareVariable converts what a variable was given; the text says why it cannot.
@@ -176,12 +175,13 @@ func (s *scope) outputBorders(d *decl, v cty.Value) {
 }
 
 func (s *scope) ephemeralOutput(d *decl, m mark.At) {
+	at := insideExpr(d.value, d.value.Range(), m.Path)
 	if s.f.parent != nil {
-		s.error(diag.Errorf("Output not marked as ephemeral", "In order to allow this output to store ephemeral values add `ephemeral = true` attribute to it. The calling module can then use it only where ephemeral values are accepted.%s", wayOf("the value", m)).At(d.value.Range()))
+		s.error(diag.Errorf("Output not marked as ephemeral", "In order to allow this output to store ephemeral values add `ephemeral = true` attribute to it. The calling module can then use it only where ephemeral values are accepted.%s", wayOf(m)).At(at))
 		return
 	}
-	s.error(diag.Errorf("Output not marked as ephemeral", "Outputs of the root module are kept in the state, and ephemeral values cannot be. Output %q needs a value without anything ephemeral in it.%s", d.name, wayOf("the value", m)).At(d.value.Range()))
-	s.bag.Add(diag.Warningf("Ephemeral value in root module output", "Consider ephemeralasnull(...) around the value of output %q: it keeps everything else and stores null in place of what is ephemeral.", d.name).At(d.value.Range()))
+	s.error(diag.Errorf("Output not marked as ephemeral", "Outputs of the root module are kept in the state, and ephemeral values cannot be. Output %q needs a value without anything ephemeral in it.%s", d.name, wayOf(m)).At(at))
+	s.bag.Add(diag.Warningf("Ephemeral value in root module output", "Consider ephemeralasnull(...) around the value of output %q: it keeps everything else and stores null in place of what is ephemeral.", d.name).At(at))
 }
 
 // Variable gives the value of an input variable.

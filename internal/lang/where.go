@@ -21,8 +21,11 @@ func (f *Frame) where(d *decl, path cty.Path) diag.Range {
 	if d.body == nil {
 		return d.at
 	}
-	at := d.at
-	raw := d.body
+	return whereIn(d.body, d.at, path)
+}
+
+// whereIn is the place in a body, which is that of a block at some place.
+func whereIn(raw *rawBody, at diag.Range, path cty.Path) diag.Range {
 	for i := 0; i < len(path); i++ {
 		name, ok := path[i].(cty.GetAttrStep)
 		if !ok {
@@ -77,6 +80,8 @@ func insideExpr(e hclsyntax.Expression, at hcl.Range, path cty.Path) hcl.Range {
 		return at
 	}
 	switch e := e.(type) {
+	case *objectCons:
+		return insideExpr(e.ObjectConsExpr, at, path)
 	case *hclsyntax.ObjectConsExpr:
 		name := stepName(path[0])
 		for _, item := range e.Items {

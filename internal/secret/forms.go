@@ -38,6 +38,12 @@ func forms(text string) []string {
 	return all
 }
 
+// InJSON are the ways in which a string stands inside of a JSON document.
+func InJSON(text string) []string {
+	all := []string{text, jsonText(text, true), jsonText(text, false)}
+	return slices.Compact(all)
+}
+
 // unreserved reports whether nobody escapes anything in text.
 func unreserved(text string) bool {
 	for _, c := range []byte(text) {

@@ -68,11 +68,12 @@ func (o Origin) strict() bool { return o.Kind == WriteOnly || o.Sensitive }
 
 // Set is this run's secrets.
 type Set struct {
-	some  atomic.Bool // there is a secret; false saves taking the lock
-	mu    sync.RWMutex
-	known map[string]*secret // by text
-	plain map[uint64]struct{}
-	table table
+	some   atomic.Bool // there is a secret; false saves taking the lock
+	mu     sync.RWMutex
+	known  map[string]*secret // by text
+	masked map[string]bool    // those that may be kept
+	plain  map[uint64]struct{}
+	table  table
 
 	elsewhere func(string) bool
 
@@ -130,6 +131,31 @@ func (s *Set) AddValue(v cty.Value, origin Origin) {
 		at := origin
 		at.Path += pathText(path)
 		s.Add(text, at)
+	})
+}
+
+// MaskValue registers every string in v, and every number of 8 digits and more, to be masked only:
+// what is kept by right, though not shown.
+func (s *Set) MaskValue(v cty.Value, origin Origin) {
+	Leaves(v, func(_ cty.Path, leaf cty.Value, text string) {
+		if !longEnough(leaf, text) || len(text) < shortest {
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.known[text] != nil || s.masked[text] {
+			return
+		}
+		if s.masked == nil {
+			s.masked = map[string]bool{}
+		}
+		text = strings.Clone(text)
+		s.masked[text] = true
+		sec := &secret{text: text, origin: origin}
+		for _, form := range append(forms(text), lines(text)...) {
+			s.table.add(form, sec, false)
+		}
+		s.some.Store(true)
 	})
 }
 

@@ -215,6 +215,27 @@ func writeAll(t interface{ Fatal(...any) }, s *Set, text string, cuts []int) str
 }
 
 // TestEverySplit: a secret that comes in two writes, or byte by byte, is masked.
+// What may be kept is masked, and not refused; until it turns out to be more of a secret.
+func TestMaskValue(t *testing.T) {
+	s := &Set{}
+	const canary = "canary-51c7-0123456789"
+	origin := Origin{Addr: "module.m.var.s", Kind: EphemeralVariable, Sensitive: true}
+	s.MaskValue(cty.ObjectVal(map[string]cty.Value{"a": cty.StringVal(canary), "b": cty.StringVal("short")}), origin)
+	if got := s.Scrub("it is " + canary + ", short"); got != "it is (sensitive value), short" {
+		t.Error(got)
+	}
+	if got := s.Scrub("it is " + base64.StdEncoding.EncodeToString([]byte(canary))); strings.Contains(got, "Y2Fu") {
+		t.Error(got)
+	}
+	if _, hit := s.Check(canary); hit {
+		t.Error("what may be kept is refused")
+	}
+	s.AddValue(cty.StringVal(canary), Origin{Addr: "var.s", Kind: EphemeralVariable})
+	if from, hit := s.Check("in " + canary); !hit || from.Addr != "var.s" {
+		t.Errorf("not refused: %v %v", from, hit)
+	}
+}
+
 func TestEverySplit(t *testing.T) {
 	for _, secret := range []string{"eightchr", canary, strings.Repeat("ab", 100)} {
 		var s Set

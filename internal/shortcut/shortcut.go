@@ -24,10 +24,11 @@ const (
 	Packages                  // a provider's package is not read again while its files are the same
 	Calls                     // providers are called with package rpc, not with all of gRPC
 	Schemas                   // a provider is not asked again for the schemas of the same package
+	Lines                     // lines of progress wait for others, where nobody watches a terminal
 	Constants                 // locals that depend on nothing are evaluated once for all walks
 )
 
-var names = []string{"logs", "sessions", "settled", "wire", "packages", "calls", "schemas", "constants"}
+var names = []string{"logs", "sessions", "settled", "wire", "packages", "calls", "schemas", "lines", "constants"}
 
 // All is every shortcut.
 const All = Constants<<1 - 1

@@ -38,7 +38,9 @@ func (d *doc) named(i addr.Instance) {
 }
 
 func (d *doc) instanceKey(k addr.Key) {
-	if n, ok := k.Int(); ok {
+	if k.Hidden() {
+		d.str("(ephemeral value)")
+	} else if n, ok := k.Int(); ok {
 		d.integer(int64(n))
 	} else if s, ok := k.Str(); ok {
 		d.str(s)

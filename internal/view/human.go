@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -16,7 +17,7 @@ import (
 // Human prints for people. It may be used from many goroutines.
 //
 // On a terminal, lines go through the live block (live.go), which keeps itself at the bottom; in a
-// pipe they are written as they come.
+// pipe they are written as they come, or nearly so (held.go).
 type Human struct {
 	o           Options
 	out, errOut io.Writer
@@ -29,13 +30,13 @@ type Human struct {
 	failed  bool   // an error was shown
 	closing string // to be printed at the end, if all went well
 	leases  string
-	applied bool            // a step of an apply began
-	opened  map[string]bool // leases that are open
+	applied bool                 // a step of an apply began
+	opened  map[addr.Object]bool // leases that are open
 }
 
 // NewHuman makes a view that prints errors to stderr and everything else to stdout.
 func NewHuman(stdout, stderr io.Writer, o Options) *Human {
-	h := &Human{o: o, out: stdout, errOut: stderr, sources: newSources(o.Sources), shown: map[string]bool{}, opened: map[string]bool{}}
+	h := &Human{o: o, out: stdout, errOut: stderr, sources: newSources(o.Sources), shown: map[string]bool{}, opened: map[addr.Object]bool{}}
 	h.ops.now, h.ops.tick = o.now, h.beat
 	if o.Terminal && o.Width >= minWidth {
 		h.live = &live{w: stdout, width: o.Width, o: o}
@@ -55,9 +56,9 @@ func (h *Human) Tell(e event.Event) {
 	switch e := e.(type) {
 	case event.Started:
 		h.applied = h.applied || counted(e.Op) && !e.Refreshing
-		h.line(h.started(e))
+		h.progress(h.started(e))
 	case event.Done:
-		h.line(h.done(e))
+		h.progress(h.done(e))
 		h.lease(e)
 	case event.Failed:
 		if e.Reason != "" {
@@ -76,7 +77,7 @@ func (h *Human) Tell(e event.Event) {
 	case event.ProvisionStarted:
 		h.line(h.about(e.Object, fmt.Sprintf("Provisioning with '%s'...", e.Type)))
 	case event.ProvisionOutput:
-		h.line(h.o.paint(fmt.Sprintf("%s (%s):", escapeLine(e.Object.String()), e.Type), bold) + " " + h.free(e.Line))
+		h.progress(h.o.paint(fmt.Sprintf("%s (%s):", escapeLine(e.Object.String()), e.Type), bold) + " " + h.free(e.Line))
 	case event.ProvisionDone:
 	case event.Summary:
 		h.summary(e)
@@ -102,6 +103,15 @@ func (h *Human) line(s string) {
 	if s != "" {
 		h.write(h.out, s+"\n")
 	}
+}
+
+// progress prints one line that may wait.
+func (h *Human) progress(s string) {
+	if p, ok := h.out.(patient); ok && h.live == nil && s != "" {
+		p.Later(s + "\n")
+		return
+	}
+	h.line(s)
 }
 
 // write prints text. What goes to the terminal passes the live block.
@@ -134,9 +144,9 @@ func (h *Human) beat(now time.Time) {
 func (h *Human) lease(e event.Done) {
 	switch e.Op {
 	case event.Open:
-		h.opened[e.Object.String()] = true
+		h.opened[e.Object] = true
 	case event.Close:
-		delete(h.opened, e.Object.String())
+		delete(h.opened, e.Object)
 	}
 }
 

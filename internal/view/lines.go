@@ -30,7 +30,7 @@ var vocabulary = map[event.Op]words{
 
 // about is a line about an object.
 func (h *Human) about(o addr.Object, text string) string {
-	return h.o.paint(fmt.Sprintf("%s: %s", escapeLine(o.String()), h.free(text)), bold)
+	return h.o.paint(escapeLine(o.String())+": "+h.free(text), bold)
 }
 
 // ident is what identifies an object, as lines end with it.
@@ -41,7 +41,7 @@ func ident(key, value string) string {
 	if key == "" {
 		key = "id"
 	}
-	return fmt.Sprintf(" [%s=%s]", key, escapeLine(value))
+	return " [" + key + "=" + escapeLine(value) + "]"
 }
 
 func (h *Human) started(e event.Started) string {
@@ -60,12 +60,12 @@ func (h *Human) done(e event.Done) string {
 	case event.Forget:
 		return h.about(e.Object, text)
 	case event.Delete:
-		return h.about(e.Object, fmt.Sprintf("%s after %s", text, seconds(e.Took)))
+		return h.about(e.Object, text+" after "+seconds(e.Took))
 	}
 	if text == "" {
 		return ""
 	}
-	return h.about(e.Object, fmt.Sprintf("%s after %s%s", text, seconds(e.Took), ident(e.IDKey, e.ID)))
+	return h.about(e.Object, text+" after "+seconds(e.Took)+ident(e.IDKey, e.ID))
 }
 
 // seconds is a duration in whole seconds: 0s, 1m10s.
@@ -121,7 +121,7 @@ func (h *Human) interrupted(times int) {
 }
 
 // unfinished names what a program leaves behind that exits at once.
-func unfinished(ops []*op, opened map[string]bool) string {
+func unfinished(ops []*op, opened map[addr.Object]bool) string {
 	var b strings.Builder
 	b.WriteString("Exiting now.\n")
 	var unknown, open []string
@@ -131,8 +131,8 @@ func unfinished(ops []*op, opened map[string]bool) string {
 			unknown = append(unknown, fmt.Sprintf("  - %s (%s)", escapeLine(o.object.String()), o.words().still))
 		}
 	}
-	for name := range opened {
-		open = append(open, "  - "+escapeLine(name))
+	for o := range opened {
+		open = append(open, "  - "+escapeLine(o.String()))
 	}
 	slices.Sort(open)
 	if len(unknown) > 0 {

@@ -72,6 +72,11 @@ func (j *JSON) Tell(e event.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.ops.follow(e)
+	switch e.(type) {
+	case event.Started, event.Done, event.ProvisionOutput:
+		j.doc.later = true
+		defer func() { j.doc.later = false }()
+	}
 	switch e := e.(type) {
 	case event.Started:
 		j.started(e)
