@@ -3,6 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -276,20 +278,36 @@ func (p *project) warnOverrides() {
 		"The following provider development overrides are set in the CLI configuration:\n%s\n\nThe behavior may therefore not match any released version of the provider and applying changes may cause the state to become incompatible with published releases.", strings.Join(lines, "\n")))
 }
 
-// installed checks that every provider is there before any is started. Those that are not, and those
-// that may be others than they seem, are left out of what follows.
+// installed checks that every provider is there before any is started. One that was never selected
+// is a message of its own; those that were selected and cannot be started are one together. Those
+// that are not there, and those that may be others than they seem, are left out of what follows.
 func (p *project) installed() bool {
-	ok := true
+	ok, list := true, ""
+	var broken []addr.Provider
 	absent := p.doubtful()
 	p.engine.Absent = absent
 	for _, n := range p.needs() {
 		if absent[n.Provider] || n.Provider.IsBuiltin() || p.attached(n.Provider) {
 			continue
 		}
-		if err := p.providers.Verify(n.Provider, p.lock); err != nil {
-			p.bag.Add(p.neededBy(n.Provider, diag.Errorf("Required plugins are not installed", "The installed provider plugins are not consistent with the packages selected in the dependency lock file:\n  - %s: %s\n\nLethe uses external plugins to integrate with a variety of different infrastructure services. To download the plugins required for this configuration, run:\n  lethe init", n.Provider, err)))
-			absent[n.Provider], ok = true, false
+		err := p.providers.Verify(n.Provider, p.lock)
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, fetch.ErrNotSelected):
+			p.bag.Add(p.neededBy(n.Provider, diag.Errorf("Missing required provider", "This configuration requires provider %s, but that provider isn't available. You may be able to install it automatically by running:\n  lethe init", n.Provider)))
+		default:
+			list += fmt.Sprintf("\n  - %s: %s", n.Provider, err)
+			broken = append(broken, n.Provider)
 		}
+		absent[n.Provider], ok = true, false
+	}
+	if len(broken) > 0 {
+		d := diag.Errorf("Required plugins are not installed", "The installed provider plugins are not consistent with the packages selected in the dependency lock file:%s\n\nLethe uses external plugins to integrate with a variety of different infrastructure services. To download the plugins required for this configuration, run:\n  lethe init", list)
+		for _, a := range broken {
+			d = p.neededBy(a, d)
+		}
+		p.bag.Add(d)
 	}
 	return ok
 }
@@ -334,7 +352,7 @@ func (p *project) langOptions(applying bool) lang.Options {
 	return lang.Options{
 		Variables: p.vars, Workspace: p.workspace(), Applying: applying,
 		RootDir: p.root, Cwd: cmp.Or(p.called, p.dir), BaseDir: p.dir,
-		Limits: p.limits.lang, Functions: p.limits.functions,
+		Limits: p.limits.lang, Functions: p.limits.functions, Closed: p.closed,
 	}
 }
 

@@ -24,12 +24,19 @@ func tested(d *lang.Declaration) bool {
 	return d.Kind == lang.Check
 }
 
-// testAll tests a declaration in every instance of its module.
+// testAll tests a declaration in every instance of its module. A value that a variable refuses goes
+// nowhere.
 func (p *planner) testAll(ctx context.Context, d *lang.Declaration) bool {
 	frames, _ := p.frame.Instances(d.Module, lang.After, &diag.Bag{})
 	ok := true
 	for _, f := range frames {
-		ok = p.test(ctx, d, f) && ok
+		if p.test(ctx, d, f) {
+			continue
+		}
+		ok = false
+		if d.Kind == lang.Variable {
+			f.Refuse(d.ID)
+		}
 	}
 	return ok
 }
@@ -47,18 +54,14 @@ func (p *planner) tests(d *lang.Declaration) bool {
 }
 
 // test evaluates the conditions of a declaration in one module instance. Whatever fails in a check
-// block is a warning, and stands in nobody's way. A value that a variable refuses goes nowhere.
+// block is a warning, and stands in nobody's way.
 func (r *run) test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool {
 	switch d.Kind {
 	case lang.Resource:
-		r.receiveFrom(ctx, d, f, r.reach.face(d.ID, lang.After), anyKey)
+		r.receiveFrom(ctx, d, f, r.reach.face(d.ID, lang.After), nil)
 		return true // what comes of it is in the slot
 	case lang.Variable:
-		if r.conditions(ctx, d, f, lang.Validation) {
-			return true
-		}
-		f.Refuse(d.ID)
-		return false
+		return r.conditions(ctx, d, f, lang.Validation)
 	case lang.Output:
 		return r.judge(func(r *run) bool { return r.conditions(ctx, d, f, lang.OutputPre) })
 	}

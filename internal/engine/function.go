@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/lang"
@@ -22,11 +23,20 @@ type caller struct {
 
 // Function gives a function's signature, nil if the provider has none of that name.
 func (c *caller) Function(p addr.Provider, name string) *provider.Function {
+	f, _ := c.function(p, name)
+	return f
+}
+
+// function also says whether the provider could tell. That it could not is reported.
+func (c *caller) function(p addr.Provider, name string) (*provider.Function, bool) {
+	if c.run.Absent[p] {
+		return nil, false
+	}
 	schemas, ds := c.run.Pool.Schemas(c.ctx, p)
 	if c.run.bag.Add(ds...); ds.HasErrors() {
-		return nil
+		return nil, false
 	}
-	return schemas.Functions[name]
+	return schemas.Functions[name], true
 }
 
 // Configured asks the configured provider, each session once.
@@ -48,7 +58,10 @@ func (c *caller) Configured(config lang.Decl, p addr.Provider) (map[string]*prov
 
 // Call calls a function with arguments of its parameters' types.
 func (c *caller) Call(config lang.Decl, p addr.Provider, name string, args []cty.Value) (cty.Value, error) {
-	f := c.Function(p, name)
+	f, told := c.function(p, name)
+	if !told {
+		return cty.DynamicVal, lang.ErrReported
+	}
 	own := f == nil // only the configured provider has it
 	if own {
 		all, known, err := c.Configured(config, p)
@@ -77,7 +90,7 @@ func (c *caller) Call(config lang.Decl, p addr.Provider, name string, args []cty
 	case errors.As(err, &complaint) && complaint.Arg >= 0 && complaint.Arg < len(args):
 		return cty.NilVal, function.NewArgError(complaint.Arg, err)
 	case err != nil:
-		return cty.NilVal, err
+		return cty.NilVal, errors.New(strings.TrimSuffix(err.Error(), ".")) // it becomes a part of a sentence
 	case d.JSON != nil:
 		return schema.DecodeJSON(d.JSON, f.Return)
 	}

@@ -96,7 +96,7 @@ func (c *checker) eachUnit(n *node, f func(*node)) {
 	visit(n)
 }
 
-// schemasOf gives a provider's schemas, nil if there are none.
+// schemasOf gives a provider's schemas; nil if there are none, which was reported.
 func (c *checker) schemasOf(prov addr.Provider) *provider.Schemas {
 	s := c.s.Of(prov)
 	c.ok = c.ok && s != nil

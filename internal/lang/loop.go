@@ -152,7 +152,9 @@ func (t *turns) turn(k, v cty.Value) {
 	if t.e.KeyExpr == nil {
 		val, diags := t.e.ValExpr.Value(ctx)
 		t.report(diags...)
-		t.list = append(t.list, t.weigh(val))
+		if t.list = append(t.list, t.weigh(val)); funcs.Due(len(t.list)) {
+			funcs.Alike(t.list)
+		}
 		return
 	}
 	name, ok := t.key(ctx)
@@ -171,7 +173,9 @@ func (t *turns) turn(k, v cty.Value) {
 			t.duplicate(name, ctx)
 			return
 		}
-		t.obj[name] = val
+		if t.obj[name] = val; funcs.Due(len(t.obj)) {
+			funcs.AlikeIn(t.obj)
+		}
 	}
 }
 
@@ -320,6 +324,7 @@ func (t *turns) finish() cty.Value {
 	var v cty.Value
 	switch {
 	case t.e.KeyExpr == nil:
+		funcs.Alike(t.list)
 		v = cty.TupleVal(t.list)
 	case t.e.Group:
 		vals := make(map[string]cty.Value, len(t.groups))
@@ -328,6 +333,7 @@ func (t *turns) finish() cty.Value {
 		}
 		v = cty.ObjectVal(vals)
 	default:
+		funcs.AlikeIn(t.obj)
 		v = cty.ObjectVal(t.obj)
 	}
 	return raise(v, t.result)

@@ -60,6 +60,8 @@ type decl struct {
 	nth       int32                  // of a call: its place among the calls
 	functions []*provided
 	seen      map[use]int // for record
+	varies    bool        // it uses more than other locals and pure functions
+	once      *cell       // of a constant: its value (constants.go)
 }
 
 // argument is an input of a module call.
