@@ -17,12 +17,13 @@ func Getenv(env []string, name string) string {
 }
 
 // Environ is the part of an environment that a program gets: what is withheld are the values of
-// variables (TF_VAR_*), which may be secrets, and what else the caller says.
+// variables (TF_VAR_*) and arguments of commands (TF_CLI_ARGS*), among which there may be secrets,
+// and what else the caller says.
 func Environ(env []string, withheld func(name string) bool) []string {
 	out := make([]string, 0, len(env)+8)
 	for _, e := range env {
 		name, _, _ := strings.Cut(e, "=")
-		if !strings.HasPrefix(name, "TF_VAR_") && (withheld == nil || !withheld(name)) {
+		if !strings.HasPrefix(name, "TF_VAR_") && !strings.HasPrefix(name, "TF_CLI_ARGS") && (withheld == nil || !withheld(name)) {
 			out = append(out, e)
 		}
 	}

@@ -352,7 +352,7 @@ func (p *project) langOptions(applying bool) lang.Options {
 	return lang.Options{
 		Variables: p.vars, Workspace: p.workspace(), Applying: applying,
 		RootDir: p.root, Cwd: cmp.Or(p.called, p.dir), BaseDir: p.dir,
-		Limits: p.limits.lang, Functions: p.limits.functions,
+		Limits: p.limits.lang, Functions: p.limits.functions, Closed: p.closed,
 	}
 }
 

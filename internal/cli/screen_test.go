@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"flag"
+	"strings"
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/secret"
@@ -25,8 +26,8 @@ func TestHeldLines(t *testing.T) {
 		if !s.confirm("Go on?", "") {
 			t.Error("the answer was not read")
 		}
-		if held && !bytes.HasPrefix(out.Bytes(), []byte("progress\nGo on?\n")) {
-			t.Errorf("got %q", out.String())
+		if text := out.String(); held && (!strings.HasPrefix(text, "progress\n") || !strings.Contains(text, "Go on?")) {
+			t.Errorf("got %q", text)
 		}
 		s.Finish()
 	}

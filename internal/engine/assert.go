@@ -58,7 +58,7 @@ func (p *planner) tests(d *lang.Declaration) bool {
 func (r *run) test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool {
 	switch d.Kind {
 	case lang.Resource:
-		r.receiveFrom(ctx, d, f, r.reach.face(d.ID, lang.After), anyKey)
+		r.receiveFrom(ctx, d, f, r.reach.face(d.ID, lang.After), nil)
 		return true // what comes of it is in the slot
 	case lang.Variable:
 		return r.conditions(ctx, d, f, lang.Validation)

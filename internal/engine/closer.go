@@ -64,9 +64,8 @@ func (p *planner) own(e *lang.Declaration) walk.Node {
 func (p *planner) closer(e *lang.Declaration) walk.Node {
 	n := p.graph.Add(func() string { return e.Resource.String() + " (close)" }, walk.Options{Closer: true})
 	p.visits = append(p.visits, func(context.Context, *walk.Fan) bool {
-		all := func(addr.ModuleInstance, addr.Key) bool { return true }
-		p.closeLeases(e, lang.After, all)
-		p.closeLeases(e, lang.Before, all)
+		p.closeLeases(e, nil, lang.After)
+		p.closeLeases(e, nil, lang.Before)
 		return true
 	})
 	p.graph.Waits(n, p.decide[e.ID])

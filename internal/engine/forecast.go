@@ -111,10 +111,8 @@ func (f *forecast) instancesOf(h hold) []string {
 		return []string{f.name(true, f.leaseFor(h))}
 	}
 	var out []string
-	for _, k := range keys.List {
-		if h.means(k) {
-			out = append(out, abs.Instance(k).String())
-		}
+	for _, k := range chosen(keys.List, h.keys()) {
+		out = append(out, abs.Instance(k).String())
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -48,7 +49,7 @@ func (r *run) receiveAll(ctx context.Context, wants []want, at addr.ModuleInstan
 	for _, w := range wants {
 		info, face := r.prog.Decls()[w.of], r.reach.face(w.of, face)
 		for _, f := range r.framesNear(info.Module, at, face) {
-			r.receiveFrom(ctx, info, f, face, func(k addr.Key) bool { return w.means(k, own) })
+			r.receiveFrom(ctx, info, f, face, w.keys(own))
 		}
 	}
 }
@@ -73,8 +74,8 @@ func (r *run) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Face) 
 	return out
 }
 
-// receiveFrom does so for the instances that are meant, in one module instance.
-func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Frame, face lang.Face, meant func(addr.Key) bool) {
+// receiveFrom does so in one module instance, for some of its instances; nil: all.
+func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Frame, face lang.Face, some []addr.Key) {
 	r.receiveAll(ctx, r.reach.repeating(e.ID), f.Addr(), addr.NoKey, face) // keys and values of a repetition are evaluated once
 	keys := f.Keys(e.ID, face, r.bag)
 	if keys.Status == lang.Unknown {
@@ -83,16 +84,23 @@ func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Fram
 	if keys.Status != lang.Known {
 		return
 	}
-	var list []addr.Key
-	for _, k := range keys.List {
-		if meant(k) {
-			list = append(list, k)
-		}
-	}
+	list := chosen(keys.List, some)
 	r.each(len(list), func(i int) { r.lease(ctx, e, f, list[i], face) })
 }
 
-func anyKey(addr.Key) bool { return true }
+// chosen are those of a sorted list that some name; nil: the whole list.
+func chosen(list, some []addr.Key) []addr.Key {
+	if some == nil {
+		return list
+	}
+	var out []addr.Key
+	for _, k := range some {
+		if i, there := slices.BinarySearchFunc(list, k, addr.Key.Compare); there {
+			out = append(out, list[i])
+		}
+	}
+	return out
+}
 
 // each does a few things at once and waits for all. A panic in one of them comes out of each, when
 // the others are over: in a goroutine of its own nobody could take it.
@@ -268,13 +276,30 @@ func (r *run) openOf(e lang.Decl) []*lease.Lease {
 	return out
 }
 
-// closeLeases closes the instances of an ephemeral resource that are meant, and empties their slots.
-func (r *run) closeLeases(e *lang.Declaration, face lang.Face, meant func(addr.ModuleInstance, addr.Key) bool) {
+// closeInstance closes one instance of an ephemeral resource, if it is open, and empties its slot.
+func (r *run) closeInstance(e *lang.Declaration, inst addr.Instance, face lang.Face) {
+	face = r.reach.face(e.ID, face)
+	for _, key := range []addr.Key{inst.Key, inst.Key.Hide()} {
+		inst.Key = key
+		k := leaseKey{inst, face}
+		r.mu.Lock()
+		_, asked := r.leases[k]
+		r.mu.Unlock()
+		if asked {
+			r.closeLease(e, k)
+			return
+		}
+	}
+}
+
+// closeLeases closes the instances of an ephemeral resource in one module instance, or in all, and
+// empties their slots.
+func (r *run) closeLeases(e *lang.Declaration, in *addr.ModuleInstance, face lang.Face) {
 	face = r.reach.face(e.ID, face)
 	r.mu.Lock()
 	var mine []leaseKey
 	for _, k := range r.leased[e.ID] {
-		if k.face == face && meant(k.instance.Module, k.instance.Key) {
+		if k.face == face && (in == nil || k.instance.Module == *in) {
 			mine = append(mine, k)
 		}
 	}

@@ -46,8 +46,13 @@ type hold struct {
 	key   addr.Key
 }
 
-// means reports whether an instance of an ephemeral resource belongs to the hold.
-func (h hold) means(k addr.Key) bool { return !h.one || h.key.Compare(k) == 0 }
+// keys are the instances of an ephemeral resource that belong to the hold; nil: all.
+func (h hold) keys() []addr.Key {
+	if h.one {
+		return []addr.Key{h.key}
+	}
+	return nil
+}
 
 // leasePlace is an ephemeral resource in a module instance, or one instance of it.
 type leasePlace struct {
@@ -292,7 +297,7 @@ func (o *ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 	if h, ok := o.hold(obj, e, c); ok {
 		x.DownHolds = o.alone(h)
 		x.UpHolds = x.DownHolds
-		if d, ok := o.prog.Resource(obj.Resource()); ok && len(o.reach.ephemerals(d.ID)) > 0 {
+		if d, ok := o.prog.Resource(obj.Resource()); ok && len(o.reach.wants(d.ID)) > 0 {
 			x.UpHolds = o.leasesFor(d.ID, obj.Module, obj.Key, []int32{h})
 		}
 	}
@@ -394,8 +399,8 @@ func (o *ordering) leasesOf(wants []want, at addr.ModuleInstance, own addr.Key, 
 				add(hold{lease: info, at: m})
 				return
 			}
-			for _, i := range w.some {
-				add(hold{lease: info, at: m, one: true, key: i.of(own)})
+			for _, k := range w.keys(own) {
+				add(hold{lease: info, at: m, one: true, key: k})
 			}
 		})
 	}

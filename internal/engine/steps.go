@@ -80,7 +80,7 @@ func (a *applier) holdUp(ctx context.Context, h hold, face lang.Face) bool {
 		return ok
 	}
 	if f := a.frame.At(h.at, face); f != nil {
-		a.receiveFrom(ctx, h.lease, f, a.reach.face(h.lease.ID, face), h.means)
+		a.receiveFrom(ctx, h.lease, f, a.reach.face(h.lease.ID, face), h.keys())
 	}
 	return true
 }
@@ -90,7 +90,11 @@ func (a *applier) holdDown(h hold, face lang.Face) {
 		a.release(h.use, face)
 		return
 	}
-	a.closeLeases(h.lease, face, func(in addr.ModuleInstance, k addr.Key) bool { return in == h.at && h.means(k) })
+	if h.one {
+		a.closeInstance(h.lease, h.lease.Resource.In(h.at).Instance(h.key), face)
+		return
+	}
+	a.closeLeases(h.lease, &h.at, face)
 }
 
 // skip empties what a step that did not run would have given to others.

@@ -152,7 +152,8 @@ func (p *planner) chooseExcludes(s *selection) {
 		}
 	}
 	for _, d := range p.prog.Decls() {
-		if d.Kind == lang.Resource && wholly(s.exclude, d.Resource) {
+		// Of a lease nothing is kept that those who need it could go on with.
+		if d.Kind == lang.Resource && (wholly(s.exclude, d.Resource) || d.Resource.Mode == addr.Ephemeral && covers(s.exclude, d.Resource)) {
 			leave(d.ID)
 		}
 	}

@@ -42,9 +42,16 @@ type instanceOf struct {
 	key  addr.Key
 }
 
-// means reports whether an instance is received by the instance with the key own.
-func (w want) means(k, own addr.Key) bool {
-	return w.some == nil || slices.ContainsFunc(w.some, func(i instanceOf) bool { return i.of(own).Compare(k) == 0 })
+// keys are the instances that the instance with the key own receives; nil: all.
+func (w want) keys(own addr.Key) []addr.Key {
+	if w.some == nil {
+		return nil
+	}
+	out := make([]addr.Key, len(w.some))
+	for i, x := range w.some {
+		out[i] = x.of(own)
+	}
+	return out
 }
 
 func (i instanceOf) of(own addr.Key) addr.Key {

@@ -72,9 +72,18 @@ func (b *budget) heavy(s *scope, v cty.Value) {
 		s.elements += markedWeight - 1
 		v, _ = v.Unmark()
 	}
-	if v.Type() == cty.String && v.IsKnown() && !v.IsNull() {
-		s.elements += len(v.AsString()) / textPart
+	s.elements += len(longText(v)) / textPart
+}
+
+// longText is a text that counts, "" for all other values.
+func longText(v cty.Value) string {
+	if v == cty.NilVal || v.IsMarked() || v.Type() != cty.String || !v.IsKnown() || v.IsNull() {
+		return ""
 	}
+	if s := v.AsString(); len(s) >= textPart {
+		return s
+	}
+	return ""
 }
 
 // element reports whether one more element may be made in this evaluation.
@@ -103,12 +112,37 @@ func (b *budget) deeper(s *scope, d *decl) bool {
 // that a few declarations that repeat one another can stand for more elements than there are atoms;
 // whatever walks through such a value never ends.
 func (b *budget) carries(s *scope, d *decl, v cty.Value) bool {
-	left := b.l.Weight
-	if weigh(v, &left) {
+	left, all := b.l.Weight, b.l.Weight
+	if size(v.Type(), &all) || weigh(v, &left) {
 		return true
 	}
 	s.error(diag.Errorf("Value too large", "The value of %s has more than %d elements in all, which is more than can be handled safely. Does it contain itself several times over?", s.f.nameOf(d), b.l.Weight).At(d.at))
 	return false
+}
+
+// size adds up how many values there are in one of a type, if that is the same for all of them; what is null or not
+// known counts as if it were there. false: it is not the same, or more than are left.
+func size(ty cty.Type, left *int) bool {
+	if *left--; *left < 0 {
+		return false
+	}
+	switch {
+	case ty.IsObjectType():
+		for _, t := range ty.AttributeTypes() {
+			if !size(t, left) {
+				return false
+			}
+		}
+		return true
+	case ty.IsTupleType():
+		for _, t := range ty.TupleElementTypes() {
+			if !size(t, left) {
+				return false
+			}
+		}
+		return true
+	}
+	return ty.IsPrimitiveType() || ty.IsCapsuleType()
 }
 
 // flat reports whether all elements of values of the type are primitive.

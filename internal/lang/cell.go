@@ -6,6 +6,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -64,7 +65,10 @@ func (r *result) replay(bag *diag.Bag) {
 
 // value is the cell of a variable, local or output.
 func (f *Frame) value(d *decl, face Face, from *scope) *result {
-	c := &f.vals[2*d.index+int32(f.faceOf(d, face))]
+	c := d.once
+	if c == nil || f.w.o.Closed.Has(shortcut.Constants) {
+		c = &f.vals[2*d.index+int32(f.faceOf(d, face))]
+	}
 	if f.w.static != nil && from != nil && (from.cell == d && from.f == f || from.inside(f, d)) {
 		return f.compute(d, face, from) // it needs itself: reported there
 	}

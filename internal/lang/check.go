@@ -209,6 +209,11 @@ func (c *checker) unit(n *node) {
 	for i := range n.unit.paths {
 		c.path(n, &n.unit.paths[i])
 	}
+	for _, s := range n.unit.spread {
+		if child := n.children[n.unit.decls[s.call].nth]; child != nil {
+			child.deprecated(s.name, s.at, c.bag)
+		}
+	}
 	c.functions(n)
 	for _, local := range sorted(n.unit.metas) {
 		schemas := c.s.Of(n.cfg.Provider(local))

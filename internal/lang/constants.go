@@ -1,53 +1,43 @@
 package lang
 
-import "github.com/lethe-iac/lethe/internal/diag"
+// A local that is made of literals, pure functions (funcs.Pure) and other such locals is a constant: it
+// has one value, in every instance of its module, in both faces, in every walk. The program keeps that value
+// in a cell of its own instead of one in each frame, so that what the check of the program has computed
+// is there when the walks come.
+//
+// What makes a local vary is found where its expression is compiled (decl.varies): any reference but
+// one to a local, and any function that is not pure. So nothing that is unknown at any time, differs
+// between plan and apply, or is ephemeral gets into a constant, and what is wrong with one is wrong for
+// everyone. Closing the shortcut "constants" gives each frame its own again (docs/performance.md).
 
-// constants holds callers to what `const = true` promises of a module's variable: its value is known
-// before anything is planned, so that it can stand in the source of a module or choose a backend.
-func (p *Program) constants(bag *diag.Bag) bool {
-	ok := true
-	for _, d := range p.decls {
-		if d.Kind != Variable || !d.Var.Const {
-			continue
-		}
-		for _, ref := range p.refs[d.ID] {
-			if ref.Use&(ByValue|ByFunction) == 0 {
-				continue // its own conditions, and the call that it belongs to
-			}
-			to := p.dynamic(ref.To, map[Decl]bool{})
-			if to == nil {
-				continue
-			}
-			through := ""
-			if to.ID != ref.To {
-				through = ", through " + name(p.decls[ref.To]) + ","
-			}
-			bag.Add(diag.Errorf("Dynamic value in static context", "Unable to use %s%s in static context, which is required by the variable %q of %s: it has const = true.\n\nWhat is needed before anything is planned can be made from input variables, local values, functions and the workspace name only.",
-				name(to), through, d.Name, d.Module).At(ref.Range).See("declared here", d.Range))
-			ok = false
-			break
+// constants finds the locals that are constants and gives them their cells.
+func (u *unit) constants() {
+	asked := make([]bool, len(u.decls))
+	for _, d := range u.decls {
+		if d.kind == Local && u.constant(d, asked) {
+			d.once = &cell{}
 		}
 	}
-	return ok
 }
 
-// dynamic finds what a value is made from that is not known before anything is planned, nil if there
-// is nothing.
-func (p *Program) dynamic(d Decl, seen map[Decl]bool) *Declaration {
-	if k := p.decls[d].Kind; k != Variable && k != Local {
-		return p.decls[d]
+// constant finds out once whether a local is a constant. What is in a cycle is none.
+func (u *unit) constant(d *decl, asked []bool) bool {
+	if asked[d.index] || d.varies {
+		return !d.varies
 	}
-	if seen[d] {
-		return nil
-	}
-	seen[d] = true
-	for _, ref := range p.refs[d] {
-		if ref.Use&(ByValue|ByFunction) == 0 {
-			continue
-		}
-		if to := p.dynamic(ref.To, seen); to != nil {
-			return to
+	asked[d.index], d.varies = true, true // until that is known
+	for _, use := range d.uses {
+		if !u.constant(u.decls[use.local], asked) {
+			return false
 		}
 	}
-	return nil
+	d.varies = false
+	return true
+}
+
+// varies notes that the declaration being compiled is no constant.
+func (c *compiler) varies() {
+	if !c.quiet {
+		c.d.varies = true
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 )
@@ -55,6 +56,7 @@ type Options struct {
 	Limits    Limits
 	Functions funcs.Limits // budgets of one function call
 	Console   bool         // there is a function type
+	Closed    shortcut.Set // what is not to be taken
 	// Ask sets a root variable that a static evaluation needs and nobody set, in Variables, and reports
 	// whether it did; nil: nobody can be asked.
 	Ask func(*config.Variable) bool

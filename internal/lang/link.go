@@ -126,9 +126,7 @@ func (l *linker) outputs(n *node, u use) {
 			noOutputs(child, u.output)).At(u.at))
 		return
 	}
-	if o := child.unit.decls[i].out; o.Deprecated != "" {
-		l.bag.Add(diag.Warningf("Deprecated value used", "This value is derived from module.%s.%s, which is deprecated with the following message:\n\n%s", child.cfg.Call.Name, u.output, o.Deprecated).At(u.at).See("declared here", o.Range))
-	}
+	child.deprecated(u.output, u.at, l.bag)
 	l.add(Ref{To: child.decl(i), Use: u.why, Key: u.hint, Fixed: u.fixed, Range: u.at})
 }
 

@@ -122,7 +122,7 @@ func startReason(err error) string {
 
 // environment is what programs get: ours, without the values of variables.
 func (p *Provider) environment() []string {
-	return child.Environ(p.o.Env, func(name string) bool { return strings.HasPrefix(name, "TF_CLI_ARGS") })
+	return child.Environ(p.o.Env, nil)
 }
 
 // mask takes every value that the program was given, and all that it printed, out of what it wrote
