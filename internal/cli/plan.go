@@ -184,7 +184,7 @@ func (p *project) savePlan(r *engine.Result) bool {
 	path := p.path(p.opts.out)
 	_, err := os.Stat(filepath.Dir(path)) // no directory is made for it: it is misspelt
 	if err == nil {
-		err = file.Write(&b, &file.Contents{Plan: r.Plan, Config: p.snapshotConfig(), Lock: p.lock.Bytes(), Version: Version})
+		err = file.Write(&b, &file.Contents{Plan: r.Plan, Config: p.snapshotConfig(), Lock: p.lock.Bytes(), Version: Version, Schemas: p.described(r.Plan)})
 	}
 	if err == nil {
 		err = disk.Replace(p.files(), path, b.Bytes())

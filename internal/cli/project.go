@@ -286,8 +286,9 @@ func (p *project) installed() bool {
 	var broken []addr.Provider
 	absent := p.doubtful()
 	p.engine.Absent = absent
+	known := p.pool.Known()
 	for _, n := range p.needs() {
-		if absent[n.Provider] || n.Provider.IsBuiltin() || p.attached(n.Provider) {
+		if known[n.Provider] != nil || absent[n.Provider] || n.Provider.IsBuiltin() || p.attached(n.Provider) {
 			continue
 		}
 		err := p.providers.Verify(n.Provider, p.lock)

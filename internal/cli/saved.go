@@ -14,6 +14,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/plan/file"
+	"github.com/lethe-iac/lethe/internal/provider/wire"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 )
@@ -111,6 +113,41 @@ func (p *project) loadSaved(ctx context.Context, saved *file.Contents) bool {
 	}
 	// What is in a plan was checked when the plan was made; files beside it may be gone.
 	return p.savedVariables(saved.Plan.Variables) && p.compileAs(ctx, lang.CheckOptions{BodiesOnly: true})
+}
+
+// described is how providers describe the types that have to do with a plan: those of the
+// configuration, and those of objects that are or were.
+func (p *project) described(pl *plan.Plan) map[addr.Provider][]byte {
+	type name struct {
+		mode addr.Mode
+		typ  string
+	}
+	used := map[name]bool{}
+	for _, d := range p.program.Decls() {
+		used[name{d.Resource.Mode, d.Resource.Type}] = true
+	}
+	for _, s := range []*state.Snapshot{pl.Previous, pl.Refreshed} {
+		for o := range s.Objects() {
+			used[name{o.Mode, o.Type}] = true
+		}
+	}
+	out := map[addr.Provider][]byte{}
+	for a, s := range p.pool.Known() {
+		if s.Part != nil {
+			out[a] = s.Part(func(m addr.Mode, typ string) bool { return used[name{m, typ}] })
+		}
+	}
+	return out
+}
+
+// recall takes how providers described themselves when a plan was made, so that nobody has to start
+// them.
+func (p *project) recall(saved *file.Contents) {
+	for a, part := range saved.Schemas {
+		if s := wire.Described(part, a); s != nil {
+			p.pool.Know(a, s)
+		}
+	}
 }
 
 // ephemeralGiven names the ephemeral variables that have a value, for the plan file.

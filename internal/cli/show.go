@@ -100,6 +100,7 @@ func (p *project) showSaved(ctx context.Context, data []byte) int {
 	if !ok {
 		return p.ui.fail()
 	}
+	p.recall(saved)
 	if !p.loadSaved(ctx, saved) {
 		return p.ui.fail()
 	}

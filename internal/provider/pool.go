@@ -272,6 +272,22 @@ func (pool *Pool) Schemas(ctx context.Context, a addr.Provider) (*Schemas, Diags
 	return d.schemas, d.diags
 }
 
+// Know makes the pool use schemas that are known from elsewhere. It is called before anything else.
+func (pool *Pool) Know(a addr.Provider, s *Schemas) { pool.kind(a).said.Store(&said{schemas: s}) }
+
+// Known gives the schemas that are known by now, without asking for any.
+func (pool *Pool) Known() map[addr.Provider]*Schemas {
+	pool.mu.Lock()
+	defer pool.mu.Unlock()
+	out := map[addr.Provider]*Schemas{}
+	for a, k := range pool.kinds {
+		if d := k.said.Load(); d != nil && d.schemas != nil {
+			out[a] = d.schemas
+		}
+	}
+	return out
+}
+
 func (pool *Pool) describe(ctx context.Context, k *kind) *said {
 	if d := k.said.Load(); d != nil {
 		return d

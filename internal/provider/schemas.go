@@ -16,6 +16,9 @@ type Schemas struct {
 	Meta         *schema.Schema // provider_meta; nil if it takes none
 	Capabilities Capabilities
 	Functions    map[string]*Function
+	// Part writes down what these schemas say of the types that are to be kept, and all else: equal
+	// parts as equal bytes. nil where that cannot be done.
+	Part func(keep func(addr.Mode, string) bool) []byte
 
 	types      map[typeName]func() (*schema.Schema, error)
 	identities map[string]func() (*Identity, error)

@@ -9,6 +9,8 @@
 //	tfconfig/modules.json   the modules of the configuration
 //	tfconfig/m-KEY/…        their files, as they were when the plan was made
 //	.terraform.lock.hcl     the dependency lock file
+//	schemas/PROVIDER        how providers describe the types in it, so that nobody has to start them to
+//	                        show it
 //
 // What is in it is changes, not steps: the order follows from the changes (plan.Order) and is found
 // again after loading. Nothing ephemeral can get in: a value with such a mark makes Write fail, and
@@ -26,7 +28,10 @@ package file
 import (
 	"bytes"
 	"io"
+	"maps"
+	"slices"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -35,9 +40,10 @@ import (
 // Contents is all that a saved plan holds.
 type Contents struct {
 	Plan    *plan.Plan
-	Config  []ConfigModule // in any order; kept
-	Lock    []byte         // the dependency lock file
-	Version string         // of the program that wrote it
+	Config  []ConfigModule           // in any order; kept
+	Lock    []byte                   // the dependency lock file
+	Version string                   // of the program that wrote it
+	Schemas map[addr.Provider][]byte // see provider.Schemas.Part; some may be missing
 }
 
 // ConfigModule is one module of the configuration, with its files by name. Source and Version are
@@ -59,6 +65,7 @@ const (
 	memberList  = "tfconfig/modules.json"
 	memberLock  = ".terraform.lock.hcl"
 	configDir   = "tfconfig/m-"
+	schemaDir   = "schemas/"
 )
 
 // Write writes a saved plan. It fails where the plan holds what must not be stored, which is a bug
@@ -86,6 +93,9 @@ func Write(w io.Writer, c *Contents) error {
 		return err
 	}
 	a.add(memberLock, c.Lock)
+	for _, p := range slices.SortedFunc(maps.Keys(c.Schemas), addr.Provider.Compare) {
+		a.add(schemaDir+p.String(), c.Schemas[p])
+	}
 	return a.close()
 }
 
@@ -124,6 +134,9 @@ func read(r io.ReaderAt, size int64, bag *diag.Bag) (*Contents, *diag.Diagnostic
 		return nil, broken("its member %q cannot be read: %s", memberPlan, err)
 	}
 	if c.Config, d = m.config(); d != nil {
+		return nil, d
+	}
+	if c.Schemas, d = m.schemas(); d != nil {
 		return nil, d
 	}
 	c.Lock = m.data[memberLock]

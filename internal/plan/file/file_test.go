@@ -68,6 +68,7 @@ func full(t testing.TB) *Contents {
 	marks := []mark.At{{Path: cty.GetAttrPath("tags").IndexString("k"), Tag: mark.Sensitive, Why: &mark.Origin{What: "var.s"}}}
 	check := state.Check{Kind: "check", Addr: "check.c", Status: state.Fail, Objects: []state.CheckedObject{{Addr: "check.c", Status: state.Fail, Failures: []string{"no"}}}}
 	return &Contents{
+		Schemas: map[addr.Provider][]byte{addr.Default("time"): []byte("types"), {Host: "example.com", Namespace: "acme", Type: "kv"}: {}},
 		Plan: &plan.Plan{
 			Mode: plan.RefreshOnly,
 			Changes: []*plan.Change{

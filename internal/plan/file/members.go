@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
@@ -141,6 +142,9 @@ func (m *members) config() ([]ConfigModule, *diag.Diagnostic) {
 		case memberPlan, memberState, memberPrev, memberList, memberLock:
 			continue
 		}
+		if strings.HasPrefix(name, schemaDir) {
+			continue
+		}
 		rest, inside := strings.CutPrefix(name, configDir)
 		key, file, _ := strings.Cut(rest, "/")
 		i, listed := at[key]
@@ -150,4 +154,24 @@ func (m *members) config() ([]ConfigModule, *diag.Diagnostic) {
 		modules[i].Files[file] = m.data[name]
 	}
 	return modules, nil
+}
+
+// schemas gives how providers describe themselves.
+func (m *members) schemas() (map[addr.Provider][]byte, *diag.Diagnostic) {
+	var out map[addr.Provider][]byte
+	for _, name := range m.order {
+		source, inside := strings.CutPrefix(name, schemaDir)
+		if !inside {
+			continue
+		}
+		p, err := addr.ParseProvider(source)
+		if err != nil || p.String() != source {
+			return nil, broken("it has a member %q, which does not belong there", name)
+		}
+		if out == nil {
+			out = map[addr.Provider][]byte{}
+		}
+		out[p] = m.data[name]
+	}
+	return out, nil
 }

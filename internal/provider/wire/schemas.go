@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -55,7 +54,7 @@ func (c *client) describe(ctx context.Context) (*provider.Schemas, provider.Diag
 	if s := c.kept(); s != nil {
 		return s, nil
 	}
-	var raw answers
+	raw := answers{major: c.major}
 	if err := c.conn.Invoke(ctx, c.methods[getSchema], nil, &raw.schemas, rawAnswer); err != nil {
 		return nil, provider.Diags{c.fault(ctx, getSchema, err)}
 	}
@@ -65,81 +64,9 @@ func (c *client) describe(ctx context.Context) (*provider.Schemas, provider.Diag
 	}
 	s, ds := c.decodeAnswers(raw)
 	if s != nil && len(ds) == 0 && s.Capabilities.SchemaOptional && c.opts.Kept != nil {
-		c.opts.Kept.Store(raw.encode(c.major))
+		c.opts.Kept.Store(raw.encode())
 	}
 	return s, ds
-}
-
-// Kept is where the answers of a provider about its schemas stay from one command to the next. What
-// is stored is good for the same package in the same circumstances only; whoever implements it sees
-// to that, and that Load gives all of what was stored, or nil. Answers are stored if they gave no
-// diagnostics and if the provider does not rely on being asked (SchemaOptional).
-type Kept interface {
-	Load() []byte
-	Store(answers []byte)
-}
-
-// kept is what was kept; nil if that is nothing, or cannot be used.
-func (c *client) kept() *provider.Schemas {
-	if c.opts.Kept == nil {
-		return nil
-	}
-	raw, ok := decodeKept(c.opts.Kept.Load(), c.major)
-	if !ok {
-		return nil
-	}
-	s, ds := c.decodeAnswers(raw)
-	if len(ds) > 0 {
-		return nil
-	}
-	return s
-}
-
-// answers are what a provider answers to getSchema and to getIdentities, encoded.
-type answers struct{ schemas, identities []byte }
-
-// Field numbers of what is kept.
-const (
-	keptMajor      = 1 // of the protocol
-	keptSchemas    = 2
-	keptIdentities = 3
-)
-
-func (a answers) encode(major int) []byte {
-	b := make([]byte, 0, len(a.schemas)+len(a.identities)+32)
-	b = protowire.AppendTag(b, keptMajor, protowire.VarintType)
-	b = protowire.AppendVarint(b, uint64(major))
-	b = protowire.AppendTag(b, keptSchemas, protowire.BytesType)
-	b = protowire.AppendBytes(b, a.schemas)
-	b = protowire.AppendTag(b, keptIdentities, protowire.BytesType)
-	return protowire.AppendBytes(b, a.identities)
-}
-
-// decodeKept undoes encode; false if that was for another major version.
-func decodeKept(b []byte, major int) (answers, bool) {
-	var a answers
-	same := false
-	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return a, false
-		}
-		value := b[n:]
-		if n = protowire.ConsumeFieldValue(num, typ, value); n < 0 {
-			return a, false
-		}
-		b = value[n:]
-		switch {
-		case num == keptMajor && typ == protowire.VarintType:
-			v, _ := protowire.ConsumeVarint(value)
-			same = v == uint64(major)
-		case num == keptSchemas && typ == protowire.BytesType:
-			a.schemas, _ = protowire.ConsumeBytes(value)
-		case num == keptIdentities && typ == protowire.BytesType:
-			a.identities, _ = protowire.ConsumeBytes(value)
-		}
-	}
-	return a, same
 }
 
 // decodeAnswers makes schemas of both answers. It returns nil and an error for what cannot be used.
@@ -152,6 +79,7 @@ func (c *client) decodeAnswers(raw answers) (*provider.Schemas, provider.Diags) 
 	if more.HasErrors() {
 		return nil, append(ds, more...)
 	}
+	s.Part = func(keep func(addr.Mode, string) bool) []byte { return raw.part(keep).encode() }
 	return s, append(ds, more...)
 }
 

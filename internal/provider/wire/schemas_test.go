@@ -350,6 +350,55 @@ func TestKept(t *testing.T) {
 	}
 }
 
+// A part of what a provider describes has the types that were asked for and all that belongs to none,
+// and is the same however the provider puts it.
+func TestPart(t *testing.T) {
+	str := &wirepb.Schema_Attribute{Name: "a", Type: []byte(`"string"`), Optional: true}
+	one := &wirepb.GetProviderSchema_Response{
+		Provider:        oneType(str),
+		ResourceSchemas: map[string]*wirepb.Schema{},
+		Functions:       map[string]*wirepb.Function{"f": {Return: &wirepb.Function_Return{Type: []byte(`"string"`)}}},
+	}
+	ids := &wirepb.GetResourceIdentitySchemas_Response{IdentitySchemas: map[string]*wirepb.ResourceIdentitySchema{}}
+	for _, name := range []string{"acme_a", "acme_b", "acme_c", "acme_d"} {
+		one.ResourceSchemas[name] = oneType(str)
+		ids.IdentitySchemas[name] = &wirepb.ResourceIdentitySchema{IdentityAttributes: []*wirepb.ResourceIdentitySchema_IdentityAttribute{{Name: "id", Type: []byte(`"string"`), RequiredForImport: true}}}
+	}
+	one.DataSourceSchemas = map[string]*wirepb.Schema{"acme_a": oneType(str)}
+	for _, major := range []int{5, 6} {
+		var part []byte
+		for range 5 { // the order of a map is another one each time
+			p := open(t, &wiretest.Server{Major: major, Provider: &providertest.Fake{}, Handlers: map[string]wiretest.Handler{
+				"GetProviderSchema": wiretest.Answer(one), "GetResourceIdentitySchemas": wiretest.Answer(ids),
+			}}, wire.Options{})
+			s, ds := p.Schemas(context.Background())
+			if ds != nil {
+				t.Fatal(ds)
+			}
+			got := s.Part(func(m addr.Mode, typ string) bool { return m == addr.Managed && (typ == "acme_a" || typ == "acme_c") })
+			if part != nil && string(part) != string(got) {
+				t.Fatalf("%d: %q and then %q", major, part, got)
+			}
+			part = got
+		}
+		s := wire.Described(part, addr.Provider{Host: "example.com", Namespace: "acme", Type: "acme"})
+		if s == nil {
+			t.Fatalf("%d: %q is of no use", major, part)
+		}
+		if got := strings.Join(s.Types(addr.Managed), " ") + "|" + strings.Join(s.Types(addr.Data), " ") + "|" + strings.Join(s.Identities(), " "); got != "acme_a acme_c||acme_a acme_c" {
+			t.Errorf("%d: got %s", major, got)
+		}
+		if typ, err := s.Type(addr.Managed, "acme_c"); err != nil || typ.Attr("a") == nil || s.Config.Attr("a") == nil || s.Functions["f"] == nil {
+			t.Errorf("%d: %v, %v, %v", major, typ, err, s)
+		}
+		for _, bad := range [][]byte{nil, part[:len(part)-1], []byte("no"), {8, 7}} {
+			if wire.Described(bad, addr.Provider{}) != nil {
+				t.Errorf("%d: %q is of use", major, bad)
+			}
+		}
+	}
+}
+
 // Prime asks, and keeps nothing.
 func TestPrime(t *testing.T) {
 	var n atomic.Int32
