@@ -110,16 +110,16 @@ func (p *project) approve(pl *plan.Plan) bool {
 		p.bag.Add(diag.Errorf("Plan not approved", "Approval is needed, and nobody can be asked: use -auto-approve, or apply a saved plan."))
 		return false
 	}
-	title, note := "Do you want to perform these actions?", "Lethe will perform the actions described above."
+	title, note := "Do you want to perform these actions?", p.product()+" will perform the actions described above."
 	where := ""
 	if pl.Workspace != "default" {
 		where = " in workspace \"" + pl.Workspace + "\""
 	}
 	switch pl.Mode {
 	case plan.Destroy:
-		title, note = "Do you really want to destroy all resources"+where+"?", "Lethe will destroy all your managed infrastructure, as shown above.\nThere is no undo."
+		title, note = "Do you really want to destroy all resources"+where+"?", p.product()+" will destroy all your managed infrastructure, as shown above.\nThere is no undo."
 	case plan.RefreshOnly:
-		title, note = "Would you like to update the Lethe state to reflect these detected changes?", "Lethe will write these changes to the state without modifying any real infrastructure.\nThere is no undo."
+		title, note = "Would you like to update the "+p.product()+" state to reflect these detected changes?", p.product()+" will write these changes to the state without modifying any real infrastructure.\nThere is no undo."
 	default:
 		if where != "" {
 			title = "Do you want to perform these actions" + where + "?"
@@ -146,6 +146,7 @@ func (p *project) carryOut(ctx context.Context, ws *workspaceState, pl *plan.Pla
 	if !ws.saveApplied(done.Snapshot) || !ok {
 		return p.ui.fail()
 	}
+	p.partial(pl)
 	p.ui.Diagnostics(p.bag.List())
 	p.bag.Clear()
 	if done.Summary.Operation == "destroy" && !p.opts.destroy {
@@ -157,10 +158,22 @@ func (p *project) carryOut(ctx context.Context, ws *workspaceState, pl *plan.Pla
 	return p.ui.done(exitOK)
 }
 
+// partial warns after the apply of a plan that left something out.
+func (p *project) partial(pl *plan.Plan) {
+	flag := "target"
+	switch {
+	case len(pl.Targets)+len(pl.Excludes) == 0:
+		return
+	case len(pl.Targets) == 0:
+		flag = "exclude"
+	}
+	p.bag.Add(diag.Warningf("Applied changes may be incomplete", "The plan was created with the -%s option in effect, so some changes requested in the configuration may have been ignored and the output values may not be fully updated. Run the following command to verify that no other changes are pending:\n    lethe plan\n\nNote that the -%s option is not suitable for routine use, and is provided only for exceptional situations such as recovering from errors or mistakes, or when Lethe specifically suggests to use it as part of an error message.", flag, flag))
+}
+
 // forgotten makes a failure of a destruction that left objects behind: who runs it wants nothing to
 // be there any more.
 func (p *project) forgotten(pl *plan.Plan, n int) {
 	if pl.Mode == plan.Destroy && n > 0 && !p.opts.mayForget {
-		p.bag.Add(diag.Errorf("Objects were forgotten, not destroyed", "Destroying was asked for, and %d objects were only removed from the state, as their lifecycle says: they still exist. If that is what you want, use -suppress-forget-errors.", n))
+		p.bag.Add(diag.Errorf("Objects were forgotten, not destroyed", "Destroying was asked for, but by its lifecycle %s left in place and only removed from the state. If that is what you want, use -suppress-forget-errors.", counted(n, "object was", "objects were")))
 	}
 }

@@ -42,7 +42,11 @@ func (p *project) askVariable(v *config.Variable) bool {
 	}
 	text, ok := p.ui.ask(question{Title: title, Note: v.Description, Secret: v.Sensitive || v.Ephemeral})
 	if ok {
-		p.vars[v.Name] = lang.Given{Text: text, IsText: true, From: "input"}
+		given := lang.Given{Text: text, IsText: true, From: "input"}
+		if p.answers == nil {
+			p.answers = map[string]lang.Given{}
+		}
+		p.vars[v.Name], p.answers[v.Name] = given, given
 	}
 	return ok
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
@@ -95,6 +96,9 @@ func noDriver(name string) diag.Diagnostic {
 // declaredSettings are those of the backend block; those of the working directory without one.
 func (p *project) declaredSettings() (settings, bool) {
 	b := p.backend()
+	if !p.storable() {
+		return settings{}, false
+	}
 	if b == nil {
 		return p.implied(), true
 	}
@@ -108,6 +112,23 @@ func (p *project) declaredSettings() (settings, bool) {
 	}
 	v, ok := static.Body(b.Body, driver.Schema, "backend "+b.Type, &p.bag)
 	return settings{driver, v.Raw}, ok
+}
+
+// storable refuses to keep a state otherwise than the configuration asks for: in the clear what is to be
+// encrypted, and in a file what belongs elsewhere.
+func (p *project) storable() bool {
+	if p.tree == nil || p.tree.Root == nil || p.tree.Root.Module == nil {
+		return true
+	}
+	switch m := p.tree.Root.Module; {
+	case m.Encryption != nil:
+		p.bag.Add(diag.Errorf("Unsupported block type", "States and plans are not encrypted here, and what is to be encrypted must not be written as it is. Remove the block if what keeps the state encrypts it.").At(m.Encryption.MissingItemRange()))
+		return false
+	case m.Cloud != nil:
+		p.bag.Add(diag.Errorf("Unsupported backend type", "A cloud block asks for HCP Terraform, or something of its kind, to keep the state, and there is no such store here. Available backends are: %s.", strings.Join(drivers.Names(), ", ")).At(m.Cloud.Range))
+		return false
+	}
+	return true
 }
 
 // implied are the settings where nothing is declared.
@@ -178,7 +199,7 @@ func (p *project) uninitialized(reason string, a ...any) {
 
 // open opens the store.
 func (p *project) openWith(ctx context.Context, s settings) (store.Store, bool) {
-	st, err := s.driver.Open(ctx, store.Settings{Config: s.config, Dir: p.dir, Getenv: p.Getenv})
+	st, err := s.driver.Open(ctx, store.Settings{Config: s.config, Dir: p.dir, Getenv: p.Getenv, FS: p.files()})
 	if err != nil {
 		p.bag.Add(diag.Errorf("Failed to open the state store", "%s.", err))
 		return nil, false
@@ -305,7 +326,7 @@ func (p *project) rememberBackend(declared, s settings) bool {
 		text, err = json.MarshalIndent(remembered{Version: 3, Terraform: Version, Backend: b}, "", "  ")
 	}
 	if err = errors.Join(err, p.ensureData()); err == nil {
-		err = writeFile(p.backendFile(), append(text, '\n'))
+		err = disk.Replace(p.files(), p.backendFile(), append(text, '\n'))
 	}
 	if err != nil {
 		p.bag.Add(diag.Errorf("Failed to remember the backend", "%s.", err))

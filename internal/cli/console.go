@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
@@ -89,9 +92,22 @@ func runConsole(ctx context.Context, c *call) int {
 	p.ui.Diagnostics(p.bag.List())
 	p.bag.Clear()
 	if isTerminal(c.Stdin) {
-		return con.interactive()
+		return con.interactive(ctx)
 	}
-	return con.batch()
+	return until(ctx, con.batch)
+}
+
+// until does the work of a console, or as much of it as there is time for: an evaluation cannot be
+// stopped, nor can reading, but nobody needs to wait for them.
+func until(ctx context.Context, work func() int) int {
+	done := make(chan int, 1)
+	go func() { done <- work() }()
+	select {
+	case code := <-done:
+		return code
+	case <-ctx.Done():
+		return exitError
+	}
 }
 
 // leaveUnset makes unknown what nobody set: the console asks for expressions, not for variables.
@@ -130,7 +146,7 @@ func (c *console) look(ctx context.Context, s *state.Snapshot) (ok bool) {
 
 // batch evaluates what standard input has, and fails if something cannot be evaluated.
 func (c *console) batch() int {
-	src, err := io.ReadAll(c.Stdin)
+	src, err := config.ReadStream(c.Stdin, cmp.Or(c.limits.config.FileSize, config.DefaultLimits.FileSize))
 	if err != nil {
 		c.bag.Add(diag.Errorf("Failed to read standard input", "%s.", err))
 		return c.ui.fail()
@@ -158,16 +174,28 @@ func (c *console) batch() int {
 }
 
 // input gathers the lines of an expression.
-type input struct{ pending string }
+type input struct {
+	pending string
+	inside  bool // brackets or a heredoc
+}
 
 // add takes a line in. It gives an expression when one is complete.
 func (in *input) add(line string) (text string, ready bool) {
-	in.pending += strings.TrimSuffix(line, "\r")
+	line = strings.TrimSuffix(line, "\r")
+	if in.inside && !mayClose(line) {
+		if len(in.pending) <= lang.LongestInput { // more is refused, when it ends
+			in.pending += line + "\n"
+		}
+		return "", false
+	}
+	in.pending += line
+	in.inside = false
 	switch lang.Typed([]byte(in.pending)) {
 	case lang.Blank:
 		in.pending = ""
 		return "", false
 	case lang.Open:
+		in.inside = !strings.HasSuffix(strings.TrimRight(in.pending, " \t"), `\`)
 		if cut, ok := strings.CutSuffix(strings.TrimRight(in.pending, " \t"), `\`); ok {
 			in.pending = cut
 		}
@@ -175,6 +203,12 @@ func (in *input) add(line string) (text string, ready bool) {
 		return "", false
 	}
 	return in.rest(), true
+}
+
+// mayClose reports whether a line can end what was begun before it: it has a closing bracket, or is the
+// marker of a heredoc. Only then is it worth looking at everything again.
+func mayClose(line string) bool {
+	return strings.ContainsAny(line, `)]}\`) || hclsyntax.ValidIdentifier(strings.TrimSpace(line))
 }
 
 // rest gives what there is, complete or not. A heredoc ends with the end of its last line.
@@ -187,15 +221,20 @@ func (in *input) rest() string {
 	return text
 }
 
-// interactive reads expressions from a terminal, with a history and with completion.
-func (c *console) interactive() int {
+// interactive reads expressions from a terminal, and leaves that as it was.
+func (c *console) interactive(ctx context.Context) int {
 	in := c.Stdin.(*os.File)
 	fd := int(in.Fd())
 	cooked, err := term.MakeRaw(fd)
 	if err != nil {
-		return c.batch()
+		return until(ctx, c.batch)
 	}
 	defer term.Restore(fd, cooked)
+	return until(ctx, func() int { return c.converse(in, fd, cooked) })
+}
+
+// converse answers what is typed, with a history and with completion.
+func (c *console) converse(in *os.File, fd int, cooked *term.State) int {
 	t := term.NewTerminal(in, "> ")
 	t.AutoCompleteCallback = c.complete(t)
 	var typed input

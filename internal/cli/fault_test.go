@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,48 +9,109 @@ import (
 	"time"
 )
 
-// TestSignalsCloseLeases interrupts the program at every point of a lease's life, once and twice,
-// by every signal that asks it to end. Whatever was opened is closed.
-func TestSignalsCloseLeases(t *testing.T) {
+// faults are what can go wrong at any point of a lease's life.
+var faults = []struct {
+	name    string
+	signals []syscall.Signal // none: an error of the provider, or a condition that does not hold
+}{
+	{"error", nil},
+	{"interrupt", []syscall.Signal{syscall.SIGINT}},
+	{"two interrupts", []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}},
+	{"SIGTERM", []syscall.Signal{syscall.SIGTERM}},
+	{"SIGHUP", []syscall.Signal{syscall.SIGHUP}},
+}
+
+// points are those of a lease's life, each with the line of the call log that says that it is
+// reached, and with what makes it go wrong by itself.
+var points = []struct {
+	name   string
+	words  []string
+	error  string // lines of the configuration
+	opened int    // after such an error
+	left   bool   // it stays open then
+}{
+	{"before open", []string{"ApplyResourceChange", `"key":"first"`, `"phase":"begin"`}, "first_fails = \"create\"", 0, false},
+	{"during open", []string{"OpenEphemeralResource", `"phase":"begin"`}, "lease_fails = \"open-after\"", 1, false},
+	{"after open", []string{"OpenEphemeralResource", `"end"`}, "least = 1000", 1, false},
+	{"during consumer", []string{"ApplyResourceChange", `"key":"a"`, `"phase":"begin"`}, "consumer_fails = \"create\"", 1, false},
+	{"during renew", []string{"RenewEphemeralResource", `"phase":"begin"`}, "lease_fails = \"renew\"\nconsumer_takes = \"15s\"", 1, false},
+	{"during close", []string{"CloseEphemeralResource", `"phase":"begin"`}, "lease_fails = \"close\"", 1, true},
+}
+
+// TestFaultsCloseLeases lets everything go wrong at every point: by errors, and by every signal that
+// asks the program to end, once and twice. Whatever was opened is closed, or listed with its address,
+// its provider and the reason; the exit code is 1. (What a panic of our own leaves is tested in
+// package engine.)
+func TestFaultsCloseLeases(t *testing.T) {
 	config := `
+variable "first_fails" { default = null }
+variable "lease_fails" { default = null }
+variable "consumer_fails" { default = null }
+variable "consumer_takes" { default = "2500ms" }
+variable "least" { default = 1 }
+resource "playground_thing" "first" {
+  name    = "first"
+  delay   = "700ms"
+  fail_on = var.first_fails
+}
 ephemeral "playground_lease" "l" {
   name        = "l"
   delay       = "700ms"
   renew_after = "1s"
   renew_delay = "700ms"
   close_delay = "700ms"
+  fail_on     = var.lease_fails
+  depends_on  = [playground_thing.first]
+  lifecycle {
+    postcondition {
+      condition     = length(self.token) > var.least
+      error_message = "Too short."
+    }
+  }
 }
 resource "playground_secret" "a" {
   name              = "a"
   secret_wo         = ephemeral.playground_lease.l.token
   secret_wo_version = 1
-  delay             = "2500ms"
+  delay             = var.consumer_takes
+  fail_on           = var.consumer_fails
 }
 `
-	points := map[string][]string{
-		"open":     {"OpenEphemeralResource", `"phase":"begin"`},
-		"opened":   {"OpenEphemeralResource", `"end"`},
-		"consumer": {"ApplyResourceChange", `"phase":"begin"`},
-		"renew":    {"RenewEphemeralResource", `"phase":"begin"`},
-		"close":    {"CloseEphemeralResource", `"phase":"begin"`},
-	}
-	for point, words := range points {
-		for _, signals := range [][]syscall.Signal{{syscall.SIGINT}, {syscall.SIGTERM}, {syscall.SIGHUP}, {syscall.SIGINT, syscall.SIGTERM}} {
-			t.Run(fmt.Sprintf("%s/%v", point, signals), func(t *testing.T) {
+	for _, point := range points {
+		for _, fault := range faults {
+			t.Run(point.name+"/"+fault.name, func(t *testing.T) {
 				t.Parallel()
 				p := newProcess(t, config)
+				if fault.signals == nil {
+					p.write("terraform.tfvars", point.error+"\n")
+				}
 				s := p.start("apply", "-auto-approve", "-defer-ephemerals")
-				p.seen(words...)
-				for _, sig := range signals {
+				if fault.signals != nil {
+					p.seen(point.words...)
+				}
+				for _, sig := range fault.signals {
 					s.cmd.Process.Signal(sig)
 					time.Sleep(20 * time.Millisecond)
 				}
 				code, out := s.wait()
-				if code != 1 || !strings.Contains(out, "Interrupt received.") {
+				if code != 1 || strings.Contains(out, "Interrupt received.") != (fault.signals != nil) {
 					t.Errorf("exit code %d:\n%s", code, out)
 				}
-				if left, _ := os.ReadDir(filepath.Join(p.dir, ".cloud/leases")); len(left) > 0 {
+				left, _ := os.ReadDir(filepath.Join(p.dir, ".cloud/leases"))
+				if fault.signals == nil && point.left {
+					const listed = "ephemeral.playground_lease.l could not be closed by lethe/playground: Closing failed: close of \"l\" failed"
+					if len(left) != 1 || !strings.Contains(out, listed) {
+						t.Errorf("%d leases are left open, which the list does not say:\n%s", len(left), out)
+					}
+				} else if len(left) > 0 {
 					t.Errorf("%d leases are left open:\n%s", len(left), out)
+				}
+				opened, closed := p.count("OpenEphemeralResource", `"end"`), p.count("CloseEphemeralResource", `"end"`)
+				if fault.signals != nil { // two interrupts end an opening, which is no lease then
+					opened -= p.count("OpenEphemeralResource", `"end"`, `"errors"`)
+				}
+				if opened != closed || fault.signals == nil && opened != point.opened {
+					t.Errorf("opened %d times, closed %d times:\n%s", opened, closed, out)
 				}
 				p.forgotten(out)
 			})
@@ -87,4 +147,74 @@ resource "playground_secret" "a" {
 	if _, out = p.run("plan"); !strings.Contains(out, "Outcome unknown") || !strings.Contains(out, "playground_secret.a") {
 		t.Errorf("the next plan does not name the call:\n%s", out)
 	}
+}
+
+// TestNothingIsOpenWhileAsking looks while the program waits for approval.
+func TestNothingIsOpenWhileAsking(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, `
+ephemeral "playground_lease" "l" {
+  name = "l"
+}
+provider "playground" {
+  alias = "x"
+  token = ephemeral.playground_lease.l.token
+}
+resource "playground_thing" "a" {
+  provider = playground.x
+  name     = "a"
+}
+`, "TF_INPUT=1")
+	answer, question, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer question.Close()
+	s := p.startWith(answer, "apply")
+	p.printed(s, "Enter a value:")
+	if opened, closed := p.count("OpenEphemeralResource", `"end"`), p.count("CloseEphemeralResource", `"end"`); opened != 1 || closed != 1 {
+		t.Errorf("opened %d times, closed %d times before the answer", opened, closed)
+	}
+	if n := p.count(`"call":"start"`) - p.count(`"call":"exit"`); p.count("ConfigureProvider", `"secrets"`, `"end"`) != 1 || n > 1 {
+		t.Errorf("%d processes live on", n)
+	}
+	if _, err := question.WriteString("yes\n"); err != nil {
+		t.Fatal(err)
+	}
+	code, out := s.wait()
+	if opened, closed := p.count("OpenEphemeralResource", `"end"`), p.count("CloseEphemeralResource", `"end"`); code != 0 || opened != 2 || closed != 2 {
+		t.Errorf("exit code %d, opened %d times, closed %d times:\n%s", code, opened, closed, out)
+	}
+	p.forgotten(out)
+}
+
+// TestTwoInterruptsStopWhatHoldsNoLease: a process that holds a lease has to close it first, another
+// one of the same provider gives up at once.
+func TestTwoInterruptsStopWhatHoldsNoLease(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, `
+ephemeral "playground_lease" "l" {
+  name = "l"
+}
+provider "playground" {
+  alias = "x"
+  token = ephemeral.playground_lease.l.token
+}
+resource "playground_thing" "a" {
+  provider = playground.x
+  name     = "a"
+  delay    = "10m"
+}
+`)
+	s := p.start("apply", "-auto-approve")
+	p.seen("ApplyResourceChange", `"phase":"begin"`)
+	for range 2 {
+		s.cmd.Process.Signal(syscall.SIGINT)
+		time.Sleep(50 * time.Millisecond)
+	}
+	code, out := s.wait()
+	if left, _ := os.ReadDir(filepath.Join(p.dir, ".cloud/leases")); code != 1 || len(left) > 0 || !strings.Contains(out, "Two interrupts received.") {
+		t.Errorf("exit code %d, %d leases are left open:\n%s", code, len(left), out)
+	}
+	p.forgotten(out)
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -41,10 +40,21 @@ input (STDIN).`,
 type formatting struct {
 	list, write, diff, check, recursive bool
 	changed, failed                     bool
+	most                                int64 // bytes of a file
 }
 
-func runFormat(_ context.Context, c *call) int {
+func runFormat(ctx context.Context, c *call) int {
+	return until(ctx, c.formatAll)
+}
+
+func (c *call) formatAll() int {
 	f := &c.format
+	f.most = config.DefaultLimits.FileSize
+	if l, ok := c.readLimits(); !ok {
+		return c.ui.fail()
+	} else if l.config.FileSize > 0 {
+		f.most = l.config.FileSize
+	}
 	if f.check {
 		f.write = false
 	}
@@ -70,7 +80,7 @@ func runFormat(_ context.Context, c *call) int {
 
 func (c *call) formatStdin() {
 	const name = "<stdin>"
-	src, err := io.ReadAll(c.Stdin)
+	src, err := config.ReadStream(c.Stdin, c.format.most)
 	if err != nil {
 		c.formatError(diag.Errorf("Failed to read standard input", "%s.", err))
 		return
@@ -141,7 +151,7 @@ func formattable(name string) bool {
 
 func (c *call) formatFile(name string) {
 	path := c.path(name)
-	src, err := os.ReadFile(path)
+	src, err := config.Disk.Read(path, c.format.most)
 	if err != nil {
 		c.formatError(diag.Errorf("Failed to read file", "%s: %s.", name, err))
 		return

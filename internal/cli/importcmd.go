@@ -35,7 +35,7 @@ func runImport(ctx context.Context, c *call) int {
 		c.bag.Add(diag.Errorf("Invalid import address", "%s.", err))
 		return c.ui.fail()
 	case to.Mode != addr.Managed:
-		c.bag.Add(diag.Errorf("Invalid import address", "A managed resource address is required: importing into a %s resource is not allowed.", to.Mode))
+		c.bag.Add(diag.Errorf("Invalid import address", "A managed resource address is required: importing into %s is not possible.", to))
 		return c.ui.fail()
 	}
 	p, ok := c.prepare(ctx, false)

@@ -21,6 +21,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
 // Env is what a command sees of the world.
@@ -34,8 +35,17 @@ type Env struct {
 	Environ []string
 	Now     func() time.Time
 	Signals <-chan os.Signal // interrupts; may be nil
+	Files   disk.FS          // where states, journals, plans and selections are kept; nil: the real one
 
 	called string // Dir as it was before -chdir; "" without one
+}
+
+// files is where a command keeps things.
+func (e *Env) files() disk.FS {
+	if e.Files != nil {
+		return e.Files
+	}
+	return disk.OS
 }
 
 // Getenv looks a variable up, "" if it is not set.
@@ -234,6 +244,7 @@ func (e *Env) run(cmd *Command, args []string) (code int) {
 		return exitError
 	}
 	c.ui = newScreen(c)
+	defer c.ui.flush()
 	if c.bag.HasErrors() {
 		return c.ui.fail()
 	}

@@ -22,6 +22,7 @@ type options struct {
 	concise         bool
 	showSecrets     bool // -show-sensitive
 	deferEphemerals bool
+	closeTimeout    time.Duration
 
 	input       bool
 	lock        bool
@@ -126,6 +127,18 @@ func (c *call) planFlags() {
 	c.operationFlags()
 }
 
+// defersEphemerals says whether planning is to open no lease that only write-only arguments receive:
+// as the flag says, or the CLI configuration.
+func (p *project) defersEphemerals() bool {
+	defers := p.settings.DeferEphemerals
+	p.flags.Visit(func(f *flag.Flag) {
+		if f.Name == "defer-ephemerals" {
+			defers = p.opts.deferEphemerals
+		}
+	})
+	return defers
+}
+
 // gatherFlags are about diagnostics that say the same.
 func (c *call) gatherFlags() {
 	c.flags.BoolVar(&c.opts.gatherWarnings, "consolidate-warnings", true, "Show similar warnings as one.")
@@ -151,6 +164,7 @@ func (c *call) apart() []diag.Severity {
 func (c *call) operationFlags() {
 	f := c.flags
 	f.IntVar(&c.opts.parallelism, "parallelism", 10, "How `many` provider calls may run at once.")
+	f.DurationVar(&c.opts.closeTimeout, "close-timeout", 0, "How `long` closing one lease may take: 1m, if the CLI configuration says nothing else.")
 	f.BoolVar(&c.opts.compact, "compact-warnings", false, "Show warnings without their details unless there are errors.")
 	c.gatherFlags()
 	f.BoolVar(&c.opts.concise, "concise", false, "Leave out the lines about progress.")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/plan/file"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
@@ -106,12 +108,16 @@ func (p *project) ready(ctx context.Context, applying bool) bool {
 		return false
 	}
 	p.supplies()
-	if loaded && p.collectVariables() && p.askVariables() && p.compile(ctx) {
+	given := p.collectVariables()
+	if loaded && given && p.askVariables() && p.compile(ctx) {
 		p.applying = applying
 		return true
 	}
 	p.engine.Supply = nil // there is no use in answers
 	p.judge(ctx)
+	if !given {
+		p.leaveUnset() // they may be set in what could not be read
+	}
 	if p.program != nil {
 		p.program.Frame(p.langOptions(applying), &p.bag) // for what is wrong with the values of variables
 	}
@@ -133,7 +139,7 @@ func (p *project) request(ws *workspaceState) (engine.Request, bool) {
 		Program: p.program, Options: p.langOptions(p.applying), State: ws.snapshot,
 		Refresh: p.opts.refresh, Backend: ws.backend,
 		Generate:        p.opts.generate != "",
-		DeferEphemerals: p.opts.deferEphemerals || p.settings.DeferEphemerals,
+		DeferEphemerals: p.defersEphemerals(),
 	}
 	var ok1, ok2, ok3 bool
 	req.Targets, ok1 = p.addresses("target", p.opts.targets, p.opts.targetFiles)
@@ -142,6 +148,9 @@ func (p *project) request(ws *workspaceState) (engine.Request, bool) {
 	switch {
 	case p.opts.destroy && p.opts.refreshOnly:
 		p.bag.Add(diag.Errorf("Incompatible plan mode options", "The -destroy and -refresh-only options are mutually-exclusive: a plan either destroys or only refreshes."))
+		return req, false
+	case len(p.opts.replace) > 0 && (p.opts.destroy || p.opts.refreshOnly):
+		p.bag.Add(diag.Errorf("Unsupported plan mode", "Forcing resource instance replacement (with -replace=...) is allowed only in normal planning mode, not together with -destroy or -refresh-only."))
 		return req, false
 	case p.opts.refreshOnly && !p.opts.refresh:
 		p.bag.Add(diag.Errorf("Incompatible refresh options", "It doesn't make sense to use -refresh-only at the same time as -refresh=false, because Lethe would have nothing to do."))
@@ -172,34 +181,27 @@ func (p *project) showPlan(out *plan.Plan, o view.PlanOptions) {
 func (p *project) savePlan(r *engine.Result) bool {
 	r.Plan.Ephemeral = p.ephemeralGiven()
 	var b bytes.Buffer
-	err := file.Write(&b, &file.Contents{Plan: r.Plan, Config: p.snapshotConfig(), Lock: p.lock.Bytes(), Version: Version})
+	path := p.path(p.opts.out)
+	_, err := os.Stat(filepath.Dir(path)) // no directory is made for it: it is misspelt
 	if err == nil {
-		err = writeFile(p.path(p.opts.out), b.Bytes())
+		err = file.Write(&b, &file.Contents{Plan: r.Plan, Config: p.snapshotConfig(), Lock: p.lock.Bytes(), Version: Version})
+	}
+	if err == nil {
+		err = disk.Replace(p.files(), path, b.Bytes())
 	}
 	if err != nil {
-		p.bag.Add(diag.Errorf("Failed to write plan file", "The plan file could not be written: %s.", err))
+		p.bag.Add(diag.Errorf("Failed to write plan file", "The plan could not be written to %s: %s.", p.opts.out, reason(err)))
 		return false
 	}
 	return true
 }
 
-// writeFile writes what only its owner may read, atomically.
-func writeFile(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
+// reason is an error without the name of a file of which nobody has heard.
+func reason(err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return path.Err
 	}
-	defer os.Remove(tmp.Name())
-	if _, err = tmp.Write(data); err == nil {
-		err = tmp.Sync()
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
+	return err
 }
 
 // snapshotConfig is the configuration as it was read, for the plan file.

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -33,13 +34,8 @@ func newProcessFor(t testing.TB, config string, env ...string) *process {
 		t.Fatal(err)
 	}
 	p := &process{t: t, dir: t.TempDir()}
-	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(".rc", "provider_installation {\n  dev_overrides {\n    \"registry.opentofu.org/lethe/playground\" = \""+bin+"\"\n    \"registry.terraform.io/lethe/playground\" = \""+bin+"\"\n  }\n}\n")
-	write("main.tf", requirePlayground+config)
+	p.write(".rc", "provider_installation {\n  dev_overrides {\n    \"registry.opentofu.org/lethe/playground\" = \""+bin+"\"\n    \"registry.terraform.io/lethe/playground\" = \""+bin+"\"\n  }\n}\n")
+	p.write("main.tf", requirePlayground+config)
 	if err := os.MkdirAll(filepath.Join(p.dir, ".cloud"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -51,6 +47,13 @@ func newProcessFor(t testing.TB, config string, env ...string) *process {
 	return p
 }
 
+func (p *process) write(name, text string) {
+	p.t.Helper()
+	if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 // canary stands in every secret that the playground hands out.
 const canary = "canary-9e41"
 
@@ -58,10 +61,34 @@ const canary = "canary-9e41"
 type started struct {
 	*process
 	cmd    *exec.Cmd
-	output bytes.Buffer // both streams
+	output shared // both streams
+}
+
+// shared is a buffer that can be looked at while it is written.
+type shared struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *shared) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+func (s *shared) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
 }
 
 func (p *process) start(args ...string) *started {
+	p.t.Helper()
+	return p.startWith(nil, args...)
+}
+
+// startWith starts the program with something to read.
+func (p *process) startWith(in *os.File, args ...string) *started {
 	p.t.Helper()
 	path, err := exec.LookPath("lethe")
 	if err != nil {
@@ -69,6 +96,10 @@ func (p *process) start(args ...string) *started {
 	}
 	s := &started{process: p, cmd: exec.Command(path, args...)}
 	s.cmd.Dir, s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = p.dir, p.env, &s.output, &s.output
+	if in != nil {
+		s.cmd.Stdin = in
+		defer in.Close()
+	}
 	if err := s.cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
@@ -101,6 +132,17 @@ func (p *process) seen(words ...string) {
 	}
 	log, _ := os.ReadFile(filepath.Join(p.dir, ".calls"))
 	p.t.Fatalf("no call with %q:\n%s", words, log)
+}
+
+// printed waits until the program has printed something.
+func (p *process) printed(s *started, text string) {
+	p.t.Helper()
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if strings.Contains(s.output.String(), text) {
+			return
+		}
+	}
+	p.t.Fatalf("%q was not printed:\n%s", text, s.output.String())
 }
 
 // count counts the lines of the call log that have all the words.

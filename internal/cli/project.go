@@ -3,6 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,13 +40,18 @@ type project struct {
 	tree      *config.Tree
 	program   *lang.Program
 	vars      map[string]lang.Given
-	applying  bool // the command changes things
+	answers   map[string]lang.Given // what was asked for
+	applying  bool                  // the command changes things
 	closed    shortcut.Set
 	limits    limits
 }
 
 // open makes a project of the working directory, reading no configuration yet.
 func (c *call) open() (*project, bool) {
+	if c.opts.closeTimeout < 0 {
+		c.bag.Add(diag.Errorf("Invalid close timeout", "Closing a lease may take some time, such as 30s or 5m. Not %s.", c.opts.closeTimeout))
+		return nil, false
+	}
 	if c.opts.parallelism < 0 {
 		c.bag.Add(diag.Errorf("Invalid parallelism value", "The parallelism must be a positive value. Not %d.", c.opts.parallelism))
 		return nil, false
@@ -80,7 +87,7 @@ func (c *call) open() (*project, bool) {
 		r, ok := p.reattach[a.Canon()]
 		return r.Named, ok && r.Named.Namespace != addr.LegacyNamespace
 	}
-	p.engine = &engine.Engine{Tested: tested, Named: named, Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.halt}
+	p.engine = &engine.Engine{Tested: tested, Named: named, Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.halt, CloseTimeout: cmp.Or(c.opts.closeTimeout, p.settings.CloseTimeout)}
 	if c.ui != nil {
 		p.engine.Sink = c.ui
 	}
@@ -271,20 +278,36 @@ func (p *project) warnOverrides() {
 		"The following provider development overrides are set in the CLI configuration:\n%s\n\nThe behavior may therefore not match any released version of the provider and applying changes may cause the state to become incompatible with published releases.", strings.Join(lines, "\n")))
 }
 
-// installed checks that every provider is there before any is started. Those that are not, and those
-// that may be others than they seem, are left out of what follows.
+// installed checks that every provider is there before any is started. One that was never selected
+// is a message of its own; those that were selected and cannot be started are one together. Those
+// that are not there, and those that may be others than they seem, are left out of what follows.
 func (p *project) installed() bool {
-	ok := true
+	ok, list := true, ""
+	var broken []addr.Provider
 	absent := p.doubtful()
 	p.engine.Absent = absent
 	for _, n := range p.needs() {
 		if absent[n.Provider] || n.Provider.IsBuiltin() || p.attached(n.Provider) {
 			continue
 		}
-		if err := p.providers.Verify(n.Provider, p.lock); err != nil {
-			p.bag.Add(p.neededBy(n.Provider, diag.Errorf("Required plugins are not installed", "The installed provider plugins are not consistent with the packages selected in the dependency lock file:\n  - %s: %s\n\nLethe uses external plugins to integrate with a variety of different infrastructure services. To download the plugins required for this configuration, run:\n  lethe init", n.Provider, err)))
-			absent[n.Provider], ok = true, false
+		err := p.providers.Verify(n.Provider, p.lock)
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, fetch.ErrNotSelected):
+			p.bag.Add(p.neededBy(n.Provider, diag.Errorf("Missing required provider", "This configuration requires provider %s, but that provider isn't available. You may be able to install it automatically by running:\n  lethe init", n.Provider)))
+		default:
+			list += fmt.Sprintf("\n  - %s: %s", n.Provider, err)
+			broken = append(broken, n.Provider)
 		}
+		absent[n.Provider], ok = true, false
+	}
+	if len(broken) > 0 {
+		d := diag.Errorf("Required plugins are not installed", "The installed provider plugins are not consistent with the packages selected in the dependency lock file:%s\n\nLethe uses external plugins to integrate with a variety of different infrastructure services. To download the plugins required for this configuration, run:\n  lethe init", list)
+		for _, a := range broken {
+			d = p.neededBy(a, d)
+		}
+		p.bag.Add(d)
 	}
 	return ok
 }
@@ -329,11 +352,18 @@ func (p *project) langOptions(applying bool) lang.Options {
 	return lang.Options{
 		Variables: p.vars, Workspace: p.workspace(), Applying: applying,
 		RootDir: p.root, Cwd: cmp.Or(p.called, p.dir), BaseDir: p.dir,
-		Limits: p.limits.lang, Functions: p.limits.functions,
+		Limits: p.limits.lang, Functions: p.limits.functions, Closed: p.closed,
 	}
 }
 
-func (p *project) staticOptions() lang.Options { return p.langOptions(false) }
+// staticOptions are those of what is evaluated before there is a program.
+func (p *project) staticOptions() lang.Options {
+	o := p.langOptions(false)
+	if p.mayAsk() {
+		o.Ask = p.askVariable
+	}
+	return o
+}
 
 // close ends all provider processes.
 func (p *project) close() { p.pool.Close() }

@@ -6,10 +6,12 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/view"
 	"golang.org/x/term"
@@ -20,12 +22,22 @@ type screen struct {
 	view.View
 	call  *call
 	human *view.Human // nil with -json
+	held  *view.Held  // nil on a terminal
 	in    *bufio.Reader
 }
 
+// wait is how long lines of progress may wait for others where nobody watches.
+const wait = 50 * time.Millisecond
+
 func newScreen(c *call) *screen {
 	s := &screen{call: c, in: bufio.NewReader(c.Stdin)}
+	if closed, _ := shortcut.Parse(c.Getenv(shortcut.Variable)); !isTerminal(c.Stdout) && !closed.Has(shortcut.Lines) {
+		s.held = view.Hold(c.Stdout, wait)
+		c.Stdout, c.Stderr = s.held, s.held.Beside(c.Stderr)
+	}
+	product, command := c.persona()
 	o := view.Options{
+		Product: product, Command: command, Plain: c.opts.noColor,
 		Color: c.color(), Width: width(c.Stdout), Terminal: isTerminal(c.Stdout) && !c.opts.json,
 		Compact: c.opts.compact, Apart: c.apart(), ShowSensitive: c.opts.showSecrets, Concise: c.opts.concise,
 		Automation: c.Getenv("TF_IN_AUTOMATION") != "", Sources: c.sources, Scrub: c.secrets.Scrub, Now: c.Now,
@@ -104,6 +116,13 @@ func (s *screen) step(code, text string) { s.Tell(event.Note{Text: text, Code: c
 // print prints a command's result as it is.
 func (s *screen) print(text string) { io.WriteString(s.call.Stdout, text) }
 
+// flush writes what waits to be written.
+func (s *screen) flush() {
+	if s.held != nil {
+		s.held.Flush()
+	}
+}
+
 // done prints the diagnostics and gives the exit code that they ask for.
 func (s *screen) done(code int) int {
 	s.Diagnostics(s.call.bag.List())
@@ -149,6 +168,7 @@ func (s *screen) read(secret bool) (string, bool) {
 
 // confirm asks for a plain "yes".
 func (s *screen) confirm(title, note string) bool {
+	s.print("\n")
 	text, ok := s.ask(question{Title: title, Note: note + "\nOnly 'yes' will be accepted to approve."})
 	return ok && text == "yes"
 }

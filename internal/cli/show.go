@@ -77,8 +77,12 @@ func (p *project) showSnapshot(_ context.Context, s *state.Snapshot) int {
 		}
 		return p.doneQuiet()
 	}
-	if s == nil || s.Len() == 0 && len(s.Outputs) == 0 {
+	switch {
+	case s == nil:
 		p.ui.print("No state.\n")
+		return p.ui.done(exitOK)
+	case s.Len() == 0 && len(s.Outputs) == 0:
+		p.ui.print("The state file is empty. No resources are represented.\n")
 		return p.ui.done(exitOK)
 	}
 	view.StateText(p.Stdout, s, schemas, p.viewOptions())
@@ -86,7 +90,8 @@ func (p *project) showSnapshot(_ context.Context, s *state.Snapshot) int {
 }
 
 func (p *project) viewOptions() view.Options {
-	return view.Options{Color: p.color(), ShowSensitive: p.opts.showSecrets, Sources: p.sources, Scrub: p.secrets.Scrub, Now: p.Now}
+	product, command := p.persona()
+	return view.Options{Product: product, Command: command, Plain: p.opts.noColor, Color: p.color(), ShowSensitive: p.opts.showSecrets, Sources: p.sources, Scrub: p.secrets.Scrub, Now: p.Now}
 }
 
 // showSaved shows a saved plan, with the configuration that is inside it.

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/zclconf/go-cty/cty"
@@ -144,7 +144,7 @@ func (p *project) readState(ctx context.Context) (*state.Snapshot, bool) {
 	if !ok {
 		return nil, false
 	}
-	if r, err := journal.Recover(disk.OS, ws.journalFile(), s); err == nil && r != nil {
+	if r, err := journal.Recover(p.files(), ws.journalFile(), s); err == nil && r != nil {
 		return r.Snapshot, true
 	}
 	if v == "" {
@@ -190,8 +190,12 @@ func (ws *workspaceState) save(next *state.Snapshot) bool {
 // user can read, never to the screen.
 func (ws *workspaceState) put(next *state.Snapshot) bool {
 	data, err := next.Bytes()
+	recorded := ws.journal != nil && ws.journal.Err() == nil
 	if err == nil && ws.journal != nil {
-		err = ws.journal.End(state.DigestOf(data))
+		// That the state is about to be written helps whoever comes after a kill between that and
+		// the removal of the journal. A journal that takes no more, which was said, is no reason
+		// not to write.
+		_ = ws.journal.End(state.DigestOf(data))
 	}
 	if err == nil {
 		ws.version, err = ws.store.Put(context.Background(), ws.name, data, ws.version)
@@ -201,12 +205,35 @@ func (ws *workspaceState) put(next *state.Snapshot) bool {
 		return true
 	}
 	ws.keep = true
-	text := "The journal beside the state still has everything that was done."
-	if path, derr := store.EmergencyDump(disk.OS, data, store.EmergencyDirs(ws.dir, ws.Getenv)...); derr == nil {
-		text = fmt.Sprintf("The updated state was written to %s. Put it in place with: lethe state push %s", path, path)
-	}
-	ws.bag.Add(diag.Errorf("Failed to save state", "Error saving state: %s\n\n%s", err, text))
+	ws.bag.Add(diag.Errorf("Failed to save state", "Error saving state: %s\n\n%s", err, ws.whereabouts(next, data, recorded)))
 	return false
+}
+
+// whereabouts says where a state is that could not be written: in another file, or in the journal
+// of a run that recorded everything, or nowhere but on the screen.
+func (ws *workspaceState) whereabouts(next *state.Snapshot, data []byte, recorded bool) string {
+	path, err := store.EmergencyDump(ws.files(), data, store.EmergencyDirs(ws.dir, ws.Getenv)...)
+	switch {
+	case err == nil:
+		return fmt.Sprintf("The updated state was written to %s. Put it in place with: lethe state push %s", path, path)
+	case recorded:
+		return "The journal beside the state still has everything that was done: the next command takes it in."
+	case ws.journal == nil:
+		return "The state is as it was."
+	}
+	var b strings.Builder
+	b.WriteString("No other directory took it, and the journal has not all of it. These objects differ from the state that is stored; write them down, and import those that are missing:")
+	for o, e := range next.Objects() {
+		if ws.snapshot.Get(o) != e {
+			fmt.Fprintf(&b, "\n  %s [id=%s]", o, idOf(e))
+		}
+	}
+	for o := range ws.snapshot.Objects() {
+		if next.Get(o) == nil {
+			fmt.Fprintf(&b, "\n  %s (is gone)", o)
+		}
+	}
+	return b.String()
 }
 
 // journalFile is where the progress of an apply is written.
@@ -220,7 +247,7 @@ func (ws *workspaceState) journalFile() string {
 // begin starts the journal of an apply.
 func (ws *workspaceState) begin() bool {
 	h := journal.About(ws.snapshot, state.NewLineage(), ws.name+"-"+ws.Now().UTC().Format("20060102T150405Z"), Version)
-	w, err := journal.Create(ws.journalFile(), h, journal.Options{Carry: ws.unknown})
+	w, err := journal.Create(ws.journalFile(), h, journal.Options{FS: ws.files(), Carry: ws.unknown})
 	if err != nil {
 		ws.bag.Add(diag.Errorf("Failed to begin the journal", "The journal of this run could not be created: %s.", err))
 		return false
@@ -236,7 +263,7 @@ func (ws *workspaceState) end() {
 	}
 	err := ws.journal.Close()
 	if !ws.keep {
-		err = errors.Join(err, journal.Remove(disk.OS, ws.journalFile()))
+		err = errors.Join(err, journal.Remove(ws.files(), ws.journalFile()))
 	}
 	if err != nil {
 		ws.bag.Add(diag.Warningf("Journal not removed", "%s.", err))
@@ -248,11 +275,11 @@ func (ws *workspaceState) end() {
 // of. Only commands that change things write it down.
 func (ws *workspaceState) recover(write bool) bool {
 	path := ws.journalFile()
-	r, err := journal.Recover(disk.OS, path, ws.snapshot)
+	r, err := journal.Recover(ws.files(), path, ws.snapshot)
 	var mismatch *journal.MismatchError
 	switch {
 	case errors.As(err, &mismatch):
-		aside, err := journal.Aside(disk.OS, path)
+		aside, err := journal.Aside(ws.files(), path)
 		if err != nil {
 			aside = path
 		}
@@ -275,10 +302,10 @@ func (ws *workspaceState) recover(write bool) bool {
 // told says what a journal tells.
 func (ws *workspaceState) told(r *journal.Recovery) {
 	if r.Changes > 0 && !r.Written {
-		ws.bag.Add(diag.Warningf("Recovered an interrupted run", "The run %s ended before it wrote the state. The %d changes that it had recorded in the journal were taken in.", r.Header.Run, r.Changes))
+		ws.bag.Add(diag.Warningf("Recovered an interrupted run", "The run %s ended before it wrote the state. By its journal, %s taken in.", r.Header.Run, counted(r.Changes, "change was", "changes were")))
 	}
 	if r.Missing > 0 {
-		ws.bag.Add(diag.Warningf("Journal damaged", "%d records of the journal of run %s could not be read. Compare the state with what really exists.", r.Missing, r.Header.Run))
+		ws.bag.Add(diag.Warningf("Journal damaged", "In the journal of run %s, %s unreadable. Compare the state with what really exists.", r.Header.Run, counted(r.Missing, "record is", "records are")))
 	}
 	if len(r.Unknown) > 0 {
 		text := ""
@@ -295,7 +322,7 @@ func (ws *workspaceState) takeIn(r *journal.Recovery, path string) bool {
 	if changed && !r.Written {
 		data, err := next.Bytes()
 		if err == nil {
-			err = r.Conclude(disk.OS, path, state.DigestOf(data))
+			err = r.Conclude(ws.files(), path, state.DigestOf(data))
 		}
 		if err != nil {
 			ws.bag.Add(diag.Errorf("Failed to take in the journal", "%s.", err))
@@ -306,7 +333,7 @@ func (ws *workspaceState) takeIn(r *journal.Recovery, path string) bool {
 		}
 	}
 	ws.unknown = r.Unknown
-	if err := journal.Remove(disk.OS, path); err != nil {
+	if err := journal.Remove(ws.files(), path); err != nil {
 		ws.bag.Add(diag.Errorf("Failed to take in the journal", "%s.", err))
 		return false
 	}
@@ -326,7 +353,7 @@ func (p *project) remoteState(ctx context.Context, backend, workspace string, co
 	if err != nil {
 		return nil, provider.Diags{diag.Errorf("Invalid backend configuration", "The settings of the store are not what %q takes: %s.", backend, err).In(cty.GetAttrPath("config"))}
 	}
-	st, err := driver.Open(ctx, store.Settings{Config: config, Dir: p.dir, Getenv: p.Getenv})
+	st, err := driver.Open(ctx, store.Settings{Config: config, Dir: p.dir, Getenv: p.Getenv, FS: p.files()})
 	if err != nil {
 		return nil, provider.Diags{diag.Errorf("Failed to open the state store", "%s.", err)}
 	}

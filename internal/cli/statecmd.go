@@ -35,13 +35,18 @@ func runStateList(ctx context.Context, c *call) int {
 	if !ok || !c.anyMatch(s, targets) {
 		return c.ui.fail()
 	}
+	var found []addr.Object
 	for o, e := range s.Objects() {
 		if o.IsDeposed() || len(targets) > 0 && !slices.ContainsFunc(targets, func(t addr.Target) bool { return t.Contains(o.Instance) }) {
 			continue
 		}
 		if c.id == "" || idOf(e) == c.id {
-			c.ui.print(o.Instance.String() + "\n")
+			found = append(found, o)
 		}
+	}
+	slices.SortFunc(found, state.Listed)
+	for _, o := range found {
+		c.ui.print(o.String() + "\n")
 	}
 	return c.ui.done(exitOK)
 }
@@ -327,7 +332,7 @@ func (c *call) moveInto(ctx context.Context, from, to addr.Target, out string) i
 		return c.ui.fail()
 	}
 	defer source.unlock()
-	file := store.NewLocal(store.LocalOptions{Dir: p.dir, Path: p.path(out), Backup: p.path(c.backupOut)})
+	file := store.NewLocal(store.LocalOptions{Dir: p.dir, FS: p.files(), Path: p.path(out), Backup: p.path(c.backupOut)})
 	target, ok := p.lockStored(ctx, file, defaultWorkspace, "state-mv")
 	if !ok {
 		return c.ui.fail()
@@ -375,7 +380,7 @@ func runStateReplaceProvider(ctx context.Context, c *call) int {
 		for _, r := range changed {
 			c.ui.print("  " + r.String() + "\n")
 		}
-		if !c.opts.autoApprove && !c.ui.confirm("\nDo you want to make these changes?", "") {
+		if !c.opts.autoApprove && !c.ui.confirm("Do you want to make these changes?", "") {
 			c.ui.print("Cancelled replacing providers.\n")
 			return nil, false
 		}

@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,14 +11,18 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang"
 )
 
-// collectVariables gathers the values of root variables from all sources, later ones winning:
+// collectVariables gathers the values of root variables from all sources, later ones winning: what was
+// asked for already (because nothing else sets it),
 // environment, terraform.tfvars, terraform.tfvars.json, *.auto.tfvars(.json) in lexical order,
 // -var and -var-file in the order given.
 func (p *project) collectVariables() bool {
-	p.vars = map[string]lang.Given{}
+	p.vars = maps.Clone(p.answers)
+	if p.vars == nil {
+		p.vars = map[string]lang.Given{}
+	}
 	p.variablesFromEnv()
 	ok := true
-	for _, f := range p.autoFiles() {
+	for _, f := range config.ValueFiles(p.dir, p.loadOptions()) {
 		ok = p.variablesFromFile(f) && ok
 	}
 	for _, a := range p.opts.vars {
@@ -51,34 +52,10 @@ func (p *project) declared(name string) *config.Variable {
 	return p.tree.Root.Module.Variables[name]
 }
 
-// autoFiles lists the variable files that are read without being asked for.
-func (p *project) autoFiles() []string {
-	var files []string
-	for _, name := range []string{"terraform.tfvars", "terraform.tfvars.json"} {
-		if _, err := os.Stat(filepath.Join(p.dir, name)); err == nil {
-			files = append(files, filepath.Join(p.dir, name))
-		}
-	}
-	a, _ := filepath.Glob(filepath.Join(p.dir, "*.auto.tfvars"))
-	b, _ := filepath.Glob(filepath.Join(p.dir, "*.auto.tfvars.json"))
-	auto := append(a, b...)
-	slices.Sort(auto)
-	return append(files, auto...)
-}
-
 func (p *project) variablesFromFile(path string) bool {
-	src, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		p.bag.Add(diag.Errorf("Failed to read variables file", "Given variables file %s does not exist.", p.display(path)))
-		return false
-	}
-	if err != nil {
-		p.bag.Add(diag.Errorf("Failed to read variables file", "Error while reading %s: %s.", p.display(path), err))
-		return false
-	}
 	name := p.display(path)
-	values, ok := config.LoadValues(name, src, p.limits.config, &p.bag)
-	if text := p.showable(src, values, ok); text != nil {
+	text, values, ok := config.ReadValues(path, p.loadOptions(), &p.bag)
+	if text = p.showable(text, values, ok); text != nil {
 		p.sources.Set(name, text)
 	}
 	for _, key := range sortedNames(values) {

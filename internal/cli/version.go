@@ -41,7 +41,11 @@ func runVersion(_ context.Context, c *call) int {
 		c.ui.print(string(text) + "\n")
 		return exitOK
 	}
-	c.ui.print(fmt.Sprintf("Lethe v%s\non %s_%s\ncompatible with OpenTofu v%s\n", Version, runtime.GOOS, runtime.GOARCH, Version))
+	is := ""
+	if c.product() != "Lethe" {
+		is = fmt.Sprintf("Lethe v%s, ", Version)
+	}
+	c.ui.print(fmt.Sprintf("%s v%s\non %s_%s\n%scompatible with OpenTofu v%s\n", c.product(), Version, runtime.GOOS, runtime.GOARCH, is, Version))
 	for _, name := range sortedNames(selections) {
 		c.ui.print(fmt.Sprintf("+ provider %s v%s\n", name, selections[name]))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
@@ -35,7 +36,7 @@ func (c *call) workspaceFile() string { return filepath.Join(c.dataDir(), "envir
 func (c *call) selectWorkspace(name string) bool {
 	err := c.ensureData()
 	if err == nil {
-		err = os.WriteFile(c.workspaceFile(), []byte(name), 0o644)
+		err = disk.Replace(c.files(), c.workspaceFile(), []byte(name))
 	}
 	if err != nil {
 		c.bag.Add(diag.Errorf("Failed to select workspace", "%s.", err))
@@ -157,8 +158,12 @@ func runWorkspaceNew(ctx context.Context, c *call) int {
 	if !p.createWorkspace(ctx, name, initial) || !c.selectWorkspace(name) {
 		return c.ui.fail()
 	}
-	c.ui.print(fmt.Sprintf("Created and switched to workspace %q!\n\nYou're now on a new, empty workspace. Workspaces isolate their state,\nso if you run \"lethe plan\" Lethe will not see any existing state\nfor this configuration.\n", name))
+	c.onNewWorkspace(name)
 	return c.ui.done(exitOK)
+}
+
+func (c *call) onNewWorkspace(name string) {
+	c.ui.print(fmt.Sprintf("Created and switched to workspace %q!\n\nYou're now on a new, empty workspace. Workspaces isolate their state,\nso if you run \"lethe plan\" Lethe will not see any existing state\nfor this configuration.\n", name))
 }
 
 func invalidWorkspace(name string) diag.Diagnostic {
@@ -231,9 +236,11 @@ func runWorkspaceSelect(ctx context.Context, c *call) int {
 			c.bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q doesn't exist.", name), "You can create this workspace with the \"new\" subcommand \nor include the \"-or-create\" flag with the \"select\" subcommand."))
 			return c.ui.fail()
 		}
-		if !p.createWorkspace(ctx, name, "") {
+		if !p.createWorkspace(ctx, name, "") || !c.selectWorkspace(name) {
 			return c.ui.fail()
 		}
+		c.onNewWorkspace(name)
+		return c.ui.done(exitOK)
 	}
 	if !c.selectWorkspace(name) {
 		return c.ui.fail()
@@ -341,7 +348,7 @@ func runForceUnlock(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	if err := breaker.Break(ctx, c.workspace(), c.operands[0]); err != nil {
-		c.bag.Add(diag.Errorf("Failed to unlock state", "%s", err))
+		c.bag.Add(diag.Errorf("Failed to unlock state", "Nothing was unlocked: %s", err))
 		return c.ui.fail()
 	}
 	c.ui.print("Lethe state has been successfully unlocked!\n\nThe state has been unlocked, and Lethe commands should now be able to\nobtain a new lock on the remote state.\n")

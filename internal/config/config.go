@@ -56,7 +56,7 @@ type Module struct {
 
 	Unfit  bool // it asks for another version: nothing else of it was read
 	gaps   gaps
-	spoilt []hcl.Range // blocks that mistakes were found in
+	spoilt diag.Places // blocks that mistakes were found in
 }
 
 // File is one file as read.

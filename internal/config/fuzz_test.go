@@ -44,7 +44,7 @@ func fuzzLoad(t *testing.T, name string, text []byte) {
 	if a, b := render(&bags[0], loaded[0]), render(&bags[1], loaded[1]); a != b {
 		t.Errorf("two results:\n%s\n%s", a, b)
 	}
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("took %v", took)
 	}
 }

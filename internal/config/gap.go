@@ -27,6 +27,12 @@ const mostScanned = 4 << 20
 // MayDeclare reports whether a name may be declared in a part of the module that could not be read.
 func (m *Module) MayDeclare(name string) bool { return m.gaps.has(name) }
 
+// Spoilt reports whether a mistake was found in the block at a place, so that not all of what it says may
+// be known.
+func (m *Module) Spoilt(at hcl.Range) bool {
+	return m.spoilt.Has(at)
+}
+
 // Gap reports whether a part of the module could not be read.
 func (m *Module) Gap() bool { return m.gaps.all || m.gaps.words != nil }
 

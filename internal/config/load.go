@@ -110,7 +110,7 @@ func (l *loader) readable(files []*parsed, g *gaps) []*parsed {
 func (l *loader) doubt(blocks hcl.Blocks, changed *gaps) {
 	for _, b := range blocks {
 		if n := len(b.Labels); n > 0 && changed.has(b.Labels[n-1]) {
-			l.mod.spoilt = append(l.mod.spoilt, extent(b)...)
+			l.mod.spoilt.Add(extent(b)...)
 		}
 	}
 }
@@ -205,7 +205,7 @@ func (l *loader) read(base hcl.Blocks, over []*parsed) {
 // if it was not taken, its name is not to be missed.
 func (l *loader) spoilt(b *hcl.Block) {
 	if b.Type != "locals" { // whose entries stand for themselves
-		l.mod.spoilt = append(l.mod.spoilt, extent(b)...)
+		l.mod.spoilt.Add(extent(b)...)
 	}
 	if !l.taken(b) {
 		for _, label := range b.Labels {

@@ -311,7 +311,7 @@ func TestBombs(t *testing.T) {
 			if ok || len(list) != 1 || list[0].Summary != tt.title {
 				t.Errorf("ok=%v, %d messages: %.500v", ok, len(list), list)
 			}
-			if took := time.Since(start); took > 5*time.Second {
+			if took := time.Since(start); took > time.Minute { // a guard against hanging, not a measurement
 				t.Errorf("took %v", took)
 			}
 		})

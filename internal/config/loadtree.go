@@ -29,7 +29,7 @@ func LoadTree(root string, o Options, resolve Resolve, bag *diag.Bag) (*Tree, bo
 	t.tree.Root = t.node(&Node{}, root)
 	t.check(t.tree.Root)
 	for _, m := range t.modules {
-		bag.Enough(m.module.spoilt...)
+		bag.Enough(m.module.spoilt.List()...)
 	}
 	return t.tree, t.ok
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -41,7 +42,9 @@ type Files interface {
 // TooLarge is the error for a file beyond the limit.
 type TooLarge struct{ Limit int64 }
 
-func (TooLarge) Error() string { return "the file is too large" }
+func (e TooLarge) Error() string {
+	return fmt.Sprintf("it is larger than the limit of %d bytes", e.Limit)
+}
 
 // NotRegular is the error for what is no ordinary file: a device, a pipe, a socket.
 type NotRegular struct{ Mode fs.FileMode }
@@ -96,7 +99,12 @@ func readStream(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	return ReadStream(f, limit)
+}
+
+// ReadStream reads a stream to its end, or TooLarge if that is beyond limit bytes.
+func ReadStream(r io.Reader, limit int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(text)) > limit {
 		err = TooLarge{limit}
 	}

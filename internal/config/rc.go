@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -16,6 +17,7 @@ type Settings struct {
 	PluginCacheDir  string
 	CacheMayBreak   bool                     // plugin_cache_may_break_dependency_lock_file
 	DeferEphemerals bool                     // defer_ephemerals
+	CloseTimeout    time.Duration            // close_timeout; 0: not set
 	Overrides       map[addr.Provider]string // dev_overrides: directory of the executable
 	Sources         []Installation           // provider_installation, in order; nil: not configured
 	Installs        bool                     // a provider_installation block was there
@@ -45,7 +47,7 @@ func (s *Settings) ParseSettings(src []byte, filename string, isJSON bool, bag *
 		return false
 	}
 	content, _, ds := f.Body.PartialContent(&hcl.BodySchema{
-		Attributes: []hcl.AttributeSchema{{Name: "plugin_cache_dir"}, {Name: "plugin_cache_may_break_dependency_lock_file"}, {Name: "defer_ephemerals"}},
+		Attributes: []hcl.AttributeSchema{{Name: "plugin_cache_dir"}, {Name: "plugin_cache_may_break_dependency_lock_file"}, {Name: "defer_ephemerals"}, {Name: "close_timeout"}},
 		Blocks: []hcl.BlockHeaderSchema{
 			{Type: "provider_installation"}, {Type: "host", LabelNames: []string{"name"}},
 			{Type: "credentials", LabelNames: []string{"host"}}, {Type: "credentials_helper", LabelNames: []string{"name"}},
@@ -72,6 +74,13 @@ func (s *Settings) attributes(attrs hcl.Attributes, bag *diag.Bag) {
 			s.CacheMayBreak = v.True()
 		case name == "defer_ephemerals" && v.Type() == cty.Bool && !v.IsNull():
 			s.DeferEphemerals = v.True()
+		case name == "close_timeout" && v.Type() == cty.String && !v.IsNull():
+			d, err := time.ParseDuration(v.AsString())
+			if err != nil || d <= 0 {
+				bag.Add(diag.Errorf("Invalid CLI configuration", "The setting \"close_timeout\" is how long closing one lease may take, such as \"30s\" or \"5m\", and not %q.", v.AsString()).At(a.Range))
+				continue
+			}
+			s.CloseTimeout = d
 		default:
 			bag.Add(diag.Errorf("Invalid CLI configuration", "The setting %q has a value of the wrong type.", name).At(a.Range))
 		}

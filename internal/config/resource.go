@@ -37,7 +37,7 @@ func (l *loader) resource(b *hcl.Block, mode addr.Mode, check string) *Resource 
 	schema := resourceSchemas[mode]
 	c, rest, ds := b.Body.PartialContent(schema)
 	l.hcl(ds)
-	if check != "" {
+	if check != "" && mode == addr.Data {
 		l.refuseScoped(c)
 	}
 	l.repeat(&r.Repeat, c)
@@ -107,7 +107,8 @@ func (l *loader) extras(r *Resource, c *hcl.BodyContent) {
 	}
 }
 
-// refuseScoped refuses what a block inside a check may not have.
+// refuseScoped refuses what a data block inside a check may not have. An ephemeral block may have
+// all that it may have elsewhere.
 func (l *loader) refuseScoped(c *hcl.BodyContent) {
 	for _, name := range []string{"count", "for_each"} {
 		if a := c.Attributes[name]; a != nil {

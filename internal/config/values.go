@@ -60,8 +60,8 @@ func inValues(ds hcl.Diagnostics) hcl.Diagnostics {
 }
 
 // ReadValues is LoadValues for a file that o can read. On the disk that may be a pipe too: shells
-// make such names for what a command prints. sources, if not nil, gets the text.
-func ReadValues(path string, o Options, sources *diag.Sources, bag *diag.Bag) (map[string]*Value, bool) {
+// make such names for what a command prints. It gives the text too, nil if that cannot be read.
+func ReadValues(path string, o Options, bag *diag.Bag) (text []byte, values map[string]*Value, ok bool) {
 	o = o.filled()
 	text, err := o.Files.Read(path, o.Limits.FileSize)
 	if errors.As(err, new(NotRegular)) {
@@ -71,12 +71,10 @@ func ReadValues(path string, o Options, sources *diag.Sources, bag *diag.Bag) (m
 		d := unreadable(o.Display(path), err)
 		d.Summary = "Failed to read variables file"
 		bag.Add(d)
-		return nil, false
+		return nil, nil, false
 	}
-	if sources != nil {
-		sources.Set(o.Display(path), text)
-	}
-	return LoadValues(o.Display(path), text, o.Limits, bag)
+	values, ok = LoadValues(o.Display(path), text, o.Limits, bag)
+	return text, values, ok
 }
 
 // ValueFiles finds the files of values in a directory that are read without being asked for, in

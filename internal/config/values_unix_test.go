@@ -23,11 +23,11 @@ func TestPipes(t *testing.T) {
 		t.Errorf("%v", bag.List())
 	}
 	go func() { _ = os.WriteFile(path, []byte("a = 1\n"), 0o600) }()
-	values, ok := ReadValues(path, Options{}, nil, &bag)
+	_, values, ok := ReadValues(path, Options{}, &bag)
 	if !ok || values["a"] == nil {
 		t.Errorf("%v", bag.List())
 	}
-	if _, ok := ReadValues(path+".missing", Options{}, nil, &bag); ok {
+	if _, _, ok := ReadValues(path+".missing", Options{}, &bag); ok {
 		t.Error("a file that is not there")
 	}
 }

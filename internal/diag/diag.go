@@ -149,7 +149,7 @@ type Bag struct {
 	list   []Diagnostic
 	seen   map[string]*message
 	errors int
-	enough map[string][]Range // by file
+	enough Places
 }
 
 // message is where in the list a message is, and which values it was given with.
@@ -187,19 +187,12 @@ func (b *Bag) Add(ds ...Diagnostic) {
 func (b *Bag) Enough(at ...Range) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, r := range at {
-		if b.enough == nil {
-			b.enough = map[string][]Range{}
-		}
-		b.enough[r.Filename] = append(b.enough[r.Filename], r)
-	}
+	b.enough.Add(at...)
 }
 
 // follows reports whether an error is about a place of which enough was said.
 func (b *Bag) follows(d Diagnostic) bool {
-	return d.Severity == Error && d.Subject != nil && slices.ContainsFunc(b.enough[d.Subject.Filename], func(r Range) bool {
-		return r.Start.Byte <= d.Subject.Start.Byte && d.Subject.Start.Byte <= r.End.Byte
-	})
+	return d.Severity == Error && d.Subject != nil && b.enough.Has(*d.Subject)
 }
 
 // again counts a repeat that has other values. Of all of them the first by its values is kept, so
@@ -365,5 +358,5 @@ func Suggest(given string, candidates []string) string {
 func (b *Bag) Clear() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.list, b.seen, b.errors, b.enough = nil, nil, 0, nil
+	b.list, b.seen, b.errors, b.enough = nil, nil, 0, Places{}
 }

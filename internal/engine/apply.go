@@ -31,10 +31,11 @@ type Applied struct {
 	Summary  event.Summary
 }
 
-// applier is the apply walk: over the steps of a plan.
+// applier is the apply walk: over the steps of a plan. Each step has one of its own.
 type applier struct {
 	*run
 	*applying
+	ends *ending
 }
 
 // applying is what an apply walk knows.
@@ -65,7 +66,7 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	}
 	defer r.closeSessions()
 	defer r.endLeases()
-	a := &applier{r, &applying{
+	a := &applier{run: r, applying: &applying{
 		req: &req, plan: req.Plan, hosts: e.newHosts(req.Program, req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
 		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{},
 	}}
@@ -129,22 +130,30 @@ func (a *applier) stays(o addr.Object) bool {
 	return c == nil || c.Action == plan.NoOp && !c.Conditions
 }
 
-// write records what became of objects, as one transaction: in the journal first, then in the
-// working snapshot. op is the call that did it, 0 for none.
+// write records what became of objects, as one transaction: in the working snapshot and in the
+// journal, where it is durable before the step is over. op is the call that did it, 0 for none.
+//
+// Nobody has to wait for it here. Records become durable in the order that they are given in, so a
+// later intent of the step is durable only after it.
 func (a *applier) write(op journal.Op, changed ...journal.Change) bool {
 	for i, c := range changed {
 		changed[i].Entry = a.hosts.hosted(c.Object, c.Entry)
 	}
-	if err := a.req.Journal.Result(op, changed...); err != nil {
-		a.lost(err)
-	}
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	for _, c := range changed {
 		a.edit.Put(c.Object, c.Entry)
-		a.over(c.Object)
 	}
-	return a.broken == nil
+	well := a.broken == nil
+	a.mu.Unlock()
+	a.req.Journal.Later(a.ends.record(func(err error) {
+		if err != nil {
+			a.lost(err)
+		}
+		for _, c := range changed {
+			a.over(c.Object)
+		}
+	}), op, changed...)
+	return well
 }
 
 // lost stops the run: what cannot be recorded must not be done.
@@ -204,7 +213,7 @@ func (a *applier) up(ctx context.Context, c *plan.Change) bool {
 		return false
 	}
 	if d.Res.Check != "" {
-		a.scoped(func(r *run) { (&applier{r, a.applying}).upDeclared(ctx, c, d) })
+		a.scoped(func(r *run) { (&applier{r, a.applying, a.ends}).upDeclared(ctx, c, d) })
 		return true // a check stands in nobody's way
 	}
 	return a.upDeclared(ctx, c, d)
@@ -230,7 +239,7 @@ func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame,
 	if c.Action == plan.NoOp {
 		return a.visit(d, c, inst)
 	}
-	a.receive(ctx, d.ID, inst.Module, lang.After)
+	a.receive(ctx, d.ID, inst.Module, inst.Key, lang.After)
 	if !a.pre(d, f, inst.Key, inst) {
 		return mark.Value{}, false
 	}
@@ -256,7 +265,11 @@ func (a *applier) takeIn(c *plan.Change) bool {
 	}
 	entry := *c.Entry
 	entry.Provider, entry.Recorded = c.Provider, c.Recorded
-	return a.write(0, journal.Change{Object: c.Object, Entry: &entry})
+	if !a.write(0, journal.Change{Object: c.Object, Entry: &entry}) {
+		return false
+	}
+	a.tell(event.Imported{Object: c.Object, ID: c.Importing.ID})
+	return true
 }
 
 // visit records what changes about an object that its provider has nothing to do with.

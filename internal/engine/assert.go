@@ -9,8 +9,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// Conditions that belong to no resource, those of variables, outputs and checks, are nodes and
-// steps of their own: they may look at anything, ephemeral values too, and hold what they look at.
+// Conditions that belong to no object, those of variables, outputs and checks, are nodes and steps
+// of their own: they may look at anything, ephemeral values too, and hold what they look at. So are
+// the postconditions of ephemeral resources, for the case that nobody else wants to know.
 
 // tested reports whether a declaration has conditions of this kind.
 func tested(d *lang.Declaration) bool {
@@ -23,21 +24,28 @@ func tested(d *lang.Declaration) bool {
 	return d.Kind == lang.Check
 }
 
-// testAll tests a declaration in every instance of its module.
+// testAll tests a declaration in every instance of its module. A value that a variable refuses goes
+// nowhere.
 func (p *planner) testAll(ctx context.Context, d *lang.Declaration) bool {
 	frames, _ := p.frame.Instances(d.Module, lang.After, &diag.Bag{})
 	ok := true
 	for _, f := range frames {
-		ok = p.test(ctx, d, f) && ok
+		if p.test(ctx, d, f) {
+			continue
+		}
+		ok = false
+		if d.Kind == lang.Variable {
+			f.Refuse(d.ID)
+		}
 	}
 	return ok
 }
 
 // tests reports whether the conditions of a declaration are evaluated in this walk. What a variable
-// was given is tested in all of them, because providers are configured with it; but for variables
-// made from resources, which need not have a value where nothing is decided.
+// was given is tested in all of them, because providers are configured with it; but not, where
+// everything is destroyed, what is made from resources: they have no value then.
 func (p *planner) tests(d *lang.Declaration) bool {
-	if !tested(d) || p.req.Mode == plan.Normal {
+	if !tested(d) || p.req.Mode != plan.Destroy {
 		return tested(d)
 	}
 	given := d.Kind == lang.Variable
@@ -46,24 +54,23 @@ func (p *planner) tests(d *lang.Declaration) bool {
 }
 
 // test evaluates the conditions of a declaration in one module instance. Whatever fails in a check
-// block is a warning, and stands in nobody's way. A value that a variable refuses goes nowhere.
+// block is a warning, and stands in nobody's way.
 func (r *run) test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool {
 	switch d.Kind {
+	case lang.Resource:
+		r.receiveFrom(ctx, d, f, r.reach.face(d.ID, lang.After), nil)
+		return true // what comes of it is in the slot
 	case lang.Variable:
-		if r.conditions(ctx, d, f, lang.Validation) {
-			return true
-		}
-		f.Refuse(d.ID)
-		return false
+		return r.conditions(ctx, d, f, lang.Validation)
 	case lang.Output:
-		return r.conditions(ctx, d, f, lang.OutputPre)
+		return r.judge(func(r *run) bool { return r.conditions(ctx, d, f, lang.OutputPre) })
 	}
 	r.scoped(func(r *run) { r.conditions(ctx, d, f, lang.Assert) })
 	return true
 }
 
 func (r *run) conditions(ctx context.Context, d *lang.Declaration, f *lang.Frame, when lang.When) bool {
-	r.receive(ctx, d.ID, f.Addr(), lang.After)
+	r.receive(ctx, d.ID, f.Addr(), addr.NoKey, lang.After)
 	results := f.Conditions(d.ID, addr.NoKey, when, lang.After, nil, r.bag)
 	r.checks.report(testKind(d), d.String(), testAddr(d, f.Addr()), results)
 	return holds(results)

@@ -24,7 +24,7 @@ func newChecks() *checks { return &checks{by: map[string]*state.Check{}} }
 func (c *checks) declare(kind, address string) *state.Check {
 	k := c.by[address]
 	if k == nil {
-		k = &state.Check{Kind: kind, Addr: address, Objects: []state.CheckedObject{}}
+		k = &state.Check{Kind: kind, Addr: address, Status: state.Pass, Objects: []state.CheckedObject{}}
 		c.by[address] = k
 	}
 	return k
@@ -39,6 +39,12 @@ func (c *checks) report(kind, address, object string, results []lang.Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.declare(kind, address)
+	if object == "" {
+		for _, r := range results {
+			k.Status = worse(k.Status, r.Status)
+		}
+		return
+	}
 	i := slices.IndexFunc(k.Objects, func(o state.CheckedObject) bool { return o.Addr == object })
 	if i < 0 {
 		k.Objects = append(k.Objects, state.CheckedObject{Addr: object, Status: state.Pass})
@@ -68,7 +74,6 @@ func (c *checks) results(*diag.Bag) []state.Check {
 	defer c.mu.Unlock()
 	var out []state.Check
 	for _, k := range c.by {
-		k.Status = state.Pass
 		for _, o := range k.Objects {
 			k.Status = worse(k.Status, o.Status)
 		}
@@ -86,7 +91,7 @@ func (c *checks) failed(address string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.by[address]
-	return k != nil && slices.ContainsFunc(k.Objects, func(o state.CheckedObject) bool { return failing(o.Status) })
+	return k != nil && (failing(k.Status) || slices.ContainsFunc(k.Objects, func(o state.CheckedObject) bool { return failing(o.Status) }))
 }
 
 // holds reports whether no result stands in the way.
@@ -115,11 +120,23 @@ func (r *run) post(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.I
 }
 
 func (r *run) condition(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, when lang.When, self *mark.Value) bool {
-	results := f.Conditions(d.ID, key, when, lang.After, self, r.bag)
-	object := inst.String()
-	if inst.Key.Hidden() {
-		object = ""
+	return r.judge(func(r *run) bool {
+		results := f.Conditions(d.ID, key, when, lang.After, self, r.bag)
+		object := inst.String()
+		if inst.Key.Hidden() {
+			object = "" // nothing of the key is kept
+		}
+		r.checks.report("resource", d.Resource.String(), object, results)
+		return holds(results)
+	})
+}
+
+// judge evaluates conditions. Where the walk only looks, what they find is for information: their
+// errors are warnings, and they stand in nobody's way.
+func (r *run) judge(test func(*run) bool) bool {
+	if !r.looks {
+		return test(r)
 	}
-	r.checks.report("resource", d.Resource.String(), object, results)
-	return holds(results)
+	r.scoped(func(r *run) { test(r) })
+	return true
 }

@@ -5,20 +5,27 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
 // addClosers adds the nodes that close leases in the plan walk. A lease is closed when all that
 // receive its value are over, however they ended; a provider that was configured with it is
-// stopped first, and so is a lease that was obtained with it.
+// stopped first, and so is a lease that was obtained with it. The last to receive a lease are its
+// own postconditions: where nobody else wanted it, it is opened for them.
 func (p *planner) addClosers() {
 	if !p.reach.any {
 		return
 	}
-	closers := map[lang.Decl]walk.Node{}
+	closers, own := map[lang.Decl]walk.Node{}, map[lang.Decl]walk.Node{}
 	for _, e := range p.prog.Decls() {
-		if e.Kind == lang.Resource && e.Resource.Mode == addr.Ephemeral {
-			closers[e.ID] = p.closer(e)
+		if e.Kind != lang.Resource || e.Resource.Mode != addr.Ephemeral {
+			continue
+		}
+		closers[e.ID] = p.closer(e)
+		if p.req.Mode == plan.Normal && !p.sel.skips(e.ID) && receivesItself(e) {
+			own[e.ID] = p.own(e)
+			p.graph.Waits(closers[e.ID], own[e.ID])
 		}
 	}
 	stops := map[lang.Decl]walk.Node{}
@@ -37,9 +44,21 @@ func (p *planner) addClosers() {
 		}
 		for _, e := range held {
 			p.graph.Waits(closers[e], last)
+			if n, ok := own[e]; ok {
+				p.graph.Waits(n, last)
+			}
 		}
 	}
 	p.keepProviders(closers, stops)
+}
+
+// own is the node that opens leases for their own postconditions, if nobody has.
+func (p *planner) own(e *lang.Declaration) walk.Node {
+	n := p.node(func() string { return e.Resource.String() + " (postconditions)" }, func(ctx context.Context, _ *walk.Fan) bool {
+		return p.testAll(ctx, e)
+	})
+	p.graph.Waits(n, p.decide[e.ID])
+	return n
 }
 
 func (p *planner) closer(e *lang.Declaration) walk.Node {

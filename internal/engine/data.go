@@ -73,7 +73,7 @@ func (p *planner) readInstance(ctx context.Context, d *lang.Declaration, f *lang
 }
 
 func (p *planner) readOrDefer(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (mark.Value, bool) {
-	p.receive(ctx, d.ID, f.Addr(), lang.After)
+	p.receive(ctx, d.ID, f.Addr(), key, lang.After)
 	if p.dependencyFailed(d.ID) || !p.pre(d, f, key, inst) {
 		return mark.Value{}, false
 	}
@@ -122,6 +122,9 @@ func (p *planner) deferRead(d *lang.Declaration, t *object.Tools, u use, config 
 	after := mark.Value{Raw: t.Type.Placeholder(config.Raw), Marks: config.Only(mark.Sensitive).Marks}
 	for _, m := range mark.Paths(t.Type.SensitivePaths(after.Raw), mark.Sensitive) {
 		after.Marks = mark.Add(after.Marks, m)
+	}
+	if p.looks {
+		return after // there will be no reading
 	}
 	c := &plan.Change{
 		Object: inst.Current(), Was: inst.Current(), Action: plan.Read, Why: why,

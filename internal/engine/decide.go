@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -64,6 +65,7 @@ func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 			}
 			continue
 		}
+		jobs = slices.Grow(jobs, len(keys.List))
 		for _, k := range keys.List {
 			kept[abs.Instance(k)] = true
 			if !p.sel.instance(abs.Instance(k)) {
@@ -80,6 +82,10 @@ func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 func (p *planner) keepAll(d *lang.Declaration) {
 	frames, _ := p.frame.Instances(d.Module, lang.After, p.bag)
 	for _, f := range frames {
+		var declared []addr.Key // of which conditions are looked at
+		if conditional(d) {
+			declared = f.Keys(d.ID, lang.After, &diag.Bag{}).List
+		}
 		stored := p.prior.Resource(d.Resource.In(f.Addr()))
 		keys := lang.Keys{Status: lang.Known, Repeat: lang.RepeatOf(d.Res)}
 		for _, k := range stored.Keys() {
@@ -98,7 +104,24 @@ func (p *planner) keepAll(d *lang.Declaration) {
 			}
 		}
 		f.SetKeys(d.ID, lang.After, keys)
+		p.review(d, f, declared)
 	}
+}
+
+// review evaluates the conditions of declared instances that were found.
+func (p *planner) review(d *lang.Declaration, f *lang.Frame, declared []addr.Key) {
+	for _, k := range declared {
+		if v, ok := f.Got(d.ID, k, lang.After); ok {
+			inst := d.Resource.In(f.Addr()).Instance(k)
+			p.pre(d, f, k, inst)
+			p.post(d, f, k, inst, func() mark.Value { return v })
+		}
+	}
+}
+
+// conditional reports whether a resource has conditions.
+func conditional(d *lang.Declaration) bool {
+	return len(d.Res.Lifecycle.Preconditions)+len(d.Res.Lifecycle.Postconditions) > 0
 }
 
 // keepPrior fills the slot of an instance that targeting leaves out with what is stored.
@@ -134,7 +157,7 @@ func (p *planner) decideInstance(ctx context.Context, d *lang.Declaration, f *la
 
 // propose evaluates an instance's configuration and has its provider plan it.
 func (p *planner) propose(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (*plan.Change, func() mark.Value, bool) {
-	p.receive(ctx, d.ID, f.Addr(), lang.After)
+	p.receive(ctx, d.ID, f.Addr(), key, lang.After)
 	if p.dependencyFailed(d.ID) || !p.pre(d, f, key, inst) {
 		return nil, nil, false
 	}

@@ -57,7 +57,7 @@ resource "plant_item" "example" {
 		if !ok {
 			t.Fatal(bag.List())
 		}
-		(&applier{r, &applying{plan: p, changes: byObject(p)}}).fill()
+		(&applier{run: r, applying: &applying{plan: p, changes: byObject(p)}}).fill()
 		o := r.newOrdering(p)
 		if diff := cmp.Diff(c.want, plan.Order(&o.in).Graph().String()); diff != "" {
 			t.Errorf("%s: %s", name, diff)

@@ -89,7 +89,7 @@ type Request struct {
 	DeferEphemerals bool
 	Backend         string // for the plan file
 
-	quiet bool // do not warn that targets make the plan partial
+	quiet bool // the targets are ours, not the user's: nothing is said or asked of them
 }
 
 // Import asks for an existing object to be taken in.
@@ -179,9 +179,12 @@ type shared struct {
 	leased   map[lang.Decl][]leaseKey // the same, by ephemeral resource
 	ledger   *lease.Ledger
 	calls    map[addr.Object]bool                      // changes under way
-	waits    func(lang.Decl, addr.ModuleInstance) bool // an ephemeral resource must not be opened yet; nil: none must wait
+	waits    func(lang.Decl, addr.ModuleInstance) bool // an ephemeral resource must not be opened yet; nil: this walk opens all it needs
+	lacks    func(lang.Decl) bool                      // something that it depends on has no value; nil: nothing has none
+	waiting  map[addr.Object]bool                      // those of which it was told that they wait
 	checks   *checks
 	results  *results
+	looks    bool // nothing is decided: conditions are for information
 }
 
 // past is what a walk goes on from.
@@ -190,19 +193,29 @@ type past struct {
 	results map[string]string // digests of what functions gave when the plan was made
 }
 
-func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, from past, bag *diag.Bag) (*run, bool) {
+// idleRun is a walk that nothing is known of outside: it starts and tells nothing.
+func (e *Engine) idleRun(ctx context.Context, prog *lang.Program, from past, bag *diag.Bag) *run {
 	r := &run{bag: bag, shared: &shared{
 		Engine: e, all: bag, ctx: ctx, prog: prog, reach: newReach(prog), removals: newRemovals(prog.Tree().Root),
 		types: map[typeKey]*object.Type{}, sessions: map[sessionKey]*session{}, leases: map[leaseKey]*opening{}, leased: map[lang.Decl][]leaseKey{}, checks: newChecks(),
 		calls:   map[addr.Object]bool{},
+		waiting: map[addr.Object]bool{},
 		results: newResults(from.results),
-		ledger:  lease.NewLedger(lease.Options{Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism()}),
 	}}
+	r.ledger = lease.NewLedger(lease.Options{
+		Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism(),
+		Panicked: func(value any, stack []byte) { r.panicked(0, value, stack) },
+	})
 	r.tokens = walk.NewTokens(r.parallelism())
 	r.objs = &object.Walk{Sink: e.Sink, Secrets: e.Secrets, Token: r.token, Closed: e.Closed}
 	if e.Tested != nil {
 		r.objs.Shows = r.shown.holds
 	}
+	return r
+}
+
+func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, from past, bag *diag.Bag) (*run, bool) {
+	r := e.idleRun(ctx, prog, from, bag)
 	if e.Secrets != nil {
 		e.Secrets.Elsewhere((&plainly{shared: r.shared, before: from.state, known: map[string]bool{}}).holds)
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/lang"
@@ -22,18 +23,54 @@ type caller struct {
 
 // Function gives a function's signature, nil if the provider has none of that name.
 func (c *caller) Function(p addr.Provider, name string) *provider.Function {
+	f, _ := c.function(p, name)
+	return f
+}
+
+// function also says whether the provider could tell. That it could not is reported.
+func (c *caller) function(p addr.Provider, name string) (*provider.Function, bool) {
+	if c.run.Absent[p] {
+		return nil, false
+	}
 	schemas, ds := c.run.Pool.Schemas(c.ctx, p)
 	if c.run.bag.Add(ds...); ds.HasErrors() {
-		return nil
+		return nil, false
 	}
-	return schemas.Functions[name]
+	return schemas.Functions[name], true
+}
+
+// Configured asks the configured provider, each session once.
+func (c *caller) Configured(config lang.Decl, p addr.Provider) (map[string]*provider.Function, bool, error) {
+	s, err := c.configured(config)
+	if err != nil || s == nil {
+		return nil, false, err
+	}
+	s.asking.Do(func() {
+		var ds provider.Diags
+		s.functions, ds = s.provider.ConfiguredFunctions(c.ctx)
+		c.run.bag.Add(ds...)
+		if ds.HasErrors() {
+			s.failed = lang.ErrReported
+		}
+	})
+	return s.functions, s.failed == nil, s.failed
 }
 
 // Call calls a function with arguments of its parameters' types.
 func (c *caller) Call(config lang.Decl, p addr.Provider, name string, args []cty.Value) (cty.Value, error) {
-	f := c.Function(p, name)
-	if f == nil {
-		return cty.NilVal, errors.New("the provider has no such function")
+	f, told := c.function(p, name)
+	if !told {
+		return cty.DynamicVal, lang.ErrReported
+	}
+	own := f == nil // only the configured provider has it
+	if own {
+		all, known, err := c.Configured(config, p)
+		if err != nil || !known {
+			return cty.DynamicVal, err
+		}
+		if f = all[name]; f == nil {
+			return cty.NilVal, errors.New("the provider has no such function")
+		}
 	}
 	sent := make([]provider.Dynamic, len(args))
 	for i, a := range args {
@@ -43,7 +80,7 @@ func (c *caller) Call(config lang.Decl, p addr.Provider, name string, args []cty
 		}
 		sent[i] = provider.Dynamic{Msgpack: b}
 	}
-	to, err := c.process(config, p)
+	to, err := c.process(config, p, own)
 	if err != nil || to == nil {
 		return cty.UnknownVal(f.Return), err
 	}
@@ -53,28 +90,41 @@ func (c *caller) Call(config lang.Decl, p addr.Provider, name string, args []cty
 	case errors.As(err, &complaint) && complaint.Arg >= 0 && complaint.Arg < len(args):
 		return cty.NilVal, function.NewArgError(complaint.Arg, err)
 	case err != nil:
-		return cty.NilVal, err
+		return cty.NilVal, errors.New(strings.TrimSuffix(err.Error(), ".")) // it becomes a part of a sentence
 	case d.JSON != nil:
 		return schema.DecodeJSON(d.JSON, f.Return)
 	}
 	return schema.Decode(d.Msgpack, f.Return)
 }
 
-// process is where a function is called. Only a call that names an alias means a configuration; it
-// is nil while the settings of that are not known.
-func (c *caller) process(config lang.Decl, p addr.Provider) (provider.Provider, error) {
-	if config == lang.Nowhere || c.run.frame == nil || c.run.prog.Decls()[config].Provider.Alias == "" || c.validating {
+// process is where a function is called. A configuration is meant where the call names its alias, and
+// where only a configured provider has the function; it is nil while the settings are not known.
+func (c *caller) process(config lang.Decl, p addr.Provider, own bool) (provider.Provider, error) {
+	named := config != lang.Nowhere && c.run.frame != nil && c.run.prog.Decls()[config].Provider.Alias != ""
+	if c.validating || !own && !named {
 		return c.run.Pool.Idle(c.ctx, p)
+	}
+	s, err := c.configured(config)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	return s.provider, nil
+}
+
+// configured is the session of a configuration, nil while its settings are not known.
+func (c *caller) configured(config lang.Decl) (*session, error) {
+	if config == lang.Nowhere || c.run.frame == nil || c.validating {
+		return nil, nil
 	}
 	u := use{decl: config, declared: true, instance: addr.ProviderInstance{ProviderConfig: c.run.prog.Decls()[config].Provider}}
 	s, ok := c.run.session(c.ctx, u, lang.After)
 	switch {
 	case !ok:
-		return nil, errors.New("the provider could not be configured")
+		return nil, lang.ErrReported
 	case s.unknown:
 		return nil, nil
 	}
-	return s.provider, nil
+	return s, nil
 }
 
 func paramType(f *provider.Function, i int) cty.Type {

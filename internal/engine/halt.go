@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// halt asks the providers of a walk to give up what they are doing, those that hold leases
+// halt asks the processes of a walk to give up what they are doing, those that hold leases
 // excepted: these still have to close them, and are stopped after that. Built-in ones go on
 // closing when they are told to stop.
 func (r *shared) halt() {
@@ -21,12 +21,8 @@ func (r *shared) halt() {
 		}
 	}
 	r.mu.Unlock()
-	open := map[addr.Provider]bool{}
-	for _, left := range r.ledger.Open() {
-		open[left.Provider] = true
-	}
 	for _, p := range all {
-		if !open[p.Addr()] || p.Addr().IsBuiltin() {
+		if !r.ledger.Through(p) || p.Addr().IsBuiltin() {
 			go func() { _ = p.Stop(context.Background()) }()
 		}
 	}

@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
@@ -26,14 +28,23 @@ func (e *Engine) Import(ctx context.Context, req Request, bag *diag.Bag) (*state
 	}
 	next, hosts := req.State.Edit(), e.newHosts(req.Program, req.State)
 	for _, im := range req.Imports {
-		o := im.To.Current()
-		for _, c := range result.Plan.Changes {
-			if c.Object == o && c.Entry != nil {
-				entry := *c.Entry
-				entry.Recorded, entry.Provider = c.Recorded, c.Provider
-				next.Put(o, hosts.hosted(o, &entry))
-			}
+		c := imported(result.Plan, im.To)
+		if c == nil {
+			bag.Add(diag.Errorf("Configuration for import target does not exist", "No instance has the address %s, although %s is declared. Objects can only be imported to instances that the configuration declares: check the key of the address, and what count, for_each or enabled of the block and of the modules around it say.", im.To, im.To.Resource()))
+			return nil, false
 		}
+		entry := *c.Entry
+		entry.Recorded, entry.Provider = c.Recorded, c.Provider
+		next.Put(c.Object, hosts.hosted(c.Object, &entry))
 	}
 	return next.Done(), true
+}
+
+// imported is what a plan found for the target of an import; nil if no such instance is declared.
+func imported(p *plan.Plan, to addr.Instance) *plan.Change {
+	i := slices.IndexFunc(p.Changes, func(c *plan.Change) bool { return c.Object == to.Current() && c.Entry != nil })
+	if i < 0 {
+		return nil
+	}
+	return p.Changes[i]
 }

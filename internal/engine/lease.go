@@ -37,21 +37,20 @@ type opening struct {
 	lease atomic.Pointer[lease.Lease] // nil if it is not open: deferred, or failed
 }
 
-// receive makes sure that the ephemeral resources whose values reach a declaration are open, or
-// known not to be: after it, everything the declaration evaluates has a value. It renews what is
-// due.
-func (r *run) receive(ctx context.Context, d lang.Decl, at addr.ModuleInstance, face lang.Face) {
-	for _, e := range r.reach.ephemerals(d) {
-		r.receiveOne(ctx, e, at, face)
-	}
+// receive makes sure that the ephemeral resources whose values reach an instance of a declaration are
+// open, or known not to be: after it, everything the instance evaluates has a value. It renews what
+// is due.
+func (r *run) receive(ctx context.Context, d lang.Decl, at addr.ModuleInstance, own addr.Key, face lang.Face) {
+	r.receiveAll(ctx, r.reach.wants(d), at, own, face)
 }
 
-// receiveOne does so for one ephemeral resource, in the module instances that are meant.
-func (r *run) receiveOne(ctx context.Context, e lang.Decl, at addr.ModuleInstance, face lang.Face) {
-	info := r.prog.Decls()[e]
-	face = r.reach.face(e, face)
-	for _, f := range r.framesNear(info.Module, at, face) {
-		r.receiveFrom(ctx, info, f, face)
+// receiveAll does so for some ephemeral resources, in the module instances that are meant.
+func (r *run) receiveAll(ctx context.Context, wants []want, at addr.ModuleInstance, own addr.Key, face lang.Face) {
+	for _, w := range wants {
+		info, face := r.prog.Decls()[w.of], r.reach.face(w.of, face)
+		for _, f := range r.framesNear(info.Module, at, face) {
+			r.receiveFrom(ctx, info, f, face, w.keys(own))
+		}
 	}
 }
 
@@ -75,15 +74,32 @@ func (r *run) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Face) 
 	return out
 }
 
-func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Frame, face lang.Face) {
-	for _, p := range r.reach.repeating(e.ID) { // keys and values of a repetition are evaluated once
-		r.receiveOne(ctx, p, f.Addr(), face)
-	}
+// receiveFrom does so in one module instance, for some of its instances; nil: all.
+func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Frame, face lang.Face, some []addr.Key) {
+	r.receiveAll(ctx, r.reach.repeating(e.ID), f.Addr(), addr.NoKey, face) // keys and values of a repetition are evaluated once
 	keys := f.Keys(e.ID, face, r.bag)
+	if keys.Status == lang.Unknown {
+		r.deferred(e.Resource.In(f.Addr()).Instance(addr.NoKey).Current())
+	}
 	if keys.Status != lang.Known {
 		return
 	}
-	r.each(len(keys.List), func(i int) { r.lease(ctx, e, f, keys.List[i], face) })
+	list := chosen(keys.List, some)
+	r.each(len(list), func(i int) { r.lease(ctx, e, f, list[i], face) })
+}
+
+// chosen are those of a sorted list that some name; nil: the whole list.
+func chosen(list, some []addr.Key) []addr.Key {
+	if some == nil {
+		return list
+	}
+	var out []addr.Key
+	for _, k := range some {
+		if i, there := slices.BinarySearchFunc(list, k, addr.Key.Compare); there {
+			out = append(out, list[i])
+		}
+	}
+	return out
 }
 
 // each does a few things at once and waits for all. A panic in one of them comes out of each, when
@@ -111,6 +127,17 @@ func (r *run) each(n int, do func(i int)) {
 	}
 }
 
+// deferred says once in a walk that an ephemeral resource is left for apply.
+func (r *run) deferred(o addr.Object) {
+	r.mu.Lock()
+	told := r.waiting[o]
+	r.waiting[o] = true
+	r.mu.Unlock()
+	if !told {
+		r.tell(event.Deferred{Object: o, Reason: "Configuration unknown"})
+	}
+}
+
 // lease opens one instance if nobody has yet, and renews it if that is due. In a check block what
 // fails is a warning; what cannot be closed is an error there too.
 func (r *run) lease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
@@ -135,7 +162,6 @@ func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, 
 	defer o.Unlock()
 	if !o.done {
 		o.done = true
-		f.Fail(e.ID, key, face) // until it is open, should anything keep it from that
 		o.lease.Store(r.openLease(ctx, e, f, key, face, inst))
 	}
 	l := o.lease.Load()
@@ -151,12 +177,18 @@ func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, 
 // openLease opens an instance and fills its slot. What cannot be opened yet gets a placeholder,
 // what fails a failed slot; both give no lease.
 func (r *run) openLease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face, inst addr.Instance) *lease.Lease {
-	r.receive(ctx, e.ID, f.Addr(), face) // the leases it is obtained with
+	good := false
+	defer func() {
+		if !good { // nor if anything else kept it from being open
+			f.Fail(e.ID, key, face)
+		}
+	}()
+	r.receive(ctx, e.ID, f.Addr(), addr.NoKey, face) // the leases it is obtained with
 	v, l, ok := r.tryOpen(ctx, e, f, key, face, inst)
 	if !ok {
-		f.Fail(e.ID, key, face)
 		return l
 	}
+	good = true
 	f.Put(e.ID, key, face, v)
 	if l != nil && !r.post(e, f, key, inst, func() mark.Value { return v }) {
 		f.Fail(e.ID, key, face)
@@ -165,7 +197,7 @@ func (r *run) openLease(ctx context.Context, e *lang.Declaration, f *lang.Frame,
 }
 
 func (r *run) tryOpen(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face, inst addr.Instance) (mark.Value, *lease.Lease, bool) {
-	if !r.pre(e, f, key, inst) {
+	if r.lacks != nil && r.lacks(e.ID) || !r.pre(e, f, key, inst) {
 		return mark.Value{}, nil, false
 	}
 	config, out := f.Config(e.ID, key, face, r.bag)
@@ -185,8 +217,13 @@ func (r *run) tryOpen(ctx context.Context, e *lang.Declaration, f *lang.Frame, k
 	t := &object.Tools{Object: inst.Current(), Provider: s.provider, Type: typ, Walk: r.objs, Bag: r.bag,
 		Where: func(p cty.Path) diag.Range { return f.Where(e.ID, key, p) }}
 	why := &mark.Origin{What: inst.String(), Range: e.Range}
-	if !config.Raw.IsWhollyKnown() || s.unknown || r.waits != nil && r.waits(e.ID, inst.Module) {
-		r.tell(event.Deferred{Object: inst.Current(), Reason: "Configuration unknown"})
+	known := config.Raw.IsWhollyKnown() && !s.unknown
+	if !known && r.waits == nil {
+		r.bag.Add(diag.Errorf("Internal error", "This is a bug in Lethe: %s is to be opened, and its configuration or that of its provider is not known.", inst).At(e.Range).About(inst))
+		return mark.Value{}, nil, false
+	}
+	if !known || r.waits != nil && r.waits(e.ID, inst.Module) {
+		r.deferred(inst.Current())
 		return t.Closed(config, why), nil, true
 	}
 	if !t.Validate(ctx, config) {
@@ -219,17 +256,40 @@ func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why 
 // parents are the open leases that an ephemeral resource was obtained with, or a provider
 // configured.
 func (r *run) parents(d lang.Decl) []*lease.Lease {
+	var out []*lease.Lease
+	for _, p := range r.reach.ephemerals(d) {
+		out = append(out, r.openOf(p)...)
+	}
+	return out
+}
+
+// openOf are the open leases of an ephemeral resource.
+func (r *run) openOf(e lang.Decl) []*lease.Lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []*lease.Lease
-	for _, p := range r.reach.ephemerals(d) {
-		for _, k := range r.leased[p] {
-			if l := r.leases[k].lease.Load(); l != nil {
-				out = append(out, l)
-			}
+	for _, k := range r.leased[e] {
+		if l := r.leases[k].lease.Load(); l != nil {
+			out = append(out, l)
 		}
 	}
 	return out
+}
+
+// closeInstance closes one instance of an ephemeral resource, if it is open, and empties its slot.
+func (r *run) closeInstance(e *lang.Declaration, inst addr.Instance, face lang.Face) {
+	face = r.reach.face(e.ID, face)
+	for _, key := range []addr.Key{inst.Key, inst.Key.Hide()} {
+		inst.Key = key
+		k := leaseKey{inst, face}
+		r.mu.Lock()
+		_, asked := r.leases[k]
+		r.mu.Unlock()
+		if asked {
+			r.closeLease(e, k)
+			return
+		}
+	}
 }
 
 // closeLeases closes the instances of an ephemeral resource in one module instance, or in all, and
@@ -272,132 +332,3 @@ func (r *run) endLeases() {
 		r.tell(s)
 	}
 }
-
-// face is the one under which a declaration is kept: a steady one has only the after face.
-func (r *reach) face(d lang.Decl, face lang.Face) lang.Face {
-	if r.steady(d) {
-		return lang.After
-	}
-	return face
-}
-
-// ephemerals are the ephemeral resources whose values a declaration receives: directly or through
-// values, not through other resources or providers. What its provisioners receive is theirs.
-func (r *reach) ephemerals(d lang.Decl) []lang.Decl {
-	if !r.any {
-		return nil
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	found, ok := r.holds[d]
-	if !ok {
-		found = r.ephemeralsBehind(r.prog.Refs(d), receivesBy(r.prog.Decls()[d].Kind))
-		r.holds[d] = found
-	}
-	return found
-}
-
-// repeating are the ephemeral resources whose values decide about the instances of another one.
-func (r *reach) repeating(d lang.Decl) []lang.Decl {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	found, ok := r.repeats[d]
-	if !ok {
-		found = r.ephemeralsBehind(r.prog.Refs(d), func(ref lang.Ref) bool { return ref.Use&lang.ByRepeat != 0 })
-		r.repeats[d] = found
-	}
-	return found
-}
-
-// parts are the ephemeral resources whose values some provisioners and connections of a resource
-// receive.
-func (r *reach) parts(d lang.Decl, parts []any) []lang.Decl {
-	if !r.any {
-		return nil
-	}
-	var refs []lang.Ref
-	for _, p := range parts {
-		refs = append(refs, r.prog.PartRefs(d, p)...)
-	}
-	return r.ephemeralsBehind(refs, receivesBy(lang.Provider))
-}
-
-func (r *reach) ephemeralsBehind(refs []lang.Ref, own func(lang.Ref) bool) []lang.Decl {
-	var found []lang.Decl
-	r.behind(refs, own, passes, func(to lang.Decl) {
-		if r.prog.Decls()[to].Resource.Mode == addr.Ephemeral {
-			found = append(found, to)
-		}
-	})
-	return found
-}
-
-// receiver reports whether a declaration receives values by itself; others only pass them on.
-func receiver(d *lang.Declaration) bool {
-	return d.Kind == lang.Resource || d.Kind == lang.Provider || tested(d)
-}
-
-// onlyWritten finds the ephemeral resources whose values only write-only arguments receive, by
-// themselves or through others like it: no argument of a managed resource takes an ephemeral value
-// but those.
-func (r *reach) onlyWritten() map[lang.Decl]bool {
-	out := map[lang.Decl]bool{}
-	obtained := map[lang.Decl][]lang.Decl{} // by ephemeral resource: those that its arguments take
-	var wanted []lang.Decl
-	for _, d := range r.prog.Decls() {
-		lease := d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral
-		if lease {
-			out[d.ID] = true
-			if len(d.Res.Lifecycle.Postconditions) > 0 {
-				wanted = append(wanted, d.ID)
-			}
-		}
-		if !receiver(d) {
-			continue
-		}
-		written := lease || d.Kind == lang.Resource && d.Resource.Mode == addr.Managed
-		others := r.ephemeralsBehind(r.prog.Refs(d.ID), otherThanByArguments)
-		for _, e := range r.ephemerals(d.ID) {
-			switch {
-			case !written || slices.Contains(others, e):
-				wanted = append(wanted, e)
-			case lease:
-				obtained[d.ID] = append(obtained[d.ID], e)
-			}
-		}
-	}
-	for len(wanted) > 0 {
-		e := wanted[len(wanted)-1]
-		wanted = wanted[:len(wanted)-1]
-		if out[e] {
-			out[e] = false
-			wanted = append(wanted, obtained[e]...)
-		}
-	}
-	return out
-}
-
-// otherThanByArguments reports whether a resource receives what it refers to in a condition, or by
-// depends_on.
-func otherThanByArguments(ref lang.Ref) bool {
-	return ref.Use&^(lang.ByProvision|lang.ByNull|lang.ByValue) != 0
-}
-
-// receivesBy says for which reasons a declaration of a kind receives what it refers to. Provisioners
-// are on their own, ephemeralasnull needs no value, and values receive only what tests them.
-func receivesBy(k lang.Kind) func(lang.Ref) bool {
-	not := lang.ByNull
-	switch k {
-	case lang.Resource:
-		not |= lang.ByProvision
-	case lang.Variable:
-		not |= lang.ByModule
-	case lang.Output:
-		return func(ref lang.Ref) bool { return ref.Use&lang.ByCondition != 0 }
-	}
-	return func(ref lang.Ref) bool { return ref.Use&^not != 0 }
-}
-
-// passes reports whether what a value refers to is passed on with it: what its conditions look at
-// is not.
-func passes(ref lang.Ref) bool { return ref.Use&^(lang.ByCondition|lang.ByNull) != 0 }

@@ -22,13 +22,14 @@ type ordering struct {
 	groups  map[addr.AbsResource]plan.Vertex
 	groupOf []addr.AbsResource
 	tests   map[place]plan.Vertex
-	testAt  map[int32]place // by object
+	owns    map[place]plan.Vertex // postconditions of ephemeral resources
+	testAt  map[int32]place       // by object
 	gates   map[place]plan.Vertex
 	nearby  map[relative]plan.Vertex // recorded dependencies on a resource, seen from a module instance
 	keys    map[addr.Key]int32
 	holds   []hold
 	holdOf  map[addr.ProviderInstance]int32
-	leaseOf map[place]int32
+	leaseOf map[leasePlace]int32
 	frames  map[addr.Module][]*lang.Frame
 	below   map[placeModule][]*lang.Frame
 	stored  map[addr.Resource][]addr.AbsResource
@@ -41,6 +42,23 @@ type hold struct {
 	use
 	lease *lang.Declaration // set for an ephemeral resource
 	at    addr.ModuleInstance
+	one   bool // only the instance with this key
+	key   addr.Key
+}
+
+// keys are the instances of an ephemeral resource that belong to the hold; nil: all.
+func (h hold) keys() []addr.Key {
+	if h.one {
+		return []addr.Key{h.key}
+	}
+	return nil
+}
+
+// leasePlace is an ephemeral resource in a module instance, or one instance of it.
+type leasePlace struct {
+	place
+	one bool
+	key addr.Key
 }
 
 // place is a declaration in one module instance.
@@ -62,8 +80,8 @@ type relative struct {
 func (r *run) newOrdering(p *plan.Plan) *ordering {
 	o := &ordering{
 		run: r, plan: p,
-		groups: map[addr.AbsResource]plan.Vertex{}, tests: map[place]plan.Vertex{}, testAt: map[int32]place{}, gates: map[place]plan.Vertex{}, nearby: map[relative]plan.Vertex{},
-		keys: map[addr.Key]int32{}, holdOf: map[addr.ProviderInstance]int32{}, leaseOf: map[place]int32{},
+		groups: map[addr.AbsResource]plan.Vertex{}, tests: map[place]plan.Vertex{}, owns: map[place]plan.Vertex{}, testAt: map[int32]place{}, gates: map[place]plan.Vertex{}, nearby: map[relative]plan.Vertex{},
+		keys: map[addr.Key]int32{}, holdOf: map[addr.ProviderInstance]int32{}, leaseOf: map[leasePlace]int32{},
 		frames: map[addr.Module][]*lang.Frame{}, below: map[placeModule][]*lang.Frame{},
 	}
 	o.in.Destroy = p.Mode == plan.Destroy
@@ -78,15 +96,26 @@ func (r *run) newOrdering(p *plan.Plan) *ordering {
 
 func (o *ordering) name(hold bool, i int32) string {
 	if hold {
-		if h := o.holds[i]; h.lease != nil {
+		if h := o.holds[i]; h.one {
+			return h.lease.Resource.In(h.at).Instance(h.key).String()
+		} else if h.lease != nil {
 			return h.lease.Resource.In(h.at).String()
 		}
 		return o.holds[i].instance.String()
 	}
 	if t, ok := o.testAt[i]; ok {
-		return testAddr(o.prog.Decls()[t.decl], t.at)
+		return o.testName(t)
 	}
 	return o.objects[i].String()
+}
+
+// testName is what conditions without an object are called.
+func (o *ordering) testName(t place) string {
+	d := o.prog.Decls()[t.decl]
+	if d.Kind == lang.Resource {
+		return "a postcondition of " + d.Resource.In(t.at).String()
+	}
+	return testAddr(d, t.at)
 }
 
 // addGroups numbers the resources: declared ones in every instance of their module, and what only
@@ -96,6 +125,11 @@ func (o *ordering) addGroups() {
 	for _, d := range o.prog.Decls() {
 		if len(planned) > 0 && tested(d) {
 			o.addTest(d, planned)
+		}
+		if receivesItself(d) && o.looksAt(d, planned) {
+			for _, f := range o.instances(d.Module) {
+				o.owns[place{d.ID, f.Addr()}] = o.addGroup(addr.AbsResource{}, plan.Group{Declared: true})
+			}
 		}
 		if d.Kind != lang.Resource || d.Resource.Mode == addr.Ephemeral {
 			continue
@@ -120,11 +154,21 @@ func (o *ordering) plannedTests() map[string]bool {
 	}
 	out := map[string]bool{}
 	for _, c := range o.plan.Checks {
+		out[c.Addr] = true
 		for _, x := range c.Objects {
 			out[x.Addr] = true
 		}
 	}
 	return out
+}
+
+// looksAt reports whether the apply walk looks at the postconditions of an ephemeral resource by
+// itself. Of one that was deferred the plan knows nothing, nor of one that is there only now.
+func (o *ordering) looksAt(d *lang.Declaration, planned map[string]bool) bool {
+	if o.plan.Mode != plan.Normal {
+		return false
+	}
+	return len(o.plan.Targets) == 0 && len(o.plan.Excludes) == 0 || planned[d.Resource.String()]
 }
 
 // addTest gives the conditions of a declaration a group of their own, in place of a gate.
@@ -138,13 +182,23 @@ func (o *ordering) addTest(d *lang.Declaration, planned map[string]bool) {
 
 // addTests makes the objects that stand for conditions: work that changes nothing.
 func (o *ordering) addTests() {
-	for _, at := range slices.SortedFunc(maps.Keys(o.tests), func(a, b place) int { return int(o.tests[a]) - int(o.tests[b]) }) {
+	o.addTestObjects(o.tests, func(at place) []int32 { return o.leasesFor(at.decl, at.at, addr.NoKey, nil) })
+	o.addTestObjects(o.owns, func(at place) []int32 { return []int32{o.leaseFor(hold{lease: o.prog.Decls()[at.decl], at: at.at})} })
+}
+
+func (o *ordering) addTestObjects(tests map[place]plan.Vertex, holds func(place) []int32) {
+	for _, at := range inOrder(tests) {
 		o.testAt[int32(len(o.objects))] = at
 		o.objects = append(o.objects, addr.Object{})
 		o.in.Objects = append(o.in.Objects, plan.Object{
-			Group: o.tests[at], Key: o.key(addr.NoKey), Current: -1, Up: true, Still: true, UpHolds: o.leasesFor(at.decl, at.at, nil),
+			Group: tests[at], Key: o.key(addr.NoKey), Current: -1, Up: true, Still: true, UpHolds: holds(at),
 		})
 	}
+}
+
+// inOrder lists places as they were added.
+func inOrder(tests map[place]plan.Vertex) []place {
+	return slices.SortedFunc(maps.Keys(tests), func(a, b place) int { return int(tests[a]) - int(tests[b]) })
 }
 
 func (o *ordering) addGroup(a addr.AbsResource, g plan.Group) plan.Vertex {
@@ -215,7 +269,9 @@ func byObject(p *plan.Plan) map[addr.Object]*plan.Change {
 // addObjects numbers the objects: what exists and what will.
 func (o *ordering) addObjects() {
 	changes := byObject(o.plan)
-	index := map[addr.Object]int32{}
+	n := len(o.objects) + max(len(changes), o.plan.Refreshed.Len())
+	o.objects, o.in.Objects = slices.Grow(o.objects, n), slices.Grow(o.in.Objects, n)
+	index := make(map[addr.Object]int32, n)
 	for obj, e := range o.plan.Refreshed.Objects() {
 		index[obj] = o.object(obj, e, changes[obj])
 	}
@@ -241,8 +297,8 @@ func (o *ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 	if h, ok := o.hold(obj, e, c); ok {
 		x.DownHolds = o.alone(h)
 		x.UpHolds = x.DownHolds
-		if d, ok := o.prog.Resource(obj.Resource()); ok && len(o.reach.ephemerals(d.ID)) > 0 {
-			x.UpHolds = o.leasesFor(d.ID, obj.Module, []int32{h})
+		if d, ok := o.prog.Resource(obj.Resource()); ok && len(o.reach.wants(d.ID)) > 0 {
+			x.UpHolds = o.leasesFor(d.ID, obj.Module, obj.Key, []int32{h})
 		}
 	}
 	if c != nil {
@@ -262,14 +318,14 @@ func (o *ordering) provisioners(c *plan.Change, e *state.Entry) *plan.Provisione
 	if len(up.list) == 0 && len(down.list) == 0 {
 		return nil
 	}
-	return &plan.Provisioners{After: o.hookHolds(up), Before: o.hookHolds(down)}
+	return &plan.Provisioners{After: o.hookHolds(up, c.Object.Key), Before: o.hookHolds(down, c.Object.Key)}
 }
 
-func (o *ordering) hookHolds(h hooks) [][]int32 {
+func (o *ordering) hookHolds(h hooks, own addr.Key) [][]int32 {
 	out := make([][]int32, len(h.list))
 	for i, p := range h.list {
 		if h.decl != nil {
-			out[i] = o.leasesOf(o.reach.parts(h.decl.ID, h.parts(p)), h.in, nil)
+			out[i] = o.leasesOf(o.reach.parts(h.decl.ID, h.parts(p)), h.in, own, nil)
 		}
 	}
 	return out
@@ -303,7 +359,7 @@ func (o *ordering) holdFor(u use) int32 {
 	h = o.addHold(hold{use: u})
 	o.holdOf[u.instance] = h
 	if u.declared {
-		o.in.Holds[h].Over = o.leasesFor(u.decl, u.instance.Module.Unkeyed(), nil)
+		o.in.Holds[h].Over = o.leasesFor(u.decl, u.instance.Module.Unkeyed(), u.instance.Key, nil)
 	}
 	return h
 }
@@ -322,31 +378,46 @@ func (o *ordering) alone(h int32) []int32 {
 	return o.single[h]
 }
 
-// leasesFor adds the ephemeral resources whose values reach a declaration in a module instance.
-func (o *ordering) leasesFor(d lang.Decl, at addr.ModuleInstance, list []int32) []int32 {
-	return o.leasesOf(o.reach.ephemerals(d), at, list)
+// leasesFor adds the ephemeral resources whose values reach an instance of a declaration in a module
+// instance.
+func (o *ordering) leasesFor(d lang.Decl, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
+	return o.leasesOf(o.reach.wants(d), at, own, list)
 }
 
-// leasesOf adds ephemeral resources as seen from a module instance.
-func (o *ordering) leasesOf(ephemerals []lang.Decl, at addr.ModuleInstance, list []int32) []int32 {
-	for _, e := range ephemerals {
-		info := o.prog.Decls()[e]
-		o.meant(info.Module, at, func(m addr.ModuleInstance) { list = append(list, o.leaseFor(info, m)) })
+// leasesOf adds ephemeral resources as seen from an instance in a module instance: those instances
+// of them that it means, where everybody says which.
+func (o *ordering) leasesOf(wants []want, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
+	add := func(x hold) {
+		if h := o.leaseFor(x); !slices.Contains(list, h) {
+			list = append(list, h)
+		}
+	}
+	for _, w := range wants {
+		info := o.prog.Decls()[w.of]
+		o.meant(info.Module, at, func(m addr.ModuleInstance) {
+			if !o.reach.apart(w.of) {
+				add(hold{lease: info, at: m})
+				return
+			}
+			for _, k := range w.keys(own) {
+				add(hold{lease: info, at: m, one: true, key: k})
+			}
+		})
 	}
 	return list
 }
 
-// leaseFor is the hold of an ephemeral resource in a module instance. It works through its
-// provider and through the leases that it is obtained with.
-func (o *ordering) leaseFor(e *lang.Declaration, at addr.ModuleInstance) int32 {
-	k := place{e.ID, at}
+// leaseFor is the hold of an ephemeral resource in a module instance, or of one instance of it. It
+// works through its provider and through the leases that it is obtained with.
+func (o *ordering) leaseFor(x hold) int32 {
+	k := leasePlace{place{x.lease.ID, x.at}, x.one, x.key}
 	if h, ok := o.leaseOf[k]; ok {
 		return h
 	}
-	h := o.addHold(hold{lease: e, at: at})
+	h := o.addHold(x)
 	o.leaseOf[k] = h
-	over := []int32{o.holdFor(o.useOf(e, addr.NoKey))}
-	o.in.Holds[h].Over = o.leasesFor(e.ID, at, over)
+	over := []int32{o.holdFor(o.useOf(x.lease, addr.NoKey))}
+	o.in.Holds[h].Over = o.leasesFor(x.lease.ID, x.at, addr.NoKey, over)
 	return h
 }
 
@@ -364,10 +435,52 @@ func (o *ordering) addDeclared() {
 			})
 		}
 	}
+	o.addOwns()
 	for h := range o.holds {
 		o.addSettings(int32(h))
 	}
 }
+
+// addOwns puts the postconditions of ephemeral resources after all who receive them otherwise, so
+// that no lease is opened earlier because of them.
+func (o *ordering) addOwns() {
+	if len(o.owns) == 0 {
+		return
+	}
+	receivers := o.receivers()
+	for _, at := range inOrder(o.owns) {
+		own := o.owns[at]
+		add := func(to plan.Vertex) { o.in.Declared = append(o.in.Declared, plan.Edge{From: own, To: to}) }
+		add(o.vertex(o.prog.Decls()[at.decl], at.at))
+		for _, d := range receivers[at.decl] {
+			for _, f := range o.instances(d.Module) {
+				add(o.vertex(d, f.Addr()))
+			}
+		}
+	}
+}
+
+// receivers are the declarations that receive each ephemeral resource, by their provisioners and
+// through a provider too.
+func (o *ordering) receivers() map[lang.Decl][]*lang.Declaration {
+	out := map[lang.Decl][]*lang.Declaration{}
+	for _, d := range o.prog.Decls() {
+		if !receiver(d) || d.Kind == lang.Provider {
+			continue
+		}
+		all := slices.Clone(o.reach.ephemerals(d.ID))
+		if d.Kind == lang.Resource {
+			all = append(all, o.reach.ephemerals(o.prog.ProviderOf(d.ID))...)
+			all = append(all, o.reach.ephemeralsBehind(o.prog.Refs(d.ID), byProvision)...)
+		}
+		for _, e := range all {
+			out[e] = append(out[e], d)
+		}
+	}
+	return out
+}
+
+func byProvision(ref lang.Ref) bool { return ref.Use&lang.ByProvision != 0 }
 
 // addSettings says what a hold is made from.
 func (o *ordering) addSettings(h int32) {

@@ -23,7 +23,11 @@ func (p *planner) outputs() []*plan.OutputChange {
 		}
 	}
 	for name, old := range p.previousOutputs() {
-		if declared[name] == nil {
+		switch {
+		case declared[name] != nil:
+		case p.sel.active:
+			out = append(out, p.keepOutput(name, old, true))
+		default:
 			out = append(out, &plan.OutputChange{
 				Name: name, Action: plan.Delete, Before: old.Value, After: mark.Plain(cty.NullVal(cty.DynamicPseudoType)), Sensitive: old.Sensitive,
 			})
@@ -41,18 +45,18 @@ func (p *planner) previousOutputs() map[string]state.Output {
 }
 
 // output compares one declared output with what is stored. One that reaches something left out by
-// targeting keeps what it has.
+// targeting keeps what it has, and so do all when only a part is destroyed.
 func (p *planner) output(name string, o *config.Output) *plan.OutputChange {
 	old, had := p.previousOutputs()[name]
 	null := mark.Plain(cty.NullVal(cty.DynamicPseudoType))
-	if p.req.Mode == plan.Destroy {
+	if p.req.Mode == plan.Destroy && !p.sel.active {
 		if !had {
 			return nil
 		}
 		return &plan.OutputChange{Name: name, Action: plan.Delete, Before: old.Value, After: null, Sensitive: old.Sensitive}
 	}
 	d, ok := p.prog.Lookup(addr.Module{}, lang.Output, name)
-	if !ok || p.sel.skips(d.ID) && p.sel.active {
+	if !ok || p.sel.skips(d.ID) || p.req.Mode == plan.Destroy {
 		return p.keepOutput(name, old, had)
 	}
 	v, outcome := p.frame.Output(name, lang.After, p.bag)

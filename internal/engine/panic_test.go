@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
@@ -38,14 +39,17 @@ func (b *bomb) Tell(e event.Event) {
 	}
 }
 
-// A panic of our own is a diagnostic, and leaves nothing open.
+// A panic of our own, at any point of a lease's life, is a diagnostic, and leaves nothing open.
 func TestPanicClosesLeases(t *testing.T) {
 	for name, sink := range map[string]*bomb{
 		"before open": {op: event.Open}, "after open": {op: event.Open, done: true},
+		"before renewing": {op: event.Renew}, "after renewing": {op: event.Renew, done: true},
 		"before the consumer": {op: event.Create}, "after the consumer": {op: event.Create, done: true},
+		"before closing": {op: event.Close}, "after closing": {op: event.Close, done: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, _ := newPlantWorld(t)
+			w, p := newPlantWorld(t)
+			p.renewAt = time.Now()
 			w.engine.Sink = event.Discard
 			prog := w.compile(map[string]string{"main.tf": `
 ephemeral "plant_key" "k" {
@@ -59,10 +63,12 @@ resource "plant_item" "a" {
   name     = "n"
 }
 `})
-			p := w.plan(prog, nil)
+			planned := w.plan(prog, nil)
+			p.opened.Store(0)
+			p.closed.Store(0)
 			w.engine.Sink = sink
 			var bag diag.Bag
-			_, ok := w.engine.Apply(context.Background(), ApplyRequest{Program: prog, Plan: p, Options: lang.Options{Workspace: "default", Applying: true}}, &bag)
+			_, ok := w.engine.Apply(context.Background(), ApplyRequest{Program: prog, Plan: planned, Options: lang.Options{Workspace: "default", Applying: true}}, &bag)
 			text := ""
 			for _, d := range bag.List() {
 				text += d.Summary + ": " + d.Detail + "\n"
@@ -70,8 +76,9 @@ resource "plant_item" "a" {
 			if ok || !strings.Contains(text, "a bug of ours") {
 				t.Errorf("ok %v: %s", ok, text)
 			}
-			if l := sink.leases; l.Left != 0 || l.Opened != l.Closed || name != "before open" && l.Opened == 0 {
-				t.Errorf("%+v: %s", l, text)
+			opened, closed := int(p.opened.Load()), int(p.closed.Load())
+			if l := sink.leases; l.Left != 0 || l.Opened != opened || l.Closed != closed || opened != closed || (opened == 0) != (name == "before open") {
+				t.Errorf("%d opened, %d closed, %+v: %s", opened, closed, l, text)
 			}
 		})
 	}

@@ -63,6 +63,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if !ok {
 		return nil, false
 	}
+	r.looks = req.Mode == plan.RefreshOnly
 	defer r.keepSessions(ctx)
 	defer r.endLeases()
 	p := &planner{r, &planning{
@@ -79,6 +80,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 		spared = r.reach.onlyWritten()
 	}
 	r.waits = func(d lang.Decl, in addr.ModuleInstance) bool { return spared[d] || p.dependencyChanges(d, in, remade) }
+	r.lacks = p.dependencyFailed
 	p.build()
 	p.walk(ctx)
 	made := p.finishImports(ctx)
@@ -112,7 +114,7 @@ func (p *planner) prepare(ctx context.Context) bool {
 	p.prior = p.moved.after
 	p.edit, p.hosts = p.prior.Edit(), p.newHosts(p.prog, p.prior)
 	p.sel, ok = p.selectTargets()
-	return ok && p.checkReplace()
+	return ok && p.checkMoved() && p.checkReplace()
 }
 
 // build makes the graph: a node or gate for every declaration, refresh nodes for what is in the
@@ -237,12 +239,24 @@ func (p *planner) freshNode(d *lang.Declaration) walk.Node {
 // walk runs the graph.
 func (p *planner) walk(ctx context.Context) {
 	p.graph.Run(ctx, walk.RunOptions{
-		Workers: p.workers(),
+		Workers: p.hands(),
 		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
 			return p.visits[n](ctx, f)
 		},
 		Panicked: p.panicked,
 	})
+}
+
+// hands is how many jobs are under way at once: for each token one more than works with it, so that
+// a call stands ready when the token is free. Not where there are ephemeral resources: a call that
+// stands ready may keep a lease open.
+func (p *planner) hands() int {
+	for _, d := range p.prog.Decls() {
+		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral {
+			return p.workers()
+		}
+	}
+	return p.workers() + p.parallelism()
 }
 
 // panicked turns a panic of ours into a diagnostic: the rest of the run goes on.
@@ -301,11 +315,13 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	p.orderReplacements(out)
 	out.Outputs = p.outputs()
 	out.Relevant = p.relevant(out)
-	if p.req.Mode == plan.Normal {
+	if p.req.Mode != plan.Destroy {
 		out.Checks = p.checks.results(p.bag)
 	}
 	out.Errored = p.bag.HasErrors() || ctx.Err() != nil
-	out.Leases = p.forecast(out)
+	if p.reach.any {
+		out.Leases = p.Forecast(ctx, p.prog, p.req.Options, out)
+	}
 	return out
 }
 

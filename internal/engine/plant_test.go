@@ -25,6 +25,9 @@ type plant struct {
 	starts  int
 	upgrade map[string][]byte // MessagePack of what is stored, by its JSON
 	private []byte            // private data of each plan; nil: what there was
+	renewAt time.Time         // when leases are to be renewed first
+
+	opened, closed atomic.Int64 // leases
 
 	counts [len(machineCalls)]atomic.Int64
 }
@@ -74,6 +77,14 @@ func (p *plant) Start(_ context.Context, a addr.Provider) (provider.Provider, er
 	}}
 	m.Fake.OnConfigure = func(context.Context, provider.Dynamic, provider.Allow) provider.Diags {
 		p.counts[onConfigure].Add(1)
+		return nil
+	}
+	m.Fake.OnOpen = func(_ context.Context, r provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
+		p.opened.Add(1)
+		return provider.OpenResponse{Result: r.Config, RenewAt: p.renewAt}, nil
+	}
+	m.Fake.OnCloseLease = func(context.Context, string, []byte) provider.Diags {
+		p.closed.Add(1)
 		return nil
 	}
 	p.mu.Lock()

@@ -183,9 +183,7 @@ func (a *applier) runHook(ctx context.Context, h hooks, p *config.Provisioner, f
 	in := lang.Scope{Decl: lang.Nowhere, Key: o.Key, Self: &self}
 	if h.decl != nil {
 		in.Decl = h.decl.ID
-		for _, e := range a.reach.parts(h.decl.ID, h.parts(p)) {
-			a.receiveOne(ctx, e, f.Addr(), face)
-		}
+		a.receiveAll(ctx, a.reach.parts(h.decl.ID, h.parts(p)), f.Addr(), o.Key, face)
 	}
 	req := provision.Request{Type: p.Type, Dir: a.Dir, Env: a.Env, Output: func(line string) {
 		a.tell(event.ProvisionOutput{Object: o, Type: p.Type, Line: line})

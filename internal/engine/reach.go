@@ -15,8 +15,9 @@ type reach struct {
 	any    bool     // there are ephemeral resources
 
 	mu      sync.Mutex
-	holds   map[lang.Decl][]lang.Decl // ephemeral resources that reach a declaration, once asked for
-	repeats map[lang.Decl][]lang.Decl // those that reach its repetition
+	holds   map[lang.Decl][]want // ephemeral resources that reach a declaration, once asked for
+	repeats map[lang.Decl][]want // those that reach its repetition
+	whole   map[lang.Decl]bool   // ephemeral resources of which somebody receives all instances; nil: not known yet
 }
 
 type answer uint8
@@ -28,7 +29,7 @@ const (
 )
 
 func newReach(p *lang.Program) *reach {
-	r := &reach{prog: p, moving: computeMoving(p), holds: map[lang.Decl][]lang.Decl{}, repeats: map[lang.Decl][]lang.Decl{}}
+	r := &reach{prog: p, moving: computeMoving(p), holds: map[lang.Decl][]want{}, repeats: map[lang.Decl][]want{}}
 	for _, d := range p.Decls() {
 		r.any = r.any || d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral
 	}
@@ -67,17 +68,11 @@ func (r *reach) steady(d lang.Decl) bool { return r.moving[d] == no }
 // resources visits the resources that d refers to: directly, or through values (variables, locals,
 // outputs, module calls) on the way, but not through other resources.
 func (r *reach) resources(d lang.Decl, visit func(lang.Decl)) {
-	r.behind(r.prog.Refs(d), anyRef, anyRef, visit)
-}
-
-// behind visits the resources behind references: those of refs for which first holds, and then
-// those of the values on the way for which next does.
-func (r *reach) behind(refs []lang.Ref, first, next func(lang.Ref) bool, visit func(lang.Decl)) {
 	seen := map[lang.Decl]bool{}
-	var walk func([]lang.Ref, func(lang.Ref) bool)
-	walk = func(refs []lang.Ref, follow func(lang.Ref) bool) {
+	var walk func([]lang.Ref)
+	walk = func(refs []lang.Ref) {
 		for _, ref := range refs {
-			if seen[ref.To] || !follow(ref) {
+			if seen[ref.To] {
 				continue
 			}
 			seen[ref.To] = true
@@ -86,15 +81,12 @@ func (r *reach) behind(refs []lang.Ref, first, next func(lang.Ref) bool, visit f
 				visit(ref.To)
 			case lang.Provider:
 			default:
-				walk(r.prog.Refs(ref.To), next)
+				walk(r.prog.Refs(ref.To))
 			}
 		}
 	}
-	walk(refs, first)
+	walk(r.prog.Refs(d))
 }
-
-// anyRef follows every reference.
-func anyRef(lang.Ref) bool { return true }
 
 // recorded is what the state remembers as the dependencies of a resource: the managed and data
 // resources that it refers to, through values, and through ephemeral resources, which leave no

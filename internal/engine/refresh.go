@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -76,7 +77,24 @@ func (p *planner) warnUnread(s *session, u use) {
 		return
 	}
 	s.warned = true
-	p.bag.Add(diag.Warningf("Objects not refreshed", "The settings of %s depend on values that are not known yet, and it cannot be known how it was configured before. Its existing objects were not refreshed: the plan is based on what the state says of them.", u.instance))
+	p.bag.Add(diag.Warningf("Objects not refreshed", "The settings of %s depend on values that are not known yet%s, and it cannot be known how it was configured before. Its existing objects were not refreshed: the plan is based on what the state says of them.", u.instance, p.throughLeases(u)))
+}
+
+// throughLeases names the leases that are not open and that a provider is configured with.
+func (p *planner) throughLeases(u use) string {
+	if !u.declared {
+		return ""
+	}
+	var names []string
+	for _, e := range p.reach.ephemerals(u.decl) {
+		if len(p.openOf(e)) == 0 {
+			names = append(names, p.prog.Decls()[e].Resource.String())
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " (of " + strings.Join(names, ", ") + ", to be opened at apply)"
 }
 
 // where places attributes of a declared instance.

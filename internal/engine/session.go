@@ -25,6 +25,10 @@ type session struct {
 	shared   bool   // another session's process
 	warned   bool   // it was said that nothing is refreshed through it
 	end      func() // ends the process, which was configured with leases; nil: any time will do
+
+	asking    sync.Once // for its functions
+	functions map[string]*provider.Function
+	failed    error // of asking
 }
 
 // stop ends the process.
@@ -96,7 +100,7 @@ func (r *run) open(ctx context.Context, s *session, u use, face lang.Face) bool 
 	where := func(cty.Path) diag.Range { return diag.Range{} }
 	s.settings = mark.Plain(schemas.Config.Empty())
 	if u.declared {
-		r.receive(ctx, u.decl, u.instance.Module.Unkeyed(), face)
+		r.receive(ctx, u.decl, u.instance.Module.Unkeyed(), u.instance.Key, face)
 		frame := r.frame.At(u.instance.Module.Unkeyed(), face)
 		var out lang.Outcome
 		if s.settings, out = frame.Settings(u.decl, u.instance.Key, face, r.bag); out != lang.OK {

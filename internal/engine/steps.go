@@ -21,7 +21,10 @@ func (a *applier) walk(ctx context.Context) bool {
 	g := steps.Graph()
 	result := g.Run(ctx, walk.RunOptions{
 		Workers: a.workers(), Panicked: a.panicked,
-		Visit:   func(ctx context.Context, n walk.Node, _ *walk.Fan) bool { return a.step(ctx, o, steps.List[n]) },
+		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
+			e := &ending{}
+			return e.whole(f, func() bool { return (&applier{a.run, a.applying, e}).step(ctx, o, steps.List[n]) })
+		},
 		Skipped: func(n walk.Node) { a.skip(o, steps.List[n]) },
 	})
 	for i, s := range steps.List {
@@ -77,7 +80,7 @@ func (a *applier) holdUp(ctx context.Context, h hold, face lang.Face) bool {
 		return ok
 	}
 	if f := a.frame.At(h.at, face); f != nil {
-		a.receiveFrom(ctx, h.lease, f, a.reach.face(h.lease.ID, face))
+		a.receiveFrom(ctx, h.lease, f, a.reach.face(h.lease.ID, face), h.keys())
 	}
 	return true
 }
@@ -85,6 +88,10 @@ func (a *applier) holdUp(ctx context.Context, h hold, face lang.Face) bool {
 func (a *applier) holdDown(h hold, face lang.Face) {
 	if h.lease == nil {
 		a.release(h.use, face)
+		return
+	}
+	if h.one {
+		a.closeInstance(h.lease, h.lease.Resource.In(h.at).Instance(h.key), face)
 		return
 	}
 	a.closeLeases(h.lease, &h.at, face)

@@ -1,6 +1,10 @@
 package engine
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
@@ -77,6 +81,9 @@ func (p *planner) warnPartial(flag string) {
 func (p *planner) warnUnreceived(s *selection) {
 	received := map[lang.Decl]bool{}
 	for _, d := range p.prog.Decls() {
+		if s.decls[d.ID] && receivesItself(d) {
+			received[d.ID] = true
+		}
 		if s.decls[d.ID] && receiver(d) {
 			for _, e := range p.reach.ephemerals(d.ID) {
 				received[e] = true
@@ -110,6 +117,24 @@ func (p *planner) chooseTargets(s *selection) {
 		return
 	}
 	p.spread(s, start, p.refs)
+	p.spread(s, p.fedOutputs(s), p.refs)
+}
+
+// fedOutputs are the root outputs made from resources that are all selected. Other outputs keep
+// what they have.
+func (p *planner) fedOutputs(s *selection) []lang.Decl {
+	var out []lang.Decl
+	for _, d := range p.prog.Decls() {
+		if d.Kind != lang.Output || !d.Module.IsRoot() {
+			continue
+		}
+		from, all := 0, true
+		p.reach.resources(d.ID, func(r lang.Decl) { from, all = from+1, all && s.decls[r] })
+		if from > 0 && all {
+			out = append(out, d.ID)
+		}
+	}
+	return out
 }
 
 // chooseExcludes leaves out what is named, and what needs that.
@@ -127,7 +152,8 @@ func (p *planner) chooseExcludes(s *selection) {
 		}
 	}
 	for _, d := range p.prog.Decls() {
-		if d.Kind == lang.Resource && wholly(s.exclude, d.Resource) {
+		// Of a lease nothing is kept that those who need it could go on with.
+		if d.Kind == lang.Resource && (wholly(s.exclude, d.Resource) || d.Resource.Mode == addr.Ephemeral && covers(s.exclude, d.Resource)) {
 			leave(d.ID)
 		}
 	}
@@ -238,6 +264,31 @@ func (p *planner) spreadRecorded(s *selection) {
 			}
 		}
 	}
+}
+
+// checkMoved refuses a selection that leaves out objects which have moved. Where an object is now
+// has to be planned with the objects around it, and a plan of the rest would keep it at an address
+// that the configuration does not know, or move it without showing that.
+func (p *planner) checkMoved() bool {
+	left := map[string]bool{}
+	for to := range p.moved.origins {
+		if !p.sel.instance(to.Instance) && !p.req.quiet {
+			left[to.Abs().String()] = true
+		}
+	}
+	if len(left) == 0 {
+		return true
+	}
+	flag, way, each := "target", "or add the following additional target options:", "\n  -target=%q"
+	if len(p.req.Excludes) > 0 {
+		flag, way, each = "exclude", "or leave none of these out:", "\n  %s"
+	}
+	text := ""
+	for _, a := range slices.Sorted(maps.Keys(left)) {
+		text += fmt.Sprintf(each, a)
+	}
+	p.bag.Add(diag.Errorf("Moved resource instances excluded by targeting", "Resource instances in your current state have moved to new addresses in the latest configuration. Lethe must include those resource instances while planning in order to ensure a correct result, but your -%s=... options do not fully cover all of those resource instances.\n\nTo create a valid plan, either remove your -%s=... options altogether %s%s\n\nNote that this may include further resource instances in your plan, in order to respect object dependencies.", flag, flag, way, text))
+	return false
 }
 
 // wantsReplace reports whether -replace names the instance.

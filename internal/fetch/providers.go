@@ -41,6 +41,9 @@ type Need struct {
 // base is the directory of installed providers.
 func (p *Providers) base() string { return filepath.Join(p.DataDir, "providers") }
 
+// ErrNotSelected says that the lock file has no selection for a provider.
+var ErrNotSelected = errors.New("no version is selected")
+
 // Find gives the program of an installed provider, as the lock file says.
 func (p *Providers) Find(a addr.Provider, l *Lockfile) (path, version string, err error) {
 	if dir, ok := p.override(a); ok {
@@ -51,7 +54,7 @@ func (p *Providers) Find(a addr.Provider, l *Lockfile) (path, version string, er
 	}
 	lock, ok := l.Get(a)
 	if !ok {
-		return "", "", fmt.Errorf("there is no package for %s in the dependency lock file: run \"lethe init\"", a)
+		return "", "", fmt.Errorf("there is no package for %s in the dependency lock file: %w", a, ErrNotSelected)
 	}
 	for _, host := range hosts(a.Host) {
 		at := a
@@ -60,7 +63,8 @@ func (p *Providers) Find(a addr.Provider, l *Lockfile) (path, version string, er
 			return path, lock.Version, nil
 		}
 	}
-	return "", "", fmt.Errorf("there is no package for %s %s cached in %s: run \"lethe init\"", a, lock.Version, p.base())
+	cache := filepath.Join(filepath.Base(p.DataDir), filepath.Base(p.base())) // as clients look for it
+	return "", "", fmt.Errorf("there is no package for %s %s cached in %s", a, lock.Version, cache)
 }
 
 // override gives the directory of a development override.

@@ -48,24 +48,24 @@ func (b *body) eval(s *scope, ctx *hcl.EvalContext) cty.Value {
 	if b.ready != cty.NilVal {
 		return b.ready
 	}
-	vals := make(map[string]cty.Value, len(b.attrs)+len(b.nested))
+	o := schema.Assemble(b.ty)
 	for i := range b.attrs {
 		a := &b.attrs[i]
 		if a.ready != cty.NilVal {
-			vals[a.attr.Name] = a.ready
+			o.Set(a.attr.Name, a.ready)
 		} else {
-			vals[a.attr.Name] = a.eval(s, ctx)
+			o.Set(a.attr.Name, a.eval(s, ctx))
 		}
 	}
 	for i := range b.nested {
 		n := &b.nested[i]
 		if n.ready != cty.NilVal {
-			vals[n.Name] = n.ready
+			o.Set(n.Name, n.ready)
 		} else {
-			vals[n.Name] = n.eval(s, ctx)
+			o.Set(n.Name, n.eval(s, ctx))
 		}
 	}
-	return cty.ObjectVal(vals)
+	return o.Value()
 }
 
 func (a *bodyAttr) eval(s *scope, ctx *hcl.EvalContext) cty.Value {

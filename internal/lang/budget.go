@@ -2,6 +2,7 @@ package lang
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -26,7 +27,10 @@ const (
 	defaultText      = 64 << 20
 )
 
-type budget struct{ l Limits }
+type budget struct {
+	l    Limits
+	made atomic.Int64 // instances, by their weight
+}
 
 func newBudget(l Limits) *budget {
 	set := func(field *int, value int) {
@@ -39,10 +43,48 @@ func newBudget(l Limits) *budget {
 	set(&l.Elements, defaultElements)
 	set(&l.Weight, defaultWeight)
 	set(&l.Text, defaultText)
-	return &budget{l}
+	return &budget{l: l}
 }
 
 func (b *budget) instances() int64 { return int64(b.l.Instances) }
+
+// moduleWeight is how many instances of a resource an instance of a module takes as much memory as.
+const moduleWeight = 10
+
+// all reports whether the instances that a declaration has are not too many together with those that
+// others have in this walk. There may be two of each: of what is, and of what will be.
+func (b *budget) all(d *decl, n int) bool {
+	if d.kind == Call {
+		n *= moduleWeight
+	}
+	return b.made.Add(int64(n)) <= 2*b.instances()
+}
+
+// Some elements count as several: they take more memory.
+const (
+	markedWeight = 4   // sensitive or ephemeral ones
+	textPart     = 256 // bytes of a text that count as an element of their own
+)
+
+// heavy counts what an element takes beyond what any does.
+func (b *budget) heavy(s *scope, v cty.Value) {
+	if v.IsMarked() {
+		s.elements += markedWeight - 1
+		v, _ = v.Unmark()
+	}
+	s.elements += len(longText(v)) / textPart
+}
+
+// longText is a text that counts, "" for all other values.
+func longText(v cty.Value) string {
+	if v == cty.NilVal || v.IsMarked() || v.Type() != cty.String || !v.IsKnown() || v.IsNull() {
+		return ""
+	}
+	if s := v.AsString(); len(s) >= textPart {
+		return s
+	}
+	return ""
+}
 
 // element reports whether one more element may be made in this evaluation.
 func (b *budget) element(s *scope, at diag.Range) bool {
@@ -50,7 +92,8 @@ func (b *budget) element(s *scope, at diag.Range) bool {
 	if s.elements <= b.l.Elements {
 		return true
 	}
-	if s.elements == b.l.Elements+1 {
+	if !s.exceeded {
+		s.exceeded = true
 		s.error(diag.Errorf("Too many elements", "The loops of this expression would make more than %d elements, which is more than can be evaluated safely.", b.l.Elements).At(at))
 	}
 	return false
@@ -69,12 +112,37 @@ func (b *budget) deeper(s *scope, d *decl) bool {
 // that a few declarations that repeat one another can stand for more elements than there are atoms;
 // whatever walks through such a value never ends.
 func (b *budget) carries(s *scope, d *decl, v cty.Value) bool {
-	left := b.l.Weight
-	if weigh(v, &left) {
+	left, all := b.l.Weight, b.l.Weight
+	if size(v.Type(), &all) || weigh(v, &left) {
 		return true
 	}
 	s.error(diag.Errorf("Value too large", "The value of %s has more than %d elements in all, which is more than can be handled safely. Does it contain itself several times over?", s.f.nameOf(d), b.l.Weight).At(d.at))
 	return false
+}
+
+// size adds up how many values there are in one of a type, if that is the same for all of them; what is null or not
+// known counts as if it were there. false: it is not the same, or more than are left.
+func size(ty cty.Type, left *int) bool {
+	if *left--; *left < 0 {
+		return false
+	}
+	switch {
+	case ty.IsObjectType():
+		for _, t := range ty.AttributeTypes() {
+			if !size(t, left) {
+				return false
+			}
+		}
+		return true
+	case ty.IsTupleType():
+		for _, t := range ty.TupleElementTypes() {
+			if !size(t, left) {
+				return false
+			}
+		}
+		return true
+	}
+	return ty.IsPrimitiveType() || ty.IsCapsuleType()
 }
 
 // flat reports whether all elements of values of the type are primitive.

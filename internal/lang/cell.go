@@ -6,6 +6,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -28,16 +29,26 @@ type result struct {
 	rest    mark.Value
 	outcome Outcome
 	diags   []diag.Diagnostic
+	early   moment
 }
 
-// get computes the cell once.
-func (c *cell) get(compute func() *result) *result {
-	if r := c.got.Load(); r != nil {
+// moment is when something was worked out without a lease that was not open yet; zero if it was not,
+// and what was found stands. It stands as well as long as no lease is opened.
+type moment uint64
+
+// moment is this one.
+func (w *walk) moment() moment { return moment(w.leases.Load() + 1) }
+
+func (m moment) stands(w *walk) bool { return m == 0 || m == w.moment() }
+
+// get computes the cell once, or again if it was asked for too early.
+func (c *cell) get(w *walk, compute func() *result) *result {
+	if r := c.got.Load(); r != nil && r.early.stands(w) {
 		return r
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.got.Load(); r != nil {
+	if r := c.got.Load(); r != nil && r.early.stands(w) {
 		return r
 	}
 	r := compute()
@@ -54,16 +65,20 @@ func (r *result) replay(bag *diag.Bag) {
 
 // value is the cell of a variable, local or output.
 func (f *Frame) value(d *decl, face Face, from *scope) *result {
-	c := &f.vals[2*d.index+int32(f.faceOf(d, face))]
+	c := d.once
+	if c == nil || f.w.o.Closed.Has(shortcut.Constants) {
+		c = &f.vals[2*d.index+int32(f.faceOf(d, face))]
+	}
 	if f.w.static != nil && from != nil && (from.cell == d && from.f == f || from.inside(f, d)) {
 		return f.compute(d, face, from) // it needs itself: reported there
 	}
-	return c.get(func() *result { return f.compute(d, face, from) })
+	return c.get(f.w, func() *result { return f.compute(d, face, from) })
 }
 
 // compute evaluates what a cell stands for.
 func (f *Frame) compute(d *decl, face Face, from *scope) *result {
 	var bag diag.Bag
+	now := f.w.moment()
 	s := f.scope(face, &bag)
 	defer s.release()
 	s.below(from)
@@ -83,6 +98,9 @@ func (f *Frame) compute(d *decl, face Face, from *scope) *result {
 		v = s.output(d)
 	}
 	out := &result{outcome: s.outcome(), diags: bag.List()}
+	if s.early {
+		out.early = now
+	}
 	if out.outcome == OK && !f.w.budget.carries(s, d, v) {
 		out.outcome, out.diags = Broken, bag.List()
 	}
@@ -163,6 +181,7 @@ func (s *scope) read(f *Frame, d *decl) cty.Value {
 // took notes how a value that was read came about.
 func (s *scope) took(r *result) {
 	s.marked = s.marked || len(r.rest.Marks) > 0
+	s.early = s.early || r.early != 0
 	if r.outcome == OK {
 		if len(r.diags) > 0 {
 			r.replay(s.bag)

@@ -96,7 +96,7 @@ func (c *checker) eachUnit(n *node, f func(*node)) {
 	visit(n)
 }
 
-// schemasOf gives a provider's schemas, nil if there are none.
+// schemasOf gives a provider's schemas; nil if there are none, which was reported.
 func (c *checker) schemasOf(prov addr.Provider) *provider.Schemas {
 	s := c.s.Of(prov)
 	c.ok = c.ok && s != nil
@@ -151,11 +151,20 @@ var (
 	typeNouns  = map[addr.Mode]string{addr.Managed: "resource type", addr.Data: "data source", addr.Ephemeral: "ephemeral resource"}
 )
 
+// blockOf is a block of a mode, with its article.
+func blockOf(m addr.Mode) string {
+	article := "a"
+	if m == addr.Ephemeral {
+		article = "an"
+	}
+	return article + ` "` + m.Block() + `" block`
+}
+
 func unknownType(d *Declaration, prov addr.Provider, s *provider.Schemas) diag.Diagnostic {
 	mode, hint := d.Res.Mode, ""
 	for _, other := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral} {
 		if sch, _ := s.Type(other, d.Res.Type); sch != nil {
-			hint = "\n\nDid you intend to use the " + typeNouns[other] + ` "` + d.Res.Type + `"? If so, declare this using a "` + other.Block() + `" block instead of a "` + mode.Block() + `" block.`
+			hint = "\n\nDid you intend to use the " + typeNouns[other] + ` "` + d.Res.Type + `"? If so, declare this using ` + blockOf(other) + ` instead of ` + blockOf(mode) + `.`
 			break
 		}
 	}
@@ -203,6 +212,11 @@ func (c *checker) unit(n *node) {
 	c.p.checked.tops[n.unit] = n
 	for i := range n.unit.paths {
 		c.path(n, &n.unit.paths[i])
+	}
+	for _, s := range n.unit.spread {
+		if child := n.children[n.unit.decls[s.call].nth]; child != nil {
+			child.deprecated(s.name, s.at, c.bag)
+		}
 	}
 	c.functions(n)
 	for _, local := range sorted(n.unit.metas) {

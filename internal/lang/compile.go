@@ -29,6 +29,7 @@ func Compile(tree *config.Tree, bag *diag.Bag) (*Program, bool) {
 	ok = p.checkCalls(bag) && ok
 	ok = p.checkMoves(bag) && ok
 	ok = p.link(bag) && ok
+	ok = p.promises(bag) && ok
 	p.cyclic = !p.findCycles(bag)
 	if !p.cyclic {
 		ok = p.retiring(bag) && ok
@@ -120,6 +121,7 @@ func (c *compiler) unit() {
 		d.seen = nil
 	}
 	c.moduleLevel()
+	c.u.constants()
 }
 
 func (c *compiler) in(why Use, pl place) *rewriter { return &rewriter{c: c, why: why, place: pl} }

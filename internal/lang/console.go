@@ -12,13 +12,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// longestInput keeps the depth of the parser's recursion within what a stack can hold.
-const longestInput = 64 << 10
+// LongestInput is how many bytes may be typed in for one expression. It keeps the depth of the parser's
+// recursion within what a stack can hold.
+const LongestInput = 64 << 10
 
 // ParseAndEval reads an expression and evaluates it, as the console does.
 func (f *Frame) ParseAndEval(src []byte, filename string, face Face, bag *diag.Bag) (mark.Value, Outcome) {
-	if len(src) > longestInput {
-		bag.Add(diag.Errorf("Expression too long", "An expression typed in may have up to %d bytes.", longestInput))
+	if len(src) > LongestInput {
+		bag.Add(diag.Errorf("Expression too long", "An expression typed in may have up to %d bytes.", LongestInput))
 		return mark.Plain(cty.DynamicVal), Broken
 	}
 	e, diags := hclsyntax.ParseExpression(src, filename, diag.Pos{Line: 1, Column: 1})
@@ -45,7 +46,7 @@ const (
 
 // Typed tells what has been typed so far.
 func Typed(src []byte) Input {
-	if len(src) > longestInput {
+	if len(src) > LongestInput {
 		return Closed // and refused
 	}
 	if bytes.HasSuffix(bytes.TrimRight(src, " \t\r\n"), []byte(`\`)) {

@@ -120,6 +120,8 @@ func bareNode(n hclsyntax.Node) hclsyntax.Node {
 			n = w.Expression
 		case *evaluated:
 			n = w.Expression
+		case *item:
+			n = w.ScopeTraversalExpr
 		default:
 			return n
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -197,6 +198,9 @@ func (r *rewriter) arguments(e *hclsyntax.FunctionCallExpr) []hclsyntax.Expressi
 }
 
 func (r *rewriter) call(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
+	if !funcs.Pure(e.Name) {
+		r.c.varies()
+	}
 	n := *e
 	n.Args = r.arguments(e)
 	if provided := r.providerFunction(&n); provided != nil {

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 )
@@ -54,6 +56,10 @@ type Options struct {
 	Limits    Limits
 	Functions funcs.Limits // budgets of one function call
 	Console   bool         // there is a function type
+	Closed    shortcut.Set // what is not to be taken
+	// Ask sets a root variable that a static evaluation needs and nobody set, in Variables, and reports
+	// whether it did; nil: nobody can be asked.
+	Ask func(*config.Variable) bool
 }
 
 // Given is the value of a root variable as somebody set it.
@@ -74,6 +80,7 @@ type walk struct {
 	roots  map[string]cty.Value // root variables, joined
 	static *StaticFrame
 	blocks blocks
+	leases atomic.Uint64 // how often a slot of an ephemeral resource was filled
 }
 
 // Frame is one module instance in one walk: a slot for every declaration, with two faces. It may

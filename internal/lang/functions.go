@@ -2,6 +2,7 @@ package lang
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -16,13 +17,20 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
+// ErrReported is what a Caller answers where a provider could not be configured, or asked, and that is
+// in the bag.
+var ErrReported = errors.New("the provider cannot be asked")
+
 // Caller calls functions of providers.
 type Caller interface {
 	// Call runs a function. config is the provider configuration that is meant, if the name says
 	// one or the module has a default one.
 	Call(config Decl, p addr.Provider, fn string, args []cty.Value) (cty.Value, error)
-	// Function gives a function's signature, nil if the provider has no such function.
+	// Function gives a function's signature, nil if the provider's schema has no such function.
 	Function(p addr.Provider, fn string) *provider.Function
+	// Configured gives the functions of a configured provider, which may be more than its schema
+	// has. They are not known while its settings are not. The error is ErrReported.
+	Configured(config Decl, p addr.Provider) (fs map[string]*provider.Function, known bool, err error)
 }
 
 // provided is a call of a provider's function: provider::LOCAL::NAME or provider::LOCAL::ALIAS::NAME.
@@ -84,22 +92,54 @@ func (e *provided) run(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		return cty.DynamicVal, nil // as Check has reported
 	}
 	s := scopeOf(ctx)
+	sig, diags := e.signature(s)
+	if diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
 	child := ctx.NewChild()
-	child.Functions = map[string]function.Function{e.Name: e.function(s)}
+	child.Functions = map[string]function.Function{e.Name: e.function(s, sig)}
 	call := e.FunctionCallExpr
 	return (&called{call, true}).Value(child)
 }
 
+// anything is the signature of a function of which nothing is known.
+var anything = &provider.Function{Variadic: &provider.Param{Name: "args", Type: cty.DynamicPseudoType, AllowNull: true}, Return: cty.DynamicPseudoType}
+
+// signature finds out what the function takes and gives: from the provider's schema, or if that does
+// not have it, from the configured provider.
+func (e *provided) signature(s *scope) (*provider.Function, hcl.Diagnostics) {
+	caller := s.f.w.o.Caller
+	if caller == nil {
+		return anything, nil
+	}
+	if sig := caller.Function(e.provider, e.name); sig != nil {
+		return sig, nil
+	}
+	if !e.configured || s.f.w.o.Validate {
+		return anything, nil
+	}
+	all, known, err := caller.Configured(e.config(s.f), e.provider)
+	switch sig := all[e.name]; {
+	case err != nil:
+		s.failed = true
+		return anything, nil
+	case !known:
+		return anything, nil
+	case sig == nil:
+		return nil, errorAt("Unknown provider function", e.unknown(all), e.NameRange)
+	default:
+		return sig, nil
+	}
+}
+
+// unknown says that the provider has no such function, and which may have been meant.
+func (e *provided) unknown(all map[string]*provider.Function) string {
+	return fmt.Sprintf("The function %q is not available from the provider %q.%s", e.name, e.local, didYouMean(e.name, sorted(all)))
+}
+
 // function wraps the provider's function for the library. Marks, nulls and unknown values are seen
 // to here, so that messages do not show what they must not.
-func (e *provided) function(s *scope) function.Function {
-	var sig *provider.Function
-	if s.f.w.o.Caller != nil {
-		sig = s.f.w.o.Caller.Function(e.provider, e.name)
-	}
-	if sig == nil { // known only to a configured provider, or nobody to ask
-		sig = &provider.Function{Variadic: &provider.Param{Name: "args", Type: cty.DynamicPseudoType, AllowNull: true}, Return: cty.DynamicPseudoType}
-	}
+func (e *provided) function(s *scope, sig *provider.Function) function.Function {
 	spec := &function.Spec{Type: function.StaticReturnType(sig.Return)}
 	for i := range sig.Params {
 		spec.Params = append(spec.Params, parameter(&sig.Params[i]))
@@ -131,10 +171,14 @@ func (e *provided) invoke(s *scope, sig *provider.Function, args []cty.Value) (c
 		}
 		unknown = unknown || !p.AllowUnknown && !plain[i].IsWhollyKnown()
 	}
-	if unknown || s.f.w.o.Caller == nil || e.configured && s.f.w.o.Validate {
+	if unknown || sig == anything {
 		return raise(cty.UnknownVal(sig.Return), args...), nil
 	}
 	out, err := s.f.w.o.Caller.Call(e.config(s.f), e.provider, e.name, plain)
+	if err == ErrReported {
+		s.failed = true
+		return raise(cty.UnknownVal(sig.Return), args...), nil
+	}
 	if err != nil {
 		return cty.NilVal, callError(err, args)
 	}
@@ -196,7 +240,7 @@ func (c *checker) functions(n *node) {
 			continue
 		}
 		e.wrong = true
-		c.error(diag.Errorf("Unknown provider function", "The function %q is not available from the provider %q.%s", e.name, e.local, didYouMean(e.name, sorted(schemas.Functions))).At(e.NameRange))
+		c.error(diag.Errorf("Unknown provider function", "%s", e.unknown(schemas.Functions)).At(e.NameRange))
 	}
 }
 
@@ -236,6 +280,11 @@ func (l *linker) functions(n *node, calls []*provided) {
 			continue
 		}
 		if d, _ := l.p.find(n, config.ProviderName{Local: e.local, Alias: e.alias}); d != noDecl {
+			if prov := l.p.decls[d].Prov; prov != nil && prov.ForEach != nil {
+				l.ok = false
+				l.bag.Add(diag.Errorf("Missing provider instance key", "The configuration %q has for_each set, and the name of a function has no place for the key of an instance. Call the function through a configuration without for_each.", e.local+"."+e.alias).At(e.NameRange).See("declared here", prov.Range))
+				continue
+			}
 			l.add(Ref{To: d, Use: ByFunction, Key: AllKeys, Range: e.NameRange})
 			continue
 		}

@@ -28,6 +28,7 @@ type Keys struct {
 	Repeat RepeatKind
 	List   []addr.Key // sorted
 	Hidden bool       // the keys come from ephemeral values and are not to be shown
+	early  moment
 }
 
 func (k Keys) has(key addr.Key) bool {
@@ -91,20 +92,24 @@ func (f *Frame) keys(d *decl, face Face, bag *diag.Bag) Keys {
 // repeat evaluates a repetition once.
 func (f *Frame) repeat(d *decl, face Face, from *scope) *repeated {
 	rep := f.repetition(d, face)
-	if r := rep.got.Load(); r != nil {
+	if r := rep.got.Load(); r != nil && r.early.stands(f.w) {
 		return r
 	}
 	rep.mu.Lock()
 	defer rep.mu.Unlock()
-	if r := rep.got.Load(); r != nil {
+	if r := rep.got.Load(); r != nil && r.early.stands(f.w) {
 		return r
 	}
 	var bag diag.Bag
+	now := f.w.moment()
 	s := f.scope(face, &bag)
 	defer s.release()
 	s.below(from)
 	r := s.repeat(d)
 	r.diags, r.marked = bag.List(), s.marked
+	if s.early {
+		r.early = now
+	}
 	rep.got.Store(r)
 	return r
 }
@@ -116,6 +121,7 @@ func (s *scope) keysOf(f *Frame, d *decl) Keys {
 	}
 	var bag diag.Bag
 	k := f.keys(d, s.face, &bag)
+	s.early = s.early || k.early != 0 && k.Status != Known
 	if bag.Len() > 0 {
 		s.bag.Add(bag.List()...)
 	}
@@ -139,7 +145,7 @@ func (s *scope) own() *repeated {
 // eachValue is each.value of an instance.
 func (s *scope) eachValue() (cty.Value, bool) {
 	r := s.own()
-	s.marked = s.marked || r.marked
+	s.marked, s.early = s.marked || r.marked, s.early || r.early != 0
 	name, _ := s.key.Str()
 	v, ok := r.each[name]
 	return v, ok

@@ -126,9 +126,7 @@ func (l *linker) outputs(n *node, u use) {
 			noOutputs(child, u.output)).At(u.at))
 		return
 	}
-	if o := child.unit.decls[i].out; o.Deprecated != "" {
-		l.bag.Add(diag.Warningf("Deprecated value used", "This value is derived from module.%s.%s, which is deprecated with the following message:\n\n%s", child.cfg.Call.Name, u.output, o.Deprecated).At(u.at).See("declared here", o.Range))
-	}
+	child.deprecated(u.output, u.at, l.bag)
 	l.add(Ref{To: child.decl(i), Use: u.why, Key: u.hint, Fixed: u.fixed, Range: u.at})
 }
 
@@ -250,6 +248,9 @@ func checkArguments(call *decl, child *node, bag *diag.Bag) bool {
 	for name, v := range vars {
 		if call.args[name] == nil && required(v) && !slices.Contains(meant, name) {
 			ok = false
+			if child.unit.mod.Spoilt(v.Range) {
+				continue // it may have a default
+			}
 			bag.Add(diag.Errorf("Missing required argument", "The argument %q is required, but no definition was found.", name).At(call.at).See("declared here", v.Range))
 		}
 	}

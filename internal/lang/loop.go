@@ -94,6 +94,7 @@ type turns struct {
 	result cty.Value   // carries the marks of what decided which elements there are
 	lost   []cty.Value // values that did not get into the result, because keys are unknown
 
+	before cty.Value // the last long text; of no type before there is one
 	list   []cty.Value
 	obj    map[string]cty.Value
 	groups map[string][]cty.Value
@@ -151,7 +152,9 @@ func (t *turns) turn(k, v cty.Value) {
 	if t.e.KeyExpr == nil {
 		val, diags := t.e.ValExpr.Value(ctx)
 		t.report(diags...)
-		t.list = append(t.list, val)
+		if t.list = append(t.list, t.weigh(val)); funcs.Due(len(t.list)) {
+			funcs.Alike(t.list)
+		}
 		return
 	}
 	name, ok := t.key(ctx)
@@ -161,6 +164,7 @@ func (t *turns) turn(k, v cty.Value) {
 		return
 	}
 	t.report(diags...)
+	val = t.weigh(val)
 	switch {
 	case t.e.Group:
 		t.groups[name] = append(t.groups[name], val)
@@ -169,8 +173,25 @@ func (t *turns) turn(k, v cty.Value) {
 			t.duplicate(name, ctx)
 			return
 		}
-		t.obj[name] = val
+		if t.obj[name] = val; funcs.Due(len(t.obj)) {
+			funcs.AlikeIn(t.obj)
+		}
 	}
+}
+
+// weigh charges the budget for an element that was made. A long text that is the same as the one before
+// takes no memory of its own.
+func (t *turns) weigh(v cty.Value) cty.Value {
+	if text := longText(v); text != "" {
+		if text == longText(t.before) {
+			return t.before
+		}
+		t.before = v
+	}
+	if t.s != nil {
+		t.s.f.w.budget.heavy(t.s, v)
+	}
+	return v
 }
 
 // included evaluates the if clause.
@@ -303,6 +324,7 @@ func (t *turns) finish() cty.Value {
 	var v cty.Value
 	switch {
 	case t.e.KeyExpr == nil:
+		funcs.Alike(t.list)
 		v = cty.TupleVal(t.list)
 	case t.e.Group:
 		vals := make(map[string]cty.Value, len(t.groups))
@@ -311,6 +333,7 @@ func (t *turns) finish() cty.Value {
 		}
 		v = cty.ObjectVal(vals)
 	default:
+		funcs.AlikeIn(t.obj)
 		v = cty.ObjectVal(t.obj)
 	}
 	return raise(v, t.result)

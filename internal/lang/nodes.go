@@ -2,6 +2,8 @@ package lang
 
 import (
 	"fmt"
+	"math"
+	"math/big"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -145,7 +147,7 @@ func (e *operation) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	l, ldiags := e.LHS.Value(ctx)
 	r, rdiags := e.RHS.Value(ctx)
 	if len(ldiags) == 0 && len(rdiags) == 0 {
-		if v, ok := e.quick(l, r); ok && tooLong(v) == nil {
+		if v, ok := e.quick(l, r); ok {
 			return v, nil
 		}
 	}
@@ -228,14 +230,16 @@ func (e *operation) quick(l, r cty.Value) (cty.Value, bool) {
 			return cty.BoolVal(e.Op == hclsyntax.OpLogicalAnd && l.True() && r.True() || e.Op == hclsyntax.OpLogicalOr && (l.True() || r.True())), true
 		}
 	}
-	if ty != cty.Number || l.AsBigFloat().IsInf() || r.AsBigFloat().IsInf() {
+	if ty != cty.Number {
 		return cty.NilVal, false
 	}
+	return e.count(l, r)
+}
+
+// count calculates with two numbers, or compares them. Zero and what is large, small or negative is left to the
+// library if that could matter.
+func (e *operation) count(l, r cty.Value) (cty.Value, bool) {
 	switch e.Op {
-	case hclsyntax.OpAdd:
-		return l.Add(r), true
-	case hclsyntax.OpSubtract:
-		return l.Subtract(r), true
 	case hclsyntax.OpLessThan:
 		return l.LessThan(r), true
 	case hclsyntax.OpLessThanOrEqual:
@@ -245,7 +249,33 @@ func (e *operation) quick(l, r cty.Value) (cty.Value, bool) {
 	case hclsyntax.OpGreaterThanOrEqual:
 		return l.GreaterThanOrEqualTo(r), true
 	}
+	if !funcs.Common(l) && l.Equals(cty.Zero) != cty.True || !funcs.Common(r) {
+		return cty.NilVal, false
+	}
+	switch e.Op {
+	case hclsyntax.OpAdd:
+		return l.Add(r), true
+	case hclsyntax.OpSubtract:
+		return l.Subtract(r), true
+	case hclsyntax.OpMultiply:
+		return l.Multiply(r), true
+	case hclsyntax.OpDivide:
+		return l.Divide(r), true
+	case hclsyntax.OpModulo:
+		return modulo(l, r), true
+	}
 	return cty.NilVal, false
+}
+
+// modulo is l.Modulo(r), which divides, rounds, multiplies and subtracts. The result is as precise as l.
+func modulo(l, r cty.Value) cty.Value {
+	a, b := l.AsBigFloat(), r.AsBigFloat()
+	m, lok := a.Int64()
+	n, rok := b.Int64()
+	if lok != big.Exact || rok != big.Exact || m > math.MaxInt32 || n > math.MaxInt32 {
+		return l.Modulo(r)
+	}
+	return cty.NumberVal(a.SetInt64(m % n))
 }
 
 // isPlain reports whether a primitive value has nothing special about it.

@@ -50,11 +50,14 @@ type use struct {
 // traversal compiles a name with what follows it.
 func (r *rewriter) traversal(e *hclsyntax.ScopeTraversalExpr) hclsyntax.Expression {
 	if r.isLocal(e.Traversal.RootName()) {
-		return e
+		return newItem(e)
 	}
 	ref, ok := r.resolve(e)
 	if !ok || !r.allowed(ref) || !r.staticOnly(ref) || !r.keyed(ref) {
 		return unknownAt(e.SrcRange)
+	}
+	if ref.root != rootLocal {
+		r.c.varies()
 	}
 	u := use{hint: AllKeys}
 	switch {
@@ -129,6 +132,7 @@ func (r *rewriter) index(e *hclsyntax.IndexExpr) hclsyntax.Expression {
 
 // noteIndexed records a reference to the instance that a key expression selects.
 func (r *rewriter) noteIndexed(target *ref, key hclsyntax.Expression, at diag.Range) bool {
+	r.c.varies()
 	if !r.c.u.repeated(target) {
 		r.c.unexpectedKey(target, at)
 		return false

@@ -34,6 +34,9 @@ func (s *scope) repeat(d *decl) *repeated {
 			r.List[i] = k.Hide()
 		}
 	}
+	if s.outcome() == OK && !s.f.w.budget.all(d, len(r.List)) {
+		rp.error("With the instances that this would make there would be more than %d in all, which is more than can be handled safely. An instance of a module counts as %d.", s.f.w.budget.instances(), moduleWeight)
+	}
 	if s.outcome() != OK {
 		r.List = nil
 		if r.Status != Unknown {

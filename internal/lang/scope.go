@@ -28,10 +28,12 @@ type scope struct {
 	cell  *decl     // the cell being computed; nil at the top
 	what  string    // what a static evaluation is for
 
-	elements int // made by this evaluation
+	elements int  // made by this evaluation
+	exceeded bool // they are too many, as was reported
 	// marked is set once something with a mark was read or made. As long as it is not, nobody needs
 	// to look through a result for marks.
 	marked bool
+	early  bool        // a lease that is not open was read
 	seen   []cty.Value // arguments of the calls that are running
 
 	explaining bool // values are collected for a diagnostic: do not collect for one about that

@@ -60,6 +60,9 @@ func (f *Frame) Got(d Decl, k addr.Key, face Face) (mark.Value, bool) {
 func (f *Frame) put(d Decl, k addr.Key, face Face, s *slot) {
 	o := f.object(f.local(d), face)
 	o.whole.Store(nil)
+	if f.local(d).kind == Resource && f.local(d).res.Mode == addr.Ephemeral {
+		defer f.w.leases.Add(1)
+	}
 	if k.IsNone() {
 		o.one.Store(s)
 		return
@@ -103,6 +106,7 @@ func (s *scope) instance(f *Frame, d *decl, k addr.Key) cty.Value {
 	sl := o.slot(k)
 	if sl == nil {
 		if f.w.o.Validate || d.res.Mode == addr.Ephemeral { // a lease is open for those who receive it only
+			s.early = s.early || !f.w.o.Validate
 			return s.placeholder(f, d)
 		}
 		panic(fmt.Sprintf("lang: %s%s was read before its value was there (face %d)", f.w.p.describe(f.n.decl(d.index)), k, s.face))
@@ -151,8 +155,8 @@ func (f *Frame) placeholder(d *decl) cty.Value {
 
 // whole is the value of all instances, once somebody wanted it.
 type whole struct {
-	val    cty.Value
-	marked bool
+	val           cty.Value
+	marked, early bool
 }
 
 // wholeOf is the value of all instances together: the object itself, a tuple, or an object.
@@ -179,16 +183,16 @@ func (s *scope) wholeOf(f *Frame, d *decl) cty.Value {
 	}
 	o := f.object(d, s.face)
 	if v := o.whole.Load(); v != nil {
-		s.marked = s.marked || v.marked
+		s.marked, s.early = s.marked || v.marked, s.early || v.early
 		return s.hide(f, d, keys, v.val)
 	}
-	failed, marked := s.failed, s.marked
-	s.failed, s.marked = false, false
+	failed, marked, early := s.failed, s.marked, s.early
+	s.failed, s.marked, s.early = false, false, false
 	v := assemble(keys, func(k addr.Key) cty.Value { return s.instance(f, d, k) }, func() cty.Value { return s.placeholder(f, d) })
 	if !s.failed {
-		o.whole.Store(&whole{v, s.marked})
+		o.whole.Store(&whole{v, s.marked, s.early})
 	}
-	s.failed, s.marked = s.failed || failed, s.marked || marked
+	s.failed, s.marked, s.early = s.failed || failed, s.marked || marked, s.early || early
 	return s.hide(f, d, keys, v)
 }
 

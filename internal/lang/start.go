@@ -33,6 +33,9 @@ func (w *walk) staticRoot(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 	if got, ok := w.roots[v.Name]; ok {
 		return got, true
 	}
+	if _, set := w.o.Variables[v.Name]; !set && !hasDefault(v) && w.o.Ask != nil {
+		w.o.Ask(v)
+	}
 	got, ok := rootValue(v, w.o.Variables, bag)
 	if ok {
 		w.roots[v.Name] = got

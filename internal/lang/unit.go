@@ -21,6 +21,7 @@ type unit struct {
 	calls     []int32 // indexes of the calls; the whole of calls[i] is calls[i]+len(calls)
 	imports   []*importBlock
 	paths     []selection         // attributes of resources that are referred to
+	spread    []spreadOutput      // outputs of all instances of calls that are referred to
 	selected  selections          // paths by who refers to what
 	functions []*provided         // calls of functions of providers
 	metas     map[string]*rawBody // provider_meta by local name
@@ -59,6 +60,8 @@ type decl struct {
 	nth       int32                  // of a call: its place among the calls
 	functions []*provided
 	seen      map[use]int // for record
+	varies    bool        // it uses more than other locals and pure functions
+	once      *cell       // of a constant: its value (constants.go)
 }
 
 // argument is an input of a module call.

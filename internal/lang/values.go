@@ -36,7 +36,7 @@ func (s *scope) variable(d *decl) cty.Value {
 	defer ps.release()
 	ps.below(s.from)
 	given := ps.eval(arg.expr)
-	s.failed, s.broken, s.marked = s.failed || ps.failed, s.broken || ps.broken, s.marked || ps.marked
+	s.failed, s.broken, s.marked, s.early = s.failed || ps.failed, s.broken || ps.broken, s.marked || ps.marked, s.early || ps.early
 	if s.outcome() != OK {
 		return cty.DynamicVal
 	}

@@ -18,15 +18,17 @@ func (l *Ledger) Close(x *Lease) bool {
 	}
 	defer close(x.closed)
 	x.settle()
+	l.slots <- struct{}{}
+	defer func() { <-l.slots }()
 	began := time.Now()
-	l.o.Sink.Tell(event.Started{Object: x.opened.Object, Op: event.Close, At: l.o.Now()})
+	l.tell(event.Started{Object: x.opened.Object, Op: event.Close, At: l.o.Now()})
 	ds := x.callClose()
 	ok := x.end(ds)
 	x.report(ds)
 	if took := time.Since(began); ok {
-		l.o.Sink.Tell(event.Done{Object: x.opened.Object, Op: event.Close, Took: took})
+		l.tell(event.Done{Object: x.opened.Object, Op: event.Close, Took: took})
 	} else {
-		l.o.Sink.Tell(event.Failed{Object: x.opened.Object, Op: event.Close, Took: took})
+		l.tell(event.Failed{Object: x.opened.Object, Op: event.Close, Took: took})
 	}
 	return ok
 }

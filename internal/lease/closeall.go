@@ -109,7 +109,7 @@ func (l *Ledger) run(jobs []*job) {
 	start = func(j *job) {
 		wg.Go(func() {
 			tokens <- struct{}{}
-			j.do()
+			l.safely(j.do)
 			<-tokens
 			mu.Lock()
 			defer mu.Unlock()
@@ -133,7 +133,7 @@ func (l *Ledger) run(jobs []*job) {
 	wg.Wait()
 	for _, j := range jobs {
 		if !j.done {
-			j.do()
+			l.safely(j.do)
 		}
 	}
 }

@@ -147,9 +147,8 @@ func (x *Lease) sleep(ctx context.Context, d time.Duration) bool {
 
 // run is one renewal: a call, and up to three more if it fails.
 func (x *Lease) run(ctx context.Context, over chan struct{}, private []byte) {
-	o := &x.ledger.o
 	began := time.Now()
-	o.Sink.Tell(event.Started{Object: x.opened.Object, Op: event.Renew, At: o.Now()})
+	x.ledger.tell(event.Started{Object: x.opened.Object, Op: event.Renew, At: x.ledger.o.Now()})
 	resp, ds := x.callRenew(ctx, private)
 	for try := 0; ds.HasErrors() && try < len(pauses) && x.sleep(ctx, pauses[try]); try++ {
 		resp, ds = x.callRenew(ctx, private)
@@ -157,10 +156,10 @@ func (x *Lease) run(ctx context.Context, over chan struct{}, private []byte) {
 	ok, took := !ds.HasErrors(), time.Since(began)
 	if ok {
 		x.ledger.countRenewal()
-		o.Sink.Tell(event.Done{Object: x.opened.Object, Op: event.Renew, Took: took})
+		x.ledger.tell(event.Done{Object: x.opened.Object, Op: event.Renew, Took: took})
 	} else {
 		x.failed(ds)
-		o.Sink.Tell(event.Failed{Object: x.opened.Object, Op: event.Renew, Took: took})
+		x.ledger.tell(event.Failed{Object: x.opened.Object, Op: event.Renew, Took: took, Reason: strings.Join(strings.Fields(sentence(ds)), " ")})
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -250,7 +249,7 @@ func (x *Lease) report(ds provider.Diags) {
 			out[i] = out[i].About(x.opened.Object.Instance)
 		}
 	}
-	x.opened.Report(out)
+	x.ledger.safely(func() { x.opened.Report(out) })
 }
 
 // silence is the error about a provider that does not answer.

@@ -520,6 +520,63 @@ func TestCloseAllOrder(t *testing.T) {
 	})
 }
 
+// Whoever closes, no more are closed at a time than allowed, and the time limit of each begins when
+// its turn comes.
+func TestClosesWithinParallelism(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{Parallelism: 3, CloseTimeout: 2 * time.Second})
+		now, most := 0, 0
+		s.close = func(string, string) provider.Diags {
+			s.mu.Lock()
+			now++
+			most = max(most, now)
+			s.mu.Unlock()
+			time.Sleep(time.Second)
+			s.mu.Lock()
+			now--
+			s.mu.Unlock()
+			return nil
+		}
+		var wg sync.WaitGroup
+		for i := range 12 {
+			x := s.open(fmt.Sprint("l", i), time.Time{})
+			wg.Go(func() { s.Close(x) })
+		}
+		wg.Wait()
+		if took := time.Since(s.began); most != 3 || took != 4*time.Second {
+			t.Errorf("%d at a time, and it took %s", most, took)
+		}
+		if left := s.CloseAll(); left != nil {
+			t.Errorf("left %v", left)
+		}
+	})
+}
+
+type buggy struct{}
+
+func (buggy) Tell(event.Event) { panic("a bug") }
+
+// A panic of whoever is told is passed on, and everything is closed in spite of it.
+func TestPanickingSink(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var panics []any
+		s := newStage(Options{Panicked: func(v any, _ []byte) { panics = append(panics, v) }})
+		s.renew = func(int, string) (provider.RenewResponse, provider.Diags) { return fine("p1", time.Time{}) }
+		s.o.Sink = buggy{}
+		x := s.Opened(Opened{Object: object("tok"), Provider: s.fake, Type: "tok", Private: []byte("p0"), RenewAt: in(0)})
+		if err := x.Fresh(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if left := s.CloseAll(); left != nil {
+			t.Errorf("left %v", left)
+		}
+		s.expect(t, "calls", &s.calls, "0s renew tok p0", "0s close tok p1")
+		if len(panics) != 4 {
+			t.Errorf("panics %v", panics)
+		}
+	})
+}
+
 func TestOpenedWhileClosingAll(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newStage(Options{})

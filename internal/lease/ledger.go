@@ -20,6 +20,7 @@ package lease
 
 import (
 	"cmp"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -40,13 +41,17 @@ type Options struct {
 	CloseTimeout time.Duration
 	// RenewTimeout is how long a provider may take to answer one call to renew; 0: a minute.
 	RenewTimeout time.Duration
-	// Parallelism is how many leases CloseAll closes at a time; 0: 10.
+	// Panicked takes a panic of what was handed to the ledger, with its stack: leases are closed in
+	// spite of it. nil: it is let go on.
+	Panicked func(value any, stack []byte)
+	// Parallelism is how many leases are closed at a time; 0: 10.
 	Parallelism int
 }
 
 // Ledger is the list of the leases of one walk. It may be used from many goroutines.
 type Ledger struct {
-	o Options
+	o     Options
+	slots chan struct{} // one for each closing that may go on at a time
 
 	mu       sync.Mutex
 	list     []*Lease // in the order in which they were opened
@@ -66,7 +71,7 @@ func NewLedger(o Options) *Ledger {
 	o.RenewTimeout = cmp.Or(o.RenewTimeout, time.Minute)
 	o.Parallelism = max(o.Parallelism, 0)
 	o.Parallelism = cmp.Or(o.Parallelism, 10)
-	return &Ledger{o: o}
+	return &Ledger{o: o, slots: make(chan struct{}, o.Parallelism)}
 }
 
 // Opened is what a provider opened.
@@ -132,6 +137,16 @@ func (l *Ledger) Open() []Left {
 	return left
 }
 
+// Through reports whether a lease that was opened through a process is still open.
+func (l *Ledger) Through(p provider.Provider) bool {
+	for _, x := range l.leases() {
+		if _, open := x.reason(); open && x.opened.Provider == p {
+			return true
+		}
+	}
+	return false
+}
+
 // leases are those handed over so far.
 func (l *Ledger) leases() []*Lease {
 	l.mu.Lock()
@@ -156,6 +171,22 @@ func (l *Ledger) Summary() event.Leases {
 		s.Longest = max(s.Longest, held)
 	}
 	return s
+}
+
+// tell tells the Sink.
+func (l *Ledger) tell(e event.Event) { l.safely(func() { l.o.Sink.Tell(e) }) }
+
+// safely does something that belongs to others. A panic in it must not keep a lease open, nor end
+// the process from a goroutine of ours.
+func (l *Ledger) safely(f func()) {
+	defer func() {
+		if l.o.Panicked != nil {
+			if v := recover(); v != nil {
+				l.o.Panicked(v, debug.Stack())
+			}
+		}
+	}()
+	f()
 }
 
 func (l *Ledger) countRenewal() {

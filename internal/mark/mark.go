@@ -147,9 +147,13 @@ func Bare(v cty.Value) (cty.Value, func(cty.Value) cty.Value) {
 
 // BareDeep is v without any marks, and a function that puts all of them onto a result itself.
 func BareDeep(v cty.Value) (cty.Value, func(cty.Value) cty.Value) {
+	asIs := func(r cty.Value) cty.Value { return r }
+	if v.Type().IsPrimitiveType() && !v.IsMarked() {
+		return v, asIs
+	}
 	v, ms := v.UnmarkDeep()
 	if len(ms) == 0 {
-		return v, func(r cty.Value) cty.Value { return r }
+		return v, asIs
 	}
 	return v, func(r cty.Value) cty.Value { return r.WithMarks(ms) }
 }

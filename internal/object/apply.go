@@ -123,7 +123,7 @@ func (t *Tools) made(c *plan.Change, p *Proposal, config mark.Value, resp provid
 // settle makes a value fit to be kept: no write-only values, nothing unknown.
 func (t *Tools) settle(v cty.Value, succeeded bool) (cty.Value, bool) {
 	v, good := t.nullWriteOnly(v, "Provider produced invalid object", "after apply")
-	if v.IsWhollyKnown() {
+	if schema.WhollyKnown(v) {
 		return v, good
 	}
 	if succeeded {

@@ -2,7 +2,9 @@ package object
 
 import (
 	"bytes"
+	"errors"
 
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/shortcut"
@@ -54,6 +56,11 @@ func (t *Tools) decode(wire []byte, title string) (cty.Value, bool) {
 }
 
 func (t *Tools) malformed(title string, err error) {
+	if at := (cty.PathError{}); errors.As(err, &at) && len(at.Path) > 0 {
+		t.breach(title, "%s answered for %s with an object that its own schema does not describe, in \"%s.%s\": %s.\n\nThis is a bug in the provider, to be reported there.",
+			t.who(), t.Object, t.Object, mark.PathString(at.Path), err)
+		return
+	}
 	t.breach(title, "%s answered for %s with an object that its own schema does not describe: %s.\n\nThis is a bug in the provider, to be reported there.",
 		t.who(), t.Object, err)
 }

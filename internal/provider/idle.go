@@ -109,6 +109,10 @@ func (i *idle) ReadData(context.Context, DataRequest) (DataResponse, Diags) {
 	return DataResponse{}, i.refuse("ReadData")
 }
 
+func (i *idle) ConfiguredFunctions(context.Context) (map[string]*Function, Diags) {
+	return nil, i.refuse("ConfiguredFunctions")
+}
+
 func (i *idle) Open(context.Context, OpenRequest) (OpenResponse, Diags) {
 	return OpenResponse{}, i.refuse("Open")
 }

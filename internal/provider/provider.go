@@ -71,6 +71,8 @@ type Provider interface {
 	Renew(ctx context.Context, typ string, private []byte) (RenewResponse, Diags)
 	CloseLease(ctx context.Context, typ string, private []byte) Diags
 
+	// ConfiguredFunctions are those of a configured provider, which may be more than its schemas list.
+	ConfiguredFunctions(ctx context.Context) (map[string]*Function, Diags)
 	// Call runs a function of the provider. A *CallError blames an argument.
 	Call(ctx context.Context, function string, args []Dynamic) (Dynamic, error)
 

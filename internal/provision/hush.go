@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
-	"strings"
 
 	"golang.org/x/crypto/ssh"
 
@@ -17,7 +16,8 @@ import (
 
 // hush says what may be shown of a run, as the marks of its configuration decide.
 type hush struct {
-	// why output and details are left out: "sensitive", "ephemeral" or both; "" if they are not.
+	// why output and details are left out: "ephemeral" (the RFC's line says so, whatever else a
+	// value is), "sensitive", or "" if they are not.
 	// A sensitive argument of the connection alone is no reason: keys and passwords are not shown
 	// in any case, and the program does not get them.
 	why string
@@ -32,14 +32,13 @@ var unnamed = []string{
 }
 
 func newHush(config, connection mark.Value) hush {
-	var why []string
-	if config.Has(mark.Sensitive) {
-		why = append(why, mark.Sensitive.String())
+	var h hush
+	switch {
+	case config.Has(mark.Ephemeral) || connection.Has(mark.Ephemeral):
+		h.why = mark.Ephemeral.String()
+	case config.Has(mark.Sensitive):
+		h.why = mark.Sensitive.String()
 	}
-	if config.Has(mark.Ephemeral) || connection.Has(mark.Ephemeral) {
-		why = append(why, mark.Ephemeral.String())
-	}
-	h := hush{why: strings.Join(why, ", ")}
 	h.names = h.why != "" || slices.ContainsFunc(connection.Marks, func(m mark.At) bool {
 		if len(m.Path) == 0 {
 			return true

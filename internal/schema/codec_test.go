@@ -65,7 +65,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		start := time.Now()
 		v, err := Decode(b, fuzzType)
-		if took := time.Since(start); took > time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Fatalf("%d bytes took %s", len(b), took)
 		}
 		if err != nil {
@@ -94,7 +94,7 @@ func FuzzDecodeJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		start := time.Now()
 		v, err := DecodeJSON(b, fuzzType)
-		if took := time.Since(start); took > time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Fatalf("%d bytes took %s", len(b), took)
 		}
 		if err != nil {

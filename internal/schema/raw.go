@@ -160,6 +160,104 @@ func (b builder) value() (cty.Value, *failure) {
 	return cty.MapVal(b.vals), nil
 }
 
+// Assembly collects the attributes of an object whose type is foreseen. Values of other types are
+// taken too: the object is of a type of its own then.
+type Assembly struct {
+	ty    cty.Type
+	types map[string]cty.Type
+	raw   map[string]any
+	vals  map[string]cty.Value
+}
+
+// Assemble begins an object that is expected to be of type ty.
+func Assemble(ty cty.Type) *Assembly {
+	a := &Assembly{ty: ty}
+	if direct && ty.IsObjectType() && len(ty.OptionalAttributes()) == 0 {
+		a.types = ty.AttributeTypes()
+		a.raw = make(map[string]any, len(a.types))
+	} else {
+		a.vals = map[string]cty.Value{}
+	}
+	return a
+}
+
+// Set sets an attribute.
+func (a *Assembly) Set(name string, v cty.Value) {
+	if a.raw == nil {
+		a.vals[name] = v
+		return
+	}
+	if ty, ok := a.types[name]; ok && ty.Equals(v.Type()) {
+		a.raw[name] = inside(v)
+		return
+	}
+	a.surprise()
+	a.vals[name] = v
+}
+
+// surprise goes on with values, of whatever type.
+func (a *Assembly) surprise() {
+	a.vals = make(map[string]cty.Value, len(a.types))
+	for name, raw := range a.raw {
+		a.vals[name] = seal(a.types[name], raw)
+	}
+	a.raw = nil
+}
+
+// Value is the object.
+func (a *Assembly) Value() cty.Value {
+	if a.raw != nil && len(a.raw) == len(a.types) {
+		return seal(a.ty, a.raw)
+	}
+	if a.raw != nil {
+		a.surprise()
+	}
+	return cty.ObjectVal(a.vals)
+}
+
+// WhollyKnown is v.IsWhollyKnown(), for values that hold no marks mostly without allocating.
+func WhollyKnown(v cty.Value) bool {
+	if !direct {
+		return v.IsWhollyKnown()
+	}
+	whole, sure := wholly(inside(v))
+	if !sure {
+		return v.IsWhollyKnown()
+	}
+	return whole
+}
+
+// wholly reports whether nothing in what a value holds is unknown, if it is sure.
+func wholly(raw any) (whole, sure bool) {
+	switch x := raw.(type) {
+	case nil, string, bool, *big.Float:
+		return true, true
+	case map[string]any:
+		for _, part := range x {
+			if whole, sure := wholly(part); !whole || !sure {
+				return whole, sure
+			}
+		}
+		return true, true
+	case []any:
+		for _, part := range x {
+			if whole, sure := wholly(part); !whole || !sure {
+				return whole, sure
+			}
+		}
+		return true, true
+	}
+	return false, raw == unknown // else a set, marks, a refined unknown value, or something opaque
+}
+
+// unknown is what an unknown value holds that nothing more is known of.
+var unknown = func() any {
+	if direct {
+		return inside(cty.DynamicVal)
+	}
+	return nil
+}()
+
 // lister makes a list, set or tuple of a known type.
 type lister struct {
 	c    *codec

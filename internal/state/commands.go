@@ -41,7 +41,7 @@ func (s *Snapshot) Remove(targets []addr.Target, bag *diag.Bag) (*Snapshot, []ad
 		}
 	}
 	if len(gone) == 0 {
-		bag.Add(diag.Errorf("Invalid target address", "No matching objects found. To view the available instances, use \"state list\". Please modify the address to reference a specific instance."))
+		bag.Add(diag.Errorf("Invalid target address", "No matching objects found. To view the available instances, use \"lethe state list\". Please modify the address to reference a specific instance."))
 		return nil, nil, false
 	}
 	e := s.Edit()
@@ -62,6 +62,10 @@ func (s *Snapshot) Taint(i addr.Instance, bag *diag.Bag) (*Snapshot, bool) {
 
 // Untaint takes the mark away again.
 func (s *Snapshot) Untaint(i addr.Instance, bag *diag.Bag) (*Snapshot, bool) {
+	if i.Mode != addr.Managed {
+		bag.Add(diag.Errorf("Invalid address", "Resource instance %s cannot be untainted: only managed resources are ever tainted.", i))
+		return nil, false
+	}
 	if e := s.Get(i.Current()); e != nil && !e.Tainted {
 		bag.Add(diag.Errorf("Resource instance is not tainted", "Resource instance %s is not currently tainted, and so it cannot be untainted.", i))
 		return nil, false

@@ -124,19 +124,27 @@ func (e *encoder) members(object []byte) {
 // appendQuoted writes s as a JSON string, spelled as Go's encoder spells it by default, which is
 // how both peers spell theirs. What is no UTF-8 becomes a replacement character.
 func appendQuoted(dst []byte, s string) []byte {
+	start, from := len(dst), 0
+	dst = append(dst, '"')
 	for i := 0; i < len(s); i++ {
-		if !simple[s[i]] {
+		switch c := s[i]; {
+		case simple[c]:
+		case c == '"' || c == '\\':
+			dst = append(append(dst, s[from:i]...), '\\', c)
+			from = i + 1
+		default:
 			text, err := json.Marshal(strings.ToValidUTF8(s, "\uFFFD"))
 			if err != nil { // a string always has a JSON form
 				panic(err)
 			}
-			return append(dst, text...)
+			return append(dst[:start], text...)
 		}
 	}
-	dst = append(dst, '"')
-	dst = append(dst, s...)
-	return append(dst, '"')
+	return append(append(dst, s[from:]...), '"')
 }
+
+// AppendText appends a string as JSON, as it stands in state files.
+func AppendText(dst []byte, s string) []byte { return appendQuoted(dst, s) }
 
 // simple marks the bytes that stand for themselves in a JSON string.
 var simple = func() (t [256]bool) {

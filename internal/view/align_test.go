@@ -88,7 +88,7 @@ func TestLongListsAreBounded(t *testing.T) {
 	start := time.Now()
 	bc, ac := classes(b, a[:n-1])
 	pairs := (&sequencer{b: bc, a: ac, bObj: neverObject, aObj: neverObject}).align()
-	if took := time.Since(start); took > 10*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("%v", took)
 	}
 	if len(pairs) < n {

@@ -17,7 +17,7 @@ import (
 // Human prints for people. It may be used from many goroutines.
 //
 // On a terminal, lines go through the live block (live.go), which keeps itself at the bottom; in a
-// pipe they are written as they come.
+// pipe they are written as they come, or nearly so (held.go).
 type Human struct {
 	o           Options
 	out, errOut io.Writer
@@ -56,11 +56,15 @@ func (h *Human) Tell(e event.Event) {
 	switch e := e.(type) {
 	case event.Started:
 		h.applied = h.applied || counted(e.Op) && !e.Refreshing
-		h.line(h.started(e))
+		h.progress(h.started(e))
 	case event.Done:
-		h.line(h.done(e))
+		h.progress(h.done(e))
 		h.lease(e)
-	case event.Failed, event.Planned:
+	case event.Failed:
+		if e.Reason != "" {
+			h.line(h.about(e.Object, vocabulary[e.Op].fails+" after "+seconds(e.Took)+": "+e.Reason))
+		}
+	case event.Planned:
 	case event.Deferred:
 		if e.Object.Mode.String() == "ephemeral" {
 			h.line(h.about(e.Object, "Configuration unknown, deferring..."))
@@ -73,7 +77,7 @@ func (h *Human) Tell(e event.Event) {
 	case event.ProvisionStarted:
 		h.line(h.about(e.Object, fmt.Sprintf("Provisioning with '%s'...", e.Type)))
 	case event.ProvisionOutput:
-		h.line(h.o.paint(fmt.Sprintf("%s (%s):", escapeLine(e.Object.String()), e.Type), bold) + " " + h.free(e.Line))
+		h.progress(h.o.paint(fmt.Sprintf("%s (%s):", escapeLine(e.Object.String()), e.Type), bold) + " " + h.free(e.Line))
 	case event.ProvisionDone:
 	case event.Summary:
 		h.summary(e)
@@ -99,6 +103,15 @@ func (h *Human) line(s string) {
 	if s != "" {
 		h.write(h.out, s+"\n")
 	}
+}
+
+// progress prints one line that may wait.
+func (h *Human) progress(s string) {
+	if p, ok := h.out.(patient); ok && h.live == nil && s != "" {
+		p.Later(s + "\n")
+		return
+	}
+	h.line(s)
 }
 
 // write prints text. What goes to the terminal passes the live block.

@@ -61,6 +61,7 @@ func TestHumanLines(t *testing.T) {
 			event.Done{Object: lease, Op: event.Open},
 			event.Started{Object: lease, Op: event.Renew},
 			event.Done{Object: lease, Op: event.Renew},
+			event.Failed{Object: lease, Op: event.Renew, Took: 7 * time.Second, Reason: "Denied: no"},
 			event.Started{Object: lease, Op: event.Close},
 			event.Done{Object: lease, Op: event.Close},
 			event.Note{Text: "Acquiring state lock."},
@@ -94,6 +95,7 @@ ephemeral.a.b: Opening...
 ephemeral.a.b: Opening complete after 0s
 ephemeral.a.b: Renewing...
 ephemeral.a.b: Renewal complete after 0s
+ephemeral.a.b: Renewal errored after 7s: Denied: no
 ephemeral.a.b: Closing...
 ephemeral.a.b: Closing complete after 0s
 Acquiring state lock.

@@ -16,6 +16,7 @@ type doc struct {
 	comma bool // something stands before, on this level
 	err   error
 	scrub func(string) string
+	later bool // what is written may wait
 }
 
 // flushAt is how much is held back before it is written.
@@ -24,7 +25,9 @@ const flushAt = 1 << 15
 func newDoc(w io.Writer) *doc { return &doc{w: w} }
 
 func (d *doc) flush() {
-	if d.err == nil && len(d.b) > 0 {
+	if p, ok := d.w.(patient); ok && d.later {
+		p.Later(string(d.b))
+	} else if d.err == nil && len(d.b) > 0 {
 		_, d.err = d.w.Write(d.b)
 	}
 	d.b = d.b[:0]

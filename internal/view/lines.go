@@ -30,7 +30,7 @@ var vocabulary = map[event.Op]words{
 
 // about is a line about an object.
 func (h *Human) about(o addr.Object, text string) string {
-	return h.o.paint(fmt.Sprintf("%s: %s", escapeLine(o.String()), h.free(text)), bold)
+	return h.o.paint(escapeLine(o.String())+": "+h.free(text), bold)
 }
 
 // ident is what identifies an object, as lines end with it.
@@ -41,7 +41,7 @@ func ident(key, value string) string {
 	if key == "" {
 		key = "id"
 	}
-	return fmt.Sprintf(" [%s=%s]", key, escapeLine(value))
+	return " [" + key + "=" + escapeLine(value) + "]"
 }
 
 func (h *Human) started(e event.Started) string {
@@ -60,12 +60,12 @@ func (h *Human) done(e event.Done) string {
 	case event.Forget:
 		return h.about(e.Object, text)
 	case event.Delete:
-		return h.about(e.Object, fmt.Sprintf("%s after %s", text, seconds(e.Took)))
+		return h.about(e.Object, text+" after "+seconds(e.Took))
 	}
 	if text == "" {
 		return ""
 	}
-	return h.about(e.Object, fmt.Sprintf("%s after %s%s", text, seconds(e.Took), ident(e.IDKey, e.ID)))
+	return h.about(e.Object, text+" after "+seconds(e.Took)+ident(e.IDKey, e.ID))
 }
 
 // seconds is a duration in whole seconds: 0s, 1m10s.

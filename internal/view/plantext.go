@@ -1,6 +1,7 @@
 package view
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"slices"
@@ -33,6 +34,9 @@ func (o Options) rule() string {
 }
 
 func (t *planText) write() {
+	b := bufio.NewWriterSize(t.w, flushAt) // a change is a few hundred bytes
+	defer b.Flush()
+	t.w = b
 	changes := slices.DeleteFunc(ordered(t.p.Changes), func(c *plan.Change) bool { return !shown(c) })
 	outputs := changedOutputs(t.p)
 	drifted := t.drift()

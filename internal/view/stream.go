@@ -72,6 +72,11 @@ func (j *JSON) Tell(e event.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.ops.follow(e)
+	switch e.(type) {
+	case event.Started, event.Done, event.ProvisionOutput:
+		j.doc.later = true
+		defer func() { j.doc.later = false }()
+	}
 	switch e := e.(type) {
 	case event.Started:
 		j.started(e)
@@ -233,6 +238,9 @@ func (j *JSON) failed(e event.Failed) {
 	j.hook(e.Object, w.fails+" after "+seconds(e.Took), kind+"_errored", func(d *doc) {
 		d.keyStr("action", w.action)
 		d.keyInt("elapsed_seconds", int64(e.Took/time.Second))
+		if e.Reason != "" {
+			d.keyStr("reason", e.Reason)
+		}
 	})
 }
 

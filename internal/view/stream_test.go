@@ -93,6 +93,7 @@ func TestStreamEvents(t *testing.T) {
 		{event.Started{Object: lease, Op: event.Open}, `{"@level":"info","@message":"ephemeral.playground_lease.l: Opening...","hook":{` + resLease + `,"action":"open"},"type":"ephemeral_op_start"}`},
 		{event.Done{Object: lease, Op: event.Open}, `{"@level":"info","@message":"ephemeral.playground_lease.l: Opening complete after 0s","hook":{` + resLease + `,"action":"open","elapsed_seconds":0},"type":"ephemeral_op_complete"}`},
 		{event.Done{Object: lease, Op: event.Renew, Took: 2 * time.Second}, `{"@level":"info","@message":"ephemeral.playground_lease.l: Renewal complete after 2s","hook":{` + resLease + `,"action":"renew","elapsed_seconds":2},"type":"ephemeral_op_complete"}`},
+		{event.Failed{Object: lease, Op: event.Renew, Took: 7 * time.Second, Reason: "Denied: no"}, `{"@level":"info","@message":"ephemeral.playground_lease.l: Renewal errored after 7s","hook":{` + resLease + `,"action":"renew","elapsed_seconds":7,"reason":"Denied: no"},"type":"ephemeral_op_errored"}`},
 		{event.Failed{Object: lease, Op: event.Close}, `{"@level":"info","@message":"ephemeral.playground_lease.l: Closing errored after 0s","hook":{` + resLease + `,"action":"close","elapsed_seconds":0},"type":"ephemeral_op_errored"}`},
 		{event.Deferred{Object: lease, Reason: "Configuration unknown"}, `{"@level":"info","@message":"ephemeral.playground_lease.l: Configuration unknown, deferring...","hook":{` + resLease + `,"action":"open"},"type":"ephemeral_op_deferred"}`},
 		{event.Deferred{Object: data}, ``},

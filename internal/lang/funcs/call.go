@@ -30,6 +30,8 @@ type builtin struct {
 	whole bool
 	// observed results are told to Env.Observe.
 	observed bool
+	// world is set if the result depends on more than the arguments, and that is neither impure nor observed.
+	world bool
 }
 
 // param is a parameter.

@@ -3,6 +3,7 @@ package funcs
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"strconv"
 
@@ -141,8 +142,19 @@ var errManyZeros = fmt.Errorf("a number with more than %d zeros behind the point
 // Writable refuses a known number with more digits than can be written down in a reasonable time.
 func Writable(v cty.Value) error { return writable(v) }
 
+// Common reports whether a known number lies between a half and 2⁶⁴, as most do: neither it nor what one
+// operation makes of two such numbers has many digits. To know that of others takes a copy of the number.
+func Common(v cty.Value) bool {
+	return v.GreaterThan(half) == cty.True && v.LessThan(large) == cty.True
+}
+
+var half, large = cty.NumberFloatVal(0.5), cty.NumberUIntVal(math.MaxUint64)
+
 // writable refuses 1e600000000 before something needs all of its digits.
 func writable(v cty.Value) error {
+	if Common(v) {
+		return nil
+	}
 	switch e := v.AsBigFloat().MantExp(nil); {
 	case e > maxExponent:
 		return errManyDigits

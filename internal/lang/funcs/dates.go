@@ -19,7 +19,7 @@ var dates = []*builtin{
 	},
 	{
 		name: "plantimestamp", doc: "Gives the time of the plan: one and the same wherever it is called, at apply too.",
-		returns: cty.String, run: planTimestamp,
+		returns: cty.String, world: true, run: planTimestamp,
 	},
 	{
 		name: "timeadd", doc: "Adds a duration to a time.",

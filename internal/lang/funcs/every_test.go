@@ -373,3 +373,30 @@ func TestCall(t *testing.T) {
 		t.Error("type outside of the console")
 	}
 }
+
+// Pure functions give the same whatever the world is like, and these are all the others.
+func TestPure(t *testing.T) {
+	varying := []string{
+		"abspath", "bcrypt", "file", "filebase64", "filebase64sha256", "filebase64sha512", "fileexists", "filemd5", "fileset", "filesha1",
+		"filesha256", "filesha512", "pathexpand", "plantimestamp", "templatefile", "templatestring", "timestamp", "uuid",
+	}
+	here, there := peerContext(t), peerContext(t).NewChild()
+	there.Functions = Table(&Env{BaseDir: t.TempDir(), Pure: true})
+	for _, name := range Names() {
+		if Pure(name) == slices.Contains(varying, name) || Pure("core::"+name) != Pure(name) {
+			t.Errorf("%s: pure: %v", name, Pure(name))
+		}
+		if !Pure(name) {
+			continue
+		}
+		expr := name + "(" + strings.Join(samples[name], ", ") + ")"
+		a, diags := eval(here, expr)
+		b, more := eval(there, expr)
+		if diags.HasErrors() || more.HasErrors() || !a.RawEquals(b) {
+			t.Errorf("%s: %#v and %#v; %s %s", name, a, b, diags, more)
+		}
+	}
+	if Pure("type") || Pure("no_such_function") {
+		t.Error("what is no function of every table is pure")
+	}
+}

@@ -23,7 +23,7 @@ var files = []*builtin{
 	{
 		name: "abspath", doc: "Makes a path absolute, from the working directory, and tidies it.",
 		params:  []param{{name: "path", typ: cty.String, doc: "The path."}},
-		returns: cty.String, run: absPath,
+		returns: cty.String, world: true, run: absPath,
 	},
 	{
 		name: "basename", doc: "Gives the last part of a path.",
@@ -61,7 +61,7 @@ var files = []*builtin{
 	{
 		name: "pathexpand", doc: "Replaces a ~ at the beginning of a path by the home directory.",
 		params:  []param{{name: "path", typ: cty.String, doc: "The path."}},
-		returns: cty.String, run: pathExpand,
+		returns: cty.String, world: true, run: pathExpand,
 	},
 }
 

@@ -3,7 +3,6 @@ package funcs
 import (
 	"encoding/json"
 	"errors"
-	"maps"
 	"math/big"
 	"slices"
 	"strconv"
@@ -143,8 +142,11 @@ func (r *jsonReader) array() (cty.Value, bool) {
 		if !ok {
 			return cty.NilVal, false
 		}
-		vals = append(vals, v)
+		if vals = append(vals, v); Due(len(vals)) {
+			Alike(vals)
+		}
 		if r.take(']') {
+			Alike(vals)
 			return cty.TupleVal(vals), true
 		}
 		if !r.take(',') {
@@ -175,8 +177,11 @@ func (r *jsonReader) object() (cty.Value, bool) {
 		if _, twice := attrs[name]; twice {
 			return cty.NilVal, false
 		}
-		attrs[name] = v
+		if attrs[name] = v; Due(len(attrs)) {
+			AlikeIn(attrs)
+		}
 		if r.take('}') {
+			AlikeIn(attrs)
 			return cty.ObjectVal(attrs), true
 		}
 		if !r.take(',') {
@@ -287,8 +292,9 @@ func jsonEncode(c *call) (cty.Value, error) {
 var errFull = errors.New("too many bytes")
 
 type jsonWriter struct {
-	out  []byte
-	most int64
+	out   []byte
+	most  int64
+	names []string // of the objects being written, one after the other
 }
 
 // value writes a value that is wholly known and without marks.
@@ -335,13 +341,19 @@ func (w *jsonWriter) sequence(v cty.Value) error {
 
 func (w *jsonWriter) object(v cty.Value) error {
 	w.out = append(w.out, '{')
-	for i, name := range slices.Sorted(maps.Keys(v.Type().AttributeTypes())) {
+	first := len(w.names)
+	for name := range v.Type().AttributeTypes() {
+		w.names = append(w.names, name)
+	}
+	names := w.names[first:]
+	slices.Sort(names)
+	for i, name := range names {
 		w.name(i, name)
 		if err := w.value(v.GetAttr(name)); err != nil {
 			return err
 		}
 	}
-	w.out = append(w.out, '}')
+	w.out, w.names = append(w.out, '}'), w.names[:first]
 	return nil
 }
 

@@ -2,6 +2,7 @@ package funcs
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -66,7 +67,8 @@ func (p *param) parameter() function.Parameter {
 	if p.typ.IsCapsuleType() {
 		ty = p.typ
 	}
-	return function.Parameter{Name: p.name, Description: p.doc, Type: ty}
+	// A capsule has no marks and is always known. Said here, cty need not look for that in each call.
+	return function.Parameter{Name: p.name, Description: p.doc, Type: ty, AllowMarked: true, AllowUnknown: true}
 }
 
 // Names are the plain names of all functions, sorted; type, which only the console has, is not among
@@ -87,6 +89,14 @@ type Doc struct {
 	Description string
 	Params      []string // what each parameter is, in order
 	Variadic    string   // what the further arguments are; "" if there cannot be any
+}
+
+// Pure reports whether the result of a function depends on its arguments alone: on no file or directory, no
+// time, no chance, nothing that a walk is for, and no other function that does. name may begin with core::.
+// There is nothing to be said of an unknown name.
+func Pure(name string) bool {
+	b := builtins[strings.TrimPrefix(name, "core::")]
+	return b != nil && !b.impure && !b.observed && !b.world
 }
 
 // Docs describes a function. Of an unknown name it says nothing.

@@ -33,7 +33,7 @@ var templates = []*builtin{
 			{name: "template", typ: customdecode.ExpressionClosureType, doc: "A reference to the string: not the template itself.", shown: cty.String},
 			{name: "vars", typ: cty.DynamicPseudoType, doc: "An object or map of what the template can refer to.", mode: marked | quick},
 		},
-		returns: cty.String, run: templateString,
+		returns: cty.String, world: true, run: templateString,
 	},
 }
 

@@ -324,6 +324,12 @@ func (p *Provider) CloseLease(ctx context.Context, typ string, private []byte) p
 	return t.Close(ctx, private)
 }
 
+// ConfiguredFunctions are those of the schemas: there are no settings that could bring more.
+func (p *Provider) ConfiguredFunctions(ctx context.Context) (map[string]*provider.Function, provider.Diags) {
+	s, ds := p.Schemas(ctx)
+	return s.Functions, ds
+}
+
 // Call runs a function.
 func (p *Provider) Call(_ context.Context, name string, args []provider.Dynamic) (provider.Dynamic, error) {
 	f := p.Functions[name]

@@ -2,8 +2,9 @@
 //
 // Processes is the provider.Launcher of every day: it asks where a provider's program is, starts
 // it, agrees on a protocol version over the program's first line of output, and hands the
-// connection to package wire. The handshake itself, with its one-time certificates for both sides
-// (switched off by TF_DISABLE_PLUGIN_TLS), is go-plugin's; what becomes of the process is ours:
+// connection to package wire. The handshake itself is go-plugin's, but for our certificate
+// (cert.go): both sides have one, for once, unless TF_DISABLE_PLUGIN_TLS is set. What becomes of
+// the process is ours:
 //
 //   - it runs in a session of its own, so that a closed terminal or an interrupt meant for us does
 //     not take it away while we still have leases to close;
@@ -23,6 +24,7 @@ package launch
 
 import (
 	"context"
+	"crypto/tls"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,7 +99,10 @@ func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provi
 		return nil, err
 	}
 	proc := ps.process(p, path)
-	config := ps.config(proc)
+	config, err := ps.config(proc)
+	if err != nil {
+		return nil, err
+	}
 	client := plugin.NewClient(config)
 	stop := context.AfterFunc(ctx, proc.kill)
 	conn, end, err := ps.connect(ctx, client, config, proc)
@@ -138,16 +143,25 @@ func (ps *Processes) connect(ctx context.Context, client *plugin.Client, config 
 
 // config is what go-plugin is told. It runs the process through ours (process.go) and never sees
 // what it writes but for the first line.
-func (ps *Processes) config(proc *process) *plugin.ClientConfig {
+func (ps *Processes) config(proc *process) (*plugin.ClientConfig, error) {
 	timeout := ps.StartTime
 	if timeout == 0 {
 		timeout = startTime
+	}
+	var secure *tls.Config
+	var own []string // variables of the program alone
+	if child.Getenv(ps.environ(), "TF_DISABLE_PLUGIN_TLS") == "" {
+		config, certificate, err := identify()
+		if err != nil {
+			return nil, err
+		}
+		secure, own = config, []string{certVariable + "=" + certificate}
 	}
 	return &plugin.ClientConfig{
 		HandshakeConfig:  handshake,
 		VersionedPlugins: map[int]plugin.PluginSet{5: {}, 6: {}},
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
-		AutoMTLS:         child.Getenv(ps.environ(), "TF_DISABLE_PLUGIN_TLS") == "",
+		TLSConfig:        secure,
 		SkipHostEnv:      true,
 		StartTimeout:     timeout,
 		GRPCDialOptions:  wire.DialOptions(),
@@ -157,13 +171,13 @@ func (ps *Processes) config(proc *process) *plugin.ClientConfig {
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: socketDir(os.TempDir())},
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, dir string) (runner.Runner, error) {
 			proc.dir = dir
-			proc.env = append(child.Environ(ps.environ(), func(name string) bool { return slices.Contains(handedDown, name) }), cmd.Env...)
+			proc.env = append(child.Environ(ps.environ(), func(name string) bool { return slices.Contains(handedDown, name) }), append(own, cmd.Env...)...)
 			if ps.Quiet {
 				proc.env = quiet(proc.env, proc.addr)
 			}
 			return proc, nil
 		},
-	}
+	}, nil
 }
 
 // socketDir is where sockets are put: the directory for temporary files, or the system's where the
@@ -217,7 +231,7 @@ func versionIn(path string) string {
 
 // handedDown are the variables that a handshake of our own parent may have left: a provider has its
 // own.
-var handedDown = []string{"PLUGIN_CLIENT_CERT", "PLUGIN_MULTIPLEX_GRPC", "PLUGIN_UNIX_SOCKET_DIR", "PLUGIN_UNIX_SOCKET_GROUP"}
+var handedDown = []string{certVariable, "PLUGIN_MULTIPLEX_GRPC", "PLUGIN_UNIX_SOCKET_DIR", "PLUGIN_UNIX_SOCKET_GROUP"}
 
 // sdkLogs are the variables that say which lines of its own a provider's SDK writes, by part of the
 // SDK. There is one more for what the provider itself writes, which has the provider's name.

@@ -167,7 +167,7 @@ func TestCancelledStart(t *testing.T) {
 	if why := refused(t, ctx, processes(t, "protocol 6")); !strings.Contains(why, "cancelled") {
 		t.Error(why)
 	}
-	if d := time.Since(began); d > 10*time.Second {
+	if d := time.Since(began); d > 30*time.Second {
 		t.Errorf("it took %s", d)
 	}
 }
@@ -223,7 +223,7 @@ func TestShutdownOfTheStuck(t *testing.T) {
 	freeze(t, pid)
 	began := time.Now()
 	p.Shutdown()
-	if d := time.Since(began); d > 5*time.Second {
+	if d := time.Since(began); d > 30*time.Second {
 		t.Errorf("it took %s", d)
 	}
 	if alive(pid) {

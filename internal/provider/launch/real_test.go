@@ -333,7 +333,7 @@ func TestRogueHangs(t *testing.T) {
 	}
 	began := time.Now()
 	pool.Close()
-	if d := time.Since(began); d > 8*time.Second {
+	if d := time.Since(began); d > 30*time.Second {
 		t.Errorf("ending it took %s", d)
 	}
 }

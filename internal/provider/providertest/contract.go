@@ -281,13 +281,21 @@ func (c Contract) deferred(t *testing.T) {
 func (c Contract) functions(t *testing.T) {
 	ctx := context.Background()
 	var fail error
-	p := c.Open(t, &Fake{OnCall: func(_ context.Context, name string, args []provider.Dynamic) (provider.Dynamic, error) {
+	more := map[string]*provider.Function{"more": {
+		Params: []provider.Param{{Name: "a", Type: cty.String, AllowNull: true}}, Variadic: &provider.Param{Name: "b", Type: cty.Number}, Return: cty.Bool, Summary: "More",
+	}}
+	p := c.Open(t, &Fake{OnFunctions: func(context.Context) (map[string]*provider.Function, provider.Diags) {
+		return more, provider.Diags{diag.Warningf("Careful", "These are new.")}
+	}, OnCall: func(_ context.Context, name string, args []provider.Dynamic) (provider.Dynamic, error) {
 		if fail != nil {
 			return provider.Dynamic{}, fail
 		}
 		equal(t, "function", name, "reverse")
 		return args[len(args)-1], nil
 	}})
+	listed, ds := p.ConfiguredFunctions(ctx)
+	equal(t, "functions", listed, more)
+	equal(t, "diagnostics", ds, provider.Diags{diag.Warningf("Careful", "These are new.")})
 	got, err := p.Call(ctx, "reverse", []provider.Dynamic{Msgpack("a"), {}, bothWays})
 	equal(t, "result", got, bothWays)
 	if err != nil {

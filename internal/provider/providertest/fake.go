@@ -40,6 +40,7 @@ type Fake struct {
 	OnOpen            func(context.Context, provider.OpenRequest) (provider.OpenResponse, provider.Diags)
 	OnRenew           func(ctx context.Context, typ string, private []byte) (provider.RenewResponse, provider.Diags)
 	OnCloseLease      func(ctx context.Context, typ string, private []byte) provider.Diags
+	OnFunctions       func(context.Context) (map[string]*provider.Function, provider.Diags)
 	OnCall            func(ctx context.Context, function string, args []provider.Dynamic) (provider.Dynamic, error)
 	OnUpgradeIdentity func(ctx context.Context, typ string, version int64, json []byte) (provider.Dynamic, provider.Diags)
 	OnStop            func(context.Context) error
@@ -209,6 +210,15 @@ func (f *Fake) CloseLease(ctx context.Context, typ string, private []byte) provi
 		return nil
 	}
 	return f.OnCloseLease(ctx, typ, private)
+}
+
+// ConfiguredFunctions are none.
+func (f *Fake) ConfiguredFunctions(ctx context.Context) (map[string]*provider.Function, provider.Diags) {
+	f.note("ConfiguredFunctions", "")
+	if f.OnFunctions == nil {
+		return nil, nil
+	}
+	return f.OnFunctions(ctx)
 }
 
 // Call gives the first argument back.

@@ -206,6 +206,10 @@ func (c *client) decodeFunction(raw []byte) (*provider.Function, error) {
 	if err := proto.Unmarshal(raw, &m); err != nil {
 		return nil, err
 	}
+	return functionOf(&m)
+}
+
+func functionOf(m *wirepb.Function) (*provider.Function, error) {
 	f := &provider.Function{
 		Summary:            m.Summary,
 		Description:        m.Description,

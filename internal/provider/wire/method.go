@@ -19,6 +19,7 @@ const (
 	importResource
 	moveResource
 	readData
+	getFunctions
 	callFunction
 	openEphemeral
 	renewEphemeral
@@ -45,6 +46,7 @@ var names = [methodCount]struct{ v6, v5 string }{
 	importResource:    {v6: "ImportResourceState"},
 	moveResource:      {v6: "MoveResourceState"},
 	readData:          {v6: "ReadDataSource"},
+	getFunctions:      {v6: "GetFunctions"},
 	callFunction:      {v6: "CallFunction"},
 	openEphemeral:     {v6: "OpenEphemeralResource"},
 	renewEphemeral:    {v6: "RenewEphemeralResource"},

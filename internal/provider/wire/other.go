@@ -6,6 +6,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -82,6 +84,30 @@ func (c *client) badTime(m method, typ string, t *timestamppb.Timestamp, ds prov
 	return append(ds, diag.Errorf("Plugin error",
 		"The %s answered the call %s for %s with a time of renewal that does not exist (%d seconds, %d nanoseconds after 1970). This is a bug in the provider.",
 		c, c.methods.short(m), typ, t.Seconds, t.Nanos))
+}
+
+// ConfiguredFunctions asks for the functions of a process that was configured. Providers older than the call have
+// no others than those of their schemas.
+func (c *client) ConfiguredFunctions(ctx context.Context) (map[string]*provider.Function, provider.Diags) {
+	var resp wirepb.GetFunctions_Response
+	err := c.conn.Invoke(ctx, c.methods[getFunctions], &wirepb.GetFunctions_Request{}, &resp)
+	switch {
+	case status.Code(err) == codes.Unimplemented:
+		return nil, nil
+	case err != nil:
+		return nil, provider.Diags{c.fault(ctx, getFunctions, err)}
+	}
+	ds := c.diags(resp.Diagnostics)
+	out := make(map[string]*provider.Function, len(resp.Functions))
+	for name, m := range resp.Functions {
+		f, err := functionOf(m)
+		if err != nil {
+			ds = append(ds, c.leftOut(name, err))
+			continue
+		}
+		out[name] = f
+	}
+	return out, ds
 }
 
 // Call runs a function. The error is a *provider.CallError where the function complains, and a

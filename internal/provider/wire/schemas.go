@@ -211,12 +211,16 @@ func (c *client) decodeSchemas(raw []byte) (*provider.Schemas, provider.Diags) {
 	for _, f := range a.functions {
 		fn, err := c.decodeFunction(f.raw)
 		if err != nil {
-			ds = append(ds, diag.Warningf("Function left out", "The %s describes its function %q in a way that cannot be used: %s. This is a bug in the provider.", c, f.name, err))
+			ds = append(ds, c.leftOut(f.name, err))
 			continue
 		}
 		s.Functions[f.name] = fn
 	}
 	return s, ds
+}
+
+func (c *client) leftOut(function string, err error) diag.Diagnostic {
+	return diag.Warningf("Function left out", "The %s describes its function %q in a way that cannot be used: %s. This is a bug in the provider.", c, function, err)
 }
 
 // decodeType makes a type's schema, when it is first needed.

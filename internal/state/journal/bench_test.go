@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/state"
 )
@@ -69,5 +70,17 @@ func BenchmarkReplay(b *testing.B) {
 		if r, err := Replay(data, nil); err != nil || r.Snapshot.Len() != 10000 {
 			b.Fatal(err)
 		}
+	}
+}
+
+// What a change costs in its two records, the disk apart.
+func BenchmarkEncode(b *testing.B) {
+	o := object(b, `module.some["thing"].playground_thing.name[7]`)
+	u := Unknown{Intent: Intent{Object: o, Action: "create", Provider: provider}, Time: time.Now().UTC()}
+	e := &state.Entry{Attrs: []byte(`{"id":"x","text":"` + strings.Repeat("lorem ", 60) + `"}`), Provider: provider}
+	b.ReportAllocs()
+	for b.Loop() {
+		encodeIntent(1, u)
+		encodeResult(1, []Change{{o, e}})
 	}
 }

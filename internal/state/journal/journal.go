@@ -37,6 +37,10 @@ type Journal interface {
 	Intent(Intent) (Op, error)
 	// Result says what a call changed, as one transaction; nothing at all if it changed nothing.
 	Result(op Op, changed ...Change) error
+	// Later is Result for somebody who has other things to do: over is told when the record is as
+	// durable as it will be, or why it is not, once and from any goroutine. It must not wait for
+	// anything.
+	Later(over func(error), op Op, changed ...Change)
 	// End says what the state is that now will be written in place of all this.
 	End(next state.Digest) error
 }
@@ -100,6 +104,9 @@ func (None) Intent(Intent) (Op, error) { return 0, nil }
 
 // Result implements Journal.
 func (None) Result(Op, ...Change) error { return nil }
+
+// Later implements Journal.
+func (None) Later(over func(error), _ Op, _ ...Change) { over(nil) }
 
 // End implements Journal.
 func (None) End(state.Digest) error { return nil }

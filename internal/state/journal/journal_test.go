@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -579,5 +580,181 @@ func replayed(t *testing.T, data []byte, base *state.Snapshot) {
 	}
 	if _, err := r.Snapshot.Bytes(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// An intent is what encoding/json would make of it, whatever is in it.
+func TestIntentForm(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		u := Unknown{
+			Intent: Intent{
+				Object: object(t, rapid.SampledFrom(names).Draw(t, "object")), Action: rapid.String().Draw(t, "action"), Provider: provider,
+				Known: rapid.MapOfN(rapid.String(), rapid.String(), 0, 3).Draw(t, "known"),
+			},
+			Run:  rapid.SampledFrom([]string{"", "default-2026", "a \"b\" \\c\n<é>"}).Draw(t, "run"),
+			Time: time.Unix(rapid.Int64Range(0, 1<<32).Draw(t, "seconds"), rapid.Int64Range(0, 999999999).Draw(t, "nanoseconds")).UTC(),
+		}
+		op := Op(rapid.Uint64().Draw(t, "op"))
+		want := encode(intentJSON{op, u.Object.Instance.String(), u.Object.Deposed, u.Action, u.Provider.String(), u.Known, u.Run, u.Time})
+		if got := encodeIntent(op, u); !bytes.Equal(got, want) {
+			t.Fatalf("got  %s\nwant %s", got, want)
+		}
+	})
+}
+
+// Whoever is told that a record is durable finds it on the disk, whenever the power goes; and is
+// told in the order in which records came.
+func TestLater(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		fs := disktest.NewVolatile()
+		w := create(t, "/w/j", nil, Options{FS: fs})
+		n := rapid.IntRange(1, 8).Draw(t, "records")
+		crashed := make(chan *disktest.Volatile, n) // the disk as it was when somebody was told
+		told := make(chan int, n)
+		for i := range n {
+			o := object(t, fmt.Sprintf("a.x[%d]", i))
+			op, err := w.Intent(Intent{Object: o, Action: "create", Provider: provider})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(told) != i {
+				t.Fatalf("%d of %d were told before the intent that came after them", len(told), i)
+			}
+			w.Later(func(err error) {
+				if err != nil {
+					t.Error(err)
+				}
+				crashed <- fs.Crash(func(string, int) int { return 0 })
+				told <- i
+			}, op, Change{o, entry("x")})
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			if at := <-told; at != i {
+				t.Fatalf("record %d was told of as number %d", at, i)
+			}
+			if r, err := Recover(<-crashed, "/w/j", nil); err != nil || r.Snapshot.Len() < i+1 {
+				t.Fatalf("record %d is not on the disk: %+v, %v", i, r, err)
+			}
+		}
+		w.Later(func(err error) { told <- 0; crashed <- nil }, 0)
+		if len(told) != 1 {
+			t.Fatal("who comes after the end is told nothing")
+		}
+	})
+}
+
+func TestLaterFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "j")
+	faults := &disktest.Faults{FS: disk.OS}
+	w := create(t, path, nil, Options{FS: faults})
+	faults.Err, faults.At = syscall.EIO, faults.Calls()+1
+	told := make(chan error, 2)
+	w.Later(func(err error) { told <- err }, 0, Change{object(t, "a.x"), entry("x")})
+	if err := <-told; !errors.Is(err, syscall.EIO) {
+		t.Errorf("a record that could not be written: %v", err)
+	}
+	w.Later(func(err error) { told <- err }, 0, Change{object(t, "a.y"), entry("y")})
+	if err := <-told; !errors.Is(err, syscall.EIO) {
+		t.Errorf("a record after that: %v", err)
+	}
+	w.Later(func(err error) { told <- err }, 0, Change{object(t, "ephemeral.a.x"), entry("canary-3f90")})
+	if err := <-told; err == nil {
+		t.Error("an ephemeral object was taken")
+	}
+	w.Close()
+	if data, _ := os.ReadFile(path); bytes.Contains(data, []byte("canary-3f90")) {
+		t.Errorf("the journal holds %q", data)
+	}
+}
+
+// gated is a disk whose flushes wait for somebody.
+type gated struct {
+	disk.FS
+	begun, go_ chan struct{}
+}
+
+type gatedFile struct {
+	disk.File
+	g *gated
+}
+
+func (g *gated) OpenFile(name string, flag int, mode fs.FileMode) (disk.File, error) {
+	f, err := g.FS.OpenFile(name, flag, mode)
+	return &gatedFile{f, g}, err
+}
+
+func (f *gatedFile) DataSync() error {
+	f.g.begun <- struct{}{}
+	<-f.g.go_
+	return f.File.DataSync()
+}
+
+// What comes while the disk is busy goes along in one write after it.
+func TestShared(t *testing.T) {
+	const records = 50
+	g := &gated{disktest.NewVolatile(), make(chan struct{}, 1), make(chan struct{}, 1)}
+	g.go_ <- struct{}{} // for the header
+	w := create(t, "/w/j", nil, Options{FS: g})
+	<-g.begun
+	var wg sync.WaitGroup
+	later := func(i int) {
+		wg.Add(1)
+		w.Later(func(err error) {
+			if err != nil {
+				t.Error(err)
+			}
+			wg.Done()
+		}, 0, Change{object(t, fmt.Sprintf("a.x[%d]", i)), entry("x")})
+	}
+	later(0)
+	<-g.begun // the disk is busy with the first
+	for i := range records {
+		later(i + 1)
+	}
+	g.go_ <- struct{}{}
+	<-g.begun
+	g.go_ <- struct{}{}
+	wg.Wait()
+	if len(g.begun) > 0 {
+		t.Errorf("%d records took more than one write", records)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// It waits for company only while calls are under way, and less and less often while nobody comes.
+func TestCompany(t *testing.T) {
+	w := &Writer{idle: make(chan struct{}, 1), took: time.Hour}
+	timer := time.NewTimer(time.Hour)
+	waits := func() bool {
+		before := [2]int{w.vain, w.skip}
+		w.company(timer)
+		return w.vain > before[0]
+	}
+	if waits() {
+		t.Error("it waits though no call is under way")
+	}
+	w.open = 1
+	var pattern []bool
+	for range 11 {
+		pattern = append(pattern, waits())
+	}
+	if got := fmt.Sprint(pattern); got != "[true false true false false false true false false false false]" {
+		t.Errorf("when it waited in vain: %s", got)
+	}
+	w.skip = 0
+	w.idle <- struct{}{}
+	w.open = 0
+	w.batch.over = make([]func(error), 1)
+	if waits() {
+		t.Error("it waits for calls that are over")
+	}
+	w.open, w.closed = 1, true
+	if waits() {
+		t.Error("it waits though it is to end")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
+	"strconv"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -171,8 +172,28 @@ func parseDigest(s string) (d state.Digest, err error) {
 	return d, err
 }
 
+// encodeIntent writes an intentJSON. There is one for every change, so it does without reflection.
 func encodeIntent(op Op, u Unknown) []byte {
-	return encode(intentJSON{op, u.Object.Instance.String(), u.Object.Deposed, u.Action, u.Provider.String(), u.Known, u.Run, u.Time})
+	dst := make([]byte, 0, 256)
+	text := func(name, s string) {
+		dst = append(dst, name...)
+		dst = state.AppendText(dst, s)
+	}
+	dst = strconv.AppendUint(append(dst, `{"op":`...), uint64(op), 10)
+	text(`,"object":`, u.Object.Instance.String())
+	if u.Object.Deposed != "" {
+		text(`,"deposed":`, u.Object.Deposed)
+	}
+	text(`,"action":`, u.Action)
+	text(`,"provider":`, u.Provider.String())
+	if len(u.Known) > 0 {
+		dst = append(append(dst, `,"known":`...), encode(u.Known)...)
+	}
+	if u.Run != "" {
+		text(`,"run":`, u.Run)
+	}
+	dst = u.Time.AppendFormat(append(dst, `,"time":"`...), time.RFC3339Nano)
+	return append(dst, `"}`...)
 }
 
 func decodeIntent(payload []byte) (Op, Unknown, error) {
@@ -191,7 +212,15 @@ func decodeIntent(payload []byte) (Op, Unknown, error) {
 
 // encodeResult writes entries as they are, without decoding anything.
 func encodeResult(op Op, changed []Change) []byte {
-	dst := fmt.Appendf(nil, `{"op":%d,"changed":[`, op)
+	size := 64
+	for _, c := range changed {
+		size += 512
+		if c.Entry != nil {
+			size += len(c.Entry.Attrs) + 2*len(c.Entry.Private)
+		}
+	}
+	dst := strconv.AppendUint(append(make([]byte, 0, size), `{"op":`...), uint64(op), 10)
+	dst = append(dst, `,"changed":[`...)
 	for i, c := range changed {
 		if i > 0 {
 			dst = append(dst, ',')

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -14,26 +16,38 @@ import (
 
 // Writer is a journal in a file.
 //
-// There is no goroutine behind it. Whoever comes while nothing is being written writes what has
-// collected, his own record with it, and wakes those whose records went along; whoever comes
-// meanwhile adds to the collection and waits. So one writer alone waits for one write, and a
-// hundred together for two.
+// One goroutine writes. It takes all records that have come while it was busy, writes them at once,
+// and tells everybody whose record went along. Records that come together so share a write to the
+// disk, which costs more than all else about them.
 type Writer struct {
 	fs   disk.FS
 	path string
 	now  func() time.Time
+	file disk.File
+	ops  atomic.Uint64 // calls announced
 
-	mu      sync.Mutex
-	woken   *sync.Cond
-	file    disk.File
-	ops     Op
-	number  uint32 // of the next record
-	pending []byte // records that nobody writes yet
-	spare   []byte
-	queued  uint64 // records taken
-	durable uint64 // records on disk
-	writing bool
-	err     error // the first; nothing is taken after it
+	mu     sync.Mutex
+	number uint32 // of the next record
+	batch  batch  // what nobody writes yet
+	open   int    // calls under way: their intents are durable, and nobody knows their outcome
+	err    error  // the first; nothing is taken after it
+	closed bool
+
+	work chan struct{} // has an element when there is something to write, or to end
+	idle chan struct{} // has an element when no call is under way any more
+	done chan struct{} // closed when the goroutine has ended
+
+	// The goroutine's own.
+	spare      batch
+	took       time.Duration // by the last write
+	vain, skip int           // see company
+}
+
+// batch is records that are written together.
+type batch struct {
+	data    []byte
+	over    []func(error) // who is to be told
+	intents int
 }
 
 // Options are for Create.
@@ -64,8 +78,10 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the journal cannot be made: %w", err)
 	}
-	w := &Writer{fs: o.FS, path: path, now: o.Now, file: f}
-	w.woken = sync.NewCond(&w.mu)
+	w := &Writer{
+		fs: o.FS, path: path, now: o.Now, file: f,
+		work: make(chan struct{}, 1), idle: make(chan struct{}, 1), done: make(chan struct{}),
+	}
 	if err = w.begin(h, o.Carry); err == nil {
 		err = o.FS.SyncDir(filepath.Dir(path))
 	}
@@ -74,19 +90,22 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 		o.FS.Remove(path)
 		return nil, fmt.Errorf("the journal cannot be made: %w", err)
 	}
+	go w.run()
 	return w, nil
 }
 
 // begin makes the header durable, and what is still unknown of earlier runs.
 func (w *Writer) begin(h Header, carry []Unknown) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.add(headerRecord, encodeHeader(h))
-	for _, u := range carry {
-		w.ops++
-		w.add(intentRecord, encodeIntent(w.ops, u))
+	var b []byte
+	add := func(k kind, payload []byte) {
+		b = appendRecord(b, k, w.number, payload)
+		w.number++
 	}
-	return w.wait(w.queued)
+	add(headerRecord, encodeHeader(h))
+	for _, u := range carry {
+		add(intentRecord, encodeIntent(Op(w.ops.Add(1)), u))
+	}
+	return w.write(b)
 }
 
 // Intent implements Journal.
@@ -94,83 +113,178 @@ func (w *Writer) Intent(i Intent) (Op, error) {
 	if i.Object.Mode == addr.Ephemeral {
 		return 0, fmt.Errorf("%s is ephemeral and has no place in a journal", i.Object)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.ops++
-	op := w.ops
-	return op, w.append(intentRecord, encodeIntent(op, Unknown{Intent: i, Time: w.now().UTC()}))
+	op := Op(w.ops.Add(1))
+	return op, w.durable(intentRecord, 0, encodeIntent(op, Unknown{Intent: i, Time: w.now().UTC()}))
 }
 
 // Result implements Journal.
 func (w *Writer) Result(op Op, changed ...Change) error {
+	if err := keepable(changed); err != nil {
+		return err
+	}
+	return w.durable(resultRecord, op, encodeResult(op, changed))
+}
+
+// Later implements Journal.
+func (w *Writer) Later(over func(error), op Op, changed ...Change) {
+	if err := keepable(changed); err != nil {
+		over(err)
+		return
+	}
+	w.add(resultRecord, op, encodeResult(op, changed), over)
+}
+
+func keepable(changed []Change) error {
 	for _, c := range changed {
 		if c.Object.Mode == addr.Ephemeral {
 			return fmt.Errorf("%s is ephemeral and has no place in a journal", c.Object)
 		}
 	}
-	payload := encodeResult(op, changed)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.append(resultRecord, payload)
+	return nil
 }
 
 // End implements Journal.
 func (w *Writer) End(next state.Digest) error {
+	return w.durable(endRecord, 0, encode(endJSON{digestText(next)}))
+}
+
+// durable takes a record and returns when it is durable, or cannot be.
+func (w *Writer) durable(k kind, of Op, payload []byte) error {
+	result := make(chan error, 1)
+	w.add(k, of, payload, func(err error) { result <- err })
+	return <-result
+}
+
+// add takes a record, which may be the outcome of a call.
+func (w *Writer) add(k kind, of Op, payload []byte, over func(error)) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.append(endRecord, encode(endJSON{digestText(next)}))
-}
-
-// append takes a record and returns when it is durable.
-func (w *Writer) append(k kind, payload []byte) error {
-	if w.err != nil {
-		return w.err
-	}
-	w.add(k, payload)
-	return w.wait(w.queued)
-}
-
-// add takes a record.
-func (w *Writer) add(k kind, payload []byte) {
-	w.pending = appendRecord(w.pending, k, w.number, payload)
-	w.number++
-	w.queued++
-}
-
-// wait returns when record n is durable, and writes if nobody else does.
-func (w *Writer) wait(n uint64) error {
-	for w.durable < n && w.err == nil {
-		if w.writing {
-			w.woken.Wait()
-			continue
+	if of != 0 && w.open > 0 {
+		if w.open--; w.open == 0 {
+			signal(w.idle)
 		}
-		w.commit()
 	}
-	if w.durable >= n {
-		return nil
+	err := w.err
+	if err == nil && w.closed {
+		err = errClosed
 	}
-	return w.err
+	if err == nil {
+		w.batch.data = appendRecord(w.batch.data, k, w.number, payload)
+		w.batch.over = append(w.batch.over, over)
+		if k == intentRecord {
+			w.batch.intents++
+		}
+		w.number++
+	}
+	first := len(w.batch.over) == 1
+	w.mu.Unlock()
+	switch {
+	case err != nil:
+		over(err)
+	case first:
+		signal(w.work)
+	}
 }
 
-// commit writes what has collected. The lock is free meanwhile.
-func (w *Writer) commit() {
-	batch, upTo := w.pending, w.queued
-	w.pending, w.spare = w.spare[:0], nil
-	w.writing = true
+// signal puts an element into a channel that has room for one.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// run writes what comes, until the writer is closed.
+func (w *Writer) run() {
+	defer close(w.done)
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for range w.work {
+		w.company(timer)
+		if w.commit() {
+			return
+		}
+	}
+}
+
+// company lets others come whose records can go along. Those who could go on at this moment come
+// first; then it waits for the outcomes of calls under way, no longer than a write takes, so that
+// nobody waits for more than twice what he would have to. While nobody came when it waited, it
+// waits less and less often: calls that take longer than a write are not worth it.
+func (w *Writer) company(timer *time.Timer) {
+	runtime.Gosched()
+	if w.skip > 0 {
+		w.skip--
+		return
+	}
+	w.mu.Lock()
+	alone, before := w.open == 0 || w.closed, len(w.batch.over)
+	if !alone {
+		select { // of another time
+		case <-w.idle:
+		default:
+		}
+	}
 	w.mu.Unlock()
-	_, err := w.file.Write(batch)
+	if alone {
+		return
+	}
+	timer.Reset(min(w.took, longest))
+	select {
+	case <-w.idle:
+		runtime.Gosched() // who came last may have more
+	case <-timer.C:
+	}
+	w.mu.Lock()
+	came := len(w.batch.over) > before
+	w.mu.Unlock()
+	if came {
+		w.vain = 0
+		return
+	}
+	w.vain = min(2*w.vain+1, 63)
+	w.skip = w.vain
+}
+
+// longest is how long nobody waits for company any more.
+const longest = time.Millisecond
+
+// commit writes what has collected, and reports whether that was all there will be.
+func (w *Writer) commit() (last bool) {
+	w.mu.Lock()
+	b, err := w.batch, w.err
+	w.batch, w.spare = w.spare, batch{}
+	last = w.closed
+	w.mu.Unlock()
+	if len(b.over) > 0 && err == nil {
+		err = w.write(b.data)
+	}
+	w.mu.Lock()
+	if err == nil {
+		w.open += b.intents
+	} else if w.err == nil {
+		w.err = err
+	}
+	w.mu.Unlock()
+	for i, over := range b.over {
+		over(err)
+		b.over[i] = nil
+	}
+	w.spare = batch{data: b.data[:0], over: b.over[:0]}
+	return last
+}
+
+// write makes bytes durable at the end of the file.
+func (w *Writer) write(b []byte) error {
+	began := time.Now()
+	_, err := w.file.Write(b)
 	if err == nil {
 		err = w.file.DataSync()
 	}
-	w.mu.Lock()
-	w.writing = false
-	w.spare = batch[:0]
+	w.took = time.Since(began)
 	if err != nil {
-		w.err = fmt.Errorf("the journal cannot be written: %w", err)
-	} else {
-		w.durable = upTo
+		return fmt.Errorf("the journal cannot be written: %w", err)
 	}
-	w.woken.Broadcast()
+	return nil
 }
 
 // Err gives the error after which nothing is taken any more, nil as long as there is none.
@@ -180,23 +294,29 @@ func (w *Writer) Err() error {
 	return w.err
 }
 
-// Close ends the writing and leaves the journal where it is, to be recovered.
+// Close ends the writing, once all that was taken is written, and leaves the journal where it is,
+// to be recovered.
 func (w *Writer) Close() error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	for w.writing {
-		w.woken.Wait()
-	}
-	if w.file == nil {
+	again := w.closed
+	w.closed = true
+	w.mu.Unlock()
+	if again {
+		<-w.done
 		return nil
 	}
+	signal(w.work)
+	<-w.done
 	err := w.file.Close()
-	w.file = nil
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.err == nil {
-		w.err = errors.New("the journal is closed")
+		w.err = errClosed
 	}
 	return err
 }
+
+var errClosed = errors.New("the journal is closed")
 
 // Drop ends the writing and removes the journal: what it says is in the state.
 func (w *Writer) Drop() error {

@@ -23,7 +23,7 @@ var LocalDriver = Driver{
 		{Name: "workspace_dir", Type: cty.String, Optional: true, Description: "The directory of the other workspaces' states."},
 	}},
 	Open: func(_ context.Context, s Settings) (Store, error) {
-		return NewLocal(LocalOptions{Dir: s.Dir, Path: s.Text("path"), WorkspaceDir: s.Text("workspace_dir")}), nil
+		return NewLocal(LocalOptions{Dir: s.Dir, FS: s.FS, Path: s.Text("path"), WorkspaceDir: s.Text("workspace_dir")}), nil
 	},
 }
 

@@ -20,6 +20,7 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -96,6 +97,7 @@ type Settings struct {
 	Config cty.Value           // of the driver's schema, known and unmarked; may be null
 	Dir    string              // what relative paths are relative to
 	Getenv func(string) string // nil: no environment
+	FS     disk.FS             // for stores in files; nil: the real one
 }
 
 // Text gives a setting that is a string, "" if it is not set.

@@ -207,6 +207,7 @@ var leaks = map[string]deedFunc{
 	},
 	"leak-log": func(_ context.Context, sc *scene, _ string) error {
 		fmt.Fprintf(os.Stderr, "{\"@level\":\"warn\",\"@message\":%q,\"secret\":%q}\n", "the secret is "+sc.secret, sc.secret)
+		time.Sleep(200 * time.Millisecond) // what is on its way when a plugin is told to end is lost
 		return nil
 	},
 }

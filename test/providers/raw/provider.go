@@ -3,6 +3,8 @@ package raw
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -103,10 +105,20 @@ func (r *rogue) StopProvider(ctx context.Context, _ *tfprotov6.StopProviderReque
 func (r *rogue) GetFunctions(ctx context.Context, _ *tfprotov6.GetFunctionsRequest) (*tfprotov6.GetFunctionsResponse, error) {
 	sc := &scene{names: []string{"GetFunctions", "Functions"}}
 	return play(ctx, r, sc, func() (*tfprotov6.GetFunctionsResponse, error) {
-		a := &tfprotov6.GetFunctionsResponse{Functions: r.schemas.functions}
+		a := &tfprotov6.GetFunctionsResponse{Functions: r.functions()}
 		sc.diags = &a.Diagnostics
 		return a, nil
 	})
+}
+
+// functions are those of the schema, and one that is named after the label once there is one: as with
+// providers that wrap a program with functions of its own, nobody knows it before.
+func (r *rogue) functions() map[string]*tfprotov6.Function {
+	all := maps.Clone(r.schemas.functions)
+	if label := r.by(); label != "" {
+		all[label+"_echo"] = all["echo"]
+	}
+	return all
 }
 
 func (r *rogue) CallFunction(ctx context.Context, q *tfprotov6.CallFunctionRequest) (*tfprotov6.CallFunctionResponse, error) {
@@ -118,6 +130,9 @@ func (r *rogue) CallFunction(ctx context.Context, q *tfprotov6.CallFunctionReque
 		_ = v.As(&sc.secret)
 	}
 	return play(ctx, r, sc, func() (*tfprotov6.CallFunctionResponse, error) {
+		if r.functions()[q.Name] == nil {
+			return nil, fmt.Errorf("there is no function %q", q.Name)
+		}
 		a := &tfprotov6.CallFunctionResponse{Result: q.Arguments[0]}
 		sc.value = &a.Result
 		return a, nil

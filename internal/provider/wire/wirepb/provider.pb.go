@@ -1564,6 +1564,42 @@ func (*ReadDataSource) Descriptor() ([]byte, []int) {
 	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{27}
 }
 
+type GetFunctions struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetFunctions) Reset() {
+	*x = GetFunctions{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetFunctions) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetFunctions) ProtoMessage() {}
+
+func (x *GetFunctions) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetFunctions.ProtoReflect.Descriptor instead.
+func (*GetFunctions) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{28}
+}
+
 type CallFunction struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1572,7 +1608,7 @@ type CallFunction struct {
 
 func (x *CallFunction) Reset() {
 	*x = CallFunction{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[28]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1584,7 +1620,7 @@ func (x *CallFunction) String() string {
 func (*CallFunction) ProtoMessage() {}
 
 func (x *CallFunction) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[28]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1597,7 +1633,7 @@ func (x *CallFunction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallFunction.ProtoReflect.Descriptor instead.
 func (*CallFunction) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{28}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{29}
 }
 
 type OpenEphemeralResource struct {
@@ -1608,7 +1644,7 @@ type OpenEphemeralResource struct {
 
 func (x *OpenEphemeralResource) Reset() {
 	*x = OpenEphemeralResource{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[29]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1620,7 +1656,7 @@ func (x *OpenEphemeralResource) String() string {
 func (*OpenEphemeralResource) ProtoMessage() {}
 
 func (x *OpenEphemeralResource) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[29]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1633,7 +1669,7 @@ func (x *OpenEphemeralResource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenEphemeralResource.ProtoReflect.Descriptor instead.
 func (*OpenEphemeralResource) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{29}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{30}
 }
 
 type RenewEphemeralResource struct {
@@ -1644,7 +1680,7 @@ type RenewEphemeralResource struct {
 
 func (x *RenewEphemeralResource) Reset() {
 	*x = RenewEphemeralResource{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[30]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1656,7 +1692,7 @@ func (x *RenewEphemeralResource) String() string {
 func (*RenewEphemeralResource) ProtoMessage() {}
 
 func (x *RenewEphemeralResource) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[30]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1669,7 +1705,7 @@ func (x *RenewEphemeralResource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewEphemeralResource.ProtoReflect.Descriptor instead.
 func (*RenewEphemeralResource) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{30}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{31}
 }
 
 type CloseEphemeralResource struct {
@@ -1680,7 +1716,7 @@ type CloseEphemeralResource struct {
 
 func (x *CloseEphemeralResource) Reset() {
 	*x = CloseEphemeralResource{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[31]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1692,7 +1728,7 @@ func (x *CloseEphemeralResource) String() string {
 func (*CloseEphemeralResource) ProtoMessage() {}
 
 func (x *CloseEphemeralResource) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[31]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1705,7 +1741,7 @@ func (x *CloseEphemeralResource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseEphemeralResource.ProtoReflect.Descriptor instead.
 func (*CloseEphemeralResource) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{31}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{32}
 }
 
 type StopProvider struct {
@@ -1716,7 +1752,7 @@ type StopProvider struct {
 
 func (x *StopProvider) Reset() {
 	*x = StopProvider{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[32]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1728,7 +1764,7 @@ func (x *StopProvider) String() string {
 func (*StopProvider) ProtoMessage() {}
 
 func (x *StopProvider) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[32]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1741,7 +1777,7 @@ func (x *StopProvider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopProvider.ProtoReflect.Descriptor instead.
 func (*StopProvider) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{32}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{33}
 }
 
 type AttributePath_Step struct {
@@ -1758,7 +1794,7 @@ type AttributePath_Step struct {
 
 func (x *AttributePath_Step) Reset() {
 	*x = AttributePath_Step{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[33]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1770,7 +1806,7 @@ func (x *AttributePath_Step) String() string {
 func (*AttributePath_Step) ProtoMessage() {}
 
 func (x *AttributePath_Step) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[33]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1857,7 +1893,7 @@ type Schema_Block struct {
 
 func (x *Schema_Block) Reset() {
 	*x = Schema_Block{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[35]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1869,7 +1905,7 @@ func (x *Schema_Block) String() string {
 func (*Schema_Block) ProtoMessage() {}
 
 func (x *Schema_Block) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[35]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1957,7 +1993,7 @@ type Schema_Attribute struct {
 
 func (x *Schema_Attribute) Reset() {
 	*x = Schema_Attribute{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[36]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1969,7 +2005,7 @@ func (x *Schema_Attribute) String() string {
 func (*Schema_Attribute) ProtoMessage() {}
 
 func (x *Schema_Attribute) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[36]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2082,7 +2118,7 @@ type Schema_NestedBlock struct {
 
 func (x *Schema_NestedBlock) Reset() {
 	*x = Schema_NestedBlock{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[37]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2094,7 +2130,7 @@ func (x *Schema_NestedBlock) String() string {
 func (*Schema_NestedBlock) ProtoMessage() {}
 
 func (x *Schema_NestedBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[37]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2156,7 +2192,7 @@ type Schema_Object struct {
 
 func (x *Schema_Object) Reset() {
 	*x = Schema_Object{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[38]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2168,7 +2204,7 @@ func (x *Schema_Object) String() string {
 func (*Schema_Object) ProtoMessage() {}
 
 func (x *Schema_Object) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[38]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2211,7 +2247,7 @@ type ResourceIdentitySchema_IdentityAttribute struct {
 
 func (x *ResourceIdentitySchema_IdentityAttribute) Reset() {
 	*x = ResourceIdentitySchema_IdentityAttribute{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[39]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2223,7 +2259,7 @@ func (x *ResourceIdentitySchema_IdentityAttribute) String() string {
 func (*ResourceIdentitySchema_IdentityAttribute) ProtoMessage() {}
 
 func (x *ResourceIdentitySchema_IdentityAttribute) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[39]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2288,7 +2324,7 @@ type Function_Parameter struct {
 
 func (x *Function_Parameter) Reset() {
 	*x = Function_Parameter{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[40]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2300,7 +2336,7 @@ func (x *Function_Parameter) String() string {
 func (*Function_Parameter) ProtoMessage() {}
 
 func (x *Function_Parameter) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[40]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2367,7 +2403,7 @@ type Function_Return struct {
 
 func (x *Function_Return) Reset() {
 	*x = Function_Return{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[41]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2379,7 +2415,7 @@ func (x *Function_Return) String() string {
 func (*Function_Return) ProtoMessage() {}
 
 func (x *Function_Return) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[41]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2410,7 +2446,7 @@ type GetProviderSchema_Request struct {
 
 func (x *GetProviderSchema_Request) Reset() {
 	*x = GetProviderSchema_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[42]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2422,7 +2458,7 @@ func (x *GetProviderSchema_Request) String() string {
 func (*GetProviderSchema_Request) ProtoMessage() {}
 
 func (x *GetProviderSchema_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[42]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2456,7 +2492,7 @@ type GetProviderSchema_Response struct {
 
 func (x *GetProviderSchema_Response) Reset() {
 	*x = GetProviderSchema_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[43]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2468,7 +2504,7 @@ func (x *GetProviderSchema_Response) String() string {
 func (*GetProviderSchema_Response) ProtoMessage() {}
 
 func (x *GetProviderSchema_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[43]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2548,7 +2584,7 @@ type GetResourceIdentitySchemas_Request struct {
 
 func (x *GetResourceIdentitySchemas_Request) Reset() {
 	*x = GetResourceIdentitySchemas_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[48]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2560,7 +2596,7 @@ func (x *GetResourceIdentitySchemas_Request) String() string {
 func (*GetResourceIdentitySchemas_Request) ProtoMessage() {}
 
 func (x *GetResourceIdentitySchemas_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[48]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2586,7 +2622,7 @@ type GetResourceIdentitySchemas_Response struct {
 
 func (x *GetResourceIdentitySchemas_Response) Reset() {
 	*x = GetResourceIdentitySchemas_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[49]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2598,7 +2634,7 @@ func (x *GetResourceIdentitySchemas_Response) String() string {
 func (*GetResourceIdentitySchemas_Response) ProtoMessage() {}
 
 func (x *GetResourceIdentitySchemas_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[49]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2637,7 +2673,7 @@ type ValidateProviderConfig_Request struct {
 
 func (x *ValidateProviderConfig_Request) Reset() {
 	*x = ValidateProviderConfig_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[51]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2649,7 +2685,7 @@ func (x *ValidateProviderConfig_Request) String() string {
 func (*ValidateProviderConfig_Request) ProtoMessage() {}
 
 func (x *ValidateProviderConfig_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[51]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2682,7 +2718,7 @@ type ValidateProviderConfig_Response struct {
 
 func (x *ValidateProviderConfig_Response) Reset() {
 	*x = ValidateProviderConfig_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[52]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2694,7 +2730,7 @@ func (x *ValidateProviderConfig_Response) String() string {
 func (*ValidateProviderConfig_Response) ProtoMessage() {}
 
 func (x *ValidateProviderConfig_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[52]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2735,7 +2771,7 @@ type ConfigureProvider_Request struct {
 
 func (x *ConfigureProvider_Request) Reset() {
 	*x = ConfigureProvider_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[53]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2747,7 +2783,7 @@ func (x *ConfigureProvider_Request) String() string {
 func (*ConfigureProvider_Request) ProtoMessage() {}
 
 func (x *ConfigureProvider_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[53]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2793,7 +2829,7 @@ type ConfigureProvider_Response struct {
 
 func (x *ConfigureProvider_Response) Reset() {
 	*x = ConfigureProvider_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[54]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2805,7 +2841,7 @@ func (x *ConfigureProvider_Response) String() string {
 func (*ConfigureProvider_Response) ProtoMessage() {}
 
 func (x *ConfigureProvider_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[54]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2839,7 +2875,7 @@ type ValidateResourceConfig_Request struct {
 
 func (x *ValidateResourceConfig_Request) Reset() {
 	*x = ValidateResourceConfig_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[55]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2851,7 +2887,7 @@ func (x *ValidateResourceConfig_Request) String() string {
 func (*ValidateResourceConfig_Request) ProtoMessage() {}
 
 func (x *ValidateResourceConfig_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[55]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2897,7 +2933,7 @@ type ValidateResourceConfig_Response struct {
 
 func (x *ValidateResourceConfig_Response) Reset() {
 	*x = ValidateResourceConfig_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[56]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2909,7 +2945,7 @@ func (x *ValidateResourceConfig_Response) String() string {
 func (*ValidateResourceConfig_Response) ProtoMessage() {}
 
 func (x *ValidateResourceConfig_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[56]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2942,7 +2978,7 @@ type ValidateDataResourceConfig_Request struct {
 
 func (x *ValidateDataResourceConfig_Request) Reset() {
 	*x = ValidateDataResourceConfig_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[57]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2954,7 +2990,7 @@ func (x *ValidateDataResourceConfig_Request) String() string {
 func (*ValidateDataResourceConfig_Request) ProtoMessage() {}
 
 func (x *ValidateDataResourceConfig_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[57]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2993,7 +3029,7 @@ type ValidateDataResourceConfig_Response struct {
 
 func (x *ValidateDataResourceConfig_Response) Reset() {
 	*x = ValidateDataResourceConfig_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[58]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3005,7 +3041,7 @@ func (x *ValidateDataResourceConfig_Response) String() string {
 func (*ValidateDataResourceConfig_Response) ProtoMessage() {}
 
 func (x *ValidateDataResourceConfig_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[58]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3038,7 +3074,7 @@ type ValidateEphemeralResourceConfig_Request struct {
 
 func (x *ValidateEphemeralResourceConfig_Request) Reset() {
 	*x = ValidateEphemeralResourceConfig_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[59]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3050,7 +3086,7 @@ func (x *ValidateEphemeralResourceConfig_Request) String() string {
 func (*ValidateEphemeralResourceConfig_Request) ProtoMessage() {}
 
 func (x *ValidateEphemeralResourceConfig_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[59]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3089,7 +3125,7 @@ type ValidateEphemeralResourceConfig_Response struct {
 
 func (x *ValidateEphemeralResourceConfig_Response) Reset() {
 	*x = ValidateEphemeralResourceConfig_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[60]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3101,7 +3137,7 @@ func (x *ValidateEphemeralResourceConfig_Response) String() string {
 func (*ValidateEphemeralResourceConfig_Response) ProtoMessage() {}
 
 func (x *ValidateEphemeralResourceConfig_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[60]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3135,7 +3171,7 @@ type UpgradeResourceState_Request struct {
 
 func (x *UpgradeResourceState_Request) Reset() {
 	*x = UpgradeResourceState_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[61]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3147,7 +3183,7 @@ func (x *UpgradeResourceState_Request) String() string {
 func (*UpgradeResourceState_Request) ProtoMessage() {}
 
 func (x *UpgradeResourceState_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[61]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3194,7 +3230,7 @@ type UpgradeResourceState_Response struct {
 
 func (x *UpgradeResourceState_Response) Reset() {
 	*x = UpgradeResourceState_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[62]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3206,7 +3242,7 @@ func (x *UpgradeResourceState_Response) String() string {
 func (*UpgradeResourceState_Response) ProtoMessage() {}
 
 func (x *UpgradeResourceState_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[62]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3247,7 +3283,7 @@ type UpgradeResourceIdentity_Request struct {
 
 func (x *UpgradeResourceIdentity_Request) Reset() {
 	*x = UpgradeResourceIdentity_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[63]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3259,7 +3295,7 @@ func (x *UpgradeResourceIdentity_Request) String() string {
 func (*UpgradeResourceIdentity_Request) ProtoMessage() {}
 
 func (x *UpgradeResourceIdentity_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[63]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3306,7 +3342,7 @@ type UpgradeResourceIdentity_Response struct {
 
 func (x *UpgradeResourceIdentity_Response) Reset() {
 	*x = UpgradeResourceIdentity_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[64]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3318,7 +3354,7 @@ func (x *UpgradeResourceIdentity_Response) String() string {
 func (*UpgradeResourceIdentity_Response) ProtoMessage() {}
 
 func (x *UpgradeResourceIdentity_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[64]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3362,7 +3398,7 @@ type ReadResource_Request struct {
 
 func (x *ReadResource_Request) Reset() {
 	*x = ReadResource_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[65]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3374,7 +3410,7 @@ func (x *ReadResource_Request) String() string {
 func (*ReadResource_Request) ProtoMessage() {}
 
 func (x *ReadResource_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[65]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3445,7 +3481,7 @@ type ReadResource_Response struct {
 
 func (x *ReadResource_Response) Reset() {
 	*x = ReadResource_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[66]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3457,7 +3493,7 @@ func (x *ReadResource_Response) String() string {
 func (*ReadResource_Response) ProtoMessage() {}
 
 func (x *ReadResource_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[66]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3524,7 +3560,7 @@ type PlanResourceChange_Request struct {
 
 func (x *PlanResourceChange_Request) Reset() {
 	*x = PlanResourceChange_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[67]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3536,7 +3572,7 @@ func (x *PlanResourceChange_Request) String() string {
 func (*PlanResourceChange_Request) ProtoMessage() {}
 
 func (x *PlanResourceChange_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[67]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3623,7 +3659,7 @@ type PlanResourceChange_Response struct {
 
 func (x *PlanResourceChange_Response) Reset() {
 	*x = PlanResourceChange_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[68]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3635,7 +3671,7 @@ func (x *PlanResourceChange_Response) String() string {
 func (*PlanResourceChange_Response) ProtoMessage() {}
 
 func (x *PlanResourceChange_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[68]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3715,7 +3751,7 @@ type ApplyResourceChange_Request struct {
 
 func (x *ApplyResourceChange_Request) Reset() {
 	*x = ApplyResourceChange_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[69]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3727,7 +3763,7 @@ func (x *ApplyResourceChange_Request) String() string {
 func (*ApplyResourceChange_Request) ProtoMessage() {}
 
 func (x *ApplyResourceChange_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[69]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3805,7 +3841,7 @@ type ApplyResourceChange_Response struct {
 
 func (x *ApplyResourceChange_Response) Reset() {
 	*x = ApplyResourceChange_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[70]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3817,7 +3853,7 @@ func (x *ApplyResourceChange_Response) String() string {
 func (*ApplyResourceChange_Response) ProtoMessage() {}
 
 func (x *ApplyResourceChange_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[70]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3880,7 +3916,7 @@ type ImportResourceState_Request struct {
 
 func (x *ImportResourceState_Request) Reset() {
 	*x = ImportResourceState_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[71]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3892,7 +3928,7 @@ func (x *ImportResourceState_Request) String() string {
 func (*ImportResourceState_Request) ProtoMessage() {}
 
 func (x *ImportResourceState_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[71]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3948,7 +3984,7 @@ type ImportResourceState_ImportedResource struct {
 
 func (x *ImportResourceState_ImportedResource) Reset() {
 	*x = ImportResourceState_ImportedResource{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[72]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3960,7 +3996,7 @@ func (x *ImportResourceState_ImportedResource) String() string {
 func (*ImportResourceState_ImportedResource) ProtoMessage() {}
 
 func (x *ImportResourceState_ImportedResource) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[72]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4015,7 +4051,7 @@ type ImportResourceState_Response struct {
 
 func (x *ImportResourceState_Response) Reset() {
 	*x = ImportResourceState_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[73]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4027,7 +4063,7 @@ func (x *ImportResourceState_Response) String() string {
 func (*ImportResourceState_Response) ProtoMessage() {}
 
 func (x *ImportResourceState_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[73]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4080,7 +4116,7 @@ type MoveResourceState_Request struct {
 
 func (x *MoveResourceState_Request) Reset() {
 	*x = MoveResourceState_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[74]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4092,7 +4128,7 @@ func (x *MoveResourceState_Request) String() string {
 func (*MoveResourceState_Request) ProtoMessage() {}
 
 func (x *MoveResourceState_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[74]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4176,7 +4212,7 @@ type MoveResourceState_Response struct {
 
 func (x *MoveResourceState_Response) Reset() {
 	*x = MoveResourceState_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[75]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4188,7 +4224,7 @@ func (x *MoveResourceState_Response) String() string {
 func (*MoveResourceState_Response) ProtoMessage() {}
 
 func (x *MoveResourceState_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[75]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4244,7 +4280,7 @@ type ReadDataSource_Request struct {
 
 func (x *ReadDataSource_Request) Reset() {
 	*x = ReadDataSource_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[76]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4256,7 +4292,7 @@ func (x *ReadDataSource_Request) String() string {
 func (*ReadDataSource_Request) ProtoMessage() {}
 
 func (x *ReadDataSource_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[76]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4311,7 +4347,7 @@ type ReadDataSource_Response struct {
 
 func (x *ReadDataSource_Response) Reset() {
 	*x = ReadDataSource_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[77]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4323,7 +4359,7 @@ func (x *ReadDataSource_Response) String() string {
 func (*ReadDataSource_Response) ProtoMessage() {}
 
 func (x *ReadDataSource_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[77]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4360,6 +4396,94 @@ func (x *ReadDataSource_Response) GetDeferred() *Deferred {
 	return nil
 }
 
+type GetFunctions_Request struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetFunctions_Request) Reset() {
+	*x = GetFunctions_Request{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[79]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetFunctions_Request) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetFunctions_Request) ProtoMessage() {}
+
+func (x *GetFunctions_Request) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[79]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetFunctions_Request.ProtoReflect.Descriptor instead.
+func (*GetFunctions_Request) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{28, 0}
+}
+
+type GetFunctions_Response struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Functions     map[string]*Function   `protobuf:"bytes,1,rep,name=functions,proto3" json:"functions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Diagnostics   []*Diagnostic          `protobuf:"bytes,2,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetFunctions_Response) Reset() {
+	*x = GetFunctions_Response{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[80]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetFunctions_Response) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetFunctions_Response) ProtoMessage() {}
+
+func (x *GetFunctions_Response) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[80]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetFunctions_Response.ProtoReflect.Descriptor instead.
+func (*GetFunctions_Response) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{28, 1}
+}
+
+func (x *GetFunctions_Response) GetFunctions() map[string]*Function {
+	if x != nil {
+		return x.Functions
+	}
+	return nil
+}
+
+func (x *GetFunctions_Response) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
 type CallFunction_Request struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -4370,7 +4494,7 @@ type CallFunction_Request struct {
 
 func (x *CallFunction_Request) Reset() {
 	*x = CallFunction_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[78]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4382,7 +4506,7 @@ func (x *CallFunction_Request) String() string {
 func (*CallFunction_Request) ProtoMessage() {}
 
 func (x *CallFunction_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[78]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4395,7 +4519,7 @@ func (x *CallFunction_Request) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallFunction_Request.ProtoReflect.Descriptor instead.
 func (*CallFunction_Request) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{28, 0}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{29, 0}
 }
 
 func (x *CallFunction_Request) GetName() string {
@@ -4422,7 +4546,7 @@ type CallFunction_Response struct {
 
 func (x *CallFunction_Response) Reset() {
 	*x = CallFunction_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[79]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4434,7 +4558,7 @@ func (x *CallFunction_Response) String() string {
 func (*CallFunction_Response) ProtoMessage() {}
 
 func (x *CallFunction_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[79]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4447,7 +4571,7 @@ func (x *CallFunction_Response) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallFunction_Response.ProtoReflect.Descriptor instead.
 func (*CallFunction_Response) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{28, 1}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{29, 1}
 }
 
 func (x *CallFunction_Response) GetResult() *DynamicValue {
@@ -4475,7 +4599,7 @@ type OpenEphemeralResource_Request struct {
 
 func (x *OpenEphemeralResource_Request) Reset() {
 	*x = OpenEphemeralResource_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[80]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4487,7 +4611,7 @@ func (x *OpenEphemeralResource_Request) String() string {
 func (*OpenEphemeralResource_Request) ProtoMessage() {}
 
 func (x *OpenEphemeralResource_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[80]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4500,7 +4624,7 @@ func (x *OpenEphemeralResource_Request) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenEphemeralResource_Request.ProtoReflect.Descriptor instead.
 func (*OpenEphemeralResource_Request) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{29, 0}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{30, 0}
 }
 
 func (x *OpenEphemeralResource_Request) GetTypeName() string {
@@ -4537,7 +4661,7 @@ type OpenEphemeralResource_Response struct {
 
 func (x *OpenEphemeralResource_Response) Reset() {
 	*x = OpenEphemeralResource_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[81]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4549,7 +4673,7 @@ func (x *OpenEphemeralResource_Response) String() string {
 func (*OpenEphemeralResource_Response) ProtoMessage() {}
 
 func (x *OpenEphemeralResource_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[81]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4562,7 +4686,7 @@ func (x *OpenEphemeralResource_Response) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenEphemeralResource_Response.ProtoReflect.Descriptor instead.
 func (*OpenEphemeralResource_Response) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{29, 1}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{30, 1}
 }
 
 func (x *OpenEphemeralResource_Response) GetDiagnostics() []*Diagnostic {
@@ -4610,7 +4734,7 @@ type RenewEphemeralResource_Request struct {
 
 func (x *RenewEphemeralResource_Request) Reset() {
 	*x = RenewEphemeralResource_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[82]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4622,7 +4746,7 @@ func (x *RenewEphemeralResource_Request) String() string {
 func (*RenewEphemeralResource_Request) ProtoMessage() {}
 
 func (x *RenewEphemeralResource_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[82]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4635,7 +4759,7 @@ func (x *RenewEphemeralResource_Request) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewEphemeralResource_Request.ProtoReflect.Descriptor instead.
 func (*RenewEphemeralResource_Request) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{30, 0}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{31, 0}
 }
 
 func (x *RenewEphemeralResource_Request) GetTypeName() string {
@@ -4663,7 +4787,7 @@ type RenewEphemeralResource_Response struct {
 
 func (x *RenewEphemeralResource_Response) Reset() {
 	*x = RenewEphemeralResource_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[83]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4675,7 +4799,7 @@ func (x *RenewEphemeralResource_Response) String() string {
 func (*RenewEphemeralResource_Response) ProtoMessage() {}
 
 func (x *RenewEphemeralResource_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[83]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4688,7 +4812,7 @@ func (x *RenewEphemeralResource_Response) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewEphemeralResource_Response.ProtoReflect.Descriptor instead.
 func (*RenewEphemeralResource_Response) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{30, 1}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{31, 1}
 }
 
 func (x *RenewEphemeralResource_Response) GetDiagnostics() []*Diagnostic {
@@ -4722,7 +4846,7 @@ type CloseEphemeralResource_Request struct {
 
 func (x *CloseEphemeralResource_Request) Reset() {
 	*x = CloseEphemeralResource_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[84]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4734,7 +4858,7 @@ func (x *CloseEphemeralResource_Request) String() string {
 func (*CloseEphemeralResource_Request) ProtoMessage() {}
 
 func (x *CloseEphemeralResource_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[84]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4747,7 +4871,7 @@ func (x *CloseEphemeralResource_Request) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseEphemeralResource_Request.ProtoReflect.Descriptor instead.
 func (*CloseEphemeralResource_Request) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{31, 0}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{32, 0}
 }
 
 func (x *CloseEphemeralResource_Request) GetTypeName() string {
@@ -4773,7 +4897,7 @@ type CloseEphemeralResource_Response struct {
 
 func (x *CloseEphemeralResource_Response) Reset() {
 	*x = CloseEphemeralResource_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[85]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4785,7 +4909,7 @@ func (x *CloseEphemeralResource_Response) String() string {
 func (*CloseEphemeralResource_Response) ProtoMessage() {}
 
 func (x *CloseEphemeralResource_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[85]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4798,7 +4922,7 @@ func (x *CloseEphemeralResource_Response) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseEphemeralResource_Response.ProtoReflect.Descriptor instead.
 func (*CloseEphemeralResource_Response) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{31, 1}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{32, 1}
 }
 
 func (x *CloseEphemeralResource_Response) GetDiagnostics() []*Diagnostic {
@@ -4816,7 +4940,7 @@ type StopProvider_Request struct {
 
 func (x *StopProvider_Request) Reset() {
 	*x = StopProvider_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[86]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4828,7 +4952,7 @@ func (x *StopProvider_Request) String() string {
 func (*StopProvider_Request) ProtoMessage() {}
 
 func (x *StopProvider_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[86]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4841,7 +4965,7 @@ func (x *StopProvider_Request) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopProvider_Request.ProtoReflect.Descriptor instead.
 func (*StopProvider_Request) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{32, 0}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{33, 0}
 }
 
 type StopProvider_Response struct {
@@ -4853,7 +4977,7 @@ type StopProvider_Response struct {
 
 func (x *StopProvider_Response) Reset() {
 	*x = StopProvider_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[87]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4865,7 +4989,7 @@ func (x *StopProvider_Response) String() string {
 func (*StopProvider_Response) ProtoMessage() {}
 
 func (x *StopProvider_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[87]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4878,7 +5002,7 @@ func (x *StopProvider_Response) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopProvider_Response.ProtoReflect.Descriptor instead.
 func (*StopProvider_Response) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{32, 1}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{33, 1}
 }
 
 func (x *StopProvider_Response) GetError() string {
@@ -5202,7 +5326,15 @@ const file_internal_provider_wire_wirepb_provider_proto_rawDesc = "" +
 	"\bResponse\x122\n" +
 	"\x05state\x18\x01 \x01(\v2\x1c.lethe.tfplugin.DynamicValueR\x05state\x12<\n" +
 	"\vdiagnostics\x18\x02 \x03(\v2\x1a.lethe.tfplugin.DiagnosticR\vdiagnostics\x124\n" +
-	"\bdeferred\x18\x03 \x01(\v2\x18.lethe.tfplugin.DeferredR\bdeferred\"\xe0\x01\n" +
+	"\bdeferred\x18\x03 \x01(\v2\x18.lethe.tfplugin.DeferredR\bdeferred\"\x90\x02\n" +
+	"\fGetFunctions\x1a\t\n" +
+	"\aRequest\x1a\xf4\x01\n" +
+	"\bResponse\x12R\n" +
+	"\tfunctions\x18\x01 \x03(\v24.lethe.tfplugin.GetFunctions.Response.FunctionsEntryR\tfunctions\x12<\n" +
+	"\vdiagnostics\x18\x02 \x03(\v2\x1a.lethe.tfplugin.DiagnosticR\vdiagnostics\x1aV\n" +
+	"\x0eFunctionsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12.\n" +
+	"\x05value\x18\x02 \x01(\v2\x18.lethe.tfplugin.FunctionR\x05value:\x028\x01\"\xe0\x01\n" +
 	"\fCallFunction\x1aY\n" +
 	"\aRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12:\n" +
@@ -5267,7 +5399,7 @@ func file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP() []byte {
 }
 
 var file_internal_provider_wire_wirepb_provider_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_internal_provider_wire_wirepb_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 88)
+var file_internal_provider_wire_wirepb_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 92)
 var file_internal_provider_wire_wirepb_provider_proto_goTypes = []any{
 	(StringKind)(0),                                  // 0: lethe.tfplugin.StringKind
 	(Diagnostic_Severity)(0),                         // 1: lethe.tfplugin.Diagnostic.Severity
@@ -5302,104 +5434,108 @@ var file_internal_provider_wire_wirepb_provider_proto_goTypes = []any{
 	(*ImportResourceState)(nil),                      // 30: lethe.tfplugin.ImportResourceState
 	(*MoveResourceState)(nil),                        // 31: lethe.tfplugin.MoveResourceState
 	(*ReadDataSource)(nil),                           // 32: lethe.tfplugin.ReadDataSource
-	(*CallFunction)(nil),                             // 33: lethe.tfplugin.CallFunction
-	(*OpenEphemeralResource)(nil),                    // 34: lethe.tfplugin.OpenEphemeralResource
-	(*RenewEphemeralResource)(nil),                   // 35: lethe.tfplugin.RenewEphemeralResource
-	(*CloseEphemeralResource)(nil),                   // 36: lethe.tfplugin.CloseEphemeralResource
-	(*StopProvider)(nil),                             // 37: lethe.tfplugin.StopProvider
-	(*AttributePath_Step)(nil),                       // 38: lethe.tfplugin.AttributePath.Step
-	nil,                                              // 39: lethe.tfplugin.RawState.FlatmapEntry
-	(*Schema_Block)(nil),                             // 40: lethe.tfplugin.Schema.Block
-	(*Schema_Attribute)(nil),                         // 41: lethe.tfplugin.Schema.Attribute
-	(*Schema_NestedBlock)(nil),                       // 42: lethe.tfplugin.Schema.NestedBlock
-	(*Schema_Object)(nil),                            // 43: lethe.tfplugin.Schema.Object
-	(*ResourceIdentitySchema_IdentityAttribute)(nil), // 44: lethe.tfplugin.ResourceIdentitySchema.IdentityAttribute
-	(*Function_Parameter)(nil),                       // 45: lethe.tfplugin.Function.Parameter
-	(*Function_Return)(nil),                          // 46: lethe.tfplugin.Function.Return
-	(*GetProviderSchema_Request)(nil),                // 47: lethe.tfplugin.GetProviderSchema.Request
-	(*GetProviderSchema_Response)(nil),               // 48: lethe.tfplugin.GetProviderSchema.Response
-	nil,                                              // 49: lethe.tfplugin.GetProviderSchema.Response.ResourceSchemasEntry
-	nil,                                              // 50: lethe.tfplugin.GetProviderSchema.Response.DataSourceSchemasEntry
-	nil,                                              // 51: lethe.tfplugin.GetProviderSchema.Response.FunctionsEntry
-	nil,                                              // 52: lethe.tfplugin.GetProviderSchema.Response.EphemeralResourceSchemasEntry
-	(*GetResourceIdentitySchemas_Request)(nil),       // 53: lethe.tfplugin.GetResourceIdentitySchemas.Request
-	(*GetResourceIdentitySchemas_Response)(nil),      // 54: lethe.tfplugin.GetResourceIdentitySchemas.Response
-	nil,                                              // 55: lethe.tfplugin.GetResourceIdentitySchemas.Response.IdentitySchemasEntry
-	(*ValidateProviderConfig_Request)(nil),           // 56: lethe.tfplugin.ValidateProviderConfig.Request
-	(*ValidateProviderConfig_Response)(nil),          // 57: lethe.tfplugin.ValidateProviderConfig.Response
-	(*ConfigureProvider_Request)(nil),                // 58: lethe.tfplugin.ConfigureProvider.Request
-	(*ConfigureProvider_Response)(nil),               // 59: lethe.tfplugin.ConfigureProvider.Response
-	(*ValidateResourceConfig_Request)(nil),           // 60: lethe.tfplugin.ValidateResourceConfig.Request
-	(*ValidateResourceConfig_Response)(nil),          // 61: lethe.tfplugin.ValidateResourceConfig.Response
-	(*ValidateDataResourceConfig_Request)(nil),       // 62: lethe.tfplugin.ValidateDataResourceConfig.Request
-	(*ValidateDataResourceConfig_Response)(nil),      // 63: lethe.tfplugin.ValidateDataResourceConfig.Response
-	(*ValidateEphemeralResourceConfig_Request)(nil),  // 64: lethe.tfplugin.ValidateEphemeralResourceConfig.Request
-	(*ValidateEphemeralResourceConfig_Response)(nil), // 65: lethe.tfplugin.ValidateEphemeralResourceConfig.Response
-	(*UpgradeResourceState_Request)(nil),             // 66: lethe.tfplugin.UpgradeResourceState.Request
-	(*UpgradeResourceState_Response)(nil),            // 67: lethe.tfplugin.UpgradeResourceState.Response
-	(*UpgradeResourceIdentity_Request)(nil),          // 68: lethe.tfplugin.UpgradeResourceIdentity.Request
-	(*UpgradeResourceIdentity_Response)(nil),         // 69: lethe.tfplugin.UpgradeResourceIdentity.Response
-	(*ReadResource_Request)(nil),                     // 70: lethe.tfplugin.ReadResource.Request
-	(*ReadResource_Response)(nil),                    // 71: lethe.tfplugin.ReadResource.Response
-	(*PlanResourceChange_Request)(nil),               // 72: lethe.tfplugin.PlanResourceChange.Request
-	(*PlanResourceChange_Response)(nil),              // 73: lethe.tfplugin.PlanResourceChange.Response
-	(*ApplyResourceChange_Request)(nil),              // 74: lethe.tfplugin.ApplyResourceChange.Request
-	(*ApplyResourceChange_Response)(nil),             // 75: lethe.tfplugin.ApplyResourceChange.Response
-	(*ImportResourceState_Request)(nil),              // 76: lethe.tfplugin.ImportResourceState.Request
-	(*ImportResourceState_ImportedResource)(nil),     // 77: lethe.tfplugin.ImportResourceState.ImportedResource
-	(*ImportResourceState_Response)(nil),             // 78: lethe.tfplugin.ImportResourceState.Response
-	(*MoveResourceState_Request)(nil),                // 79: lethe.tfplugin.MoveResourceState.Request
-	(*MoveResourceState_Response)(nil),               // 80: lethe.tfplugin.MoveResourceState.Response
-	(*ReadDataSource_Request)(nil),                   // 81: lethe.tfplugin.ReadDataSource.Request
-	(*ReadDataSource_Response)(nil),                  // 82: lethe.tfplugin.ReadDataSource.Response
-	(*CallFunction_Request)(nil),                     // 83: lethe.tfplugin.CallFunction.Request
-	(*CallFunction_Response)(nil),                    // 84: lethe.tfplugin.CallFunction.Response
-	(*OpenEphemeralResource_Request)(nil),            // 85: lethe.tfplugin.OpenEphemeralResource.Request
-	(*OpenEphemeralResource_Response)(nil),           // 86: lethe.tfplugin.OpenEphemeralResource.Response
-	(*RenewEphemeralResource_Request)(nil),           // 87: lethe.tfplugin.RenewEphemeralResource.Request
-	(*RenewEphemeralResource_Response)(nil),          // 88: lethe.tfplugin.RenewEphemeralResource.Response
-	(*CloseEphemeralResource_Request)(nil),           // 89: lethe.tfplugin.CloseEphemeralResource.Request
-	(*CloseEphemeralResource_Response)(nil),          // 90: lethe.tfplugin.CloseEphemeralResource.Response
-	(*StopProvider_Request)(nil),                     // 91: lethe.tfplugin.StopProvider.Request
-	(*StopProvider_Response)(nil),                    // 92: lethe.tfplugin.StopProvider.Response
-	(*timestamppb.Timestamp)(nil),                    // 93: google.protobuf.Timestamp
+	(*GetFunctions)(nil),                             // 33: lethe.tfplugin.GetFunctions
+	(*CallFunction)(nil),                             // 34: lethe.tfplugin.CallFunction
+	(*OpenEphemeralResource)(nil),                    // 35: lethe.tfplugin.OpenEphemeralResource
+	(*RenewEphemeralResource)(nil),                   // 36: lethe.tfplugin.RenewEphemeralResource
+	(*CloseEphemeralResource)(nil),                   // 37: lethe.tfplugin.CloseEphemeralResource
+	(*StopProvider)(nil),                             // 38: lethe.tfplugin.StopProvider
+	(*AttributePath_Step)(nil),                       // 39: lethe.tfplugin.AttributePath.Step
+	nil,                                              // 40: lethe.tfplugin.RawState.FlatmapEntry
+	(*Schema_Block)(nil),                             // 41: lethe.tfplugin.Schema.Block
+	(*Schema_Attribute)(nil),                         // 42: lethe.tfplugin.Schema.Attribute
+	(*Schema_NestedBlock)(nil),                       // 43: lethe.tfplugin.Schema.NestedBlock
+	(*Schema_Object)(nil),                            // 44: lethe.tfplugin.Schema.Object
+	(*ResourceIdentitySchema_IdentityAttribute)(nil), // 45: lethe.tfplugin.ResourceIdentitySchema.IdentityAttribute
+	(*Function_Parameter)(nil),                       // 46: lethe.tfplugin.Function.Parameter
+	(*Function_Return)(nil),                          // 47: lethe.tfplugin.Function.Return
+	(*GetProviderSchema_Request)(nil),                // 48: lethe.tfplugin.GetProviderSchema.Request
+	(*GetProviderSchema_Response)(nil),               // 49: lethe.tfplugin.GetProviderSchema.Response
+	nil,                                              // 50: lethe.tfplugin.GetProviderSchema.Response.ResourceSchemasEntry
+	nil,                                              // 51: lethe.tfplugin.GetProviderSchema.Response.DataSourceSchemasEntry
+	nil,                                              // 52: lethe.tfplugin.GetProviderSchema.Response.FunctionsEntry
+	nil,                                              // 53: lethe.tfplugin.GetProviderSchema.Response.EphemeralResourceSchemasEntry
+	(*GetResourceIdentitySchemas_Request)(nil),       // 54: lethe.tfplugin.GetResourceIdentitySchemas.Request
+	(*GetResourceIdentitySchemas_Response)(nil),      // 55: lethe.tfplugin.GetResourceIdentitySchemas.Response
+	nil,                                              // 56: lethe.tfplugin.GetResourceIdentitySchemas.Response.IdentitySchemasEntry
+	(*ValidateProviderConfig_Request)(nil),           // 57: lethe.tfplugin.ValidateProviderConfig.Request
+	(*ValidateProviderConfig_Response)(nil),          // 58: lethe.tfplugin.ValidateProviderConfig.Response
+	(*ConfigureProvider_Request)(nil),                // 59: lethe.tfplugin.ConfigureProvider.Request
+	(*ConfigureProvider_Response)(nil),               // 60: lethe.tfplugin.ConfigureProvider.Response
+	(*ValidateResourceConfig_Request)(nil),           // 61: lethe.tfplugin.ValidateResourceConfig.Request
+	(*ValidateResourceConfig_Response)(nil),          // 62: lethe.tfplugin.ValidateResourceConfig.Response
+	(*ValidateDataResourceConfig_Request)(nil),       // 63: lethe.tfplugin.ValidateDataResourceConfig.Request
+	(*ValidateDataResourceConfig_Response)(nil),      // 64: lethe.tfplugin.ValidateDataResourceConfig.Response
+	(*ValidateEphemeralResourceConfig_Request)(nil),  // 65: lethe.tfplugin.ValidateEphemeralResourceConfig.Request
+	(*ValidateEphemeralResourceConfig_Response)(nil), // 66: lethe.tfplugin.ValidateEphemeralResourceConfig.Response
+	(*UpgradeResourceState_Request)(nil),             // 67: lethe.tfplugin.UpgradeResourceState.Request
+	(*UpgradeResourceState_Response)(nil),            // 68: lethe.tfplugin.UpgradeResourceState.Response
+	(*UpgradeResourceIdentity_Request)(nil),          // 69: lethe.tfplugin.UpgradeResourceIdentity.Request
+	(*UpgradeResourceIdentity_Response)(nil),         // 70: lethe.tfplugin.UpgradeResourceIdentity.Response
+	(*ReadResource_Request)(nil),                     // 71: lethe.tfplugin.ReadResource.Request
+	(*ReadResource_Response)(nil),                    // 72: lethe.tfplugin.ReadResource.Response
+	(*PlanResourceChange_Request)(nil),               // 73: lethe.tfplugin.PlanResourceChange.Request
+	(*PlanResourceChange_Response)(nil),              // 74: lethe.tfplugin.PlanResourceChange.Response
+	(*ApplyResourceChange_Request)(nil),              // 75: lethe.tfplugin.ApplyResourceChange.Request
+	(*ApplyResourceChange_Response)(nil),             // 76: lethe.tfplugin.ApplyResourceChange.Response
+	(*ImportResourceState_Request)(nil),              // 77: lethe.tfplugin.ImportResourceState.Request
+	(*ImportResourceState_ImportedResource)(nil),     // 78: lethe.tfplugin.ImportResourceState.ImportedResource
+	(*ImportResourceState_Response)(nil),             // 79: lethe.tfplugin.ImportResourceState.Response
+	(*MoveResourceState_Request)(nil),                // 80: lethe.tfplugin.MoveResourceState.Request
+	(*MoveResourceState_Response)(nil),               // 81: lethe.tfplugin.MoveResourceState.Response
+	(*ReadDataSource_Request)(nil),                   // 82: lethe.tfplugin.ReadDataSource.Request
+	(*ReadDataSource_Response)(nil),                  // 83: lethe.tfplugin.ReadDataSource.Response
+	(*GetFunctions_Request)(nil),                     // 84: lethe.tfplugin.GetFunctions.Request
+	(*GetFunctions_Response)(nil),                    // 85: lethe.tfplugin.GetFunctions.Response
+	nil,                                              // 86: lethe.tfplugin.GetFunctions.Response.FunctionsEntry
+	(*CallFunction_Request)(nil),                     // 87: lethe.tfplugin.CallFunction.Request
+	(*CallFunction_Response)(nil),                    // 88: lethe.tfplugin.CallFunction.Response
+	(*OpenEphemeralResource_Request)(nil),            // 89: lethe.tfplugin.OpenEphemeralResource.Request
+	(*OpenEphemeralResource_Response)(nil),           // 90: lethe.tfplugin.OpenEphemeralResource.Response
+	(*RenewEphemeralResource_Request)(nil),           // 91: lethe.tfplugin.RenewEphemeralResource.Request
+	(*RenewEphemeralResource_Response)(nil),          // 92: lethe.tfplugin.RenewEphemeralResource.Response
+	(*CloseEphemeralResource_Request)(nil),           // 93: lethe.tfplugin.CloseEphemeralResource.Request
+	(*CloseEphemeralResource_Response)(nil),          // 94: lethe.tfplugin.CloseEphemeralResource.Response
+	(*StopProvider_Request)(nil),                     // 95: lethe.tfplugin.StopProvider.Request
+	(*StopProvider_Response)(nil),                    // 96: lethe.tfplugin.StopProvider.Response
+	(*timestamppb.Timestamp)(nil),                    // 97: google.protobuf.Timestamp
 }
 var file_internal_provider_wire_wirepb_provider_proto_depIdxs = []int32{
 	1,   // 0: lethe.tfplugin.Diagnostic.severity:type_name -> lethe.tfplugin.Diagnostic.Severity
 	8,   // 1: lethe.tfplugin.Diagnostic.attribute:type_name -> lethe.tfplugin.AttributePath
-	38,  // 2: lethe.tfplugin.AttributePath.steps:type_name -> lethe.tfplugin.AttributePath.Step
-	39,  // 3: lethe.tfplugin.RawState.flatmap:type_name -> lethe.tfplugin.RawState.FlatmapEntry
-	40,  // 4: lethe.tfplugin.Schema.block:type_name -> lethe.tfplugin.Schema.Block
-	44,  // 5: lethe.tfplugin.ResourceIdentitySchema.identity_attributes:type_name -> lethe.tfplugin.ResourceIdentitySchema.IdentityAttribute
+	39,  // 2: lethe.tfplugin.AttributePath.steps:type_name -> lethe.tfplugin.AttributePath.Step
+	40,  // 3: lethe.tfplugin.RawState.flatmap:type_name -> lethe.tfplugin.RawState.FlatmapEntry
+	41,  // 4: lethe.tfplugin.Schema.block:type_name -> lethe.tfplugin.Schema.Block
+	45,  // 5: lethe.tfplugin.ResourceIdentitySchema.identity_attributes:type_name -> lethe.tfplugin.ResourceIdentitySchema.IdentityAttribute
 	5,   // 6: lethe.tfplugin.ResourceIdentityData.identity_data:type_name -> lethe.tfplugin.DynamicValue
-	45,  // 7: lethe.tfplugin.Function.parameters:type_name -> lethe.tfplugin.Function.Parameter
-	45,  // 8: lethe.tfplugin.Function.variadic_parameter:type_name -> lethe.tfplugin.Function.Parameter
-	46,  // 9: lethe.tfplugin.Function.return:type_name -> lethe.tfplugin.Function.Return
+	46,  // 7: lethe.tfplugin.Function.parameters:type_name -> lethe.tfplugin.Function.Parameter
+	46,  // 8: lethe.tfplugin.Function.variadic_parameter:type_name -> lethe.tfplugin.Function.Parameter
+	47,  // 9: lethe.tfplugin.Function.return:type_name -> lethe.tfplugin.Function.Return
 	0,   // 10: lethe.tfplugin.Function.description_kind:type_name -> lethe.tfplugin.StringKind
 	4,   // 11: lethe.tfplugin.Deferred.reason:type_name -> lethe.tfplugin.Deferred.Reason
-	41,  // 12: lethe.tfplugin.Schema.Block.attributes:type_name -> lethe.tfplugin.Schema.Attribute
-	42,  // 13: lethe.tfplugin.Schema.Block.block_types:type_name -> lethe.tfplugin.Schema.NestedBlock
+	42,  // 12: lethe.tfplugin.Schema.Block.attributes:type_name -> lethe.tfplugin.Schema.Attribute
+	43,  // 13: lethe.tfplugin.Schema.Block.block_types:type_name -> lethe.tfplugin.Schema.NestedBlock
 	0,   // 14: lethe.tfplugin.Schema.Block.description_kind:type_name -> lethe.tfplugin.StringKind
-	43,  // 15: lethe.tfplugin.Schema.Attribute.nested_type:type_name -> lethe.tfplugin.Schema.Object
+	44,  // 15: lethe.tfplugin.Schema.Attribute.nested_type:type_name -> lethe.tfplugin.Schema.Object
 	0,   // 16: lethe.tfplugin.Schema.Attribute.description_kind:type_name -> lethe.tfplugin.StringKind
-	40,  // 17: lethe.tfplugin.Schema.NestedBlock.block:type_name -> lethe.tfplugin.Schema.Block
+	41,  // 17: lethe.tfplugin.Schema.NestedBlock.block:type_name -> lethe.tfplugin.Schema.Block
 	2,   // 18: lethe.tfplugin.Schema.NestedBlock.nesting:type_name -> lethe.tfplugin.Schema.NestedBlock.NestingMode
-	41,  // 19: lethe.tfplugin.Schema.Object.attributes:type_name -> lethe.tfplugin.Schema.Attribute
+	42,  // 19: lethe.tfplugin.Schema.Object.attributes:type_name -> lethe.tfplugin.Schema.Attribute
 	3,   // 20: lethe.tfplugin.Schema.Object.nesting:type_name -> lethe.tfplugin.Schema.Object.NestingMode
 	0,   // 21: lethe.tfplugin.Function.Parameter.description_kind:type_name -> lethe.tfplugin.StringKind
 	10,  // 22: lethe.tfplugin.GetProviderSchema.Response.provider:type_name -> lethe.tfplugin.Schema
-	49,  // 23: lethe.tfplugin.GetProviderSchema.Response.resource_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.ResourceSchemasEntry
-	50,  // 24: lethe.tfplugin.GetProviderSchema.Response.data_source_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.DataSourceSchemasEntry
+	50,  // 23: lethe.tfplugin.GetProviderSchema.Response.resource_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.ResourceSchemasEntry
+	51,  // 24: lethe.tfplugin.GetProviderSchema.Response.data_source_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.DataSourceSchemasEntry
 	6,   // 25: lethe.tfplugin.GetProviderSchema.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
 	10,  // 26: lethe.tfplugin.GetProviderSchema.Response.provider_meta:type_name -> lethe.tfplugin.Schema
 	15,  // 27: lethe.tfplugin.GetProviderSchema.Response.server_capabilities:type_name -> lethe.tfplugin.ServerCapabilities
-	51,  // 28: lethe.tfplugin.GetProviderSchema.Response.functions:type_name -> lethe.tfplugin.GetProviderSchema.Response.FunctionsEntry
-	52,  // 29: lethe.tfplugin.GetProviderSchema.Response.ephemeral_resource_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.EphemeralResourceSchemasEntry
+	52,  // 28: lethe.tfplugin.GetProviderSchema.Response.functions:type_name -> lethe.tfplugin.GetProviderSchema.Response.FunctionsEntry
+	53,  // 29: lethe.tfplugin.GetProviderSchema.Response.ephemeral_resource_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.EphemeralResourceSchemasEntry
 	10,  // 30: lethe.tfplugin.GetProviderSchema.Response.ResourceSchemasEntry.value:type_name -> lethe.tfplugin.Schema
 	10,  // 31: lethe.tfplugin.GetProviderSchema.Response.DataSourceSchemasEntry.value:type_name -> lethe.tfplugin.Schema
 	14,  // 32: lethe.tfplugin.GetProviderSchema.Response.FunctionsEntry.value:type_name -> lethe.tfplugin.Function
 	10,  // 33: lethe.tfplugin.GetProviderSchema.Response.EphemeralResourceSchemasEntry.value:type_name -> lethe.tfplugin.Schema
-	55,  // 34: lethe.tfplugin.GetResourceIdentitySchemas.Response.identity_schemas:type_name -> lethe.tfplugin.GetResourceIdentitySchemas.Response.IdentitySchemasEntry
+	56,  // 34: lethe.tfplugin.GetResourceIdentitySchemas.Response.identity_schemas:type_name -> lethe.tfplugin.GetResourceIdentitySchemas.Response.IdentitySchemasEntry
 	6,   // 35: lethe.tfplugin.GetResourceIdentitySchemas.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
 	12,  // 36: lethe.tfplugin.GetResourceIdentitySchemas.Response.IdentitySchemasEntry.value:type_name -> lethe.tfplugin.ResourceIdentitySchema
 	5,   // 37: lethe.tfplugin.ValidateProviderConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
@@ -5452,7 +5588,7 @@ var file_internal_provider_wire_wirepb_provider_proto_depIdxs = []int32{
 	13,  // 84: lethe.tfplugin.ImportResourceState.Request.identity:type_name -> lethe.tfplugin.ResourceIdentityData
 	5,   // 85: lethe.tfplugin.ImportResourceState.ImportedResource.state:type_name -> lethe.tfplugin.DynamicValue
 	13,  // 86: lethe.tfplugin.ImportResourceState.ImportedResource.identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	77,  // 87: lethe.tfplugin.ImportResourceState.Response.imported_resources:type_name -> lethe.tfplugin.ImportResourceState.ImportedResource
+	78,  // 87: lethe.tfplugin.ImportResourceState.Response.imported_resources:type_name -> lethe.tfplugin.ImportResourceState.ImportedResource
 	6,   // 88: lethe.tfplugin.ImportResourceState.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
 	17,  // 89: lethe.tfplugin.ImportResourceState.Response.deferred:type_name -> lethe.tfplugin.Deferred
 	9,   // 90: lethe.tfplugin.MoveResourceState.Request.source_state:type_name -> lethe.tfplugin.RawState
@@ -5466,23 +5602,26 @@ var file_internal_provider_wire_wirepb_provider_proto_depIdxs = []int32{
 	5,   // 98: lethe.tfplugin.ReadDataSource.Response.state:type_name -> lethe.tfplugin.DynamicValue
 	6,   // 99: lethe.tfplugin.ReadDataSource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
 	17,  // 100: lethe.tfplugin.ReadDataSource.Response.deferred:type_name -> lethe.tfplugin.Deferred
-	5,   // 101: lethe.tfplugin.CallFunction.Request.arguments:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 102: lethe.tfplugin.CallFunction.Response.result:type_name -> lethe.tfplugin.DynamicValue
-	7,   // 103: lethe.tfplugin.CallFunction.Response.error:type_name -> lethe.tfplugin.FunctionError
-	5,   // 104: lethe.tfplugin.OpenEphemeralResource.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	16,  // 105: lethe.tfplugin.OpenEphemeralResource.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
-	6,   // 106: lethe.tfplugin.OpenEphemeralResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	93,  // 107: lethe.tfplugin.OpenEphemeralResource.Response.renew_at:type_name -> google.protobuf.Timestamp
-	5,   // 108: lethe.tfplugin.OpenEphemeralResource.Response.result:type_name -> lethe.tfplugin.DynamicValue
-	17,  // 109: lethe.tfplugin.OpenEphemeralResource.Response.deferred:type_name -> lethe.tfplugin.Deferred
-	6,   // 110: lethe.tfplugin.RenewEphemeralResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	93,  // 111: lethe.tfplugin.RenewEphemeralResource.Response.renew_at:type_name -> google.protobuf.Timestamp
-	6,   // 112: lethe.tfplugin.CloseEphemeralResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	113, // [113:113] is the sub-list for method output_type
-	113, // [113:113] is the sub-list for method input_type
-	113, // [113:113] is the sub-list for extension type_name
-	113, // [113:113] is the sub-list for extension extendee
-	0,   // [0:113] is the sub-list for field type_name
+	86,  // 101: lethe.tfplugin.GetFunctions.Response.functions:type_name -> lethe.tfplugin.GetFunctions.Response.FunctionsEntry
+	6,   // 102: lethe.tfplugin.GetFunctions.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	14,  // 103: lethe.tfplugin.GetFunctions.Response.FunctionsEntry.value:type_name -> lethe.tfplugin.Function
+	5,   // 104: lethe.tfplugin.CallFunction.Request.arguments:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 105: lethe.tfplugin.CallFunction.Response.result:type_name -> lethe.tfplugin.DynamicValue
+	7,   // 106: lethe.tfplugin.CallFunction.Response.error:type_name -> lethe.tfplugin.FunctionError
+	5,   // 107: lethe.tfplugin.OpenEphemeralResource.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	16,  // 108: lethe.tfplugin.OpenEphemeralResource.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
+	6,   // 109: lethe.tfplugin.OpenEphemeralResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	97,  // 110: lethe.tfplugin.OpenEphemeralResource.Response.renew_at:type_name -> google.protobuf.Timestamp
+	5,   // 111: lethe.tfplugin.OpenEphemeralResource.Response.result:type_name -> lethe.tfplugin.DynamicValue
+	17,  // 112: lethe.tfplugin.OpenEphemeralResource.Response.deferred:type_name -> lethe.tfplugin.Deferred
+	6,   // 113: lethe.tfplugin.RenewEphemeralResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	97,  // 114: lethe.tfplugin.RenewEphemeralResource.Response.renew_at:type_name -> google.protobuf.Timestamp
+	6,   // 115: lethe.tfplugin.CloseEphemeralResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	116, // [116:116] is the sub-list for method output_type
+	116, // [116:116] is the sub-list for method input_type
+	116, // [116:116] is the sub-list for extension type_name
+	116, // [116:116] is the sub-list for extension extendee
+	0,   // [0:116] is the sub-list for field type_name
 }
 
 func init() { file_internal_provider_wire_wirepb_provider_proto_init() }
@@ -5491,22 +5630,22 @@ func file_internal_provider_wire_wirepb_provider_proto_init() {
 		return
 	}
 	file_internal_provider_wire_wirepb_provider_proto_msgTypes[2].OneofWrappers = []any{}
-	file_internal_provider_wire_wirepb_provider_proto_msgTypes[33].OneofWrappers = []any{
+	file_internal_provider_wire_wirepb_provider_proto_msgTypes[34].OneofWrappers = []any{
 		(*AttributePath_Step_AttributeName)(nil),
 		(*AttributePath_Step_ElementKeyString)(nil),
 		(*AttributePath_Step_ElementKeyInt)(nil),
 	}
-	file_internal_provider_wire_wirepb_provider_proto_msgTypes[81].OneofWrappers = []any{}
-	file_internal_provider_wire_wirepb_provider_proto_msgTypes[82].OneofWrappers = []any{}
-	file_internal_provider_wire_wirepb_provider_proto_msgTypes[83].OneofWrappers = []any{}
-	file_internal_provider_wire_wirepb_provider_proto_msgTypes[84].OneofWrappers = []any{}
+	file_internal_provider_wire_wirepb_provider_proto_msgTypes[85].OneofWrappers = []any{}
+	file_internal_provider_wire_wirepb_provider_proto_msgTypes[86].OneofWrappers = []any{}
+	file_internal_provider_wire_wirepb_provider_proto_msgTypes[87].OneofWrappers = []any{}
+	file_internal_provider_wire_wirepb_provider_proto_msgTypes[88].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_internal_provider_wire_wirepb_provider_proto_rawDesc), len(file_internal_provider_wire_wirepb_provider_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   88,
+			NumMessages:   92,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -50,6 +50,7 @@ func init() {
 		"ImportResourceState":             on((*Server).importState),
 		"MoveResourceState":               on((*Server).move),
 		"ReadDataSource":                  on((*Server).readData),
+		"GetFunctions":                    on((*Server).getFunctions),
 		"CallFunction":                    on((*Server).callFunction),
 		"OpenEphemeralResource":           on((*Server).open),
 		"RenewEphemeralResource":          on((*Server).renew),
@@ -179,6 +180,15 @@ func (s *Server) readData(ctx context.Context, q *wirepb.ReadDataSource_Request)
 		Type: q.TypeName, Config: value(q.Config), Meta: value(q.ProviderMeta), Allow: allow(q.ClientCapabilities),
 	})
 	return &wirepb.ReadDataSource_Response{State: message(a.State), Deferred: deferred(a.Deferred), Diagnostics: diagnostics(ds)}, nil
+}
+
+func (s *Server) getFunctions(ctx context.Context, _ *wirepb.GetFunctions_Request) (proto.Message, error) {
+	fs, ds := s.Provider.ConfiguredFunctions(ctx)
+	out := &wirepb.GetFunctions_Response{Functions: map[string]*wirepb.Function{}, Diagnostics: diagnostics(ds)}
+	for name, f := range fs {
+		out.Functions[name] = function(f)
+	}
+	return out, nil
 }
 
 func (s *Server) callFunction(ctx context.Context, q *wirepb.CallFunction_Request) (proto.Message, error) {

@@ -1,0 +1,68 @@
+package diag
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
+
+// Places is a set of ranges of source files. It is added to first, and asked then: questions take time
+// that grows with the logarithm of its size.
+type Places struct {
+	files map[string]*fileRanges
+}
+
+// fileRanges are those of one file. Once sorted, each reaches at least to the end of those before it.
+type fileRanges struct {
+	list   []Range
+	sorted bool
+}
+
+// Add adds ranges.
+func (p *Places) Add(at ...Range) {
+	for _, r := range at {
+		f := p.files[r.Filename]
+		if f == nil {
+			f = &fileRanges{}
+			if p.files == nil {
+				p.files = map[string]*fileRanges{}
+			}
+			p.files[r.Filename] = f
+		}
+		f.list, f.sorted = append(f.list, r), false
+	}
+}
+
+// List gives all ranges.
+func (p *Places) List() []Range {
+	var out []Range
+	for _, f := range p.files {
+		out = append(out, f.list...)
+	}
+	return out
+}
+
+// Has reports whether a range begins inside one of the set.
+func (p *Places) Has(r Range) bool {
+	f := p.files[r.Filename]
+	if f == nil {
+		return false
+	}
+	f.sort()
+	at := r.Start.Byte
+	after := sort.Search(len(f.list), func(i int) bool { return f.list[i].Start.Byte > at })
+	return after > 0 && at <= f.list[after-1].End.Byte
+}
+
+func (f *fileRanges) sort() {
+	if f.sorted {
+		return
+	}
+	f.sorted = true
+	slices.SortFunc(f.list, func(a, b Range) int { return cmp.Compare(a.Start.Byte, b.Start.Byte) })
+	for i := 1; i < len(f.list); i++ {
+		if before := f.list[i-1].End; before.Byte > f.list[i].End.Byte {
+			f.list[i].End = before
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/lethe-iac/lethe/internal/walk"
+)
+
+// slow is a journal whose records become durable late, or never.
+type slow struct {
+	mu   sync.Mutex
+	log  []string
+	ops  journal.Op
+	late time.Duration
+	err  error // of every result
+	wg   sync.WaitGroup
+}
+
+func (s *slow) note(format string, a ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = append(s.log, fmt.Sprintf(format, a...))
+}
+
+func (s *slow) Intent(i journal.Intent) (journal.Op, error) {
+	s.note("intent %s", i.Object)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ops++
+	return s.ops, nil
+}
+
+func (s *slow) Result(op journal.Op, changed ...journal.Change) error {
+	done := make(chan error, 1)
+	s.Later(func(err error) { done <- err }, op, changed...)
+	return <-done
+}
+
+func (s *slow) Later(over func(error), _ journal.Op, changed ...journal.Change) {
+	s.wg.Go(func() {
+		time.Sleep(s.late)
+		s.note("result %s", changed[0].Object)
+		over(s.err)
+	})
+}
+
+func (s *slow) End(state.Digest) error { return nil }
+
+const chained = `
+resource "plant_item" "a" { name = "x" }
+resource "plant_item" "b" { name = plant_item.a.value }
+`
+
+// What depends on a step begins when its record is durable, and what does not is not kept waiting.
+func TestDurableBeforeOver(t *testing.T) {
+	w, _ := newPlantWorld(t)
+	w.engine.Parallelism = 1
+	j := &slow{late: 20 * time.Millisecond}
+	prog := w.compile(map[string]string{"main.tf": plantHead + chained + `
+resource "plant_item" "other" { name = "x" }
+`})
+	p := w.plan(prog, nil)
+	var bag diag.Bag
+	done, ok := w.engine.Apply(context.Background(), ApplyRequest{Program: prog, Plan: p, Options: lang.Options{Workspace: "default"}, Journal: j}, &bag)
+	if !ok || done.Snapshot.Len() != 3 {
+		t.Fatalf("%v", bag.List())
+	}
+	at := map[string]int{}
+	for i, line := range j.log {
+		at[line] = i
+	}
+	if len(at) != 6 || at["result plant_item.a"] > at["intent plant_item.b"] {
+		t.Errorf("b was begun before the result of a was durable: %q", j.log)
+	}
+}
+
+// Where a record cannot be written the step fails, and nothing that depends on it begins. What was
+// done is in the snapshot all the same.
+func TestRecordLost(t *testing.T) {
+	w, plant := newPlantWorld(t)
+	j := &slow{err: errors.New("the disk is gone")}
+	prog := w.compile(map[string]string{"main.tf": plantHead + chained})
+	p := w.plan(prog, nil)
+	var bag diag.Bag
+	done, ok := w.engine.Apply(context.Background(), ApplyRequest{Program: prog, Plan: p, Options: lang.Options{Workspace: "default"}, Journal: j}, &bag)
+	if text := fmt.Sprint(bag.List()); ok || !strings.Contains(text, "Failed to record progress") || !strings.Contains(text, "the disk is gone") {
+		t.Errorf("ok %t: %s", ok, text)
+	}
+	if got := plant.calls()["apply"]; got != 1 || done.Snapshot.Len() != 1 {
+		t.Errorf("%d calls, %d objects", got, done.Snapshot.Len())
+	}
+	if len(p.Changes) != 2 || p.Changes[0].Action != plan.Create {
+		t.Errorf("%s", actions(p))
+	}
+}
+
+// A step that fails, or panics, has its records durable before it is over too.
+func TestFailedStepWaits(t *testing.T) {
+	for name, work := range map[string]func() bool{
+		"fails":  func() bool { return false },
+		"panics": func() bool { panic("boo") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &ending{}
+			written := false
+			func() {
+				defer func() { _ = recover() }()
+				e.whole(&walk.Fan{}, func() bool {
+					over := e.record(func(error) { written = true })
+					go func() {
+						time.Sleep(5 * time.Millisecond)
+						over(nil)
+					}()
+					return work()
+				})
+			}()
+			if !written {
+				t.Error("it did not wait")
+			}
+		})
+	}
+}
+
+// A step with several records is over after the last of them, in whatever order they become
+// durable; and lost if one is.
+func TestEndingOfSeveral(t *testing.T) {
+	for _, lost := range []error{nil, errors.New("lost")} {
+		e := &ending{}
+		first, second := e.record(func(error) {}), e.record(func(error) {})
+		var told []bool
+		second(nil)
+		e.rest(func(ok bool) { told = append(told, ok) })
+		if len(told) > 0 {
+			t.Error("over before the first record is durable")
+		}
+		first(lost)
+		if len(told) != 1 || told[0] != (lost == nil) {
+			t.Errorf("lost %v: told %v", lost, told)
+		}
+	}
+	e := &ending{}
+	ok := false
+	if e.rest(func(well bool) { ok = well }); !ok {
+		t.Error("a step without records is over at once")
+	}
+}

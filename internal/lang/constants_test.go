@@ -1,0 +1,193 @@
+package lang
+
+import (
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// What is a constant, and what is none.
+func TestConstants(t *testing.T) {
+	const around = `
+variable "v" { default = "x" }
+variable "e" {
+  default   = "x"
+  ephemeral = true
+}
+resource "test_thing" "one" {
+  name = "n"
+}
+resource "test_thing" "many" {
+  count = 2
+  name  = "n"
+}
+data "test_thing" "read" {
+  name = "n"
+}
+ephemeral "test_secret" "open" {}
+module "m" {
+  source = "m"
+}
+locals {
+  text    = "%{ for x in [1] }${x}%{ endfor }"
+  number  = 1
+  next    = local.number + 1
+  objects = { for i in range(3) : "k${i}" => { id = i, up = upper("a") } }
+  attr    = local.objects.k1.id
+  keys    = core::keys(local.objects)
+  hidden  = sensitive("x")
+  tried   = try(local.objects.none, [for x in local.keys : x if x != "k0"][0])
+  chain   = [local.attr, local.next, local.tried, local.hidden]
+
+  variable  = var.v
+  through   = local.variable
+  deep      = [for x in local.keys : { a = local.through }]
+  secret    = var.e
+  module    = path.module
+  root      = path.root
+  cwd       = path.cwd
+  workspace = terraform.workspace
+  applying  = tofu.applying
+  output    = module.m.out
+  managed   = test_thing.one.id
+  instance  = test_thing.many[local.number].id
+  splat     = test_thing.many[*].id
+  data      = data.test_thing.read.id
+  lease     = ephemeral.test_secret.open
+  time      = timestamp()
+  planned   = core::plantimestamp()
+  random    = uuid()
+  hash      = bcrypt("x")
+  file      = try(file("none"), "")
+  exists    = fileexists("none")
+  files     = fileset(".", "*")
+  sum       = try(filesha256("none"), "")
+  rendered  = try(templatefile("none", {}), "")
+  template  = templatestring(local.text, {})
+  absolute  = abspath(".")
+  home      = pathexpand("~")
+  other     = try(provider::test::fn(1), 1)
+  missing   = try(no_such_function(1), 1)
+}
+-- m --
+output "out" { value = 1 }
+`
+	p := compile(t, around)
+	constants := map[string]bool{"text": true, "number": true, "next": true, "objects": true, "attr": true, "keys": true, "hidden": true, "tried": true, "chain": true}
+	for _, d := range p.root.unit.decls {
+		if d.kind != Local && d.once != nil || d.kind == Local && (d.once != nil) != constants[d.name] {
+			t.Errorf("%s %s: constant: %v", d.kind, d.name, d.once != nil)
+		}
+	}
+}
+
+// What a cycle goes through is no constant, whichever end it is looked at from.
+func TestConstantsInCycles(t *testing.T) {
+	var bag diag.Bag
+	p, ok := Compile(load(t, `locals {
+  a = local.b
+  b = [local.c, local.d]
+  c = local.a
+  d = 1
+  e = local.c
+}`), &bag)
+	if ok {
+		t.Fatal("no cycle")
+	}
+	for _, d := range p.root.unit.decls {
+		if (d.once != nil) != (d.name == "d") {
+			t.Errorf("%s: constant: %v", d.name, d.once != nil)
+		}
+	}
+}
+
+// A constant has one value in the check, in all walks, in all instances of a module and in both faces; with the
+// shortcut closed each has its own.
+func TestConstantsAreComputedOnce(t *testing.T) {
+	const text = `module "m" {
+  source = "m"
+  count  = 2
+}
+-- m --
+locals {
+  constant = [for x in ["a", "b"] : upper(x)]
+}
+output "out" { value = local.constant }
+`
+	for _, closed := range []shortcut.Set{0, shortcut.Constants} {
+		p := check(t, text)
+		m := addr.Module{}.Child("m")
+		i, _ := p.nodes[m].unit.index(Local, "constant")
+		d := p.nodes[m].unit.decls[i]
+		checked := d.once.got.Load()
+		if checked == nil {
+			t.Fatal("the check has computed nothing")
+		}
+		for range 2 {
+			var bag diag.Bag
+			f, _ := p.Frame(Options{Closed: closed}, &bag)
+			frames, _ := f.Instances(m, After, &bag)
+			if len(frames) != 2 {
+				t.Fatal(len(frames))
+			}
+			for _, f := range frames {
+				for _, face := range []Face{Before, After} {
+					v, o := f.Output("out", face, &bag)
+					if o != OK || !v.Raw.RawEquals(cty.TupleVal([]cty.Value{cty.StringVal("A"), cty.StringVal("B")})) {
+						t.Errorf("%#v %v", v.Raw, o)
+					}
+					if got := f.value(d, face, nil); (got == checked) == (closed != 0) {
+						t.Errorf("closed %q: the value of the check: %v", closed, got == checked)
+					}
+				}
+			}
+		}
+	}
+}
+
+// What is wrong with a constant is wrong for everyone who asks.
+func TestBrokenConstants(t *testing.T) {
+	p := compile(t, `locals {
+  broken = [1][7]
+  other  = local.broken
+}`)
+	var bag diag.Bag
+	if p.Check(cached, CheckOptions{}, &bag) || len(bag.List()) != 1 {
+		t.Fatal(show(&bag))
+	}
+	for range 2 {
+		var bag diag.Bag
+		f, _ := p.Frame(Options{}, &bag)
+		if _, o := f.Local("other", After, &bag); o != Broken || len(bag.List()) != 1 {
+			t.Error(o, show(&bag))
+		}
+	}
+}
+
+// What is no constant is evaluated by each walk with what that walk has.
+func TestVaryingLocals(t *testing.T) {
+	p := check(t, `
+variable "v" {}
+variable "e" { ephemeral = true }
+locals {
+  v        = [var.v]
+  e        = [var.e]
+  applying = tofu.applying
+  where    = terraform.workspace
+}`)
+	for _, given := range []string{"one", "two"} {
+		var bag diag.Bag
+		f, _ := p.Frame(Options{Variables: map[string]Given{"v": str(given), "e": str(given)}, Workspace: given, Applying: given == "two"}, &bag)
+		for name, want := range map[string]cty.Value{
+			"v": cty.TupleVal([]cty.Value{cty.StringVal(given)}), "e": cty.TupleVal([]cty.Value{cty.StringVal(given)}),
+			"applying": cty.BoolVal(given == "two"), "where": cty.StringVal(given),
+		} {
+			if v, o := f.Local(name, After, &bag); o != OK || !v.Raw.RawEquals(want) {
+				t.Errorf("%s: %#v %v", name, v.Raw, o)
+			}
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package lang
+
+import (
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Keys are asked for before the leases are open that the values of for_each come from. What was
+// computed on the way stands until a lease is opened, and no longer.
+func TestEarly(t *testing.T) {
+	f := frame(t, `
+locals { token = ephemeral.test_thing.e.id }
+locals { all = { a = local.token, b = "plain" } }
+ephemeral "test_thing" "e" {}
+resource "test_thing" "r" {
+  for_each  = local.all
+  secret_wo = each.value
+}
+module "m" {
+  source   = "m"
+  for_each = local.all
+  in       = each.value
+}
+-- m --
+variable "in" {
+  ephemeral = true
+}
+locals { in = var.in }
+`, Options{})
+	var bag diag.Bag
+	prog := f.w.p
+	find := func(kind Kind, mode addr.Mode, name string) Decl {
+		for _, d := range prog.Decls() {
+			if d.Kind == kind && (kind == Call && d.Name == name || kind == Resource && d.Resource.Mode == mode) {
+				return d.ID
+			}
+		}
+		t.Fatalf("there is no %s", name)
+		return 0
+	}
+	lease, res, call := find(Resource, addr.Ephemeral, "e"), find(Resource, addr.Managed, "r"), find(Call, 0, "m")
+	for _, d := range []Decl{res, call} {
+		if k := f.Keys(d, After, &bag); k.Status != Known || len(k.List) != 2 {
+			t.Fatalf("keys %v %s", k, show(&bag))
+		}
+	}
+	a := addr.StringKey("a")
+	inner := f.At(addr.ModuleInstance{}.Child("m", a), After)
+	values := map[string]func() mark.Value{
+		"local":          func() mark.Value { v, _ := f.Local("token", After, &bag); return v },
+		"in a module":    func() mark.Value { v, _ := inner.Local("in", After, &bag); return v },
+		"each.value":     func() mark.Value { v, _ := f.Config(res, a, After, &bag); return v },
+		"whole for_each": func() mark.Value { v, _ := f.Local("all", After, &bag); return v },
+	}
+	known := func(want bool) {
+		t.Helper()
+		for name, get := range values {
+			v := get()
+			if !v.Has(mark.Ephemeral) || v.Raw.IsWhollyKnown() != want {
+				t.Errorf("%s: known %v, not %v, or not ephemeral: %s", name, !want, want, show(&bag))
+			}
+		}
+	}
+	known(false)
+	at := f.local(find(Resource, addr.Managed, "r"))
+	first := f.repeat(at, After, nil)
+	if f.repeat(at, After, nil) != first {
+		t.Error("computed again, although no lease was opened")
+	}
+	opened, err := prog.Schema(lease).Coerce(cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal("canary")}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Put(lease, addr.NoKey, After, mark.Value{Raw: opened, Marks: []mark.At{{Tag: mark.Ephemeral}}})
+	known(true)
+	f.Drop(lease, addr.NoKey, After)
+	known(true) // closed: who has the value keeps it
+}

@@ -1,0 +1,53 @@
+package lang
+
+import "github.com/lethe-iac/lethe/internal/diag"
+
+// promises holds callers to what `const = true` promises of a module's variable: its value is known
+// before anything is planned, so that it can stand in the source of a module or choose a backend.
+func (p *Program) promises(bag *diag.Bag) bool {
+	ok := true
+	for _, d := range p.decls {
+		if d.Kind != Variable || !d.Var.Const {
+			continue
+		}
+		for _, ref := range p.refs[d.ID] {
+			if ref.Use&(ByValue|ByFunction) == 0 {
+				continue // its own conditions, and the call that it belongs to
+			}
+			to := p.dynamic(ref.To, map[Decl]bool{})
+			if to == nil {
+				continue
+			}
+			through := ""
+			if to.ID != ref.To {
+				through = ", through " + name(p.decls[ref.To]) + ","
+			}
+			bag.Add(diag.Errorf("Dynamic value in static context", "Unable to use %s%s in static context, which is required by the variable %q of %s: it has const = true.\n\nWhat is needed before anything is planned can be made from input variables, local values, functions and the workspace name only.",
+				name(to), through, d.Name, d.Module).At(ref.Range).See("declared here", d.Range))
+			ok = false
+			break
+		}
+	}
+	return ok
+}
+
+// dynamic finds what a value is made from that is not known before anything is planned, nil if there
+// is nothing.
+func (p *Program) dynamic(d Decl, seen map[Decl]bool) *Declaration {
+	if k := p.decls[d].Kind; k != Variable && k != Local {
+		return p.decls[d]
+	}
+	if seen[d] {
+		return nil
+	}
+	seen[d] = true
+	for _, ref := range p.refs[d] {
+		if ref.Use&(ByValue|ByFunction) == 0 {
+			continue
+		}
+		if to := p.dynamic(ref.To, seen); to != nil {
+			return to
+		}
+	}
+	return nil
+}
