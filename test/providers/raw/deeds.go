@@ -182,7 +182,7 @@ var leaks = map[string]deedFunc{
 		return sc.put(arg, "before-"+sc.secret+"-behind")
 	},
 	// leak-key makes the secret the only key of a map.
-	"leak-key": func(_ context.Context, sc *scene, arg string) error { return sc.putKey(arg, sc.secret) },
+	"leak-key":      func(_ context.Context, sc *scene, arg string) error { return sc.putKey(arg, sc.secret) },
 	"leak-identity": func(_ context.Context, sc *scene, _ string) error { return sc.misidentify(strconv.Quote(sc.secret)) },
 	"leak-private": func(_ context.Context, sc *scene, _ string) error {
 		if sc.private == nil {
