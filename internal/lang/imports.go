@@ -251,8 +251,8 @@ func (s *scope) importIdentity(out Import, b *importBlock) (Import, bool) {
 	if s.outcome() != OK {
 		return out, false
 	}
-	for _, m := range mark.Split(v).Marks {
-		detail := "The import identity cannot be sensitive: it is shown in plans."
+	if marks := mark.Split(v).Marks; len(marks) > 0 {
+		m, detail := marks[0], "The import identity cannot be sensitive: it is shown in plans."
 		if m.Tag == mark.Ephemeral {
 			detail = "The import identity cannot be ephemeral: it is kept in plan and state." + wayOf(m)
 		}
