@@ -2,6 +2,8 @@ package config
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -70,6 +72,9 @@ func ReadValues(path string, o Options, bag *diag.Bag) (text []byte, values map[
 	if err != nil {
 		d := unreadable(o.Display(path), err)
 		d.Summary = "Failed to read variables file"
+		if errors.Is(err, fs.ErrNotExist) {
+			d.Detail = fmt.Sprintf("Given variables file %s does not exist.", o.Display(path))
+		}
 		bag.Add(d)
 		return nil, nil, false
 	}

@@ -137,15 +137,15 @@ func (p *Program) UndeclaredImports() map[addr.Resource]*config.Import {
 
 // mayHave reports whether a resource that is not declared may be, where a module could not be read.
 func (p *Program) mayHave(r addr.Resource) bool {
-	m := r.Module
-	n := p.nodes[m]
-	for ; n == nil && !m.IsRoot(); n = p.nodes[m] {
-		if parent := p.nodes[m.Parent()]; parent != nil && (parent.unit.mod.Calls[m.Name()] != nil || parent.unit.mod.MayDeclare(m.Name())) {
-			return true
-		}
+	if n := p.nodes[r.Module]; n != nil {
+		return n.unit.mod.MayDeclare(r.Type) && n.unit.mod.MayDeclare(r.Name)
+	}
+	m := r.Module // up to the call that leads to what was not read
+	for p.nodes[m.Parent()] == nil {
 		m = m.Parent()
 	}
-	return n != nil && m == r.Module && n.unit.mod.MayDeclare(r.Type) && n.unit.mod.MayDeclare(r.Name)
+	parent := p.nodes[m.Parent()].unit.mod
+	return parent.Calls[m.Name()] != nil || parent.MayDeclare(m.Name())
 }
 
 // target is the resource that an import block names, seen from the module that has the block.

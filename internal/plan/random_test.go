@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// plans is how many random plans a test run orders: 2,000, or LETHE_TEST_PLANS.
+// plans is how many random plans a test run orders: 20,000, or LETHE_TEST_PLANS.
 func plans(t *testing.T) int {
 	s := os.Getenv("LETHE_TEST_PLANS")
 	if s == "" {
-		return 2000
+		return 20000
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil {
