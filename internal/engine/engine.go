@@ -279,7 +279,7 @@ func (r *run) typeOf(ctx context.Context, p addr.Provider, res addr.Resource, ab
 	if r.bag.Add(ds...); ds.HasErrors() {
 		return nil
 	}
-	sch, err := schemas.Type(res.Mode, res.Type)
+	sch, err := schemas.Usable(res.Mode, res.Type)
 	if err != nil {
 		r.bag.Add(diag.Errorf("Invalid provider schema", "The schema of %s %s in provider %s cannot be used: %s.\n\nThis is a bug in the provider, to be reported there.", res.Mode.Block(), res.Type, p.ForDisplay(), err).About(about))
 		return nil

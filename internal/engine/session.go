@@ -93,6 +93,10 @@ func (r *run) open(ctx context.Context, s *session, u use, face lang.Face) bool 
 	if r.bag.Add(ds...); ds.HasErrors() {
 		return false
 	}
+	if err := schemas.UsableConfig(); err != nil {
+		r.bag.Add(diag.Errorf("Invalid provider schema", "The schema of the settings of provider %s cannot be used: %s.\n\nThis is a bug in the provider, to be reported there.", u.instance.Provider.ForDisplay(), err))
+		return false
+	}
 	where := func(cty.Path) diag.Range { return diag.Range{} }
 	s.settings = mark.Plain(schemas.Config.Empty())
 	if u.declared {

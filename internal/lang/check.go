@@ -110,10 +110,10 @@ func (c *checker) resource(d *Declaration) {
 	if schemas == nil {
 		return
 	}
-	sch, err := schemas.Type(d.Res.Mode, d.Res.Type)
+	sch, err := schemas.Usable(d.Res.Mode, d.Res.Type)
 	switch {
 	case err != nil:
-		c.error(diag.Errorf("Failed to load plugin schemas", "The schema of %s %q of provider %s cannot be used: %s.", typeNouns[d.Res.Mode], d.Res.Type, prov.ForDisplay(), err).At(d.Res.TypeRange))
+		c.error(diag.Errorf("Failed to load plugin schemas", "The schema of %s %q of provider %s cannot be used: %s.\n\nThis is a bug in the provider, to be reported there.", typeNouns[d.Res.Mode], d.Res.Type, prov.ForDisplay(), err).At(d.Res.TypeRange))
 	case sch == nil:
 		c.error(unknownType(d, prov, schemas))
 	default:
@@ -177,6 +177,10 @@ func unknownType(d *Declaration, prov addr.Provider, s *provider.Schemas) diag.D
 func (c *checker) provider(d *Declaration) {
 	schemas := c.schemasOf(d.Provider.Provider)
 	if schemas == nil || schemas.Config == nil {
+		return
+	}
+	if err := schemas.UsableConfig(); err != nil {
+		c.error(diag.Errorf("Failed to load plugin schemas", "The schema of the settings of provider %s cannot be used: %s.\n\nThis is a bug in the provider, to be reported there.", d.Provider.Provider.ForDisplay(), err).At(d.Range))
 		return
 	}
 	c.p.checked.schemas[d.ID] = schemas.Config

@@ -404,8 +404,15 @@ func thing(mode addr.Mode) *schema.Schema {
 			{Name: "uniq", Nesting: schema.Set, Block: inner()},
 		},
 	}
-	if mode != addr.Managed {
+	kept := func(b *schema.Block) { // nothing in it is write-only
 		b.Attrs = slices.DeleteFunc(b.Attrs, func(a *schema.Attr) bool { return a.WriteOnly })
+	}
+	kept(b.Blocks[4].Block)
+	if mode != addr.Managed {
+		kept(b)
+		for _, n := range b.Blocks {
+			kept(n.Block)
+		}
 	}
 	return &schema.Schema{Block: b}
 }

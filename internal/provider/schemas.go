@@ -1,8 +1,10 @@
 package provider
 
 import (
+	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -21,6 +23,8 @@ type Schemas struct {
 	Part func(keep func(addr.Mode, string) bool) []byte
 
 	types      map[typeName]func() (*schema.Schema, error)
+	sound      map[typeName]func() error
+	config     func() error
 	identities map[string]func() (*Identity, error)
 }
 
@@ -35,6 +39,8 @@ func NewSchemas(config *schema.Schema) *Schemas {
 		Config:     config,
 		Functions:  map[string]*Function{},
 		types:      map[typeName]func() (*schema.Schema, error){},
+		sound:      map[typeName]func() error{},
+		config:     sync.OnceValue(func() error { return sound(schema.UseProvider, config) }),
 		identities: map[string]func() (*Identity, error){},
 	}
 }
@@ -42,7 +48,32 @@ func NewSchemas(config *schema.Schema) *Schemas {
 // Add adds a type, whose schema load gives when it is first needed. An error of load is the
 // schema's own fault (forbidden combinations, say) and is reported at each use of the type.
 func (s *Schemas) Add(mode addr.Mode, name string, load func() (*schema.Schema, error)) {
-	s.types[typeName{mode, name}] = sync.OnceValues(load)
+	k, load := typeName{mode, name}, sync.OnceValues(load)
+	s.types[k] = load
+	s.sound[k] = sync.OnceValue(func() error {
+		t, err := load()
+		if err != nil {
+			return err
+		}
+		return sound(uses[mode], t)
+	})
+}
+
+var uses = map[addr.Mode]schema.Use{addr.Managed: schema.UseManaged, addr.Data: schema.UseData, addr.Ephemeral: schema.UseEphemeral}
+
+// sound reports in what ways a schema breaks the protocol's rules, in one line.
+func sound(use schema.Use, s *schema.Schema) error {
+	if s == nil || s.Block == nil {
+		return nil
+	}
+	err := s.Valid()
+	if err == nil {
+		err = schema.ValidUse(use, s.Block)
+	}
+	if err == nil {
+		return nil
+	}
+	return errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 // AddIdentity adds the identity schema of a managed type.
@@ -58,6 +89,22 @@ func (s *Schemas) Type(mode addr.Mode, name string) (*schema.Schema, error) {
 	}
 	return load()
 }
+
+// Usable is Type for who is to work with objects of the type: it refuses a schema whose parts do not
+// go together, such as write-only attributes in a set. Other types are not touched by that.
+func (s *Schemas) Usable(mode addr.Mode, name string) (*schema.Schema, error) {
+	t, err := s.Type(mode, name)
+	if err != nil || t == nil {
+		return nil, err
+	}
+	if err := s.sound[typeName{mode, name}](); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// UsableConfig refuses a provider's own settings for the same reasons.
+func (s *Schemas) UsableConfig() error { return s.config() }
 
 // Identity gives the identity schema of a managed type; nil, nil if it has none.
 func (s *Schemas) Identity(name string) (*Identity, error) {

@@ -342,7 +342,6 @@ func TestValid(t *testing.T) {
 		{"two kinds", attrs(&Attr{Name: "a", Type: cty.String, Required: true, Optional: true}), "a: the attribute cannot be both"},
 		{"required and computed", attrs(&Attr{Name: "a", Type: cty.String, Required: true, Computed: true}), "a: the attribute cannot be both"},
 		{"no type", attrs(&Attr{Name: "a", Optional: true}), "a: the attribute has no type"},
-		{"bad name", attrs(s("Name")), "Name: a name may hold only"},
 		{"name twice", &Block{Attrs: []*Attr{s("b")}, Blocks: []*Nested{{Name: "b", Nesting: List, Block: attrs(s("a"))}}}, "b: the name is used twice"},
 		{"nested group", attrs(nested(Group, s("a"))), "n: invalid nesting mode"},
 		{"dynamic in a nested list", attrs(nested(List, &Attr{Name: "a", Type: cty.DynamicPseudoType, Optional: true})), "n: a collection of nested attributes"},
@@ -371,7 +370,7 @@ func TestValidUse(t *testing.T) {
 	}
 	for _, use := range []Use{UseData, UseEphemeral, UseProvider, UseMeta} {
 		err := ValidUse(use, b)
-		if err == nil || !strings.Contains(err.Error(), "blist.w: a "+string(use)) {
+		if err == nil || !strings.Contains(err.Error(), "blist.w: nothing of the "+string(use)) {
 			t.Errorf("%s: %v", use, err)
 		}
 		if err := ValidUse(use, testBlock()); err != nil {

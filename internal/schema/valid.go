@@ -3,7 +3,6 @@ package schema
 import (
 	"errors"
 	"fmt"
-	"regexp"
 
 	"github.com/zclconf/go-cty/cty"
 )
@@ -66,8 +65,6 @@ func (v *validator) add(place, format string, args ...any) {
 	v.errs = append(v.errs, invalid{place: place, text: fmt.Sprintf(format, args...)})
 }
 
-var validName = regexp.MustCompile(`^[a-z0-9_]+$`)
-
 func within(place, name string) string {
 	if place == "" {
 		return name
@@ -97,9 +94,6 @@ func (v *validator) block(b *Block, place string, inSet bool) {
 }
 
 func (v *validator) name(name, at string, seen map[string]bool) {
-	if !validName.MatchString(name) {
-		v.add(at, "a name may hold only lowercase letters, digits and underscores")
-	}
 	if seen[name] {
 		v.add(at, "the name is used twice")
 	}
@@ -149,7 +143,7 @@ func (v *validator) flags(a *Attr, at string, inSet bool) {
 		return
 	}
 	if v.use != "" {
-		v.errs = append(v.errs, invalid{at, fmt.Sprintf("a %s cannot have write-only attributes", v.use), true})
+		v.errs = append(v.errs, invalid{at, fmt.Sprintf("nothing of the %s can be write-only: only managed resources have such attributes", v.use), true})
 	}
 	if a.Computed {
 		v.add(at, "the attribute cannot be both write-only and computed: nothing of it is kept")

@@ -117,12 +117,12 @@ func (c *client) decodeSchemas(raw []byte) (*provider.Schemas, provider.Diags) {
 		return nil, provider.Diags{c.malformed(getSchema, err)}
 	}
 	ds := c.diags(a.diags)
-	config, err := c.decodeSchema(0, a.config)
+	config, err := c.decodeSchema(a.config)
 	if err != nil {
 		return nil, append(ds, c.unusable("its own settings", err))
 	}
 	s := provider.NewSchemas(config)
-	if s.Meta, err = c.decodeSchema(0, a.meta); err != nil {
+	if s.Meta, err = c.decodeSchema(a.meta); err != nil {
 		return nil, append(ds, c.unusable("module metadata", err))
 	}
 	if len(s.Meta.Attrs)+len(s.Meta.Blocks) == 0 {
@@ -153,7 +153,7 @@ func (c *client) leftOut(function string, err error) diag.Diagnostic {
 
 // decodeType makes a type's schema, when it is first needed.
 func (c *client) decodeType(t rawType) (*schema.Schema, error) {
-	s, err := c.decodeSchema(t.mode, t.raw)
+	s, err := c.decodeSchema(t.raw)
 	if err != nil {
 		return nil, fmt.Errorf("the %s describes the %s type %s in a way that cannot be used: %w; this is a bug in the provider", c, kindName[t.mode], t.name, err)
 	}
@@ -161,9 +161,6 @@ func (c *client) decodeType(t rawType) (*schema.Schema, error) {
 }
 
 var kindName = map[addr.Mode]string{addr.Managed: "resource", addr.Data: "data source", addr.Ephemeral: "ephemeral resource"}
-
-// check refuses schemas whose parts do not go together.
-var check = func(addr.Mode, *schema.Schema) error { return nil }
 
 // identities adds the identity schemas to s.
 func (c *client) identities(raw []byte, s *provider.Schemas) provider.Diags {
@@ -183,9 +180,8 @@ func (c *client) identities(raw []byte, s *provider.Schemas) provider.Diags {
 	return c.diags(resp.Diagnostics)
 }
 
-// decodeSchema makes a schema of its message; of no message one without attributes. The mode is
-// zero for a provider's own settings and metadata.
-func (c *client) decodeSchema(mode addr.Mode, raw []byte) (*schema.Schema, error) {
+// decodeSchema makes a schema of its message; of no message one without attributes.
+func (c *client) decodeSchema(raw []byte) (*schema.Schema, error) {
 	var m wirepb.Schema
 	if err := proto.Unmarshal(raw, &m); err != nil {
 		return nil, err
@@ -194,8 +190,7 @@ func (c *client) decodeSchema(mode addr.Mode, raw []byte) (*schema.Schema, error
 	if err != nil {
 		return nil, err
 	}
-	s := &schema.Schema{Version: m.Version, Block: b}
-	return s, check(mode, s)
+	return &schema.Schema{Version: m.Version, Block: b}, nil
 }
 
 func (c *client) malformed(m method, err error) diag.Diagnostic {

@@ -181,7 +181,8 @@ func with(attrs ...*attribute) *block {
 	return &block{Attributes: append([]*attribute{computed("id", text), optional("name", text)}, attrs...)}
 }
 
-// faulty are the resource schemas that an engine must refuse, by the name of the fault.
+// faulty are the resource schemas that are not as they should be, by the name of the fault. An engine
+// refuses them, but for odd names.
 var faulty = map[string]func() *block{
 	"wo-set-block": func() *block {
 		b := with()
