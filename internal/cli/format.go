@@ -174,6 +174,7 @@ func (c *call) formatFile(name string) {
 	}
 	if c.format.write {
 		if err := os.WriteFile(path, out, 0o644); err != nil {
+			_ = os.WriteFile(path, src, 0o644) // on a full disk there is the room that it had
 			c.formatError(diag.Errorf("Failed to write file", "%s: %s.", name, err))
 		}
 	}

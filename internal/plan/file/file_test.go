@@ -237,7 +237,8 @@ func TestMembers(t *testing.T) {
 	for _, f := range z.File {
 		names = append(names, f.Name)
 	}
-	want := []string{"tfplan", "tfstate", "tfstate-prev", "tfconfig/modules.json", "tfconfig/m-/main.tf", "tfconfig/m-/x.tf", "tfconfig/m-m/main.tf", ".terraform.lock.hcl"}
+	want := []string{"tfplan", "tfstate", "tfstate-prev", "tfconfig/modules.json", "tfconfig/m-/main.tf", "tfconfig/m-/x.tf", "tfconfig/m-m/main.tf", ".terraform.lock.hcl",
+		"schemas/example.com/acme/kv", "schemas/registry.opentofu.org/hashicorp/time"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
 	}
