@@ -12,8 +12,9 @@ import (
 const room = 16 << 20
 
 // leastPercent of what lives may be allocated before garbage is collected, however much that is:
-// half as much again is a good use of memory for a program that allocates little of it twice.
-const leastPercent = 50
+// with three quarters as much again a command takes a few per cent less time than with half as much,
+// and a few per cent more memory.
+const leastPercent = 75
 
 // collect sets how eagerly garbage is collected: after every collection by what lives then. Whoever
 // sets GOGC has it their way; GOMEMLIMIT holds in any case.
