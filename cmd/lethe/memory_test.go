@@ -8,7 +8,7 @@ import (
 )
 
 func TestPercent(t *testing.T) {
-	for live, want := range map[uint64]int{0: 1600, 4 << 20: 400, 16 << 20: 100, 32 << 20: 50, 1 << 30: 50} {
+	for live, want := range map[uint64]int{0: 1600, 4 << 20: 400, 16 << 20: 100, 32 << 20: 75, 1 << 30: 75} {
 		if got := percent(live); got != want {
 			t.Errorf("%d bytes: %d%%, want %d%%", live, got, want)
 		}
