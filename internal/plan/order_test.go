@@ -216,7 +216,7 @@ func TestTable(t *testing.T) {
 		{"unchanged hold: one session", "X replace via P\nY update via P\nP hold", "+P -X +X +Y -P"},
 		{"session over session", "K replace\nX update via P\nZ destroy via P\nE hold from K\nP hold over E",
 			"+E' +P' -Z -P' -E' -K +K +E +P +X -P -E"},
-		{"composite", "X update via B\nY update via E1\nE1 hold\nE2 hold\nB hold composite over E1 E2", "+E1 +E2 +X -E2 +Y -E1"},
+		{"composite", "X update via B\nY update via E1\nE1 hold\nE2 hold\nB hold composite over E1 E2", "+E1 +Y +E2 +X -E1 -E2"},
 		{"hold unused by what has work", "X nothing via P\nY update\nP hold", "+Y"},
 		{"provisioner with a lease", "X create via P\nX after E\nX after E2\nY create via P\nY -> X\nP hold\nE hold\nE2 hold",
 			"+P +X +E +X.1 -E +E2 +X.2 -E2 +Y -P"},

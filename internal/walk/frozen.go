@@ -66,7 +66,8 @@ func (f *frozen) order() []Node {
 }
 
 // ranks gives every node its place in the ready list, and the other way round: closers, then by
-// the number of nodes on the longest chain that starts with it, then as added. Gates cost nothing.
+// the number of nodes on the longest chain that starts with it, then late ones last, then as added.
+// Gates cost nothing, nor do late nodes: what a late one opens is to be used before another opens.
 func (f *frozen) ranks() (rank []uint32, byRank []Node) {
 	n := len(f.traits)
 	chain := make([]uint32, n)
@@ -77,18 +78,22 @@ func (f *frozen) ranks() (rank []uint32, byRank []Node) {
 		for _, a := range f.after(x) {
 			chain[x] = max(chain[x], chain[a.node()])
 		}
-		if f.traits[x]&gate == 0 {
+		if f.traits[x]&(gate|late) == 0 {
 			chain[x]++
 		}
 		longest = max(longest, chain[x])
 	}
 	place := func(x int) uint32 { // 0 for closers, then long chains before short ones
-		if f.traits[x]&closer != 0 {
+		switch p := 1 + 2*(longest-chain[x]); {
+		case f.traits[x]&closer != 0:
 			return 0
+		case f.traits[x]&late != 0:
+			return p + 1
+		default:
+			return p
 		}
-		return 1 + longest - chain[x]
 	}
-	starts := make([]uint32, longest+2)
+	starts := make([]uint32, 2*longest+3)
 	for x := range n {
 		starts[place(x)]++
 	}

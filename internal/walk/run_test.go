@@ -537,3 +537,46 @@ func TestRestCancelled(t *testing.T) {
 		t.Errorf("outcomes: %v", r.Outcomes)
 	}
 }
+
+// What a late node opens is used and closed before more is opened than there are workers, also where
+// the chains have different lengths.
+func TestFewOpen(t *testing.T) {
+	const leases = 60
+	for _, workers := range []int{1, 3} {
+		g := &Graph{}
+		kind := map[Node]int{}
+		add := func(k int, o Options) Node {
+			n := g.Add(nil, o)
+			kind[n] = k
+			return n
+		}
+		for i := range leases {
+			open := add(1, Options{Late: true})
+			use := add(0, Options{})
+			g.Needs(use, open)
+			closer := add(-1, Options{Closer: true})
+			g.Waits(closer, use)
+			g.Waits(closer, open)
+			for range i % 4 { // what follows does not need the lease
+				next := add(0, Options{})
+				g.Needs(next, use)
+				use = next
+			}
+		}
+		var mu sync.Mutex
+		now, most := 0, 0
+		result := g.Run(context.Background(), RunOptions{Workers: workers, Visit: func(_ context.Context, n Node, _ *Fan) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			now += kind[n]
+			most = max(most, now)
+			return true
+		}})
+		if !result.OK() || now != 0 {
+			t.Fatalf("%d workers: %d still open, %v", workers, now, result)
+		}
+		if most > workers {
+			t.Errorf("%d workers: %d open at once", workers, most)
+		}
+	}
+}
