@@ -30,6 +30,7 @@ func (s *scope) repeat(d *decl) *repeated {
 		rp.enabled()
 	}
 	if r.Hidden {
+		r.List = slices.Clone(r.List) // some lists are shared
 		for i, k := range r.List {
 			r.List[i] = k.Hide()
 		}
