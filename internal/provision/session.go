@@ -116,17 +116,28 @@ func soon(ended <-chan error, limit time.Duration) bool {
 	}
 }
 
-// session opens a session; a host that does not answer is left when the context ends.
+// session opens a session; a host that does not answer is left when the context ends. Package ssh
+// waits for ever for an answer if the connection ends at the very moment of the question, so nobody
+// waits for it longer than for the connection.
 func (c *client) session(ctx context.Context) (*ssh.Session, error) {
-	stop := context.AfterFunc(ctx, func() { c.Close() })
-	s, err := c.NewSession()
-	if !stop() {
-		if s != nil {
-			s.Close()
-		}
-		return nil, errInterrupted
+	type opened struct {
+		*ssh.Session
+		err error
 	}
-	return s, err
+	answer := make(chan opened, 1)
+	go func() {
+		s, err := c.NewSession()
+		answer <- opened{s, err}
+	}()
+	select {
+	case o := <-answer:
+		return o.Session, o.err
+	case <-ctx.Done():
+		c.Close() // the session with it, should there be one
+		return nil, errInterrupted
+	case <-c.over:
+		return nil, io.EOF
+	}
 }
 
 // dress asks for a terminal, and for the agent to be at hand; hosts that refuse either are used

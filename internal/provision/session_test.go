@@ -1,0 +1,60 @@
+package provision
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// Nobody waits for a session longer than for the connection, or than the run lasts: here the other
+// side never says whether there is one.
+func TestSessionWithoutAnswer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		theirs, err := l.Accept()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, key, _ := ed25519.GenerateKey(rand.Reader)
+		signer, err := ssh.NewSignerFromKey(key)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		config := &ssh.ServerConfig{NoClientAuth: true}
+		config.AddHostKey(signer)
+		ssh.NewServerConn(theirs, config) // whose channels nobody takes
+	}()
+	ours, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ours.Close()
+	conn, channels, requests, err := ssh.NewClientConn(ours, "host", &ssh.ClientConfig{HostKeyCallback: ssh.InsecureIgnoreHostKey()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan struct{})
+	c := &client{Client: ssh.NewClient(conn, channels, requests), over: over}
+	close(over)
+	if _, err := c.session(t.Context()); err != io.EOF {
+		t.Errorf("the connection is over: %v", err)
+	}
+	c.over = nil
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.session(ctx); !errors.Is(err, errInterrupted) {
+		t.Errorf("the run is over: %v", err)
+	}
+}
