@@ -36,6 +36,16 @@ func (m Mode) Block() string {
 	return m.String()
 }
 
+// ModeOf is the mode of the resources that blocks of a name declare; false for all other blocks.
+func ModeOf(block string) (Mode, bool) {
+	for _, m := range []Mode{Managed, Data, Ephemeral} {
+		if m.Block() == block {
+			return m, true
+		}
+	}
+	return 0, false
+}
+
 // prefix is what stands before the type in an address.
 func (m Mode) prefix() string {
 	switch m {

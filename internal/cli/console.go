@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -146,7 +145,7 @@ func (c *console) look(ctx context.Context, s *state.Snapshot) (ok bool) {
 
 // batch evaluates what standard input has, and fails if something cannot be evaluated.
 func (c *console) batch() int {
-	src, err := config.ReadStream(c.Stdin, cmp.Or(c.limits.config.FileSize, config.DefaultLimits.FileSize))
+	src, err := config.ReadStream(c.Stdin, c.limits.fileSize())
 	if err != nil {
 		c.bag.Add(diag.Errorf("Failed to read standard input", "%s.", err))
 		return c.ui.fail()

@@ -149,10 +149,8 @@ resource "playground_secret" "a" {
 	}
 }
 
-// TestNothingIsOpenWhileAsking looks while the program waits for approval.
-func TestNothingIsOpenWhileAsking(t *testing.T) {
-	t.Parallel()
-	p := newProcess(t, `
+// throughLease configures a provider with a lease.
+const throughLease = `
 ephemeral "playground_lease" "l" {
   name = "l"
 }
@@ -160,6 +158,12 @@ provider "playground" {
   alias = "x"
   token = ephemeral.playground_lease.l.token
 }
+`
+
+// TestNothingIsOpenWhileAsking looks while the program waits for approval.
+func TestNothingIsOpenWhileAsking(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, throughLease+`
 resource "playground_thing" "a" {
   provider = playground.x
   name     = "a"
@@ -192,14 +196,7 @@ resource "playground_thing" "a" {
 // one of the same provider gives up at once.
 func TestTwoInterruptsStopWhatHoldsNoLease(t *testing.T) {
 	t.Parallel()
-	p := newProcess(t, `
-ephemeral "playground_lease" "l" {
-  name = "l"
-}
-provider "playground" {
-  alias = "x"
-  token = ephemeral.playground_lease.l.token
-}
+	p := newProcess(t, throughLease+`
 resource "playground_thing" "a" {
   provider = playground.x
   name     = "a"

@@ -49,12 +49,11 @@ func runFormat(ctx context.Context, c *call) int {
 
 func (c *call) formatAll() int {
 	f := &c.format
-	f.most = config.DefaultLimits.FileSize
-	if l, ok := c.readLimits(); !ok {
+	l, ok := c.readLimits()
+	if !ok {
 		return c.ui.fail()
-	} else if l.config.FileSize > 0 {
-		f.most = l.config.FileSize
 	}
+	f.most = l.fileSize()
 	if f.check {
 		f.write = false
 	}

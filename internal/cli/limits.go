@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -26,6 +27,9 @@ type limits struct {
 	lang      lang.Limits
 	functions funcs.Limits
 }
+
+// fileSize is how many bytes of a file or a stream are read.
+func (l *limits) fileSize() int64 { return cmp.Or(l.config.FileSize, config.DefaultLimits.FileSize) }
 
 // limit is one of them: its name in the variable, and its field, an *int or *int64.
 type limit struct {

@@ -29,19 +29,25 @@ type screen struct {
 // wait is how long lines of progress may wait for others where nobody watches.
 const wait = 50 * time.Millisecond
 
+// viewOptions are those of all that a command shows.
+func (c *call) viewOptions() view.Options {
+	product, command := c.persona()
+	return view.Options{
+		Product: product, Command: command, Plain: c.opts.noColor, Color: c.color(), ShowSensitive: c.opts.showSecrets,
+		Sources: c.sources, Scrub: c.secrets.Scrub, Now: c.Now,
+	}
+}
+
 func newScreen(c *call) *screen {
 	s := &screen{call: c, in: bufio.NewReader(c.Stdin)}
 	if closed, _ := shortcut.Parse(c.Getenv(shortcut.Variable)); !isTerminal(c.Stdout) && !closed.Has(shortcut.Lines) {
 		s.held = view.Hold(c.Stdout, wait)
 		c.Stdout, c.Stderr = s.held, s.held.Beside(c.Stderr)
 	}
-	product, command := c.persona()
-	o := view.Options{
-		Product: product, Command: command, Plain: c.opts.noColor,
-		Color: c.color(), Width: width(c.Stdout), Terminal: isTerminal(c.Stdout) && !c.opts.json,
-		Compact: c.opts.compact, Apart: c.apart(), ShowSensitive: c.opts.showSecrets, Concise: c.opts.concise,
-		Automation: c.Getenv("TF_IN_AUTOMATION") != "", Sources: c.sources, Scrub: c.secrets.Scrub, Now: c.Now,
-	}
+	o := c.viewOptions()
+	o.Width, o.Terminal = width(c.Stdout), isTerminal(c.Stdout) && !c.opts.json
+	o.Compact, o.Apart, o.Concise = c.opts.compact, c.apart(), c.opts.concise
+	o.Automation = c.Getenv("TF_IN_AUTOMATION") != ""
 	if c.opts.json && c.command.Stream {
 		s.View = view.NewJSON(c.Stdout, Version, o)
 		return s.alsoInto(o)

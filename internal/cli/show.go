@@ -89,11 +89,6 @@ func (p *project) showSnapshot(_ context.Context, s *state.Snapshot) int {
 	return p.ui.done(exitOK)
 }
 
-func (p *project) viewOptions() view.Options {
-	product, command := p.persona()
-	return view.Options{Product: product, Command: command, Plain: p.opts.noColor, Color: p.color(), ShowSensitive: p.opts.showSecrets, Sources: p.sources, Scrub: p.secrets.Scrub, Now: p.Now}
-}
-
 // showSaved shows a saved plan, with the configuration that is inside it.
 func (p *project) showSaved(ctx context.Context, data []byte) int {
 	saved, ok := file.Read(bytes.NewReader(data), int64(len(data)), &p.bag)

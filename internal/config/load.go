@@ -223,8 +223,8 @@ func (l *loader) taken(b *hcl.Block) bool {
 		return l.mod.Outputs[b.Labels[0]] != nil
 	case "module":
 		return l.mod.Calls[b.Labels[0]] != nil
-	case "resource", "data", "ephemeral":
-		mode := map[string]addr.Mode{"resource": addr.Managed, "data": addr.Data, "ephemeral": addr.Ephemeral}[b.Type]
+	}
+	if mode, ok := addr.ModeOf(b.Type); ok {
 		return l.mod.Resources[Name{mode, b.Labels[0], b.Labels[1]}] != nil
 	}
 	return b.Type != "provider" // which may have had an alias

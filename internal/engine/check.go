@@ -77,10 +77,8 @@ func (c *checks) results(*diag.Bag) []state.Check {
 		for _, o := range k.Objects {
 			k.Status = worse(k.Status, o.Status)
 		}
-		k := *k
-		k.Objects = slices.DeleteFunc(slices.Clone(k.Objects), func(o state.CheckedObject) bool { return o.Addr == "" })
 		slices.SortFunc(k.Objects, func(a, b state.CheckedObject) int { return strings.Compare(a.Addr, b.Addr) })
-		out = append(out, k)
+		out = append(out, *k)
 	}
 	slices.SortFunc(out, func(a, b state.Check) int { return strings.Compare(a.Addr, b.Addr) })
 	return out

@@ -21,7 +21,8 @@ ephemeral "plant_key" "k" {}
 	} {
 		w, _ := newPlantWorld(t)
 		w.engine.Parallelism = 7
-		p := &planner{run: &run{shared: &shared{Engine: w.engine, prog: w.compile(map[string]string{"main.tf": plantHead + c.main})}}}
+		prog := w.compile(map[string]string{"main.tf": plantHead + c.main})
+		p := &planner{run: &run{shared: &shared{Engine: w.engine, prog: prog, reach: newReach(prog)}}}
 		if got := p.hands() - w.engine.workers(); got != c.extra {
 			t.Errorf("%d more than there are workers, want %d:%s", got, c.extra, c.main)
 		}

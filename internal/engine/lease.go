@@ -26,8 +26,13 @@ import (
 
 // leaseKey names a lease: one opening of an instance on a face.
 type leaseKey struct {
-	instance addr.Instance
+	instance addr.Instance // its key hidden, because not all who name it know whether that is
 	face     lang.Face
+}
+
+func leaseKeyOf(inst addr.Instance, face lang.Face) leaseKey {
+	inst.Key = inst.Key.Hide()
+	return leaseKey{inst, face}
 }
 
 // opening is a lease that was asked for.
@@ -150,12 +155,13 @@ func (r *run) lease(ctx context.Context, e *lang.Declaration, f *lang.Frame, key
 
 func (r *run) leaseOne(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
 	inst := e.Resource.In(f.Addr()).Instance(key)
+	k := leaseKeyOf(inst, face)
 	r.mu.Lock()
-	o := r.leases[leaseKey{inst, face}]
+	o := r.leases[k]
 	if o == nil {
 		o = &opening{}
-		r.leases[leaseKey{inst, face}] = o
-		r.leased[e.ID] = append(r.leased[e.ID], leaseKey{inst, face})
+		r.leases[k] = o
+		r.leased[e.ID] = append(r.leased[e.ID], k)
 	}
 	r.mu.Unlock()
 	o.Lock()
@@ -278,18 +284,7 @@ func (r *run) openOf(e lang.Decl) []*lease.Lease {
 
 // closeInstance closes one instance of an ephemeral resource, if it is open, and empties its slot.
 func (r *run) closeInstance(e *lang.Declaration, inst addr.Instance, face lang.Face) {
-	face = r.reach.face(e.ID, face)
-	for _, key := range []addr.Key{inst.Key, inst.Key.Hide()} {
-		inst.Key = key
-		k := leaseKey{inst, face}
-		r.mu.Lock()
-		_, asked := r.leases[k]
-		r.mu.Unlock()
-		if asked {
-			r.closeLease(e, k)
-			return
-		}
-	}
+	r.closeLease(e, leaseKeyOf(inst, r.reach.face(e.ID, face)))
 }
 
 // closeLeases closes the instances of an ephemeral resource in one module instance, or in all, and
@@ -311,6 +306,9 @@ func (r *run) closeLease(e *lang.Declaration, k leaseKey) {
 	r.mu.Lock()
 	o := r.leases[k]
 	r.mu.Unlock()
+	if o == nil {
+		return // nobody asked for it
+	}
 	o.Lock()
 	defer o.Unlock()
 	l := o.lease.Swap(nil)

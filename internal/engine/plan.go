@@ -251,10 +251,8 @@ func (p *planner) walk(ctx context.Context) {
 // a call stands ready when the token is free. Not where there are ephemeral resources: a call that
 // stands ready may keep a lease open.
 func (p *planner) hands() int {
-	for _, d := range p.prog.Decls() {
-		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral {
-			return p.workers()
-		}
+	if p.reach.any {
+		return p.workers()
 	}
 	return p.workers() + p.parallelism()
 }

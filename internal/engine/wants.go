@@ -113,7 +113,7 @@ func (r *reach) repeating(d lang.Decl) []want {
 	defer r.mu.Unlock()
 	found, ok := r.repeats[d]
 	if !ok {
-		found = r.wantsBehind(r.prog.Refs(d), func(ref lang.Ref) bool { return ref.Use&lang.ByRepeat != 0 }, nil)
+		found = r.wantsBehind(r.prog.Refs(d), repeats, nil)
 		r.repeats[d] = found
 	}
 	return found
@@ -238,8 +238,8 @@ func fromAround(ref lang.Ref) bool {
 	return ref.Use&(lang.ByRepeat|lang.ByDepends|lang.ByModule) != 0
 }
 
-// repeats reports whether a value is passed on by what a module is repeated by: each.value may be
-// in its arguments.
+// repeats reports whether a reference decides about a repetition. What a module is repeated by passes
+// its value on: each.value may be in the arguments.
 func repeats(ref lang.Ref) bool { return ref.Use&lang.ByRepeat != 0 }
 
 // receiver reports whether a declaration receives values by itself; others only pass them on.

@@ -237,7 +237,7 @@ func (r *rewriter) resolve(e *hclsyntax.ScopeTraversalExpr) (*ref, bool) {
 		}
 		return out, r.c.afterCall(out)
 	case "data", "ephemeral", "resource":
-		mode := map[string]addr.Mode{"data": addr.Data, "ephemeral": addr.Ephemeral, "resource": addr.Managed}[name]
+		mode, _ := addr.ModeOf(name)
 		return out, r.c.resourceNamed(out, mode, t[1:], t)
 	case "path", "terraform", "tofu", "count", "each":
 		return out, r.c.fieldOf(out, name, t)

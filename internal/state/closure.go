@@ -263,7 +263,7 @@ func (c *Closure) compare(a, b int32) int {
 // spell makes the texts that are not made yet, and the ranks.
 func (c *Closure) spell() {
 	for _, n := range c.names[len(c.text):] {
-		c.text = append(c.text, string(appendQuoted(nil, n.String())))
+		c.text = append(c.text, string(AppendText(nil, n.String())))
 	}
 	if c.rank != nil {
 		return

@@ -78,7 +78,7 @@ func (e *encoder) item() {
 // key begins the next member of an object.
 func (e *encoder) key(name string) {
 	e.item()
-	e.buf = appendQuoted(e.buf, name)
+	e.buf = AppendText(e.buf, name)
 	e.colon()
 }
 
@@ -89,7 +89,7 @@ func (e *encoder) colon() {
 	}
 }
 
-func (e *encoder) text(s string)  { e.buf = appendQuoted(e.buf, s) }
+func (e *encoder) text(s string)  { e.buf = AppendText(e.buf, s) }
 func (e *encoder) uint(n uint64)  { e.buf = strconv.AppendUint(e.buf, n, 10) }
 func (e *encoder) int(n int64)    { e.buf = strconv.AppendInt(e.buf, n, 10) }
 func (e *encoder) word(w string)  { e.buf = append(e.buf, w...) }
@@ -121,9 +121,9 @@ func (e *encoder) members(object []byte) {
 	})
 }
 
-// appendQuoted writes s as a JSON string, spelled as Go's encoder spells it by default, which is
+// AppendText appends s as a JSON string, spelled as Go's encoder spells it by default, which is
 // how both peers spell theirs. What is no UTF-8 becomes a replacement character.
-func appendQuoted(dst []byte, s string) []byte {
+func AppendText(dst []byte, s string) []byte {
 	start, from := len(dst), 0
 	dst = append(dst, '"')
 	for i := 0; i < len(s); i++ {
@@ -142,9 +142,6 @@ func appendQuoted(dst []byte, s string) []byte {
 	}
 	return append(append(dst, s[from:]...), '"')
 }
-
-// AppendText appends a string as JSON, as it stands in state files.
-func AppendText(dst []byte, s string) []byte { return appendQuoted(dst, s) }
 
 // simple marks the bytes that stand for themselves in a JSON string.
 var simple = func() (t [256]bool) {

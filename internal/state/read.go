@@ -211,7 +211,7 @@ func (x *extra) add(key string, value []byte) {
 	} else {
 		x.buf = append(x.buf, ',')
 	}
-	x.buf = appendQuoted(x.buf, key)
+	x.buf = AppendText(x.buf, key)
 	x.buf = append(x.buf, ':')
 	x.buf = append(x.buf, value...)
 }

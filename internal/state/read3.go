@@ -229,7 +229,7 @@ func (r *reader) provider3(typ, name string) (addr.ProviderInstance, error) {
 		prefix, _, _ := strings.Cut(typ, "_")
 		name = "provider." + prefix
 	}
-	return r.provider(appendQuoted(nil, name))
+	return r.provider(AppendText(nil, name))
 }
 
 func (in *instance3) upgrade() (*Entry, error) {

@@ -67,7 +67,7 @@ func TestStrings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := appendQuoted(nil, text); !bytes.Equal(got, quoted) {
+		if got := AppendText(nil, text); !bytes.Equal(got, quoted) {
 			t.Fatalf("%q is quoted as %s, not %s", text, got, quoted)
 		}
 		s := scanner{in: quoted}

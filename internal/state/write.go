@@ -126,7 +126,7 @@ func quotedOnce[T interface {
 }](made map[T]string, name T) string {
 	text, ok := made[name]
 	if !ok {
-		text = string(appendQuoted(nil, name.String()))
+		text = string(AppendText(nil, name.String()))
 		made[name] = text
 	}
 	return text

@@ -2,9 +2,9 @@ package walk
 
 import "context"
 
-// Fan is how one visit becomes many, or lasts longer than it takes. A visit calls Jobs and returns; the jobs then run on the same
-// workers, at the place of their node in the ready list, and the node is over when the last of
-// them is. It succeeds if all of them did.
+// Fan is how one visit becomes many, or lasts longer than it takes. A visit calls Jobs and returns;
+// the jobs then run on the same workers, at the place of their node in the ready list, and the node
+// is over when the last of them is. It succeeds if all of them did.
 type Fan struct {
 	jobs int
 	job  func(ctx context.Context, i int) bool

@@ -19,7 +19,8 @@
 //     nothing to close.
 //
 // Ready nodes run in this order: closers first, then by the longest chain of nodes that still has
-// to follow, late ones after others of the same length, then as they were added. With one worker a run is deterministic.
+// to follow, late ones after others of the same length, then as they were added. With one worker a
+// run is deterministic.
 //
 // A node may stand for many: its visit hands the walker jobs (see Fan), and the node is over when
 // the last of them is. Tokens limit something finer than workers; nobody waits while holding one.

@@ -1,7 +1,10 @@
 package funcs
 
 import (
+	"iter"
+	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/zclconf/go-cty/cty"
 )
@@ -24,10 +27,20 @@ func Due(n int) bool { return n >= fewAlike && n&(n-1) == 0 }
 
 // Alike makes the objects of a list or a tuple alike.
 func Alike(vals []cty.Value) {
-	if len(vals) < fewAlike {
+	shareTypes(len(vals), slices.All(vals), func(i int, v cty.Value) { vals[i] = v })
+}
+
+// AlikeIn makes the values of a map or an object alike.
+func AlikeIn(vals map[string]cty.Value) {
+	shareTypes(len(vals), maps.All(vals), func(name string, v cty.Value) { vals[name] = v })
+}
+
+// shareTypes makes n values alike, wherever they are.
+func shareTypes[At any](n int, vals iter.Seq2[At, cty.Value], put func(At, cty.Value)) {
+	if n < fewAlike {
 		return
 	}
-	a, at := peers{}, make([]int, 0, len(vals))
+	a, at := peers{}, make([]At, 0, n)
 	for i, v := range vals {
 		switch a.add(v) {
 		case stranger:
@@ -37,26 +50,7 @@ func Alike(vals []cty.Value) {
 		}
 	}
 	for i, v := range a.made() {
-		vals[at[i]] = v
-	}
-}
-
-// AlikeIn makes the values of a map or an object alike.
-func AlikeIn(vals map[string]cty.Value) {
-	if len(vals) < fewAlike {
-		return
-	}
-	a, at := peers{}, make([]string, 0, len(vals))
-	for name, v := range vals {
-		switch a.add(v) {
-		case stranger:
-			return
-		case other:
-			at = append(at, name)
-		}
-	}
-	for i, v := range a.made() {
-		vals[at[i]] = v
+		put(at[i], v)
 	}
 }
 

@@ -1,0 +1,220 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// What the objects of a plan go through and hold while they are brought up and taken down: sessions
+// of providers, and leases.
+
+// hold is what is up only while steps work through it: a provider instance, or an ephemeral
+// resource in one module instance.
+type hold struct {
+	use
+	lease *lang.Declaration // set for an ephemeral resource
+	at    addr.ModuleInstance
+	one   bool // only the instance with this key
+	key   addr.Key
+}
+
+// keys are the instances of an ephemeral resource that belong to the hold; nil: all.
+func (h hold) keys() []addr.Key {
+	if h.one {
+		return []addr.Key{h.key}
+	}
+	return nil
+}
+
+// leasePlace is an ephemeral resource in a module instance, or one instance of it.
+type leasePlace struct {
+	place
+	one bool
+	key addr.Key
+}
+
+func (o *ordering) hookHolds(h hooks, own addr.Key) [][]int32 {
+	out := make([][]int32, len(h.list))
+	for i, p := range h.list {
+		if h.decl != nil {
+			out[i] = o.leasesOf(o.reach.parts(h.decl.ID, h.parts(p)), h.in, own, nil)
+		}
+	}
+	return out
+}
+
+// hold is the provider instance that an object works through.
+func (o *ordering) hold(obj addr.Object, e *state.Entry, c *plan.Change) (int32, bool) {
+	inst := addr.ProviderInstance{}
+	if c != nil {
+		inst = c.Provider
+	} else if e != nil {
+		inst = e.Provider
+	}
+	if inst.Provider.IsZero() {
+		return 0, false
+	}
+	u := use{instance: inst}
+	if d, ok := o.prog.Resource(obj.Resource()); ok {
+		u = o.useOf(d, inst.Key)
+	} else if p, ok := o.prog.ProviderFor(inst.Module, inst.Provider, inst.Alias); ok {
+		u = use{decl: p, declared: true, instance: addr.ProviderInstance{ProviderConfig: o.prog.Decls()[p].Provider, Key: inst.Key}}
+	}
+	return o.holdFor(u), true
+}
+
+func (o *ordering) holdFor(u use) int32 {
+	h, ok := o.holdOf[u.instance]
+	if ok {
+		return h
+	}
+	h = o.addHold(hold{use: u})
+	o.holdOf[u.instance] = h
+	if u.declared {
+		o.in.Holds[h].Over = o.leasesFor(u.decl, u.instance.Module.Unkeyed(), u.instance.Key, nil)
+	}
+	return h
+}
+
+func (o *ordering) addHold(h hold) int32 {
+	o.holds = append(o.holds, h)
+	o.in.Holds = append(o.in.Holds, plan.Hold{})
+	return int32(len(o.holds) - 1)
+}
+
+// alone is the list of one hold, shared by all who work through nothing else.
+func (o *ordering) alone(h int32) []int32 {
+	for int(h) >= len(o.single) {
+		o.single = append(o.single, []int32{int32(len(o.single))})
+	}
+	return o.single[h]
+}
+
+// leasesFor adds the ephemeral resources whose values reach an instance of a declaration in a module
+// instance.
+func (o *ordering) leasesFor(d lang.Decl, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
+	return o.leasesOf(o.reach.wants(d), at, own, list)
+}
+
+// leasesOf adds ephemeral resources as seen from an instance in a module instance: those instances
+// of them that it means, where everybody says which.
+func (o *ordering) leasesOf(wants []want, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
+	add := func(x hold) {
+		if h := o.leaseFor(x); !slices.Contains(list, h) {
+			list = append(list, h)
+		}
+	}
+	for _, w := range wants {
+		info := o.prog.Decls()[w.of]
+		o.meant(info.Module, at, func(m addr.ModuleInstance) {
+			if !o.reach.apart(w.of) {
+				add(hold{lease: info, at: m})
+				return
+			}
+			for _, k := range w.keys(own) {
+				add(hold{lease: info, at: m, one: true, key: k})
+			}
+		})
+	}
+	return list
+}
+
+// leaseFor is the hold of an ephemeral resource in a module instance, or of one instance of it. It
+// works through its provider and through the leases that it is obtained with.
+func (o *ordering) leaseFor(x hold) int32 {
+	k := leasePlace{place{x.lease.ID, x.at}, x.one, x.key}
+	if h, ok := o.leaseOf[k]; ok {
+		return h
+	}
+	h := o.addHold(x)
+	o.leaseOf[k] = h
+	over := []int32{o.holdFor(o.useOf(x.lease, addr.NoKey))}
+	o.in.Holds[h].Over = o.leasesFor(x.lease.ID, x.at, addr.NoKey, over)
+	return h
+}
+
+// addOwns puts the postconditions of ephemeral resources after all who receive them otherwise, so
+// that no lease is opened earlier because of them.
+func (o *ordering) addOwns() {
+	if len(o.owns) == 0 {
+		return
+	}
+	receivers := o.receivers()
+	for _, at := range inOrder(o.owns) {
+		own := o.owns[at]
+		add := func(to plan.Vertex) { o.in.Declared = append(o.in.Declared, plan.Edge{From: own, To: to}) }
+		add(o.vertex(o.prog.Decls()[at.decl], at.at))
+		for _, d := range receivers[at.decl] {
+			for _, f := range o.instances(d.Module) {
+				add(o.vertex(d, f.Addr()))
+			}
+		}
+	}
+}
+
+// receivers are the declarations that receive each ephemeral resource, by their provisioners and
+// through a provider too.
+func (o *ordering) receivers() map[lang.Decl][]*lang.Declaration {
+	out := map[lang.Decl][]*lang.Declaration{}
+	for _, d := range o.prog.Decls() {
+		if !receiver(d) || d.Kind == lang.Provider {
+			continue
+		}
+		all := slices.Clone(o.reach.ephemerals(d.ID))
+		if d.Kind == lang.Resource {
+			all = append(all, o.reach.ephemerals(o.prog.ProviderOf(d.ID))...)
+			all = append(all, o.reach.ephemeralsBehind(o.prog.Refs(d.ID), byProvision)...)
+		}
+		for _, e := range all {
+			out[e] = append(out[e], d)
+		}
+	}
+	return out
+}
+
+func byProvision(ref lang.Ref) bool { return ref.Use&lang.ByProvision != 0 }
+
+// addSettings says what a hold is made from.
+func (o *ordering) addSettings(h int32) {
+	x := o.holds[h]
+	d, at, ok := x.decl, x.instance.Module.Unkeyed(), x.declared
+	if x.lease != nil {
+		d, at, ok = x.lease.ID, x.at, true
+	}
+	if !ok || o.reach.steady(d) {
+		return
+	}
+	in := &o.in.Holds[h]
+	o.eachRef(d, at, func(to plan.Vertex, at plan.At) {
+		in.Settings = append(in.Settings, plan.Ref{To: to, At: at})
+	})
+	if x.lease == nil {
+		in.Equal, in.NoBefore = o.equalSettings(x.use), o.noBefore(x.use)
+	}
+}
+
+// equalSettings reports whether planning found the settings of both faces to be known and equal.
+func (o *ordering) equalSettings(u use) bool {
+	before, after := o.peek(u, lang.Before), o.peek(u, lang.After)
+	return before != nil && after != nil && before.ok && after.ok && !before.unknown && !after.unknown &&
+		before.settings.Raw.RawEquals(after.settings.Raw)
+}
+
+func (o *ordering) noBefore(u use) bool {
+	s := o.peek(u, lang.Before)
+	return s != nil && (!s.ok || s.unknown)
+}
+
+// peek is a session that this walk opened, if it did.
+func (r *run) peek(u use, face lang.Face) *session {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.sessions[r.sessionKey(u, face)]; s != nil && s.opened {
+		return s
+	}
+	return nil
+}
