@@ -298,6 +298,9 @@ func (t *spot) steps(s *shape, steps hcl.Traversal) *shape {
 }
 
 func (t *spot) index(s *shape, key hclsyntax.Expression, at hcl.Range) *shape {
+	if arg, ok := key.(*argumentOf); ok {
+		key = arg.Expression
+	}
 	if v, ok := constant(key); ok {
 		return t.key(s, v, at)
 	}
