@@ -30,6 +30,7 @@ func (l *loader) call(b *hcl.Block) {
 	if a := c.Attributes["version"]; a != nil {
 		m.Versions = a.Expr
 	}
+	l.boolean(c.Attributes["ignore_nested_deprecations"], &m.IgnoreNestedDeprecations)
 	l.repeat(&m.Repeat, c)
 	m.DependsOn = l.dependsOn(c.Attributes["depends_on"])
 	l.passed(m, c.Attributes["providers"])

@@ -189,7 +189,9 @@ type Call struct {
 	DependsOn      []hcl.Traversal
 	Providers      []Passed
 	ProvidersGiven bool // there is a providers argument, even an empty one
-	Range          diag.Range
+	// IgnoreNestedDeprecations: nobody wants to hear of what is deprecated in the text of the module.
+	IgnoreNestedDeprecations bool
+	Range                    diag.Range
 }
 
 // Passed is one entry of a providers argument.

@@ -71,6 +71,7 @@ type Engine struct {
 	Supply func(p *lang.Program, schemas func(addr.Provider) *provider.Schemas) (added, ok bool)
 
 	kept keep
+	mute mute
 	now  atomic.Pointer[shared] // the latest walk
 }
 

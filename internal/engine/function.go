@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
@@ -84,9 +86,15 @@ func (c *caller) Call(config lang.Decl, p addr.Provider, name string, args []cty
 	if err != nil || to == nil {
 		return cty.UnknownVal(f.Return), err
 	}
+	if fault, ok := c.run.mute.is(p, name); ok {
+		return cty.DynamicVal, fault
+	}
 	d, err := to.Call(c.ctx, name, sent)
 	var complaint *provider.CallError
+	var fault diag.Diagnostic
 	switch {
+	case errors.As(err, &fault):
+		return cty.DynamicVal, c.run.mute.add(p, name, fault)
 	case errors.As(err, &complaint) && complaint.Arg >= 0 && complaint.Arg < len(args):
 		return cty.NilVal, function.NewArgError(complaint.Arg, err)
 	case err != nil:
@@ -95,6 +103,30 @@ func (c *caller) Call(config lang.Decl, p addr.Provider, name string, args []cty
 		return schema.DecodeJSON(d.JSON, f.Return)
 	}
 	return schema.Decode(d.Msgpack, f.Return)
+}
+
+// mute are the functions of which a call got no answer: the provider crashed, most often. They are not called
+// again, each call gets the same error: it would end one more process, and with it whatever else that was asked.
+type mute struct{ faults sync.Map }
+
+type functionName struct {
+	provider addr.Provider
+	name     string
+}
+
+// is gives what went wrong with a function before.
+func (m *mute) is(p addr.Provider, name string) (diag.Diagnostic, bool) {
+	d, ok := m.faults.Load(functionName{p, name})
+	if !ok {
+		return diag.Diagnostic{}, false
+	}
+	return d.(diag.Diagnostic), true
+}
+
+// add gives the first thing that went wrong, this or what another call got at the same time.
+func (m *mute) add(p addr.Provider, name string, fault diag.Diagnostic) diag.Diagnostic {
+	d, _ := m.faults.LoadOrStore(functionName{p, name}, fault)
+	return d.(diag.Diagnostic)
 }
 
 // process is where a function is called. A configuration is meant where the call names its alias, and

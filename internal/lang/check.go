@@ -53,6 +53,7 @@ func (p *Program) Check(s Schemas, o CheckOptions, bag *diag.Bag) bool {
 	}
 	c.evaluate(o.Options)
 	c.writeOnlyOutputs()
+	c.deprecations()
 	return c.ok
 }
 
@@ -213,11 +214,6 @@ func (c *checker) unit(n *node) {
 	c.p.checked.tops[n.unit] = n
 	for i := range n.unit.paths {
 		c.path(n, &n.unit.paths[i])
-	}
-	for _, s := range n.unit.spread {
-		if child := n.children[n.unit.decls[s.call].nth]; child != nil {
-			child.deprecated(s.name, s.at, c.bag)
-		}
 	}
 	c.functions(n)
 	for _, local := range sorted(n.unit.metas) {

@@ -3,7 +3,6 @@ package lang
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -24,7 +23,7 @@ var ErrReported = errors.New("the provider cannot be asked")
 // Caller calls functions of providers.
 type Caller interface {
 	// Call runs a function. config is the provider configuration that is meant, if the name says
-	// one or the module has a default one.
+	// one or the module has a default one. The error is a diag.Diagnostic where no answer came.
 	Call(config Decl, p addr.Provider, fn string, args []cty.Value) (cty.Value, error)
 	// Function gives a function's signature, nil if the provider's schema has no such function.
 	Function(p addr.Provider, fn string) *provider.Function
@@ -137,6 +136,18 @@ func (e *provided) unknown(all map[string]*provider.Function) string {
 	return fmt.Sprintf("The function %q is not available from the provider %q.%s", e.name, e.local, didYouMean(e.name, sorted(all)))
 }
 
+// undeclared says that required_providers has no entry for the provider. Resource types imply one, names of
+// functions do not: they would be gone with the last resource.
+func (e *provided) undeclared(required map[string]*config.Requirement) string {
+	why := fmt.Sprintf("There is no provider with the local name %q in this module.", e.local)
+	if required[e.local] != nil {
+		why = fmt.Sprintf("The provider %q is only implied by what else is in this module, and functions need it to be declared.", e.local)
+	} else if hint := didYouMean(e.local, sorted(required)); hint != "" {
+		return why + hint
+	}
+	return fmt.Sprintf("%s Add an entry for it to required_providers in a terraform block:\n    %s = { source = %q }", why, e.local, e.provider.ForDisplay())
+}
+
 // function wraps the provider's function for the library. Marks, nulls and unknown values are seen
 // to here, so that messages do not show what they must not.
 func (e *provided) function(s *scope, sig *provider.Function) function.Function {
@@ -179,6 +190,11 @@ func (e *provided) invoke(s *scope, sig *provider.Function, args []cty.Value) (c
 		s.failed = true
 		return raise(cty.UnknownVal(sig.Return), args...), nil
 	}
+	var silent diag.Diagnostic
+	if errors.As(err, &silent) { // no matter of this call alone: try and can do not make up for it
+		s.error(unanswered(silent, args).At(e.NameRange))
+		return raise(cty.UnknownVal(sig.Return), args...), nil
+	}
 	if err != nil {
 		return cty.NilVal, callError(err, args)
 	}
@@ -194,6 +210,14 @@ func (e *provided) invoke(s *scope, sig *provider.Function, args []cty.Value) (c
 // config is the configuration that a call means, noDecl if there is none.
 func (e *provided) config(f *Frame) Decl {
 	return f.w.p.existing(f.n, e.provider, e.alias)
+}
+
+// unanswered does not show what a provider said last if an argument is not to be shown.
+func unanswered(d diag.Diagnostic, args []cty.Value) diag.Diagnostic {
+	if raise(cty.True, args...).IsMarked() {
+		d.Detail = "The provider gave no answer. What is known of it is not shown because an argument is sensitive or ephemeral; more may be in the log (TF_LOG=error or lower)."
+	}
+	return d
 }
 
 // callError blames the argument that the provider blames. The provider's text is not shown if an
@@ -218,13 +242,13 @@ func callError(err error, args []cty.Value) error {
 // does not have may be one of a configured provider, if there is a configuration.
 func (c *checker) functions(n *node) {
 	for _, e := range n.unit.functions {
-		if n.unit.mod.Required[e.local] == nil && !slices.Contains(c.p.needed, e.provider) {
+		if req := n.unit.mod.Required[e.local]; req == nil || req.Range == (diag.Range{}) {
 			e.wrong = true
 			if n.unit.mod.MayDeclare(e.local) {
 				c.ok = false
 				continue
 			}
-			c.error(diag.Errorf("Unknown provider function", "There is no provider with the local name %q in this module.%s Add an entry for it to required_providers in a terraform block.", e.local, didYouMean(e.local, sorted(n.unit.mod.Required))).At(e.NameRange))
+			c.error(diag.Errorf("Unknown provider function", "%s", e.undeclared(n.unit.mod.Required)).At(e.NameRange))
 			continue
 		}
 		schemas := c.s.Of(e.provider)

@@ -126,7 +126,7 @@ func (l *linker) outputs(n *node, u use) {
 			noOutputs(child, u.output)).At(u.at))
 		return
 	}
-	child.deprecated(u.output, u.at, l.bag)
+	child.deprecated(n, u.output, u.at, l.bag)
 	l.add(Ref{To: child.decl(i), Use: u.why, Key: u.hint, Fixed: u.fixed, Range: u.at})
 }
 
@@ -241,7 +241,7 @@ func checkArguments(call *decl, child *node, bag *diag.Bag) bool {
 			near := suggest(a.name, slices.Concat(slices.Collect(maps.Keys(vars)), metas))
 			bag.Add(diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.name, meaning(near)).At(a.nameAt))
 			meant = append(meant, near)
-		case v.Deprecated != "":
+		case v.Deprecated != "" && !child.parent.hushed():
 			bag.Add(diag.Warningf("Deprecated variable used", "The variable %q of this module is deprecated: %s", a.name, v.Deprecated).At(a.nameAt).See("declared here", v.Range))
 		}
 	}

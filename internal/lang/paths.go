@@ -25,7 +25,7 @@ func (r *rewriter) selects(target *ref, rest hcl.Traversal) {
 	r.c.u.paths = append(r.c.u.paths, selection{r.c.owner(), target, rest})
 }
 
-// selectsEach is selects for what a splat selects from every instance, also of a module.
+// selectsEach is selects for what a splat selects from every instance.
 func (r *rewriter) selectsEach(source, each hclsyntax.Expression) {
 	target, ok := source.(*ref)
 	if !ok || target.hasKey || len(target.rest) > 0 {
@@ -38,32 +38,7 @@ func (r *rewriter) selectsEach(source, each hclsyntax.Expression) {
 	if _, ok := rel.Source.(*hclsyntax.AnonSymbolExpr); !ok {
 		return
 	}
-	switch target.root {
-	case rootResource:
-		r.selects(target, rel.Traversal)
-	case rootCall:
-		if name, _, ok := attribute(rel.Traversal); ok && target.output == "" && !r.c.quiet {
-			r.c.u.spread = append(r.c.u.spread, spreadOutput{target.local, name, target.SrcRange})
-		}
-	}
-}
-
-// spreadOutput is an output that a splat selects from all instances of a module call.
-type spreadOutput struct {
-	call int32
-	name string
-	at   diag.Range
-}
-
-// deprecated warns of a reference to an output that says not to use it.
-func (n *node) deprecated(output string, at diag.Range, bag *diag.Bag) {
-	i, ok := n.unit.index(Output, output)
-	if !ok {
-		return
-	}
-	if o := n.unit.decls[i].out; o.Deprecated != "" {
-		bag.Add(diag.Warningf("Deprecated value used", "This value is derived from module.%s.%s, which is deprecated with the following message:\n\n%s", n.cfg.Call.Name, output, o.Deprecated).At(at).See("declared here", o.Range))
-	}
+	r.selects(target, rel.Traversal)
 }
 
 // path checks one selection.

@@ -21,7 +21,6 @@ type unit struct {
 	calls     []int32 // indexes of the calls; the whole of calls[i] is calls[i]+len(calls)
 	imports   []*importBlock
 	paths     []selection         // attributes of resources that are referred to
-	spread    []spreadOutput      // outputs of all instances of calls that are referred to
 	selected  selections          // paths by who refers to what
 	functions []*provided         // calls of functions of providers
 	metas     map[string]*rawBody // provider_meta by local name

@@ -42,6 +42,7 @@ type kind struct {
 	shared   *process      // answers what needs no settings; nil if none runs
 	starting chan struct{} // closed when the start of shared that is under way is over; nil if none is
 	failed   error         // of the last start of shared; it is not tried again
+	lost     int           // how many times shared crashed and another was started
 }
 
 // said is an answer to Schemas.
@@ -66,6 +67,17 @@ type Primer interface {
 	// Prime asks and throws the answer away.
 	Prime(ctx context.Context) Diags
 }
+
+// Crasher is a Provider that knows whether its process is gone.
+type Crasher interface {
+	// Lost reports whether a call found the process gone.
+	Lost() bool
+}
+
+// mostLost is how many crashes of the process that answers what needs no settings are made up for. The calls
+// that come after a crash have nothing to do with it and are not to fail by it; a provider that crashes whatever
+// it is asked is not to be started for each of them.
+const mostLost = 5
 
 // releaseTime is how long Release waits for calls that share the process.
 const releaseTime = 5 * time.Second
@@ -137,6 +149,7 @@ func (pool *Pool) Session(ctx context.Context, a addr.Provider) (Provider, error
 func (pool *Pool) take(ctx context.Context, k *kind) (*process, error) {
 	for {
 		pool.mu.Lock()
+		k.forgetLost()
 		switch {
 		case k.starting != nil:
 			over := k.starting
@@ -168,6 +181,7 @@ func (pool *Pool) take(ctx context.Context, k *kind) (*process, error) {
 func (pool *Pool) share(ctx context.Context, k *kind) (*process, error) {
 	for {
 		pool.mu.Lock()
+		k.forgetLost()
 		if p := k.shared; p != nil {
 			p.calls.Add(1)
 			pool.mu.Unlock()
@@ -198,6 +212,17 @@ func (pool *Pool) share(ctx context.Context, k *kind) (*process, error) {
 		pool.mu.Unlock()
 		close(over)
 		return p, err
+	}
+}
+
+// forgetLost makes room for another process in the place of one that crashed. Close ends what is left of it.
+func (k *kind) forgetLost() {
+	if k.shared == nil || k.lost == mostLost {
+		return
+	}
+	if c, ok := k.shared.Provider.(Crasher); ok && c.Lost() {
+		k.shared = nil
+		k.lost++
 	}
 }
 

@@ -529,3 +529,36 @@ func TestSchemasList(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+// mortal is a provider that knows whether it crashed.
+type mortal struct {
+	*providertest.Fake
+	lost *bool
+}
+
+func (m mortal) Lost() bool { return *m.lost }
+
+// A crash of the process that answers without settings costs the call that made it, not those that come
+// after; one that crashes whatever it is asked is not started for ever.
+func TestCrashOfShared(t *testing.T) {
+	var lost []*bool
+	pool := provider.NewPool(launcher(func(context.Context, addr.Provider) (provider.Provider, error) {
+		lost = append(lost, new(bool))
+		return mortal{&providertest.Fake{Address: one}, lost[len(lost)-1]}, nil
+	}))
+	defer pool.Close()
+	idle := must[provider.Provider](t)(pool.Idle(bg, one))
+	validate(t, idle)
+	*lost[0] = true
+	validate(t, idle)
+	if session := must[provider.Provider](t)(pool.Session(bg, one)); len(lost) != 2 || session.(mortal).Lost() {
+		t.Errorf("%d starts after a crash; the session got what crashed: %v", len(lost), session.(mortal).Lost())
+	}
+	for range 20 {
+		*lost[len(lost)-1] = true
+		validate(t, idle)
+	}
+	if len(lost) > 10 {
+		t.Errorf("%d starts of a provider that only crashes", len(lost))
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -44,7 +45,11 @@ type client struct {
 	opts    Options
 	close   func() error
 	schemas onceSchemas
+	lost    atomic.Bool // the process has ended, as a call found out
 }
+
+// Lost reports whether a call found the process gone: no other will be answered.
+func (c *client) Lost() bool { return c.lost.Load() }
 
 // Client makes a provider of a connection over which a process speaks a major version of the
 // protocol, 5 or 6. The connection must have been made with DialOptions.

@@ -45,6 +45,7 @@ func (c *client) silence(call, why string) string {
 	const log = "What the provider wrote before is in the log (TF_LOG=error or lower)."
 	if c.opts.Ended != nil {
 		if how := c.opts.Ended(); how != "" {
+			c.lost.Store(true)
 			return fmt.Sprintf("The provider's process ended (%s) before %s was answered: it crashed or was killed. %s", how, call, log)
 		}
 	}
