@@ -74,7 +74,7 @@ func TestLanguage(t *testing.T) {
 			run = append(run, k)
 		}
 	}
-	each(t, run, &runner{bin: bin, product: true}, func(k *kase) string { return k.want })
+	each(t, run, &runner{bin: bin, product: true, patience: patience(t, bin)}, func(k *kase) string { return k.want })
 }
 
 // TestPeer runs the cases on Terraform: what the suite says the language means is what the peer says,

@@ -12,7 +12,7 @@ import (
 )
 
 // TestScriptsWithoutShortcuts runs scripts again with all shortcuts closed: one in ten, or all of
-// them with LETHE_TEST_ALL set. Which one in ten follows from the names, and which ones those are
+// them with LETHE_LONG set. Which one in ten follows from the names, and which ones those are
 // from LETHE_TEST_SAMPLE, such as a commit's hash. Scripts that count calls stay out: that the
 // counts differ is what shortcuts are for.
 func TestScriptsWithoutShortcuts(t *testing.T) {
@@ -29,7 +29,7 @@ func TestScriptsWithoutShortcuts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Contains(text, []byte("\ncalls ")) && !bytes.Contains(text, []byte("sshd")) && (os.Getenv("LETHE_TEST_ALL") != "" || oneInTen(f)) {
+		if !bytes.Contains(text, []byte("\ncalls ")) && !bytes.Contains(text, []byte("sshd")) && (os.Getenv("LETHE_LONG") != "" || oneInTen(f)) {
 			p.Files = append(p.Files, f)
 		}
 	}

@@ -115,10 +115,11 @@ type Backend struct {
 	Range diag.Range
 }
 
-// Meta is a provider_meta block.
+// Meta is a provider_meta block. Its body holds nothing but constants, as with the peers: what a module
+// says of itself to a provider does not depend on how it is called, and holds no secret.
 type Meta struct {
 	Local string
-	Body  hcl.Body
+	Body  hcl.Body // in native syntax, evaluated
 	Range diag.Range
 }
 

@@ -1,9 +1,12 @@
 package config
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
@@ -135,7 +138,25 @@ func (l *loader) providerMeta(b *hcl.Block, over bool) {
 	if !l.localName(local, b.LabelRanges[0]) {
 		return
 	}
-	l.mod.Meta[local] = &Meta{Local: local, Body: b.Body, Range: place(b)}
+	if body, ok := l.constants(b.Body); ok {
+		l.mod.Meta[local] = &Meta{Local: local, Body: body, Range: place(b)}
+	}
+}
+
+// constants evaluates the arguments of a body that may hold nothing else.
+func (l *loader) constants(b hcl.Body) (*hclsyntax.Body, bool) {
+	attrs, ds := b.JustAttributes()
+	ok := l.hcl(ds)
+	out := &hclsyntax.Body{Attributes: hclsyntax.Attributes{}, EndRange: b.MissingItemRange()}
+	for _, name := range slices.Sorted(maps.Keys(attrs)) {
+		a := attrs[name]
+		v, constant := l.constant(a.Expr)
+		ok = constant && ok
+		out.Attributes[name] = &hclsyntax.Attribute{
+			Name: name, Expr: &hclsyntax.LiteralValueExpr{Val: v, SrcRange: a.Expr.Range()}, SrcRange: a.Range, NameRange: a.NameRange,
+		}
+	}
+	return out, ok
 }
 
 func (l *loader) encryption(b *hcl.Block, over bool) {

@@ -31,10 +31,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/walk"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // Engine is what all runs of one command share.
@@ -263,13 +265,18 @@ type typeKey struct {
 	provider addr.Provider
 	mode     addr.Mode
 	name     string
-	module   addr.Module // provider_meta belongs to a module
+	meta     bool        // its module has a provider_meta block
+	module   addr.Module // that module
 }
 
 // typeOf describes the objects of one type to the kinds; nil, with a diagnostic, if the provider
 // does not know the type.
 func (r *run) typeOf(ctx context.Context, p addr.Provider, res addr.Resource, about addr.Instance) *object.Type {
-	k := typeKey{p, res.Mode, res.Type, addr.Module{}}
+	k := typeKey{provider: p, mode: res.Mode, name: res.Type}
+	meta := r.prog.Meta(res.Module, p)
+	if meta != cty.NilVal {
+		k.meta, k.module = true, res.Module
+	}
 	r.mu.Lock()
 	t := r.types[k]
 	r.mu.Unlock()
@@ -291,6 +298,9 @@ func (r *run) typeOf(ctx context.Context, p addr.Provider, res addr.Resource, ab
 	}
 	identity, _ := schemas.Identity(res.Type)
 	t = &object.Type{Schema: sch, Name: res.Type, Mode: res.Mode, Identity: identity}
+	if meta != cty.NilVal {
+		t.Meta.Msgpack, _ = schema.Encode(meta, schemas.Meta.Type()) // constants that were made to fit it
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if have := r.types[k]; have != nil {

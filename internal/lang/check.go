@@ -6,6 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // Schemas gives what providers describe.
@@ -23,7 +24,7 @@ type CheckOptions struct {
 type checked struct {
 	schemas []*schema.Schema // by declaration
 	bodies  map[*decl]*body
-	metas   map[metaKey]*body
+	metas   map[metaKey]cty.Value
 	tops    map[*unit]*node // the first node of each unit
 	flawed  map[*decl]bool  // bodies that do not fit their schemas
 }
@@ -35,7 +36,7 @@ type checked struct {
 // It may be called after Compile failed, to have all there is to report. Of what needs itself only the
 // bodies are looked at.
 func (p *Program) Check(s Schemas, o CheckOptions, bag *diag.Bag) bool {
-	p.checked = &checked{schemas: make([]*schema.Schema, len(p.decls)), bodies: map[*decl]*body{}, metas: map[metaKey]*body{}, tops: map[*unit]*node{}, flawed: map[*decl]bool{}}
+	p.checked = &checked{schemas: make([]*schema.Schema, len(p.decls)), bodies: map[*decl]*body{}, metas: map[metaKey]cty.Value{}, tops: map[*unit]*node{}, flawed: map[*decl]bool{}}
 	c := &checker{p: p, s: s, bag: bag, ok: true}
 	for _, d := range p.decls {
 		switch d.Kind {
@@ -222,7 +223,7 @@ func (c *checker) unit(n *node) {
 		case schemas.Meta == nil:
 			c.error(diag.Errorf("Provider doesn't support provider_meta", "The provider %s takes no per-module metadata, so there can be no provider_meta block for it.", n.cfg.Provider(local).ForDisplay()).At(n.unit.mod.Meta[local].Range))
 		default:
-			c.p.checked.metas[metaKey{n.unit, local}] = c.compile(n, nil, n.unit.metas[local], schemas.Meta.Block)
+			c.meta(n, n.cfg.Provider(local), n.unit.metas[local], schemas.Meta.Block)
 		}
 	}
 }

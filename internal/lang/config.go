@@ -4,6 +4,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -40,21 +41,31 @@ func (f *Frame) body(d *decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value,
 	return s.split(v), OK
 }
 
-// Meta evaluates the provider_meta block that the module of d has for its provider; a null value
-// of no type if there is none.
-func (f *Frame) Meta(d Decl, bag *diag.Bag) (cty.Value, Outcome) {
-	ld := f.local(d)
-	b := f.w.p.checked.metas[metaKey{f.u, ld.res.LocalProvider().Local}]
-	if b == nil {
-		return cty.NilVal, OK
+// Meta is what the provider_meta block of a module says to a provider, known after Check; NilVal if
+// there is none, or no such module.
+func (p *Program) Meta(m addr.Module, prov addr.Provider) cty.Value {
+	n := p.nodes[m]
+	if n == nil || p.checked == nil {
+		return cty.NilVal
 	}
-	s := f.scope(After, bag)
-	defer s.release()
-	v := b.eval(s, s.ctx)
-	return s.split(v).Raw, s.outcome()
+	return p.checked.metas[metaKey{n.unit, prov}]
 }
 
 type metaKey struct {
-	u     *unit
-	local string
+	u    *unit
+	prov addr.Provider
+}
+
+// meta evaluates a provider_meta block: constants, which need no frame.
+func (c *checker) meta(n *node, prov addr.Provider, raw *rawBody, sch *schema.Block) {
+	b := c.compile(n, nil, raw, sch)
+	s := scopes.Get().(*scope)
+	defer s.release()
+	s.bag = c.bag
+	v := b.eval(s, s.ctx)
+	if s.outcome() != OK {
+		c.ok = false
+		return
+	}
+	c.p.checked.metas[metaKey{n.unit, prov}] = v
 }

@@ -36,6 +36,9 @@ func (t Tag) String() string {
 	return "sensitive"
 }
 
+// Mask is what stands for a value with the mark where it is not shown.
+func (t Tag) Mask() string { return "(" + t.String() + " value)" }
+
 // Origin is where a marked value came from, with the way it took.
 type Origin struct {
 	What  string // an address: "var.password", "local.url"

@@ -44,6 +44,8 @@ func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin, h
 	ok = t.Report(ds) && !t.deferred(resp.Deferred)
 	if ok {
 		v, ok = t.opened(config, resp, why)
+	} else if v, err := decodeAny(resp.Result, t.Type.Type()); err == nil {
+		t.guardResult(v, config.Raw) // of which the provider may have told in its errors
 	}
 	if !ok {
 		t.tell(event.Failed{Object: t.Object, Op: event.Open, Took: time.Since(began)})

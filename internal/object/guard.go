@@ -59,44 +59,65 @@ func (t *Tools) guardResult(v, config cty.Value) {
 	})
 }
 
-// configured reports whether the configuration has a value at path.
+// configured reports whether the configuration, if there is one, has a value at path.
 func configured(config cty.Value, path cty.Path) bool {
+	if config == cty.NilVal {
+		return false
+	}
 	v, err := path.Apply(config)
 	return err == nil && v.IsKnown() && !v.IsNull()
 }
 
-// keepable is an answer without the secrets that the provider put into places which the
-// configuration leaves to it: they are nulled and reported, save where that would lose the object.
+// keepable is an answer without the secrets that the provider put there, and the configuration did
+// not: they are nulled and reported, save where that would lose the object. Where something is
+// configured, that stays.
 func (t *Tools) keepable(v, config cty.Value, title string) (cty.Value, bool) {
 	if t.Walk.Secrets.Empty() || v.IsNull() {
 		return v, true
 	}
 	clean := true
-	var drop []cty.Path
+	var swaps []swap
 	look := func(at, p cty.Path, text string) { // of the value at p, what is at a place in it
-		if config != cty.NilVal && configured(config, at) {
-			return
-		}
 		origin, hit := t.secretIn(text)
-		if !hit {
+		if !hit || t.has(config, at, len(at) > len(p)) {
 			return
 		}
 		clean = false
 		kept := "The value was dropped."
-		if t.vital(p) {
+		switch {
+		case configured(config, p):
+			was, _ := p.Apply(config)
+			swaps = append(swaps, swap{p.Copy(), was})
+			kept = "What is configured was kept instead."
+		case t.vital(p):
 			kept = "It is what identifies the object or is required, and was kept: change the secret."
-		} else {
-			drop = append(drop, p.Copy())
+		default:
+			swaps = append(swaps, swap{path: p.Copy()})
 		}
 		t.breach(title, "%s returned the secret %s%s in \"%s.%s\", where it would be stored. %s This is a bug in the provider, to be reported there.",
 			t.who(), origin.Addr, origin.Path, t.Object, mark.PathString(p), kept)
 	}
 	secret.Leaves(v, func(p cty.Path, _ cty.Value, text string) { look(p, p, text) })
 	t.chosenNames(v, look)
-	for _, p := range drop {
-		v = nulled(v, p)
+	for _, s := range swaps {
+		v = s.in(v)
 	}
 	return v, clean
+}
+
+// has reports whether the configuration itself has a secret, or a key, at a place.
+func (t *Tools) has(config cty.Value, at cty.Path, key bool) bool {
+	found := configured(config, at)
+	if !found || key {
+		return found
+	}
+	v, _ := at.Apply(config)
+	found = false
+	secret.Leaves(v, func(_ cty.Path, _ cty.Value, text string) {
+		_, hit := t.secretIn(text)
+		found = found || hit
+	})
+	return found
 }
 
 // chosenNames visits the keys that an answer has of its own: of maps, and of objects where the
@@ -197,10 +218,19 @@ func (t *Tools) guarded(e *state.Entry, v, config, identity cty.Value, title str
 	return v, t.keepableIdentity(identity, title) && clean && ok
 }
 
-// nulled is v with null at path. A member of a set takes the set with it.
-func nulled(v cty.Value, path cty.Path) cty.Value {
+// A swap puts something else at a path: what is configured there, or null.
+type swap struct {
+	path cty.Path
+	with cty.Value // NilVal: null
+}
+
+// in is v with the swap made. A null member of a set takes the set with it.
+func (s swap) in(v cty.Value) cty.Value {
 	out, err := cty.Transform(v, func(p cty.Path, v cty.Value) (cty.Value, error) {
-		if p.Equals(path) || v.Type().IsSetType() && len(path) > len(p) && path.HasPrefix(p) {
+		switch {
+		case p.Equals(s.path) && s.with != cty.NilVal && s.with.Type().Equals(v.Type()):
+			return s.with, nil
+		case p.Equals(s.path) || v.Type().IsSetType() && len(s.path) > len(p) && s.path.HasPrefix(p):
 			return cty.NullVal(v.Type()), nil
 		}
 		return v, nil

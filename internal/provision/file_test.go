@@ -237,6 +237,12 @@ func TestInterruptOfAnUpload(t *testing.T) {
 			t.Error(got)
 		}
 	}
+	// What waits for a reader notices only with one that nobody listens to it any more.
+	r, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
 }
 
 func TestNoSCP(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/hop"
+	"github.com/lethe-iac/lethe/internal/mark"
 )
 
 // script is one that is to be run: where its text comes from, and how long it is.
@@ -181,7 +182,7 @@ func (r *run) removeScript(ctx context.Context, c *client, path string) {
 func (r *run) announce(s *settings) {
 	name := func(n string) string {
 		if r.hush.names {
-			return "(sensitive value)"
+			return mark.Sensitive.Mask()
 		}
 		return n
 	}

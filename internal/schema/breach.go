@@ -47,11 +47,10 @@ func (bs *breaches) tell(hide bool, safe string, text func() string) {
 // GoString writes a value in the syntax that the peers use in details about providers, which
 // people search for and tests match: cty.StringVal("a").
 func GoString(v cty.Value) string {
-	switch {
-	case mark.Anywhere(v, mark.Ephemeral):
-		return "(ephemeral value)"
-	case mark.Anywhere(v, mark.Sensitive):
-		return "(sensitive value)"
+	for _, tag := range []mark.Tag{mark.Ephemeral, mark.Sensitive} {
+		if mark.Anywhere(v, tag) {
+			return tag.Mask()
+		}
 	}
 	return v.GoString()
 }

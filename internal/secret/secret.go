@@ -58,9 +58,9 @@ type Origin struct {
 // mask is what is shown instead.
 func (o Origin) mask() string {
 	if o.Sensitive {
-		return "(sensitive value)"
+		return mark.Sensitive.Mask()
 	}
-	return "(ephemeral value)"
+	return mark.Ephemeral.Mask()
 }
 
 // strict origins are refused as a part of something longer from 8 bytes on.

@@ -39,7 +39,7 @@ func (d *doc) named(i addr.Instance) {
 
 func (d *doc) instanceKey(k addr.Key) {
 	if k.Hidden() {
-		d.str("(ephemeral value)")
+		d.str(mark.Ephemeral.Mask())
 	} else if n, ok := k.Int(); ok {
 		d.integer(int64(n))
 	} else if s, ok := k.Str(); ok {

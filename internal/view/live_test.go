@@ -201,3 +201,22 @@ func TestClockRuns(t *testing.T) {
 		t.Error("the clock still runs")
 	}
 }
+
+// A panic while the clock beats stops the clock, and nothing else.
+func TestClockPanics(t *testing.T) {
+	var b bytes.Buffer
+	h := NewHuman(&b, &b, Options{})
+	beaten := make(chan bool)
+	h.ops.period = time.Millisecond
+	h.ops.tick = func(time.Time) {
+		defer close(beaten) // a second beat would panic elsewhere
+		panic("out of step")
+	}
+	h.Tell(event.Started{Object: object(t, "a.b"), Op: event.Create, At: time.Now()})
+	<-beaten
+	h.Tell(event.Done{Object: object(t, "a.b"), Op: event.Create})
+	h.Finish()
+	if !strings.Contains(b.String(), "a.b: Creation complete") {
+		t.Errorf("the view says no more:\n%s", b.String())
+	}
+}

@@ -3,6 +3,8 @@ package view
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/lethe-iac/lethe/internal/mark"
 )
 
 // Where a change is shown, every line at depth n begins with 4n spaces and four columns for a
@@ -131,7 +133,7 @@ func (r *renderer) warnings(depth int, s shift, block bool) {
 func (r *renderer) value(n *node, h how, tail string) {
 	switch n.kind {
 	case nSecret:
-		r.WriteString("(sensitive value)")
+		r.WriteString(mark.Sensitive.Mask())
 		r.gone(n.act, h)
 		r.WriteString(tail)
 		r.forced(n)

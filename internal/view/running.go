@@ -111,7 +111,10 @@ func (r *running) arrange() {
 	}
 }
 
+// clock ticks until it is told to quit. What it prints is news of progress only: if that panics, which
+// would end the process with every lease open, the clock stops.
 func (r *running) clock(quit chan struct{}) {
+	defer func() { _ = recover() }()
 	period := r.period
 	if period == 0 {
 		period = time.Second

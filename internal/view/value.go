@@ -39,13 +39,10 @@ func (m *marked) at(step string) *marked {
 func markedTree(v mark.Value, show bool) *marked {
 	var root *marked
 	for _, a := range v.Marks {
-		text := "(sensitive value)"
-		switch {
-		case a.Tag == mark.Ephemeral:
-			text = "(ephemeral value)"
-		case show:
+		if show && a.Tag != mark.Ephemeral {
 			continue
 		}
+		text := a.Tag.Mask()
 		if root == nil {
 			root = &marked{}
 		}

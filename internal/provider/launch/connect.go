@@ -32,7 +32,10 @@ func dial(ctx context.Context, client *plugin.Client, config *plugin.ClientConfi
 		return nil, nil, err
 	}
 	life, over := context.WithCancel(context.Background())
-	go listen(life, conn, newLines(proc.log), newLines(proc.log))
+	conn.Go(func() error {
+		listen(life, conn, newLines(proc.log), newLines(proc.log))
+		return nil
+	})
 	return conn, func() {
 		defer over()
 		farewell(conn, proc)

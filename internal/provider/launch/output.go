@@ -35,6 +35,17 @@ func newLines(log func(level, line string)) io.Writer {
 	return &lines{log: log}
 }
 
+// unfailing is a writer for a goroutine that is not ours: a panic of ours there would end the process
+// with every lease open, and an error the program. What could not be written is lost.
+type unfailing struct{ io.Writer }
+
+func (w unfailing) Write(b []byte) (n int, _ error) {
+	defer func() { _ = recover() }()
+	n = len(b)
+	_, _ = w.Writer.Write(b)
+	return n, nil
+}
+
 func (l *lines) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

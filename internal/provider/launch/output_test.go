@@ -109,3 +109,13 @@ func FuzzLines(f *testing.F) {
 		w.Write(text[cut:])
 	})
 }
+
+// A log that panics costs its lines, and neither our process nor the program.
+func TestUnfailing(t *testing.T) {
+	w := unfailing{newLines(func(string, string) { panic("full") })}
+	for range 2 {
+		if n, err := w.Write([]byte("a\nb\n")); n != 4 || err != nil {
+			t.Errorf("%d bytes, %v", n, err)
+		}
+	}
+}

@@ -24,6 +24,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/lethe-iac/lethe/internal/diag"
 )
 
 // Conn is a connection to a server. It may be used from many goroutines.
@@ -98,7 +100,7 @@ func New(nc net.Conn, secure bool, max int) (*Conn, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	go c.read()
+	c.Go(c.read)
 	return c, nil
 }
 
@@ -147,8 +149,25 @@ func (c *Conn) flush() {
 	c.writing = false
 }
 
-// read takes what the server sends until the connection ends.
-func (c *Conn) read() {
+// Go does something for the connection in a goroutine of its own. An error of it ends the
+// connection, and a panic does, as a *diag.Bug: all who call hear of it, and nothing else ends.
+func (c *Conn) Go(f func() error) {
+	go func() {
+		if err := safely(f); err != nil {
+			c.mu.Lock()
+			c.fail(err)
+			c.mu.Unlock()
+		}
+	}()
+}
+
+func safely(f func() error) (err error) {
+	defer diag.Caught(&err, "dealing with what a provider sent")
+	return f()
+}
+
+// read takes what the server sends until the connection ends, and says why it did.
+func (c *Conn) read() error {
 	f := http2.NewFramer(nil, bufio.NewReaderSize(c.net, 32<<10))
 	f.SetReuseFrames()
 	f.SetMaxReadFrameSize(16384) // longer ones have to be allowed first
@@ -158,10 +177,7 @@ func (c *Conn) read() {
 			err = c.take(x, f)
 		}
 		if err != nil {
-			c.mu.Lock()
-			c.fail(status.Errorf(codes.Unavailable, "error reading from server: %v", err))
-			c.mu.Unlock()
-			return
+			return status.Errorf(codes.Unavailable, "error reading from server: %v", err)
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider/rpc"
 )
 
@@ -432,4 +433,47 @@ func FuzzServer(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// A panic of ours while reading is an error of this connection's calls, which shows nothing of what
+// it was panicked with.
+func TestPanic(t *testing.T) {
+	const canary = "canary-51c7-0123456789"
+	c, p := script(t)
+	done := make(chan error)
+	go func() { done <- c.Invoke(context.Background(), method, nil, nil) }()
+	p.request(t)
+	go func() { done <- c.Listen(context.Background(), method, func([]byte) { panic(canary) }) }()
+	p.answer(p.request(t))
+	for range 2 {
+		bug(t, <-done, canary)
+	}
+	bug(t, c.Invoke(context.Background(), method, nil, nil), canary)
+
+	c, _ = script(t)
+	c.Go(func() error {
+		var none []int
+		_ = none[len(canary)]
+		return nil
+	})
+	for {
+		if err := c.Invoke(context.Background(), "/x", nil, nil); err != nil {
+			bug(t, err, canary)
+			if !strings.Contains(err.Error(), "index out of range") {
+				t.Errorf("what the runtime says is not shown: %v", err)
+			}
+			return
+		}
+	}
+}
+
+func bug(t *testing.T, err error, canary string) {
+	t.Helper()
+	var b *diag.Bug
+	if !errors.As(err, &b) || !strings.Contains(err.Error(), "a bug in Lethe") || !strings.Contains(err.Error(), "rpc.(*Conn)") {
+		t.Errorf("want a bug, with its stack: %v", err)
+	}
+	if err != nil && strings.Contains(err.Error(), canary) {
+		t.Errorf("the secret is shown: %v", err)
+	}
 }

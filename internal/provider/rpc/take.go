@@ -52,11 +52,12 @@ func (c *Conn) take(x http2.Frame, f *http2.Framer) error {
 // later flushes without making the reader wait: the server may be waiting for us to read.
 func (c *Conn) later() {
 	if !c.writing {
-		go func() {
+		c.Go(func() error {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.flush()
-		}()
+			return nil
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -15,6 +16,9 @@ import (
 // that the peers use, since tests of providers match on them.
 func (c *client) fault(ctx context.Context, m method, err error) diag.Diagnostic {
 	call := fmt.Sprintf("the call %s of %s", c.methods.short(m), c)
+	if bug := (*diag.Bug)(nil); errors.As(err, &bug) {
+		return diag.Errorf("Internal error", "%s was not answered: %s", upper(call), bug)
+	}
 	st := status.Convert(err)
 	switch code := st.Code(); {
 	case code == codes.DeadlineExceeded:

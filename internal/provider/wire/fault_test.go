@@ -229,3 +229,17 @@ func TestNoSuchProtocol(t *testing.T) {
 	}()
 	wire.Client(nil, 4, playground, wire.Options{})
 }
+
+// A panic of ours while reading an answer is not the provider's fault, and is told as ours.
+func TestBug(t *testing.T) {
+	s := &wiretest.Server{Major: 6, Provider: &providertest.Fake{}, Handlers: map[string]wiretest.Handler{
+		"ReadResource": func(ctx context.Context, _ []byte) ([]byte, error) { <-ctx.Done(); return nil, ctx.Err() },
+	}}
+	conn := s.Connect(t, 1000)
+	conn.Go(func() error { panic("canary-51c7-0123456789") })
+	d := read(t, wire.Client(conn, 6, playground, wire.Options{}))
+	says(t, d, "Internal error", "playground", "ReadResource", "a bug in Lethe")
+	if strings.Contains(d.Detail, "canary-51c7") {
+		t.Errorf("the secret is shown: %s", d.Detail)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/child"
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -153,7 +154,7 @@ func (c *command) mask(said string, printed []byte) string {
 // maskShort masks what is too short for the guard: wherever it stands, or as a word where it is
 // very short.
 func maskShort(text string, short []string) string {
-	const mask = "(ephemeral value)"
+	mask := mark.Ephemeral.Mask()
 	slices.SortFunc(short, func(a, b string) int { return len(b) - len(a) }) // one may be a part of another
 	for _, s := range short {
 		if len(s) > 3 {
