@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -132,6 +133,7 @@ func parseText(name string, text []byte, bag *diag.Bag) (hcl.Body, bool) {
 		ds = firstSyntaxError(ds)
 	} else {
 		file, ds = hclsyntax.ParseConfig(text, name, hcl.InitialPos)
+		ds = firstOfEachLine(ds)
 	}
 	ok := bag.HCL(notTooMany(name, ds))
 	if file == nil || file.Body == nil {
@@ -139,6 +141,36 @@ func parseText(name string, text []byte, bag *diag.Bag) (hcl.Body, bool) {
 	}
 	return file.Body, ok
 }
+
+// firstOfEachLine keeps the first syntax error of each line. What follows on the line is said of what is left when
+// the parser has stumbled; after a string that is not closed that is all the rest of the file.
+func firstOfEachLine(ds hcl.Diagnostics) hcl.Diagnostics {
+	if len(ds) < 2 {
+		return ds
+	}
+	last := math.MaxInt // the line after which nothing means what it seems to
+	for _, d := range ds {
+		if d.Subject != nil && unclosed[d.Summary] {
+			last = min(last, d.Subject.Start.Line)
+		}
+	}
+	var out hcl.Diagnostics
+	seen := map[int]bool{}
+	for _, d := range ds {
+		if d.Subject != nil {
+			line := d.Subject.Start.Line
+			if seen[line] || line > last {
+				continue
+			}
+			seen[line] = true
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// unclosed are the errors about a string that does not end where it should.
+var unclosed = map[string]bool{"Invalid multi-line string": true, "Unclosed template interpolation sequence": true, "Unterminated template string": true}
 
 // maxMessages is how many mistakes are listed of one file or module. Where there are more, something
 // else is wrong than what they say.

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -15,6 +16,7 @@ type Limits struct {
 	Instances int // of one block in one module instance; default 1,000,000
 	Depth     int // declarations being evaluated for one another; default 10,000
 	Elements  int // made by loops in one evaluation; default 2,000,000
+	Work      int // elements that functions in these loops go through, by their toil; default 100,000,000
 	Weight    int // values in one value, counted as if nothing were shared; default 5,000,000
 	Text      int // bytes in one string; default 64 MiB
 }
@@ -23,6 +25,7 @@ const (
 	defaultInstances = 1_000_000
 	defaultDepth     = 10_000
 	defaultElements  = 2_000_000
+	defaultWork      = 100_000_000
 	defaultWeight    = 5_000_000
 	defaultText      = 64 << 20
 )
@@ -41,6 +44,7 @@ func newBudget(l Limits) *budget {
 	set(&l.Instances, defaultInstances)
 	set(&l.Depth, defaultDepth)
 	set(&l.Elements, defaultElements)
+	set(&l.Work, defaultWork)
 	set(&l.Weight, defaultWeight)
 	set(&l.Text, defaultText)
 	return &budget{l: l}
@@ -97,6 +101,88 @@ func (b *budget) element(s *scope, at diag.Range) bool {
 		s.error(diag.Errorf("Too many elements", "The loops of this expression would make more than %d elements, which is more than can be evaluated safely.", b.l.Elements).At(at))
 	}
 	return false
+}
+
+// What a function does with each element, or every 16 bytes of text, that it is given.
+const (
+	toilNone  = 0  // it goes straight to what it wants
+	toilLook  = 1  // it looks at it
+	toilCopy  = 3  // it hands it on
+	toilMake  = 8  // it makes something of it, or compares it with others
+	toilMatch = 64 // it runs a regular expression over it
+
+	workPart = 16 // bytes of text that count as an element
+)
+
+// toils are those of functions that do not make something of all that they are given.
+var toils = map[string]int{
+	"lookup": toilNone, "element": toilNone, "one": toilNone, "coalesce": toilNone, "slice": toilNone,
+	"tostring": toilNone, "tonumber": toilNone, "tobool": toilNone, "sensitive": toilNone,
+	"length": toilLook, "contains": toilLook, "index": toilLook, "sum": toilLook, "min": toilLook, "max": toilLook, "alltrue": toilLook, "anytrue": toilLook,
+	"keys": toilCopy, "values": toilCopy, "concat": toilCopy, "reverse": toilCopy, "merge": toilCopy, "join": toilCopy,
+	"strcontains": toilLook, "startswith": toilLook, "endswith": toilLook,
+	"regex": toilMatch, "regexall": toilMatch, "replace": toilMatch,
+}
+
+// toil is that of a function.
+func toil(name string) int {
+	if t, ok := toils[strings.TrimPrefix(name, "core::")]; ok {
+		return t
+	}
+	return toilMake
+}
+
+// works reports whether a function may go through one more value in the loops of this evaluation. Each
+// element of a loop can be little and the work for it much, so that the number of elements bounds nothing.
+// Outside of loops what a call is given has bounds of its own.
+func (b *budget) works(s *scope, toil int, v cty.Value, at diag.Range) bool {
+	if s.elements == 0 || toil == toilNone {
+		return true
+	}
+	if s.work += toil * extent(v); s.work <= b.l.Work {
+		return true
+	}
+	if !s.exceeded {
+		s.exceeded = true
+		s.error(diag.Errorf("Too many elements", "In the loops of this expression functions would go through more than %d elements in all, which is more than can be evaluated safely: the same large value is looked through again and again. Do what does not depend on the loop outside of it, in a local value, and make a map of what is looked for.", b.l.Work).At(at))
+	}
+	s.elements = max(s.elements, b.l.Elements) // loops end
+	return false
+}
+
+// holds reports whether a loop may keep one more element of this size, beside what it has made so far.
+func (b *budget) holds(s *scope, made *int, v cty.Value, at diag.Range) bool {
+	if *made += extent(v); *made <= b.l.Weight {
+		return true
+	}
+	if !s.exceeded {
+		s.exceeded = true
+		s.error(diag.Errorf("Too many elements", "What this loop makes has more than %d elements in all, which is more than can be handled safely.", b.l.Weight).At(at))
+	}
+	s.elements = max(s.elements, b.l.Elements)
+	return false
+}
+
+// extent is how much there is to go through in a value, near enough: of what is in its elements the first
+// one tells.
+func extent(v cty.Value) int {
+	v, _ = mark.Bare(v)
+	ty := v.Type()
+	switch {
+	case !v.IsKnown() || v.IsNull():
+		return 0
+	case ty == cty.String:
+		return len(v.AsString()) / workPart
+	case ty.IsPrimitiveType() || ty.IsCapsuleType() || ty == cty.DynamicPseudoType:
+		return 0
+	}
+	n := v.LengthInt()
+	if n > 0 && (ty.IsListType() || ty.IsTupleType()) {
+		if first, _ := mark.Bare(v.Index(cty.NumberIntVal(0))); !first.Type().IsPrimitiveType() && first.IsKnown() && !first.IsNull() && first.CanIterateElements() {
+			n *= 1 + first.LengthInt()
+		}
+	}
+	return n
 }
 
 // deeper reports whether one more declaration may be evaluated for another.

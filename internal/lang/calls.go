@@ -30,7 +30,7 @@ func newCall(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 		return e
 	default:
 		for i, a := range e.Args {
-			e.Args[i] = &argumentOf{a}
+			e.Args[i] = &argumentOf{a, toil(name)}
 		}
 		return &called{e, marking[name] || e.ExpandFinal}
 	}
@@ -77,13 +77,23 @@ func (e *called) run(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return call.Value(ctx)
 }
 
-// argumentOf remembers what it was, as long as its call runs.
-type argumentOf struct{ hclsyntax.Expression }
+// argumentOf remembers what it was, as long as its call runs, and counts what the call does with it.
+type argumentOf struct {
+	hclsyntax.Expression
+	toil int
+}
 
 func (e *argumentOf) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	v, diags := e.Expression.Value(ctx)
-	if s := scopeOf(ctx); s != nil && s.marked {
+	s := scopeOf(ctx)
+	if s == nil {
+		return v, diags
+	}
+	if s.marked {
 		s.seen = append(s.seen, v)
+	}
+	if !s.f.w.budget.works(s, e.toil, v, e.Range()) {
+		return sameMarks(cty.DynamicVal, v), diags
 	}
 	return v, diags
 }

@@ -54,7 +54,7 @@ func (r *rewriter) providerFunction(e *hclsyntax.FunctionCallExpr) hclsyntax.Exp
 		return unknownAt(e.Range())
 	}
 	for i, a := range e.Args {
-		e.Args[i] = &argumentOf{a}
+		e.Args[i] = &argumentOf{a, toilNone}
 	}
 	out := &provided{FunctionCallExpr: e, local: parts[1], name: parts[len(parts)-1], provider: r.c.n.cfg.Provider(parts[1])}
 	if len(parts) == 4 {

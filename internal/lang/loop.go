@@ -94,6 +94,7 @@ type turns struct {
 	result cty.Value   // carries the marks of what decided which elements there are
 	lost   []cty.Value // values that did not get into the result, because keys are unknown
 
+	made   int       // elements of what was made
 	before cty.Value // the last long text; of no type before there is one
 	list   []cty.Value
 	obj    map[string]cty.Value
@@ -190,6 +191,10 @@ func (t *turns) weigh(v cty.Value) cty.Value {
 	}
 	if t.s != nil {
 		t.s.f.w.budget.heavy(t.s, v)
+		if !v.Type().IsPrimitiveType() && !t.s.f.w.budget.holds(t.s, &t.made, v, t.e.SrcRange) {
+			t.known = false
+			return cty.DynamicVal
+		}
 	}
 	return v
 }

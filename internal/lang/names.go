@@ -86,7 +86,11 @@ func (c *compiler) undeclaredResource(n config.Name, at diag.Range) {
 		return
 	}
 	detail := fmt.Sprintf("%s %q %q has not been declared %s.", modeNouns[n.Mode], n.Type, n.Name, c.inModule())
-	c.error("Reference to undeclared resource", detail+c.nearResource(n), at)
+	hint := c.nearResource(n)
+	if hint == "" && n.Mode == addr.Managed {
+		hint = c.maybeVariable(n.Type)
+	}
+	c.error("Reference to undeclared resource", detail+hint, at)
 }
 
 // nearResource suggests a resource of the same name in another mode, or one spelled similarly.

@@ -151,6 +151,9 @@ func (e *operation) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 			return v, nil
 		}
 	}
+	if s := scopeOf(ctx); s != nil && !s.f.w.budget.works(s, toilMake, l, e.SrcRange) {
+		return raise(cty.DynamicVal, l, r), nil
+	}
 	stub := *e.BinaryOpExpr
 	stub.LHS, stub.RHS = &evaluated{e.LHS, l, ldiags}, &evaluated{e.RHS, r, rdiags}
 	v, diags := stub.Value(ctx)

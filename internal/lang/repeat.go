@@ -206,7 +206,11 @@ func (r *repeater) forEach() {
 	case ty == cty.DynamicPseudoType:
 		r.unknown(unknownForEach, "value", "values")
 	case !isSet && !isMap:
-		r.error(`The given "for_each" argument value is unsuitable: the "for_each" argument must be a map, or set of strings, and you have provided a value of type %s.`, ty.FriendlyName())
+		hint := ""
+		if ty.IsListType() || ty.IsTupleType() {
+			hint = " Convert a list of strings with toset(), or make a map of it with a for expression."
+		}
+		r.error(`The given "for_each" argument value is unsuitable: the "for_each" argument must be a map, or set of strings, and you have provided a value of type %s.%s`, ty.FriendlyName(), hint)
 	case isSet && !r.setOfStrings(v):
 	case !v.IsKnown():
 		if isSet {

@@ -29,6 +29,7 @@ type scope struct {
 	what  string    // what a static evaluation is for
 
 	elements int  // made by this evaluation
+	work     int  // done by functions in its loops
 	exceeded bool // they are too many, as was reported
 	// marked is set once something with a mark was read or made. As long as it is not, nobody needs
 	// to look through a result for marks.

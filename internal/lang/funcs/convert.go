@@ -55,9 +55,24 @@ func run(f conv, v cty.Value, want cty.Type) (cty.Value, error) {
 	}
 	r, err := f(bare)
 	if err != nil {
+		if v.IsMarked() {
+			err = errors.New(err.Error()) // where in a secret it is is a part of the secret
+		}
 		return cty.NilVal, err
 	}
 	return put(r), nil
+}
+
+// inside adds a step to the place in a value where something is wrong.
+func inside(step cty.PathStep, err error) error {
+	if pe, ok := err.(cty.PathError); ok {
+		return append(cty.Path{step}, pe.Path...).NewError(errors.New(pe.Error()))
+	}
+	return cty.Path{step}.NewError(err)
+}
+
+func insideIndex(i int, err error) error {
+	return inside(cty.IndexStep{Key: cty.NumberIntVal(int64(i))}, err)
 }
 
 // byCty is convert.Convert, which panics for a null or unknown map that is to be an object with optional
@@ -187,7 +202,7 @@ func fromTuple(in, want cty.Type) (conv, bool) {
 		for i := range vals {
 			var err error
 			if vals[i], err = run(fs[ks.of[i]], vals[i], ety); err != nil {
-				return cty.NilVal, err
+				return cty.NilVal, insideIndex(i, err)
 			}
 		}
 		return collect(vals, v, want)
@@ -264,14 +279,30 @@ func fromObject(in, want cty.Type) (conv, bool) {
 	}
 	return func(v cty.Value) (cty.Value, error) {
 		vals := make([]cty.Value, len(names))
+		var wrong firstWrong
 		for i, name := range names {
 			var err error
 			if vals[i], err = run(fs[ks.of[i]], v.GetAttr(name), ety); err != nil {
-				return cty.NilVal, err
+				wrong.add(name, err)
 			}
+		}
+		if wrong.err != nil {
+			return cty.NilVal, wrong.err
 		}
 		return collectMap(names, vals, v, want)
 	}, true
+}
+
+// firstWrong is what is wrong with the first of some attributes by name, in whatever order they come.
+type firstWrong struct {
+	name string
+	err  error
+}
+
+func (w *firstWrong) add(name string, err error) {
+	if w.err == nil || name < w.name {
+		w.name, w.err = name, inside(cty.GetAttrStep{Name: name}, err)
+	}
 }
 
 func collectMap(names []string, vals []cty.Value, from cty.Value, want cty.Type) (cty.Value, error) {
@@ -303,6 +334,9 @@ func betweenSequences(in, want cty.Type) (conv, bool) {
 		for i := range vals {
 			var err error
 			if vals[i], err = run(f, vals[i], ety); err != nil {
+				if v.Type().IsListType() {
+					err = insideIndex(i, err)
+				}
 				return cty.NilVal, err
 			}
 		}
@@ -366,7 +400,7 @@ func betweenTuples(in, want cty.Type) (conv, bool) {
 		for i := range vals {
 			var err error
 			if vals[i], err = run(fs[i], vals[i], wants[i]); err != nil {
-				return cty.NilVal, err
+				return cty.NilVal, insideIndex(i, err)
 			}
 		}
 		return cty.TupleVal(vals), nil
@@ -392,6 +426,7 @@ func betweenObjects(in, want cty.Type) (conv, bool) {
 	}
 	return func(v cty.Value) (cty.Value, error) {
 		attrs := make(map[string]cty.Value, len(wants))
+		var wrong firstWrong
 		for name, aty := range wants {
 			if !in.HasAttribute(name) {
 				attrs[name] = cty.NullVal(aty.WithoutOptionalAttributesDeep())
@@ -399,9 +434,13 @@ func betweenObjects(in, want cty.Type) (conv, bool) {
 			}
 			a, err := run(fs[name], v.GetAttr(name), aty)
 			if err != nil {
-				return cty.NilVal, err
+				wrong.add(name, err)
+				continue
 			}
 			attrs[name] = a
+		}
+		if wrong.err != nil {
+			return cty.NilVal, wrong.err
 		}
 		return cty.ObjectVal(attrs), nil
 	}, true
