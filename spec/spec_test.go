@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"hash/fnv"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,6 +56,10 @@ func build(module, name, pkg string) (string, error) {
 	cmd.Dir = filepath.FromSlash(module)
 	if module != ".." {
 		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod")
+	}
+	// What go build reads does not count when go test asks whether an earlier result still holds.
+	for _, dir := range []string{"cmd", "internal", "framework", "sdkv2", "raw"} {
+		_ = filepath.WalkDir(filepath.Join(cmd.Dir, dir), func(string, fs.DirEntry, error) error { return nil })
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build %s: %w\n%s", pkg, err, out)

@@ -262,9 +262,14 @@ func (x *Lease) silence(what string, waited time.Duration) diag.Diagnostic {
 // within calls f and waits for its answer, up to the limit. The answer is nil if there was none; a
 // call that does not end is left alone. It also says whether the time was over: an answer may then
 // be no more than that.
+//
+// The call learns that its time is over when it is, and not of a deadline before: it could answer
+// that itself, earlier than our clock.
 func within[T any](ctx context.Context, limit time.Duration, f func(context.Context) T) (answer *T, over bool) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	late := time.AfterFunc(limit, cancel)
+	defer late.Stop()
 	answers := make(chan *T, 1)
 	go func() {
 		a := f(ctx)
