@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
@@ -181,7 +180,7 @@ type input struct {
 // add takes a line in. It gives an expression when one is complete.
 func (in *input) add(line string) (text string, ready bool) {
 	line = strings.TrimSuffix(line, "\r")
-	if in.inside && !mayClose(line) {
+	if in.inside && !lang.MayClose(line) {
 		if len(in.pending) <= lang.LongestInput { // more is refused, when it ends
 			in.pending += line + "\n"
 		}
@@ -202,12 +201,6 @@ func (in *input) add(line string) (text string, ready bool) {
 		return "", false
 	}
 	return in.rest(), true
-}
-
-// mayClose reports whether a line can end what was begun before it: it has a closing bracket, or is the
-// marker of a heredoc. Only then is it worth looking at everything again.
-func mayClose(line string) bool {
-	return strings.ContainsAny(line, `)]}\`) || hclsyntax.ValidIdentifier(strings.TrimSpace(line))
 }
 
 // rest gives what there is, complete or not. A heredoc ends with the end of its last line.

@@ -34,10 +34,12 @@ func (p *planner) decideAll(_ context.Context, f *walk.Fan, d *lang.Declaration)
 		p.failed[d.ID].Store(true)
 	}
 	f.Jobs(len(jobs), func(ctx context.Context, i int) bool {
-		if j := jobs[i]; j.frame == nil {
+		j := jobs[i]
+		if j.frame == nil {
 			return p.decideGone(ctx, j.gone, j.why, d)
 		}
-		return p.decideInstance(ctx, d, jobs[i].frame, jobs[i].key)
+		defer p.spare(d, j.frame.Addr(), j.key)
+		return p.decideInstance(ctx, d, j.frame, j.key)
 	})
 	return ok
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -72,6 +73,12 @@ func Typed(src []byte) Input {
 		return Open
 	}
 	return Closed
+}
+
+// MayClose reports whether a line can end what was begun before it: it has a closing bracket, or is the
+// marker of a heredoc. Only then is it worth looking at everything again.
+func MayClose(line string) bool {
+	return strings.ContainsAny(line, `)]}\`) || hclsyntax.ValidIdentifier(strings.TrimSpace(line))
 }
 
 // Members are the names that can be selected from the value of an expression: attributes, and keys

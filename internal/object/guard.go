@@ -105,6 +105,19 @@ func (t *Tools) keepable(v, config cty.Value, title string) (cty.Value, bool) {
 	return v, clean
 }
 
+// harmless reports whether an answer on the wire may be worked with, and says what may not be kept of
+// it. Few answers have to be decoded for that: the wire holds texts as they are.
+func (t *Tools) harmless(wire []byte, title string) bool {
+	if text := string(wire); t.Walk.Secrets.Empty() || t.Walk.Secrets.Scrub(text) == text {
+		return true
+	}
+	v, ok := t.decode(wire, title)
+	if ok {
+		_, ok = t.keepable(v, cty.NilVal, title)
+	}
+	return ok
+}
+
 // has reports whether the configuration itself has a secret, or a key, at a place.
 func (t *Tools) has(config cty.Value, at cty.Path, key bool) bool {
 	found := configured(config, at)

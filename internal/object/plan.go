@@ -291,11 +291,18 @@ func (t *Tools) complete(c *plan.Change, p *Proposal, config mark.Value) {
 }
 
 // marked gives an answer the marks of the configuration it came from and those of its schema.
-// Ephemeral marks end here: what a provider answers about a persistent object is not ephemeral.
+// Ephemeral marks end here: what a provider answers about a persistent object is not ephemeral. So do
+// those of write-only attributes, which are null.
 func (t *Tools) marked(v cty.Value, config mark.Value) mark.Value {
 	marks := mark.Carry(config.Only(mark.Sensitive), v)
 	for _, m := range mark.Paths(t.Type.SensitivePaths(v), mark.Sensitive) {
 		marks = mark.Add(marks, m)
+	}
+	if t.Type.HasWriteOnly() {
+		marks = slices.DeleteFunc(marks, func(m mark.At) bool {
+			a := t.Type.Attribute(m.Path)
+			return a != nil && a.WriteOnly
+		})
 	}
 	return mark.Value{Raw: v, Marks: marks}
 }

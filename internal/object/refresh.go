@@ -40,6 +40,7 @@ func (t *Tools) Upgrade(ctx context.Context, entry *state.Entry) (Known, bool) {
 		return Known{}, false
 	}
 	wire, ok = t.withoutWriteOnly(wire, "Invalid resource state upgrade", "while upgrading the stored object")
+	ok = t.harmless(wire, "Invalid resource state upgrade") && ok
 	return Known{Wire: wire, Upgraded: wire}, ok
 }
 
