@@ -155,22 +155,30 @@ func firstOfEachLine(ds hcl.Diagnostics) hcl.Diagnostics {
 		}
 	}
 	var out hcl.Diagnostics
-	seen := map[int]bool{}
+	seen := map[int]int{} // where in out
 	for _, d := range ds {
 		if d.Subject != nil {
 			line := d.Subject.Start.Line
-			if seen[line] || line > last {
+			if line > last {
 				continue
 			}
-			seen[line] = true
+			if i, again := seen[line]; again {
+				if d.Summary == unclosedInterpolation { // it is why the string does not end either
+					out[i] = d
+				}
+				continue
+			}
+			seen[line] = len(out)
 		}
 		out = append(out, d)
 	}
 	return out
 }
 
+const unclosedInterpolation = "Unclosed template interpolation sequence"
+
 // unclosed are the errors about a string that does not end where it should.
-var unclosed = map[string]bool{"Invalid multi-line string": true, "Unclosed template interpolation sequence": true, "Unterminated template string": true}
+var unclosed = map[string]bool{"Invalid multi-line string": true, unclosedInterpolation: true, "Unterminated template string": true}
 
 // maxMessages is how many mistakes are listed of one file or module. Where there are more, something
 // else is wrong than what they say.

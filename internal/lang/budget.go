@@ -157,7 +157,7 @@ func (b *budget) holds(s *scope, made *int, v cty.Value, at diag.Range) bool {
 	}
 	if !s.exceeded {
 		s.exceeded = true
-		s.error(diag.Errorf("Too many elements", "What this loop makes has more than %d elements in all, which is more than can be handled safely.", b.l.Weight).At(at))
+		s.error(diag.Errorf("Value too large", "What this loop makes has more than %d elements in all, which is more than can be handled safely.", b.l.Weight).At(at))
 	}
 	s.elements = max(s.elements, b.l.Elements)
 	return false

@@ -13,7 +13,7 @@ import (
 // Deprecated outputs. That module.m.old is deprecated is seen where it is referred to (link). A module
 // may also be used as a whole and something selected from it later: by way of a local value or an input
 // variable, in a loop over its instances. Marks on values would find these, and would also complain
-// about whoever hands the whole on without ever using the old output, as users of such peers do. So it is
+// about whoever hands the whole on without ever using the old output. So it is
 // found in the text, once, and evaluation does not know of it: what an expression is made of, as far as
 // that is modules, is followed to where an output is selected.
 
