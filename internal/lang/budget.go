@@ -67,7 +67,7 @@ func (b *budget) all(d *decl, n int) bool {
 // Some elements count as several: they take more memory.
 const (
 	markedWeight = 4   // sensitive or ephemeral ones
-	textPart     = 256 // bytes of a text that count as an element of their own
+	textPart     = 128 // bytes of a text that count as an element of their own
 )
 
 // heavy counts what an element takes beyond what any does.
