@@ -48,17 +48,9 @@ func (p *planner) addClosers() {
 				p.graph.Waits(n, last)
 			}
 		}
+		p.expect(d, last)
 	}
 	p.keepProviders(closers, stops)
-}
-
-// spare closes the leases that were there for one instance alone, which is decided now, however that
-// went. Others are closed with all of their block.
-func (p *planner) spare(d *lang.Declaration, in addr.ModuleInstance, key addr.Key) {
-	for _, e := range p.reach.theirs(d, key) {
-		info := p.prog.Decls()[e]
-		p.closeInstance(info, info.Resource.In(in).Instance(key), lang.After)
-	}
 }
 
 // own is the node that opens leases for their own postconditions, if nobody has.

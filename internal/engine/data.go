@@ -50,6 +50,7 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *lang.Declaration) b
 		p.failed[d.ID].Store(true)
 	}
 	f.Jobs(len(jobs), func(ctx context.Context, i int) bool {
+		defer p.instanceOver(d, jobs[i].frame.Addr(), jobs[i].key)
 		read := func(p *planner) bool { return p.readInstance(ctx, d, jobs[i].frame, jobs[i].key) }
 		if d.Res.Check != "" {
 			return p.scoped(read)

@@ -38,7 +38,7 @@ func (p *planner) decideAll(_ context.Context, f *walk.Fan, d *lang.Declaration)
 		if j.frame == nil {
 			return p.decideGone(ctx, j.gone, j.why, d)
 		}
-		defer p.spare(d, j.frame.Addr(), j.key)
+		defer p.instanceOver(d, j.frame.Addr(), j.key)
 		return p.decideInstance(ctx, d, j.frame, j.key)
 	})
 	return ok

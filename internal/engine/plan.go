@@ -37,7 +37,8 @@ type planning struct {
 	before map[lang.Decl]walk.Node
 	fresh  map[addr.Resource]walk.Node // refresh nodes of managed resources
 
-	failed []atomic.Bool // by declaration: some instance has no value
+	failed  []atomic.Bool // by declaration: some instance has no value
+	turnout turnout
 
 	mu      sync.Mutex
 	found   map[addr.Object]object.Current // refreshed objects

@@ -15,10 +15,9 @@ type reach struct {
 	any    bool     // there are ephemeral resources
 
 	mu      sync.Mutex
-	holds   map[lang.Decl][]want  // ephemeral resources that reach a declaration, once asked for
-	repeats map[lang.Decl][]want  // those that reach its repetition
-	whole   map[lang.Decl]bool    // ephemeral resources of which somebody receives all instances; nil: not known yet
-	takers  map[lang.Decl][]taker // who receives them; as whole
+	holds   map[lang.Decl][]want // ephemeral resources that reach a declaration, once asked for
+	repeats map[lang.Decl][]want // those that reach its repetition
+	whole   map[lang.Decl]bool   // ephemeral resources of which somebody receives all instances; nil: not known yet
 }
 
 type answer uint8

@@ -86,74 +86,25 @@ func (r *reach) wantsOf(d lang.Decl) []want {
 func (r *reach) apart(e lang.Decl) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.look()
-	return !r.whole[e]
-}
-
-// look fills whole and takers, once.
-func (r *reach) look() {
-	if r.whole != nil {
-		return
-	}
-	r.whole, r.takers = map[lang.Decl]bool{}, map[lang.Decl][]taker{}
-	for _, d := range r.prog.Decls() {
-		if receivesItself(d) {
-			r.whole[d.ID] = true
-		}
-		if !receiver(d) {
-			continue
-		}
-		own := r.wantsOf(d.ID)
-		for _, w := range own {
-			r.takers[w.of] = append(r.takers[w.of], taker{d, w.some})
-		}
-		all := slices.Clone(own)
-		if d.Kind == lang.Resource {
-			all = append(all, r.wantsBehind(r.prog.Refs(d.ID), byProvision, d)...)
-		}
-		for _, w := range all {
-			r.whole[w.of] = r.whole[w.of] || w.some == nil
-		}
-	}
-}
-
-// taker is a declaration that receives instances of an ephemeral resource while planning.
-type taker struct {
-	*lang.Declaration
-	some []instanceOf
-}
-
-// theirs are the leases that nobody but the instance with the key own of a resource can receive in
-// its module instance: those that it names after itself, as long as no other reference may mean one.
-func (r *reach) theirs(d *lang.Declaration, own addr.Key) []lang.Decl {
-	if !r.any || own == addr.NoKey {
-		return nil // the whole declaration is over with it
-	}
-	var out []lang.Decl
-	for _, w := range r.wants(d.ID) {
-		if r.prog.Decls()[w.of].Module == d.Module && r.apart(w.of) && r.takenBy(w.of, own) == 1 {
-			out = append(out, w.of)
-		}
-	}
-	return out
-}
-
-// takenBy counts the references that may mean the instance of an ephemeral resource with a key; one
-// that names it counts for two, since each instance of whoever does so means it.
-func (r *reach) takenBy(e lang.Decl, key addr.Key) (n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, t := range r.takers[e] {
-		for _, x := range t.some {
-			switch {
-			case x.same:
-				n++
-			case x.key == key:
-				n += 2
+	if r.whole == nil {
+		r.whole = map[lang.Decl]bool{}
+		for _, d := range r.prog.Decls() {
+			if receivesItself(d) {
+				r.whole[d.ID] = true
+			}
+			if !receiver(d) {
+				continue
+			}
+			all := slices.Clone(r.wantsOf(d.ID))
+			if d.Kind == lang.Resource {
+				all = append(all, r.wantsBehind(r.prog.Refs(d.ID), byProvision, d)...)
+			}
+			for _, w := range all {
+				r.whole[w.of] = r.whole[w.of] || w.some == nil
 			}
 		}
 	}
-	return n
+	return !r.whole[e]
 }
 
 // repeating are the ephemeral resources whose values decide about the instances of another one.
