@@ -95,7 +95,7 @@ type random struct {
 }
 
 func (w *random) plan(files map[string]string, mode plan.Mode) *plan.Plan {
-	p, bag := w.tryPlan(files, mode)
+	p, bag := w.tryPlan(context.Background(), files, mode)
 	if p == nil {
 		w.Fatalf("plan: %v\n%s", bag.List(), files["main.tf"])
 	}
@@ -103,7 +103,7 @@ func (w *random) plan(files map[string]string, mode plan.Mode) *plan.Plan {
 }
 
 // tryPlan is a plan, or nil and why there is none. The configuration must be right.
-func (w *random) tryPlan(files map[string]string, mode plan.Mode) (*plan.Plan, *diag.Bag) {
+func (w *random) tryPlan(ctx context.Context, files map[string]string, mode plan.Mode) (*plan.Plan, *diag.Bag) {
 	mem := config.Memory{}
 	for name, text := range files {
 		mem[path.Join("root", name)] = []byte(text)
@@ -125,7 +125,7 @@ func (w *random) tryPlan(files map[string]string, mode plan.Mode) (*plan.Plan, *
 	if w.prog, ok = w.Compile(context.Background(), tree, lang.CheckOptions{}, &bag); !ok {
 		fail("compile")
 	}
-	r, ok := w.Plan(context.Background(), Request{Program: w.prog, State: w.state, Refresh: true, Mode: mode, Options: lang.Options{Workspace: "default"}}, &bag)
+	r, ok := w.Plan(ctx, Request{Program: w.prog, State: w.state, Refresh: true, Mode: mode, Options: lang.Options{Workspace: "default"}}, &bag)
 	if !ok {
 		return nil, &bag
 	}

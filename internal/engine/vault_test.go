@@ -32,6 +32,8 @@ type vault struct {
 	users  map[*client]bool    // processes with settings
 	wrong  []string
 	faults map[string]int // calls until one of a kind fails; 0: none does
+	cancel func()         // cancels the walk when no calls are
+	left   int            // any more
 }
 
 // client is a process of the vault's provider.
@@ -169,6 +171,9 @@ func (v *vault) Start(_ context.Context, a addr.Provider) (provider.Provider, er
 
 // use takes tokens, which must be good.
 func (v *vault) use(what, tokens string) {
+	if v.left--; v.left == 0 {
+		v.cancel()
+	}
 	for _, token := range strings.Fields(tokens) {
 		if _, ok := v.good[token]; !ok {
 			v.note("%s with %s, which is closed", what, token)
@@ -302,7 +307,8 @@ resource "vault_user" "first" {
 `}
 }
 
-// TestLeases plans, applies, changes and destroys random configurations, with calls that fail:
+// TestLeases plans, applies, changes and destroys random configurations, with calls that fail and
+// runs that are cancelled:
 // whatever fails, no token is used that is closed, none stays open, and none is obtained twice in
 // a walk for the same face.
 func TestLeases(t *testing.T) {
@@ -312,7 +318,7 @@ func TestLeases(t *testing.T) {
 		defer pool.Close()
 		w := &random{T: t, Engine: &Engine{Pool: pool, Now: time.Now}, state: &state.Snapshot{}}
 		for range rapid.IntRange(1, 3).Draw(t, "configurations") {
-			v.round(w, leased(t), plan.Normal)
+			v.round(w, leased(t), rapid.SampledFrom([]plan.Mode{plan.Normal, plan.Normal, plan.RefreshOnly}).Draw(t, "mode"))
 		}
 		v.round(w, leased(t), plan.Destroy)
 	})
@@ -326,9 +332,12 @@ func (v *vault) round(w *random, files map[string]string, mode plan.Mode) {
 			v.faults[kind] = rapid.IntRange(1, 6).Draw(w.T, "after calls")
 		}
 	}
-	smooth := len(v.faults) == 0
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	v.cancel, v.left = cancel, rapid.IntRange(-20, 20).Draw(w.T, "calls until cancelled")
+	smooth := len(v.faults) == 0 && v.left <= 0
 	v.opened = map[string]int{}
-	p, bag := w.tryPlan(files, mode)
+	p, bag := w.tryPlan(ctx, files, mode)
 	if smooth && p == nil {
 		v.note("no plan: %v", bag.List())
 	}
@@ -338,7 +347,7 @@ func (v *vault) round(w *random, files map[string]string, mode plan.Mode) {
 	}
 	v.opened = map[string]int{}
 	bag = &diag.Bag{}
-	done, ok := w.Apply(context.Background(), ApplyRequest{Program: w.prog, Plan: p, Options: lang.Options{Workspace: "default", Applying: true}}, bag)
+	done, ok := w.Apply(ctx, ApplyRequest{Program: w.prog, Plan: p, Options: lang.Options{Workspace: "default", Applying: true}}, bag)
 	if smooth && !ok {
 		v.note("not applied: %v", bag.List())
 	}
