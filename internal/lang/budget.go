@@ -105,11 +105,12 @@ func (b *budget) element(s *scope, at diag.Range) bool {
 
 // What a function does with each element, or every 16 bytes of text, that it is given.
 const (
-	toilNone  = 0  // it goes straight to what it wants
-	toilLook  = 1  // it looks at it
-	toilCopy  = 3  // it hands it on
-	toilMake  = 8  // it makes something of it, or compares it with others
-	toilMatch = 64 // it runs a regular expression over it
+	toilNone    = 0  // it goes straight to what it wants
+	toilLook    = 1  // it looks at it
+	toilCopy    = 3  // it hands it on
+	toilMake    = 8  // it makes something of it, or compares it with others
+	toilCompare = 24 // it compares it with what may be unknown or marked, beyond making something of it
+	toilMatch   = 64 // it runs a regular expression over it
 
 	workPart = 16 // bytes of text that count as an element
 )

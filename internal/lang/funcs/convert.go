@@ -240,7 +240,7 @@ func collect(vals []cty.Value, from cty.Value, want cty.Type) (cty.Value, error)
 		return byCty(from, want)
 	}
 	if want.IsSetType() {
-		return cty.SetVal(vals), nil
+		return SetVal(vals), nil
 	}
 	return cty.ListVal(vals), nil
 }

@@ -167,7 +167,10 @@ func sum(c *call) (cty.Value, error) {
 	}
 	total := cty.Zero
 	for _, e := range vals {
-		n, err := Convert(e, cty.Number)
+		n, err := e, error(nil)
+		if e.Type() != cty.Number {
+			n, err = Convert(e, cty.Number)
+		}
 		if err != nil || n.IsNull() {
 			return cty.NilVal, errSumTypes
 		}
