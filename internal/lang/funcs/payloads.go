@@ -1,6 +1,7 @@
 package funcs
 
 import (
+	"iter"
 	"maps"
 	"math/big"
 	"reflect"
@@ -229,4 +230,51 @@ func samePayload(p, q any) bool {
 		return ok && (reflect.ValueOf(p).Pointer() == reflect.ValueOf(q).Pointer() || maps.EqualFunc(p, q, samePayload))
 	}
 	return p == nil && q == nil
+}
+
+// Place is where the elements of a known list, tuple, map or object, or the bytes of a text, are in memory: the same for
+// values that share them. ok is false for other values and where there are none.
+func Place(v cty.Value) (at uintptr, ok bool) {
+	if !layout.ok {
+		return 0, false
+	}
+	switch p := payload(&v).(type) {
+	case string:
+		at = uintptr(unsafe.Pointer(unsafe.StringData(p)))
+	case []any:
+		at = uintptr(unsafe.Pointer(unsafe.SliceData(p)))
+	case map[string]any:
+		at = reflect.ValueOf(p).Pointer()
+	}
+	return at, at != 0
+}
+
+// Elements gives the elements of a list, tuple, map or object that is known, not null and has no mark, in no order that
+// means anything.
+func Elements(v cty.Value) iter.Seq[cty.Value] {
+	return func(yield func(cty.Value) bool) {
+		if raw, ok := inRow(v); ok {
+			k := slotsOf(v.Type())
+			for i, p := range raw {
+				if !yield(k.at(i, p)) {
+					return
+				}
+			}
+			return
+		}
+		if raw, ok := byName(v); ok {
+			k := slotsOf(v.Type())
+			for name, p := range raw {
+				if !yield(k.of(name, p)) {
+					return
+				}
+			}
+			return
+		}
+		for it := v.ElementIterator(); it.Next(); {
+			if _, e := it.Element(); !yield(e) {
+				return
+			}
+		}
+	}
 }
