@@ -43,7 +43,7 @@ func (l *limits) all() []limit {
 		{"file-size", &l.config.FileSize}, {"tokens", &l.config.Tokens}, {"nesting", &l.config.Nesting}, {"chain", &l.config.Chain},
 		{"digits", &l.config.Digits}, {"exponent", &l.config.Exponent}, {"literal", &l.config.Literal}, {"joins", &l.config.Joins},
 		{"module-depth", &l.config.ModuleDepth}, {"modules", &l.config.Modules},
-		{"instances", &l.lang.Instances}, {"depth", &l.lang.Depth}, {"elements", &l.lang.Elements}, {"work", &l.lang.Work}, {"weight", &l.lang.Weight}, {"text", &l.lang.Text},
+		{"instances", &l.lang.Instances}, {"depth", &l.lang.Depth}, {"elements", &l.lang.Elements}, {"work", &l.lang.Work}, {"weight", &l.lang.Weight}, {"kept", &l.lang.Kept}, {"text", &l.lang.Text},
 		{"function-elements", &l.functions.MaxElements}, {"function-bytes", &l.functions.MaxBytes}, {"function-depth", &l.functions.MaxDepth},
 		{"template-depth", &l.functions.TemplateDepth}, {"bcrypt-cost", &l.functions.MaxCost},
 	}

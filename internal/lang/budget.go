@@ -3,9 +3,11 @@ package lang
 import (
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -18,6 +20,7 @@ type Limits struct {
 	Elements  int // made by loops in one evaluation; default 2,000,000
 	Work      int // elements that functions in these loops go through, by their toil; default 100,000,000
 	Weight    int // values in one value, counted as if nothing were shared; default 5,000,000
+	Kept      int // values, and each 128 bytes of a text, in all large values of one walk; default 10,000,000
 	Text      int // bytes in one string; default 64 MiB
 }
 
@@ -27,12 +30,14 @@ const (
 	defaultElements  = 2_000_000
 	defaultWork      = 100_000_000
 	defaultWeight    = 5_000_000
+	defaultKept      = 10_000_000
 	defaultText      = 64 << 20
 )
 
 type budget struct {
 	l    Limits
 	made atomic.Int64 // instances, by their weight
+	kept keeping
 }
 
 func newBudget(l Limits) *budget {
@@ -46,6 +51,7 @@ func newBudget(l Limits) *budget {
 	set(&l.Elements, defaultElements)
 	set(&l.Work, defaultWork)
 	set(&l.Weight, defaultWeight)
+	set(&l.Kept, defaultKept)
 	set(&l.Text, defaultText)
 	return &budget{l: l}
 }
@@ -105,11 +111,13 @@ func (b *budget) element(s *scope, at diag.Range) bool {
 
 // What a function does with each element, or every 16 bytes of text, that it is given.
 const (
-	toilNone  = 0  // it goes straight to what it wants
-	toilLook  = 1  // it looks at it
-	toilCopy  = 3  // it hands it on
-	toilMake  = 8  // it makes something of it, or compares it with others
-	toilMatch = 64 // it runs a regular expression over it
+	toilNone    = 0  // it goes straight to what it wants
+	toilLook    = 1  // it looks at it
+	toilCopy    = 3  // it hands it on
+	toilMake    = 8  // it makes something of it, or compares it with others
+	toilCompare = 16 // it compares it with what may be unknown or marked, beyond making something of it
+	toilBuild   = 24 // it puts it into a map, or writes it down
+	toilMatch   = 64 // it runs a regular expression over it
 
 	workPart = 16 // bytes of text that count as an element
 )
@@ -119,7 +127,8 @@ var toils = map[string]int{
 	"lookup": toilNone, "element": toilNone, "one": toilNone, "coalesce": toilNone, "slice": toilNone,
 	"tostring": toilNone, "tonumber": toilNone, "tobool": toilNone, "sensitive": toilNone,
 	"length": toilLook, "contains": toilLook, "index": toilLook, "sum": toilLook, "min": toilLook, "max": toilLook, "alltrue": toilLook, "anytrue": toilLook,
-	"keys": toilCopy, "values": toilCopy, "concat": toilCopy, "reverse": toilCopy, "merge": toilCopy, "join": toilCopy,
+	"values": toilCopy, "concat": toilCopy, "reverse": toilCopy, "join": toilCopy,
+	"merge": toilBuild, "jsonencode": toilBuild, "yamlencode": toilBuild,
 	"strcontains": toilLook, "startswith": toilLook, "endswith": toilLook,
 	"regex": toilMatch, "regexall": toilMatch, "replace": toilMatch,
 }
@@ -152,7 +161,11 @@ func (b *budget) works(s *scope, toil int, v cty.Value, at diag.Range) bool {
 
 // holds reports whether a loop may keep one more element of this size, beside what it has made so far.
 func (b *budget) holds(s *scope, made *int, v cty.Value, at diag.Range) bool {
-	if *made += extent(v); *made <= b.l.Weight {
+	n := extent(v)
+	if n >= keptPart && v.Type().IsObjectType() { // two maps, of values and of types, that are not shared
+		n *= 2
+	}
+	if *made += n; *made <= b.l.Weight {
 		return true
 	}
 	if !s.exceeded {
@@ -200,10 +213,88 @@ func (b *budget) deeper(s *scope, d *decl) bool {
 func (b *budget) carries(s *scope, d *decl, v cty.Value) bool {
 	left, all := b.l.Weight, b.l.Weight
 	if size(v.Type(), &all) || weigh(v, &left) {
-		return true
+		return b.keeps(s, d, v, 2*b.l.Weight-left-all)
 	}
 	s.error(diag.Errorf("Value too large", "The value of %s has more than %d elements in all, which is more than can be handled safely. Does it contain itself several times over?", s.f.nameOf(d), b.l.Weight).At(d.at))
 	return false
+}
+
+// keeping is what the large values of a walk hold that were computed so far. What is in several of them, as when one
+// hands on what it got, is there once.
+type keeping struct {
+	mu    sync.Mutex
+	seen  map[uintptr]int // what large collections and texts were found where, with how many elements
+	total int
+}
+
+// Values and collections with fewer elements do not count, so that there is nothing to be remembered of most.
+const (
+	keptValue = 1024
+	keptPart  = 64
+)
+
+// keeps reports whether one more value, of about so many elements, may be kept for the rest of the walk. Each of
+// thousands can be little more than the one before.
+func (b *budget) keeps(s *scope, d *decl, v cty.Value, about int) bool {
+	if about < keptValue && len(longText(v)) < keptValue*textPart {
+		return true
+	}
+	b.kept.mu.Lock()
+	b.kept.add(v)
+	within := b.kept.total <= b.l.Kept
+	b.kept.mu.Unlock()
+	if !within {
+		s.error(diag.Errorf("Values too large", "With the value of %s all values that were computed have more than %d elements, which is more than can be kept safely. Do many declarations make large values, each of another?", s.f.nameOf(d), b.l.Kept).At(d.at))
+	}
+	return within
+}
+
+// add counts what is in v and was in nothing before.
+func (k *keeping) add(v cty.Value) {
+	v, _ = mark.Bare(v)
+	ty := v.Type()
+	if !v.IsKnown() || v.IsNull() || ty.IsCapsuleType() || ty.IsPrimitiveType() && ty != cty.String {
+		return
+	}
+	n := len(longText(v)) / textPart
+	if ty != cty.String {
+		n = v.LengthInt()
+	}
+	if n >= keptPart {
+		if at, ok := funcs.Place(v); ok && k.seen[at] == n {
+			return
+		} else if ok {
+			if k.seen == nil {
+				k.seen = map[uintptr]int{}
+			}
+			k.seen[at] = n
+		}
+	}
+	k.total += n
+	switch {
+	case ty == cty.String:
+	case ty.IsSetType():
+		if !ty.ElementType().IsPrimitiveType() {
+			k.total += n * (1 + extentOfType(ty.ElementType()))
+		}
+	default:
+		for e := range funcs.Elements(v) {
+			if !e.Type().IsPrimitiveType() || e.Type() == cty.String {
+				k.add(e)
+			}
+		}
+	}
+}
+
+// extentOfType is how many elements values of a type have that all have.
+func extentOfType(ty cty.Type) int {
+	switch {
+	case ty.IsObjectType():
+		return len(ty.AttributeTypes())
+	case ty.IsTupleType():
+		return ty.Length()
+	}
+	return 0
 }
 
 // size adds up how many values there are in one of a type, if that is the same for all of them; what is null or not

@@ -151,7 +151,18 @@ func (e *operation) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 			return v, nil
 		}
 	}
-	if s := scopeOf(ctx); s != nil && !s.f.w.budget.works(s, toilMake, l, e.SrcRange) {
+	s := scopeOf(ctx)
+	within := func(toil int) bool { return s == nil || s.f.w.budget.works(s, toil, l, e.SrcRange) }
+	equality := e.Op == hclsyntax.OpEqual || e.Op == hclsyntax.OpNotEqual
+	if !within(toilMake) {
+		return raise(cty.DynamicVal, l, r), nil
+	}
+	if equality && len(ldiags) == 0 && len(rdiags) == 0 {
+		if same, sure := funcs.Same(l, r); sure {
+			return cty.BoolVal(same == (e.Op == hclsyntax.OpEqual)), nil
+		}
+	}
+	if !within(toilCompare) {
 		return raise(cty.DynamicVal, l, r), nil
 	}
 	stub := *e.BinaryOpExpr
@@ -161,7 +172,7 @@ func (e *operation) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		diags = append(diags, errorIn(e, ctx, e.SrcRange, e.SrcRange, "Operation failed", "Error during operation: "+err.Error()+"."))
 		v = cty.UnknownVal(cty.Number)
 	}
-	if equality := e.Op == hclsyntax.OpEqual || e.Op == hclsyntax.OpNotEqual; equality && !diags.HasErrors() && !v.IsKnown() && surelyDiffer(l, r) {
+	if equality && !diags.HasErrors() && !v.IsKnown() && surelyDiffer(l, r) {
 		return raise(cty.BoolVal(e.Op == hclsyntax.OpNotEqual), l, r), diags
 	}
 	if diags.HasErrors() || !v.IsKnown() {

@@ -167,6 +167,11 @@ var half, large = cty.NumberFloatVal(0.5), cty.NumberUIntVal(math.MaxUint64)
 
 // writable refuses 1e600000000 before something needs all of its digits.
 func writable(v cty.Value) error {
+	if layout.ok {
+		if f, ok := payload(&v).(*big.Float); ok && f.MantExp(nil) > minExponent && f.MantExp(nil) <= maxExponent {
+			return nil
+		}
+	}
 	if Common(v) {
 		return nil
 	}
@@ -240,7 +245,7 @@ func collect(vals []cty.Value, from cty.Value, want cty.Type) (cty.Value, error)
 		return byCty(from, want)
 	}
 	if want.IsSetType() {
-		return cty.SetVal(vals), nil
+		return SetVal(vals), nil
 	}
 	return cty.ListVal(vals), nil
 }

@@ -58,16 +58,14 @@ func keys(c *call) (cty.Value, error) {
 	m := c.taken.bare(c.args[0])
 	switch ty := m.Type(); {
 	case ty.IsObjectType():
-		names := slices.Sorted(maps.Keys(ty.AttributeTypes()))
-		vals := make([]cty.Value, len(names))
-		for i, name := range names {
-			vals[i] = cty.StringVal(name)
-		}
-		return cty.TupleVal(vals), nil
+		return cty.TupleVal(nameVals(slices.Sorted(maps.Keys(ty.AttributeTypes())))), nil
 	case !ty.IsMapType():
 		return cty.NilVal, bad(0, "must have map or object type")
 	case !m.IsKnown():
 		return cty.UnknownVal(cty.List(cty.String)), nil
+	}
+	if raw, ok := byName(m); ok {
+		return listOf(cty.String, nameVals(slices.Sorted(maps.Keys(raw)))), nil
 	}
 	vals := make([]cty.Value, 0, m.LengthInt())
 	for it := m.ElementIterator(); it.Next(); {
@@ -168,15 +166,27 @@ func (m *merger) add(i int, v cty.Value) {
 			m.attrs[name] = cty.UnknownVal(aty)
 		}
 	case !v.IsNull():
-		for it := v.ElementIterator(); it.Next(); {
-			k, e := it.Element()
-			m.attrs[k.AsString()] = e
-		}
+		m.put(v)
 	}
 	if i == 0 {
 		m.first = ty
 	}
 	m.alike = m.alike && sameType(ty, m.first, &m.fuel)
+}
+
+// put adds the elements of a known map or object.
+func (m *merger) put(v cty.Value) {
+	if raw, ok := byName(v); ok {
+		k := slotsOf(v.Type())
+		for name, p := range raw {
+			m.attrs[name] = k.of(name, p)
+		}
+		return
+	}
+	for it := v.ElementIterator(); it.Next(); {
+		k, e := it.Element()
+		m.attrs[k.AsString()] = e
+	}
 }
 
 func (m *merger) result() cty.Value {

@@ -158,6 +158,9 @@ func sum(c *call) (cty.Value, error) {
 	if c.unknown {
 		return cty.UnknownVal(cty.Number), nil
 	}
+	if total, ok := sumWhole(v); ok {
+		return total, nil
+	}
 	vals := elements(v)
 	if len(vals) == 0 {
 		return cty.NilVal, bad(0, "cannot sum an empty list")
@@ -167,7 +170,10 @@ func sum(c *call) (cty.Value, error) {
 	}
 	total := cty.Zero
 	for _, e := range vals {
-		n, err := Convert(e, cty.Number)
+		n, err := e, error(nil)
+		if e.Type() != cty.Number {
+			n, err = Convert(e, cty.Number)
+		}
 		if err != nil || n.IsNull() {
 			return cty.NilVal, errSumTypes
 		}
@@ -177,6 +183,32 @@ func sum(c *call) (cty.Value, error) {
 		total = total.Add(n)
 	}
 	return total, nil
+}
+
+// sumWhole adds up a list of nothing but whole numbers that are not large; ok is false for all others. The sum is as
+// precise as its most precise part, as that of big.Float is.
+func sumWhole(v cty.Value) (total cty.Value, ok bool) {
+	const large = 1 << 62
+	raw, ok := inRow(v)
+	if !ok || len(raw) == 0 {
+		return cty.NilVal, false
+	}
+	sum, prec := int64(0), cty.Zero.AsBigFloat().Prec()
+	for _, p := range raw {
+		f, ok := p.(*big.Float)
+		if !ok {
+			return cty.NilVal, false
+		}
+		n, acc := f.Int64()
+		if acc != big.Exact || n <= -large || n >= large {
+			return cty.NilVal, false
+		}
+		if sum += n; sum <= -large || sum >= large {
+			return cty.NilVal, false
+		}
+		prec = max(prec, f.Prec())
+	}
+	return cty.NumberVal(new(big.Float).SetPrec(prec).SetInt64(sum)), true
 }
 
 var errSumTypes = bad(0, "argument must be list, set, or tuple of number values")

@@ -38,7 +38,7 @@ var selections = []*builtin{
 			{name: "list", typ: cty.DynamicPseudoType, doc: "The list, tuple or set."},
 			{name: "value", typ: cty.DynamicPseudoType, doc: "The value, of the very type of the elements.", mode: null | dynamic},
 		},
-		returns: cty.DynamicPseudoType, kind: boolKind, run: contains,
+		returns: cty.DynamicPseudoType, kind: boolKind, run: contains, quick: quickContains,
 	},
 	{
 		name: "element", doc: "Gives one element of a list. Counting goes on at the other end when it leaves the list.",
@@ -54,7 +54,7 @@ var selections = []*builtin{
 			{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple."},
 			{name: "value", typ: cty.DynamicPseudoType, doc: "The value to find."},
 		},
-		returns: cty.DynamicPseudoType, kind: numberKind, run: indexOf,
+		returns: cty.DynamicPseudoType, kind: numberKind, run: indexOf, quick: quickIndex,
 	},
 	{
 		name: "length", doc: "Counts the elements of a list, set, map, tuple or object, or the characters of a string.",
@@ -176,6 +176,17 @@ func contains(c *call) (cty.Value, error) {
 		return cty.UnknownVal(cty.Bool), nil
 	}
 	return cty.False, nil
+}
+
+func quickContains(c *call) (cty.Value, bool) {
+	at, sure := c.find(c.args[0], c.args[1])
+	return cty.BoolVal(at >= 0), sure
+}
+
+// quickIndex leaves it to others to say that there is none.
+func quickIndex(c *call) (cty.Value, bool) {
+	at, sure := c.find(c.args[0], c.args[1])
+	return cty.NumberIntVal(int64(at)), sure && at >= 0
 }
 
 // canCompare refuses a value that cty would compare by writing down all of its digits.

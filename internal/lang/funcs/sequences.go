@@ -336,7 +336,12 @@ func slice(c *call) (cty.Value, error) {
 	}
 	list := c.taken.bare(c.args[0])
 	vals := make([]cty.Value, 0, end-start)
-	for i := start; i < end; i++ {
+	raw, ok := inRow(list)
+	for k, i := slotsOf(list.Type()), start; i < end; i++ {
+		if ok {
+			vals = append(vals, k.at(i, raw[i]))
+			continue
+		}
 		vals = append(vals, list.Index(cty.NumberIntVal(int64(i))))
 	}
 	if ty.IsTupleType() {

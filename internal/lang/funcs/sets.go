@@ -75,7 +75,7 @@ func members(keep func(sets []valueSet, i int, v cty.Value) bool) func(*call) (c
 			if v, err = Convert(v, ty); err != nil {
 				return cty.NilVal, c.badBecause(i, err)
 			}
-			all[i] = elements(v)
+			all[i] = anyOrder(v)
 			if keep != nil && i > 0 {
 				index[i] = newValueSet(all[i])
 			}

@@ -2,6 +2,7 @@ package funcs
 
 import (
 	"cmp"
+	"hash/crc32"
 	"maps"
 	"math/big"
 	"reflect"
@@ -30,6 +31,7 @@ var layout = findLayout()
 
 type setLayout struct {
 	ok      bool
+	hashes  bool    // texts are put where textHash says
 	payload uintptr // of an any in cty.Value
 	buckets uintptr // of a map[int][]any in set.Set[any]
 }
@@ -39,6 +41,7 @@ func findLayout() setLayout {
 	v, ok1 := value.FieldByName("v")
 	b, ok2 := raw.FieldByName("vals")
 	return setLayout{
+		hashes:  ok1 && v.Type == reflect.TypeFor[any]() && hashesAlike(),
 		ok:      ok1 && ok2 && v.Type == reflect.TypeFor[any]() && b.Type == reflect.TypeFor[map[int][]any](),
 		payload: v.Offset,
 		buckets: b.Offset,
@@ -93,6 +96,60 @@ func unordered(v cty.Value) ([]cty.Value, bool) {
 		}
 	}
 	return vals, true
+}
+
+// SetVal is cty.SetVal, which makes two texts, a buffer and a bucket for every element. Sets of known texts, which
+// are many, are put together here.
+func SetVal(vals []cty.Value) cty.Value {
+	if !layout.hashes || slices.ContainsFunc(vals, func(v cty.Value) bool { _, ok := payload(&v).(string); return !ok }) {
+		return cty.SetVal(vals)
+	}
+	out := cty.SetVal(vals[:1])
+	into, ok := buckets(out)
+	if !ok {
+		return cty.SetVal(vals)
+	}
+	var quoted []byte
+	all := make([]any, len(vals))
+	for i := range vals[1:] {
+		p := payload(&vals[1+i])
+		var id int
+		id, quoted = textHash(quoted, p.(string))
+		if had := into[id]; had == nil {
+			all[i] = p
+			into[id] = all[i : i+1 : i+1]
+		} else if !slices.Contains(had, p) {
+			into[id] = append(had, p)
+		}
+	}
+	return out
+}
+
+// textHash is where cty puts a text in a set; buf is for the next one.
+func textHash(buf []byte, s string) (id int, next []byte) {
+	buf = strconv.AppendQuote(buf[:0], s)
+	return int(crc32.ChecksumIEEE(buf)), buf
+}
+
+// hashesAlike reports whether textHash and cty agree.
+func hashesAlike() bool {
+	for _, s := range []string{"", "plain", "\"quoted\"\n\\", "\u00e9\u4e16\U0001f600\u200b", "\x00\x7f"} {
+		if id, _ := textHash(nil, s); id != cty.StringVal(s).Hash() {
+			return false
+		}
+	}
+	return true
+}
+
+// anyOrder are the elements of a set in an order that is always the same, but not that of elements for those of
+// which it does not matter: equal texts are one.
+func anyOrder(v cty.Value) []cty.Value {
+	if v.Type().ElementType() == cty.String {
+		if vals, ok := unordered(v); ok {
+			return vals
+		}
+	}
+	return elements(v)
 }
 
 // open reports whether a set that is known and has no mark has an unknown value in it, at any depth.

@@ -73,11 +73,40 @@ func (s *survey) inside(v cty.Value, l *Limits) bool {
 		}
 	case ty.IsSetType():
 		return s.insideSet(v, l)
-	case v.CanIterateElements():
-		for it := v.ElementIterator(); it.Next(); {
-			if _, e := it.Element(); !s.look(e, l) {
+	case ty.IsListType() || ty.IsTupleType() || ty.IsMapType():
+		return s.insideRest(v, l)
+	}
+	return true
+}
+
+// insideRest is for lists, tuples and maps.
+func (s *survey) insideRest(v cty.Value, l *Limits) bool {
+	k := slotsOf(v.Type())
+	if raw, ok := inRow(v); ok {
+		for i, p := range raw {
+			if text, ok := p.(string); ok && s.elements < l.MaxElements {
+				s.elements++
+				if s.bytes += int64(len(text)); s.bytes <= l.MaxBytes {
+					continue
+				}
+			}
+			if !s.look(k.at(i, p), l) {
 				return false
 			}
+		}
+		return true
+	}
+	if raw, ok := byName(v); ok {
+		for _, p := range raw {
+			if !s.look(withPayload(k.each, p), l) {
+				return false
+			}
+		}
+		return true
+	}
+	for it := v.ElementIterator(); it.Next(); {
+		if _, e := it.Element(); !s.look(e, l) {
+			return false
 		}
 	}
 	return true
@@ -147,6 +176,12 @@ func elements(v cty.Value) []cty.Value {
 	if v.Type().IsSetType() {
 		return SetElements(v)
 	}
+	if raw, ok := inRow(v); ok {
+		return elementsInRow(v.Type(), raw)
+	}
+	if raw, ok := byName(v); ok {
+		return elementsByName(v.Type(), raw)
+	}
 	return v.AsValueSlice()
 }
 
@@ -174,7 +209,7 @@ func setOf(ety cty.Type, vals []cty.Value) cty.Value {
 	if len(vals) == 0 {
 		return cty.SetValEmpty(ety)
 	}
-	return cty.SetVal(vals)
+	return SetVal(vals)
 }
 
 func mapOf(ety cty.Type, vals map[string]cty.Value) cty.Value {
