@@ -265,8 +265,6 @@ func (r *run) panicked(n walk.Node, value any, stack []byte) {
 }
 
 // useOf is the provider that a declared resource uses.
-func (p *planner) useOf(d *lang.Declaration) use { return p.run.useOf(d, addr.NoKey) }
-
 func (r *run) useOf(d *lang.Declaration, key addr.Key) use {
 	c := r.prog.ProviderOf(d.ID)
 	return use{decl: c, declared: true, instance: addr.ProviderInstance{ProviderConfig: r.prog.Decls()[c].Provider, Key: key}}
