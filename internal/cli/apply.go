@@ -149,11 +149,11 @@ func (p *project) carryOut(ctx context.Context, ws *workspaceState, pl *plan.Pla
 	p.partial(pl)
 	p.ui.Diagnostics(p.bag.List())
 	p.bag.Clear()
-	if done.Summary.Operation == "destroy" && !p.opts.destroy {
-		done.Summary.Operation = "apply" // a saved plan to destroy was applied, as the peers say it
+	if done.Summary.Operation == "destroy" && p.command.Name != "destroy" {
+		done.Summary.Operation = "apply" // the command, as the peers say it, also of apply -destroy
 	}
 	p.ui.Tell(done.Summary)
-	p.showOutputs(done.Snapshot, pl)
+	p.showOutputs(done.Snapshot)
 	p.forgotten(pl, done.Summary.Forgotten)
 	return p.ui.done(exitOK)
 }

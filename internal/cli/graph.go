@@ -22,11 +22,14 @@ var graphCommand = &Command{
 }
 
 func runGraph(ctx context.Context, c *call) int {
-	p, ok := c.prepare(ctx, false)
+	p, ok := c.open()
 	if !ok {
 		return c.ui.fail()
 	}
 	defer p.close()
+	if !p.load() || !p.compile(ctx) { // which needs no values of variables
+		return p.doneQuiet()
+	}
 	c.ui.print(dot(p.program))
 	return p.doneQuiet()
 }

@@ -127,14 +127,14 @@ func (e *Env) global() ([]string, bool) {
 			return []string{"help"}, true
 		case name == "-version" || name == "-v":
 			return []string{"version"}, true
+		case name == "-chdir" || name == "-chdir=": // an empty one is a variable that was not set
+			fmt.Fprintln(e.Stderr, "Error: -chdir needs a directory, as in -chdir=DIR.")
+			return nil, false
 		case strings.HasPrefix(name, "-chdir="):
 			if !e.chdir(strings.TrimPrefix(name, "-chdir=")) {
 				return nil, false
 			}
 			args = args[1:]
-		case name == "-chdir":
-			fmt.Fprintln(e.Stderr, "Error: -chdir needs a directory, as in -chdir=DIR.")
-			return nil, false
 		default:
 			option, _, _ := strings.Cut(name, "=")
 			fmt.Fprintf(e.Stderr, "Error: %s is not a global option.%s Options of a command stand after its name.\n", args[0], meant("%s", option, []string{"-chdir", "-help", "-version"}))
@@ -251,7 +251,12 @@ func (e *Env) run(cmd *Command, args []string) (code int) {
 	defer c.jsonFile.Close() // nil is fine: there is nothing to close then
 	ctx, stop := c.interrupts(context.Background())
 	defer stop()
-	return cmd.Run(ctx, c)
+	code = cmd.Run(ctx, c)
+	if cmd.Stream && code == exitError && ctx.Err() != nil {
+		c.bag.Add(diag.Errorf("Interrupted", "An interrupt ended this before everything was done. Nothing that was done is lost: run the command again for the rest."))
+		return c.ui.fail()
+	}
+	return code
 }
 
 // parse takes flags and operands in any order.

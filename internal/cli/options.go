@@ -49,7 +49,8 @@ type options struct {
 	autoApprove bool
 	mayForget   bool // -suppress-forget-errors
 
-	gatherWarnings, gatherErrors bool // -consolidate-warnings, -consolidate-errors
+	gatherWarnings, gatherErrors bool   // -consolidate-warnings, -consolidate-errors
+	deprecation                  string // one of those below
 }
 
 // assignment is one -var or -var-file, in the order given.
@@ -139,8 +140,23 @@ func (p *project) defersEphemerals() bool {
 	return defers
 }
 
-// gatherFlags are about diagnostics that say the same.
+// Modules whose deprecated outputs and variables warn whoever uses them, as -deprecation says.
+const (
+	deprecationAll   = "module:all"
+	deprecationLocal = "module:local"
+	deprecationNone  = "module:none"
+)
+
+// gatherFlags are about which diagnostics are shown, and that some say the same.
 func (c *call) gatherFlags() {
+	c.opts.deprecation = deprecationAll
+	c.flags.Func("deprecation", "Warn of deprecated outputs and variables of modules: `module:all`, module:local (those whose source is a path), or module:none.", func(s string) error {
+		if s != deprecationAll && s != deprecationLocal && s != deprecationNone {
+			return fmt.Errorf("must be %s, %s or %s", deprecationAll, deprecationLocal, deprecationNone)
+		}
+		c.opts.deprecation = s
+		return nil
+	})
 	c.flags.BoolVar(&c.opts.gatherWarnings, "consolidate-warnings", true, "Show similar warnings as one.")
 	c.flags.BoolVar(&c.opts.gatherErrors, "consolidate-errors", true, "Show similar errors as one.")
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/view"
 )
@@ -96,8 +95,8 @@ func (c *call) oneOutput(outputs map[string]state.Output, name string, o view.Op
 }
 
 // showOutputs prints the root outputs at the end of an apply.
-func (p *project) showOutputs(s *state.Snapshot, pl *plan.Plan) {
-	if pl.Mode == plan.Destroy || s == nil || len(s.Outputs) == 0 {
+func (p *project) showOutputs(s *state.Snapshot) {
+	if p.command.Name == "destroy" || s == nil {
 		return
 	}
 	p.ui.Outputs(s.Outputs)

@@ -104,6 +104,9 @@ func (c *call) prepare(ctx context.Context, applying bool) (*project, bool) {
 // ready loads and compiles the configuration, and asks for what is missing.
 func (p *project) ready(ctx context.Context, applying bool) bool {
 	loaded := p.load()
+	if len(p.tree.Root.Module.Files) == 0 && !loaded { // a directory that cannot be read was told of
+		return false
+	}
 	if !p.checkEmpty() {
 		return false
 	}

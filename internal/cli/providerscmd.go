@@ -20,6 +20,10 @@ var providersCommand = &Command{
 }
 
 func runProviders(ctx context.Context, c *call) int {
+	if len(c.operands) > 0 { // providers lock and its kind: to list instead would look like success
+		c.bag.Add(diag.Errorf("Too many command line arguments", "Lethe has no command named %q, and the command providers takes no arguments.", "providers "+c.operands[0]))
+		return c.ui.fail()
+	}
 	p, ok := c.open()
 	if !ok {
 		return c.ui.fail()

@@ -78,7 +78,19 @@ func (p *project) rootOnly(root *config.Module) {
 
 // workspaceState locks the selected workspace and reads its state.
 func (p *project) workspaceState(ctx context.Context, operation string) (*workspaceState, bool) {
+	if !p.nameFits() {
+		return nil, false
+	}
 	return p.lockWorkspace(ctx, p.workspace(), operation)
+}
+
+// nameFits refuses the name of a workspace from the environment that none can have.
+func (p *project) nameFits() bool {
+	name := p.workspace()
+	if !validWorkspace(name) {
+		p.bag.Add(invalidWorkspace(name))
+	}
+	return validWorkspace(name)
 }
 
 func (p *project) lockWorkspace(ctx context.Context, name, operation string) (*workspaceState, bool) {
@@ -100,7 +112,7 @@ func (p *project) lockStored(ctx context.Context, st store.Store, name, operatio
 		ws.unlock()
 		return nil, false
 	}
-	if !ws.recover(operation != "OperationTypePlan") {
+	if !ws.recover(ctx, operation != "OperationTypePlan") {
 		ws.unlock()
 		return nil, false
 	}
@@ -135,6 +147,9 @@ func (ws *workspaceState) unlock() {
 // readState reads the state of the selected workspace without a lock; nil where there is none. What
 // a run has recorded beside it, one that was killed or one that goes on, belongs to it.
 func (p *project) readState(ctx context.Context) (*state.Snapshot, bool) {
+	if !p.nameFits() {
+		return nil, false
+	}
 	st, ok := p.openStore(ctx)
 	if !ok {
 		return nil, false
@@ -273,7 +288,7 @@ func (ws *workspaceState) end() {
 
 // recover takes in what a run that was killed had done, and names what nobody knows the outcome
 // of. Only commands that change things write it down.
-func (ws *workspaceState) recover(write bool) bool {
+func (ws *workspaceState) recover(ctx context.Context, write bool) bool {
 	path := ws.journalFile()
 	r, err := journal.Recover(ws.files(), path, ws.snapshot)
 	var mismatch *journal.MismatchError
@@ -291,12 +306,30 @@ func (ws *workspaceState) recover(write bool) bool {
 	case r == nil:
 		return true
 	}
+	if !write && ws.busy(ctx) {
+		ws.bag.Add(diag.Warningf("Another run goes on", "With -lock=false this is done on a state that another run is changing, the run %s. What it did so far is taken into account, what it still does is not.", r.Header.Run))
+		ws.snapshot = r.Snapshot
+		return true
+	}
 	ws.told(r)
 	if !write {
 		ws.snapshot = r.Snapshot
 		return true
 	}
 	return ws.takeIn(r, path)
+}
+
+// busy reports whether another run holds the lock: its journal tells nothing of an end then.
+func (ws *workspaceState) busy(ctx context.Context) bool {
+	if ws.release != nil {
+		return false
+	}
+	release, err := ws.store.Lock(ctx, ws.name, store.NewLockInfo("OperationTypePlan", Version))
+	if err == nil {
+		err = release(ctx)
+	}
+	var held *store.LockError
+	return errors.As(err, &held)
 }
 
 // told says what a journal tells.

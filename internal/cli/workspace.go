@@ -58,6 +58,9 @@ var workspaceListCommand = &Command{
 			return c.ui.fail()
 		}
 		defer p.close()
+		if w := c.workspace(); !slices.Contains(names, w) { // it exists as soon as something is stored in it
+			names = append(names, w)
+		}
 		if c.opts.json {
 			return c.workspacesJSON(names)
 		}
@@ -69,6 +72,9 @@ var workspaceListCommand = &Command{
 			c.ui.print(mark + n + "\n")
 		}
 		c.ui.print("\n")
+		if c.Getenv("TF_WORKSPACE") != "" {
+			c.ui.print("The active workspace is being overridden using the TF_WORKSPACE environment\nvariable.\n\n")
+		}
 		return c.ui.done(exitOK)
 	},
 }

@@ -14,6 +14,8 @@ type Node struct {
 	Children map[string]*Node // by call name
 	Source   string           // as written, for the module manifest; "" for the root
 	Version  string           // chosen version, "" where there is none
+
+	Hushed bool // nobody wants to hear of what is deprecated in this module
 }
 
 // Tree is a whole configuration.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -137,11 +138,15 @@ func (p *planner) addGhost(res addr.Resource) {
 		})
 		return true
 	})
-	var u use
-	if len(objects) > 0 {
-		u, _ = p.storedUse(context.Background(), objects[0].Instance, p.prior.Get(objects[0]))
+	var through []lang.Decl
+	for _, o := range objects {
+		stored := p.prior.Get(o).Provider
+		if c, ok := p.prog.ProviderFor(stored.Module, stored.Provider, stored.Alias); ok && !slices.Contains(through, c) {
+			through = append(through, c)
+			p.users[c] = append(p.users[c], decide) // it is ended through the same
+		}
 	}
-	p.addRefresh(res, u, decide)
+	p.addRefresh(res, decide, through...)
 }
 
 func (p *planner) ghostReason(o addr.Object) plan.Reason {

@@ -134,7 +134,7 @@ func (p *planner) build() {
 	}
 	for _, d := range decls {
 		if d.Kind == lang.Resource && d.Resource.Mode == addr.Managed {
-			p.addRefresh(d.Resource, p.useOf(d), p.decide[d.ID])
+			p.addRefresh(d.Resource, p.decide[d.ID], p.prog.ProviderOf(d.ID))
 		}
 	}
 	p.addGhosts()
@@ -184,8 +184,9 @@ func (p *planner) node(label func() string, v visit) walk.Node {
 	return n
 }
 
-// addRefresh makes the node that looks at a resource's real objects, before decide.
-func (p *planner) addRefresh(res addr.Resource, u use, decide walk.Node) {
+// addRefresh makes the node that looks at a resource's real objects, before decide, through some
+// provider configurations.
+func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...lang.Decl) {
 	objects := p.stored(res)
 	if len(objects) == 0 {
 		return
@@ -196,9 +197,9 @@ func (p *planner) addRefresh(res addr.Resource, u use, decide walk.Node) {
 	})
 	p.fresh[res] = n
 	p.graph.Waits(decide, n)
-	if u.declared {
-		p.users[u.decl] = append(p.users[u.decl], n)
-		p.graph.Waits(n, p.beforeNode(u.decl))
+	for _, c := range through {
+		p.users[c] = append(p.users[c], n)
+		p.graph.Waits(n, p.beforeNode(c))
 	}
 }
 
@@ -227,7 +228,7 @@ func (p *planner) beforeNode(d lang.Decl) walk.Node {
 // freshNode is the refresh node of a managed resource, made early if need be.
 func (p *planner) freshNode(d *lang.Declaration) walk.Node {
 	if _, ok := p.fresh[d.Resource]; !ok {
-		p.addRefresh(d.Resource, p.useOf(d), p.decide[d.ID])
+		p.addRefresh(d.Resource, p.decide[d.ID], p.prog.ProviderOf(d.ID))
 	}
 	if n, ok := p.fresh[d.Resource]; ok {
 		return n

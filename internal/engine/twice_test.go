@@ -95,6 +95,15 @@ type random struct {
 }
 
 func (w *random) plan(files map[string]string, mode plan.Mode) *plan.Plan {
+	p, bag := w.tryPlan(context.Background(), files, mode)
+	if p == nil {
+		w.Fatalf("plan: %v\n%s", bag.List(), files["main.tf"])
+	}
+	return p
+}
+
+// tryPlan is a plan, or nil and why there is none. The configuration must be right.
+func (w *random) tryPlan(ctx context.Context, files map[string]string, mode plan.Mode) (*plan.Plan, *diag.Bag) {
 	mem := config.Memory{}
 	for name, text := range files {
 		mem[path.Join("root", name)] = []byte(text)
@@ -116,11 +125,11 @@ func (w *random) plan(files map[string]string, mode plan.Mode) *plan.Plan {
 	if w.prog, ok = w.Compile(context.Background(), tree, lang.CheckOptions{}, &bag); !ok {
 		fail("compile")
 	}
-	r, ok := w.Plan(context.Background(), Request{Program: w.prog, State: w.state, Refresh: true, Mode: mode, Options: lang.Options{Workspace: "default"}}, &bag)
+	r, ok := w.Plan(ctx, Request{Program: w.prog, State: w.state, Refresh: true, Mode: mode, Options: lang.Options{Workspace: "default"}}, &bag)
 	if !ok {
-		fail("plan")
+		return nil, &bag
 	}
-	return r.Plan
+	return r.Plan, &bag
 }
 
 func (w *random) apply(files map[string]string, mode plan.Mode) {

@@ -20,7 +20,7 @@ import (
 // deprecated warns of a reference to an output that says not to use it.
 func (n *node) deprecated(from *node, output string, at diag.Range, bag *diag.Bag) {
 	i, ok := n.unit.index(Output, output)
-	if !ok || from.hushed() {
+	if !ok || n.hushed(from) {
 		return
 	}
 	if o := n.unit.decls[i].out; o.Deprecated != "" {
@@ -28,15 +28,15 @@ func (n *node) deprecated(from *node, output string, at diag.Range, bag *diag.Ba
 	}
 }
 
-// hushed reports whether nobody wants to hear of what is deprecated in the text of this module: a call
-// on the way to it has ignore_nested_deprecations.
-func (n *node) hushed() bool {
-	for ; n.parent != nil; n = n.parent {
-		if n.cfg.Call.IgnoreNestedDeprecations {
+// hushed reports whether nobody wants to hear that another module uses what is deprecated in this one:
+// it is said of this one, or a call on the way to the other has ignore_nested_deprecations.
+func (n *node) hushed(from *node) bool {
+	for ; from.parent != nil; from = from.parent {
+		if from.cfg.Call.IgnoreNestedDeprecations {
 			return true
 		}
 	}
-	return false
+	return n.cfg.Hushed
 }
 
 // shape is what is known of a value that has modules in it. A nil shape has none of interest.

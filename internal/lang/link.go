@@ -241,7 +241,7 @@ func checkArguments(call *decl, child *node, bag *diag.Bag) bool {
 			near := suggest(a.name, slices.Concat(slices.Collect(maps.Keys(vars)), metas))
 			bag.Add(diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.name, meaning(near)).At(a.nameAt))
 			meant = append(meant, near)
-		case v.Deprecated != "" && !child.parent.hushed():
+		case v.Deprecated != "" && !child.hushed(child.parent):
 			bag.Add(diag.Warningf("Deprecated variable used", "The variable %q of this module is deprecated: %s", a.name, v.Deprecated).At(a.nameAt).See("declared here", v.Range))
 		}
 	}

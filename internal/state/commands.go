@@ -94,7 +94,7 @@ func (s *Snapshot) missing(i addr.Instance) diag.Diagnostic {
 			return diag.Errorf(title, "Resource instance %s is currently part-way through a create_before_destroy replacement action. Run \"apply\" to complete its replacement before tainting it.", i)
 		}
 	}
-	return diag.Errorf(title, "There is no resource instance in the state with the address %s. If the resource configuration has just been added, you must run \"apply\" once to create the corresponding instance(s) before they can be tainted.", i)
+	return diag.Errorf(title, "There is no resource instance in the state with the address %s. If the resource configuration has just been added, you must run \"lethe apply\" once to create the corresponding instance(s) before they can be tainted.", i)
 }
 
 // ReplaceProvider gives every resource of provider from to provider to, and says which those

@@ -96,7 +96,8 @@ func (d *doc) storedObject(x *objects, o addr.Object, e *state.Entry, closure *s
 	d.sensitiveObject("sensitive_values", v, x.form(e.Provider.Provider, o.Instance))
 	if e.Identity != nil && validJSON(e.Identity) {
 		d.keyInt("identity_schema_version", e.IdentitySchema)
-		d.keyRaw("identity", string(e.Identity))
+		d.key("identity")
+		d.ready(e.Identity)
 	}
 	depends := e.Recorded
 	if closure != nil {

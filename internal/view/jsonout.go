@@ -1,6 +1,8 @@
 package view
 
 import (
+	"bytes"
+	"encoding/json"
 	"io"
 	"strconv"
 	"unicode/utf8"
@@ -123,6 +125,18 @@ func (d *doc) strings(name string, l []string) {
 
 const hexDigits = "0123456789abcdef"
 
+// verbatim are the bytes of ASCII that stand for themselves in a string. As with the peers, what
+// would begin a tag or an entity in a page of HTML is not among them.
+var verbatim = func() (t [utf8.RuneSelf]bool) {
+	for c := byte(0x20); c < 0x7f; c++ {
+		t[c] = true
+	}
+	for _, c := range []byte(`"\<>&`) {
+		t[c] = false
+	}
+	return t
+}()
+
 // appendJSON writes a string. What a terminal would obey is escaped, also where JSON does not ask
 // for it.
 func appendJSON(b []byte, s string) []byte {
@@ -131,7 +145,7 @@ func appendJSON(b []byte, s string) []byte {
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c < utf8.RuneSelf {
-			if c >= 0x20 && c != '"' && c != '\\' && c != 0x7f {
+			if verbatim[c] {
 				i++
 				continue
 			}
@@ -166,6 +180,10 @@ func appendEscape(b []byte, c byte) []byte {
 		return append(b, '\\', 'r')
 	case '\t':
 		return append(b, '\\', 't')
+	case '\b':
+		return append(b, '\\', 'b')
+	case '\f':
+		return append(b, '\\', 'f')
 	}
 	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }
@@ -215,6 +233,14 @@ func (d *doc) value(v cty.Value) {
 	default:
 		d.null()
 	}
+}
+
+// ready writes valid JSON that comes from elsewhere, without its white space.
+func (d *doc) ready(text []byte) {
+	d.sep()
+	b := bytes.NewBuffer(d.b)
+	_ = json.Compact(b, text) // fails only for what is not valid
+	d.b = b.Bytes()
 }
 
 // number writes a number as exactly as it is known. JSON has no infinity.
