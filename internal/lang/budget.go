@@ -18,7 +18,7 @@ type Limits struct {
 	Instances int // of one block in one module instance; default 1,000,000
 	Depth     int // declarations being evaluated for one another; default 10,000
 	Elements  int // made by loops in one evaluation; default 2,000,000
-	Work      int // elements that functions in these loops go through, by their toil; default 100,000,000
+	Work      int // elements that functions in these loops go through, by their toil; default 110,000,000
 	Weight    int // values in one value, counted as if nothing were shared; default 5,000,000
 	Kept      int // values, and each 128 bytes of a text, in all large values of one walk; default 10,000,000
 	Text      int // bytes in one string; default 64 MiB
@@ -28,7 +28,7 @@ const (
 	defaultInstances = 1_000_000
 	defaultDepth     = 10_000
 	defaultElements  = 2_000_000
-	defaultWork      = 100_000_000
+	defaultWork      = 110_000_000 // 10,000 lookups in 10,000 elements, and some more
 	defaultWeight    = 5_000_000
 	defaultKept      = 10_000_000
 	defaultText      = 64 << 20
@@ -116,7 +116,8 @@ const (
 	toilCopy    = 3  // it hands it on
 	toilMake    = 8  // it makes something of it, or compares it with others
 	toilCompare = 16 // it compares it with what may be unknown or marked, beyond making something of it
-	toilBuild   = 24 // it puts it into a map, or writes it down
+	toilSort    = 12 // it sorts them
+	toilBuild   = 32 // it puts it into a map, or writes it down
 	toilMatch   = 64 // it runs a regular expression over it
 
 	workPart = 16 // bytes of text that count as an element
@@ -128,7 +129,7 @@ var toils = map[string]int{
 	"tostring": toilNone, "tonumber": toilNone, "tobool": toilNone, "sensitive": toilNone,
 	"length": toilLook, "contains": toilLook, "index": toilLook, "sum": toilLook, "min": toilLook, "max": toilLook, "alltrue": toilLook, "anytrue": toilLook,
 	"values": toilCopy, "concat": toilCopy, "reverse": toilCopy, "join": toilCopy,
-	"merge": toilBuild, "jsonencode": toilBuild, "yamlencode": toilBuild,
+	"keys": toilSort, "merge": toilBuild, "jsonencode": toilBuild, "yamlencode": toilBuild,
 	"strcontains": toilLook, "startswith": toilLook, "endswith": toilLook,
 	"regex": toilMatch, "regexall": toilMatch, "replace": toilMatch,
 }

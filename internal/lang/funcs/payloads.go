@@ -48,6 +48,8 @@ type slots struct {
 	names map[string]cty.Type
 }
 
+var someText = cty.UnknownVal(cty.String)
+
 func slotsOf(ty cty.Type) (k slots) {
 	switch {
 	case ty.IsTupleType():
@@ -69,6 +71,9 @@ func (k *slots) at(i int, payload any) cty.Value {
 
 func (k *slots) of(name string, payload any) cty.Value {
 	if k.names != nil {
+		if _, ok := payload.(string); ok { // nothing else has such a payload: saves looking for the type
+			return withPayload(someText, payload)
+		}
 		return withPayload(cty.UnknownVal(k.names[name]), payload)
 	}
 	return withPayload(k.each, payload)
