@@ -306,7 +306,11 @@ func (ws *workspaceState) recover(ctx context.Context, write bool) bool {
 	case r == nil:
 		return true
 	}
-	if !write && ws.busy(ctx) {
+	if ws.busy(ctx) {
+		if write {
+			ws.bag.Add(diag.Errorf("Another run goes on", "The run %s is changing this state at this moment and keeps its journal beside it. Two runs cannot, not even with -lock=false. Wait until it is over.", r.Header.Run))
+			return false
+		}
 		ws.bag.Add(diag.Warningf("Another run goes on", "With -lock=false this is done on a state that another run is changing, the run %s. What it did so far is taken into account, what it still does is not.", r.Header.Run))
 		ws.snapshot = r.Snapshot
 		return true
