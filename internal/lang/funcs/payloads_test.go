@@ -1,0 +1,126 @@
+package funcs
+
+import (
+	"math/big"
+	"slices"
+	"testing"
+
+	"github.com/zclconf/go-cty/cty"
+	"pgregory.net/rapid"
+)
+
+// What is taken from where cty keeps it is what cty gives.
+func TestPayloads(t *testing.T) {
+	if !layout.ok || !layout.hashes {
+		t.Fatal("package cty keeps its values elsewhere now: see findLayout")
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		v := genValue(3).Draw(t, "value")
+		if v.IsMarked() || !v.IsKnown() || v.IsNull() || !v.CanIterateElements() {
+			return
+		}
+		var want []cty.Value
+		for it := v.ElementIterator(); it.Next(); {
+			_, e := it.Element()
+			want = append(want, e)
+		}
+		if raw, ok := inRow(v); ok {
+			sameValues(t, elementsInRow(v.Type(), raw), want)
+		}
+		if raw, ok := byName(v); ok {
+			sameValues(t, elementsByName(v.Type(), raw), want)
+		}
+		some := slices.Collect(Elements(v))
+		for _, e := range want {
+			i := slices.IndexFunc(some, e.RawEquals)
+			if i < 0 {
+				t.Fatalf("%#v is not in %#v", e, some)
+			}
+			some = slices.Delete(some, i, i+1)
+		}
+		if len(some) > 0 {
+			t.Fatalf("too many: %#v", some)
+		}
+	})
+}
+
+func sameValues(t *rapid.T, got, want []cty.Value) {
+	if !slices.EqualFunc(got, want, cty.Value.RawEquals) {
+		t.Fatalf("got  %#v\nwant %#v", got, want)
+	}
+}
+
+func TestSame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := genValue(3).Draw(t, "a")
+		b := rapid.OneOf(rapid.Just(a), genValue(3)).Draw(t, "b")
+		if converted, err := Convert(b, a.Type()); err == nil {
+			b = converted
+		}
+		same, sure := Same(a, b)
+		if !sure {
+			return
+		}
+		if want := a.Equals(b); !want.RawEquals(cty.BoolVal(same)) {
+			t.Fatalf("%#v and %#v: %t, not %#v", a, b, same, want)
+		}
+	})
+}
+
+func TestFind(t *testing.T) {
+	s := &scope{limits: Limits{MaxElements: 100, MaxBytes: 100}}
+	texts := rapid.Map(rapid.SampledFrom([]string{"", "a", "b", "1"}), cty.StringVal)
+	numbers := rapid.Map(rapid.Int64Range(-2, 2), cty.NumberIntVal)
+	rapid.Check(t, func(t *rapid.T) {
+		elem := rapid.SampledFrom([]*rapid.Generator[cty.Value]{texts, numbers, rapid.OneOf(texts, numbers, genValue(1))}).Draw(t, "kind")
+		vals := rapid.SliceOfN(elem, 0, 6).Draw(t, "elements")
+		v := elem.Draw(t, "value")
+		at, sure := s.find(cty.TupleVal(vals), v)
+		if !sure {
+			return
+		}
+		want := slices.IndexFunc(vals, func(e cty.Value) bool { return e.Type().Equals(v.Type()) && e.Equals(v).True() })
+		if at != want {
+			t.Fatalf("%#v in %#v: %d, not %d", v, vals, at, want)
+		}
+	})
+}
+
+func TestSetVal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		texts := rapid.SliceOfN(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"a", "b"})), 1, 20).Draw(t, "texts")
+		vals := make([]cty.Value, len(texts))
+		for i, text := range texts {
+			vals[i] = cty.StringVal(text)
+		}
+		got, want := SetVal(vals), cty.SetVal(vals)
+		if !got.RawEquals(want) || got.LengthInt() != want.LengthInt() || !got.HasElement(vals[0]).True() {
+			t.Fatalf("got  %#v\nwant %#v", got, want)
+		}
+		sameValues(t, got.AsValueSlice(), want.AsValueSlice())
+	})
+}
+
+func TestSumWhole(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		number := rapid.OneOf(
+			rapid.Map(rapid.Int64(), cty.NumberIntVal),
+			rapid.Map(rapid.Int64Range(-5, 5), cty.NumberIntVal),
+			rapid.Map(rapid.Float64(), cty.NumberFloatVal),
+			rapid.Map(rapid.SampledFrom([]string{"1", "1e30", "0.5", "9223372036854775807"}), cty.MustParseNumberVal),
+			rapid.Map(rapid.Uint64(), func(n uint64) cty.Value { return cty.NumberVal(new(big.Float).SetUint64(n)) }),
+		)
+		vals := rapid.SliceOfN(number, 1, 6).Draw(t, "numbers")
+		got, ok := sumWhole(cty.TupleVal(vals))
+		if !ok {
+			return
+		}
+		want := cty.Zero
+		for _, v := range vals {
+			want = want.Add(v)
+		}
+		if g, w := got.AsBigFloat(), want.AsBigFloat(); g.Cmp(w) != 0 || g.Prec() != w.Prec() {
+			t.Fatalf("the sum of %#v: %s with %d bits, not %s with %d", vals, g, g.Prec(), w, w.Prec())
+		}
+	})
+}
