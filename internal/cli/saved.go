@@ -16,6 +16,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan/file"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/view"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 )
@@ -56,6 +57,7 @@ func applySaved(ctx context.Context, c *call, name string) int {
 	if !p.fresh(ws, saved) || !p.mayApply(saved) {
 		return c.ui.fail()
 	}
+	p.ui.Plan(saved.Plan, view.PlanOptions{Applying: true, Earlier: true})
 	return p.carryOut(ctx, ws, saved.Plan)
 }
 

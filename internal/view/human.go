@@ -168,6 +168,9 @@ func (h *Human) Plan(p *plan.Plan, o PlanOptions) {
 	if h.live != nil && o.Applying {
 		h.live.total = steps(p)
 	}
+	if o.Earlier {
+		return
+	}
 	t := &planText{w: writerFunc(func(s string) { h.write(h.out, s) }), o: h.o, p: p, objects: newObjects(o.Schemas)}
 	t.write()
 	if !o.Applying && !p.Errored && (o.Saved != "" || p.Applyable()) {

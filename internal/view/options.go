@@ -68,6 +68,7 @@ type Schemas interface {
 type PlanOptions struct {
 	Saved    string // the file it was saved to
 	Applying bool   // it will be applied by the same command
+	Earlier  bool   // it was shown when it was saved: only programs are told its changes again
 	Schemas  Schemas
 }
 

@@ -307,12 +307,12 @@ func (j *JSON) interrupted(times int) {
 	}
 }
 
-// Plan prints drift, changes, their number, and outputs.
-func (j *JSON) Plan(p *plan.Plan, _ PlanOptions) {
+// Plan prints drift, changes, their number, and outputs; of a plan that was saved the changes alone.
+func (j *JSON) Plan(p *plan.Plan, o PlanOptions) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, c := range ordered(p.Drift) {
-		if c.Action != plan.NoOp || moved(c) && p.Mode == plan.RefreshOnly {
+		if !o.Earlier && (c.Action != plan.NoOp || moved(c) && p.Mode == plan.RefreshOnly) {
 			j.change("resource_drift", fmt.Sprintf("Drift detected (%s)", changeAction(c)), c)
 		}
 	}
@@ -320,6 +320,9 @@ func (j *JSON) Plan(p *plan.Plan, _ PlanOptions) {
 		if shown(c) {
 			j.change("planned_change", "Plan to "+changeAction(c), c)
 		}
+	}
+	if o.Earlier {
+		return
 	}
 	if p.Mode != plan.RefreshOnly || !p.Errored {
 		n := count(p)
