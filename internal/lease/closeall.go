@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -52,6 +53,7 @@ type job struct {
 	waits int
 	then  []*job
 	done  bool
+	chain int // how many jobs there are in a row from this one on; 0: not measured yet
 }
 
 func (j *job) before(k *job) {
@@ -59,6 +61,16 @@ func (j *job) before(k *job) {
 		j.then = append(j.then, k)
 		k.waits++
 	}
+}
+
+func (j *job) measure() int {
+	if j.chain == 0 {
+		j.chain = 1 // should it come round to this one again
+		for _, k := range j.then {
+			j.chain = max(j.chain, 1+k.measure())
+		}
+	}
+	return j.chain
 }
 
 // ending makes the jobs: a lease after those that were obtained with it and after the sessions
@@ -97,38 +109,58 @@ func (l *Ledger) ending(leases []*Lease, sessions []*session) []*job {
 	return jobs
 }
 
-// run does the jobs, as many at a time as allowed. Jobs that wait for each other in a circle, which
-// time itself forbids, are done at the end.
+// run does the jobs, as many at a time as allowed, and those first on which the longest row of others
+// waits. Jobs that wait for each other in a circle, which time itself forbids, are done at the end.
 func (l *Ledger) run(jobs []*job) {
 	var (
-		wg     sync.WaitGroup
-		mu     sync.Mutex
-		tokens = make(chan struct{}, l.o.Parallelism)
-		start  func(*job)
+		wg      sync.WaitGroup
+		mu      sync.Mutex
+		change  = sync.NewCond(&mu)
+		ready   []*job // the longest row last
+		running int
 	)
-	start = func(j *job) {
-		wg.Go(func() {
-			tokens <- struct{}{}
-			l.safely(j.do)
-			<-tokens
-			mu.Lock()
-			defer mu.Unlock()
-			j.done = true
-			for _, k := range j.then {
-				if k.waits--; k.waits == 0 {
-					start(k)
-				}
-			}
-		})
+	add := func(j *job) {
+		i, _ := slices.BinarySearchFunc(ready, j, func(a, b *job) int { return cmp.Compare(a.measure(), b.measure()) })
+		ready = slices.Insert(ready, i, j)
 	}
-	var ready []*job
+	take := func() *job {
+		for len(ready) == 0 && running > 0 {
+			change.Wait()
+		}
+		if len(ready) == 0 {
+			return nil
+		}
+		j := ready[len(ready)-1]
+		ready = ready[:len(ready)-1]
+		running++
+		return j
+	}
+	finish := func(j *job) {
+		j.done = true
+		running--
+		for _, k := range j.then {
+			if k.waits--; k.waits == 0 {
+				add(k)
+			}
+		}
+		change.Broadcast()
+	}
 	for _, j := range jobs {
 		if j.waits == 0 {
-			ready = append(ready, j)
+			add(j)
 		}
 	}
-	for _, j := range ready {
-		start(j)
+	for range min(l.o.Parallelism, len(jobs)) {
+		wg.Go(func() {
+			mu.Lock()
+			defer mu.Unlock()
+			for j := take(); j != nil; j = take() {
+				mu.Unlock()
+				l.safely(j.do)
+				mu.Lock()
+				finish(j)
+			}
+		})
 	}
 	wg.Wait()
 	for _, j := range jobs {
