@@ -13,7 +13,7 @@ var jsonTexts = []string{
 	`null`, `true`, ` false `, `[]`, `{}`, `[1,2.5,-3e2,1E+5,1e-5,0,-0,0.0,-0.0]`, `{"a":{"b":[null,"x"]}}`, `"\u00e9\n\ud83d\ude00\ud800"`, `"é☃"`,
 	`123456789012345678901234567890`, `9223372036854775807`, `-9223372036854775808`, `1e400`, `[1,]`, `[,1]`, `{"a":1,}`, `{"a":1,"a":2}`, `{"a":1,"a":"x"}`,
 	`01`, `-`, `+1`, `1.`, `.5`, `1e`, `nul`, `nulls`, `"`, `"\x"`, "\"\t\"", `{"a"}`, `{a:1}`, `[1 2]`, `1 2`, ``, ` `, `[[[[]]]]`, `{"":""}`, "\ufeff1", `"a\/b"`,
-	`{"e\u0301":1,"é":2}`, `[1e99999999999]`,
+	`{"e\u0301":1,"é":2}`, `[1e99999999999]`, `10E700000`,
 }
 
 func sameJSONDecoding(t interface {
@@ -23,6 +23,9 @@ func sameJSONDecoding(t interface {
 	c.given = []cty.Value{cty.StringVal(text)}
 	c.args = c.given
 	got, err := jsonDecode(c)
+	if err != nil && strings.Contains(err.Error(), errManyDigits.Error()) {
+		return // cty has no such limit
+	}
 	want, wantErr := stdlib.JSONDecode(cty.StringVal(text))
 	if wantErr != nil && strings.HasPrefix(wantErr.Error(), "unsupported attribute") {
 		return // cty does not find a name again that was written with escapes for what it then composes
