@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -234,6 +235,9 @@ func typeFromJSON(b []byte) (ty cty.Type, f *failure) {
 	}
 	if err := ty.UnmarshalJSON(b); err != nil {
 		return ty, fail("invalid type: " + err.Error())
+	}
+	if !json.Valid(b) { // which cty does not read to the end
+		return ty, fail("invalid type: something follows it")
 	}
 	return ty, nil
 }
