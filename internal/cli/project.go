@@ -207,22 +207,14 @@ func (p *project) loadFrom(root string, o config.Options, resolve config.Resolve
 	var ok bool
 	p.tree, ok = config.LoadTree(root, o, resolve, &p.bag)
 	p.sources.Adopt(p.tree.Sources)
-	for _, n := range p.tree.Root.Children {
-		p.hush(n)
-	}
 	return ok
 }
 
-// hush marks the modules of which nobody wants to hear that something in them is deprecated.
-func (p *project) hush(n *config.Node) {
-	n.Hushed = p.opts.deprecation == deprecationNone // the sources of all modules are local, so far
-	for _, child := range n.Children {
-		p.hush(child)
-	}
-}
-
 func (p *project) loadOptions() config.Options {
-	return config.Options{Display: p.display, Version: Version, Limits: p.limits.config, Convert: funcs.Convert}
+	return config.Options{
+		Display: p.display, Version: Version, Limits: p.limits.config, Convert: funcs.Convert,
+		Hushed: p.opts.deprecation == deprecationNone, // the sources of all modules are local, so far
+	}
 }
 
 // display is a path as messages show it: relative to the working directory.

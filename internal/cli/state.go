@@ -87,10 +87,11 @@ func (p *project) workspaceState(ctx context.Context, operation string) (*worksp
 // nameFits refuses the name of a workspace from the environment that none can have.
 func (p *project) nameFits() bool {
 	name := p.workspace()
-	if !validWorkspace(name) {
+	fits := validWorkspace(name)
+	if !fits {
 		p.bag.Add(invalidWorkspace(name))
 	}
-	return validWorkspace(name)
+	return fits
 }
 
 func (p *project) lockWorkspace(ctx context.Context, name, operation string) (*workspaceState, bool) {

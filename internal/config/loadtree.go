@@ -111,7 +111,7 @@ func (t *treeLoader) child(n *Node, call *Call, dir string) *Node {
 		t.ok = false
 		return nil
 	}
-	child := &Node{Path: path, Call: call, Parent: n, Source: source, Version: version}
+	child := &Node{Path: path, Call: call, Parent: n, Source: source, Version: version, Hushed: t.opts.Hushed}
 	if t.endless(child, childDir) {
 		return nil
 	}

@@ -21,6 +21,7 @@ type Options struct {
 	Display func(path string) string // a file's path as ranges spell it; nil: as it is
 	Version string                   // what required_version is compared with; "" compares nothing
 	Limits  Limits
+	Hushed  bool // nobody wants to hear of what is deprecated in modules
 
 	// Convert makes a default value one of its variable's type; nil is convert.Convert, whose work
 	// grows with the square of a list's length. Package lang has one whose work does not.

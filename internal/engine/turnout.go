@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"iter"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -68,7 +69,7 @@ func (x *expected) add(i instanceOf, n int) {
 
 // instancesWanted are the instances that a receiver means, of ephemeral resources of which everybody
 // says which.
-func (p *planner) instancesWanted(d *lang.Declaration) func(yield func(*lang.Declaration, instanceOf) bool) {
+func (p *planner) instancesWanted(d *lang.Declaration) iter.Seq2[*lang.Declaration, instanceOf] {
 	return func(yield func(*lang.Declaration, instanceOf) bool) {
 		for _, w := range p.reach.wants(d.ID) {
 			if !p.reach.apart(w.of) {

@@ -95,8 +95,8 @@ func (v *vault) Start(_ context.Context, a addr.Provider) (provider.Provider, er
 			defer v.mu.Unlock()
 			v.use("opening "+name, with+" "+s.token)
 			v.opened[name]++
-			if v.fails("open") {
-				return provider.OpenResponse{}, provider.Diags{diag.Errorf("Refused", "It is meant to fail.")}
+			if ds := v.fails("open"); ds != nil {
+				return provider.OpenResponse{}, ds
 			}
 			v.issued++
 			token := fmt.Sprintf("token-%d-of-%s", v.issued, name)
@@ -122,10 +122,7 @@ func (v *vault) Start(_ context.Context, a addr.Provider) (provider.Provider, er
 					v.note("%s was closed before the process that has it", token)
 				}
 			}
-			if v.fails("close") {
-				return provider.Diags{diag.Errorf("Refused", "It is meant to fail.")}
-			}
-			return nil
+			return v.fails("close")
 		},
 		OnPlan: func(_ context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
 			secret, _ := text(vaultUser, r.Config, "secret")
@@ -133,8 +130,8 @@ func (v *vault) Start(_ context.Context, a addr.Provider) (provider.Provider, er
 			v.mu.Lock()
 			defer v.mu.Unlock()
 			v.use("planning", secret+" "+s.token)
-			if v.fails("plan") {
-				return provider.PlanResponse{}, provider.Diags{diag.Errorf("Refused", "It is meant to fail.")}
+			if ds := v.fails("plan"); ds != nil {
+				return provider.PlanResponse{}, ds
 			}
 			if obj.IsNull() {
 				return provider.PlanResponse{Planned: r.Proposed}, nil
@@ -153,8 +150,8 @@ func (v *vault) Start(_ context.Context, a addr.Provider) (provider.Provider, er
 			v.mu.Lock()
 			defer v.mu.Unlock()
 			v.use("applying", secret+" "+s.token)
-			if v.fails("apply") {
-				return provider.ApplyResponse{State: r.Prior}, provider.Diags{diag.Errorf("Refused", "It is meant to fail.")}
+			if ds := v.fails("apply"); ds != nil {
+				return provider.ApplyResponse{State: r.Prior}, ds
 			}
 			if obj.IsNull() {
 				return provider.ApplyResponse{State: r.Planned}, nil
@@ -185,13 +182,15 @@ func (v *vault) note(format string, args ...any) {
 	v.wrong = append(v.wrong, fmt.Sprintf(format, args...))
 }
 
-// fails counts calls of a kind down.
-func (v *vault) fails(kind string) bool {
+// fails counts calls of a kind down, and refuses the last.
+func (v *vault) fails(kind string) provider.Diags {
 	if v.faults[kind] == 0 {
-		return false
+		return nil
 	}
-	v.faults[kind]--
-	return v.faults[kind] == 0
+	if v.faults[kind]--; v.faults[kind] > 0 {
+		return nil
+	}
+	return provider.Diags{diag.Errorf("Refused", "It is meant to fail.")}
 }
 
 // leased is a random configuration of leases, some obtained with others, and of those who receive

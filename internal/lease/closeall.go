@@ -63,6 +63,7 @@ func (j *job) before(k *job) {
 	}
 }
 
+// measure gives the chain.
 func (j *job) measure() int {
 	if j.chain == 0 {
 		j.chain = 1 // should it come round to this one again

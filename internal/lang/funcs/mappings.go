@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -129,7 +128,7 @@ func lookup(c *call) (cty.Value, error) {
 
 // merge makes a map if all arguments are maps of one type, else an object.
 func merge(c *call) (cty.Value, error) {
-	m := merger{attrs: make(map[string]cty.Value, c.mostNames()), alike: true, fuel: c.limits.MaxElements}
+	m := merger{attrs: map[string]cty.Value{}, alike: true, fuel: c.limits.MaxElements}
 	for i, v := range c.args {
 		if !v.Type().IsMapType() && !v.Type().IsObjectType() && v.Type() != cty.DynamicPseudoType {
 			return cty.NilVal, fmt.Errorf("arguments must be maps or objects, got %q", v.Type().FriendlyName())
@@ -140,18 +139,6 @@ func merge(c *call) (cty.Value, error) {
 		return cty.NilVal, c.tooMany()
 	}
 	return m.result(), nil
-}
-
-// mostNames is how many names are in the largest of the arguments.
-func (c *call) mostNames() int {
-	most := 0
-	for _, v := range c.args {
-		v, _ = mark.Bare(v)
-		if raw, ok := byName(v); ok {
-			most = max(most, len(raw))
-		}
-	}
-	return most
 }
 
 type merger struct {

@@ -48,6 +48,7 @@ type slots struct {
 	names map[string]cty.Type
 }
 
+// someText is a text to put a payload into.
 var someText = cty.UnknownVal(cty.String)
 
 func slotsOf(ty cty.Type) (k slots) {
@@ -106,10 +107,9 @@ func elementsByName(ty cty.Type, raw map[string]any) []cty.Value {
 // nameVals are the values of names that are in a map or object already, and so need no normalizing.
 func nameVals(names []string) []cty.Value {
 	vals := make([]cty.Value, len(names))
-	some := cty.UnknownVal(cty.String)
 	for i, name := range names {
 		if layout.ok {
-			vals[i] = withPayload(some, name)
+			vals[i] = withPayload(someText, name)
 			continue
 		}
 		vals[i] = cty.StringVal(name)

@@ -54,11 +54,11 @@ func buckets(v cty.Value) (map[int][]any, bool) {
 	if !layout.ok {
 		return nil, false
 	}
-	payload, ok := (*(*any)(unsafe.Add(unsafe.Pointer(&v), layout.payload))).(set.Set[any])
+	raw, ok := payload(&v).(set.Set[any])
 	if !ok {
 		return nil, false
 	}
-	return *(*map[int][]any)(unsafe.Add(unsafe.Pointer(&payload), layout.buckets)), true
+	return *(*map[int][]any)(unsafe.Add(unsafe.Pointer(&raw), layout.buckets)), true
 }
 
 // withPayload makes a value of what is in a set; v is any value of the element type.
