@@ -108,6 +108,7 @@ func (r *run) open(ctx context.Context, s *session, u use, face lang.Face) bool 
 		}
 		where = func(p cty.Path) diag.Range { return frame.Where(u.decl, u.instance.Key, p) }
 	}
+	r.objs.Given(s.settings, schemas.Config, u.instance.String())
 	s.unknown = !s.settings.Raw.IsWhollyKnown()
 	if r.Tested != nil && r.Tested(u.instance.Provider) {
 		r.shown.add(u.instance.Provider, s.settings.Raw)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -83,7 +84,9 @@ func (t *Tools) StoredData(config mark.Value, e *state.Entry) (mark.Value, bool)
 
 // Validate has the provider check a configuration, unknown values and all.
 func (t *Tools) Validate(ctx context.Context, config mark.Value) bool {
-	t.guardWriteOnly(config)
+	if t.guardWriteOnly(config); t.Type.Mode == addr.Ephemeral {
+		t.Walk.Given(config, t.Type.Schema, t.Object.Instance.String())
+	}
 	wire, ok := t.encode(config.Raw)
 	if !ok {
 		return false

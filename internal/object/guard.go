@@ -2,6 +2,7 @@ package object
 
 import (
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
@@ -27,6 +28,28 @@ func (t *Tools) guardWriteOnly(config mark.Value) {
 		}
 		t.Walk.Secrets.AddValue(v, secret.Origin{Addr: t.Object.Instance.String(), Path: "." + mark.PathString(p), Kind: secret.WriteOnly, Sensitive: !ephemeral})
 	}
+}
+
+// Given registers what is ephemeral in the arguments of a provider or of an ephemeral resource: it
+// may be known by nobody as it is now, as what a document of secrets was taken apart into. What the
+// schema calls sensitive is guarded in full. Of the rest, a region or a port, nobody can say whether
+// it may be kept: it is masked.
+func (w *Walk) Given(args mark.Value, s *schema.Schema, to string) {
+	if w.Secrets == nil || !args.Has(mark.Ephemeral) {
+		return
+	}
+	sensitive := mark.Paths(s.SensitivePaths(args.Raw), mark.Sensitive)
+	secret.Leaves(args.Raw, func(p cty.Path, leaf cty.Value, _ string) {
+		if ephemeral, _ := marksAt(args.Marks, p); !ephemeral {
+			return
+		}
+		origin := secret.Origin{Addr: to, Path: "." + mark.PathString(p), Kind: secret.Setting}
+		if _, hidden := marksAt(sensitive, p); hidden {
+			w.Secrets.AddValue(leaf, origin)
+		} else {
+			w.Secrets.MaskUnlessPlain(leaf, origin)
+		}
+	})
 }
 
 // marksAt says which marks a value at path has, in part at least.

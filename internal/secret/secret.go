@@ -43,6 +43,7 @@ const (
 	EphemeralVariable Kind = iota + 1 // the value of an ephemeral input variable
 	EphemeralResult                   // computed by a provider for an ephemeral resource
 	WriteOnly                         // given to a write-only argument
+	Setting                           // ephemeral, and given to a provider or for an ephemeral resource
 )
 
 // Origin is where a secret came from, for the message about it.
@@ -156,6 +157,18 @@ func (s *Set) MaskValue(v cty.Value, origin Origin) {
 			s.table.add(form, sec, false)
 		}
 		s.some.Store(true)
+	})
+}
+
+// MaskUnlessPlain does so with what is not known from a plain place.
+func (s *Set) MaskUnlessPlain(v cty.Value, origin Origin) {
+	Leaves(v, func(_ cty.Path, leaf cty.Value, text string) {
+		s.mu.RLock()
+		skip := len(text) < shortest || s.known[text] != nil || s.anyPlain(text)
+		s.mu.RUnlock()
+		if !skip {
+			s.MaskValue(leaf, origin)
+		}
 	})
 }
 
