@@ -3,10 +3,14 @@ package secret
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"html"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // forms are the ways in which a string is written where text is made of it. The first is the
@@ -24,18 +28,54 @@ func forms(text string) []string {
 			add(escaped)
 			add(jsonText(escaped, false)) // a JSON document inside a JSON document
 		}
-		add(url.QueryEscape(text))
-		add(url.PathEscape(text))
+		add(unquoted(strconv.QuoteToASCII(text)))
+		add(asciiJSON(text))
+		add(html.EscapeString(text))
+		for _, escaped := range inURLs(text) {
+			add(escaped)
+		}
+		if !strings.Contains(text, "\r") {
+			add(strings.ReplaceAll(text, "\n", "\r\n"))
+		}
 	}
-	encoded := []string{base64.RawStdEncoding.EncodeToString([]byte(text))} // where nothing follows, with the last letter
-	for before := range 3 {
-		encoded = append(encoded, base64At(text, before))
-	}
-	for _, form := range encoded {
-		add(form)
-		add(urlAlphabet.Replace(form))
+	// In base64 there are the text itself and documents that it stands in.
+	for _, inside := range slices.Compact([]string{text, jsonText(text, true), jsonText(text, false)}) {
+		encoded := []string{base64.RawStdEncoding.EncodeToString([]byte(inside))} // where nothing follows, with the last letter
+		for before := range 3 {
+			encoded = append(encoded, base64At(inside, before))
+		}
+		for _, form := range encoded {
+			add(form)
+			add(urlAlphabet.Replace(form))
+		}
 	}
 	return all
+}
+
+// inURLs are the ways in which a text is escaped in a URL: as a part of a query, a path, a whole
+// path and a password, and as JavaScript does.
+func inURLs(text string) []string {
+	query := url.QueryEscape(text)
+	return []string{
+		query, url.PathEscape(text), (&url.URL{Path: text}).EscapedPath(),
+		strings.TrimPrefix(url.UserPassword("", text).String(), ":"), asJavaScript.Replace(query),
+	}
+}
+
+// asJavaScript makes what its encodeURIComponent gives of what url.QueryEscape gives.
+var asJavaScript = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
+
+// asciiJSON is the inside of a JSON string in which nothing but ASCII stands.
+func asciiJSON(text string) string {
+	var b strings.Builder
+	for _, u := range utf16.Encode([]rune(jsonText(text, false))) {
+		if u < utf8.RuneSelf {
+			b.WriteByte(byte(u))
+		} else {
+			fmt.Fprintf(&b, `\u%04x`, u)
+		}
+	}
+	return b.String()
 }
 
 // InJSON are the ways in which a string stands inside of a JSON document.

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net/url"
 	"slices"
@@ -52,8 +53,14 @@ func TestScrub(t *testing.T) {
 	}
 }
 
-// TestForms: however the canary is written, nothing of it is left.
+// TestForms: however a secret is written, nothing of it is left, and it is found in what is to be stored.
 func TestForms(t *testing.T) {
+	for _, secret := range []string{canary, "Pässwort-canary\t<&;,?/:+ *'", "-----BEGIN KEY-----\nMIIEcanary0123\ncanary0123456=\n-----END KEY-----\n"} {
+		testForms(t, secret)
+	}
+}
+
+func testForms(t *testing.T, canary string) {
 	var s Set
 	s.Add(canary, origin("var.a"))
 	jsonText, _ := json.Marshal(canary)
@@ -66,6 +73,11 @@ func TestForms(t *testing.T) {
 	texts := map[string]string{
 		"raw": canary, "JSON": string(jsonText), "JSON without HTML": plain.String(), "JSON in JSON": string(twice),
 		"Go syntax": strconv.Quote(canary), "query": url.QueryEscape(canary), "path": url.PathEscape(canary),
+		"whole path": (&url.URL{Path: canary}).EscapedPath(), "user": url.UserPassword("u", canary).String(), "HTML": html.EscapeString(canary),
+		"Go in ASCII": strconv.QuoteToASCII(canary), "DOS": strings.ReplaceAll(canary, "\n", "\r\n"),
+		"JavaScript":     strings.NewReplacer("+", "%20", "%2A", "*", "%27", "'").Replace(url.QueryEscape(canary)),
+		"JSON in ASCII":  strings.NewReplacer("ä", `\u00e4`, "é", `\u00e9`).Replace(plain.String()),
+		"JSON in base64": base64.StdEncoding.EncodeToString(inner), "JSON in base64 in JSON": fmt.Sprintf(`{"k":%q}`, base64.StdEncoding.EncodeToString(jsonText)),
 	}
 	for _, before := range []string{"", "u", "us", "use", "user:"} {
 		for name, e := range map[string]*base64.Encoding{
@@ -78,6 +90,9 @@ func TestForms(t *testing.T) {
 		got := s.Scrub("<" + text + ">")
 		if !strings.Contains(got, "(ephemeral value)") || strings.Contains(got, "canary") {
 			t.Errorf("%s: %s", name, got)
+		}
+		if _, hit := s.Check("<" + text + ">"); !hit {
+			t.Errorf("%s is not found: %s", name, text)
 		}
 		// What base64 leaves is a few letters at the edges, that others have a part in.
 		if rest := strings.ReplaceAll(got, "(ephemeral value)", ""); len(rest) > 24 {
