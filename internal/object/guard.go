@@ -129,10 +129,12 @@ func (t *Tools) keepable(v, config cty.Value, title string) (cty.Value, bool) {
 }
 
 // harmless reports whether an answer on the wire may be worked with, and says what may not be kept of
-// it. Few answers have to be decoded for that: the wire holds texts as they are.
+// it. Few answers have to be decoded for that: the wire holds texts as they are, though not numbers.
 func (t *Tools) harmless(wire []byte, title string) bool {
-	if text := string(wire); t.Walk.Secrets.Empty() || t.Walk.Secrets.Scrub(text) == text {
-		return true
+	if secrets := t.Walk.Secrets; !secrets.Number() {
+		if text := string(wire); secrets.Empty() || secrets.Scrub(text) == text {
+			return true
+		}
 	}
 	v, ok := t.decode(wire, title)
 	if ok {

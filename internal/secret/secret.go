@@ -20,6 +20,7 @@ package secret
 
 import (
 	"hash/maphash"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -70,6 +71,7 @@ func (o Origin) strict() bool { return o.Kind == WriteOnly || o.Sensitive }
 // Set is this run's secrets.
 type Set struct {
 	some   atomic.Bool // there is a secret; false saves taking the lock
+	number atomic.Bool // there is one that is a number
 	mu     sync.RWMutex
 	known  map[string]*secret // by text
 	masked map[string]bool    // those that may be kept
@@ -91,6 +93,10 @@ type secret struct {
 }
 
 var seed = maphash.MakeSeed()
+
+// Number reports whether a secret may be written as a number: those are not found in the bytes of a
+// message that is not text.
+func (s *Set) Number() bool { return s != nil && s.number.Load() }
 
 // Empty reports whether there is nothing to guard, so that callers need not look for leaves.
 func (s *Set) Empty() bool { return s == nil || !s.some.Load() }
@@ -118,6 +124,9 @@ func (s *Set) Add(text string, origin Origin) {
 	}
 	for _, line := range lines(text) {
 		s.table.add(line, sec, false)
+	}
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		s.number.Store(true)
 	}
 	s.some.Store(true)
 }
