@@ -212,7 +212,7 @@ func (ps *Processes) process(p addr.Provider, path string) *process {
 		proc.version = ps.VersionOf(p)
 	}
 	if ps.Log != nil {
-		proc.log = func(level, line string) { ps.Log(p, level, line) }
+		proc.log = unfailing(func(level, line string) { ps.Log(p, level, line) })
 	}
 	proc.first = newFirstLine(newLines(proc.log))
 	return proc

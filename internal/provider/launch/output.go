@@ -20,12 +20,17 @@ type lines struct {
 
 	mu    sync.Mutex
 	buf   []byte
+	skip  bool // what is left of a line that was too long
 	panic bool // a stack trace has begun
 }
 
-// longest is the length in bytes at which a line is cut, so that a program that never ends its
-// line does not fill our memory.
-const longest = 64 << 10
+// A line is logged up to the length of longest, so that a program that never ends its line does not
+// fill our memory. Then its last bytes are left out, as many as what is masked as one has at most: a
+// secret that is cut could not be recognised.
+const (
+	longest = 64 << 10
+	severed = 64
+)
 
 // newLines makes a writer for a log; without one, what is written is thrown away.
 func newLines(log func(level, line string)) io.Writer {
@@ -35,15 +40,14 @@ func newLines(log func(level, line string)) io.Writer {
 	return &lines{log: log}
 }
 
-// unfailing is a writer for a goroutine that is not ours: a panic of ours there would end the process
-// with every lease open, and an error the program. What could not be written is lost.
-type unfailing struct{ io.Writer }
-
-func (w unfailing) Write(b []byte) (n int, _ error) {
-	defer func() { _ = recover() }()
-	n = len(b)
-	_, _ = w.Writer.Write(b)
-	return n, nil
+// unfailing is a log for goroutines that are not ours, such as those that read what a program writes
+// and make the handshake: a panic of ours there would end the process with every lease open. The line
+// is lost.
+func unfailing(log func(level, line string)) func(level, line string) {
+	return func(level, line string) {
+		defer func() { _ = recover() }()
+		log(level, line)
+	}
 }
 
 func (l *lines) Write(b []byte) (int, error) {
@@ -56,14 +60,20 @@ func (l *lines) Write(b []byte) (int, error) {
 		if !whole {
 			end = len(b)
 		}
-		end = min(end, longest-len(l.buf))
-		l.buf = append(l.buf, b[:end]...)
+		fits := min(end, longest-len(l.buf))
+		if !l.skip {
+			l.buf = append(l.buf, b[:fits]...)
+		}
 		b = b[end:]
-		if whole && len(b) > 0 && b[0] == '\n' {
+		if !l.skip && fits < end {
+			l.skip = true
+			l.buf = append(l.buf[:longest-severed], "..."...)
+			l.emit()
+		}
+		if whole {
 			b = b[1:]
 			l.emit()
-		} else if len(l.buf) == longest {
-			l.emit()
+			l.skip = false
 		}
 	}
 	return n, nil
@@ -71,6 +81,7 @@ func (l *lines) Write(b []byte) (int, error) {
 
 // emit logs the line in the buffer and empties it.
 func (l *lines) emit() {
+	defer func() { l.buf = l.buf[:0] }()
 	line := bytes.TrimRight(l.buf, "\r")
 	if len(line) > 0 {
 		level, text, structured := structuredLine(line)
@@ -79,7 +90,6 @@ func (l *lines) emit() {
 		}
 		l.log(level, text)
 	}
-	l.buf = l.buf[:0]
 }
 
 // prefixes are how older SDKs say at which level a line is.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/lethe-iac/lethe/internal/addr"
 )
 
 // everyLine is what programs write, one kind of line after the other.
@@ -24,7 +26,8 @@ var everyLine = strings.Join([]string{
 	`{broken`,
 	"windows\r",
 	"",
-	strings.Repeat("x", longest+10),
+	strings.Repeat("x", longest) + "cut off",
+	strings.Repeat("y", longest),
 	"panic: everything",
 	"goroutine 1 [running]:",
 	`{"@level":"info","@message":"meanwhile"}`,
@@ -45,8 +48,8 @@ var everyEntry = []string{
 	`debug {"not": "ours"}`,
 	"debug {broken",
 	"debug windows",
-	"debug " + strings.Repeat("x", longest),
-	"debug " + strings.Repeat("x", 10),
+	"debug " + strings.Repeat("x", longest-severed) + "...",
+	"debug " + strings.Repeat("y", longest),
 	"error panic: everything",
 	"error goroutine 1 [running]:",
 	"info meanwhile",
@@ -110,12 +113,21 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// A log that panics costs its lines, and neither our process nor the program.
+// A log that panics costs the lines that it panics about, and neither our process nor the program;
+// wherever they are written.
 func TestUnfailing(t *testing.T) {
-	w := unfailing{newLines(func(string, string) { panic("full") })}
-	for range 2 {
-		if n, err := w.Write([]byte("a\nb\n")); n != 4 || err != nil {
-			t.Errorf("%d bytes, %v", n, err)
-		}
+	var j journal
+	ps := processes(t, "protocol 6")
+	ps.Log = func(p addr.Provider, level, line string) {
+		j.log(p, level, line)
+		panic("full")
 	}
+	p := start1(t, ps)
+	ask(t, p, "writes")
+	for _, line := range everyEntry {
+		j.await(t, line)
+	}
+	j.await(t, "debug to standard output")
+	p.Shutdown()
+	j.await(t, "debug the process ended: exit status 0")
 }

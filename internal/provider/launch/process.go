@@ -57,7 +57,7 @@ func (p *process) run() error {
 		p.cmd.Env = p.env
 		p.cmd.Stdout = p.first
 		if p.log != nil {
-			p.cmd.Stderr = unfailing{newLines(p.log)} // else it is the null device's
+			p.cmd.Stderr = newLines(p.log) // else it is the null device's
 		}
 		p.cmd.WaitDelay = time.Second // for children of its own that keep its output open
 		p.cmd.SysProcAttr = child.Attributes()
