@@ -149,6 +149,32 @@ resource "playground_secret" "a" {
 	}
 }
 
+// TestThirdInterruptNamesOpenings does so for what was being opened: nobody knows whether it is.
+func TestThirdInterruptNamesOpenings(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, `
+ephemeral "rogue_lease" "l" {
+  name      = "l"
+  misbehave = "Open=after-hang"
+}
+resource "rogue_thing" "a" {
+  name      = "a"
+  secret_wo = ephemeral.rogue_lease.l.token
+}
+`)
+	s := p.start("plan")
+	p.seen("OpenEphemeralResource", `"phase":"begin"`)
+	for range 3 {
+		s.cmd.Process.Signal(syscall.SIGINT)
+		time.Sleep(50 * time.Millisecond)
+	}
+	code, out := s.wait()
+	if code != 1 || !strings.Contains(out, "Unknown outcome: the opening of ephemeral.rogue_lease.l was not waited for.") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	p.forgotten(out)
+}
+
 // throughLease configures a provider with a lease.
 const throughLease = `
 ephemeral "playground_lease" "l" {

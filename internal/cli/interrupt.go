@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/event"
 )
 
@@ -51,6 +52,10 @@ func (c *call) abandon() {
 	}
 	changes, leases := c.engine.Unfinished()
 	for _, o := range changes {
+		if o.Mode == addr.Ephemeral {
+			c.ui.line("Unknown outcome: the opening of " + o.String() + " was not waited for. Nothing closes it.")
+			continue
+		}
 		c.ui.line("Unknown outcome: the call for " + o.String() + " was not waited for. The next plan looks it up.")
 	}
 	for _, l := range leases {

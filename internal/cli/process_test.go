@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +21,7 @@ type process struct {
 	env []string
 }
 
-const requirePlayground = "terraform {\n  required_providers {\n    playground = {\n      source = \"lethe/playground\"\n    }\n  }\n}\n"
+const requirePlayground = "terraform {\n  required_providers {\n    playground = {\n      source = \"lethe/playground\"\n    }\n    rogue = {\n      source = \"lethe/rogue\"\n    }\n  }\n}\n"
 
 func newProcess(t *testing.T, config string, env ...string) *process {
 	t.Helper()
@@ -34,7 +35,13 @@ func newProcessFor(t testing.TB, config string, env ...string) *process {
 		t.Fatal(err)
 	}
 	p := &process{t: t, dir: t.TempDir()}
-	p.write(".rc", "provider_installation {\n  dev_overrides {\n    \"registry.opentofu.org/lethe/playground\" = \""+bin+"\"\n    \"registry.terraform.io/lethe/playground\" = \""+bin+"\"\n  }\n}\n")
+	rc := "provider_installation {\n  dev_overrides {\n"
+	for _, host := range []string{"registry.opentofu.org", "registry.terraform.io"} {
+		for _, name := range []string{"playground", "rogue"} {
+			rc += fmt.Sprintf("    %q = %q\n", host+"/lethe/"+name, bin)
+		}
+	}
+	p.write(".rc", rc+"  }\n}\n")
 	p.write("main.tf", requirePlayground+config)
 	if err := os.MkdirAll(filepath.Join(p.dir, ".cloud"), 0o755); err != nil {
 		t.Fatal(err)

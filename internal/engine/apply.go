@@ -180,18 +180,12 @@ func (a *applier) intend(o addr.Object, action plan.Action, p addr.ProviderInsta
 		a.lost(err)
 		return 0, false
 	}
-	a.shared.mu.Lock()
-	a.calls[o] = true
-	a.shared.mu.Unlock()
+	a.underWay(o, true)
 	return op, true
 }
 
 // over says that the outcome of a call is known.
-func (a *applier) over(o addr.Object) {
-	a.shared.mu.Lock()
-	delete(a.calls, o)
-	a.shared.mu.Unlock()
-}
+func (a *applier) over(o addr.Object) { a.underWay(o, false) }
 
 func (a *applier) entry(o addr.Object) *state.Entry {
 	a.mu.Lock()

@@ -181,7 +181,7 @@ type shared struct {
 	leases   map[leaseKey]*opening
 	leased   map[lang.Decl][]leaseKey // the same, by ephemeral resource
 	ledger   *lease.Ledger
-	calls    map[addr.Object]bool                      // changes under way
+	calls    map[addr.Object]bool                      // changes and openings under way
 	waits    func(lang.Decl, addr.ModuleInstance) bool // an ephemeral resource must not be opened yet; nil: this walk opens all it needs
 	lacks    func(lang.Decl) bool                      // something that it depends on has no value; nil: nothing has none
 	waiting  map[addr.Object]bool                      // those of which it was told that they wait

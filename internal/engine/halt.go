@@ -28,8 +28,19 @@ func (r *shared) halt() {
 	}
 }
 
-// Unfinished is what is under way at this moment: changes whose outcome is not known, and leases
-// that are open. It waits for nothing: a process that must end at once names what it leaves behind.
+// underWay says whether a call is being made whose outcome is not known before it is over.
+func (r *shared) underWay(o addr.Object, is bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if is {
+		r.calls[o] = true
+	} else {
+		delete(r.calls, o)
+	}
+}
+
+// Unfinished is what is under way at this moment: changes and openings whose outcome is not known,
+// and leases that are open. It waits for nothing: a process that must end at once names what it leaves behind.
 func (e *Engine) Unfinished() (changes []addr.Object, leases []lease.Left) {
 	r := e.now.Load()
 	if r == nil {

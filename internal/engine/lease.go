@@ -241,6 +241,8 @@ func (r *run) tryOpen(ctx context.Context, e *lang.Declaration, f *lang.Frame, k
 // hold opens the lease and enters it into the ledger. One whose answer breaks the contract is
 // closed again at once.
 func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why *mark.Origin, e *lang.Declaration, inst addr.Instance) (mark.Value, *lease.Lease, bool) {
+	r.underWay(inst.Current(), true)
+	defer r.underWay(inst.Current(), false)
 	var l *lease.Lease
 	later := *t // what is said after the opening belongs to the whole walk, also in a check
 	later.Bag = r.all
