@@ -43,6 +43,9 @@ func (c *client) Open(ctx context.Context, r provider.OpenRequest) (provider.Ope
 	x.req.Config = x.dynamic(r.Config)
 	x.req.ClientCapabilities = capabilities(r.Allow)
 	if ds := c.call(ctx, openEphemeral, &x.req, &x.resp); ds != nil {
+		for i := range ds {
+			ds[i].Detail += " If it was opened by then, it stays open: what is needed to close it was not answered."
+		}
 		return provider.OpenResponse{}, ds
 	}
 	return provider.OpenResponse{
