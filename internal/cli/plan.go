@@ -68,7 +68,8 @@ func runPlan(ctx context.Context, c *call) int {
 // planAndGenerate plans; where configuration is missing for imports, and is to be made, twice.
 func (p *project) planAndGenerate(ctx context.Context, ws *workspaceState) (*engine.Result, bool) {
 	file := p.opts.generate
-	if file == "" {
+	if file == "" || len(p.program.UndeclaredImports()) == 0 {
+		p.opts.generate = ""
 		return p.plan(ctx, ws)
 	}
 	sink := p.engine.Sink
