@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -218,10 +219,38 @@ func resultOf(out []byte, format string) json.RawMessage {
 		return b
 	case s == "":
 		return json.RawMessage("null")
-	case !json.Valid([]byte(s)):
+	case !json.Valid([]byte(s)) || monstrous(s):
 		return nil
 	}
 	return json.RawMessage(s)
+}
+
+// digitsMax is how many digits a number may have when it is written without an exponent.
+const digitsMax = 10_000
+
+// monstrous reports whether there is a number in JSON whose value takes minutes to work out, such as
+// 1e600000000.
+func monstrous(text string) bool {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return false
+		}
+		n, is := token.(json.Number)
+		if !is {
+			continue
+		}
+		mantissa, exponent, _ := strings.Cut(strings.ToLower(n.String()), "e")
+		power, err := strconv.Atoi(exponent)
+		if exponent == "" {
+			power, err = 0, nil
+		}
+		if err != nil || max(power, -power)+len(mantissa) > digitsMax {
+			return true
+		}
+	}
 }
 
 // unusable is the error about what a program printed.

@@ -174,6 +174,8 @@ func TestExecFails(t *testing.T) {
 		"no json":         {map[string]any{"open": sh(`echo token ` + canary)}, "error open: Program printed no JSON; ", true},
 		"no text":         {map[string]any{"open": sh(`printf '\377'`), "format": "text"}, "error open: Program printed no text; ", true},
 		"no text in json": {map[string]any{"open": sh(`printf '"\377"'`)}, "Program printed no text", true},
+		"huge number":     {map[string]any{"open": sh(`echo '{"n": [1e600000000]}'`)}, "Program printed no JSON", true},
+		"tiny number":     {map[string]any{"open": sh(`echo 1e-600000000`)}, "Program printed no JSON", true},
 		"no number":       {map[string]any{"open": sh(`echo 1e99999999999`)}, "Program printed no JSON", true},
 		"two values":      {map[string]any{"open": sh(`echo '{} {}'`)}, "is not one JSON value", true},
 		"too long":        {map[string]any{"open": sh(`echo start >&2; sleep 30 & wait`), "timeout": "300ms"}, "it did not end within 300ms, and was ended. It wrote to its standard error:\n\nstart", true},
