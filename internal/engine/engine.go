@@ -228,7 +228,7 @@ func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options,
 	}
 	o.Observe = r.observe
 	if e.Secrets != nil && !o.Validate {
-		o.Guard = r.guardVariable
+		o.Guard, o.Handed = r.guardVariable, r.guardArguments
 	}
 	o.Steady, o.Caller = r.reach.steady, &caller{ctx: ctx, run: r, validating: o.Validate}
 	var ok bool

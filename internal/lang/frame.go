@@ -50,6 +50,7 @@ type Options struct {
 	BaseDir   string                                                      // where relative paths of file functions begin; "": RootDir
 	Caller    Caller                                                      // functions of providers; nil: they are unknown
 	Validate  bool                                                        // everything that is not literal is unknown
+	Handed    func(name string, args []cty.Value)                         // told what a provider's function is about to get
 	Observe   func(name string, args []cty.Value, result cty.Value) error // told what files and providers' functions gave
 	Guard     func(f *Frame, variable string, v cty.Value)                // told the values of ephemeral variables, with the marks they came with
 	Steady    func(Decl) bool                                             // declarations whose two faces are one; nil: none

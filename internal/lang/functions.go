@@ -185,6 +185,10 @@ func (e *provided) invoke(s *scope, sig *provider.Function, args []cty.Value) (c
 	if unknown || sig == anything {
 		return raise(cty.UnknownVal(sig.Return), args...), nil
 	}
+	name := "provider::" + e.provider.String() + "::" + e.name
+	if s.f.w.o.Handed != nil {
+		s.f.w.o.Handed(name, args)
+	}
 	out, err := s.f.w.o.Caller.Call(e.config(s.f), e.provider, e.name, plain)
 	if err == ErrReported {
 		s.failed = true
@@ -200,7 +204,7 @@ func (e *provided) invoke(s *scope, sig *provider.Function, args []cty.Value) (c
 	}
 	out = raise(out, args...)
 	if s.f.w.o.Observe != nil && out.IsWhollyKnown() {
-		if err := s.f.w.o.Observe("provider::"+e.provider.String()+"::"+e.name, args, out); err != nil {
+		if err := s.f.w.o.Observe(name, args, out); err != nil {
 			return cty.NilVal, err
 		}
 	}

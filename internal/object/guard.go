@@ -30,15 +30,18 @@ func (t *Tools) guardWriteOnly(config mark.Value) {
 	}
 }
 
-// Given registers what is ephemeral in the arguments of a provider or of an ephemeral resource: it
-// may be known by nobody as it is now, as what a document of secrets was taken apart into. What the
-// schema calls sensitive is guarded in full. Of the rest, a region or a port, nobody can say whether
+// Given registers what is ephemeral in the arguments of a provider, of one of its functions, or of an
+// ephemeral resource: it may be known by nobody as it is now, as what a document of secrets was taken apart into. What the
+// schema, if there is one, calls sensitive is guarded in full. Of the rest, a region or a port, nobody can say whether
 // it may be kept: it is masked.
 func (w *Walk) Given(args mark.Value, s *schema.Schema, to string) {
 	if w.Secrets == nil || !args.Has(mark.Ephemeral) {
 		return
 	}
-	sensitive := mark.Paths(s.SensitivePaths(args.Raw), mark.Sensitive)
+	var sensitive []mark.At
+	if s != nil {
+		sensitive = mark.Paths(s.SensitivePaths(args.Raw), mark.Sensitive)
+	}
 	secret.Leaves(args.Raw, func(p cty.Path, leaf cty.Value, _ string) {
 		if ephemeral, _ := marksAt(args.Marks, p); !ephemeral {
 			return
