@@ -128,6 +128,14 @@ func TestStreamHeartbeat(t *testing.T) {
 	if len(lines) != 3 || !strings.Contains(lines[1], "a.b: Still creating... [10s elapsed]") || !strings.Contains(lines[2], `"action":"create","elapsed_seconds":20}`) || !strings.Contains(lines[2], "apply_progress") {
 		t.Error(lines)
 	}
+	lines = streamLines(t, Options{Now: clock.now}, func(j *JSON) {
+		j.Tell(event.Started{Object: object(t, "ephemeral.a.b"), Op: event.Close, At: clock.now()})
+		clock.advance(11 * time.Second)
+		j.beat(clock.now())
+	})
+	if len(lines) != 2 || !strings.Contains(lines[1], "ephemeral.a.b: Still closing... [10s elapsed]") || !strings.Contains(lines[1], `"action":"close","elapsed_seconds":10},"type":"ephemeral_op_progress"`) {
+		t.Error(lines)
+	}
 }
 
 func TestStreamPlan(t *testing.T) {
