@@ -19,6 +19,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Modes of files and directories.
@@ -155,12 +156,33 @@ func write(fsys FS, target string, data []byte) (File, error) {
 	return f, nil
 }
 
+// Sweep removes what processes that were killed have left beside target: new files that did not get
+// to their place. One that is still at it fails.
+func Sweep(fsys FS, target string) {
+	dir, base := filepath.Split(target)
+	entries, _ := fsys.ReadDir(filepath.Clean(dir)) // what cannot be seen stays
+	for _, e := range entries {
+		random, ours := strings.CutPrefix(strings.TrimSuffix(e.Name(), ".tmp"), "."+base+".")
+		if b, err := hex.DecodeString(random); ours && err == nil && len(b) == randomLen && e.Name() == tempName(base, b) {
+			_ = fsys.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+// tempName is the name of a file that is to get into the place of another.
+func tempName(base string, random []byte) string {
+	return "." + base + "." + hex.EncodeToString(random) + ".tmp"
+}
+
+// randomLen is how many random bytes are in such a name.
+const randomLen = 8
+
 // Temp makes an empty file beside target, of a name that nobody uses.
 func Temp(fsys FS, target string) (File, error) {
-	var random [8]byte
+	var random [randomLen]byte
 	rand.Read(random[:])
 	dir, base := filepath.Split(target)
-	name := filepath.Join(dir, "."+base+"."+hex.EncodeToString(random[:])+".tmp")
+	name := filepath.Join(dir, tempName(base, random[:]))
 	f, err := fsys.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, FileMode)
 	if err != nil {
 		return nil, err

@@ -50,7 +50,9 @@ func planSecretFile(prior, proposed, _ cty.Value) (cty.Value, []cty.Path, provid
 
 func (p *Provider) applySecretFile(_ context.Context, prior, planned, config cty.Value) (cty.Value, provider.Diags) {
 	if planned.IsNull() {
-		if err := remove(p.path(text(prior, "path"))); err != nil {
+		path := p.path(text(prior, "path"))
+		disk.Sweep(disk.OS, path) // what is left there holds the secret, too
+		if err := remove(path); err != nil {
 			return prior, fails(refused("path", "Secret file not removed", "The file could not be removed: %s.", fileReason(err)))
 		}
 		return planned, nil
@@ -85,6 +87,7 @@ func (p *Provider) write(prior, planned, config cty.Value) error {
 	case err == nil && planned.GetAttr("content_wo_version").RawEquals(prior.GetAttr("content_wo_version")):
 		return os.Chmod(path, disk.FileMode)
 	}
+	disk.Sweep(disk.OS, path)
 	if err := disk.Replace(disk.OS, path, []byte(text(config, "content_wo"))); err != nil {
 		if _, gone := os.Lstat(path); prior.IsNull() && gone == nil {
 			return errWritten

@@ -192,6 +192,37 @@ func TestSecretFileDrift(t *testing.T) {
 	}
 }
 
+// What a run that was killed while it wrote the file has left holds a secret: the next one removes it.
+func TestSecretFileLeftovers(t *testing.T) {
+	r := newRig(t)
+	left := func(name string) string {
+		path := filepath.Join(r.dir, name)
+		if err := os.WriteFile(path, []byte(canary), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	there := func(path string) bool {
+		_, err := os.Lstat(path)
+		return err == nil
+	}
+	others := []string{left(".g.0123456789abcdef.tmp"), left(".f.0123.tmp"), left(".f.0123456789abcdeg.tmp"), left(".f.0123456789abcdef"), left("f.0123456789abcdef.tmp")}
+	killed := left(".f.0123456789abcdef.tmp")
+	made, _, ds := r.change(r.schema(addr.Managed, secretFileType).Null(), map[string]any{"path": "f", "content_wo": canary})
+	if ds.HasErrors() || there(killed) {
+		t.Errorf("creating leaves it: %s", r.show(ds))
+	}
+	killed = left(".f.fedcba9876543210.tmp")
+	if _, _, ds = r.change(made, nil); ds.HasErrors() || there(killed) {
+		t.Errorf("destroying leaves it: %s", r.show(ds))
+	}
+	for _, path := range others {
+		if !there(path) {
+			t.Errorf("%s is gone", path)
+		}
+	}
+}
+
 func TestSecretFileFails(t *testing.T) {
 	r := newRig(t)
 	null := r.schema(addr.Managed, secretFileType).Null()
