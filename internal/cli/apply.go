@@ -50,16 +50,37 @@ This command is a convenience alias for:
 var refreshCommand = &Command{
 	Name: "refresh", Stream: true, Short: "Update the state to match remote systems",
 	Long: `Update the state file of your infrastructure with metadata that matches
-the physical resources they are tracking. This is the same as
-    lethe apply -refresh-only -auto-approve`,
+the physical resources they are tracking. This does the same as
+    lethe apply -refresh-only -auto-approve
+but shows only the outputs. To see first what would change, use
+    lethe plan -refresh-only`,
 	Flags: func(c *call) { c.planFlags() },
-	Run: func(ctx context.Context, c *call) int {
-		c.opts.refreshOnly, c.opts.autoApprove = true, true
-		if !c.noOperands() {
-			return c.ui.fail()
-		}
-		return runApply(ctx, c)
-	},
+	Run:   runRefresh,
+}
+
+func runRefresh(ctx context.Context, c *call) int {
+	c.opts.refreshOnly = true
+	if !c.noOperands() {
+		return c.ui.fail()
+	}
+	p, ok := c.prepare(ctx, true)
+	if !ok {
+		return c.ui.fail()
+	}
+	defer p.close()
+	ws, ok := p.workspaceState(ctx, "OperationTypeRefresh")
+	if !ok {
+		return c.ui.fail()
+	}
+	defer ws.unlock()
+	if ws.snapshot.Len() == 0 {
+		c.bag.Add(diag.Warningf("Empty or non-existent state", "There are currently no remote objects tracked in the state, so there is nothing to refresh."))
+	}
+	result, ok := p.plan(ctx, ws)
+	if !ok || ctx.Err() != nil {
+		return c.ui.fail()
+	}
+	return p.carryOut(ctx, ws, result.Plan)
 }
 
 func runApply(ctx context.Context, c *call) int {
@@ -78,7 +99,7 @@ func runApply(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	defer p.close()
-	ws, ok := p.workspaceState(ctx, operation(c))
+	ws, ok := p.workspaceState(ctx, "OperationTypeApply")
 	if !ok {
 		return c.ui.fail()
 	}
@@ -95,13 +116,6 @@ func runApply(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	return p.carryOut(ctx, ws, result.Plan)
-}
-
-func operation(c *call) string {
-	if c.opts.refreshOnly {
-		return "OperationTypeRefresh"
-	}
-	return "OperationTypeApply"
 }
 
 // approve asks whether to go on.
@@ -146,13 +160,18 @@ func (p *project) carryOut(ctx context.Context, ws *workspaceState, pl *plan.Pla
 	if !ws.saveApplied(done.Snapshot) || !ok {
 		return p.ui.fail()
 	}
-	p.partial(pl)
+	refreshed := p.command.Name == "refresh" // of which the peers say nothing more
+	if !refreshed {
+		p.partial(pl)
+	}
 	p.ui.Diagnostics(p.bag.List())
 	p.bag.Clear()
 	if done.Summary.Operation == "destroy" && p.command.Name != "destroy" {
 		done.Summary.Operation = "apply" // the command, as the peers say it, also of apply -destroy
 	}
-	p.ui.Tell(done.Summary)
+	if !refreshed {
+		p.ui.Tell(done.Summary)
+	}
 	p.showOutputs(done.Snapshot)
 	p.forgotten(pl, done.Summary.Forgotten)
 	return p.ui.done(exitOK)
