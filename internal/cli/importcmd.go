@@ -67,6 +67,8 @@ func (p *project) importOne(ctx context.Context, to addr.Instance, id string) in
 	if !ok || !ws.save(next) {
 		return p.ui.fail()
 	}
+	p.ui.Diagnostics(p.bag.List())
+	p.bag.Clear()
 	p.ui.print("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour Lethe state and will henceforth be managed by Lethe.\n\n")
 	return p.ui.done(exitOK)
 }

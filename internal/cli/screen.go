@@ -47,6 +47,7 @@ func newScreen(c *call) *screen {
 	o := c.viewOptions()
 	o.Width, o.Terminal = width(c.Stdout), isTerminal(c.Stdout) && !c.opts.json
 	o.Compact, o.Apart, o.Concise = c.opts.compact, c.apart(), c.opts.concise
+	o.Importing = c.command.Name == "import"
 	o.Automation = c.Getenv("TF_IN_AUTOMATION") != ""
 	if c.opts.json && c.command.Stream {
 		s.View = view.NewJSON(c.Stdout, Version, o)
