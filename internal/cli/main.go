@@ -79,7 +79,7 @@ type call struct {
 	secrets                                        *secret.Set
 	jsonFile                                       *os.File // -json-into
 	raw                                            bool
-	showState, showPlan                            string
+	showState, showPlan, graphType                 string
 	id, backupOut, configDir                       string
 	force, dryRun, allowMissing, orCreate, planned bool
 	engine                                         *engine.Engine
