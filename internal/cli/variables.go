@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -54,9 +56,22 @@ func (p *project) declared(name string) *config.Variable {
 
 func (p *project) variablesFromFile(path string) bool {
 	name := p.display(path)
-	text, values, ok := config.ReadValues(path, p.loadOptions(), &p.bag)
-	if text = p.showable(text, values, ok); text != nil {
-		p.sources.Set(name, text)
+	var found diag.Bag
+	text, values, ok := config.ReadValues(path, p.loadOptions(), &found)
+	shown := text
+	switch {
+	case !p.mayHide():
+		p.bag.Take(&found)
+	case ok:
+		p.bag.Take(&found)
+		shown = p.showable(text, values)
+	default:
+		line := p.showableLine(name, text, found.List())
+		shown = only(line, text)
+		p.addUnshown(text, line, found.List())
+	}
+	if shown != nil {
+		p.sources.Set(name, shown)
 	}
 	for _, key := range sortedNames(values) {
 		v := values[key]
@@ -80,18 +95,15 @@ func (p *project) hides(name string) bool {
 	return v != nil && (v.Ephemeral || v.Sensitive)
 }
 
-// showable is the text of a file of values as messages may show it: without the values of
-// variables that must not be shown, and of those that nobody declared, which may be meant for
-// them. Of a file that could not be read whole it is nothing, where there are or may be such
-// variables: what belongs to which is not clear then.
-func (p *project) showable(src []byte, values map[string]*config.Value, whole bool) []byte {
+// mayHide reports whether a file of values can have one that must not be shown, as far as is known.
+func (p *project) mayHide() bool {
 	m := p.tree.Root.Module
-	if !m.Gap() && !slices.ContainsFunc(sortedNames(m.Variables), p.hides) {
-		return src
-	}
-	if !whole {
-		return nil
-	}
+	return m.Gap() || slices.ContainsFunc(sortedNames(m.Variables), p.hides)
+}
+
+// showable is the text of a file of values as messages may show it: without the values of
+// variables that must not be shown, and of those that nobody declared, which may be meant for them.
+func (p *project) showable(src []byte, values map[string]*config.Value) []byte {
 	out := slices.Clone(src)
 	for name, v := range values {
 		if p.declared(name) == nil || p.hides(name) {
@@ -100,6 +112,62 @@ func (p *project) showable(src []byte, values map[string]*config.Value, whole bo
 	}
 	return out
 }
+
+// showableLine is the line of the first mistake in a file of values, if it belongs to a variable
+// that may be shown and to no other; 0 if that is not certain: of a file that could not be read whole
+// it is not clear what belongs to which.
+func (p *project) showableLine(file string, src []byte, found []diag.Diagnostic) int {
+	for _, d := range found {
+		if d.Subject == nil {
+			continue
+		}
+		name, rest := config.Sets(file, src, d.Subject.Start.Line)
+		if p.declared(name) == nil || p.tree.Root.Module.Gap() || slices.ContainsFunc(word.FindAllString(name+" "+rest, -1), p.hides) {
+			return 0
+		}
+		return d.Subject.Start.Line
+	}
+	return 0
+}
+
+// only is a text of which one line can be read, and nothing of which none can.
+func only(line int, src []byte) []byte {
+	if line == 0 {
+		return nil
+	}
+	var out []byte
+	for i, text := range bytes.SplitAfter(src, []byte("\n")) {
+		if i++; i != line {
+			text = slices.Clone(text)
+			blank(text)
+		}
+		out = append(out, text...)
+	}
+	return out
+}
+
+// addUnshown reports what is wrong with a file of values of which only one line may be shown. Words
+// that the messages have from the file are left out, and it is said why.
+func (p *project) addUnshown(src []byte, line int, found []diag.Diagnostic) {
+	for _, d := range found {
+		if d.Subject != nil && d.Subject.Start.Line != line {
+			hide := func(quoted string) string {
+				if name := strings.Trim(quoted, `"`); p.declared(name) != nil || !bytes.Contains(src, []byte(name)) {
+					return quoted
+				}
+				return "***"
+			}
+			d.Summary = quotedWord.ReplaceAllStringFunc(d.Summary, hide)
+			d.Detail = quotedWord.ReplaceAllStringFunc(d.Detail, hide) + "\n\nThe text is not shown: values of variables that are sensitive or ephemeral may be in it."
+		}
+		p.bag.Add(d)
+	}
+}
+
+var (
+	word       = regexp.MustCompile(`[\pL_][\pL\pN_-]*`)
+	quotedWord = regexp.MustCompile(`"[\pL\pN_][^"]*"`) // what messages quote from a text: words, not signs
+)
 
 // blank makes a value unreadable, and how long it is, without moving what stands behind it.
 func blank(text []byte) {
