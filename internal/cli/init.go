@@ -61,7 +61,7 @@ func runInit(ctx context.Context, c *call) int {
 	}
 	defer p.close()
 	if empty, err := p.emptyDir(); err != nil || empty {
-		p.ui.line("Lethe initialized in an empty directory!\n\nThe directory has no Lethe configuration files. You may begin working\nwith Lethe immediately by creating Lethe configuration files.\n")
+		p.ui.step("output_init_empty_message", "Lethe initialized in an empty directory!\n\nThe directory has no Lethe configuration files. You may begin working\nwith Lethe immediately by creating Lethe configuration files.\n")
 		return p.ui.done(exitOK)
 	}
 	if !p.load() {
@@ -161,7 +161,23 @@ func (p *project) initProviders(ctx context.Context) bool {
 			return slices.ContainsFunc(needs, func(n fetch.Need) bool { return n.Provider.Canon() == a.Canon() })
 		})
 	}
-	return p.writeLock()
+	if !p.writeLock() {
+		return false
+	}
+	p.warnUnheld()
+	return true
+}
+
+// warnUnheld says that what was written into the lock file is of no use on other platforms.
+func (p *project) warnUnheld() {
+	if len(p.providers.Unheld) == 0 {
+		return
+	}
+	list := ""
+	for _, a := range p.providers.Unheld {
+		list += "\n  - " + a.ForDisplay()
+	}
+	p.bag.Add(diag.Warningf("Incomplete lock file information for providers", "The checksums of these providers were computed from what was installed:%s\n\nThe lock file %s has those for %s only, so that on another platform init refuses their packages. The command \"providers lock -fs-mirror=DIR -platform=OS_ARCH\" of Terraform or OpenTofu, which share this file, adds those of another platform.", list, fetch.LockName, fetch.Platform()))
 }
 
 // stateNeeds are providers that only the state needs.

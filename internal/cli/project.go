@@ -72,7 +72,7 @@ func (c *call) open() (*project, bool) {
 	if p.settings, ok = c.cliConfig(); !ok {
 		return nil, false
 	}
-	if p.lock, ok = fetch.ReadLockfile(p.dir, &c.bag); !ok {
+	if p.lock, ok = fetch.ReadLockfile(p.dir, c.sources, &c.bag); !ok {
 		return nil, false
 	}
 	p.providers = &fetch.Providers{
@@ -282,16 +282,23 @@ func (p *project) warnOverrides() {
 }
 
 // installed checks that every provider is there before any is started. One that was never selected
-// is a message of its own; those that were selected and cannot be started are one together. Those
-// that are not there, and those that may be others than they seem, are left out of what follows.
+// is a message of its own; those that were selected and cannot be started are one together, as are
+// those of which the configuration wants another version by now. Those that are not there, and those
+// that may be others than they seem, are left out of what follows.
 func (p *project) installed() bool {
-	ok, list := true, ""
-	var broken []addr.Provider
+	ok, list, changed := true, "", ""
+	var broken, unfit []addr.Provider
 	absent := p.doubtful()
 	p.engine.Absent = absent
 	known := p.pool.Known()
 	for _, n := range p.needs() {
 		if known[n.Provider] != nil || absent[n.Provider] || n.Provider.IsBuiltin() || p.attached(n.Provider) {
+			continue
+		}
+		if err := p.providers.Fits(n, p.lock); err != nil {
+			changed += fmt.Sprintf("\n  - provider %s: %s", n.Provider, err)
+			unfit = append(unfit, n.Provider)
+			absent[n.Provider], ok = true, false
 			continue
 		}
 		err := p.providers.Verify(n.Provider, p.lock)
@@ -306,12 +313,17 @@ func (p *project) installed() bool {
 		}
 		absent[n.Provider], ok = true, false
 	}
-	if len(broken) > 0 {
-		d := diag.Errorf("Required plugins are not installed", "The installed provider plugins are not consistent with the packages selected in the dependency lock file:%s\n\nLethe uses external plugins to integrate with a variety of different infrastructure services. To download the plugins required for this configuration, run:\n  lethe init", list)
-		for _, a := range broken {
+	about := func(list []addr.Provider, d diag.Diagnostic) {
+		for _, a := range list {
 			d = p.neededBy(a, d)
 		}
 		p.bag.Add(d)
+	}
+	if len(unfit) > 0 {
+		about(unfit, diag.Errorf("Inconsistent dependency lock file", "The following dependency selections recorded in the lock file are inconsistent with the current configuration:%s\n\nTo update the locked dependency selections to match a changed configuration, run:\n  lethe init -upgrade", changed))
+	}
+	if len(broken) > 0 {
+		about(broken, diag.Errorf("Required plugins are not installed", "The installed provider plugins are not consistent with the packages selected in the dependency lock file:%s\n\nLethe uses external plugins to integrate with a variety of different infrastructure services. To download the plugins required for this configuration, run:\n  lethe init", list))
 	}
 	return ok
 }
