@@ -40,6 +40,10 @@ This command is a convenience alias for:
 	},
 	Run: func(ctx context.Context, c *call) int {
 		c.opts.destroy = true
+		if len(c.operands) == 1 && c.isFile(c.operands[0]) {
+			c.bag.Add(diag.Errorf("Destroy can't be called with a plan file", "What a saved plan does was decided when it was made. If %q was made with plan -destroy, apply it with:\n  lethe apply %[1]q", c.operands[0]))
+			return c.ui.fail()
+		}
 		if !c.noOperands() {
 			return c.ui.fail()
 		}
@@ -116,6 +120,12 @@ func runApply(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	return p.carryOut(ctx, ws, result.Plan)
+}
+
+// isFile reports whether there is a file of that name.
+func (c *call) isFile(name string) bool {
+	info, err := os.Stat(c.path(name))
+	return err == nil && info.Mode().IsRegular()
 }
 
 // approve asks whether to go on.

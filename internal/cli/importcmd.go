@@ -19,7 +19,7 @@ management without having to be initially created by Lethe.`,
 	Flags: func(c *call) {
 		c.flags.StringVar(&c.configDir, "config", "", "Read the configuration from this `directory`.")
 		c.flags.Bool("allow-missing-config", false, "Accepted for compatibility; configuration must be present.")
-		c.flags.Bool("ignore-remote-version", false, "Accepted for compatibility.")
+		c.remoteFlag()
 		c.operationFlags()
 	},
 	Run: runImport,

@@ -35,7 +35,7 @@ control.`,
 		f.BoolVar(&c.setup.migrate, "migrate-state", false, "Move the state to the backend as configured now.")
 		f.BoolVar(&c.setup.upgrade, "upgrade", false, "Install the newest allowed versions instead of the locked ones.")
 		f.StringVar(&c.setup.lockfile, "lockfile", "", "Set to \"readonly\" to fail instead of changing the lock file (`mode`).")
-		f.Bool("ignore-remote-version", false, "Accepted for compatibility.")
+		c.remoteFlag()
 		f.String("test-directory", "tests", "Accepted for compatibility: the `directory` of test files.")
 		c.jsonFlag()
 		c.varFlags()
@@ -235,6 +235,9 @@ var getCommand = &Command{
 		c.varFlags()
 	},
 	Run: func(ctx context.Context, c *call) int {
+		if !c.noOperands() {
+			return c.ui.fail()
+		}
 		p, ok := c.open()
 		if !ok {
 			return c.ui.fail()

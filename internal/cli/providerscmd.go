@@ -14,9 +14,12 @@ import (
 
 var providersCommand = &Command{
 	Name: "providers", Short: "Show the providers required for this configuration",
-	Long:  "Prints out a tree of modules in the referenced configuration annotated with\ntheir provider requirements.",
-	Flags: func(c *call) { c.varFlags() },
-	Run:   runProviders,
+	Long: "Prints out a tree of modules in the referenced configuration annotated with\ntheir provider requirements.",
+	Flags: func(c *call) {
+		c.flags.String("test-directory", "tests", "Accepted for compatibility: the `directory` of test files.")
+		c.varFlags()
+	},
+	Run: runProviders,
 }
 
 func runProviders(ctx context.Context, c *call) int {

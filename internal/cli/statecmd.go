@@ -222,6 +222,7 @@ var stateRmCommand = &Command{
 		c.flags.BoolVar(&c.dryRun, "dry-run", false, "Only say what would be removed.")
 		c.lockFlags()
 		c.stateFlags()
+		c.remoteFlag()
 	},
 	Run: runStateRm,
 }
@@ -281,6 +282,7 @@ var stateMvCommand = &Command{
 		c.flags.StringVar(&c.backupOut, "backup-out", "", "Keep the previous content of -state-out in this `file`.")
 		c.lockFlags()
 		c.stateFlags()
+		c.remoteFlag()
 	},
 	Run: runStateMv,
 }
@@ -354,6 +356,7 @@ var stateReplaceProviderCommand = &Command{
 		c.inputFlag()
 		c.lockFlags()
 		c.stateFlags()
+		c.remoteFlag()
 	},
 	Run: runStateReplaceProvider,
 }
@@ -405,6 +408,7 @@ func taintFlags(c *call) {
 	c.flags.BoolVar(&c.allowMissing, "allow-missing", false, "Succeed even if there is no such object.")
 	c.lockFlags()
 	c.stateFlags()
+	c.remoteFlag()
 }
 
 func runTaint(ctx context.Context, c *call, taint bool) int {

@@ -53,6 +53,9 @@ var workspaceListCommand = &Command{
 	Long:  "List workspaces. The selected one has a star.",
 	Flags: func(c *call) { c.varFlags(); c.jsonFlag() },
 	Run: func(ctx context.Context, c *call) int {
+		if !c.noOperands() {
+			return c.ui.fail()
+		}
 		p, names, ok := c.workspaces(ctx)
 		if !ok {
 			return c.ui.fail()
