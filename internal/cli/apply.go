@@ -131,7 +131,7 @@ func (c *call) isFile(name string) bool {
 // approve asks whether to go on.
 func (p *project) approve(pl *plan.Plan) bool {
 	if !p.mayAsk() {
-		p.bag.Add(diag.Errorf("Plan not approved", "Approval is needed, and nobody can be asked: use -auto-approve, or apply a saved plan."))
+		p.bag.Add(notApproved())
 		return false
 	}
 	title, note := "Do you want to perform these actions?", p.product()+" will perform the actions described above."
@@ -149,8 +149,12 @@ func (p *project) approve(pl *plan.Plan) bool {
 			title = "Do you want to perform these actions" + where + "?"
 		}
 	}
-	if p.ui.confirm(title, note) {
+	yes, answered := p.ui.confirm(title, note)
+	if yes {
 		return true
+	}
+	if !answered {
+		p.bag.Add(notApproved())
 	}
 	word := "Apply"
 	if pl.Mode == plan.Destroy {
@@ -158,6 +162,10 @@ func (p *project) approve(pl *plan.Plan) bool {
 	}
 	p.ui.print("\n" + word + " cancelled.\n")
 	return false
+}
+
+func notApproved() diag.Diagnostic {
+	return diag.Errorf("Plan not approved", "Approval is needed, and nobody can be asked: use -auto-approve, or apply a saved plan.")
 }
 
 // carryOut applies a plan and stores what came of it.

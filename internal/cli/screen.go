@@ -173,9 +173,9 @@ func (s *screen) read(secret bool) (string, bool) {
 	return text, err == nil || text != ""
 }
 
-// confirm asks for a plain "yes".
-func (s *screen) confirm(title, note string) bool {
+// confirm asks for a plain "yes". It is false and false if nobody answers.
+func (s *screen) confirm(title, note string) (yes, answered bool) {
 	s.print("\n")
 	text, ok := s.ask(question{Title: title, Note: note + "\nOnly 'yes' will be accepted to approve."})
-	return ok && text == "yes"
+	return ok && text == "yes", ok
 }

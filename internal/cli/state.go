@@ -182,6 +182,9 @@ func (p *project) read(ctx context.Context, st store.Store, name string) (*state
 	return s, version, ok
 }
 
+// missing reports whether there is no state, and no journal of one.
+func (ws *workspaceState) missing() bool { return ws.version == "" && ws.snapshot.Len() == 0 }
+
 // saveApplied writes what came of an apply: if it differs from what was read, and if there was no
 // state at all, so that there is one from then on.
 func (ws *workspaceState) saveApplied(next *state.Snapshot) bool {

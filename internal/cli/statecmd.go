@@ -79,13 +79,17 @@ func (c *call) stateOnly(ctx context.Context) (*project, *state.Snapshot, bool) 
 	}
 	s, ok := p.readState(ctx)
 	if ok && s == nil {
-		c.bag.Add(diag.Errorf("No state file was found!", "State management commands require a state file. Run this command in a directory where Lethe has been run or use the -state flag to point the command to a specific state location."))
+		c.bag.Add(noState())
 		ok = false
 	}
 	if !ok {
 		p.close()
 	}
 	return p, s, ok
+}
+
+func noState() diag.Diagnostic {
+	return diag.Errorf("No state file was found!", "State management commands require a state file. Run this command in a directory where Lethe has been run or use the -state flag to point the command to a specific state location.")
 }
 
 var stateShowCommand = &Command{
@@ -236,7 +240,13 @@ func runStateRm(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	return c.changeState(ctx, "state-rm", func(s *state.Snapshot) (*state.Snapshot, bool) {
-		next, gone, ok := s.Remove(targets, &c.bag)
+		var found diag.Bag
+		next, gone, ok := s.Remove(targets, &found)
+		if c.dryRun && len(gone) == 0 {
+			c.ui.print("Would have removed nothing.\n")
+			return nil, false
+		}
+		c.bag.Take(&found)
 		word := "Removed"
 		if c.dryRun {
 			word = "Would remove"
@@ -263,8 +273,8 @@ func (c *call) changeState(ctx context.Context, operation string, change func(*s
 		return c.ui.fail()
 	}
 	defer ws.unlock()
-	if ws.snapshot == nil {
-		c.bag.Add(diag.Errorf("No state file was found!", "State management commands require a state file. Run this command in a directory where Lethe has been run or use the -state flag to point the command to a specific state location."))
+	if ws.missing() && operation != "taint" { // of which the peers say that there is no such object
+		c.bag.Add(noState())
 		return c.ui.fail()
 	}
 	next, ok := change(ws.snapshot)
@@ -334,6 +344,10 @@ func (c *call) moveInto(ctx context.Context, from, to addr.Target, out string) i
 		return c.ui.fail()
 	}
 	defer source.unlock()
+	if source.missing() {
+		c.bag.Add(noState())
+		return c.ui.fail()
+	}
 	file := store.NewLocal(store.LocalOptions{Dir: p.dir, FS: p.files(), Path: p.path(out), Backup: p.path(c.backupOut)})
 	target, ok := p.lockStored(ctx, file, defaultWorkspace, "state-mv")
 	if !ok {
@@ -383,9 +397,16 @@ func runStateReplaceProvider(ctx context.Context, c *call) int {
 		for _, r := range changed {
 			c.ui.print("  " + r.String() + "\n")
 		}
-		if !c.opts.autoApprove && !c.ui.confirm("Do you want to make these changes?", "") {
-			c.ui.print("Cancelled replacing providers.\n")
-			return nil, false
+		if !c.opts.autoApprove {
+			yes, answered := c.ui.confirm("Do you want to make these changes?", "")
+			if !answered {
+				c.bag.Add(diag.Errorf("Plan not approved", "Approval is needed, and nobody can be asked: use -auto-approve."))
+				return nil, false
+			}
+			if !yes {
+				c.ui.print("Cancelled replacing providers.\n")
+				return nil, false
+			}
 		}
 		c.ui.print(fmt.Sprintf("\nSuccessfully replaced provider for %d resources.\n", len(changed)))
 		return next, true

@@ -347,9 +347,11 @@ func runForceUnlock(ctx context.Context, c *call) int {
 	if !ok {
 		return c.ui.fail()
 	}
-	if !c.force && !c.ui.confirm("Do you really want to force-unlock?", "Lethe will remove the lock on the remote state.\nThis will allow local Lethe commands to modify this state, even though it\nmay still be in use.") {
-		c.ui.print("force-unlock cancelled.\n")
-		return c.ui.fail()
+	if !c.force {
+		if yes, _ := c.ui.confirm("Do you really want to force-unlock?", "Lethe will remove the lock on the remote state.\nThis will allow local Lethe commands to modify this state, even though it\nmay still be in use."); !yes {
+			c.ui.print("force-unlock cancelled.\n")
+			return c.ui.fail()
+		}
 	}
 	breaker, ok := st.(store.Breaker)
 	if !ok {
