@@ -85,11 +85,11 @@ func (p *project) workspaceState(ctx context.Context, operation string) (*worksp
 }
 
 // nameFits refuses the name of a workspace from the environment that none can have.
-func (p *project) nameFits() bool {
-	name := p.workspace()
+func (c *call) nameFits() bool {
+	name := c.workspace()
 	fits := validWorkspace(name)
 	if !fits {
-		p.bag.Add(invalidWorkspace(name))
+		c.bag.Add(invalidWorkspace(name))
 	}
 	return fits
 }
