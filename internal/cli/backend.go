@@ -234,7 +234,13 @@ func (p *project) initBackend(ctx context.Context) bool {
 	if !p.setup.reconfigure && !same(was, next) && !p.switchBackend(ctx, was, next, r.Backend != nil) {
 		return false
 	}
-	return p.rememberBackend(declared, next) && p.tryBackend(ctx, next)
+	if !p.rememberBackend(declared, next) || !p.tryBackend(ctx, next) {
+		return false
+	}
+	if b := p.backend(); b != nil && (p.setup.reconfigure || r.Backend == nil || !same(was, next)) {
+		p.ui.step("backend_configured_success_message", fmt.Sprintf("\nSuccessfully configured the backend %q! Lethe will automatically\nuse this backend unless the backend configuration changes.", b.Type))
+	}
+	return true
 }
 
 func same(a, b settings) bool {
@@ -250,9 +256,6 @@ func (p *project) tryBackend(ctx context.Context, s settings) bool {
 	if _, err := st.List(ctx); err != nil {
 		p.bag.Add(diag.Errorf("Failed to use the backend", "%s.", err))
 		return false
-	}
-	if b := p.backend(); b != nil {
-		p.ui.step("backend_configured_success_message", fmt.Sprintf("\nSuccessfully configured the backend %q! Lethe will automatically\nuse this backend unless the backend configuration changes.", b.Type))
 	}
 	return true
 }

@@ -26,6 +26,7 @@ control.`,
 	Flags: func(c *call) {
 		f := c.flags
 		f.BoolVar(&c.setup.backend, "backend", true, "Set up the backend.")
+		f.BoolVar(&c.setup.backend, "cloud", true, "Another name of -backend.")
 		f.Var(&c.setup.backendConfig, "backend-config", "A backend setting, as `key=value`, or a file with settings.")
 		f.BoolVar(&c.setup.forceCopy, "force-copy", false, "Answer \"yes\" to questions about copying state.")
 		f.StringVar(&c.setup.fromModule, "from-module", "", "Copy this `module` into the directory first.")
@@ -109,18 +110,29 @@ func (p *project) emptyDir() (bool, error) {
 	return true, nil
 }
 
-// initModules writes down which modules are where.
+// initModules writes down which modules are where, and lists those that are new, or all with -upgrade.
 func (p *project) initModules() bool {
 	if !p.setup.get || len(p.tree.Root.Children) == 0 {
 		return true
 	}
-	p.ui.step("initializing_modules_message", "Initializing modules...")
-	p.tree.Root.Walk(func(n *config.Node) {
-		if n.Parent != nil {
-			p.ui.line(fmt.Sprintf("- %s in %s", moduleKey(n), p.display(n.Module.Dir)))
-		}
-	})
-	if err := fetch.WriteManifest(p.data, p.dir, p.tree.Root); err != nil {
+	switch {
+	case p.command.Name == "get":
+	case p.setup.upgrade:
+		p.ui.step("upgrading_modules_message", "Upgrading modules...")
+	default:
+		p.ui.step("initializing_modules_message", "Initializing modules...")
+	}
+	list := func(n *config.Node) { p.ui.line(fmt.Sprintf("- %s in %s", moduleKey(n), p.display(n.Module.Dir))) }
+	fresh := list
+	if p.setup.upgrade {
+		p.tree.Root.Walk(func(n *config.Node) {
+			if n.Parent != nil {
+				list(n)
+			}
+		})
+		fresh = func(*config.Node) {}
+	}
+	if err := fetch.WriteManifest(p.data, p.dir, p.tree.Root, fresh); err != nil {
 		p.bag.Add(diag.Errorf("Failed to write module manifest", "%s.", err))
 		return false
 	}
