@@ -136,6 +136,8 @@ func (p *project) checkEmpty() bool {
 	switch p.command.Name {
 	case "apply":
 		why = "Apply requires configuration to be present. Applying without a configuration would mark everything for destruction, which is normally not what is desired. If you would like to destroy everything, run \"lethe destroy\"."
+	case "providers":
+		why = "What a configuration requires is in its files, and there are none here."
 	case "import":
 		why = "An object is imported for a resource that the configuration has, and there is none here. To use the configuration of another directory, name it with -config."
 	}
