@@ -17,6 +17,7 @@ import (
 // may go on: commands, options, their values and names of workspaces, one on a line. No answer leaves
 // it to the shell, which offers files.
 func (e *Env) complete() {
+	e.Stderr = io.Discard // a shell would write it into the line
 	line := e.Getenv("COMP_LINE")
 	if n, err := strconv.Atoi(e.Getenv("COMP_POINT")); err == nil && n >= 0 && n < len(line) {
 		line = line[:n]
@@ -50,7 +51,6 @@ func (e *Env) complete() {
 func (e *Env) candidates(before []string, option string) []string {
 	for len(before) > 0 && strings.HasPrefix(before[0], "-") { // global options
 		if dir, ok := strings.CutPrefix(before[0], "-chdir="); ok {
-			e.Stderr = io.Discard
 			e.chdir(dir)
 		}
 		before = before[1:]

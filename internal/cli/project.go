@@ -23,6 +23,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/view"
 )
 
 // project is a working directory as a command uses it: its configuration, its providers, its
@@ -113,6 +114,7 @@ func (p *project) cacheDir() string {
 }
 
 // cliConfig reads the CLI configuration: the file that TF_CLI_CONFIG_FILE names, or the usual ones.
+// One that cannot be opened is warned of on standard error, whatever the command prints.
 func (c *call) cliConfig() (*config.Settings, bool) {
 	s := &config.Settings{}
 	files := c.cliConfigFiles()
@@ -120,6 +122,8 @@ func (c *call) cliConfig() (*config.Settings, bool) {
 	for _, f := range files {
 		src, err := os.ReadFile(f)
 		if err != nil {
+			human := view.NewHuman(c.Stderr, c.Stderr, c.viewOptions())
+			human.Diagnostics([]diag.Diagnostic{diag.Warningf("Unable to open CLI configuration file", "The CLI configuration file at %q is left out: %s.", f, reason(err))})
 			continue
 		}
 		c.sources.Set(f, src)

@@ -54,7 +54,7 @@ func newScreen(c *call) *screen {
 		return s.alsoInto(o)
 	}
 	out := c.Stdout
-	if c.opts.json || c.command.Result {
+	if c.opts.json || c.raw || c.command.Result {
 		out = c.Stderr // the document has standard output to itself
 	}
 	s.human = view.NewHuman(out, c.Stderr, o)

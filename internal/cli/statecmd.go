@@ -22,7 +22,8 @@ var stateListCommand = &Command{
 		c.flags.StringVar(&c.opts.state, "state", "", "Read the state from this `file`.")
 		c.flags.StringVar(&c.id, "id", "", "Only objects whose attribute \"id\" is this `ID`.")
 	},
-	Run: runStateList,
+	Result: true,
+	Run:    runStateList,
 }
 
 func runStateList(ctx context.Context, c *call) int {

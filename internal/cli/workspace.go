@@ -52,8 +52,9 @@ func validWorkspace(name string) bool {
 
 var workspaceListCommand = &Command{
 	Name: "workspace list", Short: "List workspaces",
-	Long:  "List workspaces. The selected one has a star.",
-	Flags: func(c *call) { c.varFlags(); c.jsonFlag() },
+	Long:   "List workspaces. The selected one has a star.",
+	Flags:  func(c *call) { c.varFlags(); c.jsonFlag() },
+	Result: true,
 	Run: func(ctx context.Context, c *call) int {
 		if !c.noOperands() || !c.nameFits() {
 			return c.ui.fail()
