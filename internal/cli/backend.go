@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -328,11 +329,15 @@ func (p *project) rememberBackend(declared, s settings) bool {
 		b := &initialized{Type: s.driver.Name, Config: text, Block: fingerprint(declared)}
 		text, err = json.MarshalIndent(remembered{Version: 3, Terraform: Version, Backend: b}, "", "  ")
 	}
+	text = append(text, '\n')
+	if was, reading := os.ReadFile(p.backendFile()); err == nil && reading == nil && bytes.Equal(was, text) {
+		return true // the directory may be one that is only read
+	}
 	if err = errors.Join(err, p.ensureData()); err == nil {
-		err = disk.Replace(p.files(), p.backendFile(), append(text, '\n'))
+		err = disk.Replace(p.files(), p.backendFile(), text)
 	}
 	if err != nil {
-		p.bag.Add(diag.Errorf("Failed to remember the backend", "%s.", err))
+		p.bag.Add(diag.Errorf("Failed to remember the backend", "The file %s cannot be written: %s.", p.display(p.backendFile()), reason(err)))
 	}
 	return err == nil
 }

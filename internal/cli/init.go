@@ -218,7 +218,7 @@ func (p *project) writeLock() bool {
 	}
 	isNew := p.lock.IsNew()
 	if err := p.lock.Write(); err != nil {
-		p.bag.Add(diag.Errorf("Failed to save dependency lock file", "%s.", err))
+		p.bag.Add(diag.Errorf("Failed to save dependency lock file", "The file %s cannot be written: %s.", fetch.LockName, reason(err)))
 		return false
 	}
 	if isNew {

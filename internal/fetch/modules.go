@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -66,6 +67,9 @@ func WriteManifest(dataDir, workDir string, root *config.Node, fresh func(*confi
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
+	}
+	if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, text) {
+		return nil // the directory may be one that is only read
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
