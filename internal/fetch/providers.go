@@ -136,14 +136,10 @@ func (p *Providers) install(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) bo
 		return false
 	}
 	if !locked || lock.Version != best.version.String() {
-		lock = config.Lock{Hashes: nil}
-	}
-	if !locked || upgrade { // else the file stays as it is: a run that may not change it is no failure
-		lock.Constraints = text
+		lock = config.Lock{Constraints: text} // those of a version that stays are left as they are, as the peers do
 	}
 	lock.Provider, lock.Version = n.Provider, best.version.String()
 	if upgrade && len(lock.Hashes) > 0 && p.present(n.Provider, lock) {
-		l.Set(lock)
 		return true
 	}
 	return p.fetch(best, lock, l, bag)
