@@ -303,6 +303,9 @@ func (c *call) parse(args []string) error {
 func (c *call) usageError(err error) string {
 	s := err.Error()
 	if name, ok := strings.CutPrefix(s, "flag provided but not defined: "); ok {
+		if name == "-chdir" {
+			return "the option -chdir stands before the command, as in lethe -chdir=DIR " + c.command.Name + "."
+		}
 		var names []string
 		c.flags.VisitAll(func(f *flag.Flag) { names = append(names, "-"+f.Name) })
 		return "the option " + name + " is not known here." + meant("%s", name, names)
