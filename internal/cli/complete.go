@@ -141,14 +141,14 @@ func (e *Env) autocomplete(install bool) int {
 	}
 	_, name := e.persona()
 	line := fmt.Sprintf("complete -o default -C %s %s\n", quoteShell(quoteShell(program)), name) // a shell reads it twice
-	found := false
+	home, found := e.Getenv("HOME"), false
 	for _, rc := range []struct{ file, text string }{
 		{".bashrc", line},
 		{".zshrc", "autoload -U +X bashcompinit && bashcompinit\n" + line},
 	} {
-		path := filepath.Join(e.Getenv("HOME"), rc.file)
+		path := filepath.Join(home, rc.file)
 		have, err := os.ReadFile(path)
-		if err != nil {
+		if home == "" || err != nil {
 			continue
 		}
 		found = true

@@ -65,10 +65,9 @@ func (p *project) variablesFromFile(path string) bool {
 	case ok:
 		p.bag.Take(&found)
 		shown = p.showable(text, values)
-	default:
-		line := p.showableLine(name, text, found.List())
-		shown = only(line, text)
-		p.addUnshown(text, line, found.List())
+	default: // what belongs to which variable is not clear
+		shown = nil
+		p.addUnshown(text, found.List())
 	}
 	if shown != nil {
 		p.sources.Set(name, shown)
@@ -113,61 +112,23 @@ func (p *project) showable(src []byte, values map[string]*config.Value) []byte {
 	return out
 }
 
-// showableLine is the line of the first mistake in a file of values, if it belongs to a variable
-// that may be shown and to no other; 0 if that is not certain: of a file that could not be read whole
-// it is not clear what belongs to which.
-func (p *project) showableLine(file string, src []byte, found []diag.Diagnostic) int {
+// addUnshown reports what is wrong with a text that must not be shown: without the words that the messages
+// have from it, and with the reason.
+func (p *project) addUnshown(text []byte, found []diag.Diagnostic) {
+	hide := func(quoted string) string {
+		if name := strings.Trim(quoted, `"`); p.declared(name) != nil || !bytes.Contains(text, []byte(name)) {
+			return quoted
+		}
+		return "***"
+	}
 	for _, d := range found {
-		if d.Subject == nil {
-			continue
-		}
-		name, rest := config.Sets(file, src, d.Subject.Start.Line)
-		if p.declared(name) == nil || p.tree.Root.Module.Gap() || slices.ContainsFunc(word.FindAllString(name+" "+rest, -1), p.hides) {
-			return 0
-		}
-		return d.Subject.Start.Line
-	}
-	return 0
-}
-
-// only is a text of which one line can be read, and nothing of which none can.
-func only(line int, src []byte) []byte {
-	if line == 0 {
-		return nil
-	}
-	var out []byte
-	for i, text := range bytes.SplitAfter(src, []byte("\n")) {
-		if i++; i != line {
-			text = slices.Clone(text)
-			blank(text)
-		}
-		out = append(out, text...)
-	}
-	return out
-}
-
-// addUnshown reports what is wrong with a file of values of which only one line may be shown. Words
-// that the messages have from the file are left out, and it is said why.
-func (p *project) addUnshown(src []byte, line int, found []diag.Diagnostic) {
-	for _, d := range found {
-		if d.Subject != nil && d.Subject.Start.Line != line {
-			hide := func(quoted string) string {
-				if name := strings.Trim(quoted, `"`); p.declared(name) != nil || !bytes.Contains(src, []byte(name)) {
-					return quoted
-				}
-				return "***"
-			}
-			d.Summary = quotedWord.ReplaceAllStringFunc(d.Summary, hide)
-			d.Detail = quotedWord.ReplaceAllStringFunc(d.Detail, hide) + "\n\nThe text is not shown: values of variables that are sensitive or ephemeral may be in it."
-		}
+		d.Summary = quotedWord.ReplaceAllStringFunc(d.Summary, hide)
+		d.Detail = quotedWord.ReplaceAllStringFunc(d.Detail, hide) + "\n\nThe text is not shown: values of variables that are sensitive or ephemeral may be in it."
 		p.bag.Add(d)
 	}
 }
 
-var (
-	word       = regexp.MustCompile(`[\pL_][\pL\pN_-]*`)
-	quotedWord = regexp.MustCompile(`"[\pL\pN_][^"]*"`) // what messages quote from a text: words, not signs
-)
+var quotedWord = regexp.MustCompile(`"[\pL\pN_][^"]*"`) // what messages quote from a text: words, not signs
 
 // blank makes a value unreadable, and how long it is, without moving what stands behind it.
 func blank(text []byte) {

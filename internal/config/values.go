@@ -1,12 +1,9 @@
 package config
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -84,46 +81,6 @@ func ReadValues(path string, o Options, bag *diag.Bag) (text []byte, values map[
 	values, ok = LoadValues(o.Display(path), text, o.Limits, bag)
 	return text, values, ok
 }
-
-// Sets gives the variable that a line of a file of values that cannot be read begins to set, and the
-// rest of the line, if that sets nothing else and the line is no part of the value before it; ""
-// where that is not certain. Lines count from 1.
-func Sets(name string, text []byte, line int) (variable, rest string) {
-	before, own := text, []byte(nil)
-	for start, n := 0, 1; ; n++ {
-		end := bytes.IndexByte(text[start:], '\n')
-		if n == line {
-			if before, own = text[:start], text[start:]; end >= 0 {
-				own = own[:end]
-			}
-			break
-		}
-		if end < 0 {
-			return "", ""
-		}
-		start += end + 1
-	}
-	if !inJSON(name) {
-		m := setsLine.FindSubmatch(own)
-		if _, ds := hclsyntax.ParseConfig(before, name, hcl.InitialPos); m == nil || ds.HasErrors() || setsAlso.Match(m[2]) {
-			return "", ""
-		}
-		return string(m[1]), string(m[2])
-	}
-	before = bytes.TrimPrefix(before, byteOrderMark)
-	whole := slices.Concat(bytes.TrimSuffix(bytes.TrimSpace(before), []byte(",")), []byte("}"))
-	m := setsLineJSON.FindSubmatch(own)
-	if m == nil || !json.Valid(whole) {
-		return "", ""
-	}
-	return string(m[1]), string(m[2])
-}
-
-var (
-	setsLine     = regexp.MustCompile(`^\s*([\pL_][\pL\pN_-]*)\s*=(.*)$`)
-	setsAlso     = regexp.MustCompile(`[\pL\pN_"-]\s*[={]`)
-	setsLineJSON = regexp.MustCompile(`^\s*"([^"\\]+)"\s*:([^:]*)$`)
-)
 
 // ValueFiles finds the files of values in a directory that are read without being asked for, in
 // the order in which later ones win: terraform.tfvars, terraform.tfvars.json, then those that end
