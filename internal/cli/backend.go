@@ -202,7 +202,11 @@ func (p *project) uninitialized(reason string, a ...any) {
 func (p *project) openWith(ctx context.Context, s settings) (store.Store, bool) {
 	st, err := s.driver.Open(ctx, store.Settings{Config: s.config, Dir: p.dir, Getenv: p.Getenv, FS: p.files()})
 	if err != nil {
-		p.bag.Add(diag.Errorf("Failed to open the state store", "%s.", err))
+		d := diag.Errorf("Failed to open the state store", "%s.", err)
+		if b := p.backend(); b != nil {
+			d = d.At(b.Range)
+		}
+		p.bag.Add(d)
 		return nil, false
 	}
 	return st, true
