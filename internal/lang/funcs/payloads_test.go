@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
 	"pgregory.net/rapid"
 )
 
@@ -44,7 +45,7 @@ func TestPayloads(t *testing.T) {
 	})
 }
 
-func sameValues(t *rapid.T, got, want []cty.Value) {
+func sameValues(t rapid.TB, got, want []cty.Value) {
 	if !slices.EqualFunc(got, want, cty.Value.RawEquals) {
 		t.Fatalf("got  %#v\nwant %#v", got, want)
 	}
@@ -123,4 +124,47 @@ func TestSumWhole(t *testing.T) {
 			t.Fatalf("the sum of %#v: %s with %d bits, not %s with %d", vals, g, g.Prec(), w, w.Prec())
 		}
 	})
+}
+
+// What is written in short is what the library writes.
+func TestQuickFormat(t *testing.T) {
+	s := &scope{env: &Env{}, limits: Limits{}.filled()}
+	b := &builtin{params: make([]param, 1), rest: &param{}}
+	quick := 0
+	rapid.Check(t, func(t *rapid.T) {
+		format := rapid.StringOf(rapid.SampledFrom([]rune{'%', '%', 's', 'd', 'v', 'q', '2', ' ', 'e', '\u0301'})).Draw(t, "format")
+		arg := rapid.OneOf(rapid.Map(rapid.StringN(0, 3, -1), cty.StringVal), rapid.Map(rapid.Int64(), cty.NumberIntVal), rapid.Map(rapid.Float64(), cty.NumberFloatVal), genValue(1))
+		args := append([]cty.Value{cty.StringVal(format)}, rapid.SliceOfN(arg, 0, 3).Draw(t, "arguments")...)
+		got, ok := quickFormat(&call{builtin: b, scope: s, given: args})
+		if !ok {
+			return
+		}
+		quick++
+		if want, err := stdlib.FormatFunc.Call(args); err != nil || !got.RawEquals(want) {
+			t.Fatalf("%#v: %#v, not %#v, %v", args, got, want, err)
+		}
+	})
+	if quick == 0 {
+		t.Error("nothing was written in short")
+	}
+}
+
+func TestUpTo(t *testing.T) {
+	for _, limit := range []string{"0", "1", "2", "1023", "1024", "1025", "-1", "-0", "0.5", "1e30", "2e0"} {
+		v := cty.MustParseNumberVal(limit)
+		got, err := count(&call{args: []cty.Value{v}})
+		want, wantErr := stdlib.RangeFunc.Call([]cty.Value{v})
+		if (err == nil) != (wantErr == nil) {
+			t.Fatalf("range(%s): %v, not %v", limit, err, wantErr)
+		}
+		if err != nil {
+			continue
+		}
+		sameValues(t, got.AsValueSlice(), want.AsValueSlice())
+		for i, e := range got.AsValueSlice() {
+			if w := want.Index(cty.NumberIntVal(int64(i))); e.AsBigFloat().Prec() != w.AsBigFloat().Prec() {
+				t.Fatalf("range(%s)[%d] has another precision", limit, i)
+			}
+		}
+	}
 }
