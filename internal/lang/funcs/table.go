@@ -128,6 +128,14 @@ func Pure(name string) bool {
 	return b != nil && !b.impure && !b.observed && !b.world
 }
 
+// Fleeting reports whether a function gives another result in each run, for the same arguments and files. name may
+// begin with core::.
+func Fleeting(name string) bool {
+	name = strings.TrimPrefix(name, "core::")
+	b := builtins[name]
+	return b != nil && (b.impure || name == "plantimestamp")
+}
+
 // Docs describes a function. Of an unknown name it says nothing.
 func Docs(name string) Doc {
 	b := find(name)
