@@ -57,7 +57,11 @@ func (c *bodyCompiler) unknownNames(raw *rawBody, sch *schema.Block) {
 			continue
 		}
 		near := suggest(a.name, append(argumentNames(sch), metaArgs...))
-		c.error(diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.name, meaning(near)).At(a.nameAt))
+		hint := meaning(near)
+		if near == a.name { // it is not one of those only in a block _
+			hint = ` In a block "_", every name is an argument of the provider: what has a meaning of its own stands outside of it.`
+		}
+		c.error(diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.name, hint).At(a.nameAt))
 		raw.mean(sch, near)
 	}
 	for i := range raw.blocks {
