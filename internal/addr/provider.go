@@ -48,6 +48,19 @@ func (p Provider) Canon() Provider {
 	return p
 }
 
+// Counterpart is p under the host of the other of the two registries; false for providers that are in neither.
+func (p Provider) Counterpart() (Provider, bool) {
+	switch p.Host {
+	case DefaultHost:
+		p.Host = TerraformHost
+	case TerraformHost:
+		p.Host = DefaultHost
+	default:
+		return p, false
+	}
+	return p, true
+}
+
 // String is "host/namespace/type".
 func (p Provider) String() string { return p.Host + "/" + p.Namespace + "/" + p.Type }
 

@@ -228,12 +228,12 @@ func (r *run) tryOpen(ctx context.Context, e *lang.Declaration, f *lang.Frame, k
 		r.bag.Add(diag.Errorf("Internal error", "This is a bug in Lethe: %s is to be opened, and its configuration or that of its provider is not known.", inst).At(e.Range).About(inst))
 		return mark.Value{}, nil, false
 	}
+	if !t.Validate(ctx, config) {
+		return mark.Value{}, nil, false
+	}
 	if !known || r.waits != nil && r.waits(e.ID, inst.Module) {
 		r.deferred(inst.Current())
 		return t.Closed(config, why), nil, true
-	}
-	if !t.Validate(ctx, config) {
-		return mark.Value{}, nil, false
 	}
 	return r.hold(ctx, t, config, why, e, inst)
 }

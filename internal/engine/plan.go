@@ -82,6 +82,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	}
 	r.waits = func(d lang.Decl, in addr.ModuleInstance) bool { return spared[d] || p.dependencyChanges(d, in, remade) }
 	r.lacks = p.dependencyFailed
+	p.validateUnused(ctx, e)
 	p.build()
 	p.walk(ctx)
 	made := p.finishImports(ctx)

@@ -79,17 +79,7 @@ func (p *planner) warnPartial(flag string) {
 // warnUnreceived says which ephemeral resources are selected by name although nothing that receives
 // them is: they are not opened.
 func (p *planner) warnUnreceived(s *selection) {
-	received := map[lang.Decl]bool{}
-	for _, d := range p.prog.Decls() {
-		if s.decls[d.ID] && receivesItself(d) {
-			received[d.ID] = true
-		}
-		if s.decls[d.ID] && receiver(d) {
-			for _, e := range p.reach.ephemerals(d.ID) {
-				received[e] = true
-			}
-		}
-	}
+	received := p.reach.received(func(d lang.Decl) bool { return s.decls[d] })
 	for _, d := range p.prog.Decls() {
 		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && s.named[d.Resource] && !received[d.ID] {
 			p.bag.Add(diag.Warningf("Targeted ephemeral resource is not opened", "%s is selected with the -target option, and nothing that receives its value is: it is not opened. Select what needs it instead.", d.Resource).At(d.Range).About(d))

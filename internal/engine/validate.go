@@ -7,6 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/walk"
 	"github.com/zclconf/go-cty/cty"
@@ -16,25 +17,53 @@ import (
 // is not written out. Nothing is configured, no state is needed. It may be called after Compile
 // failed: what mistakes were found in is left out.
 func (e *Engine) Validate(ctx context.Context, prog *lang.Program, o lang.Options, bag *diag.Bag) bool {
+	var todo []*lang.Declaration
+	for _, d := range prog.Decls() {
+		if (d.Kind == lang.Resource || d.Kind == lang.Provider && d.Prov != nil) && prog.Sound(d.ID) {
+			todo = append(todo, d)
+		}
+	}
+	if !e.validate(ctx, prog, o, todo, bag) {
+		return false
+	}
+	e.checkImports(prog, false, bag)
+	return !bag.HasErrors()
+}
+
+// validate holds resources and providers against the rules; false if that could not be begun.
+func (e *Engine) validate(ctx context.Context, prog *lang.Program, o lang.Options, todo []*lang.Declaration, bag *diag.Bag) bool {
 	o.Validate = true
 	r, ok := e.newRun(ctx, prog, o, past{}, bag)
 	if !ok {
 		return false
 	}
 	var g walk.Graph
-	var todo []*lang.Declaration
-	for _, d := range prog.Decls() {
-		if (d.Kind == lang.Resource || d.Kind == lang.Provider && d.Prov != nil) && prog.Sound(d.ID) {
-			g.Add(nil, walk.Options{})
-			todo = append(todo, d)
-		}
+	for range todo {
+		g.Add(nil, walk.Options{})
 	}
 	g.Run(ctx, walk.RunOptions{
 		Workers: e.workers(), Panicked: r.panicked,
 		Visit: func(ctx context.Context, n walk.Node, _ *walk.Fan) bool { return r.validate(ctx, todo[n]) },
 	})
-	e.checkImports(prog, false, bag)
-	return !bag.HasErrors()
+	return true
+}
+
+// validateUnused holds the ephemeral resources that nobody receives against the rules. They are not
+// opened, so that nothing else would find what is wrong with them.
+func (p *planner) validateUnused(ctx context.Context, e *Engine) {
+	if !p.reach.any || p.req.Mode != plan.Normal {
+		return
+	}
+	received := p.reach.received(func(d lang.Decl) bool { return !p.sel.skips(d) })
+	var unused []*lang.Declaration
+	for _, d := range p.prog.Decls() {
+		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && !received[d.ID] && !p.sel.skips(d.ID) {
+			unused = append(unused, d)
+		}
+	}
+	if len(unused) > 0 {
+		e.validate(ctx, p.prog, p.req.Options, unused, p.bag)
+	}
 }
 
 func (r *run) validate(ctx context.Context, d *lang.Declaration) bool {

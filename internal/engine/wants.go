@@ -252,6 +252,31 @@ func receivesItself(d *lang.Declaration) bool {
 	return d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && len(d.Res.Lifecycle.Postconditions) > 0
 }
 
+// received are the ephemeral resources that somebody receives who is among these: by himself, for his
+// own postconditions, or to obtain others that are received.
+func (r *reach) received(among func(lang.Decl) bool) map[lang.Decl]bool {
+	out := map[lang.Decl]bool{}
+	var todo []lang.Decl
+	for _, d := range r.prog.Decls() {
+		lease := d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral
+		switch {
+		case !among(d.ID): // nothing is evaluated of it
+		case lease && receivesItself(d):
+			todo = append(todo, d.ID)
+		case !lease && receiver(d):
+			todo = append(todo, r.ephemerals(d.ID)...)
+		}
+	}
+	for len(todo) > 0 {
+		e := todo[len(todo)-1]
+		if todo = todo[:len(todo)-1]; !out[e] {
+			out[e] = true
+			todo = append(todo, r.ephemerals(e)...)
+		}
+	}
+	return out
+}
+
 // onlyWritten finds the ephemeral resources whose values only write-only arguments receive, by
 // themselves or through others like it: no argument of a managed resource takes an ephemeral value
 // but those.

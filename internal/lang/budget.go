@@ -280,7 +280,7 @@ func (k *keeping) add(v cty.Value) {
 		}
 	default:
 		for e := range funcs.Elements(v) {
-			if !e.Type().IsPrimitiveType() || e.Type() == cty.String {
+			if !e.Type().IsPrimitiveType() || longText(e) != "" {
 				k.add(e)
 			}
 		}

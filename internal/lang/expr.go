@@ -94,7 +94,7 @@ func (r *rewriter) composite(e hclsyntax.Expression) hclsyntax.Expression {
 			n.Items[i] = hclsyntax.ObjectConsItem{KeyExpr: r.node(item.KeyExpr), ValueExpr: r.node(item.ValueExpr)}
 			parts = append(parts, n.Items[i].KeyExpr, n.Items[i].ValueExpr)
 		}
-		return fold(&objectCons{&n}, parts...)
+		return fold(newObjectCons(&n), parts...)
 	case *hclsyntax.ObjectConsKeyExpr:
 		return r.objectKey(e)
 	case *hclsyntax.TemplateExpr:

@@ -4,6 +4,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lethe-iac/lethe/internal/lang/funcs"
 )
 
 // item is the name of a loop variable or of an iterator, with what is selected from it. The turns of a
@@ -48,13 +50,10 @@ func (e *item) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 // the way.
 func attributesOf(v cty.Value, names []string) (cty.Value, bool) {
 	for _, name := range names {
-		if v.IsMarked() || !v.Type().IsObjectType() || v.IsNull() || !v.IsKnown() {
+		var ok bool
+		if v, ok = funcs.Attribute(v, name); !ok {
 			return v, false
 		}
-		if _, ok := v.Type().AttributeTypes()[name]; !ok {
-			return v, false
-		}
-		v = v.GetAttr(name)
 	}
 	return v, true
 }

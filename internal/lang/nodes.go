@@ -308,13 +308,13 @@ func (e *operation) count(l, r cty.Value) (cty.Value, bool) {
 
 // modulo is l.Modulo(r), which divides, rounds, multiplies and subtracts. The result is as precise as l.
 func modulo(l, r cty.Value) cty.Value {
-	a, b := l.AsBigFloat(), r.AsBigFloat()
+	a, b := funcs.Number(l), funcs.Number(r)
 	m, lok := a.Int64()
 	n, rok := b.Int64()
 	if lok != big.Exact || rok != big.Exact || m > math.MaxInt32 || n > math.MaxInt32 {
 		return l.Modulo(r)
 	}
-	return cty.NumberVal(a.SetInt64(m % n))
+	return cty.NumberVal(new(big.Float).SetMode(a.Mode()).SetPrec(a.Prec()).SetInt64(m % n))
 }
 
 // isPlain reports whether a primitive value has nothing special about it.
@@ -367,10 +367,29 @@ func (e *nullTest) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return remark(out), diags
 }
 
-// object is { key = value, … }.
-type objectCons struct{ *hclsyntax.ObjectConsExpr }
+// objectCons is { key = value, … }.
+type objectCons struct {
+	*hclsyntax.ObjectConsExpr
+	names []string // of all attributes, if all were written down
+	mould *funcs.Mould
+}
+
+func newObjectCons(e *hclsyntax.ObjectConsExpr) *objectCons {
+	names := make([]string, 0, len(e.Items))
+	for _, item := range e.Items {
+		name, ok := constant(item.KeyExpr)
+		if !ok || name.IsMarked() || name.Type() != cty.String || name.IsNull() || !name.IsKnown() {
+			return &objectCons{ObjectConsExpr: e}
+		}
+		names = append(names, name.AsString())
+	}
+	return &objectCons{ObjectConsExpr: e, names: names, mould: new(funcs.Mould)}
+}
 
 func (e *objectCons) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	if e.names != nil {
+		return e.named(ctx)
+	}
 	vals := make(map[string]cty.Value, len(e.Items))
 	var diags hcl.Diagnostics
 	var keys []cty.Value // marked ones
@@ -401,6 +420,18 @@ func (e *objectCons) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		return raise(raise(cty.DynamicVal, keys...), lost...), diags
 	}
 	return raise(cty.ObjectVal(vals), keys...), diags
+}
+
+// named is the value where all names were written down.
+func (e *objectCons) named(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	var diags hcl.Diagnostics
+	var few [8]cty.Value
+	vals := few[:0]
+	for _, item := range e.Items {
+		val, valDiags := item.ValueExpr.Value(ctx)
+		vals, diags = append(vals, val), append(diags, valDiags...)
+	}
+	return e.mould.Object(e.names, vals), diags
 }
 
 // objectKey turns a key into an attribute name; ok is false if there is none (yet).

@@ -1,11 +1,14 @@
 package layers
 
 import (
+	"fmt"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +24,7 @@ var layers = [][]string{
 	{"config", "state", "plan", "provider"},
 	{"lang", "event", "lease", "provision", "object"},
 	{"engine", "fetch"},
-	{"test", "view"},
+	{"view"},
 	{"cli"},
 }
 
@@ -34,6 +37,29 @@ var bound = []struct {
 	{"github.com/hashicorp/hcl/", []string{"diag", "config", "lang", "schema"}, "the border between syntax and meaning: everybody else works with declarations and values"},
 	{"google.golang.org/", []string{"provider"}, "only provider/wire knows protobuf and gRPC (I3)"},
 	{"github.com/hashicorp/go-plugin", []string{"provider"}, "only the launcher starts plugins"},
+}
+
+// TestRooms holds the rooms that there are, and those that docs/ARCHITECTURE.md draws and describes, against
+// the layers.
+func TestRooms(t *testing.T) {
+	text, err := os.ReadFile("../../docs/ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := string(text)
+	for i, layer := range layers {
+		if line := fmt.Sprintf("(?m)^%d +%s$", i, strings.Join(layer, " +")); !regexp.MustCompile(line).MatchString(doc) {
+			t.Errorf("layer %d is not drawn as %q", i, layer)
+		}
+		for _, r := range layer {
+			if _, err := os.Stat(filepath.Join("..", r)); err != nil {
+				t.Error(err)
+			}
+			if !strings.Contains(doc, "\n| `"+r+"` |") {
+				t.Errorf("%s is not described", r)
+			}
+		}
+	}
 }
 
 // TestImportsGoDown reads the files itself: what a child process reads does not count when go test

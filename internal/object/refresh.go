@@ -261,7 +261,7 @@ func (t *Tools) id(wire []byte) (string, string) {
 
 // Move turns an object of another type, as stored, into one of this type.
 func (t *Tools) Move(ctx context.Context, entry *state.Entry, from addr.Instance) (*state.Entry, Known, bool) {
-	resp, ds := t.Provider.Move(ctx, provider.MoveRequest{
+	resp, ds := t.move(ctx, provider.MoveRequest{
 		SourceProvider: entry.Provider.Provider, SourceType: from.Type, SourceVersion: entry.Schema,
 		SourceJSON: entry.Attrs, SourcePrivate: entry.Private,
 		SourceIdentity: entry.Identity, SourceIdentityVersion: entry.IdentitySchema,
@@ -305,4 +305,19 @@ func (t *Tools) Move(ctx context.Context, entry *state.Entry, from addr.Instance
 		return nil, Known{}, false
 	}
 	return &next, Known{Wire: wire, Upgraded: wire}, clean && kept
+}
+
+// move asks the provider. Many providers compare where an object comes from with the one address that
+// they know: what is refused under the name of one registry is asked for under that of the other.
+func (t *Tools) move(ctx context.Context, r provider.MoveRequest) (provider.MoveResponse, provider.Diags) {
+	resp, ds := t.Provider.Move(ctx, r)
+	other, ok := r.SourceProvider.Counterpart()
+	if !ok || !ds.HasErrors() {
+		return resp, ds
+	}
+	r.SourceProvider = other
+	if again, more := t.Provider.Move(ctx, r); !more.HasErrors() {
+		return again, more
+	}
+	return resp, ds
 }

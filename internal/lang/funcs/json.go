@@ -70,8 +70,11 @@ func (c *call) jsonFits(text string) error {
 
 // jsonReader reads plain JSON.
 type jsonReader struct {
-	text string
-	at   int
+	text   string
+	at     int
+	names  []string    // of the attributes of the objects that are being read, the innermost last
+	vals   []cty.Value // and their values
+	moulds moulds
 }
 
 func (r *jsonReader) document() (cty.Value, bool) {
@@ -161,7 +164,7 @@ func (r *jsonReader) object() (cty.Value, bool) {
 	if r.take('}') {
 		return cty.EmptyObjectVal, true
 	}
-	attrs := map[string]cty.Value{}
+	first := len(r.names)
 	for {
 		if r.next() != '"' {
 			return cty.NilVal, false
@@ -174,15 +177,16 @@ func (r *jsonReader) object() (cty.Value, bool) {
 		if !ok {
 			return cty.NilVal, false
 		}
-		if _, twice := attrs[name]; twice {
-			return cty.NilVal, false
-		}
-		if attrs[name] = v; Due(len(attrs)) {
-			AlikeIn(attrs)
+		r.names, r.vals = append(r.names, name), append(r.vals, v)
+		names, vals := r.names[first:], r.vals[first:]
+		if Due(len(vals)) {
+			Alike(vals)
 		}
 		if r.take('}') {
-			AlikeIn(attrs)
-			return cty.ObjectVal(attrs), true
+			Alike(vals)
+			obj := r.moulds.object(names, vals)
+			r.names, r.vals = r.names[:first], r.vals[:first]
+			return obj, obj.LengthInt() == len(names)
 		}
 		if !r.take(',') {
 			return cty.NilVal, false
@@ -349,7 +353,7 @@ func (w *jsonWriter) object(v cty.Value) error {
 	slices.Sort(names)
 	for i, name := range names {
 		w.name(i, name)
-		if err := w.value(v.GetAttr(name)); err != nil {
+		if err := w.value(attributeOf(v, name)); err != nil {
 			return err
 		}
 	}
@@ -393,7 +397,7 @@ func (w *jsonWriter) string(s string) {
 
 // appendNumber writes a number with all of its digits and no exponent.
 func appendNumber(b []byte, v cty.Value) ([]byte, error) {
-	f := v.AsBigFloat()
+	f := Number(v)
 	if f.IsInf() {
 		return b, errors.New("cannot serialize infinity as JSON")
 	}

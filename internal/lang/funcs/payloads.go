@@ -71,8 +71,11 @@ type slots struct {
 	names map[string]cty.Type
 }
 
-// someText is a text to put a payload into.
-var someText = cty.UnknownVal(cty.String)
+// Values to put payloads into.
+var (
+	someText   = cty.UnknownVal(cty.String)
+	someNumber = cty.UnknownVal(cty.Number)
+)
 
 func slotsOf(ty cty.Type) (k slots) {
 	switch {
@@ -95,12 +98,50 @@ func (k *slots) at(i int, payload any) cty.Value {
 
 func (k *slots) of(name string, payload any) cty.Value {
 	if k.names != nil {
-		if _, ok := payload.(string); ok { // nothing else has such a payload: saves looking for the type
+		switch payload.(type) { // nothing else has such payloads: saves looking for the type
+		case string:
 			return withPayload(someText, payload)
+		case *big.Float:
+			return withPayload(someNumber, payload)
 		}
 		return withPayload(cty.UnknownVal(k.names[name]), payload)
 	}
 	return withPayload(k.each, payload)
+}
+
+// Number is a number that is known, not null and has no mark, and not a copy of it: it must not be changed.
+func Number(v cty.Value) *big.Float {
+	if layout.ok {
+		if f, ok := payload(&v).(*big.Float); ok {
+			return f
+		}
+	}
+	return v.AsBigFloat()
+}
+
+// Attribute is an attribute of an object that is known, not null and has no mark; false for anything else, and
+// if there is none of that name, which is normalized.
+func Attribute(v cty.Value, name string) (cty.Value, bool) {
+	if raw, ok := byName(v); ok && v.Type().IsObjectType() {
+		p, ok := raw[name]
+		if !ok {
+			return cty.NilVal, false
+		}
+		k := slotsOf(v.Type())
+		return k.of(name, p), true
+	}
+	if v.IsMarked() || !v.Type().IsObjectType() || v.IsNull() || !v.IsKnown() || !v.Type().HasAttribute(name) {
+		return cty.NilVal, false
+	}
+	return v.GetAttr(name), true
+}
+
+// attributeOf is v.GetAttr(name), of a normalized name.
+func attributeOf(v cty.Value, name string) cty.Value {
+	if e, ok := Attribute(v, name); ok {
+		return e
+	}
+	return v.GetAttr(name)
 }
 
 // elementsInRow are the elements of a list or tuple; nil if there are none.

@@ -67,7 +67,7 @@ func (s *survey) inside(v cty.Value, l *Limits) bool {
 	case ty.IsObjectType():
 		for name := range ty.AttributeTypes() {
 			s.bytes += int64(len(name))
-			if !s.look(v.GetAttr(name), l) {
+			if !s.look(attributeOf(v, name), l) {
 				return false
 			}
 		}
@@ -157,6 +157,9 @@ func sameType(a, b cty.Type, fuel *int) bool {
 }
 
 func sameObject(a, b cty.Type, fuel *int) bool {
+	if identical(a, b) {
+		return true
+	}
 	as, bs := a.AttributeTypes(), b.AttributeTypes()
 	if len(as) != len(bs) {
 		return false

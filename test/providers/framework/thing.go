@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 
@@ -204,7 +205,8 @@ func become(ctx context.Context, state *tfsdk.State, id, name string, size types
 	resp.Diagnostics.Append(state.SetAttribute(ctx, path.Root("value"), fmt.Sprintf("%s/%d", name, size.ValueInt64()))...)
 }
 
-// MoveState accepts a playground_old_thing, and the playground5_thing of the provider of protocol 5.
+// MoveState accepts a playground_old_thing, and the playground5_thing of the provider of protocol 5; if
+// PLAYGROUND_MOVE_FROM is set only from the provider with that very address, as many providers do.
 func (t *thingKind) MoveState(context.Context) []resource.StateMover {
 	return []resource.StateMover{{StateMover: t.move}}
 }
@@ -212,6 +214,9 @@ func (t *thingKind) MoveState(context.Context) []resource.StateMover {
 func (t *thingKind) move(ctx context.Context, req resource.MoveStateRequest, resp *resource.MoveStateResponse) {
 	if req.SourceTypeName != "playground_old_thing" && req.SourceTypeName != "playground5_thing" {
 		return // the framework says that it cannot be done
+	}
+	if only := os.Getenv("PLAYGROUND_MOVE_FROM"); only != "" && req.SourceProviderAddress != only {
+		return
 	}
 	var old struct {
 		ID   string
