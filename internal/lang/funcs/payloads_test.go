@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	yaml "github.com/zclconf/go-cty-yaml"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 	"pgregory.net/rapid"
@@ -165,6 +166,25 @@ func TestUpTo(t *testing.T) {
 			if w := want.Index(cty.NumberIntVal(int64(i))); e.AsBigFloat().Prec() != w.AsBigFloat().Prec() {
 				t.Fatalf("range(%s)[%d] has another precision", limit, i)
 			}
+		}
+	}
+}
+
+// What is written of a value does not depend on how it is kept.
+func TestNarrow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := genKnown(3).Draw(t, "value")
+		got, err := yaml.Standard.Marshal(narrow(v))
+		want, wantErr := yaml.Standard.Marshal(v)
+		if (err == nil) != (wantErr == nil) || string(got) != string(want) {
+			t.Fatalf("%#v: %s, not %s", v, got, want)
+		}
+	})
+	for _, n := range []string{"0", "-0", "1", "-7", "9007199254740992", "9007199254740993", "123456789012345678", "1e20", "1e100", "0.1", "1.5", "100", "1000000"} {
+		v := cty.MustParseNumberVal(n)
+		got, _ := yaml.Standard.Marshal(narrow(v))
+		if want, _ := yaml.Standard.Marshal(v); string(got) != string(want) {
+			t.Errorf("%s: %s, not %s", n, got, want)
 		}
 	}
 }
