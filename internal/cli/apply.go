@@ -40,6 +40,10 @@ This command is a convenience alias for:
 	},
 	Run: func(ctx context.Context, c *call) int {
 		c.opts.destroy = true
+		if len(c.operands) == 1 && c.isFile(c.operands[0]) {
+			c.bag.Add(diag.Errorf("Destroy can't be called with a plan file", "What a saved plan does was decided when it was made. If %q was made with plan -destroy, apply it with:\n  lethe apply %[1]q", c.operands[0]))
+			return c.ui.fail()
+		}
 		if !c.noOperands() {
 			return c.ui.fail()
 		}
@@ -50,16 +54,37 @@ This command is a convenience alias for:
 var refreshCommand = &Command{
 	Name: "refresh", Stream: true, Short: "Update the state to match remote systems",
 	Long: `Update the state file of your infrastructure with metadata that matches
-the physical resources they are tracking. This is the same as
-    lethe apply -refresh-only -auto-approve`,
+the physical resources they are tracking. This does the same as
+    lethe apply -refresh-only -auto-approve
+but shows only the outputs. To see first what would change, use
+    lethe plan -refresh-only`,
 	Flags: func(c *call) { c.planFlags() },
-	Run: func(ctx context.Context, c *call) int {
-		c.opts.refreshOnly, c.opts.autoApprove = true, true
-		if !c.noOperands() {
-			return c.ui.fail()
-		}
-		return runApply(ctx, c)
-	},
+	Run:   runRefresh,
+}
+
+func runRefresh(ctx context.Context, c *call) int {
+	c.opts.refreshOnly = true
+	if !c.noOperands() {
+		return c.ui.fail()
+	}
+	p, ok := c.prepare(ctx, true)
+	if !ok {
+		return c.ui.fail()
+	}
+	defer p.close()
+	ws, ok := p.workspaceState(ctx, "OperationTypeRefresh")
+	if !ok {
+		return c.ui.fail()
+	}
+	defer ws.unlock()
+	if ws.snapshot.Len() == 0 {
+		c.bag.Add(diag.Warningf("Empty or non-existent state", "There are currently no remote objects tracked in the state, so there is nothing to refresh."))
+	}
+	result, ok := p.plan(ctx, ws)
+	if !ok || ctx.Err() != nil {
+		return c.ui.fail()
+	}
+	return p.carryOut(ctx, ws, result.Plan)
 }
 
 func runApply(ctx context.Context, c *call) int {
@@ -78,7 +103,7 @@ func runApply(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	defer p.close()
-	ws, ok := p.workspaceState(ctx, operation(c))
+	ws, ok := p.workspaceState(ctx, "OperationTypeApply")
 	if !ok {
 		return c.ui.fail()
 	}
@@ -97,17 +122,16 @@ func runApply(ctx context.Context, c *call) int {
 	return p.carryOut(ctx, ws, result.Plan)
 }
 
-func operation(c *call) string {
-	if c.opts.refreshOnly {
-		return "OperationTypeRefresh"
-	}
-	return "OperationTypeApply"
+// isFile reports whether there is a file of that name.
+func (c *call) isFile(name string) bool {
+	info, err := os.Stat(c.path(name))
+	return err == nil && info.Mode().IsRegular()
 }
 
 // approve asks whether to go on.
 func (p *project) approve(pl *plan.Plan) bool {
 	if !p.mayAsk() {
-		p.bag.Add(diag.Errorf("Plan not approved", "Approval is needed, and nobody can be asked: use -auto-approve, or apply a saved plan."))
+		p.bag.Add(notApproved())
 		return false
 	}
 	title, note := "Do you want to perform these actions?", p.product()+" will perform the actions described above."
@@ -125,8 +149,12 @@ func (p *project) approve(pl *plan.Plan) bool {
 			title = "Do you want to perform these actions" + where + "?"
 		}
 	}
-	if p.ui.confirm(title, note) {
+	yes, answered := p.ui.confirm(title, note)
+	if yes {
 		return true
+	}
+	if !answered {
+		p.bag.Add(notApproved())
 	}
 	word := "Apply"
 	if pl.Mode == plan.Destroy {
@@ -134,6 +162,10 @@ func (p *project) approve(pl *plan.Plan) bool {
 	}
 	p.ui.print("\n" + word + " cancelled.\n")
 	return false
+}
+
+func notApproved() diag.Diagnostic {
+	return diag.Errorf("Plan not approved", "Approval is needed, and nobody can be asked: use -auto-approve, or apply a saved plan.")
 }
 
 // carryOut applies a plan and stores what came of it.
@@ -146,13 +178,18 @@ func (p *project) carryOut(ctx context.Context, ws *workspaceState, pl *plan.Pla
 	if !ws.saveApplied(done.Snapshot) || !ok {
 		return p.ui.fail()
 	}
-	p.partial(pl)
+	refreshed := p.command.Name == "refresh" // of which the peers say nothing more
+	if !refreshed {
+		p.partial(pl)
+	}
 	p.ui.Diagnostics(p.bag.List())
 	p.bag.Clear()
 	if done.Summary.Operation == "destroy" && p.command.Name != "destroy" {
 		done.Summary.Operation = "apply" // the command, as the peers say it, also of apply -destroy
 	}
-	p.ui.Tell(done.Summary)
+	if !refreshed {
+		p.ui.Tell(done.Summary)
+	}
 	p.showOutputs(done.Snapshot)
 	p.forgotten(pl, done.Summary.Forgotten)
 	return p.ui.done(exitOK)

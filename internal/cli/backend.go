@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -201,7 +202,11 @@ func (p *project) uninitialized(reason string, a ...any) {
 func (p *project) openWith(ctx context.Context, s settings) (store.Store, bool) {
 	st, err := s.driver.Open(ctx, store.Settings{Config: s.config, Dir: p.dir, Getenv: p.Getenv, FS: p.files()})
 	if err != nil {
-		p.bag.Add(diag.Errorf("Failed to open the state store", "%s.", err))
+		d := diag.Errorf("Failed to open the state store", "%s.", err)
+		if b := p.backend(); b != nil {
+			d = d.At(b.Range)
+		}
+		p.bag.Add(d)
 		return nil, false
 	}
 	return st, true
@@ -234,7 +239,13 @@ func (p *project) initBackend(ctx context.Context) bool {
 	if !p.setup.reconfigure && !same(was, next) && !p.switchBackend(ctx, was, next, r.Backend != nil) {
 		return false
 	}
-	return p.rememberBackend(declared, next) && p.tryBackend(ctx, next)
+	if !p.rememberBackend(declared, next) || !p.tryBackend(ctx, next) {
+		return false
+	}
+	if b := p.backend(); b != nil && (p.setup.reconfigure || r.Backend == nil || !same(was, next)) {
+		p.ui.step("backend_configured_success_message", fmt.Sprintf("\nSuccessfully configured the backend %q! Lethe will automatically\nuse this backend unless the backend configuration changes.", b.Type))
+	}
+	return true
 }
 
 func same(a, b settings) bool {
@@ -250,9 +261,6 @@ func (p *project) tryBackend(ctx context.Context, s settings) bool {
 	if _, err := st.List(ctx); err != nil {
 		p.bag.Add(diag.Errorf("Failed to use the backend", "%s.", err))
 		return false
-	}
-	if b := p.backend(); b != nil {
-		p.ui.step("backend_configured_success_message", fmt.Sprintf("\nSuccessfully configured the backend %q! Lethe will automatically\nuse this backend unless the backend configuration changes.", b.Type))
 	}
 	return true
 }
@@ -325,11 +333,15 @@ func (p *project) rememberBackend(declared, s settings) bool {
 		b := &initialized{Type: s.driver.Name, Config: text, Block: fingerprint(declared)}
 		text, err = json.MarshalIndent(remembered{Version: 3, Terraform: Version, Backend: b}, "", "  ")
 	}
+	text = append(text, '\n')
+	if was, reading := os.ReadFile(p.backendFile()); err == nil && reading == nil && bytes.Equal(was, text) {
+		return true // the directory may be one that is only read
+	}
 	if err = errors.Join(err, p.ensureData()); err == nil {
-		err = disk.Replace(p.files(), p.backendFile(), append(text, '\n'))
+		err = disk.Replace(p.files(), p.backendFile(), text)
 	}
 	if err != nil {
-		p.bag.Add(diag.Errorf("Failed to remember the backend", "%s.", err))
+		p.bag.Add(diag.Errorf("Failed to remember the backend", "The file %s cannot be written: %s.", p.display(p.backendFile()), reason(err)))
 	}
 	return err == nil
 }

@@ -3,6 +3,7 @@ package cli
 // aliases are other names of commands.
 var aliases = map[string]string{
 	"state ls": "state list", "state move": "state mv", "state remove": "state rm",
+	"env": "workspace", "env show": "workspace show",
 	"env list": "workspace list", "env new": "workspace new", "env select": "workspace select", "env delete": "workspace delete",
 }
 

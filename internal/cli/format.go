@@ -96,6 +96,9 @@ func (c *call) formatStdin() {
 	}
 	if !c.format.check && !c.format.diff {
 		c.ui.print(string(out))
+		if len(out) > 0 && out[len(out)-1] != '\n' { // as the peers do: what comes after is on a line of its own
+			c.ui.print("\n")
+		}
 	}
 }
 
@@ -160,6 +163,9 @@ func (c *call) formatFile(name string) {
 	if !ok {
 		c.format.failed = true
 		return
+	}
+	if f := c.format; !f.list && !f.write && !f.diff && !f.check { // then the result is what is wanted
+		c.ui.print(string(out))
 	}
 	if bytes.Equal(src, out) {
 		return

@@ -1,52 +1,108 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
 )
 
 var graphCommand = &Command{
 	Name: "graph", Short: "Generate a Graphviz graph of the steps in an operation",
-	Long: "Produces a representation of the dependency graph between different\nobjects in the current configuration and state, in the DOT language.",
+	Long: `Produces a representation of the dependency graph between different
+objects in the current configuration, in the DOT language.
+
+By default it shows only resources and which of them refer to which. With
+-type or -plan it shows everything that is declared: variables, locals,
+outputs, modules, providers and checks, too.`,
 	Flags: func(c *call) {
-		c.flags.String("plan", "", "Accepted for compatibility: the graph of a plan `file` is that of its configuration.")
+		c.flags.StringVar(&c.showPlan, "plan", "", "Draw the configuration in this plan `file`, with all that is declared.")
+		c.flags.StringVar(&c.graphType, "type", "", "Draw all that is declared. The `kind` is one of "+strings.Join(graphTypes, ", ")+";\nthe drawing is the same for all of them.")
 		c.flags.Bool("draw-cycles", false, "Accepted for compatibility: a configuration with a cycle is refused with its path.")
-		c.flags.String("type", "", "Accepted for compatibility: the `kind` of graph.")
+		c.flags.Int("module-depth", -1, "Accepted for compatibility: all `levels` of modules are drawn.")
+		c.flags.Bool("verbose", false, "Accepted for compatibility.")
 		c.varFlags()
 	},
 	Run: runGraph,
 }
 
+// graphTypes are the operations that the peers draw different graphs of.
+var graphTypes = []string{"plan", "plan-refresh-only", "plan-destroy", "apply"}
+
 func runGraph(ctx context.Context, c *call) int {
+	if !c.noOperands() {
+		return c.ui.fail()
+	}
+	if c.graphType != "" && !slices.Contains(graphTypes, c.graphType) {
+		c.bag.Add(diag.Errorf("Unsupported graph type", "The kind of graph given with -type must be one of %s, and not %q.", strings.Join(graphTypes, ", "), c.graphType))
+		return c.ui.fail()
+	}
 	p, ok := c.open()
 	if !ok {
 		return c.ui.fail()
 	}
 	defer p.close()
-	if !p.load() || !p.compile(ctx) { // which needs no values of variables
+	if !p.readDrawn(ctx) {
 		return p.doneQuiet()
 	}
-	c.ui.print(dot(p.program))
+	draw := resourceGraph
+	if c.graphType+c.showPlan != "" {
+		draw = fullGraph
+	}
+	c.ui.print(draw(p.program))
 	return p.doneQuiet()
 }
 
-// dot draws resources and what they refer to, through values.
-func dot(p *lang.Program) string {
-	var b strings.Builder
-	b.WriteString("digraph G {\n  rankdir = \"RL\";\n  node [shape = rect, fontname = \"sans-serif\"];\n")
+// readDrawn reads the configuration to draw. It needs no values of variables.
+func (p *project) readDrawn(ctx context.Context) bool {
+	if p.call.showPlan == "" {
+		return p.load() && p.compile(ctx)
+	}
+	saved, ok := p.readPlan(p.call.showPlan)
+	if !ok {
+		return false
+	}
+	p.recall(saved)
+	return p.loadSaved(ctx, saved)
+}
+
+// resourceGraph draws resources, those of each module together, and what they refer to, through
+// values.
+func resourceGraph(p *lang.Program) string {
+	var list []*lang.Declaration
 	for _, d := range p.Decls() {
 		if d.Kind == lang.Resource {
-			fmt.Fprintf(&b, "  %q [label=%q];\n", d.Resource.String(), d.Resource.Local())
+			list = append(list, d)
 		}
 	}
-	for _, d := range p.Decls() {
-		if d.Kind != lang.Resource {
-			continue
+	slices.SortFunc(list, func(a, b *lang.Declaration) int {
+		return cmp.Or(strings.Compare(a.Module.String(), b.Module.String()), strings.Compare(a.Resource.Local(), b.Resource.Local()))
+	})
+	var b strings.Builder
+	b.WriteString("digraph G {\n  rankdir = \"RL\";\n  node [shape = rect, fontname = \"sans-serif\"];\n")
+	module, indent := (addr.Module{}), "  "
+	for _, d := range list {
+		if d.Module != module {
+			if !module.IsRoot() {
+				b.WriteString("  }\n")
+			}
+			module, indent = d.Module, "    "
+			fmt.Fprintf(&b, "  subgraph %q {\n    label = %q\n    fontname = \"sans-serif\"\n", "cluster_"+module.String(), module.String())
 		}
+		fmt.Fprintf(&b, "%s%q [label=%q];\n", indent, d.Resource.String(), d.Resource.Local())
+	}
+	if !module.IsRoot() {
+		b.WriteString("  }\n")
+	}
+	if len(list) == 0 {
+		b.WriteString("  /* This configuration does not contain any resources.     */\n  /* For a more detailed graph, try: lethe graph -type=plan */\n")
+	}
+	for _, d := range list {
 		for _, to := range resourcesBehind(p, d.ID) {
 			fmt.Fprintf(&b, "  %q -> %q;\n", d.Resource.String(), to.String())
 		}
@@ -75,4 +131,57 @@ func resourcesBehind(p *lang.Program, d lang.Decl) []addr.Resource {
 	}
 	walk(d)
 	return out
+}
+
+// fullGraph draws every declaration and what it refers to directly, with the names and shapes that
+// programs know from the peers.
+func fullGraph(p *lang.Program) string {
+	var nodes, edges []string
+	drawn, reached := map[string]bool{}, map[string]bool{}
+	for _, d := range p.Decls() {
+		from := drawnName(d)
+		if shape := drawnShape(d); shape != "" {
+			nodes = append(nodes, fmt.Sprintf("\t\t%q [label = %q, shape = %q]\n", from, d.String(), shape))
+		}
+		for _, r := range p.Refs(d.ID) {
+			to := drawnName(p.Decls()[r.To])
+			if edge := fmt.Sprintf("\t\t%q -> %q\n", from, to); !drawn[edge] {
+				drawn[edge], reached[to] = true, true
+				edges = append(edges, edge)
+			}
+		}
+	}
+	for _, d := range p.Decls() {
+		if name := drawnName(d); !reached[name] {
+			edges = append(edges, fmt.Sprintf("\t\t\"[root] root\" -> %q\n", name))
+		}
+	}
+	slices.Sort(nodes)
+	slices.Sort(edges)
+	return "digraph {\n\tcompound = \"true\"\n\tnewrank = \"true\"\n\tsubgraph \"root\" {\n" + strings.Join(nodes, "") + strings.Join(edges, "") + "\t}\n}\n"
+}
+
+// drawnName is a declaration's name in a graph.
+func drawnName(d *lang.Declaration) string {
+	name := "[root] " + d.String()
+	switch {
+	case d.Kind == lang.Whole:
+		return name + " (close)"
+	case d.Kind == lang.Provider, d.Kind == lang.Variable && d.Module.IsRoot():
+		return name
+	}
+	return name + " (expand)"
+}
+
+// drawnShape is the shape of what is not only text on the way, "" for that.
+func drawnShape(d *lang.Declaration) string {
+	switch {
+	case d.Kind == lang.Resource:
+		return "box"
+	case d.Kind == lang.Provider:
+		return "diamond"
+	case d.Kind == lang.Variable && d.Module.IsRoot():
+		return "note"
+	}
+	return ""
 }

@@ -1,9 +1,6 @@
 package cli
 
-import (
-	"context"
-	"flag"
-)
+import "context"
 
 var helpCommand = &Command{
 	Name: "help", Args: "[command]", Short: "Show this help output, or the help for a specified subcommand", Hidden: true,
@@ -20,16 +17,12 @@ func runHelp(_ context.Context, c *call) int {
 	}
 	cmd, _ := find(c.operands)
 	if cmd == nil {
-		if group := subcommands(c.operands[0]); group != "" {
+		if group := subcommands(c.operands[0]); group != "" && len(c.operands) == 1 {
 			c.ui.print(group)
 			return exitOK
 		}
 		return c.noCommand(c.operands)
 	}
-	other := &call{Env: c.Env, command: cmd, flags: flag.NewFlagSet(cmd.Name, flag.ContinueOnError)}
-	if cmd.Flags != nil {
-		cmd.Flags(other)
-	}
-	c.ui.print(other.help())
+	c.ui.print(c.newCall(cmd).help())
 	return exitOK
 }

@@ -19,7 +19,7 @@ management without having to be initially created by Lethe.`,
 	Flags: func(c *call) {
 		c.flags.StringVar(&c.configDir, "config", "", "Read the configuration from this `directory`.")
 		c.flags.Bool("allow-missing-config", false, "Accepted for compatibility; configuration must be present.")
-		c.flags.Bool("ignore-remote-version", false, "Accepted for compatibility.")
+		c.remoteFlag()
 		c.operationFlags()
 	},
 	Run: runImport,
@@ -67,6 +67,8 @@ func (p *project) importOne(ctx context.Context, to addr.Instance, id string) in
 	if !ok || !ws.save(next) {
 		return p.ui.fail()
 	}
+	p.ui.Diagnostics(p.bag.List())
+	p.bag.Clear()
 	p.ui.print("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour Lethe state and will henceforth be managed by Lethe.\n\n")
 	return p.ui.done(exitOK)
 }

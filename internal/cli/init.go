@@ -26,6 +26,7 @@ control.`,
 	Flags: func(c *call) {
 		f := c.flags
 		f.BoolVar(&c.setup.backend, "backend", true, "Set up the backend.")
+		f.BoolVar(&c.setup.backend, "cloud", true, "Another name of -backend.")
 		f.Var(&c.setup.backendConfig, "backend-config", "A backend setting, as `key=value`, or a file with settings.")
 		f.BoolVar(&c.setup.forceCopy, "force-copy", false, "Answer \"yes\" to questions about copying state.")
 		f.StringVar(&c.setup.fromModule, "from-module", "", "Copy this `module` into the directory first.")
@@ -35,7 +36,7 @@ control.`,
 		f.BoolVar(&c.setup.migrate, "migrate-state", false, "Move the state to the backend as configured now.")
 		f.BoolVar(&c.setup.upgrade, "upgrade", false, "Install the newest allowed versions instead of the locked ones.")
 		f.StringVar(&c.setup.lockfile, "lockfile", "", "Set to \"readonly\" to fail instead of changing the lock file (`mode`).")
-		f.Bool("ignore-remote-version", false, "Accepted for compatibility.")
+		c.remoteFlag()
 		f.String("test-directory", "tests", "Accepted for compatibility: the `directory` of test files.")
 		c.jsonFlag()
 		c.varFlags()
@@ -61,7 +62,7 @@ func runInit(ctx context.Context, c *call) int {
 	}
 	defer p.close()
 	if empty, err := p.emptyDir(); err != nil || empty {
-		p.ui.line("Lethe initialized in an empty directory!\n\nThe directory has no Lethe configuration files. You may begin working\nwith Lethe immediately by creating Lethe configuration files.\n")
+		p.ui.step("output_init_empty_message", "Lethe initialized in an empty directory!\n\nThe directory has no Lethe configuration files. You may begin working\nwith Lethe immediately by creating Lethe configuration files.\n")
 		return p.ui.done(exitOK)
 	}
 	if !p.load() {
@@ -109,18 +110,29 @@ func (p *project) emptyDir() (bool, error) {
 	return true, nil
 }
 
-// initModules writes down which modules are where.
+// initModules writes down which modules are where, and lists those that are new, or all with -upgrade.
 func (p *project) initModules() bool {
 	if !p.setup.get || len(p.tree.Root.Children) == 0 {
 		return true
 	}
-	p.ui.step("initializing_modules_message", "Initializing modules...")
-	p.tree.Root.Walk(func(n *config.Node) {
-		if n.Parent != nil {
-			p.ui.line(fmt.Sprintf("- %s in %s", moduleKey(n), p.display(n.Module.Dir)))
-		}
-	})
-	if err := fetch.WriteManifest(p.data, p.dir, p.tree.Root); err != nil {
+	switch {
+	case p.command.Name == "get":
+	case p.setup.upgrade:
+		p.ui.step("upgrading_modules_message", "Upgrading modules...")
+	default:
+		p.ui.step("initializing_modules_message", "Initializing modules...")
+	}
+	list := func(n *config.Node) { p.ui.line(fmt.Sprintf("- %s in %s", moduleKey(n), p.display(n.Module.Dir))) }
+	fresh := list
+	if p.setup.upgrade {
+		p.tree.Root.Walk(func(n *config.Node) {
+			if n.Parent != nil {
+				list(n)
+			}
+		})
+		fresh = func(*config.Node) {}
+	}
+	if err := fetch.WriteManifest(p.data, p.dir, p.tree.Root, fresh); err != nil {
 		p.bag.Add(diag.Errorf("Failed to write module manifest", "%s.", err))
 		return false
 	}
@@ -161,7 +173,23 @@ func (p *project) initProviders(ctx context.Context) bool {
 			return slices.ContainsFunc(needs, func(n fetch.Need) bool { return n.Provider.Canon() == a.Canon() })
 		})
 	}
-	return p.writeLock()
+	if !p.writeLock() {
+		return false
+	}
+	p.warnUnheld()
+	return true
+}
+
+// warnUnheld says that what was written into the lock file is of no use on other platforms.
+func (p *project) warnUnheld() {
+	if len(p.providers.Unheld) == 0 {
+		return
+	}
+	list := ""
+	for _, a := range p.providers.Unheld {
+		list += "\n  - " + a.ForDisplay()
+	}
+	p.bag.Add(diag.Warningf("Incomplete lock file information for providers", "The checksums of these providers were computed from what was installed:%s\n\nThe lock file %s has those for %s only, so that on another platform init refuses their packages. The command \"providers lock -fs-mirror=DIR -platform=OS_ARCH\" of Terraform or OpenTofu, which share this file, adds those of another platform.", list, fetch.LockName, fetch.Platform()))
 }
 
 // stateNeeds are providers that only the state needs.
@@ -190,7 +218,7 @@ func (p *project) writeLock() bool {
 	}
 	isNew := p.lock.IsNew()
 	if err := p.lock.Write(); err != nil {
-		p.bag.Add(diag.Errorf("Failed to save dependency lock file", "%s.", err))
+		p.bag.Add(diag.Errorf("Failed to save dependency lock file", "The file %s cannot be written: %s.", fetch.LockName, reason(err)))
 		return false
 	}
 	if isNew {
@@ -219,6 +247,9 @@ var getCommand = &Command{
 		c.varFlags()
 	},
 	Run: func(ctx context.Context, c *call) int {
+		if !c.noOperands() {
+			return c.ui.fail()
+		}
 		p, ok := c.open()
 		if !ok {
 			return c.ui.fail()

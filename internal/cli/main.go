@@ -79,7 +79,7 @@ type call struct {
 	secrets                                        *secret.Set
 	jsonFile                                       *os.File // -json-into
 	raw                                            bool
-	showState, showPlan                            string
+	showState, showPlan, graphType                 string
 	id, backupOut, configDir                       string
 	force, dryRun, allowMissing, orCreate, planned bool
 	engine                                         *engine.Engine
@@ -97,6 +97,18 @@ const (
 
 // Main runs the command that the arguments name and gives the exit code.
 func Main(env Env) int {
+	if env.Getenv("COMP_LINE") != "" {
+		env.complete()
+		return exitOK
+	}
+	if len(env.Args) == 1 {
+		switch strings.TrimPrefix(env.Args[0], "-") {
+		case "-install-autocomplete", "install-autocomplete":
+			return env.autocomplete(true)
+		case "-uninstall-autocomplete", "uninstall-autocomplete":
+			return env.autocomplete(false)
+		}
+	}
 	args, ok := env.global()
 	if !ok {
 		return exitError
@@ -124,7 +136,7 @@ func (e *Env) global() ([]string, bool) {
 		name := "-" + strings.TrimLeft(args[0], "-")
 		switch {
 		case name == "-help" || name == "-h":
-			return []string{"help"}, true
+			return append([]string{"help"}, args[1:]...), true
 		case name == "-version" || name == "-v":
 			return []string{"version"}, true
 		case name == "-chdir" || name == "-chdir=": // an empty one is a variable that was not set
@@ -189,6 +201,9 @@ func (e *Env) noCommand(args []string) int {
 	for _, c := range commands() {
 		names = append(names, c.Name)
 	}
+	if of, ok := aliases[args[0]]; ok {
+		args = append([]string{of}, args[1:]...)
+	}
 	if group := subcommands(args[0]); group != "" {
 		fmt.Fprint(e.Stdout, group)
 		if len(args) > 1 && wantsHelp(args[1]) {
@@ -227,14 +242,8 @@ func (e *Env) withDefaults(cmd *Command, args []string) ([]string, error) {
 
 // run parses the flags of a command and runs it.
 func (e *Env) run(cmd *Command, args []string) (code int) {
-	c := &call{Env: e, command: cmd, sources: &diag.Sources{}, secrets: &secret.Set{}}
+	c := e.newCall(cmd)
 	defer c.crashed(&code)
-	c.flags = flag.NewFlagSet(cmd.Name, flag.ContinueOnError)
-	c.flags.SetOutput(io.Discard)
-	c.flags.BoolVar(&c.opts.noColor, "no-color", false, "Print without colours.")
-	if cmd.Flags != nil {
-		cmd.Flags(c)
-	}
 	if err := c.parse(args); err != nil {
 		if err == flag.ErrHelp {
 			fmt.Fprint(e.Stdout, c.help())
@@ -257,6 +266,18 @@ func (e *Env) run(cmd *Command, args []string) (code int) {
 		return c.ui.fail()
 	}
 	return code
+}
+
+// newCall is a command with its flags, before these are read.
+func (e *Env) newCall(cmd *Command) *call {
+	c := &call{Env: e, command: cmd, sources: &diag.Sources{}, secrets: &secret.Set{}}
+	c.flags = flag.NewFlagSet(cmd.Name, flag.ContinueOnError)
+	c.flags.SetOutput(io.Discard)
+	c.flags.BoolVar(&c.opts.noColor, "no-color", false, "Print without colours.")
+	if cmd.Flags != nil {
+		cmd.Flags(c)
+	}
+	return c
 }
 
 // parse takes flags and operands in any order.
@@ -282,6 +303,9 @@ func (c *call) parse(args []string) error {
 func (c *call) usageError(err error) string {
 	s := err.Error()
 	if name, ok := strings.CutPrefix(s, "flag provided but not defined: "); ok {
+		if name == "-chdir" {
+			return "the option -chdir stands before the command, as in lethe -chdir=DIR " + c.command.Name + "."
+		}
 		var names []string
 		c.flags.VisitAll(func(f *flag.Flag) { names = append(names, "-"+f.Name) })
 		return "the option " + name + " is not known here." + meant("%s", name, names)
@@ -302,14 +326,18 @@ func usage() string {
 		}
 	}
 	b.WriteString("\nAll other commands:\n")
+	others := []string{
+		fmt.Sprintf("  %-13s %s\n", "state", "Advanced state management"),
+		fmt.Sprintf("  %-13s %s\n", "workspace", "Workspace management"),
+		fmt.Sprintf("  %-13s %s\n", "metadata", "Metadata related commands"),
+	}
 	for _, c := range commands() {
 		if !c.Hidden && !slices.Contains(mainOnes, c.Name) && !strings.Contains(c.Name, " ") {
-			fmt.Fprintf(&b, "  %-13s %s\n", c.Name, c.Short)
+			others = append(others, fmt.Sprintf("  %-13s %s\n", c.Name, c.Short))
 		}
 	}
-	for _, g := range []struct{ name, short string }{{"state", "Advanced state management"}, {"workspace", "Workspace management"}, {"metadata", "Metadata related commands"}} {
-		fmt.Fprintf(&b, "  %-13s %s\n", g.name, g.short)
-	}
+	slices.Sort(others)
+	b.WriteString(strings.Join(others, ""))
 	b.WriteString("\nGlobal options (use these before the subcommand, if any):\n  -chdir=DIR    Switch to a different working directory before executing the\n                given subcommand.\n  -help         Show this help output, or the help for a specified subcommand.\n  -version      An alias for the \"version\" subcommand.\n")
 	return b.String()
 }
@@ -345,6 +373,9 @@ func (c *call) help() string {
 		left := "-" + f.Name
 		if name != "" {
 			left += "=" + name
+		}
+		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0s" && !strings.HasPrefix(text, "Accepted") {
+			text += " The default is " + f.DefValue + "."
 		}
 		fmt.Fprintf(&b, "  %-24s %s\n", left, strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 27)))
 	})

@@ -77,7 +77,6 @@ func (a assignments) Set(s string) error {
 	return nil
 }
 
-// dashed is a flag whose absent value is not "".
 func (c *call) varFlags() {
 	c.flags.Var(assignments{&c.opts.vars, false}, "var", "Set a root variable, as `name=value`. May be given many times.")
 	c.flags.Var(assignments{&c.opts.vars, true}, "var-file", "Load root variables from the `file`. May be given many times.")
@@ -101,6 +100,10 @@ func (c *call) asks() bool {
 func (c *call) lockFlags() {
 	c.flags.BoolVar(&c.opts.lock, "lock", true, "Hold a lock on the state.")
 	c.flags.DurationVar(&c.opts.lockTimeout, "lock-timeout", 0, "How `long` to wait for a lock that another holds.")
+}
+
+func (c *call) remoteFlag() {
+	c.flags.Bool("ignore-remote-version", false, "Accepted for compatibility.")
 }
 
 func (c *call) stateFlags() {

@@ -129,10 +129,19 @@ func (p *project) ready(ctx context.Context, applying bool) bool {
 
 // checkEmpty refuses a directory without configuration.
 func (p *project) checkEmpty() bool {
-	if len(p.tree.Root.Module.Files) > 0 || p.opts.destroy {
+	if len(p.tree.Root.Module.Files) > 0 || p.opts.destroy || p.command.Name == "refresh" {
 		return true
 	}
-	p.bag.Add(diag.Errorf("No configuration files", "Plan requires configuration to be present. Planning without a configuration would mark everything for destruction, which is normally not what is desired. If you would like to destroy everything, run plan with the -destroy option. Otherwise, create a Lethe configuration file (.tf file) and try again."))
+	why := "Plan requires configuration to be present. Planning without a configuration would mark everything for destruction, which is normally not what is desired. If you would like to destroy everything, run plan with the -destroy option."
+	switch p.command.Name {
+	case "apply":
+		why = "Apply requires configuration to be present. Applying without a configuration would mark everything for destruction, which is normally not what is desired. If you would like to destroy everything, run \"lethe destroy\"."
+	case "providers":
+		why = "What a configuration requires is in its files, and there are none here."
+	case "import":
+		why = "An object is imported for a resource that the configuration has, and there is none here. To use the configuration of another directory, name it with -config."
+	}
+	p.bag.Add(diag.Errorf("No configuration files", "%s Otherwise, create a Lethe configuration file (.tf file) and try again.", why))
 	return false
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/view"
 )
 
 // project is a working directory as a command uses it: its configuration, its providers, its
@@ -72,7 +73,7 @@ func (c *call) open() (*project, bool) {
 	if p.settings, ok = c.cliConfig(); !ok {
 		return nil, false
 	}
-	if p.lock, ok = fetch.ReadLockfile(p.dir, &c.bag); !ok {
+	if p.lock, ok = fetch.ReadLockfile(p.dir, c.sources, &c.bag); !ok {
 		return nil, false
 	}
 	p.providers = &fetch.Providers{
@@ -113,6 +114,7 @@ func (p *project) cacheDir() string {
 }
 
 // cliConfig reads the CLI configuration: the file that TF_CLI_CONFIG_FILE names, or the usual ones.
+// One that cannot be opened is warned of on standard error, whatever the command prints.
 func (c *call) cliConfig() (*config.Settings, bool) {
 	s := &config.Settings{}
 	files := c.cliConfigFiles()
@@ -120,6 +122,8 @@ func (c *call) cliConfig() (*config.Settings, bool) {
 	for _, f := range files {
 		src, err := os.ReadFile(f)
 		if err != nil {
+			human := view.NewHuman(c.Stderr, c.Stderr, c.viewOptions())
+			human.Diagnostics([]diag.Diagnostic{diag.Warningf("Unable to open CLI configuration file", "The CLI configuration file at %q is left out: %s.", f, reason(err))})
 			continue
 		}
 		c.sources.Set(f, src)
@@ -282,16 +286,23 @@ func (p *project) warnOverrides() {
 }
 
 // installed checks that every provider is there before any is started. One that was never selected
-// is a message of its own; those that were selected and cannot be started are one together. Those
-// that are not there, and those that may be others than they seem, are left out of what follows.
+// is a message of its own; those that were selected and cannot be started are one together, as are
+// those of which the configuration wants another version by now. Those that are not there, and those
+// that may be others than they seem, are left out of what follows.
 func (p *project) installed() bool {
-	ok, list := true, ""
-	var broken []addr.Provider
+	ok, list, changed := true, "", ""
+	var broken, unfit []addr.Provider
 	absent := p.doubtful()
 	p.engine.Absent = absent
 	known := p.pool.Known()
 	for _, n := range p.needs() {
 		if known[n.Provider] != nil || absent[n.Provider] || n.Provider.IsBuiltin() || p.attached(n.Provider) {
+			continue
+		}
+		if err := p.providers.Fits(n, p.lock); err != nil {
+			changed += fmt.Sprintf("\n  - provider %s: %s", n.Provider, err)
+			unfit = append(unfit, n.Provider)
+			absent[n.Provider], ok = true, false
 			continue
 		}
 		err := p.providers.Verify(n.Provider, p.lock)
@@ -306,12 +317,17 @@ func (p *project) installed() bool {
 		}
 		absent[n.Provider], ok = true, false
 	}
-	if len(broken) > 0 {
-		d := diag.Errorf("Required plugins are not installed", "The installed provider plugins are not consistent with the packages selected in the dependency lock file:%s\n\nLethe uses external plugins to integrate with a variety of different infrastructure services. To download the plugins required for this configuration, run:\n  lethe init", list)
-		for _, a := range broken {
+	about := func(list []addr.Provider, d diag.Diagnostic) {
+		for _, a := range list {
 			d = p.neededBy(a, d)
 		}
 		p.bag.Add(d)
+	}
+	if len(unfit) > 0 {
+		about(unfit, diag.Errorf("Inconsistent dependency lock file", "The following dependency selections recorded in the lock file are inconsistent with the current configuration:%s\n\nTo update the locked dependency selections to match a changed configuration, run:\n  lethe init -upgrade", changed))
+	}
+	if len(broken) > 0 {
+		about(broken, diag.Errorf("Required plugins are not installed", "The installed provider plugins are not consistent with the packages selected in the dependency lock file:%s\n\nLethe uses external plugins to integrate with a variety of different infrastructure services. To download the plugins required for this configuration, run:\n  lethe init", list))
 	}
 	return ok
 }

@@ -14,9 +14,12 @@ import (
 
 var providersCommand = &Command{
 	Name: "providers", Short: "Show the providers required for this configuration",
-	Long:  "Prints out a tree of modules in the referenced configuration annotated with\ntheir provider requirements.",
-	Flags: func(c *call) { c.varFlags() },
-	Run:   runProviders,
+	Long: "Prints out a tree of modules in the referenced configuration annotated with\ntheir provider requirements.",
+	Flags: func(c *call) {
+		c.flags.String("test-directory", "tests", "Accepted for compatibility: the `directory` of test files.")
+		c.varFlags()
+	},
+	Run: runProviders,
 }
 
 func runProviders(ctx context.Context, c *call) int {
@@ -29,13 +32,12 @@ func runProviders(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	defer p.close()
-	if !p.load() {
+	if !p.load() || !p.checkEmpty() {
 		return c.ui.fail()
 	}
-	c.ui.print("\nProviders required by configuration:\n.\n")
-	c.ui.print(providerTree(p.tree.Root, ""))
+	c.ui.print("\nProviders required by configuration:\n.\n" + providerTree(p.tree.Root, "") + "\n")
 	if s, ok := p.readState(ctx); ok && s.Len() > 0 {
-		c.ui.print("\nProviders required by state:\n\n")
+		c.ui.print("Providers required by state:\n\n")
 		for _, n := range stateNeeds(s, nil) {
 			c.ui.print(fmt.Sprintf("    provider[%s]\n\n", n.Provider))
 		}

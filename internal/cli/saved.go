@@ -26,12 +26,7 @@ func applySaved(ctx context.Context, c *call, name string) int {
 	if !c.savedFlags() {
 		return c.ui.fail()
 	}
-	data, err := os.ReadFile(c.path(name))
-	if err != nil {
-		c.bag.Add(diag.Errorf("Failed to load \""+name+"\" as a plan file", "Error: %s.", err))
-		return c.ui.fail()
-	}
-	saved, ok := file.Read(bytes.NewReader(data), int64(len(data)), &c.bag)
+	saved, ok := c.readPlan(name)
 	if !ok {
 		return c.ui.fail()
 	}
@@ -59,6 +54,16 @@ func applySaved(ctx context.Context, c *call, name string) int {
 	}
 	p.ui.Plan(saved.Plan, view.PlanOptions{Applying: true, Earlier: true})
 	return p.carryOut(ctx, ws, saved.Plan)
+}
+
+// readPlan reads a plan file.
+func (c *call) readPlan(name string) (*file.Contents, bool) {
+	data, err := os.ReadFile(c.path(name))
+	if err != nil {
+		c.bag.Add(diag.Errorf("Failed to load \""+name+"\" as a plan file", "Error: %s.", err))
+		return nil, false
+	}
+	return file.Read(bytes.NewReader(data), int64(len(data)), &c.bag)
 }
 
 // savedFlags refuses what would change a plan that is already made. -refresh changes nothing: it

@@ -47,13 +47,14 @@ func newScreen(c *call) *screen {
 	o := c.viewOptions()
 	o.Width, o.Terminal = width(c.Stdout), isTerminal(c.Stdout) && !c.opts.json
 	o.Compact, o.Apart, o.Concise = c.opts.compact, c.apart(), c.opts.concise
+	o.Importing = c.command.Name == "import"
 	o.Automation = c.Getenv("TF_IN_AUTOMATION") != ""
 	if c.opts.json && c.command.Stream {
 		s.View = view.NewJSON(c.Stdout, Version, o)
 		return s.alsoInto(o)
 	}
 	out := c.Stdout
-	if c.opts.json || c.command.Result {
+	if c.opts.json || c.raw || c.command.Result {
 		out = c.Stderr // the document has standard output to itself
 	}
 	s.human = view.NewHuman(out, c.Stderr, o)
@@ -172,9 +173,9 @@ func (s *screen) read(secret bool) (string, bool) {
 	return text, err == nil || text != ""
 }
 
-// confirm asks for a plain "yes".
-func (s *screen) confirm(title, note string) bool {
+// confirm asks for a plain "yes". It is false and false if nobody answers.
+func (s *screen) confirm(title, note string) (yes, answered bool) {
 	s.print("\n")
 	text, ok := s.ask(question{Title: title, Note: note + "\nOnly 'yes' will be accepted to approve."})
-	return ok && text == "yes"
+	return ok && text == "yes", ok
 }

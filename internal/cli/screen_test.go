@@ -23,7 +23,7 @@ func TestHeldLines(t *testing.T) {
 		if held {
 			s.held.Later("progress\n")
 		}
-		if !s.confirm("Go on?", "") {
+		if yes, answered := s.confirm("Go on?", ""); !yes || !answered {
 			t.Error("the answer was not read")
 		}
 		if text := out.String(); held && (!strings.HasPrefix(text, "progress\n") || !strings.Contains(text, "Go on?")) {

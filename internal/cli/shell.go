@@ -47,3 +47,11 @@ func splitShell(line string) ([]string, error) {
 	}
 	return words, nil
 }
+
+// quoteShell makes text one word for a shell.
+func quoteShell(text string) string {
+	if text != "" && strings.Trim(text, "/._-+0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

@@ -85,11 +85,11 @@ func (p *project) workspaceState(ctx context.Context, operation string) (*worksp
 }
 
 // nameFits refuses the name of a workspace from the environment that none can have.
-func (p *project) nameFits() bool {
-	name := p.workspace()
+func (c *call) nameFits() bool {
+	name := c.workspace()
 	fits := validWorkspace(name)
 	if !fits {
-		p.bag.Add(invalidWorkspace(name))
+		c.bag.Add(invalidWorkspace(name))
 	}
 	return fits
 }
@@ -181,6 +181,9 @@ func (p *project) read(ctx context.Context, st store.Store, name string) (*state
 	s, ok := state.Read(data, &p.bag)
 	return s, version, ok
 }
+
+// missing reports whether there is no state, and no journal of one.
+func (ws *workspaceState) missing() bool { return ws.version == "" && ws.snapshot.Len() == 0 }
 
 // saveApplied writes what came of an apply: if it differs from what was read, and if there was no
 // state at all, so that there is one from then on.

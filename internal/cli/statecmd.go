@@ -22,7 +22,8 @@ var stateListCommand = &Command{
 		c.flags.StringVar(&c.opts.state, "state", "", "Read the state from this `file`.")
 		c.flags.StringVar(&c.id, "id", "", "Only objects whose attribute \"id\" is this `ID`.")
 	},
-	Run: runStateList,
+	Result: true,
+	Run:    runStateList,
 }
 
 func runStateList(ctx context.Context, c *call) int {
@@ -79,13 +80,17 @@ func (c *call) stateOnly(ctx context.Context) (*project, *state.Snapshot, bool) 
 	}
 	s, ok := p.readState(ctx)
 	if ok && s == nil {
-		c.bag.Add(diag.Errorf("No state file was found!", "State management commands require a state file. Run this command in a directory where Lethe has been run or use the -state flag to point the command to a specific state location."))
+		c.bag.Add(noState())
 		ok = false
 	}
 	if !ok {
 		p.close()
 	}
 	return p, s, ok
+}
+
+func noState() diag.Diagnostic {
+	return diag.Errorf("No state file was found!", "State management commands require a state file. Run this command in a directory where Lethe has been run or use the -state flag to point the command to a specific state location.")
 }
 
 var stateShowCommand = &Command{
@@ -222,6 +227,7 @@ var stateRmCommand = &Command{
 		c.flags.BoolVar(&c.dryRun, "dry-run", false, "Only say what would be removed.")
 		c.lockFlags()
 		c.stateFlags()
+		c.remoteFlag()
 	},
 	Run: runStateRm,
 }
@@ -235,7 +241,13 @@ func runStateRm(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	return c.changeState(ctx, "state-rm", func(s *state.Snapshot) (*state.Snapshot, bool) {
-		next, gone, ok := s.Remove(targets, &c.bag)
+		var found diag.Bag
+		next, gone, ok := s.Remove(targets, &found)
+		if c.dryRun && len(gone) == 0 {
+			c.ui.print("Would have removed nothing.\n")
+			return nil, false
+		}
+		c.bag.Take(&found)
 		word := "Removed"
 		if c.dryRun {
 			word = "Would remove"
@@ -262,8 +274,8 @@ func (c *call) changeState(ctx context.Context, operation string, change func(*s
 		return c.ui.fail()
 	}
 	defer ws.unlock()
-	if ws.snapshot == nil {
-		c.bag.Add(diag.Errorf("No state file was found!", "State management commands require a state file. Run this command in a directory where Lethe has been run or use the -state flag to point the command to a specific state location."))
+	if ws.missing() && operation != "taint" { // of which the peers say that there is no such object
+		c.bag.Add(noState())
 		return c.ui.fail()
 	}
 	next, ok := change(ws.snapshot)
@@ -281,6 +293,7 @@ var stateMvCommand = &Command{
 		c.flags.StringVar(&c.backupOut, "backup-out", "", "Keep the previous content of -state-out in this `file`.")
 		c.lockFlags()
 		c.stateFlags()
+		c.remoteFlag()
 	},
 	Run: runStateMv,
 }
@@ -332,6 +345,10 @@ func (c *call) moveInto(ctx context.Context, from, to addr.Target, out string) i
 		return c.ui.fail()
 	}
 	defer source.unlock()
+	if source.missing() {
+		c.bag.Add(noState())
+		return c.ui.fail()
+	}
 	file := store.NewLocal(store.LocalOptions{Dir: p.dir, FS: p.files(), Path: p.path(out), Backup: p.path(c.backupOut)})
 	target, ok := p.lockStored(ctx, file, defaultWorkspace, "state-mv")
 	if !ok {
@@ -354,6 +371,7 @@ var stateReplaceProviderCommand = &Command{
 		c.inputFlag()
 		c.lockFlags()
 		c.stateFlags()
+		c.remoteFlag()
 	},
 	Run: runStateReplaceProvider,
 }
@@ -380,9 +398,16 @@ func runStateReplaceProvider(ctx context.Context, c *call) int {
 		for _, r := range changed {
 			c.ui.print("  " + r.String() + "\n")
 		}
-		if !c.opts.autoApprove && !c.ui.confirm("Do you want to make these changes?", "") {
-			c.ui.print("Cancelled replacing providers.\n")
-			return nil, false
+		if !c.opts.autoApprove {
+			yes, answered := c.ui.confirm("Do you want to make these changes?", "")
+			if !answered {
+				c.bag.Add(diag.Errorf("Plan not approved", "Approval is needed, and nobody can be asked: use -auto-approve."))
+				return nil, false
+			}
+			if !yes {
+				c.ui.print("Cancelled replacing providers.\n")
+				return nil, false
+			}
 		}
 		c.ui.print(fmt.Sprintf("\nSuccessfully replaced provider for %d resources.\n", len(changed)))
 		return next, true
@@ -405,6 +430,7 @@ func taintFlags(c *call) {
 	c.flags.BoolVar(&c.allowMissing, "allow-missing", false, "Succeed even if there is no such object.")
 	c.lockFlags()
 	c.stateFlags()
+	c.remoteFlag()
 }
 
 func runTaint(ctx context.Context, c *call, taint bool) int {

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -54,9 +56,21 @@ func (p *project) declared(name string) *config.Variable {
 
 func (p *project) variablesFromFile(path string) bool {
 	name := p.display(path)
-	text, values, ok := config.ReadValues(path, p.loadOptions(), &p.bag)
-	if text = p.showable(text, values, ok); text != nil {
-		p.sources.Set(name, text)
+	var found diag.Bag
+	text, values, ok := config.ReadValues(path, p.loadOptions(), &found)
+	shown := text
+	switch {
+	case !p.mayHide():
+		p.bag.Take(&found)
+	case ok:
+		p.bag.Take(&found)
+		shown = p.showable(text, values)
+	default: // what belongs to which variable is not clear
+		shown = nil
+		p.addUnshown(text, found.List())
+	}
+	if shown != nil {
+		p.sources.Set(name, shown)
 	}
 	for _, key := range sortedNames(values) {
 		v := values[key]
@@ -80,18 +94,15 @@ func (p *project) hides(name string) bool {
 	return v != nil && (v.Ephemeral || v.Sensitive)
 }
 
-// showable is the text of a file of values as messages may show it: without the values of
-// variables that must not be shown, and of those that nobody declared, which may be meant for
-// them. Of a file that could not be read whole it is nothing, where there are or may be such
-// variables: what belongs to which is not clear then.
-func (p *project) showable(src []byte, values map[string]*config.Value, whole bool) []byte {
+// mayHide reports whether a file of values can have one that must not be shown, as far as is known.
+func (p *project) mayHide() bool {
 	m := p.tree.Root.Module
-	if !m.Gap() && !slices.ContainsFunc(sortedNames(m.Variables), p.hides) {
-		return src
-	}
-	if !whole {
-		return nil
-	}
+	return m.Gap() || slices.ContainsFunc(sortedNames(m.Variables), p.hides)
+}
+
+// showable is the text of a file of values as messages may show it: without the values of
+// variables that must not be shown, and of those that nobody declared, which may be meant for them.
+func (p *project) showable(src []byte, values map[string]*config.Value) []byte {
 	out := slices.Clone(src)
 	for name, v := range values {
 		if p.declared(name) == nil || p.hides(name) {
@@ -100,6 +111,24 @@ func (p *project) showable(src []byte, values map[string]*config.Value, whole bo
 	}
 	return out
 }
+
+// addUnshown reports what is wrong with a text that must not be shown: without the words that the messages
+// have from it, and with the reason.
+func (p *project) addUnshown(text []byte, found []diag.Diagnostic) {
+	hide := func(quoted string) string {
+		if name := strings.Trim(quoted, `"`); p.declared(name) != nil || !bytes.Contains(text, []byte(name)) {
+			return quoted
+		}
+		return "***"
+	}
+	for _, d := range found {
+		d.Summary = quotedWord.ReplaceAllStringFunc(d.Summary, hide)
+		d.Detail = quotedWord.ReplaceAllStringFunc(d.Detail, hide) + "\n\nThe text is not shown: values of variables that are sensitive or ephemeral may be in it."
+		p.bag.Add(d)
+	}
+}
+
+var quotedWord = regexp.MustCompile(`"[\pL\pN_][^"]*"`) // what messages quote from a text: words, not signs
 
 // blank makes a value unreadable, and how long it is, without moving what stands behind it.
 func blank(text []byte) {

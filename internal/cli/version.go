@@ -21,7 +21,7 @@ var versionCommand = &Command{
 
 func runVersion(_ context.Context, c *call) int {
 	selections := map[string]string{}
-	lock, ok := fetch.ReadLockfile(c.Dir, &c.bag)
+	lock, ok := fetch.ReadLockfile(c.Dir, c.sources, &c.bag)
 	if ok {
 		for _, l := range lock.Providers() {
 			selections[l.Provider.String()] = l.Version

@@ -46,13 +46,19 @@ func (c *call) selectWorkspace(name string) bool {
 }
 
 // validWorkspace reports whether a name can be part of a path and a URL as it is.
-func validWorkspace(name string) bool { return name != "" && url.PathEscape(name) == name }
+func validWorkspace(name string) bool {
+	return name != "" && name != "." && name != ".." && url.PathEscape(name) == name
+}
 
 var workspaceListCommand = &Command{
 	Name: "workspace list", Short: "List workspaces",
-	Long:  "List workspaces. The selected one has a star.",
-	Flags: func(c *call) { c.varFlags(); c.jsonFlag() },
+	Long:   "List workspaces. The selected one has a star.",
+	Flags:  func(c *call) { c.varFlags(); c.jsonFlag() },
+	Result: true,
 	Run: func(ctx context.Context, c *call) int {
+		if !c.noOperands() || !c.nameFits() {
+			return c.ui.fail()
+		}
 		p, names, ok := c.workspaces(ctx)
 		if !ok {
 			return c.ui.fail()
@@ -125,6 +131,9 @@ var workspaceShowCommand = &Command{
 	Name: "workspace show", Short: "Show the name of the current workspace",
 	Long: "Show the name of the current workspace.",
 	Run: func(_ context.Context, c *call) int {
+		if !c.nameFits() {
+			return c.ui.fail()
+		}
 		c.ui.print(c.workspace() + "\n")
 		return c.ui.done(exitOK)
 	},
@@ -150,8 +159,14 @@ func runWorkspaceNew(ctx context.Context, c *call) int {
 		c.bag.Add(invalidWorkspace(name))
 		return c.ui.fail()
 	}
-	initial := c.opts.state
-	c.opts.state = ""
+	initial := emptyState()
+	if c.opts.state != "" {
+		var ok bool
+		if initial, ok = c.readPushed(c.opts.state); !ok {
+			return c.ui.fail()
+		}
+		c.opts.state = ""
+	}
 	p, names, ok := c.workspaces(ctx)
 	if !ok {
 		return c.ui.fail()
@@ -185,22 +200,17 @@ func (c *call) mayChange() bool {
 	return false
 }
 
-// createWorkspace makes an empty workspace, or one with a given state.
-func (p *project) createWorkspace(ctx context.Context, name, initial string) bool {
+func emptyState() *state.Snapshot {
+	return &state.Snapshot{Lineage: state.NewLineage(), Version: Version}
+}
+
+// createWorkspace makes a workspace with a first state.
+func (p *project) createWorkspace(ctx context.Context, name string, initial *state.Snapshot) bool {
 	st, ok := p.openStore(ctx)
 	if !ok {
 		return false
 	}
-	if initial == "" {
-		data, err := (&state.Snapshot{Lineage: state.NewLineage(), Version: Version}).Bytes()
-		return p.putNew(ctx, st, name, data, err)
-	}
-	data, err := os.ReadFile(p.path(initial))
-	return p.putNew(ctx, st, name, data, err)
-}
-
-// putNew stores the first state of a workspace.
-func (p *project) putNew(ctx context.Context, st store.Store, name string, data []byte, err error) bool {
+	data, err := initial.Bytes()
 	if err == nil {
 		_, err = st.Put(ctx, name, data, "")
 	}
@@ -242,7 +252,7 @@ func runWorkspaceSelect(ctx context.Context, c *call) int {
 			c.bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q doesn't exist.", name), "You can create this workspace with the \"new\" subcommand \nor include the \"-or-create\" flag with the \"select\" subcommand."))
 			return c.ui.fail()
 		}
-		if !p.createWorkspace(ctx, name, "") || !c.selectWorkspace(name) {
+		if !p.createWorkspace(ctx, name, emptyState()) || !c.selectWorkspace(name) {
 			return c.ui.fail()
 		}
 		c.onNewWorkspace(name)
@@ -344,9 +354,11 @@ func runForceUnlock(ctx context.Context, c *call) int {
 	if !ok {
 		return c.ui.fail()
 	}
-	if !c.force && !c.ui.confirm("Do you really want to force-unlock?", "Lethe will remove the lock on the remote state.\nThis will allow local Lethe commands to modify this state, even though it\nmay still be in use.") {
-		c.ui.print("force-unlock cancelled.\n")
-		return c.ui.fail()
+	if !c.force {
+		if yes, _ := c.ui.confirm("Do you really want to force-unlock?", "Lethe will remove the lock on the remote state.\nThis will allow local Lethe commands to modify this state, even though it\nmay still be in use."); !yes {
+			c.ui.print("force-unlock cancelled.\n")
+			return c.ui.fail()
+		}
 	}
 	breaker, ok := st.(store.Breaker)
 	if !ok {

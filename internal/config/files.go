@@ -145,8 +145,8 @@ func parseText(name string, text []byte, bag *diag.Bag) (hcl.Body, bool) {
 	return file.Body, ok
 }
 
-// operators are those that other languages have, with what stands for them here.
-var operators = map[string]string{
+// foreign are operators of other languages, with what stands for them here.
+var foreign = map[string]string{
 	"and": "&&", "or": "||", "not": "!", "eq": "==", "ne": "!=", "mod": "%", "is": "==", "in": "contains(list, value)", "like": "regex(pattern, text)",
 }
 
@@ -169,7 +169,7 @@ func foreignOperator(d *hcl.Diagnostic, text []byte) {
 	if strings.Contains(d.Summary, "'for'") {
 		return // where "in" is what it should be
 	}
-	if here := operators[word]; here != "" {
+	if here := foreign[word]; here != "" {
 		d.Detail = fmt.Sprintf("There is no operator %q in this language. Write %s.", word, here)
 	}
 }

@@ -2,10 +2,13 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/apparentlymart/go-versions/versions"
+	"github.com/apparentlymart/go-versions/versions/constraints"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -125,14 +128,66 @@ func writeHashes(b *bytes.Buffer, l Lock) {
 	b.WriteString("  ]\n")
 }
 
-// Constraint joins the texts of constraints as the lock file writes them.
+// Constraint joins constraints as the lock file writes them: each once, by version, all three numbers
+// written out but for ~>, which means something else then. Terraform refuses a lock file that has them
+// in any other form. What cannot be read is left out: whoever resolves the constraint reports it.
 func Constraint(cs []VersionConstraint) string {
-	var parts []string
+	var all []constraints.SelectionSpec
 	for _, c := range cs {
-		for _, one := range strings.Split(c.Text, ",") {
-			parts = append(parts, strings.TrimSpace(one))
+		specs, _ := constraints.ParseRubyStyleMulti(c.Text)
+		all = append(all, specs...)
+	}
+	slices.SortStableFunc(all, func(a, b constraints.SelectionSpec) int {
+		switch v, w := boundary(a), boundary(b); {
+		case v.LessThan(w):
+			return -1
+		case w.LessThan(v):
+			return 1
+		}
+		return cmp.Compare(rank(a.Operator), rank(b.Operator))
+	})
+	var parts []string
+	for _, s := range all {
+		v := boundary(s)
+		text := operators[rank(s.Operator)].text + v.String()
+		if s.Operator == constraints.OpGreaterThanOrEqualMinorOnly {
+			text = fmt.Sprintf("~> %d.%d", v.Major, v.Minor)
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(slices.Compact(parts), ", ")
+}
+
+// boundary is the version of a constraint, with zeros for what it leaves out.
+func boundary(s constraints.SelectionSpec) versions.Version {
+	b := s.Boundary.ConstrainToZero()
+	return versions.Version{
+		Major: b.Major.Num, Minor: b.Minor.Num, Patch: b.Patch.Num,
+		Prerelease: versions.VersionExtra(b.Prerelease), Metadata: versions.VersionExtra(b.Metadata),
+	}
+}
+
+// operators are those of constraints, in the order in which those with one version are written.
+var operators = []struct {
+	op   constraints.SelectionOp
+	text string
+}{
+	{constraints.OpGreaterThan, "> "},
+	{constraints.OpGreaterThanOrEqual, ">= "},
+	{constraints.OpEqual, ""},
+	{constraints.OpMatch, ""},
+	{constraints.OpGreaterThanOrEqualPatchOnly, "~> "},
+	{constraints.OpGreaterThanOrEqualMinorOnly, "~> "},
+	{constraints.OpLessThanOrEqual, "<= "},
+	{constraints.OpLessThan, "< "},
+	{constraints.OpNotEqual, "!= "},
+}
+
+func rank(op constraints.SelectionOp) int {
+	for i, o := range operators {
+		if o.op == op {
+			return i
 		}
 	}
-	slices.Sort(parts)
-	return strings.Join(slices.Compact(parts), ", ")
+	panic("no operator of a version constraint: " + string(op)) // ParseRubyStyleMulti knows no other
 }

@@ -20,8 +20,9 @@ type Lockfile struct {
 	locks map[addr.Provider]config.Lock
 }
 
-// ReadLockfile reads the lock file in dir; a missing one is empty.
-func ReadLockfile(dir string, bag *diag.Bag) (*Lockfile, bool) {
+// ReadLockfile reads the lock file in dir; a missing one is empty. Messages about what is in it find
+// its text in the sources.
+func ReadLockfile(dir string, sources *diag.Sources, bag *diag.Bag) (*Lockfile, bool) {
 	l := &Lockfile{path: filepath.Join(dir, LockName), locks: map[addr.Provider]config.Lock{}}
 	src, err := os.ReadFile(l.path)
 	switch {
@@ -32,7 +33,8 @@ func ReadLockfile(dir string, bag *diag.Bag) (*Lockfile, bool) {
 		return l, false
 	}
 	l.read = src
-	locks, ok := config.ParseLocks(src, l.path, bag)
+	sources.Set(LockName, src)
+	locks, ok := config.ParseLocks(src, LockName, bag)
 	for _, one := range locks {
 		l.locks[one.Provider] = one
 	}

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,17 +45,25 @@ type manifestEntry struct {
 	Dir     string
 }
 
-// WriteManifest records which module was found where, below the data directory.
-func WriteManifest(dataDir, workDir string, root *config.Node) error {
+// WriteManifest records which module was found where, below the data directory, and tells fresh of
+// those that were not there, or elsewhere, when that was last recorded.
+func WriteManifest(dataDir, workDir string, root *config.Node, fresh func(*config.Node)) error {
 	m := manifest{}
+	path := filepath.Join(dataDir, "modules", "modules.json")
+	known := map[manifestEntry]bool{}
+	for _, e := range readManifest(path) {
+		known[e] = true
+	}
 	root.Walk(func(n *config.Node) {
 		dir, err := filepath.Rel(workDir, n.Module.Dir)
 		if err != nil {
 			dir = n.Module.Dir
 		}
-		m.Modules = append(m.Modules, manifestEntry{
-			Key: strings.Join(n.Path.Path(), "."), Source: n.Source, Version: n.Version, Dir: filepath.ToSlash(dir),
-		})
+		e := manifestEntry{Key: strings.Join(n.Path.Path(), "."), Source: n.Source, Version: n.Version, Dir: filepath.ToSlash(dir)}
+		m.Modules = append(m.Modules, e)
+		if n.Parent != nil && !known[e] {
+			fresh(n)
+		}
 	})
 	if len(m.Modules) == 1 {
 		return nil
@@ -63,9 +72,20 @@ func WriteManifest(dataDir, workDir string, root *config.Node) error {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(dataDir, "modules")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, text) {
+		return nil // the directory may be one that is only read
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "modules.json"), text, 0o644)
+	return os.WriteFile(path, text, 0o644)
+}
+
+// readManifest gives what was recorded, as far as it can be read: it is written anew.
+func readManifest(path string) []manifestEntry {
+	var m manifest
+	if text, err := os.ReadFile(path); err == nil {
+		_ = json.Unmarshal(text, &m)
+	}
+	return m.Modules
 }

@@ -28,6 +28,8 @@ type Providers struct {
 	Note     func(string) // progress
 	Closed   shortcut.Set // what is not to be taken
 
+	Unheld []addr.Provider // installed with no checksum to hold them against
+
 	verified sync.Map // hashes of packages that Verify found right, by canonical address
 }
 
@@ -119,14 +121,11 @@ func (p *Providers) install(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) bo
 				"Could not retrieve the list of available versions for provider %s: locked provider %s %s does not match configured version constraint %s; must use lethe init -upgrade to allow selection of new versions.", n.Provider.ForDisplay(), n.Provider, lock.Version, text))
 			return false
 		}
-		if intact(packageDir(p.base(), n.Provider, lock.Version), n.Provider, lock) {
-			p.note("- Using previously-installed %s v%s", n.Provider.ForDisplay(), lock.Version)
+		p.note("- Reusing previous version of %s from the dependency lock file", n.Provider.ForDisplay())
+		if p.present(n.Provider, lock) {
 			return true
 		}
 		allowed = versions.Only(v)
-	}
-	if locked {
-		p.note("- Reusing previous version of %s from the dependency lock file", n.Provider.ForDisplay())
 	} else if text != "" {
 		p.note("- Finding %s versions matching %q...", n.Provider.ForDisplay(), text)
 	} else {
@@ -137,10 +136,22 @@ func (p *Providers) install(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) bo
 		return false
 	}
 	if !locked || lock.Version != best.version.String() {
-		lock = config.Lock{Hashes: nil}
+		lock = config.Lock{Constraints: text} // those of a version that stays are left as they are, as the peers do
 	}
-	lock.Provider, lock.Version, lock.Constraints = n.Provider, best.version.String(), text
+	lock.Provider, lock.Version = n.Provider, best.version.String()
+	if upgrade && len(lock.Hashes) > 0 && p.present(n.Provider, lock) {
+		return true
+	}
 	return p.fetch(best, lock, l, bag)
+}
+
+// present reports whether the locked package is installed already, and says so.
+func (p *Providers) present(a addr.Provider, lock config.Lock) bool {
+	if !intact(packageDir(p.base(), a, lock.Version), a, lock) {
+		return false
+	}
+	p.note("- Using previously-installed %s v%s", a.ForDisplay(), lock.Version)
+	return true
 }
 
 // allowed is the set of versions that all constraints allow.
@@ -182,6 +193,20 @@ func verify(dir string, lock config.Lock, hash func(dir string) (string, error))
 		return "", fmt.Errorf("the package in %s does not match any of the checksums recorded in the dependency lock file", dir)
 	}
 	return got, nil
+}
+
+// Fits checks that the version in the lock file, if there is one, is one that the configuration allows.
+func (p *Providers) Fits(n Need, l *Lockfile) error {
+	lock, locked := l.Get(n.Provider)
+	if _, over := p.override(n.Provider); over || !locked {
+		return nil
+	}
+	allowed, text, ok := p.allowed(n, &diag.Bag{}) // a broken constraint is init's to report
+	v, err := versions.ParseVersion(lock.Version)
+	if err != nil || ok && !allowed.Has(v) {
+		return fmt.Errorf("locked version selection %s doesn't match the updated version constraints %q", lock.Version, text)
+	}
+	return nil
 }
 
 // Verify checks an installed provider's package against the lock file.
@@ -272,6 +297,9 @@ func (p *Providers) fetch(f found, lock config.Lock, l *Lockfile, bag *diag.Bag)
 		return false
 	}
 	p.note("- Installed %s v%s (unauthenticated)", a.ForDisplay(), lock.Version)
+	if len(lock.Hashes) == 0 {
+		p.Unheld = append(p.Unheld, a)
+	}
 	lock.Hashes = append(lock.Hashes, hashes...)
 	slices.Sort(lock.Hashes)
 	lock.Hashes = slices.Compact(lock.Hashes)
@@ -308,7 +336,7 @@ func (p *Providers) deliver(f found, a addr.Provider, lock config.Lock, dir stri
 	}
 	hashes = append(hashes, h1)
 	if len(lock.Hashes) > 0 && !slices.ContainsFunc(hashes, func(h string) bool { return slices.Contains(lock.Hashes, h) }) {
-		return nil, errors.Join(errors.New("the package does not match any of the checksums recorded in the dependency lock file"), os.RemoveAll(dir))
+		return nil, errors.Join(fmt.Errorf("the package for %s %s does not match any of the checksums recorded in the dependency lock file. It is another one than was installed first, or all of these are of packages for other platforms. If you trust this package, remove the hashes of the provider from %s and run \"lethe init\" again", a, lock.Version, LockName), os.RemoveAll(dir))
 	}
 	return hashes, nil
 }

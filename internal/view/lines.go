@@ -45,6 +45,9 @@ func ident(key, value string) string {
 }
 
 func (h *Human) started(e event.Started) string {
+	if e.Op == event.Import && h.o.Importing {
+		return h.about(e.Object, fmt.Sprintf("Importing from ID %q...", e.ID))
+	}
 	text := vocabulary[e.Op].begins
 	if text == "" || e.Op == event.Refresh && h.o.Concise {
 		return ""
@@ -53,6 +56,9 @@ func (h *Human) started(e event.Started) string {
 }
 
 func (h *Human) done(e event.Done) string {
+	if e.Op == event.Import && h.o.Importing {
+		return h.o.paint(escapeLine(e.Object.String())+": Import prepared!", bold, green) + "\n  Prepared " + escapeLine(e.Object.Type) + " for import"
+	}
 	text := vocabulary[e.Op].ends
 	switch e.Op {
 	case event.Refresh:

@@ -20,6 +20,7 @@ type Options struct {
 	Compact       bool                // -compact-warnings
 	Apart         []diag.Severity     // of which similar diagnostics are not gathered: -consolidate-warnings=false
 	ShowSensitive bool                // -show-sensitive
+	Importing     bool                // by the command import, which has words of its own
 	Concise       bool                // -concise: no lines about refreshing
 	Automation    bool                // TF_IN_AUTOMATION: no hints what to do next
 	Sources       *diag.Sources       // for snippets; may be nil

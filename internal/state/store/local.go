@@ -23,7 +23,12 @@ var LocalDriver = Driver{
 		{Name: "workspace_dir", Type: cty.String, Optional: true, Description: "The directory of the other workspaces' states."},
 	}},
 	Open: func(_ context.Context, s Settings) (Store, error) {
-		return NewLocal(LocalOptions{Dir: s.Dir, FS: s.FS, Path: s.Text("path"), WorkspaceDir: s.Text("workspace_dir")}), nil
+		path, set := s.Text("path")
+		if set && path == "" {
+			return nil, errors.New(`The "path" attribute value must not be empty`) // as the peers say it
+		}
+		workspaces, _ := s.Text("workspace_dir")
+		return NewLocal(LocalOptions{Dir: s.Dir, FS: s.FS, Path: path, WorkspaceDir: workspaces}), nil
 	},
 }
 

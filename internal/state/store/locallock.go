@@ -41,7 +41,10 @@ func (l *Local) Lock(_ context.Context, workspace string, who LockInfo) (func(co
 		if errors.As(err, &held) {
 			return nil, l.lockedBy(h.info, held.Err)
 		}
-		return nil, fmt.Errorf("the state file cannot be locked: %w", err)
+		if inner := (*fs.PathError)(nil); errors.As(err, &inner) { // it may name a file that nobody has heard of
+			err = inner.Err
+		}
+		return nil, fmt.Errorf("the state file %s cannot be locked: %w", l.File(workspace), err)
 	}
 	if err := l.writeInfo(h.info, who); err != nil {
 		l.release(h)

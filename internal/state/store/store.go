@@ -100,17 +100,17 @@ type Settings struct {
 	FS     disk.FS             // for stores in files; nil: the real one
 }
 
-// Text gives a setting that is a string, "" if it is not set.
-func (s Settings) Text(name string) string {
+// Text gives a setting that is a string; false if it is not set.
+func (s Settings) Text(name string) (string, bool) {
 	c := s.Config
 	if c == cty.NilVal || c.IsNull() || !c.Type().IsObjectType() || !c.Type().HasAttribute(name) {
-		return ""
+		return "", false
 	}
 	v := c.GetAttr(name)
 	if v.IsNull() || !v.IsKnown() || v.Type() != cty.String {
-		return ""
+		return "", false
 	}
-	return v.AsString()
+	return v.AsString(), true
 }
 
 // Drivers are the kinds of store a program knows.

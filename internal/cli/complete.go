@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// complete answers a shell that asks, through COMP_LINE and COMP_POINT, how the last word of a line
+// may go on: commands, options, their values and names of workspaces, one on a line. No answer leaves
+// it to the shell, which offers files.
+func (e *Env) complete() {
+	e.Stderr = io.Discard // a shell would write it into the line
+	line := e.Getenv("COMP_LINE")
+	if n, err := strconv.Atoi(e.Getenv("COMP_POINT")); err == nil && n >= 0 && n < len(line) {
+		line = line[:n]
+	}
+	words := strings.Fields(line)
+	if line == "" || strings.HasSuffix(line, " ") {
+		words = append(words, "")
+	}
+	last := len(words) - 1
+	if last == 0 { // of the program's own name nothing is known
+		return
+	}
+	word := words[last]
+	option, value, assigns := strings.Cut(word, "=")
+	if assigns = assigns && strings.HasPrefix(word, "-"); assigns {
+		word = value // which is what the shell takes for the word
+	} else {
+		option = ""
+	}
+	for _, c := range e.candidates(words[1:last], option) {
+		if word == "" && strings.HasPrefix(c, "-") { // options are offered to who begins one
+			continue
+		}
+		if strings.HasPrefix(c, word) || strings.HasPrefix(c, "-") && strings.HasPrefix("-"+c, word) {
+			fmt.Fprintln(e.Stdout, c)
+		}
+	}
+}
+
+// candidates are the words that may follow others; with an option, its values.
+func (e *Env) candidates(before []string, option string) []string {
+	for len(before) > 0 && strings.HasPrefix(before[0], "-") { // global options
+		if dir, ok := strings.CutPrefix(before[0], "-chdir="); ok {
+			e.chdir(dir)
+		}
+		before = before[1:]
+	}
+	if len(before) == 0 && option != "" { // a directory
+		return nil
+	}
+	if len(before) == 0 {
+		return append(commandsAfter(""), globalOptions...)
+	}
+	cmd, rest := find(before)
+	if cmd == nil {
+		if len(before) == 1 {
+			return commandsAfter(cmp.Or(aliases[before[0]], before[0]) + " ")
+		}
+		return nil
+	}
+	c := e.newCall(cmd)
+	if option != "" {
+		values, _ := flagValues(c.flags.Lookup(strings.TrimLeft(option, "-")))
+		return values
+	}
+	if len(rest) > 0 && strings.HasPrefix(rest[len(rest)-1], "-") {
+		if values, apart := flagValues(c.flags.Lookup(strings.TrimLeft(rest[len(rest)-1], "-"))); apart {
+			return values
+		}
+	}
+	var out []string
+	switch cmd.Name {
+	case "workspace select", "workspace delete":
+		if p, names, ok := c.workspaces(context.Background()); ok {
+			p.close()
+			out = names
+		}
+	case "help":
+		out = commandsAfter("")
+	}
+	if len(rest) == 0 {
+		out = append(out, commandsAfter(cmd.Name+" ")...)
+	}
+	c.flags.VisitAll(func(f *flag.Flag) { out = append(out, "-"+f.Name) })
+	return out
+}
+
+// globalOptions are those before the command.
+var globalOptions = []string{"-chdir=", "-help", "-install-autocomplete", "-uninstall-autocomplete", "-version"}
+
+// commandsAfter are the next words of the commands whose names begin so.
+func commandsAfter(prefix string) []string {
+	var out []string
+	for _, c := range commands() {
+		if rest, ok := strings.CutPrefix(c.Name, prefix); ok && !c.Hidden {
+			next, _, _ := strings.Cut(rest, " ")
+			out = append(out, next)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// flagValues are the values that an option may have, none if nobody knows, and whether the value may
+// stand apart from the option, as the next word.
+func flagValues(f *flag.Flag) (values []string, apart bool) {
+	if f == nil {
+		return nil, false
+	}
+	if b, ok := f.Value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() {
+		return []string{"false", "true"}, false
+	}
+	switch f.Name {
+	case "type":
+		return graphTypes, true
+	case "deprecation":
+		return []string{deprecationAll, deprecationLocal, deprecationNone}, true
+	case "lockfile":
+		return []string{"readonly"}, true
+	}
+	return nil, true
+}
+
+// autocomplete makes the shells whose settings are in the home directory ask for completions, or no
+// longer.
+func (e *Env) autocomplete(install bool) int {
+	program, err := os.Executable()
+	if err != nil {
+		fmt.Fprintf(e.Stderr, "Error: the path of the program is not known: %s.\n", err)
+		return exitError
+	}
+	_, name := e.persona()
+	line := fmt.Sprintf("complete -o default -C %s %s\n", quoteShell(quoteShell(program)), name) // a shell reads it twice
+	home, found := e.Getenv("HOME"), false
+	for _, rc := range []struct{ file, text string }{
+		{".bashrc", line},
+		{".zshrc", "autoload -U +X bashcompinit && bashcompinit\n" + line},
+	} {
+		path := filepath.Join(home, rc.file)
+		have, err := os.ReadFile(path)
+		if home == "" || err != nil {
+			continue
+		}
+		found = true
+		want := strings.ReplaceAll(string(have), rc.text, "")
+		if install {
+			want = strings.TrimSuffix(want, "\n") + "\n" + rc.text
+		}
+		if want == string(have) {
+			fmt.Fprintf(e.Stdout, "%s stays as it is.\n", path)
+			continue
+		}
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			_ = os.WriteFile(path, have, 0o644) // on a full disk there is the room that it had
+			fmt.Fprintf(e.Stderr, "Error: %s.\n", err)
+			return exitError
+		}
+		fmt.Fprintf(e.Stdout, "%s was changed. New shells know it.\n", path)
+	}
+	if !found {
+		fmt.Fprintf(e.Stderr, "Error: there is no .bashrc and no .zshrc in the home directory. The line to put where a shell reads its settings is:\n  %s", line)
+		return exitError
+	}
+	return exitOK
+}
