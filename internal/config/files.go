@@ -134,12 +134,44 @@ func parseText(name string, text []byte, bag *diag.Bag) (hcl.Body, bool) {
 	} else {
 		file, ds = hclsyntax.ParseConfig(text, name, hcl.InitialPos)
 		ds = firstOfEachLine(ds)
+		for _, d := range ds {
+			foreignOperator(d, text)
+		}
 	}
 	ok := bag.HCL(notTooMany(name, ds))
 	if file == nil || file.Body == nil {
 		return hcl.EmptyBody(), ok
 	}
 	return file.Body, ok
+}
+
+// foreign are operators of other languages, with what stands for them here.
+var foreign = map[string]string{
+	"and": "&&", "or": "||", "not": "!", "eq": "==", "ne": "!=", "mod": "%", "is": "==", "in": "contains(list, value)", "like": "regex(pattern, text)",
+}
+
+// foreignOperator says of a syntax error that is at an operator of another language, or behind one, how that is
+// written here. The parser takes it for the end of the expression, and tells what should follow.
+func foreignOperator(d *hcl.Diagnostic, text []byte) {
+	if d.Subject == nil || d.Subject.Start.Byte > len(text) {
+		return
+	}
+	at := d.Subject.Start.Byte
+	line := text[bytes.LastIndexByte(text[:at], '\n')+1 : at]
+	before := strings.Fields(string(line))
+	if len(before) < 2 {
+		return // it begins the line, as the name of an argument does
+	}
+	word := string(d.Subject.SliceBytes(text))
+	if last := strings.TrimLeft(before[len(before)-1], "([{"); last == "not" {
+		word = last
+	}
+	if strings.Contains(d.Summary, "'for'") {
+		return // where "in" is what it should be
+	}
+	if here := foreign[word]; here != "" {
+		d.Detail = fmt.Sprintf("There is no operator %q in this language. Write %s.", word, here)
+	}
 }
 
 // firstOfEachLine keeps the first syntax error of each line. What follows on the line is said of what is left when

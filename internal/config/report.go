@@ -49,6 +49,12 @@ func (l *loader) hcl(ds hcl.Diagnostics) bool {
 // content asks a body for exactly what the schema describes; false if it holds anything else.
 func (l *loader) content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool) {
 	c, ds := b.Content(s)
+	for _, d := range ds {
+		var typ string
+		if _, err := fmt.Sscanf(d.Detail, "Blocks of type %q are not expected here.", &typ); err == nil {
+			d.Detail += Misplaced(typ)
+		}
+	}
 	l.hcl(withoutMeant(ds))
 	return c, !ds.HasErrors()
 }

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -72,6 +74,12 @@ func typeDepth(e hclsyntax.Expression) int {
 
 var typeNames = []string{"string", "number", "bool", "any", "list", "set", "map", "object", "tuple", "optional"}
 
+// elsewhere are the types that have another name in other languages.
+var elsewhere = map[string]string{
+	"str": "string", "text": "string", "int": "number", "integer": "number", "int64": "number", "float": "number", "double": "number",
+	"boolean": "bool", "array": "list", "slice": "list", "vector": "list", "dict": "map", "hash": "map", "struct": "object", "record": "object",
+}
+
 // withTypeNames adds to what is wrong with a type the name that was meant, where a word in it is
 // close to one.
 func withTypeNames(e hclsyntax.Expression, ds hcl.Diagnostics) hcl.Diagnostics {
@@ -89,7 +97,10 @@ func withTypeNames(e hclsyntax.Expression, ds hcl.Diagnostics) hcl.Diagnostics {
 		if d.Subject == nil || slices.Contains(typeNames, words[*d.Subject]) {
 			continue
 		}
-		if word := words[*d.Subject]; word != "" {
+		word := words[*d.Subject]
+		if meant := elsewhere[strings.ToLower(word)]; meant != "" {
+			d.Detail += fmt.Sprintf(" Did you mean %q?", meant)
+		} else if word != "" {
 			d.Detail += suggestion(word, typeNames)
 		}
 	}

@@ -336,24 +336,6 @@ func (s *Sources) Adopt(from *Sources) {
 	}
 }
 
-// Suggest gives the candidate nearest to what was written, or "" when none is near: the "did you
-// mean" of every kind of name.
-func Suggest(given string, candidates []string) string {
-	best, bestDist := "", len(given)/2+1
-	if bestDist > 4 {
-		bestDist = 4
-	}
-	for _, c := range candidates {
-		if n := len(c) - len(given); n >= 4*bestDist || -n >= 4*bestDist {
-			continue // too long or too short, even if every character takes four bytes
-		}
-		if d := distance(given, c); d < bestDist {
-			best, bestDist = c, d
-		}
-	}
-	return best
-}
-
 // Clear empties the bag: its contents have been shown.
 func (b *Bag) Clear() {
 	b.mu.Lock()

@@ -87,10 +87,12 @@ func TestCoded(t *testing.T) {
 }
 
 func TestSuggest(t *testing.T) {
-	names := []string{"name", "value", "count", "for_each", "création"}
+	names := []string{"name", "value", "count", "for_each", "création", "id", "instance_type", "vpc_security_group_ids", "terraform_data.web", "auto-approve", "one", "b"}
 	for given, want := range map[string]string{
-		"nmae": "name", "nam": "name", "valeu": "value", "cuont": "count", "for_eahc": "for_each",
-		"creation": "création", "zzz": "", "": "", "a": "",
+		"nmae": "name", "nam": "name", "names": "name", "valeu": "value", "cuont": "count", "for_eahc": "for_each", "foreach": "for_each", "for-each": "for_each",
+		"creation": "création", "NAME": "name", "ids": "id", "instnce_tpye": "instance_type", "instancetype": "instance_type",
+		"vpc_security_groups_ids": "vpc_security_group_ids", "terraform_data.wbe": "terraform_data.web", "terraform_dta.web": "terraform_data.web", "autoapprove": "auto-approve",
+		"zzz": "", "": "", "a": "", "ip": "", "nope": "", "data": "", "instance_name": "", "terraform_data.app": "", "terraform_data.w": "", "amount": "", "version": "", "vpc": "",
 	} {
 		if got := diag.Suggest(given, names); got != want {
 			t.Errorf("%q is taken for %q, not %q", given, got, want)

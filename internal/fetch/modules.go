@@ -3,7 +3,9 @@ package fetch
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +23,8 @@ func LocalDir(source, parent string) (string, error) {
 	dir := filepath.Join(parent, filepath.FromSlash(source))
 	info, err := os.Stat(dir)
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("there is no directory %s", dir)
 	case err != nil:
 		return "", fmt.Errorf("the directory %s could not be read: %w", dir, err)
 	case !info.IsDir():

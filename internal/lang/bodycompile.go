@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -51,12 +52,16 @@ func (c *bodyCompiler) unknownNames(raw *rawBody, sch *schema.Block) {
 		if sch.Attr(a.name) != nil {
 			continue
 		}
-		if n := sch.Nested(a.name); n != nil {
+		if sch.Nested(a.name) != nil || slices.Contains(metaBlocks, a.name) {
 			c.error(diag.Errorf("Unsupported argument", "An argument named %q is not expected here. Did you mean to define a block of type %q?", a.name, a.name).At(a.nameAt))
 			continue
 		}
 		near := suggest(a.name, append(argumentNames(sch), metaArgs...))
-		c.error(diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.name, meaning(near)).At(a.nameAt))
+		hint := meaning(near)
+		if near == a.name { // it is not one of those only in a block _
+			hint = ` In a block "_", every name is an argument of the provider: what has a meaning of its own stands outside of it.`
+		}
+		c.error(diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.name, hint).At(a.nameAt))
 		raw.mean(sch, near)
 	}
 	for i := range raw.blocks {
@@ -70,7 +75,8 @@ func (c *bodyCompiler) unknownNames(raw *rawBody, sch *schema.Block) {
 			}
 			continue
 		}
-		c.error(diag.Errorf("Unsupported block type", "Blocks of type %q are not expected here.%s", b.typ, didYouMean(b.typ, append(blockNames(sch), metaBlocks...))).At(b.typeAt))
+		hint := cmp.Or(config.Misplaced(b.typ), didYouMean(b.typ, append(blockNames(sch), metaBlocks...)))
+		c.error(diag.Errorf("Unsupported block type", "Blocks of type %q are not expected here.%s", b.typ, hint).At(b.typeAt))
 	}
 }
 

@@ -32,7 +32,7 @@ func newCall(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 		for i, a := range e.Args {
 			e.Args[i] = &argumentOf{a, toil(name)}
 		}
-		return &called{e, marking[name] || e.ExpandFinal}
+		return &called{e, marking[name]}
 	}
 }
 

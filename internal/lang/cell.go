@@ -110,12 +110,13 @@ func (f *Frame) compute(d *decl, face Face, from *scope) *result {
 	if out.outcome == OK && d.kind == Variable && d.vr.Ephemeral && f.w.o.Guard != nil {
 		f.w.o.Guard(f, d.name, v)
 	}
-	if s.marked {
-		v = via(v, f.nameOf(d), d.at)
+	marked := false
+	if s.marked { // or it may be
+		v, marked = via(v, f.nameOf(d), d.at)
 	}
 	out.val = f.declared(d, v)
 	out.rest = mark.Plain(out.val)
-	if s.marked || out.val.IsMarked() {
+	if marked || out.val.IsMarked() {
 		out.rest = mark.Split(out.val)
 	}
 	return out
@@ -129,13 +130,13 @@ func (s *scope) split(v cty.Value) mark.Value {
 	return mark.Split(v)
 }
 
-// via adds a cell to the way that marks came.
-func via(v cty.Value, name string, at diag.Range) cty.Value {
+// via adds a cell to the way that marks came, if there are any.
+func via(v cty.Value, name string, at diag.Range) (cty.Value, bool) {
 	rest := mark.Split(v)
 	if len(rest.Marks) == 0 {
-		return v
+		return v, false
 	}
-	return rest.Via(name, at).Join()
+	return rest.Via(name, at).Join(), true
 }
 
 // declared adds the marks that a declaration asks for.

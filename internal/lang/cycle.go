@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -122,6 +123,9 @@ func (p *Program) reportCycle(component []Decl, bag *diag.Bag) bool {
 	if len(component) == 1 {
 		return p.reportSelf(component[0], bag)
 	}
+	if p.toldAt(component, bag) {
+		return true
+	}
 	way := p.wayRound(component)
 	first := way[0]
 	var b strings.Builder
@@ -143,6 +147,16 @@ func (p *Program) reportCycle(component []Decl, bag *diag.Bag) bool {
 	}
 	bag.Add(d)
 	return true
+}
+
+// toldAt reports whether a static evaluation ran into the cycle before there was a program to look for it in.
+func (p *Program) toldAt(component []Decl, bag *diag.Bag) bool {
+	for _, told := range bag.List() {
+		if told.Summary == "Cycle" && told.Subject != nil && slices.ContainsFunc(component, func(d Decl) bool { return p.decls[d].Range == *told.Subject }) {
+			return true
+		}
+	}
+	return false
 }
 
 // name is what a message calls a declaration.
@@ -168,6 +182,9 @@ func (p *Program) reportSelf(d Decl, bag *diag.Bag) bool {
 	for _, r := range p.refs[d] {
 		if r.To != d {
 			continue
+		}
+		if p.toldAt([]Decl{d}, bag) {
+			return true
 		}
 		what := p.decls[d]
 		bag.Add(diag.Errorf("Self-referential block", "Configuration for %s may not refer to itself.%s", name(what), selfHint(what, r)).At(r.Range).About(what))

@@ -206,7 +206,7 @@ func (r *rewriter) call(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 	if provided := r.providerFunction(&n); provided != nil {
 		return provided
 	}
-	if !r.checkFunction(&n) {
+	if !r.checkFunction(&n) || !r.lastingFunction(&n) {
 		return unknownAt(e.Range())
 	}
 	return newCall(&n)

@@ -37,6 +37,6 @@ func (s *scope) finite(v cty.Value, what string, e hclsyntax.Expression, ctx *hc
 	if len(path) > 0 {
 		what += mark.PathString(append(cty.Path{cty.GetAttrStep{}}, path...))
 	}
-	s.error(s.withValues(diag.Errorf("Number is infinite", "The value of %s is infinity, as division by zero makes it. It can be neither kept nor sent anywhere: see to it that the divisor is not zero.", what).At(e.Range()), e, ctx))
+	s.error(s.withValues(diag.Errorf("Number is infinite", "The value of %s is infinity, as division by zero, the logarithm of zero and powers that are too large make it. It can be neither kept nor sent anywhere: see to it that it does not come about.", what).At(e.Range()), e, ctx))
 	return false
 }

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -88,7 +89,7 @@ func (c *compiler) undeclaredResource(n config.Name, at diag.Range) {
 	detail := fmt.Sprintf("%s %q %q has not been declared %s.", modeNouns[n.Mode], n.Type, n.Name, c.inModule())
 	hint := c.nearResource(n)
 	if hint == "" && n.Mode == addr.Managed {
-		hint = c.maybeVariable(n.Type)
+		hint = cmp.Or(c.maybeVariable(n.Type), maybeRoot(n))
 	}
 	c.error("Reference to undeclared resource", detail+hint, at)
 }
@@ -129,6 +130,24 @@ func (c *compiler) invalidResourceReference(t hcl.Traversal) {
 	}
 }
 
+// roots are what references begin with that are to no managed resource, and rootsAlike what they are taken for.
+var (
+	roots      = []string{"count", "data", "each", "ephemeral", "local", "module", "path", "self", "terraform", "var"}
+	rootsAlike = map[string]string{"variable": "var", "variables": "var", "vars": "var", "locals": "local", "modules": "module", "datasource": "data"}
+)
+
+// maybeRoot helps those who wrote locals.x, or modul.x.
+func maybeRoot(n config.Name) string {
+	root := rootsAlike[n.Type]
+	if root == "" {
+		root = diag.Suggest(n.Type, roots)
+	}
+	if root == "" {
+		return ""
+	}
+	return fmt.Sprintf(" Did you mean %s.%s?", root, n.Name)
+}
+
 // maybeVariable helps those who forgot "var." or "local.".
 func (c *compiler) maybeVariable(name string) string {
 	if _, ok := c.u.byName[Variable][name]; ok {
@@ -149,11 +168,14 @@ func (c *compiler) unexpectedKey(e *ref, at diag.Range) {
 }
 
 // missingKey complains about an attribute of something repeated.
-func (c *compiler) missingKey(e *ref) bool {
-	d := c.u.decls[e.local]
-	what, index, noun := "count", "count.index", "resource"
+func (r *rewriter) missingKey(e *ref) bool {
+	d := r.c.u.decls[e.local]
+	what, index, noun, all := "count", "count.index", "resource", "%s[*]"
 	if d.repeat.ForEach != nil {
-		what, index = "for_each", "each.key"
+		what, index, all = "for_each", "each.key", "values(%s)[*]"
+	}
+	if r.why == ByTrigger {
+		all = "%s"
 	}
 	name := "module." + d.name
 	if e.root == rootResource {
@@ -161,7 +183,7 @@ func (c *compiler) missingKey(e *ref) bool {
 	} else {
 		noun = "module"
 	}
-	c.error(fmt.Sprintf("Missing %s instance key", noun), fmt.Sprintf("Because %s has %q set, its attributes must be accessed on specific instances.\n\nFor example, to correlate with indices of a referring resource, use:\n    %s[%s]", name, what, name, index), e.SrcRange)
+	r.c.error(fmt.Sprintf("Missing %s instance key", noun), fmt.Sprintf("Because %s has %q set, its attributes must be accessed on specific instances.\n\nFor example, to correlate with indices of a referring resource, use:\n    %s[%s]\n\nTo take all instances together, use:\n    %s", name, what, name, index, fmt.Sprintf(all, name)), e.SrcRange)
 	return false
 }
 

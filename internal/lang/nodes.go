@@ -168,6 +168,9 @@ func (e *operation) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	stub := *e.BinaryOpExpr
 	stub.LHS, stub.RHS = &evaluated{e.LHS, l, ldiags}, &evaluated{e.RHS, r, rdiags}
 	v, diags := stub.Value(ctx)
+	if e.Op == hclsyntax.OpAdd && len(ldiags) == 0 && len(rdiags) == 0 {
+		diags = howToJoin(l, r, diags)
+	}
 	if err := tooLong(v); err != nil && !diags.HasErrors() {
 		diags = append(diags, errorIn(e, ctx, e.SrcRange, e.SrcRange, "Operation failed", "Error during operation: "+err.Error()+"."))
 		v = cty.UnknownVal(cty.Number)
@@ -179,6 +182,28 @@ func (e *operation) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		v = raise(v, l, r)
 	}
 	return v, diags
+}
+
+// howToJoin tells those who added what are no numbers how such values are joined. That is one mistake, not one for
+// each operand.
+func howToJoin(l, r cty.Value, ds hcl.Diagnostics) hcl.Diagnostics {
+	if len(ds) == 0 || ds[0].Summary != "Invalid operand" {
+		return ds
+	}
+	a, b := l.Type(), r.Type()
+	way := ""
+	switch {
+	case a == cty.String && b == cty.String:
+		way = `Texts are joined by naming both in one: "${a}${b}".`
+	case (a.IsTupleType() || a.IsListType() || a.IsSetType()) && (b.IsTupleType() || b.IsListType() || b.IsSetType()):
+		way = "Lists are joined by concat(a, b), sets by setunion(a, b)."
+	case (a.IsObjectType() || a.IsMapType()) && (b.IsObjectType() || b.IsMapType()):
+		way = "Maps and objects are joined by merge(a, b)."
+	default:
+		return ds
+	}
+	ds[0].Detail += " " + way
+	return ds[:1]
 }
 
 // tooLong refuses a number so large or so small that whatever looks at its digits may never end. As no

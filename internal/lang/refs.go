@@ -208,7 +208,7 @@ func (r *rewriter) keyed(e *ref) bool {
 		r.c.unexpectedKey(e, e.SrcRange)
 		return false
 	case !e.hasKey && repeated && (len(e.rest) > 0 || e.output != ""):
-		return r.c.missingKey(e)
+		return r.missingKey(e)
 	}
 	return true
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
@@ -131,6 +132,16 @@ func (r *rewriter) staticOnly(e *ref) bool {
 		}
 	}
 	r.c.error("Dynamic value in static context", fmt.Sprintf("Unable to use %s in static context, which is required by %s.\n\nWhat is needed before anything is planned can be made from input variables, local values, functions and the workspace name only.", traversalText(e.Traversal), r.c.static), e.SrcRange)
+	return false
+}
+
+// lastingFunction refuses functions whose results are others each time in what is evaluated statically: init, plan
+// and apply would see different modules.
+func (r *rewriter) lastingFunction(e *hclsyntax.FunctionCallExpr) bool {
+	if r.c.static == "" || !funcs.Fleeting(e.Name) {
+		return true
+	}
+	r.c.error("Dynamic value in static context", fmt.Sprintf("Unable to use %s() in static context, which is required by %s: its result is another one in each run.", e.Name, r.c.static), e.NameRange)
 	return false
 }
 

@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"slices"
 	"strings"
 	"sync"
 
@@ -42,7 +41,7 @@ func (r *rewriter) checkFunction(e *hclsyntax.FunctionCallExpr) bool {
 		r.c.error("Unknown provider function", `The function namespace "`+namespace+`" is not valid. Provider function calls must use the "provider::" namespace prefix.`, e.NameRange)
 		return false
 	case !functionNames()[plain]:
-		r.c.error("Call to unknown function", `There is no function named "`+e.Name+`".`+didYouMean(plain, slices.Clone(funcs.Names())), e.NameRange)
+		r.c.error("Call to unknown function", `There is no function named "`+e.Name+`".`+funcs.Meant(plain), e.NameRange)
 		return false
 	}
 	return true

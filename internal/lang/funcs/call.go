@@ -154,7 +154,7 @@ func (c *call) accept(in []cty.Value) error {
 		c.given[i] = unwrap(v)
 	}
 	c.args = c.given
-	if c.quick != nil && len(c.given) == len(c.params) {
+	if c.quick != nil && (len(c.given) == len(c.params) || c.rest != nil) {
 		if v, ok := c.quick(c); ok {
 			c.ready = v
 			return nil

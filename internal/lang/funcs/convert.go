@@ -328,6 +328,9 @@ func betweenSequences(in, want cty.Type) (conv, bool) {
 	if !ok {
 		return nil, false
 	}
+	if f == nil && in.IsSetType() == want.IsSetType() {
+		return nil, true // any: it has its type already
+	}
 	return func(v cty.Value) (cty.Value, error) {
 		if want.IsListType() && !sized(v) {
 			return byCty(v, want)
@@ -367,8 +370,8 @@ func emptyLike(want cty.Type, v cty.Value) cty.Value {
 func betweenMaps(in, want cty.Type) (conv, bool) {
 	ety := want.ElementType()
 	f, ok := conversion(in.ElementType(), ety)
-	if !ok {
-		return nil, false
+	if !ok || f == nil {
+		return nil, ok
 	}
 	return func(v cty.Value) (cty.Value, error) {
 		if v.LengthInt() == 0 {

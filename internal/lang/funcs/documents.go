@@ -98,8 +98,36 @@ func yamlEncode(c *call) (cty.Value, error) {
 			return cty.NilVal, err
 		}
 	}
-	v, err := yaml.YAMLEncodeFunc.Call(c.args)
+	v, err := yaml.YAMLEncodeFunc.Call([]cty.Value{narrow(c.args[0])})
 	return v, c.because(err)
+}
+
+// narrow takes from whole numbers the precision that they do not need: to find out how few digits tell a number from
+// others the library writes down all that it could have. Sequences become tuples, and maps objects, which are
+// written alike.
+func narrow(v cty.Value) cty.Value {
+	ty := v.Type()
+	if ty == cty.Number {
+		if n, ok := plainNumber(v); ok && -1<<53 <= n && n <= 1<<53 {
+			return cty.NumberIntVal(n)
+		}
+		return v
+	}
+	if v.IsNull() || !v.CanIterateElements() || ty.IsCollectionType() && ty.ElementType() == cty.String {
+		return v
+	}
+	if isSequence(ty) {
+		vals := elements(v)
+		for i := range vals {
+			vals[i] = narrow(vals[i])
+		}
+		return cty.TupleVal(vals)
+	}
+	attrs := v.AsValueMap()
+	for name, a := range attrs {
+		attrs[name] = narrow(a)
+	}
+	return cty.ObjectVal(attrs)
 }
 
 // yamlDecode first finds out the type, which is small where parts are shared through anchors, and then

@@ -40,6 +40,9 @@ func fileSet(c *call) (cty.Value, error) {
 		if err != nil || !info.Mode().IsRegular() {
 			continue // a symbolic link that leads nowhere is no file
 		}
+		if strings.HasSuffix(name, ".tfstate.journal") {
+			continue // there only while changes are made: nothing could be planned with it
+		}
 		rel, err := filepath.Rel(dir, full)
 		if err != nil {
 			return cty.NilVal, c.because(err)

@@ -128,7 +128,7 @@ func lookup(c *call) (cty.Value, error) {
 
 // merge makes a map if all arguments are maps of one type, else an object.
 func merge(c *call) (cty.Value, error) {
-	m := merger{attrs: map[string]cty.Value{}, alike: true, fuel: c.limits.MaxElements}
+	m := merger{attrs: make(map[string]cty.Value, c.keysAtMost()), alike: true, fuel: c.limits.MaxElements}
 	for i, v := range c.args {
 		if !v.Type().IsMapType() && !v.Type().IsObjectType() && v.Type() != cty.DynamicPseudoType {
 			return cty.NilVal, fmt.Errorf("arguments must be maps or objects, got %q", v.Type().FriendlyName())
@@ -139,6 +139,16 @@ func merge(c *call) (cty.Value, error) {
 		return cty.NilVal, c.tooMany()
 	}
 	return m.result(), nil
+}
+
+// keysAtMost is about how many keys the arguments have together.
+func (c *call) keysAtMost() (n int) {
+	for _, v := range c.args {
+		if raw, ok := byName(v); ok {
+			n += len(raw)
+		}
+	}
+	return min(n, c.limits.MaxElements)
 }
 
 type merger struct {

@@ -22,6 +22,29 @@ func payload(v *cty.Value) any {
 	return *(*any)(unsafe.Add(unsafe.Pointer(v), layout.payload))
 }
 
+// plainText is a text that is known, not null and has no mark; false for all else.
+func plainText(v cty.Value) (string, bool) {
+	if !layout.ok {
+		return "", false
+	}
+	text, ok := payload(&v).(string)
+	return text, ok
+}
+
+// plainNumber is a whole number that is known, not null and has no mark; false for all else, for one that does not
+// fit into an int64, and for the zero below zero, which is written with its sign.
+func plainNumber(v cty.Value) (int64, bool) {
+	if !layout.ok {
+		return 0, false
+	}
+	f, ok := payload(&v).(*big.Float)
+	if !ok || f.Sign() == 0 {
+		return 0, ok && !f.Signbit()
+	}
+	n, acc := f.Int64()
+	return n, acc == big.Exact
+}
+
 // inRow are the payloads of the elements of a list or tuple that is known, not null and has no mark; false if they
 // cannot be had.
 func inRow(v cty.Value) ([]any, bool) {

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	yaml "github.com/zclconf/go-cty-yaml"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
 	"pgregory.net/rapid"
 )
 
@@ -44,7 +46,7 @@ func TestPayloads(t *testing.T) {
 	})
 }
 
-func sameValues(t *rapid.T, got, want []cty.Value) {
+func sameValues(t rapid.TB, got, want []cty.Value) {
 	if !slices.EqualFunc(got, want, cty.Value.RawEquals) {
 		t.Fatalf("got  %#v\nwant %#v", got, want)
 	}
@@ -123,4 +125,66 @@ func TestSumWhole(t *testing.T) {
 			t.Fatalf("the sum of %#v: %s with %d bits, not %s with %d", vals, g, g.Prec(), w, w.Prec())
 		}
 	})
+}
+
+// What is written in short is what the library writes.
+func TestQuickFormat(t *testing.T) {
+	s := &scope{env: &Env{}, limits: Limits{}.filled()}
+	b := &builtin{params: make([]param, 1), rest: &param{}}
+	quick := 0
+	rapid.Check(t, func(t *rapid.T) {
+		format := rapid.StringOf(rapid.SampledFrom([]rune{'%', '%', 's', 'd', 'v', 'q', '2', ' ', 'e', '\u0301'})).Draw(t, "format")
+		arg := rapid.OneOf(rapid.Map(rapid.StringN(0, 3, -1), cty.StringVal), rapid.Map(rapid.Int64(), cty.NumberIntVal), rapid.Map(rapid.Float64(), cty.NumberFloatVal), genValue(1))
+		args := append([]cty.Value{cty.StringVal(format)}, rapid.SliceOfN(arg, 0, 3).Draw(t, "arguments")...)
+		got, ok := quickFormat(&call{builtin: b, scope: s, given: args})
+		if !ok {
+			return
+		}
+		quick++
+		if want, err := stdlib.FormatFunc.Call(args); err != nil || !got.RawEquals(want) {
+			t.Fatalf("%#v: %#v, not %#v, %v", args, got, want, err)
+		}
+	})
+	if quick == 0 {
+		t.Error("nothing was written in short")
+	}
+}
+
+func TestUpTo(t *testing.T) {
+	for _, limit := range []string{"0", "1", "2", "1023", "1024", "1025", "-1", "-0", "0.5", "1e30", "2e0"} {
+		v := cty.MustParseNumberVal(limit)
+		got, err := count(&call{args: []cty.Value{v}})
+		want, wantErr := stdlib.RangeFunc.Call([]cty.Value{v})
+		if (err == nil) != (wantErr == nil) {
+			t.Fatalf("range(%s): %v, not %v", limit, err, wantErr)
+		}
+		if err != nil {
+			continue
+		}
+		sameValues(t, got.AsValueSlice(), want.AsValueSlice())
+		for i, e := range got.AsValueSlice() {
+			if w := want.Index(cty.NumberIntVal(int64(i))); e.AsBigFloat().Prec() != w.AsBigFloat().Prec() {
+				t.Fatalf("range(%s)[%d] has another precision", limit, i)
+			}
+		}
+	}
+}
+
+// What is written of a value does not depend on how it is kept.
+func TestNarrow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := genKnown(3).Draw(t, "value")
+		got, err := yaml.Standard.Marshal(narrow(v))
+		want, wantErr := yaml.Standard.Marshal(v)
+		if (err == nil) != (wantErr == nil) || string(got) != string(want) {
+			t.Fatalf("%#v: %s, not %s", v, got, want)
+		}
+	})
+	for _, n := range []string{"0", "-0", "1", "-7", "9007199254740992", "9007199254740993", "123456789012345678", "1e20", "1e100", "0.1", "1.5", "100", "1000000"} {
+		v := cty.MustParseNumberVal(n)
+		got, _ := yaml.Standard.Marshal(narrow(v))
+		if want, _ := yaml.Standard.Marshal(v); string(got) != string(want) {
+			t.Errorf("%s: %s, not %s", n, got, want)
+		}
+	}
 }

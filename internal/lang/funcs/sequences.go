@@ -229,6 +229,9 @@ func (f *flattening) walk(list cty.Value) {
 	}
 }
 
+// mostCounted is how many numbers a range may have, in package cty.
+const mostCounted = 1024
+
 // count refuses to count to numbers that are too far apart to be added.
 func count(c *call) (cty.Value, error) {
 	for i, v := range c.args {
@@ -236,7 +239,26 @@ func count(c *call) (cty.Value, error) {
 			return cty.NilVal, bad(i, "%w", err)
 		}
 	}
+	if limit, ok := c.upTo(); ok {
+		vals := make([]cty.Value, limit)
+		for i := range vals {
+			vals[i] = cty.NumberIntVal(int64(i))
+		}
+		if limit > 0 {
+			vals[0] = cty.Zero // which has no precision of its own
+		}
+		return listOf(cty.Number, vals), nil
+	}
 	return library(stdlib.RangeFunc)(c)
+}
+
+// upTo is the limit where a range starts at zero and goes up to one that is allowed, as most do.
+func (c *call) upTo() (limit int64, ok bool) {
+	if len(c.args) != 1 {
+		return 0, false
+	}
+	limit, ok = plainNumber(c.args[0])
+	return limit, ok && limit >= 0 && limit <= mostCounted
 }
 
 func reverseType(c *call) (cty.Type, error) {

@@ -81,10 +81,11 @@ func members(keep func(sets []valueSet, i int, v cty.Value) bool) func(*call) (c
 			}
 		}
 		var kept []cty.Value
-		seen := valueSet{} // sets of cty are slow to find out for themselves
+		seen := valueSet{} // sets of cty are slow to find out for themselves; SetVal is not, for texts
+		asIs := c.unknown || ty.ElementType() == cty.String
 		for i, vals := range all {
 			for _, v := range vals {
-				if (keep == nil || keep(index, i, v)) && (c.unknown || seen.add(v)) {
+				if (keep == nil || keep(index, i, v)) && (asIs || seen.add(v)) {
 					kept = append(kept, v)
 				}
 			}

@@ -1,9 +1,12 @@
 package funcs
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 )
@@ -84,6 +87,32 @@ func Names() []string {
 	return names
 }
 
+// elsewhere are the functions that have another name in other languages.
+var elsewhere = map[string]string{
+	"len": "length", "size": "length", "count": "length", "strlen": "length", "str": "tostring", "string": "tostring", "int": "tonumber", "number": "tonumber",
+	"float": "tonumber", "bool": "tobool", "array": "tolist", "dict": "tomap", "object": "tomap", "tolower": "lower", "lowercase": "lower", "downcase": "lower",
+	"toupper": "upper", "uppercase": "upper", "upcase": "upper", "capitalize": "title", "substring": "substr", "sprintf": "format", "printf": "format", "append": "concat", "concatenate": "concat",
+	"push": "concat", "unique": "distinct", "uniq": "distinct", "includes": "contains", "has": "contains", "in": "contains", "get": "lookup", "now": "timestamp",
+	"nvl": "coalesce", "ifnull": "coalesce", "default": "coalesce", "truncate": "floor", "glob": "fileset", "readfile": "file", "sqrt": "pow",
+}
+
+// Meant says which function was meant by a name that none has, "" if none is like it.
+func Meant(name string) string { return meant(name, Names()) }
+
+func meant(name string, functions []string) string {
+	if name == "if" {
+		return " A choice is written as CONDITION ? VALUE : OTHER."
+	}
+	guess := strings.ReplaceAll(strings.ToLower(name), "_", "")
+	if !slices.Contains(functions, guess) {
+		guess = cmp.Or(elsewhere[guess], diag.Suggest(name, functions))
+	}
+	if guess == "" {
+		return ""
+	}
+	return fmt.Sprintf(" Did you mean %q?", guess)
+}
+
 // Doc is what a function is for.
 type Doc struct {
 	Description string
@@ -97,6 +126,14 @@ type Doc struct {
 func Pure(name string) bool {
 	b := builtins[strings.TrimPrefix(name, "core::")]
 	return b != nil && !b.impure && !b.observed && !b.world
+}
+
+// Fleeting reports whether a function gives another result in each run, for the same arguments and files. name may
+// begin with core::.
+func Fleeting(name string) bool {
+	name = strings.TrimPrefix(name, "core::")
+	b := builtins[name]
+	return b != nil && (b.impure || name == "plantimestamp")
 }
 
 // Docs describes a function. Of an unknown name it says nothing.

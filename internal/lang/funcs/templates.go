@@ -3,13 +3,13 @@ package funcs
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/customdecode"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -284,13 +284,5 @@ func (c *call) suggested(d *hcl.Diagnostic) string {
 		return d.Detail
 	}
 	text := fmt.Sprintf("There is no function named %q.", extra.CalledFunctionName())
-	names := make([]string, 0, len(c.table))
-	for name := range c.table {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	if near := diag.Suggest(extra.CalledFunctionName(), names); near != "" {
-		text += fmt.Sprintf(" Did you mean %q?", near)
-	}
-	return text
+	return text + meant(extra.CalledFunctionName(), slices.Sorted(maps.Keys(c.table)))
 }
