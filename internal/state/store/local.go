@@ -25,7 +25,8 @@ var LocalDriver = Driver{
 	Open: func(_ context.Context, s Settings) (Store, error) {
 		path, set := s.Text("path")
 		if set && path == "" {
-			return nil, errors.New(`The "path" attribute value must not be empty`) // as the peers say it
+			//lint:ignore ST1005 the text is shown to users as it is, in the words of the peers
+			return nil, errors.New(`The "path" attribute value must not be empty`)
 		}
 		workspaces, _ := s.Text("workspace_dir")
 		return NewLocal(LocalOptions{Dir: s.Dir, FS: s.FS, Path: path, WorkspaceDir: workspaces}), nil
