@@ -5,12 +5,14 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Calls of functions keep marks that functions lose: when a result is not known yet, or a call
-// fails, it has the marks of everything that went in. Otherwise what comes out is the function's
-// own business (package funcs).
+// Calls of functions keep marks that functions lose: when a call fails, the result has the marks of
+// everything that went in; when it is not known yet, what went in and is ephemeral makes it so, since nothing
+// ephemeral may get anywhere unseen. Otherwise, and whether what is not known yet will be sensitive, is the
+// function's own business (package funcs).
 
 // called is a call of a function.
 type called struct {
@@ -45,9 +47,7 @@ func (e *called) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	first := len(s.seen)
 	v, diags := e.run(ctx)
 	if len(s.seen) > first {
-		if diags.HasErrors() || !v.IsKnown() {
-			v = raise(v, s.seen[first:]...)
-		}
+		v = lost(v, diags, s.seen[first:]...)
 		clear(s.seen[first:])
 		s.seen = s.seen[:first]
 	}
@@ -114,13 +114,25 @@ func (e *attempt) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		call.Args[i] = tried[i]
 	}
 	v, diags := call.Value(ctx)
-	if v.IsKnown() && !diags.HasErrors() {
-		return v, diags
-	}
 	for _, t := range tried {
-		v = raise(v, t.val)
+		v = lost(v, diags, t.val)
 	}
 	return v, diags
+}
+
+// lost gives the result of a call the marks of arguments that the function lost.
+func lost(v cty.Value, diags hcl.Diagnostics, args ...cty.Value) cty.Value {
+	switch {
+	case diags.HasErrors():
+		return raise(v, args...)
+	case v.IsKnown():
+		return v
+	}
+	out := raise(v, args...)
+	if !mark.Is(v, mark.Sensitive) {
+		out = mark.Without(out, mark.Sensitive)
+	}
+	return out
 }
 
 // remembered is an expression that is evaluated once.
