@@ -563,8 +563,8 @@ resource "test_thing" "a" { count = 2 }
 		t.Error(v, show(&bag))
 	}
 	for src, want := range map[string]string{
-		`var.zork`: "Reference to undeclared input variable", `1 +`: "Missing expression", `each.key`: "",
-		`self`: `Invalid "self" reference`,
+		`var.zork`: "Reference to undeclared input variable", `1 +`: "Missing expression", `each.key`: `Reference to "each" in context without for_each`,
+		`count.index`: `Reference to "count" in non-counted context`, `self`: `Invalid "self" reference`,
 	} {
 		var bag diag.Bag
 		f.ParseAndEval([]byte(src), "<console-input>", Before, &bag)

@@ -221,7 +221,8 @@ const Nowhere = noDecl
 
 // Eval evaluates an expression of the frame's module.
 func (f *Frame) Eval(e hcl.Expression, in Scope, face Face, bag *diag.Bag) (mark.Value, Outcome) {
-	compiled, ok := f.compileNow(e, place{count: true, each: true, self: in.Self != nil}, bag)
+	instance := !in.Key.IsNone()
+	compiled, ok := f.compileNow(e, place{count: instance, each: instance, self: in.Self != nil}, bag)
 	if !ok {
 		return mark.Plain(cty.DynamicVal), Broken
 	}
