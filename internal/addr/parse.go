@@ -2,6 +2,7 @@ package addr
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -394,13 +395,20 @@ func (p *parser) providerInstance() (ProviderInstance, error) {
 
 // Keyed reports whether t has an instance key at any step, so that it may select only part of a
 // declaration.
-func (t Target) Keyed() bool {
-	for _, s := range t.path {
-		if s.given {
-			return true
-		}
+func (t Target) Keyed() bool { return t.KeyGiven || t.InKeyedModule() }
+
+// InKeyedModule reports whether t has the key of a module instance on its way.
+func (t Target) InKeyedModule() bool {
+	return slices.ContainsFunc(t.path, func(s targetStep) bool { return s.given })
+}
+
+// Of is t, which is about a resource, for another one of the same module; with the key of t or all instances.
+func (t Target) Of(r Resource, keyed bool) Target {
+	t.Mode, t.Type, t.Name = r.Mode, r.Type, r.Name
+	if !keyed {
+		t.Key, t.KeyGiven = NoKey, false
 	}
-	return t.KeyGiven
+	return t
 }
 
 // Within reports whether everything that t points at lies inside the module that m points at. It

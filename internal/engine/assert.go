@@ -49,7 +49,7 @@ func (p *planner) tests(d *lang.Declaration) bool {
 		return tested(d)
 	}
 	given := d.Kind == lang.Variable
-	p.reach.resources(d.ID, func(lang.Decl) { given = false })
+	p.reach.resources(d.ID, func(lang.Ref) { given = false })
 	return given
 }
 

@@ -65,23 +65,22 @@ func computeMoving(p *lang.Program) []answer {
 // has a part in it.
 func (r *reach) steady(d lang.Decl) bool { return r.moving[d] == no }
 
-// resources visits the resources that d refers to: directly, or through values (variables, locals,
-// outputs, module calls) on the way, but not through other resources.
-func (r *reach) resources(d lang.Decl, visit func(lang.Decl)) {
+// resources visits the references of d to resources: its own, and those of values (variables, locals,
+// outputs, module calls) on the way, but not those of other resources.
+func (r *reach) resources(d lang.Decl, visit func(lang.Ref)) {
 	seen := map[lang.Decl]bool{}
 	var walk func([]lang.Ref)
 	walk = func(refs []lang.Ref) {
 		for _, ref := range refs {
-			if seen[ref.To] {
-				continue
-			}
-			seen[ref.To] = true
 			switch r.prog.Decls()[ref.To].Kind {
 			case lang.Resource:
-				visit(ref.To)
+				visit(ref)
 			case lang.Provider:
 			default:
-				walk(r.prog.Refs(ref.To))
+				if !seen[ref.To] {
+					seen[ref.To] = true
+					walk(r.prog.Refs(ref.To))
+				}
 			}
 		}
 	}
@@ -95,16 +94,16 @@ func (r *reach) recorded(d lang.Decl) []addr.Resource {
 	var out []addr.Resource
 	self := r.prog.Decls()[d].Resource
 	seen := map[lang.Decl]bool{}
-	var visit func(lang.Decl)
-	visit = func(x lang.Decl) {
-		if seen[x] {
+	var visit func(lang.Ref)
+	visit = func(ref lang.Ref) {
+		if seen[ref.To] {
 			return
 		}
-		seen[x] = true
-		res := r.prog.Decls()[x].Resource
+		seen[ref.To] = true
+		res := r.prog.Decls()[ref.To].Resource
 		switch {
 		case res.Mode == addr.Ephemeral:
-			r.resources(x, visit)
+			r.resources(ref.To, visit)
 		case res != self:
 			out = append(out, res)
 		}

@@ -107,11 +107,15 @@ func (p *planner) chooseTargets(s *selection) {
 		return
 	}
 	p.spread(s, start, p.refs)
-	p.spread(s, p.fedOutputs(s), p.refs)
+	p.spread(s, p.fedOutputs(s), p.values)
 }
 
-// fedOutputs are the root outputs made from resources that are all selected. Other outputs keep
-// what they have.
+// values are the declarations that d refers to but for resources.
+func (p *planner) values(d lang.Decl) []lang.Decl {
+	return slices.DeleteFunc(p.refs(d), func(x lang.Decl) bool { return p.prog.Decls()[x].Kind == lang.Resource })
+}
+
+// fedOutputs are the root outputs made from what is all selected. Other outputs keep what they have.
 func (p *planner) fedOutputs(s *selection) []lang.Decl {
 	var out []lang.Decl
 	for _, d := range p.prog.Decls() {
@@ -119,7 +123,7 @@ func (p *planner) fedOutputs(s *selection) []lang.Decl {
 			continue
 		}
 		from, all := 0, true
-		p.reach.resources(d.ID, func(r lang.Decl) { from, all = from+1, all && s.decls[r] })
+		p.reach.resources(d.ID, func(r lang.Ref) { from, all = from+1, all && s.selects(r, p.prog.Decls()[r.To].Resource) })
 		if from > 0 && all {
 			out = append(out, d.ID)
 		}
@@ -127,28 +131,36 @@ func (p *planner) fedOutputs(s *selection) []lang.Decl {
 	return out
 }
 
+// selects reports whether all instances of a resource that a reference means are selected by targets.
+func (s *selection) selects(ref lang.Ref, res addr.Resource) bool {
+	switch {
+	case s.whole[res] || wholly(s.targets, res):
+		return true
+	case ref.Key == lang.Fixed && res.Module.IsRoot():
+		return contains(s.targets, res.In(addr.ModuleInstance{}).Instance(ref.Fixed))
+	}
+	return false
+}
+
 // chooseExcludes leaves out what is named, and what needs that.
 func (p *planner) chooseExcludes(s *selection) {
-	out := map[lang.Decl]bool{}
-	dependants := p.dependants()
-	var leave func(d lang.Decl)
-	leave = func(d lang.Decl) {
-		if out[d] {
-			return
-		}
-		out[d] = true
-		for _, x := range dependants(d) {
-			leave(x)
-		}
-	}
+	x := exclusion{planner: p, s: s, out: map[lang.Decl]bool{}, seen: map[string]bool{}, back: p.referrers()}
 	for _, d := range p.prog.Decls() {
+		switch {
+		case d.Kind != lang.Resource || !covers(s.exclude, d.Resource):
 		// Of a lease nothing is kept that those who need it could go on with.
-		if d.Kind == lang.Resource && (wholly(s.exclude, d.Resource) || d.Resource.Mode == addr.Ephemeral && covers(s.exclude, d.Resource)) {
-			leave(d.ID)
+		case wholly(s.exclude, d.Resource) || d.Resource.Mode == addr.Ephemeral:
+			x.leave(d.ID)
+		default:
+			for _, t := range slices.Clone(s.exclude) {
+				if t.Covers(d.Resource) {
+					x.leaveSome(d, t, true)
+				}
+			}
 		}
 	}
 	for _, d := range p.prog.Decls() {
-		if !out[d.ID] {
+		if !x.out[d.ID] {
 			s.decls[d.ID] = true
 			if d.Kind == lang.Resource {
 				s.whole[d.Resource] = true
@@ -160,6 +172,75 @@ func (p *planner) chooseExcludes(s *selection) {
 			s.whole[res] = true
 		}
 	}
+}
+
+// exclusion works out what -exclude leaves out.
+type exclusion struct {
+	*planner
+	s    *selection
+	out  map[lang.Decl]bool // left out with all instances
+	seen map[string]bool
+	back map[lang.Decl][]user
+}
+
+// user is a declaration with a reference to another one.
+type user struct {
+	*lang.Declaration
+	ref lang.Ref
+}
+
+// leave leaves out a declaration, and what needs it.
+func (x *exclusion) leave(d lang.Decl) {
+	if x.out[d] {
+		return
+	}
+	x.out[d] = true
+	for _, u := range x.back[d] {
+		x.leave(u.ID)
+	}
+}
+
+// leaveSome leaves out what needs the instances of d that a target with a key points at: of resources whose
+// instances each need one of them, those. direct says that d is the resource that the target is about, and no
+// value made from it in its module.
+func (x *exclusion) leaveSome(d *lang.Declaration, t addr.Target, direct bool) {
+	at := fmt.Sprint(d.ID, " ", t)
+	if x.seen[at] {
+		return
+	}
+	x.seen[at] = true
+	for _, u := range x.back[d.ID] {
+		key := direct && t.KeyGiven
+		switch {
+		case key && (u.ref.Key == lang.Single || u.ref.Key == lang.Fixed && u.ref.Fixed != t.Key):
+		case u.Module != d.Module || u.Kind == lang.Resource && u.Resource.Mode == addr.Ephemeral:
+			x.leave(u.ID)
+		case u.Kind != lang.Resource && t.InKeyedModule():
+			x.leaveSome(u.Declaration, t, false)
+		case u.Kind != lang.Resource:
+			x.leave(u.ID)
+		case t.Mode == 0: // the target is the module, and so about this one, too
+		default:
+			t := t.Of(u.Resource, key && u.ref.Key == lang.Same)
+			if !t.Keyed() {
+				x.leave(u.ID)
+				continue
+			}
+			x.s.exclude = append(x.s.exclude, t)
+			x.leaveSome(u.Declaration, t, true)
+		}
+	}
+}
+
+// referrers gives for each declaration those that refer to it.
+func (p *planner) referrers() map[lang.Decl][]user {
+	out := map[lang.Decl][]user{}
+	for _, d := range p.prog.Decls() {
+		for _, r := range p.prog.Refs(d.ID) {
+			out[r.To] = append(out[r.To], user{d, r})
+		}
+	}
+	return out
 }
 
 // covers reports whether some target may point at instances of the resource.
@@ -194,13 +275,14 @@ func (p *planner) refs(d lang.Decl) []lang.Decl {
 
 // dependants gives the reverse of refs, worked out once.
 func (p *planner) dependants() func(lang.Decl) []lang.Decl {
-	back := make([][]lang.Decl, len(p.prog.Decls()))
-	for _, d := range p.prog.Decls() {
-		for _, r := range p.prog.Refs(d.ID) {
-			back[r.To] = append(back[r.To], d.ID)
+	back := p.referrers()
+	return func(d lang.Decl) []lang.Decl {
+		out := make([]lang.Decl, len(back[d]))
+		for i, u := range back[d] {
+			out[i] = u.ID
 		}
+		return out
 	}
-	return func(d lang.Decl) []lang.Decl { return back[d] }
 }
 
 // spread selects everything that next leads to from the start.
