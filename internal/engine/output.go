@@ -6,6 +6,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -59,8 +60,15 @@ func (p *planner) output(name string, o *config.Output) *plan.OutputChange {
 	if !ok || p.sel.skips(d.ID) || p.req.Mode == plan.Destroy {
 		return p.keepOutput(name, old, had)
 	}
-	v, outcome := p.frame.Output(name, lang.After, p.bag)
-	if outcome != lang.OK {
+	bag := p.bag
+	if p.req.Mode == plan.RefreshOnly {
+		bag = &diag.Bag{} // what is declared need not be there yet
+	}
+	v, outcome := p.frame.Output(name, lang.After, bag)
+	switch {
+	case outcome != lang.OK && p.req.Mode == plan.RefreshOnly:
+		return p.keepOutput(name, old, had)
+	case outcome != lang.OK:
 		return nil
 	}
 	c := &plan.OutputChange{Name: name, Before: null, After: v, Sensitive: o.Sensitive, Deprecated: o.Deprecated, Action: plan.Create}
