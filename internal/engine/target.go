@@ -48,7 +48,7 @@ func contains(targets []addr.Target, i addr.Instance) bool {
 // selectTargets works out the selection and warns that it is partial.
 func (p *planner) selectTargets() (*selection, bool) {
 	s := &selection{
-		targets: p.req.Targets, exclude: p.req.Excludes,
+		targets: slices.Clone(p.req.Targets), exclude: slices.Clone(p.req.Excludes),
 		whole: map[addr.Resource]bool{}, named: map[addr.Resource]bool{}, decls: map[lang.Decl]bool{},
 	}
 	switch {
@@ -106,13 +106,13 @@ func (p *planner) chooseTargets(s *selection) {
 		p.spreadRecorded(s)
 		return
 	}
-	p.spread(s, start, p.refs)
+	p.spread(s, start, p.prog.Refs)
 	p.spread(s, p.fedOutputs(s), p.values)
 }
 
-// values are the declarations that d refers to but for resources.
-func (p *planner) values(d lang.Decl) []lang.Decl {
-	return slices.DeleteFunc(p.refs(d), func(x lang.Decl) bool { return p.prog.Decls()[x].Kind == lang.Resource })
+// values are the references of d but for those to resources.
+func (p *planner) values(d lang.Decl) []lang.Ref {
+	return slices.DeleteFunc(slices.Clone(p.prog.Refs(d)), func(r lang.Ref) bool { return p.prog.Decls()[r.To].Kind == lang.Resource })
 }
 
 // fedOutputs are the root outputs made from what is all selected. Other outputs keep what they have.
@@ -263,30 +263,21 @@ func wholly(targets []addr.Target, res addr.Resource) bool {
 	return false
 }
 
-// refs are the declarations that d refers to.
-func (p *planner) refs(d lang.Decl) []lang.Decl {
-	refs := p.prog.Refs(d)
-	out := make([]lang.Decl, len(refs))
-	for i, r := range refs {
-		out[i] = r.To
-	}
-	return out
-}
-
-// dependants gives the reverse of refs, worked out once.
-func (p *planner) dependants() func(lang.Decl) []lang.Decl {
+// dependants gives the reverse of references, worked out once.
+func (p *planner) dependants() func(lang.Decl) []lang.Ref {
 	back := p.referrers()
-	return func(d lang.Decl) []lang.Decl {
-		out := make([]lang.Decl, len(back[d]))
+	return func(d lang.Decl) []lang.Ref {
+		out := make([]lang.Ref, len(back[d]))
 		for i, u := range back[d] {
-			out[i] = u.ID
+			out[i].To = u.ID
 		}
 		return out
 	}
 }
 
-// spread selects everything that next leads to from the start.
-func (p *planner) spread(s *selection, start []lang.Decl, next func(lang.Decl) []lang.Decl) {
+// spread selects everything that next leads to from the start: of resources all instances, or the one that is
+// meant.
+func (p *planner) spread(s *selection, start []lang.Decl, next func(lang.Decl) []lang.Ref) {
 	queue := start
 	for _, d := range start {
 		s.decls[d] = true
@@ -294,14 +285,19 @@ func (p *planner) spread(s *selection, start []lang.Decl, next func(lang.Decl) [
 	for len(queue) > 0 {
 		d := queue[0]
 		queue = queue[1:]
-		for _, x := range next(d) {
-			info := p.prog.Decls()[x]
-			if info.Kind == lang.Resource {
+		for _, r := range next(d) {
+			info := p.prog.Decls()[r.To]
+			switch {
+			case info.Kind != lang.Resource:
+			case r.Key == lang.Fixed:
+				s.named[info.Resource] = true
+				s.targets = append(s.targets, info.Resource.Target(r.Fixed))
+			default:
 				s.whole[info.Resource] = true
 			}
-			if !s.decls[x] {
-				s.decls[x] = true
-				queue = append(queue, x)
+			if !s.decls[r.To] {
+				s.decls[r.To] = true
+				queue = append(queue, r.To)
 			}
 		}
 	}
