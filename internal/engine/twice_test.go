@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,9 @@ func drawn(t *rapid.T) map[string]string {
 		case 0:
 			fmt.Fprintf(&root, "resource \"terraform_data\" %q {\n%s  input = %s\n  triggers_replace = %s\n%s}\n", name, repeat, value("input"), value("trigger"), life)
 			names = append(names, "terraform_data."+name+one+".output", "terraform_data."+name+one+".id")
+			if one != "" {
+				names = append(names, `join(",", terraform_data.`+name+"[*].id)")
+			}
 		case 1:
 			fmt.Fprintf(&root, "resource \"plant_safe\" %q {\n%s  name = %s\n  secret = ephemeral.plant_key.k.token\n%s}\n", name, repeat, value("name"), life)
 			names = append(names, "plant_safe."+name+one+".id")
@@ -63,8 +67,8 @@ func drawn(t *rapid.T) map[string]string {
 	return map[string]string{"main.tf": root.String(), "m/main.tf": child.String()}
 }
 
-// TestTwice goes from one random configuration to the next. After each apply a plan finds nothing
-// to do, and a destroy leaves nothing.
+// TestTwice goes from one random configuration to the next, sometimes in parts. After each apply a plan
+// finds nothing to do, and a destroy leaves nothing.
 func TestTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &plant{running: map[*machine]bool{}, upgrade: map[string][]byte{}}
@@ -74,6 +78,7 @@ func TestTwice(t *testing.T) {
 		w := &random{T: t, Engine: &Engine{Pool: pool, Now: time.Now}, state: &state.Snapshot{}}
 		for range rapid.IntRange(1, 3).Draw(t, "configurations") {
 			files := drawn(t)
+			w.partly(files)
 			w.apply(files, plan.Normal)
 			if todo := w.todo(w.plan(files, plan.Normal)); todo != "" {
 				t.Fatalf("after apply there is still to do: %s\n%s", todo, files["main.tf"])
@@ -92,6 +97,32 @@ type random struct {
 	*Engine
 	state *state.Snapshot
 	prog  *lang.Program
+
+	targets, excludes []addr.Target
+}
+
+// partly applies a part of a configuration, or destroys it.
+func (w *random) partly(files map[string]string) {
+	list := []*[]addr.Target{nil, &w.targets, &w.excludes}[rapid.IntRange(0, 2).Draw(w.T, "a part")]
+	if list == nil {
+		return
+	}
+	for range rapid.IntRange(1, 2).Draw(w.T, "parts") {
+		form := rapid.SampledFrom([]string{"terraform_data.r%d", "terraform_data.r%d[0]", "terraform_data.r%d[1]", "plant_safe.r%d", "plant_safe.r%d[0]", "module.r%d"}).Draw(w.T, "part")
+		t, err := addr.ParseTarget(fmt.Sprintf(form, rapid.IntRange(0, 6).Draw(w.T, "of")))
+		if err != nil {
+			w.Fatal(err)
+		}
+		*list = append(*list, t)
+	}
+	mode := rapid.SampledFrom([]plan.Mode{plan.Normal, plan.Normal, plan.RefreshOnly, plan.Destroy}).Draw(w.T, "mode")
+	switch p, bag := w.tryPlan(context.Background(), files, mode); {
+	case p != nil:
+		w.carryOut(p, files)
+	case !slices.ContainsFunc(bag.List(), func(d diag.Diagnostic) bool { return strings.HasPrefix(d.Summary, "Moved resource instances excluded") }):
+		w.Fatalf("plan of a part: %v\n%s", bag.List(), files["main.tf"])
+	}
+	w.targets, w.excludes = nil, nil
 }
 
 func (w *random) plan(files map[string]string, mode plan.Mode) *plan.Plan {
@@ -125,7 +156,7 @@ func (w *random) tryPlan(ctx context.Context, files map[string]string, mode plan
 	if w.prog, ok = w.Compile(context.Background(), tree, lang.CheckOptions{}, &bag); !ok {
 		fail("compile")
 	}
-	r, ok := w.Plan(ctx, Request{Program: w.prog, State: w.state, Refresh: true, Mode: mode, Options: lang.Options{Workspace: "default"}}, &bag)
+	r, ok := w.Plan(ctx, Request{Program: w.prog, State: w.state, Refresh: true, Mode: mode, Targets: w.targets, Excludes: w.excludes, Options: lang.Options{Workspace: "default"}}, &bag)
 	if !ok {
 		return nil, &bag
 	}
@@ -133,7 +164,10 @@ func (w *random) tryPlan(ctx context.Context, files map[string]string, mode plan
 }
 
 func (w *random) apply(files map[string]string, mode plan.Mode) {
-	p := w.plan(files, mode)
+	w.carryOut(w.plan(files, mode), files)
+}
+
+func (w *random) carryOut(p *plan.Plan, files map[string]string) {
 	var bag diag.Bag
 	done, ok := w.Apply(context.Background(), ApplyRequest{Program: w.prog, Plan: p, Options: lang.Options{Workspace: "default", Applying: true}}, &bag)
 	if !ok {
