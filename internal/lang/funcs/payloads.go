@@ -246,7 +246,12 @@ func Same(a, b cty.Value) (same, sure bool) {
 	}
 	fuel := 4 * defaultElements // each of both, and their types
 	p, q := payload(&a), payload(&b)
-	if p == nil || q == nil || !isPlain(p, &fuel) || !isPlain(q, &fuel) || !sameType(a.Type(), b.Type(), &fuel) {
+	switch s, t := a.Type(), b.Type(); {
+	case p == nil || q == nil || !isPlain(p, &fuel) || !isPlain(q, &fuel):
+		return false, false
+	case s.IsTupleType() && t.IsTupleType() && s.Length() != t.Length():
+		return false, !s.HasDynamicTypes() && !t.HasDynamicTypes()
+	case !sameType(s, t, &fuel):
 		return false, false
 	}
 	return samePayload(p, q), true

@@ -56,7 +56,10 @@ func TestSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := genValue(3).Draw(t, "a")
 		b := rapid.OneOf(rapid.Just(a), genValue(3)).Draw(t, "b")
-		if converted, err := Convert(b, a.Type()); err == nil {
+		if rapid.Bool().Draw(t, "tuples") {
+			row := rapid.SliceOfN(genValue(1), 0, 3)
+			a, b = cty.TupleVal(row.Draw(t, "a")), cty.TupleVal(row.Draw(t, "b"))
+		} else if converted, err := Convert(b, a.Type()); err == nil {
 			b = converted
 		}
 		same, sure := Same(a, b)
