@@ -6,8 +6,12 @@ import (
 )
 
 // How far a guess goes: a word of three characters or more may be taken for another one if one slip
-// leads there, one of seven if two do, one of eleven if three do, and none for more. Names are compared word by word, so that those that share their first
-// words are not alike for that alone: instance_type was not meant by instance_name.
+// leads there, one of seven if two do, one of eleven if three do, and none for more. Names are compared
+// word by word, so that those that share their first words are not alike for that alone: instance_type
+// was not meant by instance_name.
+//
+// The distance that libraries offer counts two characters that changed places, the most frequent of slips,
+// as two.
 
 const mostSlips = 3
 
