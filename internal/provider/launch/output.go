@@ -88,7 +88,9 @@ func (l *lines) emit() {
 		if !structured {
 			level, text = l.plain(string(line)), string(line)
 		}
-		l.log(level, text)
+		if text != "" {
+			l.log(level, text)
+		}
 	}
 }
 
