@@ -402,15 +402,6 @@ func (t Target) InKeyedModule() bool {
 	return slices.ContainsFunc(t.path, func(s targetStep) bool { return s.given })
 }
 
-// Target points at the instance of r with a key, in all instances of its module.
-func (r Resource) Target(key Key) Target {
-	t := Target{Mode: r.Mode, Type: r.Type, Name: r.Name, Key: key, KeyGiven: true}
-	for _, name := range r.Module.Path() {
-		t.path = append(t.path, targetStep{name: name})
-	}
-	return t
-}
-
 // Of is t, which is about a resource, for another one of the same module; with the key of t or all instances.
 func (t Target) Of(r Resource, keyed bool) Target {
 	t.Mode, t.Type, t.Name = r.Mode, r.Type, r.Name

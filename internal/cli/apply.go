@@ -131,7 +131,7 @@ func (c *call) isFile(name string) bool {
 // approve asks whether to go on.
 func (p *project) approve(pl *plan.Plan) bool {
 	if !p.mayAsk() {
-		p.bag.Add(notApproved())
+		p.bag.Add(notApproved(", or apply a saved plan"))
 		return false
 	}
 	title, note := "Do you want to perform these actions?", p.product()+" will perform the actions described above."
@@ -154,7 +154,7 @@ func (p *project) approve(pl *plan.Plan) bool {
 		return true
 	}
 	if !answered {
-		p.bag.Add(notApproved())
+		p.bag.Add(notApproved(", or apply a saved plan"))
 	}
 	word := "Apply"
 	if pl.Mode == plan.Destroy {
@@ -164,8 +164,9 @@ func (p *project) approve(pl *plan.Plan) bool {
 	return false
 }
 
-func notApproved() diag.Diagnostic {
-	return diag.Errorf("Plan not approved", "Approval is needed, and nobody can be asked: use -auto-approve, or apply a saved plan.")
+// notApproved names -auto-approve as the way out, and what else there is.
+func notApproved(orElse string) diag.Diagnostic {
+	return diag.Errorf("Plan not approved", "Approval is needed, and nobody can be asked: use -auto-approve%s.", orElse)
 }
 
 // carryOut applies a plan and stores what came of it.

@@ -401,7 +401,7 @@ func runStateReplaceProvider(ctx context.Context, c *call) int {
 		if !c.opts.autoApprove {
 			yes, answered := c.ui.confirm("Do you want to make these changes?", "")
 			if !answered {
-				c.bag.Add(diag.Errorf("Plan not approved", "Approval is needed, and nobody can be asked: use -auto-approve."))
+				c.bag.Add(notApproved(""))
 				return nil, false
 			}
 			if !yes {

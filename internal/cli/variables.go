@@ -58,19 +58,13 @@ func (p *project) variablesFromFile(path string) bool {
 	name := p.display(path)
 	var found diag.Bag
 	text, values, ok := config.ReadValues(path, p.loadOptions(), &found)
-	shown := text
-	switch {
-	case !p.mayHide():
-		p.bag.Take(&found)
-	case ok:
-		p.bag.Take(&found)
-		shown = p.showable(text, values)
-	default: // what belongs to which variable is not clear
-		shown = nil
+	if !ok && p.mayHide() { // what belongs to which variable is not clear
 		p.addUnshown(text, found.List())
-	}
-	if shown != nil {
-		p.sources.Set(name, shown)
+	} else {
+		p.bag.Take(&found)
+		if text != nil {
+			p.sources.Set(name, p.showable(text, values))
+		}
 	}
 	for _, key := range sortedNames(values) {
 		v := values[key]
@@ -103,6 +97,9 @@ func (p *project) mayHide() bool {
 // showable is the text of a file of values as messages may show it: without the values of
 // variables that must not be shown, and of those that nobody declared, which may be meant for them.
 func (p *project) showable(src []byte, values map[string]*config.Value) []byte {
+	if !p.mayHide() {
+		return src
+	}
 	out := slices.Clone(src)
 	for name, v := range values {
 		if p.declared(name) == nil || p.hides(name) {

@@ -16,9 +16,11 @@ type selection struct {
 	active  bool
 	targets []addr.Target
 	exclude []addr.Target
-	whole   map[addr.Resource]bool // selected because something selected needs it: all instances
-	named   map[addr.Resource]bool // selected by name: the instances that a target contains
-	decls   map[lang.Decl]bool     // everything selected
+	whole   map[addr.Resource]bool              // selected because something selected needs it: all instances
+	some    map[addr.Resource]map[addr.Key]bool // and where that is certain, the instances that it needs, in every module instance
+	named   map[addr.Resource]bool              // selected by name: the instances that a target contains
+	left    map[addr.Resource][]addr.Target     // left out because they need what is excluded
+	decls   map[lang.Decl]bool                  // everything selected
 }
 
 // instance reports whether an instance is to be dealt with.
@@ -28,9 +30,9 @@ func (s *selection) instance(i addr.Instance) bool {
 	}
 	res := i.Resource()
 	if len(s.exclude) > 0 {
-		return s.whole[res] && !contains(s.exclude, i)
+		return s.whole[res] && !contains(s.exclude, i) && !contains(s.left[res], i)
 	}
-	return s.whole[res] || s.named[res] && contains(s.targets, i)
+	return s.whole[res] || s.some[res][i.Key] || s.named[res] && contains(s.targets, i)
 }
 
 // skips reports whether nothing of a declaration is to be dealt with.
@@ -48,8 +50,9 @@ func contains(targets []addr.Target, i addr.Instance) bool {
 // selectTargets works out the selection and warns that it is partial.
 func (p *planner) selectTargets() (*selection, bool) {
 	s := &selection{
-		targets: slices.Clone(p.req.Targets), exclude: slices.Clone(p.req.Excludes),
-		whole: map[addr.Resource]bool{}, named: map[addr.Resource]bool{}, decls: map[lang.Decl]bool{},
+		targets: p.req.Targets, exclude: p.req.Excludes,
+		whole: map[addr.Resource]bool{}, some: map[addr.Resource]map[addr.Key]bool{}, named: map[addr.Resource]bool{},
+		left: map[addr.Resource][]addr.Target{}, decls: map[lang.Decl]bool{},
 	}
 	switch {
 	case len(s.targets) > 0 && len(s.exclude) > 0:
@@ -137,7 +140,7 @@ func (s *selection) selects(ref lang.Ref, res addr.Resource) bool {
 	case s.whole[res] || wholly(s.targets, res):
 		return true
 	case ref.Key == lang.Fixed && res.Module.IsRoot():
-		return contains(s.targets, res.In(addr.ModuleInstance{}).Instance(ref.Fixed))
+		return s.some[res][ref.Fixed] || contains(s.targets, res.In(addr.ModuleInstance{}).Instance(ref.Fixed))
 	}
 	return false
 }
@@ -152,7 +155,7 @@ func (p *planner) chooseExcludes(s *selection) {
 		case wholly(s.exclude, d.Resource) || d.Resource.Mode == addr.Ephemeral:
 			x.leave(d.ID)
 		default:
-			for _, t := range slices.Clone(s.exclude) {
+			for _, t := range s.exclude {
 				if t.Covers(d.Resource) {
 					x.leaveSome(d, t, true)
 				}
@@ -226,7 +229,7 @@ func (x *exclusion) leaveSome(d *lang.Declaration, t addr.Target, direct bool) {
 				x.leave(u.ID)
 				continue
 			}
-			x.s.exclude = append(x.s.exclude, t)
+			x.s.left[u.Resource] = append(x.s.left[u.Resource], t)
 			x.leaveSome(u.Declaration, t, true)
 		}
 	}
@@ -290,8 +293,10 @@ func (p *planner) spread(s *selection, start []lang.Decl, next func(lang.Decl) [
 			switch {
 			case info.Kind != lang.Resource:
 			case r.Key == lang.Fixed:
-				s.named[info.Resource] = true
-				s.targets = append(s.targets, info.Resource.Target(r.Fixed))
+				if s.some[info.Resource] == nil {
+					s.some[info.Resource] = map[addr.Key]bool{}
+				}
+				s.some[info.Resource][r.Fixed] = true
 			default:
 				s.whole[info.Resource] = true
 			}

@@ -72,12 +72,10 @@ func (m mirror) list(p addr.Provider) []found {
 	return out
 }
 
+// hosts are the names of a registry.
 func hosts(h string) []string {
-	switch h {
-	case addr.DefaultHost:
-		return []string{h, addr.TerraformHost}
-	case addr.TerraformHost:
-		return []string{h, addr.DefaultHost}
+	if other, ok := (addr.Provider{Host: h}).Counterpart(); ok {
+		return []string{h, other.Host}
 	}
 	return []string{h}
 }

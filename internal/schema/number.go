@@ -27,7 +27,7 @@ func parseNumber(s string) (cty.Value, *failure) {
 	if i, ok := shortInt(s); ok {
 		return cty.NumberVal(new(big.Float).SetPrec(512).SetInt64(i)), nil
 	}
-	if len(s) > exponentLimit || exponent(s) > exponentLimit {
+	if len(s) > exponentLimit || Exponent(s) > exponentLimit {
 		return cty.NilVal, fail("the number is too large")
 	}
 	v, err := cty.ParseNumberVal(s)
@@ -58,8 +58,9 @@ func shortInt(s string) (i int64, ok bool) {
 	return i, !negative || i != 0 // text can say minus zero, integers cannot
 }
 
-// exponent is the absolute value of what stands behind e or p, 0 without one.
-func exponent(s string) int {
+// Exponent is the absolute value of what stands behind e or p in a number, 0 without one. It stops counting
+// above 10,000, where no number is wanted any more.
+func Exponent(s string) int {
 	i := strings.IndexAny(s, "eEpP")
 	if i < 0 {
 		return 0

@@ -16,7 +16,7 @@ type Mould struct{ last atomic.Pointer[pattern] }
 
 // Object is an object with these attributes; of a name that is there twice the last counts.
 func (m *Mould) Object(names []string, vals []cty.Value) cty.Value {
-	if p := m.last.Load(); p != nil && p.fits(names, vals) {
+	if p := m.last.Load(); p.fits(names, vals) {
 		return p.object(vals)
 	}
 	v := objectVal(names, vals)
@@ -28,23 +28,19 @@ func (m *Mould) Object(names []string, vals []cty.Value) cty.Value {
 
 // moulds are those that a few kinds of objects in turns need.
 type moulds struct {
-	patterns [8]*pattern
-	next     int // the one to be given up for a new one
+	all  [8]Mould
+	next int // the one to be given up for a new kind
 }
 
 // object is Mould.Object.
 func (m *moulds) object(names []string, vals []cty.Value) cty.Value {
-	for _, p := range m.patterns {
-		if p != nil && p.fits(names, vals) {
+	for i := range m.all {
+		if p := m.all[i].last.Load(); p.fits(names, vals) {
 			return p.object(vals)
 		}
 	}
-	v := objectVal(names, vals)
-	if p := newPattern(names, vals, v); p != nil {
-		m.patterns[m.next] = p
-		m.next = (m.next + 1) % len(m.patterns)
-	}
-	return v
+	m.next = (m.next + 1) % len(m.all)
+	return m.all[m.next].Object(names, vals)
 }
 
 func objectVal(names []string, vals []cty.Value) cty.Value {
@@ -79,9 +75,9 @@ func newPattern(names []string, vals []cty.Value, v cty.Value) *pattern {
 	return p
 }
 
-// fits reports whether an object with these attributes is of the type.
+// fits reports whether an object with these attributes is of the type; none is of no pattern.
 func (p *pattern) fits(names []string, vals []cty.Value) bool {
-	if !slices.Equal(names, p.names) {
+	if p == nil || !slices.Equal(names, p.names) {
 		return false
 	}
 	fuel := partsAlike

@@ -82,8 +82,16 @@ func TestLines(t *testing.T) {
 // What a process writes, wherever it writes it, is logged and does not stop it.
 func TestOutputOfProcess(t *testing.T) {
 	var j journal
+	writes(t, &j, j.log)
+	if strings.Contains(j.text(), "|grpc|") {
+		t.Error("the handshake is in the log")
+	}
+}
+
+// writes has a process write everyLine, and waits until the journal has all of it and its end.
+func writes(t *testing.T, j *journal, log func(p addr.Provider, level, line string)) {
 	ps := processes(t, "protocol 6")
-	ps.Log = j.log
+	ps.Log = log
 	p := start1(t, ps)
 	ask(t, p, "writes")
 	for _, line := range everyEntry {
@@ -92,9 +100,6 @@ func TestOutputOfProcess(t *testing.T) {
 	j.await(t, "debug to standard output")
 	p.Shutdown()
 	j.await(t, "debug the process ended: exit status 0")
-	if strings.Contains(j.text(), "|grpc|") {
-		t.Error("the handshake is in the log")
-	}
 }
 
 // FuzzLines: nothing that a process writes makes us fall over, or a line come out that is not one.
@@ -117,17 +122,8 @@ func FuzzLines(f *testing.F) {
 // wherever they are written.
 func TestUnfailing(t *testing.T) {
 	var j journal
-	ps := processes(t, "protocol 6")
-	ps.Log = func(p addr.Provider, level, line string) {
+	writes(t, &j, func(p addr.Provider, level, line string) {
 		j.log(p, level, line)
 		panic("full")
-	}
-	p := start1(t, ps)
-	ask(t, p, "writes")
-	for _, line := range everyEntry {
-		j.await(t, line)
-	}
-	j.await(t, "debug to standard output")
-	p.Shutdown()
-	j.await(t, "debug the process ended: exit status 0")
+	})
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/builtin"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
@@ -242,12 +242,8 @@ func monstrous(text string) bool {
 		if !is {
 			continue
 		}
-		mantissa, exponent, _ := strings.Cut(strings.ToLower(n.String()), "e")
-		power, err := strconv.Atoi(exponent)
-		if exponent == "" {
-			power, err = 0, nil
-		}
-		if err != nil || max(power, -power)+len(mantissa) > digitsMax {
+		mantissa, _, _ := strings.Cut(strings.ToLower(n.String()), "e")
+		if schema.Exponent(n.String())+len(mantissa) > digitsMax {
 			return true
 		}
 	}
