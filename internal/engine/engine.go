@@ -187,7 +187,9 @@ type shared struct {
 	waiting  map[addr.Object]bool                      // those of which it was told that they wait
 	checks   *checks
 	results  *results
-	looks    bool // nothing is decided: conditions are for information
+	looks    bool                             // nothing is decided: conditions are for information
+	destroys bool                             // nothing will be there: everything is served by what is
+	ready    func(context.Context, lang.Decl) // gets the before face ready for a declaration; nil: it is
 }
 
 // past is what a walk goes on from.

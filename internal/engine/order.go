@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -34,6 +33,7 @@ type ordering struct {
 	below   map[placeModule][]*lang.Frame
 	stored  map[addr.Resource][]addr.AbsResource
 	single  [][]int32
+	settled map[addr.ProviderInstance]plan.Settings
 }
 
 // place is a declaration in one module instance.
@@ -199,7 +199,7 @@ func (o *ordering) instances(m addr.Module) []*lang.Frame {
 		if o.in.Destroy {
 			face = lang.Before
 		}
-		fs, _ = o.frame.Instances(m, face, &diag.Bag{})
+		fs, _ = o.frame.Instances(m, face)
 		o.frames[m] = fs
 	}
 	return fs
