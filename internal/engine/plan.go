@@ -85,6 +85,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	p.validateUnused(ctx, e)
 	p.build()
 	p.walk(ctx)
+	p.moveFaults()
 	made := p.finishImports(ctx)
 	out := p.result(ctx)
 	return &Result{Plan: out, Frame: r.frame, Generated: made, request: &req}, !bag.HasErrors() && ctx.Err() == nil
@@ -109,13 +110,11 @@ func (r *run) scoped(f func(*run)) {
 
 // prepare settles what is known before anything is asked of a provider: moves and targets.
 func (p *planner) prepare(ctx context.Context) bool {
-	var ok bool
-	if p.moved, ok = p.move(); !ok {
-		return false
-	}
+	p.moved = p.move()
 	p.prior = p.moved.after
 	p.edit, p.hosts = p.prior.Edit(), p.newHosts(p.prog, p.prior)
-	p.sel, ok = p.selectTargets()
+	sel, ok := p.selectTargets()
+	p.sel = sel
 	return ok && p.checkMoved() && p.checkReplace()
 }
 
