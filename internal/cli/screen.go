@@ -25,6 +25,7 @@ type screen struct {
 	human *view.Human // nil with -json
 	held  *view.Held  // nil on a terminal
 	in    *bufio.Reader
+	ended bool // nothing comes from it any more
 }
 
 // wait is how long lines of progress may wait for others where nobody watches.
@@ -158,7 +159,8 @@ type question struct {
 	Secret bool // not to be shown while it is typed
 }
 
-// ask puts a question and reads one line.
+// ask puts a question and reads one line. Where it gets none, because the input has ended or an
+// interrupt came (cutShort), nobody can be asked from then on, and the caller says what that means.
 func (s *screen) ask(q question) (string, bool) {
 	fmt.Fprintf(s.call.Stdout, "%s\n", q.Title)
 	if q.Note != "" {
@@ -167,11 +169,38 @@ func (s *screen) ask(q question) (string, bool) {
 	fmt.Fprint(s.call.Stdout, "  Enter a value: ")
 	text, ok := s.read(q.Secret)
 	fmt.Fprintln(s.call.Stdout)
+	s.ended = !ok
 	return text, ok
 }
 
+// read reads one line, until the first interrupt: what is typed after that is for nobody.
 func (s *screen) read(secret bool) (string, bool) {
-	if f, ok := s.call.Stdin.(*os.File); ok && secret && term.IsTerminal(int(f.Fd())) {
+	f, isFile := s.call.Stdin.(*os.File)
+	secret = secret && isFile && term.IsTerminal(int(f.Fd()))
+	if secret {
+		if shown, err := term.GetState(int(f.Fd())); err == nil {
+			defer term.Restore(int(f.Fd()), shown)
+		}
+	}
+	type answer struct {
+		text string
+		ok   bool
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		text, ok := s.readLine(f, secret)
+		answers <- answer{text, ok}
+	}()
+	select {
+	case a := <-answers:
+		return a.text, a.ok
+	case <-s.call.stops.begun():
+		return "", false
+	}
+}
+
+func (s *screen) readLine(f *os.File, secret bool) (string, bool) {
+	if secret {
 		b, err := term.ReadPassword(int(f.Fd()))
 		fmt.Fprintln(s.call.Stdout)
 		return string(b), err == nil
