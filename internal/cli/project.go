@@ -45,6 +45,8 @@ type project struct {
 	applying  bool                  // the command changes things
 	closed    shortcut.Set
 	limits    limits
+
+	unremembered *settings // where states are kept, if nothing has written that down yet
 }
 
 // open makes a project of the working directory, reading no configuration yet.
