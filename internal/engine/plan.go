@@ -27,7 +27,7 @@ type planning struct {
 	req   *Request
 	prior *state.Snapshot // the previous run's, moves done
 	moved *moves
-	hosts hosts
+	hosts Hosts
 	sel   *selection
 
 	graph  walk.Graph
@@ -114,7 +114,7 @@ func (p *planner) prepare(ctx context.Context) bool {
 		return false
 	}
 	p.prior = p.moved.after
-	p.edit, p.hosts = p.prior.Edit(), p.newHosts(p.prog, p.prior)
+	p.edit, p.hosts = p.prior.Edit(), p.Hosts(p.prog.Tree(), p.prior)
 	p.sel, ok = p.selectTargets()
 	return ok && p.checkMoved() && p.checkReplace()
 }
