@@ -43,7 +43,7 @@ type applier struct {
 type applying struct {
 	req   *ApplyRequest
 	plan  *plan.Plan
-	hosts hosts
+	hosts Hosts
 
 	mu     sync.Mutex
 	edit   *state.Edit
@@ -68,7 +68,7 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	defer r.closeSessions()
 	defer r.endLeases()
 	a := &applier{run: r, applying: &applying{
-		req: &req, plan: req.Plan, hosts: e.newHosts(req.Program, req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
+		req: &req, plan: req.Plan, hosts: e.Hosts(req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
 		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{},
 	}}
 	a.fill()

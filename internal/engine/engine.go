@@ -70,6 +70,9 @@ type Engine struct {
 	// Named gives a provider the registry host under which somebody attached it. nil: nobody did.
 	Named func(addr.Provider) (addr.Provider, bool)
 
+	// Host is the registry host of providers for which nothing else says one. "": of their address.
+	Host string
+
 	// Absent are the providers that are not to be started; that, or why, was reported.
 	Absent map[addr.Provider]bool
 

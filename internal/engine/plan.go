@@ -27,7 +27,7 @@ type planning struct {
 	req   *Request
 	prior *state.Snapshot // the previous run's, moves done
 	moved *moves
-	hosts hosts
+	hosts Hosts
 	sel   *selection
 
 	graph  walk.Graph
@@ -112,7 +112,7 @@ func (r *run) scoped(f func(*run)) {
 func (p *planner) prepare(ctx context.Context) bool {
 	p.moved = p.move()
 	p.prior = p.moved.after
-	p.edit, p.hosts = p.prior.Edit(), p.newHosts(p.prog, p.prior)
+	p.edit, p.hosts = p.prior.Edit(), p.Hosts(p.prog.Tree(), p.prior)
 	sel, ok := p.selectTargets()
 	p.sel = sel
 	return ok && p.checkMoved() && p.checkReplace()
