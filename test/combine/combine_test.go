@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 )
@@ -16,6 +17,7 @@ var (
 	seed    = flag.Uint64("seed", 1, "the seed of the first scenario")
 	shrink  = flag.Int("shrink", 250, "how often a failing scenario is run to make it smaller")
 	found_  = flag.String("found", "", "a directory for the scripts of what is found")
+	ignore  = flag.String("ignore", "", "a pattern of classes that are known already")
 	stop    = flag.Int("stop", 3, "how many different faults are shrunk")
 )
 
@@ -32,11 +34,18 @@ func TestBeside(t *testing.T) {
 }
 
 func run(t *testing.T, l *Lab, n int, alone bool) {
-	start, classes := time.Now(), map[string]int{}
+	start, classes, told := time.Now(), map[string]int{}, map[string]int{}
 	for i := range n {
 		seed := *seed + uint64(i)
 		s := Generate(seed, alone)
-		found, err := l.Play(s)
+		found, outcomes, err := l.play(s)
+		for _, o := range outcomes {
+			for _, v := range o.Invocations {
+				for _, e := range v.Errors {
+					told[shape(e)]++
+				}
+			}
+		}
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -46,11 +55,11 @@ func run(t *testing.T, l *Lab, n int, alone bool) {
 		f := found[0]
 		classes[f.Class]++
 		if classes[f.Class] > 1 || len(classes) > *stop {
-			t.Errorf("seed %d: %s", seed, f.Class)
+			t.Errorf("seed %d: %s", seed, f)
 			continue
 		}
 		small, seen := l.Shrink(s, f.Class, *shrink)
-		_, outcomes, err := l.play(small)
+		_, outcomes, err = l.play(small)
 		if err != nil || seen.Class == "" {
 			small, seen = s, f
 		}
@@ -63,6 +72,7 @@ func run(t *testing.T, l *Lab, n int, alone bool) {
 			}
 		}
 	}
+	t.Logf("errors that were told: %v", told)
 	t.Logf("%d scenarios in %s, %d with a fault, classes: %v", n, time.Since(start).Round(time.Second), len(classes), classes)
 }
 
@@ -77,6 +87,9 @@ func lab(t *testing.T, terraform string) *Lab {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("building %v: %v\n%s", what, err, out)
 		}
+	}
+	if *ignore != "" {
+		l.Ignore = regexp.MustCompile(*ignore)
 	}
 	build(".", "./cmd/...")
 	if l.Lethe == "" {

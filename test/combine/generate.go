@@ -504,7 +504,7 @@ func (g *gen) lease(m *Module, at int) *Block {
 func (g *gen) check(m *Module, at int) *Block {
 	b := &Block{ID: g.id(), Kind: Check}
 	if g.one(3) {
-		d := &Block{Kind: Nested, Type: "data combine_calc", Name: "in", Args: []Arg{{"input", g.text(m, at, 1)}}}
+		d := &Block{Kind: Nested, Type: "data combine_calc", Name: "in" + strconv.Itoa(b.ID), Args: []Arg{{"input", g.text(m, at, 1)}}}
 		b.Nested = append(b.Nested, d)
 	}
 	b.Nested = append(b.Nested, g.condition(m, at, "assert"))

@@ -7,9 +7,15 @@ import "slices"
 // outputs are sensitive where their values are.
 func heal(root *Module) {
 	root.each(func(m *Module, b *Block) { references(m, b) })
+	root.each(func(m *Module, _ *Block) {
+		m.Blocks = slices.DeleteFunc(m.Blocks, func(b *Block) bool { return b.Kind == Check && b.nested("assert") == nil })
+	})
 	root.each(func(m *Module, b *Block) {
 		if b.Kind == Call {
 			arguments(b)
+			if b.repeats() != "" || b.arg("depends_on") != nil || b.arg("providers") != nil {
+				withoutProviders(b.Module)
+			}
 		}
 	})
 	secret := secrets(root)
@@ -67,7 +73,7 @@ func references(m *Module, b *Block) {
 			block(nn)
 		}
 		n.Nested = slices.DeleteFunc(n.Nested, func(nn *Block) bool {
-			return nn.Type == "lifecycle" && len(nn.Args)+len(nn.Nested) == 0
+			return nn.Type == "lifecycle" && len(nn.Args)+len(nn.Nested) == 0 || conditions[nn.Type] && empty(nn)
 		})
 	}
 	block(b)
@@ -91,6 +97,28 @@ func plainly(e *Expr) *Expr {
 	}
 	return lit("v")
 }
+
+// withoutProviders takes away what modules may not have that are repeated, that depend on something, or
+// that are given providers.
+func withoutProviders(m *Module) {
+	m.each(func(in *Module, _ *Block) {
+		in.Blocks = slices.DeleteFunc(in.Blocks, func(b *Block) bool { return b.Kind == Provider })
+	})
+	m.each(func(in *Module, b *Block) { references(in, b) })
+}
+
+// empty is whether a condition says nothing about anything: such are refused.
+func empty(n *Block) bool {
+	c := n.arg("condition")
+	if c == nil {
+		return n.Kind == Nested && conditions[n.Type]
+	}
+	refers := false
+	c.each(func(e *Expr) { refers = refers || e.Op == "ref" || e.Op == "for" })
+	return !refers
+}
+
+var conditions = map[string]bool{"precondition": true, "postcondition": true, "assert": true}
 
 // arguments gives a call those that its module has variables for, and no others.
 func arguments(call *Block) {

@@ -291,7 +291,7 @@ func (j *judgement) again() {
 		return
 	}
 	if s.Exit == 1 {
-		j.find("second plan fails: "+shape(strings.Join(s.Errors, "; ")), "%s", s.Out)
+		j.find("second plan fails: "+shape(strings.Join(s.Errors, "; ")), "%v", s.Errors)
 	}
 	if s.Exit == 2 && len(j.st.Faults) == 0 {
 		j.find("second plan is not empty: "+verbs(j.o.SecondJSON), "%s", headlines(s.Out))

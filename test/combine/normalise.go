@@ -137,11 +137,26 @@ func stateOf(s *State) map[string]any {
 			out["attributes|"+addr] = i.Attributes
 			out["status|"+addr] = i.Status
 			out["sensitive|"+addr] = sorted(i.Sensitive)
-			out["dependencies|"+addr] = strings.Join(slices.Sorted(slices.Values(i.Dependencies)), " ")
+			if r.Mode != "managed" {
+				continue
+			}
+			out["dependencies|"+addr] = managed(i.Dependencies)
 			out["create first|"+addr] = i.CreateFirst
 		}
 	}
 	return out
+}
+
+// managed are the dependencies that count when something is destroyed.
+func managed(all []string) string {
+	var list []string
+	for _, d := range all {
+		if !strings.Contains("."+d, ".data.") && !strings.Contains("."+d, ".ephemeral.") {
+			list = append(list, d)
+		}
+	}
+	slices.Sort(list)
+	return strings.Join(list, " ")
 }
 
 // pruned is a value without what says nothing.
@@ -204,7 +219,13 @@ func differences(a, b map[string]any) map[string]string {
 		if x == y {
 			continue
 		}
-		section, at, _ := strings.Cut(k, "|")
+		section, at, whole := strings.Cut(k, "|")
+		if !whole { // checks
+			section, at = "result", k
+		}
+		if strings.HasPrefix(section, "checks") || section == "result" {
+			section += fmt.Sprintf(" %s, not %s", x, y)
+		}
 		if section == "resource_changes actions" || section == "flag applyable" {
 			section += fmt.Sprintf(" %s, not %s", x, y)
 		}

@@ -24,7 +24,7 @@ func beside(n int, st *Step, x, y *side, a, b *Outcome) []Finding {
 			return p == nil && q == nil
 		}
 		if p.Exit != q.Exit {
-			find(fmt.Sprintf("peer: %s exits %d, not %d: %s", what, p.Exit, q.Exit, shape(first(p.Errors, q.Errors))), "%s\nTerraform:\n%s", p.Out, q.Out)
+			find(fmt.Sprintf("peer: %s exits %d, not %d: %s", what, p.Exit, q.Exit, shape(first(p.Errors, q.Errors))), "%v, Terraform %v", p.Errors, q.Errors)
 			return false
 		}
 		return p.Exit != 1

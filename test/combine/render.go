@@ -11,13 +11,13 @@ import (
 // files are the files of a configuration by their names.
 func (m *Module) files() map[string]string {
 	files := map[string]string{}
-	m.render(".", files)
+	m.render(".", files, m.uses("combine"))
 	return files
 }
 
-func (m *Module) render(dir string, files map[string]string) {
+func (m *Module) render(dir string, files map[string]string, wants bool) {
 	var b, values strings.Builder
-	if m.uses("combine") {
+	if wants {
 		b.WriteString("terraform {\n  required_providers {\n    combine = {\n      source = \"lethe/combine\"\n    }\n  }\n}\n")
 	}
 	for _, block := range m.Blocks {
@@ -28,7 +28,7 @@ func (m *Module) render(dir string, files map[string]string) {
 			fmt.Fprintf(&values, "%s = %s\n", block.Name, w.expr(v))
 		}
 		if block.Module != nil {
-			block.Module.render(path.Join(dir, block.dir()), files)
+			block.Module.render(path.Join(dir, block.dir()), files, wants)
 		}
 	}
 	files[path.Join(dir, "main.tf")] = b.String()
@@ -108,7 +108,12 @@ func (w *writer) block(b *Block, depth int) {
 		case b.Kind == Local:
 			name = b.Name
 		}
+		top := w.top
+		if b == top && (name == "count" || name == "for_each") {
+			w.top = &Block{} // what repeats is not repeated
+		}
 		w.line(depth+1, "%s = %s", name, w.expr(a.Value))
+		w.top = top
 	}
 	for _, n := range b.Nested {
 		w.block(n, depth+1)
@@ -170,9 +175,9 @@ func (w *writer) expr(e *Expr) string {
 	case "tpl":
 		return template(e, args)
 	case "cond":
-		return fmt.Sprintf("%s ? %s : %s", args[0], args[1], args[2])
+		return fmt.Sprintf("(%s ? %s : %s)", args[0], args[1], args[2])
 	case "op":
-		return fmt.Sprintf("%s %s %s", args[0], e.Text, args[1])
+		return fmt.Sprintf("(%s %s %s)", args[0], e.Text, args[1])
 	case "list":
 		return "[" + strings.Join(args, ", ") + "]"
 	case "map":

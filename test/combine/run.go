@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,10 +22,11 @@ import (
 
 // A Lab has what scenarios are run with.
 type Lab struct {
-	Lethe     string // the program that is judged
-	Terraform string // the one beside it; "" where there is none
-	Provider  string // directory of the provider's program
-	Dir       string // for everything that is written
+	Lethe     string         // the program that is judged
+	Terraform string         // the one beside it; "" where there is none
+	Provider  string         // directory of the provider's program
+	Dir       string         // for everything that is written
+	Ignore    *regexp.Regexp // classes of findings that are known already; nil for none
 }
 
 // A side is one program at work in a directory and a cloud of its own.

@@ -3,11 +3,16 @@ package combine
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Shrink takes out of a scenario what the finding does not need: the smallest in which one of the
 // same class is found. Attempts bounds how often it is run.
 func (l *Lab) Shrink(s *Scenario, class string, attempts int) (*Scenario, Finding) {
+	alone := *l
+	if !strings.HasPrefix(class, "peer: ") && !s.peerBefore() {
+		alone.Terraform = "" // what needs no peer is found faster without
+	}
 	var seen Finding
 	tried := map[string]bool{}
 	holds := func(c *Scenario) bool {
@@ -20,7 +25,7 @@ func (l *Lab) Shrink(s *Scenario, class string, attempts int) (*Scenario, Findin
 		}
 		tried[text] = true
 		attempts--
-		found, err := l.Play(c)
+		found, err := alone.Play(c)
 		if err != nil {
 			return false
 		}
@@ -54,7 +59,7 @@ func (l *Lab) Shrink(s *Scenario, class string, attempts int) (*Scenario, Findin
 // whether anything changed.
 type reduction func(s *Scenario, i int) (more, changed bool)
 
-var reductions = []reduction{withoutLater, withoutStep, withoutBlock, asBefore, withoutEdit, withoutArg, plainCommand, withoutTrouble, plainExpr}
+var reductions = []reduction{withoutLater, withoutStep, withoutBlocks, withoutBlock, asBefore, withoutEdit, withoutArg, plainCommand, withoutTrouble, plainExpr}
 
 func withoutLater(s *Scenario, i int) (bool, bool) {
 	n := i + 1
@@ -91,6 +96,30 @@ func (s *Scenario) inAll(id int, f func(m *Module, b *Block)) {
 			}
 		})
 	}
+}
+
+// peerBefore is whether the peer does one of the steps.
+func (s *Scenario) peerBefore() bool {
+	return slices.ContainsFunc(s.Steps, func(st *Step) bool { return st.Do.Peer })
+}
+
+// withoutBlocks takes out halves, quarters and eighths of all blocks.
+func withoutBlocks(s *Scenario, i int) (bool, bool) {
+	ids := s.ids()
+	for _, parts := range []int{2, 4, 8} {
+		if i >= parts {
+			i -= parts
+			continue
+		}
+		gone := ids[len(ids)*i/parts : len(ids)*(i+1)/parts]
+		for _, id := range gone {
+			s.inAll(id, func(m *Module, b *Block) {
+				m.Blocks = slices.DeleteFunc(m.Blocks, func(t *Block) bool { return t.ID == id })
+			})
+		}
+		return true, len(gone) > 1
+	}
+	return false, false
 }
 
 func withoutBlock(s *Scenario, i int) (bool, bool) {

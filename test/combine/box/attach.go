@@ -29,7 +29,7 @@ type Attached struct {
 // Attach serves a cloud until it is closed.
 func Attach(c *cloud.Cloud) (*Attached, error) {
 	os.Setenv("TF_LOG_SDK_PROTO", "OFF") // the library traces every call
-	dir, err := os.MkdirTemp("", "cb") // short: the path of a socket has at most 108 bytes
+	dir, err := os.MkdirTemp("", "cb")   // short: the path of a socket has at most 108 bytes
 	if err != nil {
 		return nil, err
 	}
