@@ -1,6 +1,7 @@
 package combine
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -177,6 +178,10 @@ func (g *gen) rerepeat(root, m *Module, b *Block, at int) {
 		return
 	}
 	was, now := b.repeats(), b.repeats()
+	if was == "for_each" && b.Kind != Data && b.Kind != Ephemeral && g.one(4) {
+		g.shift(m, b, at)
+		return
+	}
 	if g.one(2) {
 		now = choose(g, "", "count", "for_each")
 	}
@@ -198,6 +203,18 @@ func (g *gen) rerepeat(root, m *Module, b *Block, at int) {
 	key := map[string][]string{"": {""}, "count": {"[0]", "[1]", "[2]", "[9]"}, "for_each": {`["p"]`, `["q"]`, `["r"]`}}
 	for range 1 + g.IntN(2) {
 		g.moved(m, b.addr()+choose(g, key[was]...), b.addr()+choose(g, key[now]...))
+	}
+}
+
+// shift gives the instances of a block other keys, and says of some what they were before.
+func (g *gen) shift(m *Module, b *Block, at int) {
+	was := choose(g, []string{"p"}, []string{"p", "q"}, []string{"q", "r"}, []string{"p", "q", "r"})
+	now := choose(g, []string{"q"}, []string{"q", "r"}, []string{"r", "s"}, []string{"p", "r"})
+	b.set("for_each", fn("toset", Any, lit(now)))
+	for i := range min(len(was), len(now)) {
+		if !g.one(4) && was[i] != now[i] {
+			g.moved(m, fmt.Sprintf("%s[%q]", b.addr(), was[i]), fmt.Sprintf("%s[%q]", b.addr(), now[i]))
+		}
 	}
 }
 

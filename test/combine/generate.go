@@ -14,11 +14,13 @@ type gen struct {
 	*rand.Rand
 	next  int
 	alone bool
+	leaky bool // a provider that tells secrets, and secrets for it
 }
 
 // Generate makes the scenario of a seed: one that Terraform understands, too, unless it is alone.
 func Generate(seed uint64, alone bool) *Scenario {
 	g := &gen{Rand: rand.New(rand.NewPCG(seed, 10)), alone: alone}
+	g.leaky = alone && g.one(8)
 	s := &Scenario{Seed: seed, Alone: alone}
 	config := &Module{}
 	g.module(config, 0)
@@ -26,7 +28,7 @@ func Generate(seed uint64, alone bool) *Scenario {
 	process := g.one(12)
 	for i := range 2 + g.IntN(4) {
 		st := &Step{}
-		if i > 0 {
+		if i > 0 || g.leaky {
 			config = config.clone()
 			for range g.pick(1, 1, 1, 2, 2, 3) {
 				g.edit(config, st)
@@ -63,7 +65,7 @@ func (g *gen) command(config *Module, i int) Command {
 	case i == 0 && n < 4:
 		c.Peer = !g.alone
 	case i == 0:
-	case n < 3:
+	case n < 3, n < 12 && removes(config):
 		c.Refresh = "only"
 	case n < 5:
 		c.Refresh = "false"
@@ -81,6 +83,11 @@ func (g *gen) command(config *Module, i int) Command {
 	}
 	c.Direct = g.one(4)
 	return c
+}
+
+// removes is whether something is declared to be gone.
+func removes(config *Module) bool {
+	return slices.ContainsFunc(config.Blocks, func(b *Block) bool { return b.Kind == Removed })
 }
 
 // target is an address of the configuration.
@@ -113,7 +120,11 @@ func (g *gen) trouble(config *Module, st *Step) {
 	if g.one(8) {
 		st.Drifts = append(st.Drifts, Drift{Do: choose(g, "delete", "change"), Object: g.IntN(10)})
 	}
-	if g.one(9) {
+	if g.leaky {
+		for range 2 {
+			st.Faults = append(st.Faults, cloud.Fault{Call: choose(g, "create", "update"), Key: "*", How: cloud.Leak})
+		}
+	} else if g.one(9) {
 		how := choose(g, cloud.Fail, cloud.Fail, cloud.Late, cloud.Lie)
 		if g.alone {
 			how = choose(g, cloud.Fail, cloud.Late, cloud.Lie, cloud.Leak, cloud.Leak, cloud.Interrupt)
@@ -130,6 +141,9 @@ func (g *gen) trouble(config *Module, st *Step) {
 func (g *gen) module(m *Module, depth int) {
 	if depth > 0 {
 		m.Blocks = append(m.Blocks, &Block{ID: g.id(), Kind: Variable, Name: "where", Args: []Arg{{"type", raw("string")}, {"default", lit("")}}})
+	}
+	if g.leaky && depth == 0 {
+		m.Blocks = append(m.Blocks, &Block{ID: g.id(), Kind: Variable, Name: "hush", Args: []Arg{{"type", raw("string")}, {"ephemeral", raw("true")}}})
 	}
 	for range 3 + g.IntN(6-2*depth) {
 		g.add(m, depth, len(m.Blocks))
@@ -207,6 +221,9 @@ func (g *gen) resource(m *Module, depth, at int) *Block {
 		b.set("name", g.where(m, b))
 		for range 1 + g.IntN(3) {
 			g.attribute(m, b, at)
+		}
+		if g.leaky {
+			b.set("password", g.hidden(m, at))
 		}
 		g.through(m, b, at)
 	}

@@ -36,6 +36,7 @@ func (x *side) judge(n int, st *Step, o *Outcome) []Finding {
 	if st.Do.Peer || j.lost() {
 		return j.found
 	}
+	j.once()
 	j.sameCloud()
 	j.order()
 	if o.Apply != nil && o.Apply.Exit == 0 {
@@ -154,6 +155,37 @@ func unpacked(text []byte) []byte {
 		}
 	}
 	return all
+}
+
+// once: no command asks twice about one object, nor opens a lease twice while it plans.
+func (j *judgement) once() {
+	for _, i := range j.o.Invocations {
+		asked := map[string]int{}
+		for _, c := range i.Calls {
+			switch {
+			case c.Call == "read", c.Call == "open" && i == j.o.Plan, c.Call == "data" && c.Type == "combine_look" && j.single(c):
+				asked[strings.TrimSpace(c.Call+" "+c.Type+" "+c.Key+" "+map[bool]string{true: c.ID}[c.Call == "read"])]++
+			}
+		}
+		for _, what := range slices.Sorted(maps.Keys(asked)) {
+			if asked[what] > 1 {
+				j.find(i.Args[0]+" asks twice: "+strings.Fields(what)[0], "%d times: %s", asked[what], what)
+			}
+		}
+	}
+}
+
+// single is whether a question is that of one data source only.
+func (j *judgement) single(call cloud.Call) bool {
+	n := 0
+	for _, r := range j.o.After.Resources {
+		for _, i := range r.Instances {
+			if r.Mode == "data" && i.Attributes["id"] == call.Key {
+				n++
+			}
+		}
+	}
+	return n == 1
 }
 
 // sameCloud holds what is there against what the state knows. What was forgotten, or is there to be

@@ -171,6 +171,9 @@ func (g *gen) tags(m *Module, at int) *Expr {
 
 // hidden is text for places that take what is not kept.
 func (g *gen) hidden(m *Module, at int) *Expr {
+	if g.leaky && at > 0 && m.Blocks[0].Name == "hush" {
+		return &Expr{Op: "ref", Ref: m.Blocks[0].ID, Type: Text}
+	}
 	for range 6 {
 		if at == 0 {
 			break
