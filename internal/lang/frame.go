@@ -83,6 +83,7 @@ type walk struct {
 	blocks blocks
 	fills  atomic.Uint64 // how often something came that may have been missed before
 	stage  atomic.Uint32 // what an empty slot means
+	heard  hearsay
 }
 
 // Frame is one module instance in one walk: a slot for every declaration, with two faces. It may
