@@ -86,6 +86,7 @@ func (p *planner) readOrDefer(ctx context.Context, d *lang.Declaration, f *lang.
 		return mark.Value{}, false
 	}
 	if why := p.pending(d, inst, config, u); why != plan.NoReason {
+		p.noteDeferred(d.ID, inst, why)
 		return p.deferRead(d, t, u, config, inst, why), true
 	}
 	if stored, ok := p.useStored(d, t, config, inst); ok {
