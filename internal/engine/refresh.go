@@ -74,12 +74,11 @@ func (p *planner) sessionToLook(ctx context.Context, u use) (*session, bool) {
 	if p.req.Mode == plan.Destroy {
 		return p.session(ctx, u, lang.Before)
 	}
-	after, ok := p.settle(ctx, u, lang.After)
-	if !ok || !after.unknown {
-		return p.session(ctx, u, lang.After)
+	if after, ok := p.sessionIf(ctx, u, lang.After, true); !ok || !after.unknown {
+		return after, ok
 	}
-	if before, ok := p.settle(ctx, u, lang.Before); ok && !before.unknown {
-		return p.session(ctx, u, lang.Before)
+	if before, ok := p.sessionIf(ctx, u, lang.Before, true); ok && !before.unknown {
+		return before, true
 	}
 	return p.session(ctx, u, lang.After)
 }

@@ -68,10 +68,18 @@ type use struct {
 // session gives the configured provider that an object works through, starting it if need be. It
 // reports false where that failed; whoever asked first got the diagnostics.
 func (r *run) session(ctx context.Context, u use, face lang.Face) (*session, bool) {
+	return r.sessionIf(ctx, u, face, false)
+}
+
+// sessionIf starts nothing if the settings have to be known and are not.
+func (r *run) sessionIf(ctx context.Context, u use, face lang.Face, known bool) (*session, bool) {
 	s := r.slot(r.sessionKey(u, face))
 	s.Lock()
 	defer s.Unlock()
 	r.settleIn(ctx, s, u, face)
+	if known && s.well && s.unknown {
+		return s, true
+	}
 	if !s.opened {
 		s.opened = true
 		s.ok = s.well && r.open(ctx, s, u, face)
