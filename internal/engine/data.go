@@ -53,7 +53,9 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *lang.Declaration) b
 		defer p.instanceOver(d, jobs[i].frame.Addr(), jobs[i].key)
 		read := func(p *planner) bool { return p.readInstance(ctx, d, jobs[i].frame, jobs[i].key) }
 		if d.Res.Check != "" {
-			return p.scoped(read)
+			ok, said := p.scoped(read)
+			p.unread(d, jobs[i].frame.Addr(), said)
+			return ok
 		}
 		return read(p)
 	})

@@ -252,7 +252,7 @@ func (o *ordering) addObjects() {
 	}
 	for _, c := range o.plan.Changes {
 		if _, have := index[c.Object]; !have {
-			index[c.Object] = o.object(c.Object, nil, c)
+			index[c.Object] = o.object(c.Object, c.Entry, c) // what is imported exists, too
 		}
 	}
 	for i, obj := range o.objects {
@@ -449,13 +449,11 @@ func (o *ordering) storedAs(res addr.Resource) []addr.AbsResource {
 	return o.stored[res]
 }
 
-// orderReplacements settles which replacements create first: that follows from the order.
+// orderReplacements settles which objects are create-first, and with that how they are replaced: it
+// follows from the order.
 func (p *planner) orderReplacements(out *plan.Plan) {
-	replaces := false
-	for _, c := range out.Changes {
-		replaces = replaces || c.Action.Replaces()
-	}
-	if !replaces {
+	if !slices.ContainsFunc(out.Changes, func(c *plan.Change) bool { return c.Action.Replaces() }) &&
+		!slices.ContainsFunc(p.prog.Decls(), func(d *lang.Declaration) bool { return d.Res != nil && d.Res.Lifecycle.CreateFirst }) {
 		return
 	}
 	o := p.newOrdering(out)

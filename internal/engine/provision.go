@@ -152,6 +152,9 @@ func (a *applier) after(d *lang.Declaration, f *lang.Frame, inst addr.Instance, 
 
 // retire runs one provisioner of an object that is about to be destroyed.
 func (a *applier) retire(ctx context.Context, c *plan.Change, part int) bool {
+	if !a.takeIn(c) {
+		return false
+	}
 	o := a.downed(c)
 	e := a.entry(o)
 	if e == nil {
