@@ -311,6 +311,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	slices.SortFunc(out.Drift, byObject)
 	out.Refreshed = p.edit.Done()
 	p.orderReplacements(out)
+	p.warnForgotten(out.Changes)
 	out.Outputs = p.outputs()
 	out.Relevant = p.relevant(out)
 	if p.req.Mode != plan.Destroy {
