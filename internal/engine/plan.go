@@ -285,6 +285,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	slices.SortFunc(out.Readings, func(a, b plan.Reading) int { return a.Object.Compare(b.Object) })
 	out.Refreshed = p.edit.Done()
 	p.orderReplacements(out)
+	p.warnForgotten(out.Changes)
 	out.Outputs = p.outputs()
 	out.Relevant = p.relevant(out)
 	if p.req.Mode != plan.Destroy {
