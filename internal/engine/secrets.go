@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,7 +62,7 @@ func (r *run) observe(name string, args []cty.Value, result cty.Value) error {
 		var err error
 		secret.Leaves(result, func(path cty.Path, _ cty.Value, text string) {
 			if from, hit := r.Secrets.Check(text); hit && err == nil {
-				err = fmt.Errorf("the provider's function returned the secret %s%s, which it was not given as an argument. What functions make of plain arguments may be kept; this is a bug in the provider, to be reported there", from.Addr, from.Path)
+				err = fmt.Errorf("the provider's function returned %s, which it was not given as an argument. What functions make of plain arguments may be kept; this is a bug in the provider, to be reported there", from)
 			}
 		})
 		if err != nil {
@@ -164,7 +165,8 @@ func (p *plainly) inVariables(text string) bool {
 }
 
 func (p *plainly) inState(text string) bool {
-	forms := secret.InJSON(text)
+	inJSON, _ := json.Marshal(text)
+	forms := []string{text, string(inJSON[1 : len(inJSON)-1])}
 	for _, e := range p.before.Objects() {
 		for _, stored := range [][]byte{e.Attrs, e.Private, e.Identity} {
 			if slices.ContainsFunc(forms, func(form string) bool { return bytes.Contains(stored, []byte(form)) }) {

@@ -120,8 +120,8 @@ func (t *Tools) keepable(v, config cty.Value, title string) (cty.Value, bool) {
 		default:
 			swaps = append(swaps, swap{path: p.Copy()})
 		}
-		t.breach(title, "%s returned the secret %s%s in \"%s.%s\", where it would be stored. %s This is a bug in the provider, to be reported there.",
-			t.who(), origin.Addr, origin.Path, t.Object, mark.PathString(p), kept)
+		t.breach(title, "%s returned %s in \"%s.%s\", where it would be stored. %s This is a bug in the provider, to be reported there.",
+			t.who(), origin, t.Object, mark.PathString(p), kept)
 	}
 	secret.Leaves(v, func(p cty.Path, _ cty.Value, text string) { look(p, p, text) })
 	t.chosenNames(v, look)
@@ -135,7 +135,7 @@ func (t *Tools) keepable(v, config cty.Value, title string) (cty.Value, bool) {
 // it. Few answers have to be decoded for that: the wire holds texts as they are, though not numbers.
 func (t *Tools) harmless(wire []byte, title string) bool {
 	if secrets := t.Walk.Secrets; !secrets.Number() {
-		if text := string(wire); secrets.Empty() || secrets.Scrub(text) == text {
+		if !secrets.Has(string(wire)) {
 			return true
 		}
 	}
@@ -228,8 +228,8 @@ func (t *Tools) keepablePrivate(private []byte, title string) ([]byte, bool) {
 	if !hit {
 		return private, true
 	}
-	t.breach(title, "%s put the secret %s%s into its private data about %s, which is stored. The private data was dropped. This is a bug in the provider, to be reported there.",
-		t.who(), origin.Addr, origin.Path, t.Object)
+	t.breach(title, "%s put %s into its private data about %s, which is stored. The private data was dropped. This is a bug in the provider, to be reported there.",
+		t.who(), origin, t.Object)
 	return nil, false
 }
 
@@ -243,8 +243,8 @@ func (t *Tools) keepableIdentity(identity cty.Value, title string) bool {
 	secret.Leaves(identity, func(p cty.Path, _ cty.Value, text string) {
 		if origin, hit := t.secretIn(text); hit {
 			good = false
-			t.breach(title, "%s returned the secret %s%s in the identity of %s (%s), which is stored. It was kept: change the secret. This is a bug in the provider, to be reported there.",
-				t.who(), origin.Addr, origin.Path, t.Object, mark.PathString(p))
+			t.breach(title, "%s returned %s in the identity of %s (%s), which is stored. It was kept: change the secret. This is a bug in the provider, to be reported there.",
+				t.who(), origin, t.Object, mark.PathString(p))
 		}
 	})
 	return good

@@ -3,12 +3,11 @@
 // Marks say what is secret while values are values. Once a provider, a shell or a library has made
 // text of them, only the text itself can tell. So every string that must not get out is registered
 // in one Set: the values of ephemeral variables, what providers computed for ephemeral resources,
-// and write-only arguments whose value is ephemeral or sensitive; each as it is, and in the forms
-// that it takes on its way: escaped for JSON and URLs, in base64 at any alignment.
+// and write-only arguments whose value is ephemeral or sensitive. It is looked for as it is, and in what
+// text is packed into on its way: JSON, URLs, base64, archives, one inside the other (see layers).
 //
 // The guard has one matcher and two actions. Free text (screens, logs, messages) is masked: Scrub
-// and Writer put "(ephemeral value)" in place of a secret, also one that comes in parts. What is
-// to be stored (a leaf of a state or plan, private data of a provider) is refused: Check names the
+// puts "(ephemeral value)" in place of a secret. What is to be stored (a leaf of a state or plan, private data of a provider) is refused: Check names the
 // secret that is in it, and the caller stores null instead. Masking is done freely, refusing with
 // care: only what a provider answered beyond the configuration is checked, only for secrets that
 // are long enough to be there by no chance, and never for a string that is also known from plain
@@ -45,6 +44,7 @@ const (
 	EphemeralResult                   // computed by a provider for an ephemeral resource
 	WriteOnly                         // given to a write-only argument
 	Setting                           // ephemeral, and given to a provider or for an ephemeral resource
+	Unclear                           // none was found, in something that cannot be looked through
 )
 
 // Origin is where a secret came from, for the message about it.
@@ -55,6 +55,14 @@ type Origin struct {
 	// Sensitive: the value is kept from view, but not ephemeral (a write-only argument can be given
 	// such a value).
 	Sensitive bool
+}
+
+// String names the secret, for the message about it.
+func (o Origin) String() string {
+	if o.Kind == Unclear {
+		return "something with so much packed into it that it cannot be searched for secrets"
+	}
+	return "the secret " + o.Addr + o.Path
 }
 
 // mask is what is shown instead.
@@ -79,6 +87,8 @@ type Set struct {
 	table  table
 
 	elsewhere func(string) bool
+
+	peeled atomic.Int64 // see layers
 
 	learning sync.Mutex // guards what follows
 	calls    int        // in which secrets may be learned
@@ -285,23 +295,23 @@ func (s *Set) Check(leaf string) (Origin, bool) {
 	return s.check(leaf)
 }
 
-func (s *Set) check(text string) (Origin, bool) {
-	looked := map[*form]bool{}
-	for i, p := range s.table.matches(text) {
+func (s *Set) check(text string) (from Origin, hit bool) {
+	clear := s.peel(text, false, func(l *layer, i int, p *piece) bool {
 		f := p.form
-		if !f.whole || p.at != 0 || looked[f] {
-			continue
+		end := i + len(f.text)
+		if !f.whole || p.at != 0 || end > len(l.text) || l.text[i:end] != f.text {
+			return true
 		}
-		looked[f] = true
-		if !strings.Contains(text[i:], f.text) {
-			continue
-		}
-		alone := len(f.text) >= len(strings.TrimRight(text, "=")) // base64 may be padded
+		alone := l.whole && len(f.text) == len(l.text) || i > 0 && end < len(l.text) && l.text[i-1] == '"' && l.text[end] == '"'
 		if (alone || len(f.of.text) >= embedded || f.of.strict) && !s.anyPlain(f.of.text, text) {
-			return f.of.origin, true
+			from, hit = f.of.origin, true
 		}
+		return !hit
+	})
+	if !clear && !hit {
+		return Origin{Kind: Unclear}, true
 	}
-	return Origin{}, false
+	return from, hit
 }
 
 // Leaves calls visit for every string and number in v, with its text as it is shown and stored.
