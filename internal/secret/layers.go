@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // Layers. Text that is handed on is often written inside of other text: as a JSON string, in a URL, in
@@ -60,7 +61,7 @@ type peeler struct {
 	left   int  // bytes that may yet be peeled off
 	over   bool // there were more
 	seen   map[uint64]struct{}
-	gzip   gzip.Reader
+	gzip   *gzip.Reader
 	// found is told every piece. It reports whether to go on.
 	found func(l *layer, i int, p *piece) bool
 }
@@ -89,12 +90,13 @@ func (p *peeler) look(l *layer) bool {
 
 // inside looks at all layers that can be recognised in one.
 func (p *peeler) inside(l *layer) bool {
-	for i, unescape := range []func(*layer, *inner) bool{queries, backslashes, percents, entities} {
-		if i == 0 && !p.set.table.spaces {
+	for i := range escapes {
+		e := &escapes[i]
+		if !strings.Contains(l.text, e.least) || e.spaces && !p.set.table.spaces {
 			continue
 		}
 		in := p.begin(l, l.whole)
-		if unescape(l, in) && !p.look(p.end(in)) {
+		if in.unescape(e) && !p.look(p.end(in)) {
 			return false
 		}
 	}
@@ -138,36 +140,57 @@ func (in *inner) same(from, to int) {
 // end is the layer, without text if there is no more to be peeled off, or if it was looked at before:
 // unescaping one way and then the other often comes to the same as the other way round.
 func (p *peeler) end(in *inner) *layer {
-	l := &layer{text: string(in.text), depth: in.of.depth + 1, whole: in.whole, lo: in.lo, hi: in.hi}
-	if p.left -= len(l.text); p.left < 0 {
-		p.over, l.text = true, ""
+	l := &layer{depth: in.of.depth + 1, whole: in.whole, lo: in.lo, hi: in.hi}
+	if p.left -= len(in.text); p.left < 0 {
+		p.over = true
 		return l
 	}
-	if len(l.text) < keyLen {
-		l.text = ""
+	if len(in.text) < keyLen {
 		return l
 	}
-	key := maphash.String(seed, l.text) ^ uint64(l.depth)
-	if _, again := p.seen[key]; again && !p.places {
-		l.text = ""
-		return l
+	text := unsafe.String(&in.text[0], len(in.text)) // which does not change any more
+	if len(text) >= worthwhile && !p.places {
+		key := maphash.String(seed, text) ^ uint64(l.depth)
+		if _, again := p.seen[key]; again {
+			return l
+		}
+		if p.seen == nil {
+			p.seen = map[uint64]struct{}{}
+		}
+		p.seen[key] = struct{}{}
 	}
-	if p.seen == nil {
-		p.seen = map[uint64]struct{}{}
-	}
-	p.seen[key] = struct{}{}
+	l.text = text
 	return l
 }
 
-// unescaped copies a layer, with what decode makes of the places that begin with one of the marks. decode
-// gives the text and how many bytes it stands for, 0 where there is no escape.
-func unescaped(l *layer, in *inner, marks string, decode func(string) (string, int)) bool {
+// worthwhile is the length of texts that it is cheaper to remember than to look at again.
+const worthwhile = 256
+
+// escape is a way to write a text with some characters in other words.
+type escape struct {
+	least  string // what stands in every text with such escapes
+	marks  string // with which they begin
+	spaces bool   // it is of interest only for what has a space in it
+	// decode gives the text of one and how many bytes it stands for, 0 where there is none.
+	decode func(string) (string, int)
+}
+
+var escapes = [...]escape{
+	{least: `\`, marks: `\`, decode: backslash},              // JSON, Go, shells and their like
+	{least: "%", marks: "%", decode: percent},                // URLs
+	{least: "+", marks: "%+", decode: percent, spaces: true}, // their queries, where a plus is a space
+	{least: "&", marks: "&", decode: entity},                 // HTML and XML
+}
+
+// unescape copies a layer without its escapes. It reports whether there were any.
+func (in *inner) unescape(e *escape) bool {
+	text := in.of.text
 	done, any := 0, false
-	for next := strings.IndexAny(l.text, marks); next >= 0; next = strings.IndexAny(l.text[done:], marks) {
+	for next := strings.IndexAny(text, e.marks); next >= 0; next = strings.IndexAny(text[done:], e.marks) {
 		at := done + next
-		if text, n := decode(l.text[at:]); n > 0 {
+		if plain, n := e.decode(text[at:]); n > 0 {
 			in.same(done, at)
-			in.put(text, at, at+n)
+			in.put(plain, at, at+n)
 			done, any = at+n, true
 		} else {
 			in.same(done, at+1)
@@ -175,13 +198,10 @@ func unescaped(l *layer, in *inner, marks string, decode func(string) (string, i
 		}
 	}
 	if any {
-		in.same(done, len(l.text))
+		in.same(done, len(text))
 	}
 	return any
 }
-
-// backslashes are the escapes of JSON, Go, shells and their like.
-func backslashes(l *layer, in *inner) bool { return unescaped(l, in, `\`, backslash) }
 
 var letters = [256]string{'n': "\n", 't': "\t", 'r': "\r", 'b': "\b", 'f': "\f", 'a': "\a", 'v': "\v"}
 
@@ -247,14 +267,6 @@ func digits(s string, at, n, bits int) (v uint32, ok bool) {
 	return v, true
 }
 
-// percents are the escapes of URLs.
-func percents(l *layer, in *inner) bool { return unescaped(l, in, "%", percent) }
-
-// queries are those of their queries, where a plus is a space.
-func queries(l *layer, in *inner) bool {
-	return strings.Contains(l.text, "+") && unescaped(l, in, "%+", percent)
-}
-
 func percent(s string) (string, int) {
 	if s[0] == '+' {
 		return " ", 1
@@ -264,9 +276,6 @@ func percent(s string) (string, int) {
 	}
 	return "", 0
 }
-
-// entities are the escapes of HTML and XML.
-func entities(l *layer, in *inner) bool { return unescaped(l, in, "&", entity) }
 
 func entity(s string) (string, int) {
 	const longest = 33 // &CounterClockwiseContourIntegral;
@@ -517,11 +526,14 @@ func (p *peeler) unpacked(text string) string {
 		p.over = true
 		return ""
 	}
+	if p.gzip == nil {
+		p.gzip = new(gzip.Reader)
+	}
 	if p.gzip.Reset(strings.NewReader(text)) != nil {
 		return ""
 	}
 	var out bytes.Buffer
-	_, _ = out.ReadFrom(io.LimitReader(&p.gzip, int64(p.left)+1))
+	_, _ = out.ReadFrom(io.LimitReader(p.gzip, int64(p.left)+1))
 	return out.String()
 }
 

@@ -100,6 +100,19 @@ type secret struct {
 	text   string
 	origin Origin // the first
 	strict bool   // one of its origins is
+	// owners are the objects that it was given to, if it is merely sensitive: all others may keep it. nil:
+	// it is ephemeral.
+	owners map[string]bool
+}
+
+// also adds an origin.
+func (s *secret) also(o Origin) {
+	s.strict = s.strict || o.strict()
+	if !o.Sensitive {
+		s.owners = nil
+	} else if s.owners != nil {
+		s.owners[o.Addr] = true
+	}
 }
 
 var seed = maphash.MakeSeed()
@@ -119,7 +132,7 @@ func (s *Set) Add(text string, origin Origin) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old := s.known[text]; old != nil {
-		old.strict = old.strict || origin.strict()
+		old.also(origin)
 		return
 	}
 	if s.known == nil {
@@ -127,7 +140,8 @@ func (s *Set) Add(text string, origin Origin) {
 	}
 	// The caller's string may be cut out of a much larger one.
 	text = strings.Clone(text)
-	sec := &secret{text: text, origin: origin, strict: origin.strict()}
+	sec := &secret{text: text, origin: origin, owners: map[string]bool{}}
+	sec.also(origin)
 	s.known[text] = sec
 	for _, form := range forms(text) {
 		s.table.add(form, sec, true)
@@ -192,7 +206,7 @@ func (s *Set) MaskUnlessPlain(v cty.Value, origin Origin) {
 }
 
 // Plain registers every string in v, and every key of a map, as known from a plain place:
-// configuration, plain variables, prior state. It is never refused; it is still masked if it is a
+// configuration, plain variables. It is never refused; it is still masked if it is a
 // secret elsewhere.
 func (s *Set) Plain(v cty.Value) {
 	Leaves(v, func(path cty.Path, leaf cty.Value, text string) {
@@ -285,25 +299,36 @@ func (s *Set) anyPlain(texts ...string) bool {
 // Check looks for a secret in a string that is to be stored: one that it is as a whole, from 8
 // bytes on, or that is a part of it, from 16 bytes on (from 8 where the secret was given to a
 // write-only argument or is sensitive). Nothing is found in a string that is known to be plain,
-// nor of a secret that is.
-func (s *Set) Check(leaf string) (Origin, bool) {
+// nor of a secret that is. Of secrets that are merely sensitive those are found that the owner was given,
+// an object by its address. allowed is asked about what is found, and may be nil.
+func (s *Set) Check(leaf, owner string, allowed func(secret string) bool) (Origin, bool) {
 	if s.Empty() || len(leaf) < shortest {
 		return Origin{}, false
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.check(leaf)
+	return s.check(leaf, owner, allowed)
 }
 
-func (s *Set) check(text string) (from Origin, hit bool) {
+// Holds reports whether a secret stands in a text, however it is written.
+func Holds(text, secret string) bool {
+	if strings.Contains(text, secret) {
+		return true
+	}
+	var s Set
+	s.Add(secret, Origin{})
+	return s.Has(text)
+}
+
+func (s *Set) check(text, owner string, allowed func(string) bool) (from Origin, hit bool) {
 	clear := s.peel(text, false, func(l *layer, i int, p *piece) bool {
 		f := p.form
 		end := i + len(f.text)
-		if !f.whole || p.at != 0 || end > len(l.text) || l.text[i:end] != f.text {
+		if !f.whole || p.at != 0 || f.of.owners != nil && !f.of.owners[owner] || end > len(l.text) || l.text[i:end] != f.text {
 			return true
 		}
 		alone := l.whole && len(f.text) == len(l.text) || i > 0 && end < len(l.text) && l.text[i-1] == '"' && l.text[end] == '"'
-		if (alone || len(f.of.text) >= embedded || f.of.strict) && !s.anyPlain(f.of.text, text) {
+		if (alone || len(f.of.text) >= embedded || f.of.strict) && !s.anyPlain(f.of.text, text) && !(allowed != nil && allowed(f.of.text)) {
 			from, hit = f.of.origin, true
 		}
 		return !hit

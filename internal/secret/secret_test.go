@@ -88,7 +88,7 @@ func testForms(t *testing.T, canary string) {
 		if !strings.Contains(got, "(ephemeral value)") || strings.Contains(got, "canary") {
 			t.Errorf("%s: %s", name, got)
 		}
-		if _, hit := s.Check("<" + text + ">"); !hit {
+		if _, hit := s.Check("<"+text+">", "", nil); !hit {
 			t.Errorf("%s is not found: %s", name, text)
 		}
 		// What base64 leaves is a few letters at the edges, that others have a part in.
@@ -110,7 +110,7 @@ func TestLines(t *testing.T) {
 	if got := s.Scrub("key: " + strings.TrimSpace(key)); got != "key: (ephemeral value)" {
 		t.Errorf("%s", got)
 	}
-	if _, found := s.Check("contains MIIEvQIBADANBgkqhkiG9w0BAQEFAASC only"); found {
+	if _, found := s.Check("contains MIIEvQIBADANBgkqhkiG9w0BAQEFAASC only", "", nil); found {
 		t.Error("a line alone is refused")
 	}
 }
@@ -125,10 +125,10 @@ func TestLongSecrets(t *testing.T) {
 	if got := s.Scrub(long[:200]); strings.Contains(got, "0123456789abcdef-0123456789abcdef-0123456789abcdef-0123456789abcdef") {
 		t.Errorf("a part of it shows: %s", got)
 	}
-	if _, found := s.Check(long[100:1000]); found {
+	if _, found := s.Check(long[100:1000], "", nil); found {
 		t.Error("a part of it is refused")
 	}
-	if _, found := s.Check("x" + long); !found {
+	if _, found := s.Check("x"+long, "", nil); !found {
 		t.Error("it is not refused")
 	}
 }
@@ -160,24 +160,24 @@ func TestCheck(t *testing.T) {
 		`{"k":"eightchr"}`:                                            "ephemeral.a.b",
 		`{"k":"eightchr-2"}`:                                          "",
 	} {
-		got, found := s.Check(leaf)
+		got, found := s.Check(leaf, "", nil)
 		if found != (want != "") || got.Addr != want {
 			t.Errorf("%q: %v %t", leaf, got, found)
 		}
 	}
-	if got, found := s.Check(`{"k":"c2l4dGVlbi1jaGFycy0xNg=="}`); !found || got.Addr != "ephemeral.c.d" {
+	if got, found := s.Check(`{"k":"c2l4dGVlbi1jaGFycy0xNg=="}`, "", nil); !found || got.Addr != "ephemeral.c.d" {
 		t.Errorf("private: %v %t", got, found)
 	}
-	if _, found := s.Check(`{"schema_version":"1"}`); found {
+	if _, found := s.Check(`{"schema_version":"1"}`, "", nil); found {
 		t.Error("private without a secret")
 	}
 	var none *Set
-	if _, found := none.Check("sixteen-chars-16"); found || none.Scrub("x") != "x" {
+	if _, found := none.Check("sixteen-chars-16", "", nil); found || none.Scrub("x") != "x" {
 		t.Error("no set")
 	}
 	// The same string, found to be given to a write-only argument as well, is refused in any text.
 	s.Add("eightchr", Origin{Addr: "x.z", Kind: WriteOnly})
-	if _, found := s.Check("an eightchr in text"); !found {
+	if _, found := s.Check("an eightchr in text", "", nil); !found {
 		t.Error("the stricter origin does not count")
 	}
 }
@@ -197,13 +197,13 @@ func TestValues(t *testing.T) {
 		t.Error(got)
 	}
 	for leaf, path := range map[string]string{"first-secret": ".list[0]", "second-secret": `.map["the-key-itself"]`, "-12345.678": ".number"} {
-		if got, found := s.Check(leaf); !found || got.Path != path {
+		if got, found := s.Check(leaf, "", nil); !found || got.Path != path {
 			t.Errorf("%s: %v", leaf, got)
 		}
 	}
 	s.Plain(cty.MapVal(map[string]cty.Value{"third-secret": cty.StringVal("second-secret")}))
 	for _, leaf := range []string{"second-secret", "third-secret"} {
-		if _, found := s.Check(leaf); found {
+		if _, found := s.Check(leaf, "", nil); found {
 			t.Errorf("%s is plain", leaf)
 		}
 	}
@@ -221,11 +221,11 @@ func TestMaskValue(t *testing.T) {
 	if got := s.Scrub("it is " + base64.StdEncoding.EncodeToString([]byte(canary))); strings.Contains(got, "Y2Fu") {
 		t.Error(got)
 	}
-	if _, hit := s.Check(canary); hit {
+	if _, hit := s.Check(canary, "", nil); hit {
 		t.Error("what may be kept is refused")
 	}
 	s.AddValue(cty.StringVal(canary), Origin{Addr: "var.s", Kind: EphemeralVariable})
-	if from, hit := s.Check("in " + canary); !hit || from.Addr != "var.s" {
+	if from, hit := s.Check("in "+canary, "", nil); !hit || from.Addr != "var.s" {
 		t.Errorf("not refused: %v %v", from, hit)
 	}
 }
@@ -314,7 +314,7 @@ func TestConcurrentUse(t *testing.T) {
 				if got := s.Scrub(text); got != "(ephemeral value)" {
 					t.Error(got)
 				}
-				s.Check(text)
+				s.Check(text, "", nil)
 			}
 		})
 	}
