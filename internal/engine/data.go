@@ -93,7 +93,7 @@ func (p *planner) readOrDefer(ctx context.Context, d *lang.Declaration, f *lang.
 		p.wasRead(d.ID, inst, config, stored)
 		return stored, true
 	}
-	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.instance, Recorded: p.recordedOf(d.ID)}, true)
+	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.instance, Recorded: p.recordedOf(d.ID), Was: p.prior.Get(inst.Current())}, true)
 	if ok && d.Res.Check == "" {
 		p.put(inst.Current(), entry)
 		p.wasRead(d.ID, inst, config, v)

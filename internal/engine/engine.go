@@ -236,7 +236,7 @@ func (e *Engine) idleRun(ctx context.Context, prog *lang.Program, from past, bag
 func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, from past, bag *diag.Bag) (*run, bool) {
 	r := e.idleRun(ctx, prog, from, bag)
 	if e.Secrets != nil {
-		e.Secrets.Elsewhere((&plainly{shared: r.shared, before: from.state, known: map[string]bool{}}).holds)
+		e.Secrets.Elsewhere((&plainly{shared: r.shared, known: map[string]bool{}}).holds)
 	}
 	e.now.Store(r.shared)
 	if e.Halt != nil {
