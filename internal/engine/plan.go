@@ -312,6 +312,9 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	out.Refreshed = p.edit.Done()
 	p.orderReplacements(out)
 	out.Outputs = p.outputs()
+	if p.req.Mode == plan.Normal && !p.sel.active && !p.cut.Load() {
+		p.checkValues()
+	}
 	out.Relevant = p.relevant(out)
 	if p.req.Mode != plan.Destroy {
 		out.Checks = p.checks.results(p.bag)
