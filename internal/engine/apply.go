@@ -78,6 +78,9 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	a.unmade()
 	if ok {
 		a.outputs()
+		if a.plan.Mode == plan.Normal && len(a.plan.Targets)+len(a.plan.Excludes) == 0 && a.anySteps() {
+			a.checkValues()
+		}
 	} else {
 		a.keepOutputs()
 	}

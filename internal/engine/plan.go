@@ -287,6 +287,9 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	p.orderReplacements(out)
 	p.warnForgotten(out.Changes)
 	out.Outputs = p.outputs()
+	if p.req.Mode == plan.Normal && !p.sel.active && !p.cut.Load() {
+		p.checkValues()
+	}
 	out.Relevant = p.relevant(out)
 	if p.req.Mode != plan.Destroy {
 		out.Checks = p.checks.results(p.bag)
