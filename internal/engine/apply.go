@@ -30,6 +30,7 @@ type ApplyRequest struct {
 type Applied struct {
 	Snapshot *state.Snapshot
 	Summary  event.Summary
+	Cut      bool // an interrupt kept something from being done
 }
 
 // applier is the apply walk: over the steps of a plan. Each step has one of its own.
@@ -43,7 +44,7 @@ type applier struct {
 type applying struct {
 	req   *ApplyRequest
 	plan  *plan.Plan
-	hosts hosts
+	hosts Hosts
 
 	mu     sync.Mutex
 	edit   *state.Edit
@@ -69,20 +70,24 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	defer r.closeSessions()
 	defer r.endLeases()
 	a := &applier{run: r, applying: &applying{
-		req: &req, plan: req.Plan, hosts: e.newHosts(req.Program, req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
+		req: &req, plan: req.Plan, hosts: e.Hosts(req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
 		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{}, taken: map[addr.Object]bool{},
 	}}
+	r.destroys = req.Plan.Mode == plan.Destroy
 	a.amend()
 	a.fill()
 	ok = a.walk(ctx)
 	a.unmade()
 	if ok {
 		a.outputs()
+		if a.plan.Mode == plan.Normal && len(a.plan.Targets)+len(a.plan.Excludes) == 0 && a.anySteps() {
+			a.checkValues()
+		}
 	} else {
 		a.keepOutputs()
 	}
 	a.edit.Head().Checks = a.finalChecks()
-	return &Applied{Snapshot: a.edit.Done(), Summary: a.summary()}, ok && !bag.HasErrors()
+	return &Applied{Snapshot: a.edit.Done(), Summary: a.summary(), Cut: r.cut.Load()}, ok && !bag.HasErrors()
 }
 
 func (a *applier) summary() event.Summary {
@@ -97,8 +102,9 @@ func (a *applier) summary() event.Summary {
 }
 
 // fill puts what is there into the frame: on the before face everything, on the after face what
-// stays as it is.
+// stays as it is. What the plan left out and nobody made has no value.
 func (a *applier) fill() {
+	a.expand()
 	for _, res := range a.plan.Refreshed.Resources() {
 		d, ok := a.prog.Resource(res.Addr.Resource())
 		if !ok {
@@ -109,6 +115,10 @@ func (a *applier) fill() {
 			a.fillFace(d, res, lang.After)
 		}
 	}
+	a.fillReadings()
+	if len(a.plan.Targets)+len(a.plan.Excludes) > 0 && a.plan.Mode != plan.Destroy {
+		a.fillLeft()
+	}
 }
 
 func (a *applier) fillFace(d *lang.Declaration, res *state.Resource, face lang.Face) {
@@ -117,13 +127,50 @@ func (a *applier) fillFace(d *lang.Declaration, res *state.Resource, face lang.F
 		return
 	}
 	if face == lang.Before {
-		f.SetKeys(d.ID, face, lang.Keys{Status: lang.Known, Repeat: lang.RepeatOf(d.Res), List: res.Keys()})
+		f.SetKeys(d.ID, face, lang.Keys{Repeat: d.Repeat(), List: res.Keys()})
 	}
 	for o, e := range res.Objects() {
 		if o.IsDeposed() || face == lang.After && !a.stays(o) {
 			continue
 		}
 		f.PutLazy(d.ID, o.Key, face, func() mark.Value { return a.storedValue(d, o, e) })
+	}
+}
+
+// fillReadings puts what planning read for the before face there.
+func (a *applier) fillReadings() {
+	for _, r := range a.plan.Readings {
+		d, ok := a.prog.Resource(r.Object.Resource())
+		if !ok || r.Entry == nil {
+			continue
+		}
+		f := a.frame.At(r.Object.Module, lang.Before)
+		if f == nil {
+			continue
+		}
+		if keys := f.Expanded(d.ID, lang.Before); d.Repeat() != lang.Once && !slices.Contains(keys.List, r.Object.Key) {
+			f.SetKeys(d.ID, lang.Before, lang.Keys{Repeat: d.Repeat(), List: append(slices.Clone(keys.List), r.Object.Key)})
+		}
+		f.PutLazy(d.ID, r.Object.Key, lang.Before, func() mark.Value { return a.storedValue(d, r.Object, r.Entry) })
+	}
+}
+
+// fillLeft gives what targeting left out, and the state does not have, a value that is not known.
+func (a *applier) fillLeft() {
+	for _, d := range a.prog.Decls() {
+		if d.Kind != lang.Resource || d.Resource.Mode == addr.Ephemeral {
+			continue
+		}
+		frames, _ := a.frame.Instances(d.Module, lang.After)
+		for _, f := range frames {
+			abs := d.Resource.In(f.Addr())
+			for _, k := range f.Expanded(d.ID, lang.After).List {
+				o := abs.Instance(k).Current()
+				if a.changes[o] == nil && a.plan.Refreshed.Get(o) == nil {
+					f.Put(d.ID, k, lang.After, mark.Plain(a.prog.Schema(d.ID).Unknown()))
+				}
+			}
+		}
 	}
 }
 
@@ -306,7 +353,7 @@ func (a *applier) visit(d *lang.Declaration, f *lang.Frame, c *plan.Change, inst
 }
 
 func (a *applier) read(ctx context.Context, t *object.Tools, u use, c *plan.Change, config mark.Value) (mark.Value, bool) {
-	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.instance, Recorded: c.Recorded}, false)
+	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.instance, Recorded: c.Recorded, Was: c.Entry}, false)
 	if !ok {
 		return v, false
 	}
@@ -350,6 +397,9 @@ func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools
 	results := []journal.Change{{Object: c.Object, Entry: entry}}
 	if entry == nil && old != (addr.Object{}) {
 		results = a.restore(c.Object, old) // the create came to nothing: the old object is current again
+	}
+	if t.Unanswered {
+		op = 0 // that it came to something stays possible
 	}
 	if !a.write(op, results...) {
 		return v, false
@@ -437,7 +487,7 @@ func (a *applier) downed(c *plan.Change) addr.Object {
 }
 
 // down ends one object.
-func (a *applier) down(ctx context.Context, c *plan.Change) bool {
+func (a *applier) down(ctx context.Context, c *plan.Change, face lang.Face) bool {
 	if !a.takeIn(c) {
 		return false
 	}
@@ -451,7 +501,7 @@ func (a *applier) down(ctx context.Context, c *plan.Change) bool {
 		a.tell(event.Done{Object: o, Op: event.Forget})
 		return a.write(0, journal.Change{Object: o})
 	}
-	t, u, ok := a.toolsBefore(ctx, o, e)
+	t, u, ok := a.toolsDown(ctx, o, e, face)
 	if !ok {
 		return false
 	}
@@ -471,17 +521,20 @@ func (a *applier) down(ctx context.Context, c *plan.Change) bool {
 	if ok {
 		a.destroyed.Add(1)
 	}
+	if t.Unanswered {
+		op = 0
+	}
 	return a.write(op, journal.Change{Object: o, Entry: left}) && ok
 }
 
-// toolsBefore is what it takes to end a stored object: its provider as it was configured before,
-// if that can be had.
-func (a *applier) toolsBefore(ctx context.Context, o addr.Object, e *state.Entry) (*object.Tools, use, bool) {
+// toolsDown is what it takes to end a stored object: its provider on the face that the order of steps
+// found for it.
+func (a *applier) toolsDown(ctx context.Context, o addr.Object, e *state.Entry, face lang.Face) (*object.Tools, use, bool) {
 	u, ok := a.storedUse(ctx, o.Instance, e)
 	if !ok {
 		return nil, u, false
 	}
-	s, ok := a.session(ctx, u, lang.Before)
+	s, ok := a.session(ctx, u, face)
 	typ := a.typeOf(ctx, u.instance.Provider, o.Resource(), o.Instance)
 	if !ok || typ == nil {
 		return nil, u, false

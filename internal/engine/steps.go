@@ -19,8 +19,10 @@ func (a *applier) walk(ctx context.Context) bool {
 	steps := plan.Order(&o.in)
 	a.warnCyclic(o, steps)
 	g := steps.Graph()
-	result := g.Run(ctx, walk.RunOptions{
-		Workers: a.workers(), Panicked: a.panicked,
+	a.frame.Begin()
+	defer a.frame.End()
+	result := a.walkGraph(ctx, g, walk.RunOptions{
+		Workers: a.workers(),
 		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
 			e := &ending{}
 			return e.whole(f, func() bool { return (&applier{a.run, a.applying, e}).step(ctx, o, steps.List[n]) })
@@ -32,7 +34,7 @@ func (a *applier) walk(ctx context.Context) bool {
 			return false
 		}
 	}
-	return ctx.Err() == nil
+	return !a.cut.Load()
 }
 
 // anySteps reports whether the plan has anything to carry out.
@@ -59,7 +61,7 @@ func (a *applier) step(ctx context.Context, o *ordering, s plan.Step) bool {
 		}
 		return a.up(ctx, a.changes[o.objects[s.Index]])
 	case plan.Down:
-		return a.down(ctx, a.changes[o.objects[s.Index]])
+		return a.down(ctx, a.changes[o.objects[s.Index]], face)
 	case plan.Provision:
 		return a.provision(ctx, a.changes[o.objects[s.Index]], int(s.Part))
 	case plan.Retire:
