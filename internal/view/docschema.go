@@ -22,6 +22,9 @@ func WriteSchemasJSON(w io.Writer, ps []addr.Provider, s Schemas) error {
 	var failed error
 	d.object(func() {
 		d.keyStr("format_version", formatSchemas)
+		if len(ps) == 0 {
+			return // as the peers have it, and their readers take it
+		}
 		d.key("provider_schemas")
 		d.object(func() {
 			for _, p := range ps {

@@ -33,21 +33,6 @@ func TypeText(v cty.Value) (string, bool) {
 	return *v.EncapsulatedValue().(*string), true
 }
 
-// HoldsTypeText reports whether values of a type have a result of the function type inside.
-func HoldsTypeText(ty cty.Type) bool {
-	switch {
-	case ty.IsCollectionType():
-		return isOrHoldsTypeText(ty.ElementType())
-	case ty.IsTupleType():
-		return slices.ContainsFunc(ty.TupleElementTypes(), isOrHoldsTypeText)
-	case ty.IsObjectType():
-		return slices.ContainsFunc(slices.Collect(maps.Values(ty.AttributeTypes())), isOrHoldsTypeText)
-	}
-	return false
-}
-
-func isOrHoldsTypeText(ty cty.Type) bool { return ty == typeText || HoldsTypeText(ty) }
-
 // writeType writes a type the way it is written in configuration, one part of a structure to a line.
 func writeType(b *strings.Builder, ty cty.Type, depth int) {
 	switch {
