@@ -85,6 +85,12 @@ func stored(o *cloud.Object) (cty.Value, error) {
 	m := map[string]cty.Value{}
 	for name, t := range boxType.AttributeTypes() {
 		m[name] = cty.NullVal(t)
+		switch name { // of blocks there are none, which is not nothing
+		case "part":
+			m[name] = cty.ListValEmpty(part)
+		case "rule":
+			m[name] = cty.SetValEmpty(rule)
+		}
 		if text, ok := o.Attributes[name]; ok {
 			v, err := ctyjson.Unmarshal(text, t)
 			if err != nil {
