@@ -49,6 +49,9 @@ var classes = []class{
 	{"Terraform forgets the results of conditions of data sources that are read while planning", func(c *comparison, d Difference) bool {
 		return d.What == "checks" && d.B == "unknown" && d.A != nil && strings.Contains("."+d.At, ".data.")
 	}},
+	{"a refresh-only plan of Terraform may claim changes when it says that there are none", func(c *comparison, d Difference) bool {
+		return c.st.Do.Refresh == "only" && c.b.Plan != nil && strings.Contains(c.b.Plan.Out, "No changes.") && (d.What == "plan" && d.Section == "exits" || d.Section == "flag applyable")
+	}},
 	{"what is targeted need not name both addresses of what moved", func(c *comparison, _ Difference) bool {
 		return c.terraformSaid("Moved resource instances excluded by targeting")
 	}},

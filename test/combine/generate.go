@@ -133,8 +133,23 @@ func (g *gen) trouble(config *Module, st *Step) {
 		if how == cloud.Leak || how == cloud.Lie {
 			call = choose(g, "create", "update")
 		}
-		st.Faults = append(st.Faults, cloud.Fault{Call: call, Key: "*", How: how})
+		st.Faults = append(st.Faults, cloud.Fault{Call: call, Key: g.victim(config), How: how})
 	}
+}
+
+// victim is the name of an object that a fault is for: what comes first differs from run to run.
+func (g *gen) victim(config *Module) string {
+	var names []string
+	for _, b := range config.Blocks {
+		if b.Kind == Resource && b.arg("name") != nil {
+			suffix := map[string]string{"": "", "count": "0", "for_each": "p"}[b.repeats()]
+			names = append(names, "n"+strconv.Itoa(b.ID)+suffix)
+		}
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return choose(g, names...)
 }
 
 // module fills a module with declarations.
