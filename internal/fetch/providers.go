@@ -291,7 +291,14 @@ func (p *Providers) fetch(f found, lock config.Lock, l *Lockfile, bag *diag.Bag)
 	a := lock.Provider
 	p.note("- Installing %s v%s...", a.ForDisplay(), lock.Version)
 	dir := packageDir(p.base(), a, lock.Version)
-	hashes, err := p.deliver(f, a, lock, dir)
+	var hashes []string
+	err := os.MkdirAll(p.DataDir, 0o755)
+	if err == nil {
+		err = locked(p.DataDir, "lethe-packages.lock", func() (err error) {
+			hashes, err = p.deliver(f, a, lock, dir)
+			return err
+		})
+	}
 	if err != nil {
 		bag.Add(diag.Errorf("Failed to install provider", "Error while installing %s v%s: %s.", a.ForDisplay(), lock.Version, err))
 		return false
@@ -320,8 +327,14 @@ func (p *Providers) deliver(f found, a addr.Provider, lock config.Lock, dir stri
 	}
 	if p.CacheDir != "" {
 		cached := packageDir(p.CacheDir, a, lock.Version)
-		if !intact(cached, a, lock) {
-			if err := locked(p.CacheDir, func() error { return place(f, cached) }); err != nil {
+		if !intact(cached, a, lock) { // those that are there already are read by many at once
+			err := locked(p.CacheDir, ".lock", func() error {
+				if intact(cached, a, lock) { // by another that was first
+					return nil
+				}
+				return place(f, cached)
+			})
+			if err != nil {
 				return nil, err
 			}
 		}
