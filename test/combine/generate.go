@@ -15,12 +15,14 @@ type gen struct {
 	next  int
 	alone bool
 	leaky bool // a provider that tells secrets, and secrets for it
+	plain bool // no crates
 }
 
 // Generate makes the scenario of a seed: one that Terraform understands, too, unless it is alone.
 func Generate(seed uint64, alone bool) *Scenario {
 	g := &gen{Rand: rand.New(rand.NewPCG(seed, 10)), alone: alone}
 	g.leaky = alone && g.one(8)
+	g.plain = !g.one(4)
 	s := &Scenario{Seed: seed, Alone: alone}
 	config := &Module{}
 	g.module(config, 0)
@@ -224,6 +226,9 @@ func (g *gen) where(m *Module, b *Block) *Expr {
 
 func (g *gen) resource(m *Module, depth, at int) *Block {
 	b := &Block{ID: g.id(), Kind: Resource, Type: choose(g, "terraform_data", "terraform_data", "terraform_data", "combine_box", "combine_box", "combine_box", "combine_box", "combine_crate")}
+	if g.plain && b.Type == "combine_crate" {
+		b.Type = "combine_box"
+	}
 	g.repeat(m, b, at)
 	if b.Type == "terraform_data" {
 		if !g.one(6) {
