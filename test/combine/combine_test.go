@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ var (
 	beside_ = flag.Int("beside", 10, "how many are run beside Terraform, where it is on PATH")
 	seed    = flag.Uint64("seed", 1, "the seed of the first scenario")
 	only    = flag.String("only", "", "seeds to run, separated by commas, in the place of others")
+	with    = flag.String("with", "", "patterns separated by && that must be in the text of a scenario: others are passed over")
 	shrink  = flag.Int("shrink", 250, "how often a failing scenario is run to make it smaller")
 	found_  = flag.String("found", "", "a directory for the scripts of what is found")
 	ignore  = flag.String("ignore", "", "a pattern of classes that are known already")
@@ -38,7 +40,7 @@ func TestBeside(t *testing.T) {
 
 func run(t *testing.T, l *Lab, n int, alone bool) {
 	start, classes, told := time.Now(), map[string]int{}, map[string]int{}
-	for _, seed := range seeds(n) {
+	for _, seed := range seeds(n, alone) {
 		s := Generate(seed, alone)
 		found, outcomes, err := l.play(s)
 		for _, o := range outcomes {
@@ -79,7 +81,7 @@ func run(t *testing.T, l *Lab, n int, alone bool) {
 }
 
 // seeds are those that the flags ask for.
-func seeds(n int) []uint64 {
+func seeds(n int, alone bool) []uint64 {
 	var all []uint64
 	if *only != "" {
 		for _, word := range strings.Split(*only, ",") {
@@ -89,8 +91,18 @@ func seeds(n int) []uint64 {
 		}
 		return all
 	}
-	for i := range n {
-		all = append(all, *seed+uint64(i))
+	var patterns []*regexp.Regexp
+	for _, p := range strings.Split(*with, "&&") {
+		patterns = append(patterns, regexp.MustCompile(p))
+	}
+	for next := *seed; len(all) < n && next < *seed+1_000_000; next++ {
+		text := ""
+		if *with != "" {
+			text = Generate(next, alone).text()
+		}
+		if !slices.ContainsFunc(patterns, func(p *regexp.Regexp) bool { return !p.MatchString(text) }) {
+			all = append(all, next)
+		}
 	}
 	return all
 }
