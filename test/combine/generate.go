@@ -16,6 +16,7 @@ type gen struct {
 	alone bool
 	leaky bool // a provider that tells secrets, and secrets for it
 	plain bool // no crates
+	apart bool // the provider is a process of its own
 }
 
 // Generate makes the scenario of a seed: one that Terraform understands, too, unless it is alone.
@@ -27,7 +28,7 @@ func Generate(seed uint64, alone bool) *Scenario {
 	config := &Module{}
 	g.module(config, 0)
 	heal(config)
-	process := g.one(12)
+	g.apart = g.one(12)
 	for i := range 2 + g.IntN(4) {
 		st := &Step{}
 		if i > 0 || g.leaky {
@@ -42,7 +43,7 @@ func Generate(seed uint64, alone bool) *Scenario {
 		replace := st.Do.Replace
 		st.Do = g.command(config, i)
 		st.Do.Replace = append(st.Do.Replace, replace...)
-		st.Do.Process = process
+		st.Do.Process = g.apart
 		s.Steps = append(s.Steps, st)
 	}
 	return s
@@ -130,6 +131,9 @@ func (g *gen) trouble(config *Module, st *Step) {
 		how := choose(g, cloud.Fail, cloud.Fail, cloud.Late, cloud.Lie)
 		if g.alone {
 			how = choose(g, cloud.Fail, cloud.Late, cloud.Lie, cloud.Leak, cloud.Leak, cloud.Interrupt)
+		}
+		if g.apart {
+			how = choose(g, cloud.Crash, cloud.Lost)
 		}
 		call := choose(g, "create", "update", "delete", "data")
 		if how == cloud.Leak || how == cloud.Lie {
@@ -336,6 +340,9 @@ func (g *gen) habits(m *Module, b *Block, at int) {
 		}
 		if g.one(40) {
 			b.lifecycle().set("prevent_destroy", raw("true"))
+		}
+		if g.alone && g.one(12) && b.repeats() == "" {
+			b.lifecycle().set("enabled", g.truth(m, at))
 		}
 	}
 	if g.one(8) {

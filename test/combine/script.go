@@ -64,7 +64,7 @@ func (w *scripter) step(i int, st *Step, o *Outcome) {
 		w.line("exec sh -c 'rm -rf *.tf *.tfvars mod* && cp -r %s/. .'", dir)
 		all := st.Config.files()
 		for _, name := range slices.Sorted(maps.Keys(all)) {
-			fmt.Fprintf(&w.files, "-- %s --\n%s", path.Join(dir, name), all[name])
+			fmt.Fprintf(&w.files, "-- %s --\n%s\n", path.Join(dir, name), strings.TrimSuffix(all[name], "\n"))
 		}
 	}
 	for _, e := range environ(st) {

