@@ -132,7 +132,7 @@ func (p *planner) deferRead(d *lang.Declaration, t *object.Tools, u use, config 
 		return after // there will be no reading
 	}
 	c := &plan.Change{
-		Object: inst.Current(), Was: inst.Current(), Action: plan.Read, Why: why,
+		Object: inst.Current(), Was: p.moved.origin(inst.Current()), Action: plan.Read, Why: why,
 		Before: mark.Plain(t.Type.Null()), After: after, Provider: u.instance,
 		Entry: p.prior.Get(inst.Current()), Recorded: p.recordedOf(d.ID),
 		Conditions: len(d.Res.Lifecycle.Postconditions) > 0,
