@@ -303,7 +303,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 		Mode: p.req.Mode, Changes: p.planned, Drift: p.drift,
 		Previous: p.req.State, Variables: p.variables(), Targets: p.req.Targets, Excludes: p.req.Excludes,
 		ForceReplace: p.req.Replace, Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
-		Timestamp: p.req.Options.PlanTime, Complete: true, Functions: p.results.digests(),
+		Timestamp: p.req.Options.PlanTime, Complete: true, Functions: p.results.digests(), SpareDeposed: p.req.SpareDeposed,
 	}
 	byObject := func(a, b *plan.Change) int { return a.Object.Compare(b.Object) }
 	slices.SortFunc(out.Changes, byObject)
@@ -311,6 +311,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	out.Refreshed = p.edit.Done()
 	p.orderReplacements(out)
 	p.warnForgotten(out.Changes)
+	p.warnRetired(out)
 	out.Outputs = p.outputs()
 	out.Relevant = p.relevant(out)
 	if p.req.Mode != plan.Destroy {

@@ -164,6 +164,8 @@ type Plan struct {
 	Functions         map[string]string     // digests of function results by call digest
 	Keys              map[string][]addr.Key // instance keys by declaration, as they were decided
 
+	SpareDeposed bool // destroy-time provisioners are not run for deposed objects
+
 	Providers map[addr.Provider]string // package hash used
 	Workspace string
 	Backend   string // type of the store the state came from
