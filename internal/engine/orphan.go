@@ -72,7 +72,7 @@ func (p *planner) decideGone(ctx context.Context, o addr.Object, why plan.Reason
 	if !ok {
 		return false
 	}
-	s, ok := p.session(ctx, u, lang.Before)
+	s, ok := p.sessionDown(ctx, u)
 	typ := p.typeOf(ctx, u.instance.Provider, o.Resource(), o.Instance)
 	if !ok || typ == nil {
 		return false
@@ -86,16 +86,14 @@ func (p *planner) decideGone(ctx context.Context, o addr.Object, why plan.Reason
 	if c.Was = o; p.req.Mode != plan.Destroy {
 		c.Was = p.moved.origin(o)
 	}
+	p.foresee(ctx, c, cur.Entry)
 	p.record(c)
 	if d == nil {
 		return true
 	}
 	p.noteChange(d.ID, c)
-	f := p.frame.At(o.Module, lang.After)
-	if f == nil {
-		f = p.frame
-	}
-	return p.allowed(d, f, c)
+	f := p.frame.At(o.Module, lang.Before)
+	return f == nil || p.allowed(d, f, c) // what is in no module instance that can be is protected by nothing
 }
 
 // planGone destroys an object, or forgets it where the configuration or the object itself says so.
