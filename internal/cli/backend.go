@@ -16,6 +16,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/zclconf/go-cty/cty"
@@ -26,7 +27,7 @@ import (
 // should not stand there. What both come to is remembered by init in .terraform/terraform.tfstate,
 // in the form that the peers use, so that later commands need no -backend-config. Without a
 // remembered backend the block alone counts: for settings that need nothing else, init is not
-// required.
+// required (place.go).
 
 // settings say which store to use, and how it is set up.
 type settings struct {
@@ -118,6 +119,10 @@ func (p *project) declaredSettings() (settings, bool) {
 // storable refuses to keep a state otherwise than the configuration asks for: in the clear what is to be
 // encrypted, and in a file what belongs elsewhere.
 func (p *project) storable() bool {
+	if p.Getenv("TF_ENCRYPTION") != "" {
+		p.bag.Add(diag.Errorf("Unsupported encryption", "The environment variable TF_ENCRYPTION asks for states and plans to be encrypted. They are not encrypted here, and what is to be encrypted must not be written as it is. Unset it if what keeps the state encrypts it."))
+		return false
+	}
 	if p.tree == nil || p.tree.Root == nil || p.tree.Root.Module == nil {
 		return true
 	}
@@ -142,31 +147,44 @@ func (p *project) implied() settings {
 }
 
 // currentSettings are those that commands work with: what init remembered, as long as the block is
-// still the one that it saw.
-func (p *project) currentSettings() (settings, bool) {
+// still the one that it saw. known is false for a block that nothing remembers.
+func (p *project) currentSettings() (current settings, known, ok bool) {
 	declared, ok := p.declaredSettings()
 	if !ok {
-		return settings{}, false
+		return settings{}, false, false
 	}
 	r, ok := p.rememberedBackend()
 	if !ok || r.Backend == nil {
-		return declared, ok
+		return declared, p.backend() == nil, ok
+	}
+	current, ok = p.rememberedSettings(r)
+	if !ok {
+		return settings{}, false, false
 	}
 	b := p.backend()
+	reason := ""
 	switch {
 	case b == nil:
-		p.uninitialized("Unsetting the previously set backend %q", r.Backend.Type)
-		return settings{}, false
+		reason = fmt.Sprintf("Unsetting the previously set backend %q", r.Backend.Type)
 	case b.Type != r.Backend.Type:
-		p.uninitialized("Backend type changed from %q to %q", r.Backend.Type, b.Type)
-		return settings{}, false
+		reason = fmt.Sprintf("Backend type changed from %q to %q", r.Backend.Type, b.Type)
+	case !unchanged(r, declared, current):
+		reason = "Backend configuration block has changed"
+	default:
+		return current, true, true
 	}
-	current, ok := p.rememberedSettings(r)
-	if ok && !unchanged(r, declared, current) {
-		p.uninitialized("Backend configuration block has changed")
-		return settings{}, false
+	p.uninitialized(reason, p.moved(current, declared))
+	return settings{}, false, false
+}
+
+// moved says from where to where the state has to go.
+func (p *project) moved(was, next settings) string {
+	from, ok1 := p.openWith(context.Background(), was)
+	to, ok2 := p.openWith(context.Background(), next)
+	if !ok1 || !ok2 {
+		return "Changes to backend configurations require reinitialization."
 	}
-	return current, ok
+	return fmt.Sprintf("The state was kept in %s, and is to be kept in %s.", p.placeOf(was, from, p.workspace()), p.placeOf(next, to, p.workspace()))
 }
 
 // unchanged reports whether the block is the one that init saw. A peer's init left no fingerprint
@@ -193,12 +211,12 @@ func fingerprint(s settings) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-func (p *project) uninitialized(reason string, a ...any) {
+func (p *project) uninitialized(reason, places string) {
 	p.bag.Add(diag.Errorf("Backend initialization required: please run \"lethe init\"",
-		"Reason: %s\n\nThe \"backend\" is the interface that Lethe uses to store state, perform operations, etc. Changes to backend configurations require reinitialization, so that Lethe can set up the new configuration and copy existing state. Please run \"lethe init\" with either the \"-reconfigure\" or \"-migrate-state\" flags to use the current configuration.\n\nNo changes to your existing configuration or state have been made.", fmt.Sprintf(reason, a...)))
+		"Reason: %s\n\n%s\n\nTo move the state, run: lethe init -migrate-state\nTo use the backend as it is configured now, and leave the state where it is, run: lethe init -reconfigure\n\nNo changes to your existing configuration or state have been made.", reason, places))
 }
 
-// open opens the store.
+// openWith opens a store.
 func (p *project) openWith(ctx context.Context, s settings) (store.Store, bool) {
 	st, err := s.driver.Open(ctx, store.Settings{Config: s.config, Dir: p.dir, Getenv: p.Getenv, FS: p.files()})
 	if err != nil {
@@ -239,7 +257,7 @@ func (p *project) initBackend(ctx context.Context) bool {
 	if !p.setup.reconfigure && !same(was, next) && !p.switchBackend(ctx, was, next, r.Backend != nil) {
 		return false
 	}
-	if !p.rememberBackend(declared, next) || !p.tryBackend(ctx, next) {
+	if !p.rememberBackend(declared, next, &p.bag) || !p.tryBackend(ctx, next) {
 		return false
 	}
 	if b := p.backend(); b != nil && (p.setup.reconfigure || r.Backend == nil || !same(was, next)) {
@@ -320,10 +338,10 @@ func (p *project) override(driver store.Driver, text string, attrs map[string]ct
 }
 
 // rememberBackend writes down which store is used; nothing, if none is declared.
-func (p *project) rememberBackend(declared, s settings) bool {
+func (p *project) rememberBackend(declared, s settings, bag *diag.Bag) bool {
 	if p.backend() == nil {
 		if err := os.Remove(p.backendFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			p.bag.Add(diag.Errorf("Failed to forget the backend", "%s.", err))
+			bag.Add(diag.Errorf("Failed to forget the backend", "%s.", err))
 			return false
 		}
 		return true
@@ -341,7 +359,7 @@ func (p *project) rememberBackend(declared, s settings) bool {
 		err = disk.Replace(p.files(), p.backendFile(), text)
 	}
 	if err != nil {
-		p.bag.Add(diag.Errorf("Failed to remember the backend", "The file %s cannot be written: %s.", p.display(p.backendFile()), reason(err)))
+		bag.Add(diag.Errorf("Failed to remember the backend", "The file %s cannot be written: %s.", p.display(p.backendFile()), reason(err)))
 	}
 	return err == nil
 }
@@ -368,7 +386,7 @@ func (p *project) switchBackend(ctx context.Context, was, next settings, configu
 		return ok
 	}
 	for _, name := range names {
-		if !p.copyState(ctx, from, to, name) {
+		if !p.copyState(ctx, from, to, name, !configured) {
 			return false
 		}
 	}
@@ -382,10 +400,11 @@ func sameFiles(a, b store.Store) bool {
 	return ok1 && ok2 && x.File(defaultWorkspace) == y.File(defaultWorkspace) && x.File("w") == y.File("w")
 }
 
-// filled lists the workspaces of a store that have a state.
+// filled lists the workspaces of a store that have a state, if any of these holds something.
 func (p *project) filled(ctx context.Context, st store.Store) ([]string, bool) {
 	all, err := st.List(ctx)
 	var names []string
+	holds := false
 	for _, name := range all {
 		var data []byte
 		if data, _, err = st.Get(ctx, name); err != nil {
@@ -393,7 +412,11 @@ func (p *project) filled(ctx context.Context, st store.Store) ([]string, bool) {
 		}
 		if len(data) > 0 {
 			names = append(names, name)
+			holds = holds || holdsAnything(data)
 		}
+	}
+	if !holds {
+		names = nil
 	}
 	if err != nil {
 		p.bag.Add(diag.Errorf("Failed to read the previous backend", "%s.", err))
@@ -424,21 +447,42 @@ func (p *project) askCopy(was, next settings) (string, bool) {
 	})
 }
 
-// copyState copies one workspace, both sides locked. The original stays where it is.
-func (p *project) copyState(ctx context.Context, from, to store.Store, name string) bool {
+// copyState copies one workspace, both sides locked. The original stays where it is, as a backup if it is
+// moved: what is in the place of a directory without a backend block is taken for a state in use.
+func (p *project) copyState(ctx context.Context, from, to store.Store, name string, moves bool) bool {
 	source, ok := p.lockStored(ctx, from, name, "migration source state")
 	if !ok {
 		return false
 	}
 	defer source.unlock()
-	target, ok := p.lockStored(ctx, to, name, "migration destination state")
+	target, ok := p.lockTarget(ctx, to, name)
 	if !ok {
 		return false
 	}
 	defer target.unlock()
-	if have := target.snapshot; target.version != "" && have.Lineage != source.snapshot.Lineage && !p.setup.forceCopy {
+	if have := target.snapshot; target.version != "" && have.Len() > 0 && have.Lineage != source.snapshot.Lineage && !p.setup.forceCopy {
 		p.bag.Add(diag.Errorf("The new backend has a state already", "The workspace %q has a state in both backends, and they do not descend from one another. Use -force-copy to overwrite the one in the new backend, or -reconfigure to use it as it is.", name))
 		return false
 	}
-	return target.put(source.snapshot)
+	if !target.put(source.snapshot) {
+		return false
+	}
+	if local, ok := from.(*store.Local); ok && moves {
+		if err := local.SetAside(name); err != nil {
+			p.bag.Add(diag.Errorf("Failed to move the state", "It was copied to the new backend, but the original cannot be renamed: %s. Remove it.", reason(err)))
+			return false
+		}
+	}
+	return true
+}
+
+// lockTarget locks what a state is copied to. A peer that has moved a state elsewhere left an empty file
+// in its place.
+func (p *project) lockTarget(ctx context.Context, to store.Store, name string) (*workspaceState, bool) {
+	data, version, err := to.Get(ctx, name)
+	if err != nil || version == "" || len(data) > 0 {
+		return p.lockStored(ctx, to, name, "migration destination state")
+	}
+	ws := &workspaceState{project: p, store: to, name: name, version: version, snapshot: &state.Snapshot{}}
+	return ws, !p.opts.lock || ws.take(ctx, "migration destination state")
 }

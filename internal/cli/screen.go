@@ -12,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/view"
@@ -106,22 +107,44 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// width is the number of columns to wrap messages at: those of a terminal. Elsewhere nothing is wrapped,
-// but for LETHE_COLUMNS: tests of providers match on where the peers break lines, which 79 does.
+// width is the number of columns to wrap messages at: those of a terminal. Elsewhere nothing is
+// wrapped, unless LETHE_COLUMNS says where, or the test program of a provider reads it: those match
+// on where the peers break lines.
 func (c *call) width() int {
 	if f, ok := c.Stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return n
 		}
 	}
-	n, err := strconv.Atoi(c.Getenv("LETHE_COLUMNS"))
+	given := c.Getenv("LETHE_COLUMNS")
+	if given == "" && c.underTest() {
+		return peersColumns
+	}
+	n, err := strconv.Atoi(given)
 	if err != nil || n < leastColumns {
 		return 0
 	}
 	return n
 }
 
-const leastColumns = 20
+const (
+	leastColumns = 20
+	peersColumns = 79 // breaks lines where the peers do
+)
+
+// underTest reports whether the test program of a provider runs this: it serves the provider itself.
+func (c *call) underTest() bool {
+	attached, err := launch.ParseReattach(c.Getenv("TF_REATTACH_PROVIDERS"))
+	if err != nil {
+		return false // said where the providers are needed
+	}
+	for _, r := range attached {
+		if r.Test {
+			return true
+		}
+	}
+	return false
+}
 
 // line prints one line of progress.
 func (s *screen) line(text string) { s.Tell(event.Note{Text: text}) }

@@ -42,13 +42,21 @@ var drivers = store.Drivers{store.LocalDriver}
 
 // openStore opens the store in use (backend.go), with what flags say about files.
 func (p *project) openStore(ctx context.Context) (store.Store, bool) {
-	settings, ok := p.currentSettings()
+	current, known, ok := p.currentSettings()
 	if !ok {
 		return nil, false
 	}
-	st, ok := p.openWith(ctx, settings)
+	st, ok := p.openWith(ctx, current)
 	if !ok {
 		return nil, false
+	}
+	if !known && p.opts.state == "" {
+		if !p.settled(ctx, current, st) {
+			return nil, false
+		}
+		if p.opts.stateOut == "" {
+			p.unremembered = &current
+		}
 	}
 	if local, ok := st.(*store.Local); ok && p.opts.state+p.opts.stateOut+p.opts.backup != "" {
 		return local.Override(p.path(p.opts.state), p.path(p.opts.stateOut), p.backupPath()), true
@@ -236,6 +244,10 @@ func (ws *workspaceState) put(next *state.Snapshot) bool {
 	}
 	if err == nil {
 		ws.snapshot, ws.keep = next, false
+		if s := ws.unremembered; s != nil {
+			ws.unremembered = nil
+			ws.adopt(*s, true)
+		}
 		return true
 	}
 	ws.bag.Add(diag.Errorf("Failed to save state", "Error saving state: %s\n\n%s", err, ws.whereabouts(next, data, recorded)))

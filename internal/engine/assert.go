@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
 )
@@ -27,7 +26,7 @@ func tested(d *lang.Declaration) bool {
 // testAll tests a declaration in every instance of its module. A value that a variable refuses goes
 // nowhere.
 func (p *planner) testAll(ctx context.Context, d *lang.Declaration) bool {
-	frames, _ := p.frame.Instances(d.Module, lang.After, &diag.Bag{})
+	frames, _ := p.frame.Instances(d.Module, lang.After)
 	ok := true
 	for _, f := range frames {
 		if p.test(ctx, d, f) {
@@ -48,9 +47,7 @@ func (p *planner) tests(d *lang.Declaration) bool {
 	if !tested(d) || p.req.Mode != plan.Destroy {
 		return tested(d)
 	}
-	given := d.Kind == lang.Variable
-	p.reach.resources(d.ID, func(lang.Ref) { given = false })
-	return given
+	return d.Kind == lang.Variable && !p.reach.fromResources(d.ID)
 }
 
 // test evaluates the conditions of a declaration in one module instance. Whatever fails in a check

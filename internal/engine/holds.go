@@ -201,32 +201,40 @@ func (o *ordering) addSettings(h int32) {
 		return
 	}
 	in := &o.in.Holds[h]
-	o.eachRef(d, at, func(to plan.Vertex, at plan.At) {
+	o.eachSource(d, at, map[place]bool{}, func(to plan.Vertex, at plan.At) {
 		in.Settings = append(in.Settings, plan.Ref{To: to, At: at})
 	})
 	if x.lease == nil {
-		in.Equal, in.NoBefore = o.equalSettings(x.use), o.noBefore(x.use)
+		found := o.settingsOf(x.use)
+		in.Equal, in.NoBefore = found.Equal, found.NoBefore
 	}
 }
 
-// equalSettings reports whether planning found the settings of both faces to be known and equal.
-func (o *ordering) equalSettings(u use) bool {
-	before, after := o.peek(u, lang.Before), o.peek(u, lang.After)
-	return before != nil && after != nil && before.ok && after.ok && !before.unknown && !after.unknown &&
-		before.settings.Raw.RawEquals(after.settings.Raw)
+// eachSource visits what settings are made from. What is read has no down, but what its reading refers
+// to may go: that is a source as well.
+func (o *ordering) eachSource(d lang.Decl, at addr.ModuleInstance, seen map[place]bool, visit func(plan.Vertex, plan.At)) {
+	seen[place{d, at}] = true
+	o.eachRef(d, at, visit)
+	o.reach.resources(d, func(ref lang.Ref) {
+		to := o.prog.Decls()[ref.To]
+		if to.Resource.Mode != addr.Data {
+			return
+		}
+		o.meant(to.Module, at, func(m addr.ModuleInstance) {
+			if !seen[place{to.ID, m}] {
+				o.eachSource(to.ID, m, seen, visit)
+			}
+		})
+	})
 }
 
-func (o *ordering) noBefore(u use) bool {
-	s := o.peek(u, lang.Before)
-	return s != nil && (!s.ok || s.unknown)
-}
-
-// peek is a session that this walk opened, if it did.
-func (r *run) peek(u use, face lang.Face) *session {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.sessions[r.sessionKey(u, face)]; s != nil && s.opened {
-		return s
+// settingsOf is what planning found out about the settings of a provider instance.
+func (o *ordering) settingsOf(u use) plan.Settings {
+	if o.settled == nil {
+		o.settled = map[addr.ProviderInstance]plan.Settings{}
+		for _, x := range o.plan.Settings {
+			o.settled[x.Provider] = x
+		}
 	}
-	return nil
+	return o.settled[u.instance]
 }

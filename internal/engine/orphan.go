@@ -72,7 +72,7 @@ func (p *planner) decideGone(ctx context.Context, o addr.Object, why plan.Reason
 	if !ok {
 		return false
 	}
-	s, ok := p.session(ctx, u, lang.Before)
+	s, ok := p.sessionDown(ctx, u)
 	typ := p.typeOf(ctx, u.instance.Provider, o.Resource(), o.Instance)
 	if !ok || typ == nil {
 		return false
@@ -82,38 +82,47 @@ func (p *planner) decideGone(ctx context.Context, o addr.Object, why plan.Reason
 	if !ok {
 		return false
 	}
-	c.Was, c.Why, c.Provider = p.moved.origin(o), why, u.instance
-	if c.Was != o {
-		c.Why = plan.DeleteNoMoveTarget
+	c.Why, c.Provider = why, u.instance
+	if c.Was = o; p.req.Mode != plan.Destroy {
+		c.Was = p.moved.origin(o)
 	}
+	p.foresee(ctx, c, cur.Entry)
 	p.record(c)
 	if d == nil {
 		return true
 	}
 	p.noteChange(d.ID, c)
-	f := p.frame.At(o.Module, lang.After)
-	if f == nil {
-		f = p.frame
-	}
-	return p.allowed(d, f, c)
+	f := p.frame.At(o.Module, lang.Before)
+	return f == nil || p.allowed(d, f, c) // what is in no module instance that can be is protected by nothing
 }
 
 // planGone destroys an object, or forgets it where the configuration or the object itself says so.
 func (p *planner) planGone(ctx context.Context, t *object.Tools, cur object.Current, o addr.Object, d *lang.Declaration) (*plan.Change, bool) {
-	if !p.forgets(o, cur.Entry, d) {
+	forgets, said := p.forgets(o, cur.Entry, d)
+	if !forgets {
 		schemas, _ := p.Pool.Schemas(ctx, t.Provider.Addr())
 		return t.PlanDown(ctx, cur, schemas.Capabilities.PlanDestroy)
 	}
 	before, ok := t.Value(cur.Entry, cur.Known)
-	return object.Forget(o, cur, before, t.Type.Null()), ok
+	c := object.Forget(o, cur, before, t.Type.Null())
+	c.SkipDestroy = said
+	return c, ok
 }
 
-// forgets reports whether the end of an object leaves the real thing alone.
-func (p *planner) forgets(o addr.Object, e *state.Entry, d *lang.Declaration) bool {
-	if r, ok := p.removals.of(o.Instance); ok && d == nil {
-		return r.Destroy == nil || !*r.Destroy
+// forgets reports whether the end of an object leaves the real thing alone, and whether something
+// says so. A removed block that does not say it means it, unless everything is to be destroyed.
+func (p *planner) forgets(o addr.Object, e *state.Entry, d *lang.Declaration) (yes, said bool) {
+	if d == nil {
+		switch p.removals.fate(o.Instance) {
+		case removedForget:
+			return true, true
+		case removedDestroy:
+			return false, false
+		case removedUnsaid:
+			return p.req.Mode != plan.Destroy || e.SkipDestroy, e.SkipDestroy
+		}
 	}
-	return e.SkipDestroy
+	return e.SkipDestroy, e.SkipDestroy
 }
 
 // addGhosts makes nodes for resources that only the state knows.
@@ -150,8 +159,11 @@ func (p *planner) addGhost(res addr.Resource) {
 }
 
 func (p *planner) ghostReason(o addr.Object) plan.Reason {
-	if o.IsDeposed() {
+	switch {
+	case o.IsDeposed() || p.req.Mode == plan.Destroy:
 		return plan.NoReason
+	case p.moved.origin(o) != o:
+		return plan.DeleteNoMoveTarget
 	}
 	if _, ok := p.prog.Lookup(o.Module.Module().Parent(), lang.Call, o.Module.Module().Name()); !o.Module.IsRoot() && !ok {
 		return plan.DeleteNoModule

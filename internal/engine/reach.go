@@ -111,6 +111,13 @@ func computeMoving(p *lang.Program) []answer {
 // has a part in it.
 func (r *reach) steady(d lang.Decl) bool { return r.moving[d] == no }
 
+// fromResources reports whether a declaration's value is made from resources.
+func (r *reach) fromResources(d lang.Decl) bool {
+	found := false
+	r.resources(d, func(lang.Ref) { found = true })
+	return found
+}
+
 // resources visits the references of d to resources: its own, and those of values (variables, locals,
 // outputs, module calls) on the way, but not those of other resources.
 func (r *reach) resources(d lang.Decl, visit func(lang.Ref)) {

@@ -75,7 +75,7 @@ func (p *planner) warnUnreferred(d *lang.Declaration) {
 }
 
 func (r *run) validate(ctx context.Context, d *lang.Declaration) bool {
-	frames, status := r.frame.Instances(d.Module, lang.After, r.bag)
+	frames, status := r.frame.Expand(d.Module, lang.After, r.bag)
 	if status != lang.Known {
 		return false
 	}

@@ -15,7 +15,7 @@ func (r *run) checkValues() {
 		if d.Kind != lang.Variable && d.Kind != lang.Local && d.Kind != lang.Output || d.Module.IsRoot() && d.Kind != lang.Local || r.reach.leased(d.ID) {
 			continue
 		}
-		frames, _ := r.frame.Instances(d.Module, lang.After, r.bag)
+		frames, _ := r.frame.Instances(d.Module, lang.After)
 		for _, f := range frames {
 			switch d.Kind {
 			case lang.Variable:

@@ -48,17 +48,26 @@ func place(f found, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(dir); err != nil {
-		return err
-	}
 	if f.zip != "" {
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
 		return unpack(f.zip, dir)
 	}
 	real, err := filepath.Abs(f.dir)
 	if err != nil {
 		return err
 	}
-	return os.Symlink(real, dir)
+	if to, err := os.Readlink(dir); err == nil && to == real {
+		return nil // others may be using it
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	if os.Symlink(real, dir) == nil {
+		return nil
+	}
+	return os.CopyFS(dir, os.DirFS(real)) // not every system and user may make links
 }
 
 // unpack extracts an archive into dir through a temporary directory beside it, so that a broken

@@ -69,7 +69,7 @@ type osFile struct{ *os.File }
 func (f osFile) DataSync() error { return dataSync(f.File) }
 
 func (osFS) OpenFile(name string, flag int, mode fs.FileMode) (File, error) {
-	f, err := os.OpenFile(name, flag, mode)
+	f, err := openFile(name, flag, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -81,19 +81,13 @@ func (osFS) ReadDir(name string) ([]fs.DirEntry, error)   { return os.ReadDir(na
 func (osFS) Lstat(name string) (fs.FileInfo, error)       { return os.Lstat(name) }
 func (osFS) Stat(name string) (fs.FileInfo, error)        { return os.Stat(name) }
 func (osFS) Readlink(name string) (string, error)         { return os.Readlink(name) }
-func (osFS) Rename(from, to string) error                 { return os.Rename(from, to) }
+func (osFS) Rename(from, to string) error                 { return rename(from, to) }
 func (osFS) Link(from, to string) error                   { return os.Link(from, to) }
-func (osFS) Remove(name string) error                     { return os.Remove(name) }
+func (osFS) Remove(name string) error                     { return remove(name) }
 func (osFS) RemoveAll(name string) error                  { return os.RemoveAll(name) }
 func (osFS) MkdirAll(name string, mode fs.FileMode) error { return os.MkdirAll(name, mode) }
 
-func (osFS) SyncDir(name string) error {
-	d, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
+func (osFS) SyncDir(name string) error { return syncDir(name) }
 
 // Replace puts data into the place of the file at path, which need not exist. A symbolic link
 // there is followed and stays; directories on the way are made. After an error the old file is

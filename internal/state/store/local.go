@@ -264,6 +264,15 @@ func (l *Local) replace(workspace, path string, data []byte) error {
 	return err
 }
 
+// SetAside makes a workspace's state the backup of none: it is somewhere else from now on.
+func (l *Local) SetAside(workspace string) error {
+	path := l.File(workspace)
+	if err := l.fs.Rename(path, path+".backup"); err != nil {
+		return err
+	}
+	return l.fs.SyncDir(filepath.Dir(path))
+}
+
 // Delete implements Store.
 func (l *Local) Delete(_ context.Context, workspace string) error {
 	if err := deletable(workspace); err != nil {

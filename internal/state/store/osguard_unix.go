@@ -5,7 +5,7 @@ package store
 import (
 	"os"
 
-	"golang.org/x/sys/unix"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
 // guardDir keeps the writers of one directory apart for the moment between looking at a state and
@@ -16,7 +16,6 @@ func guardDir(dir string) func() {
 	if err != nil {
 		return func() {}
 	}
-	for unix.Flock(int(d.Fd()), unix.LOCK_EX) == unix.EINTR {
-	}
+	_ = disk.Lock(d)
 	return func() { d.Close() }
 }

@@ -1,4 +1,4 @@
-//go:build !unix
+//go:build !unix && !windows
 
 package store
 
@@ -13,5 +13,3 @@ func lockFile(disk.File) error {
 }
 
 func unlockFile(disk.File) {}
-
-func guardDir(string) func() { return func() {} }

@@ -1,0 +1,8 @@
+//go:build !unix && !windows
+
+package disk
+
+import "os"
+
+// Lock does nothing: there are no locks here.
+func Lock(*os.File) error { return nil }

@@ -1,0 +1,25 @@
+//go:build !windows
+
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+func openFile(name string, flag int, mode fs.FileMode) (*os.File, error) {
+	return os.OpenFile(name, flag, mode)
+}
+
+func rename(from, to string) error { return os.Rename(from, to) }
+
+func remove(name string) error { return os.Remove(name) }
+
+func syncDir(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

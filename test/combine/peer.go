@@ -1,0 +1,85 @@
+package combine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// beside holds a step of Lethe against the same step of Terraform: the places where they differ.
+func beside(x, y *side, a, b *Outcome) []Difference {
+	var all []Difference
+	compare := func(what string, p, q map[string]any) {
+		all = append(all, differences(what, x.names.plain(p).(object), y.names.plain(q).(object))...)
+	}
+	// A command that ended otherwise explains all that comes after.
+	exits := func(what string, p, q *Invocation) bool {
+		if p == nil || q == nil {
+			return p == q
+		}
+		if p.Exit != q.Exit {
+			all = append(all, Difference{what, "exits", shape(first(p.Errors, q.Errors)), p.Exit, q.Exit})
+			return false
+		}
+		return true
+	}
+	same := exits("plan", a.Plan, b.Plan)
+	if a.PlanJSON != nil && b.PlanJSON != nil {
+		compare("plan", planOf(a.PlanJSON), planOf(b.PlanJSON))
+	}
+	if !same {
+		return all
+	}
+	if a.Apply != nil || b.Apply != nil {
+		exits("apply", a.Apply, b.Apply)
+		compare("state", stateOf(a.After), stateOf(b.After))
+		compare("checks", checks(a.After.Checks), checks(b.After.Checks))
+		compare("calls", tally(a), tally(b))
+	}
+	if a.Second != nil && b.Second != nil && exits("second plan", a.Second, b.Second) && a.SecondJSON != nil {
+		compare("second plan", planOf(a.SecondJSON), planOf(b.SecondJSON))
+	}
+	return all
+}
+
+// findings are one for each class of differences.
+func findings(n int, all []Difference) []Finding {
+	var found []Finding
+	for _, d := range all {
+		f := Finding{n, d.class(), fmt.Sprintf("%s: %s, Terraform %s", d.At, compact(d.A), compact(d.B))}
+		if !slices.ContainsFunc(found, func(o Finding) bool { return o.Class == f.Class }) {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+func first(lists ...[]string) string {
+	for _, l := range lists {
+		if len(l) > 0 {
+			return l[0]
+		}
+	}
+	return ""
+}
+
+// tally counts the calls that have effects outside, and who was in the way of whom.
+func tally(o *Outcome) map[string]any {
+	count := map[string]int{}
+	for _, i := range []*Invocation{o.Plan, o.Apply} {
+		if i == nil {
+			continue
+		}
+		for _, c := range i.Calls {
+			switch c.Call {
+			case "create", "update", "delete", "import", "move":
+				count[strings.Join([]string{c.Call, c.Type, c.Key, c.Region, c.Note, c.Error}, " ")]++
+			}
+		}
+	}
+	out := map[string]any{}
+	for k, n := range count {
+		out[strings.Fields(k)[0]+"|"+k] = n
+	}
+	return out
+}
