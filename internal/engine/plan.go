@@ -85,6 +85,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	p.validateUnused(ctx, e)
 	p.build()
 	p.walk(ctx)
+	p.objs.Review()
 	p.moveFaults()
 	made := p.finishImports(ctx)
 	out := p.result(ctx)
