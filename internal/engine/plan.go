@@ -87,6 +87,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	r.frame.Begin()
 	p.walk(ctx)
 	r.frame.End()
+	p.objs.Review()
 	p.moveFaults()
 	made := p.finishImports(ctx)
 	out := p.result(ctx)
