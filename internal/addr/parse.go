@@ -435,32 +435,46 @@ func (t Target) Enclosing() []Target {
 	return out
 }
 
+// KeyedItself reports whether the last step of t has an instance key.
+func (t Target) KeyedItself() bool {
+	if t.Mode != 0 || len(t.path) == 0 {
+		return t.KeyGiven
+	}
+	return t.path[len(t.path)-1].given
+}
+
+// ModuleIn is the module instance that t names or lies in, seen from base, keys left out meaning no
+// key.
+func (t Target) ModuleIn(base ModuleInstance) ModuleInstance {
+	for _, s := range t.path {
+		base = base.Child(s.name, s.key)
+	}
+	return base
+}
+
 // Rebase moves an instance along with its address: what t points at, in the module instance base,
-// goes to where to points. It reports false if the instance is not part of what t points at. Keys
-// that the targets leave out stay as they are.
+// goes to where to points. It reports false if the instance is not part of what t points at. Where
+// neither has a key at its end, they point at all instances, and keys stay as they are; keys left
+// out elsewhere mean no key.
 func (t Target) Rebase(to Target, base ModuleInstance, i Instance) (Instance, bool) {
+	whole := !t.KeyedItself() && !to.KeyedItself()
 	inner := relative(i.Module, base)
 	if len(inner) < len(t.path) || t.Mode != 0 && len(inner) != len(t.path) {
 		return i, false
 	}
+	last := len(t.path) - 1
 	for k, s := range t.path {
-		only := s.given || len(t.path) == len(to.path) && to.path[k].given // a key appears: there was one instance
-		if inner[k].name != s.name || only && inner[k].key != s.key {
+		if anyKey := whole && t.Mode == 0 && k == last; inner[k].name != s.name || !anyKey && inner[k].key != s.key {
 			return i, false
 		}
 	}
-	if t.Mode != 0 {
-		if t.Mode != i.Mode || t.Type != i.Type || t.Name != i.Name || (t.KeyGiven || to.KeyGiven) && t.Key != i.Key {
-			return i, false
-		}
+	if t.Mode != 0 && (t.Mode != i.Mode || t.Type != i.Type || t.Name != i.Name || !whole && t.Key != i.Key) {
+		return i, false
 	}
-	m := base
-	for k, s := range to.path {
-		key := s.key
-		if !s.given && k < len(t.path) && !t.path[k].given && len(t.path) == len(to.path) {
-			key = inner[k].key
-		}
-		m = m.Child(s.name, key)
+	m := to.ModuleIn(base)
+	if whole && t.Mode == 0 {
+		name, _ := m.Call()
+		m = m.Parent().Child(name, inner[last].key)
 	}
 	for _, s := range inner[len(t.path):] {
 		m = m.Child(s.name, s.key)
@@ -469,7 +483,7 @@ func (t Target) Rebase(to Target, base ModuleInstance, i Instance) (Instance, bo
 	out.Module = m
 	if to.Mode != 0 {
 		out.Mode, out.Type, out.Name = to.Mode, to.Type, to.Name
-		if to.KeyGiven || t.KeyGiven {
+		if !whole {
 			out.Key = to.Key
 		}
 	}

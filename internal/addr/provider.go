@@ -64,9 +64,9 @@ func (p Provider) Counterpart() (Provider, bool) {
 // String is "host/namespace/type".
 func (p Provider) String() string { return p.Host + "/" + p.Namespace + "/" + p.Type }
 
-// ForDisplay leaves out the default host.
+// ForDisplay leaves out the hosts of the two registries, which name the same providers.
 func (p Provider) ForDisplay() string {
-	if p.Host == DefaultHost {
+	if p.Host == DefaultHost || p.Host == TerraformHost {
 		return p.Namespace + "/" + p.Type
 	}
 	return p.String()

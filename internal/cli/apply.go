@@ -67,7 +67,7 @@ func runRefresh(ctx context.Context, c *call) int {
 	if !c.noOperands() {
 		return c.ui.fail()
 	}
-	p, ok := c.prepare(ctx, true)
+	p, ok := c.prepare(ctx, false)
 	if !ok {
 		return c.ui.fail()
 	}
@@ -81,7 +81,7 @@ func runRefresh(ctx context.Context, c *call) int {
 		c.bag.Add(diag.Warningf("Empty or non-existent state", "There are currently no remote objects tracked in the state, so there is nothing to refresh."))
 	}
 	result, ok := p.plan(ctx, ws)
-	if !ok || ctx.Err() != nil {
+	if !ok {
 		return c.ui.fail()
 	}
 	return p.carryOut(ctx, ws, result.Plan)
@@ -113,7 +113,7 @@ func runApply(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	p.showPlan(result.Plan, view.PlanOptions{Applying: true})
-	if !ok || ctx.Err() != nil {
+	if !ok || result.Plan.Applyable() && c.cutShort() {
 		return c.ui.fail()
 	}
 	if result.Plan.Applyable() && !c.opts.autoApprove && !p.approve(result.Plan) {
@@ -131,7 +131,7 @@ func (c *call) isFile(name string) bool {
 // approve asks whether to go on.
 func (p *project) approve(pl *plan.Plan) bool {
 	if !p.mayAsk() {
-		p.bag.Add(notApproved(", or apply a saved plan"))
+		p.bag.Add(notApproved("-auto-approve, or apply a saved plan"))
 		return false
 	}
 	title, note := "Do you want to perform these actions?", p.product()+" will perform the actions described above."
@@ -153,8 +153,8 @@ func (p *project) approve(pl *plan.Plan) bool {
 	if yes {
 		return true
 	}
-	if !answered {
-		p.bag.Add(notApproved(", or apply a saved plan"))
+	if !answered && !p.cutShort() {
+		p.bag.Add(notApproved("-auto-approve, or apply a saved plan"))
 	}
 	word := "Apply"
 	if pl.Mode == plan.Destroy {
@@ -164,18 +164,21 @@ func (p *project) approve(pl *plan.Plan) bool {
 	return false
 }
 
-// notApproved names -auto-approve as the way out, and what else there is.
-func notApproved(orElse string) diag.Diagnostic {
-	return diag.Errorf("Plan not approved", "Approval is needed, and nobody can be asked: use -auto-approve%s.", orElse)
+// notApproved names the ways out of a question that nobody answers.
+func notApproved(use string) diag.Diagnostic {
+	return diag.Errorf("Plan not approved", "Approval is needed, and nobody can be asked: use %s.", use)
 }
 
 // carryOut applies a plan and stores what came of it.
 func (p *project) carryOut(ctx context.Context, ws *workspaceState, pl *plan.Plan) int {
-	if !ws.begin() {
+	if !ws.record() {
 		return p.ui.fail()
 	}
 	defer ws.end()
-	done, ok := p.engine.Apply(ctx, engine.ApplyRequest{Program: p.program, Options: p.langOptions(true), Plan: pl, Journal: ws.journal}, &p.bag)
+	done, ok := p.engine.Apply(ctx, engine.ApplyRequest{Program: p.program, Options: p.langOptions(p.applying), Plan: pl, Journal: ws.journal}, &p.bag)
+	if done.Cut {
+		p.cutShort()
+	}
 	if !ws.saveApplied(done.Snapshot) || !ok {
 		return p.ui.fail()
 	}

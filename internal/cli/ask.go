@@ -11,7 +11,7 @@ import (
 )
 
 // mayAsk reports whether questions may be put to the user.
-func (p *project) mayAsk() bool { return p.opts.input && !p.opts.json }
+func (p *project) mayAsk() bool { return p.opts.input && !p.opts.json && !p.ui.ended }
 
 // supplies makes compiling ask for what providers need, if anybody can be asked.
 func (p *project) supplies() {
@@ -65,8 +65,8 @@ func (p *project) askProviders(prog *lang.Program, schemas func(addr.Provider) *
 			continue // Check reports it
 		}
 		name := config.ProviderName{Local: p.localName(d.Provider.Provider), Alias: d.Provider.Alias}
-		values, ok := p.askArguments(name, s.Config)
-		if !ok {
+		values := p.askArguments(name, s.Config)
+		if p.cutShort() {
 			return false, false
 		}
 		if len(values) > 0 {
@@ -88,8 +88,9 @@ func (p *project) localName(a addr.Provider) string {
 	return a.Type
 }
 
-// askArguments asks for what a provider block must have and has not.
-func (p *project) askArguments(name config.ProviderName, s *schema.Schema) (map[string]cty.Value, bool) {
+// askArguments asks for what a provider block must have and has not. What it still has not then is
+// reported as if nobody could be asked.
+func (p *project) askArguments(name config.ProviderName, s *schema.Schema) map[string]cty.Value {
 	var required []string
 	about := map[string]*schema.Attr{}
 	for _, a := range s.Attrs {
@@ -100,10 +101,13 @@ func (p *project) askArguments(name config.ProviderName, s *schema.Schema) (map[
 	}
 	values := map[string]cty.Value{}
 	for _, arg := range p.tree.Root.Module.Unset(name, required) {
+		if !p.mayAsk() {
+			break
+		}
 		a := about[arg]
 		text, ok := p.ui.ask(question{Title: "provider." + name.String() + "." + arg, Note: a.Description, Secret: a.Sensitive})
 		if !ok {
-			return nil, false
+			break
 		}
 		v, err := convert.Convert(cty.StringVal(text), a.Type)
 		if err != nil {
@@ -111,5 +115,5 @@ func (p *project) askArguments(name config.ProviderName, s *schema.Schema) (map[
 		}
 		values[arg] = v
 	}
-	return values, true
+	return values
 }

@@ -429,15 +429,22 @@ func (p *project) wantsCopy(was, next settings) (copies, ok bool) {
 	if p.setup.forceCopy {
 		return true, true
 	}
-	if !p.mayAsk() {
-		p.bag.Add(diag.Errorf("Existing state would be left behind", "The previous backend %q has state, and nobody can be asked whether it is to be copied to the newly configured %q. Use -force-copy to copy it, or -reconfigure to leave it where it is.", was.driver.Name, next.driver.Name))
-		return false, false
+	if p.mayAsk() {
+		if text, ok := p.askCopy(was, next); ok {
+			return text == "yes", true
+		}
 	}
-	text, ok := p.ui.ask(question{
+	if !p.cutShort() {
+		p.bag.Add(diag.Errorf("Existing state would be left behind", "The previous backend %q has state, and nobody can be asked whether it is to be copied to the newly configured %q. Use -force-copy to copy it, or -reconfigure to leave it where it is.", was.driver.Name, next.driver.Name))
+	}
+	return false, false
+}
+
+func (p *project) askCopy(was, next settings) (string, bool) {
+	return p.ui.ask(question{
 		Title: "Do you want to copy existing state to the new backend?",
 		Note:  fmt.Sprintf("Pre-existing state was found while migrating the previous %q backend to the\nnewly configured %q backend. Do you want to copy this state to the new %q\nbackend? Enter \"yes\" to copy and \"no\" to start with an empty state.", was.driver.Name, next.driver.Name, next.driver.Name),
 	})
-	return text == "yes", ok
 }
 
 // copyState copies one workspace, both sides locked. The original stays where it is, as a backup if it is

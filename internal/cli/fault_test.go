@@ -40,7 +40,7 @@ var points = []struct {
 
 // TestFaultsCloseLeases lets everything go wrong at every point: by errors, and by every signal that
 // asks the program to end, once and twice. Whatever was opened is closed, or listed with its address,
-// its provider and the reason; the exit code is 1. (What a panic of our own leaves is tested in
+// its provider and the reason; the exit code is 1, unless everything was done. (What a panic of our own leaves is tested in
 // package engine.)
 func TestFaultsCloseLeases(t *testing.T) {
 	config := `
@@ -94,7 +94,11 @@ resource "playground_secret" "a" {
 					time.Sleep(20 * time.Millisecond)
 				}
 				code, out := s.wait()
-				if code != 1 || strings.Contains(out, "Interrupt received.") != (fault.signals != nil) {
+				want := 1
+				if strings.Contains(out, "Apply complete!") { // the interrupt came too late to stop anything
+					want = 0
+				}
+				if code != want || strings.Contains(out, "Interrupt received.") != (fault.signals != nil) {
 					t.Errorf("exit code %d:\n%s", code, out)
 				}
 				left, _ := os.ReadDir(filepath.Join(p.dir, ".cloud/leases"))
@@ -103,14 +107,14 @@ resource "playground_secret" "a" {
 					if len(left) != 1 || !strings.Contains(out, listed) {
 						t.Errorf("%d leases are left open, which the list does not say:\n%s", len(left), out)
 					}
-				} else if len(left) > 0 {
+				} else if len(left) > 0 && (len(fault.signals) < 2 || !strings.Contains(out, "ephemeral.playground_lease.l could not be closed")) {
 					t.Errorf("%d leases are left open:\n%s", len(left), out)
 				}
 				opened, closed := p.count("OpenEphemeralResource", `"end"`), p.count("CloseEphemeralResource", `"end"`)
 				if fault.signals != nil { // two interrupts end an opening, which is no lease then
 					opened -= p.count("OpenEphemeralResource", `"end"`, `"errors"`)
 				}
-				if opened != closed || fault.signals == nil && opened != point.opened {
+				if opened != closed && len(left) == 0 || fault.signals == nil && opened != point.opened {
 					t.Errorf("opened %d times, closed %d times:\n%s", opened, closed, out)
 				}
 				p.forgotten(out)

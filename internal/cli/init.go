@@ -177,10 +177,9 @@ func (p *project) initProviders(ctx context.Context) bool {
 		if !ok {
 			return false
 		}
+		hosts := p.engine.Hosts(p.tree, s)
 		for i, n := range needs {
-			if !n.Host {
-				needs[i].Provider = s.HostFor(n.Provider)
-			}
+			needs[i].Provider = hosts.Of(n.Provider)
 		}
 		needs = append(needs, stateNeeds(s, needs)...)
 	}

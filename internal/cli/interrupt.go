@@ -2,51 +2,114 @@ package cli
 
 import (
 	"context"
+	"io"
 	"os"
+	"runtime/pprof"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// interrupts gives a context that the first interrupt ends: nothing new is started, what runs
-// finishes. The second one asks providers and provisioners to give up (call.halt); the third ends
-// the program at once.
+// After the second interrupt the program is gone within three seconds, whatever hangs.
+const (
+	abandonAfter = time.Second             // calls that are still under way are not waited for
+	leaveAfter   = 2500 * time.Millisecond // nor are closings of leases
+	goneAfter    = 3 * time.Second
+)
+
+// stops are what interrupts end, one after the other.
+type stops struct {
+	begin   context.Context // the first: nothing new is started, what runs finishes
+	halt    context.Context // the second: providers and provisioners are asked to give up
+	abandon context.Context // a second later: no call is waited for, but for those that close leases
+	leave   context.Context // and then these are not, either
+	cut     atomic.Bool     // that kept something from being done
+}
+
+// begun ends with the first interrupt; nil without any.
+func (s *stops) begun() <-chan struct{} {
+	if s.begin == nil {
+		return nil
+	}
+	return s.begin.Done()
+}
+
+// interrupts makes what interrupts end, and listens for them.
 func (c *call) interrupts(parent context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(parent)
-	var halt func()
-	c.halt, halt = context.WithCancel(parent)
+	var begin, halt context.CancelFunc
+	var abandon, leave context.CancelCauseFunc
+	c.stops.begin, begin = context.WithCancel(parent)
+	c.stops.halt, halt = context.WithCancel(parent)
+	c.stops.abandon, abandon = context.WithCancelCause(parent)
+	c.stops.leave, leave = context.WithCancelCause(parent)
+	end := func() { begin(); halt(); abandon(nil); leave(nil) }
 	if c.Signals == nil {
-		return ctx, func() { cancel(); halt() }
+		return c.stops.begin, end
 	}
 	done := make(chan struct{})
-	go func() {
+	listen := func() {
 		for n := 1; ; n++ {
 			select {
 			case <-done:
 				return
-			case <-c.Signals:
-				c.interrupted(n, cancel, halt)
+			case s := <-c.Signals:
+				if s == syscall.SIGQUIT {
+					c.dump()
+					n = 3
+				}
+				c.ui.Tell(event.Interrupted{Times: n})
+				switch n {
+				case 1:
+					begin()
+				case 2:
+					begin()
+					halt()
+					time.AfterFunc(abandonAfter, func() { abandon(provider.ErrAbandoned) })
+					time.AfterFunc(leaveAfter, func() { leave(provider.ErrAbandoned) })
+					time.AfterFunc(goneAfter, c.vanish)
+				default:
+					c.vanish()
+				}
 			}
 		}
-	}()
-	return ctx, func() { close(done); cancel(); halt() }
-}
-
-func (c *call) interrupted(n int, cancel, halt func()) {
-	c.ui.Tell(event.Interrupted{Times: n})
-	switch n {
-	case 1:
-		cancel()
-	case 2:
-		halt()
-	default:
-		c.abandon()
-		os.Exit(exitError)
 	}
+	go listen()
+	return c.stops.begin, func() { close(done); end() }
 }
 
-// abandon names what an immediate end leaves behind.
-func (c *call) abandon() {
+// cutShort notes that an interrupt keeps what comes next from being done, if there was one.
+func (c *call) cutShort() bool {
+	is := c.stops.begin != nil && c.stops.begin.Err() != nil
+	if is {
+		c.stops.cut.Store(true)
+	}
+	return is
+}
+
+// interrupted is what is to be said of a command that failed because of an interrupt; one that came
+// too late to keep anything from being done is no reason.
+func (c *call) interrupted() (diag.Diagnostic, bool) {
+	walked := c.engine != nil && c.engine.Walked()
+	if c.stops.begin.Err() == nil || !c.stops.cut.Load() && (walked || !c.command.Stream) {
+		return diag.Diagnostic{}, false
+	}
+	return diag.Errorf("Interrupted", "An interrupt ended this before everything was done. Nothing that was done is lost: run the command again for the rest."), true
+}
+
+// vanish ends the program at once, and names what that leaves behind.
+func (c *call) vanish() {
+	c.leftBehind()
+	c.ui.flush()
+	os.Exit(exitError)
+}
+
+func (c *call) leftBehind() {
 	if c.engine == nil {
 		return
 	}
@@ -60,5 +123,14 @@ func (c *call) abandon() {
 	}
 	for _, l := range leases {
 		c.ui.line("Left open: " + l.Object.String() + " was not closed by " + l.Provider.ForDisplay() + ".")
+	}
+}
+
+// dump writes what the program is doing to standard error, for SIGQUIT: where each goroutine is,
+// without the words on its stack, which the runtime would print and which may be anything.
+func (c *call) dump() {
+	var b strings.Builder
+	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err == nil {
+		io.WriteString(c.Stderr, c.secrets.Scrub(b.String()))
 	}
 }

@@ -83,7 +83,7 @@ type call struct {
 	id, backupOut, configDir                       string
 	force, dryRun, allowMissing, orCreate, planned bool
 	engine                                         *engine.Engine
-	halt                                           context.Context // ends with the second interrupt
+	stops                                          stops
 }
 
 // Exit codes.
@@ -267,8 +267,8 @@ func (e *Env) run(cmd *Command, args []string) (code int) {
 	ctx, stop := c.interrupts(context.Background())
 	defer stop()
 	code = cmd.Run(ctx, c)
-	if cmd.Stream && code == exitError && ctx.Err() != nil {
-		c.bag.Add(diag.Errorf("Interrupted", "An interrupt ended this before everything was done. Nothing that was done is lost: run the command again for the rest."))
+	if d, is := c.interrupted(); is && code == exitError {
+		c.bag.Add(d)
 		return c.ui.fail()
 	}
 	return code

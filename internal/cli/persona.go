@@ -3,6 +3,8 @@ package cli
 import (
 	"path/filepath"
 	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
 )
 
 // persona is how the program is called and what it calls itself in the lines that other programs
@@ -17,6 +19,15 @@ func (e *Env) persona() (product, command string) {
 		return "OpenTofu", name
 	}
 	return "Lethe", "lethe"
+}
+
+// registry is the host under which new providers are known, where neither the configuration nor the
+// state names one: that of the peer by whose name the program was called.
+func (e *Env) registry() string {
+	if e.product() == "Terraform" {
+		return addr.TerraformHost
+	}
+	return addr.DefaultHost
 }
 
 func (e *Env) product() string {

@@ -2,11 +2,15 @@ package cli_test
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli"
 )
 
@@ -45,6 +49,60 @@ func TestPersona(t *testing.T) {
 		}
 		if asked := run("apply"); !strings.Contains(asked, "\n  "+product+" will perform the actions described above.\n  Only 'yes' will be accepted to approve.\n") {
 			t.Errorf("%s: apply:\n%s", program, asked)
+		}
+	}
+}
+
+// TestPersonaRegistry: under Terraform's name new providers are of its registry, where neither the
+// configuration nor the state says another, as what drives it expects.
+func TestPersonaRegistry(t *testing.T) {
+	const config = "terraform {\n  required_providers {\n    here = { source = \"hashicorp/here\" }\n    named = { source = \"registry.opentofu.org/hashicorp/named\" }\n  }\n}\n"
+	const stored = `{"version": 4, "terraform_version": "1.9.0", "serial": 1, "lineage": "x", "outputs": {}, "resources": [` +
+		`{"mode": "managed", "type": "here_x", "name": "a", "provider": "provider[\"registry.opentofu.org/hashicorp/here\"]", "instances": [{"schema_version": 0, "attributes": {}}]}]}`
+	for _, tt := range []struct{ program, state, here string }{
+		{"lethe", "", addr.DefaultHost}, {"tofu", "", addr.DefaultHost}, {"terraform", "", addr.TerraformHost},
+		{"terraform", stored, addr.DefaultHost}, {"lethe", strings.ReplaceAll(stored, addr.DefaultHost, addr.TerraformHost), addr.TerraformHost},
+	} {
+		s := newSite(t, config)
+		platform := runtime.GOOS + "_" + runtime.GOARCH
+		for _, name := range []string{"here", "named"} {
+			dir := filepath.Join(s.home, ".terraform.d/plugins", addr.DefaultHost, "hashicorp", name, "1.0.0", platform)
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "terraform-provider-"+name+"_v1.0.0"), []byte("#!"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if tt.state != "" {
+			if err := os.WriteFile(filepath.Join(s.dir, "terraform.tfstate"), []byte(tt.state), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run := func(args ...string) string {
+			var out bytes.Buffer
+			code := cli.Main(cli.Env{
+				Args: args, Program: tt.program, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Dir: s.dir, Now: time.Now,
+				Environ: []string{"HOME=" + s.home},
+			})
+			if code != 0 {
+				t.Fatalf("%s %v: %s", tt.program, args, out.String())
+			}
+			return out.String()
+		}
+		if got := run("init"); !strings.Contains(got, "- Installing hashicorp/here v1.0.0...") {
+			t.Errorf("%s: init: %s", tt.program, got)
+		}
+		lock, err := os.ReadFile(filepath.Join(s.dir, ".terraform.lock.hcl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := run("providers")
+		for name, host := range map[string]string{"here": tt.here, "named": addr.DefaultHost} {
+			p := host + "/hashicorp/" + name
+			if !strings.Contains(string(lock), `provider "`+p+`"`) || !strings.Contains(shown, "provider["+p+"]\n") {
+				t.Errorf("%s: %s is not in\n%s\n%s", tt.program, p, lock, shown)
+			}
 		}
 	}
 }

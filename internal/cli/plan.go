@@ -56,7 +56,7 @@ func runPlan(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	p.showPlan(result.Plan, view.PlanOptions{Saved: c.opts.out})
-	if !ok || ctx.Err() != nil || c.opts.out != "" && !p.savePlan(result) {
+	if !ok || c.opts.out != "" && !p.savePlan(result) {
 		return c.ui.fail()
 	}
 	if c.opts.detailed && result.Plan.Applyable() {
@@ -181,7 +181,11 @@ func (p *project) plan(ctx context.Context, ws *workspaceState) (*engine.Result,
 	if !ok {
 		return nil, false
 	}
-	return p.engine.Plan(ctx, req, &p.bag)
+	result, ok := p.engine.Plan(ctx, req, &p.bag)
+	if result != nil && result.Cut {
+		p.cutShort()
+	}
+	return result, ok
 }
 
 // showPlan hands the plan to the view.

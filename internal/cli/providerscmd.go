@@ -8,6 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/view"
 )
@@ -35,8 +36,10 @@ func runProviders(ctx context.Context, c *call) int {
 	if !p.load() || !p.checkEmpty() {
 		return c.ui.fail()
 	}
-	c.ui.print("\nProviders required by configuration:\n.\n" + providerTree(p.tree.Root, "") + "\n")
-	if s, ok := p.readState(ctx); ok && s.Len() > 0 {
+	s, ok := p.readState(ctx)
+	hosts := p.engine.Hosts(p.tree, s)
+	c.ui.print("\nProviders required by configuration:\n.\n" + providerTree(p.tree.Root, hosts, "") + "\n")
+	if ok && s.Len() > 0 {
 		c.ui.print("Providers required by state:\n\n")
 		for _, n := range stateNeeds(s, nil) {
 			c.ui.print(fmt.Sprintf("    provider[%s]\n\n", n.Provider))
@@ -46,11 +49,11 @@ func runProviders(ctx context.Context, c *call) int {
 }
 
 // providerTree draws the requirements of a module and what it calls.
-func providerTree(n *config.Node, indent string) string {
+func providerTree(n *config.Node, hosts engine.Hosts, indent string) string {
 	var lines []string
 	for _, local := range sortedNames(n.Module.Required) {
 		r := n.Module.Required[local]
-		text := "provider[" + r.Source.String() + "]"
+		text := "provider[" + hosts.Of(r.Source).String() + "]"
 		if c := config.Constraint(r.Versions); c != "" {
 			text += " " + c
 		}
@@ -72,7 +75,7 @@ func providerTree(n *config.Node, indent string) string {
 	for i, name := range children {
 		mark, deeper := branch(len(lines) + i)
 		b.WriteString(indent + mark + "module." + name + "\n")
-		b.WriteString(providerTree(n.Children[name], indent+deeper))
+		b.WriteString(providerTree(n.Children[name], hosts, indent+deeper))
 	}
 	return b.String()
 }
@@ -105,12 +108,14 @@ func runProvidersSchema(ctx context.Context, c *call) int {
 	for _, n := range p.needs() {
 		list = append(list, n.Provider)
 	}
-	if s, ok := p.readState(ctx); ok {
+	s, ok := p.readState(ctx)
+	if ok {
 		for _, n := range stateNeeds(s, p.needs()) {
 			list = append(list, n.Provider)
 		}
 	}
-	if err := view.WriteSchemasJSON(c.Stdout, list, p.schemas()); err != nil {
+	hosts := p.engine.Hosts(p.tree, s)
+	if err := view.WriteSchemasJSON(c.Stdout, list, p.schemas(), hosts.Of); err != nil {
 		c.bag.Add(diag.Errorf("Failed to marshal provider schemas to json", "%s.", err))
 	}
 	return p.doneQuiet()

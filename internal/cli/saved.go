@@ -184,12 +184,13 @@ func (p *project) ephemeralAgain(planned []string) bool {
 		if _, given := p.vars[name]; given || v == nil {
 			continue
 		}
-		if !ok || !p.mayAsk() {
-			p.bag.Add(diag.Errorf("No value for required variable", "The ephemeral variable %q was set when this plan was made. Plans do not hold values of ephemeral variables, so that it has to be set again, by any of the ways to set a variable: -var, -var-file, TF_VAR_%s or a variables file. The value may differ.", name, name).At(v.Range))
-			ok = false
+		if ok && p.mayAsk() && p.askVariable(v) {
 			continue
 		}
-		ok = p.askVariable(v) && ok
+		if !p.cutShort() {
+			p.bag.Add(diag.Errorf("No value for required variable", "The ephemeral variable %q was set when this plan was made. Plans do not hold values of ephemeral variables, so that it has to be set again, by any of the ways to set a variable: -var, -var-file, TF_VAR_%s or a variables file. The value may differ.", name, name).At(v.Range))
+		}
+		ok = false
 	}
 	return ok
 }

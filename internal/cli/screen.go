@@ -12,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/view"
@@ -25,6 +26,7 @@ type screen struct {
 	human *view.Human // nil with -json
 	held  *view.Held  // nil on a terminal
 	in    *bufio.Reader
+	ended bool // nothing comes from it any more
 }
 
 // wait is how long lines of progress may wait for others where nobody watches.
@@ -105,22 +107,44 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// width is the number of columns to wrap messages at: those of a terminal. Elsewhere nothing is wrapped,
-// but for LETHE_COLUMNS: tests of providers match on where the peers break lines, which 79 does.
+// width is the number of columns to wrap messages at: those of a terminal. Elsewhere nothing is
+// wrapped, unless LETHE_COLUMNS says where, or the test program of a provider reads it: those match
+// on where the peers break lines.
 func (c *call) width() int {
 	if f, ok := c.Stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return n
 		}
 	}
-	n, err := strconv.Atoi(c.Getenv("LETHE_COLUMNS"))
+	given := c.Getenv("LETHE_COLUMNS")
+	if given == "" && c.underTest() {
+		return peersColumns
+	}
+	n, err := strconv.Atoi(given)
 	if err != nil || n < leastColumns {
 		return 0
 	}
 	return n
 }
 
-const leastColumns = 20
+const (
+	leastColumns = 20
+	peersColumns = 79 // breaks lines where the peers do
+)
+
+// underTest reports whether the test program of a provider runs this: it serves the provider itself.
+func (c *call) underTest() bool {
+	attached, err := launch.ParseReattach(c.Getenv("TF_REATTACH_PROVIDERS"))
+	if err != nil {
+		return false // said where the providers are needed
+	}
+	for _, r := range attached {
+		if r.Test {
+			return true
+		}
+	}
+	return false
+}
 
 // line prints one line of progress.
 func (s *screen) line(text string) { s.Tell(event.Note{Text: text}) }
@@ -158,7 +182,8 @@ type question struct {
 	Secret bool // not to be shown while it is typed
 }
 
-// ask puts a question and reads one line.
+// ask puts a question and reads one line. Where it gets none, because the input has ended or an
+// interrupt came (cutShort), nobody can be asked from then on, and the caller says what that means.
 func (s *screen) ask(q question) (string, bool) {
 	fmt.Fprintf(s.call.Stdout, "%s\n", q.Title)
 	if q.Note != "" {
@@ -167,11 +192,38 @@ func (s *screen) ask(q question) (string, bool) {
 	fmt.Fprint(s.call.Stdout, "  Enter a value: ")
 	text, ok := s.read(q.Secret)
 	fmt.Fprintln(s.call.Stdout)
+	s.ended = !ok
 	return text, ok
 }
 
+// read reads one line, until the first interrupt: what is typed after that is for nobody.
 func (s *screen) read(secret bool) (string, bool) {
-	if f, ok := s.call.Stdin.(*os.File); ok && secret && term.IsTerminal(int(f.Fd())) {
+	f, isFile := s.call.Stdin.(*os.File)
+	secret = secret && isFile && term.IsTerminal(int(f.Fd()))
+	if secret {
+		if shown, err := term.GetState(int(f.Fd())); err == nil {
+			defer term.Restore(int(f.Fd()), shown)
+		}
+	}
+	type answer struct {
+		text string
+		ok   bool
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		text, ok := s.readLine(f, secret)
+		answers <- answer{text, ok}
+	}()
+	select {
+	case a := <-answers:
+		return a.text, a.ok
+	case <-s.call.stops.begun():
+		return "", false
+	}
+}
+
+func (s *screen) readLine(f *os.File, secret bool) (string, bool) {
+	if secret {
 		b, err := term.ReadPassword(int(f.Fd()))
 		fmt.Fprintln(s.call.Stdout)
 		return string(b), err == nil

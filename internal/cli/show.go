@@ -100,7 +100,8 @@ func (p *project) showSaved(ctx context.Context, data []byte) int {
 		return p.ui.fail()
 	}
 	if p.opts.json {
-		if err := view.WritePlanJSON(p.Stdout, saved.Plan, p.program, p.schemas(), Version); err != nil {
+		hosts := p.engine.Hosts(p.tree, saved.Plan.Refreshed)
+		if err := view.WritePlanJSON(p.Stdout, saved.Plan, p.program, p.schemas(), hosts.Of, Version); err != nil {
 			p.bag.Add(diag.Errorf("Failed to marshal plan to json", "%s.", err))
 		}
 		return p.doneQuiet()

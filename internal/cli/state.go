@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -26,9 +28,13 @@ type workspaceState struct {
 	snapshot *state.Snapshot // as read, journal included; never nil
 	version  store.Version
 	release  func(context.Context) error
-	journal  *journal.Writer   // while applying
-	keep     bool              // the journal has what the state has not
 	unknown  []journal.Unknown // calls of a lost run whose outcome nobody knows
+
+	starting sync.Mutex        // held while the journal is begun
+	journal  *journal.Writer   // from the first lease on, or the first change
+	left     *journal.Recovery // a journal that is there and stays: this run only looks
+	aside    bool              // another run may have its journal there: nothing is written to it
+	keep     bool              // the journal has what the state has not
 }
 
 // drivers are the kinds of store that the program knows.
@@ -121,9 +127,14 @@ func (p *project) lockStored(ctx context.Context, st store.Store, name, operatio
 		ws.unlock()
 		return nil, false
 	}
-	if !ws.recover(ctx, operation != "OperationTypePlan") {
+	write := operation != "OperationTypePlan"
+	ws.aside = !write && !p.opts.lock
+	if !ws.recover(ctx, write) {
 		ws.unlock()
 		return nil, false
+	}
+	if p.engine != nil {
+		p.engine.Leases = ws
 	}
 	return ws, true
 }
@@ -140,8 +151,9 @@ func (ws *workspaceState) take(ctx context.Context, operation string) bool {
 	return true
 }
 
-// unlock gives the lock back. It may be called more than once.
+// unlock ends the journal, if there is one, and gives the lock back. It may be called more than once.
 func (ws *workspaceState) unlock() {
+	ws.end()
 	if ws.release == nil {
 		return
 	}
@@ -210,6 +222,9 @@ func (ws *workspaceState) saveApplied(next *state.Snapshot) bool {
 // save writes a snapshot if it differs from what was read.
 func (ws *workspaceState) save(next *state.Snapshot) bool {
 	next, changed := state.Next(ws.snapshot, next, Version)
+	if !changed {
+		ws.keep = false
+	}
 	return !changed || ws.put(next)
 }
 
@@ -217,7 +232,7 @@ func (ws *workspaceState) save(next *state.Snapshot) bool {
 // user can read, never to the screen.
 func (ws *workspaceState) put(next *state.Snapshot) bool {
 	data, err := next.Bytes()
-	recorded := ws.journal != nil && ws.journal.Err() == nil
+	recorded := ws.keep && ws.journal.Err() == nil
 	if err == nil && ws.journal != nil {
 		// That the state is about to be written helps whoever comes after a kill between that and
 		// the removal of the journal. A journal that takes no more, which was said, is no reason
@@ -228,14 +243,13 @@ func (ws *workspaceState) put(next *state.Snapshot) bool {
 		ws.version, err = ws.store.Put(context.Background(), ws.name, data, ws.version)
 	}
 	if err == nil {
-		ws.snapshot = next
+		ws.snapshot, ws.keep = next, false
 		if s := ws.unremembered; s != nil {
 			ws.unremembered = nil
 			ws.adopt(*s, true)
 		}
 		return true
 	}
-	ws.keep = true
 	ws.bag.Add(diag.Errorf("Failed to save state", "Error saving state: %s\n\n%s", err, ws.whereabouts(next, data, recorded)))
 	return false
 }
@@ -249,7 +263,7 @@ func (ws *workspaceState) whereabouts(next *state.Snapshot, data []byte, recorde
 		return fmt.Sprintf("The updated state was written to %s. Put it in place with: lethe state push %s", path, path)
 	case recorded:
 		return "The journal beside the state still has everything that was done: the next command takes it in."
-	case ws.journal == nil:
+	case !ws.keep:
 		return "The state is as it was."
 	}
 	var b strings.Builder
@@ -275,25 +289,70 @@ func (ws *workspaceState) journalFile() string {
 	return journal.Path(filepath.Join(ws.data, ws.name))
 }
 
-// begin starts the journal of an apply.
-func (ws *workspaceState) begin() bool {
-	h := journal.About(ws.snapshot, state.NewLineage(), ws.name+"-"+ws.Now().UTC().Format("20060102T150405Z"), Version)
-	w, err := journal.Create(ws.journalFile(), h, journal.Options{FS: ws.files(), Carry: ws.unknown})
-	if err != nil {
+// begin starts the journal, unless it has begun: with the first lease, or with an apply. Where there
+// is one that this run does not take in, it goes on in that.
+func (ws *workspaceState) begin() error {
+	ws.starting.Lock()
+	defer ws.starting.Unlock()
+	if ws.journal != nil {
+		return nil
+	}
+	o := journal.Options{FS: ws.files(), Now: ws.Now, Carry: ws.unknown}
+	run := ws.name + "-" + ws.Now().UTC().Format("20060102T150405Z")
+	var err error
+	if ws.left != nil {
+		ws.journal, err = ws.left.Continue(ws.journalFile(), run, o)
+	} else {
+		ws.journal, err = journal.Create(ws.journalFile(), journal.About(ws.snapshot, state.NewLineage(), run, Version), o)
+	}
+	return err
+}
+
+// record starts the journal of an apply: from now on it has what the state has not.
+func (ws *workspaceState) record() bool {
+	if err := ws.begin(); err != nil {
 		ws.bag.Add(diag.Errorf("Failed to begin the journal", "The journal of this run could not be created: %s.", err))
 		return false
 	}
-	ws.journal = w
+	ws.keep = true
 	return true
 }
 
-// end closes the journal: it is dropped when the state holds all that it holds.
+// Opening implements journal.Leases.
+func (ws *workspaceState) Opening(o addr.Object, p addr.Provider) (journal.Op, error) {
+	if ws.aside {
+		return 0, nil
+	}
+	if err := ws.begin(); err != nil {
+		return 0, err
+	}
+	return ws.journal.Opening(o, p)
+}
+
+// Over implements journal.Leases.
+func (ws *workspaceState) Over(op journal.Op) {
+	ws.starting.Lock()
+	defer ws.starting.Unlock()
+	if ws.journal != nil {
+		ws.journal.Over(op)
+	}
+}
+
+// end closes the journal. It is dropped, unless it has something that the state has not: changes,
+// calls that nobody answered, leases that are open, or what an earlier run left. The next command is
+// told of them.
 func (ws *workspaceState) end() {
 	if ws.journal == nil {
 		return
 	}
+	keep := ws.keep || ws.journal.Unsettled()
+	if keep && !ws.keep && ws.left == nil {
+		_ = ws.journal.End(ws.snapshot.Digest()) // the changes in it are in the state
+	}
+	ws.starting.Lock()
+	defer ws.starting.Unlock()
 	err := ws.journal.Close()
-	if !ws.keep {
+	if !keep && ws.left == nil {
 		err = errors.Join(err, journal.Remove(ws.files(), ws.journalFile()))
 	}
 	if err != nil {
@@ -315,6 +374,7 @@ func (ws *workspaceState) recover(ctx context.Context, write bool) bool {
 			aside = path
 		}
 		ws.bag.Add(diag.Warningf("Journal of another state", "Beside the state there was a journal of an earlier run that does not belong to it: %s. It was kept as %s.", mismatch.Reason, aside))
+		ws.toldLeases(mismatch.Leases)
 		return true
 	case err != nil:
 		ws.bag.Add(diag.Errorf("Failed to read the journal", "%s.", err))
@@ -333,7 +393,7 @@ func (ws *workspaceState) recover(ctx context.Context, write bool) bool {
 	}
 	ws.told(r)
 	if !write {
-		ws.snapshot = r.Snapshot
+		ws.snapshot, ws.left = r.Snapshot, r
 		return true
 	}
 	return ws.takeIn(r, path)
@@ -367,6 +427,19 @@ func (ws *workspaceState) told(r *journal.Recovery) {
 		}
 		ws.bag.Add(diag.Warningf("Outcome unknown", "An earlier run ended while these calls were under way:\n%s\nCheck whether the objects exist, and import those that do.", text))
 	}
+	ws.toldLeases(r.Leases)
+}
+
+// toldLeases names leases that a run opened and did not live to close.
+func (ws *workspaceState) toldLeases(leases []journal.Lease) {
+	if len(leases) == 0 {
+		return
+	}
+	text := ""
+	for _, l := range leases {
+		text += "  " + l.String() + "\n"
+	}
+	ws.bag.Add(diag.Warningf("Leases left open", "An earlier run ended without closing what it had opened, as far as is known:\n%s\nNothing closes these any more: they end when their time is over, or when you revoke them.", text))
 }
 
 // takeIn writes the recovered state and drops the journal.

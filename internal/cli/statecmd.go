@@ -400,8 +400,8 @@ func runStateReplaceProvider(ctx context.Context, c *call) int {
 		}
 		if !c.opts.autoApprove {
 			yes, answered := c.ui.confirm("Do you want to make these changes?", "")
-			if !answered {
-				c.bag.Add(notApproved(""))
+			if !answered && !c.cutShort() {
+				c.bag.Add(notApproved("-auto-approve"))
 				return nil, false
 			}
 			if !yes {

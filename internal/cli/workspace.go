@@ -355,7 +355,12 @@ func runForceUnlock(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	if !c.force {
-		if yes, _ := c.ui.confirm("Do you really want to force-unlock?", "Lethe will remove the lock on the remote state.\nThis will allow local Lethe commands to modify this state, even though it\nmay still be in use."); !yes {
+		yes, answered := c.ui.confirm("Do you really want to force-unlock?", "Lethe will remove the lock on the remote state.\nThis will allow local Lethe commands to modify this state, even though it\nmay still be in use.")
+		if !answered && !c.cutShort() {
+			c.bag.Add(notApproved("-force"))
+			return c.ui.fail()
+		}
+		if !yes {
 			c.ui.print("force-unlock cancelled.\n")
 			return c.ui.fail()
 		}

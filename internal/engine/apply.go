@@ -29,6 +29,7 @@ type ApplyRequest struct {
 type Applied struct {
 	Snapshot *state.Snapshot
 	Summary  event.Summary
+	Cut      bool // an interrupt kept something from being done
 }
 
 // applier is the apply walk: over the steps of a plan. Each step has one of its own.
@@ -42,7 +43,7 @@ type applier struct {
 type applying struct {
 	req   *ApplyRequest
 	plan  *plan.Plan
-	hosts hosts
+	hosts Hosts
 
 	mu     sync.Mutex
 	edit   *state.Edit
@@ -67,7 +68,7 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	defer r.closeSessions()
 	defer r.endLeases()
 	a := &applier{run: r, applying: &applying{
-		req: &req, plan: req.Plan, hosts: e.newHosts(req.Program, req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
+		req: &req, plan: req.Plan, hosts: e.Hosts(req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
 		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{},
 	}}
 	a.fill()
@@ -79,7 +80,7 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 		a.keepOutputs()
 	}
 	a.edit.Head().Checks = a.finalChecks()
-	return &Applied{Snapshot: a.edit.Done(), Summary: a.summary()}, ok && !bag.HasErrors()
+	return &Applied{Snapshot: a.edit.Done(), Summary: a.summary(), Cut: r.cut.Load()}, ok && !bag.HasErrors()
 }
 
 func (a *applier) summary() event.Summary {
@@ -317,6 +318,9 @@ func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools
 	if entry == nil && old != (addr.Object{}) {
 		results = a.restore(c.Object, old) // the create came to nothing: the old object is current again
 	}
+	if t.Unanswered {
+		op = 0 // that it came to something stays possible
+	}
 	if !a.write(op, results...) {
 		return v, false
 	}
@@ -436,6 +440,9 @@ func (a *applier) down(ctx context.Context, c *plan.Change) bool {
 	left, ok := t.Down(ctx, cur, private, c.Action.Replaces())
 	if ok {
 		a.destroyed.Add(1)
+	}
+	if t.Unanswered {
+		op = 0
 	}
 	return a.write(op, journal.Change{Object: o, Entry: left}) && ok
 }

@@ -67,6 +67,7 @@ func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 			}
 			continue
 		}
+		p.checkLeft(d, f, keys.List)
 		jobs = slices.Grow(jobs, len(keys.List))
 		for _, k := range keys.List {
 			kept[abs.Instance(k)] = true
@@ -85,8 +86,9 @@ func (p *planner) keepAll(d *lang.Declaration) {
 	frames, _ := p.frame.Instances(d.Module, lang.After, p.bag)
 	for _, f := range frames {
 		var declared []addr.Key // of which conditions are looked at
-		if conditional(d) {
+		if conditional(d) || p.moved.leaving[d.ID] != nil {
 			declared = f.Keys(d.ID, lang.After, &diag.Bag{}).List
+			p.checkLeft(d, f, declared)
 		}
 		stored := p.prior.Resource(d.Resource.In(f.Addr()))
 		keys := lang.Keys{Status: lang.Known, Repeat: lang.RepeatOf(d.Res)}

@@ -35,6 +35,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/walk"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -50,11 +51,17 @@ type Engine struct {
 
 	CloseTimeout time.Duration // for closing one lease; 0: a minute
 
-	// Provisioners run in Dir ("": the process's) with the environment Env (nil: the process's),
-	// until Halt ends (nil: never): the context of a run merely keeps more from starting.
-	Dir  string
-	Env  []string
-	Halt context.Context
+	// Provisioners run in Dir ("": the process's) with the environment Env (nil: the process's).
+	Dir string
+	Env []string
+
+	// The context of a run merely keeps more from starting. When Halt ends, providers and
+	// provisioners are asked to give up; when Abandon ends, nothing waits for a call any more but
+	// for those that close leases, and for these no longer than until Leave ends. nil: never.
+	Halt, Abandon, Leave context.Context
+
+	// Leases takes note of what is open, for the case that the process is lost. nil: nobody does.
+	Leases journal.Leases
 
 	// Tested says which providers a test program runs: to see what they do, and some to see what
 	// they are configured with. nil: none.
@@ -62,6 +69,9 @@ type Engine struct {
 
 	// Named gives a provider the registry host under which somebody attached it. nil: nobody did.
 	Named func(addr.Provider) (addr.Provider, bool)
+
+	// Host is the registry host of providers for which nothing else says one. "": of their address.
+	Host string
 
 	// Absent are the providers that are not to be started; that, or why, was reported.
 	Absent map[addr.Provider]bool
@@ -106,6 +116,9 @@ type Result struct {
 	Plan    *plan.Plan
 	Frame   *lang.Frame
 	request *Request
+
+	// Cut says that an interrupt kept something from being looked at.
+	Cut bool
 
 	// Generated is configuration for imported resources that have none, if it was asked for. The
 	// plan says nothing of them: it is to be made again with this configuration.
@@ -187,7 +200,8 @@ type shared struct {
 	waiting  map[addr.Object]bool                      // those of which it was told that they wait
 	checks   *checks
 	results  *results
-	looks    bool // nothing is decided: conditions are for information
+	looks    bool        // nothing is decided: conditions are for information
+	cut      atomic.Bool // an interrupt kept something from being done
 }
 
 // past is what a walk goes on from.
@@ -206,7 +220,7 @@ func (e *Engine) idleRun(ctx context.Context, prog *lang.Program, from past, bag
 		results: newResults(from.results),
 	}}
 	r.ledger = lease.NewLedger(lease.Options{
-		Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism(),
+		Now: e.Now, Sink: e.Sink, CloseTimeout: e.CloseTimeout, Parallelism: e.parallelism(), Abandon: e.Abandon, Leave: e.Leave,
 		Panicked: func(value any, stack []byte) { r.panicked(0, value, stack) },
 	})
 	r.tokens = walk.NewTokens(r.parallelism())
@@ -258,7 +272,21 @@ func (e *Engine) tell(ev event.Event) {
 // token runs a call that may touch an API, as soon as one of the tokens is free; not once the run
 // was asked to end.
 func (r *run) token(_ context.Context, call func()) bool {
-	return r.tokens.Do(r.ctx, call) == nil
+	if r.tokens.Do(r.ctx, call) == nil {
+		return true
+	}
+	r.cut.Store(true)
+	return false
+}
+
+// walkGraph runs a graph until the run is asked to end.
+func (r *run) walkGraph(ctx context.Context, g *walk.Graph, o walk.RunOptions) walk.Result {
+	o.Inside, o.Panicked = r.Abandon, r.panicked
+	result := g.Run(ctx, o)
+	if result.Cut {
+		r.cut.Store(true)
+	}
+	return result
 }
 
 type typeKey struct {

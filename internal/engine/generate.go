@@ -31,7 +31,7 @@ func (e *Engine) checkImports(prog *lang.Program, generate bool, bag *diag.Bag) 
 // instances that a resource does not have, and into resources without configuration, for which it
 // is made now if that was asked for.
 func (p *planner) finishImports(ctx context.Context) map[addr.Resource]string {
-	if p.req.Mode != plan.Normal || ctx.Err() != nil {
+	if p.req.Mode != plan.Normal || p.cut.Load() {
 		return nil
 	}
 	imports, out := p.frame.AllImports(&diag.Bag{}) // who imports into a declared resource reports what is wrong

@@ -39,6 +39,9 @@ func (r *shared) underWay(o addr.Object, is bool) {
 	}
 }
 
+// Walked reports whether a walk has begun.
+func (e *Engine) Walked() bool { return e.now.Load() != nil }
+
 // Unfinished is what is under way at this moment: changes and openings whose outcome is not known,
 // and leases that are open. It waits for nothing: a process that must end at once names what it leaves behind.
 func (e *Engine) Unfinished() (changes []addr.Object, leases []lease.Left) {

@@ -26,7 +26,7 @@ func (e *Engine) Import(ctx context.Context, req Request, bag *diag.Bag) (*state
 	if result == nil || !ok {
 		return nil, false
 	}
-	next, hosts := req.State.Edit(), e.newHosts(req.Program, req.State)
+	next, hosts := req.State.Edit(), e.Hosts(req.Program.Tree(), req.State)
 	for _, im := range req.Imports {
 		c := imported(result.Plan, im.To)
 		if c == nil {

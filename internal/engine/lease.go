@@ -241,24 +241,45 @@ func (r *run) tryOpen(ctx context.Context, e *lang.Declaration, f *lang.Frame, k
 // hold opens the lease and enters it into the ledger. One whose answer breaks the contract is
 // closed again at once.
 func (r *run) hold(ctx context.Context, t *object.Tools, config mark.Value, why *mark.Origin, e *lang.Declaration, inst addr.Instance) (mark.Value, *lease.Lease, bool) {
-	r.underWay(inst.Current(), true)
-	defer r.underWay(inst.Current(), false)
+	over, ok := r.opening(inst, t.Provider.Addr())
+	if !ok {
+		return mark.Value{}, nil, false
+	}
 	var l *lease.Lease
 	later := *t // what is said after the opening belongs to the whole walk, also in a check
 	later.Bag = r.all
 	v, ok := t.Open(ctx, config, why, func(o object.Opened) {
 		l = r.ledger.Opened(lease.Opened{
 			Object: inst.Current(), Provider: t.Provider, Type: t.Type.Name, Private: o.Private, RenewAt: o.RenewAt,
-			Parents: r.parents(e.ID), Report: func(ds provider.Diags) { later.Report(ds) },
+			Parents: r.parents(e.ID), Report: func(ds provider.Diags) { later.Report(ds) }, Closed: over,
 		})
 	})
-	if ok {
+	r.underWay(inst.Current(), false)
+	switch {
+	case ok:
 		return v, l, true
-	}
-	if l != nil {
+	case l != nil:
 		r.ledger.Close(l)
+	case !t.Unanswered:
+		over()
 	}
 	return mark.Value{}, nil, false
+}
+
+// opening takes note that an instance is about to be opened. What it returns says that it is open
+// no more.
+func (r *run) opening(inst addr.Instance, p addr.Provider) (over func(), ok bool) {
+	over = func() {}
+	if r.Leases != nil {
+		op, err := r.Leases.Opening(inst.Current(), p)
+		if err != nil {
+			r.bag.Add(diag.Errorf("Failed to record progress", "It could not be written down that %s is about to be opened, and so it was not: %s.", inst, err).About(inst))
+			return nil, false
+		}
+		over = func() { r.Leases.Over(op) }
+	}
+	r.underWay(inst.Current(), true)
+	return over, true
 }
 
 // parents are the open leases that an ephemeral resource was obtained with, or a provider

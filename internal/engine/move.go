@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
@@ -17,6 +17,8 @@ type moves struct {
 	after   *state.Snapshot
 	origins map[addr.Object]addr.Object   // new place → old place
 	retyped map[addr.Object]addr.Instance // new place → old one of another type or provider
+	leaving map[lang.Decl][]*lang.Move    // blocks that say that instances of it are elsewhere now
+	blocked []diag.Diagnostic             // about objects whose new places are taken
 	groups  map[addr.Resource][]*state.Resource
 }
 
@@ -40,110 +42,81 @@ func (m *moves) byDeclaration() map[addr.Resource][]*state.Resource {
 	return m.groups
 }
 
-// statement is one move to make, with addresses from the root.
-type statement struct {
-	from, to addr.Target
-	in       addr.Module // the module whose instances it is made in
-	rng      diag.Range
-}
-
 // move makes all moves, in the order in which they follow each other.
-func (p *planner) move() (*moves, bool) {
-	m := &moves{after: p.req.State, origins: map[addr.Object]addr.Object{}, retyped: map[addr.Object]addr.Instance{}}
-	statements, ok := p.statements()
-	if !ok {
-		return m, false
+func (p *planner) move() *moves {
+	m := &moves{after: p.req.State, origins: map[addr.Object]addr.Object{}, retyped: map[addr.Object]addr.Instance{}, leaving: map[lang.Decl][]*lang.Move{}}
+	all := p.prog.Moves()
+	for _, st := range all {
+		if st.From.Mode == 0 {
+			continue
+		}
+		res := st.From.Resource()
+		res.Module = st.In.Join(st.From.Module())
+		if d, ok := p.prog.Resource(res); ok {
+			m.leaving[d.ID] = append(m.leaving[d.ID], st)
+		}
 	}
-	if len(statements) > 0 {
-		m.carry(p.applyMoves(statements))
+	if len(all) > 0 {
+		m.carry(p.applyMoves(m, all))
 	}
 	p.impliedMoves(m)
-	return m, true
+	return m
 }
 
-// statements collects the moved blocks of all modules, so ordered that a chain is walked from its
-// old end: a block that moves something to where another block begins comes first.
-func (p *planner) statements() ([]statement, bool) {
-	var all []statement
-	p.prog.Tree().Root.Walk(func(n *config.Node) {
-		for _, b := range n.Module.Moved {
-			all = append(all, statement{from: b.From.Target, to: b.To.Target, in: n.Path, rng: b.Range})
+// checkLeft refuses to move instances of a resource that are declared where they were: in one
+// module instance, those with the keys.
+func (p *planner) checkLeft(d *lang.Declaration, f *lang.Frame, keys []addr.Key) {
+	for _, st := range p.moved.leaving[d.ID] {
+		switch abs := d.Resource.In(f.Addr()); {
+		case f.Addr() != st.From.ModuleIn(above(f.Addr(), st.In)):
+		case st.Whole():
+			p.bag.Add(lang.MovedStill(st, "resource", abs.String(), d.Range))
+		case slices.Contains(keys, st.From.Key):
+			p.bag.Add(lang.MovedStill(st, "instance", abs.Instance(st.From.Key).String(), d.Range))
 		}
-	})
-	return p.chainMoves(all)
+	}
 }
 
-// chainMoves orders statements by their chains and refuses those that go in a circle.
-func (p *planner) chainMoves(all []statement) ([]statement, bool) {
-	const (
-		fresh = iota
-		open
-		done
-	)
-	mark := make([]int, len(all))
-	arrivals := newArrivals(all)
-	var out []statement
-	ok := true
-	var visit func(i int)
-	visit = func(i int) {
-		switch mark[i] {
-		case done:
-			return
-		case open:
-			p.bag.Add(diag.Errorf("Cyclic dependency in move statements",
-				"The moved block for %s leads back to where it began, by way of other moved blocks. Remove one of them.", all[i].from).At(all[i].rng))
-			ok = false
-			return
+// moveFaults tells what is wrong with moves once it is known what is declared. What is in the way
+// of an object is told only where it really is: not if the block itself is wrong.
+func (p *planner) moveFaults() {
+	if p.bag.HasErrors() {
+		return
+	}
+	if p.req.Mode != plan.Destroy {
+		p.checkModulesLeft()
+	}
+	if !p.bag.HasErrors() {
+		p.bag.Add(p.moved.blocked...)
+	}
+}
+
+// checkModulesLeft refuses to move modules that are declared where they were.
+func (p *planner) checkModulesLeft() {
+	for _, st := range p.prog.Moves() {
+		call, declared := p.prog.Call(st.In.Join(st.From.Module()))
+		if st.From.Mode != 0 || !declared {
+			continue
 		}
-		mark[i] = open
-		for _, j := range arrivals.at(all[i]) {
-			if j != i {
-				visit(j)
+		frames, _ := p.frame.Instances(st.In, lang.After, &diag.Bag{})
+		for _, f := range frames {
+			from := st.From.ModuleIn(f.Addr())
+			switch {
+			case st.Whole() && p.frame.At(from.Parent(), lang.After) != nil:
+				p.bag.Add(lang.MovedStill(st, "module", from.String(), call))
+			case !st.Whole() && p.frame.At(from, lang.After) != nil:
+				p.bag.Add(lang.MovedStill(st, "module instance", from.String(), call))
 			}
 		}
-		mark[i] = done
-		out = append(out, all[i])
 	}
-	for i := range all {
-		visit(i)
-	}
-	return out, ok
 }
 
-// arrivals are statements by where they move to, as written.
-type arrivals struct {
-	exact map[arrival][]int // to exactly that place
-	below map[arrival][]int // to somewhere in that module
-}
-
-type arrival struct {
-	in    addr.Module
-	place string
-}
-
-func newArrivals(all []statement) *arrivals {
-	a := &arrivals{map[arrival][]int{}, map[arrival][]int{}}
-	for i, st := range all {
-		to := arrival{st.in, st.to.String()}
-		a.exact[to] = append(a.exact[to], i)
-		for _, m := range st.to.Enclosing() {
-			k := arrival{st.in, m.String()}
-			a.below[k] = append(a.below[k], i)
-		}
+// above is the instance of a module path that at lies in or below.
+func above(at addr.ModuleInstance, m addr.Module) addr.ModuleInstance {
+	for d := at.Depth(); d > m.Depth(); d-- {
+		at = at.Parent()
 	}
-	return a
-}
-
-// at lists the statements after which something may be where st takes it from, in order: what they
-// move to is that, or lies within it, or around it.
-func (a *arrivals) at(st statement) []int {
-	from := arrival{st.in, st.from.String()}
-	out := slices.Concat(a.exact[from], a.below[from])
-	for _, m := range st.from.Enclosing() {
-		out = append(out, a.exact[arrival{st.in, m.String()}]...)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return at
 }
 
 // whereabouts is where objects are while statements are carried out.
@@ -185,12 +158,12 @@ func (w *whereabouts) taken(o addr.Object) bool {
 }
 
 // concerned lists the declarations whose objects a statement may move.
-func (w *whereabouts) concerned(st statement) []addr.Resource {
-	m := st.in.Join(st.from.Module())
-	if st.from.Mode == 0 {
+func (w *whereabouts) concerned(st *lang.Move) []addr.Resource {
+	m := st.In.Join(st.From.Module())
+	if st.From.Mode == 0 {
 		return w.below[m]
 	}
-	return []addr.Resource{{Module: m, Mode: st.from.Mode, Type: st.from.Type, Name: st.from.Name}}
+	return []addr.Resource{{Module: m, Mode: st.From.Mode, Type: st.From.Type, Name: st.From.Name}}
 }
 
 // move puts objects to their new places, which are free.
@@ -225,7 +198,7 @@ func (w *whereabouts) move(batch map[addr.Object]addr.Object) {
 
 // applyMoves finds out where the statements, one after the other, take objects to. An object whose
 // new place is taken stays where it is, with a warning.
-func (p *planner) applyMoves(statements []statement) map[addr.Object]addr.Object {
+func (p *planner) applyMoves(m *moves, statements []*lang.Move) map[addr.Object]addr.Object {
 	w := newWhereabouts(p.req.State)
 	for _, st := range statements {
 		batch, arriving := map[addr.Object]addr.Object{}, map[addr.Object]bool{}
@@ -236,7 +209,7 @@ func (p *planner) applyMoves(statements []statement) map[addr.Object]addr.Object
 					continue
 				}
 				if w.taken(to) || arriving[to] {
-					p.blocked(st, o, to)
+					m.blocked = append(m.blocked, blocked(st, o, to))
 					continue
 				}
 				batch[o], arriving[to] = to, true
@@ -252,21 +225,18 @@ func (p *planner) applyMoves(statements []statement) map[addr.Object]addr.Object
 }
 
 // rebase is where a statement moves an object.
-func rebase(st statement, o addr.Object) (addr.Object, bool) {
-	base := o.Module
-	for d := base.Depth(); d > st.in.Depth(); d-- {
-		base = base.Parent()
-	}
-	if base.Module() != st.in {
+func rebase(st *lang.Move, o addr.Object) (addr.Object, bool) {
+	base := above(o.Module, st.In)
+	if base.Module() != st.In {
 		return o, false
 	}
-	i, ok := st.from.Rebase(st.to, base, o.Instance)
+	i, ok := st.From.Rebase(st.To, base, o.Instance)
 	return addr.Object{Instance: i, Deposed: o.Deposed}, ok
 }
 
-func (p *planner) blocked(st statement, o, to addr.Object) {
-	p.bag.Add(diag.Warningf("Unresolved resource instance address changes",
-		"Lethe tried to adjust the address of %s to %s because of a moved block, but there is already an object at that address. The object stays at its old address and will be planned for destruction.", o, to).At(st.rng))
+func blocked(st *lang.Move, o, to addr.Object) diag.Diagnostic {
+	return diag.Warningf("Unresolved resource instance address changes",
+		"Lethe tried to adjust the address of %s to %s because of a moved block, but there is already an object at that address. The object stays at its old address and will be planned for destruction.", o, to).At(st.Range)
 }
 
 // carry moves objects in the snapshot and remembers where they came from.

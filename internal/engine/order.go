@@ -449,29 +449,40 @@ func (o *ordering) storedAs(res addr.Resource) []addr.AbsResource {
 	return o.stored[res]
 }
 
-// orderReplacements settles which replacements create first: that follows from the order.
+// orderReplacements settles what is create-first: which replacements are follows from the order, and
+// the state is to remember of all objects whether they are declared so.
 func (p *planner) orderReplacements(out *plan.Plan) {
-	replaces := false
-	for _, c := range out.Changes {
-		replaces = replaces || c.Action.Replaces()
-	}
-	if !replaces {
+	replaces := slices.ContainsFunc(out.Changes, func(c *plan.Change) bool { return c.Action.Replaces() })
+	if !replaces && (out.Mode != plan.Normal || !p.declaresFirst()) {
 		return
 	}
 	o := p.newOrdering(out)
-	steps := plan.Order(&o.in)
 	changes := byObject(out)
+	var steps *plan.Steps
+	if replaces {
+		steps = plan.Order(&o.in)
+	} else {
+		steps = &plan.Steps{CreateFirst: plan.CreateFirst(&o.in)}
+	}
 	for i, obj := range o.objects {
 		c := changes[obj]
-		if c == nil || !steps.First[i] {
+		if c == nil || obj.IsDeposed() {
 			continue
 		}
-		c.CreateFirst = true
+		c.CreateFirst = steps.CreateFirst[o.in.Objects[i].Group]
+		if c.Action != plan.DeleteCreate || !steps.First[i] {
+			continue
+		}
+		c.Action = plan.CreateDelete
 		if by := steps.FirstFor[i]; by >= 0 && int(by) < len(o.groupOf) {
 			c.FirstFor = o.groupOf[by].String()
 		}
-		if c.Action == plan.DeleteCreate {
-			c.Action = plan.CreateDelete
-		}
 	}
+}
+
+// declaresFirst reports whether any resource is declared create-first.
+func (p *planner) declaresFirst() bool {
+	return slices.ContainsFunc(p.prog.Decls(), func(d *lang.Declaration) bool {
+		return d.Kind == lang.Resource && d.Resource.Mode == addr.Managed && d.Res.Lifecycle.CreateFirst
+	})
 }

@@ -82,9 +82,9 @@ func (p *planner) decideGone(ctx context.Context, o addr.Object, why plan.Reason
 	if !ok {
 		return false
 	}
-	c.Was, c.Why, c.Provider = p.moved.origin(o), why, u.instance
-	if c.Was != o {
-		c.Why = plan.DeleteNoMoveTarget
+	c.Why, c.Provider = why, u.instance
+	if c.Was = o; p.req.Mode != plan.Destroy {
+		c.Was = p.moved.origin(o)
 	}
 	p.record(c)
 	if d == nil {
@@ -150,8 +150,11 @@ func (p *planner) addGhost(res addr.Resource) {
 }
 
 func (p *planner) ghostReason(o addr.Object) plan.Reason {
-	if o.IsDeposed() {
+	switch {
+	case o.IsDeposed() || p.req.Mode == plan.Destroy:
 		return plan.NoReason
+	case p.moved.origin(o) != o:
+		return plan.DeleteNoMoveTarget
 	}
 	if _, ok := p.prog.Lookup(o.Module.Module().Parent(), lang.Call, o.Module.Module().Name()); !o.Module.IsRoot() && !ok {
 		return plan.DeleteNoModule

@@ -27,7 +27,7 @@ type planning struct {
 	req   *Request
 	prior *state.Snapshot // the previous run's, moves done
 	moved *moves
-	hosts hosts
+	hosts Hosts
 	sel   *selection
 
 	graph  walk.Graph
@@ -85,9 +85,10 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	p.validateUnused(ctx, e)
 	p.build()
 	p.walk(ctx)
+	p.moveFaults()
 	made := p.finishImports(ctx)
 	out := p.result(ctx)
-	return &Result{Plan: out, Frame: r.frame, Generated: made, request: &req}, !bag.HasErrors() && ctx.Err() == nil
+	return &Result{Plan: out, Frame: r.frame, Generated: made, Cut: r.cut.Load(), request: &req}, !out.Errored
 }
 
 // scoped runs f as a planner whose errors are warnings, for what stands in a check block.
@@ -109,13 +110,11 @@ func (r *run) scoped(f func(*run)) {
 
 // prepare settles what is known before anything is asked of a provider: moves and targets.
 func (p *planner) prepare(ctx context.Context) bool {
-	var ok bool
-	if p.moved, ok = p.move(); !ok {
-		return false
-	}
+	p.moved = p.move()
 	p.prior = p.moved.after
-	p.edit, p.hosts = p.prior.Edit(), p.newHosts(p.prog, p.prior)
-	p.sel, ok = p.selectTargets()
+	p.edit, p.hosts = p.prior.Edit(), p.Hosts(p.prog.Tree(), p.prior)
+	sel, ok := p.selectTargets()
+	p.sel = sel
 	return ok && p.checkMoved() && p.checkReplace()
 }
 
@@ -241,12 +240,11 @@ func (p *planner) freshNode(d *lang.Declaration) walk.Node {
 
 // walk runs the graph.
 func (p *planner) walk(ctx context.Context) {
-	p.graph.Run(ctx, walk.RunOptions{
+	p.walkGraph(ctx, &p.graph, walk.RunOptions{
 		Workers: p.hands(),
 		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
 			return p.visits[n](ctx, f)
 		},
-		Panicked: p.panicked,
 	})
 }
 
@@ -317,7 +315,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	if p.req.Mode != plan.Destroy {
 		out.Checks = p.checks.results(p.bag)
 	}
-	out.Errored = p.bag.HasErrors() || ctx.Err() != nil
+	out.Errored = p.bag.HasErrors() || p.cut.Load()
 	if p.reach.any {
 		out.Leases = p.Forecast(ctx, p.prog, p.req.Options, out)
 	}

@@ -19,8 +19,8 @@ func (a *applier) walk(ctx context.Context) bool {
 	steps := plan.Order(&o.in)
 	a.warnCyclic(o, steps)
 	g := steps.Graph()
-	result := g.Run(ctx, walk.RunOptions{
-		Workers: a.workers(), Panicked: a.panicked,
+	result := a.walkGraph(ctx, g, walk.RunOptions{
+		Workers: a.workers(),
 		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
 			e := &ending{}
 			return e.whole(f, func() bool { return (&applier{a.run, a.applying, e}).step(ctx, o, steps.List[n]) })
@@ -32,7 +32,7 @@ func (a *applier) walk(ctx context.Context) bool {
 			return false
 		}
 	}
-	return ctx.Err() == nil
+	return !a.cut.Load()
 }
 
 // anySteps reports whether the plan has anything to carry out.

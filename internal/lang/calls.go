@@ -48,10 +48,23 @@ func (e *called) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	v, diags := e.run(ctx)
 	if len(s.seen) > first {
 		v = lost(v, diags, s.seen[first:]...)
+		s.heard(v, s.seen[first:])
 		clear(s.seen[first:])
 		s.seen = s.seen[:first]
 	}
 	return v, diags
+}
+
+// heard remembers the names that a function gave what it made of something ephemeral.
+func (s *scope) heard(v cty.Value, args []cty.Value) {
+	if !structural(v.Type()) || !mark.Is(v, mark.Ephemeral) {
+		return
+	}
+	of := make([]cty.Type, len(args))
+	for i, a := range args {
+		of[i] = a.Type()
+	}
+	s.f.w.heard.learn(v.Type(), of...)
 }
 
 // run calls the function. Arguments to be expanded that are not known make no call.

@@ -107,8 +107,11 @@ func (f *Frame) compute(d *decl, face Face, from *scope) *result {
 	if out.outcome != OK {
 		v = cty.DynamicVal
 	}
-	if out.outcome == OK && d.kind == Variable && d.vr.Ephemeral && f.w.o.Guard != nil {
-		f.w.o.Guard(f, d.name, v)
+	if out.outcome == OK && d.kind == Variable && d.vr.Ephemeral {
+		f.w.heard.learn(v.Type(), d.vr.Type)
+		if f.w.o.Guard != nil {
+			f.w.o.Guard(f, d.name, v)
+		}
 	}
 	marked := false
 	if s.marked { // or it may be

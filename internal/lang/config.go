@@ -38,6 +38,9 @@ func (f *Frame) body(d *decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value,
 	if o := s.outcome(); o != OK {
 		return mark.Plain(cty.DynamicVal), o
 	}
+	if d.kind == Resource && d.res.Mode != addr.Ephemeral {
+		v = f.w.heard.forget(v, b.schema.Type())
+	}
 	return s.split(v), OK
 }
 

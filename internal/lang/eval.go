@@ -163,8 +163,11 @@ func (e *indexed) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		diags = append(diags, more...)
 		v, more := hcl.Index(coll, key, &e.BracketRange)
 		withContext(more, e.IndexExpr, ctx)
-		if more.HasErrors() {
+		switch {
+		case more.HasErrors():
 			v = mark.Same(v, coll)
+		case !key.IsKnown(): // it may be any of the elements
+			v = lost(v, nil, coll)
 		}
 		return mark.Same(v, key), append(diags, more...)
 	}

@@ -82,6 +82,7 @@ type walk struct {
 	static *StaticFrame
 	blocks blocks
 	leases atomic.Uint64 // how often a slot of an ephemeral resource was filled
+	heard  hearsay
 }
 
 // Frame is one module instance in one walk: a slot for every declaration, with two faces. It may

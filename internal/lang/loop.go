@@ -236,7 +236,7 @@ func (t *turns) key(ctx *hcl.EvalContext) (string, bool) {
 		t.known = false
 		return "", false
 	}
-	v, _ = mark.BareDeep(v)
+	v, remark := mark.BareDeep(v)
 	if v.IsNull() {
 		t.wrong(ctx, t.e.KeyExpr, "Invalid object key", "Key expression in 'for' expression must not produce a null value.")
 		return "", false
@@ -246,13 +246,14 @@ func (t *turns) key(ctx *hcl.EvalContext) (string, bool) {
 		return "", false
 	}
 	if v.Type() == cty.Number {
-		return numberText(v), true
+		v = cty.StringVal(numberText(v))
 	}
 	str, err := convert.Convert(v, cty.String)
 	if err != nil {
 		t.wrong(ctx, t.e.KeyExpr, "Invalid object key", fmt.Sprintf("The key expression produced an invalid result: %s.", err))
 		return "", false
 	}
+	heardKey(ctx, remark(v), str.AsString())
 	return str.AsString(), true
 }
 

@@ -2,111 +2,168 @@ package lang
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
+// Move is a moved block where it stands: what happens in every instance of that module.
+type Move struct {
+	From, To addr.Target
+	In       addr.Module
+	Range    diag.Range
+
+	from, to trail
+}
+
+// Whole reports whether it is about a resource or a module call with all its instances. Where one
+// end has a key, each is about one instance.
+func (m *Move) Whole() bool { return !m.From.KeyedItself() && !m.To.KeyedItself() }
+
+// Moves lists the moved blocks of all modules in the order in which they are carried out.
+func (p *Program) Moves() []*Move { return p.moves }
+
 // checkMoves holds the moved blocks of all modules against each other and against what is declared:
 // nothing may go to two places, no two things to one, and what is still declared has not moved.
 func (p *Program) checkMoves(bag *diag.Bag) bool {
-	m := &moveChecker{p: p, bag: bag, ok: true, left: map[move]*config.Moved{}, arrived: map[move]*config.Moved{}}
+	m := &moveChecker{p: p, bag: bag, ok: true}
 	p.tree.Root.Walk(func(n *config.Node) {
 		for _, b := range n.Module.Moved {
-			m.block(n.Path, b)
+			v := &Move{From: b.From.Target, To: b.To.Target, In: n.Path, Range: b.Range}
+			v.from, v.to = newTrail(n.Path, v.From, v.Whole()), newTrail(n.Path, v.To, v.Whole())
+			m.all = append(m.all, v)
 		}
 	})
-	p.tree.Root.Walk(func(n *config.Node) {
-		for _, b := range n.Module.Moved {
-			m.stillThere(n.Path, b)
+	if len(m.all) == 0 {
+		return true
+	}
+	for i, v := range m.all {
+		m.block(v)
+		m.left.add(i, v.from)
+		m.arrived.add(i, v.to)
+	}
+	if m.chain() {
+		for _, v := range m.all {
+			m.stillThere(v)
 		}
-	})
+	}
 	return m.ok
-}
-
-// move is one end of a move: an address in a module.
-type move struct {
-	in addr.Module
-	at string
 }
 
 type moveChecker struct {
 	p             *Program
 	bag           *diag.Bag
 	ok            bool
-	left, arrived map[move]*config.Moved
+	all           []*Move
+	left, arrived trails // by where they move from, and to
 }
 
-func (m *moveChecker) block(in addr.Module, b *config.Moved) {
-	from, to := move{in, b.From.Target.String()}, move{in, b.To.Target.String()}
-	switch first, again := m.left[from], m.arrived[to]; {
-	case first != nil && first.To.Target.String() != to.at:
-		m.error(b, first, "Ambiguous move statements", fmt.Sprintf("Another moved block already says that %s moved to %s. An object can move to one place only: remove one of the blocks.", from.at, first.To.Target))
-	case again != nil && again.From.Target.String() != from.at:
-		m.error(b, again, "Ambiguous move statements", fmt.Sprintf("Another moved block already says that %s moved to %s. Only one object can move to a place: remove one of the blocks.", again.From.Target, to.at))
-	default:
-		m.left[from], m.arrived[to] = b, b
+func (m *moveChecker) block(b *Move) {
+	for _, i := range m.left.same(b.from) {
+		if first := m.all[i]; !first.to.matches(b.to) {
+			m.error(b, first, fmt.Sprintf("Another moved block already says that %s moved to %s. An object can move to one place only: remove one of the blocks.", first.From, first.To))
+			return
+		}
 	}
+	for _, i := range m.arrived.same(b.to) {
+		if first := m.all[i]; !first.from.matches(b.from) {
+			m.error(b, first, fmt.Sprintf("Another moved block already says that %s moved to %s. Only one object can move to a place: remove one of the blocks.", first.From, first.To))
+			return
+		}
+	}
+}
+
+// chain orders the blocks and refuses those that go in a circle. A block comes after those that
+// may bring something to where it takes it from, after those that take part of the same elsewhere,
+// and after those that fill what it puts something into: these are meant first.
+func (m *moveChecker) chain() bool {
+	const (
+		fresh = iota
+		open
+		done
+	)
+	mark := make([]int, len(m.all))
+	var order []*Move
+	ok := true
+	var visit func(i int)
+	visit = func(i int) {
+		v := m.all[i]
+		switch mark[i] {
+		case done:
+			return
+		case open:
+			m.bag.Add(diag.Errorf("Cyclic dependency in move statements",
+				"The moved block for %s leads back to where it began, by way of other moved blocks. Remove one of them.", v.From).At(v.Range))
+			ok, m.ok = false, false
+			return
+		}
+		mark[i] = open
+		before := slices.Concat(m.arrived.same(v.from), m.arrived.around(v.from), m.arrived.inside(v.from), m.left.inside(v.from), m.arrived.around(v.to))
+		slices.Sort(before)
+		for _, j := range slices.Compact(before) {
+			if j != i {
+				visit(j)
+			}
+		}
+		mark[i] = done
+		order = append(order, v)
+	}
+	for i := range m.all {
+		visit(i)
+	}
+	m.p.moves = order
+	return ok
 }
 
 // stillThere refuses to move what is declared where it was. Instances that count or for_each may or
-// may not still make are the business of planning, and so are circles, which it reports as a whole.
-func (m *moveChecker) stillThere(in addr.Module, b *config.Moved) {
-	from, to := b.From.Target, b.To.Target
-	if from.Keyed() || sameThing(from, to) {
+// may not still make are the business of planning.
+func (m *moveChecker) stillThere(b *Move) {
+	if !b.Whole() || b.From.Keyed() {
 		return
 	}
-	what, at, ok := m.declared(in, from)
-	if !ok || m.comesBack(in, b) {
+	what, at, ok := m.p.declaredAt(b.In, b.From)
+	if !ok {
 		return
 	}
 	m.ok = false
-	m.bag.Add(diag.Errorf("Moved object still exists", "This block says that %s moved to %s, but that %s is still declared. Declare it under its new name only, or remove the moved block.", from, to, what).At(b.Range).See("declared here", at))
+	m.bag.Add(MovedStill(b, what, b.From.String(), at))
 }
 
-// sameThing reports whether two addresses differ in instance keys only.
-func sameThing(a, b addr.Target) bool {
-	if a.Mode == 0 || b.Mode == 0 {
-		return a.Mode == b.Mode && a.Module() == b.Module()
+// MovedStill is the error about a move of what is declared where it was.
+func MovedStill(b *Move, what, from string, at diag.Range) diag.Diagnostic {
+	return diag.Errorf("Moved object still exists", "This block says that %s moved to %s, but that %s is still declared. Declare it under its new name only, or remove the moved block.", from, b.To, what).At(b.Range).See("declared here", at)
+}
+
+// declaredAt finds what an address without keys names in the configuration. What lies in a module
+// that is repeated has another address.
+func (p *Program) declaredAt(in addr.Module, t addr.Target) (what string, at diag.Range, ok bool) {
+	around := t.Enclosing()
+	if t.Mode == 0 {
+		around = around[:len(around)-1]
 	}
-	return a.Resource() == b.Resource()
-}
-
-// comesBack reports whether the way that begins with b leads back to where it began.
-func (m *moveChecker) comesBack(in addr.Module, b *config.Moved) bool {
-	start := b.From.Target.String()
-	for range len(m.left) {
-		if b = m.left[move{in, b.To.Target.String()}]; b == nil {
-			return false
-		}
-		if b.To.Target.String() == start {
-			return true
+	for _, m := range around {
+		n := p.nodes[in.Join(m.Module())]
+		if n == nil || n.parent == nil || repeatKind(n.cfg.Call.Repeat) != Once {
+			return "", diag.Range{}, false
 		}
 	}
-	return false
-}
-
-// declared finds what an address names in the configuration.
-func (m *moveChecker) declared(in addr.Module, t addr.Target) (what string, at diag.Range, ok bool) {
 	path := in.Join(t.Module())
 	if t.Mode != 0 {
 		r := t.Resource()
 		r.Module = path
-		d, ok := m.p.resources[r]
+		d, ok := p.resources[r]
 		if !ok {
 			return "", diag.Range{}, false
 		}
-		return "resource", m.p.decls[d].Range, true
+		return "resource", p.decls[d].Range, true
 	}
-	n := m.p.nodes[path]
-	if n == nil || n.parent == nil {
-		return "", diag.Range{}, false
-	}
-	return "module", n.cfg.Call.Range, true
+	at, ok = p.Call(path)
+	return "module", at, ok
 }
 
-func (m *moveChecker) error(b, other *config.Moved, title, detail string) {
+func (m *moveChecker) error(b, other *Move, detail string) {
 	m.ok = false
-	m.bag.Add(diag.Errorf(title, "%s", detail).At(b.Range).See("the other block", other.Range))
+	m.bag.Add(diag.Errorf("Ambiguous move statements", "%s", detail).At(b.Range).See("the other block", other.Range))
 }

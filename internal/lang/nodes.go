@@ -110,8 +110,12 @@ func (e *choice) mismatch(yes, no cty.Type, ctx *hcl.EvalContext) hcl.Diagnostic
 	stub.TrueResult = &hclsyntax.LiteralValueExpr{Val: cty.UnknownVal(yes), SrcRange: e.TrueResult.Range()}
 	stub.FalseResult = &hclsyntax.LiteralValueExpr{Val: cty.UnknownVal(no), SrcRange: e.FalseResult.Range()}
 	_, diags := stub.Value(nil)
+	s := scopeOf(ctx)
+	telling := s != nil && (s.f.w.heard.in(yes) || s.f.w.heard.in(no))
 	for _, d := range diags {
-		d.Expression, d.EvalContext = e.ConditionalExpr, ctx
+		if d.Expression, d.EvalContext = e.ConditionalExpr, ctx; telling {
+			d.Detail = "The true and false result expressions must have consistent types. How they differ is not shown, because it could reveal a value that is ephemeral."
+		}
 	}
 	return diags
 }
@@ -405,6 +409,7 @@ func (e *objectCons) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		}
 		if key.IsMarked() {
 			keys = append(keys, key)
+			heardKey(ctx, key, name)
 		}
 		if !ok || keyDiags.HasErrors() {
 			known = false
@@ -432,6 +437,13 @@ func (e *objectCons) named(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		vals, diags = append(vals, val), append(diags, valDiags...)
 	}
 	return e.mould.Object(e.names, vals), diags
+}
+
+// heardKey remembers a name that was made of ephemeral text.
+func heardKey(ctx *hcl.EvalContext, key cty.Value, name string) {
+	if s := scopeOf(ctx); s != nil && mark.Is(key, mark.Ephemeral) {
+		s.f.w.heard.add(name)
+	}
 }
 
 // objectKey turns a key into an attribute name; ok is false if there is none (yet).

@@ -113,6 +113,7 @@ type Program struct {
 	decls []*Declaration
 	at    []*node // node of each declaration
 	refs  [][]Ref
+	moves []*Move // in order
 
 	resources map[addr.Resource]Decl
 	configs   map[addr.ProviderConfig]Decl
@@ -151,6 +152,15 @@ func (p *Program) PartRefs(d Decl, part any) []Ref {
 // Refs lists what d refers to directly, implicit references included, one entry for each target
 // and set of instances.
 func (p *Program) Refs(d Decl) []Ref { return p.refs[d] }
+
+// Call is where a module is called.
+func (p *Program) Call(m addr.Module) (diag.Range, bool) {
+	n := p.nodes[m]
+	if n == nil || n.parent == nil {
+		return diag.Range{}, false
+	}
+	return n.cfg.Call.Range, true
+}
 
 // Tree is the configuration that was compiled.
 func (p *Program) Tree() *config.Tree { return p.tree }

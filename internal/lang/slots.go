@@ -122,7 +122,10 @@ func (s *scope) instance(f *Frame, d *decl, k addr.Key) cty.Value {
 
 // owned is f.marked in an evaluation.
 func (s *scope) owned(f *Frame, d *decl, v cty.Value) cty.Value {
-	s.marked = s.marked || d.res.Mode == addr.Ephemeral
+	if d.res.Mode == addr.Ephemeral {
+		s.marked = true
+		f.w.heard.learn(v.Type(), f.w.p.Schema(f.n.decl(d.index)).Type())
+	}
 	return f.marked(d, v)
 }
 

@@ -154,6 +154,9 @@ func (s *scope) output(d *decl) cty.Value {
 		v = out
 	}
 	s.outputBorders(d, v)
+	if s.f.parent == nil {
+		v = s.f.w.heard.forget(v, cty.DynamicPseudoType)
+	}
 	return v
 }
 

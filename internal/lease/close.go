@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/provider"
 )
@@ -25,6 +26,9 @@ func (l *Ledger) Close(x *Lease) bool {
 	ds := x.callClose()
 	ok := x.end(ds)
 	x.report(ds)
+	if ok {
+		l.safely(x.opened.Closed)
+	}
 	if took := time.Since(began); ok {
 		l.tell(event.Done{Object: x.opened.Object, Op: event.Close, Took: took})
 	} else {
@@ -41,7 +45,7 @@ func (x *Lease) begin() bool {
 	if x.begun {
 		return false
 	}
-	x.begun, x.until, x.why = true, time.Now(), "its closing is not over"
+	x.begun, x.why = true, "its closing is not over"
 	close(x.closing)
 	return true
 }
@@ -65,8 +69,11 @@ func (x *Lease) callClose() provider.Diags {
 	x.mu.Lock()
 	private := x.private
 	x.mu.Unlock()
+	if x.ledger.o.Leave.Err() != nil {
+		return provider.Diags{diag.Errorf("Ephemeral resource not closed", "There was no time left to close %s.", x.opened.Object)}
+	}
 	asked := time.Now()
-	ds, over := within(context.Background(), x.ledger.o.CloseTimeout, func(ctx context.Context) (ds provider.Diags) {
+	ds, over := within(x.ledger.o.Leave, x.ledger.o.CloseTimeout, func(ctx context.Context) (ds provider.Diags) {
 		defer caught(&ds, "closed")
 		return x.opened.Provider.CloseLease(ctx, x.opened.Type, private)
 	})
@@ -80,7 +87,7 @@ func (x *Lease) callClose() provider.Diags {
 func (x *Lease) end(ds provider.Diags) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.why, x.private = "", nil
+	x.why, x.private, x.until = "", nil, time.Now()
 	if ds.HasErrors() {
 		x.why = sentence(ds)
 	}
@@ -97,11 +104,11 @@ func (x *Lease) reason() (string, bool) {
 	return x.why, x.why != ""
 }
 
-// held is for how long the lease could be used, and whether it is closed by now.
+// held is for how long the lease has been open, and whether it is closed by now.
 func (x *Lease) held() (time.Duration, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if !x.begun {
+	if x.until.IsZero() {
 		return time.Since(x.since), false
 	}
 	return x.until.Sub(x.since), x.why == ""

@@ -41,7 +41,7 @@ type Lease struct {
 	said    map[string]bool
 
 	begun   bool
-	until   time.Time     // begin of closing
+	until   time.Time     // end of closing
 	closing chan struct{} // closed at the begin of closing
 	closed  chan struct{} // closed at its end; what follows may be read then
 	why     string        // why it could not be closed; "" if it was
@@ -94,7 +94,7 @@ func (x *Lease) renewal() (<-chan struct{}, error) {
 		return nil, nil
 	}
 	x.running = make(chan struct{})
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(x.ledger.o.Abandon)
 	x.giveUp = cancel
 	go x.run(ctx, x.running, x.private)
 	return x.running, nil

@@ -5,7 +5,8 @@
 // and reported like everything else that goes up; what was opened is handed over with Opened, and
 // from then on this package renews it while it is held (in the background, and before each use,
 // see Fresh), and closes it. Closing and renewing run under contexts of their own, with a time
-// limit: an interrupt that stops everything else stops neither of them.
+// limit: an interrupt that stops everything else stops neither of them. Only who wants to be gone in
+// seconds gives them up (Options.Abandon, Options.Leave).
 //
 // There is one way to close and two callers of it. Close is for the step that follows the last
 // user; CloseAll is the net below all of them, for walks that ended early: it closes what is still
@@ -20,6 +21,7 @@ package lease
 
 import (
 	"cmp"
+	"context"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -46,6 +48,10 @@ type Options struct {
 	Panicked func(value any, stack []byte)
 	// Parallelism is how many leases are closed at a time; 0: 10.
 	Parallelism int
+	// Abandon gives up, when it ends, the renewals that are under way; nil: it never does.
+	Abandon context.Context
+	// Leave gives up, when it ends, the closings that are under way; nil: it never does.
+	Leave context.Context
 }
 
 // Ledger is the list of the leases of one walk. It may be used from many goroutines.
@@ -69,6 +75,12 @@ func NewLedger(o Options) *Ledger {
 	}
 	o.CloseTimeout = cmp.Or(o.CloseTimeout, time.Minute)
 	o.RenewTimeout = cmp.Or(o.RenewTimeout, time.Minute)
+	if o.Abandon == nil {
+		o.Abandon = context.Background()
+	}
+	if o.Leave == nil {
+		o.Leave = context.Background()
+	}
 	o.Parallelism = max(o.Parallelism, 0)
 	o.Parallelism = cmp.Or(o.Parallelism, 10)
 	return &Ledger{o: o, slots: make(chan struct{}, o.Parallelism)}
@@ -90,6 +102,9 @@ type Opened struct {
 	// called from other goroutines, not after Close or CloseAll has returned, save by a renewal
 	// that had to be given up. May be nil.
 	Report func(provider.Diags)
+
+	// Closed is called once the provider has closed it. May be nil.
+	Closed func()
 }
 
 // Opened takes a lease into the ledger and begins to renew it. It is called also for a lease whose
@@ -97,6 +112,9 @@ type Opened struct {
 func (l *Ledger) Opened(o Opened) *Lease {
 	if o.Report == nil {
 		o.Report = func(provider.Diags) {}
+	}
+	if o.Closed == nil {
+		o.Closed = func() {}
 	}
 	x := &Lease{
 		opened:  o,
@@ -154,8 +172,8 @@ func (l *Ledger) leases() []*Lease {
 	return slices.Clip(l.list)
 }
 
-// Summary counts what happened to the leases so far. The times are those from opening to the
-// beginning of closing.
+// Summary counts what happened to the leases so far. The times are those from opening to the end of
+// closing, or to now.
 func (l *Ledger) Summary() event.Leases {
 	list := l.leases()
 	l.mu.Lock()

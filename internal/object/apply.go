@@ -49,6 +49,9 @@ func (t *Tools) Up(ctx context.Context, c *plan.Change, p *Proposal, config mark
 	if !called {
 		return mark.Value{}, prior, false
 	}
+	if resp.Unanswered {
+		t.unanswered(op, ds)
+	}
 	ok := t.Report(ds)
 	v, entry, good := t.made(c, p, config, resp, prior, s, ok)
 	ok = ok && good
@@ -195,6 +198,9 @@ func (t *Tools) Down(ctx context.Context, cur Current, private []byte, replacing
 	})
 	if !called {
 		return cur.Entry, false
+	}
+	if resp.Unanswered {
+		t.unanswered(event.Delete, ds)
 	}
 	ok := t.Report(ds)
 	left, good := t.left(cur, resp, ok)

@@ -37,6 +37,7 @@ func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin, h
 	if !called {
 		return mark.Value{}, false
 	}
+	t.Unanswered = resp.Unanswered
 	if !ds.HasErrors() || resp.Private != nil {
 		held(Opened{Private: resp.Private, RenewAt: resp.RenewAt})
 	}

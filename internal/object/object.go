@@ -36,6 +36,10 @@ type Tools struct {
 	Walk     *Walk
 	Bag      *diag.Bag
 	Where    func(cty.Path) diag.Range // place of an attribute in the configuration; may be nil
+
+	// Unanswered says that a call that makes something was made and not answered: nobody knows
+	// whether it was done.
+	Unanswered bool
 }
 
 // Type is what the provider says about the objects of one type, shared by all of them.
@@ -103,6 +107,21 @@ func (t *Tools) add(d diag.Diagnostic) {
 		d = d.At(t.Where(d.Path))
 	}
 	t.Bag.Add(d)
+}
+
+// unanswered notes that a change got no answer, and says in its error what that means.
+func (t *Tools) unanswered(op event.Op, ds provider.Diags) {
+	t.Unanswered = true
+	text := " may have been changed all the same: the next plan looks at it, and names the call."
+	switch op {
+	case event.Create:
+		text = " may exist all the same: its provider was asked to create it. The state does not have it, and the next plan names the call. Check whether it exists, and import it if it does."
+	case event.Delete:
+		text = " may be gone all the same: the next plan looks at it, and names the call."
+	}
+	for i := range ds {
+		ds[i].Detail += "\n\n" + t.Object.String() + text
+	}
 }
 
 // breach reports that the provider broke the contract.

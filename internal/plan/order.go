@@ -11,11 +11,12 @@ package plan
 //	3. -z before +w            for w = z and its neighbours in either set,
 //	   or, if z is create-first, +w before -z
 //
-// What is create-first makes create-first what it depends on, along both sets and through holds to
-// what their settings are made from. So whatever depends on a destroy-first object is destroy-first
-// itself, and this order satisfies all rules: the destroy-first downs, in recorded order; the ups,
-// in declared order; the create-first downs, in recorded order. Hence there is no cycle, whatever
-// configuration and state say. (Recorded sets that are cyclic in themselves come from edited
+// What is declared create-first makes create-first what it depends on as declared. A create-first
+// down makes create-first the downs of what its object depends on as recorded, and of what the
+// settings of the holds that it goes through are made from. So whatever goes and depended on a
+// destroy-first object is destroy-first itself, and this order satisfies all rules: the
+// destroy-first downs, in recorded order; the ups, in declared order; the create-first downs, in
+// recorded order. Hence there is no cycle, whatever configuration and state say. (Recorded sets that are cyclic in themselves come from edited
 // states; they lose the edges inside the component.)
 //
 // Holds, that is provider instances and ephemeral resources, are up while a step works through
@@ -68,7 +69,7 @@ type Object struct {
 	Current int32 // of a deposed object: the current object of the instance, or -1
 
 	Existed     bool // is in the state (data: has a before value); deposed objects always are
-	CreateFirst bool // as stored; looked at where the group is not declared
+	CreateFirst bool // as stored; looked at where it goes and does not come again
 
 	Up    bool // there is work to bring it up: create, update, read, or merely to record something
 	Still bool // that work changes nothing that others could see
@@ -135,10 +136,13 @@ func Order(in *Input) *Steps {
 			s.Fallback = fresh
 		}
 	}
-	s.First, s.FirstFor = first.object, first.cause
+	s.First, s.FirstFor, s.CreateFirst = first.object, first.cause, first.group
 	g.emit(s)
 	return s
 }
+
+// CreateFirst is Steps.CreateFirst of the steps of in, for where nothing else of them is needed.
+func CreateFirst(in *Input) []bool { return newProblem(in).spread(nil).group }
 
 // problem is an input prepared.
 type problem struct {

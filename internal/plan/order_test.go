@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,8 @@ import (
 //
 //	A replace first        an object of a group of its own: create, update, read, replace, destroy,
 //	                       forget, nothing, record; "first" is create-first
+//	A gone first           an object that goes while its resource stays: "first" is as stored, and
+//	                       "firstnow" as declared
 //	A#old deposed A        a deposed object of A
 //	X update via P E       works through holds, both ways; "up P" and "down P" only one way
 //	X after E, X before E  a provisioner that receives E is a step of its own
@@ -66,7 +69,7 @@ func (s *sketch) declare(w []string) {
 		o.Existed, o.Up, o.Still = true, true, true
 	case "replace":
 		o.Existed, o.Up, o.Down = true, true, true
-	case "destroy", "forget":
+	case "destroy", "forget", "gone":
 		o.Existed, o.Down = true, true
 	case "nothing":
 		o.Existed = true
@@ -81,12 +84,12 @@ func (s *sketch) declare(w []string) {
 	default:
 		return
 	}
-	first := strings.Contains(strings.Join(w, " "), " first")
+	first := slices.Contains(w, "first")
 	if !o.Deposed {
 		o.Group = Vertex(len(s.Groups))
 		o.CreateFirst = first
 		declared := w[1] != "destroy" && w[1] != "forget"
-		s.Groups = append(s.Groups, Group{Declared: declared, CreateFirst: first && declared})
+		s.Groups = append(s.Groups, Group{Declared: declared, CreateFirst: w[len(w)-1] == "firstnow" || first && declared && w[1] != "gone"})
 		s.names[w[0]] = o.Group
 	}
 	s.object[w[0]] = int32(len(s.Objects))
@@ -193,6 +196,12 @@ func TestTable(t *testing.T) {
 		{"X create-first, replaced, drops its reference to D; D removed (†)", "D destroy\nX replace first\nX ~> D", "+X -X -D"},
 		{"create-first X removed, its dependency D replaced (†)", "D replace\nX destroy first\nX ~> D", "+D -X -D"},
 		{"C destroyed, B nothing, A updated", "A update\nB nothing\nC destroy\nC ~> B\nB -> A", "-C +A"},
+		{"A goes, stored create-first; B updated", "A gone first\nB update\nB ~> A", "+B -A"},
+		{"A goes, declared create-first only now; B updated", "A gone firstnow\nB update\nB ~> A", "-A +B"},
+		{"A goes, and its dependant is create-first only now; B updated", "A gone\nB update first\nB -> A", "-A +B"},
+		{"B create-first, updated, drops its reference to A; A replaced", "A replace\nB update first\nB ~> A", "-A +A +B"},
+		{"the same, but B is replaced (†)", "A replace\nB replace first\nB ~> A", "+A +B -B -A"},
+		{"the same with something unchanged between them (†)", "A replace\nM nothing\nC replace first\nM -> A\nC ~> M", "+A +C -C -A"},
 		{"deposed A#old, B updated", "A nothing\nB update\nA#old deposed A\nB -> A", "+B -A#old"},
 		{"destroy all, provider P configured from K", "destroy\nK destroy\nX destroy via P\nP hold from K", "+P' -X -P' -K"},
 		{"K replaced, P from K; X updated, Y replaced, Z removed (‡)",
@@ -301,7 +310,7 @@ func TestFirst(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]string{"A": "C", "B": "C", "C": "itself", "K": "E", "E": "itself", "F": "itself", "G": "F"}
+	want := map[string]string{"A": "C", "B": "C", "C": "itself", "K": "E", "F": "itself", "G": "F"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -90,8 +90,8 @@ type Change struct {
 
 	Replace     []cty.Path // attributes that need the replacement
 	Sent        []cty.Path // write-only attributes that the configuration sets
-	CreateFirst bool       // the object is create-first, by itself or through another
-	FirstFor    string     // the address that made it create-first, if another did
+	CreateFirst bool       // the object is declared create-first, by itself or through another
+	FirstFor    string     // the address because of which its replacement is create-first, if another's
 	SkipDestroy bool       // lifecycle.destroy = false: its end will be to be forgotten
 
 	Provider       addr.ProviderInstance

@@ -46,8 +46,12 @@ type Step struct {
 type Steps struct {
 	List []Step
 
-	First    []bool   // by object: it is create-first
+	First    []bool   // by object: it goes down, and create-first
 	FirstFor []Vertex // by object: the group that made it so; -1 if none or it itself
+
+	// CreateFirst says by group whether it is create-first as declared, by itself or through what
+	// depends on it: that is what the state is to remember of its objects.
+	CreateFirst []bool
 
 	// Fallback lists objects that are create-first only because they go down through a hold whose
 	// settings before are not known, and going first would close a cycle.

@@ -253,72 +253,121 @@ func (v *verifier) first() {
 	}
 }
 
+// kept is which groups are create-first as declared: each that something declared so leads to.
+func (v *verifier) kept() []bool {
+	kept := make([]bool, len(v.in.Groups))
+	var reach func(to Vertex)
+	values := map[Vertex]bool{}
+	reach = func(to Vertex) {
+		if int(to) >= len(kept) {
+			if values[to] {
+				return
+			}
+			values[to] = true
+		} else {
+			if kept[to] {
+				return
+			}
+			kept[to] = true
+		}
+		for _, e := range v.in.Declared {
+			if e.From == to {
+				reach(e.To)
+			}
+		}
+		for i := range v.in.Objects {
+			if x := &v.in.Objects[i]; x.Group == to {
+				for _, k := range v.allHolds(x) {
+					for _, r := range v.settings(k) {
+						reach(r.To)
+					}
+				}
+			}
+		}
+	}
+	for g := range kept {
+		if v.in.Groups[g].Declared && v.in.Groups[g].CreateFirst {
+			reach(Vertex(g))
+		}
+	}
+	return kept
+}
+
+// spread is which objects go create-first, by rounds over all of them until nothing changes.
 func (v *verifier) spread(fallback bool) []bool {
+	kept := v.kept()
+	if !slices.Equal(kept, v.s.CreateFirst) {
+		v.bad("create-first as declared are %v, and should be %v", v.s.CreateFirst, kept)
+	}
 	first := make([]bool, len(v.in.Objects))
 	for i := range first {
 		x := &v.in.Objects[i]
-		g := v.in.Groups[x.Group]
-		first[i] = x.Deposed || g.Declared && g.CreateFirst || !g.Declared && x.CreateFirst ||
-			fallback && x.Down && slices.ContainsFunc(v.downHolds(x), v.fresh)
+		first[i] = x.Down && (x.Deposed || x.Up && kept[x.Group] || !x.Up && x.CreateFirst ||
+			fallback && slices.ContainsFunc(v.downHolds(x), v.fresh))
 	}
 	for changed := true; changed; {
 		changed = false
 		all := func(g Vertex) {
 			for i := range first {
-				if x := &v.in.Objects[i]; x.Group == g && !first[i] {
+				if x := &v.in.Objects[i]; x.Group == g && x.Down && !first[i] {
 					first[i], changed = true, true
 				}
 			}
 		}
-		whole := map[Vertex]bool{} // groups that are create-first even without objects
-		var reach func(from Vertex, edges []Edge, rec bool)
-		reach = func(from Vertex, edges []Edge, rec bool) {
-			for _, e := range edges {
-				if e.From != from || rec && v.reaches(e.To, e.From) {
-					continue
-				}
-				if int(e.To) < len(v.in.Groups) {
-					all(e.To)
-					if whole[e.To] {
-						continue
-					}
-					whole[e.To] = true
-					reach(e.To, v.in.Declared, false)
-					reach(e.To, v.in.Recorded, true)
-				} else {
-					reach(e.To, edges, rec)
-				}
-			}
-		}
-		for g := range v.in.Groups {
-			if v.in.Groups[g].Declared && v.in.Groups[g].CreateFirst {
-				reach(Vertex(g), v.in.Declared, false)
-				reach(Vertex(g), v.in.Recorded, true)
-			}
-		}
 		for i := range first {
-			x := &v.in.Objects[i]
 			if !first[i] {
 				continue
 			}
-			reach(x.Group, v.in.Recorded, true)
-			if !x.Deposed {
-				reach(x.Group, v.in.Declared, false)
+			x := &v.in.Objects[i]
+			for to := range v.in.Groups {
+				if v.leads(x.Group, Vertex(to)) {
+					all(Vertex(to))
+				}
 			}
-			for _, k := range v.allHolds(x) {
+			for _, k := range v.downHolds(x) {
 				for _, r := range v.settings(k) {
-					if int(r.To) < len(v.in.Groups) {
-						all(r.To)
-						reach(r.To, v.in.Declared, false)
-						reach(r.To, v.in.Recorded, true)
-					} else {
-						reach(r.To, v.in.Declared, false)
+					for _, g := range v.madeFrom(r.To) {
+						all(g)
 					}
 				}
 			}
 		}
 	}
 	return first
+}
+
+// leads reports whether the state has a way from one group to another, over others and gates,
+// that is no part of a circle.
+func (v *verifier) leads(from, to Vertex) bool {
+	seen := map[Vertex]bool{}
+	var visit func(x Vertex) bool
+	visit = func(x Vertex) bool {
+		if seen[x] {
+			return false
+		}
+		seen[x] = true
+		for _, e := range v.in.Recorded {
+			if e.From == x && !v.reaches(e.To, e.From) && (e.To == to || visit(e.To)) {
+				return true
+			}
+		}
+		return false
+	}
+	return visit(from)
+}
+
+// madeFrom is the groups that a value is made from, or the group itself.
+func (v *verifier) madeFrom(x Vertex) []Vertex {
+	if int(x) < len(v.in.Groups) {
+		return []Vertex{x}
+	}
+	var out []Vertex
+	for _, e := range v.in.Declared {
+		if e.From == x {
+			out = append(out, v.madeFrom(e.To)...)
+		}
+	}
+	return out
 }
 
 func (v *verifier) downHolds(x *Object) []int32 {

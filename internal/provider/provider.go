@@ -12,6 +12,7 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -160,7 +161,12 @@ type ApplyResponse struct {
 	Private     []byte
 	Identity    Dynamic
 	LegacyTypes bool
+	Unanswered  bool // the call was made, and no answer came
 }
+
+// ErrAbandoned is the cause with which a context ends when nobody wants to wait any longer for the
+// calls made with it.
+var ErrAbandoned = errors.New("the call was not waited for")
 
 // ImportRequest looks an existing object up, by id or by identity (ImportResourceState).
 type ImportRequest struct {
@@ -231,6 +237,8 @@ type OpenResponse struct {
 	Private  []byte
 	RenewAt  time.Time
 	Deferred Deferred
+
+	Unanswered bool // the call was made, and no answer came
 }
 
 // RenewResponse is the lease's new private data and the next time.

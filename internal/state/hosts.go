@@ -31,21 +31,22 @@ func (v votes) winner() string {
 }
 
 // HostFor gives p with the registry host that the snapshot uses for it, or failing that for its
-// other providers. Providers from elsewhere stay as they are. It is for configurations that name
-// no host: one that does means what it says.
-func (s *Snapshot) HostFor(p addr.Provider) addr.Provider {
-	if s == nil || p.Host != addr.DefaultHost && p.Host != addr.TerraformHost {
-		return p
+// other providers; false if it uses none, or p is from elsewhere. It is for configurations that
+// name no host: one that does means what it says.
+func (s *Snapshot) HostFor(p addr.Provider) (addr.Provider, bool) {
+	if _, ok := p.Counterpart(); !ok || s == nil {
+		return p, false
 	}
 	h := s.countHosts()
 	host := h.byType[p.Canon()].winner()
 	if host == "" {
 		host = h.total.winner()
 	}
-	if host != "" {
-		p.Host = host
+	if host == "" {
+		return p, false
 	}
-	return p
+	p.Host = host
+	return p, true
 }
 
 func (s *Snapshot) countHosts() *hosts {

@@ -597,29 +597,30 @@ func TestHostFor(t *testing.T) {
 		name      string
 		stored    []string
 		ask, want string
+		says      bool
 	}{
-		{"nothing stored", nil, tofu + "a/b", tofu + "a/b"},
-		{"same provider", []string{tf + "a/b", tofu + "c/d", tofu + "e/f"}, tofu + "a/b", tf + "a/b"},
-		{"other providers", []string{tf + "a/b"}, tofu + "c/d", tf + "c/d"},
-		{"the more used host", []string{tf + "a/b", tofu + "a/b", tofu + "a/b"}, tf + "a/b", tofu + "a/b"},
-		{"a tie", []string{tf + "a/b", tofu + "a/b"}, tofu + "a/b", tofu + "a/b"},
-		{"a host of its own", []string{tf + "a/b"}, own + "a/b", own + "a/b"},
-		{"only a host of its own", []string{own + "a/b"}, tofu + "a/b", tofu + "a/b"},
-		{"older than namespaces", []string{tf + "-/b"}, tofu + "hashicorp/b", tf + "hashicorp/b"},
-		{"built in", []string{tf + "a/b"}, "terraform.io/builtin/terraform", "terraform.io/builtin/terraform"},
+		{"nothing stored", nil, tofu + "a/b", tofu + "a/b", false},
+		{"same provider", []string{tf + "a/b", tofu + "c/d", tofu + "e/f"}, tofu + "a/b", tf + "a/b", true},
+		{"other providers", []string{tf + "a/b"}, tofu + "c/d", tf + "c/d", true},
+		{"the more used host", []string{tf + "a/b", tofu + "a/b", tofu + "a/b"}, tf + "a/b", tofu + "a/b", true},
+		{"a tie", []string{tf + "a/b", tofu + "a/b"}, tofu + "a/b", tofu + "a/b", true},
+		{"a host of its own", []string{tf + "a/b"}, own + "a/b", own + "a/b", false},
+		{"only a host of its own", []string{own + "a/b"}, tofu + "a/b", tofu + "a/b", false},
+		{"older than namespaces", []string{tf + "-/b"}, tofu + "hashicorp/b", tf + "hashicorp/b", true},
+		{"built in", []string{tf + "a/b"}, "terraform.io/builtin/terraform", "terraform.io/builtin/terraform", false},
 	} {
 		p, err := addr.ParseProvider(tt.ask)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := withProviders(t, tt.stored...)
-		if got := s.HostFor(p).String(); got != tt.want {
-			t.Errorf("%s: %s", tt.name, got)
+		if got, says := s.HostFor(p); got.String() != tt.want || says != tt.says {
+			t.Errorf("%s: %s, %v", tt.name, got, says)
 		}
-		if got := (*Snapshot)(nil).HostFor(p); got != p {
+		if got, says := (*Snapshot)(nil).HostFor(p); got != p || says {
 			t.Errorf("without a state: %s", got)
 		}
-		if got := s.Edit().Head().HostFor(p).String(); got != tt.want {
+		if got, says := s.Edit().Head().HostFor(p); got.String() != tt.want || says != tt.says {
 			t.Errorf("%s, unfinished: %s", tt.name, got)
 		}
 	}

@@ -54,7 +54,7 @@ func BenchmarkPlanJSON15000(b *testing.B) {
 	p := largePlan(b, 15000)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := WritePlanJSON(io.Discard, p, nil, newTestSchemas(), "1.12.0"); err != nil {
+		if err := WritePlanJSON(io.Discard, p, nil, newTestSchemas(), nil, "1.12.0"); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -99,7 +99,7 @@ func TestPlansAreStreamed(t *testing.T) {
 	})
 	PlanText(w, p, newTestSchemas(), Options{})
 	writes = 0
-	if err := WritePlanJSON(w, p, nil, newTestSchemas(), "1.12.0"); err != nil {
+	if err := WritePlanJSON(w, p, nil, newTestSchemas(), nil, "1.12.0"); err != nil {
 		t.Fatal(err)
 	}
 	if peak > 1<<16 {

@@ -21,6 +21,7 @@ type objects struct {
 	schemas Schemas
 	forms   forms
 	types   map[typeKey]*schema.Schema
+	hosts   Hosts
 }
 
 type typeKey struct {

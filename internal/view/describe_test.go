@@ -27,7 +27,7 @@ func TestSchemasLikePeer(t *testing.T) {
 	}
 	list = append(list, addr.Default("unavailable"))
 	var b bytes.Buffer
-	if err := WriteSchemasJSON(&b, list, schemas); err != nil {
+	if err := WriteSchemasJSON(&b, list, schemas, nil); err != nil {
 		t.Fatal(err)
 	}
 	want, err := os.ReadFile("testdata/peer/schemas.json")
@@ -46,7 +46,7 @@ func TestBrokenSchema(t *testing.T) {
 		return &provider.Identity{Version: 2, Attrs: []provider.IdentityAttr{{Name: "id", Type: cty.String, Required: true}, {Name: "realm", Type: cty.String, Optional: true, Description: "Where."}}}, nil
 	})
 	var b bytes.Buffer
-	if err := WriteSchemasJSON(&b, []addr.Provider{thingProvider}, s); err == nil {
+	if err := WriteSchemasJSON(&b, []addr.Provider{thingProvider}, s, nil); err == nil {
 		t.Error("a broken schema is not told of")
 	}
 	doc := parsed(t, b.String())["provider_schemas"].(map[string]any)[thingProvider.String()].(map[string]any)

@@ -101,7 +101,7 @@ func (d *configDoc) providers() {
 func (d *configDoc) provider(e providerEntry) {
 	p := e.node.Provider(e.name.Local)
 	d.keyStr("name", e.name.Local)
-	d.keyStr("full_name", p.String())
+	d.keyStr("full_name", d.hosts.of(p).String())
 	if e.name.Alias != "" {
 		d.keyStr("alias", e.name.Alias)
 	}

@@ -12,6 +12,16 @@ import (
 
 // Parts that several documents have in common.
 
+// Hosts gives a provider with the registry host that documents name it with; nil changes none.
+type Hosts func(addr.Provider) addr.Provider
+
+func (h Hosts) of(p addr.Provider) addr.Provider {
+	if h == nil {
+		return p
+	}
+	return h(p)
+}
+
 // formatPlan, formatState and so on are the versions of the documents.
 const (
 	formatPlan      = "1.2"

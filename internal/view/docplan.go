@@ -14,8 +14,9 @@ import (
 
 // WritePlanJSON writes a plan as `show -json` prints it, format 1.2. It holds one change at a time.
 // program is the configuration that was planned; without it, there is no such section.
-func WritePlanJSON(w io.Writer, p *plan.Plan, program *lang.Program, sch Schemas, version string) error {
+func WritePlanJSON(w io.Writer, p *plan.Plan, program *lang.Program, sch Schemas, hosts Hosts, version string) error {
 	d := &planDoc{doc: newDoc(w), objects: newObjects(sch), p: p, changes: ordered(p.Changes)}
+	d.hosts = hosts
 	d.object(func() { d.write(program, version) })
 	return d.end()
 }
@@ -95,7 +96,7 @@ func exists(v mark.Value) bool { return v.Raw != cty.NilVal && !v.Raw.IsNull() }
 func (d *planDoc) plannedObject(c *plan.Change, after mark.Value) {
 	p := c.Provider.Provider
 	d.address(c.Object.Instance)
-	d.keyStr("provider_name", p.String())
+	d.keyStr("provider_name", d.hosts.of(p).String())
 	version := int64(0)
 	if s := d.schema(p, c.Object.Instance); s != nil {
 		version = s.Version
@@ -164,7 +165,7 @@ func (d *planDoc) change(c *plan.Change) {
 		d.keyStr("module_address", i.Module.String())
 	}
 	d.named(i)
-	d.keyStr("provider_name", c.Provider.Provider.String())
+	d.keyStr("provider_name", d.hosts.of(c.Provider.Provider).String())
 	if c.Object.IsDeposed() {
 		d.keyStr("deposed", c.Object.Deposed)
 	}

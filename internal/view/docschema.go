@@ -14,7 +14,7 @@ import (
 
 // WriteSchemasJSON writes what providers describe, as `providers schema -json` prints it. A
 // provider whose schemas cannot be had is left out.
-func WriteSchemasJSON(w io.Writer, ps []addr.Provider, s Schemas) error {
+func WriteSchemasJSON(w io.Writer, ps []addr.Provider, s Schemas, hosts Hosts) error {
 	ps = slices.Clone(ps)
 	slices.SortFunc(ps, addr.Provider.Compare)
 	ps = slices.Compact(ps)
@@ -23,13 +23,13 @@ func WriteSchemasJSON(w io.Writer, ps []addr.Provider, s Schemas) error {
 	d.object(func() {
 		d.keyStr("format_version", formatSchemas)
 		if len(ps) == 0 {
-			return // as the peers have it, and their readers take it
+			return
 		}
 		d.key("provider_schemas")
 		d.object(func() {
 			for _, p := range ps {
 				if all := s.Of(p); all != nil {
-					d.key(p.String())
+					d.key(hosts.of(p).String())
 					d.object(func() { failed = d.providerSchemas(all, failed) })
 				}
 			}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -30,13 +29,12 @@ type Human struct {
 	failed  bool   // an error was shown
 	closing string // to be printed at the end, if all went well
 	leases  string
-	applied bool                 // a step of an apply began
-	opened  map[addr.Object]bool // leases that are open
+	applied bool // a step of an apply began
 }
 
 // NewHuman makes a view that prints errors to stderr and everything else to stdout.
 func NewHuman(stdout, stderr io.Writer, o Options) *Human {
-	h := &Human{o: o, out: stdout, errOut: stderr, sources: newSources(o.Sources), shown: map[string]bool{}, opened: map[addr.Object]bool{}}
+	h := &Human{o: o, out: stdout, errOut: stderr, sources: newSources(o.Sources), shown: map[string]bool{}}
 	h.ops.now, h.ops.tick = o.now, h.beat
 	if o.Terminal && o.Width >= minWidth {
 		h.live = &live{w: stdout, width: o.Width, o: o}
@@ -59,7 +57,6 @@ func (h *Human) Tell(e event.Event) {
 		h.progress(h.started(e))
 	case event.Done:
 		h.progress(h.done(e))
-		h.lease(e)
 	case event.Failed:
 		if e.Reason != "" {
 			h.line(h.about(e.Object, vocabulary[e.Op].fails+" after "+seconds(e.Took)+": "+e.Reason))
@@ -138,16 +135,6 @@ func (h *Human) beat(now time.Time) {
 		h.line(h.about(op.object, fmt.Sprintf("Still %s... [%s elapsed]", op.words().still, seconds(op.heard))))
 	}
 	h.draw()
-}
-
-// lease remembers which leases are open.
-func (h *Human) lease(e event.Done) {
-	switch e.Op {
-	case event.Open:
-		h.opened[e.Object] = true
-	case event.Close:
-		delete(h.opened, e.Object)
-	}
 }
 
 // Print prints text of a command.

@@ -106,12 +106,14 @@ Leases: 1 opened, 1 renewed, 1 closed; longest held 2.1s.
 Interrupt received.
 Please wait for Lethe to exit or data loss may occur.
 Gracefully shutting down...
+Nothing is under way.
+A second interrupt gives up what is still under way, and ends within 3 seconds. A third ends at once.
 
 `
 	if out != want {
 		t.Errorf("-want +got:\n%s", lineDiff(want, out))
 	}
-	if want := "\nTwo interrupts received. Exiting immediately. Note that data loss may have occurred.\n\n"; errOut != want {
+	if want := "\nTwo interrupts received. Exiting immediately. Note that data loss may have occurred.\nNothing is under way.\nCalls are given up after a second, then leases are closed; Lethe ends within 3 seconds. A third interrupt ends at once.\n\n"; errOut != want {
 		t.Errorf("%q", errOut)
 	}
 }
@@ -164,26 +166,26 @@ a.a: Still creating... [1m10s elapsed]
 	}
 }
 
-func TestThirdInterruptNamesWhatIsUnknown(t *testing.T) {
-	_, errOut := humanOutput(Options{}, func(h *Human) {
+func TestInterruptNamesWhatIsUnderWay(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	out, _ := humanOutput(Options{Now: func() time.Time { return at.Add(12 * time.Second) }}, func(h *Human) {
 		h.ops.stop()
-		h.Tell(event.Started{Object: object(t, "a.a"), Op: event.Create})
-		h.Tell(event.Started{Object: object(t, "a.b"), Op: event.Refresh})
+		h.Tell(event.Started{Object: object(t, "a.a"), Op: event.Create, At: at})
+		h.Tell(event.Started{Object: object(t, "a.b"), Op: event.Refresh, At: at.Add(2 * time.Second)})
 		h.Tell(event.Done{Object: object(t, "ephemeral.a.b"), Op: event.Open})
 		h.Tell(event.Done{Object: object(t, "ephemeral.a.c"), Op: event.Open})
 		h.Tell(event.Done{Object: object(t, "ephemeral.a.c"), Op: event.Close})
-		h.Tell(event.Interrupted{Times: 3})
+		h.Tell(event.Interrupted{Times: 1})
 	})
-	want := `
-Exiting now.
+	_, text, _ := strings.Cut(out, "shutting down...\n")
+	want := `Under way:
+  - a.a (creating, 12s)
+  - a.b (refreshing, 10s)
+  - ephemeral.a.b (open)
+A second interrupt gives up what is still under way, and ends within 3 seconds. A third ends at once.
 
-The outcome of these operations is not known:
-  - a.a (creating)
-
-These leases stay open:
-  - ephemeral.a.b
 `
-	if diff := cmp.Diff(want, errOut); diff != "" {
+	if diff := cmp.Diff(want, text); diff != "" {
 		t.Error(diff)
 	}
 }

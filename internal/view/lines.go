@@ -111,41 +111,48 @@ func leasesText(e event.Leases) string {
 // held is a duration in tenths of seconds.
 func held(d time.Duration) string { return fmt.Sprintf("%.1fs", d.Seconds()) }
 
-// interrupted says what an interrupt does. The texts of the first two are looked for by tools.
+// interrupted says what an interrupt does. Who makes the program end at once names what it leaves.
 func (h *Human) interrupted(times int) {
-	switch times {
-	case 1:
-		h.write(h.out, fmt.Sprintf("\nInterrupt received.\nPlease wait for %s to exit or data loss may occur.\nGracefully shutting down...\n\n", h.o.product()))
-	case 2:
-		h.write(h.errOut, "\nTwo interrupts received. Exiting immediately. Note that data loss may have occurred.\n\n")
-	default:
-		h.write(h.errOut, "\n"+unfinished(h.ops.list(), h.opened))
-		if h.live != nil {
-			h.live.finish()
-		}
+	out := h.errOut
+	if times == 1 {
+		out = h.out
+	}
+	h.write(out, "\n"+interruptText(times, h.o.product(), &h.ops)+"\n")
+	if times > 2 && h.live != nil {
+		h.live.finish()
 	}
 }
 
-// unfinished names what a program leaves behind that exits at once.
-func unfinished(ops []*op, opened map[addr.Object]bool) string {
+// interruptText says what an interrupt does, what it waits for, and what another one would do. The
+// first sentences are looked for by tools.
+func interruptText(times int, product string, ops *running) string {
+	switch times {
+	case 1:
+		return fmt.Sprintf("Interrupt received.\nPlease wait for %s to exit or data loss may occur.\nGracefully shutting down...\n%sA second interrupt gives up what is still under way, and ends within 3 seconds. A third ends at once.\n", product, ops.pending())
+	case 2:
+		return fmt.Sprintf("Two interrupts received. Exiting immediately. Note that data loss may have occurred.\n%sCalls are given up after a second, then leases are closed; %s ends within 3 seconds. A third interrupt ends at once.\n", ops.pending(), product)
+	}
+	return "Exiting now.\n"
+}
+
+// pending lists what is under way, and the leases that are open.
+func (r *running) pending() string {
 	var b strings.Builder
-	b.WriteString("Exiting now.\n")
-	var unknown, open []string
-	for _, o := range ops {
-		switch o.op {
-		case event.Create, event.Update, event.Delete, event.Provision, event.Open, event.Close:
-			unknown = append(unknown, fmt.Sprintf("  - %s (%s)", escapeLine(o.object.String()), o.words().still))
+	closing := map[addr.Object]bool{}
+	for _, o := range r.list() {
+		closing[o.object] = closing[o.object] || o.op == event.Close
+		fmt.Fprintf(&b, "  - %s (%s, %s)\n", escapeLine(o.object.String()), o.words().still, seconds(max(r.now().Sub(o.began), 0)))
+	}
+	var open []string
+	for o := range r.leases {
+		if !closing[o] {
+			open = append(open, "  - "+escapeLine(o.String())+" (open)\n")
 		}
 	}
-	for o := range opened {
-		open = append(open, "  - "+escapeLine(o.String()))
-	}
 	slices.Sort(open)
-	if len(unknown) > 0 {
-		b.WriteString("\nThe outcome of these operations is not known:\n" + strings.Join(unknown, "\n") + "\n")
+	b.WriteString(strings.Join(open, ""))
+	if b.Len() == 0 {
+		return "Nothing is under way.\n"
 	}
-	if len(open) > 0 {
-		b.WriteString("\nThese leases stay open:\n" + strings.Join(open, "\n") + "\n")
-	}
-	return b.String()
+	return "Under way:\n" + b.String()
 }

@@ -27,7 +27,7 @@ func TestPlanJSONLikePeer(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := loadPlan(t, c.files["plan.json"], schemas, c.mode())
 			var b bytes.Buffer
-			if err := WritePlanJSON(&b, p, c.program(t, schemas), schemas, "1.11.4"); err != nil {
+			if err := WritePlanJSON(&b, p, c.program(t, schemas), schemas, nil, "1.11.4"); err != nil {
 				t.Fatal(err)
 			}
 			want, got := parsed(t, c.files["plan.json"]), parsed(t, b.String())

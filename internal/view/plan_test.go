@@ -259,7 +259,7 @@ func TestPlanJSON(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p.Timestamp, p.Complete = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), true
 			var b bytes.Buffer
-			if err := WritePlanJSON(&b, p, nil, newTestSchemas(), "1.12.0"); err != nil {
+			if err := WritePlanJSON(&b, p, nil, newTestSchemas(), nil, "1.12.0"); err != nil {
 				t.Fatal(err)
 			}
 			if !json.Valid(b.Bytes()) {
@@ -267,7 +267,7 @@ func TestPlanJSON(t *testing.T) {
 			}
 			checkSafe(t, b.String())
 			var again bytes.Buffer
-			_ = WritePlanJSON(&again, p, nil, newTestSchemas(), "1.12.0")
+			_ = WritePlanJSON(&again, p, nil, newTestSchemas(), nil, "1.12.0")
 			if !bytes.Equal(b.Bytes(), again.Bytes()) {
 				t.Error("the same plan is written differently")
 			}

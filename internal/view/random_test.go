@@ -207,7 +207,7 @@ func TestRandomPlans(t *testing.T) {
 			r.Fatalf("colours change the text")
 		}
 		var doc bytes.Buffer
-		if err := WritePlanJSON(&doc, p, nil, s, "1.12.0"); err != nil {
+		if err := WritePlanJSON(&doc, p, nil, s, nil, "1.12.0"); err != nil {
 			r.Fatal(err)
 		}
 		checkSafe(t, doc.String())

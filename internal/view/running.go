@@ -14,6 +14,7 @@ import (
 // its own lock around everything but stop.
 type running struct {
 	ops    map[opKey]*op
+	leases map[addr.Object]bool // that are open
 	now    func() time.Time
 	tick   func(time.Time) // called from a goroutine of its own while something runs
 	period time.Duration   // how often; 0: once a second
@@ -48,6 +49,15 @@ func (r *running) follow(e event.Event) {
 		r.begin(e.Object, e.Op, e.At)
 	case event.Done:
 		delete(r.ops, opKey{e.Object, e.Op})
+		switch e.Op {
+		case event.Open:
+			if r.leases == nil {
+				r.leases = map[addr.Object]bool{}
+			}
+			r.leases[e.Object] = true
+		case event.Close:
+			delete(r.leases, e.Object)
+		}
 	case event.Failed:
 		delete(r.ops, opKey{e.Object, e.Op})
 	case event.ProvisionStarted:

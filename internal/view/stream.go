@@ -296,16 +296,7 @@ func (j *JSON) leases(e event.Leases) {
 	})
 }
 
-func (j *JSON) interrupted(times int) {
-	switch times {
-	case 1:
-		j.log(fmt.Sprintf("Interrupt received.\nPlease wait for %s to exit or data loss may occur.\nGracefully shutting down...\n", j.o.product()))
-	case 2:
-		j.log("Two interrupts received. Exiting immediately. Note that data loss may have occurred.")
-	default:
-		j.log(unfinished(j.ops.list(), nil))
-	}
-}
+func (j *JSON) interrupted(times int) { j.log(interruptText(times, j.o.product(), &j.ops)) }
 
 // Plan prints drift, changes, their number, and outputs; of a plan that was saved the changes alone.
 func (j *JSON) Plan(p *plan.Plan, o PlanOptions) {

@@ -15,6 +15,10 @@ type RunOptions struct {
 	// The Fan must not be used after the visit has returned.
 	Visit func(context.Context, Node, *Fan) bool
 
+	// Inside is the context of visits and jobs; nil: that of the run without its end, since what runs
+	// is finished.
+	Inside context.Context
+
 	// Skipped, if set, is told of every node that is over without a visit, before anything that
 	// comes after it starts. Calls come one at a time and must not wait for anything.
 	Skipped func(Node)
@@ -40,6 +44,7 @@ func (o Outcome) String() string { return [...]string{"skipped", "failed", "succ
 type Result struct {
 	Outcomes []Outcome // by node
 	Stuck    []Node    // nodes that came after themselves and so never ran; nil for a graph without a cycle
+	Cut      bool      // the end of the context kept a node or a job from running
 }
 
 // OK reports whether every node succeeded.
@@ -89,7 +94,7 @@ type run struct {
 	RunOptions
 	g       *Graph
 	ctx     context.Context // its end keeps more from starting
-	inside  context.Context // the same without an end, for what runs: that is finished
+	inside  context.Context // for what runs
 	mu      sync.Mutex
 	cond    sync.Cond // something is ready, or everything is over
 	nodes   []status
@@ -118,9 +123,12 @@ func (g *Graph) Run(ctx context.Context, o RunOptions) Result {
 
 func (g *Graph) start(ctx context.Context, o RunOptions) *run {
 	n := g.Len()
-	r := &run{frozen: g.freeze(), RunOptions: o, g: g, ctx: ctx, inside: context.WithoutCancel(ctx), nodes: make([]status, n), ready: newReady(n),
+	r := &run{frozen: g.freeze(), RunOptions: o, g: g, ctx: ctx, inside: o.Inside, nodes: make([]status, n), ready: newReady(n),
 		fans: map[Node]*Fan{}, todo: make([]Node, n), left: n}
 	r.cond.L = &r.mu
+	if r.inside == nil {
+		r.inside = context.WithoutCancel(ctx)
+	}
 	r.rank, r.byRank = r.ranks()
 	r.result.Outcomes = make([]Outcome, n)
 	if r.Workers < 1 {
@@ -286,4 +294,9 @@ func (r *run) outside(f func() bool, n Node) (ok bool) {
 	return f()
 }
 
-func (r *run) cancelled(n Node) bool { return !r.is(n, closer) && r.ctx.Err() != nil }
+// cancelled reports whether n, or a job of it, is kept from running by the end of the context.
+func (r *run) cancelled(n Node) bool {
+	is := !r.is(n, closer) && r.ctx.Err() != nil
+	r.result.Cut = r.result.Cut || is
+	return is
+}

@@ -157,7 +157,7 @@ func canonical(raw []byte) string {
 
 // consoleText is as much of the console's way to show values as the recorded expressions need.
 func consoleText(v cty.Value) string {
-	if text, ok := TypeText(v); ok {
+	if text, ok := TypeText(v, func(string) bool { return false }); ok {
 		return strings.Join(strings.Fields(text), " ")
 	}
 	switch {

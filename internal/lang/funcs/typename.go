@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -16,25 +17,31 @@ var typeOf = &builtin{
 	params:  []param{{name: "value", typ: cty.DynamicPseudoType, doc: "The value.", mode: anything}},
 	returns: cty.DynamicPseudoType,
 	run: func(c *call) (cty.Value, error) {
-		var b strings.Builder
-		writeType(&b, c.args[0].Type(), 0)
-		text := b.String()
-		return cty.CapsuleVal(typeText, &text), nil
+		ty := c.args[0].Type()
+		return cty.CapsuleVal(typeText, &ty), nil
 	},
 }
 
-var typeText = cty.Capsule("type", reflect.TypeFor[string]())
+var typeText = cty.Capsule("type", reflect.TypeFor[cty.Type]())
 
-// TypeText is what to print for a result of the function type; false for any other value.
-func TypeText(v cty.Value) (string, bool) {
+// TypeText is what to print for a result of the function type, with a mask for the names that must not
+// be shown; false for any other value.
+func TypeText(v cty.Value, hidden func(name string) bool) (string, bool) {
 	if v == cty.NilVal || v.Type() != typeText || v.IsNull() || !v.IsKnown() {
 		return "", false
 	}
-	return *v.EncapsulatedValue().(*string), true
+	t := typeWriter{hidden: hidden}
+	t.write(*v.EncapsulatedValue().(*cty.Type), 0)
+	return t.String(), true
 }
 
-// writeType writes a type the way it is written in configuration, one part of a structure to a line.
-func writeType(b *strings.Builder, ty cty.Type, depth int) {
+// typeWriter writes types the way they are written in configuration, one part of a structure to a line.
+type typeWriter struct {
+	strings.Builder
+	hidden func(name string) bool
+}
+
+func (b *typeWriter) write(ty cty.Type, depth int) {
 	switch {
 	case ty.IsTupleType():
 		if ty.Length() == 0 {
@@ -43,22 +50,22 @@ func writeType(b *strings.Builder, ty cty.Type, depth int) {
 		}
 		b.WriteString("tuple([\n")
 		for _, ety := range ty.TupleElementTypes() {
-			margin(b, depth+1)
-			writeType(b, ety, depth+1)
+			b.margin(depth + 1)
+			b.write(ety, depth+1)
 			b.WriteString(",\n")
 		}
-		margin(b, depth)
+		b.margin(depth)
 		b.WriteString("])")
 	case ty.IsObjectType():
-		writeObjectType(b, ty, depth)
+		b.object(ty, depth)
 	case ty.IsCollectionType():
-		writeCollectionType(b, ty, depth)
+		b.collection(ty, depth)
 	default:
 		b.WriteString(ty.FriendlyName())
 	}
 }
 
-func writeObjectType(b *strings.Builder, ty cty.Type, depth int) {
+func (b *typeWriter) object(ty cty.Type, depth int) {
 	attrs := ty.AttributeTypes()
 	if len(attrs) == 0 {
 		b.WriteString("object({})")
@@ -66,17 +73,21 @@ func writeObjectType(b *strings.Builder, ty cty.Type, depth int) {
 	}
 	b.WriteString("object({\n")
 	for _, name := range slices.Sorted(maps.Keys(attrs)) {
-		margin(b, depth+1)
-		b.WriteString(name + ": ")
-		writeType(b, attrs[name], depth+1)
+		b.margin(depth + 1)
+		shown := name
+		if b.hidden(name) {
+			shown = mark.Ephemeral.Mask()
+		}
+		b.WriteString(shown + ": ")
+		b.write(attrs[name], depth+1)
 		b.WriteString(",\n")
 	}
-	margin(b, depth)
+	b.margin(depth)
 	b.WriteString("})")
 }
 
-// writeCollectionType puts an element type that takes several lines on lines of its own.
-func writeCollectionType(b *strings.Builder, ty cty.Type, depth int) {
+// collection puts an element type that takes several lines on lines of its own.
+func (b *typeWriter) collection(ty cty.Type, depth int) {
 	kind := "map"
 	switch {
 	case ty.IsListType():
@@ -87,18 +98,18 @@ func writeCollectionType(b *strings.Builder, ty cty.Type, depth int) {
 	ety := ty.ElementType()
 	b.WriteString(kind + "(")
 	if ety.IsPrimitiveType() || ety.IsCollectionType() || ety == cty.DynamicPseudoType {
-		writeType(b, ety, depth)
+		b.write(ety, depth)
 		b.WriteString(")")
 		return
 	}
 	b.WriteString("\n")
-	margin(b, depth+1)
-	writeType(b, ety, depth+1)
+	b.margin(depth + 1)
+	b.write(ety, depth+1)
 	b.WriteString(",\n")
-	margin(b, depth)
+	b.margin(depth)
 	b.WriteString(")")
 }
 
-func margin(b *strings.Builder, depth int) {
+func (b *typeWriter) margin(depth int) {
 	b.WriteString(strings.Repeat("    ", depth))
 }

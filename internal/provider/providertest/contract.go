@@ -87,7 +87,7 @@ func fill[T any]() T {
 		case int64:
 			value = int64(100 + i)
 		case bool:
-			value = true
+			value = name != "Unanswered" // of which no answer tells
 		case provider.Allow:
 			value = provider.Allow{Deferral: true}
 		case provider.Deferred:

@@ -83,6 +83,17 @@ func (c *client) call(ctx context.Context, m method, req, resp proto.Message) pr
 	return nil
 }
 
+// effect makes a call that makes something. It also says whether the call was made and no answer to
+// it can be read: nobody knows then what has become of it.
+func (c *client) effect(ctx context.Context, m method, req, resp proto.Message) (unanswered bool, _ provider.Diags) {
+	begun := !c.lost.Load() && ctx.Err() == nil
+	err := c.conn.Invoke(ctx, c.methods[m], req, resp)
+	if err == nil {
+		return false, nil
+	}
+	return begun && silent(err), provider.Diags{c.fault(ctx, m, err)}
+}
+
 // Stop asks the provider to give up what it is doing.
 func (c *client) Stop(ctx context.Context) error {
 	var resp wirepb.StopProvider_Response

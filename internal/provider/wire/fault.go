@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/provider"
 )
 
 // fault explains a call that got no answer, or one that could not be read. The titles are those
@@ -21,6 +22,8 @@ func (c *client) fault(ctx context.Context, m method, err error) diag.Diagnostic
 	}
 	st := status.Convert(err)
 	switch code := st.Code(); {
+	case errors.Is(context.Cause(ctx), provider.ErrAbandoned):
+		return diag.Errorf("Call abandoned", "%s had no answer yet when a second interrupt asked to end at once, and was not waited for.", upper(call))
 	case code == codes.DeadlineExceeded:
 		return diag.Errorf("Request cancelled", "%s was not answered in the time allowed for it.", upper(call))
 	case code == codes.Canceled || ctx.Err() != nil:
@@ -38,6 +41,21 @@ func (c *client) fault(ctx context.Context, m method, err error) diag.Diagnostic
 	default:
 		return diag.Errorf("Plugin error", "%s failed with an error that is none of the object's: %s (%s).", upper(call), st.Message(), code)
 	}
+}
+
+// silent reports whether an error says that a call may have been carried out, and that no answer to
+// it can be read.
+func silent(err error) bool {
+	st := status.Convert(err)
+	switch st.Code() {
+	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded:
+		return true
+	case codes.ResourceExhausted:
+		return strings.Contains(st.Message(), "larger than max") && !strings.HasPrefix(st.Message(), "trying to send")
+	case codes.Internal:
+		return strings.Contains(st.Message(), "unmarshal")
+	}
+	return false
 }
 
 // silence says why nothing came back: the process is gone, or the connection is.

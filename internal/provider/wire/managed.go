@@ -88,8 +88,8 @@ func (c *client) Apply(ctx context.Context, r provider.ApplyRequest) (provider.A
 	x.req.PlannedPrivate = r.Private
 	x.req.PlannedIdentity = x.identity(r.Identity)
 	x.req.ProviderMeta = x.dynamic(r.Meta)
-	if ds := c.call(ctx, applyResource, &x.req, &x.resp); ds != nil {
-		return provider.ApplyResponse{}, ds
+	if unanswered, ds := c.effect(ctx, applyResource, &x.req, &x.resp); ds != nil {
+		return provider.ApplyResponse{Unanswered: unanswered}, ds
 	}
 	return provider.ApplyResponse{
 		State:       fromDynamic(x.resp.NewState),

@@ -42,11 +42,11 @@ func (c *client) Open(ctx context.Context, r provider.OpenRequest) (provider.Ope
 	x.req.TypeName = r.Type
 	x.req.Config = x.dynamic(r.Config)
 	x.req.ClientCapabilities = capabilities(r.Allow)
-	if ds := c.call(ctx, openEphemeral, &x.req, &x.resp); ds != nil {
+	if unanswered, ds := c.effect(ctx, openEphemeral, &x.req, &x.resp); ds != nil {
 		for i := range ds {
 			ds[i].Detail += " If it was opened by then, it stays open: what is needed to close it was not answered."
 		}
-		return provider.OpenResponse{}, ds
+		return provider.OpenResponse{Unanswered: unanswered}, ds
 	}
 	return provider.OpenResponse{
 		Result:   fromDynamic(x.resp.Result),

@@ -12,9 +12,13 @@
 // is noticed and said. Writers that come together share one write to the disk. After an error of
 // the disk nothing more is taken: what cannot be made durable must not be started.
 //
+// Leases are named, too: a record before each opening, durable before the provider is asked, and
+// one when it is over. Those that were not closed are named to the next command, by address and
+// provider: nothing else is known of them here, nor is it needed to look for them.
+//
 // The first record says which state the rest is about, by lineage, serial and digest. A journal
 // whose state has moved on, because one of the peers wrote it since, is put aside and never
-// applied. Nothing ephemeral has a place in any record: objects are stored entries, and an intent
+// applied. No ephemeral value has a place in any record: objects are stored entries, and an intent
 // holds addresses and attributes like names.
 package journal
 
@@ -43,6 +47,26 @@ type Journal interface {
 	Later(over func(error), op Op, changed ...Change)
 	// End says what the state is that now will be written in place of all this.
 	End(next state.Digest) error
+}
+
+// Leases is what takes note of leases. Its methods may be called from many goroutines.
+type Leases interface {
+	// Opening says that a lease is about to be opened, durably; after an error it must not be.
+	Opening(o addr.Object, p addr.Provider) (Op, error)
+	// Over says that a lease is closed, or that nothing was opened.
+	Over(op Op)
+}
+
+// Lease is one that was opened, or about to be.
+type Lease struct {
+	Object   string // its address, the keys hidden that nobody may see
+	Provider addr.Provider
+	Run      string    // the run that opened it
+	Time     time.Time // when it was about to be opened
+}
+
+func (l Lease) String() string {
+	return fmt.Sprintf("%s of %s (run %s, %s)", l.Object, l.Provider.ForDisplay(), l.Run, l.Time.UTC().Format(time.RFC3339))
 }
 
 // Intent is a call that is about to be made.

@@ -36,6 +36,8 @@ const (
 	intentRecord kind = 'I'
 	resultRecord kind = 'R'
 	endRecord    kind = 'E'
+	leaseRecord  kind = 'L' // a lease is about to be opened
+	overRecord   kind = 'O' // it is closed, or was not opened
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -132,6 +134,18 @@ type endJSON struct {
 	Next string `json:"next"`
 }
 
+type leaseJSON struct {
+	Op       Op        `json:"op"`
+	Object   string    `json:"object"`
+	Provider string    `json:"provider"`
+	Run      string    `json:"run"`
+	Time     time.Time `json:"time"`
+}
+
+type overJSON struct {
+	Op Op `json:"op"`
+}
+
 func encode(v any) []byte {
 	out, err := json.Marshal(v)
 	if err != nil { // only a time beyond the year 9999
@@ -208,6 +222,19 @@ func decodeIntent(payload []byte) (Op, Unknown, error) {
 	u := Unknown{Run: j.Run, Time: j.Time, Intent: Intent{Object: addr.Object{Instance: i, Deposed: j.Deposed}, Action: j.Action, Known: j.Known}}
 	u.Provider, err = addr.ParseProviderInstance(j.Provider)
 	return j.Op, u, err
+}
+
+func encodeLease(op Op, l Lease) []byte {
+	return encode(leaseJSON{op, l.Object, l.Provider.String(), l.Run, l.Time})
+}
+
+func decodeLease(payload []byte) (Op, Lease, error) {
+	var j leaseJSON
+	if err := json.Unmarshal(payload, &j); err != nil {
+		return 0, Lease{}, err
+	}
+	p, err := addr.ParseProvider(j.Provider)
+	return j.Op, Lease{j.Object, p, j.Run, j.Time}, err
 }
 
 // encodeResult writes entries as they are, without decoding anything.

@@ -20,17 +20,20 @@ type Recovery struct {
 	Snapshot *state.Snapshot // the base with all recorded changes; the base itself if there are none
 	Changes  int             // recorded changes
 	Unknown  []Unknown       // calls without a recorded outcome, in the order they were made
+	Leases   []Lease         // not closed as far as is known, in the order they were opened
 	Damaged  int             // bytes that could not be read between those that could
 	Missing  int             // records that could not be read
 	Written  bool            // the base holds all this already: the run was lost after writing it
 
 	next uint32 // the number of the next record
+	ops  Op     // the last one that was given
 }
 
 // MismatchError says that a journal is about another state than the one that is there.
 type MismatchError struct {
 	Header Header
 	Reason string
+	Leases []Lease // not closed as far as is known, whatever state they were opened for
 }
 
 func (e *MismatchError) Error() string {
@@ -60,18 +63,19 @@ func Replay(data []byte, base *state.Snapshot) (*Recovery, error) {
 	if err != nil {
 		return nil, &MismatchError{Reason: fmt.Sprintf("its header cannot be understood: %v", err)}
 	}
-	p := replay{Recovery: Recovery{Header: h, Snapshot: base, Damaged: damaged}, open: map[Op]int{}, earlier: map[addr.Object][]int{}}
+	p := replay{Recovery: Recovery{Header: h, Snapshot: base, Damaged: damaged}, open: map[Op]int{}, earlier: map[addr.Object][]int{}, closed: map[Op]bool{}}
 	p.count(list)
 	if err := p.read(list); err != nil {
-		return nil, &MismatchError{h, err.Error()}
+		return nil, &MismatchError{h, err.Error(), p.left()}
 	}
+	p.Leases = p.left()
 	if slices.Contains(p.ends, base.Digest()) {
 		p.Written = true
 		p.settle()
 		return &p.Recovery, nil
 	}
 	if reason := p.mismatch(base); reason != "" {
-		return nil, &MismatchError{h, reason}
+		return nil, &MismatchError{h, reason, p.Leases}
 	}
 	p.apply(base)
 	p.settle()
@@ -88,6 +92,14 @@ type replay struct {
 	changes []Change
 	parser  state.ObjectParser
 	ends    []state.Digest
+	leases  []opened
+	closed  map[Op]bool
+}
+
+// opened is a lease by the operation that opened it.
+type opened struct {
+	op Op
+	Lease
 }
 
 // count finds the records that are missing from the sequence.
@@ -111,6 +123,10 @@ func (p *replay) read(list []record) error {
 			err = p.result(r.payload)
 		case endRecord:
 			err = p.end(r.payload)
+		case leaseRecord:
+			err = p.lease(r.payload)
+		case overRecord:
+			err = p.over(r.payload)
 		default:
 			err = fmt.Errorf("record %d is of the unknown kind %q", r.number, r.kind)
 		}
@@ -131,6 +147,7 @@ func (p *replay) intent(payload []byte) error {
 	} else {
 		p.earlier[u.Object] = append(p.earlier[u.Object], len(p.intents))
 	}
+	p.ops = max(p.ops, op)
 	p.open[op] = len(p.intents)
 	p.intents = append(p.intents, u)
 	p.settled = append(p.settled, false)
@@ -166,6 +183,31 @@ func (p *replay) end(payload []byte) error {
 		p.ends = append(p.ends, next)
 	}
 	return err
+}
+
+func (p *replay) lease(payload []byte) error {
+	op, l, err := decodeLease(payload)
+	p.ops = max(p.ops, op)
+	p.leases = append(p.leases, opened{op, l})
+	return err
+}
+
+func (p *replay) over(payload []byte) error {
+	var j overJSON
+	err := json.Unmarshal(payload, &j)
+	p.closed[j.Op] = true
+	return err
+}
+
+// left are the leases that were not closed.
+func (p *replay) left() []Lease {
+	var out []Lease
+	for _, l := range p.leases {
+		if !p.closed[l.op] {
+			out = append(out, l.Lease)
+		}
+	}
+	return out
 }
 
 // mismatch says why the journal cannot be applied, "" if it can.

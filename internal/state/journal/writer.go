@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -22,6 +23,7 @@ import (
 type Writer struct {
 	fs   disk.FS
 	path string
+	run  string // names it
 	now  func() time.Time
 	file disk.File
 	ops  atomic.Uint64 // calls announced
@@ -30,6 +32,7 @@ type Writer struct {
 	number uint32 // of the next record
 	batch  batch  // what nobody writes yet
 	open   int    // calls under way: their intents are durable, and nobody knows their outcome
+	leases int    // announced and not over
 	err    error  // the first; nothing is taken after it
 	closed bool
 
@@ -79,7 +82,7 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 		return nil, fmt.Errorf("the journal cannot be made: %w", err)
 	}
 	w := &Writer{
-		fs: o.FS, path: path, now: o.Now, file: f,
+		fs: o.FS, path: path, run: h.Run, now: o.Now, file: f,
 		work: make(chan struct{}, 1), idle: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	if err = w.begin(h, o.Carry); err == nil {
@@ -90,7 +93,29 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 		o.FS.Remove(path)
 		return nil, fmt.Errorf("the journal cannot be made: %w", err)
 	}
-	go w.run()
+	go w.write()
+	return w, nil
+}
+
+// Continue goes on writing a journal that was read and stays where it is: for a run that changes
+// nothing that the journal is about, and opens leases. run names it.
+func (r *Recovery) Continue(path, run string, o Options) (*Writer, error) {
+	w := &Writer{
+		fs: o.FS, path: path, run: run, now: o.Now, number: r.next,
+		work: make(chan struct{}, 1), idle: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	if w.fs == nil {
+		w.fs = disk.OS
+	}
+	if w.now == nil {
+		w.now = time.Now
+	}
+	w.ops.Store(uint64(r.ops))
+	var err error
+	if w.file, err = w.fs.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0); err != nil {
+		return nil, fmt.Errorf("the journal cannot be written: %w", err)
+	}
+	go w.write()
 	return w, nil
 }
 
@@ -105,7 +130,7 @@ func (w *Writer) begin(h Header, carry []Unknown) error {
 	for _, u := range carry {
 		add(intentRecord, encodeIntent(Op(w.ops.Add(1)), u))
 	}
-	return w.write(b)
+	return w.put(b)
 }
 
 // Intent implements Journal.
@@ -146,6 +171,37 @@ func keepable(changed []Change) error {
 // End implements Journal.
 func (w *Writer) End(next state.Digest) error {
 	return w.durable(endRecord, 0, encode(endJSON{digestText(next)}))
+}
+
+// Opening implements Leases.
+func (w *Writer) Opening(o addr.Object, p addr.Provider) (Op, error) {
+	op := Op(w.ops.Add(1))
+	err := w.durable(leaseRecord, 0, encodeLease(op, Lease{o.String(), p, w.run, w.now().UTC()}))
+	if err == nil {
+		w.count(1)
+	}
+	return op, err
+}
+
+// Over implements Leases. Nobody waits for it: should the record be lost, a lease is named that is
+// closed.
+func (w *Writer) Over(op Op) {
+	w.count(-1)
+	w.add(overRecord, 0, encode(overJSON{op}), func(error) {})
+}
+
+func (w *Writer) count(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.leases += n
+}
+
+// Unsettled reports whether there are calls whose outcome was not told, or leases that are not
+// over.
+func (w *Writer) Unsettled() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.open > 0 || w.leases > 0
 }
 
 // durable takes a record and returns when it is durable, or cannot be.
@@ -193,8 +249,8 @@ func signal(c chan struct{}) {
 	}
 }
 
-// run writes what comes, until the writer is closed.
-func (w *Writer) run() {
+// write writes what comes, until the writer is closed.
+func (w *Writer) write() {
 	defer close(w.done)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -256,7 +312,7 @@ func (w *Writer) commit() (last bool) {
 	last = w.closed
 	w.mu.Unlock()
 	if len(b.over) > 0 && err == nil {
-		err = w.write(b.data)
+		err = w.put(b.data)
 	}
 	w.mu.Lock()
 	if err == nil {
@@ -273,8 +329,8 @@ func (w *Writer) commit() (last bool) {
 	return last
 }
 
-// write makes bytes durable at the end of the file.
-func (w *Writer) write(b []byte) error {
+// put makes bytes durable at the end of the file.
+func (w *Writer) put(b []byte) error {
 	began := time.Now()
 	_, err := w.file.Write(b)
 	if err == nil {

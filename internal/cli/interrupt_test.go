@@ -1,0 +1,236 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// An interrupt at a question ends the program, without waiting for an answer, and nothing is done.
+func TestInterruptEndsQuestions(t *testing.T) {
+	for name, c := range map[string]struct {
+		config string
+		args   []string
+	}{
+		"approval":           {`resource "playground_thing" "a" { name = "a" }`, []string{"apply"}},
+		"destruction":        {`resource "playground_thing" "a" { name = "a" }`, []string{"destroy"}},
+		"variable":           {`variable "v" {}`, []string{"plan"}},
+		"ephemeral variable": {"variable \"v\" {\n  ephemeral = true\n}", []string{"apply"}},
+		"provider":           {"provider \"rogue\" {}\nvariable \"token\" {}", []string{"plan"}},
+	} {
+		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+			t.Run(name+"/"+sig.String(), func(t *testing.T) {
+				t.Parallel()
+				p := newProcess(t, c.config, "TF_INPUT=1")
+				if name == "destruction" {
+					if code, out := p.run("apply", "-auto-approve"); code != 0 {
+						t.Fatal(out)
+					}
+				}
+				in, answer, err := os.Pipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer answer.Close()
+				s := p.startWith(in, c.args...)
+				p.printed(s, "Enter a value:")
+				s.cmd.Process.Signal(sig)
+				code, out := s.wait()
+				if code != 1 || !strings.Contains(out, "Error: Interrupted") || strings.Contains(out, "not approved") || strings.Contains(out, "No value for required") {
+					t.Errorf("exit code %d:\n%s", code, out)
+				}
+				if p.count("ApplyResourceChange") > 0 != (name == "destruction") || p.count("ApplyResourceChange", `"action":"delete"`) > 0 {
+					t.Errorf("something was done:\n%s", out)
+				}
+			})
+		}
+	}
+}
+
+// hung are calls that never end, in the life of a lease whose provider is another one's.
+var hung = []struct{ name, config, call, named string }{
+	{"open", `
+ephemeral "rogue_lease" "h" {
+  name      = playground_secret.a.name
+  misbehave = "Open=hang"
+}
+resource "playground_secret" "b" {
+  name      = "b"
+  secret_wo = "${ephemeral.playground_lease.l.token}${ephemeral.rogue_lease.h.token}"
+}
+`, "OpenEphemeralResource", "ephemeral.rogue_lease.h"},
+	{"apply", `
+resource "rogue_thing" "h" {
+  name      = playground_secret.a.name
+  secret_wo = ephemeral.playground_lease.l.token
+  misbehave = "Apply=hang"
+}
+`, "ApplyResourceChange", "rogue_thing.h"},
+	{"plan", `
+resource "rogue_thing" "h" {
+  name      = "h"
+  secret_wo = ephemeral.playground_lease.l.token
+  misbehave = "Plan=hang"
+}
+`, "PlanResourceChange", "rogue_thing.h"},
+	{"configure", `
+provider "rogue" {
+  token     = ephemeral.playground_lease.l.token
+  misbehave = "Configure=hang"
+}
+resource "rogue_thing" "h" {
+  name = "h"
+}
+`, "ConfigureProvider", `provider["registry.opentofu.org/lethe/rogue"]`},
+	{"close", `
+ephemeral "rogue_lease" "h" {
+  name      = "h"
+  misbehave = "Close=hang"
+}
+resource "playground_secret" "b" {
+  name      = playground_secret.a.name
+  secret_wo = "${ephemeral.playground_lease.l.token}${ephemeral.rogue_lease.h.token}"
+}
+`, "CloseEphemeralResource", "ephemeral.rogue_lease.h"},
+	{"renew", `
+ephemeral "rogue_lease" "h" {
+  name      = "h"
+  misbehave = "Open=renew:-1h; Renew=hang"
+}
+resource "playground_secret" "b" {
+  name      = playground_secret.a.name
+  delay     = "10m"
+  secret_wo = "${ephemeral.playground_lease.l.token}${ephemeral.rogue_lease.h.token}"
+}
+`, "RenewEphemeralResource", "ephemeral.rogue_lease.h"},
+}
+
+// TestTwoInterruptsAbandonWhatHangs: a call that never ends is given up and named, every lease of
+// another provider is closed, and the next command is told what may be there.
+func TestTwoInterruptsAbandonWhatHangs(t *testing.T) {
+	for _, h := range hung {
+		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+			t.Run(h.name+"/"+sig.String(), func(t *testing.T) {
+				t.Parallel()
+				p := newProcess(t, `
+ephemeral "playground_lease" "l" {
+  name = "l"
+}
+resource "playground_secret" "a" {
+  name      = "a"
+  secret_wo = ephemeral.playground_lease.l.token
+}
+`+h.config)
+				s := p.start("apply", "-auto-approve")
+				p.seen(h.call, "rogue", `"phase":"begin"`)
+				s.cmd.Process.Signal(sig)
+				p.printed(s, "A second interrupt gives up")
+				s.cmd.Process.Signal(sig)
+				code, out := s.wait()
+				_, after, _ := strings.Cut(out, "Two interrupts received.")
+				if code != 1 || !strings.Contains(out, "Under way:\n") || !strings.Contains(after, h.named) {
+					t.Errorf("exit code %d:\n%s", code, out)
+				}
+				if opened, closed := p.count("OpenEphemeralResource", "playground_lease", `"end"`), p.count("CloseEphemeralResource", "playground_lease", `"end"`); opened != closed && !strings.Contains(after, "ephemeral.playground_lease.l could not be closed") {
+					t.Errorf("opened %d times, closed %d times:\n%s", opened, closed, out)
+				}
+				code, next := p.run("plan", "-var-file=/dev/null", "-refresh=false", "-target=playground_secret.a")
+				switch {
+				case code != 0:
+					t.Errorf("the next plan:\n%s", next)
+				case h.name == "apply" && (!strings.Contains(next, "Outcome unknown") || !strings.Contains(next, `rogue_thing.h: the outcome of "create" is unknown`)):
+					t.Errorf("the next plan does not name the call:\n%s", next)
+				case (h.name == "open" || h.name == "close") && (!strings.Contains(next, "Leases left open") || !strings.Contains(next, "ephemeral.rogue_lease.h of lethe/rogue")):
+					t.Errorf("the next plan does not name the lease:\n%s", next)
+				}
+				p.forgotten(out + next)
+			})
+		}
+	}
+}
+
+// TestUnansweredIsNamed: the provider dies when the object is there and before it says so. Whoever
+// reads the error, and whoever plans next, is told that it may exist.
+func TestUnansweredIsNamed(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, `
+variable "rule" { default = "Create=after-exit:3" }
+resource "rogue_thing" "a" {
+  name      = "a"
+  misbehave = var.rule
+}
+resource "playground_thing" "b" {
+  name = "b"
+}
+`)
+	code, out := p.run("apply", "-auto-approve")
+	if code != 1 || !strings.Contains(out, "rogue_thing.a may exist all the same") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	for range 2 { // a plan takes nothing in
+		if code, out = p.run("plan"); code != 0 || !strings.Contains(out, `rogue_thing.a: the outcome of "create" is unknown`) || strings.Contains(out, "Recovered an interrupted run") || strings.Contains(out, "playground_thing.b: the outcome") {
+			t.Errorf("exit code %d:\n%s", code, out)
+		}
+	}
+	if code, out = p.run("apply", "-auto-approve", "-var=rule="); code != 0 || !strings.Contains(out, `rogue_thing.a: the outcome of "create" is unknown`) {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	if code, out = p.run("plan", "-var=rule="); code != 0 || strings.Contains(out, "Outcome unknown") || !strings.Contains(out, "No changes.") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+}
+
+// TestKilledNamesLeases kills the program, or has it say where it hangs, while leases are open: the
+// next command names them, by their addresses, until one takes the journal in.
+func TestKilledNamesLeases(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		rule string
+		call string
+	}{
+		"apply": {[]string{"apply", "-auto-approve"}, "Apply=hang", "ApplyResourceChange"},
+		"plan":  {[]string{"plan"}, "Plan=hang", "PlanResourceChange"},
+	} {
+		for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGQUIT} {
+			t.Run(name+"/"+sig.String(), func(t *testing.T) {
+				t.Parallel()
+				p := newProcess(t, `
+variable "rule" { default = "" }
+ephemeral "playground_lease" "l" {
+  for_each = toset(["x", "y"])
+  name     = each.key
+}
+resource "rogue_thing" "a" {
+  name      = "a"
+  secret_wo = "${ephemeral.playground_lease.l["x"].token}${ephemeral.playground_lease.l["y"].token}"
+  misbehave = var.rule
+}
+`)
+				s := p.start(append(c.args, "-var=rule="+c.rule)...)
+				p.seen(c.call, "rogue", `"phase":"begin"`)
+				s.cmd.Process.Signal(sig)
+				code, out := s.wait()
+				if sig == syscall.SIGQUIT && (code != 1 || !strings.Contains(out, "goroutine profile") || strings.Contains(out, "(0x") || !strings.Contains(out, `Left open: ephemeral.playground_lease.l["x"]`)) {
+					t.Errorf("exit code %d:\n%s", code, out)
+				}
+				for _, args := range [][]string{{"plan"}, {"apply", "-auto-approve"}} {
+					code, next := p.run(args...)
+					if code != 0 || !strings.Contains(next, "Leases left open") || !strings.Contains(next, `ephemeral.playground_lease.l["x"] of lethe/playground`) || !strings.Contains(next, `ephemeral.playground_lease.l["y"] of lethe/playground`) {
+						t.Errorf("%s after it, exit code %d:\n%s", args[0], code, next)
+					}
+					out += next
+				}
+				code, next := p.run("plan")
+				if code != 0 || strings.Contains(next, "Leases left open") {
+					t.Errorf("plan after it was taken in, exit code %d:\n%s", code, next)
+				}
+				if _, err := os.Stat(filepath.Join(p.dir, "terraform.tfstate.journal")); err == nil {
+					t.Error("there is still a journal")
+				}
+				p.forgotten(out + next)
+			})
+		}
+	}
+}

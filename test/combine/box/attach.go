@@ -1,0 +1,94 @@
+package box
+
+import (
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/lethe-iac/lethe/test/combine/cloud"
+)
+
+// Address is the provider's, without the registry host.
+const Address = "lethe/combine"
+
+// Attached is a provider that engines attach to (TF_REATTACH_PROVIDERS): each connection is a
+// provider of its own, as each process would be.
+type Attached struct {
+	server *grpc.Server
+	path   string
+	dir    string
+}
+
+// Attach serves a cloud until it is closed.
+func Attach(c *cloud.Cloud) (*Attached, error) {
+	os.Setenv("TF_LOG_SDK_PROTO", "OFF") // the library traces every call
+	dir, err := os.MkdirTemp("", "cb")   // short: the path of a socket has at most 108 bytes
+	if err != nil {
+		return nil, err
+	}
+	a := &Attached{server: grpc.NewServer(grpc.MaxRecvMsgSize(64 << 20)), dir: dir, path: filepath.Join(dir, "s")}
+	p := &Provider{Cloud: c}
+	plugin := &tf6server.GRPCProviderPlugin{
+		Name: "registry.terraform.io/" + Address, GRPCProvider: func() tfprotov6.ProviderServer { return p },
+	}
+	if err := plugin.GRPCServer(nil, a.server); err != nil {
+		return nil, err
+	}
+	h := health.NewServer()
+	h.SetServingStatus("plugin", healthpb.HealthCheckResponse_SERVING)
+	healthpb.RegisterHealthServer(a.server, h)
+	l, err := net.Listen("unix", a.path)
+	if err != nil {
+		return nil, err
+	}
+	go func() { _ = a.server.Serve(listener{l}) }()
+	return a, nil
+}
+
+// Environ is the value of TF_REATTACH_PROVIDERS. Terraform leaves a provider alone only in tests;
+// Lethe always does.
+func (a *Attached) Environ(test bool) string {
+	entry := map[string]any{
+		"Protocol": "grpc", "ProtocolVersion": 6, "Pid": os.Getpid(), "Test": test,
+		"Addr": map[string]string{"Network": "unix", "String": a.path},
+	}
+	text, _ := json.Marshal(map[string]any{"registry.terraform.io/" + Address: entry})
+	return string(text)
+}
+
+// Close ends it.
+func (a *Attached) Close() {
+	a.server.Stop()
+	os.RemoveAll(a.dir)
+}
+
+type listener struct {
+	net.Listener
+}
+
+func (l listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	own := &conn{Conn: c}
+	own.session.crash = func() { c.Close() }
+	return own, nil
+}
+
+// A conn is the address of its other end, too: so a call finds the session that it belongs to.
+type conn struct {
+	net.Conn
+	session session
+}
+
+func (c *conn) RemoteAddr() net.Addr { return c }
+func (c *conn) Network() string      { return "unix" }
+func (c *conn) String() string       { return "@" }

@@ -1,0 +1,157 @@
+package box
+
+import (
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// how an attribute is declared.
+type how uint
+
+const (
+	required how = 1 << iota
+	optional
+	computed
+	sensitive
+	writeOnly
+)
+
+type attr struct {
+	name string
+	typ  cty.Type
+	how  how
+}
+
+var (
+	texts   = cty.List(cty.String)
+	textSet = cty.Set(cty.String)
+	textMap = cty.Map(cty.String)
+	limits  = cty.Object(map[string]cty.Type{"low": cty.Number, "high": cty.Number})
+	part    = cty.Object(map[string]cty.Type{"label": cty.String, "code": cty.String, "pin": cty.String})
+	rule    = cty.Object(map[string]cty.Type{"label": cty.String})
+)
+
+// boxAttrs are the attributes of the resources.
+var boxAttrs = []attr{
+	{"id", cty.String, computed},
+	{"name", cty.String, required},                             // another one is another object
+	{"kind", cty.String, optional},                             // so is another one of these
+	{"content", cty.String, optional},                          //
+	{"note", cty.String, optional | computed},                  // the provider makes one where there is none
+	{"size", cty.Number, optional | computed},                  // 1 where nothing is said
+	{"etag", cty.String, computed},                             // of all the rest: unknown when anything changes
+	{"uses", texts, optional},                                  // ids of objects that are to be there
+	{"tags", textMap, optional},                                //
+	{"labels", textSet, optional},                              //
+	{"any", cty.DynamicPseudoType, optional},                   //
+	{"secret", cty.String, optional | sensitive},               // kept, and not shown
+	{"password", cty.String, optional | sensitive | writeOnly}, // neither kept nor shown
+	{"password_wo", cty.String, optional | writeOnly},          //
+	{"password_version", cty.Number, optional},                 // another one sends the passwords
+}
+
+var dataLook = []attr{
+	{"id", cty.String, required}, {"name", cty.String, computed}, {"content", cty.String, computed},
+	{"etag", cty.String, computed}, {"region", cty.String, computed},
+}
+
+var dataCalc = []attr{
+	{"id", cty.String, computed}, {"input", cty.String, optional}, {"any", cty.DynamicPseudoType, optional},
+	{"output", cty.String, computed}, {"names", texts, computed}, {"same", cty.DynamicPseudoType, computed},
+}
+
+var ephemeralLease = []attr{
+	{"id", cty.String, computed}, {"name", cty.String, required}, {"input", cty.String, optional},
+	{"text", cty.String, computed}, {"token", cty.String, computed | sensitive},
+}
+
+var settings = []attr{
+	{"region", cty.String, optional}, {"label", cty.String, optional}, {"token", cty.String, optional | sensitive},
+}
+
+// wire is a type as the protocol's library has it.
+func wire(t cty.Type) tftypes.Type {
+	text, err := ctyjson.MarshalType(t)
+	if err != nil {
+		panic(err) // the types above are fixed
+	}
+	//lint:ignore SA1019 the way from one library to the other
+	w, err := tftypes.ParseJSONType(text)
+	if err != nil {
+		panic(err)
+	}
+	return w
+}
+
+func (a attr) wire() *tfprotov6.SchemaAttribute {
+	is := func(h how) bool { return a.how&h != 0 }
+	return &tfprotov6.SchemaAttribute{
+		Name: a.name, Type: wire(a.typ), Required: is(required), Optional: is(optional), Computed: is(computed),
+		Sensitive: is(sensitive), WriteOnly: is(writeOnly),
+	}
+}
+
+func schemaOf(attrs []attr) *tfprotov6.Schema {
+	b := &tfprotov6.SchemaBlock{}
+	for _, a := range attrs {
+		b.Attributes = append(b.Attributes, a.wire())
+	}
+	return &tfprotov6.Schema{Block: b}
+}
+
+// boxSchema is the schema of boxes, and of crates: the password of those is sensitive as well, as it is
+// with most real providers.
+func boxSchema(hidden bool) *tfprotov6.Schema {
+	s := schemaOf(boxAttrs)
+	for _, a := range s.Block.Attributes {
+		if a.Name == "password" {
+			a.Sensitive = hidden
+		}
+	}
+	text := func(name string, h how) *tfprotov6.SchemaAttribute { return attr{name, cty.String, h}.wire() }
+	s.Block.Attributes = append(s.Block.Attributes, &tfprotov6.SchemaAttribute{
+		Name: "limits", Optional: true,
+		NestedType: &tfprotov6.SchemaObject{Nesting: tfprotov6.SchemaObjectNestingModeSingle, Attributes: []*tfprotov6.SchemaAttribute{
+			attr{"low", cty.Number, optional}.wire(), attr{"high", cty.Number, optional | computed}.wire(),
+		}},
+	})
+	nested := func(name string, n tfprotov6.SchemaNestedBlockNestingMode, attrs ...*tfprotov6.SchemaAttribute) *tfprotov6.SchemaNestedBlock {
+		return &tfprotov6.SchemaNestedBlock{TypeName: name, Nesting: n, Block: &tfprotov6.SchemaBlock{Attributes: attrs}}
+	}
+	s.Block.BlockTypes = []*tfprotov6.SchemaNestedBlock{
+		nested("part", tfprotov6.SchemaNestedBlockNestingModeList, text("label", optional), text("code", computed), text("pin", optional|writeOnly)),
+		nested("rule", tfprotov6.SchemaNestedBlockNestingModeSet, text("label", optional)),
+	}
+	return s
+}
+
+func typeOf(attrs []attr) cty.Type {
+	m := map[string]cty.Type{}
+	for _, a := range attrs {
+		m[a.name] = a.typ
+	}
+	return cty.Object(m)
+}
+
+var (
+	boxType = func() cty.Type {
+		m := typeOf(boxAttrs).AttributeTypes()
+		m["limits"], m["part"], m["rule"] = limits, cty.List(part), cty.Set(rule)
+		return cty.Object(m)
+	}()
+	lookType, calcType, leaseType, settingsType = typeOf(dataLook), typeOf(dataCalc), typeOf(ephemeralLease), typeOf(settings)
+)
+
+func (p *Provider) GetProviderSchema(context, *tfprotov6.GetProviderSchemaRequest) (*tfprotov6.GetProviderSchemaResponse, error) {
+	return &tfprotov6.GetProviderSchemaResponse{
+		ServerCapabilities: &tfprotov6.ServerCapabilities{MoveResourceState: true},
+		Provider:           schemaOf(settings),
+		ResourceSchemas:    map[string]*tfprotov6.Schema{"combine_box": boxSchema(false), "combine_crate": boxSchema(true)},
+		DataSourceSchemas:  map[string]*tfprotov6.Schema{"combine_look": schemaOf(dataLook), "combine_calc": schemaOf(dataCalc)},
+		EphemeralResourceSchemas: map[string]*tfprotov6.Schema{
+			"combine_lease": schemaOf(ephemeralLease),
+		},
+	}, nil
+}

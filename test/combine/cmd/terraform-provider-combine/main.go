@@ -1,0 +1,30 @@
+// Command terraform-provider-combine serves the provider of the scenarios as a process: for scripts
+// that show a fault, and for scenarios in which it crashes.
+package main
+
+import (
+	"log"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
+
+	"github.com/lethe-iac/lethe/test/combine/box"
+	"github.com/lethe-iac/lethe/test/combine/cloud"
+)
+
+func main() {
+	c := &cloud.Cloud{Dir: os.Getenv(cloud.Env), Interrupt: func() {
+		_ = syscall.Kill(os.Getppid(), syscall.SIGINT)
+		time.Sleep(100 * time.Millisecond) // so that the engine sees it before the answer
+	}}
+	if c.Dir == "" {
+		log.Fatal(cloud.Env + " names no directory")
+	}
+	p := &box.Provider{Cloud: c}
+	if err := tf6server.Serve("registry.terraform.io/"+box.Address, func() tfprotov6.ProviderServer { return p }); err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,100 @@
+package combine
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+)
+
+var (
+	alone   = flag.Int("alone", 100, "how many scenarios are judged without a peer")
+	beside_ = flag.Int("beside", 10, "how many are run beside Terraform, where it is on PATH")
+	seed    = flag.Uint64("seed", 1, "the seed of the first scenario")
+	shrink  = flag.Int("shrink", 250, "how often a failing scenario is run to make it smaller")
+	found_  = flag.String("found", "", "a directory for the scripts of what is found")
+	ignore  = flag.String("ignore", "", "a pattern of classes that are known already")
+	stop    = flag.Int("stop", 3, "how many different faults are shrunk")
+)
+
+// TestAlone judges scenarios without a peer.
+func TestAlone(t *testing.T) { run(t, lab(t, ""), *alone, true) }
+
+// TestBeside judges scenarios beside Terraform.
+func TestBeside(t *testing.T) {
+	terraform, err := exec.LookPath("terraform")
+	if err != nil {
+		t.Skip("there is no terraform on PATH")
+	}
+	run(t, lab(t, terraform), *beside_, false)
+}
+
+func run(t *testing.T, l *Lab, n int, alone bool) {
+	start, classes, told := time.Now(), map[string]int{}, map[string]int{}
+	for i := range n {
+		seed := *seed + uint64(i)
+		s := Generate(seed, alone)
+		found, outcomes, err := l.play(s)
+		for _, o := range outcomes {
+			for _, v := range o.Invocations {
+				for _, e := range v.Errors {
+					told[shape(e)]++
+				}
+			}
+		}
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if len(found) == 0 {
+			continue
+		}
+		f := found[0]
+		classes[f.Class]++
+		if classes[f.Class] > 1 || len(classes) > *stop {
+			t.Errorf("seed %d: %s", seed, f)
+			continue
+		}
+		small, seen := l.Shrink(s, f.Class, *shrink)
+		_, outcomes, err = l.play(small)
+		if err != nil || seen.Class == "" {
+			small, seen = s, f
+		}
+		script := small.Script(seen, outcomes)
+		t.Errorf("seed %d: %s\n%s", seed, f.Class, script)
+		if *found_ != "" {
+			name := filepath.Join(*found_, fmt.Sprintf("seed%d-%v.txtar", seed, alone))
+			if err := os.WriteFile(name, []byte(script), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Logf("errors that were told: %v", told)
+	t.Logf("%d scenarios in %s, %d with a fault, classes: %v", n, time.Since(start).Round(time.Second), len(classes), classes)
+}
+
+// lab builds what is needed: Lethe from the tree that this is in, unless LETHE_BINARY names another.
+func lab(t *testing.T, terraform string) *Lab {
+	t.Helper()
+	dir := t.TempDir()
+	l := &Lab{Lethe: os.Getenv("LETHE_BINARY"), Terraform: terraform, Provider: filepath.Join(dir, "bin"), Dir: filepath.Join(dir, "run")}
+	build := func(at string, what ...string) {
+		cmd := exec.Command("go", append([]string{"build", "-o", l.Provider + "/"}, what...)...)
+		cmd.Dir = at
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("building %v: %v\n%s", what, err, out)
+		}
+	}
+	if *ignore != "" {
+		l.Ignore = regexp.MustCompile(*ignore)
+	}
+	build(".", "./cmd/...")
+	if l.Lethe == "" {
+		build("../..", "./cmd/lethe")
+		l.Lethe = filepath.Join(l.Provider, "lethe")
+	}
+	return l
+}

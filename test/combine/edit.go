@@ -1,0 +1,343 @@
+package combine
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// edit changes something, as users do from one day to the next.
+func (g *gen) edit(root *Module, st *Step) {
+	m, depth := root, 0
+	for depth < 2 && g.one(4) { // within some module
+		var calls []*Block
+		for _, b := range m.Blocks {
+			if b.Kind == Call {
+				calls = append(calls, b)
+			}
+		}
+		if len(calls) == 0 {
+			break
+		}
+		m, depth = choose(g, calls...).Module, depth+1
+	}
+	if len(m.Blocks) == 0 {
+		return
+	}
+	at := g.IntN(len(m.Blocks))
+	b := m.Blocks[at]
+	for range 4 { // rather what does something
+		if b.Kind == Resource || b.Kind == Provider || b.Kind == Data {
+			break
+		}
+		at = g.IntN(len(m.Blocks))
+		b = m.Blocks[at]
+	}
+	switch n := g.IntN(100); {
+	case n < 30:
+		g.change(root, m, b, at)
+	case n < 38:
+		g.vary(root)
+	case n < 44:
+		g.add(m, depth, at)
+	case n < 52:
+		g.remove(root, m, b)
+	case n < 60:
+		g.rename(root, m, b)
+	case n < 68:
+		g.rerepeat(root, m, b, at)
+	case n < 74:
+		g.habit(m, b, at)
+	case n < 80:
+		g.mark(b)
+	case n < 87:
+		g.rewire(m, b, at)
+	case n < 92:
+		g.imported(root, st)
+	case n < 96:
+		g.reprovide(m, b, at)
+	default:
+		g.retype(root, m, b)
+	}
+}
+
+// change gives an argument another value, or takes it away.
+func (g *gen) change(root, m *Module, b *Block, at int) {
+	switch b.Kind {
+	case Resource:
+		switch {
+		case b.Type == "terraform_data":
+			b.set(choose(g, "input", "input", "triggers_replace"), g.any(m, at))
+		case g.one(8):
+			if e := b.arg("name"); e != nil {
+				e.Args = append(e.Args, lit(choose(g, "x", "y")))
+			}
+		case g.one(5) && len(b.Args) > 2:
+			if a := b.Args[1+g.IntN(len(b.Args)-1)]; a.Name != "name" {
+				b.drop(a.Name)
+			}
+		default:
+			g.attribute(m, b, at)
+		}
+	case Data:
+		if b.Type == "combine_calc" {
+			b.set("input", g.text(m, at, 2))
+		}
+	case Provider:
+		b.set("region", g.text(m, at, 1))
+	case Local, Output:
+		b.set("value", g.text(m, at, 2))
+	case Call:
+		for _, v := range b.Module.Blocks {
+			if v.Kind == Variable && v.Name != "where" && g.one(2) {
+				b.set(v.Name, g.input(m, v, at))
+			}
+		}
+	case Variable:
+		g.vary(root)
+	}
+}
+
+// vary changes what the user gives for a variable, or its default.
+func (g *gen) vary(root *Module) {
+	for _, b := range root.Blocks {
+		if b.Kind != Variable || g.one(3) {
+			continue
+		}
+		name := "default"
+		if b.arg("value") != nil {
+			name = "value"
+		}
+		switch b.arg("type").Text {
+		case "number":
+			b.set(name, lit(g.IntN(4)))
+		case "list(string)":
+			b.set(name, lit(choose(g, []string{"p"}, []string{"q"}, []string{"p", "q"}, []string{"q", "r"})))
+		default:
+			b.set(name, lit(choose(g, "a", "b", "c", "d")))
+		}
+	}
+}
+
+// refactor adds a block that says where something went. It stands at the end of the root module, or
+// in the module itself.
+func (g *gen) refactor(m *Module, kind Kind, args []Arg, nested ...*Block) {
+	m.Blocks = append(m.Blocks, &Block{ID: g.id(), Kind: kind, Args: args, Nested: nested})
+}
+
+func (g *gen) moved(m *Module, from, to string) {
+	if from != to {
+		g.refactor(m, Moved, []Arg{{"from", raw(from)}, {"to", raw(to)}})
+	}
+}
+
+// remove takes a block away, with or without a word about what becomes of its objects.
+func (g *gen) remove(root, m *Module, b *Block) {
+	if b.Name == "where" || b.Kind == Variable {
+		return
+	}
+	m.Blocks = slices.DeleteFunc(m.Blocks, func(t *Block) bool { return t == b })
+	if (b.Kind == Resource || b.Kind == Call) && g.one(2) {
+		life := &Block{Kind: Nested, Type: "lifecycle", Args: []Arg{{"destroy", raw(choose(g, "true", "false"))}}}
+		g.refactor(m, Removed, []Arg{{"from", raw(b.addr())}}, life)
+	}
+}
+
+// rename gives a block another name, and mostly says so.
+func (g *gen) rename(root, m *Module, b *Block) {
+	if b.Kind == Variable || b.Kind == Output || b.Kind == Provider && b.Name == "" || b.Kind == Moved || b.Kind == Removed || b.Kind == Import {
+		return
+	}
+	if b.Kind == Resource && g.one(3) { // two that change places, or a chain
+		for _, t := range m.Blocks {
+			if t != b && t.Type == b.Type && t.Kind == Resource && g.one(2) {
+				was, old := b.addr(), t.addr()
+				b.Name, t.Name = t.Name, b.Name
+				g.moved(m, was, b.addr())
+				if g.one(2) {
+					g.moved(m, old, t.addr())
+				}
+				return
+			}
+		}
+	}
+	was := b.addr()
+	b.Name += "x"
+	if (b.Kind == Resource || b.Kind == Call) && !g.one(4) {
+		g.moved(m, was, b.addr())
+		if g.one(5) && b.repeats() == "for_each" {
+			g.moved(m, b.addr()+`["p"]`, b.addr()+`["q"]`)
+		}
+	}
+}
+
+// rerepeat changes how often a block is there.
+func (g *gen) rerepeat(root, m *Module, b *Block, at int) {
+	if b.Kind != Resource && b.Kind != Call && b.Kind != Data && b.Kind != Ephemeral {
+		return
+	}
+	was, now := b.repeats(), b.repeats()
+	if was == "for_each" && b.Kind != Data && b.Kind != Ephemeral && g.one(4) {
+		g.shift(m, b, at)
+		return
+	}
+	if g.one(2) {
+		now = choose(g, "", "count", "for_each")
+	}
+	if b.Kind == Call && now != "" && slices.ContainsFunc(b.Module.Blocks, func(n *Block) bool { return n.Kind == Provider }) {
+		return
+	}
+	b.drop("count")
+	b.drop("for_each")
+	switch now {
+	case "count":
+		b.set("count", g.number(m, at))
+	case "for_each":
+		b.set("for_each", g.keys(m, at))
+	}
+	g.renames(m, b)
+	if b.Kind == Data || b.Kind == Ephemeral || g.one(3) {
+		return
+	}
+	key := map[string][]string{"": {""}, "count": {"[0]", "[1]", "[2]", "[9]"}, "for_each": {`["p"]`, `["q"]`, `["r"]`}}
+	for range 1 + g.IntN(2) {
+		g.moved(m, b.addr()+choose(g, key[was]...), b.addr()+choose(g, key[now]...))
+	}
+}
+
+// shift gives the instances of a block other keys, and says of some what they were before.
+func (g *gen) shift(m *Module, b *Block, at int) {
+	was := choose(g, []string{"p"}, []string{"p", "q"}, []string{"q", "r"}, []string{"p", "q", "r"})
+	now := choose(g, []string{"q"}, []string{"q", "r"}, []string{"r", "s"}, []string{"p", "r"})
+	b.set("for_each", fn("toset", Any, lit(now)))
+	for i := range min(len(was), len(now)) {
+		if !g.one(4) && was[i] != now[i] {
+			g.moved(m, fmt.Sprintf("%s[%q]", b.addr(), was[i]), fmt.Sprintf("%s[%q]", b.addr(), now[i]))
+		}
+	}
+}
+
+// renames makes names fit how the block is repeated.
+func (g *gen) renames(m *Module, b *Block) {
+	for _, name := range []string{"name", "where"} {
+		if b.arg(name) != nil && b.Kind != Variable {
+			b.set(name, g.where(m, b))
+		}
+	}
+}
+
+// habit changes lifecycle arguments and dependencies.
+func (g *gen) habit(m *Module, b *Block, at int) {
+	switch {
+	case b.Kind == Resource && g.one(2):
+		l := b.lifecycle()
+		if l.arg("create_before_destroy") != nil {
+			l.drop("create_before_destroy")
+		} else {
+			l.set("create_before_destroy", raw("true"))
+		}
+	case b.arg("depends_on") != nil:
+		b.drop("depends_on")
+	case b.Kind == Resource || b.Kind == Data:
+		g.habits(m, b, at)
+	case b.Kind == Call:
+		g.depends(m, b, at)
+	}
+}
+
+// mark makes something sensitive, or no longer.
+func (g *gen) mark(b *Block) {
+	if b.Kind == Variable && b.arg("ephemeral") == nil && b.Name != "where" {
+		if b.arg("sensitive") != nil {
+			b.drop("sensitive")
+		} else {
+			b.set("sensitive", raw("true"))
+		}
+		return
+	}
+	for i, a := range b.Args {
+		e := a.Value
+		switch {
+		case a.Name == "name" || a.Name == "where" || e.Type != Text && e.Type != Map && e.Type != Texts:
+		case e.Text == "sensitive" && e.Op == "fn":
+			b.Args[i].Value = e.Args[0]
+			return
+		case e.Op == "map" && len(e.Args) > 1 && g.one(2):
+			e.Args[1] = fn("sensitive", Text, e.Args[1])
+			return
+		case g.one(2):
+			b.Args[i].Value = fn("sensitive", e.Type, e)
+			return
+		}
+	}
+}
+
+// rewire lets references of a block go elsewhere, or nowhere.
+func (g *gen) rewire(m *Module, b *Block, at int) {
+	b.exprs(func(e *Expr) {
+		if e.Op != "ref" || e.Type != Text || g.one(3) {
+			return
+		}
+		if t := m.find(e.Ref); t != nil && (t.Name == "where" || t.arg("ephemeral") != nil || t.Kind == Ephemeral) {
+			return
+		}
+		*e = *g.text(m, at, 0)
+		if g.one(2) {
+			if n := g.ref(m, at); n != nil {
+				*e = *n
+			}
+		}
+	})
+}
+
+// imported takes in an object that is there already: into something new, or something that would be.
+func (g *gen) imported(root *Module, st *Step) {
+	b := &Block{ID: g.id(), Kind: Resource, Type: choose(g, "combine_box", "combine_box", "combine_box", "combine_crate")}
+	b.Name = "i" + strconv.Itoa(b.ID)
+	id := "old" + strconv.Itoa(b.ID)
+	b.set("name", choose(g, lit(id), lit(id), lit("new"+strconv.Itoa(b.ID))))
+	to := b.addr()
+	if g.one(4) {
+		b.set("for_each", fn("toset", Any, lit([]string{"p"})))
+		to += `["p"]`
+	}
+	for range g.IntN(3) {
+		g.attribute(root, b, len(root.Blocks))
+	}
+	g.habits(root, b, len(root.Blocks))
+	root.Blocks = append(root.Blocks, b)
+	g.refactor(root, Import, []Arg{{"to", raw(to)}, {"id", lit(id)}})
+	st.Drifts = append(st.Drifts, Drift{Do: "seed", ID: id})
+	if g.one(5) {
+		st.Do.Replace = []string{to}
+	}
+}
+
+// reprovide lets something go through another provider, or renames one.
+func (g *gen) reprovide(m *Module, b *Block, at int) {
+	for _, p := range m.Blocks {
+		if p.Kind == Provider && p.Name != "" && g.one(2) {
+			p.Name += "x"
+			return
+		}
+	}
+	if strings.HasPrefix(b.Type, "combine_") && b.Kind == Resource {
+		if b.arg("provider") != nil && g.one(2) {
+			b.drop("provider")
+		} else {
+			g.through(m, b, at)
+		}
+	}
+}
+
+// retype makes a crate of a box.
+func (g *gen) retype(root, m *Module, b *Block) {
+	to := map[string]string{"combine_box": "combine_crate", "combine_crate": "combine_box"}[b.Type]
+	if b.Kind != Resource || to == "" {
+		return
+	}
+	was := b.addr()
+	b.Type = to
+	g.moved(m, was, b.addr())
+}

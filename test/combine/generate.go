@@ -1,0 +1,539 @@
+package combine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"github.com/lethe-iac/lethe/test/combine/cloud"
+)
+
+// gen makes scenarios out of chance. It knows the language, and no fault of any engine.
+type gen struct {
+	*rand.Rand
+	next  int
+	alone bool
+	leaky bool // a provider that tells secrets, and secrets for it
+}
+
+// Generate makes the scenario of a seed: one that Terraform understands, too, unless it is alone.
+func Generate(seed uint64, alone bool) *Scenario {
+	g := &gen{Rand: rand.New(rand.NewPCG(seed, 10)), alone: alone}
+	g.leaky = alone && g.one(8)
+	s := &Scenario{Seed: seed, Alone: alone}
+	config := &Module{}
+	g.module(config, 0)
+	heal(config)
+	process := g.one(12)
+	for i := range 2 + g.IntN(4) {
+		st := &Step{}
+		if i > 0 || g.leaky {
+			config = config.clone()
+			for range g.pick(1, 1, 1, 2, 2, 3) {
+				g.edit(config, st)
+			}
+			heal(config)
+			g.trouble(config, st)
+		}
+		st.Config = config
+		replace := st.Do.Replace
+		st.Do = g.command(config, i)
+		st.Do.Replace = append(st.Do.Replace, replace...)
+		st.Do.Process = process
+		s.Steps = append(s.Steps, st)
+	}
+	return s
+}
+
+// one is true once in n.
+func (g *gen) one(n int) bool { return g.IntN(n) == 0 }
+
+func (g *gen) pick(of ...int) int { return of[g.IntN(len(of))] }
+
+func choose[T any](g *gen, of ...T) T { return of[g.IntN(len(of))] }
+
+func (g *gen) id() int {
+	g.next++
+	return g.next
+}
+
+// command is what the user does in step i.
+func (g *gen) command(config *Module, i int) Command {
+	c := Command{Apply: !g.one(12) || i == 0}
+	switch n := g.IntN(30); {
+	case i == 0 && n < 4:
+		c.Peer = !g.alone
+	case i == 0:
+	case n < 3, n < 12 && removes(config):
+		c.Refresh = "only"
+	case n < 5:
+		c.Refresh = "false"
+	case n < 7:
+		c.Target = []string{g.target(config)}
+	case n < 8 && g.alone:
+		c.Exclude = []string{g.target(config)}
+	case n < 10:
+		c.Replace = []string{g.target(config)}
+	case n < 12:
+		c.Destroy = true
+		if g.one(2) {
+			c.Target = []string{g.target(config)}
+		}
+	}
+	c.Direct = g.one(4)
+	return c
+}
+
+// removes is whether something is declared to be gone.
+func removes(config *Module) bool {
+	return slices.ContainsFunc(config.Blocks, func(b *Block) bool { return b.Kind == Removed })
+}
+
+// target is an address of the configuration.
+func (g *gen) target(config *Module) string {
+	var all []string
+	for _, b := range config.Blocks {
+		switch b.Kind {
+		case Resource, Call:
+			all = append(all, b.addr())
+			if r := b.repeats(); r != "" {
+				all = append(all, b.addr()+`["p"]`)
+				if r == "count" {
+					all[len(all)-1] = b.addr() + "[0]"
+				}
+			}
+		case Data:
+			if g.one(3) {
+				all = append(all, b.addr())
+			}
+		}
+	}
+	if len(all) == 0 {
+		return "terraform_data.none"
+	}
+	return choose(g, all...)
+}
+
+// trouble is what others do meanwhile, and what fails.
+func (g *gen) trouble(config *Module, st *Step) {
+	if g.one(8) {
+		st.Drifts = append(st.Drifts, Drift{Do: choose(g, "delete", "change"), Object: g.IntN(10)})
+	}
+	if g.leaky {
+		for range 2 {
+			st.Faults = append(st.Faults, cloud.Fault{Call: choose(g, "create", "update"), Key: "*", How: cloud.Leak})
+		}
+	} else if g.one(9) {
+		how := choose(g, cloud.Fail, cloud.Fail, cloud.Late, cloud.Lie)
+		if g.alone {
+			how = choose(g, cloud.Fail, cloud.Late, cloud.Lie, cloud.Leak, cloud.Leak, cloud.Interrupt)
+		}
+		call := choose(g, "create", "update", "delete", "data")
+		if how == cloud.Leak || how == cloud.Lie {
+			call = choose(g, "create", "update")
+		}
+		st.Faults = append(st.Faults, cloud.Fault{Call: call, Key: "*", How: how})
+	}
+}
+
+// module fills a module with declarations.
+func (g *gen) module(m *Module, depth int) {
+	if depth > 0 {
+		m.Blocks = append(m.Blocks, &Block{ID: g.id(), Kind: Variable, Name: "where", Args: []Arg{{"type", raw("string")}, {"default", lit("")}}})
+	}
+	if g.leaky && depth == 0 {
+		m.Blocks = append(m.Blocks, &Block{ID: g.id(), Kind: Variable, Name: "hush", Args: []Arg{{"type", raw("string")}, {"ephemeral", raw("true")}}})
+	}
+	for range 3 + g.IntN(6-2*depth) {
+		g.add(m, depth, len(m.Blocks))
+	}
+	for range 1 + g.IntN(2) {
+		g.output(m, len(m.Blocks), depth)
+	}
+}
+
+// add puts a declaration of some kind into a module.
+func (g *gen) add(m *Module, depth, at int) *Block {
+	var b *Block
+	switch n := g.IntN(100); {
+	case n < 44:
+		b = g.resource(m, depth, at)
+	case n < 57:
+		b = g.data(m, at)
+	case n < 66:
+		b = g.variable(depth)
+	case n < 72:
+		b = &Block{Kind: Local, Name: "", Args: []Arg{{"value", g.text(m, at, 2)}}}
+	case n < 80:
+		b = g.provider(m, at)
+	case n < 90 && depth < 2:
+		b = g.call(m, depth, at)
+	case n < 95:
+		b = g.lease(m, at)
+	default:
+		b = g.check(m, at)
+	}
+	if b.ID == 0 {
+		b.ID = g.id()
+	}
+	if b.Name == "" && !(b.Kind == Provider && b.Type == "default") {
+		b.Name = string(b.Kind[0]) + strconv.Itoa(b.ID)
+	}
+	b.Type = map[bool]string{true: "", false: b.Type}[b.Kind == Provider]
+	if b.Kind == Call && b.Module != nil {
+		b.set("where", g.where(m, b))
+	}
+	m.Blocks = slices.Insert(m.Blocks, at, b)
+	return b
+}
+
+// where makes names different that the same block has in different instances and modules.
+func (g *gen) where(m *Module, b *Block) *Expr {
+	e := &Expr{Op: "tpl", Type: Text}
+	for _, v := range m.Blocks {
+		if v.Kind == Variable && v.Name == "where" {
+			e.Args = append(e.Args, &Expr{Op: "ref", Ref: v.ID, Type: Text})
+		}
+	}
+	word := "n"
+	if b.Kind == Call {
+		word = "m"
+	}
+	e.Args = append(e.Args, lit(word+strconv.Itoa(b.ID)))
+	if b.repeats() != "" {
+		e.Args = append(e.Args, &Expr{Op: "key", Type: Text})
+	}
+	return e
+}
+
+func (g *gen) resource(m *Module, depth, at int) *Block {
+	b := &Block{ID: g.id(), Kind: Resource, Type: choose(g, "terraform_data", "terraform_data", "terraform_data", "combine_box", "combine_box", "combine_box", "combine_box", "combine_crate")}
+	g.repeat(m, b, at)
+	if b.Type == "terraform_data" {
+		if !g.one(6) {
+			b.set("input", g.any(m, at))
+		}
+		if g.one(3) {
+			b.set("triggers_replace", g.any(m, at))
+		}
+	} else {
+		b.set("name", g.where(m, b))
+		for range 1 + g.IntN(3) {
+			g.attribute(m, b, at)
+		}
+		if g.leaky {
+			b.set("password", g.hidden(m, at))
+		}
+		g.through(m, b, at)
+	}
+	g.habits(m, b, at)
+	if g.one(14) {
+		n := &Block{Kind: Nested, Type: "provisioner", Name: "local-exec", Args: []Arg{{"command", lit("true")}}}
+		if g.one(2) {
+			n.set("when", raw("destroy"))
+		}
+		b.Nested = append(b.Nested, n)
+	}
+	return b
+}
+
+// through chooses a provider.
+func (g *gen) through(m *Module, b *Block, at int) {
+	var all []*Block
+	for _, p := range m.Blocks[:at] {
+		if p.Kind == Provider && p.Name != "" {
+			all = append(all, p)
+		}
+	}
+	if len(all) > 0 && !g.one(3) {
+		b.set("provider", addr(choose(g, all...)))
+	}
+}
+
+// attribute sets an attribute of a box.
+func (g *gen) attribute(m *Module, b *Block, at int) {
+	switch g.IntN(16) {
+	case 0, 1, 2:
+		b.set("content", g.text(m, at, 2))
+	case 3:
+		b.set("kind", g.text(m, at, 1))
+	case 4:
+		b.set("note", g.text(m, at, 1))
+	case 5:
+		b.set("size", choose(g, lit(1), lit(2), lit(3)))
+	case 6, 7:
+		if ids := g.ids(m, at); len(ids) > 0 {
+			b.set("uses", &Expr{Op: "list", Args: ids, Type: Texts})
+		}
+	case 8:
+		b.set("tags", g.tags(m, at))
+	case 9:
+		b.set("labels", &Expr{Op: "list", Args: []*Expr{g.text(m, at, 1), lit("z")}, Type: Texts})
+	case 10:
+		b.set("any", g.any(m, at))
+	case 11:
+		b.set("secret", g.text(m, at, 1))
+	case 12, 13:
+		b.set(choose(g, "password", "password_wo"), g.hidden(m, at))
+		if g.one(2) {
+			b.set("password_version", lit(1+g.IntN(3)))
+		}
+	case 14:
+		b.set("limits", &Expr{Op: "map", Args: []*Expr{raw("low"), lit(g.IntN(3))}, Type: Any})
+	default:
+		g.parts(m, b, at)
+	}
+}
+
+// parts gives a box nested blocks, written out or made.
+func (g *gen) parts(m *Module, b *Block, at int) {
+	word := choose(g, "part", "part", "rule")
+	if g.one(2) {
+		n := &Block{Kind: Nested, Type: word, Args: []Arg{{"label", g.text(m, at, 1)}}}
+		if word == "part" && g.one(3) {
+			n.set("pin", g.hidden(m, at))
+		}
+		b.Nested = append(b.Nested, n)
+		return
+	}
+	content := &Block{Kind: Nested, Type: "content", Args: []Arg{{"label", raw(word + ".value")}}}
+	over := &Expr{Op: "list", Args: []*Expr{g.text(m, at, 1), g.text(m, at, 1)}, Type: Texts}
+	b.Nested = append(b.Nested, &Block{Kind: Nested, Type: "dynamic", Name: word, Args: []Arg{{"for_each", over}}, Nested: []*Block{content}})
+}
+
+// habits are lifecycle, conditions and dependencies.
+func (g *gen) habits(m *Module, b *Block, at int) {
+	if b.Kind == Resource {
+		if g.one(5) {
+			b.lifecycle().set("create_before_destroy", raw("true"))
+		}
+		if g.one(8) {
+			g.ignore(b)
+		}
+		if g.one(9) {
+			g.triggered(m, b, at)
+		}
+		if g.one(40) {
+			b.lifecycle().set("prevent_destroy", raw("true"))
+		}
+	}
+	if g.one(8) {
+		b.lifecycle().Nested = append(b.lifecycle().Nested, g.condition(m, at, "precondition"))
+	}
+	if g.one(14) && b.Kind != Ephemeral {
+		c := g.condition(m, at, "postcondition")
+		if attr := map[string]string{"terraform_data": "id", "combine_calc": "output"}[b.Type]; attr != "" && g.one(2) {
+			c.set("condition", &Expr{Op: "for", Text: "self." + attr + ` != "` + choose(g, "a", "b") + `"`, Type: Bool})
+		}
+		b.lifecycle().Nested = append(b.lifecycle().Nested, c)
+	}
+	if g.one(8) {
+		g.depends(m, b, at)
+	}
+}
+
+func (g *gen) condition(m *Module, at int, word string) *Block {
+	return &Block{Kind: Nested, Type: word, Args: []Arg{
+		{"condition", g.truth(m, at)}, {"error_message", lit("the condition does not hold")},
+	}}
+}
+
+// truth is a condition that holds mostly.
+func (g *gen) truth(m *Module, at int) *Expr {
+	if g.one(3) {
+		return &Expr{Op: "op", Text: ">", Type: Bool, Args: []*Expr{fn("length", Number, g.text(m, at, 1)), lit(0)}}
+	}
+	return &Expr{Op: "op", Text: "!=", Type: Bool, Args: []*Expr{g.text(m, at, 1), lit(choose(g, "a", "b", "c", "zz", `"b"`))}}
+}
+
+func (g *gen) ignore(b *Block) {
+	paths := []string{"input", `input["k"]`, "input.k", "input[0]", "triggers_replace"}
+	if b.Type != "terraform_data" {
+		paths = []string{"content", "size", `tags["x"]`, `tags["y"]`, "tags", "any", `any["k"]`, "kind", "labels", "password_version", "note", "part[0].label"}
+	}
+	list := &Expr{Op: "list", Type: Raw}
+	for range 1 + g.IntN(2) {
+		list.Args = append(list.Args, raw(choose(g, paths...)))
+	}
+	if g.one(8) {
+		list = raw("all")
+	}
+	b.lifecycle().set("ignore_changes", list)
+}
+
+func (g *gen) triggered(m *Module, b *Block, at int) {
+	list := &Expr{Op: "list", Type: Raw}
+	for _, t := range m.Blocks[:at] {
+		if t.Kind != Resource || !g.one(2) {
+			continue
+		}
+		a := addr(t)
+		if !g.one(3) {
+			a.Path, a.Sel = choose(g, "content", "etag", "id", "size", "tags"), g.sel(t)
+			if t.Type == "terraform_data" {
+				a.Path = choose(g, "input", "output", "id", "triggers_replace")
+			}
+		}
+		list.Args = append(list.Args, a)
+	}
+	if len(list.Args) > 0 {
+		b.lifecycle().set("replace_triggered_by", list)
+	}
+}
+
+func (g *gen) depends(m *Module, b *Block, at int) {
+	list := &Expr{Op: "list", Type: Raw}
+	for _, t := range m.Blocks[:at] {
+		if (t.Kind == Resource || t.Kind == Data || t.Kind == Call) && g.one(3) {
+			list.Args = append(list.Args, addr(t))
+		}
+	}
+	if len(list.Args) > 0 {
+		b.set("depends_on", list)
+	}
+}
+
+func (g *gen) data(m *Module, at int) *Block {
+	b := &Block{ID: g.id(), Kind: Data, Type: "combine_calc"}
+	if g.one(4) {
+		g.repeat(m, b, at)
+	}
+	if ids := g.ids(m, at); len(ids) > 0 && g.one(2) {
+		b.Type = "combine_look"
+		b.set("id", ids[0])
+		if ids[0].Sel == "" && m.find(ids[0].Ref).repeats() != "" {
+			b.Type = "combine_calc"
+			b.Args = slices.DeleteFunc(b.Args, func(a Arg) bool { return a.Name == "id" })
+		}
+	}
+	if b.Type == "combine_calc" {
+		b.set("input", g.text(m, at, 2))
+		if g.one(3) {
+			b.set("any", g.any(m, at))
+		}
+	}
+	g.through(m, b, at)
+	g.habits(m, b, at)
+	if b.Type == "combine_calc" && g.one(4) {
+		g.depends(m, b, at)
+	}
+	return b
+}
+
+func (g *gen) variable(depth int) *Block {
+	b := &Block{ID: g.id(), Kind: Variable}
+	switch g.IntN(6) {
+	case 0:
+		b.set("type", raw("number"))
+		b.set("default", lit(g.IntN(3)))
+	case 1:
+		b.set("type", raw("list(string)"))
+		b.set("default", lit([]string{"p", "q"}[:1+g.IntN(2)]))
+	default:
+		b.set("type", raw("string"))
+		b.set("default", lit(choose(g, "a", "b", "c")))
+		switch g.IntN(6) {
+		case 0:
+			b.set("sensitive", raw("true"))
+		case 1:
+			b.set("ephemeral", raw("true"))
+		}
+	}
+	if depth == 0 && g.one(2) {
+		b.set("value", b.arg("default").clone())
+	}
+	return b
+}
+
+func (g *gen) provider(m *Module, at int) *Block {
+	b := &Block{ID: g.id(), Kind: Provider}
+	used := false
+	for _, p := range m.Blocks {
+		used = used || p.Kind == Provider && p.Name == "" || p.Kind == Variable && p.Name == "where"
+	}
+	if !used && g.one(4) {
+		b.Type = "default"
+	}
+	b.set("label", lit("p"+strconv.Itoa(b.ID)))
+	if g.one(2) {
+		b.set("region", g.text(m, at, 1))
+	}
+	if g.one(4) {
+		b.set("token", g.hidden(m, at))
+	}
+	return b
+}
+
+func (g *gen) call(m *Module, depth, at int) *Block {
+	b := &Block{ID: g.id(), Kind: Call, Module: &Module{}}
+	g.repeat(m, b, at)
+	g.module(b.Module, depth+1)
+	if b.repeats() != "" || g.one(2) { // modules with providers of their own cannot be repeated
+		b.Module.Blocks = slices.DeleteFunc(b.Module.Blocks, func(n *Block) bool { return n.Kind == Provider })
+	}
+	for _, v := range b.Module.Blocks {
+		if v.Kind == Variable && v.Name != "where" && !g.one(5) {
+			b.set(v.Name, g.input(m, v, at))
+		}
+	}
+	if g.one(7) {
+		g.depends(m, b, at)
+	}
+	for _, p := range m.Blocks[:at] {
+		if p.Kind == Provider && p.Name != "" && g.one(2) {
+			b.set("providers", &Expr{Op: "map", Type: Raw, Args: []*Expr{raw("combine"), addr(p)}})
+		}
+	}
+	return b
+}
+
+// input is a value for a variable of a module.
+func (g *gen) input(m *Module, v *Block, at int) *Expr {
+	switch v.arg("type").Text {
+	case "number":
+		return g.number(m, at)
+	case "list(string)":
+		return &Expr{Op: "list", Args: []*Expr{lit("p")}, Type: Texts}
+	}
+	if v.arg("ephemeral") != nil {
+		return g.hidden(m, at)
+	}
+	return g.text(m, at, 2)
+}
+
+func (g *gen) lease(m *Module, at int) *Block {
+	b := &Block{ID: g.id(), Kind: Ephemeral, Type: "combine_lease"}
+	if g.one(4) {
+		g.repeat(m, b, at)
+	}
+	b.set("name", g.where(m, b))
+	if g.one(3) {
+		b.set("input", g.hidden(m, at))
+	}
+	g.through(m, b, at)
+	if g.one(8) {
+		g.depends(m, b, at)
+	}
+	return b
+}
+
+func (g *gen) check(m *Module, at int) *Block {
+	b := &Block{ID: g.id(), Kind: Check}
+	if g.one(3) {
+		d := &Block{Kind: Nested, Type: "data combine_calc", Name: "in" + strconv.Itoa(b.ID), Args: []Arg{{"input", g.text(m, at, 1)}}}
+		b.Nested = append(b.Nested, d)
+	}
+	b.Nested = append(b.Nested, g.condition(m, at, "assert"))
+	return b
+}
+
+func (g *gen) output(m *Module, at, depth int) {
+	b := &Block{ID: g.id(), Kind: Output}
+	b.Name = fmt.Sprintf("o%d", b.ID)
+	b.set("value", g.text(m, at, 2))
+	if g.one(10) {
+		b.Nested = append(b.Nested, g.condition(m, at, "precondition"))
+	}
+	m.Blocks = append(m.Blocks, b)
+}

@@ -1,0 +1,423 @@
+package combine
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/test/combine/box"
+	"github.com/lethe-iac/lethe/test/combine/cloud"
+)
+
+// A Finding is something that is not as it should be. Two findings of one Class are taken for one
+// fault while a scenario shrinks.
+type Finding struct {
+	Step   int
+	Class  string
+	Detail string
+}
+
+func (f Finding) String() string { return fmt.Sprintf("step %d: %s: %s", f.Step+1, f.Class, f.Detail) }
+
+// judge looks at one step of Lethe without a peer.
+func (x *side) judge(n int, st *Step, o *Outcome) []Finding {
+	j := &judgement{x: x, st: st, o: o, step: n}
+	j.crashes()
+	j.leases()
+	j.canary()
+	if st.Do.Peer || j.lost() {
+		return j.found
+	}
+	j.once()
+	j.sameCloud()
+	j.order()
+	if o.Apply != nil && o.Apply.Exit == 0 {
+		j.counts()
+		j.asPlanned()
+		j.again()
+	}
+	return j.found
+}
+
+type judgement struct {
+	x     *side
+	st    *Step
+	o     *Outcome
+	step  int
+	found []Finding
+}
+
+func (j *judgement) find(class, format string, args ...any) {
+	j.found = append(j.found, Finding{j.step, class, fmt.Sprintf(format, args...)})
+}
+
+var broken = regexp.MustCompile(`(?i)internal error|panic:|goroutine \d+|lethe crashed|bug in lethe|cty\.|<nil>|%!`)
+
+// crashes finds what no user may see.
+func (j *judgement) crashes() {
+	for _, i := range j.o.Invocations {
+		if i.Args[0] != "show" {
+			for line := range strings.Lines(i.Out) {
+				if broken.MatchString(line) {
+					j.find("broken: "+shape(line), "%s: %s", strings.Join(i.Args, " "), strings.TrimSpace(line))
+					break
+				}
+			}
+		}
+		if i.Slow {
+			j.find("hangs: "+i.Args[0], "%s", strings.Join(i.Args, " "))
+		}
+		if i.Exit > 2 || i.Exit < 0 || i.Exit == 1 && len(i.Errors) == 0 && !j.interrupted() {
+			j.find(fmt.Sprintf("exit %d without a word", i.Exit), "%s: %s", strings.Join(i.Args, " "), i.Out)
+		}
+	}
+}
+
+var (
+	addresses = regexp.MustCompile(`[a-z_.]+\.[a-z][a-z0-9]*(\[[^\]]*\])?`)
+	digits    = regexp.MustCompile(`\d+`)
+)
+
+// shape is a line without what differs from case to case.
+func shape(line string) string {
+	line = strings.TrimSpace(digits.ReplaceAllString(addresses.ReplaceAllString(line, "X"), "N"))
+	return line[:min(len(line), 90)]
+}
+
+func (j *judgement) fault(hows ...string) bool {
+	for _, f := range j.st.Faults {
+		if slices.Contains(hows, f.How) {
+			return true
+		}
+	}
+	return false
+}
+
+func (j *judgement) interrupted() bool { return j.fault(cloud.Interrupt) }
+
+// lost is whether objects may be there of which no answer came.
+func (j *judgement) lost() bool { return j.fault(cloud.Crash, cloud.Lost) }
+
+// leases are closed, each once.
+func (j *judgement) leases() {
+	if len(j.o.Leases) > 0 && !j.lost() {
+		j.find("lease left open", "%v", j.o.Leases)
+	}
+	for _, i := range j.o.Invocations {
+		for _, c := range i.Calls {
+			if c.Call == "close" && c.Error != "" {
+				j.find("lease closed twice", "%s: %s", c.ID, c.Error)
+			}
+		}
+	}
+}
+
+// canary looks for secrets in everything that was written.
+func (j *judgement) canary() {
+	secret := []byte(box.Canary)
+	for _, i := range j.o.Invocations {
+		if strings.Contains(i.Out, box.Canary) {
+			j.find("canary in output of "+i.Args[0], "%s", strings.Join(i.Args, " "))
+		}
+	}
+	_ = filepath.WalkDir(j.x.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		text, _ := os.ReadFile(path)
+		if bytes.Contains(text, secret) || bytes.Contains(unpacked(text), secret) {
+			j.find("canary in "+shape(d.Name()), "%s", path)
+		}
+		return nil
+	})
+}
+
+// unpacked is what is in an archive, as plans are.
+func unpacked(text []byte) []byte {
+	r, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
+	if err != nil {
+		return nil
+	}
+	var all []byte
+	for _, f := range r.File {
+		if rc, err := f.Open(); err == nil {
+			b, _ := io.ReadAll(rc)
+			rc.Close()
+			all = append(all, b...)
+		}
+	}
+	return all
+}
+
+// once: no command asks twice about one object, nor opens a lease twice while it plans.
+func (j *judgement) once() {
+	for _, i := range j.o.Invocations {
+		asked := map[string]int{}
+		for _, c := range i.Calls {
+			switch {
+			case c.Call == "read", c.Call == "open" && i == j.o.Plan, c.Call == "data" && c.Type == "combine_look" && j.single(c):
+				asked[strings.TrimSpace(c.Call+" "+c.Type+" "+c.Key+" "+map[bool]string{true: c.ID}[c.Call == "read"])]++
+			}
+		}
+		for _, what := range slices.Sorted(maps.Keys(asked)) {
+			if asked[what] > 1 {
+				j.find(i.Args[0]+" asks twice: "+strings.Fields(what)[0], "%d times: %s", asked[what], what)
+			}
+		}
+	}
+}
+
+// single is whether a question is that of one data source only.
+func (j *judgement) single(call cloud.Call) bool {
+	n := 0
+	for _, r := range j.o.After.Resources {
+		for _, i := range r.Instances {
+			if r.Mode == "data" && i.Attributes["id"] == call.Key {
+				n++
+			}
+		}
+	}
+	return n == 1
+}
+
+// sameCloud holds what is there against what the state knows. What was forgotten, or is there to be
+// imported, is foreign; what others deleted may be known still.
+func (j *judgement) sameCloud() {
+	ids := j.o.After.ids()
+	for _, o := range j.o.Objects {
+		if ids[o.ID] == "" && j.forgotten(o.ID) {
+			j.x.foreign[o.ID] = true
+		}
+		if ids[o.ID] != "" {
+			delete(j.x.foreign, o.ID)
+		}
+	}
+	there := map[string]bool{}
+	for _, o := range j.o.Objects {
+		there[o.ID] = true
+		if ids[o.ID] == "" && !j.x.foreign[o.ID] {
+			j.find("object in no state", "%s", o.ID)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		if !there[id] && j.st.Do.full() && j.o.Apply != nil && j.o.Apply.Exit == 0 {
+			j.find("state of nothing", "%s is %s", ids[id], id)
+		}
+	}
+}
+
+// forgotten is whether the engine may have let go of an object: a removed block says so, or it was
+// not where the provider looks, or the plan says so.
+func (j *judgement) forgotten(id string) bool {
+	addr := j.o.Before.ids()[id]
+	for _, i := range j.o.Invocations {
+		if strings.Contains(i.Out, addr+" will no longer be managed") || strings.Contains(i.Out, addr+" has been deleted") {
+			return addr != ""
+		}
+		for _, c := range i.Calls {
+			if c.Call == "read" && c.ID == id && c.Note == "gone" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var (
+	planned = regexp.MustCompile(`Plan: (?:(\d+) to import, )?(\d+) to add, (\d+) to change, (\d+) to destroy`)
+	applied = regexp.MustCompile(`(?:Apply|Destroy) complete! Resources: (?:(\d+) imported, )?(?:(\d+) added, (\d+) changed, )?(\d+) destroyed`)
+)
+
+// counts compares what was promised with what was done, and with the calls that came.
+func (j *judgement) counts() {
+	out := j.o.Apply.Out
+	if j.o.Plan != nil {
+		out = j.o.Plan.Out + out
+	}
+	p, a := planned.FindStringSubmatch(out), applied.FindStringSubmatch(j.o.Apply.Out)
+	if a == nil {
+		if strings.Contains(j.o.Apply.Out, "omplete!") {
+			return
+		}
+		j.find("apply says nothing of what it did", "%s", j.o.Apply.Out)
+		return
+	}
+	if p == nil {
+		p = []string{"", "", "0", "0", "0"}
+	}
+	for i, what := range []string{"import", "add", "change", "destroy"} {
+		x, y := number(p[i+1]), number(a[i+1])
+		if x != y && !(what == "change" && y < x) {
+			j.find("counts: "+what, "%d planned, %d done", x, y)
+		}
+	}
+}
+
+func number(s string) int {
+	n := 0
+	_, _ = fmt.Sscan(s, &n)
+	return n
+}
+
+// asPlanned holds what the plan knew against what is there.
+func (j *judgement) asPlanned() {
+	if j.o.PlanJSON == nil {
+		return
+	}
+	state := map[string]map[string]any{}
+	for _, r := range j.o.After.Resources {
+		for _, i := range r.Instances {
+			if i.Deposed == "" {
+				state[i.addr(r)] = i.Attributes
+			}
+		}
+	}
+	changes, _ := j.o.PlanJSON["resource_changes"].([]any)
+	for _, c := range changes {
+		m, _ := c.(map[string]any)
+		change, _ := m["change"].(map[string]any)
+		addr, _ := m["address"].(string)
+		after, _ := change["after"].(map[string]any)
+		if after == nil || m["deposed"] != nil || m["mode"] == "data" {
+			continue
+		}
+		is, ok := state[addr]
+		if !ok {
+			if !slices.Contains(actions(change), "forget") {
+				j.find("planned object is not there", "%s", addr)
+			}
+			continue
+		}
+		is = untyped(is)
+		unknown, _ := change["after_unknown"].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(after)) {
+			if !within(after[name], unknown[name], is[name]) {
+				j.find("planned value is not the result", "%s.%s: planned %s, is %s", addr, name, compact(after[name]), compact(is[name]))
+			}
+		}
+	}
+}
+
+func actions(change map[string]any) []string {
+	var all []string
+	list, _ := change["actions"].([]any)
+	for _, a := range list {
+		s, _ := a.(string)
+		all = append(all, s)
+	}
+	return all
+}
+
+// again is the second plan: nothing is left to do, and nothing is wrong that was not wrong before.
+func (j *judgement) again() {
+	s := j.o.Second
+	if s == nil || j.halfConfigured() {
+		return
+	}
+	if s.Exit == 1 {
+		j.find("second plan fails: "+shape(strings.Join(s.Errors, "; ")), "%v", s.Errors)
+	}
+	if s.Exit == 2 && len(j.st.Faults) == 0 {
+		j.find("second plan is not empty: "+verbs(j.o.SecondJSON), "%s", headlines(s.Out))
+	}
+}
+
+// headlines are the lines of a plan that say what happens to what.
+func headlines(out string) string {
+	var b strings.Builder
+	for line := range strings.Lines(out) {
+		if t := strings.TrimSpace(line); strings.HasPrefix(t, "# ") && !strings.HasPrefix(t, "# (") || strings.Contains(t, " -> ") {
+			b.WriteString(t + "\n")
+		}
+	}
+	return b.String()
+}
+
+// halfConfigured is whether something was planned through a provider whose settings were not known:
+// what it showed need not be what is there.
+func (j *judgement) halfConfigured() bool {
+	for _, i := range j.o.Invocations {
+		for _, c := range i.Calls {
+			if c.Region == "(unknown)" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// verbs are the actions of a plan, for its class.
+func verbs(doc map[string]any) string {
+	all := map[string]bool{}
+	changes, _ := doc["resource_changes"].([]any)
+	for _, c := range changes {
+		m, _ := c.(map[string]any)
+		change, _ := m["change"].(map[string]any)
+		if a := strings.Join(actions(change), "/"); a != "no-op" {
+			all[fmt.Sprint(m["mode"], " ", a)] = true
+		}
+	}
+	outputs, _ := doc["output_changes"].(map[string]any)
+	for _, c := range outputs {
+		change, _ := c.(map[string]any)
+		if a := strings.Join(actions(change), "/"); a != "no-op" {
+			all["output "+a] = true
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Keys(all)), ", ")
+}
+
+// order: what depends on something is made after it, and goes before it.
+func (j *judgement) order() {
+	if j.o.Apply == nil {
+		return
+	}
+	made, gone := map[string]cloud.Call{}, map[string]cloud.Call{}
+	for _, c := range j.o.Apply.Calls {
+		switch c.Call {
+		case "create", "update":
+			made[c.ID] = c
+		case "delete":
+			gone[c.ID] = c
+		}
+	}
+	for _, s := range []*State{j.o.Before, j.o.After} {
+		byAddr := map[string][]string{}
+		s.managed(func(r *StateResource, i *StateInstance) {
+			if id, ok := i.Attributes["id"].(string); ok {
+				byAddr[r.addr()] = append(byAddr[r.addr()], id)
+			}
+		})
+		s.managed(func(r *StateResource, i *StateInstance) {
+			id, _ := i.Attributes["id"].(string)
+			for _, d := range i.Dependencies {
+				for _, on := range byAddr[d] {
+					if a, b := made[id], made[on]; s == j.o.After && a.End > 0 && b.End > a.Begin {
+						j.find("made before what it depends on", "%s before %s", id, on)
+					}
+					if a, b := gone[id], gone[on]; s == j.o.Before && b.End > 0 && a.End > b.Begin {
+						j.find("gone after what it depended on", "%s after %s", id, on)
+					}
+				}
+			}
+		})
+	}
+	for _, c := range j.o.Apply.Calls {
+		if c.Call != "delete" || c.Note == "" {
+			continue
+		}
+		for _, user := range strings.Fields(strings.TrimPrefix(c.Note, "used by ")) {
+			if g, ok := gone[user]; ok && g.Begin > c.End && c.Error == "" {
+				j.find("gone while it was used", "%s, used by %s, which goes later", c.ID, user)
+			}
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package combine
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Two programs make other random ids, and write other things beside what they say: what is compared
+// is without both.
+
+// names are the random ids that were seen in states, and what each is called in comparisons.
+type names struct {
+	known map[string]string
+	count map[string]int
+}
+
+func newNames() *names { return &names{known: map[string]string{}, count: map[string]int{}} }
+
+var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// learn takes up ids by the addresses at which they appear.
+func (n *names) learn(s *State) {
+	s.managed(func(r *StateResource, i *StateInstance) {
+		id, _ := i.Attributes["id"].(string)
+		if !uuid.MatchString(id) || n.known[id] != "" {
+			return
+		}
+		addr := i.addr(r)
+		n.count[addr]++
+		n.known[id] = fmt.Sprintf("id %d of %s", n.count[addr], strings.ReplaceAll(addr, `"`, "'"))
+	})
+}
+
+// plain is a document with the names in the place of the ids.
+func (n *names) plain(v any) any {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	var pairs []string
+	for id, name := range n.known {
+		pairs = append(pairs, id, name, strings.ToUpper(id), strings.ToUpper(name))
+	}
+	var out any
+	if err := json.Unmarshal([]byte(strings.NewReplacer(pairs...).Replace(string(b))), &out); err != nil {
+		return err.Error()
+	}
+	return out
+}
+
+type object = map[string]any
+
+func get(v any, path ...string) any {
+	for _, p := range path {
+		m, _ := v.(object)
+		v = m[p]
+	}
+	return v
+}
+
+// plan is what of a plan is compared, by section.
+func planOf(doc object) map[string]any {
+	out := map[string]any{}
+	for _, section := range []string{"resource_changes", "resource_drift"} {
+		list, _ := doc[section].([]any)
+		for _, c := range list {
+			addr, _ := get(c, "address").(string)
+			if get(c, "deposed") != nil {
+				addr += " deposed"
+			}
+			put := func(what string, v any) { out[section+" "+what+"|"+addr] = v }
+			put("actions", get(c, "change", "actions"))
+			put("reason", get(c, "action_reason"))
+			put("previous", get(c, "previous_address"))
+			put("importing", get(c, "change", "importing"))
+			put("before", get(c, "change", "before"))
+			put("after", get(c, "change", "after"))
+			put("unknown", pruned(get(c, "change", "after_unknown")))
+			put("before sensitive", pruned(get(c, "change", "before_sensitive")))
+			put("after sensitive", pruned(get(c, "change", "after_sensitive")))
+			put("replaced for", sorted(get(c, "change", "replace_paths")))
+		}
+	}
+	outputs, _ := doc["output_changes"].(object)
+	for name, c := range outputs {
+		out["output_changes actions|"+name] = get(c, "actions")
+		out["output_changes before|"+name] = get(c, "before")
+		out["output_changes after|"+name] = []any{get(c, "after"), pruned(get(c, "after_unknown")), pruned(get(c, "after_sensitive"))}
+	}
+	for addr, status := range checks(doc["checks"]) {
+		out["checks|"+addr] = status
+	}
+	for _, flag := range []string{"errored", "applyable", "complete"} {
+		out["flag "+flag+"|"] = doc[flag]
+	}
+	return out
+}
+
+// checks are the results of conditions by address.
+func checks(list any) map[string]any {
+	out := map[string]any{}
+	all, _ := list.([]any)
+	for _, c := range all {
+		addr, _ := get(c, "address", "to_display").(string)
+		out[addr] = get(c, "status")
+		if addr == "" { // in a state
+			out[fmt.Sprint(get(c, "config_addr"))] = get(c, "status")
+		}
+		instances, _ := get(c, "instances").([]any)
+		for _, i := range instances {
+			at, _ := get(i, "address", "to_display").(string)
+			out[addr+" "+at] = []any{get(i, "status"), get(i, "problems")}
+		}
+	}
+	delete(out, "")
+	return out
+}
+
+// stateOf is what of a state is compared, by section.
+func stateOf(s *State) map[string]any {
+	out := map[string]any{}
+	for name, v := range s.Outputs {
+		out["outputs|"+name] = []any{get(v, "value"), get(v, "type"), get(v, "sensitive")}
+	}
+	for _, r := range s.Resources {
+		host := strings.NewReplacer("registry.opentofu.org", "registry", "registry.terraform.io", "registry")
+		for _, i := range r.Instances {
+			addr := i.addr(r)
+			if i.Deposed != "" {
+				addr += " deposed"
+			}
+			out["provider|"+addr] = host.Replace(r.Provider)
+			out["attributes|"+addr] = i.Attributes
+			out["status|"+addr] = i.Status
+			out["sensitive|"+addr] = sorted(i.Sensitive)
+			if r.Mode != "managed" {
+				continue
+			}
+			out["dependencies|"+addr] = managed(i.Dependencies)
+			out["create first|"+addr] = i.CreateFirst
+		}
+	}
+	return out
+}
+
+// managed are the dependencies that count when something is destroyed.
+func managed(all []string) string {
+	var list []string
+	for _, d := range all {
+		if !strings.Contains("."+d, ".data.") && !strings.Contains("."+d, ".ephemeral.") {
+			list = append(list, d)
+		}
+	}
+	slices.Sort(list)
+	return strings.Join(list, " ")
+}
+
+// pruned is a value without what says nothing.
+func pruned(v any) any {
+	switch v := v.(type) {
+	case object:
+		out := object{}
+		for k, e := range v {
+			if e := pruned(e); e != nil {
+				out[k] = e
+			}
+		}
+		if len(out) == 0 {
+			return nil
+		}
+		return out
+	case []any:
+		if !anyTrue(v) {
+			return nil
+		}
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = pruned(e)
+		}
+		return out
+	case bool:
+		if !v {
+			return nil
+		}
+	}
+	return v
+}
+
+func sorted(v any) any {
+	var list []any
+	switch v := v.(type) {
+	case []any:
+		list = v
+	default:
+		return v
+	}
+	texts := make([]string, 0, len(list))
+	for _, e := range list {
+		texts = append(texts, compact(e))
+	}
+	slices.Sort(texts)
+	if len(texts) == 0 {
+		return nil
+	}
+	return texts
+}
+
+// differences are the sections in which two documents differ, each with the first place.
+func differences(a, b map[string]any) map[string]string {
+	out := map[string]string{}
+	keys := maps.Clone(a)
+	maps.Copy(keys, b)
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		x, y := compact(a[k]), compact(b[k])
+		if x == y {
+			continue
+		}
+		section, at, whole := strings.Cut(k, "|")
+		if !whole { // checks
+			section, at = "result", k
+		}
+		if strings.HasPrefix(section, "checks") || section == "result" {
+			section += fmt.Sprintf(" %s, not %s", x, y)
+		}
+		if section == "resource_changes actions" || section == "flag applyable" {
+			section += fmt.Sprintf(" %s, not %s", x, y)
+		}
+		if out[section] == "" {
+			out[section] = fmt.Sprintf("%s: %s, Terraform %s", at, x, y)
+		}
+	}
+	return out
+}

@@ -1,0 +1,337 @@
+package combine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/lethe-iac/lethe/test/combine/box"
+	"github.com/lethe-iac/lethe/test/combine/cloud"
+)
+
+// A Lab has what scenarios are run with.
+type Lab struct {
+	Lethe     string         // the program that is judged
+	Terraform string         // the one beside it; "" where there is none
+	Provider  string         // directory of the provider's program
+	Dir       string         // for everything that is written
+	Ignore    *regexp.Regexp // classes of findings that are known already; nil for none
+}
+
+// A side is one program at work in a directory and a cloud of its own.
+type side struct {
+	lab      *Lab
+	name     string // "lethe" or "terraform"
+	program  string
+	dir      string
+	cloud    *cloud.Cloud
+	attached *box.Attached
+	names    *names
+	foreign  map[string]bool // ids of objects that are not the engine's business
+	env      []string
+	running  *exec.Cmd
+}
+
+// An Invocation is one command that was run.
+type Invocation struct {
+	Args   []string
+	Exit   int
+	Out    string // both streams; of show only the first
+	Errors []string
+	Calls  []cloud.Call
+	Slow   bool
+}
+
+// An Outcome is what one step made of one side.
+type Outcome struct {
+	Invocations []*Invocation
+	Plan        *Invocation // nil where there was none
+	PlanJSON    map[string]any
+	Apply       *Invocation
+	Second      *Invocation
+	SecondJSON  map[string]any
+	Before      *State
+	After       *State
+	Objects     []*cloud.Object
+	Leases      []string
+	Deeds       []string // what was done to the cloud, as a shell would
+}
+
+func (l *Lab) side(name, program string, s *Scenario) (*side, error) {
+	dir := filepath.Join(l.Dir, name)
+	for _, d := range []string{dir, filepath.Join(dir, "cloud"), filepath.Join(dir, "work")} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	x := &side{lab: l, name: name, program: program, dir: filepath.Join(dir, "work"), names: newNames(), foreign: map[string]bool{}}
+	x.cloud = &cloud.Cloud{Dir: filepath.Join(dir, "cloud"), Interrupt: func() {
+		if x.running != nil {
+			_ = x.running.Process.Signal(os.Interrupt)
+			time.Sleep(60 * time.Millisecond) // until it is noticed
+		}
+	}}
+	var err error
+	if x.attached, err = box.Attach(x.cloud); err != nil {
+		return nil, err
+	}
+	rc := filepath.Join(dir, "rc")
+	text := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"registry.terraform.io/%s\" = %q\n    \"registry.opentofu.org/%[1]s\" = %[2]q\n  }\n}\n", box.Address, l.Provider)
+	if err := os.WriteFile(rc, []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	x.env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", cloud.Env + "=" + x.cloud.Dir}
+	return x, nil
+}
+
+func (x *side) close() {
+	x.attached.Close()
+}
+
+// step does one step.
+func (x *side) step(st *Step) (*Outcome, error) {
+	o := &Outcome{}
+	if err := x.write(st.Config); err != nil {
+		return nil, err
+	}
+	for _, d := range st.Drifts {
+		deed, err := x.drift(d)
+		if err != nil {
+			return nil, err
+		}
+		o.Deeds = append(o.Deeds, deed)
+	}
+	if err := x.cloud.Arrange(st.Faults); err != nil {
+		return nil, err
+	}
+	var err error
+	if o.Before, err = x.state(); err != nil {
+		return nil, err
+	}
+	program := x.program
+	if st.Do.Peer && x.lab.Terraform != "" {
+		x.program = x.lab.Terraform
+	}
+	x.commands(st, o)
+	x.program = program
+	if err := x.cloud.Arrange(nil); err != nil {
+		return nil, err
+	}
+	if o.After, err = x.state(); err != nil {
+		return nil, err
+	}
+	x.names.learn(o.After)
+	if st.Do.full() && o.Apply != nil && o.Apply.Exit == 0 {
+		o.Second = x.run(o, st, "plan", "-input=false", "-no-color", "-detailed-exitcode", "-out=p2")
+		if o.Second.Exit == 2 {
+			o.SecondJSON = x.show(o, st, "p2")
+		}
+	}
+	o.Leases = x.cloud.Leases()
+	o.Objects, err = x.cloud.Objects()
+	return o, err
+}
+
+func (x *side) commands(st *Step, o *Outcome) {
+	options := append([]string{"-input=false", "-no-color"}, st.Do.options()...)
+	if st.Do.Direct && st.Do.Apply {
+		o.Apply = x.run(o, st, append([]string{"apply", "-auto-approve"}, options...)...)
+		return
+	}
+	o.Plan = x.run(o, st, append([]string{"plan", "-detailed-exitcode", "-out=p"}, options...)...)
+	if o.Plan.Exit != 0 && o.Plan.Exit != 2 {
+		return
+	}
+	o.PlanJSON = x.show(o, st, "p")
+	if st.Do.Apply {
+		o.Apply = x.run(o, st, "apply", "-input=false", "-no-color", "p")
+	}
+}
+
+func (x *side) show(o *Outcome, st *Step, file string) map[string]any {
+	shown := x.run(o, st, "show", "-json", file)
+	var doc map[string]any
+	if err := json.Unmarshal([]byte(shown.Out), &doc); err != nil {
+		shown.Errors = append(shown.Errors, "show: "+err.Error())
+	}
+	return doc
+}
+
+// options are those of the command that change what is planned.
+func (c Command) options() []string {
+	var list []string
+	if c.Destroy {
+		list = append(list, "-destroy")
+	}
+	switch c.Refresh {
+	case "only":
+		list = append(list, "-refresh-only")
+	case "false":
+		list = append(list, "-refresh=false")
+	}
+	for flag, all := range map[string][]string{"-target=": c.Target, "-exclude=": c.Exclude, "-replace=": c.Replace} {
+		for _, a := range all {
+			list = append(list, flag+a)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// run runs a command, and waits for it no longer than users would.
+func (x *side) run(o *Outcome, st *Step, args ...string) *Invocation {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, x.program, args...)
+	cmd.Dir = x.dir
+	cmd.Env = append(slices.Clone(x.env), environ(st)...)
+	if st.Do.Process {
+		cmd.Env = append(cmd.Env, "TF_CLI_CONFIG_FILE="+filepath.Join(x.dir, "..", "rc"))
+	} else {
+		cmd.Env = append(cmd.Env, "TF_REATTACH_PROVIDERS="+x.attached.Environ(strings.HasSuffix(x.program, "terraform")))
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var out, complaints bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	i := &Invocation{Args: args}
+	err := cmd.Start()
+	if err == nil {
+		x.running = cmd
+		err = cmd.Wait()
+		x.running = nil
+	}
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		i.Exit = exit.ExitCode()
+	case err != nil:
+		i.Exit = -2
+		i.Errors = append(i.Errors, err.Error())
+	}
+	i.Slow = ctx.Err() != nil
+	i.Out = out.String()
+	if args[0] != "show" {
+		i.Out += complaints.String()
+	}
+	i.Errors = append(i.Errors, titles(i.Out)...)
+	i.Calls, err = x.cloud.Calls()
+	if err != nil {
+		i.Errors = append(i.Errors, err.Error())
+	}
+	if o != nil {
+		o.Invocations = append(o.Invocations, i)
+	}
+	return i
+}
+
+// environ has the ephemeral variables: their values stand in no file.
+func environ(st *Step) []string {
+	var env []string
+	for _, b := range st.Config.Blocks {
+		if b.Kind == Variable && b.arg("ephemeral") != nil {
+			env = append(env, "TF_VAR_"+b.Name+"="+box.Canary+"-"+b.Name)
+		}
+	}
+	return env
+}
+
+// titles are the errors in what a program wrote.
+func titles(out string) []string {
+	var all []string
+	for line := range strings.Lines(out) {
+		line = strings.TrimLeft(line, "│╷ ")
+		if t, ok := strings.CutPrefix(strings.TrimSpace(line), "Error: "); ok {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// write puts a configuration into the directory, in the place of the one that was there.
+func (x *side) write(config *Module) error {
+	old, _ := filepath.Glob(filepath.Join(x.dir, "*"))
+	for _, f := range old {
+		base := filepath.Base(f)
+		if strings.HasPrefix(base, "mod") || strings.HasSuffix(base, ".tf") || strings.HasSuffix(base, ".tfvars") {
+			if err := os.RemoveAll(f); err != nil {
+				return err
+			}
+		}
+	}
+	for name, text := range config.files() {
+		f := filepath.Join(x.dir, name)
+		if err := os.MkdirAll(filepath.Dir(f), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(f, []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	if x.name == "lethe" && x.lab.Terraform == "" {
+		return nil
+	}
+	return config.install(x.dir)
+}
+
+// install writes what `init` would write about modules, which takes it as long as a plan.
+func (m *Module) install(dir string) error {
+	type entry struct{ Key, Source, Dir string }
+	list := []entry{{"", "", "."}}
+	var walk func(m *Module, key, at string)
+	walk = func(m *Module, key, at string) {
+		for _, b := range m.Blocks {
+			if b.Kind == Call {
+				k, d := strings.TrimPrefix(key+"."+b.Name, "."), filepath.Join(at, b.dir())
+				list = append(list, entry{k, "./" + b.dir(), d})
+				walk(b.Module, k, d)
+			}
+		}
+	}
+	walk(m, "", "")
+	text, err := json.Marshal(map[string]any{"Modules": list})
+	if err != nil {
+		return err
+	}
+	d := filepath.Join(dir, ".terraform", "modules")
+	if err := os.MkdirAll(d, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(d, "modules.json"), text, 0o600)
+}
+
+// drift does something to the cloud, and tells it as a command of the shell.
+func (x *side) drift(d Drift) (string, error) {
+	all, err := x.cloud.Objects()
+	if err != nil {
+		return "", err
+	}
+	if d.Do == "seed" {
+		x.foreign[d.ID] = true
+		o := &cloud.Object{ID: d.ID, Attributes: map[string]json.RawMessage{}}
+		for name, v := range map[string]string{"id": d.ID, "name": d.ID, "note": "found", "etag": "e0"} {
+			o.Attributes[name] = json.RawMessage(strconv.Quote(v))
+		}
+		o.Attributes["size"] = json.RawMessage("1")
+		return "seed " + d.ID, x.cloud.Put(o)
+	}
+	if len(all) == 0 {
+		return "nothing to drift", nil
+	}
+	o := all[d.Object%len(all)]
+	if d.Do == "delete" {
+		return "rm .cloud/" + o.ID + ".json", os.Remove(filepath.Join(x.cloud.Dir, o.ID+".json"))
+	}
+	o.Attributes["content"] = json.RawMessage(`"drifted"`)
+	return `content of ` + o.ID + ` = "drifted"`, x.cloud.Put(o)
+}

@@ -1,0 +1,265 @@
+// Package combine makes scenarios of everything that the language has, runs them with Lethe and, where
+// it has the same features, with Terraform, and judges what became of them.
+package combine
+
+import (
+	"slices"
+
+	"github.com/lethe-iac/lethe/test/combine/cloud"
+)
+
+// A Scenario is what a user does with one directory: data, so that it can be printed and shrunk.
+type Scenario struct {
+	Seed  uint64
+	Alone bool // it uses what Terraform does not have
+	Steps []*Step
+}
+
+// A Step is the configuration as it is by then, what happens to the cloud, and one command.
+type Step struct {
+	Config *Module
+	Drifts []Drift
+	Faults []cloud.Fault
+	Do     Command
+}
+
+// A Command is a plan, and what becomes of it.
+type Command struct {
+	Apply     bool
+	Direct    bool // apply alone, without a plan that is saved and shown first
+	Destroy   bool
+	Refresh   string // "", "only", "false"
+	Target    []string
+	Exclude   []string
+	Replace   []string
+	Peer      bool // the peer does it in both directories: it is how things were before Lethe came
+	Process   bool // the provider is a process of its own
+	Parallels int  // -parallelism; 0 is not said
+}
+
+// full is whether the command leaves nothing undone.
+func (c Command) full() bool {
+	return c.Apply && !c.Destroy && c.Refresh == "" && len(c.Target)+len(c.Exclude) == 0
+}
+
+// A Drift is what others do to the cloud. Object counts what is there, by id, round and round.
+type Drift struct {
+	Do     string // delete, change, seed
+	Object int
+	ID     string // of what is seeded
+}
+
+// A Module is a directory of blocks. A block refers to blocks before it only.
+type Module struct {
+	Blocks []*Block
+}
+
+// Kind is what a block declares.
+type Kind string
+
+// The kinds of blocks. Nested ones are parts of others.
+const (
+	Variable  Kind = "variable"
+	Local     Kind = "local"
+	Resource  Kind = "resource"
+	Data      Kind = "data"
+	Ephemeral Kind = "ephemeral"
+	Provider  Kind = "provider"
+	Call      Kind = "module"
+	Output    Kind = "output"
+	Check     Kind = "check"
+	Moved     Kind = "moved"
+	Removed   Kind = "removed"
+	Import    Kind = "import"
+	Nested    Kind = "nested"
+)
+
+// A Block is a declaration. ID is the same through all steps, whatever else of the block changes.
+type Block struct {
+	ID     int
+	Kind   Kind
+	Type   string // of a resource; the word of a nested block
+	Name   string
+	Args   []Arg
+	Nested []*Block
+	Module *Module // what is called
+}
+
+// An Arg is an argument. Of a variable of the root module, "value" is what the user gives.
+type Arg struct {
+	Name  string
+	Value *Expr
+}
+
+// Type is what an expression gives, as far as the generator cares.
+type Type string
+
+// The types.
+const (
+	Text   Type = "text"
+	Number Type = "number"
+	Bool   Type = "bool"
+	Texts  Type = "texts"
+	Map    Type = "map"
+	Any    Type = "any"
+	Raw    Type = "raw" // references as such: depends_on, provider, addresses
+)
+
+// An Expr is an expression. Op is:
+//
+//	lit     Text as it is
+//	ref     attribute Path of block Ref, of the instance Sel or of all
+//	whole   block Ref itself, a collection of its instances
+//	key     the key of the instance
+//	value   the value of the instance
+//	fn      function Text of Args
+//	tpl     Args in a row
+//	cond    Args[0] ? Args[1] : Args[2]
+//	op      Args[0] Text Args[1]
+//	list    of Args
+//	map     of Args: key and value in turns
+//	for     Text with $1, $2 for Args
+type Expr struct {
+	Op   string
+	Text string
+	Ref  int
+	Path string
+	Sel  string
+	Args []*Expr
+	Type Type
+}
+
+func (b *Block) arg(name string) *Expr {
+	for _, a := range b.Args {
+		if a.Name == name {
+			return a.Value
+		}
+	}
+	return nil
+}
+
+func (b *Block) set(name string, v *Expr) {
+	for i, a := range b.Args {
+		if a.Name == name {
+			b.Args[i].Value = v
+			return
+		}
+	}
+	b.Args = append(b.Args, Arg{name, v})
+}
+
+func (b *Block) drop(name string) {
+	b.Args = slices.DeleteFunc(b.Args, func(a Arg) bool { return a.Name == name })
+}
+
+// repeats is the argument that repeats the block, "" where none does.
+func (b *Block) repeats() string {
+	for _, name := range []string{"count", "for_each"} {
+		if b.arg(name) != nil {
+			return name
+		}
+	}
+	return ""
+}
+
+func (b *Block) nested(typ string) *Block {
+	for _, n := range b.Nested {
+		if n.Type == typ {
+			return n
+		}
+	}
+	return nil
+}
+
+// lifecycle is the block of that name, made where there is none.
+func (b *Block) lifecycle() *Block {
+	if n := b.nested("lifecycle"); n != nil {
+		return n
+	}
+	n := &Block{Kind: Nested, Type: "lifecycle"}
+	b.Nested = append(b.Nested, n)
+	return n
+}
+
+func (m *Module) find(id int) *Block {
+	for _, b := range m.Blocks {
+		if b.ID == id {
+			return b
+		}
+	}
+	return nil
+}
+
+// each visits all blocks of a module and of those it calls, with the module that each is in.
+func (m *Module) each(f func(m *Module, b *Block)) {
+	for _, b := range slices.Clone(m.Blocks) {
+		f(m, b)
+		if b.Module != nil {
+			b.Module.each(f)
+		}
+	}
+}
+
+// exprs visits all expressions of a block that is in m, innermost last.
+func (b *Block) exprs(f func(e *Expr)) {
+	for _, a := range b.Args {
+		a.Value.each(f)
+	}
+	for _, n := range b.Nested {
+		n.exprs(f)
+	}
+}
+
+func (e *Expr) each(f func(*Expr)) {
+	f(e)
+	for _, a := range e.Args {
+		a.each(f)
+	}
+}
+
+func (m *Module) clone() *Module {
+	if m == nil {
+		return nil
+	}
+	c := &Module{}
+	for _, b := range m.Blocks {
+		c.Blocks = append(c.Blocks, b.clone())
+	}
+	return c
+}
+
+func (b *Block) clone() *Block {
+	c := *b
+	c.Args = nil
+	for _, a := range b.Args {
+		c.Args = append(c.Args, Arg{a.Name, a.Value.clone()})
+	}
+	c.Nested = nil
+	for _, n := range b.Nested {
+		c.Nested = append(c.Nested, n.clone())
+	}
+	c.Module = b.Module.clone()
+	return &c
+}
+
+func (e *Expr) clone() *Expr {
+	c := *e
+	c.Args = nil
+	for _, a := range e.Args {
+		c.Args = append(c.Args, a.clone())
+	}
+	return &c
+}
+
+func (s *Scenario) clone() *Scenario {
+	c := *s
+	c.Steps = nil
+	for _, st := range s.Steps {
+		n := *st
+		n.Config = st.Config.clone()
+		n.Drifts, n.Faults = slices.Clone(st.Drifts), slices.Clone(st.Faults)
+		n.Do.Target, n.Do.Exclude, n.Do.Replace = slices.Clone(st.Do.Target), slices.Clone(st.Do.Exclude), slices.Clone(st.Do.Replace)
+		c.Steps = append(c.Steps, &n)
+	}
+	return &c
+}

@@ -1,0 +1,95 @@
+package combine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// State is a state file, as far as it is judged.
+type State struct {
+	Outputs   map[string]any   `json:"outputs"`
+	Resources []*StateResource `json:"resources"`
+	Checks    []any            `json:"check_results"`
+}
+
+// A StateResource is a resource in it.
+type StateResource struct {
+	Module    string           `json:"module"`
+	Mode      string           `json:"mode"`
+	Type      string           `json:"type"`
+	Name      string           `json:"name"`
+	Provider  string           `json:"provider"`
+	Instances []*StateInstance `json:"instances"`
+}
+
+// A StateInstance is an object in it.
+type StateInstance struct {
+	Key          any            `json:"index_key"`
+	Status       string         `json:"status"`
+	Deposed      string         `json:"deposed"`
+	Attributes   map[string]any `json:"attributes"`
+	Sensitive    []any          `json:"sensitive_attributes"`
+	Dependencies []string       `json:"dependencies"`
+	CreateFirst  bool           `json:"create_before_destroy"`
+}
+
+// addr is the address of a resource, and with a key that of an instance.
+func (r *StateResource) addr() string {
+	a := r.Type + "." + r.Name
+	if r.Mode == "data" {
+		a = "data." + a
+	}
+	if r.Module != "" {
+		a = r.Module + "." + a
+	}
+	return a
+}
+
+func (i *StateInstance) addr(r *StateResource) string {
+	switch k := i.Key.(type) {
+	case string:
+		return fmt.Sprintf("%s[%q]", r.addr(), k)
+	case float64:
+		return fmt.Sprintf("%s[%d]", r.addr(), int(k))
+	}
+	return r.addr()
+}
+
+// managed visits all objects that are managed.
+func (s *State) managed(f func(*StateResource, *StateInstance)) {
+	for _, r := range s.Resources {
+		for _, i := range r.Instances {
+			if r.Mode == "managed" {
+				f(r, i)
+			}
+		}
+	}
+}
+
+// ids are the objects of the cloud that the state knows.
+func (s *State) ids() map[string]string {
+	ids := map[string]string{}
+	s.managed(func(r *StateResource, i *StateInstance) {
+		if id, ok := i.Attributes["id"].(string); ok && strings.HasPrefix(r.Type, "combine_") {
+			ids[id] = i.addr(r)
+		}
+	})
+	return ids
+}
+
+// state reads the state file; one that is not there is empty.
+func (x *side) state() (*State, error) {
+	s := &State{}
+	text, err := os.ReadFile(filepath.Join(x.dir, "terraform.tfstate"))
+	if errors.Is(err, os.ErrNotExist) || len(text) == 0 {
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, json.Unmarshal(text, s)
+}

@@ -1,0 +1,264 @@
+package combine
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Expressions that the generator makes.
+
+// lit is a literal of Lethe's language: text, numbers and lists are written as JSON writes them.
+func lit(v any) *Expr {
+	text, _ := json.Marshal(v)
+	e := &Expr{Op: "lit", Text: string(text)}
+	switch v.(type) {
+	case string:
+		e.Type = Text
+	case int:
+		e.Type = Number
+	case []string:
+		e.Type = Texts
+	}
+	return e
+}
+
+func raw(text string) *Expr { return &Expr{Op: "lit", Text: text, Type: Raw} }
+
+func addr(b *Block) *Expr { return &Expr{Op: "addr", Ref: b.ID, Type: Raw} }
+
+func fn(name string, t Type, args ...*Expr) *Expr {
+	return &Expr{Op: "fn", Text: name, Type: t, Args: args}
+}
+
+// readable are the attributes of text that others may refer to.
+func readable(b *Block) []string {
+	switch {
+	case b.Type == "terraform_data":
+		return []string{"id", "output", "output"}
+	case b.Kind == Resource:
+		return []string{"id", "id", "etag", "content", "note", "name", "kind"}
+	case b.Type == "combine_look":
+		return []string{"etag", "content", "name", "id"}
+	case b.Type == "combine_calc":
+		return []string{"output"}
+	case b.Kind == Call:
+		var names []string
+		for _, o := range b.Module.Blocks {
+			if o.Kind == Output && o.arg("ephemeral") == nil {
+				names = append(names, o.Name)
+			}
+		}
+		return names
+	}
+	return nil
+}
+
+// sel chooses an instance, "" for all of them.
+func (g *gen) sel(b *Block) string {
+	if g.one(2) {
+		return ""
+	}
+	switch b.repeats() {
+	case "count":
+		return "0"
+	case "for_each":
+		return "p"
+	}
+	return ""
+}
+
+// text is an expression that gives text, of what is declared before.
+func (g *gen) text(m *Module, at, depth int) *Expr {
+	switch n := g.IntN(100); {
+	case n < 24 || depth == 0:
+		return lit(choose(g, "a", "b", "c"))
+	case n < 68:
+		if e := g.ref(m, at); e != nil {
+			return e
+		}
+		return lit("a")
+	case n < 74:
+		return &Expr{Op: choose(g, "key", "value"), Type: Text}
+	case n < 81:
+		return &Expr{Op: "tpl", Type: Text, Args: []*Expr{g.text(m, at, depth-1), lit("-"), g.text(m, at, depth-1)}}
+	case n < 86:
+		return fn("upper", Text, g.text(m, at, depth-1))
+	case n < 91:
+		return fn("tostring", Text, fn("length", Number, g.text(m, at, depth-1)))
+	case n < 95:
+		return &Expr{Op: "cond", Type: Text, Args: []*Expr{g.truth(m, at), g.text(m, at, depth-1), g.text(m, at, depth-1)}}
+	case n < 97:
+		return fn("sensitive", Text, g.text(m, at, depth-1))
+	default:
+		return fn("try", Text, g.text(m, at, depth-1), lit("t"))
+	}
+}
+
+// ref refers to something declared before, to what is near rather than to what is far.
+func (g *gen) ref(m *Module, at int) *Expr {
+	for i := range 8 {
+		if at == 0 {
+			return nil
+		}
+		b := m.Blocks[g.IntN(at)]
+		if i < 3 && b.Kind != Resource && b.Kind != Data && b.Kind != Call {
+			continue
+		}
+		switch b.Kind {
+		case Variable:
+			if b.Name == "where" || b.arg("ephemeral") != nil || b.arg("type").Text != "string" {
+				continue
+			}
+			return &Expr{Op: "ref", Ref: b.ID, Type: Text}
+		case Local:
+			if b.arg("value").Type == Text {
+				return &Expr{Op: "ref", Ref: b.ID, Type: Text}
+			}
+			continue
+		}
+		if names := readable(b); len(names) > 0 {
+			return &Expr{Op: "ref", Ref: b.ID, Path: choose(g, names...), Sel: g.sel(b), Type: Text}
+		}
+	}
+	return nil
+}
+
+// ids are references to one or two objects.
+func (g *gen) ids(m *Module, at int) []*Expr {
+	var list []*Expr
+	for _, b := range m.Blocks[:at] {
+		if b.Kind == Resource && strings.HasPrefix(b.Type, "combine_") && len(list) < 2 {
+			e := &Expr{Op: "ref", Ref: b.ID, Path: "id", Type: Text, Sel: "0"}
+			if b.repeats() == "for_each" {
+				e.Sel = "p"
+			}
+			list = append(list, e)
+		}
+	}
+	g.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list[:min(len(list), 1+g.IntN(2))]
+}
+
+// any is a value of any type.
+func (g *gen) any(m *Module, at int) *Expr {
+	switch g.IntN(8) {
+	case 0:
+		return &Expr{Op: "map", Type: Any, Args: []*Expr{raw("k"), g.text(m, at, 1), raw("j"), g.text(m, at, 1)}}
+	case 1:
+		return &Expr{Op: "list", Type: Any, Args: []*Expr{g.text(m, at, 1), g.text(m, at, 1)}}
+	case 2:
+		return lit(g.IntN(3))
+	case 3:
+		for _, b := range m.Blocks[:at] {
+			if b.Type == "terraform_data" && g.one(2) {
+				return &Expr{Op: "ref", Ref: b.ID, Path: "output", Sel: g.sel(b), Type: Any}
+			}
+		}
+	}
+	return g.text(m, at, 2)
+}
+
+func (g *gen) tags(m *Module, at int) *Expr {
+	e := &Expr{Op: "map", Type: Map}
+	for _, k := range []string{"x", "y"} {
+		if !g.one(3) {
+			e.Args = append(e.Args, raw(k), g.text(m, at, 1))
+		}
+	}
+	return e
+}
+
+// hidden is text for places that take what is not kept.
+func (g *gen) hidden(m *Module, at int) *Expr {
+	if g.leaky && at > 0 && m.Blocks[0].Name == "hush" {
+		return &Expr{Op: "ref", Ref: m.Blocks[0].ID, Type: Text}
+	}
+	for range 6 {
+		if at == 0 {
+			break
+		}
+		switch b := m.Blocks[g.IntN(at)]; {
+		case b.Kind == Variable && b.arg("ephemeral") != nil:
+			return &Expr{Op: "ref", Ref: b.ID, Type: Text}
+		case b.Kind == Ephemeral:
+			return &Expr{Op: "ref", Ref: b.ID, Path: choose(g, "token", "text"), Sel: g.sel(b), Type: Text}
+		}
+	}
+	if g.one(3) {
+		return lit("hush")
+	}
+	return g.text(m, at, 1)
+}
+
+func (g *gen) number(m *Module, at int) *Expr {
+	for _, b := range m.Blocks[:at] {
+		switch {
+		case b.Kind == Variable && b.arg("type") != nil && b.arg("type").Text == "number" && g.one(3):
+			return &Expr{Op: "ref", Ref: b.ID, Type: Number}
+		case (b.Kind == Resource || b.Kind == Call) && b.repeats() != "" && g.one(4):
+			return fn("length", Number, &Expr{Op: "whole", Ref: b.ID, Type: Any})
+		case b.Type == "combine_calc" && b.repeats() == "" && g.one(4):
+			return fn("length", Number, &Expr{Op: "ref", Ref: b.ID, Path: "names", Type: Any})
+		}
+	}
+	if g.one(4) {
+		return fn("length", Number, &Expr{Op: "list", Type: Texts, Args: []*Expr{g.text(m, at, 1)}})
+	}
+	return lit(g.IntN(4))
+}
+
+// keys are values for for_each.
+func (g *gen) keys(m *Module, at int) *Expr {
+	for _, b := range slices.Backward(m.Blocks[:at]) {
+		whole := &Expr{Op: "whole", Ref: b.ID, Type: Any}
+		switch {
+		case (b.Kind == Resource || b.Kind == Call) && b.repeats() == "for_each" && g.one(3):
+			switch g.IntN(4) {
+			case 0:
+				return fn("toset", Any, fn("keys", Texts, whole))
+			case 1:
+				if names := readable(b); len(names) > 0 {
+					return &Expr{Op: "for", Type: Map, Text: "{ for k, v in $1 : k => " + plain("v", choose(g, names...), b) + " }", Args: []*Expr{whole}}
+				}
+			}
+			return whole
+		case b.Type == "combine_calc" && b.repeats() == "" && g.one(4):
+			return fn("toset", Any, &Expr{Op: "ref", Ref: b.ID, Path: choose(g, "names", "names"), Type: Any})
+		case b.Type == "combine_calc" && b.repeats() == "" && g.one(4):
+			return fn("toset", Any, &Expr{Op: "list", Type: Texts, Args: []*Expr{{Op: "ref", Ref: b.ID, Path: "output", Type: Text}}})
+		case b.Kind == Variable && b.arg("type").Text == "list(string)" && g.one(3):
+			return fn("toset", Any, &Expr{Op: "ref", Ref: b.ID, Type: Texts})
+		}
+	}
+	if g.one(3) {
+		return fn("toset", Any, lit(choose(g, []string{"p"}, []string{"p", "q"}, []string{"q", "r"}, []string{"p", "q", "r"})))
+	}
+	e := &Expr{Op: "map", Type: Map}
+	for _, k := range choose(g, []string{"p"}, []string{"p", "q"}, []string{"q", "r"}) {
+		e.Args = append(e.Args, raw(k), g.text(m, at, 1))
+	}
+	return e
+}
+
+// plain is an attribute of something that has a name, as text that is there.
+func plain(of, name string, b *Block) string {
+	of += "." + name
+	switch {
+	case slices.Contains(nullable, name) && b.Kind != Call:
+		return `coalesce(` + of + `, "none")`
+	case name == "output" && b.Type == "terraform_data":
+		return "jsonencode(" + of + ")"
+	}
+	return of
+}
+
+// repeat repeats a block, or does not.
+func (g *gen) repeat(m *Module, b *Block, at int) {
+	switch g.IntN(10) {
+	case 0, 1:
+		b.set("count", g.number(m, at))
+	case 2, 3, 4:
+		b.set("for_each", g.keys(m, at))
+	}
+}
