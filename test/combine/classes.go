@@ -52,6 +52,15 @@ var classes = []class{
 	{"a refresh-only plan of Terraform may claim changes when it says that there are none", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && c.b.Plan != nil && strings.Contains(c.b.Plan.Out, "No changes.") && (d.What == "plan" && d.Section == "exits" || d.Section == "flag applyable")
 	}},
+	{"conditions and outputs of what is not there yet are left alone in a refresh", func(c *comparison, _ Difference) bool {
+		return c.st.Do.Refresh == "only" && c.terraformSaid("Invalid index") && !c.letheSaid("Invalid index")
+	}},
+	{"what changed outside is told when everything is destroyed, too", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && strings.HasPrefix(d.Section, "resource_drift")
+	}},
+	{"what goes is shown as it is now; Terraform shows it as it was last known", func(c *comparison, d Difference) bool {
+		return d.Section == "resource_changes before" && len(c.st.Drifts) > 0 && goes(c.a, d.At)
+	}},
 	{"what is targeted need not name both addresses of what moved", func(c *comparison, _ Difference) bool {
 		return c.terraformSaid("Moved resource instances excluded by targeting")
 	}},
@@ -65,6 +74,15 @@ var classes = []class{
 // contains is whether everything of part is in all.
 func contains(all, part []string) bool {
 	return !slices.ContainsFunc(part, func(p string) bool { return !slices.Contains(all, p) })
+}
+
+// goes is whether a plan takes an object away.
+func goes(o *Outcome, addr string) bool {
+	changes, _ := o.PlanJSON["resource_changes"].([]any)
+	return slices.ContainsFunc(changes, func(c any) bool {
+		change, _ := get(c, "change").(object)
+		return get(c, "address") == addr && slices.Equal(actions(change), []string{"delete"})
+	})
 }
 
 func outOf(o *Outcome) string {
