@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -55,10 +57,11 @@ func (c *call) open() (*project, bool) {
 		c.bag.Add(diag.Errorf("Invalid close timeout", "Closing a lease may take some time, such as 30s or 5m. Not %s.", c.opts.closeTimeout))
 		return nil, false
 	}
-	if c.opts.parallelism < 0 {
+	if c.opts.parallelism < 1 && c.flags.Lookup("parallelism") != nil {
 		c.bag.Add(diag.Errorf("Invalid parallelism value", "The parallelism must be a positive value. Not %d.", c.opts.parallelism))
 		return nil, false
 	}
+	c.warnUnhonoured()
 	p := &project{call: c, dir: c.Dir, root: c.Dir, data: c.dataDir()}
 	if c.configDir != "" {
 		p.root = c.path(c.configDir)
@@ -72,10 +75,10 @@ func (c *call) open() (*project, bool) {
 	if p.limits, ok = c.readLimits(); !ok {
 		return nil, false
 	}
-	if p.settings, ok = c.cliConfig(); !ok {
+	if p.settings, ok = c.cliConfig(p.limits.config); !ok {
 		return nil, false
 	}
-	if p.lock, ok = fetch.ReadLockfile(p.dir, c.sources, &c.bag); !ok {
+	if p.lock, ok = fetch.ReadLockfile(p.dir, p.limits.config, c.sources, &c.bag); !ok {
 		return nil, false
 	}
 	p.providers = &fetch.Providers{
@@ -112,49 +115,67 @@ func (p *project) cacheDir() string {
 	if d := p.Getenv("TF_PLUGIN_CACHE_DIR"); d != "" {
 		return d
 	}
-	return p.settings.PluginCacheDir
+	return os.Expand(p.settings.PluginCacheDir, p.Getenv)
 }
 
 // cliConfig reads the CLI configuration: the file that TF_CLI_CONFIG_FILE names, or the usual ones.
 // One that cannot be opened is warned of on standard error, whatever the command prints.
-func (c *call) cliConfig() (*config.Settings, bool) {
+func (c *call) cliConfig(l config.Limits) (*config.Settings, bool) {
 	s := &config.Settings{}
 	files := c.cliConfigFiles()
 	ok := true
 	for _, f := range files {
-		src, err := os.ReadFile(f)
+		src, err := config.ReadOne(f, l)
 		if err != nil {
 			human := view.NewHuman(c.Stderr, c.Stderr, c.viewOptions())
 			human.Diagnostics([]diag.Diagnostic{diag.Warningf("Unable to open CLI configuration file", "The CLI configuration file at %q is left out: %s.", f, reason(err))})
 			continue
 		}
 		c.sources.Set(f, src)
-		ok = s.ParseSettings(src, f, strings.HasSuffix(f, ".json"), &c.bag) && ok
+		ok = s.ParseSettings(src, f, l, &c.bag) && ok
 	}
 	return s, ok
 }
 
+// cliConfigFiles are the first of those that the peers look for, and all in the directory beside it.
 func (c *call) cliConfigFiles() []string {
 	for _, name := range []string{"TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"} {
 		if f := c.Getenv(name); f != "" {
 			return []string{f}
 		}
 	}
-	home := c.Getenv("HOME")
-	if home == "" {
-		return nil
+	home, dir, dataName, names := c.Getenv("HOME"), "", ".terraform.d", []string{".tofurc", ".terraformrc"}
+	if runtime.GOOS == "windows" {
+		home, dataName, names = c.Getenv("APPDATA"), "terraform.d", []string{"tofu.rc", "terraform.rc"}
 	}
 	var files []string
-	for _, name := range []string{".tofurc", ".terraformrc"} {
-		f := filepath.Join(home, name)
-		if _, err := os.Stat(f); err == nil {
-			files = append(files, f)
-			break
+	if home != "" {
+		for _, name := range names {
+			files = append(files, filepath.Join(home, name))
+		}
+		dir = filepath.Join(home, dataName)
+	}
+	if xdg := c.Getenv("XDG_CONFIG_HOME"); xdg != "" {
+		files = append(files, filepath.Join(xdg, "opentofu", "tofurc"))
+		if dir == "" || !exists(dir) {
+			dir = filepath.Join(xdg, "opentofu")
 		}
 	}
-	more, _ := filepath.Glob(filepath.Join(home, ".terraform.d", "*.tfrc"))
-	moreJSON, _ := filepath.Glob(filepath.Join(home, ".terraform.d", "*.tfrc.json"))
-	return append(append(files, more...), moreJSON...)
+	files = slices.DeleteFunc(files, func(f string) bool { return !exists(f) })
+	files = files[:min(1, len(files))]
+	if dir == "" {
+		return files
+	}
+	for _, pattern := range []string{"*.tfrc", "*.tfrc.json"} {
+		more, _ := filepath.Glob(filepath.Join(dir, pattern))
+		files = append(files, more...)
+	}
+	return files
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // newPool makes the pool of providers: plugins, reattached ones, built-in ones.

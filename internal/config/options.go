@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -240,4 +241,14 @@ func (o Options) filled() Options {
 	}
 	o.Limits = o.Limits.filled()
 	return o
+}
+
+// ReadOne reads a file that is not part of a module, or a pipe, to the limit that holds for one that is.
+func ReadOne(path string, l Limits) ([]byte, error) {
+	limit := l.filled().FileSize
+	text, err := Disk.Read(path, limit)
+	if errors.As(err, new(NotRegular)) {
+		return readStream(path, limit)
+	}
+	return text, err
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -71,11 +72,15 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 		req: &req, plan: req.Plan, hosts: e.Hosts(req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
 		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{},
 	}}
+	r.destroys = req.Plan.Mode == plan.Destroy
 	a.fill()
 	ok = a.walk(ctx)
 	a.unmade()
 	if ok {
 		a.outputs()
+		if a.plan.Mode == plan.Normal && len(a.plan.Targets)+len(a.plan.Excludes) == 0 && a.anySteps() {
+			a.checkValues()
+		}
 	} else {
 		a.keepOutputs()
 	}
@@ -95,8 +100,9 @@ func (a *applier) summary() event.Summary {
 }
 
 // fill puts what is there into the frame: on the before face everything, on the after face what
-// stays as it is.
+// stays as it is. What the plan left out and nobody made has no value.
 func (a *applier) fill() {
+	a.expand()
 	for _, res := range a.plan.Refreshed.Resources() {
 		d, ok := a.prog.Resource(res.Addr.Resource())
 		if !ok {
@@ -107,6 +113,10 @@ func (a *applier) fill() {
 			a.fillFace(d, res, lang.After)
 		}
 	}
+	a.fillReadings()
+	if len(a.plan.Targets)+len(a.plan.Excludes) > 0 && a.plan.Mode != plan.Destroy {
+		a.fillLeft()
+	}
 }
 
 func (a *applier) fillFace(d *lang.Declaration, res *state.Resource, face lang.Face) {
@@ -115,13 +125,50 @@ func (a *applier) fillFace(d *lang.Declaration, res *state.Resource, face lang.F
 		return
 	}
 	if face == lang.Before {
-		f.SetKeys(d.ID, face, lang.Keys{Status: lang.Known, Repeat: lang.RepeatOf(d.Res), List: res.Keys()})
+		f.SetKeys(d.ID, face, lang.Keys{Repeat: d.Repeat(), List: res.Keys()})
 	}
 	for o, e := range res.Objects() {
 		if o.IsDeposed() || face == lang.After && !a.stays(o) {
 			continue
 		}
 		f.PutLazy(d.ID, o.Key, face, func() mark.Value { return a.storedValue(d, o, e) })
+	}
+}
+
+// fillReadings puts what planning read for the before face there.
+func (a *applier) fillReadings() {
+	for _, r := range a.plan.Readings {
+		d, ok := a.prog.Resource(r.Object.Resource())
+		if !ok || r.Entry == nil {
+			continue
+		}
+		f := a.frame.At(r.Object.Module, lang.Before)
+		if f == nil {
+			continue
+		}
+		if keys := f.Expanded(d.ID, lang.Before); d.Repeat() != lang.Once && !slices.Contains(keys.List, r.Object.Key) {
+			f.SetKeys(d.ID, lang.Before, lang.Keys{Repeat: d.Repeat(), List: append(slices.Clone(keys.List), r.Object.Key)})
+		}
+		f.PutLazy(d.ID, r.Object.Key, lang.Before, func() mark.Value { return a.storedValue(d, r.Object, r.Entry) })
+	}
+}
+
+// fillLeft gives what targeting left out, and the state does not have, a value that is not known.
+func (a *applier) fillLeft() {
+	for _, d := range a.prog.Decls() {
+		if d.Kind != lang.Resource || d.Resource.Mode == addr.Ephemeral {
+			continue
+		}
+		frames, _ := a.frame.Instances(d.Module, lang.After)
+		for _, f := range frames {
+			abs := d.Resource.In(f.Addr())
+			for _, k := range f.Expanded(d.ID, lang.After).List {
+				o := abs.Instance(k).Current()
+				if a.changes[o] == nil && a.plan.Refreshed.Get(o) == nil {
+					f.Put(d.ID, k, lang.After, mark.Plain(a.prog.Schema(d.ID).Unknown()))
+				}
+			}
+		}
 	}
 }
 
@@ -280,7 +327,7 @@ func (a *applier) visit(d *lang.Declaration, c *plan.Change, inst addr.Instance)
 }
 
 func (a *applier) read(ctx context.Context, t *object.Tools, u use, c *plan.Change, config mark.Value) (mark.Value, bool) {
-	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.instance, Recorded: c.Recorded}, false)
+	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.instance, Recorded: c.Recorded, Was: c.Entry}, false)
 	if !ok {
 		return v, false
 	}
@@ -410,7 +457,7 @@ func (a *applier) downed(c *plan.Change) addr.Object {
 }
 
 // down ends one object.
-func (a *applier) down(ctx context.Context, c *plan.Change) bool {
+func (a *applier) down(ctx context.Context, c *plan.Change, face lang.Face) bool {
 	o := a.downed(c)
 	e := a.entry(o)
 	if e == nil {
@@ -421,7 +468,7 @@ func (a *applier) down(ctx context.Context, c *plan.Change) bool {
 		a.tell(event.Done{Object: o, Op: event.Forget})
 		return a.write(0, journal.Change{Object: o})
 	}
-	t, u, ok := a.toolsBefore(ctx, o, e)
+	t, u, ok := a.toolsDown(ctx, o, e, face)
 	if !ok {
 		return false
 	}
@@ -447,14 +494,14 @@ func (a *applier) down(ctx context.Context, c *plan.Change) bool {
 	return a.write(op, journal.Change{Object: o, Entry: left}) && ok
 }
 
-// toolsBefore is what it takes to end a stored object: its provider as it was configured before,
-// if that can be had.
-func (a *applier) toolsBefore(ctx context.Context, o addr.Object, e *state.Entry) (*object.Tools, use, bool) {
+// toolsDown is what it takes to end a stored object: its provider on the face that the order of steps
+// found for it.
+func (a *applier) toolsDown(ctx context.Context, o addr.Object, e *state.Entry, face lang.Face) (*object.Tools, use, bool) {
 	u, ok := a.storedUse(ctx, o.Instance, e)
 	if !ok {
 		return nil, u, false
 	}
-	s, ok := a.session(ctx, u, lang.Before)
+	s, ok := a.session(ctx, u, face)
 	typ := a.typeOf(ctx, u.instance.Provider, o.Resource(), o.Instance)
 	if !ok || typ == nil {
 		return nil, u, false

@@ -200,8 +200,10 @@ type shared struct {
 	waiting  map[addr.Object]bool                      // those of which it was told that they wait
 	checks   *checks
 	results  *results
-	looks    bool        // nothing is decided: conditions are for information
-	cut      atomic.Bool // an interrupt kept something from being done
+	looks    bool                             // nothing is decided: conditions are for information
+	destroys bool                             // nothing will be there: everything is served by what is
+	ready    func(context.Context, lang.Decl) // gets the before face ready for a declaration; nil: it is
+	cut      atomic.Bool                      // an interrupt kept something from being done
 }
 
 // past is what a walk goes on from.
@@ -234,7 +236,7 @@ func (e *Engine) idleRun(ctx context.Context, prog *lang.Program, from past, bag
 func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, from past, bag *diag.Bag) (*run, bool) {
 	r := e.idleRun(ctx, prog, from, bag)
 	if e.Secrets != nil {
-		e.Secrets.Elsewhere((&plainly{shared: r.shared, before: from.state, known: map[string]bool{}}).holds)
+		e.Secrets.Elsewhere((&plainly{shared: r.shared, known: map[string]bool{}}).holds)
 	}
 	e.now.Store(r.shared)
 	if e.Halt != nil {

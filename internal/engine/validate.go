@@ -57,7 +57,8 @@ func (p *planner) validateUnused(ctx context.Context, e *Engine) {
 	received := p.reach.received(func(d lang.Decl) bool { return !p.sel.skips(d) })
 	var unused []*lang.Declaration
 	for _, d := range p.prog.Decls() {
-		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && !received[d.ID] && !p.sel.skips(d.ID) {
+		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && !received[d.ID] && !p.sel.skips(d.ID) && !p.opensItself(d) {
+			p.warnUnreferred(d)
 			unused = append(unused, d)
 		}
 	}
@@ -66,8 +67,15 @@ func (p *planner) validateUnused(ctx context.Context, e *Engine) {
 	}
 }
 
+// warnUnreferred says of an ephemeral resource that nothing refers to that it is not opened.
+func (p *planner) warnUnreferred(d *lang.Declaration) {
+	if p.req.Mode == plan.Normal && !p.req.quiet && !p.reach.referred(d.ID) {
+		p.bag.Add(diag.Warningf("Ephemeral resource not opened", "Nothing refers to %s, and it has no conditions, so it is not opened. It is opened for what receives its value: a provider, a write-only argument, a provisioner, a condition, an output of a module, or another ephemeral resource that is.", d.Resource).At(d.Range))
+	}
+}
+
 func (r *run) validate(ctx context.Context, d *lang.Declaration) bool {
-	frames, status := r.frame.Instances(d.Module, lang.After, r.bag)
+	frames, status := r.frame.Expand(d.Module, lang.After, r.bag)
 	if status != lang.Known {
 		return false
 	}

@@ -33,6 +33,41 @@ func LocalDir(source, parent string) (string, error) {
 	return dir, nil
 }
 
+// CopyModule copies the files of a module, and all below, but for names that begin with a dot.
+func CopyModule(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		switch {
+		case err != nil:
+			return err
+		case rel == ".":
+			if !d.IsDir() {
+				return fmt.Errorf("%s is not a directory", from)
+			}
+			return nil
+		case path == to, strings.HasPrefix(d.Name(), "."):
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		case d.IsDir():
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		}
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), text, info.Mode().Perm())
+	})
+}
+
 // manifest is .terraform/modules/modules.json, which other tools read.
 type manifest struct {
 	Modules []manifestEntry

@@ -69,7 +69,8 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 	if cur.Entry != nil {
 		private, identity = cur.Entry.Private, t.identityOf(cur.Entry)
 	}
-	resp, ok := t.callPlan(ctx, provider.PlanRequest{
+	r := &rights{config: raw, was: cur.Entry}
+	resp, ok := t.callPlan(ctx, r, provider.PlanRequest{
 		Type: t.Type.Name, Prior: send(p.Prior), Proposed: send(wantWire), Config: send(p.Config),
 		Private: private, Identity: t.identityWire(identity), Meta: t.Type.Meta, Allow: t.allow(),
 	})
@@ -80,10 +81,13 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 		return nil, false
 	}
 	p.Private, p.Legacy = resp.Private, resp.LegacyTypes
-	if !t.planned(p, prior, mark.Value{Raw: raw, Marks: config.Marks}, proposed, wantWire) {
+	if !t.planned(p, prior, mark.Value{Raw: raw, Marks: config.Marks}, r, proposed, wantWire) {
 		return nil, false
 	}
-	if p.Identity, ok = t.identity(resp.Identity); !ok || !t.keepableIdentity(p.Identity, "Provider produced invalid plan") {
+	if p.Identity, ok = t.identity(resp.Identity); !ok {
+		return nil, false
+	}
+	if p.Identity, ok = t.keepableIdentity(p.Identity, r, "Provider produced invalid plan"); !ok {
 		return nil, false
 	}
 	if p.Identity == cty.NilVal {
@@ -93,7 +97,7 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 	return p, true
 }
 
-func (t *Tools) callPlan(ctx context.Context, req provider.PlanRequest) (provider.PlanResponse, bool) {
+func (t *Tools) callPlan(ctx context.Context, r *rights, req provider.PlanRequest) (provider.PlanResponse, bool) {
 	var resp provider.PlanResponse
 	var ds provider.Diags
 	if !t.token(ctx, func() { resp, ds = t.Provider.Plan(ctx, req) }) {
@@ -103,13 +107,13 @@ func (t *Tools) callPlan(ctx context.Context, req provider.PlanRequest) (provide
 		return resp, false
 	}
 	var kept bool
-	resp.Private, kept = t.keepablePrivate(resp.Private, "Provider produced invalid plan")
+	resp.Private, kept = t.keepablePrivate(resp.Private, r, "Provider produced invalid plan")
 	return resp, kept
 }
 
 // planned decodes the answer and holds it against configuration and prior object. An answer equal
 // to the proposal was made by our own rules and needs no further look.
-func (t *Tools) planned(p *Proposal, prior cty.Value, config mark.Value, proposed cty.Value, proposedWire []byte) bool {
+func (t *Tools) planned(p *Proposal, prior cty.Value, config mark.Value, r *rights, proposed cty.Value, proposedWire []byte) bool {
 	if t.same(p.Planned, proposedWire) && (!t.Type.HasWriteOnly() || t.silent(p.Planned)) {
 		p.Value = proposed
 		return true
@@ -127,7 +131,7 @@ func (t *Tools) planned(p *Proposal, prior cty.Value, config mark.Value, propose
 		return false
 	}
 	p.Value = v
-	if _, kept := t.keepable(v, config.Raw, "Provider produced invalid plan"); !kept {
+	if _, kept := t.keepable(v, r, "Provider produced invalid plan"); !kept {
 		return false
 	}
 	if p.Legacy {
@@ -319,7 +323,7 @@ func (t *Tools) PlanDown(ctx context.Context, cur Current, capable bool) (*plan.
 	if !capable {
 		return c, true
 	}
-	resp, ok := t.callPlan(ctx, provider.PlanRequest{
+	resp, ok := t.callPlan(ctx, &rights{was: cur.Entry}, provider.PlanRequest{
 		Type: t.Type.Name, Prior: send(cur.Wire), Proposed: send(nullWire), Config: send(nullWire),
 		Private: cur.Entry.Private, Identity: t.storedIdentity(cur.Entry), Meta: t.Type.Meta, Allow: t.allow(),
 	})

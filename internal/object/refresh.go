@@ -40,7 +40,7 @@ func (t *Tools) Upgrade(ctx context.Context, entry *state.Entry) (Known, bool) {
 		return Known{}, false
 	}
 	wire, ok = t.withoutWriteOnly(wire, "Invalid resource state upgrade", "while upgrading the stored object")
-	ok = t.harmless(wire, "Invalid resource state upgrade") && ok
+	ok = t.harmless(wire, entry, "Invalid resource state upgrade") && ok
 	return Known{Wire: wire, Upgraded: wire}, ok
 }
 
@@ -142,8 +142,10 @@ func (t *Tools) refreshed(entry *state.Entry, k Known, resp provider.ReadRespons
 	}
 	next := *entry
 	next.Private = private
-	v, kept := t.guarded(&next, v, cty.NilVal, identity, "Provider produced invalid object")
-	if clean = clean && kept; !clean {
+	if _, _, kept := t.guarded(&next, v, identity, &rights{was: entry}, "Provider produced invalid object"); !kept {
+		return entry, k, false
+	}
+	if !clean {
 		if wire, ok = t.encode(v); !ok {
 			return entry, k, false
 		}
@@ -295,16 +297,13 @@ func (t *Tools) Move(ctx context.Context, entry *state.Entry, from addr.Instance
 	next := *entry
 	next.Private, next.Identity, next.IdentitySchema = resp.Private, nil, 0
 	next.Sensitive = nil
-	v, kept := t.guarded(&next, v, cty.NilVal, identity, "Provider returned invalid value")
-	if !kept {
-		if wire, ok = t.encode(v); !ok {
-			return nil, Known{}, false
-		}
+	if _, _, kept := t.guarded(&next, v, identity, &rights{was: entry}, "Provider returned invalid value"); !kept {
+		return nil, Known{}, false
 	}
 	if !t.fill(&next, v, identity) {
 		return nil, Known{}, false
 	}
-	return &next, Known{Wire: wire, Upgraded: wire}, clean && kept
+	return &next, Known{Wire: wire, Upgraded: wire}, clean
 }
 
 // move asks the provider. Many providers compare where an object comes from with the one address that

@@ -161,8 +161,14 @@ type Plan struct {
 	Targets, Excludes []addr.Target
 	ForceReplace      []addr.Instance
 	Relevant          []Relevant
-	Functions         map[string]string     // digests of function results by call digest
-	Keys              map[string][]addr.Key // instance keys by declaration, as they were decided
+	Functions         map[string]string // digests of function results by call digest
+
+	// Keys are the instances that repeated declarations have in module instances, by their address
+	// there, as they were decided; KeysBefore those that module calls had. Of ephemeral blocks there
+	// are none.
+	Keys, KeysBefore map[string][]addr.Key
+	Readings         []Reading  // sorted by object
+	Settings         []Settings // of provider instances
 
 	Providers map[addr.Provider]string // package hash used
 	Workspace string
@@ -180,6 +186,20 @@ type Plan struct {
 type Lease struct {
 	Addr      string
 	Receivers []string // addresses, sorted
+}
+
+// Reading is what a data source gave as it was asked before, for the settings of what serves downs. It
+// is no part of a state.
+type Reading struct {
+	Object addr.Object
+	Entry  *state.Entry
+}
+
+// Settings is what planning found out about a provider instance that something goes down through.
+type Settings struct {
+	Provider addr.ProviderInstance
+	Equal    bool // the settings before and after are known and the same
+	NoBefore bool // those before are not known
 }
 
 // Relevant is an attribute that a change depends on: it decides which drift is shown.

@@ -160,7 +160,7 @@ func (t *diagText) place(d diag.Diagnostic) {
 	}
 	if d.Subject != nil {
 		t.source("on", *d.Subject, d.Context)
-		t.values(d.Values)
+		t.values(d.Call, d.Values)
 	}
 	if d.Address != "" || d.Subject != nil {
 		t.line("")
@@ -224,7 +224,10 @@ func blankOut(s string) string {
 	return b.String()
 }
 
-func (t *diagText) values(values []diag.Value) {
+func (t *diagText) values(call *diag.Call, values []diag.Value) {
+	if call != nil {
+		values = slices.Concat([]diag.Value{{Traversal: "while calling", Statement: call.String()}}, values)
+	}
 	if len(values) == 0 {
 		return
 	}
