@@ -40,8 +40,9 @@ var classes = []class{
 	{"everyday changes that end in a cycle there have an order here", func(c *comparison, _ Difference) bool {
 		return c.terraformSaid("Cycle") && !c.letheSaid("Cycle")
 	}},
-	{"a mistake in the configuration is one when everything is destroyed, too", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && d.Section == "exits" && (c.letheSaid("Moved object still exists") || c.letheSaid("Configuration for import target does not exist"))
+	{"which mistakes in moved and import blocks stop a destroy", func(c *comparison, d Difference) bool {
+		said := func(text string) bool { return c.letheSaid(text) || c.terraformSaid(text) }
+		return c.st.Do.Destroy && (said("Moved object still exists") || said("Configuration for import target does not exist"))
 	}},
 	{"an error in a check is a warning", func(c *comparison, _ Difference) bool {
 		return strings.Contains(outOf(c.a), "Warning: Invalid condition result")

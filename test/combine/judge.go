@@ -62,7 +62,7 @@ func (j *judgement) find(class, format string, args ...any) {
 	j.found = append(j.found, Finding{j.step, class, fmt.Sprintf(format, args...)})
 }
 
-var broken = regexp.MustCompile(`(?i)internal error|panic:|goroutine \d+|lethe crashed|bug in lethe|cty\.|<nil>|%!`)
+var broken = regexp.MustCompile(`(?i)internal error|panic:|goroutine \d+|lethe crashed|bug in lethe|<nil>|%!`)
 
 // crashes finds what no user may see.
 func (j *judgement) crashes() {
