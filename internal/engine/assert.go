@@ -10,7 +10,7 @@ import (
 
 // Conditions that belong to no object, those of variables, outputs and checks, are nodes and steps
 // of their own: they may look at anything, ephemeral values too, and hold what they look at. So are
-// the postconditions of ephemeral resources, for the case that nobody else wants to know.
+// ephemeral resources that open themselves, for the case that nobody else wants them.
 
 // tested reports whether a declaration has conditions of this kind.
 func tested(d *lang.Declaration) bool {
@@ -55,7 +55,7 @@ func (p *planner) tests(d *lang.Declaration) bool {
 func (r *run) test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool {
 	switch d.Kind {
 	case lang.Resource:
-		r.receiveFrom(ctx, d, f, r.reach.face(d.ID, lang.After), nil)
+		r.receiveFrom(ctx, d, f, r.reach.face(d.ID, lang.After), r.ownKeys(d))
 		return true // what comes of it is in the slot
 	case lang.Variable:
 		return r.conditions(ctx, d, f, lang.Validation)
