@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
@@ -16,9 +17,13 @@ import (
 type checks struct {
 	mu sync.Mutex
 	by map[string]*state.Check // by configuration address
+
+	secrets *secret.Set // messages are kept, and masked as those are that are shown
 }
 
-func newChecks() *checks { return &checks{by: map[string]*state.Check{}} }
+func newChecks(secrets *secret.Set) *checks {
+	return &checks{by: map[string]*state.Check{}, secrets: secrets}
+}
 
 // declare makes sure that a declaration with conditions is listed, even with no instance.
 func (c *checks) declare(kind, address string) *state.Check {
@@ -76,6 +81,9 @@ func (c *checks) results(*diag.Bag) []state.Check {
 	for _, k := range c.by {
 		for _, o := range k.Objects {
 			k.Status = worse(k.Status, o.Status)
+			for i, text := range o.Failures {
+				o.Failures[i] = c.secrets.Scrub(text)
+			}
 		}
 		slices.SortFunc(k.Objects, func(a, b state.CheckedObject) int { return strings.Compare(a.Addr, b.Addr) })
 		out = append(out, *k)
@@ -86,7 +94,7 @@ func (c *checks) results(*diag.Bag) []state.Check {
 
 // unchecked lists what has conditions, for a plan that evaluates none of them.
 func (r *run) unchecked() []state.Check {
-	none := newChecks()
+	none := newChecks(r.Secrets)
 	for _, d := range r.prog.Decls() {
 		switch {
 		case tested(d):

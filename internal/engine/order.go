@@ -296,6 +296,9 @@ func (o *ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 // provisioners are the steps beside those of an object, with the leases that they receive.
 func (o *ordering) provisioners(c *plan.Change, e *state.Entry) *plan.Provisioners {
 	up, down := o.hooksOf(c, e, false), o.hooksOf(c, e, true)
+	if o.plan.SpareDeposed && deposes(c) {
+		down = hooks{}
+	}
 	if len(up.list) == 0 && len(down.list) == 0 {
 		return nil
 	}

@@ -87,6 +87,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	r.frame.Begin()
 	p.walk(ctx)
 	r.frame.End()
+	p.objs.Review()
 	p.moveFaults()
 	made := p.finishImports(ctx)
 	out := p.result(ctx)
@@ -279,7 +280,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 		Mode: p.req.Mode, Changes: p.planned, Drift: p.drift,
 		Previous: p.req.State, Variables: p.variables(), Targets: p.req.Targets, Excludes: p.req.Excludes,
 		ForceReplace: p.req.Replace, Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
-		Timestamp: p.req.Options.PlanTime, Complete: true, Readings: p.back.readings, Settings: p.decidedSettings(),
+		Timestamp: p.req.Options.PlanTime, Complete: true, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, Settings: p.decidedSettings(),
 	}
 	p.keys(out)
 	byObject := func(a, b *plan.Change) int { return a.Object.Compare(b.Object) }
@@ -289,6 +290,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	out.Refreshed = p.edit.Done()
 	p.orderReplacements(out)
 	p.warnForgotten(out.Changes)
+	p.warnRetired(out)
 	out.Outputs = p.outputs()
 	if p.req.Mode == plan.Normal && !p.sel.active && !p.cut.Load() {
 		p.checkValues()

@@ -171,6 +171,8 @@ type Plan struct {
 	Readings         []Reading  // sorted by object
 	Settings         []Settings // of provider instances
 
+	SpareDeposed bool // destroy-time provisioners are not run for deposed objects
+
 	Providers map[addr.Provider]string // package hash used
 	Workspace string
 	Backend   string // type of the store the state came from
