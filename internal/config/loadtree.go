@@ -264,6 +264,6 @@ func (t *treeLoader) importProvider(root *Node, im *Import) {
 	}
 	r := n.Module.Resources[Name{im.Resource.Mode, im.Resource.Type, im.Resource.Name}]
 	if r != nil && (n != root || r.LocalProvider() != im.Provider.ProviderName) {
-		t.add(diag.Errorf("Invalid import provider argument", "The provider argument can only be specified in import blocks that will generate configuration, and %s has a resource block. Remove the argument here, and set \"provider\" in the resource block.", im.Resource).At(im.Provider.Range).See("declared here", r.Range))
+		t.add(diag.Errorf("Invalid import provider argument", "The provider argument chooses the provider of generated configuration, and %s has a resource block that chooses its own. Remove the argument here, and set \"provider\" in the resource block.", im.Resource).At(im.Provider.Range).See("declared here", r.Range))
 	}
 }
