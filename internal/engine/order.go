@@ -258,7 +258,7 @@ func (o *ordering) addObjects() {
 	}
 	for _, c := range o.plan.Changes {
 		if _, have := index[c.Object]; !have {
-			index[c.Object] = o.object(c.Object, nil, c)
+			index[c.Object] = o.object(c.Object, c.Entry, c) // what is imported exists, too
 		}
 	}
 	for i, obj := range o.objects {

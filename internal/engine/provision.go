@@ -177,6 +177,9 @@ func (a *applier) after(d *lang.Declaration, f *lang.Frame, inst addr.Instance, 
 
 // retire runs one provisioner of an object that is about to be destroyed.
 func (a *applier) retire(ctx context.Context, c *plan.Change, part int) bool {
+	if !a.takeIn(c) {
+		return false
+	}
 	o := a.downed(c)
 	e := a.entry(o)
 	if e == nil {
@@ -210,7 +213,7 @@ func (a *applier) runHook(ctx context.Context, h hooks, p *config.Provisioner, f
 		in.Decl = h.decl.ID
 		a.receiveAll(ctx, a.reach.parts(h.decl.ID, h.parts(p)), f.Addr(), o.Key, face)
 	}
-	req := provision.Request{Type: p.Type, Dir: a.Dir, Env: a.Env, Output: func(line string) {
+	req := provision.Request{Type: p.Type, Dir: a.Dir, Env: a.Env, Abandon: a.Abandon, Output: func(line string) {
 		a.tell(event.ProvisionOutput{Object: o, Type: p.Type, Line: line})
 	}}
 	var out lang.Outcome

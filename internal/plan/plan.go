@@ -8,6 +8,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -217,7 +218,7 @@ func (p *Plan) Applyable() bool {
 		return false
 	}
 	if p.Mode == RefreshOnly {
-		return len(p.Drift) > 0 || p.outputsChange()
+		return p.outputsChange() || slices.ContainsFunc(p.Drift, func(c *Change) bool { return c.Action != NoOp })
 	}
 	for _, c := range p.Changes {
 		if c.Why == ReadCheckNested {
