@@ -270,10 +270,10 @@ func (t *Tools) decide(cur Current, p *Proposal, f Forced) (plan.Action, plan.Re
 	switch {
 	case cur.Entry.Tainted:
 		return replace, plan.ReplaceTainted, nil
-	case f.Replace:
-		return replace, plan.ReplaceByRequest, nil
 	case f.Triggered:
 		return replace, plan.ReplaceByTriggers, nil
+	case f.Replace:
+		return replace, plan.ReplaceByRequest, nil
 	case len(p.Replace) > 0:
 		return replace, plan.ReplaceCannotUpdate, p.Replace
 	case t.Nothing(p):

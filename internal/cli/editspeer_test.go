@@ -1,0 +1,298 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/cli"
+)
+
+// TestEditsBesidePeer makes random configurations with Terraform, edits them at random, with moved,
+// removed and import blocks, and holds what Lethe plans and does against what Terraform does. What
+// differs on purpose is recognised by rules (explained). LETHE_LONG takes 400 rounds, LETHE_EDITS
+// as many as it says, from LETHE_EDITS_FROM on.
+func TestEditsBesidePeer(t *testing.T) {
+	if _, err := exec.LookPath("terraform"); err != nil {
+		t.Skip("there is no terraform on PATH")
+	}
+	from, rounds := uint64(time.Now().Unix()/86400*1000), 4
+	if os.Getenv("LETHE_LONG") != "" {
+		rounds = 400
+	}
+	if n, err := strconv.Atoi(os.Getenv("LETHE_EDITS")); err == nil {
+		rounds = n
+	}
+	if n, err := strconv.ParseUint(os.Getenv("LETHE_EDITS_FROM"), 10, 64); err == nil {
+		from = n
+	}
+	count := map[string]int{}
+	for seed := from; seed < from+uint64(rounds); seed++ {
+		e := &editing{T: t, draft: newDraft(seed)}
+		class, diff := e.run(t.TempDir())
+		count[class]++
+		if diff != "" {
+			t.Errorf("seed %d:\n%s\n%s", seed, e.story, diff)
+		}
+	}
+	t.Log(count)
+}
+
+// editing is one round.
+type editing struct {
+	*testing.T
+	*draft
+	story string
+	flags []string
+}
+
+// outcome is what a program made of the edit.
+type outcome struct {
+	code    int
+	text    string
+	warned  bool // of moves to places that are taken
+	changes map[string]planned
+	final   map[string]string
+}
+
+// planned is a change as the JSON form of a plan has it.
+type planned struct{ actions, reason, previous string }
+
+func (p planned) String() string { return strings.Join([]string{p.actions, p.reason, p.previous}, " ") }
+
+func (e *editing) run(dir string) (class, diff string) {
+	first, theirs, ours := e.write(), filepath.Join(dir, "theirs"), filepath.Join(dir, "ours")
+	e.put(theirs, first)
+	if code, text := e.peer(theirs, "apply", "-auto-approve"); code != 0 {
+		e.Fatalf("the first configuration cannot be applied:\n%s\n%s", first["main.tf"], text)
+	}
+	e.edit()
+	second := e.write()
+	e.flags = e.planFlags()
+	e.story = fmt.Sprintf("-- 1/main.tf --\n%s-- 1/m/main.tf --\n%s-- 2/main.tf --\n%s-- 2/m/main.tf --\n%splan %v", first["main.tf"], first["m/main.tf"], second["main.tf"], second["m/main.tf"], e.flags)
+	if err := os.CopyFS(ours, os.DirFS(theirs)); err != nil {
+		e.Fatal(err)
+	}
+	e.put(theirs, second)
+	e.put(ours, second)
+	want, got := e.take(theirs, e.peer), e.take(ours, e.lethe)
+	if class := refusal(want, got, e.flags); class != "" {
+		return class, ""
+	}
+	if want.code != got.code {
+		return "code", fmt.Sprintf("exit code %d, and the peer has %d:\n%s\n%s", got.code, want.code, got.text, want.text)
+	}
+	if want.code != 0 {
+		return "refused by both", ""
+	}
+	class, diff = "the same", ""
+	explain(want, got, e.draft)
+	for _, at := range slices.Sorted(maps.Keys(union(want.changes, got.changes))) {
+		if w, g := want.changes[at], got.changes[at]; w != g {
+			diff += fmt.Sprintf("%s: %v; the peer: %v\n", at, g, w)
+		}
+	}
+	if len(want.final) > 0 || len(got.final) > 0 {
+		for _, at := range slices.Sorted(maps.Keys(union(want.final, got.final))) {
+			if w, g := want.final[at], got.final[at]; w != g {
+				diff += fmt.Sprintf("in the state, %s: %q; the peer: %q\n", at, g, w)
+			}
+		}
+	}
+	return class, diff
+}
+
+func union[V any](a, b map[string]V) map[string]V {
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
+func (e *editing) planFlags() []string {
+	r := rand.New(rand.NewPCG(e.Uint64(), 1))
+	switch r.IntN(10) {
+	case 0:
+		return []string{"-destroy"}
+	case 1, 2:
+		if p := e.root[r.IntN(len(e.root))]; p.declared {
+			if i := p.repeat.instances(); len(i) > 0 {
+				return []string{"-replace=terraform_data." + p.name + i[0]}
+			}
+		}
+	case 3:
+		return []string{"-target=terraform_data." + e.root[r.IntN(len(e.root))].name}
+	}
+	return nil
+}
+
+func (e *editing) put(dir string, files map[string]string) {
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			e.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			e.Fatal(err)
+		}
+	}
+}
+
+// peer runs Terraform.
+func (e *editing) peer(dir string, args ...string) (int, string) {
+	run := func(args ...string) (int, string) {
+		cmd := exec.Command("terraform", args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "TF_CLI_CONFIG_FILE=/dev/null", "NO_COLOR=1", "CHECKPOINT_DISABLE=1", "TF_INPUT=0")
+		out, _ := cmd.CombinedOutput()
+		return cmd.ProcessState.ExitCode(), string(out)
+	}
+	if args[0] != "show" {
+		if code, out := run("get"); code != 0 {
+			return code, out
+		}
+	}
+	return run(args...)
+}
+
+func (e *editing) lethe(dir string, args ...string) (int, string) {
+	var out bytes.Buffer
+	code := cli.Main(cli.Env{
+		Args: args, Program: "lethe", Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Dir: dir, Now: time.Now,
+		Environ: []string{"HOME=" + dir, "TMPDIR=" + dir, "PATH=" + os.Getenv("PATH"), "TF_CLI_CONFIG_FILE=/dev/null", "TF_INPUT=0"},
+	})
+	return code, out.String()
+}
+
+// take plans and applies.
+func (e *editing) take(dir string, run func(string, ...string) (int, string)) *outcome {
+	o := &outcome{changes: map[string]planned{}}
+	if o.code, o.text = run(dir, append([]string{"plan", "-no-color", "-out=p"}, e.flags...)...); o.code != 0 {
+		return o
+	}
+	o.warned = strings.Contains(o.text, "Unresolved resource instance address changes")
+	_, text := run(dir, "show", "-json", "p")
+	var doc struct {
+		Changes []struct {
+			Address, Deposed string
+			Previous         string `json:"previous_address"`
+			Reason           string `json:"action_reason"`
+			Change           struct {
+				Actions   []string
+				Importing *struct{ ID string }
+			}
+		} `json:"resource_changes"`
+	}
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		e.Fatalf("%s: %v\n%s", e.story, err, text)
+	}
+	for _, c := range doc.Changes {
+		p := planned{strings.Join(c.Change.Actions, ","), c.Reason, c.Previous}
+		if c.Change.Importing != nil {
+			p.actions += " import " + c.Change.Importing.ID
+		}
+		o.changes[c.Address+c.Deposed] = p
+	}
+	if o.code, o.text = run(dir, "apply", "-no-color", "p"); o.code == 0 {
+		o.final = e.state(dir)
+	}
+	return o
+}
+
+// state lists what the state has, by address.
+func (e *editing) state(dir string) map[string]string {
+	text, err := os.ReadFile(filepath.Join(dir, "terraform.tfstate"))
+	if err != nil {
+		return nil
+	}
+	var doc struct {
+		Resources []struct {
+			Module, Name string
+			Instances    []struct {
+				Key        any `json:"index_key"`
+				Deposed    string
+				Attributes map[string]any
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		e.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, r := range doc.Resources {
+		for _, i := range r.Instances {
+			out[fmt.Sprint(r.Module, ".", r.Name, i.Key, i.Deposed != "")] = fmt.Sprint("replaced ", i.Attributes["triggers_replace"])
+		}
+	}
+	return out
+}
+
+// refusal names why one of them refuses on purpose what the other does.
+func refusal(want, got *outcome, flags []string) string {
+	says := func(o *outcome, text string) bool { return o.code != 0 && strings.Contains(o.text, text) }
+	switch {
+	case says(want, "Error: Cycle"):
+		return "a cycle there"
+	case says(want, "Error: no change found for"):
+		return "a trigger without instances"
+	case says(want, "Moved object still exists") && slices.Contains(flags, "-destroy") && got.code == 0:
+		return "a destruction with wrong moves"
+	case says(got, "Objects were forgotten, not destroyed") && slices.Contains(flags, "-destroy"):
+		return "a destruction that forgets"
+	case want.warned && !got.warned:
+		return "a move to where other things are"
+	case says(want, "Moved resource instances excluded by targeting") && got.code == 0:
+		return "targets of the old place"
+	}
+	return ""
+}
+
+// unsaid reports whether a removed block without lifecycle covers an address.
+func (d *draft) unsaid(at string) bool {
+	return slices.ContainsFunc(d.extra, func(block string) bool {
+		from, plain := strings.CutPrefix(block, "removed {\n  from = ")
+		from, rest, _ := strings.Cut(from, "\n")
+		return plain && rest == "}\n" && (at == from || strings.HasPrefix(at, from+"[") || strings.HasPrefix(at, from+"."))
+	})
+}
+
+// explain takes out of both what differs on purpose.
+func explain(want, got *outcome, d *draft) {
+	for at, w := range maps.Clone(want.changes) {
+		g := got.changes[at]
+		switch {
+		case g.actions == "forget" && w.actions == "delete" && d.unsaid(at):
+			w = g // removed without lifecycle
+		case w.actions == "create" && w.reason == "replace_by_triggers":
+			w.reason = "" // nothing of a new object has changed
+		case w.reason == "delete_because_no_resource_config" && g.reason == "delete_because_no_module":
+			w.reason = g.reason // the missing module is the reason
+		case w.actions == "delete" && g == planned{} && got.changes[counterpart(at)] == w: // in a destruction
+			delete(want.changes, at)
+			delete(got.changes, counterpart(at))
+			continue
+		case w.reason == "delete_because_wrong_repetition" && g == planned{} && got.changes[counterpart(at)].previous != "":
+			delete(want.changes, at) // count makes it move here, also after a moved block
+			delete(want.changes, counterpart(at))
+			delete(got.changes, counterpart(at))
+			continue
+		}
+		want.changes[at] = w
+	}
+}
+
+// counterpart is the only instance of what has one without count, and the other way round.
+func counterpart(at string) string {
+	if only, ok := strings.CutSuffix(at, "[0]"); ok {
+		return only
+	}
+	return at + "[0]"
+}
