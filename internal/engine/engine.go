@@ -100,7 +100,10 @@ type Request struct {
 	// DeferEphemerals keeps leases closed during planning where only write-only arguments receive
 	// them: providers plan with unknown values there.
 	DeferEphemerals bool
-	Backend         string // for the plan file
+	// SpareDeposed runs no destroy-time provisioners for objects that a create-first replacement
+	// deposes, as Terraform and OpenTofu do.
+	SpareDeposed bool
+	Backend      string // for the plan file
 
 	quiet bool // the targets are ours, not the user's: nothing is said or asked of them
 }
@@ -216,7 +219,7 @@ type past struct {
 func (e *Engine) idleRun(ctx context.Context, prog *lang.Program, from past, bag *diag.Bag) *run {
 	r := &run{bag: bag, shared: &shared{
 		Engine: e, all: bag, ctx: ctx, prog: prog, reach: newReach(prog), removals: newRemovals(prog.Tree().Root),
-		types: map[typeKey]*object.Type{}, sessions: map[sessionKey]*session{}, leases: map[leaseKey]*opening{}, leased: map[lang.Decl][]leaseKey{}, checks: newChecks(),
+		types: map[typeKey]*object.Type{}, sessions: map[sessionKey]*session{}, leases: map[leaseKey]*opening{}, leased: map[lang.Decl][]leaseKey{}, checks: newChecks(e.Secrets),
 		calls:   map[addr.Object]bool{},
 		waiting: map[addr.Object]bool{},
 		results: newResults(from.results),

@@ -59,12 +59,14 @@ func (t *Tools) dataRead(config mark.Value, resp provider.DataResponse, ds provi
 	if !t.known(v, "Provider produced invalid object", "in a data source") {
 		return mark.Value{}, nil, false
 	}
-	v, clean := t.keepable(v, &rights{config: config.Raw, was: s.Was}, "Provider produced invalid object")
+	r := &rights{config: config.Raw, was: s.Was}
+	v, clean := t.keepable(v, r, "Provider produced invalid object")
 	value := t.marked(v, config)
 	entry := &state.Entry{Provider: s.Provider, Recorded: s.Recorded, Sensitive: value.PathsOf(mark.Sensitive)}
 	if !t.fill(entry, v, cty.NilVal) {
 		return mark.Value{}, nil, false
 	}
+	t.review(entry, r, "Provider produced invalid object")
 	return value, entry, clean
 }
 
@@ -176,9 +178,11 @@ func (t *Tools) imported(resp provider.ImportResponse, s Stored) (*state.Entry, 
 		return nil, Known{}, false
 	}
 	entry := &state.Entry{Provider: s.Provider, Private: found.Private}
-	if _, _, kept := t.guarded(entry, v, identity, &rights{}, "Provider returned invalid value"); !kept {
+	r := &rights{}
+	if _, _, kept := t.guarded(entry, v, identity, r, "Provider returned invalid value"); !kept {
 		return nil, Known{}, false
 	}
+	t.review(entry, r, "Provider returned invalid value")
 	if !v.IsWhollyKnown() {
 		v, _ = t.settle(v, false)
 		if wire, ok = t.encode(v); !ok {

@@ -333,6 +333,48 @@ func (t *Tools) guarded(e *state.Entry, v, identity cty.Value, r *rights, title 
 	return v, identity, clean && ok && known
 }
 
+// review notes that an entry is to be looked through again, if more secrets are known at the end: a
+// refresh may bring what a lease is opened for later.
+func (t *Tools) review(e *state.Entry, r *rights, title string) {
+	t.again(func() {
+		all := string(e.Attrs) + string(e.Private) + string(e.Identity)
+		if !t.Walk.Secrets.Has(all) {
+			return
+		}
+		if v, err := t.Type.DecodeJSON(e.Attrs); err == nil {
+			t.keepable(v, r, title)
+		}
+		t.keepablePrivate(e.Private, r, title)
+		t.keepableIdentity(t.identityOf(e), r, title)
+	})
+}
+
+// again calls look at the end of the walk, if more secrets are known then.
+func (t *Tools) again(look func()) {
+	if t.Walk.Secrets == nil {
+		return
+	}
+	known := t.Walk.Secrets.Known()
+	t.Walk.mu.Lock()
+	defer t.Walk.mu.Unlock()
+	t.Walk.later = append(t.Walk.later, func() {
+		if t.Walk.Secrets.Known() != known {
+			look()
+		}
+	})
+}
+
+// Review looks again at what was brought before all secrets were known, and reports what must not be kept
+// of it. Nothing was kept yet.
+func (w *Walk) Review() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, look := range w.later {
+		look()
+	}
+	w.later = nil
+}
+
 // lost reports whether a new object is not to be found by what may be kept of it.
 func (t *Tools) lost(answered, said, kept, identity cty.Value) bool {
 	if t.Type.Attr("id") == nil {

@@ -124,6 +124,16 @@ func (s *Set) Number() bool { return s != nil && s.number.Load() }
 // Empty reports whether there is nothing to guard, so that callers need not look for leaves.
 func (s *Set) Empty() bool { return s == nil || !s.some.Load() }
 
+// Known counts the secrets that may not be kept, as far as they are known.
+func (s *Set) Known() int {
+	if s.Empty() {
+		return 0
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.known)
+}
+
 // Add registers a string. Adding it again changes nothing but that the stricter rule holds.
 func (s *Set) Add(text string, origin Origin) {
 	if len(text) < shortest {
