@@ -164,7 +164,7 @@ func (p *project) approve(pl *plan.Plan) bool {
 	return false
 }
 
-// notApproved names the ways out of a question that nobody answers.
+// notApproved names the ways out of a question that gets no answer.
 func notApproved(use string) diag.Diagnostic {
 	return diag.Errorf("Plan not approved", "Approval is needed, and nobody can be asked: use %s.", use)
 }

@@ -89,7 +89,7 @@ func (p *project) localName(a addr.Provider) string {
 }
 
 // askArguments asks for what a provider block must have and has not. What it still has not then is
-// reported as if nobody could be asked.
+// reported as where no questions may be put.
 func (p *project) askArguments(name config.ProviderName, s *schema.Schema) map[string]cty.Value {
 	var required []string
 	about := map[string]*schema.Attr{}

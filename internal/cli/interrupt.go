@@ -16,7 +16,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// After the second interrupt the program is gone within three seconds, whatever hangs.
+// After the second interrupt the program is gone within three seconds, also where calls hang.
 const (
 	abandonAfter = time.Second             // calls that are still under way are not waited for
 	leaveAfter   = 2500 * time.Millisecond // nor are closings of leases

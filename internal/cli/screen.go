@@ -186,7 +186,8 @@ type question struct {
 }
 
 // ask puts a question and reads one line. Where it gets none, because the input has ended or an
-// interrupt came (cutShort), nobody can be asked from then on, and the caller says what that means.
+// interrupt came (cutShort), no questions may be put from then on, and the caller says what that
+// means.
 func (s *screen) ask(q question) (string, bool) {
 	fmt.Fprintf(s.call.Stdout, "%s\n", q.Title)
 	if q.Note != "" {
@@ -199,7 +200,7 @@ func (s *screen) ask(q question) (string, bool) {
 	return text, ok
 }
 
-// read reads one line, until the first interrupt: what is typed after that is for nobody.
+// read reads one line, until the first interrupt: what is typed after that is not read.
 func (s *screen) read(secret bool) (string, bool) {
 	f, isFile := s.call.Stdin.(*os.File)
 	secret = secret && isFile && term.IsTerminal(int(f.Fd()))

@@ -340,7 +340,7 @@ func (ws *workspaceState) Over(op journal.Op) {
 }
 
 // end closes the journal. It is dropped, unless it has something that the state has not: changes,
-// calls that nobody answered, leases that are open, or what an earlier run left. The next command is
+// calls without an answer, leases that are open, or what an earlier run left. The next command is
 // told of them.
 func (ws *workspaceState) end() {
 	if ws.journal == nil {

@@ -10,7 +10,7 @@ import (
 
 // Conditions that belong to no object, those of variables, outputs and checks, are nodes and steps
 // of their own: they may look at anything, ephemeral values too, and hold what they look at. So are
-// ephemeral resources that open themselves, for the case that nobody else wants them.
+// ephemeral resources that open themselves, for the case that they have no other receiver.
 
 // tested reports whether a declaration has conditions of this kind.
 func tested(d *lang.Declaration) bool {

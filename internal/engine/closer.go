@@ -11,8 +11,8 @@ import (
 
 // addClosers adds the nodes that close leases in the plan walk. A lease is closed when all that
 // receive its value are over, however they ended; a provider that was configured with it is
-// stopped first, and so is a lease that was obtained with it. Where nobody else wanted a lease that
-// opens itself, it is opened after them all.
+// stopped first, and so is a lease that was obtained with it. A lease that opens itself and
+// that no other receiver wanted is opened after them all.
 func (p *planner) addClosers() {
 	if !p.reach.any {
 		return
@@ -58,7 +58,7 @@ func (p *planner) opensItself(e *lang.Declaration) bool {
 	return p.req.Mode == plan.Normal && !p.sel.skips(e.ID) && p.run.opensItself(e, !p.sel.active)
 }
 
-// own is the node that opens leases that open themselves, if nobody has.
+// own is the node that opens leases that open themselves, if no receiver has.
 func (p *planner) own(e *lang.Declaration) walk.Node {
 	n := p.node(func() string { return e.Resource.String() + " (opens itself)" }, func(ctx context.Context, _ *walk.Fan) bool {
 		return p.testAll(ctx, e)

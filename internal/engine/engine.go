@@ -60,7 +60,7 @@ type Engine struct {
 	// for those that close leases, and for these no longer than until Leave ends. nil: never.
 	Halt, Abandon, Leave context.Context
 
-	// Leases takes note of what is open, for the case that the process is lost. nil: nobody does.
+	// Leases takes note of what is open, for the case that the process is lost. nil: no note is taken.
 	Leases journal.Leases
 
 	// Tested says which providers a test program runs: to see what they do, and some to see what

@@ -167,7 +167,7 @@ func (o *ordering) addTestObjects(tests map[place]plan.Vertex, holds func(place)
 	for _, at := range inOrder(tests) {
 		held := holds(at)
 		if _, own := o.owns[at]; own && len(held) == 0 {
-			continue // somebody else opens it
+			continue // a receiver opens it
 		}
 		o.testAt[int32(len(o.objects))] = at
 		o.objects = append(o.objects, addr.Object{})

@@ -164,8 +164,8 @@ type ApplyResponse struct {
 	Unanswered  bool // the call was made, and no answer came
 }
 
-// ErrAbandoned is the cause with which a context ends when nobody wants to wait any longer for the
-// calls made with it.
+// ErrAbandoned is the cause with which a context ends when the calls made with it are not waited for
+// any longer.
 var ErrAbandoned = errors.New("the call was not waited for")
 
 // ImportRequest looks an existing object up, by id or by identity (ImportResourceState).

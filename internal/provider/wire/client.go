@@ -84,7 +84,7 @@ func (c *client) call(ctx context.Context, m method, req, resp proto.Message) pr
 }
 
 // effect makes a call that makes something. It also says whether the call was made and no answer to
-// it can be read: nobody knows then what has become of it.
+// it can be read: what has become of it is not known then.
 func (c *client) effect(ctx context.Context, m method, req, resp proto.Message) (unanswered bool, _ provider.Diags) {
 	begun := !c.lost.Load() && ctx.Err() == nil
 	err := c.conn.Invoke(ctx, c.methods[m], req, resp)

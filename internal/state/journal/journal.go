@@ -59,7 +59,7 @@ type Leases interface {
 
 // Lease is one that was opened, or about to be.
 type Lease struct {
-	Object   string // its address, the keys hidden that nobody may see
+	Object   string // its address, with keys hidden that must not be shown
 	Provider addr.Provider
 	Run      string    // the run that opened it
 	Time     time.Time // when it was about to be opened

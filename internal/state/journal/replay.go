@@ -33,7 +33,7 @@ type Recovery struct {
 type MismatchError struct {
 	Header Header
 	Reason string
-	Leases []Lease // not closed as far as is known, whatever state they were opened for
+	Leases []Lease // not closed as far as is known; they have to do with no state
 }
 
 func (e *MismatchError) Error() string {

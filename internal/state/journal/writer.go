@@ -183,7 +183,7 @@ func (w *Writer) Opening(o addr.Object, p addr.Provider) (Op, error) {
 	return op, err
 }
 
-// Over implements Leases. Nobody waits for it: should the record be lost, a lease is named that is
+// Over implements Leases. It does not wait: should the record be lost, a lease is named that is
 // closed.
 func (w *Writer) Over(op Op) {
 	w.count(-1)
