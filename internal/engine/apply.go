@@ -50,6 +50,7 @@ type applying struct {
 	edit   *state.Edit
 	broken error                // the journal failed: nothing new is started
 	made   map[addr.Object]made // created, with provisioners to come
+	taken  map[addr.Object]bool // imported
 
 	changes                                        map[addr.Object]*plan.Change
 	deposed                                        map[addr.Object]addr.Object // current object → where its predecessor waits
@@ -70,9 +71,10 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	defer r.endLeases()
 	a := &applier{run: r, applying: &applying{
 		req: &req, plan: req.Plan, hosts: e.Hosts(req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
-		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{},
+		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{}, taken: map[addr.Object]bool{},
 	}}
 	r.destroys = req.Plan.Mode == plan.Destroy
+	a.amend()
 	a.fill()
 	ok = a.walk(ctx)
 	a.unmade()
@@ -255,7 +257,7 @@ func (a *applier) up(ctx context.Context, c *plan.Change) bool {
 		return false
 	}
 	if d.Res.Check != "" {
-		a.scoped(func(r *run) { (&applier{r, a.applying, a.ends}).upDeclared(ctx, c, d) })
+		a.unread(d, c.Object.Module, a.scoped(func(r *run) { (&applier{r, a.applying, a.ends}).upDeclared(ctx, c, d) }))
 		return true // a check stands in nobody's way
 	}
 	return a.upDeclared(ctx, c, d)
@@ -279,7 +281,7 @@ func (a *applier) upDeclared(ctx context.Context, c *plan.Change, d *lang.Declar
 
 func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
 	if c.Action == plan.NoOp {
-		return a.visit(d, c, inst)
+		return a.visit(d, f, c, inst)
 	}
 	a.receive(ctx, d.ID, inst.Module, inst.Key, lang.After)
 	if !a.pre(d, f, inst.Key, inst) {
@@ -299,29 +301,53 @@ func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame,
 	return a.make(ctx, d, t, u, c, config)
 }
 
-// takeIn records an imported object as planning found it: it is ours from then on, whatever becomes
-// of the change that goes with the import.
+// takeIn records an imported object as planning found it, in the first step of its change: it is ours
+// from then on, whatever becomes of the change that goes with the import.
 func (a *applier) takeIn(c *plan.Change) bool {
-	if c.Importing == nil || c.Entry == nil || a.entry(c.Object) != nil {
+	if c.Importing == nil || c.Entry == nil {
 		return true
 	}
-	entry := *c.Entry
-	entry.Provider, entry.Recorded = c.Provider, c.Recorded
-	if !a.write(0, journal.Change{Object: c.Object, Entry: &entry}) {
+	a.mu.Lock()
+	done := a.taken[c.Object]
+	a.taken[c.Object] = true
+	a.mu.Unlock()
+	if done {
+		return true
+	}
+	if !a.write(0, journal.Change{Object: c.Object, Entry: amended(c, c.Entry)}) {
 		return false
 	}
+	a.imported.Add(1)
 	a.tell(event.Imported{Object: c.Object, ID: c.Importing.ID})
 	return true
 }
 
-// visit records what changes about an object that its provider has nothing to do with.
-func (a *applier) visit(d *lang.Declaration, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
-	e := a.entry(c.Object)
-	if e == nil {
-		return mark.Value{}, false
+// amend records what is new about objects that stay as they are, without a step: what they depend
+// on, through which provider they work, how they will end. None of it is lost with a journal that
+// does not have it, as the next apply finds it again.
+func (a *applier) amend() {
+	for _, c := range a.plan.Changes {
+		if e := a.edit.Get(c.Object); e != nil && c.Action == plan.NoOp {
+			if next := a.hosts.hosted(c.Object, amended(c, e)); next.Provider != e.Provider ||
+				next.CreateFirst != e.CreateFirst || next.SkipDestroy != e.SkipDestroy || !slices.Equal(next.Recorded, e.Recorded) {
+				a.edit.Put(c.Object, next)
+			}
+		}
 	}
-	if c.Importing != nil {
-		a.imported.Add(1)
+}
+
+// amended is an entry with what a change says of an object beside its value.
+func amended(c *plan.Change, e *state.Entry) *state.Entry {
+	next := *e
+	next.Provider, next.Recorded, next.CreateFirst, next.SkipDestroy = c.Provider, c.Recorded, c.CreateFirst, c.SkipDestroy
+	return &next
+}
+
+// visit gives the value of an object that its provider has nothing to do with.
+func (a *applier) visit(d *lang.Declaration, f *lang.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
+	e := a.entry(c.Object)
+	if e == nil || c.Conditions && !a.pre(d, f, inst.Key, inst) {
+		return mark.Value{}, false
 	}
 	return a.storedValue(d, c.Object, e), true
 }
@@ -343,6 +369,13 @@ func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools
 	p, ok := a.proposal(ctx, d, t, c, cur, config)
 	if !ok {
 		return mark.Value{}, false
+	}
+	if c.Action == plan.Update && t.Nothing(p) {
+		v, entry, news := t.Same(p, config, amended(c, cur.Entry))
+		if news {
+			a.count(c)
+		}
+		return v, a.write(0, journal.Change{Object: c.Object, Entry: entry})
 	}
 	old, ok := a.depose(c)
 	if !ok {
@@ -378,9 +411,6 @@ func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools
 }
 
 func (a *applier) count(c *plan.Change) {
-	if c.Importing != nil {
-		a.imported.Add(1)
-	}
 	if c.Action == plan.Update {
 		a.changed.Add(1)
 	} else {
@@ -458,6 +488,9 @@ func (a *applier) downed(c *plan.Change) addr.Object {
 
 // down ends one object.
 func (a *applier) down(ctx context.Context, c *plan.Change, face lang.Face) bool {
+	if !a.takeIn(c) {
+		return false
+	}
 	o := a.downed(c)
 	e := a.entry(o)
 	if e == nil {

@@ -92,6 +92,40 @@ func (c *checks) results(*diag.Bag) []state.Check {
 	return out
 }
 
+// unchecked lists what has conditions, for a plan that evaluates none of them.
+func (r *run) unchecked() []state.Check {
+	none := newChecks(r.Secrets)
+	for _, d := range r.prog.Decls() {
+		switch {
+		case tested(d):
+			k := none.declare(testKind(d), d.String())
+			k.Status, k.Objects = state.Unknown, nil
+			if d.Kind == lang.Output && d.Module.IsRoot() {
+				k.Objects = []state.CheckedObject{{Addr: k.Addr, Status: state.Unknown}}
+			}
+		case d.Kind == lang.Resource && d.Resource.Mode != addr.Ephemeral && conditional(d):
+			k := none.declare("resource", d.Resource.String())
+			k.Status, k.Objects = state.Unknown, nil
+		}
+	}
+	return none.results(r.bag)
+}
+
+// unread makes a check fail whose data could not be read, with what was said about that.
+func (r *run) unread(d *lang.Declaration, in addr.ModuleInstance, said []diag.Diagnostic) {
+	check, ok := r.prog.Lookup(d.Module, lang.Check, d.Res.Check)
+	if !ok {
+		return
+	}
+	var failures []lang.Result
+	for _, x := range said {
+		if x.Severity == diag.Error {
+			failures = append(failures, lang.Result{Status: state.Fail, Message: strings.TrimSuffix(x.Summary+": "+x.Detail, ": ")})
+		}
+	}
+	r.checks.report(testKind(check), check.String(), testAddr(check, in), failures)
+}
+
 // failed reports whether a declaration's conditions were found not to hold.
 func (c *checks) failed(address string) bool {
 	c.mu.Lock()
@@ -110,8 +144,14 @@ func failing(s state.Status) bool { return s == state.Fail || s == state.Errored
 
 // pre checks an instance's preconditions.
 func (r *run) pre(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) bool {
+	ok, _ := r.preconditions(d, f, key, inst)
+	return ok
+}
+
+// preconditions checks an instance's preconditions. It also reports whether one of them cannot be told yet.
+func (r *run) preconditions(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (ok, unsure bool) {
 	if len(d.Res.Lifecycle.Preconditions) == 0 {
-		return true
+		return true, false
 	}
 	return r.condition(d, f, key, inst, lang.Pre, nil)
 }
@@ -122,19 +162,22 @@ func (r *run) post(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.I
 		return true
 	}
 	v := value()
-	return r.condition(d, f, key, inst, lang.Post, &v)
+	ok, _ := r.condition(d, f, key, inst, lang.Post, &v)
+	return ok
 }
 
-func (r *run) condition(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, when lang.When, self *mark.Value) bool {
-	return r.judge(func(r *run) bool {
+func (r *run) condition(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, when lang.When, self *mark.Value) (ok, unsure bool) {
+	ok = r.judge(func(r *run) bool {
 		results := f.Conditions(d.ID, key, when, lang.After, self, r.bag)
 		object := inst.String()
 		if inst.Key.Hidden() {
 			object = "" // nothing of the key is kept
 		}
 		r.checks.report("resource", d.Resource.String(), object, results)
+		unsure = slices.ContainsFunc(results, func(r lang.Result) bool { return r.Status == state.Unknown })
 		return holds(results)
 	})
+	return ok, unsure
 }
 
 // judge evaluates conditions. Where the walk only looks, what they find is for information: their

@@ -52,7 +52,9 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *lang.Declaration) b
 		defer p.instanceOver(d, jobs[i].frame.Addr(), jobs[i].key)
 		read := func(p *planner) bool { return p.readInstance(ctx, d, jobs[i].frame, jobs[i].key) }
 		if d.Res.Check != "" {
-			return p.scoped(read)
+			ok, said := p.scoped(read)
+			p.unread(d, jobs[i].frame.Addr(), said)
+			return ok
 		}
 		return read(p)
 	})
@@ -130,7 +132,7 @@ func (p *planner) deferRead(d *lang.Declaration, t *object.Tools, u use, config 
 		return after // there will be no reading
 	}
 	c := &plan.Change{
-		Object: inst.Current(), Was: inst.Current(), Action: plan.Read, Why: why,
+		Object: inst.Current(), Was: p.moved.origin(inst.Current()), Action: plan.Read, Why: why,
 		Before: mark.Plain(t.Type.Null()), After: after, Provider: u.instance,
 		Entry: p.prior.Get(inst.Current()), Recorded: p.recordedOf(d.ID),
 		Conditions: len(d.Res.Lifecycle.Postconditions) > 0,

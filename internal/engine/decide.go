@@ -162,8 +162,15 @@ func (p *planner) decideInstance(ctx context.Context, d *lang.Declaration, f *la
 
 // propose evaluates an instance's configuration and has its provider plan it.
 func (p *planner) propose(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (*plan.Change, func() mark.Value, bool) {
+	if p.req.quiet {
+		return p.takenIn(ctx, d, f, inst)
+	}
 	p.receive(ctx, d.ID, f.Addr(), key, lang.After)
-	if p.dependencyFailed(d.ID) || !p.pre(d, f, key, inst) {
+	if p.dependencyFailed(d.ID) {
+		return nil, nil, false
+	}
+	ok, unsure := p.preconditions(d, f, key, inst)
+	if !ok {
 		return nil, nil, false
 	}
 	cur, importing, ok := p.current(ctx, d, f, inst)
@@ -190,7 +197,7 @@ func (p *planner) propose(ctx context.Context, d *lang.Declaration, f *lang.Fram
 	c.Provider, c.Importing = u.instance, importing
 	c.Settled = c.Settled && !p.slot(p.sessionKey(u, lang.After)).unknown
 	c.Recorded = p.recordedOf(d.ID)
-	c.Conditions = len(d.Res.Lifecycle.Postconditions) > 0
+	c.Conditions = unsure || len(d.Res.Lifecycle.Postconditions) > 0
 	if c.SkipDestroy, out = f.Forget(d.ID, p.faceOf(f), p.bag); out != lang.OK {
 		return nil, nil, false
 	}

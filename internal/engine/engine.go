@@ -100,7 +100,10 @@ type Request struct {
 	// DeferEphemerals keeps leases closed during planning where only write-only arguments receive
 	// them: providers plan with unknown values there.
 	DeferEphemerals bool
-	Backend         string // for the plan file
+	// SpareDeposed runs no destroy-time provisioners for objects that a create-first replacement
+	// deposes, as Terraform and OpenTofu do.
+	SpareDeposed bool
+	Backend      string // for the plan file
 
 	quiet bool // the targets are ours, not the user's: nothing is said or asked of them
 }

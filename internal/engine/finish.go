@@ -56,10 +56,15 @@ func (a *applier) output(c *plan.OutputChange) {
 	a.edit.Output(c.Name, state.Output{Value: v, Type: v.Raw.Type(), Sensitive: c.Sensitive, Deprecated: c.Deprecated})
 }
 
-// keepOutputs stores, after a run that failed, those outputs that can still be known.
+// keepOutputs stores, after a run that failed, those outputs that can still be known. Those that are to
+// go wait for nothing: what they were made from may be gone.
 func (a *applier) keepOutputs() {
 	for _, c := range a.plan.Outputs {
-		if c.Action == plan.Delete || c.Action == plan.NoOp || a.checks.failed("output."+c.Name) {
+		if c.Action == plan.Delete {
+			a.edit.DropOutput(c.Name)
+			continue
+		}
+		if c.Action == plan.NoOp || a.checks.failed("output."+c.Name) {
 			continue
 		}
 		var quiet diag.Bag

@@ -258,7 +258,7 @@ func (o *ordering) addObjects() {
 	}
 	for _, c := range o.plan.Changes {
 		if _, have := index[c.Object]; !have {
-			index[c.Object] = o.object(c.Object, nil, c)
+			index[c.Object] = o.object(c.Object, c.Entry, c) // what is imported exists, too
 		}
 	}
 	for i, obj := range o.objects {
@@ -296,6 +296,9 @@ func (o *ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 // provisioners are the steps beside those of an object, with the leases that they receive.
 func (o *ordering) provisioners(c *plan.Change, e *state.Entry) *plan.Provisioners {
 	up, down := o.hooksOf(c, e, false), o.hooksOf(c, e, true)
+	if o.plan.SpareDeposed && deposes(c) {
+		down = hooks{}
+	}
 	if len(up.list) == 0 && len(down.list) == 0 {
 		return nil
 	}

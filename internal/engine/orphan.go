@@ -142,6 +142,9 @@ func (p *planner) addGhosts() {
 func (p *planner) addGhost(res addr.Resource) {
 	objects := p.stored(res)
 	decide := p.node(func() string { return res.String() + " (not declared)" }, func(_ context.Context, f *walk.Fan) bool {
+		if p.req.Mode == plan.RefreshOnly {
+			return true // nothing is decided
+		}
 		f.Jobs(len(objects), func(ctx context.Context, i int) bool {
 			return p.decideGone(ctx, objects[i], p.ghostReason(objects[i]), nil)
 		})

@@ -82,6 +82,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	r.waits = func(d lang.Decl, in addr.ModuleInstance) bool { return spared[d] || p.dependencyChanges(d, in, remade) }
 	r.lacks, r.ready = p.dependencyFailed, p.getReady
 	p.validateUnused(ctx, e)
+	p.validateHooked(ctx, e)
 	p.build()
 	r.frame.Begin()
 	p.walk(ctx)
@@ -94,20 +95,22 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 }
 
 // scoped runs f as a planner whose errors are warnings, for what stands in a check block.
-func (p *planner) scoped(f func(*planner) bool) bool {
-	ok := false
-	p.run.scoped(func(r *run) { ok = f(&planner{r, p.planning}) })
-	return ok
+func (p *planner) scoped(f func(*planner) bool) (ok bool, said []diag.Diagnostic) {
+	said = p.run.scoped(func(r *run) { ok = f(&planner{r, p.planning}) })
+	return ok, said
 }
 
-// scoped runs f as a run whose errors are warnings, for what stands in a check block.
-func (r *run) scoped(f func(*run)) {
+// scoped runs f as a run whose errors are warnings, for what stands in a check block. It gives what
+// was said, as it was.
+func (r *run) scoped(f func(*run)) []diag.Diagnostic {
 	var b diag.Bag
 	f(&run{r.shared, &b})
-	for _, d := range b.List() {
+	said := b.List()
+	for _, d := range said {
 		d.Severity = diag.Warning
 		r.bag.Add(d)
 	}
+	return said
 }
 
 // prepare settles what is known before anything is asked of a provider: moves and targets.
@@ -277,7 +280,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 		Mode: p.req.Mode, Changes: p.planned, Drift: p.drift,
 		Previous: p.req.State, Variables: p.variables(), Targets: p.req.Targets, Excludes: p.req.Excludes,
 		ForceReplace: p.req.Replace, Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
-		Timestamp: p.req.Options.PlanTime, Complete: true, Readings: p.back.readings, Settings: p.decidedSettings(),
+		Timestamp: p.req.Options.PlanTime, Complete: true, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, Settings: p.decidedSettings(),
 	}
 	p.keys(out)
 	byObject := func(a, b *plan.Change) int { return a.Object.Compare(b.Object) }
@@ -287,13 +290,15 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	out.Refreshed = p.edit.Done()
 	p.orderReplacements(out)
 	p.warnForgotten(out.Changes)
+	p.warnRetired(out)
 	out.Outputs = p.outputs()
 	if p.req.Mode == plan.Normal && !p.sel.active && !p.cut.Load() {
 		p.checkValues()
 	}
 	out.Relevant = p.relevant(out)
-	if p.req.Mode != plan.Destroy {
-		out.Checks = p.checks.results(p.bag)
+	out.Checks = p.checks.results(p.bag)
+	if p.req.Mode == plan.Destroy {
+		out.Checks = p.unchecked()
 	}
 	out.Functions = p.results.digests() // of what outputs call, too
 	out.Errored = p.bag.HasErrors() || p.cut.Load()

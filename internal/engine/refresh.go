@@ -162,22 +162,29 @@ func lazy(t *object.Tools, cur object.Current) func() mark.Value {
 	}
 }
 
-// drifted remembers what changed outside, for the plan.
+// drifted remembers what changed outside, for the plan; where nothing will be decided, also what moved.
 func (p *planner) drifted(t *object.Tools, o addr.Object, was, is object.Current) {
-	if was.Entry == is.Entry {
+	from := o
+	if p.req.Mode == plan.RefreshOnly {
+		from = p.moved.origin(o)
+	}
+	if was.Entry == is.Entry && from == o {
 		return
 	}
 	before, ok := t.Value(was.Entry, was.Known)
 	if !ok {
 		return
 	}
-	c := &plan.Change{Object: o, Was: o, Action: plan.Delete, Before: before, After: mark.Plain(t.Type.Null()), Entry: was.Entry, Provider: was.Entry.Provider}
+	c := &plan.Change{Object: o, Was: from, Action: plan.Delete, Before: before, After: mark.Plain(t.Type.Null()), Entry: was.Entry, Provider: was.Entry.Provider}
 	if is.Entry != nil {
 		after, ok := t.Value(is.Entry, is.Known)
-		if !ok || after.Raw.RawEquals(before.Raw) {
+		same := ok && after.Raw.RawEquals(before.Raw)
+		if !ok || same && from == o {
 			return
 		}
-		c.Action, c.After = plan.Update, after
+		if c.Action, c.After = plan.Update, after; same {
+			c.Action = plan.NoOp
+		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -67,6 +67,27 @@ func (p *planner) validateUnused(ctx context.Context, e *Engine) {
 	}
 }
 
+// validateHooked holds provisioners and connections against their rules. Planning does not run them,
+// so that nothing else would find what is wrong with them before an object is made.
+func (p *planner) validateHooked(ctx context.Context, e *Engine) {
+	var hooked []*lang.Declaration
+	for _, d := range p.prog.Decls() {
+		if d.Kind == lang.Resource && len(d.Res.Provisioners) > 0 && !p.sel.skips(d.ID) && p.req.Mode == plan.Normal {
+			hooked = append(hooked, d)
+		}
+	}
+	if len(hooked) == 0 {
+		return
+	}
+	o := p.req.Options
+	o.Validate = true
+	if r, ok := e.newRun(ctx, p.prog, o, past{}, p.bag); ok {
+		for _, d := range hooked {
+			r.eachInstance(d, func(f *lang.Frame, k addr.Key) { r.validateHooks(d, f, k) })
+		}
+	}
+}
+
 // warnUnreferred says of an ephemeral resource that nothing refers to that it is not opened.
 func (p *planner) warnUnreferred(d *lang.Declaration) {
 	if p.req.Mode == plan.Normal && !p.req.quiet && !p.reach.referred(d.ID) {
@@ -75,6 +96,17 @@ func (p *planner) warnUnreferred(d *lang.Declaration) {
 }
 
 func (r *run) validate(ctx context.Context, d *lang.Declaration) bool {
+	return r.eachInstance(d, func(f *lang.Frame, k addr.Key) {
+		if d.Kind == lang.Provider {
+			r.validateSettings(ctx, d, f, k)
+		} else {
+			r.validateInstance(ctx, d, f, k)
+		}
+	})
+}
+
+// eachInstance visits the instances of a declaration, as far as they are known.
+func (r *run) eachInstance(d *lang.Declaration, visit func(*lang.Frame, addr.Key)) bool {
 	frames, status := r.frame.Expand(d.Module, lang.After, r.bag)
 	if status != lang.Known {
 		return false
@@ -85,11 +117,7 @@ func (r *run) validate(ctx context.Context, d *lang.Declaration) bool {
 			return false
 		}
 		for _, k := range keys.List {
-			if d.Kind == lang.Provider {
-				r.validateSettings(ctx, d, f, k)
-			} else {
-				r.validateInstance(ctx, d, f, k)
-			}
+			visit(f, k)
 		}
 	}
 	return true

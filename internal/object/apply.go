@@ -73,6 +73,21 @@ func (t *Tools) Up(ctx context.Context, c *plan.Change, p *Proposal, config mark
 	return v, entry, true
 }
 
+// Same is an object that a proposal leaves as it is, with what the configuration now says is sensitive
+// in it. It reports whether that is something new, which is told as an update although the provider
+// has nothing to do with it.
+func (t *Tools) Same(p *Proposal, config mark.Value, e *state.Entry) (mark.Value, *state.Entry, bool) {
+	v, next := t.marked(p.Value, config), *e
+	next.Sensitive = v.PathsOf(mark.Sensitive)
+	news := t.remarked(e, p, config)
+	if news {
+		idKey, id := t.id(p.Prior)
+		t.tell(event.Started{Object: t.Object, Op: event.Update, IDKey: idKey, ID: id, At: time.Now()})
+		t.tell(event.Done{Object: t.Object, Op: event.Update, IDKey: idKey, ID: id})
+	}
+	return v, &next, news
+}
+
 // made turns the answer to an apply call into a value and an entry, holding it against the plan.
 func (t *Tools) made(ctx context.Context, p *Proposal, config mark.Value, resp provider.ApplyResponse, prior *state.Entry, s Stored, succeeded bool) (mark.Value, *state.Entry, bool) {
 	if resp.State.Msgpack == nil && resp.State.JSON == nil {

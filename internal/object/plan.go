@@ -11,6 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // Forced is what bears on a decision beside configuration and provider.
@@ -33,6 +34,7 @@ type Proposal struct {
 	Config   []byte // wire form
 	Planned  []byte
 	Prior    []byte
+	Was      cty.Value // of Prior
 	Value    cty.Value // of Planned
 	Replace  []cty.Path
 	Private  []byte
@@ -52,7 +54,7 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 	}
 	raw := ignore(config.Raw, prior, f)
 	proposed := t.Type.Propose(prior, raw)
-	p := &Proposal{Prior: cur.Wire}
+	p := &Proposal{Prior: cur.Wire, Was: prior}
 	if p.Prior == nil {
 		p.Prior = nullWire
 	}
@@ -223,8 +225,7 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 		return c, true
 	}
 	c.Action, c.Why, c.Replace = t.decide(cur, p, f)
-	remarked := c.Action == plan.NoOp && t.remarked(cur.Entry, p, config)
-	if remarked {
+	if c.Action == plan.NoOp && t.remarked(cur.Entry, p, config) {
 		c.Action = plan.Update
 	}
 	switch {
@@ -242,9 +243,6 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 		c.Before = before
 	}
 	c.BeforeIdentity = t.identityOf(cur.Entry)
-	if c.Action == plan.Update && !remarked && samePrivateUpdate(c, p) {
-		c.Action, c.Unchanged = plan.NoOp, true
-	}
 	return c, true
 }
 
@@ -260,10 +258,10 @@ func (t *Tools) remarked(e *state.Entry, p *Proposal, config mark.Value) bool {
 	})
 }
 
-// samePrivateUpdate reports whether an update says nothing new. Sets may be equal though their
-// wire forms are not.
-func samePrivateUpdate(c *plan.Change, p *Proposal) bool {
-	return c.Before.Raw != cty.NilVal && c.Before.Raw.RawEquals(p.Value)
+// Nothing reports whether a proposal leaves an object as it is. Sets may be equal though their wire
+// forms are not.
+func (t *Tools) Nothing(p *Proposal) bool {
+	return t.same(p.Planned, p.Prior) || p.Was.RawEquals(p.Value)
 }
 
 // decide chooses the action for an object that exists and is wanted.
@@ -278,7 +276,7 @@ func (t *Tools) decide(cur Current, p *Proposal, f Forced) (plan.Action, plan.Re
 		return replace, plan.ReplaceByTriggers, nil
 	case len(p.Replace) > 0:
 		return replace, plan.ReplaceCannotUpdate, p.Replace
-	case t.same(p.Planned, cur.Wire):
+	case t.Nothing(p):
 		return plan.NoOp, plan.NoReason, nil
 	}
 	return plan.Update, plan.NoReason, nil
@@ -295,20 +293,21 @@ func (t *Tools) complete(c *plan.Change, p *Proposal, config mark.Value) {
 }
 
 // marked gives an answer the marks of the configuration it came from and those of its schema.
-// Ephemeral marks end here: what a provider answers about a persistent object is not ephemeral. So do
-// those of write-only attributes, which are null.
+// Ephemeral marks end here: what a provider answers about a persistent object is not ephemeral.
 func (t *Tools) marked(v cty.Value, config mark.Value) mark.Value {
-	marks := mark.Carry(config.Only(mark.Sensitive), v)
-	for _, m := range mark.Paths(t.Type.SensitivePaths(v), mark.Sensitive) {
-		marks = mark.Add(marks, m)
-	}
+	return mark.Value{Raw: v, Marks: t.withSchema(mark.Carry(config.Only(mark.Sensitive), v), v)}
+}
+
+// withSchema is what is sensitive in v: what the configuration says, now or when it was stored, and
+// what the schema says. The configuration says nothing about write-only attributes: they are null.
+func (t *Tools) withSchema(configured []mark.At, v cty.Value) []mark.At {
 	if t.Type.HasWriteOnly() {
-		marks = slices.DeleteFunc(marks, func(m mark.At) bool {
-			a := t.Type.Attribute(m.Path)
-			return a != nil && a.WriteOnly
-		})
+		configured = slices.DeleteFunc(configured, func(m mark.At) bool { return t.Type.IsWriteOnly(m.Path) })
 	}
-	return mark.Value{Raw: v, Marks: marks}
+	for _, m := range mark.Paths(t.Type.SensitivePaths(v), mark.Sensitive) {
+		configured = mark.Add(configured, m)
+	}
+	return configured
 }
 
 // PlanDown plans the end of an object: the provider is asked where it wants to be.
@@ -368,29 +367,36 @@ func ignore(config, prior cty.Value, f Forced) cty.Value {
 }
 
 // overlay is config with the value at path taken from prior. A map key that one of them lacks is
-// added or dropped; a path that leads nowhere changes nothing.
+// added or dropped; a path that leads nowhere changes nothing. An attribute that is written as a key,
+// of an object in a dynamic attribute, stands for the whole object, as with the peers.
 func overlay(config, prior cty.Value, path cty.Path) cty.Value {
 	if len(path) == 0 {
 		return prior
 	}
-	if config.IsNull() || !config.IsKnown() || prior.IsNull() {
-		if len(path) > 0 && config.IsNull() && !prior.IsNull() && config.Type().IsMapType() {
-			config = cty.MapValEmpty(config.Type().ElementType())
-		} else {
-			return config
-		}
+	ty := config.Type()
+	index, indexed := path[0].(cty.IndexStep)
+	if ty.IsMapType() && config.IsNull() && !prior.IsNull() {
+		config = cty.MapValEmpty(ty.ElementType())
 	}
-	switch step := path[0].(type) {
-	case cty.GetAttrStep:
-		return overlayAttr(config, prior, step.Name, path[1:])
-	case cty.IndexStep:
-		return overlayIndex(config, prior, step.Key, path[1:])
+	switch {
+	case config.IsNull() || !config.IsKnown():
+	case ty.IsMapType() && indexed && index.Key.Type() == cty.String:
+		return overlayKey(config, prior, index.Key, path[1:])
+	case prior.IsNull():
+	case ty.IsObjectType() && indexed:
+		return prior
+	case ty.IsObjectType():
+		if step, ok := path[0].(cty.GetAttrStep); ok {
+			return overlayAttr(config, prior, step.Name, path[1:])
+		}
+	case (ty.IsListType() || ty.IsTupleType()) && indexed && index.Key.Type() == cty.Number:
+		return overlayIndex(config, prior, index.Key, path[1:])
 	}
 	return config
 }
 
 func overlayAttr(config, prior cty.Value, name string, rest cty.Path) cty.Value {
-	if !config.Type().IsObjectType() || !config.Type().HasAttribute(name) || !prior.Type().HasAttribute(name) {
+	if !config.Type().HasAttribute(name) || !prior.Type().IsObjectType() || !prior.Type().HasAttribute(name) {
 		return config
 	}
 	attrs := config.AsValueMap()
@@ -398,38 +404,54 @@ func overlayAttr(config, prior cty.Value, name string, rest cty.Path) cty.Value 
 	return cty.ObjectVal(attrs)
 }
 
-func overlayIndex(config, prior cty.Value, key cty.Value, rest cty.Path) cty.Value {
-	ty := config.Type()
-	switch {
-	case ty.IsMapType() && key.Type() == cty.String:
-		elems := config.AsValueMap()
-		k := key.AsString()
-		old, had := prior.Type(), prior.Type().IsMapType() && prior.HasIndex(key).True()
-		switch {
-		case had && len(rest) == 0:
-			if elems == nil {
-				elems = map[string]cty.Value{}
-			}
-			elems[k] = prior.Index(key)
-		case had && elems[k] != cty.NilVal:
-			elems[k] = overlay(elems[k], prior.Index(key), rest)
-		case !had && old.IsMapType():
-			delete(elems, k)
-		}
-		if len(elems) == 0 {
-			return cty.MapValEmpty(ty.ElementType())
-		}
-		return cty.MapVal(elems)
-	case ty.IsListType() && key.Type() == cty.Number:
-		i, _ := key.AsBigFloat().Int64()
-		elems := config.AsValueSlice()
-		if int(i) >= len(elems) || prior.HasIndex(key).False() {
-			return config
-		}
-		elems[i] = overlay(elems[i], prior.Index(key), rest)
-		return cty.ListVal(elems)
+func overlayKey(config, prior cty.Value, key cty.Value, rest cty.Path) cty.Value {
+	of, k := config.Type().ElementType(), key.AsString()
+	elems := config.AsValueMap()
+	if elems == nil {
+		elems = map[string]cty.Value{}
 	}
-	return config
+	was, fits := cty.NilVal, true
+	if prior.IsNull() || prior.Type().IsMapType() && prior.HasIndex(key).False() {
+		fits = len(rest) == 0
+	} else if !prior.Type().IsMapType() || elems[k] == cty.NilVal && len(rest) > 0 {
+		return config
+	} else {
+		was, fits = fit(overlay(elems[k], prior.Index(key), rest), of)
+	}
+	if !fits {
+		return config
+	}
+	if elems[k] = was; was == cty.NilVal {
+		delete(elems, k)
+	}
+	if len(elems) == 0 {
+		return cty.MapValEmpty(of)
+	}
+	return cty.MapVal(elems)
+}
+
+func overlayIndex(config, prior cty.Value, key cty.Value, rest cty.Path) cty.Value {
+	i, _ := key.AsBigFloat().Int64()
+	if ty := prior.Type(); !ty.IsListType() && !ty.IsTupleType() || config.HasIndex(key).False() || prior.HasIndex(key).False() {
+		return config
+	}
+	elems := config.AsValueSlice()
+	was := overlay(elems[i], prior.Index(key), rest)
+	if config.Type().IsTupleType() {
+		elems[i] = was
+		return cty.TupleVal(elems)
+	}
+	if v, ok := fit(was, config.Type().ElementType()); ok {
+		elems[i] = v
+	}
+	return cty.ListVal(elems)
+}
+
+// fit makes an element of a collection of what was there before: in a dynamic attribute that may have
+// been of another type.
+func fit(v cty.Value, ty cty.Type) (cty.Value, bool) {
+	v, err := convert.Convert(v, ty)
+	return v, err == nil
 }
 
 // Forget is the change that leaves an object to itself.

@@ -190,13 +190,13 @@ func (t *Tools) fill(e *state.Entry, v cty.Value, identity cty.Value) bool {
 
 // sensitive is what is sensitive in v by the schema, and by what was configured before.
 func (t *Tools) sensitive(v cty.Value, configured []cty.Path) []cty.Path {
-	marks := mark.Paths(t.Type.SensitivePaths(v), mark.Sensitive)
+	var there []mark.At
 	for _, p := range configured {
 		if _, err := p.Apply(v); err == nil {
-			marks = mark.Add(marks, mark.At{Path: p, Tag: mark.Sensitive})
+			there = append(there, mark.At{Path: p, Tag: mark.Sensitive})
 		}
 	}
-	return mark.Value{Marks: marks}.PathsOf(mark.Sensitive)
+	return mark.Value{Marks: t.withSchema(there, v)}.PathsOf(mark.Sensitive)
 }
 
 func (t *Tools) fillIdentity(e *state.Entry, identity cty.Value) bool {

@@ -8,6 +8,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -170,6 +171,8 @@ type Plan struct {
 	Readings         []Reading  // sorted by object
 	Settings         []Settings // of provider instances
 
+	SpareDeposed bool // destroy-time provisioners are not run for deposed objects
+
 	Providers map[addr.Provider]string // package hash used
 	Workspace string
 	Backend   string // type of the store the state came from
@@ -215,7 +218,7 @@ func (p *Plan) Applyable() bool {
 		return false
 	}
 	if p.Mode == RefreshOnly {
-		return len(p.Drift) > 0 || p.outputsChange()
+		return p.outputsChange() || slices.ContainsFunc(p.Drift, func(c *Change) bool { return c.Action != NoOp })
 	}
 	for _, c := range p.Changes {
 		if c.Why == ReadCheckNested {

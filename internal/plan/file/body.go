@@ -65,6 +65,7 @@ func (c *coder) plan(p *plan.Plan) {
 	c.time(&p.Timestamp)
 	c.flag(&p.Errored)
 	c.flag(&p.Complete)
+	c.flag(&p.SpareDeposed)
 }
 
 func (c *coder) change(p *plan.Plan, x *plan.Change) {

@@ -102,7 +102,7 @@ func full(t testing.TB) *Contents {
 			Readings:   []plan.Reading{{Object: a, Entry: &state.Entry{Attrs: []byte(`{"a":1}`), Provider: west}}},
 			Settings:   []plan.Settings{{Provider: west, Equal: true, NoBefore: true}},
 			Providers:  map[addr.Provider]string{addr.Default("time"): "h1:x"}, Workspace: "default", Backend: "local",
-			Timestamp: time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC), Errored: true, Complete: true,
+			Timestamp: time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC), Errored: true, Complete: true, SpareDeposed: true,
 		},
 		Config: []ConfigModule{
 			{Key: "", Dir: ".", Files: map[string][]byte{"main.tf": []byte("# root\n"), "x.tf": nil}},
