@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/secret"
 )
 
@@ -88,13 +89,26 @@ func (l *logger) line(level, format string, a ...any) {
 func (l *logger) write(level, text string) {
 	now := l.now()
 	l.secrets.Then(func() {
-		text := l.secrets.Scrub(text)
+		text := shorter(l.secrets.Scrub(text), len(text) > launch.Longest)
 		if l.json {
 			io.WriteString(l.out, jsonLine(now, level, text))
 			return
 		}
 		fmt.Fprintf(l.out, "%s [%s] %s\n", now.Format("2006-01-02T15:04:05.000-0700"), strings.ToUpper(level), text)
 	})
+}
+
+// margin is what is left out at the end of a line that was cut: a secret may begin there whose rest is not
+// there, in more letters than it has itself.
+const margin = 1 << 10
+
+// shorter is a line that was too long without the end of what there is of it.
+func shorter(text string, cut bool) string {
+	if !cut {
+		return text
+	}
+	const mask = " value)" // the end of any: nothing before that is left of a secret
+	return text[:max(0, len(text)-margin, min(len(text), strings.LastIndex(text, mask)+len(mask)))] + "..."
 }
 
 // jsonLine is a line of the log for programs.

@@ -24,13 +24,10 @@ type lines struct {
 	panic bool // a stack trace has begun
 }
 
-// A line is logged up to the length of longest, so that a program that never ends its line does not
-// fill our memory. Then its last bytes are left out, as many as what is masked as one has at most: a
-// secret that is cut could not be recognised.
-const (
-	longest = 64 << 10
-	severed = 64
-)
+// Longest is the length of lines in the log, so that a program that never ends its line does not fill
+// our memory. Of one that is longer one byte more is logged. To cut it off is for the log, once it has
+// looked for secrets: one that is cut could not be recognised.
+const Longest = 64 << 10
 
 // newLines makes a writer for a log; without one, what is written is thrown away.
 func newLines(log func(level, line string)) io.Writer {
@@ -60,14 +57,12 @@ func (l *lines) Write(b []byte) (int, error) {
 		if !whole {
 			end = len(b)
 		}
-		fits := min(end, longest-len(l.buf))
 		if !l.skip {
-			l.buf = append(l.buf, b[:fits]...)
+			l.buf = append(l.buf, b[:min(end, Longest+1-len(l.buf))]...)
 		}
 		b = b[end:]
-		if !l.skip && fits < end {
+		if !l.skip && len(l.buf) > Longest {
 			l.skip = true
-			l.buf = append(l.buf[:longest-severed], "..."...)
 			l.emit()
 		}
 		if whole {
