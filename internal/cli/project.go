@@ -304,7 +304,8 @@ func (p *project) installedModule(path addr.Module, source string, call *config.
 
 // compile makes the program: names, references, schemas, and all that can be wrong without values.
 func (p *project) compile(ctx context.Context) bool {
-	return p.compileAs(ctx, lang.CheckOptions{Options: p.staticOptions()})
+	importing := p.command.Name == "import" // which asks for blocks that may have yet to be written
+	return p.compileAs(ctx, lang.CheckOptions{BodiesOnly: importing, Incomplete: importing})
 }
 
 func (p *project) compileAs(ctx context.Context, o lang.CheckOptions) bool {

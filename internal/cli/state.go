@@ -426,7 +426,7 @@ func (ws *workspaceState) told(r *journal.Recovery) {
 		for _, u := range r.Unknown {
 			text += "  " + u.String() + "\n"
 		}
-		ws.bag.Add(diag.Warningf("Outcome unknown", "An earlier run ended while these calls were under way:\n%s\nCheck whether the objects exist, and import those that do.", text))
+		ws.bag.Add(diag.Warningf("Outcome unknown", "An earlier run ended without an answer to these calls:\n%s\nCheck whether the objects exist, and import those that do.", text))
 	}
 	ws.toldLeases(r.Leases)
 }

@@ -17,6 +17,7 @@ type Settings struct {
 	CacheMayBreak   bool                     // plugin_cache_may_break_dependency_lock_file
 	DeferEphemerals bool                     // defer_ephemerals
 	CloseTimeout    time.Duration            // close_timeout; 0: not set
+	SkipDeposed     bool                     // skip_deposed_provisioners
 	Overrides       map[addr.Provider]string // dev_overrides: directory of the executable
 	Sources         []Installation           // provider_installation, in order; nil: not configured
 	Installs        bool                     // a provider_installation block was there
@@ -46,7 +47,7 @@ func (s *Settings) ParseSettings(src []byte, filename string, l Limits, bag *dia
 		return false
 	}
 	content, _, ds := body.PartialContent(&hcl.BodySchema{
-		Attributes: []hcl.AttributeSchema{{Name: "plugin_cache_dir"}, {Name: "plugin_cache_may_break_dependency_lock_file"}, {Name: "defer_ephemerals"}, {Name: "close_timeout"}},
+		Attributes: []hcl.AttributeSchema{{Name: "plugin_cache_dir"}, {Name: "plugin_cache_may_break_dependency_lock_file"}, {Name: "defer_ephemerals"}, {Name: "close_timeout"}, {Name: "skip_deposed_provisioners"}},
 		Blocks: []hcl.BlockHeaderSchema{
 			{Type: "provider_installation"}, {Type: "host", LabelNames: []string{"name"}},
 			{Type: "credentials", LabelNames: []string{"host"}}, {Type: "credentials_helper", LabelNames: []string{"name"}},
@@ -73,6 +74,8 @@ func (s *Settings) attributes(attrs hcl.Attributes, bag *diag.Bag) {
 			s.CacheMayBreak = v.True()
 		case name == "defer_ephemerals" && v.Type() == cty.Bool && !v.IsNull():
 			s.DeferEphemerals = v.True()
+		case name == "skip_deposed_provisioners" && v.Type() == cty.Bool && !v.IsNull():
+			s.SkipDeposed = v.True()
 		case name == "close_timeout" && v.Type() == cty.String && !v.IsNull():
 			d, err := time.ParseDuration(v.AsString())
 			if err != nil || d <= 0 {

@@ -103,12 +103,12 @@ func (j *judgement) fault(hows ...string) bool {
 
 func (j *judgement) interrupted() bool { return j.fault(cloud.Interrupt) }
 
-// lost is whether objects may be there of which no answer came.
-func (j *judgement) lost() bool { return j.fault(cloud.Crash, cloud.Lost) }
+// lost is whether objects may be there of which no answer came, or none that can be kept.
+func (j *judgement) lost() bool { return j.fault(cloud.Crash, cloud.Lost, cloud.Leak) }
 
 // leases are closed, each once.
 func (j *judgement) leases() {
-	if len(j.o.Leases) > 0 && !j.lost() {
+	if len(j.o.Leases) > 0 && !j.fault(cloud.Crash, cloud.Lost) {
 		j.find("lease left open", "%v", j.o.Leases)
 	}
 	for _, i := range j.o.Invocations {
@@ -134,7 +134,7 @@ func (j *judgement) canary() {
 		}
 		text, _ := os.ReadFile(path)
 		if bytes.Contains(text, secret) || bytes.Contains(unpacked(text), secret) {
-			j.find("canary in "+shape(d.Name()), "%s", path)
+			j.find("canary in "+d.Name(), "%s", path)
 		}
 		return nil
 	})

@@ -1,0 +1,73 @@
+// Package source has the source of Go modules that others wrote: a copy of what the module proxy
+// has, to be built and tested as it is.
+package source
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Module is one version of a module.
+type Module struct {
+	Path, Version string
+
+	// Sum is its hash, as go.sum would have it: for versions that the checksum database does not
+	// know, which some are that have no tag of the kind that Go knows. "" is left to the database.
+	Sum string
+}
+
+// ErrAbsent is that the proxy has no such version.
+var ErrAbsent = errors.New("not available from the module proxy")
+
+// Copy puts the module into a new directory below dir, where it can be worked in.
+func (m Module) Copy(dir string) (string, error) {
+	cmd := exec.Command("go", "mod", "download", "-json", m.Path+"@"+m.Version)
+	cmd.Dir = dir // outside of any module, whose go.sum would change
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	if m.Sum != "" {
+		cmd.Env = append(cmd.Env, "GONOSUMDB="+m.Path)
+	}
+	out, err := cmd.Output()
+	var got struct{ Dir, Sum, Error string }
+	jerr := json.Unmarshal(out, &got)
+	switch {
+	case jerr != nil:
+		return "", fmt.Errorf("downloading %s@%s: %w, %w", m.Path, m.Version, err, jerr)
+	case strings.Contains(got.Error, "not available") || strings.Contains(got.Error, "not found") || strings.Contains(got.Error, "unknown revision"):
+		return "", fmt.Errorf("%s@%s: %w: %s", m.Path, m.Version, ErrAbsent, got.Error)
+	case got.Error != "" || err != nil:
+		return "", fmt.Errorf("downloading %s@%s: %s %w", m.Path, m.Version, got.Error, err)
+	case m.Sum != "" && got.Sum != m.Sum:
+		return "", fmt.Errorf("%s@%s has the hash %s, not %s", m.Path, m.Version, got.Sum, m.Sum)
+	}
+	dst, err := os.MkdirTemp(dir, filepath.Base(m.Path))
+	if err != nil {
+		return "", err
+	}
+	if err := os.CopyFS(dst, os.DirFS(got.Dir)); err != nil {
+		return "", err
+	}
+	return dst, filepath.WalkDir(dst, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			err = os.Chmod(path, 0o755)
+		}
+		return err
+	})
+}
+
+// Go runs the go command in a module that was copied.
+func Go(dir string, args ...string) error {
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
