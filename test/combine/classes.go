@@ -40,8 +40,9 @@ var classes = []class{
 	{"everyday changes that end in a cycle there have an order here", func(c *comparison, _ Difference) bool {
 		return c.terraformSaid("Cycle") && !c.letheSaid("Cycle")
 	}},
-	{"a mistake in the configuration is one when everything is destroyed, too", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && d.Section == "exits" && (c.letheSaid("Moved object still exists") || c.letheSaid("Configuration for import target does not exist"))
+	{"which mistakes in moved and import blocks stop a destroy", func(c *comparison, d Difference) bool {
+		said := func(text string) bool { return c.letheSaid(text) || c.terraformSaid(text) }
+		return c.st.Do.Destroy && (said("Moved object still exists") || said("Configuration for import target does not exist"))
 	}},
 	{"an error in a check is a warning", func(c *comparison, _ Difference) bool {
 		return strings.Contains(outOf(c.a), "Warning: Invalid condition result")
@@ -51,6 +52,27 @@ var classes = []class{
 	}},
 	{"a refresh-only plan of Terraform may claim changes when it says that there are none", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && c.b.Plan != nil && strings.Contains(c.b.Plan.Out, "No changes.") && (d.What == "plan" && d.Section == "exits" || d.Section == "flag applyable")
+	}},
+	{"conditions and outputs of what is not there yet are left alone in a refresh", func(c *comparison, _ Difference) bool {
+		return c.st.Do.Refresh == "only" && c.terraformSaid("Invalid index") && !c.letheSaid("Invalid index")
+	}},
+	{"what changed outside is told when everything is destroyed, too", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && strings.HasPrefix(d.Section, "resource_drift")
+	}},
+	{"what goes is shown as it is now; Terraform shows it as it was last known", func(c *comparison, d Difference) bool {
+		return d.Section == "resource_changes before" && len(c.st.Drifts) > 0 && goes(c.a, d.At)
+	}},
+	{"a refresh-only plan that changes nothing can be applied", func(c *comparison, _ Difference) bool {
+		return c.st.Do.Refresh == "only" && c.terraformSaid("Cannot apply non-applyable plan")
+	}},
+	{"whether what is never kept is sensitive is not kept either", func(c *comparison, d Difference) bool {
+		if strings.HasSuffix(d.Section, " sensitive") {
+			return unkept(d.A, d.B)
+		}
+		return d.Section == "exits" && d.A == 0 && d.B == 2 && (onlyMarks(c.b.PlanJSON) || onlyMarks(c.b.SecondJSON))
+	}},
+	{"a plan that only reads the data of a check changes nothing", func(c *comparison, d Difference) bool {
+		return d.Section == "exits" && d.A == 0 && d.B == 2 && (onlyChecks(c.b.PlanJSON) || onlyChecks(c.b.SecondJSON))
 	}},
 	{"what is targeted need not name both addresses of what moved", func(c *comparison, _ Difference) bool {
 		return c.terraformSaid("Moved resource instances excluded by targeting")
@@ -65,6 +87,58 @@ var classes = []class{
 // contains is whether everything of part is in all.
 func contains(all, part []string) bool {
 	return !slices.ContainsFunc(part, func(p string) bool { return !slices.Contains(all, p) })
+}
+
+// changes are those of a plan that do something.
+func changes(doc object) []any {
+	all, _ := doc["resource_changes"].([]any)
+	return slices.DeleteFunc(slices.Clone(all), func(c any) bool {
+		change, _ := get(c, "change").(object)
+		return slices.Equal(actions(change), []string{"no-op"})
+	})
+}
+
+// unkept is whether two sets of marks differ in write-only attributes only.
+func unkept(a, b any) bool {
+	x, _ := a.(object)
+	y, _ := b.(object)
+	drop := func(m object) object {
+		out := object{}
+		for k, v := range m {
+			if k != "password" && k != "password_wo" && v != false {
+				out[k] = v
+			}
+		}
+		return out
+	}
+	return compact(drop(x)) == compact(drop(y))
+}
+
+// onlyMarks is whether a plan changes nothing but the marks of what is never kept.
+func onlyMarks(doc object) bool {
+	all := changes(doc)
+	return len(all) > 0 && !slices.ContainsFunc(all, func(c any) bool {
+		return compact(get(c, "change", "before")) != compact(get(c, "change", "after")) ||
+			!unkept(get(c, "change", "before_sensitive"), get(c, "change", "after_sensitive"))
+	})
+}
+
+// onlyChecks is whether a plan does nothing but read data of checks.
+func onlyChecks(doc object) bool {
+	all := changes(doc)
+	return len(all) > 0 && !slices.ContainsFunc(all, func(ch any) bool {
+		name, _ := get(ch, "name").(string)
+		return get(ch, "mode") != "data" || !strings.HasPrefix(name, "in")
+	})
+}
+
+// goes is whether a plan takes an object away.
+func goes(o *Outcome, addr string) bool {
+	changes, _ := o.PlanJSON["resource_changes"].([]any)
+	return slices.ContainsFunc(changes, func(c any) bool {
+		change, _ := get(c, "change").(object)
+		return get(c, "address") == addr && slices.Equal(actions(change), []string{"delete"})
+	})
 }
 
 func outOf(o *Outcome) string {

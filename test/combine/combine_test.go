@@ -15,16 +15,24 @@ import (
 )
 
 var (
-	alone   = flag.Int("alone", 100, "how many scenarios are judged without a peer")
-	beside_ = flag.Int("beside", 10, "how many are run beside Terraform, where it is on PATH")
-	seed    = flag.Uint64("seed", 1, "the seed of the first scenario")
-	only    = flag.String("only", "", "seeds to run, separated by commas, in the place of others")
-	with    = flag.String("with", "", "patterns separated by && that must be in the text of a scenario: others are passed over")
-	shrink  = flag.Int("shrink", 250, "how often a failing scenario is run to make it smaller")
-	found_  = flag.String("found", "", "a directory for the scripts of what is found")
-	ignore  = flag.String("ignore", "", "a pattern of classes that are known already")
-	stop    = flag.Int("stop", 3, "how many different faults are shrunk")
+	alone  = flag.Int("alone", ifLong(2000, 100), "how many scenarios are judged without a peer")
+	nextTo = flag.Int("beside", ifLong(500, 10), "how many are run beside Terraform, where it is on PATH")
+	seed   = flag.Uint64("seed", uint64(ifLong(int(time.Now().Unix()), 1)), "the seed of the first scenario")
+	only   = flag.String("only", "", "seeds to run, separated by commas, in the place of others")
+	with   = flag.String("with", "", "patterns separated by && that must be in the text of a scenario: others are passed over")
+	shrink = flag.Int("shrink", 250, "how often a failing scenario is run to make it smaller")
+	into   = flag.String("found", "", "a directory for the scripts of what is found")
+	ignore = flag.String("ignore", "", "a pattern of classes that are known already")
+	stop   = flag.Int("stop", 3, "how many different faults are shrunk")
 )
+
+// ifLong chooses by whether this is a long run: those take other seeds each time.
+func ifLong(long, short int) int {
+	if os.Getenv("LETHE_LONG") != "" {
+		return long
+	}
+	return short
+}
 
 // TestAlone judges scenarios without a peer.
 func TestAlone(t *testing.T) { run(t, lab(t, ""), *alone, true) }
@@ -35,7 +43,7 @@ func TestBeside(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no terraform on PATH")
 	}
-	run(t, lab(t, terraform), *beside_, false)
+	run(t, lab(t, terraform), *nextTo, false)
 }
 
 func run(t *testing.T, l *Lab, n int, alone bool) {
@@ -69,8 +77,8 @@ func run(t *testing.T, l *Lab, n int, alone bool) {
 		}
 		script := small.Script(seen, outcomes)
 		t.Errorf("seed %d: %s\n%s", seed, f.Class, script)
-		if *found_ != "" {
-			name := filepath.Join(*found_, fmt.Sprintf("seed%d-%v.txtar", seed, alone))
+		if *into != "" {
+			name := filepath.Join(*into, fmt.Sprintf("seed%d-%v.txtar", seed, alone))
 			if err := os.WriteFile(name, []byte(script), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -30,10 +30,13 @@ func (f Finding) String() string { return fmt.Sprintf("step %d: %s: %s", f.Step+
 // judge looks at one step of Lethe without a peer.
 func (x *side) judge(n int, st *Step, o *Outcome) []Finding {
 	j := &judgement{x: x, st: st, o: o, step: n}
+	if st.Do.Peer {
+		return nil
+	}
 	j.crashes()
 	j.leases()
 	j.canary()
-	if st.Do.Peer || j.lost() {
+	if j.lost() {
 		return j.found
 	}
 	j.once()
@@ -59,7 +62,7 @@ func (j *judgement) find(class, format string, args ...any) {
 	j.found = append(j.found, Finding{j.step, class, fmt.Sprintf(format, args...)})
 }
 
-var broken = regexp.MustCompile(`(?i)internal error|panic:|goroutine \d+|lethe crashed|bug in lethe|cty\.|<nil>|%!`)
+var broken = regexp.MustCompile(`(?i)internal error|panic:|goroutine \d+|lethe crashed|bug in lethe|<nil>|%!`)
 
 // crashes finds what no user may see.
 func (j *judgement) crashes() {

@@ -27,7 +27,7 @@ func beside(x, y *side, a, b *Outcome) []Difference {
 	if a.PlanJSON != nil && b.PlanJSON != nil {
 		compare("plan", planOf(a.PlanJSON), planOf(b.PlanJSON))
 	}
-	if !same {
+	if !same || a.Plan != nil && a.Plan.Exit == 1 {
 		return all
 	}
 	if a.Apply != nil || b.Apply != nil {

@@ -225,6 +225,9 @@ func (w *writer) address(e *Expr) string {
 	text := b.addr()
 	if r := b.repeats(); r != "" && e.Path != "" {
 		sel := e.Sel
+		if sel == "" {
+			return text
+		}
 		if _, err := strconv.Atoi(sel); (err == nil) != (r == "count") {
 			return text
 		}

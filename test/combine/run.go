@@ -139,6 +139,9 @@ func (x *side) step(st *Step) (*Outcome, error) {
 		}
 	}
 	o.Leases = x.cloud.Leases()
+	for _, l := range o.Leases { // so that they are found once
+		_ = x.cloud.Close(l)
+	}
 	o.Objects, err = x.cloud.Objects()
 	return o, err
 }

@@ -240,7 +240,7 @@ func (p *Provider) ApplyResourceChange(ctx context, q *tfprotov6.ApplyResourceCh
 		verb = "create"
 	}
 	password := text(config, "password") + text(config, "password_wo")
-	err = p.call(ctx, cloud.Call{Call: verb, Type: q.TypeName, Key: text(planned, "name"), Note: cloud.Hash(password)}, func(c *cloud.Call, how string) error {
+	err = p.call(ctx, cloud.Call{Call: verb, Type: q.TypeName, Key: text(planned, "name"), Note: cloud.Hash(random.ReplaceAllString(password, ""))}, func(c *cloud.Call, how string) error {
 		v := p.made(planned, verb)
 		c.ID = text(v, "id")
 		if how == cloud.Lie {
