@@ -55,6 +55,8 @@ type setup struct {
 	backend, forceCopy, get, reconfigure, migrate, upgrade bool
 	backendConfig, pluginDirs                              list
 	fromModule, lockfile                                   string
+	noTests                                                bool
+	testDir                                                string
 }
 
 func runInit(ctx context.Context, c *call) int {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/view"
 )
@@ -15,8 +16,8 @@ provider APIs, etc.`,
 	Flags: func(c *call) {
 		c.jsonFlag()
 		c.varFlags()
-		c.flags.Bool("no-tests", false, "Accepted for compatibility.")
-		c.flags.String("test-directory", "tests", "Accepted for compatibility: the `directory` of test files.")
+		c.flags.BoolVar(&c.setup.noTests, "no-tests", false, "Leave test files out.")
+		c.flags.StringVar(&c.setup.testDir, "test-directory", "tests", "The `directory` of test files.")
 		c.gatherFlags()
 		c.flags.BoolVar(&c.opts.compact, "compact-warnings", false, "Show warnings without their details.")
 	},
@@ -55,6 +56,9 @@ func (c *call) validate(ctx context.Context) {
 	}
 	defer p.close()
 	p.load()
+	if !p.setup.noTests {
+		config.CheckTests([]string{p.root, p.path(p.setup.testDir)}, p.loadOptions(), p.sources, &p.bag)
+	}
 	p.judge(ctx)
 }
 
