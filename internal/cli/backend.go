@@ -119,6 +119,10 @@ func (p *project) declaredSettings() (settings, bool) {
 // storable refuses to keep a state otherwise than the configuration asks for: in the clear what is to be
 // encrypted, and in a file what belongs elsewhere.
 func (p *project) storable() bool {
+	if p.Getenv("TF_ENCRYPTION") != "" {
+		p.bag.Add(diag.Errorf("Unsupported encryption", "The environment variable TF_ENCRYPTION asks for states and plans to be encrypted. They are not encrypted here, and what is to be encrypted must not be written as it is. Unset it if what keeps the state encrypts it."))
+		return false
+	}
 	if p.tree == nil || p.tree.Root == nil || p.tree.Root.Module == nil {
 		return true
 	}

@@ -17,8 +17,8 @@ import (
 // of its directory, nor in anything that any command of it has printed. The command
 // "keeps FILE..." names those files that hold a secret on purpose.
 
-// canaries are they, as they are and in base64 at any alignment.
-var canaries = regexp.MustCompile(`canary-[0-9a-f]{4}|Y2FuYXJ5LT|YW5hcnkt|bmFyeS[0-3]`)
+// canaries are they, as they are, in hexadecimal digits, and in base64 at any alignment and twice.
+var canaries = regexp.MustCompile(`canary-[0-9a-f]{4}|Y2FuYXJ5LT|YW5hcnkt|bmFyeS[0-3]|63616e6172792d|63616E6172792D|WTJGdVlYSjVMV|kyRnVZWEo1TF|ZMkZ1WVhKNUxU`)
 
 const streams = ".streams"
 

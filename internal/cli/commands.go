@@ -7,6 +7,11 @@ var aliases = map[string]string{
 	"env list": "workspace list", "env new": "workspace new", "env select": "workspace select", "env delete": "workspace delete",
 }
 
+// gone are commands that the peers have had, with what they say about them.
+var gone = map[string]string{
+	"push": "It pushed a configuration to a service that has reached its end of life. Use the API of the service that has taken its place.",
+}
+
 // commands are all commands, in the order in which help lists them.
 func commands() []*Command {
 	return []*Command{

@@ -2,16 +2,21 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
 var initCommand = &Command{
@@ -61,6 +66,9 @@ func runInit(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	defer p.close()
+	if p.setup.fromModule != "" && !p.copyModule() {
+		return p.ui.fail()
+	}
 	if empty, err := p.emptyDir(); err != nil || empty {
 		p.ui.step("output_init_empty_message", "Lethe initialized in an empty directory!\n\nThe directory has no Lethe configuration files. You may begin working\nwith Lethe immediately by creating Lethe configuration files.\n")
 		return p.ui.done(exitOK)
@@ -93,10 +101,31 @@ func (c *call) initFlags() bool {
 		c.bag.Add(diag.Errorf("Invalid lock file mode", "The only mode of -lockfile is \"readonly\", and %q was given.", s.lockfile))
 	case s.lockfile == "readonly" && s.upgrade:
 		c.bag.Add(diag.Errorf("Wrong combination of options", "The -upgrade flag conflicts with -lockfile=readonly."))
-	case s.fromModule != "":
-		c.bag.Add(diag.Errorf("Unsupported option", "-from-module copies a module into the working directory, which only a version control tool should do. Copy the files yourself."))
 	}
 	return !c.bag.HasErrors()
+}
+
+// copyModule copies the module of -from-module into the working directory, which has to be empty. Names that
+// begin with a dot are left out, as the peers do.
+func (p *project) copyModule() bool {
+	source := p.setup.fromModule
+	p.ui.step("copying_configuration_message", fmt.Sprintf("Copying configuration from %q...", source))
+	entries, err := os.ReadDir(p.dir)
+	switch {
+	case err == nil && len(entries) > 0:
+		p.bag.Add(diag.Errorf("Can't populate non-empty directory", "The target directory %s is not empty, so it cannot be initialized with the -from-module=... option.", p.display(p.dir)))
+		return false
+	case err == nil && !config.IsLocal(source) && !filepath.IsAbs(source):
+		p.bag.Add(diag.Errorf("Invalid module source address", "The module of -from-module is %q, and only local paths, absolute or beginning with ./ or ../, can be copied.", source))
+		return false
+	}
+	if err == nil {
+		err = fetch.CopyModule(p.path(source), p.dir)
+	}
+	if err != nil {
+		p.bag.Add(diag.Errorf("Failed to copy the module", "The module in %s cannot be copied: %s.", source, err))
+	}
+	return err == nil
 }
 
 // emptyDir reports whether the directory has no configuration at all.
@@ -163,7 +192,9 @@ func (p *project) initProviders(ctx context.Context) bool {
 			install = append(install, n)
 		}
 	}
-	p.providers.Only = p.setup.pluginDirs
+	if !p.onlyDirs() {
+		return false
+	}
 	if !p.providers.Install(install, p.lock, p.setup.upgrade, &p.bag) {
 		return false
 	}
@@ -176,6 +207,40 @@ func (p *project) initProviders(ctx context.Context) bool {
 		return false
 	}
 	p.warnUnheld()
+	if len(p.providers.Unasked) > 0 {
+		p.bag.Add(diag.Warningf("Installation method not supported", "Newer versions than those installed may be found by methods of the CLI configuration that were not asked, because only file system mirrors are:\n  - %s\n\nWhere that is meant, exclude the provider from these methods, or leave them out.", strings.Join(p.providers.Unasked, "\n  - ")))
+	}
+	return true
+}
+
+// onlyDirs settles where init looks for providers: in the directories of -plugin-dir, which are remembered for
+// the next time as the peers do; an empty one forgets them.
+func (p *project) onlyDirs() bool {
+	file := filepath.Join(p.data, "plugin_path")
+	dirs := p.setup.pluginDirs
+	var err error
+	switch {
+	case len(dirs) == 0:
+		var text []byte
+		if text, err = config.ReadOne(file, p.limits.config); err == nil {
+			err = json.Unmarshal(text, &dirs)
+		}
+	case len(dirs) == 1 && dirs[0] == "":
+		dirs = nil
+		err = os.Remove(file)
+	default:
+		var text []byte
+		if text, err = json.MarshalIndent(dirs, "", "  "); err == nil {
+			err = errors.Join(p.ensureData(), disk.Replace(p.files(), file, text))
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		p.bag.Add(diag.Errorf("Failed to remember the plugin directories", "The file %s, which keeps what -plugin-dir says: %s.", p.display(file), reason(err)))
+		return false
+	}
+	for _, dir := range dirs {
+		p.providers.Only = append(p.providers.Only, p.path(dir))
+	}
 	return true
 }
 

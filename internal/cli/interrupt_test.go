@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // An interrupt at a question ends the program, without waiting for an answer, and nothing is done.
@@ -232,5 +233,53 @@ resource "rogue_thing" "a" {
 				p.forgotten(out + next)
 			})
 		}
+	}
+}
+
+// TestTwoInterruptsKillWhatIgnoresThem: a program that takes no notice of being told to end holds no
+// lease open.
+func TestTwoInterruptsKillWhatIgnoresThem(t *testing.T) {
+	const stubborn = `trap '' TERM INT HUP; touch started; while true; do sleep 1; done`
+	for name, config := range map[string]string{
+		"provisioner": `
+resource "playground_thing" "a" {
+  name = "a"
+  provisioner "local-exec" {
+    command     = "` + stubborn + `"
+    environment = { TOKEN = ephemeral.playground_lease.l.token }
+  }
+}
+`,
+		"lethe_exec": `
+ephemeral "lethe_exec" "e" {
+  open  = ["sh", "-c", "` + stubborn + `"]
+  input = ephemeral.playground_lease.l.token
+}
+resource "playground_secret" "a" {
+  name      = "a"
+  secret_wo = ephemeral.lethe_exec.e.result
+}
+`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProcess(t, lease+config)
+			s := p.start("apply", "-auto-approve")
+			for {
+				if _, err := os.Stat(filepath.Join(p.dir, "started")); err == nil {
+					break
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+			s.cmd.Process.Signal(syscall.SIGINT)
+			p.printed(s, "A second interrupt gives up")
+			s.cmd.Process.Signal(syscall.SIGINT)
+			code, out := s.wait()
+			left, _ := os.ReadDir(filepath.Join(p.dir, ".cloud/leases"))
+			if code != 1 || len(left) > 0 && !strings.Contains(out, "Left open: ephemeral.playground_lease.l") && !strings.Contains(out, "ephemeral.playground_lease.l could not be closed") {
+				t.Errorf("exit code %d, %d leases are left open:\n%s", code, len(left), out)
+			}
+			p.forgotten(out)
+		})
 	}
 }

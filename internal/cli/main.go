@@ -138,7 +138,9 @@ func (e *Env) global() ([]string, bool) {
 		case name == "-help" || name == "-h":
 			return append([]string{"help"}, args[1:]...), true
 		case name == "-version" || name == "-v":
-			return []string{"version"}, true
+			return append([]string{"version"}, args[1:]...), true
+		case name == "-json" && len(args) > 1 && slices.Contains([]string{"version", "v"}, strings.TrimLeft(args[1], "-")):
+			return []string{"version", "-json"}, true // as the peers take it
 		case name == "-chdir" || name == "-chdir=": // an empty one is a variable that was not set
 			fmt.Fprintln(e.Stderr, "Error: -chdir needs a directory, as in -chdir=DIR.")
 			return nil, false
@@ -213,6 +215,10 @@ func (e *Env) noCommand(args []string) int {
 			name := args[0] + " " + args[1]
 			fmt.Fprintf(e.Stderr, "\nLethe has no command named %q.%s\n", name, meant("%q", name, names))
 		}
+		return exitError
+	}
+	if why, gone := gone[args[0]]; gone {
+		fmt.Fprintf(e.Stderr, "Error: Command \"%s\" is no longer supported\n\n%s\n", args[0], why)
 		return exitError
 	}
 	fmt.Fprintf(e.Stderr, "Lethe has no command named %q.%s", args[0], meant("%q", args[0], names))

@@ -143,6 +143,21 @@ func (p *project) defersEphemerals() bool {
 	return defers
 }
 
+// sparesDeposed says whether destroy-time provisioners are not to run for deposed objects: as the
+// environment says, or the CLI configuration.
+func (p *project) sparesDeposed() (spares, ok bool) {
+	const name = "LETHE_SKIP_DEPOSED_PROVISIONERS"
+	given := p.Getenv(name)
+	if given == "" {
+		return p.settings.SkipDeposed, true
+	}
+	spares, err := strconv.ParseBool(given)
+	if err != nil {
+		p.bag.Add(diag.Errorf("Invalid CLI configuration", "The environment variable %s is %q, and must be true or false.", name, given))
+	}
+	return spares, err == nil
+}
+
 // Modules whose deprecated outputs and variables warn whoever uses them, as -deprecation says.
 const (
 	deprecationAll   = "module:all"

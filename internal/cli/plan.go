@@ -154,6 +154,10 @@ func (p *project) request(ws *workspaceState) (engine.Request, bool) {
 		Generate:        p.opts.generate != "",
 		DeferEphemerals: p.defersEphemerals(),
 	}
+	var ok bool
+	if req.SpareDeposed, ok = p.sparesDeposed(); !ok {
+		return req, false
+	}
 	var ok1, ok2, ok3 bool
 	req.Targets, ok1 = p.addresses("target", p.opts.targets, p.opts.targetFiles)
 	req.Excludes, ok2 = p.addresses("exclude", p.opts.excludes, p.opts.excludeFiles)

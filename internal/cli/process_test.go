@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -19,6 +20,8 @@ type process struct {
 	t   testing.TB
 	dir string
 	env []string
+
+	program string // another than ours
 }
 
 const requirePlayground = "terraform {\n  required_providers {\n    playground = {\n      source = \"lethe/playground\"\n    }\n    rogue = {\n      source = \"lethe/rogue\"\n    }\n  }\n}\n"
@@ -97,7 +100,7 @@ func (p *process) start(args ...string) *started {
 // startWith starts the program with something to read.
 func (p *process) startWith(in *os.File, args ...string) *started {
 	p.t.Helper()
-	path, err := exec.LookPath("lethe")
+	path, err := exec.LookPath(cmp.Or(p.program, "lethe"))
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -46,7 +49,9 @@ type project struct {
 	closed    shortcut.Set
 	limits    limits
 
-	unremembered *settings // where states are kept, if nothing has written that down yet
+	modules      func() fetch.Modules // that a peer installed
+	storeType    string               // of the store that is open
+	unremembered *settings            // where states are kept, if nothing has written that down yet
 }
 
 // open makes a project of the working directory, reading no configuration yet.
@@ -55,11 +60,13 @@ func (c *call) open() (*project, bool) {
 		c.bag.Add(diag.Errorf("Invalid close timeout", "Closing a lease may take some time, such as 30s or 5m. Not %s.", c.opts.closeTimeout))
 		return nil, false
 	}
-	if c.opts.parallelism < 0 {
+	if c.opts.parallelism < 1 && c.flags.Lookup("parallelism") != nil {
 		c.bag.Add(diag.Errorf("Invalid parallelism value", "The parallelism must be a positive value. Not %d.", c.opts.parallelism))
 		return nil, false
 	}
+	c.warnUnhonoured()
 	p := &project{call: c, dir: c.Dir, root: c.Dir, data: c.dataDir()}
+	p.modules = sync.OnceValue(func() fetch.Modules { return fetch.ReadModules(p.data) })
 	if c.configDir != "" {
 		p.root = c.path(c.configDir)
 	}
@@ -72,10 +79,10 @@ func (c *call) open() (*project, bool) {
 	if p.limits, ok = c.readLimits(); !ok {
 		return nil, false
 	}
-	if p.settings, ok = c.cliConfig(); !ok {
+	if p.settings, ok = c.cliConfig(p.limits.config); !ok {
 		return nil, false
 	}
-	if p.lock, ok = fetch.ReadLockfile(p.dir, c.sources, &c.bag); !ok {
+	if p.lock, ok = fetch.ReadLockfile(p.dir, p.limits.config, c.sources, &c.bag); !ok {
 		return nil, false
 	}
 	p.providers = &fetch.Providers{
@@ -112,49 +119,67 @@ func (p *project) cacheDir() string {
 	if d := p.Getenv("TF_PLUGIN_CACHE_DIR"); d != "" {
 		return d
 	}
-	return p.settings.PluginCacheDir
+	return os.Expand(p.settings.PluginCacheDir, p.Getenv)
 }
 
 // cliConfig reads the CLI configuration: the file that TF_CLI_CONFIG_FILE names, or the usual ones.
 // One that cannot be opened is warned of on standard error, whatever the command prints.
-func (c *call) cliConfig() (*config.Settings, bool) {
+func (c *call) cliConfig(l config.Limits) (*config.Settings, bool) {
 	s := &config.Settings{}
 	files := c.cliConfigFiles()
 	ok := true
 	for _, f := range files {
-		src, err := os.ReadFile(f)
+		src, err := config.ReadOne(f, l)
 		if err != nil {
 			human := view.NewHuman(c.Stderr, c.Stderr, c.viewOptions())
 			human.Diagnostics([]diag.Diagnostic{diag.Warningf("Unable to open CLI configuration file", "The CLI configuration file at %q is left out: %s.", f, reason(err))})
 			continue
 		}
 		c.sources.Set(f, src)
-		ok = s.ParseSettings(src, f, strings.HasSuffix(f, ".json"), &c.bag) && ok
+		ok = s.ParseSettings(src, f, l, &c.bag) && ok
 	}
 	return s, ok
 }
 
+// cliConfigFiles are the first of those that the peers look for, and all in the directory beside it.
 func (c *call) cliConfigFiles() []string {
 	for _, name := range []string{"TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"} {
 		if f := c.Getenv(name); f != "" {
 			return []string{f}
 		}
 	}
-	home := c.Getenv("HOME")
-	if home == "" {
-		return nil
+	home, dir, dataName, names := c.Getenv("HOME"), "", ".terraform.d", []string{".tofurc", ".terraformrc"}
+	if runtime.GOOS == "windows" {
+		home, dataName, names = c.Getenv("APPDATA"), "terraform.d", []string{"tofu.rc", "terraform.rc"}
 	}
 	var files []string
-	for _, name := range []string{".tofurc", ".terraformrc"} {
-		f := filepath.Join(home, name)
-		if _, err := os.Stat(f); err == nil {
-			files = append(files, f)
-			break
+	if home != "" {
+		for _, name := range names {
+			files = append(files, filepath.Join(home, name))
+		}
+		dir = filepath.Join(home, dataName)
+	}
+	if xdg := c.Getenv("XDG_CONFIG_HOME"); xdg != "" {
+		files = append(files, filepath.Join(xdg, "opentofu", "tofurc"))
+		if dir == "" || !exists(dir) {
+			dir = filepath.Join(xdg, "opentofu")
 		}
 	}
-	more, _ := filepath.Glob(filepath.Join(home, ".terraform.d", "*.tfrc"))
-	moreJSON, _ := filepath.Glob(filepath.Join(home, ".terraform.d", "*.tfrc.json"))
-	return append(append(files, more...), moreJSON...)
+	files = slices.DeleteFunc(files, func(f string) bool { return !exists(f) })
+	files = files[:min(1, len(files))]
+	if dir == "" {
+		return files
+	}
+	for _, pattern := range []string{"*.tfrc", "*.tfrc.json"} {
+		more, _ := filepath.Glob(filepath.Join(dir, pattern))
+		files = append(files, more...)
+	}
+	return files
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // newPool makes the pool of providers: plugins, reattached ones, built-in ones.
@@ -219,7 +244,7 @@ func (p *project) loadFrom(root string, o config.Options, resolve config.Resolve
 func (p *project) loadOptions() config.Options {
 	return config.Options{
 		Display: p.display, Version: Version, Limits: p.limits.config, Convert: funcs.Convert,
-		Hushed: p.opts.deprecation == deprecationNone, // the sources of all modules are local, so far
+		Hushed: p.opts.deprecation == deprecationNone, HushedFar: p.opts.deprecation == deprecationLocal,
 	}
 }
 
@@ -243,9 +268,8 @@ func (p *project) resolve(path addr.Module, call *config.Call, parent *config.No
 	if !ok {
 		return "", "", "", false
 	}
-	if !fetch.IsLocal(source) {
-		bag.Add(diag.Errorf("Module not installed", "The module %s comes from %q, and only local paths beginning with ./ or ../ can be installed.", path, source).At(call.SourceRange))
-		return "", source, "", false
+	if !config.IsLocal(source) {
+		return p.installedModule(path, source, call, parent, bag)
 	}
 	if call.Versions != nil {
 		bag.Add(diag.Errorf("Invalid registry module source address", "The module %s is local, and a local module has no versions. Remove the version argument.", path).At(call.Range))
@@ -259,9 +283,29 @@ func (p *project) resolve(path addr.Module, call *config.Call, parent *config.No
 	return dir, source, "", true
 }
 
+// installedModule finds a module that comes from elsewhere. Nothing is installed from elsewhere here, but what
+// a peer's init has installed in this directory is there.
+func (p *project) installedModule(path addr.Module, source string, call *config.Call, parent *config.Node, bag *diag.Bag) (dir, from, version string, ok bool) {
+	wanted, ok := lang.StaticVersion(parent, call, p.staticOptions(), bag)
+	if !ok {
+		return "", source, "", false
+	}
+	dir, from, version, err := p.modules().Find(p.dir, strings.Join(path.Path(), "."), source, wanted)
+	switch {
+	case err != nil:
+		bag.Add(diag.Errorf("Module not installed", "The module %s comes from %q, and is not in %s as it should be: %s. Run the init of Terraform or OpenTofu, which install it again.", path, source, p.display(filepath.Join(p.data, "modules")), err).At(call.SourceRange))
+	case dir == "":
+		bag.Add(diag.Errorf("Module not installed", "The module %s comes from %q, and only local paths beginning with ./ or ../ can be installed. What the init of Terraform or OpenTofu has installed in this directory is used.", path, source).At(call.SourceRange))
+	default:
+		return dir, from, version, true
+	}
+	return "", source, "", false
+}
+
 // compile makes the program: names, references, schemas, and all that can be wrong without values.
 func (p *project) compile(ctx context.Context) bool {
-	return p.compileAs(ctx, lang.CheckOptions{Options: p.staticOptions()})
+	importing := p.command.Name == "import" // which asks for blocks that may have yet to be written
+	return p.compileAs(ctx, lang.CheckOptions{BodiesOnly: importing, Incomplete: importing})
 }
 
 func (p *project) compileAs(ctx context.Context, o lang.CheckOptions) bool {

@@ -66,6 +66,9 @@ func params(setup func(*testscript.Env) error) testscript.Params {
 			case "providers":
 				_, err := playground()
 				return err == nil, err
+			case "combine":
+				_, err := combined()
+				return err == nil, err
 			case "peer":
 				_, err := exec.LookPath("terraform")
 				return err == nil, nil
@@ -93,6 +96,7 @@ func setupFor(e *testscript.Env, host string) error {
 	for _, name := range []string{"playground", "playground5", "rogue", "strict"} {
 		text += fmt.Sprintf("    %q = %q\n", host+"/lethe/"+name, bin)
 	}
+	text += fmt.Sprintf("    %q = %q\n", host+"/lethe/combine", filepath.Join(bin, "combine"))
 	if err := os.WriteFile(rc, []byte(text+"  }\n}\n"), 0o600); err != nil {
 		return err
 	}
@@ -101,6 +105,7 @@ func setupFor(e *testscript.Env, host string) error {
 	watch(e)
 	e.Setenv("PLAYGROUND_LOG", filepath.Join(e.WorkDir, ".calls"))
 	e.Setenv("PLAYGROUND_CLOUD", filepath.Join(e.WorkDir, ".cloud"))
+	e.Setenv("COMBINE_CLOUD", filepath.Join(e.WorkDir, ".cloud"))
 	examples, err := filepath.Abs("../../examples")
 	if err != nil {
 		return err
@@ -130,6 +135,23 @@ var playground = sync.OnceValues(func() (string, error) {
 	_ = filepath.WalkDir(cmd.Dir, func(string, fs.DirEntry, error) error { return nil })
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("building the playground providers: %w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+// combined builds the provider of the scenarios that are made by chance, for the scripts that came of
+// them, beside the others.
+var combined = sync.OnceValues(func() (string, error) {
+	bin, err := playground()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(bin, "combine")
+	cmd := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./cmd/...")
+	cmd.Dir = "../../test/combine"
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return dir, fmt.Errorf("building the provider of the scenarios: %w\n%s", err, out)
 	}
 	return dir, nil
 })

@@ -111,7 +111,7 @@ func (t *treeLoader) child(n *Node, call *Call, dir string) *Node {
 		t.ok = false
 		return nil
 	}
-	child := &Node{Path: path, Call: call, Parent: n, Source: source, Version: version, Hushed: t.opts.Hushed}
+	child := &Node{Path: path, Call: call, Parent: n, Source: source, Version: version, Hushed: t.opts.Hushed || t.opts.HushedFar && (n.Hushed || !IsLocal(source))}
 	if t.endless(child, childDir) {
 		return nil
 	}
@@ -250,7 +250,8 @@ func declared(n *Node, target addr.Target) (at hcl.Range, what string) {
 	return at, ""
 }
 
-// importProvider refuses to choose a provider for what a resource block has chosen already.
+// importProvider refuses to choose another provider for what a resource block has chosen already: one
+// that was generated names that of the import.
 func (t *treeLoader) importProvider(root *Node, im *Import) {
 	if im.Provider == nil {
 		return
@@ -262,7 +263,7 @@ func (t *treeLoader) importProvider(root *Node, im *Import) {
 		}
 	}
 	r := n.Module.Resources[Name{im.Resource.Mode, im.Resource.Type, im.Resource.Name}]
-	if r != nil {
+	if r != nil && (n != root || r.LocalProvider() != im.Provider.ProviderName) {
 		t.add(diag.Errorf("Invalid import provider argument", "The provider argument can only be specified in import blocks that will generate configuration, and %s has a resource block. Remove the argument here, and set \"provider\" in the resource block.", im.Resource).At(im.Provider.Range).See("declared here", r.Range))
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/apparentlymart/go-versions/versions/constraints"
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/zclconf/go-cty/cty"
@@ -25,18 +24,20 @@ type Lock struct {
 }
 
 // ParseLocks reads a dependency lock file.
-func ParseLocks(src []byte, filename string, bag *diag.Bag) ([]Lock, bool) {
-	f, ds := hclsyntax.ParseConfig(src, filename, hcl.InitialPos)
-	if !bag.HCL(ds) {
+func ParseLocks(src []byte, filename string, l Limits, bag *diag.Bag) ([]Lock, bool) {
+	if _, ok := measure(filename, src, l.filled(), bag); !ok {
 		return nil, false
 	}
-	content, ds := f.Body.Content(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "provider", LabelNames: []string{"source_addr"}}}})
+	body, ok := parseText(filename, src, bag)
+	if !ok {
+		return nil, false
+	}
+	content, ds := body.Content(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "provider", LabelNames: []string{"source_addr"}}}})
 	if !bag.HCL(ds) {
 		return nil, false
 	}
 	var locks []Lock
 	seen := map[addr.Provider]bool{}
-	ok := true
 	for _, b := range content.Blocks {
 		l, good := parseLock(b, bag)
 		if good && seen[l.Provider] {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -21,7 +22,9 @@ type Options struct {
 	Display func(path string) string // a file's path as ranges spell it; nil: as it is
 	Version string                   // what required_version is compared with; "" compares nothing
 	Limits  Limits
-	Hushed  bool // nobody wants to hear of what is deprecated in modules
+	Hushed  bool // no user wants to hear of what is deprecated in modules
+	// HushedFar is the same of those that come from elsewhere, and of what they call.
+	HushedFar bool
 
 	// Convert makes a default value one of its variable's type; nil is convert.Convert, whose work
 	// grows with the square of a list's length. Package lang has one whose work does not.
@@ -240,4 +243,14 @@ func (o Options) filled() Options {
 	}
 	o.Limits = o.Limits.filled()
 	return o
+}
+
+// ReadOne reads a file that is not part of a module, or a pipe, to the limit that holds for one that is.
+func ReadOne(path string, l Limits) ([]byte, error) {
+	limit := l.filled().FileSize
+	text, err := Disk.Read(path, limit)
+	if errors.As(err, new(NotRegular)) {
+		return readStream(path, limit)
+	}
+	return text, err
 }

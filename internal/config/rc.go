@@ -6,7 +6,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/hashicorp/hcl/v2/json"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/zclconf/go-cty/cty"
@@ -18,6 +17,7 @@ type Settings struct {
 	CacheMayBreak   bool                     // plugin_cache_may_break_dependency_lock_file
 	DeferEphemerals bool                     // defer_ephemerals
 	CloseTimeout    time.Duration            // close_timeout; 0: not set
+	SkipDeposed     bool                     // skip_deposed_provisioners
 	Overrides       map[addr.Provider]string // dev_overrides: directory of the executable
 	Sources         []Installation           // provider_installation, in order; nil: not configured
 	Installs        bool                     // a provider_installation block was there
@@ -35,25 +35,25 @@ type Installation struct {
 }
 
 // ParseSettings adds the contents of one CLI configuration file.
-func (s *Settings) ParseSettings(src []byte, filename string, isJSON bool, bag *diag.Bag) bool {
-	var f *hcl.File
-	var ds hcl.Diagnostics
-	if isJSON {
-		f, ds = json.Parse(src, filename)
-	} else {
-		f, ds = hclsyntax.ParseConfig(quotedKeys(src, filename), filename, hcl.InitialPos)
-	}
-	if !bag.HCL(ds) {
+func (s *Settings) ParseSettings(src []byte, filename string, l Limits, bag *diag.Bag) bool {
+	if _, ok := measure(filename, src, l.filled(), bag); !ok {
 		return false
 	}
-	content, _, ds := f.Body.PartialContent(&hcl.BodySchema{
-		Attributes: []hcl.AttributeSchema{{Name: "plugin_cache_dir"}, {Name: "plugin_cache_may_break_dependency_lock_file"}, {Name: "defer_ephemerals"}, {Name: "close_timeout"}},
+	if !inJSON(filename) {
+		src = modern(src, filename)
+	}
+	body, ok := parseText(filename, src, bag)
+	if !ok {
+		return false
+	}
+	content, _, ds := body.PartialContent(&hcl.BodySchema{
+		Attributes: []hcl.AttributeSchema{{Name: "plugin_cache_dir"}, {Name: "plugin_cache_may_break_dependency_lock_file"}, {Name: "defer_ephemerals"}, {Name: "close_timeout"}, {Name: "skip_deposed_provisioners"}},
 		Blocks: []hcl.BlockHeaderSchema{
 			{Type: "provider_installation"}, {Type: "host", LabelNames: []string{"name"}},
 			{Type: "credentials", LabelNames: []string{"host"}}, {Type: "credentials_helper", LabelNames: []string{"name"}},
 		},
 	})
-	ok := bag.HCL(ds)
+	ok = bag.HCL(ds)
 	s.attributes(content.Attributes, bag)
 	for _, b := range content.Blocks {
 		ok = s.block(b, bag) && ok
@@ -74,6 +74,8 @@ func (s *Settings) attributes(attrs hcl.Attributes, bag *diag.Bag) {
 			s.CacheMayBreak = v.True()
 		case name == "defer_ephemerals" && v.Type() == cty.Bool && !v.IsNull():
 			s.DeferEphemerals = v.True()
+		case name == "skip_deposed_provisioners" && v.Type() == cty.Bool && !v.IsNull():
+			s.SkipDeposed = v.True()
 		case name == "close_timeout" && v.Type() == cty.String && !v.IsNull():
 			d, err := time.ParseDuration(v.AsString())
 			if err != nil || d <= 0 {
@@ -211,19 +213,39 @@ func (s *Settings) overrides(a *hcl.Attribute, bag *diag.Bag) bool {
 	return ok
 }
 
-// quotedKeys lets blocks of CLI configuration have quoted argument names, which the older syntax
-// of these files allowed: such a block becomes an object.
-func quotedKeys(src []byte, filename string) []byte {
+// modern makes of the older syntax of CLI configuration files, which programs still write, the syntax of
+// today. Names of arguments and blocks may be quoted there, a block with quoted names of arguments becomes
+// an object, and there is nothing in strings that would be evaluated.
+func modern(src []byte, filename string) []byte {
 	tokens, _ := hclsyntax.LexConfig(src, filename, hcl.InitialPos)
-	for i := len(tokens) - 2; i >= 0; i-- {
-		t := tokens[i]
-		if t.Type != hclsyntax.TokenIdent || tokens[i+1].Type != hclsyntax.TokenOBrace {
-			continue
-		}
-		if name := string(t.Bytes); name == "dev_overrides" || name == "services" {
-			at := t.Range.End.Byte
-			src = slices.Concat(src[:at], []byte(" ="), src[at:])
+	src = slices.Clone(src)
+	for i := len(tokens) - 1; i >= 0; i-- {
+		switch t := tokens[i]; t.Type {
+		case hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
+			src = slices.Insert(src, t.Range.Start.Byte, t.Bytes[0])
+		case hclsyntax.TokenIdent:
+			if name := string(t.Bytes); (name == "dev_overrides" || name == "services") && i+1 < len(tokens) && tokens[i+1].Type == hclsyntax.TokenOBrace {
+				src = slices.Insert(src, t.Range.End.Byte, ' ', '=')
+			}
+		case hclsyntax.TokenOQuote:
+			if !namesSomething(tokens, i) {
+				continue
+			}
+			if name := string(tokens[i+1].Bytes); (name == "dev_overrides" || name == "services") && tokens[i+3].Type == hclsyntax.TokenOBrace {
+				src = slices.Insert(src, tokens[i+2].Range.End.Byte, '=')
+			}
+			src[t.Range.Start.Byte], src[tokens[i+2].Range.Start.Byte] = ' ', ' '
 		}
 	}
 	return src
+}
+
+// namesSomething reports whether the quote at i begins the quoted name of an argument or a block.
+func namesSomething(tokens hclsyntax.Tokens, i int) bool {
+	if i+3 >= len(tokens) || tokens[i+1].Type != hclsyntax.TokenQuotedLit || tokens[i+2].Type != hclsyntax.TokenCQuote || !hclsyntax.ValidIdentifier(string(tokens[i+1].Bytes)) {
+		return false
+	}
+	begins := i == 0 || tokens[i-1].Type == hclsyntax.TokenNewline || tokens[i-1].Type == hclsyntax.TokenOBrace || tokens[i-1].Type == hclsyntax.TokenComment
+	next := tokens[i+3].Type
+	return begins && (next == hclsyntax.TokenEqual || next == hclsyntax.TokenOBrace || next == hclsyntax.TokenOQuote)
 }

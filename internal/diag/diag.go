@@ -58,6 +58,7 @@ type Diagnostic struct {
 
 	Path    cty.Path  // the attribute inside the object at Address, where Subject is not known yet
 	Values  []Value   // values in scope, for expressions
+	Call    *Call     // of a function that complained
 	Related []Related // other places that matter
 
 	Others int // how many say the same of the same place with other Values: other instances
@@ -65,6 +66,33 @@ type Diagnostic struct {
 
 // Value is one line of the list of values under a snippet: `var.x` `is "a"`.
 type Value struct{ Traversal, Statement string }
+
+// Call is the call of a function, by what it takes and gives.
+type Call struct {
+	Function string
+	Params   []Param
+	Variadic *Param
+	Returns  cty.Type
+}
+
+// Param is a parameter of a function.
+type Param struct {
+	Name     string
+	Type     cty.Type
+	Nullable bool
+}
+
+// String is the call as people see it: upper(str).
+func (c *Call) String() string {
+	var params []string
+	for _, p := range c.Params {
+		params = append(params, p.Name)
+	}
+	if c.Variadic != nil {
+		params = append(params, c.Variadic.Name+"...")
+	}
+	return c.Function + "(" + strings.Join(params, ", ") + ")"
+}
 
 // Related points at another place: "declared here".
 type Related struct {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -49,6 +50,7 @@ type applying struct {
 	edit   *state.Edit
 	broken error                // the journal failed: nothing new is started
 	made   map[addr.Object]made // created, with provisioners to come
+	taken  map[addr.Object]bool // imported
 
 	changes                                        map[addr.Object]*plan.Change
 	deposed                                        map[addr.Object]addr.Object // current object → where its predecessor waits
@@ -69,13 +71,18 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	defer r.endLeases()
 	a := &applier{run: r, applying: &applying{
 		req: &req, plan: req.Plan, hosts: e.Hosts(req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
-		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{},
+		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{}, taken: map[addr.Object]bool{},
 	}}
+	r.destroys = req.Plan.Mode == plan.Destroy
+	a.amend()
 	a.fill()
 	ok = a.walk(ctx)
 	a.unmade()
 	if ok {
 		a.outputs()
+		if a.plan.Mode == plan.Normal && len(a.plan.Targets)+len(a.plan.Excludes) == 0 && a.anySteps() {
+			a.checkValues()
+		}
 	} else {
 		a.keepOutputs()
 	}
@@ -95,8 +102,9 @@ func (a *applier) summary() event.Summary {
 }
 
 // fill puts what is there into the frame: on the before face everything, on the after face what
-// stays as it is.
+// stays as it is. What the plan left out and nobody made has no value.
 func (a *applier) fill() {
+	a.expand()
 	for _, res := range a.plan.Refreshed.Resources() {
 		d, ok := a.prog.Resource(res.Addr.Resource())
 		if !ok {
@@ -107,6 +115,10 @@ func (a *applier) fill() {
 			a.fillFace(d, res, lang.After)
 		}
 	}
+	a.fillReadings()
+	if len(a.plan.Targets)+len(a.plan.Excludes) > 0 && a.plan.Mode != plan.Destroy {
+		a.fillLeft()
+	}
 }
 
 func (a *applier) fillFace(d *lang.Declaration, res *state.Resource, face lang.Face) {
@@ -115,13 +127,50 @@ func (a *applier) fillFace(d *lang.Declaration, res *state.Resource, face lang.F
 		return
 	}
 	if face == lang.Before {
-		f.SetKeys(d.ID, face, lang.Keys{Status: lang.Known, Repeat: lang.RepeatOf(d.Res), List: res.Keys()})
+		f.SetKeys(d.ID, face, lang.Keys{Repeat: d.Repeat(), List: res.Keys()})
 	}
 	for o, e := range res.Objects() {
 		if o.IsDeposed() || face == lang.After && !a.stays(o) {
 			continue
 		}
 		f.PutLazy(d.ID, o.Key, face, func() mark.Value { return a.storedValue(d, o, e) })
+	}
+}
+
+// fillReadings puts what planning read for the before face there.
+func (a *applier) fillReadings() {
+	for _, r := range a.plan.Readings {
+		d, ok := a.prog.Resource(r.Object.Resource())
+		if !ok || r.Entry == nil {
+			continue
+		}
+		f := a.frame.At(r.Object.Module, lang.Before)
+		if f == nil {
+			continue
+		}
+		if keys := f.Expanded(d.ID, lang.Before); d.Repeat() != lang.Once && !slices.Contains(keys.List, r.Object.Key) {
+			f.SetKeys(d.ID, lang.Before, lang.Keys{Repeat: d.Repeat(), List: append(slices.Clone(keys.List), r.Object.Key)})
+		}
+		f.PutLazy(d.ID, r.Object.Key, lang.Before, func() mark.Value { return a.storedValue(d, r.Object, r.Entry) })
+	}
+}
+
+// fillLeft gives what targeting left out, and the state does not have, a value that is not known.
+func (a *applier) fillLeft() {
+	for _, d := range a.prog.Decls() {
+		if d.Kind != lang.Resource || d.Resource.Mode == addr.Ephemeral {
+			continue
+		}
+		frames, _ := a.frame.Instances(d.Module, lang.After)
+		for _, f := range frames {
+			abs := d.Resource.In(f.Addr())
+			for _, k := range f.Expanded(d.ID, lang.After).List {
+				o := abs.Instance(k).Current()
+				if a.changes[o] == nil && a.plan.Refreshed.Get(o) == nil {
+					f.Put(d.ID, k, lang.After, mark.Plain(a.prog.Schema(d.ID).Unknown()))
+				}
+			}
+		}
 	}
 }
 
@@ -208,7 +257,7 @@ func (a *applier) up(ctx context.Context, c *plan.Change) bool {
 		return false
 	}
 	if d.Res.Check != "" {
-		a.scoped(func(r *run) { (&applier{r, a.applying, a.ends}).upDeclared(ctx, c, d) })
+		a.unread(d, c.Object.Module, a.scoped(func(r *run) { (&applier{r, a.applying, a.ends}).upDeclared(ctx, c, d) }))
 		return true // a check stands in nobody's way
 	}
 	return a.upDeclared(ctx, c, d)
@@ -232,7 +281,7 @@ func (a *applier) upDeclared(ctx context.Context, c *plan.Change, d *lang.Declar
 
 func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
 	if c.Action == plan.NoOp {
-		return a.visit(d, c, inst)
+		return a.visit(d, f, c, inst)
 	}
 	a.receive(ctx, d.ID, inst.Module, inst.Key, lang.After)
 	if !a.pre(d, f, inst.Key, inst) {
@@ -252,35 +301,59 @@ func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame,
 	return a.make(ctx, d, t, u, c, config)
 }
 
-// takeIn records an imported object as planning found it: it is ours from then on, whatever becomes
-// of the change that goes with the import.
+// takeIn records an imported object as planning found it, in the first step of its change: it is ours
+// from then on, whatever becomes of the change that goes with the import.
 func (a *applier) takeIn(c *plan.Change) bool {
-	if c.Importing == nil || c.Entry == nil || a.entry(c.Object) != nil {
+	if c.Importing == nil || c.Entry == nil {
 		return true
 	}
-	entry := *c.Entry
-	entry.Provider, entry.Recorded = c.Provider, c.Recorded
-	if !a.write(0, journal.Change{Object: c.Object, Entry: &entry}) {
+	a.mu.Lock()
+	done := a.taken[c.Object]
+	a.taken[c.Object] = true
+	a.mu.Unlock()
+	if done {
+		return true
+	}
+	if !a.write(0, journal.Change{Object: c.Object, Entry: amended(c, c.Entry)}) {
 		return false
 	}
+	a.imported.Add(1)
 	a.tell(event.Imported{Object: c.Object, ID: c.Importing.ID})
 	return true
 }
 
-// visit records what changes about an object that its provider has nothing to do with.
-func (a *applier) visit(d *lang.Declaration, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
-	e := a.entry(c.Object)
-	if e == nil {
-		return mark.Value{}, false
+// amend records what is new about objects that stay as they are, without a step: what they depend
+// on, through which provider they work, how they will end. None of it is lost with a journal that
+// does not have it, as the next apply finds it again.
+func (a *applier) amend() {
+	for _, c := range a.plan.Changes {
+		if e := a.edit.Get(c.Object); e != nil && c.Action == plan.NoOp {
+			if next := a.hosts.hosted(c.Object, amended(c, e)); next.Provider != e.Provider ||
+				next.CreateFirst != e.CreateFirst || next.SkipDestroy != e.SkipDestroy || !slices.Equal(next.Recorded, e.Recorded) {
+				a.edit.Put(c.Object, next)
+			}
+		}
 	}
-	if c.Importing != nil {
-		a.imported.Add(1)
+}
+
+// amended is an entry with what a change says of an object beside its value.
+func amended(c *plan.Change, e *state.Entry) *state.Entry {
+	next := *e
+	next.Provider, next.Recorded, next.CreateFirst, next.SkipDestroy = c.Provider, c.Recorded, c.CreateFirst, c.SkipDestroy
+	return &next
+}
+
+// visit gives the value of an object that its provider has nothing to do with.
+func (a *applier) visit(d *lang.Declaration, f *lang.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
+	e := a.entry(c.Object)
+	if e == nil || c.Conditions && !a.pre(d, f, inst.Key, inst) {
+		return mark.Value{}, false
 	}
 	return a.storedValue(d, c.Object, e), true
 }
 
 func (a *applier) read(ctx context.Context, t *object.Tools, u use, c *plan.Change, config mark.Value) (mark.Value, bool) {
-	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.instance, Recorded: c.Recorded}, false)
+	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.instance, Recorded: c.Recorded, Was: c.Entry}, false)
 	if !ok {
 		return v, false
 	}
@@ -296,6 +369,13 @@ func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools
 	p, ok := a.proposal(ctx, d, t, c, cur, config)
 	if !ok {
 		return mark.Value{}, false
+	}
+	if c.Action == plan.Update && t.Nothing(p) {
+		v, entry, news := t.Same(p, config, amended(c, cur.Entry))
+		if news {
+			a.count(c)
+		}
+		return v, a.write(0, journal.Change{Object: c.Object, Entry: entry})
 	}
 	old, ok := a.depose(c)
 	if !ok {
@@ -331,9 +411,6 @@ func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools
 }
 
 func (a *applier) count(c *plan.Change) {
-	if c.Importing != nil {
-		a.imported.Add(1)
-	}
 	if c.Action == plan.Update {
 		a.changed.Add(1)
 	} else {
@@ -410,7 +487,10 @@ func (a *applier) downed(c *plan.Change) addr.Object {
 }
 
 // down ends one object.
-func (a *applier) down(ctx context.Context, c *plan.Change) bool {
+func (a *applier) down(ctx context.Context, c *plan.Change, face lang.Face) bool {
+	if !a.takeIn(c) {
+		return false
+	}
 	o := a.downed(c)
 	e := a.entry(o)
 	if e == nil {
@@ -421,7 +501,7 @@ func (a *applier) down(ctx context.Context, c *plan.Change) bool {
 		a.tell(event.Done{Object: o, Op: event.Forget})
 		return a.write(0, journal.Change{Object: o})
 	}
-	t, u, ok := a.toolsBefore(ctx, o, e)
+	t, u, ok := a.toolsDown(ctx, o, e, face)
 	if !ok {
 		return false
 	}
@@ -447,14 +527,14 @@ func (a *applier) down(ctx context.Context, c *plan.Change) bool {
 	return a.write(op, journal.Change{Object: o, Entry: left}) && ok
 }
 
-// toolsBefore is what it takes to end a stored object: its provider as it was configured before,
-// if that can be had.
-func (a *applier) toolsBefore(ctx context.Context, o addr.Object, e *state.Entry) (*object.Tools, use, bool) {
+// toolsDown is what it takes to end a stored object: its provider on the face that the order of steps
+// found for it.
+func (a *applier) toolsDown(ctx context.Context, o addr.Object, e *state.Entry, face lang.Face) (*object.Tools, use, bool) {
 	u, ok := a.storedUse(ctx, o.Instance, e)
 	if !ok {
 		return nil, u, false
 	}
-	s, ok := a.session(ctx, u, lang.Before)
+	s, ok := a.session(ctx, u, face)
 	typ := a.typeOf(ctx, u.instance.Provider, o.Resource(), o.Instance)
 	if !ok || typ == nil {
 		return nil, u, false

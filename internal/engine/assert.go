@@ -4,14 +4,13 @@ import (
 	"context"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
 // Conditions that belong to no object, those of variables, outputs and checks, are nodes and steps
 // of their own: they may look at anything, ephemeral values too, and hold what they look at. So are
-// the postconditions of ephemeral resources, for the case that nobody else wants to know.
+// ephemeral resources that open themselves, for the case that nobody else wants them.
 
 // tested reports whether a declaration has conditions of this kind.
 func tested(d *lang.Declaration) bool {
@@ -27,7 +26,7 @@ func tested(d *lang.Declaration) bool {
 // testAll tests a declaration in every instance of its module. A value that a variable refuses goes
 // nowhere.
 func (p *planner) testAll(ctx context.Context, d *lang.Declaration) bool {
-	frames, _ := p.frame.Instances(d.Module, lang.After, &diag.Bag{})
+	frames, _ := p.frame.Instances(d.Module, lang.After)
 	ok := true
 	for _, f := range frames {
 		if p.test(ctx, d, f) {
@@ -48,9 +47,7 @@ func (p *planner) tests(d *lang.Declaration) bool {
 	if !tested(d) || p.req.Mode != plan.Destroy {
 		return tested(d)
 	}
-	given := d.Kind == lang.Variable
-	p.reach.resources(d.ID, func(lang.Ref) { given = false })
-	return given
+	return d.Kind == lang.Variable && !p.reach.fromResources(d.ID)
 }
 
 // test evaluates the conditions of a declaration in one module instance. Whatever fails in a check
@@ -58,7 +55,7 @@ func (p *planner) tests(d *lang.Declaration) bool {
 func (r *run) test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool {
 	switch d.Kind {
 	case lang.Resource:
-		r.receiveFrom(ctx, d, f, r.reach.face(d.ID, lang.After), nil)
+		r.receiveFrom(ctx, d, f, r.reach.face(d.ID, lang.After), r.ownKeys(d))
 		return true // what comes of it is in the slot
 	case lang.Variable:
 		return r.conditions(ctx, d, f, lang.Validation)

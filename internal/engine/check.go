@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
@@ -16,9 +17,13 @@ import (
 type checks struct {
 	mu sync.Mutex
 	by map[string]*state.Check // by configuration address
+
+	secrets *secret.Set // messages are kept, and masked as those are that are shown
 }
 
-func newChecks() *checks { return &checks{by: map[string]*state.Check{}} }
+func newChecks(secrets *secret.Set) *checks {
+	return &checks{by: map[string]*state.Check{}, secrets: secrets}
+}
 
 // declare makes sure that a declaration with conditions is listed, even with no instance.
 func (c *checks) declare(kind, address string) *state.Check {
@@ -76,12 +81,49 @@ func (c *checks) results(*diag.Bag) []state.Check {
 	for _, k := range c.by {
 		for _, o := range k.Objects {
 			k.Status = worse(k.Status, o.Status)
+			for i, text := range o.Failures {
+				o.Failures[i] = c.secrets.Scrub(text)
+			}
 		}
 		slices.SortFunc(k.Objects, func(a, b state.CheckedObject) int { return strings.Compare(a.Addr, b.Addr) })
 		out = append(out, *k)
 	}
 	slices.SortFunc(out, func(a, b state.Check) int { return strings.Compare(a.Addr, b.Addr) })
 	return out
+}
+
+// unchecked lists what has conditions, for a plan that evaluates none of them.
+func (r *run) unchecked() []state.Check {
+	none := newChecks(r.Secrets)
+	for _, d := range r.prog.Decls() {
+		switch {
+		case tested(d):
+			k := none.declare(testKind(d), d.String())
+			k.Status, k.Objects = state.Unknown, nil
+			if d.Kind == lang.Output && d.Module.IsRoot() {
+				k.Objects = []state.CheckedObject{{Addr: k.Addr, Status: state.Unknown}}
+			}
+		case d.Kind == lang.Resource && d.Resource.Mode != addr.Ephemeral && conditional(d):
+			k := none.declare("resource", d.Resource.String())
+			k.Status, k.Objects = state.Unknown, nil
+		}
+	}
+	return none.results(r.bag)
+}
+
+// unread makes a check fail whose data could not be read, with what was said about that.
+func (r *run) unread(d *lang.Declaration, in addr.ModuleInstance, said []diag.Diagnostic) {
+	check, ok := r.prog.Lookup(d.Module, lang.Check, d.Res.Check)
+	if !ok {
+		return
+	}
+	var failures []lang.Result
+	for _, x := range said {
+		if x.Severity == diag.Error {
+			failures = append(failures, lang.Result{Status: state.Fail, Message: strings.TrimSuffix(x.Summary+": "+x.Detail, ": ")})
+		}
+	}
+	r.checks.report(testKind(check), check.String(), testAddr(check, in), failures)
 }
 
 // failed reports whether a declaration's conditions were found not to hold.
@@ -102,8 +144,14 @@ func failing(s state.Status) bool { return s == state.Fail || s == state.Errored
 
 // pre checks an instance's preconditions.
 func (r *run) pre(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) bool {
+	ok, _ := r.preconditions(d, f, key, inst)
+	return ok
+}
+
+// preconditions checks an instance's preconditions. It also reports whether one of them cannot be told yet.
+func (r *run) preconditions(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (ok, unsure bool) {
 	if len(d.Res.Lifecycle.Preconditions) == 0 {
-		return true
+		return true, false
 	}
 	return r.condition(d, f, key, inst, lang.Pre, nil)
 }
@@ -114,19 +162,22 @@ func (r *run) post(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.I
 		return true
 	}
 	v := value()
-	return r.condition(d, f, key, inst, lang.Post, &v)
+	ok, _ := r.condition(d, f, key, inst, lang.Post, &v)
+	return ok
 }
 
-func (r *run) condition(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, when lang.When, self *mark.Value) bool {
-	return r.judge(func(r *run) bool {
+func (r *run) condition(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, when lang.When, self *mark.Value) (ok, unsure bool) {
+	ok = r.judge(func(r *run) bool {
 		results := f.Conditions(d.ID, key, when, lang.After, self, r.bag)
 		object := inst.String()
 		if inst.Key.Hidden() {
 			object = "" // nothing of the key is kept
 		}
 		r.checks.report("resource", d.Resource.String(), object, results)
+		unsure = slices.ContainsFunc(results, func(r lang.Result) bool { return r.Status == state.Unknown })
 		return holds(results)
 	})
+	return ok, unsure
 }
 
 // judge evaluates conditions. Where the walk only looks, what they find is for information: their

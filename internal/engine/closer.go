@@ -11,8 +11,8 @@ import (
 
 // addClosers adds the nodes that close leases in the plan walk. A lease is closed when all that
 // receive its value are over, however they ended; a provider that was configured with it is
-// stopped first, and so is a lease that was obtained with it. The last to receive a lease are its
-// own postconditions: where nobody else wanted it, it is opened for them.
+// stopped first, and so is a lease that was obtained with it. Where nobody else wanted a lease that
+// opens itself, it is opened after them all.
 func (p *planner) addClosers() {
 	if !p.reach.any {
 		return
@@ -23,7 +23,7 @@ func (p *planner) addClosers() {
 			continue
 		}
 		closers[e.ID] = p.closer(e)
-		if p.req.Mode == plan.Normal && !p.sel.skips(e.ID) && receivesItself(e) {
+		if p.opensItself(e) {
 			own[e.ID] = p.own(e)
 			p.graph.Waits(closers[e.ID], own[e.ID])
 		}
@@ -53,9 +53,14 @@ func (p *planner) addClosers() {
 	p.keepProviders(closers, stops)
 }
 
-// own is the node that opens leases for their own postconditions, if nobody has.
+// opensItself reports whether this walk opens an ephemeral resource that nothing acts on.
+func (p *planner) opensItself(e *lang.Declaration) bool {
+	return p.req.Mode == plan.Normal && !p.sel.skips(e.ID) && p.run.opensItself(e, !p.sel.active)
+}
+
+// own is the node that opens leases that open themselves, if nobody has.
 func (p *planner) own(e *lang.Declaration) walk.Node {
-	n := p.node(func() string { return e.Resource.String() + " (postconditions)" }, func(ctx context.Context, _ *walk.Fan) bool {
+	n := p.node(func() string { return e.Resource.String() + " (opens itself)" }, func(ctx context.Context, _ *walk.Fan) bool {
 		return p.testAll(ctx, e)
 	})
 	p.graph.Waits(n, p.decide[e.ID])

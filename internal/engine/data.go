@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -20,7 +19,7 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *lang.Declaration) b
 		p.dropData(d.Resource)
 		return true
 	}
-	frames, status := p.frame.Instances(d.Module, lang.After, p.bag)
+	frames, status := p.frame.Instances(d.Module, lang.After)
 	if status != lang.Known {
 		p.failed[d.ID].Store(true)
 		return false
@@ -53,7 +52,9 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *lang.Declaration) b
 		defer p.instanceOver(d, jobs[i].frame.Addr(), jobs[i].key)
 		read := func(p *planner) bool { return p.readInstance(ctx, d, jobs[i].frame, jobs[i].key) }
 		if d.Res.Check != "" {
-			return p.scoped(read)
+			ok, said := p.scoped(read)
+			p.unread(d, jobs[i].frame.Addr(), said)
+			return ok
 		}
 		return read(p)
 	})
@@ -87,14 +88,17 @@ func (p *planner) readOrDefer(ctx context.Context, d *lang.Declaration, f *lang.
 		return mark.Value{}, false
 	}
 	if why := p.pending(d, inst, config, u); why != plan.NoReason {
+		p.noteDeferred(d.ID, inst, why)
 		return p.deferRead(d, t, u, config, inst, why), true
 	}
 	if stored, ok := p.useStored(d, t, config, inst); ok {
+		p.wasRead(d.ID, inst, config, stored)
 		return stored, true
 	}
-	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.instance, Recorded: p.recordedOf(d.ID)}, true)
+	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.instance, Recorded: p.recordedOf(d.ID), Was: p.prior.Get(inst.Current())}, true)
 	if ok && d.Res.Check == "" {
 		p.put(inst.Current(), entry)
+		p.wasRead(d.ID, inst, config, v)
 	}
 	if d.Res.Check != "" {
 		p.deferRead(d, t, u, config, inst, plan.ReadCheckNested) // it is read again to verify the check
@@ -128,7 +132,7 @@ func (p *planner) deferRead(d *lang.Declaration, t *object.Tools, u use, config 
 		return after // there will be no reading
 	}
 	c := &plan.Change{
-		Object: inst.Current(), Was: inst.Current(), Action: plan.Read, Why: why,
+		Object: inst.Current(), Was: p.moved.origin(inst.Current()), Action: plan.Read, Why: why,
 		Before: mark.Plain(t.Type.Null()), After: after, Provider: u.instance,
 		Entry: p.prior.Get(inst.Current()), Recorded: p.recordedOf(d.ID),
 		Conditions: len(d.Res.Lifecycle.Postconditions) > 0,
@@ -139,51 +143,6 @@ func (p *planner) deferRead(d *lang.Declaration, t *object.Tools, u use, config 
 	p.record(c)
 	p.tell(event.Deferred{Object: inst.Current(), Reason: string(why)})
 	return after
-}
-
-// readBefore reads a data source with its before configuration, for the settings of a provider as
-// it was configured before. The result is never stored.
-func (p *planner) readBefore(_ context.Context, f *walk.Fan, d *lang.Declaration) bool {
-	frames, status := p.frame.Instances(d.Module, lang.Before, &diag.Bag{})
-	if status != lang.Known {
-		return false
-	}
-	var jobs []job
-	for _, fr := range frames {
-		for _, k := range fr.Keys(d.ID, lang.Before, &diag.Bag{}).List {
-			jobs = append(jobs, job{frame: fr, key: k})
-		}
-	}
-	f.Jobs(len(jobs), func(ctx context.Context, i int) bool {
-		p.readBeforeInstance(ctx, d, jobs[i].frame, jobs[i].key)
-		return true
-	})
-	return true
-}
-
-func (p *planner) readBeforeInstance(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key) {
-	var quiet diag.Bag
-	inst := d.Resource.In(f.Addr()).Instance(key)
-	config, out := f.Config(d.ID, key, lang.Before, &quiet)
-	pk, out2 := f.ProviderKey(d.ID, key, lang.Before, &quiet)
-	if out != lang.OK || out2 != lang.OK || !config.Raw.IsWhollyKnown() {
-		f.Fail(d.ID, key, lang.Before)
-		return
-	}
-	u := p.run.useOf(d, pk)
-	s, ok := p.session(ctx, u, lang.Before)
-	typ := p.typeOf(ctx, u.instance.Provider, d.Resource, inst)
-	if !ok || s.unknown || typ == nil {
-		f.Fail(d.ID, key, lang.Before)
-		return
-	}
-	t := &object.Tools{Object: inst.Current(), Provider: s.provider, Type: typ, Walk: p.objs, Bag: &quiet}
-	v, _, ok := t.ReadData(ctx, config, object.Stored{}, true)
-	if !ok {
-		f.Fail(d.ID, key, lang.Before)
-		return
-	}
-	f.Put(d.ID, key, lang.Before, v)
 }
 
 // dropData removes a data source's results from the state: nothing needs them any more.

@@ -50,7 +50,7 @@ func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 	if p.req.Mode == plan.Destroy {
 		return p.allGone(d), true
 	}
-	frames, status := p.frame.Instances(d.Module, lang.After, p.bag)
+	frames, status := p.frame.Instances(d.Module, lang.After)
 	if status != lang.Known {
 		return nil, false
 	}
@@ -83,7 +83,7 @@ func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 
 // keepAll fills the after face with what was found: nothing is decided.
 func (p *planner) keepAll(d *lang.Declaration) {
-	frames, _ := p.frame.Instances(d.Module, lang.After, p.bag)
+	frames, _ := p.frame.Instances(d.Module, lang.After)
 	for _, f := range frames {
 		var declared []addr.Key // of which conditions are looked at
 		if conditional(d) || p.moved.leaving[d.ID] != nil {
@@ -154,6 +154,7 @@ func (p *planner) decideInstance(ctx context.Context, d *lang.Declaration, f *la
 		return false
 	}
 	f.PutLazy(d.ID, key, lang.After, v)
+	p.foresee(ctx, c, c.Entry)
 	p.noteChange(d.ID, c)
 	p.record(c)
 	return p.post(d, f, key, inst, v)
@@ -161,8 +162,15 @@ func (p *planner) decideInstance(ctx context.Context, d *lang.Declaration, f *la
 
 // propose evaluates an instance's configuration and has its provider plan it.
 func (p *planner) propose(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (*plan.Change, func() mark.Value, bool) {
+	if p.req.quiet {
+		return p.takenIn(ctx, d, f, inst)
+	}
 	p.receive(ctx, d.ID, f.Addr(), key, lang.After)
-	if p.dependencyFailed(d.ID) || !p.pre(d, f, key, inst) {
+	if p.dependencyFailed(d.ID) {
+		return nil, nil, false
+	}
+	ok, unsure := p.preconditions(d, f, key, inst)
+	if !ok {
 		return nil, nil, false
 	}
 	cur, importing, ok := p.current(ctx, d, f, inst)
@@ -189,8 +197,8 @@ func (p *planner) propose(ctx context.Context, d *lang.Declaration, f *lang.Fram
 	c.Provider, c.Importing = u.instance, importing
 	c.Settled = c.Settled && !p.slot(p.sessionKey(u, lang.After)).unknown
 	c.Recorded = p.recordedOf(d.ID)
-	c.Conditions = len(d.Res.Lifecycle.Postconditions) > 0
-	if c.SkipDestroy, out = f.Forget(d.ID, p.bag); out != lang.OK {
+	c.Conditions = unsure || len(d.Res.Lifecycle.Postconditions) > 0
+	if c.SkipDestroy, out = f.Forget(d.ID, p.faceOf(f), p.bag); out != lang.OK {
 		return nil, nil, false
 	}
 	if c.Action.Replaces() && cur.Entry != nil && cur.Entry.SkipDestroy {
@@ -301,12 +309,21 @@ func (p *planner) anyFailed(d lang.Decl, seen map[lang.Decl]bool) bool {
 	return false
 }
 
+// faceOf is the one on which what decides about the end of objects is evaluated: as everything that
+// goes down it is served by what is there, where the module instance is.
+func (p *planner) faceOf(f *lang.Frame) lang.Face {
+	if p.frame.At(f.Addr(), lang.Before) == nil {
+		return lang.After
+	}
+	return lang.Before
+}
+
 // allowed refuses a change that lifecycle.prevent_destroy forbids.
 func (p *planner) allowed(d *lang.Declaration, f *lang.Frame, c *plan.Change) bool {
 	if !c.Action.Downs() || c.Action == plan.Forget || c.Object.IsDeposed() || d.Res.Lifecycle.PreventDestroy == nil {
 		return true
 	}
-	prevent, out := f.PreventDestroy(d.ID, p.bag)
+	prevent, out := f.PreventDestroy(d.ID, p.faceOf(f), p.bag)
 	if out != lang.OK {
 		return false
 	}

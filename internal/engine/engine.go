@@ -100,7 +100,10 @@ type Request struct {
 	// DeferEphemerals keeps leases closed during planning where only write-only arguments receive
 	// them: providers plan with unknown values there.
 	DeferEphemerals bool
-	Backend         string // for the plan file
+	// SpareDeposed runs no destroy-time provisioners for objects that a create-first replacement
+	// deposes, as Terraform and OpenTofu do.
+	SpareDeposed bool
+	Backend      string // for the plan file
 
 	quiet bool // the targets are ours, not the user's: nothing is said or asked of them
 }
@@ -200,8 +203,10 @@ type shared struct {
 	waiting  map[addr.Object]bool                      // those of which it was told that they wait
 	checks   *checks
 	results  *results
-	looks    bool        // nothing is decided: conditions are for information
-	cut      atomic.Bool // an interrupt kept something from being done
+	looks    bool                             // nothing is decided: conditions are for information
+	destroys bool                             // nothing will be there: everything is served by what is
+	ready    func(context.Context, lang.Decl) // gets the before face ready for a declaration; nil: it is
+	cut      atomic.Bool                      // an interrupt kept something from being done
 }
 
 // past is what a walk goes on from.
@@ -214,7 +219,7 @@ type past struct {
 func (e *Engine) idleRun(ctx context.Context, prog *lang.Program, from past, bag *diag.Bag) *run {
 	r := &run{bag: bag, shared: &shared{
 		Engine: e, all: bag, ctx: ctx, prog: prog, reach: newReach(prog), removals: newRemovals(prog.Tree().Root),
-		types: map[typeKey]*object.Type{}, sessions: map[sessionKey]*session{}, leases: map[leaseKey]*opening{}, leased: map[lang.Decl][]leaseKey{}, checks: newChecks(),
+		types: map[typeKey]*object.Type{}, sessions: map[sessionKey]*session{}, leases: map[leaseKey]*opening{}, leased: map[lang.Decl][]leaseKey{}, checks: newChecks(e.Secrets),
 		calls:   map[addr.Object]bool{},
 		waiting: map[addr.Object]bool{},
 		results: newResults(from.results),
@@ -234,7 +239,7 @@ func (e *Engine) idleRun(ctx context.Context, prog *lang.Program, from past, bag
 func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options, from past, bag *diag.Bag) (*run, bool) {
 	r := e.idleRun(ctx, prog, from, bag)
 	if e.Secrets != nil {
-		e.Secrets.Elsewhere((&plainly{shared: r.shared, before: from.state, known: map[string]bool{}}).holds)
+		e.Secrets.Elsewhere((&plainly{shared: r.shared, known: map[string]bool{}}).holds)
 	}
 	e.now.Store(r.shared)
 	if e.Halt != nil {

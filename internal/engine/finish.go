@@ -40,7 +40,7 @@ func (a *applier) output(c *plan.OutputChange) {
 	}
 	v := c.After
 	_, declared := a.prog.Lookup(addr.Module{}, lang.Output, c.Name)
-	if declared && a.plan.Mode == plan.Normal && c.Action != plan.NoOp {
+	if declared && a.plan.Mode == plan.Normal && !v.Raw.IsWhollyKnown() { // what was shown is what is stored
 		var outcome lang.Outcome
 		if v, outcome = a.frame.Output(c.Name, lang.After, a.bag); outcome != lang.OK {
 			return // it keeps what it had
@@ -56,14 +56,22 @@ func (a *applier) output(c *plan.OutputChange) {
 	a.edit.Output(c.Name, state.Output{Value: v, Type: v.Raw.Type(), Sensitive: c.Sensitive, Deprecated: c.Deprecated})
 }
 
-// keepOutputs stores, after a run that failed, those outputs that can still be known.
+// keepOutputs stores, after a run that failed, those outputs that can still be known. Those that are to
+// go wait for nothing: what they were made from may be gone.
 func (a *applier) keepOutputs() {
 	for _, c := range a.plan.Outputs {
-		if c.Action == plan.Delete || c.Action == plan.NoOp || a.checks.failed("output."+c.Name) {
+		if c.Action == plan.Delete {
+			a.edit.DropOutput(c.Name)
+			continue
+		}
+		if c.Action == plan.NoOp || a.checks.failed("output."+c.Name) {
 			continue
 		}
 		var quiet diag.Bag
 		v, outcome := a.frame.Output(c.Name, lang.After, &quiet)
+		if c.After.Raw.IsWhollyKnown() {
+			v = c.After
+		}
 		if outcome == lang.OK && v.Raw.IsWhollyKnown() && !v.Raw.IsNull() {
 			a.edit.Output(c.Name, state.Output{Value: v, Type: v.Raw.Type(), Sensitive: c.Sensitive, Deprecated: c.Deprecated})
 		}

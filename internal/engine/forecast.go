@@ -4,7 +4,9 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -126,7 +128,7 @@ type forecast struct {
 func (f *forecast) object(i int32) {
 	x, name := &f.in.Objects[i], f.name(false, i)
 	if t, ok := f.testAt[i]; ok && f.prog.Decls()[t.decl].Kind == lang.Resource {
-		name = "its own postconditions"
+		name = f.ownName(t)
 	}
 	if x.Up {
 		f.holds(x.UpHolds, name)
@@ -139,6 +141,24 @@ func (f *forecast) object(i int32) {
 			f.holds(list, "a provisioner of "+name)
 		}
 	}
+}
+
+// ownName says for what an ephemeral resource opens itself.
+func (f *forecast) ownName(t place) string {
+	e := f.prog.Decls()[t.decl]
+	w, is := f.reach.export(t.decl)
+	switch {
+	case receivesItself(e):
+		return "its own conditions"
+	case !is:
+		return "the test of its provider"
+	}
+	var names []string
+	for _, d := range w.by {
+		out := f.prog.Decls()[d]
+		f.meant(out.Module, t.at, func(m addr.ModuleInstance) { names = append(names, testAddr(out, m)) })
+	}
+	return strings.Join(names, ", ")
 }
 
 func (f *forecast) holds(list []int32, receiver string) {

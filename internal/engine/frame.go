@@ -17,23 +17,37 @@ func (e *Engine) Frame(ctx context.Context, prog *lang.Program, o lang.Options, 
 	if !ok {
 		return nil, false
 	}
-	for _, d := range prog.Decls() {
-		if d.Kind != lang.Resource {
-			continue
-		}
-		frames, _ := r.frame.Instances(d.Module, lang.Before, &diag.Bag{})
-		for _, f := range frames {
-			r.look(f, d, s)
+	if s == nil {
+		s = &state.Snapshot{}
+	}
+	r.expandBefore(s)
+	// What the state has comes first: a repetition may be made from it.
+	for _, all := range []bool{false, true} {
+		for _, d := range prog.Decls() {
+			if d.Kind != lang.Resource {
+				continue
+			}
+			frames, _ := r.frame.Instances(d.Module, lang.Before)
+			if all {
+				frames, _ = r.frame.Expand(d.Module, lang.Before, &diag.Bag{})
+			}
+			for _, f := range frames {
+				r.look(f, d, s, all)
+			}
 		}
 	}
 	return r.frame, true
 }
 
 // look fills one resource's slots from the state, in both faces: a steady one has only one.
-func (r *run) look(f *lang.Frame, d *lang.Declaration, s *state.Snapshot) {
+// all says that also those that the state does not have are wanted.
+func (r *run) look(f *lang.Frame, d *lang.Declaration, s *state.Snapshot, all bool) {
 	stored := s.Resource(d.Resource.In(f.Addr()))
-	keys := lang.Keys{Status: lang.Known, Repeat: lang.RepeatOf(d.Res), List: stored.Keys()}
-	if stored.Len() == 0 {
+	keys := lang.Keys{Repeat: d.Repeat(), List: stored.Keys()}
+	if (stored.Len() == 0) != all {
+		return
+	}
+	if all {
 		if keys = f.Keys(d.ID, lang.Before, &diag.Bag{}); keys.Status != lang.Known {
 			return
 		}

@@ -137,43 +137,55 @@ func (o *ordering) leaseFor(x hold) int32 {
 	return h
 }
 
-// addOwns puts the postconditions of ephemeral resources after all who receive them otherwise, so
-// that no lease is opened earlier because of them.
-func (o *ordering) addOwns() {
-	if len(o.owns) == 0 {
-		return
+// ownHolds are the holds of an ephemeral resource that opens itself: of all its instances, or of those
+// that are meant.
+func (o *ordering) ownHolds(at place) []int32 {
+	e := o.prog.Decls()[at.decl]
+	keys := o.ownKeys(e)
+	if keys == nil || !o.reach.apart(e.ID) {
+		return []int32{o.leaseFor(hold{lease: e, at: at.at})}
 	}
-	receivers := o.receivers()
-	for _, at := range inOrder(o.owns) {
-		own := o.owns[at]
-		add := func(to plan.Vertex) { o.in.Declared = append(o.in.Declared, plan.Edge{From: own, To: to}) }
-		add(o.vertex(o.prog.Decls()[at.decl], at.at))
-		for _, d := range receivers[at.decl] {
-			for _, f := range o.instances(d.Module) {
-				add(o.vertex(d, f.Addr()))
+	var out []int32
+	for _, k := range keys {
+		out = append(out, o.leaseFor(hold{lease: e, at: at.at, one: true, key: k}))
+	}
+	return out
+}
+
+// acting are the holds that objects work through in this walk, or what they are made from.
+func (o *ordering) acting() map[int32]bool {
+	out := map[int32]bool{}
+	var add func(list []int32)
+	add = func(list []int32) {
+		for _, h := range list {
+			if !out[h] {
+				out[h] = true
+				add(o.in.Holds[h].Over)
 			}
 		}
 	}
-}
-
-// receivers are the declarations that receive each ephemeral resource, by their provisioners and
-// through a provider too.
-func (o *ordering) receivers() map[lang.Decl][]*lang.Declaration {
-	out := map[lang.Decl][]*lang.Declaration{}
-	for _, d := range o.prog.Decls() {
-		if !receiver(d) || d.Kind == lang.Provider {
-			continue
+	for i := range o.in.Objects {
+		x := &o.in.Objects[i]
+		if x.Up {
+			add(x.UpHolds)
 		}
-		all := slices.Clone(o.reach.ephemerals(d.ID))
-		if d.Kind == lang.Resource {
-			all = append(all, o.reach.ephemerals(o.prog.ProviderOf(d.ID))...)
-			all = append(all, o.reach.ephemeralsBehind(o.prog.Refs(d.ID), byProvision)...)
+		if x.Down {
+			add(x.DownHolds)
 		}
-		for _, e := range all {
-			out[e] = append(out[e], d)
+		if p := x.Provisioners; p != nil {
+			for _, list := range append(slices.Clone(p.After), p.Before...) {
+				add(list)
+			}
 		}
 	}
 	return out
+}
+
+// addOwns puts ephemeral resources that open themselves after what they are made from.
+func (o *ordering) addOwns() {
+	for _, at := range inOrder(o.owns) {
+		o.in.Declared = append(o.in.Declared, plan.Edge{From: o.owns[at], To: o.vertex(o.prog.Decls()[at.decl], at.at)})
+	}
 }
 
 func byProvision(ref lang.Ref) bool { return ref.Use&lang.ByProvision != 0 }
@@ -189,32 +201,40 @@ func (o *ordering) addSettings(h int32) {
 		return
 	}
 	in := &o.in.Holds[h]
-	o.eachRef(d, at, func(to plan.Vertex, at plan.At) {
+	o.eachSource(d, at, map[place]bool{}, func(to plan.Vertex, at plan.At) {
 		in.Settings = append(in.Settings, plan.Ref{To: to, At: at})
 	})
 	if x.lease == nil {
-		in.Equal, in.NoBefore = o.equalSettings(x.use), o.noBefore(x.use)
+		found := o.settingsOf(x.use)
+		in.Equal, in.NoBefore = found.Equal, found.NoBefore
 	}
 }
 
-// equalSettings reports whether planning found the settings of both faces to be known and equal.
-func (o *ordering) equalSettings(u use) bool {
-	before, after := o.peek(u, lang.Before), o.peek(u, lang.After)
-	return before != nil && after != nil && before.ok && after.ok && !before.unknown && !after.unknown &&
-		before.settings.Raw.RawEquals(after.settings.Raw)
+// eachSource visits what settings are made from. What is read has no down, but what its reading refers
+// to may go: that is a source as well.
+func (o *ordering) eachSource(d lang.Decl, at addr.ModuleInstance, seen map[place]bool, visit func(plan.Vertex, plan.At)) {
+	seen[place{d, at}] = true
+	o.eachRef(d, at, visit)
+	o.reach.resources(d, func(ref lang.Ref) {
+		to := o.prog.Decls()[ref.To]
+		if to.Resource.Mode != addr.Data {
+			return
+		}
+		o.meant(to.Module, at, func(m addr.ModuleInstance) {
+			if !seen[place{to.ID, m}] {
+				o.eachSource(to.ID, m, seen, visit)
+			}
+		})
+	})
 }
 
-func (o *ordering) noBefore(u use) bool {
-	s := o.peek(u, lang.Before)
-	return s != nil && (!s.ok || s.unknown)
-}
-
-// peek is a session that this walk opened, if it did.
-func (r *run) peek(u use, face lang.Face) *session {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.sessions[r.sessionKey(u, face)]; s != nil && s.opened {
-		return s
+// settingsOf is what planning found out about the settings of a provider instance.
+func (o *ordering) settingsOf(u use) plan.Settings {
+	if o.settled == nil {
+		o.settled = map[addr.ProviderInstance]plan.Settings{}
+		for _, x := range o.plan.Settings {
+			o.settled[x.Provider] = x
+		}
 	}
-	return nil
+	return o.settled[u.instance]
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/zclconf/go-cty/cty"
@@ -42,6 +43,28 @@ func (p *planner) importFor(ctx context.Context, d *lang.Declaration, f *lang.Fr
 	p.found[inst.Current()] = cur
 	p.mu.Unlock()
 	return cur, &plan.Importing{ID: im.ID, Identity: im.Identity}, true
+}
+
+// takenIn is what the import command makes of an instance: what there is of it, or what it imports. Its
+// arguments are not looked at, they may have yet to be written.
+func (p *planner) takenIn(ctx context.Context, d *lang.Declaration, f *lang.Frame, inst addr.Instance) (*plan.Change, func() mark.Value, bool) {
+	cur, importing, ok := p.current(ctx, d, f, inst)
+	if !ok {
+		return nil, nil, false
+	}
+	if cur.Entry == nil { // something that the import goes through, to be made one day
+		v := p.placeholder(d)
+		return &plan.Change{Object: inst.Current(), Was: inst.Current(), Action: plan.Create, Before: mark.Plain(cty.NullVal(v.Raw.Type())), After: v}, func() mark.Value { return v }, true
+	}
+	t, u, ok := p.toolsAfter(ctx, d, f, inst.Key, inst)
+	if !ok {
+		return nil, nil, false
+	}
+	c := &plan.Change{
+		Object: inst.Current(), Was: p.moved.origin(inst.Current()), Entry: cur.Entry, Unchanged: true,
+		Provider: u.instance, Importing: importing, Recorded: p.recordedOf(d.ID),
+	}
+	return c, lazy(t, cur), true
 }
 
 // importOf finds the import that names an instance.

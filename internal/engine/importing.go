@@ -33,9 +33,7 @@ func (e *Engine) Import(ctx context.Context, req Request, bag *diag.Bag) (*state
 			bag.Add(diag.Errorf("Configuration for import target does not exist", "No instance has the address %s, although %s is declared. Objects can only be imported to instances that the configuration declares: check the key of the address, and what count, for_each or enabled of the block and of the modules around it say.", im.To, im.To.Resource()))
 			return nil, false
 		}
-		entry := *c.Entry
-		entry.Recorded, entry.Provider = c.Recorded, c.Provider
-		next.Put(c.Object, hosts.hosted(c.Object, &entry))
+		next.Put(c.Object, hosts.hosted(c.Object, amended(c, c.Entry)))
 	}
 	return next.Done(), true
 }

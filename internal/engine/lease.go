@@ -69,7 +69,7 @@ func (r *run) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Face) 
 		}
 		return nil
 	}
-	all, _ := r.frame.Instances(m, face, &diag.Bag{})
+	all, _ := r.frame.Instances(m, face)
 	var out []*lang.Frame
 	for _, f := range all {
 		if f.Addr().Under(at) {
@@ -231,7 +231,7 @@ func (r *run) tryOpen(ctx context.Context, e *lang.Declaration, f *lang.Frame, k
 	if !t.Validate(ctx, config) {
 		return mark.Value{}, nil, false
 	}
-	if !known || r.waits != nil && r.waits(e.ID, inst.Module) {
+	if !known || face == lang.After && r.waits != nil && r.waits(e.ID, inst.Module) { // what is there changes only later
 		r.deferred(inst.Current())
 		return t.Closed(config, why), nil, true
 	}

@@ -98,7 +98,7 @@ func (p *planner) checkModulesLeft() {
 		if st.From.Mode != 0 || !declared {
 			continue
 		}
-		frames, _ := p.frame.Instances(st.In, lang.After, &diag.Bag{})
+		frames, _ := p.frame.Instances(st.In, lang.After)
 		for _, f := range frames {
 			from := st.From.ModuleIn(f.Addr())
 			switch {

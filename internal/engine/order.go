@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -22,7 +21,7 @@ type ordering struct {
 	groups  map[addr.AbsResource]plan.Vertex
 	groupOf []addr.AbsResource
 	tests   map[place]plan.Vertex
-	owns    map[place]plan.Vertex // postconditions of ephemeral resources
+	owns    map[place]plan.Vertex // ephemeral resources that open themselves
 	testAt  map[int32]place       // by object
 	gates   map[place]plan.Vertex
 	nearby  map[relative]plan.Vertex // recorded dependencies on a resource, seen from a module instance
@@ -34,6 +33,7 @@ type ordering struct {
 	below   map[placeModule][]*lang.Frame
 	stored  map[addr.Resource][]addr.AbsResource
 	single  [][]int32
+	settled map[addr.ProviderInstance]plan.Settings
 }
 
 // place is a declaration in one module instance.
@@ -88,7 +88,7 @@ func (o *ordering) name(hold bool, i int32) string {
 func (o *ordering) testName(t place) string {
 	d := o.prog.Decls()[t.decl]
 	if d.Kind == lang.Resource {
-		return "a postcondition of " + d.Resource.In(t.at).String()
+		return d.Resource.In(t.at).String() + " (opens itself)"
 	}
 	return testAddr(d, t.at)
 }
@@ -101,7 +101,7 @@ func (o *ordering) addGroups() {
 		if len(planned) > 0 && tested(d) {
 			o.addTest(d, planned)
 		}
-		if receivesItself(d) && o.looksAt(d, planned) {
+		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && o.looksAt(d, planned) {
 			for _, f := range o.instances(d.Module) {
 				o.owns[place{d.ID, f.Addr()}] = o.addGroup(addr.AbsResource{}, plan.Group{Declared: true})
 			}
@@ -137,13 +137,11 @@ func (o *ordering) plannedTests() map[string]bool {
 	return out
 }
 
-// looksAt reports whether the apply walk looks at the postconditions of an ephemeral resource by
-// itself. Of one that was deferred the plan knows nothing, nor of one that is there only now.
+// looksAt reports whether the apply walk opens an ephemeral resource that nothing acts on. Of one that
+// was deferred the plan knows nothing, nor of one that is there only now.
 func (o *ordering) looksAt(d *lang.Declaration, planned map[string]bool) bool {
-	if o.plan.Mode != plan.Normal {
-		return false
-	}
-	return len(o.plan.Targets) == 0 && len(o.plan.Excludes) == 0 || planned[d.Resource.String()]
+	whole := len(o.plan.Targets) == 0 && len(o.plan.Excludes) == 0
+	return o.plan.Mode == plan.Normal && (whole || planned[d.Resource.String()]) && o.opensItself(d, whole)
 }
 
 // addTest gives the conditions of a declaration a group of their own, in place of a gate.
@@ -158,15 +156,23 @@ func (o *ordering) addTest(d *lang.Declaration, planned map[string]bool) {
 // addTests makes the objects that stand for conditions: work that changes nothing.
 func (o *ordering) addTests() {
 	o.addTestObjects(o.tests, func(at place) []int32 { return o.leasesFor(at.decl, at.at, addr.NoKey, nil) })
-	o.addTestObjects(o.owns, func(at place) []int32 { return []int32{o.leaseFor(hold{lease: o.prog.Decls()[at.decl], at: at.at})} })
+	acting := o.acting()
+	o.addTestObjects(o.owns, func(at place) []int32 {
+		return slices.DeleteFunc(o.ownHolds(at), func(h int32) bool { return acting[h] })
+	})
 }
 
+// addTestObjects adds one for each place that has something to hold, or to look at.
 func (o *ordering) addTestObjects(tests map[place]plan.Vertex, holds func(place) []int32) {
 	for _, at := range inOrder(tests) {
+		held := holds(at)
+		if _, own := o.owns[at]; own && len(held) == 0 {
+			continue // somebody else opens it
+		}
 		o.testAt[int32(len(o.objects))] = at
 		o.objects = append(o.objects, addr.Object{})
 		o.in.Objects = append(o.in.Objects, plan.Object{
-			Group: tests[at], Key: o.key(addr.NoKey), Current: -1, Up: true, Still: true, UpHolds: holds(at),
+			Group: tests[at], Key: o.key(addr.NoKey), Current: -1, Up: true, Still: true, UpHolds: held,
 		})
 	}
 }
@@ -199,7 +205,7 @@ func (o *ordering) instances(m addr.Module) []*lang.Frame {
 		if o.in.Destroy {
 			face = lang.Before
 		}
-		fs, _ = o.frame.Instances(m, face, &diag.Bag{})
+		fs, _ = o.frame.Instances(m, face)
 		o.frames[m] = fs
 	}
 	return fs
@@ -252,7 +258,7 @@ func (o *ordering) addObjects() {
 	}
 	for _, c := range o.plan.Changes {
 		if _, have := index[c.Object]; !have {
-			index[c.Object] = o.object(c.Object, nil, c)
+			index[c.Object] = o.object(c.Object, c.Entry, c) // what is imported exists, too
 		}
 	}
 	for i, obj := range o.objects {
@@ -290,6 +296,9 @@ func (o *ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 // provisioners are the steps beside those of an object, with the leases that they receive.
 func (o *ordering) provisioners(c *plan.Change, e *state.Entry) *plan.Provisioners {
 	up, down := o.hooksOf(c, e, false), o.hooksOf(c, e, true)
+	if o.plan.SpareDeposed && deposes(c) {
+		down = hooks{}
+	}
 	if len(up.list) == 0 && len(down.list) == 0 {
 		return nil
 	}

@@ -72,7 +72,7 @@ func (p *planner) decideGone(ctx context.Context, o addr.Object, why plan.Reason
 	if !ok {
 		return false
 	}
-	s, ok := p.session(ctx, u, lang.Before)
+	s, ok := p.sessionDown(ctx, u)
 	typ := p.typeOf(ctx, u.instance.Provider, o.Resource(), o.Instance)
 	if !ok || typ == nil {
 		return false
@@ -86,34 +86,43 @@ func (p *planner) decideGone(ctx context.Context, o addr.Object, why plan.Reason
 	if c.Was = o; p.req.Mode != plan.Destroy {
 		c.Was = p.moved.origin(o)
 	}
+	p.foresee(ctx, c, cur.Entry)
 	p.record(c)
 	if d == nil {
 		return true
 	}
 	p.noteChange(d.ID, c)
-	f := p.frame.At(o.Module, lang.After)
-	if f == nil {
-		f = p.frame
-	}
-	return p.allowed(d, f, c)
+	f := p.frame.At(o.Module, lang.Before)
+	return f == nil || p.allowed(d, f, c) // what is in no module instance that can be is protected by nothing
 }
 
 // planGone destroys an object, or forgets it where the configuration or the object itself says so.
 func (p *planner) planGone(ctx context.Context, t *object.Tools, cur object.Current, o addr.Object, d *lang.Declaration) (*plan.Change, bool) {
-	if !p.forgets(o, cur.Entry, d) {
+	forgets, said := p.forgets(o, cur.Entry, d)
+	if !forgets {
 		schemas, _ := p.Pool.Schemas(ctx, t.Provider.Addr())
 		return t.PlanDown(ctx, cur, schemas.Capabilities.PlanDestroy)
 	}
 	before, ok := t.Value(cur.Entry, cur.Known)
-	return object.Forget(o, cur, before, t.Type.Null()), ok
+	c := object.Forget(o, cur, before, t.Type.Null())
+	c.SkipDestroy = said
+	return c, ok
 }
 
-// forgets reports whether the end of an object leaves the real thing alone.
-func (p *planner) forgets(o addr.Object, e *state.Entry, d *lang.Declaration) bool {
-	if r, ok := p.removals.of(o.Instance); ok && d == nil {
-		return r.Destroy == nil || !*r.Destroy
+// forgets reports whether the end of an object leaves the real thing alone, and whether something
+// says so. A removed block that does not say it means it, unless everything is to be destroyed.
+func (p *planner) forgets(o addr.Object, e *state.Entry, d *lang.Declaration) (yes, said bool) {
+	if d == nil {
+		switch p.removals.fate(o.Instance) {
+		case removedForget:
+			return true, true
+		case removedDestroy:
+			return false, false
+		case removedUnsaid:
+			return p.req.Mode != plan.Destroy || e.SkipDestroy, e.SkipDestroy
+		}
 	}
-	return e.SkipDestroy
+	return e.SkipDestroy, e.SkipDestroy
 }
 
 // addGhosts makes nodes for resources that only the state knows.
@@ -133,6 +142,9 @@ func (p *planner) addGhosts() {
 func (p *planner) addGhost(res addr.Resource) {
 	objects := p.stored(res)
 	decide := p.node(func() string { return res.String() + " (not declared)" }, func(_ context.Context, f *walk.Fan) bool {
+		if p.req.Mode == plan.RefreshOnly {
+			return true // nothing is decided
+		}
 		f.Jobs(len(objects), func(ctx context.Context, i int) bool {
 			return p.decideGone(ctx, objects[i], p.ghostReason(objects[i]), nil)
 		})

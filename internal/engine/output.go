@@ -66,8 +66,8 @@ func (p *planner) output(name string, o *config.Output) *plan.OutputChange {
 	}
 	v, outcome := p.frame.Output(name, lang.After, bag)
 	switch {
-	case outcome != lang.OK && p.req.Mode == plan.RefreshOnly:
-		return p.keepOutput(name, old, had)
+	case p.req.Mode == plan.RefreshOnly && (outcome != lang.OK || !v.Raw.IsWhollyKnown()):
+		return p.keepOutput(name, old, had) // nothing that could make it known will be done
 	case outcome != lang.OK:
 		return nil
 	}

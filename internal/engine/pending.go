@@ -22,19 +22,33 @@ type within struct {
 	in   addr.ModuleInstance
 }
 
-// noteChange tells those who wait for a resource how much an object of it changes: from the
-// object's own module instance up, each knows the most that changes below it.
+// noteChange tells those who wait for a resource how much an object of it changes.
 func (p *planner) noteChange(d lang.Decl, c *plan.Change) {
-	kind := remade
 	switch c.Action {
 	case plan.NoOp:
-		return
 	case plan.Update:
+		p.note(d, c.Object.Module, updated)
+	default:
+		p.note(d, c.Object.Module, remade)
+	}
+}
+
+// noteDeferred tells those who wait for a data source that it is not read yet: what it waits for
+// changes, or is not known.
+func (p *planner) noteDeferred(d lang.Decl, inst addr.Instance, why plan.Reason) {
+	kind := remade
+	if why == plan.ReadDependencyPending && !p.dependencyChanges(d, inst.Module, remade) {
 		kind = updated
 	}
+	p.note(d, inst.Module, kind)
+}
+
+// note keeps a change: from the object's own module instance up, each knows the most that changes
+// below it.
+func (p *planner) note(d lang.Decl, at addr.ModuleInstance, kind changeKind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for in := c.Object.Module; p.changes[within{d, in}] < kind; in = in.Parent() {
+	for in := at; p.changes[within{d, in}] < kind; in = in.Parent() {
 		p.changes[within{d, in}] = kind
 	}
 }
@@ -63,7 +77,8 @@ func (p *planner) pending(d *lang.Declaration, inst addr.Instance, config mark.V
 }
 
 // dependencyChanges reports whether something that an instance of d must wait for changes at least
-// that much: in depends_on, its own or of a call around it, or a managed resource that it names directly.
+// that much: in depends_on, its own or of a call around it, where a data source that waits counts as
+// what it waits for; or a managed resource that it names directly.
 func (p *planner) dependencyChanges(d lang.Decl, from addr.ModuleInstance, least changeKind) bool {
 	seen := map[lang.Decl]bool{}
 	for _, ref := range p.prog.Refs(d) {
@@ -71,7 +86,7 @@ func (p *planner) dependencyChanges(d lang.Decl, from addr.ModuleInstance, least
 		if ref.Use&(lang.ByDepends|lang.ByModule) != 0 && p.changesUnder(ref, from, least, seen) {
 			return true
 		}
-		if ref.Use&^(lang.ByProvider|lang.ByModule) != 0 && to.Kind == lang.Resource && p.changed(ref.To, from) >= least {
+		if ref.Use&^(lang.ByProvider|lang.ByModule) != 0 && to.Kind == lang.Resource && to.Resource.Mode == addr.Managed && p.changed(ref.To, from) >= least {
 			return true
 		}
 	}

@@ -34,8 +34,7 @@ type planning struct {
 	visits []visit
 	decide []walk.Node               // by declaration
 	users  map[lang.Decl][]walk.Node // by provider configuration: nodes that work through it
-	before map[lang.Decl]walk.Node
-	fresh  map[addr.Resource]walk.Node // refresh nodes of managed resources
+	back   lookBack
 
 	failed  []atomic.Bool // by declaration: some instance has no value
 	turnout turnout
@@ -64,12 +63,12 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if !ok {
 		return nil, false
 	}
-	r.looks = req.Mode == plan.RefreshOnly
+	r.looks, r.destroys = req.Mode == plan.RefreshOnly, req.Mode == plan.Destroy
 	defer r.keepSessions(ctx)
 	defer r.endLeases()
 	p := &planner{r, &planning{
 		req: &req, prior: req.State,
-		before: map[lang.Decl]walk.Node{}, users: map[lang.Decl][]walk.Node{}, fresh: map[addr.Resource]walk.Node{},
+		users: map[lang.Decl][]walk.Node{}, back: lookBack{after: map[addr.Instance]reading{}},
 		found: map[addr.Object]object.Current{}, recorded: map[lang.Decl][]addr.Resource{}, byResource: map[addr.AbsResource][]*plan.Change{},
 		failed: make([]atomic.Bool, len(req.Program.Decls())), changes: map[within]changeKind{},
 	}}
@@ -81,10 +80,14 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 		spared = r.reach.onlyWritten()
 	}
 	r.waits = func(d lang.Decl, in addr.ModuleInstance) bool { return spared[d] || p.dependencyChanges(d, in, remade) }
-	r.lacks = p.dependencyFailed
+	r.lacks, r.ready = p.dependencyFailed, p.getReady
 	p.validateUnused(ctx, e)
+	p.validateHooked(ctx, e)
 	p.build()
+	r.frame.Begin()
 	p.walk(ctx)
+	r.frame.End()
+	p.objs.Review()
 	p.moveFaults()
 	made := p.finishImports(ctx)
 	out := p.result(ctx)
@@ -92,20 +95,22 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 }
 
 // scoped runs f as a planner whose errors are warnings, for what stands in a check block.
-func (p *planner) scoped(f func(*planner) bool) bool {
-	ok := false
-	p.run.scoped(func(r *run) { ok = f(&planner{r, p.planning}) })
-	return ok
+func (p *planner) scoped(f func(*planner) bool) (ok bool, said []diag.Diagnostic) {
+	said = p.run.scoped(func(r *run) { ok = f(&planner{r, p.planning}) })
+	return ok, said
 }
 
-// scoped runs f as a run whose errors are warnings, for what stands in a check block.
-func (r *run) scoped(f func(*run)) {
+// scoped runs f as a run whose errors are warnings, for what stands in a check block. It gives what
+// was said, as it was.
+func (r *run) scoped(f func(*run)) []diag.Diagnostic {
 	var b diag.Bag
 	f(&run{r.shared, &b})
-	for _, d := range b.List() {
+	said := b.List()
+	for _, d := range said {
 		d.Severity = diag.Warning
 		r.bag.Add(d)
 	}
+	return said
 }
 
 // prepare settles what is known before anything is asked of a provider: moves and targets.
@@ -113,8 +118,10 @@ func (p *planner) prepare(ctx context.Context) bool {
 	p.moved = p.move()
 	p.prior = p.moved.after
 	p.edit, p.hosts = p.prior.Edit(), p.Hosts(p.prog.Tree(), p.prior)
+	p.expandBefore(p.prior)
 	sel, ok := p.selectTargets()
 	p.sel = sel
+	p.leaveBefore()
 	return ok && p.checkMoved() && p.checkReplace()
 }
 
@@ -144,8 +151,14 @@ func (p *planner) build() {
 // add makes the deciding node of a declaration.
 func (p *planner) add(d *lang.Declaration) walk.Node {
 	label := func() string { return p.label(d) }
-	if p.sel.skips(d.ID) {
+	keeps := d.Kind == lang.Call && d.Repeat() != lang.Once || d.Kind == lang.Resource && d.Resource.Mode != addr.Ephemeral
+	switch {
+	case p.sel.skips(d.ID) && keeps:
+		return p.node(label, func(context.Context, *walk.Fan) bool { p.leave(d); return true })
+	case p.sel.skips(d.ID):
 		return p.node(label, nil)
+	case d.Kind == lang.Call && keeps:
+		return p.node(label, func(context.Context, *walk.Fan) bool { return p.expand(d) })
 	}
 	if d.Kind != lang.Resource {
 		if p.tests(d) {
@@ -185,7 +198,7 @@ func (p *planner) node(label func() string, v visit) walk.Node {
 }
 
 // addRefresh makes the node that looks at a resource's real objects, before decide, through some
-// provider configurations.
+// provider configurations. What their settings refer to is decided by then.
 func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...lang.Decl) {
 	objects := p.stored(res)
 	if len(objects) == 0 {
@@ -195,47 +208,11 @@ func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...lan
 		f.Jobs(len(objects), func(ctx context.Context, i int) bool { return p.refresh(ctx, objects[i]) })
 		return true
 	})
-	p.fresh[res] = n
 	p.graph.Waits(decide, n)
 	for _, c := range through {
 		p.users[c] = append(p.users[c], n)
-		p.graph.Waits(n, p.beforeNode(c))
+		p.graph.Waits(n, p.decide[c])
 	}
-}
-
-// beforeNode is the node after which a declaration can be evaluated on its before face. Only
-// settings of providers are, and what they refer to.
-func (p *planner) beforeNode(d lang.Decl) walk.Node {
-	if p.reach.steady(d) {
-		return p.decide[d]
-	}
-	if n, ok := p.before[d]; ok {
-		return n
-	}
-	info := p.prog.Decls()[d]
-	n := p.node(func() string { return p.label(info) + " (before)" }, p.beforeVisit(info))
-	p.before[d] = n
-	if info.Kind == lang.Resource && info.Resource.Mode == addr.Managed {
-		p.graph.Waits(n, p.freshNode(info))
-		return n
-	}
-	for _, ref := range p.prog.Refs(d) {
-		p.graph.Waits(n, p.beforeNode(ref.To))
-	}
-	return n
-}
-
-// freshNode is the refresh node of a managed resource, made early if need be.
-func (p *planner) freshNode(d *lang.Declaration) walk.Node {
-	if _, ok := p.fresh[d.Resource]; !ok {
-		p.addRefresh(d.Resource, p.decide[d.ID], p.prog.ProviderOf(d.ID))
-	}
-	if n, ok := p.fresh[d.Resource]; ok {
-		return n
-	}
-	n := p.node(func() string { return d.Resource.String() + " (nothing stored)" }, nil)
-	p.fresh[d.Resource] = n
-	return n
 }
 
 // walk runs the graph.
@@ -303,18 +280,27 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 		Mode: p.req.Mode, Changes: p.planned, Drift: p.drift,
 		Previous: p.req.State, Variables: p.variables(), Targets: p.req.Targets, Excludes: p.req.Excludes,
 		ForceReplace: p.req.Replace, Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
-		Timestamp: p.req.Options.PlanTime, Complete: true, Functions: p.results.digests(),
+		Timestamp: p.req.Options.PlanTime, Complete: true, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, Settings: p.decidedSettings(),
 	}
+	p.keys(out)
 	byObject := func(a, b *plan.Change) int { return a.Object.Compare(b.Object) }
 	slices.SortFunc(out.Changes, byObject)
 	slices.SortFunc(out.Drift, byObject)
+	slices.SortFunc(out.Readings, func(a, b plan.Reading) int { return a.Object.Compare(b.Object) })
 	out.Refreshed = p.edit.Done()
 	p.orderReplacements(out)
+	p.warnForgotten(out.Changes)
+	p.warnRetired(out)
 	out.Outputs = p.outputs()
-	out.Relevant = p.relevant(out)
-	if p.req.Mode != plan.Destroy {
-		out.Checks = p.checks.results(p.bag)
+	if p.req.Mode == plan.Normal && !p.sel.active && !p.cut.Load() {
+		p.checkValues()
 	}
+	out.Relevant = p.relevant(out)
+	out.Checks = p.checks.results(p.bag)
+	if p.req.Mode == plan.Destroy {
+		out.Checks = p.unchecked()
+	}
+	out.Functions = p.results.digests() // of what outputs call, too
 	out.Errored = p.bag.HasErrors() || p.cut.Load()
 	if p.reach.any {
 		out.Leases = p.Forecast(ctx, p.prog, p.req.Options, out)

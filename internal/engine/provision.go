@@ -50,6 +50,31 @@ func (r *run) hooksOf(c *plan.Change, e *state.Entry, destroy bool) hooks {
 	return hooks{}
 }
 
+// deposes reports whether the object that a change destroys is deposed by then: its successor is
+// there already.
+func deposes(c *plan.Change) bool { return c.Action == plan.CreateDelete || c.Object.IsDeposed() }
+
+// warnRetired warns of destroy-time provisioners that run when their object's successor is there.
+// Scripts that name what both are called mean the old one and meet the new one.
+func (p *planner) warnRetired(out *plan.Plan) {
+	if out.SpareDeposed {
+		return
+	}
+	warned := map[lang.Decl]bool{}
+	for _, c := range out.Changes {
+		if !deposes(c) {
+			continue
+		}
+		h := p.hooksOf(c, c.Entry, true)
+		if len(h.list) == 0 || h.decl == nil || warned[h.decl.ID] {
+			continue
+		}
+		warned[h.decl.ID] = true
+		p.bag.Add(diag.Warningf("Destroy-time provisioners run after the replacement is created",
+			"The old object of %s is destroyed when the new one is there, and its destroy-time provisioners run then. What they address by a name that both have is the new one. Let them use what only the old one has, such as self.id.\n\nTerraform and OpenTofu do not run them. To have it so, set skip_deposed_provisioners = true in the CLI configuration, or LETHE_SKIP_DEPOSED_PROVISIONERS=true in the environment.", c.Object.Instance).At(h.list[0].Range).About(c.Object.Instance))
+	}
+}
+
 func during(all []*config.Provisioner, destroy bool) []*config.Provisioner {
 	var out []*config.Provisioner
 	for _, p := range all {
@@ -152,6 +177,9 @@ func (a *applier) after(d *lang.Declaration, f *lang.Frame, inst addr.Instance, 
 
 // retire runs one provisioner of an object that is about to be destroyed.
 func (a *applier) retire(ctx context.Context, c *plan.Change, part int) bool {
+	if !a.takeIn(c) {
+		return false
+	}
 	o := a.downed(c)
 	e := a.entry(o)
 	if e == nil {
@@ -185,7 +213,7 @@ func (a *applier) runHook(ctx context.Context, h hooks, p *config.Provisioner, f
 		in.Decl = h.decl.ID
 		a.receiveAll(ctx, a.reach.parts(h.decl.ID, h.parts(p)), f.Addr(), o.Key, face)
 	}
-	req := provision.Request{Type: p.Type, Dir: a.Dir, Env: a.Env, Output: func(line string) {
+	req := provision.Request{Type: p.Type, Dir: a.Dir, Env: a.Env, Abandon: a.Abandon, Output: func(line string) {
 		a.tell(event.ProvisionOutput{Object: o, Type: p.Type, Line: line})
 	}}
 	var out lang.Outcome

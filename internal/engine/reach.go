@@ -13,11 +13,14 @@ type reach struct {
 	prog   *lang.Program
 	moving []answer // by declaration: does it, or anything it refers to, come from a managed resource?
 	any    bool     // there are ephemeral resources
+	parted []answer // by declaration: does an ephemeral resource have a part in it? nil: not known yet
 
 	mu      sync.Mutex
 	holds   map[lang.Decl][]want // ephemeral resources that reach a declaration, once asked for
 	repeats map[lang.Decl][]want // those that reach its repetition
 	whole   map[lang.Decl]bool   // ephemeral resources of which somebody receives all instances; nil: not known yet
+	exports map[lang.Decl]want   // ephemeral resources that outputs of modules hand on; nil: not known yet
+	named   map[lang.Decl]bool   // declarations that another one refers to; nil: not known yet
 }
 
 type answer uint8
@@ -34,6 +37,49 @@ func newReach(p *lang.Program) *reach {
 		r.any = r.any || d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral
 	}
 	return r
+}
+
+// leased reports whether an ephemeral resource has a part in a value, other than by what managed and
+// data resources are made from.
+func (r *reach) leased(d lang.Decl) bool {
+	if !r.any {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.parted == nil {
+		r.parted = computeLeased(r.prog)
+	}
+	return r.parted[d] == yes
+}
+
+func computeLeased(p *lang.Program) []answer {
+	memo := make([]answer, len(p.Decls()))
+	var ask func(lang.Decl) bool
+	ask = func(d lang.Decl) bool {
+		if memo[d] != notAsked {
+			return memo[d] == yes
+		}
+		memo[d] = no
+		info := p.Decls()[d]
+		switch {
+		case info.Kind == lang.Resource && info.Resource.Mode == addr.Ephemeral:
+			memo[d] = yes
+			return true
+		case info.Kind == lang.Resource || info.Kind == lang.Provider:
+			return false
+		}
+		for _, ref := range p.Refs(d) {
+			if ask(ref.To) {
+				memo[d] = yes
+			}
+		}
+		return memo[d] == yes
+	}
+	for d := range memo {
+		ask(lang.Decl(d))
+	}
+	return memo
 }
 
 // computeMoving finds the declarations whose value differs between the two faces.
@@ -64,6 +110,13 @@ func computeMoving(p *lang.Program) []answer {
 // steady reports whether a declaration's value is the same before and after: no managed resource
 // has a part in it.
 func (r *reach) steady(d lang.Decl) bool { return r.moving[d] == no }
+
+// fromResources reports whether a declaration's value is made from resources.
+func (r *reach) fromResources(d lang.Decl) bool {
+	found := false
+	r.resources(d, func(lang.Ref) { found = true })
+	return found
+}
 
 // resources visits the references of d to resources: its own, and those of values (variables, locals,
 // outputs, module calls) on the way, but not those of other resources.

@@ -11,7 +11,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/walk"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -45,15 +44,14 @@ func (p *planner) refresh(ctx context.Context, o addr.Object) bool {
 	return true
 }
 
-// toolsBefore is what it takes to look at a stored object: its provider as it was configured
-// before. A session that cannot be had because its settings are not known before leaves the object
-// as it was stored (s is nil), with one warning.
+// toolsBefore is what it takes to look at a stored object. A session that nothing can be read through
+// because its settings are not known leaves the object as it was stored (s is nil), with one warning.
 func (p *planner) toolsBefore(ctx context.Context, o addr.Object, entry *state.Entry) (*object.Tools, *session, bool) {
 	u, ok := p.storedUse(ctx, o.Instance, entry)
 	if !ok {
 		return nil, nil, false
 	}
-	s, ok := p.session(ctx, u, lang.Before)
+	s, ok := p.sessionToLook(ctx, u)
 	if !ok {
 		return nil, nil, false
 	}
@@ -67,6 +65,23 @@ func (p *planner) toolsBefore(ctx context.Context, o addr.Object, entry *state.E
 		return t, nil, true
 	}
 	return t, s, true
+}
+
+// sessionToLook gives the session to look at objects through. What its settings refer to was decided:
+// if they are known, objects are looked for where they are going to be worked on; else where they were
+// made.
+func (p *planner) sessionToLook(ctx context.Context, u use) (*session, bool) {
+	if p.req.Mode == plan.Destroy {
+		return p.session(ctx, u, lang.Before)
+	}
+	after, ok := p.settle(ctx, u, lang.After)
+	if !ok || !after.unknown {
+		return p.session(ctx, u, lang.After)
+	}
+	if before, ok := p.settle(ctx, u, lang.Before); ok && !before.unknown {
+		return p.session(ctx, u, lang.Before)
+	}
+	return p.session(ctx, u, lang.After)
 }
 
 // warnUnread says once for a session that nothing is read through it.
@@ -147,22 +162,29 @@ func lazy(t *object.Tools, cur object.Current) func() mark.Value {
 	}
 }
 
-// drifted remembers what changed outside, for the plan.
+// drifted remembers what changed outside, for the plan; where nothing will be decided, also what moved.
 func (p *planner) drifted(t *object.Tools, o addr.Object, was, is object.Current) {
-	if was.Entry == is.Entry {
+	from := o
+	if p.req.Mode == plan.RefreshOnly {
+		from = p.moved.origin(o)
+	}
+	if was.Entry == is.Entry && from == o {
 		return
 	}
 	before, ok := t.Value(was.Entry, was.Known)
 	if !ok {
 		return
 	}
-	c := &plan.Change{Object: o, Was: o, Action: plan.Delete, Before: before, After: mark.Plain(t.Type.Null()), Entry: was.Entry, Provider: was.Entry.Provider}
+	c := &plan.Change{Object: o, Was: from, Action: plan.Delete, Before: before, After: mark.Plain(t.Type.Null()), Entry: was.Entry, Provider: was.Entry.Provider}
 	if is.Entry != nil {
 		after, ok := t.Value(is.Entry, is.Known)
-		if !ok || after.Raw.RawEquals(before.Raw) {
+		same := ok && after.Raw.RawEquals(before.Raw)
+		if !ok || same && from == o {
 			return
 		}
-		c.Action, c.After = plan.Update, after
+		if c.Action, c.After = plan.Update, after; same {
+			c.Action = plan.NoOp
+		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -178,29 +200,5 @@ func (p *planner) fail(i addr.Instance, face lang.Face) {
 	p.failed[d.ID].Store(true)
 	if f := p.frame.At(i.Module, face); f != nil {
 		f.Fail(d.ID, i.Key, face)
-	}
-}
-
-// beforeVisit is the work of a before node: a data source is read with its before configuration.
-func (p *planner) beforeVisit(d *lang.Declaration) visit {
-	if d.Kind != lang.Resource {
-		return nil
-	}
-	switch d.Resource.Mode {
-	case addr.Data:
-		return func(ctx context.Context, f *walk.Fan) bool { return p.readBefore(ctx, f, d) }
-	case addr.Managed:
-		return func(context.Context, *walk.Fan) bool { p.beforeKeys(d); return true }
-	}
-	return nil
-}
-
-// beforeKeys tells the before face which instances there are: those in the state.
-func (p *planner) beforeKeys(d *lang.Declaration) {
-	frames, _ := p.frame.Instances(d.Module, lang.Before, &diag.Bag{})
-	for _, f := range frames {
-		r := p.prior.Resource(d.Resource.In(f.Addr()))
-		keys := lang.Keys{Status: lang.Known, Repeat: lang.RepeatOf(d.Res), List: r.Keys()}
-		f.SetKeys(d.ID, lang.Before, keys)
 	}
 }

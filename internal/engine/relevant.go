@@ -74,7 +74,7 @@ func (r *relevance) add(d lang.Decl, ref lang.Ref, to *lang.Declaration) {
 	if ref.Key == lang.Fixed {
 		key = ref.Fixed
 	}
-	frames, _ := r.p.frame.Instances(to.Module, lang.After, r.p.bag)
+	frames, _ := r.p.frame.Instances(to.Module, lang.After)
 	for _, f := range frames {
 		for _, path := range r.p.prog.Selected(d, ref.To) {
 			one := plan.Relevant{Resource: to.Resource.In(f.Addr()), Key: key, Path: path}

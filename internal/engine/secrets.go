@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/secret"
-	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -60,8 +58,8 @@ func (r *run) observe(name string, args []cty.Value, result cty.Value) error {
 	if strings.HasPrefix(name, "provider::") && !r.Secrets.Empty() && !slices.ContainsFunc(args, cty.Value.ContainsMarked) {
 		var err error
 		secret.Leaves(result, func(path cty.Path, _ cty.Value, text string) {
-			if from, hit := r.Secrets.Check(text); hit && err == nil {
-				err = fmt.Errorf("the provider's function returned the secret %s%s, which it was not given as an argument. What functions make of plain arguments may be kept; this is a bug in the provider, to be reported there", from.Addr, from.Path)
+			if from, hit := r.Secrets.Check(text, "", nil); hit && err == nil {
+				err = fmt.Errorf("the provider's function returned %s, which it was not given as an argument. What functions make of plain arguments may be kept; this is a bug in the provider, to be reported there", from)
 			}
 		})
 		if err != nil {
@@ -111,10 +109,10 @@ func (s *shown) holds(p addr.Provider, text string) bool {
 }
 
 // plainly answers where a string can be read anyway: in the text of the configuration, in a plain
-// variable, in the previous state. A default of an ephemeral variable is no such place.
+// variable. A default of an ephemeral variable is no such place. What stands in the previous state is for
+// the object to say that it stands in.
 type plainly struct {
 	*shared
-	before *state.Snapshot
 
 	mu    sync.Mutex
 	known map[string]bool
@@ -125,7 +123,7 @@ func (p *plainly) holds(text string) bool {
 	defer p.mu.Unlock()
 	found, ok := p.known[text]
 	if !ok {
-		found = !p.ephemeralDefault(text) && p.inConfiguration(text) || p.inVariables(text) || p.inState(text)
+		found = !p.ephemeralDefault(text) && p.inConfiguration(text) || p.inVariables(text)
 		p.known[text] = found
 	}
 	return found
@@ -158,18 +156,6 @@ func (p *plainly) inVariables(text string) bool {
 		}
 		if value, out := p.frame.Variable(name, lang.After, &diag.Bag{}); out == lang.OK && mentions(value.Raw, text) {
 			return true
-		}
-	}
-	return false
-}
-
-func (p *plainly) inState(text string) bool {
-	forms := secret.InJSON(text)
-	for _, e := range p.before.Objects() {
-		for _, stored := range [][]byte{e.Attrs, e.Private, e.Identity} {
-			if slices.ContainsFunc(forms, func(form string) bool { return bytes.Contains(stored, []byte(form)) }) {
-				return true
-			}
 		}
 	}
 	return false

@@ -17,10 +17,12 @@ import (
 // face. It starts when the first job needs it and ends after the last.
 type session struct {
 	sync.Mutex
+	settled  bool // its settings were evaluated
+	well     bool // and nothing is wrong with them
+	unknown  bool // they hold unknown values: it may plan, but not read
+	settings mark.Value
 	opened   bool
 	ok       bool
-	unknown  bool // its settings hold unknown values: it may plan, but not read
-	settings mark.Value
 	provider provider.Provider
 	shared   bool   // another session's process
 	warned   bool   // it was said that nothing is refreshed through it
@@ -69,11 +71,43 @@ func (r *run) session(ctx context.Context, u use, face lang.Face) (*session, boo
 	s := r.slot(r.sessionKey(u, face))
 	s.Lock()
 	defer s.Unlock()
+	r.settleIn(ctx, s, u, face)
 	if !s.opened {
 		s.opened = true
-		s.ok = r.open(ctx, s, u, face)
+		s.ok = s.well && r.open(ctx, s, u, face)
 	}
 	return s, s.ok
+}
+
+// settle gives a session whose settings are evaluated, and starts nothing.
+func (r *run) settle(ctx context.Context, u use, face lang.Face) (*session, bool) {
+	s := r.slot(r.sessionKey(u, face))
+	s.Lock()
+	defer s.Unlock()
+	r.settleIn(ctx, s, u, face)
+	return s, s.well
+}
+
+func (r *run) settleIn(ctx context.Context, s *session, u use, face lang.Face) {
+	if !s.settled {
+		s.well = r.evaluate(ctx, s, u, face)
+		s.settled = true
+	}
+}
+
+// sessionDown gives the session through which what is there is ended: as the provider was configured
+// before, or where that cannot be known, as it will be.
+func (r *run) sessionDown(ctx context.Context, u use) (*session, bool) {
+	before, ok := r.settle(ctx, u, lang.Before)
+	if !r.destroys && (!ok || before.unknown) {
+		return r.session(ctx, u, lang.After)
+	}
+	return r.session(ctx, u, lang.Before)
+}
+
+// same reports whether two sessions have the same known settings.
+func (s *session) same(t *session) bool {
+	return s.settled && t.settled && s.well && t.well && !s.unknown && !t.unknown && s.settings.Raw.RawEquals(t.settings.Raw)
 }
 
 func (r *run) slot(k sessionKey) *session {
@@ -87,8 +121,8 @@ func (r *run) slot(k sessionKey) *session {
 	return s
 }
 
-// open evaluates the settings and configures a process with them.
-func (r *run) open(ctx context.Context, s *session, u use, face lang.Face) bool {
+// evaluate evaluates the settings of a session.
+func (r *run) evaluate(ctx context.Context, s *session, u use, face lang.Face) bool {
 	schemas, ds := r.Pool.Schemas(ctx, u.instance.Provider)
 	if r.bag.Add(ds...); ds.HasErrors() {
 		return false
@@ -97,21 +131,55 @@ func (r *run) open(ctx context.Context, s *session, u use, face lang.Face) bool 
 		r.bag.Add(diag.Errorf("Invalid provider schema", "The schema of the settings of provider %s cannot be used: %s.\n\nThis is a bug in the provider, to be reported there.", u.instance.Provider.ForDisplay(), err))
 		return false
 	}
-	where := func(cty.Path) diag.Range { return diag.Range{} }
 	s.settings = mark.Plain(schemas.Config.Empty())
 	if u.declared {
-		r.receive(ctx, u.decl, u.instance.Module.Unkeyed(), u.instance.Key, face)
-		frame := r.frame.At(u.instance.Module.Unkeyed(), face)
-		var out lang.Outcome
-		if s.settings, out = frame.Settings(u.decl, u.instance.Key, face, r.bag); out != lang.OK {
+		if face == lang.Before && r.ready != nil {
+			r.ready(ctx, u.decl)
+		}
+		if !r.evaluateDeclared(ctx, s, u, face) {
 			return false
 		}
-		where = func(p cty.Path) diag.Range { return frame.Where(u.decl, u.instance.Key, p) }
 	}
 	r.objs.Given(s.settings, schemas.Config, u.instance.String())
 	s.unknown = !s.settings.Raw.IsWhollyKnown()
 	if r.Tested != nil && r.Tested(u.instance.Provider) {
 		r.shown.add(u.instance.Provider, s.settings.Raw)
+	}
+	return true
+}
+
+// evaluateDeclared evaluates a provider block. What it says is wrong today need not have been there
+// before: then it cannot be known how the provider was configured.
+func (r *run) evaluateDeclared(ctx context.Context, s *session, u use, face lang.Face) bool {
+	past := face == lang.Before && !r.destroys && !r.reach.steady(u.decl)
+	bag := r.bag
+	if past {
+		bag = &diag.Bag{}
+	}
+	r.receive(ctx, u.decl, u.instance.Module.Unkeyed(), u.instance.Key, face)
+	frame := r.frame.At(u.instance.Module.Unkeyed(), face)
+	if frame == nil {
+		return false // its module is not there
+	}
+	var out lang.Outcome
+	s.settings, out = frame.Settings(u.decl, u.instance.Key, face, bag)
+	if out != lang.OK && past {
+		s.settings, out = mark.Plain(r.prog.Schema(u.decl).Unknown()), lang.OK
+	}
+	return out == lang.OK
+}
+
+// open configures a process with the settings.
+func (r *run) open(ctx context.Context, s *session, u use, face lang.Face) bool {
+	schemas, ds := r.Pool.Schemas(ctx, u.instance.Provider)
+	if r.bag.Add(ds...); ds.HasErrors() {
+		return false
+	}
+	where := func(p cty.Path) diag.Range {
+		if frame := r.frame.At(u.instance.Module.Unkeyed(), face); u.declared && frame != nil {
+			return frame.Where(u.decl, u.instance.Key, p)
+		}
+		return diag.Range{}
 	}
 	return r.share(s, u, face) || r.configure(ctx, s, u, schemas, where)
 }

@@ -19,6 +19,8 @@ func (a *applier) walk(ctx context.Context) bool {
 	steps := plan.Order(&o.in)
 	a.warnCyclic(o, steps)
 	g := steps.Graph()
+	a.frame.Begin()
+	defer a.frame.End()
 	result := a.walkGraph(ctx, g, walk.RunOptions{
 		Workers: a.workers(),
 		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
@@ -59,7 +61,7 @@ func (a *applier) step(ctx context.Context, o *ordering, s plan.Step) bool {
 		}
 		return a.up(ctx, a.changes[o.objects[s.Index]])
 	case plan.Down:
-		return a.down(ctx, a.changes[o.objects[s.Index]])
+		return a.down(ctx, a.changes[o.objects[s.Index]], face)
 	case plan.Provision:
 		return a.provision(ctx, a.changes[o.objects[s.Index]], int(s.Part))
 	case plan.Retire:

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/walk"
 )
@@ -125,7 +124,7 @@ func (p *planner) over(d *lang.Declaration) {
 func (p *planner) spotsOf(e *lang.Declaration, x instanceOf) []spot {
 	var out []spot
 	if !x.same {
-		frames, _ := p.frame.Instances(e.Module, lang.After, &diag.Bag{})
+		frames, _ := p.frame.Instances(e.Module, lang.After)
 		for _, f := range frames {
 			out = append(out, spot{f.Addr(), x.key.Hide()})
 		}

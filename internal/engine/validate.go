@@ -57,7 +57,8 @@ func (p *planner) validateUnused(ctx context.Context, e *Engine) {
 	received := p.reach.received(func(d lang.Decl) bool { return !p.sel.skips(d) })
 	var unused []*lang.Declaration
 	for _, d := range p.prog.Decls() {
-		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && !received[d.ID] && !p.sel.skips(d.ID) {
+		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && !received[d.ID] && !p.sel.skips(d.ID) && !p.opensItself(d) {
+			p.warnUnreferred(d)
 			unused = append(unused, d)
 		}
 	}
@@ -66,8 +67,47 @@ func (p *planner) validateUnused(ctx context.Context, e *Engine) {
 	}
 }
 
+// validateHooked holds provisioners and connections against their rules. Planning does not run them,
+// so that nothing else would find what is wrong with them before an object is made.
+func (p *planner) validateHooked(ctx context.Context, e *Engine) {
+	var hooked []*lang.Declaration
+	for _, d := range p.prog.Decls() {
+		if d.Kind == lang.Resource && len(d.Res.Provisioners) > 0 && !p.sel.skips(d.ID) && p.req.Mode == plan.Normal {
+			hooked = append(hooked, d)
+		}
+	}
+	if len(hooked) == 0 {
+		return
+	}
+	o := p.req.Options
+	o.Validate = true
+	if r, ok := e.newRun(ctx, p.prog, o, past{}, p.bag); ok {
+		for _, d := range hooked {
+			r.eachInstance(d, func(f *lang.Frame, k addr.Key) { r.validateHooks(d, f, k) })
+		}
+	}
+}
+
+// warnUnreferred says of an ephemeral resource that nothing refers to that it is not opened.
+func (p *planner) warnUnreferred(d *lang.Declaration) {
+	if p.req.Mode == plan.Normal && !p.req.quiet && !p.reach.referred(d.ID) {
+		p.bag.Add(diag.Warningf("Ephemeral resource not opened", "Nothing refers to %s, and it has no conditions, so it is not opened. It is opened for what receives its value: a provider, a write-only argument, a provisioner, a condition, an output of a module, or another ephemeral resource that is.", d.Resource).At(d.Range))
+	}
+}
+
 func (r *run) validate(ctx context.Context, d *lang.Declaration) bool {
-	frames, status := r.frame.Instances(d.Module, lang.After, r.bag)
+	return r.eachInstance(d, func(f *lang.Frame, k addr.Key) {
+		if d.Kind == lang.Provider {
+			r.validateSettings(ctx, d, f, k)
+		} else {
+			r.validateInstance(ctx, d, f, k)
+		}
+	})
+}
+
+// eachInstance visits the instances of a declaration, as far as they are known.
+func (r *run) eachInstance(d *lang.Declaration, visit func(*lang.Frame, addr.Key)) bool {
+	frames, status := r.frame.Expand(d.Module, lang.After, r.bag)
 	if status != lang.Known {
 		return false
 	}
@@ -77,11 +117,7 @@ func (r *run) validate(ctx context.Context, d *lang.Declaration) bool {
 			return false
 		}
 		for _, k := range keys.List {
-			if d.Kind == lang.Provider {
-				r.validateSettings(ctx, d, f, k)
-			} else {
-				r.validateInstance(ctx, d, f, k)
-			}
+			visit(f, k)
 		}
 	}
 	return true

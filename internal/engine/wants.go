@@ -34,6 +34,7 @@ func decls(wants []want) []lang.Decl {
 type want struct {
 	of   lang.Decl
 	some []instanceOf // the instances that are meant, where each reference says which; nil: all
+	by   []lang.Decl  // outputs that hand it on
 }
 
 // instanceOf is one instance: the one with the key of whoever refers to it, or another one.
@@ -103,8 +104,61 @@ func (r *reach) apart(e lang.Decl) bool {
 				r.whole[w.of] = r.whole[w.of] || w.some == nil
 			}
 		}
+		for e, w := range r.exported() {
+			r.whole[e] = r.whole[e] || w.some == nil
+		}
 	}
 	return !r.whole[e]
+}
+
+// export is what outputs of modules hand on of an ephemeral resource: that is a use, although it does
+// nothing.
+func (r *reach) export(e lang.Decl) (want, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w, ok := r.exported()[e]
+	return w, ok
+}
+
+func (r *reach) exported() map[lang.Decl]want {
+	if r.exports != nil {
+		return r.exports
+	}
+	r.exports = map[lang.Decl]want{}
+	for _, d := range r.prog.Decls() {
+		if d.Kind != lang.Output {
+			continue
+		}
+		for _, w := range r.wantsBehind(r.prog.Refs(d.ID), byValue, d) {
+			have, ok := r.exports[w.of]
+			switch {
+			case !ok:
+				have = w
+			case have.some == nil || w.some == nil:
+				have.some = nil
+			default:
+				have.some = append(slices.Clone(have.some), w.some...)
+			}
+			have.by = append(have.by, d.ID)
+			r.exports[w.of] = have
+		}
+	}
+	return r.exports
+}
+
+// referred reports whether anything else refers to a declaration.
+func (r *reach) referred(d lang.Decl) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.named == nil {
+		r.named = map[lang.Decl]bool{}
+		for _, x := range r.prog.Decls() {
+			for _, ref := range r.prog.Refs(x.ID) {
+				r.named[ref.To] = r.named[ref.To] || ref.To != x.ID
+			}
+		}
+	}
+	return r.named[d]
 }
 
 // repeating are the ephemeral resources whose values decide about the instances of another one.
@@ -247,13 +301,40 @@ func receiver(d *lang.Declaration) bool {
 	return d.Kind == lang.Resource || d.Kind == lang.Provider || tested(d)
 }
 
-// receivesItself reports whether an ephemeral resource has postconditions: they receive it.
+// receivesItself reports whether an ephemeral resource has conditions: they receive it.
 func receivesItself(d *lang.Declaration) bool {
-	return d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && len(d.Res.Lifecycle.Postconditions) > 0
+	return d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && conditional(d)
+}
+
+// opensItself reports whether an ephemeral resource is opened in a walk in which nothing acts on its
+// value: for its own conditions; because an output of a module hands it on; because its provider is
+// under test, and nothing at all refers to it. whole says that nothing is left out of the walk.
+func (r *run) opensItself(e *lang.Declaration, whole bool) bool {
+	if receivesItself(e) || !whole {
+		return receivesItself(e)
+	}
+	if _, is := r.reach.export(e.ID); is {
+		return true
+	}
+	return !r.reach.referred(e.ID) && r.underTest(e)
+}
+
+// ownKeys are the instances that are opened so; nil: all.
+func (r *run) ownKeys(e *lang.Declaration) []addr.Key {
+	w, is := r.reach.export(e.ID)
+	if receivesItself(e) || !is {
+		return nil
+	}
+	return w.keys(addr.NoKey)
+}
+
+// underTest reports whether a test program runs the provider of a resource.
+func (r *run) underTest(d *lang.Declaration) bool {
+	return r.Tested != nil && r.Tested(r.prog.Decls()[r.prog.ProviderOf(d.ID)].Provider.Provider)
 }
 
 // received are the ephemeral resources that somebody receives who is among these: by himself, for his
-// own postconditions, or to obtain others that are received.
+// own conditions, or to obtain others that are received.
 func (r *reach) received(among func(lang.Decl) bool) map[lang.Decl]bool {
 	out := map[lang.Decl]bool{}
 	var todo []lang.Decl
@@ -337,6 +418,8 @@ func receivesBy(k lang.Kind) func(lang.Ref) bool {
 	}
 	return func(ref lang.Ref) bool { return ref.Use&^not != 0 }
 }
+
+func byValue(ref lang.Ref) bool { return ref.Use&lang.ByValue != 0 }
 
 // passes reports whether what a value refers to is passed on with it: what its conditions look at
 // is not.

@@ -22,9 +22,9 @@ type Lockfile struct {
 
 // ReadLockfile reads the lock file in dir; a missing one is empty. Messages about what is in it find
 // its text in the sources.
-func ReadLockfile(dir string, sources *diag.Sources, bag *diag.Bag) (*Lockfile, bool) {
+func ReadLockfile(dir string, limits config.Limits, sources *diag.Sources, bag *diag.Bag) (*Lockfile, bool) {
 	l := &Lockfile{path: filepath.Join(dir, LockName), locks: map[addr.Provider]config.Lock{}}
-	src, err := os.ReadFile(l.path)
+	src, err := config.ReadOne(l.path, limits)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return l, true
@@ -34,7 +34,7 @@ func ReadLockfile(dir string, sources *diag.Sources, bag *diag.Bag) (*Lockfile, 
 	}
 	l.read = src
 	sources.Set(LockName, src)
-	locks, ok := config.ParseLocks(src, LockName, bag)
+	locks, ok := config.ParseLocks(src, LockName, limits, bag)
 	for _, one := range locks {
 		l.locks[one.Provider] = one
 	}

@@ -28,7 +28,8 @@ type Providers struct {
 	Note     func(string) // progress
 	Closed   shortcut.Set // what is not to be taken
 
-	Unheld []addr.Provider // installed with no checksum to hold them against
+	Unheld  []addr.Provider // installed with no checksum to hold them against
+	Unasked []string        // providers with the configured methods that may have newer versions, and cannot be asked
 
 	verified sync.Map // hashes of packages that Verify found right, by canonical address
 }
@@ -134,6 +135,9 @@ func (p *Providers) install(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) bo
 	best, ok := p.newest(n.Provider, allowed, text, bag)
 	if !ok {
 		return false
+	}
+	if methods := p.unasked(n.Provider); methods != "" && (!locked || upgrade) {
+		p.Unasked = append(p.Unasked, n.Provider.ForDisplay()+": "+methods)
 	}
 	if !locked || lock.Version != best.version.String() {
 		lock = config.Lock{Constraints: text} // those of a version that stays are left as they are, as the peers do
@@ -245,7 +249,7 @@ func (p *Providers) newest(a addr.Provider, allowed versions.Set, text string, b
 		bag.Add(diag.Errorf("Failed to query available provider packages", "Could not retrieve the list of available versions for provider %s: no available releases match the given constraints %s. Available are: %s.", a.ForDisplay(), text, listed(all)))
 		return found{}, false
 	}
-	bag.Add(diag.Errorf("Failed to query available provider packages", "Could not retrieve the list of available versions for provider %s: provider %s was not found in any of the search locations.\n\n%s", a.ForDisplay(), a, p.searched()))
+	bag.Add(diag.Errorf("Failed to query available provider packages", "Could not retrieve the list of available versions for provider %s: provider %s was not found in any of the search locations.\n\n%s", a.ForDisplay(), a, p.searched(a)))
 	return found{}, false
 }
 
@@ -274,10 +278,13 @@ func (p *Providers) sources() []mirror {
 }
 
 // searched says where was looked.
-func (p *Providers) searched() string {
+func (p *Providers) searched(a addr.Provider) string {
 	var dirs []string
 	for _, m := range p.sources() {
 		dirs = append(dirs, "  - "+m.dir)
+	}
+	if methods := p.unasked(a); methods != "" {
+		dirs = append(dirs, "\nFor this provider, the CLI configuration has also "+methods+". Providers are installed from file system mirrors only.")
 	}
 	if len(dirs) == 0 {
 		return "No provider mirror is configured. Providers are installed from file system mirrors: name one in a provider_installation block of the CLI configuration, or put packages into terraform.d/plugins; for development, use dev_overrides."

@@ -119,6 +119,17 @@ func mirrors(s *config.Settings, workDir string, env func(string) string) []mirr
 	return out
 }
 
+// unasked names the configured methods that would be asked for a provider, and cannot be.
+func (p *Providers) unasked(a addr.Provider) string {
+	var out []string
+	for _, in := range p.Settings.Sources {
+		if m := (mirror{include: in.Include, exclude: in.Exclude}); in.Method != "filesystem_mirror" && m.takes(a) && len(p.Only) == 0 {
+			out = append(out, in.Method)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
 // implied are the directories that the peers look into without being told.
 func implied(workDir string, env func(string) string) []string {
 	home := env("HOME")

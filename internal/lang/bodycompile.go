@@ -19,6 +19,7 @@ type bodyCompiler struct {
 	bag *diag.Bag
 	ok  bool
 
+	incomplete           bool     // arguments may be missing
 	outer                *rawBody // the body that metaArgs and metaBlocks belong to
 	metaArgs, metaBlocks []string // what the language gives it beside its schema
 }
@@ -108,7 +109,7 @@ func blockNames(sch *schema.Block) []string {
 
 // absent reports a required argument that is not there.
 func (c *bodyCompiler) absent(raw *rawBody, a *schema.Attr) {
-	if a.Required && raw.meant != a.Name {
+	if a.Required && raw.meant != a.Name && !c.incomplete {
 		c.error(diag.Errorf("Missing required argument", "The argument %q is required, but no definition was found.", a.Name).At(raw.missing))
 	}
 }

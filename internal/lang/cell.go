@@ -32,12 +32,13 @@ type result struct {
 	early   moment
 }
 
-// moment is when something was worked out without a lease that was not open yet; zero if it was not,
-// and what was found stands. It stands as well as long as no lease is opened.
+// moment is when something was worked out without a value that was not there yet: a lease that is not
+// open, or a slot that is empty. It is zero if nothing was missing, and what was found stands. It stands
+// as well as long as no lease is opened and nothing that was missed is filled.
 type moment uint64
 
 // moment is this one.
-func (w *walk) moment() moment { return moment(w.leases.Load() + 1) }
+func (w *walk) moment() moment { return moment(w.fills.Load() + 1) }
 
 func (m moment) stands(w *walk) bool { return m == 0 || m == w.moment() }
 

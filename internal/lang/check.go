@@ -17,6 +17,7 @@ type Schemas interface {
 // CheckOptions say how far Check goes.
 type CheckOptions struct {
 	BodiesOnly bool    // compile the bodies and nothing more: the configuration was checked before
+	Incomplete bool    // resources may lack arguments
 	Options    Options // directories, callers of functions, limits; the rest is not used
 }
 
@@ -37,7 +38,7 @@ type checked struct {
 // bodies are looked at.
 func (p *Program) Check(s Schemas, o CheckOptions, bag *diag.Bag) bool {
 	p.checked = &checked{schemas: make([]*schema.Schema, len(p.decls)), bodies: map[*decl]*body{}, metas: map[metaKey]cty.Value{}, tops: map[*unit]*node{}, flawed: map[*decl]bool{}}
-	c := &checker{p: p, s: s, bag: bag, ok: true}
+	c := &checker{p: p, s: s, bag: bag, ok: true, incomplete: o.Incomplete}
 	for _, d := range p.decls {
 		switch d.Kind {
 		case Resource:
@@ -73,6 +74,8 @@ type checker struct {
 	s   Schemas
 	bag *diag.Bag
 	ok  bool
+
+	incomplete bool
 }
 
 func (c *checker) error(d diag.Diagnostic) {
@@ -199,7 +202,7 @@ func (c *checker) body(n *node, d *decl, sch *schema.Block) {
 }
 
 func (c *checker) compile(n *node, d *decl, raw *rawBody, sch *schema.Block) *body {
-	bc := &bodyCompiler{c: &compiler{u: n.unit, n: n, bag: c.bag, d: d, quiet: true}, bag: c.bag, ok: true}
+	bc := &bodyCompiler{c: &compiler{u: n.unit, n: n, bag: c.bag, d: d, quiet: true}, bag: c.bag, ok: true, incomplete: c.incomplete && d.res != nil}
 	bc.beside(raw, d)
 	out := bc.compile(raw, sch)
 	if !bc.ok || bc.c.failed {

@@ -290,6 +290,10 @@ func (c *compiler) dependsOn(list []hcl.Traversal) {
 		u := use{local: target.local, why: ByDepends, hint: AllKeys, at: t.SourceRange()}
 		switch target.root {
 		case rootResource, rootVariable, rootLocal:
+			if c.u.decls[u.local] == c.d {
+				c.bag.Add(diag.Warningf("Self-referential block", "A block cannot wait for itself: this reference in depends_on to the block that it stands in means nothing.").At(t.SourceRange()))
+				continue
+			}
 		case rootCall:
 			if u.output = target.output; u.output == "" {
 				u.local = c.u.whole(target.local)

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -27,12 +27,54 @@ func (f *Frame) ParseAndEval(src []byte, filename string, face Face, bag *diag.B
 	if !bag.HCL(diags) {
 		return mark.Plain(cty.DynamicVal), Broken
 	}
-	v, o := f.Eval(e, Scope{}, face, bag)
-	if o == OK && v.Raw.Type() != cty.NilType && funcs.HoldsTypeText(v.Raw.Type()) {
-		bag.Add(diag.Errorf("Invalid use of type function", "What the function type gives can be shown, but is no value that could be a part of another. Call it by itself.").At(e.Range()))
+	if !f.callable(e, bag) {
 		return mark.Plain(cty.DynamicVal), Broken
 	}
-	return v, o
+	return f.Eval(e, Scope{}, face, bag)
+}
+
+// callable refuses calls that only Check would find out to be wrong, which looks at what is declared, and the
+// function type where it is a part of something else: its result can be shown, but is no value.
+func (f *Frame) callable(e hclsyntax.Expression, bag *diag.Bag) bool {
+	ok := true
+	whole := e
+	for {
+		inner, parens := whole.(*hclsyntax.ParenthesesExpr)
+		if !parens {
+			break
+		}
+		whole = inner.Expression
+	}
+	_ = hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics {
+		call, is := n.(*hclsyntax.FunctionCallExpr)
+		if !is {
+			return nil
+		}
+		if (call.Name == "type" || call.Name == "core::type") && n != hclsyntax.Node(whole) {
+			bag.Add(diag.Errorf("Invalid use of type function", "What the function type gives can be shown, but is no value that could be a part of another. Call it by itself.").At(call.Range()))
+			ok = false
+		}
+		if parts := strings.Split(call.Name, "::"); parts[0] == "provider" && len(parts) >= 3 {
+			ok = f.offered(call, parts, bag) && ok
+		}
+		return nil
+	})
+	return ok
+}
+
+// offered reports whether a provider that is declared may have a function, or one with a configuration.
+func (f *Frame) offered(call *hclsyntax.FunctionCallExpr, parts []string, bag *diag.Bag) bool {
+	e := &provided{local: parts[1], name: parts[len(parts)-1], provider: f.n.cfg.Provider(parts[1])}
+	required := f.u.mod.Required
+	if req := required[e.local]; req == nil || req.Range == (diag.Range{}) {
+		bag.Add(diag.Errorf("Unknown provider function", "%s", e.undeclared(required)).At(call.NameRange))
+		return false
+	}
+	if caller := f.w.o.Caller; caller != nil && caller.Function(e.provider, e.name) == nil && f.w.p.existing(f.n, e.provider, "") == noDecl && len(parts) == 3 {
+		bag.Add(diag.Errorf("Unknown provider function", "%s", e.unknown(nil)).At(call.NameRange))
+		return false
+	}
+	return true
 }
 
 // Input is what has been typed so far, as a console sees it.

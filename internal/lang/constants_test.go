@@ -129,7 +129,7 @@ output "out" { value = local.constant }
 		for range 2 {
 			var bag diag.Bag
 			f, _ := p.Frame(Options{Closed: closed}, &bag)
-			frames, _ := f.Instances(m, After, &bag)
+			frames, _ := f.Expand(m, After, &bag)
 			if len(frames) != 2 {
 				t.Fatal(len(frames))
 			}

@@ -9,8 +9,10 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
 )
 
 // explain writes the way that a value came, with the places: "local.cfg (main.tf:12) ← var.password
@@ -35,32 +37,52 @@ func (s *scope) report(ds hcl.Diagnostics) {
 			out = s.withValues(out, e, d.EvalContext)
 		}
 		out.Detail += s.near(d)
-		out.Values = append(calling(d), out.Values...)
+		out.Call = calling(d)
 		s.error(out)
 	}
 }
 
-// calling says which function complained, with the names of its parameters.
-func calling(d *hcl.Diagnostic) []diag.Value {
+// calling says which function complained, with what it takes.
+func calling(d *hcl.Diagnostic) *diag.Call {
 	call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d)
 	if !ok || call.CalledFunctionName() == "" || d.EvalContext == nil {
 		return nil
+	}
+	out := &diag.Call{Function: call.CalledFunctionName(), Returns: cty.DynamicPseudoType}
+	if sig, ok := funcs.SignatureOf(strings.TrimPrefix(out.Function, "core::")); ok {
+		for _, p := range sig.Params {
+			out.Params = append(out.Params, diag.Param{Name: p.Name, Type: p.Type, Nullable: p.Nullable})
+		}
+		if p := sig.Variadic; p != nil {
+			out.Variadic = &diag.Param{Name: p.Name, Type: p.Type, Nullable: p.Nullable}
+		}
+		out.Returns = sig.Returns
+		return out
 	}
 	for ctx := d.EvalContext; ctx != nil; ctx = ctx.Parent() {
 		f, ok := ctx.Functions[call.CalledFunctionName()]
 		if !ok {
 			continue
 		}
-		var params []string
+		var types []cty.Type
 		for _, p := range f.Params() {
-			params = append(params, p.Name)
+			out.Params = append(out.Params, parameterOf(p))
+			types = append(types, p.Type)
 		}
 		if p := f.VarParam(); p != nil {
-			params = append(params, p.Name+"...")
+			v := parameterOf(*p)
+			out.Variadic = &v
 		}
-		return []diag.Value{{Traversal: "while calling", Statement: call.CalledFunctionName() + "(" + strings.Join(params, ", ") + ")"}}
+		if ty, err := f.ReturnType(types); err == nil {
+			out.Returns = ty
+		}
+		return out
 	}
 	return nil
+}
+
+func parameterOf(p function.Parameter) diag.Param {
+	return diag.Param{Name: p.Name, Type: p.Type, Nullable: p.AllowNull}
 }
 
 // about says what a diagnostic is about, where that decides which values help to understand it.

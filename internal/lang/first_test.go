@@ -65,7 +65,7 @@ output "out" { value = { ids = var.in, b = test_thing.b.id } }
 			}
 		}
 	}
-	frames, _ := f.Instances(addr.Module{}.Child("m"), After, &bag)
+	frames, _ := f.Expand(addr.Module{}.Child("m"), After, &bag)
 	if len(frames) != 1 {
 		t.Fatal(frames)
 	}

@@ -81,7 +81,8 @@ type walk struct {
 	roots  map[string]cty.Value // root variables, joined
 	static *StaticFrame
 	blocks blocks
-	leases atomic.Uint64 // how often a slot of an ephemeral resource was filled
+	fills  atomic.Uint64 // how often something came that may have been missed before
+	stage  atomic.Uint32 // what an empty slot means
 	heard  hearsay
 }
 
@@ -147,6 +148,8 @@ type object struct {
 	ints  []*slot
 	strs  map[string]*slot
 	whole atomic.Pointer[whole]
+
+	missed atomic.Bool // an instance was looked for that was not there
 }
 
 func (f *Frame) object(d *decl, face Face) *object {
@@ -185,14 +188,24 @@ func (f *Frame) child(call *decl, key addr.Key) *Frame {
 	return out
 }
 
-// Instances lists all instances of a module below the root frame, expanding calls on the way, each
-// repetition once for each module instance. The status is the worst met: of calls whose keys are
-// unknown or failed no instances are listed.
-func (f *Frame) Instances(m addr.Module, face Face, bag *diag.Bag) ([]*Frame, Status) {
+// Instances lists the instances of a module below the root frame that are there already: it
+// evaluates nothing. The status is the worst met: of calls that were not expanded yet, or whose keys
+// are unknown or failed, no instances are listed.
+func (f *Frame) Instances(m addr.Module, face Face) ([]*Frame, Status) {
+	return f.instances(m, func(p *Frame, call *decl) Keys { return p.expanded(call, face) })
+}
+
+// Expand lists the instances of a module, and evaluates the repetition of calls on the way. In a walk
+// calls are expanded at their own nodes; this is for frames that are none.
+func (f *Frame) Expand(m addr.Module, face Face, bag *diag.Bag) ([]*Frame, Status) {
+	return f.instances(m, func(p *Frame, call *decl) Keys { return p.keys(call, face, bag) })
+}
+
+func (f *Frame) instances(m addr.Module, keysOf func(*Frame, *decl) Keys) ([]*Frame, Status) {
 	if m.IsRoot() {
 		return []*Frame{f.root()}, Known
 	}
-	parents, status := f.Instances(m.Parent(), face, bag)
+	parents, status := f.instances(m.Parent(), keysOf)
 	var out []*Frame
 	for _, p := range parents {
 		i, ok := p.u.index(Call, m.Name())
@@ -200,7 +213,7 @@ func (f *Frame) Instances(m addr.Module, face Face, bag *diag.Bag) ([]*Frame, St
 			return nil, status
 		}
 		call := p.u.decls[i]
-		keys := p.keys(call, face, bag)
+		keys := keysOf(p, call)
 		status = max(status, keys.Status)
 		for _, k := range keys.List {
 			if c := p.child(call, k); c != nil {
@@ -234,9 +247,7 @@ func (f *Frame) At(mi addr.ModuleInstance, face Face) *Frame {
 		return nil
 	}
 	call := p.u.decls[i]
-	var scrap diag.Bag
-	keys := p.keys(call, face, &scrap)
-	if !keys.has(key) {
+	if !p.there(call, face, key) {
 		return nil
 	}
 	return p.child(call, key)

@@ -28,6 +28,7 @@ type Keys struct {
 	Repeat RepeatKind
 	List   []addr.Key // sorted
 	Hidden bool       // the keys come from ephemeral values and are not to be shown
+	More   bool       // of keys that are set: those that the repetition says come on top
 	early  moment
 }
 
@@ -38,11 +39,29 @@ func (k Keys) has(key addr.Key) bool {
 
 var onlyOne = []addr.Key{addr.NoKey}
 
-// repetition is the repetition of a declaration in one face: evaluated once, or set by the engine.
+// with adds the keys that a repetition says to those that are set. Where it cannot say, those that
+// are set are all there is to know.
+func (k Keys) with(said Keys) Keys {
+	out := Keys{Repeat: k.Repeat, List: k.List, More: said.Status != Known, early: said.early}
+	switch {
+	case said.Status == Known && len(k.List) == 0:
+		out.List = said.List
+	case said.Status == Known:
+		out.List = slices.Concat(k.List, said.List)
+		slices.SortFunc(out.List, addr.Key.Compare)
+		out.List = slices.Compact(out.List)
+	case len(k.List) == 0:
+		out.Status = said.Status
+	}
+	return out
+}
+
+// repetition is the repetition of a declaration in one face: evaluated once. The engine may set keys
+// instead, also where both faces have one repetition.
 type repetition struct {
 	mu  sync.Mutex
 	got atomic.Pointer[repeated]
-	set atomic.Pointer[Keys]
+	set [2]atomic.Pointer[Keys]
 }
 
 // repeated is an evaluated repetition.
@@ -64,29 +83,64 @@ func (f *Frame) repetition(d *decl, face Face) *repetition {
 // Keys gives the instances of a resource, a module call or a provider in this module instance.
 func (f *Frame) Keys(d Decl, face Face, bag *diag.Bag) Keys { return f.keys(f.local(d), face, bag) }
 
-// SetKeys says what the instances are, instead of what the configuration says: before keys are
-// those in state.
+// SetKeys says what the instances are, instead of what the configuration says: keys before are those
+// in the state, and keys of an apply those that were planned.
 func (f *Frame) SetKeys(d Decl, face Face, k Keys) {
 	slices.SortFunc(k.List, addr.Key.Compare)
-	f.repetition(f.local(d), face).set.Store(&k)
+	f.repetition(f.local(d), face).set[face].Store(&k)
 }
 
+// Expanded gives the instances as far as they were set or evaluated: it evaluates nothing. Before
+// that they are unknown.
+func (f *Frame) Expanded(d Decl, face Face) Keys { return f.expanded(f.local(d), face) }
+
 func (f *Frame) keys(d *decl, face Face, bag *diag.Bag) Keys {
-	if d.rep == nil {
-		if set := f.repetition(d, face).set.Load(); set != nil {
-			return *set
-		}
-		return Keys{List: onlyOne}
-	}
-	rep := f.repetition(d, face)
-	if set := rep.set.Load(); set != nil {
+	set := f.repetition(d, face).set[face].Load()
+	switch {
+	case set != nil && (!set.More || d.rep == nil):
 		return *set
+	case d.rep == nil:
+		return Keys{List: onlyOne}
 	}
 	got := f.repeat(d, face, nil)
 	if len(got.diags) > 0 {
 		bag.Add(got.diags...)
 	}
+	if set != nil {
+		return set.with(got.Keys)
+	}
 	return got.Keys
+}
+
+func (f *Frame) expanded(d *decl, face Face) Keys {
+	rep := f.repetition(d, face)
+	set, got := rep.set[face].Load(), rep.got.Load()
+	switch {
+	case set != nil && (!set.More || d.rep == nil || got == nil):
+		return *set
+	case d.rep == nil:
+		return Keys{List: onlyOne}
+	case got == nil:
+		return Keys{Status: Unknown, Repeat: repeatKind(d.repeat)}
+	case set != nil:
+		return set.with(got.Keys)
+	}
+	return got.Keys
+}
+
+// there reports whether a call has an instance among those expanded.
+func (f *Frame) there(call *decl, face Face, key addr.Key) bool {
+	rep := f.repetition(call, face)
+	set, got := rep.set[face].Load(), rep.got.Load()
+	switch {
+	case set != nil && set.has(key):
+		return true
+	case set != nil && !set.More:
+		return false
+	case call.rep == nil:
+		return key.IsNone()
+	}
+	return got != nil && got.has(key)
 }
 
 // repeat evaluates a repetition once.
@@ -116,12 +170,12 @@ func (f *Frame) repeat(d *decl, face Face, from *scope) *repeated {
 
 // keysOf reads the keys of a declaration into an evaluation.
 func (s *scope) keysOf(f *Frame, d *decl) Keys {
-	if d.rep == nil && f.repetition(d, s.face).set.Load() == nil {
+	if d.rep == nil && f.repetition(d, s.face).set[s.face].Load() == nil {
 		return Keys{List: onlyOne}
 	}
 	var bag diag.Bag
 	k := f.keys(d, s.face, &bag)
-	s.early = s.early || k.early != 0 && k.Status != Known
+	s.early = s.early || k.early != 0 && (k.Status != Known || k.More)
 	if bag.Len() > 0 {
 		s.bag.Add(bag.List()...)
 	}
@@ -142,17 +196,39 @@ func (s *scope) own() *repeated {
 	return s.f.repeat(s.d, s.face, s)
 }
 
-// eachValue is each.value of an instance.
+// eachValue is each.value of an instance; false if the repetition has no such key. The keys may have
+// been set, and what the repetition says is evaluated only here.
 func (s *scope) eachValue() (cty.Value, bool) {
 	r := s.own()
 	s.marked, s.early = s.marked || r.marked, s.early || r.early != 0
 	name, _ := s.key.Str()
-	v, ok := r.each[name]
-	return v, ok
+	if v, ok := r.each[name]; ok {
+		return v, true
+	}
+	if r.Status == Failed {
+		for _, d := range r.diags {
+			s.error(d)
+		}
+		s.failed = s.failed || !s.broken
+	}
+	return cty.DynamicVal, r.Status != Known || s.face == Before // or it is not there yet
 }
 
 // RepeatOf says what makes the instances of a resource, from its declaration alone.
 func RepeatOf(r *config.Resource) RepeatKind { return repeatKind(r.Repeat) }
+
+// Repeat says what makes the instances of a resource, a module call or a provider configuration.
+func (d *Declaration) Repeat() RepeatKind {
+	switch {
+	case d.Kind == Resource:
+		return repeatKind(d.Res.Repeat)
+	case d.Kind == Call:
+		return repeatKind(d.Mod.Repeat)
+	case d.Kind == Provider && d.Prov != nil && d.Prov.ForEach != nil:
+		return ForEach
+	}
+	return Once
+}
 
 func repeatKind(r config.Repeat) RepeatKind {
 	switch {

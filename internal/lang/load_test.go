@@ -472,6 +472,9 @@ func show(bag *diag.Bag) string {
 		if d.Address != "" {
 			fmt.Fprintf(&b, "    with %s\n", d.Address)
 		}
+		if d.Call != nil {
+			fmt.Fprintf(&b, "    | while calling %s\n", d.Call)
+		}
 		for _, v := range d.Values {
 			fmt.Fprintf(&b, "    | %s %s\n", v.Traversal, v.Statement)
 		}

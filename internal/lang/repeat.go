@@ -169,6 +169,9 @@ func (r *repeater) unknown(format string, a ...any) {
 	if r.s.f.w.o.Validate || r.d.kind == Resource && r.d.res.Mode == addr.Ephemeral {
 		return // of an ephemeral block nothing is kept: it is put off as a whole
 	}
+	if r.s.face == Before && r.s.f.faceOf(r.d, After) != Before {
+		return // what was there is known from the state
+	}
 	r.errorAbout(aboutUnknown, format, a...)
 }
 

@@ -18,6 +18,38 @@ type slot struct {
 	failed bool
 }
 
+// What an empty slot means depends on what the frame is for. In a walk, on the after face, the order
+// of the nodes keeps everything from looking at a slot before it is filled: that one looks all the same
+// is a mistake of the walk. Everywhere else there is nothing to rely on, and nothing is known of what is
+// in no slot; what is worked out with that is worked out again when the slot is filled.
+const (
+	idle    uint32 = iota // nothing fills the slots in any order
+	walking               // a walk does
+	over                  // it is over: what is not there never came
+)
+
+// Begin says that a walk begins to fill the slots of the after face.
+func (f *Frame) Begin() { f.w.stage.Store(walking) }
+
+// End says that the walk is over: what needs a slot that it did not fill, fails in silence.
+func (f *Frame) End() { f.w.stage.Store(over) }
+
+// empty is what an instance without a value is.
+func (s *scope) empty(f *Frame, d *decl, k addr.Key) cty.Value {
+	// A lease is open only for those who receive it.
+	if !f.w.o.Validate && s.face == After && d.res.Mode != addr.Ephemeral {
+		switch f.w.stage.Load() {
+		case walking:
+			panic(fmt.Sprintf("lang: %s%s was read before its value was there", f.w.p.describe(f.n.decl(d.index)), k))
+		case over:
+			s.failed = true
+			return cty.DynamicVal
+		}
+	}
+	s.early = s.early || !f.w.o.Validate
+	return s.placeholder(f, d)
+}
+
 // force makes the value there is.
 func (s *slot) force() {
 	s.once.Do(func() {
@@ -60,9 +92,14 @@ func (f *Frame) Got(d Decl, k addr.Key, face Face) (mark.Value, bool) {
 func (f *Frame) put(d Decl, k addr.Key, face Face, s *slot) {
 	o := f.object(f.local(d), face)
 	o.whole.Store(nil)
-	if f.local(d).kind == Resource && f.local(d).res.Mode == addr.Ephemeral {
-		defer f.w.leases.Add(1)
+	o.fill(k, s)
+	if o.missed.Load() || f.local(d).kind == Resource && f.local(d).res.Mode == addr.Ephemeral {
+		o.whole.Store(nil)
+		f.w.fills.Add(1)
 	}
+}
+
+func (o *object) fill(k addr.Key, s *slot) {
 	if k.IsNone() {
 		o.one.Store(s)
 		return
@@ -105,11 +142,10 @@ func (s *scope) instance(f *Frame, d *decl, k addr.Key) cty.Value {
 	o := f.object(d, s.face)
 	sl := o.slot(k)
 	if sl == nil {
-		if f.w.o.Validate || d.res.Mode == addr.Ephemeral { // a lease is open for those who receive it only
-			s.early = s.early || !f.w.o.Validate
-			return s.placeholder(f, d)
+		o.missed.Store(true)
+		if sl = o.slot(k); sl == nil { // nor was it filled meanwhile
+			return s.empty(f, d, k)
 		}
-		panic(fmt.Sprintf("lang: %s%s was read before its value was there (face %d)", f.w.p.describe(f.n.decl(d.index)), k, s.face))
 	}
 	if sl.failed {
 		s.failed = true

@@ -172,27 +172,27 @@ func Path(t hcl.Traversal) cty.Path {
 }
 
 // PreventDestroy evaluates lifecycle.prevent_destroy, once for all instances in a module instance.
-func (f *Frame) PreventDestroy(d Decl, bag *diag.Bag) (bool, Outcome) {
+func (f *Frame) PreventDestroy(d Decl, face Face, bag *diag.Bag) (bool, Outcome) {
 	ld := f.local(d)
-	return f.flag(ld.prevent, "prevent_destroy", bag)
+	return f.flag(ld.prevent, face, "prevent_destroy", bag)
 }
 
 // Forget evaluates lifecycle.destroy: true if objects are to be forgotten instead of destroyed.
-func (f *Frame) Forget(d Decl, bag *diag.Bag) (bool, Outcome) {
+func (f *Frame) Forget(d Decl, face Face, bag *diag.Bag) (bool, Outcome) {
 	ld := f.local(d)
 	if ld.destroy == nil {
 		return false, OK
 	}
-	destroy, o := f.flag(ld.destroy, "destroy", bag)
+	destroy, o := f.flag(ld.destroy, face, "destroy", bag)
 	return !destroy && o == OK, o
 }
 
 // flag evaluates a boolean lifecycle argument.
-func (f *Frame) flag(e hclsyntax.Expression, name string, bag *diag.Bag) (bool, Outcome) {
+func (f *Frame) flag(e hclsyntax.Expression, face Face, name string, bag *diag.Bag) (bool, Outcome) {
 	if e == nil {
 		return false, OK
 	}
-	s := f.scope(Before, bag)
+	s := f.scope(face, bag)
 	defer s.release()
 	v := s.eval(e)
 	if s.outcome() != OK {

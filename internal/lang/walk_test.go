@@ -48,7 +48,7 @@ func (s *small) visit(d Decl) {
 	if decl.Kind != Resource {
 		return
 	}
-	frames, _ := s.f.Instances(decl.Module, After, s.bag)
+	frames, _ := s.f.Expand(decl.Module, After, s.bag)
 	for _, f := range frames {
 		for _, k := range f.Keys(d, After, s.bag).List {
 			s.instance(f, decl, k)
@@ -86,7 +86,7 @@ func (s *small) instance(f *Frame, d *Declaration, k addr.Key) {
 
 // outputs evaluates what nothing else may have asked for.
 func (s *small) outputs(d *Declaration) {
-	frames, _ := s.f.Instances(d.Module, After, s.bag)
+	frames, _ := s.f.Expand(d.Module, After, s.bag)
 	for _, f := range frames {
 		switch d.Kind {
 		case Local:

@@ -333,10 +333,51 @@ func TestHangingRenewalDoesNotBlockClose(t *testing.T) {
 			t.Error("not closed")
 		}
 		s.expect(t, "calls", &s.calls, "1s renew tok p0", "7s close tok p0")
+		if held := s.Summary().Longest; held != 7*time.Second {
+			t.Errorf("held for %s: it is open until it is closed", held)
+		}
 		if len(s.said) != 1 || !strings.Contains(s.said[0], "7s warning") || !strings.Contains(s.said[0], "did not answer for 6s") {
 			t.Errorf("said %q", s.said)
 		}
 		close(release)
+	})
+}
+
+// Who wants to be gone gives up renewals, and then closings: each lease is listed that stays open.
+func TestAbandonAndLeave(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		abandon, abandoned := context.WithCancel(t.Context())
+		leave, left := context.WithCancel(t.Context())
+		s := newStage(Options{Abandon: abandon, Leave: leave, Parallelism: 2})
+		release := make(chan struct{})
+		defer close(release)
+		s.renew = func(int, string) (provider.RenewResponse, provider.Diags) {
+			<-release
+			return fine("late", time.Time{})
+		}
+		s.close = func(typ, _ string) provider.Diags {
+			if typ == "hangs" || typ == "too" {
+				<-release
+			}
+			return nil
+		}
+		var closed []string
+		for _, typ := range []string{"fine", "hangs", "too", "last"} {
+			s.Opened(Opened{
+				Object: object(typ), Provider: s.fake, Type: typ, RenewAt: in(time.Second),
+				Report: s.report, Closed: func() { s.mu.Lock(); defer s.mu.Unlock(); closed = append(closed, typ) },
+			})
+		}
+		time.AfterFunc(3*time.Second, abandoned)
+		time.AfterFunc(4*time.Second, left)
+		time.Sleep(2 * time.Second)
+		var open []string
+		for _, x := range s.CloseAll() {
+			open = append(open, x.Object.Type)
+		}
+		if took := time.Since(s.began); took != 4*time.Second || len(closed)+len(open) != 4 || !slices.Contains(closed, "fine") || !slices.Contains(open, "hangs") || !slices.Contains(open, "too") {
+			t.Errorf("after %s: closed %v, open %v", took, closed, open)
+		}
 	})
 }
 

@@ -24,6 +24,8 @@ type Stored struct {
 	CreateFirst bool
 	SkipDestroy bool
 
+	Was *state.Entry // of data: the previous run's; nil: there is none
+
 	// Later takes the word that all is well, instead of the sink: there is more to do before it is.
 	Later func(event.Done)
 }
@@ -53,7 +55,7 @@ func (t *Tools) Up(ctx context.Context, c *plan.Change, p *Proposal, config mark
 		t.unanswered(op, ds)
 	}
 	ok := t.Report(ds)
-	v, entry, good := t.made(c, p, config, resp, prior, s, ok)
+	v, entry, good := t.made(ctx, p, config, resp, prior, s, ok)
 	ok = ok && good
 	if idKey, id = t.idOf(v.Raw); !ok {
 		t.tell(event.Failed{Object: t.Object, Op: op, Took: time.Since(began)})
@@ -71,8 +73,23 @@ func (t *Tools) Up(ctx context.Context, c *plan.Change, p *Proposal, config mark
 	return v, entry, true
 }
 
+// Same is an object that a proposal leaves as it is, with what the configuration now says is sensitive
+// in it. It reports whether that is something new, which is told as an update although the provider
+// has nothing to do with it.
+func (t *Tools) Same(p *Proposal, config mark.Value, e *state.Entry) (mark.Value, *state.Entry, bool) {
+	v, next := t.marked(p.Value, config), *e
+	next.Sensitive = v.PathsOf(mark.Sensitive)
+	news := t.remarked(e, p, config)
+	if news {
+		idKey, id := t.id(p.Prior)
+		t.tell(event.Started{Object: t.Object, Op: event.Update, IDKey: idKey, ID: id, At: time.Now()})
+		t.tell(event.Done{Object: t.Object, Op: event.Update, IDKey: idKey, ID: id})
+	}
+	return v, &next, news
+}
+
 // made turns the answer to an apply call into a value and an entry, holding it against the plan.
-func (t *Tools) made(c *plan.Change, p *Proposal, config mark.Value, resp provider.ApplyResponse, prior *state.Entry, s Stored, succeeded bool) (mark.Value, *state.Entry, bool) {
+func (t *Tools) made(ctx context.Context, p *Proposal, config mark.Value, resp provider.ApplyResponse, prior *state.Entry, s Stored, succeeded bool) (mark.Value, *state.Entry, bool) {
 	if resp.State.Msgpack == nil && resp.State.JSON == nil {
 		if succeeded {
 			t.breach("Provider produced inconsistent result after apply", "%s said nothing about what became of %s. This is a bug in the provider, to be reported there.", t.who(), t.Object)
@@ -99,7 +116,11 @@ func (t *Tools) made(c *plan.Change, p *Proposal, config mark.Value, resp provid
 		Provider: s.Provider, Private: resp.Private, Recorded: s.Recorded,
 		CreateFirst: s.CreateFirst, SkipDestroy: s.SkipDestroy,
 	}
-	v, kept := t.guarded(entry, v, config.Raw, identity, "Provider produced invalid object")
+	answered, said := v, identity
+	v, identity, kept := t.guarded(entry, v, identity, &rights{config: config.Raw, was: prior}, "Provider produced invalid object")
+	if !kept && prior == nil && t.lost(answered, said, v, identity) && t.undo(ctx, wire, resp, s) {
+		return mark.Value{}, nil, false
+	}
 	good = good && kept
 	if good && succeeded && !resp.LegacyTypes {
 		good = t.asPlanned(p, v, t.marked(v, config).Marks)
@@ -159,7 +180,7 @@ func (t *Tools) unreadable(prior *state.Entry, s Stored, resp provider.ApplyResp
 		return prior
 	}
 	entry := &state.Entry{Provider: s.Provider, Recorded: s.Recorded, CreateFirst: s.CreateFirst, Tainted: true}
-	entry.Private, _ = t.keepablePrivate(resp.Private, "Provider produced invalid object")
+	entry.Private, _ = t.keepablePrivate(resp.Private, &rights{}, "Provider produced invalid object")
 	if !t.fill(entry, t.Type.Empty(), cty.NilVal) {
 		return nil
 	}
@@ -237,8 +258,8 @@ func (t *Tools) left(cur Current, resp provider.ApplyResponse, succeeded bool) (
 	v, _ = t.settle(v, false)
 	next := *cur.Entry
 	next.Private = resp.Private
-	v, _ = t.guarded(&next, v, cty.NilVal, cty.NilVal, "Provider produced invalid object")
-	if !t.fill(&next, v, cty.NilVal) {
+	v, _, kept := t.guarded(&next, v, cty.NilVal, &rights{was: cur.Entry}, "Provider produced invalid object")
+	if !kept || !t.fill(&next, v, cty.NilVal) {
 		return cur.Entry, false
 	}
 	return &next, false

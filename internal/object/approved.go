@@ -32,6 +32,7 @@ func (t *Tools) Approved(c *plan.Change, cur Current, config mark.Value, f Force
 			return nil, false
 		}
 	}
+	p.Was = prior
 	if p.Config, ok = t.encode(ignore(config.Raw, prior, f)); !ok {
 		return nil, false
 	}

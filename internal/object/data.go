@@ -59,12 +59,14 @@ func (t *Tools) dataRead(config mark.Value, resp provider.DataResponse, ds provi
 	if !t.known(v, "Provider produced invalid object", "in a data source") {
 		return mark.Value{}, nil, false
 	}
-	v, clean := t.keepable(v, config.Raw, "Provider produced invalid object")
+	r := &rights{config: config.Raw, was: s.Was}
+	v, clean := t.keepable(v, r, "Provider produced invalid object")
 	value := t.marked(v, config)
 	entry := &state.Entry{Provider: s.Provider, Recorded: s.Recorded, Sensitive: value.PathsOf(mark.Sensitive)}
 	if !t.fill(entry, v, cty.NilVal) {
 		return mark.Value{}, nil, false
 	}
+	t.review(entry, r, "Provider produced invalid object")
 	return value, entry, clean
 }
 
@@ -176,8 +178,12 @@ func (t *Tools) imported(resp provider.ImportResponse, s Stored) (*state.Entry, 
 		return nil, Known{}, false
 	}
 	entry := &state.Entry{Provider: s.Provider, Private: found.Private}
-	v, kept := t.guarded(entry, v, cty.NilVal, identity, "Provider returned invalid value")
-	if !v.IsWhollyKnown() || !kept {
+	r := &rights{}
+	if _, _, kept := t.guarded(entry, v, identity, r, "Provider returned invalid value"); !kept {
+		return nil, Known{}, false
+	}
+	t.review(entry, r, "Provider returned invalid value")
+	if !v.IsWhollyKnown() {
 		v, _ = t.settle(v, false)
 		if wire, ok = t.encode(v); !ok {
 			return nil, Known{}, false
@@ -186,5 +192,5 @@ func (t *Tools) imported(resp provider.ImportResponse, s Stored) (*state.Entry, 
 	if !t.fill(entry, v, identity) {
 		return nil, Known{}, false
 	}
-	return entry, Known{Wire: wire, Upgraded: wire}, clean && kept
+	return entry, Known{Wire: wire, Upgraded: wire}, clean
 }

@@ -1,7 +1,13 @@
 package object
 
 import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -94,34 +100,101 @@ func configured(config cty.Value, path cty.Path) bool {
 	return err == nil && v.IsKnown() && !v.IsNull()
 }
 
+// rights are what an object may say though it is secret elsewhere: what its own configuration says
+// outside of write-only arguments, and what it had at the same place before. Nothing else of the state
+// counts: a provider that got a secret into one object could put it anywhere else then.
+type rights struct {
+	config cty.Value    // NilVal: it is not known, or there is none
+	was    *state.Entry // nil: there was no such object
+
+	said  []string            // in the configuration
+	had   map[string][]string // by place; nil: not asked for yet, or not known
+	asked bool
+}
+
+// allows reports whether text, with a secret in it, may stand at a place.
+func (r *rights) allows(t *Tools, at cty.Path, text, hidden string) bool {
+	if !r.asked {
+		r.ask(t)
+	}
+	in := func(all []string) bool {
+		return slices.Contains(all, text) || hidden != "" && slices.ContainsFunc(all, func(s string) bool { return secret.Holds(s, hidden) })
+	}
+	if r.was != nil && r.had == nil { // its schema was another one
+		return in([]string{string(r.was.Attrs)})
+	}
+	return in(r.said) || in(r.had[place(at)])
+}
+
+func (r *rights) ask(t *Tools) {
+	r.asked = true
+	if r.config != cty.NilVal {
+		texts(t.Type.NullWriteOnly(r.config), func(_ cty.Path, text string) { r.said = append(r.said, text) })
+	}
+	if r.was == nil || r.was.Schema != t.Type.Version {
+		return
+	}
+	if v, err := t.Type.DecodeJSON(r.was.Attrs); err == nil {
+		r.had = map[string][]string{}
+		texts(v, func(p cty.Path, text string) { r.had[place(p)] = append(r.had[place(p)], text) })
+	}
+}
+
+// texts visits what is written in a value, names and keys too: those stand where the object or map does.
+func texts(v cty.Value, visit func(p cty.Path, text string)) {
+	secret.Leaves(v, func(p cty.Path, _ cty.Value, text string) {
+		visit(p, text)
+		for i, step := range p {
+			switch step := step.(type) {
+			case cty.GetAttrStep:
+				visit(p[:i+1], step.Name)
+			case cty.IndexStep:
+				if step.Key.Type() == cty.String {
+					visit(p[:i+1], step.Key.AsString())
+				}
+			}
+		}
+	})
+}
+
+// place is a path without its indices: elements move.
+func place(p cty.Path) string {
+	var b strings.Builder
+	for _, step := range p {
+		if step, ok := step.(cty.GetAttrStep); ok {
+			b.WriteString("." + step.Name)
+		} else {
+			b.WriteString("[]")
+		}
+	}
+	return b.String()
+}
+
 // keepable is an answer without the secrets that the provider put there, and the configuration did
-// not: they are nulled and reported, save where that would lose the object. Where something is
-// configured, that stays.
-func (t *Tools) keepable(v, config cty.Value, title string) (cty.Value, bool) {
+// not: they are nulled and reported. Where something is configured, that stays.
+func (t *Tools) keepable(v cty.Value, r *rights, title string) (cty.Value, bool) {
 	if t.Walk.Secrets.Empty() || v.IsNull() {
 		return v, true
 	}
 	clean := true
 	var swaps []swap
 	look := func(at, p cty.Path, text string) { // of the value at p, what is at a place in it
-		origin, hit := t.secretIn(text)
-		if !hit || t.has(config, at, len(at) > len(p)) {
+		origin, hit := t.secretIn(text, func(hidden string) bool { return r.allows(t, at, text, hidden) })
+		if !hit {
 			return
 		}
 		clean = false
+		s := swap{path: p.Copy()}
 		kept := "The value was dropped."
-		switch {
-		case configured(config, p):
-			was, _ := p.Apply(config)
-			swaps = append(swaps, swap{p.Copy(), was})
+		if configured(r.config, p) {
+			s.with, _ = p.Apply(r.config)
 			kept = "What is configured was kept instead."
-		case t.vital(p):
-			kept = "It is what identifies the object or is required, and was kept: change the secret."
-		default:
-			swaps = append(swaps, swap{path: p.Copy()})
+		} else if before, ok := r.before(t, p); ok && vital(p) {
+			s.with, kept = before, "What was there before was kept instead."
 		}
-		t.breach(title, "%s returned the secret %s%s in \"%s.%s\", where it would be stored. %s This is a bug in the provider, to be reported there.",
-			t.who(), origin.Addr, origin.Path, t.Object, mark.PathString(p), kept)
+		swaps = append(swaps, s)
+		t.breach(title, "%s returned %s in \"%s.%s\", where it would be stored. %s This is a bug in the provider, to be reported there.",
+			t.who(), origin, t.Object, mark.PathString(p), kept)
 	}
 	secret.Leaves(v, func(p cty.Path, _ cty.Value, text string) { look(p, p, text) })
 	t.chosenNames(v, look)
@@ -131,34 +204,31 @@ func (t *Tools) keepable(v, config cty.Value, title string) (cty.Value, bool) {
 	return v, clean
 }
 
+// before is what stood at a place of the object before, if that is known.
+func (r *rights) before(t *Tools, p cty.Path) (cty.Value, bool) {
+	if r.was == nil || r.was.Schema != t.Type.Version {
+		return cty.NilVal, false
+	}
+	v, err := t.Type.DecodeJSON(r.was.Attrs)
+	if err == nil {
+		v, err = p.Apply(v)
+	}
+	return v, err == nil && !v.IsNull()
+}
+
 // harmless reports whether an answer on the wire may be worked with, and says what may not be kept of
 // it. Few answers have to be decoded for that: the wire holds texts as they are, though not numbers.
-func (t *Tools) harmless(wire []byte, title string) bool {
+func (t *Tools) harmless(wire []byte, was *state.Entry, title string) bool {
 	if secrets := t.Walk.Secrets; !secrets.Number() {
-		if text := string(wire); secrets.Empty() || secrets.Scrub(text) == text {
+		if !secrets.Has(string(wire)) {
 			return true
 		}
 	}
 	v, ok := t.decode(wire, title)
 	if ok {
-		_, ok = t.keepable(v, cty.NilVal, title)
+		_, ok = t.keepable(v, &rights{was: was}, title)
 	}
 	return ok
-}
-
-// has reports whether the configuration itself has a secret, or a key, at a place.
-func (t *Tools) has(config cty.Value, at cty.Path, key bool) bool {
-	found := configured(config, at)
-	if !found || key {
-		return found
-	}
-	v, _ := at.Apply(config)
-	found = false
-	secret.Leaves(v, func(_ cty.Path, _ cty.Value, text string) {
-		_, hit := t.secretIn(text)
-		found = found || hit
-	})
-	return found
 }
 
 // chosenNames visits the keys that an answer has of its own: of maps, and of objects where the
@@ -201,62 +271,137 @@ func (t *Tools) open(p cty.Path) bool {
 	return ty == cty.DynamicPseudoType
 }
 
-// secretIn finds a secret in a string that is to be stored. What a provider that shows its
-// configuration says of that is none.
-func (t *Tools) secretIn(text string) (secret.Origin, bool) {
+// secretIn finds a secret in a string that is to be stored, and that is not allowed there. What a provider
+// that shows its configuration says of that is none.
+func (t *Tools) secretIn(text string, allowed func(hidden string) bool) (secret.Origin, bool) {
 	if t.Walk.Shows != nil && t.Walk.Shows(t.Provider.Addr(), text) {
 		return secret.Origin{}, false
 	}
-	return t.Walk.Secrets.Check(text)
+	return t.Walk.Secrets.Check(text, t.Object.Instance.String(), allowed)
 }
 
-// vital reports whether an object cannot do without the attribute that a path leads to.
-func (t *Tools) vital(p cty.Path) bool {
-	if step, ok := p[0].(cty.GetAttrStep); ok && step.Name == "id" {
-		return true
-	}
-	a := t.Type.Attribute(p)
-	return a != nil && a.Required
+// vital reports whether an object is not to be found without the attribute that a path leads to.
+func vital(p cty.Path) bool {
+	step, ok := p[0].(cty.GetAttrStep)
+	return ok && step.Name == "id"
 }
 
 // keepablePrivate is private data that may be kept: nothing, where there is a secret in it.
-func (t *Tools) keepablePrivate(private []byte, title string) ([]byte, bool) {
-	if t.Walk.Secrets.Empty() || len(private) == 0 {
+func (t *Tools) keepablePrivate(private []byte, r *rights, title string) ([]byte, bool) {
+	if t.Walk.Secrets.Empty() || len(private) == 0 || r.was != nil && bytes.Equal(private, r.was.Private) {
 		return private, true
 	}
-	origin, hit := t.secretIn(string(private))
+	origin, hit := t.secretIn(string(private), func(hidden string) bool {
+		return r.was != nil && secret.Holds(string(r.was.Private), hidden) || r.allows(t, nil, "", hidden)
+	})
 	if !hit {
 		return private, true
 	}
-	t.breach(title, "%s put the secret %s%s into its private data about %s, which is stored. The private data was dropped. This is a bug in the provider, to be reported there.",
-		t.who(), origin.Addr, origin.Path, t.Object)
+	t.breach(title, "%s put %s into its private data about %s, which is stored. The private data was dropped. This is a bug in the provider, to be reported there.",
+		t.who(), origin, t.Object)
 	return nil, false
 }
 
-// keepableIdentity reports secrets in an identity. An object is not to be found without it: it is
-// kept.
-func (t *Tools) keepableIdentity(identity cty.Value, title string) bool {
+// keepableIdentity is an identity that may be kept: none, where there is a secret in it.
+func (t *Tools) keepableIdentity(identity cty.Value, r *rights, title string) (cty.Value, bool) {
 	if identity == cty.NilVal || t.Walk.Secrets.Empty() {
-		return true
+		return identity, true
 	}
 	good := true
 	secret.Leaves(identity, func(p cty.Path, _ cty.Value, text string) {
-		if origin, hit := t.secretIn(text); hit {
+		origin, hit := t.secretIn(text, func(hidden string) bool {
+			return r.was != nil && secret.Holds(string(r.was.Identity), hidden) || r.allows(t, cty.GetAttrPath("id"), text, hidden)
+		})
+		if hit {
 			good = false
-			t.breach(title, "%s returned the secret %s%s in the identity of %s (%s), which is stored. It was kept: change the secret. This is a bug in the provider, to be reported there.",
-				t.who(), origin.Addr, origin.Path, t.Object, mark.PathString(p))
+			t.breach(title, "%s returned %s in the identity of %s (%s), which is stored. The identity was dropped. This is a bug in the provider, to be reported there.",
+				t.who(), origin, t.Object, mark.PathString(p))
 		}
 	})
-	return good
+	if !good {
+		return cty.NilVal, false
+	}
+	return identity, true
 }
 
-// guarded looks an entry's parts through before they are kept: its value against the configuration
-// that it was made from (NilVal if there was none), its private data and its identity.
-func (t *Tools) guarded(e *state.Entry, v, config, identity cty.Value, title string) (cty.Value, bool) {
-	v, clean := t.keepable(v, config, title)
-	private, ok := t.keepablePrivate(e.Private, title)
+// guarded looks an entry's parts through before they are kept.
+func (t *Tools) guarded(e *state.Entry, v, identity cty.Value, r *rights, title string) (cty.Value, cty.Value, bool) {
+	v, clean := t.keepable(v, r, title)
+	private, ok := t.keepablePrivate(e.Private, r, title)
 	e.Private = private
-	return v, t.keepableIdentity(identity, title) && clean && ok
+	identity, known := t.keepableIdentity(identity, r, title)
+	return v, identity, clean && ok && known
+}
+
+// review notes that an entry is to be looked through again, if more secrets are known at the end: a
+// refresh may bring what a lease is opened for later.
+func (t *Tools) review(e *state.Entry, r *rights, title string) {
+	t.again(func() {
+		all := string(e.Attrs) + string(e.Private) + string(e.Identity)
+		if !t.Walk.Secrets.Has(all) {
+			return
+		}
+		if v, err := t.Type.DecodeJSON(e.Attrs); err == nil {
+			t.keepable(v, r, title)
+		}
+		t.keepablePrivate(e.Private, r, title)
+		t.keepableIdentity(t.identityOf(e), r, title)
+	})
+}
+
+// again calls look at the end of the walk, if more secrets are known then.
+func (t *Tools) again(look func()) {
+	if t.Walk.Secrets == nil {
+		return
+	}
+	known := t.Walk.Secrets.Known()
+	t.Walk.mu.Lock()
+	defer t.Walk.mu.Unlock()
+	t.Walk.later = append(t.Walk.later, func() {
+		if t.Walk.Secrets.Known() != known {
+			look()
+		}
+	})
+}
+
+// Review looks again at what was brought before all secrets were known, and reports what must not be kept
+// of it. Nothing was kept yet.
+func (w *Walk) Review() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, look := range w.later {
+		look()
+	}
+	w.later = nil
+}
+
+// lost reports whether a new object is not to be found by what may be kept of it.
+func (t *Tools) lost(answered, said, kept, identity cty.Value) bool {
+	if t.Type.Attr("id") == nil {
+		return said != cty.NilVal && identity == cty.NilVal
+	}
+	return !answered.GetAttr("id").IsNull() && kept.GetAttr("id").IsNull()
+}
+
+// undo destroys what was just made, as it is not to be found by what may be kept of it. It reports whether
+// nothing is left.
+func (t *Tools) undo(ctx context.Context, wire []byte, resp provider.ApplyResponse, s Stored) bool {
+	undone := false
+	if !s.SkipDestroy {
+		t.token(ctx, func() {
+			left, ds := t.Provider.Apply(ctx, provider.ApplyRequest{
+				Type: t.Type.Name, Prior: send(wire), Planned: send(nullWire), Config: send(nullWire),
+				Private: resp.Private, Identity: resp.Identity, Meta: t.Type.Meta,
+			})
+			undone = t.Report(ds) && left.State.JSON == nil && isNull(left.State.Msgpack)
+		})
+	}
+	if undone {
+		t.breach("Provider produced invalid object", "Without what the provider may not put there, %s could not be found any more. It was destroyed again. Change the secret, or do not give it to this provider until that is mended.", t.Object)
+	} else {
+		t.breach("Provider produced invalid object", "Without what the provider may not put there, %s cannot be found any more, and it was not destroyed again. It exists, and has to be removed with other means.", t.Object)
+	}
+	return undone
 }
 
 // A swap puts something else at a path: what is configured there, or null.

@@ -88,6 +88,9 @@ type Walk struct {
 	// AllowDeferral says that providers may answer that they cannot say yet.
 	AllowDeferral bool
 	Closed        shortcut.Set // what is not to be taken
+
+	mu    sync.Mutex
+	later []func() // see Review
 }
 
 // Report passes on what the provider said about the object, and reports whether that is no error.

@@ -11,6 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // Forced is what bears on a decision beside configuration and provider.
@@ -33,6 +34,7 @@ type Proposal struct {
 	Config   []byte // wire form
 	Planned  []byte
 	Prior    []byte
+	Was      cty.Value // of Prior
 	Value    cty.Value // of Planned
 	Replace  []cty.Path
 	Private  []byte
@@ -52,7 +54,7 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 	}
 	raw := ignore(config.Raw, prior, f)
 	proposed := t.Type.Propose(prior, raw)
-	p := &Proposal{Prior: cur.Wire}
+	p := &Proposal{Prior: cur.Wire, Was: prior}
 	if p.Prior == nil {
 		p.Prior = nullWire
 	}
@@ -69,7 +71,8 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 	if cur.Entry != nil {
 		private, identity = cur.Entry.Private, t.identityOf(cur.Entry)
 	}
-	resp, ok := t.callPlan(ctx, provider.PlanRequest{
+	r := &rights{config: raw, was: cur.Entry}
+	resp, ok := t.callPlan(ctx, r, provider.PlanRequest{
 		Type: t.Type.Name, Prior: send(p.Prior), Proposed: send(wantWire), Config: send(p.Config),
 		Private: private, Identity: t.identityWire(identity), Meta: t.Type.Meta, Allow: t.allow(),
 	})
@@ -80,10 +83,13 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 		return nil, false
 	}
 	p.Private, p.Legacy = resp.Private, resp.LegacyTypes
-	if !t.planned(p, prior, mark.Value{Raw: raw, Marks: config.Marks}, proposed, wantWire) {
+	if !t.planned(p, prior, mark.Value{Raw: raw, Marks: config.Marks}, r, proposed, wantWire) {
 		return nil, false
 	}
-	if p.Identity, ok = t.identity(resp.Identity); !ok || !t.keepableIdentity(p.Identity, "Provider produced invalid plan") {
+	if p.Identity, ok = t.identity(resp.Identity); !ok {
+		return nil, false
+	}
+	if p.Identity, ok = t.keepableIdentity(p.Identity, r, "Provider produced invalid plan"); !ok {
 		return nil, false
 	}
 	if p.Identity == cty.NilVal {
@@ -93,7 +99,7 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 	return p, true
 }
 
-func (t *Tools) callPlan(ctx context.Context, req provider.PlanRequest) (provider.PlanResponse, bool) {
+func (t *Tools) callPlan(ctx context.Context, r *rights, req provider.PlanRequest) (provider.PlanResponse, bool) {
 	var resp provider.PlanResponse
 	var ds provider.Diags
 	if !t.token(ctx, func() { resp, ds = t.Provider.Plan(ctx, req) }) {
@@ -103,13 +109,13 @@ func (t *Tools) callPlan(ctx context.Context, req provider.PlanRequest) (provide
 		return resp, false
 	}
 	var kept bool
-	resp.Private, kept = t.keepablePrivate(resp.Private, "Provider produced invalid plan")
+	resp.Private, kept = t.keepablePrivate(resp.Private, r, "Provider produced invalid plan")
 	return resp, kept
 }
 
 // planned decodes the answer and holds it against configuration and prior object. An answer equal
 // to the proposal was made by our own rules and needs no further look.
-func (t *Tools) planned(p *Proposal, prior cty.Value, config mark.Value, proposed cty.Value, proposedWire []byte) bool {
+func (t *Tools) planned(p *Proposal, prior cty.Value, config mark.Value, r *rights, proposed cty.Value, proposedWire []byte) bool {
 	if t.same(p.Planned, proposedWire) && (!t.Type.HasWriteOnly() || t.silent(p.Planned)) {
 		p.Value = proposed
 		return true
@@ -127,7 +133,7 @@ func (t *Tools) planned(p *Proposal, prior cty.Value, config mark.Value, propose
 		return false
 	}
 	p.Value = v
-	if _, kept := t.keepable(v, config.Raw, "Provider produced invalid plan"); !kept {
+	if _, kept := t.keepable(v, r, "Provider produced invalid plan"); !kept {
 		return false
 	}
 	if p.Legacy {
@@ -219,8 +225,7 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 		return c, true
 	}
 	c.Action, c.Why, c.Replace = t.decide(cur, p, f)
-	remarked := c.Action == plan.NoOp && t.remarked(cur.Entry, p, config)
-	if remarked {
+	if c.Action == plan.NoOp && t.remarked(cur.Entry, p, config) {
 		c.Action = plan.Update
 	}
 	switch {
@@ -238,9 +243,6 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 		c.Before = before
 	}
 	c.BeforeIdentity = t.identityOf(cur.Entry)
-	if c.Action == plan.Update && !remarked && samePrivateUpdate(c, p) {
-		c.Action, c.Unchanged = plan.NoOp, true
-	}
 	return c, true
 }
 
@@ -256,10 +258,10 @@ func (t *Tools) remarked(e *state.Entry, p *Proposal, config mark.Value) bool {
 	})
 }
 
-// samePrivateUpdate reports whether an update says nothing new. Sets may be equal though their
-// wire forms are not.
-func samePrivateUpdate(c *plan.Change, p *Proposal) bool {
-	return c.Before.Raw != cty.NilVal && c.Before.Raw.RawEquals(p.Value)
+// Nothing reports whether a proposal leaves an object as it is. Sets may be equal though their wire
+// forms are not.
+func (t *Tools) Nothing(p *Proposal) bool {
+	return t.same(p.Planned, p.Prior) || p.Was.RawEquals(p.Value)
 }
 
 // decide chooses the action for an object that exists and is wanted.
@@ -274,7 +276,7 @@ func (t *Tools) decide(cur Current, p *Proposal, f Forced) (plan.Action, plan.Re
 		return replace, plan.ReplaceByTriggers, nil
 	case len(p.Replace) > 0:
 		return replace, plan.ReplaceCannotUpdate, p.Replace
-	case t.same(p.Planned, cur.Wire):
+	case t.Nothing(p):
 		return plan.NoOp, plan.NoReason, nil
 	}
 	return plan.Update, plan.NoReason, nil
@@ -291,20 +293,21 @@ func (t *Tools) complete(c *plan.Change, p *Proposal, config mark.Value) {
 }
 
 // marked gives an answer the marks of the configuration it came from and those of its schema.
-// Ephemeral marks end here: what a provider answers about a persistent object is not ephemeral. So do
-// those of write-only attributes, which are null.
+// Ephemeral marks end here: what a provider answers about a persistent object is not ephemeral.
 func (t *Tools) marked(v cty.Value, config mark.Value) mark.Value {
-	marks := mark.Carry(config.Only(mark.Sensitive), v)
-	for _, m := range mark.Paths(t.Type.SensitivePaths(v), mark.Sensitive) {
-		marks = mark.Add(marks, m)
-	}
+	return mark.Value{Raw: v, Marks: t.withSchema(mark.Carry(config.Only(mark.Sensitive), v), v)}
+}
+
+// withSchema is what is sensitive in v: what the configuration says, now or when it was stored, and
+// what the schema says. The configuration says nothing about write-only attributes: they are null.
+func (t *Tools) withSchema(configured []mark.At, v cty.Value) []mark.At {
 	if t.Type.HasWriteOnly() {
-		marks = slices.DeleteFunc(marks, func(m mark.At) bool {
-			a := t.Type.Attribute(m.Path)
-			return a != nil && a.WriteOnly
-		})
+		configured = slices.DeleteFunc(configured, func(m mark.At) bool { return t.Type.IsWriteOnly(m.Path) })
 	}
-	return mark.Value{Raw: v, Marks: marks}
+	for _, m := range mark.Paths(t.Type.SensitivePaths(v), mark.Sensitive) {
+		configured = mark.Add(configured, m)
+	}
+	return configured
 }
 
 // PlanDown plans the end of an object: the provider is asked where it wants to be.
@@ -319,7 +322,7 @@ func (t *Tools) PlanDown(ctx context.Context, cur Current, capable bool) (*plan.
 	if !capable {
 		return c, true
 	}
-	resp, ok := t.callPlan(ctx, provider.PlanRequest{
+	resp, ok := t.callPlan(ctx, &rights{was: cur.Entry}, provider.PlanRequest{
 		Type: t.Type.Name, Prior: send(cur.Wire), Proposed: send(nullWire), Config: send(nullWire),
 		Private: cur.Entry.Private, Identity: t.storedIdentity(cur.Entry), Meta: t.Type.Meta, Allow: t.allow(),
 	})
@@ -364,29 +367,36 @@ func ignore(config, prior cty.Value, f Forced) cty.Value {
 }
 
 // overlay is config with the value at path taken from prior. A map key that one of them lacks is
-// added or dropped; a path that leads nowhere changes nothing.
+// added or dropped; a path that leads nowhere changes nothing. An attribute that is written as a key,
+// of an object in a dynamic attribute, stands for the whole object, as with the peers.
 func overlay(config, prior cty.Value, path cty.Path) cty.Value {
 	if len(path) == 0 {
 		return prior
 	}
-	if config.IsNull() || !config.IsKnown() || prior.IsNull() {
-		if len(path) > 0 && config.IsNull() && !prior.IsNull() && config.Type().IsMapType() {
-			config = cty.MapValEmpty(config.Type().ElementType())
-		} else {
-			return config
-		}
+	ty := config.Type()
+	index, indexed := path[0].(cty.IndexStep)
+	if ty.IsMapType() && config.IsNull() && !prior.IsNull() {
+		config = cty.MapValEmpty(ty.ElementType())
 	}
-	switch step := path[0].(type) {
-	case cty.GetAttrStep:
-		return overlayAttr(config, prior, step.Name, path[1:])
-	case cty.IndexStep:
-		return overlayIndex(config, prior, step.Key, path[1:])
+	switch {
+	case config.IsNull() || !config.IsKnown():
+	case ty.IsMapType() && indexed && index.Key.Type() == cty.String:
+		return overlayKey(config, prior, index.Key, path[1:])
+	case prior.IsNull():
+	case ty.IsObjectType() && indexed:
+		return prior
+	case ty.IsObjectType():
+		if step, ok := path[0].(cty.GetAttrStep); ok {
+			return overlayAttr(config, prior, step.Name, path[1:])
+		}
+	case (ty.IsListType() || ty.IsTupleType()) && indexed && index.Key.Type() == cty.Number:
+		return overlayIndex(config, prior, index.Key, path[1:])
 	}
 	return config
 }
 
 func overlayAttr(config, prior cty.Value, name string, rest cty.Path) cty.Value {
-	if !config.Type().IsObjectType() || !config.Type().HasAttribute(name) || !prior.Type().HasAttribute(name) {
+	if !config.Type().HasAttribute(name) || !prior.Type().IsObjectType() || !prior.Type().HasAttribute(name) {
 		return config
 	}
 	attrs := config.AsValueMap()
@@ -394,38 +404,54 @@ func overlayAttr(config, prior cty.Value, name string, rest cty.Path) cty.Value 
 	return cty.ObjectVal(attrs)
 }
 
-func overlayIndex(config, prior cty.Value, key cty.Value, rest cty.Path) cty.Value {
-	ty := config.Type()
-	switch {
-	case ty.IsMapType() && key.Type() == cty.String:
-		elems := config.AsValueMap()
-		k := key.AsString()
-		old, had := prior.Type(), prior.Type().IsMapType() && prior.HasIndex(key).True()
-		switch {
-		case had && len(rest) == 0:
-			if elems == nil {
-				elems = map[string]cty.Value{}
-			}
-			elems[k] = prior.Index(key)
-		case had && elems[k] != cty.NilVal:
-			elems[k] = overlay(elems[k], prior.Index(key), rest)
-		case !had && old.IsMapType():
-			delete(elems, k)
-		}
-		if len(elems) == 0 {
-			return cty.MapValEmpty(ty.ElementType())
-		}
-		return cty.MapVal(elems)
-	case ty.IsListType() && key.Type() == cty.Number:
-		i, _ := key.AsBigFloat().Int64()
-		elems := config.AsValueSlice()
-		if int(i) >= len(elems) || prior.HasIndex(key).False() {
-			return config
-		}
-		elems[i] = overlay(elems[i], prior.Index(key), rest)
-		return cty.ListVal(elems)
+func overlayKey(config, prior cty.Value, key cty.Value, rest cty.Path) cty.Value {
+	of, k := config.Type().ElementType(), key.AsString()
+	elems := config.AsValueMap()
+	if elems == nil {
+		elems = map[string]cty.Value{}
 	}
-	return config
+	was, fits := cty.NilVal, true
+	if prior.IsNull() || prior.Type().IsMapType() && prior.HasIndex(key).False() {
+		fits = len(rest) == 0
+	} else if !prior.Type().IsMapType() || elems[k] == cty.NilVal && len(rest) > 0 {
+		return config
+	} else {
+		was, fits = fit(overlay(elems[k], prior.Index(key), rest), of)
+	}
+	if !fits {
+		return config
+	}
+	if elems[k] = was; was == cty.NilVal {
+		delete(elems, k)
+	}
+	if len(elems) == 0 {
+		return cty.MapValEmpty(of)
+	}
+	return cty.MapVal(elems)
+}
+
+func overlayIndex(config, prior cty.Value, key cty.Value, rest cty.Path) cty.Value {
+	i, _ := key.AsBigFloat().Int64()
+	if ty := prior.Type(); !ty.IsListType() && !ty.IsTupleType() || config.HasIndex(key).False() || prior.HasIndex(key).False() {
+		return config
+	}
+	elems := config.AsValueSlice()
+	was := overlay(elems[i], prior.Index(key), rest)
+	if config.Type().IsTupleType() {
+		elems[i] = was
+		return cty.TupleVal(elems)
+	}
+	if v, ok := fit(was, config.Type().ElementType()); ok {
+		elems[i] = v
+	}
+	return cty.ListVal(elems)
+}
+
+// fit makes an element of a collection of what was there before: in a dynamic attribute that may have
+// been of another type.
+func fit(v cty.Value, ty cty.Type) (cty.Value, bool) {
+	v, err := convert.Convert(v, ty)
+	return v, err == nil
 }
 
 // Forget is the change that leaves an object to itself.

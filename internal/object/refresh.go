@@ -40,7 +40,8 @@ func (t *Tools) Upgrade(ctx context.Context, entry *state.Entry) (Known, bool) {
 		return Known{}, false
 	}
 	wire, ok = t.withoutWriteOnly(wire, "Invalid resource state upgrade", "while upgrading the stored object")
-	ok = t.harmless(wire, "Invalid resource state upgrade") && ok
+	ok = t.harmless(wire, entry, "Invalid resource state upgrade") && ok
+	t.again(func() { t.harmless(wire, entry, "Invalid resource state upgrade") })
 	return Known{Wire: wire, Upgraded: wire}, ok
 }
 
@@ -142,8 +143,12 @@ func (t *Tools) refreshed(entry *state.Entry, k Known, resp provider.ReadRespons
 	}
 	next := *entry
 	next.Private = private
-	v, kept := t.guarded(&next, v, cty.NilVal, identity, "Provider produced invalid object")
-	if clean = clean && kept; !clean {
+	r := &rights{was: entry}
+	if _, _, kept := t.guarded(&next, v, identity, r, "Provider produced invalid object"); !kept {
+		return entry, k, false
+	}
+	t.review(&next, r, "Provider produced invalid object")
+	if !clean {
 		if wire, ok = t.encode(v); !ok {
 			return entry, k, false
 		}
@@ -185,13 +190,13 @@ func (t *Tools) fill(e *state.Entry, v cty.Value, identity cty.Value) bool {
 
 // sensitive is what is sensitive in v by the schema, and by what was configured before.
 func (t *Tools) sensitive(v cty.Value, configured []cty.Path) []cty.Path {
-	marks := mark.Paths(t.Type.SensitivePaths(v), mark.Sensitive)
+	var there []mark.At
 	for _, p := range configured {
 		if _, err := p.Apply(v); err == nil {
-			marks = mark.Add(marks, mark.At{Path: p, Tag: mark.Sensitive})
+			there = append(there, mark.At{Path: p, Tag: mark.Sensitive})
 		}
 	}
-	return mark.Value{Marks: marks}.PathsOf(mark.Sensitive)
+	return mark.Value{Marks: t.withSchema(there, v)}.PathsOf(mark.Sensitive)
 }
 
 func (t *Tools) fillIdentity(e *state.Entry, identity cty.Value) bool {
@@ -295,16 +300,15 @@ func (t *Tools) Move(ctx context.Context, entry *state.Entry, from addr.Instance
 	next := *entry
 	next.Private, next.Identity, next.IdentitySchema = resp.Private, nil, 0
 	next.Sensitive = nil
-	v, kept := t.guarded(&next, v, cty.NilVal, identity, "Provider returned invalid value")
-	if !kept {
-		if wire, ok = t.encode(v); !ok {
-			return nil, Known{}, false
-		}
+	r := &rights{was: entry}
+	if _, _, kept := t.guarded(&next, v, identity, r, "Provider returned invalid value"); !kept {
+		return nil, Known{}, false
 	}
+	t.review(&next, r, "Provider returned invalid value")
 	if !t.fill(&next, v, identity) {
 		return nil, Known{}, false
 	}
-	return &next, Known{Wire: wire, Upgraded: wire}, clean && kept
+	return &next, Known{Wire: wire, Upgraded: wire}, clean
 }
 
 // move asks the provider. Many providers compare where an object comes from with the one address that

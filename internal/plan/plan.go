@@ -8,6 +8,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -161,8 +162,16 @@ type Plan struct {
 	Targets, Excludes []addr.Target
 	ForceReplace      []addr.Instance
 	Relevant          []Relevant
-	Functions         map[string]string     // digests of function results by call digest
-	Keys              map[string][]addr.Key // instance keys by declaration, as they were decided
+	Functions         map[string]string // digests of function results by call digest
+
+	// Keys are the instances that repeated declarations have in module instances, by their address
+	// there, as they were decided; KeysBefore those that module calls had. Of ephemeral blocks there
+	// are none.
+	Keys, KeysBefore map[string][]addr.Key
+	Readings         []Reading  // sorted by object
+	Settings         []Settings // of provider instances
+
+	SpareDeposed bool // destroy-time provisioners are not run for deposed objects
 
 	Providers map[addr.Provider]string // package hash used
 	Workspace string
@@ -182,6 +191,20 @@ type Lease struct {
 	Receivers []string // addresses, sorted
 }
 
+// Reading is what a data source gave as it was asked before, for the settings of what serves downs. It
+// is no part of a state.
+type Reading struct {
+	Object addr.Object
+	Entry  *state.Entry
+}
+
+// Settings is what planning found out about a provider instance that something goes down through.
+type Settings struct {
+	Provider addr.ProviderInstance
+	Equal    bool // the settings before and after are known and the same
+	NoBefore bool // those before are not known
+}
+
 // Relevant is an attribute that a change depends on: it decides which drift is shown.
 type Relevant struct {
 	Resource addr.AbsResource
@@ -195,7 +218,7 @@ func (p *Plan) Applyable() bool {
 		return false
 	}
 	if p.Mode == RefreshOnly {
-		return len(p.Drift) > 0 || p.outputsChange()
+		return p.outputsChange() || slices.ContainsFunc(p.Drift, func(c *Change) bool { return c.Action != NoOp })
 	}
 	for _, c := range p.Changes {
 		if c.Why == ReadCheckNested {

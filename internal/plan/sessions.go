@@ -93,6 +93,9 @@ func (b *building) useDown(n id, holds []int32, createFirst bool) {
 	for _, k := range holds {
 		face := b.downFace(k, createFirst)
 		s := b.open(k, face)
+		if b.nodes[n-1].face = face; b.holdFacts(k)&single != 0 && !b.Destroy {
+			b.nodes[n-1].face = After
+		}
 		b.needs(n, s.up)
 		b.waits(s.down, n)
 		if face == After || b.holdFacts(k)&changed == 0 {

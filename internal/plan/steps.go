@@ -36,7 +36,7 @@ func (f Face) String() string { return [...]string{"before", "after"}[f] }
 // Step is one thing to do.
 type Step struct {
 	Kind  Kind
-	Face  Face   // of a session
+	Face  Face   // of a session; of what goes down, that of the session it works through
 	Part  uint16 // which of the object's provisioners
 	Late  bool   // only when something that needs it waits for nothing else
 	Index int32  // the object or hold; 0 of gates

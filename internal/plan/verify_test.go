@@ -106,6 +106,9 @@ func (v *verifier) find() {
 		if x.Late != (x.Kind == HoldUp) || seen[x] {
 			v.bad("%s is there twice, or late", v.s.Label(i))
 		}
+		if x.Kind == Down || x.Kind == Retire {
+			x.Face = Before // whose settings it goes by
+		}
 		seen[x] = true
 		switch x.Kind {
 		case Up:

@@ -97,13 +97,18 @@ func (r *run) await(ctx context.Context, cmd *exec.Cmd, output *os.File, ended <
 	case <-ended:
 		return errInterrupted
 	case <-time.After(grace):
+	case <-r.Abandon.Done():
 	}
 	child.Kill(cmd.Process)
 	// What left the group may still hold the output; it is not waited for.
-	time.AfterFunc(time.Second, func() { output.Close() })
+	rest := 2 * time.Second
+	if r.Abandon.Err() != nil {
+		rest /= 10
+	}
+	time.AfterFunc(rest/2, func() { output.Close() })
 	select {
 	case <-ended:
-	case <-time.After(2 * time.Second):
+	case <-time.After(rest):
 	}
 	return errInterrupted
 }

@@ -27,6 +27,8 @@ type Request struct {
 	// Env is the environment that commands get, without TF_VAR_ variables, and in which the SSH
 	// agent is found; nil: that of the process.
 	Env []string
+	// Abandon, when it ends, has what was told to stop killed at once; nil: it gets its time.
+	Abandon context.Context
 }
 
 // Run runs a provisioner. It failed if an error is among the diagnostics, which have neither
@@ -57,6 +59,9 @@ type run struct {
 }
 
 func newRun(req Request) *run {
+	if req.Abandon == nil {
+		req.Abandon = context.Background()
+	}
 	if req.Env == nil {
 		req.Env = os.Environ()
 	}

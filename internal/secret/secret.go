@@ -3,12 +3,11 @@
 // Marks say what is secret while values are values. Once a provider, a shell or a library has made
 // text of them, only the text itself can tell. So every string that must not get out is registered
 // in one Set: the values of ephemeral variables, what providers computed for ephemeral resources,
-// and write-only arguments whose value is ephemeral or sensitive; each as it is, and in the forms
-// that it takes on its way: escaped for JSON and URLs, in base64 at any alignment.
+// and write-only arguments whose value is ephemeral or sensitive. It is looked for as it is, and in what
+// text is packed into on its way: JSON, URLs, base64, archives, one inside the other (see layers).
 //
 // The guard has one matcher and two actions. Free text (screens, logs, messages) is masked: Scrub
-// and Writer put "(ephemeral value)" in place of a secret, also one that comes in parts. What is
-// to be stored (a leaf of a state or plan, private data of a provider) is refused: Check names the
+// puts "(ephemeral value)" in place of a secret. What is to be stored (a leaf of a state or plan, private data of a provider) is refused: Check names the
 // secret that is in it, and the caller stores null instead. Masking is done freely, refusing with
 // care: only what a provider answered beyond the configuration is checked, only for secrets that
 // are long enough to be there by no chance, and never for a string that is also known from plain
@@ -45,6 +44,7 @@ const (
 	EphemeralResult                   // computed by a provider for an ephemeral resource
 	WriteOnly                         // given to a write-only argument
 	Setting                           // ephemeral, and given to a provider or for an ephemeral resource
+	Unclear                           // none was found, in something that cannot be looked through
 )
 
 // Origin is where a secret came from, for the message about it.
@@ -55,6 +55,14 @@ type Origin struct {
 	// Sensitive: the value is kept from view, but not ephemeral (a write-only argument can be given
 	// such a value).
 	Sensitive bool
+}
+
+// String names the secret, for the message about it.
+func (o Origin) String() string {
+	if o.Kind == Unclear {
+		return "something with so much packed into it that it cannot be searched for secrets"
+	}
+	return "the secret " + o.Addr + o.Path
 }
 
 // mask is what is shown instead.
@@ -80,6 +88,8 @@ type Set struct {
 
 	elsewhere func(string) bool
 
+	peeled atomic.Int64 // see layers
+
 	learning sync.Mutex // guards what follows
 	calls    int        // in which secrets may be learned
 	held     []func()   // what waits for them
@@ -90,6 +100,19 @@ type secret struct {
 	text   string
 	origin Origin // the first
 	strict bool   // one of its origins is
+	// owners are the objects that it was given to, if it is merely sensitive: all others may keep it. nil:
+	// it is ephemeral.
+	owners map[string]bool
+}
+
+// also adds an origin.
+func (s *secret) also(o Origin) {
+	s.strict = s.strict || o.strict()
+	if !o.Sensitive {
+		s.owners = nil
+	} else if s.owners != nil {
+		s.owners[o.Addr] = true
+	}
 }
 
 var seed = maphash.MakeSeed()
@@ -101,6 +124,16 @@ func (s *Set) Number() bool { return s != nil && s.number.Load() }
 // Empty reports whether there is nothing to guard, so that callers need not look for leaves.
 func (s *Set) Empty() bool { return s == nil || !s.some.Load() }
 
+// Known counts the secrets that may not be kept, as far as they are known.
+func (s *Set) Known() int {
+	if s.Empty() {
+		return 0
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.known)
+}
+
 // Add registers a string. Adding it again changes nothing but that the stricter rule holds.
 func (s *Set) Add(text string, origin Origin) {
 	if len(text) < shortest {
@@ -109,7 +142,7 @@ func (s *Set) Add(text string, origin Origin) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old := s.known[text]; old != nil {
-		old.strict = old.strict || origin.strict()
+		old.also(origin)
 		return
 	}
 	if s.known == nil {
@@ -117,7 +150,8 @@ func (s *Set) Add(text string, origin Origin) {
 	}
 	// The caller's string may be cut out of a much larger one.
 	text = strings.Clone(text)
-	sec := &secret{text: text, origin: origin, strict: origin.strict()}
+	sec := &secret{text: text, origin: origin, owners: map[string]bool{}}
+	sec.also(origin)
 	s.known[text] = sec
 	for _, form := range forms(text) {
 		s.table.add(form, sec, true)
@@ -182,7 +216,7 @@ func (s *Set) MaskUnlessPlain(v cty.Value, origin Origin) {
 }
 
 // Plain registers every string in v, and every key of a map, as known from a plain place:
-// configuration, plain variables, prior state. It is never refused; it is still masked if it is a
+// configuration, plain variables. It is never refused; it is still masked if it is a
 // secret elsewhere.
 func (s *Set) Plain(v cty.Value) {
 	Leaves(v, func(path cty.Path, leaf cty.Value, text string) {
@@ -275,33 +309,44 @@ func (s *Set) anyPlain(texts ...string) bool {
 // Check looks for a secret in a string that is to be stored: one that it is as a whole, from 8
 // bytes on, or that is a part of it, from 16 bytes on (from 8 where the secret was given to a
 // write-only argument or is sensitive). Nothing is found in a string that is known to be plain,
-// nor of a secret that is.
-func (s *Set) Check(leaf string) (Origin, bool) {
+// nor of a secret that is. Of secrets that are merely sensitive those are found that the owner was given,
+// an object by its address. allowed is asked about what is found, and may be nil.
+func (s *Set) Check(leaf, owner string, allowed func(secret string) bool) (Origin, bool) {
 	if s.Empty() || len(leaf) < shortest {
 		return Origin{}, false
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.check(leaf)
+	return s.check(leaf, owner, allowed)
 }
 
-func (s *Set) check(text string) (Origin, bool) {
-	looked := map[*form]bool{}
-	for i, p := range s.table.matches(text) {
-		f := p.form
-		if !f.whole || p.at != 0 || looked[f] {
-			continue
-		}
-		looked[f] = true
-		if !strings.Contains(text[i:], f.text) {
-			continue
-		}
-		alone := len(f.text) >= len(strings.TrimRight(text, "=")) // base64 may be padded
-		if (alone || len(f.of.text) >= embedded || f.of.strict) && !s.anyPlain(f.of.text, text) {
-			return f.of.origin, true
-		}
+// Holds reports whether a secret stands in a text, however it is written.
+func Holds(text, secret string) bool {
+	if strings.Contains(text, secret) {
+		return true
 	}
-	return Origin{}, false
+	var s Set
+	s.Add(secret, Origin{})
+	return s.Has(text)
+}
+
+func (s *Set) check(text, owner string, allowed func(string) bool) (from Origin, hit bool) {
+	clear := s.peel(text, false, func(l *layer, i int, p *piece) bool {
+		f := p.form
+		end := i + len(f.text)
+		if !f.whole || p.at != 0 || f.of.owners != nil && !f.of.owners[owner] || end > len(l.text) || l.text[i:end] != f.text {
+			return true
+		}
+		alone := l.whole && len(f.text) == len(l.text) || i > 0 && end < len(l.text) && l.text[i-1] == '"' && l.text[end] == '"'
+		if (alone || len(f.of.text) >= embedded || f.of.strict) && !s.anyPlain(f.of.text, text) && !(allowed != nil && allowed(f.of.text)) {
+			from, hit = f.of.origin, true
+		}
+		return !hit
+	})
+	if !clear && !hit {
+		return Origin{Kind: Unclear}, true
+	}
+	return from, hit
 }
 
 // Leaves calls visit for every string and number in v, with its text as it is shown and stored.

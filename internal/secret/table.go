@@ -11,8 +11,7 @@ import (
 // bytes, which are compared. So a text is looked at once, and what is done at one place is bounded
 // by the number of pieces that start alike, whatever the lengths of secrets and text. Adding is
 // cheap: nothing is built anew but the bitmap, when it becomes too full.
-//
-// Pieces also bound what a stream must hold back, and a part of a long secret is masked as well.
+// A part of a long secret is masked as well.
 
 const (
 	keyLen   = shortest
@@ -39,9 +38,8 @@ type table struct {
 	first  map[uint64]int32 // by key, 1-based
 	bitmap []uint64         // a power of two
 	shift  uint             // from hash to bit
-	starts [256]bool        // first bytes of pieces
-	short  map[uint64]bool  // prefixes of less than 8 bytes, see shortKey
 	inner  map[string]bool  // pieces from within a form: one of a kind is enough
+	spaces bool             // there is a piece with a space in it
 }
 
 // add adds a text to look for.
@@ -64,7 +62,7 @@ func (t *table) add(text string, of *secret, whole bool) {
 
 func (t *table) addPiece(p piece) {
 	if t.first == nil {
-		t.first, t.short, t.inner = map[uint64]int32{}, map[uint64]bool{}, map[string]bool{}
+		t.first, t.inner = map[uint64]int32{}, map[string]bool{}
 	}
 	if p.at > 0 {
 		if t.inner[p.text] {
@@ -72,14 +70,11 @@ func (t *table) addPiece(p piece) {
 		}
 		t.inner[p.text] = true
 	}
+	t.spaces = t.spaces || strings.Contains(p.text, " ")
 	key := keyOf(p.text)
 	p.next = t.first[key]
 	t.pieces = append(t.pieces, p)
 	t.first[key] = int32(len(t.pieces))
-	t.starts[p.text[0]] = true
-	for n := 1; n < keyLen; n++ {
-		t.short[shortKey(p.text[:n])] = true
-	}
 	if len(t.pieces)*16 > len(t.bitmap)*64 {
 		t.grow()
 		return
@@ -118,14 +113,6 @@ func keyOf(s string) (key uint64) {
 	return key
 }
 
-// shortKey is a string of less than 8 bytes, with its length.
-func shortKey(s string) (key uint64) {
-	for i := range len(s) {
-		key |= uint64(s[i]) << (8 * i)
-	}
-	return key | uint64(len(s))<<56
-}
-
 // matches gives all pieces in a text, by their place; of one place in no particular order.
 func (t *table) matches(text string) iter.Seq2[int, *piece] {
 	return func(yield func(int, *piece) bool) {
@@ -153,28 +140,4 @@ func (t *table) at(text string, i int, key uint64, yield func(int, *piece) bool)
 		}
 	}
 	return true
-}
-
-// hold is the first place from which on the text may be the start of a piece whose rest is yet to
-// come; its length if there is none.
-func (t *table) hold(text string) int {
-	for i := max(0, len(text)-pieceLen+1); i < len(text); i++ {
-		if t.starts[text[i]] && t.begins(text[i:]) {
-			return i
-		}
-	}
-	return len(text)
-}
-
-// begins reports whether a piece begins with s and is longer.
-func (t *table) begins(s string) bool {
-	if len(s) < keyLen {
-		return t.short[shortKey(s)]
-	}
-	for n := t.first[keyOf(s)]; n != 0; n = t.pieces[n-1].next {
-		if p := t.pieces[n-1].text; len(p) > len(s) && strings.HasPrefix(p, s) {
-			return true
-		}
-	}
-	return false
 }

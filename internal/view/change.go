@@ -245,7 +245,11 @@ func headings(c *plan.Change, o Options, drift bool) []heading {
 		if c.Object.IsDeposed() {
 			remark("left over from a partially-failed replacement of this instance")
 		}
-		remark("destroy = false is set in the configuration")
+		if c.SkipDestroy {
+			remark("destroy = false is set in the configuration")
+		} else {
+			remark("it was removed from the configuration, which does not say whether to destroy it")
+		}
 	case plan.DeleteCreate, plan.CreateDelete, plan.ForgetCreate:
 		out = replaceHeadings(c, name)
 		if c.Action == plan.ForgetCreate {

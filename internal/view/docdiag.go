@@ -56,7 +56,7 @@ func (d *doc) diagnostic(dg diag.Diagnostic, src *sources) {
 	d.rang(*dg.Subject)
 	if s, ok := src.snippet(*dg.Subject, dg.Context); ok {
 		d.key("snippet")
-		d.object(func() { d.snippet(s, dg.Values) })
+		d.object(func() { d.snippet(s, dg) })
 	}
 }
 
@@ -83,7 +83,7 @@ func (d *doc) rang(r diag.Range) {
 	})
 }
 
-func (d *doc) snippet(s snippet, values []diag.Value) {
+func (d *doc) snippet(s snippet, dg diag.Diagnostic) {
 	d.key("context")
 	if s.context == "" {
 		d.null()
@@ -96,12 +96,39 @@ func (d *doc) snippet(s snippet, values []diag.Value) {
 	d.keyInt("highlight_end_offset", int64(s.end))
 	d.key("values")
 	d.array(func() {
-		for _, v := range values {
+		for _, v := range dg.Values {
 			d.object(func() {
 				d.keyStr("traversal", v.Traversal)
 				d.keyStr("statement", v.Statement)
 			})
 		}
+	})
+	if dg.Call != nil {
+		d.key("function_call")
+		d.object(func() { d.call(dg.Call) })
+	}
+}
+
+// call describes the function that complained.
+func (d *doc) call(c *diag.Call) {
+	d.keyStr("called_as", c.Function)
+	d.key("signature")
+	d.object(func() {
+		d.keyStr("name", c.Function[strings.LastIndexByte(c.Function, ':')+1:])
+		if len(c.Params) > 0 {
+			d.key("params")
+			d.array(func() {
+				for _, p := range c.Params {
+					d.parameter(p.Name, "", p.Nullable, p.Type)
+				}
+			})
+		}
+		if p := c.Variadic; p != nil {
+			d.key("variadic_param")
+			d.parameter(p.Name, "", p.Nullable, p.Type)
+		}
+		d.key("return_type")
+		d.typeOf(c.Returns)
 	})
 }
 

@@ -300,8 +300,9 @@ func (d *planDoc) outputChange(o *plan.OutputChange) {
 	} else {
 		d.boolean(false)
 	}
-	d.keyBool("before_sensitive", o.Sensitive)
-	d.keyBool("after_sensitive", o.Sensitive)
+	secret := o.Sensitive || d.p.Previous != nil && d.p.Previous.Outputs[o.Name].Sensitive // until it is applied
+	d.keyBool("before_sensitive", secret)
+	d.keyBool("after_sensitive", secret)
 }
 
 // relevant writes which attributes the changes depend on.

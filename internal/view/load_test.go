@@ -369,6 +369,7 @@ func loadChange(t testing.TB, c jsonChange, schemas peerSchemas) *plan.Change {
 	}
 	out.Provider.Provider = p
 	out.Action = actionsByName[strings.Join(c.Change.Actions, ",")]
+	out.SkipDestroy = out.Action == plan.Forget // the peer forgets nothing else
 	if c.Change.Importing != nil {
 		out.Importing = &plan.Importing{ID: c.Change.Importing.ID}
 	}

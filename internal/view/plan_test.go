@@ -126,6 +126,7 @@ func plans(t testing.TB) map[string]*plan.Plan {
 		v.Marks = append(v.Marks, mark.At{Path: cty.GetAttrPath(name), Tag: mark.Sensitive})
 		return v
 	}
+	said := func(c *plan.Change) { c.SkipDestroy = true }
 	return map[string]*plan.Plan{
 		"delete-reasons": {Changes: []*plan.Change{
 			gone("module.m[0].test_thing.a", plan.DeleteNoModule), gone(`test_thing.b["k"]`, plan.DeleteNoResource), gone("test_thing.c[7]", plan.DeleteCountIndex),
@@ -152,7 +153,8 @@ func plans(t testing.TB) map[string]*plan.Plan {
 			changeOf(t, "test_thing.f", plan.Update, old, made, from(t, "module.x.test_thing.f")),
 		}},
 		"forgotten": {Changes: []*plan.Change{
-			changeOf(t, "test_thing.a", plan.Forget, old, nothing), changeOf(t, "test_thing.b", plan.Forget, old, nothing, deposedAs("01234567")),
+			changeOf(t, "test_thing.a", plan.Forget, old, nothing, said), changeOf(t, "test_thing.b", plan.Forget, old, nothing, said, deposedAs("01234567")),
+			changeOf(t, "test_thing.c", plan.Forget, old, nothing),
 		}},
 		"write-only": {Changes: []*plan.Change{
 			changeOf(t, "test_thing.created", plan.Create, nothing, thing(attrs{"id": unknownString, "secret_wo_version": num(1)}), sends("secret_wo")),

@@ -7,19 +7,32 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
 
 var (
-	alone   = flag.Int("alone", 100, "how many scenarios are judged without a peer")
-	beside_ = flag.Int("beside", 10, "how many are run beside Terraform, where it is on PATH")
-	seed    = flag.Uint64("seed", 1, "the seed of the first scenario")
-	shrink  = flag.Int("shrink", 250, "how often a failing scenario is run to make it smaller")
-	found_  = flag.String("found", "", "a directory for the scripts of what is found")
-	ignore  = flag.String("ignore", "", "a pattern of classes that are known already")
-	stop    = flag.Int("stop", 3, "how many different faults are shrunk")
+	alone  = flag.Int("alone", ifLong(2000, 100), "how many scenarios are judged without a peer")
+	nextTo = flag.Int("beside", ifLong(500, 10), "how many are run beside Terraform, where it is on PATH")
+	seed   = flag.Uint64("seed", uint64(ifLong(int(time.Now().Unix()), 1)), "the seed of the first scenario")
+	only   = flag.String("only", "", "seeds to run, separated by commas, in the place of others")
+	with   = flag.String("with", "", "patterns separated by && that must be in the text of a scenario: others are passed over")
+	shrink = flag.Int("shrink", 250, "how often a failing scenario is run to make it smaller")
+	into   = flag.String("found", "", "a directory for the scripts of what is found")
+	ignore = flag.String("ignore", "", "a pattern of classes that are known already")
+	stop   = flag.Int("stop", 3, "how many different faults are shrunk")
 )
+
+// ifLong chooses by whether this is a long run: those take other seeds each time.
+func ifLong(long, short int) int {
+	if os.Getenv("LETHE_LONG") != "" {
+		return long
+	}
+	return short
+}
 
 // TestAlone judges scenarios without a peer.
 func TestAlone(t *testing.T) { run(t, lab(t, ""), *alone, true) }
@@ -30,13 +43,12 @@ func TestBeside(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no terraform on PATH")
 	}
-	run(t, lab(t, terraform), *beside_, false)
+	run(t, lab(t, terraform), *nextTo, false)
 }
 
 func run(t *testing.T, l *Lab, n int, alone bool) {
 	start, classes, told := time.Now(), map[string]int{}, map[string]int{}
-	for i := range n {
-		seed := *seed + uint64(i)
+	for _, seed := range seeds(n, alone) {
 		s := Generate(seed, alone)
 		found, outcomes, err := l.play(s)
 		for _, o := range outcomes {
@@ -65,8 +77,8 @@ func run(t *testing.T, l *Lab, n int, alone bool) {
 		}
 		script := small.Script(seen, outcomes)
 		t.Errorf("seed %d: %s\n%s", seed, f.Class, script)
-		if *found_ != "" {
-			name := filepath.Join(*found_, fmt.Sprintf("seed%d-%v.txtar", seed, alone))
+		if *into != "" {
+			name := filepath.Join(*into, fmt.Sprintf("seed%d-%v.txtar", seed, alone))
 			if err := os.WriteFile(name, []byte(script), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -74,6 +86,33 @@ func run(t *testing.T, l *Lab, n int, alone bool) {
 	}
 	t.Logf("errors that were told: %v", told)
 	t.Logf("%d scenarios in %s, %d with a fault, classes: %v", n, time.Since(start).Round(time.Second), len(classes), classes)
+}
+
+// seeds are those that the flags ask for.
+func seeds(n int, alone bool) []uint64 {
+	var all []uint64
+	if *only != "" {
+		for _, word := range strings.Split(*only, ",") {
+			if one, err := strconv.ParseUint(word, 10, 64); err == nil {
+				all = append(all, one)
+			}
+		}
+		return all
+	}
+	var patterns []*regexp.Regexp
+	for _, p := range strings.Split(*with, "&&") {
+		patterns = append(patterns, regexp.MustCompile(p))
+	}
+	for next := *seed; len(all) < n && next < *seed+1_000_000; next++ {
+		text := ""
+		if *with != "" {
+			text = Generate(next, alone).text()
+		}
+		if !slices.ContainsFunc(patterns, func(p *regexp.Regexp) bool { return !p.MatchString(text) }) {
+			all = append(all, next)
+		}
+	}
+	return all
 }
 
 // lab builds what is needed: Lethe from the tree that this is in, unless LETHE_BINARY names another.

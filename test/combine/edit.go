@@ -294,6 +294,9 @@ func (g *gen) rewire(m *Module, b *Block, at int) {
 // imported takes in an object that is there already: into something new, or something that would be.
 func (g *gen) imported(root *Module, st *Step) {
 	b := &Block{ID: g.id(), Kind: Resource, Type: choose(g, "combine_box", "combine_box", "combine_box", "combine_crate")}
+	if g.plain {
+		b.Type = "combine_box"
+	}
 	b.Name = "i" + strconv.Itoa(b.ID)
 	id := "old" + strconv.Itoa(b.ID)
 	b.set("name", choose(g, lit(id), lit(id), lit("new"+strconv.Itoa(b.ID))))
@@ -334,7 +337,7 @@ func (g *gen) reprovide(m *Module, b *Block, at int) {
 // retype makes a crate of a box.
 func (g *gen) retype(root, m *Module, b *Block) {
 	to := map[string]string{"combine_box": "combine_crate", "combine_crate": "combine_box"}[b.Type]
-	if b.Kind != Resource || to == "" {
+	if b.Kind != Resource || to == "" || g.plain {
 		return
 	}
 	was := b.addr()

@@ -15,17 +15,20 @@ type gen struct {
 	next  int
 	alone bool
 	leaky bool // a provider that tells secrets, and secrets for it
+	plain bool // no crates
+	apart bool // the provider is a process of its own
 }
 
 // Generate makes the scenario of a seed: one that Terraform understands, too, unless it is alone.
 func Generate(seed uint64, alone bool) *Scenario {
 	g := &gen{Rand: rand.New(rand.NewPCG(seed, 10)), alone: alone}
 	g.leaky = alone && g.one(8)
+	g.plain = !g.one(4)
 	s := &Scenario{Seed: seed, Alone: alone}
 	config := &Module{}
 	g.module(config, 0)
 	heal(config)
-	process := g.one(12)
+	g.apart = g.one(12)
 	for i := range 2 + g.IntN(4) {
 		st := &Step{}
 		if i > 0 || g.leaky {
@@ -40,7 +43,7 @@ func Generate(seed uint64, alone bool) *Scenario {
 		replace := st.Do.Replace
 		st.Do = g.command(config, i)
 		st.Do.Replace = append(st.Do.Replace, replace...)
-		st.Do.Process = process
+		st.Do.Process = g.apart
 		s.Steps = append(s.Steps, st)
 	}
 	return s
@@ -129,12 +132,30 @@ func (g *gen) trouble(config *Module, st *Step) {
 		if g.alone {
 			how = choose(g, cloud.Fail, cloud.Late, cloud.Lie, cloud.Leak, cloud.Leak, cloud.Interrupt)
 		}
+		if g.apart {
+			how = choose(g, cloud.Crash, cloud.Lost)
+		}
 		call := choose(g, "create", "update", "delete", "data")
 		if how == cloud.Leak || how == cloud.Lie {
 			call = choose(g, "create", "update")
 		}
-		st.Faults = append(st.Faults, cloud.Fault{Call: call, Key: "*", How: how})
+		st.Faults = append(st.Faults, cloud.Fault{Call: call, Key: g.victim(config), How: how})
 	}
+}
+
+// victim is the name of an object that a fault is for: what comes first differs from run to run.
+func (g *gen) victim(config *Module) string {
+	var names []string
+	for _, b := range config.Blocks {
+		if b.Kind == Resource && b.arg("name") != nil {
+			suffix := map[string]string{"": "", "count": "0", "for_each": "p"}[b.repeats()]
+			names = append(names, "n"+strconv.Itoa(b.ID)+suffix)
+		}
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return choose(g, names...)
 }
 
 // module fills a module with declarations.
@@ -209,6 +230,9 @@ func (g *gen) where(m *Module, b *Block) *Expr {
 
 func (g *gen) resource(m *Module, depth, at int) *Block {
 	b := &Block{ID: g.id(), Kind: Resource, Type: choose(g, "terraform_data", "terraform_data", "terraform_data", "combine_box", "combine_box", "combine_box", "combine_box", "combine_crate")}
+	if g.plain && b.Type == "combine_crate" {
+		b.Type = "combine_box"
+	}
 	g.repeat(m, b, at)
 	if b.Type == "terraform_data" {
 		if !g.one(6) {
@@ -316,6 +340,9 @@ func (g *gen) habits(m *Module, b *Block, at int) {
 		}
 		if g.one(40) {
 			b.lifecycle().set("prevent_destroy", raw("true"))
+		}
+		if g.alone && g.one(12) && b.repeats() == "" {
+			b.lifecycle().set("enabled", g.truth(m, at))
 		}
 	}
 	if g.one(8) {

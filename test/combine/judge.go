@@ -30,10 +30,13 @@ func (f Finding) String() string { return fmt.Sprintf("step %d: %s: %s", f.Step+
 // judge looks at one step of Lethe without a peer.
 func (x *side) judge(n int, st *Step, o *Outcome) []Finding {
 	j := &judgement{x: x, st: st, o: o, step: n}
+	if st.Do.Peer {
+		return nil
+	}
 	j.crashes()
 	j.leases()
 	j.canary()
-	if st.Do.Peer || j.lost() {
+	if j.lost() {
 		return j.found
 	}
 	j.once()
@@ -59,7 +62,7 @@ func (j *judgement) find(class, format string, args ...any) {
 	j.found = append(j.found, Finding{j.step, class, fmt.Sprintf(format, args...)})
 }
 
-var broken = regexp.MustCompile(`(?i)internal error|panic:|goroutine \d+|lethe crashed|bug in lethe|cty\.|<nil>|%!`)
+var broken = regexp.MustCompile(`(?i)internal error|panic:|goroutine \d+|lethe crashed|bug in lethe|<nil>|%!`)
 
 // crashes finds what no user may see.
 func (j *judgement) crashes() {
@@ -103,12 +106,12 @@ func (j *judgement) fault(hows ...string) bool {
 
 func (j *judgement) interrupted() bool { return j.fault(cloud.Interrupt) }
 
-// lost is whether objects may be there of which no answer came.
-func (j *judgement) lost() bool { return j.fault(cloud.Crash, cloud.Lost) }
+// lost is whether objects may be there of which no answer came, or none that can be kept.
+func (j *judgement) lost() bool { return j.fault(cloud.Crash, cloud.Lost, cloud.Leak) }
 
 // leases are closed, each once.
 func (j *judgement) leases() {
-	if len(j.o.Leases) > 0 && !j.lost() {
+	if len(j.o.Leases) > 0 && !j.fault(cloud.Crash, cloud.Lost) {
 		j.find("lease left open", "%v", j.o.Leases)
 	}
 	for _, i := range j.o.Invocations {
@@ -134,7 +137,7 @@ func (j *judgement) canary() {
 		}
 		text, _ := os.ReadFile(path)
 		if bytes.Contains(text, secret) || bytes.Contains(unpacked(text), secret) {
-			j.find("canary in "+shape(d.Name()), "%s", path)
+			j.find("canary in "+d.Name(), "%s", path)
 		}
 		return nil
 	})

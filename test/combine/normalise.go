@@ -87,6 +87,9 @@ func planOf(doc object) map[string]any {
 	}
 	outputs, _ := doc["output_changes"].(object)
 	for name, c := range outputs {
+		if slices.Equal(actions(c.(object)), []string{"no-op"}) {
+			continue // Terraform leaves out those that -target leaves out
+		}
 		out["output_changes actions|"+name] = get(c, "actions")
 		out["output_changes before|"+name] = get(c, "before")
 		out["output_changes after|"+name] = []any{get(c, "after"), pruned(get(c, "after_unknown")), pruned(get(c, "after_sensitive"))}
@@ -209,29 +212,37 @@ func sorted(v any) any {
 	return texts
 }
 
-// differences are the sections in which two documents differ, each with the first place.
-func differences(a, b map[string]any) map[string]string {
-	out := map[string]string{}
+// A Difference is a place where the two are not the same.
+type Difference struct {
+	What    string // plan, state, checks, calls, second plan
+	Section string // of that: the class
+	At      string // address
+	A, B    any    // of Lethe and of Terraform
+}
+
+// differences are the places in which two documents differ.
+func differences(what string, a, b map[string]any) []Difference {
+	var out []Difference
 	keys := maps.Clone(a)
 	maps.Copy(keys, b)
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		x, y := compact(a[k]), compact(b[k])
-		if x == y {
-			continue
-		}
-		section, at, whole := strings.Cut(k, "|")
-		if !whole { // checks
-			section, at = "result", k
-		}
-		if strings.HasPrefix(section, "checks") || section == "result" {
-			section += fmt.Sprintf(" %s, not %s", x, y)
-		}
-		if section == "resource_changes actions" || section == "flag applyable" {
-			section += fmt.Sprintf(" %s, not %s", x, y)
-		}
-		if out[section] == "" {
-			out[section] = fmt.Sprintf("%s: %s, Terraform %s", at, x, y)
+		if compact(a[k]) != compact(b[k]) {
+			section, at, whole := strings.Cut(k, "|")
+			if !whole {
+				section, at = "result", k
+			}
+			out = append(out, Difference{what, section, at, a[k], b[k]})
 		}
 	}
 	return out
+}
+
+// class is what such differences are called.
+func (d Difference) class() string {
+	c := "peer: " + d.What + ": " + d.Section
+	switch d.Section {
+	case "resource_changes actions", "resource_changes reason", "resource_drift actions", "output_changes actions", "checks", "result", "status", "exits":
+		c += fmt.Sprintf(" %s, not %s", compact(d.A), compact(d.B))
+	}
+	return c
 }

@@ -2,40 +2,33 @@ package combine
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
 
-// beside holds a step of Lethe against the same step of Terraform.
-func beside(n int, st *Step, x, y *side, a, b *Outcome) []Finding {
-	var found []Finding
-	find := func(class, format string, args ...any) {
-		found = append(found, Finding{n, class, fmt.Sprintf(format, args...)})
-	}
+// beside holds a step of Lethe against the same step of Terraform: the places where they differ.
+func beside(x, y *side, a, b *Outcome) []Difference {
+	var all []Difference
 	compare := func(what string, p, q map[string]any) {
-		d := differences(x.names.plain(p).(object), y.names.plain(q).(object))
-		for _, section := range slices.Sorted(maps.Keys(d)) {
-			find("peer: "+what+": "+section, "%s", d[section])
-		}
+		all = append(all, differences(what, x.names.plain(p).(object), y.names.plain(q).(object))...)
 	}
+	// A command that ended otherwise explains all that comes after.
 	exits := func(what string, p, q *Invocation) bool {
 		if p == nil || q == nil {
-			return p == nil && q == nil
+			return p == q
 		}
 		if p.Exit != q.Exit {
-			find(fmt.Sprintf("peer: %s exits %d, not %d: %s", what, p.Exit, q.Exit, shape(first(p.Errors, q.Errors))), "%v, Terraform %v", p.Errors, q.Errors)
+			all = append(all, Difference{what, "exits", shape(first(p.Errors, q.Errors)), p.Exit, q.Exit})
 			return false
 		}
-		return p.Exit != 1
+		return true
 	}
-	if !exits("plan", a.Plan, b.Plan) {
-		if a.Plan != nil || b.Plan != nil {
-			return found
-		}
-	}
+	same := exits("plan", a.Plan, b.Plan)
 	if a.PlanJSON != nil && b.PlanJSON != nil {
 		compare("plan", planOf(a.PlanJSON), planOf(b.PlanJSON))
+	}
+	if !same || a.Plan != nil && a.Plan.Exit == 1 {
+		return all
 	}
 	if a.Apply != nil || b.Apply != nil {
 		exits("apply", a.Apply, b.Apply)
@@ -45,6 +38,18 @@ func beside(n int, st *Step, x, y *side, a, b *Outcome) []Finding {
 	}
 	if a.Second != nil && b.Second != nil && exits("second plan", a.Second, b.Second) && a.SecondJSON != nil {
 		compare("second plan", planOf(a.SecondJSON), planOf(b.SecondJSON))
+	}
+	return all
+}
+
+// findings are one for each class of differences.
+func findings(n int, all []Difference) []Finding {
+	var found []Finding
+	for _, d := range all {
+		f := Finding{n, d.class(), fmt.Sprintf("%s: %s, Terraform %s", d.At, compact(d.A), compact(d.B))}
+		if !slices.ContainsFunc(found, func(o Finding) bool { return o.Class == f.Class }) {
+			found = append(found, f)
+		}
 	}
 	return found
 }

@@ -42,10 +42,10 @@ func (l *Lab) play(s *Scenario) ([]Finding, []*Outcome, error) {
 			if err != nil {
 				return nil, nil, fmt.Errorf("step %d of Terraform: %w", n+1, err)
 			}
-			differs, differed := explained(beside(n, st, x, y, a, b), s, st, a, b)
-			found = append(found, differs...)
-			if differed && len(found) == 0 {
-				return nil, outcomes, nil // from here on they are at different places
+			left, apart := explained(beside(x, y, a, b), s, st, a, b)
+			found = append(found, findings(n, left)...)
+			if apart && len(found) == 0 {
+				return nil, outcomes, nil
 			}
 		}
 		if n == len(s.Steps) {

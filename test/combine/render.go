@@ -32,6 +32,9 @@ func (m *Module) render(dir string, files map[string]string, wants bool) {
 		}
 	}
 	files[path.Join(dir, "main.tf")] = b.String()
+	if strings.Contains(b.String(), note) {
+		files[path.Join(dir, note)] = "a"
+	}
 	if values.Len() > 0 {
 		files["terraform.tfvars"] = values.String()
 	}
@@ -222,6 +225,9 @@ func (w *writer) address(e *Expr) string {
 	text := b.addr()
 	if r := b.repeats(); r != "" && e.Path != "" {
 		sel := e.Sel
+		if sel == "" {
+			return text
+		}
 		if _, err := strconv.Atoi(sel); (err == nil) != (r == "count") {
 			return text
 		}
@@ -282,6 +288,9 @@ func (w *writer) ref(e *Expr) string {
 			return fmt.Sprintf("coalesce(%s, %q)", of, "none")
 		case e.Path == "output" && b.Type == "terraform_data" && e.Type == Text:
 			return "jsonencode(" + of + ")"
+		}
+		if l := b.nested("lifecycle"); l != nil && l.arg("enabled") != nil {
+			of = "try(" + of + `, "off")`
 		}
 		return of
 	}

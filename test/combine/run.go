@@ -139,6 +139,9 @@ func (x *side) step(st *Step) (*Outcome, error) {
 		}
 	}
 	o.Leases = x.cloud.Leases()
+	for _, l := range o.Leases { // so that they are found once
+		_ = x.cloud.Close(l)
+	}
 	o.Objects, err = x.cloud.Objects()
 	return o, err
 }
@@ -263,7 +266,7 @@ func (x *side) write(config *Module) error {
 	old, _ := filepath.Glob(filepath.Join(x.dir, "*"))
 	for _, f := range old {
 		base := filepath.Base(f)
-		if strings.HasPrefix(base, "mod") || strings.HasSuffix(base, ".tf") || strings.HasSuffix(base, ".tfvars") {
+		if strings.HasPrefix(base, "mod") || strings.HasSuffix(base, ".tf") || base == note || strings.HasSuffix(base, ".tfvars") {
 			if err := os.RemoveAll(f); err != nil {
 				return err
 			}
@@ -310,6 +313,16 @@ func (m *Module) install(dir string) error {
 	return os.WriteFile(filepath.Join(d, "modules.json"), text, 0o600)
 }
 
+// seeded is an object that was there before.
+func seeded(id string) *cloud.Object {
+	o := &cloud.Object{ID: id, Attributes: map[string]json.RawMessage{}}
+	for name, v := range map[string]string{"id": id, "name": id, "note": "found", "etag": "e0"} {
+		o.Attributes[name] = json.RawMessage(strconv.Quote(v))
+	}
+	o.Attributes["size"] = json.RawMessage("1")
+	return o
+}
+
 // drift does something to the cloud, and tells it as a command of the shell.
 func (x *side) drift(d Drift) (string, error) {
 	all, err := x.cloud.Objects()
@@ -318,20 +331,16 @@ func (x *side) drift(d Drift) (string, error) {
 	}
 	if d.Do == "seed" {
 		x.foreign[d.ID] = true
-		o := &cloud.Object{ID: d.ID, Attributes: map[string]json.RawMessage{}}
-		for name, v := range map[string]string{"id": d.ID, "name": d.ID, "note": "found", "etag": "e0"} {
-			o.Attributes[name] = json.RawMessage(strconv.Quote(v))
-		}
-		o.Attributes["size"] = json.RawMessage("1")
-		return "seed " + d.ID, x.cloud.Put(o)
+		o := seeded(d.ID)
+		return "cp seed/" + d.ID + ".json .cloud/", x.cloud.Put(o)
 	}
 	if len(all) == 0 {
-		return "nothing to drift", nil
+		return "", nil
 	}
 	o := all[d.Object%len(all)]
 	if d.Do == "delete" {
 		return "rm .cloud/" + o.ID + ".json", os.Remove(filepath.Join(x.cloud.Dir, o.ID+".json"))
 	}
 	o.Attributes["content"] = json.RawMessage(`"drifted"`)
-	return `content of ` + o.ID + ` = "drifted"`, x.cloud.Put(o)
+	return `sed -i 's/"content": .*/"content": "drifted",/' .cloud/` + o.ID + ".json", x.cloud.Put(o)
 }

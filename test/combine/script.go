@@ -1,6 +1,7 @@
 package combine
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -12,71 +13,106 @@ import (
 func (s *Scenario) text() string {
 	var b strings.Builder
 	for _, st := range s.Steps {
-		files := st.Config.files()
-		for _, name := range slices.Sorted(maps.Keys(files)) {
-			fmt.Fprintf(&b, "%s\n%s\n", name, files[name])
-		}
+		b.WriteString(st.Config.text())
 		fmt.Fprintf(&b, "%+v %+v %+v\n", st.Do, st.Drifts, st.Faults)
 	}
 	return b.String()
 }
 
-// Script is a scenario as a script test: what a user would do by hand, and below it the files.
-func (s *Scenario) Script(f Finding, outcomes []*Outcome) string {
-	var b, files strings.Builder
-	fmt.Fprintf(&b, "# %s\n", f.Class)
-	for line := range strings.Lines(f.Detail) {
-		fmt.Fprintf(&b, "#   %s\n", strings.TrimRight(line, "\n"))
+func (m *Module) text() string {
+	var b strings.Builder
+	files := m.files()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(&b, "%s\n%s\n", name, files[name])
 	}
-	fmt.Fprintf(&b, "# Seed %d, step %d.\n[!combine] skip 'the provider of the scenarios could not be built'\n", s.Seed, f.Step+1)
-	last := ""
-	for i, st := range slices.Concat(s.Steps, []*Step{s.last()}) {
-		if i > f.Step || i == len(s.Steps) && f.Step < i {
-			break
-		}
-		dir := fmt.Sprintf("step%d", i+1)
-		text := (&Scenario{Steps: []*Step{{Config: st.Config}}}).text()
-		if text != last {
-			fmt.Fprintf(&b, "exec sh -c 'rm -rf *.tf *.tfvars mod* && cp -r %s/. .'\n", dir)
-			all := st.Config.files()
-			for _, name := range slices.Sorted(maps.Keys(all)) {
-				fmt.Fprintf(&files, "-- %s --\n%s", path.Join(dir, name), all[name])
-			}
-		}
-		last = text
-		for _, e := range environ(st) {
-			fmt.Fprintf(&b, "env %s\n", e)
-		}
-		if i < len(outcomes) {
-			for _, d := range outcomes[i].Deeds {
-				fmt.Fprintf(&b, "# outside: %s\n", d)
-			}
-		}
-		for k, fault := range st.Faults {
-			fmt.Fprintf(&b, "exec sh -c 'echo %s %s .cloud/.faults'\n", fault, []string{">", ">>"}[min(k, 1)])
-		}
-		options := strings.Join(quoted(st.Do.options()), " ")
-		program := map[bool]string{true: "terraform", false: "lethe"}[st.Do.Peer]
-		switch {
-		case st.Do.Direct && st.Do.Apply:
-			fmt.Fprintf(&b, "exec %s apply -auto-approve %s\n", program, options)
-		default:
-			fmt.Fprintf(&b, "exec %s plan -out=p %s\n", program, options)
-			if st.Do.Apply {
-				fmt.Fprintf(&b, "exec %s apply p\n", program)
-			}
-		}
-		if i == f.Step && st.Do.full() {
-			fmt.Fprintf(&b, "exec lethe plan -detailed-exitcode\n")
-		}
-	}
-	return b.String() + "\n" + files.String()
+	return b.String()
 }
 
-func quoted(options []string) []string {
-	var out []string
-	for _, o := range options {
-		out = append(out, "'"+o+"'")
+// Script is a scenario as a script test: what a user would do by hand up to the finding, and below it
+// the files.
+func (s *Scenario) Script(f Finding, outcomes []*Outcome) string {
+	w := &scripter{}
+	w.line("# %s", f.Class)
+	for line := range strings.Lines(f.Detail) {
+		w.line("#   %s", strings.TrimRight(line, "\n"))
 	}
-	return out
+	w.line("# Seed %d, step %d.", s.Seed, f.Step+1)
+	w.line("[!combine] skip 'the provider of the scenarios could not be built'")
+	for i, st := range slices.Concat(s.Steps, []*Step{s.last()}) {
+		if i <= f.Step && i < len(outcomes) {
+			w.step(i, st, outcomes[i])
+		}
+	}
+	return w.String() + "\n" + w.files.String()
+}
+
+type scripter struct {
+	strings.Builder
+	files strings.Builder
+	last  string // configuration
+	envs  []string
+}
+
+func (w *scripter) line(format string, args ...any) {
+	fmt.Fprintf(w, strings.TrimRight(format, " ")+"\n", args...)
+}
+
+func (w *scripter) step(i int, st *Step, o *Outcome) {
+	if text := st.Config.text(); text != w.last {
+		w.last = text
+		dir := fmt.Sprintf("step%d", i+1)
+		w.line("exec sh -c 'rm -rf *.tf *.tfvars mod* && cp -r %s/. .'", dir)
+		all := st.Config.files()
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			fmt.Fprintf(&w.files, "-- %s --\n%s\n", path.Join(dir, name), strings.TrimSuffix(all[name], "\n"))
+		}
+	}
+	for _, e := range environ(st) {
+		if !slices.Contains(w.envs, e) {
+			w.envs = append(w.envs, e)
+			w.line("env %s", e)
+		}
+	}
+	for _, d := range st.Drifts {
+		if d.Do == "seed" {
+			text, _ := json.MarshalIndent(seeded(d.ID), "", "  ")
+			fmt.Fprintf(&w.files, "-- seed/%s.json --\n%s\n", d.ID, text)
+		}
+	}
+	for _, d := range o.Deeds {
+		if d != "" {
+			w.line("exec %s", d)
+		}
+	}
+	for k, fault := range st.Faults {
+		w.line("exec sh -c 'echo %q %s .cloud/.faults'", fault.String(), []string{">", ">>"}[min(k, 1)])
+	}
+	w.command(st, o.Plan)
+	w.command(st, o.Apply)
+	w.command(st, o.Second)
+}
+
+// command writes what was run; one that failed is expected to.
+func (w *scripter) command(st *Step, i *Invocation) {
+	if i == nil {
+		return
+	}
+	program, not := "lethe", ""
+	if st.Do.Peer {
+		program = "terraform"
+	}
+	if i.Exit == 1 {
+		not = "! "
+	}
+	var args []string
+	for _, a := range i.Args {
+		switch {
+		case a == "-input=false" || a == "-no-color" || a == "-out=p2" || a == "-detailed-exitcode" && slices.Contains(i.Args, "-out=p"):
+		case strings.ContainsAny(a, `["`):
+			args = append(args, "'"+a+"'")
+		default:
+			args = append(args, a)
+		}
+	}
+	w.line("%sexec %s %s", not, program, strings.Join(args, " "))
 }

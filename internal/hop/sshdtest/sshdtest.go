@@ -1,4 +1,3 @@
-
 // Package sshdtest starts OpenSSH servers for tests: real ones, on a loopback port, stopped with
 // the test. Where none is installed the test is skipped, and says so.
 package sshdtest

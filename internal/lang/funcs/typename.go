@@ -35,21 +35,6 @@ func TypeText(v cty.Value, hidden func(name string) bool) (string, bool) {
 	return t.String(), true
 }
 
-// HoldsTypeText reports whether values of a type have a result of the function type inside.
-func HoldsTypeText(ty cty.Type) bool {
-	switch {
-	case ty.IsCollectionType():
-		return isOrHoldsTypeText(ty.ElementType())
-	case ty.IsTupleType():
-		return slices.ContainsFunc(ty.TupleElementTypes(), isOrHoldsTypeText)
-	case ty.IsObjectType():
-		return slices.ContainsFunc(slices.Collect(maps.Values(ty.AttributeTypes())), isOrHoldsTypeText)
-	}
-	return false
-}
-
-func isOrHoldsTypeText(ty cty.Type) bool { return ty == typeText || HoldsTypeText(ty) }
-
 // typeWriter writes types the way they are written in configuration, one part of a structure to a line.
 type typeWriter struct {
 	strings.Builder

@@ -56,12 +56,16 @@ func (c *coder) plan(p *plan.Plan) {
 	list(c, &p.Relevant, c.relevant)
 	texts(c, &p.Functions, func(s *string) { text(c, s) })
 	texts(c, &p.Keys, func(ks *[]addr.Key) { list(c, ks, c.key) })
+	texts(c, &p.KeysBefore, func(ks *[]addr.Key) { list(c, ks, c.key) })
+	list(c, &p.Readings, c.answer)
+	list(c, &p.Settings, c.settings)
 	table(c, &p.Providers, addr.Provider.Compare, c.provider, func(s *string) { text(c, s) })
 	text(c, &p.Workspace)
 	text(c, &p.Backend)
 	c.time(&p.Timestamp)
 	c.flag(&p.Errored)
 	c.flag(&p.Complete)
+	c.flag(&p.SpareDeposed)
 }
 
 func (c *coder) change(p *plan.Plan, x *plan.Change) {
@@ -146,6 +150,19 @@ func (c *coder) entry(x *state.Entry) {
 	c.flag(&x.SkipDestroy)
 	c.flag(&x.Tainted)
 	c.bytes(&x.Extra)
+}
+
+func (c *coder) answer(x *plan.Reading) {
+	c.object(&x.Object)
+	c.about = x.Object
+	maybe(c, &x.Entry, c.entry)
+	c.about = nil
+}
+
+func (c *coder) settings(x *plan.Settings) {
+	c.providerInstance(&x.Provider)
+	c.flag(&x.Equal)
+	c.flag(&x.NoBefore)
 }
 
 func (c *coder) importing(x *plan.Importing) {

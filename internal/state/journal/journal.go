@@ -91,7 +91,7 @@ type Unknown struct {
 }
 
 func (u Unknown) String() string {
-	return fmt.Sprintf("%s: the outcome of %q is unknown: the run %s ended before it was recorded (%s)", u.Object, u.Action, u.Run, u.Time.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s: the outcome of %q is unknown: the run %s had no answer to it (%s)", u.Object, u.Action, u.Run, u.Time.UTC().Format(time.RFC3339))
 }
 
 // Header is the first record: which state the journal is about, and whose it is.

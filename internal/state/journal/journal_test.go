@@ -133,7 +133,7 @@ func TestStory(t *testing.T) {
 	if r.Damaged != 0 || r.Missing != 0 || r.Changes != 4 || r.Written || r.Header.Run != "run-1" {
 		t.Errorf("%+v", r)
 	}
-	if s := r.Unknown[0].String(); !strings.Contains(s, `a.lost: the outcome of "create" is unknown: the run run-1 ended before it was recorded`) {
+	if s := r.Unknown[0].String(); !strings.Contains(s, `a.lost: the outcome of "create" is unknown: the run run-1 had no answer to it`) {
 		t.Error(s)
 	}
 

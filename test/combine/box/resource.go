@@ -85,6 +85,12 @@ func stored(o *cloud.Object) (cty.Value, error) {
 	m := map[string]cty.Value{}
 	for name, t := range boxType.AttributeTypes() {
 		m[name] = cty.NullVal(t)
+		switch name { // of blocks there are none, which is not nothing
+		case "part":
+			m[name] = cty.ListValEmpty(part)
+		case "rule":
+			m[name] = cty.SetValEmpty(rule)
+		}
 		if text, ok := o.Attributes[name]; ok {
 			v, err := ctyjson.Unmarshal(text, t)
 			if err != nil {
@@ -234,7 +240,7 @@ func (p *Provider) ApplyResourceChange(ctx context, q *tfprotov6.ApplyResourceCh
 		verb = "create"
 	}
 	password := text(config, "password") + text(config, "password_wo")
-	err = p.call(ctx, cloud.Call{Call: verb, Type: q.TypeName, Key: text(planned, "name"), Note: cloud.Hash(password)}, func(c *cloud.Call, how string) error {
+	err = p.call(ctx, cloud.Call{Call: verb, Type: q.TypeName, Key: text(planned, "name"), Note: cloud.Hash(random.ReplaceAllString(password, ""))}, func(c *cloud.Call, how string) error {
 		v := p.made(planned, verb)
 		c.ID = text(v, "id")
 		if how == cloud.Lie {
@@ -243,7 +249,10 @@ func (p *Provider) ApplyResourceChange(ctx context, q *tfprotov6.ApplyResourceCh
 		if err := p.store(v, p.session(ctx).region, cloud.Hash(password)); err != nil {
 			return err
 		}
-		if how == cloud.Leak && password != "" {
+		switch { // what it tells is not what it keeps
+		case how == cloud.Leak && password != "" && verb == "create" && len(c.Key)%2 == 0:
+			v = with(v, "id", cty.StringVal(password))
+		case how == cloud.Leak && password != "":
 			v = with(v, "note", cty.StringVal(password))
 		}
 		a.NewState = encode(v, boxType)

@@ -155,6 +155,7 @@ func (p *playground) Resources(context.Context) []func() resource.Resource {
 		func() resource.Resource { return newLife(list) },
 		func() resource.Resource { return newLife(blocks) },
 		func() resource.Resource { return newLife(secret) },
+		func() resource.Resource { return newLife(matrix) },
 		func() resource.Resource { return newLife(password) },
 		func() resource.Resource { return newLife(managerSecret) },
 		func() resource.Resource { return newLife(managerVersion) },

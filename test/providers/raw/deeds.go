@@ -2,10 +2,15 @@ package raw
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -184,12 +189,22 @@ var leaks = map[string]deedFunc{
 	// leak-key makes the secret the only key of a map.
 	"leak-key":      func(_ context.Context, sc *scene, arg string) error { return sc.putKey(arg, sc.secret) },
 	"leak-identity": func(_ context.Context, sc *scene, _ string) error { return sc.misidentify(strconv.Quote(sc.secret)) },
-	"leak-private": func(_ context.Context, sc *scene, _ string) error {
+	// leak-private and leak-packed pack the secret in layers that are named from the inside: leak-private:json,base64.
+	"leak-private": func(_ context.Context, sc *scene, arg string) error {
 		if sc.private == nil {
 			return sc.cannot("have private data")
 		}
-		*sc.private = []byte(sc.secret)
-		return nil
+		packed, err := pack(sc.secret, arg)
+		*sc.private = []byte(packed)
+		return err
+	},
+	"leak-packed": func(_ context.Context, sc *scene, arg string) error {
+		attr, layers, _ := strings.Cut(arg, "=")
+		packed, err := pack(sc.secret, layers)
+		if err != nil {
+			return err
+		}
+		return sc.put(attr, packed)
 	},
 	"leak-warning": func(_ context.Context, sc *scene, _ string) error {
 		return sc.complain(tfprotov6.DiagnosticSeverityWarning, "Indiscretion", "The secret is "+sc.secret+".", nil)
@@ -205,11 +220,55 @@ var leaks = map[string]deedFunc{
 		fmt.Fprintln(os.Stdout, "the secret is "+sc.secret)
 		return nil
 	},
-	"leak-log": func(_ context.Context, sc *scene, _ string) error {
-		fmt.Fprintf(os.Stderr, "{\"@level\":\"warn\",\"@message\":%q,\"secret\":%q}\n", "the secret is "+sc.secret, sc.secret)
+	"leak-log": func(_ context.Context, sc *scene, arg string) error {
+		packed, err := pack(sc.secret, arg)
+		if err != nil {
+			return err
+		}
+		message, _ := json.Marshal("the secret is " + packed)
+		secret, _ := json.Marshal(packed)
+		fmt.Fprintf(os.Stderr, "{\"@level\":\"warn\",\"@message\":%s,\"secret\":%s}\n", message, secret)
 		time.Sleep(200 * time.Millisecond) // what is on its way when a plugin is told to end is lost
 		return nil
 	},
+}
+
+// pack puts a secret into layers: json, url, html, hex, base64, base64url, gzip.
+func pack(secret, layers string) (string, error) {
+	for layer := range strings.SplitSeq(layers, ",") {
+		switch layer {
+		case "":
+		case "json":
+			b, err := json.Marshal(map[string]string{"k": secret})
+			if err != nil {
+				return "", err
+			}
+			secret = string(b)
+		case "url":
+			secret = url.QueryEscape(secret)
+		case "html":
+			secret = html.EscapeString(secret)
+		case "hex":
+			secret = hex.EncodeToString([]byte(secret))
+		case "base64":
+			secret = base64.StdEncoding.EncodeToString([]byte(secret))
+		case "base64url":
+			secret = base64.RawURLEncoding.EncodeToString([]byte(secret))
+		case "gzip":
+			var b bytes.Buffer
+			w := gzip.NewWriter(&b)
+			if _, err := w.Write([]byte(secret)); err != nil {
+				return "", err
+			}
+			if err := w.Close(); err != nil {
+				return "", err
+			}
+			secret = b.String()
+		default:
+			return "", fmt.Errorf("there is no layer %q", layer)
+		}
+	}
+	return secret, nil
 }
 
 // complain adds a diagnostic to the answer.

@@ -126,7 +126,7 @@ func TestGood(t *testing.T) {
 func TestDeeds(t *testing.T) {
 	args := map[string]string{
 		"set": "note=x", "set-null": "note", "set-unknown": "value", "big": "value=1", "duplicate": "members", "missing": "note",
-		"wrong-type": "size", "leak": "leaked", "leak-key": "tags", "leak-base64": "leaked", "leak-inside": "leaked", "private": "3", "identity": "other",
+		"wrong-type": "size", "leak": "leaked", "leak-key": "tags", "leak-base64": "leaked", "leak-inside": "leaked", "leak-packed": "leaked=json", "private": "3", "identity": "other",
 		"diag-at": "disk.0.label", "deep": "100",
 	}
 	other := []string{"defer", "replace", "renew", "imports", "func-error", "stdout", "stderr", "leak-stderr", "leak-stdout", "leak-log", "trailing"}

@@ -38,6 +38,7 @@ type command struct {
 	limit   time.Duration
 	stdin   []byte
 	secrets []json.RawMessage // values that must not be shown
+	killed  context.Context   // when it ends, what was told to end is killed; nil: it gets its time
 }
 
 // commandError is why a program failed. Its text holds nothing that the program wrote.
@@ -69,6 +70,9 @@ func (c *command) run(ctx context.Context, env []string) ([]byte, error) {
 	cmd.Cancel = func() error { child.Terminate(cmd.Process); return nil }
 	if err := child.Start(cmd); err != nil {
 		return nil, &commandError{cause: err, text: startReason(err)}
+	}
+	if c.killed != nil {
+		defer context.AfterFunc(c.killed, func() { child.Kill(cmd.Process) })()
 	}
 	err := cmd.Wait()
 	if errors.Is(err, exec.ErrWaitDelay) && within.Err() == nil {

@@ -141,8 +141,9 @@ func (p *Provider) closeExec(ctx context.Context, private []byte) provider.Diags
 	return nil
 }
 
-// run runs a command that Stop ends.
+// run runs a command that Stop ends, and the end of the context kills if it does not.
 func (p *Provider) run(ctx context.Context, c *command) ([]byte, error) {
+	c.killed = ctx
 	ctx, done := p.until(ctx)
 	defer done()
 	return c.run(ctx, p.environment())

@@ -1,0 +1,271 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestMatrix leads objects through their lives whose attributes are every combination that providers
+// have: what is optional, computed, preset, sensitive, write-only, of every type, nested and in
+// blocks. After each step there is nothing left to do, and with LETHE_LONG set Terraform comes to
+// the same.
+func TestMatrix(t *testing.T) {
+	t.Parallel()
+	ours := lives(t, "lethe")
+	if _, err := exec.LookPath("terraform"); err != nil || os.Getenv("LETHE_LONG") == "" {
+		return
+	}
+	theirs := lives(t, "terraform")
+	for step, got := range ours {
+		for object, o := range theirs[step] {
+			if !reflect.DeepEqual(got[object], o) {
+				t.Errorf("%s: %s is\n%v, at the peer\n%v", step, object, got[object], o)
+			}
+		}
+	}
+}
+
+// lives applies, updates, forgets and imports, and destroys, and gives what the state had by then.
+func lives(t *testing.T, program string) map[string]map[string]any {
+	p := newProcess(t, "")
+	p.program = program
+	must := func(want string, args ...string) string {
+		t.Helper()
+		code, out := p.run(args...)
+		if code != 0 || !strings.Contains(out, want) {
+			t.Fatalf("%s %v: exit code %d\n%s", program, args, code, out)
+		}
+		return out
+	}
+	m := &matrix{schema: matrixSchema(t, must("", "providers", "schema", "-json"))}
+	seen := map[string]map[string]any{}
+	step := func(name, config, want string, flags ...string) {
+		t.Helper()
+		p.write("main.tf", requirePlayground+config)
+		must(want, append([]string{"apply", "-auto-approve"}, flags...)...)
+		must("No changes.", append([]string{"plan", "-detailed-exitcode"}, flags...)...)
+		must("No changes.", append([]string{"plan", "-detailed-exitcode", "-refresh=false"}, flags...)...)
+		seen[name] = stored(t, p)
+	}
+	first := m.objects(1)
+	n := strings.Count(first, "\nresource ")
+	step("created", first, fmt.Sprintf("Resources: %d added, 0 changed, 0 destroyed.", n))
+	step("updated", m.objects(2), " 0 added,")
+	step("replaced", m.objects(2), fmt.Sprintf("Resources: %d added, 0 changed, %d destroyed.", n, n), "-var=frozen=x")
+	for _, f := range []string{"terraform.tfstate", "terraform.tfstate.backup"} {
+		if err := os.Remove(filepath.Join(p.dir, f)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step("imported", m.objects(2)+m.imports, fmt.Sprintf("Resources: %d imported, 0 added,", n), "-var=frozen=x")
+	must(fmt.Sprintf("Resources: %d destroyed.", n), "destroy", "-auto-approve")
+	if left, _ := filepath.Glob(filepath.Join(p.dir, ".cloud/*.json")); len(left) > 0 {
+		t.Errorf("%d objects are left", len(left))
+	}
+	return seen
+}
+
+// matrix writes objects of the type that has everything.
+type matrix struct {
+	schema  schemaBlock
+	imports string
+}
+
+type schemaAttr struct {
+	Type      any
+	Nested    *schemaNest `json:"nested_type"`
+	Optional  bool
+	WriteOnly bool `json:"write_only"`
+}
+
+type schemaNest struct {
+	Attributes map[string]schemaAttr
+	Mode       string `json:"nesting_mode"`
+}
+
+type schemaBlock struct {
+	Attributes map[string]schemaAttr
+	Blocks     map[string]struct {
+		Mode  string `json:"nesting_mode"`
+		Block schemaBlock
+	} `json:"block_types"`
+}
+
+func matrixSchema(t *testing.T, text string) schemaBlock {
+	var doc struct {
+		Providers map[string]struct {
+			Types map[string]struct{ Block schemaBlock } `json:"resource_schemas"`
+		} `json:"provider_schemas"`
+	}
+	if err := json.NewDecoder(strings.NewReader(text[max(0, strings.Index(text, "{\"format")):])).Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range doc.Providers {
+		if b, ok := s.Types["playground_matrix"]; ok {
+			return b.Block
+		}
+	}
+	t.Fatal("the provider has no such type")
+	return schemaBlock{}
+}
+
+// objects are one with nothing, one for each kind of argument and of block, and one with all of them; each of them plain, and with every value sensitive. n makes other values.
+func (m *matrix) objects(n int) string {
+	m.imports = ""
+	out := strings.Builder{}
+	out.WriteString("variable \"frozen\" {\n  default = null\n}\n")
+	for _, w := range []writer{{n, "plain"}, {n, "sensitive"}} {
+		all := ""
+		add := func(name, body string) {
+			name = w.form + "_" + name
+			fmt.Fprintf(&out, "\nresource \"playground_matrix\" \"%s\" {\n  name = \"%s\"\n  frozen = var.frozen\n%s}\n", name, name, body)
+			m.imports += fmt.Sprintf("\nimport {\n  to = playground_matrix.%s\n  id = \"matrix-%s\"\n}\n", name, name)
+		}
+		args := map[string]string{} // of leaves by what they are beside their type, of others each by itself
+		for _, name := range slices.Sorted(maps.Keys(m.schema.Attributes)) {
+			a := m.schema.Attributes[name]
+			if !a.Optional || name == "frozen" {
+				continue
+			}
+			arg := "  " + name + " = " + w.attr(a) + "\n"
+			all += arg
+			if a.Nested == nil {
+				name = name[:strings.LastIndex(name, "_")]
+			}
+			if a.Nested == nil || whole() {
+				args[name] += arg
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(args)) {
+			add(name, args[name])
+		}
+		for _, name := range slices.Sorted(maps.Keys(m.schema.Blocks)) {
+			block := w.blocks(name, m.schema.Blocks[name].Mode, m.schema.Blocks[name].Block)
+			if all += block; whole() {
+				add(name, block)
+			}
+		}
+		add("none", "")
+		if whole() || w.form == "plain" {
+			add("all", all)
+		}
+	}
+	return out.String()
+}
+
+// whole reports whether there is time for all of it: the framework takes a second for an object with
+// everything.
+func whole() bool { return os.Getenv("LETHE_LONG") != "" }
+
+// writer writes values, plain or sensitive ones.
+type writer struct {
+	n    int
+	form string
+}
+
+func (w writer) mark(text string) string {
+	if w.form == "sensitive" {
+		return "sensitive(" + text + ")"
+	}
+	return text
+}
+
+func (w writer) attr(a schemaAttr) string {
+	if a.Nested == nil {
+		return w.value(a.Type)
+	}
+	one := "{ " + w.attrs(a.Nested.Attributes, "; ") + " }"
+	one = strings.ReplaceAll(strings.ReplaceAll(one, "; }", " }"), "; ", ", ")
+	switch a.Nested.Mode {
+	case "list", "set":
+		return "[" + one + "]"
+	case "map":
+		return "{ k = " + one + " }"
+	}
+	return one
+}
+
+func (w writer) attrs(attrs map[string]schemaAttr, end string) string {
+	out := ""
+	for _, name := range slices.Sorted(maps.Keys(attrs)) {
+		if attrs[name].Optional {
+			out += name + " = " + w.attr(attrs[name]) + end
+		}
+	}
+	return out
+}
+
+func (w writer) value(t any) string {
+	switch t {
+	case "string":
+		return w.mark(fmt.Sprintf("\"v%d\"", w.n))
+	case "number":
+		return w.mark(fmt.Sprint(w.n))
+	case "bool":
+		return w.mark(fmt.Sprint(w.n%2 == 0))
+	}
+	of, _ := t.([]any)
+	switch of[0] {
+	case "list", "set":
+		return "[" + w.value(of[1]) + "]"
+	case "map":
+		return "{ k = " + w.value(of[1]) + " }"
+	}
+	var parts []string
+	attrs, _ := of[1].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(attrs)) {
+		parts = append(parts, name+" = "+w.value(attrs[name]))
+	}
+	return "{ " + strings.Join(parts, ", ") + " }"
+}
+
+func (w writer) blocks(name, mode string, b schemaBlock) string {
+	body := w.attrs(b.Attributes, "\n")
+	for _, inner := range slices.Sorted(maps.Keys(b.Blocks)) {
+		body += w.blocks(inner, b.Blocks[inner].Mode, b.Blocks[inner].Block)
+	}
+	out := name + " {\n" + body + "}\n"
+	if mode != "single" {
+		out += name + " {\n}\n"
+	}
+	return out
+}
+
+// stored is what the state says of each object, without private data and in no order.
+func stored(t *testing.T, p *process) map[string]any {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(p.dir, "terraform.tfstate"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Resources []struct {
+			Name      string
+			Instances []struct {
+				Attributes map[string]any
+				Sensitive  []any `json:"sensitive_attributes"`
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]any{}
+	for _, r := range doc.Resources {
+		var paths []string
+		for _, path := range r.Instances[0].Sensitive {
+			paths = append(paths, fmt.Sprint(path))
+		}
+		slices.Sort(paths)
+		out[r.Name+" values"], out[r.Name+" sensitive"] = r.Instances[0].Attributes, paths
+	}
+	return out
+}

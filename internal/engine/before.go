@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Providers as they were configured before are wanted where the settings to come are not known, and for
+// what goes down. Their settings are evaluated when a job of the plan walk needs them, and only then
+// is what they are made from got ready on the before face: by then all of it has been refreshed, since
+// whoever works through a provider comes after everything that its settings refer to. What is read for
+// it is handed on in the plan, for the apply walk reads nothing on this face.
+
+// lookBack is what a plan walk knows of the before face.
+type lookBack struct {
+	got sync.Map // by declaration: a *sync.Once
+
+	mu       sync.Mutex
+	after    map[addr.Instance]reading // what was read of data whose faces may differ
+	readings []plan.Reading
+}
+
+// reading is what a data source gave, and what it was asked.
+type reading struct {
+	config cty.Value
+	value  mark.Value
+}
+
+// getReady makes sure that a declaration can be evaluated on the before face.
+func (p *planner) getReady(ctx context.Context, d lang.Decl) {
+	once, _ := p.back.got.LoadOrStore(d, new(sync.Once))
+	once.(*sync.Once).Do(func() { p.makeReady(ctx, p.prog.Decls()[d]) })
+}
+
+// needless are references for other reasons than a value.
+const needless = lang.ByDepends | lang.ByCondition | lang.ByTrigger | lang.ByLifecycle | lang.ByProvision | lang.ByImport
+
+func (p *planner) makeReady(ctx context.Context, d *lang.Declaration) {
+	switch {
+	case d.Kind == lang.Resource && d.Resource.Mode == addr.Managed:
+		p.beforeKeys(d)
+		return
+	case p.req.Mode != plan.Destroy && p.reach.steady(d.ID):
+		return // it was decided
+	}
+	for _, ref := range p.prog.Refs(d.ID) {
+		if ref.Use&^needless != 0 {
+			p.getReady(ctx, ref.To)
+		}
+	}
+	frames, _ := p.frame.Instances(d.Module, lang.Before)
+	for _, f := range frames {
+		switch {
+		case d.Kind == lang.Call:
+			f.Keys(d.ID, lang.Before, &diag.Bag{}) // what the repetition says comes on top of what is stored
+		case d.Kind == lang.Resource && d.Resource.Mode == addr.Data:
+			list := f.Keys(d.ID, lang.Before, &diag.Bag{}).List
+			p.each(len(list), func(i int) { p.readBefore(ctx, d, f, list[i]) })
+		}
+	}
+}
+
+// beforeKeys tells the before face which instances of a managed resource there are.
+func (p *planner) beforeKeys(d *lang.Declaration) {
+	frames, _ := p.frame.Instances(d.Module, lang.Before)
+	for _, f := range frames {
+		stored := p.prior.Resource(d.Resource.In(f.Addr()))
+		f.SetKeys(d.ID, lang.Before, lang.Keys{Repeat: d.Repeat(), List: stored.Keys()})
+	}
+}
+
+// readBefore gives an instance of a data source its value before. It is read unless that was done
+// with the same question. What cannot be read has no value: where everything is destroyed that is an
+// error, since nothing else is left to go by.
+func (p *planner) readBefore(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key) {
+	bag := p.bag
+	if p.req.Mode != plan.Destroy {
+		bag = &diag.Bag{}
+	}
+	inst := d.Resource.In(f.Addr()).Instance(key)
+	config, out := f.Config(d.ID, key, lang.Before, bag)
+	if out != lang.OK || !config.Raw.IsWhollyKnown() {
+		return
+	}
+	pk, out := f.ProviderKey(d.ID, key, lang.Before, bag)
+	if out != lang.OK {
+		return
+	}
+	u := p.run.useOf(d, pk)
+	if v, ok := p.readAlready(ctx, inst, config, u); ok {
+		f.Put(d.ID, key, lang.Before, v)
+		return
+	}
+	s, ok := (&run{p.shared, bag}).session(ctx, u, lang.Before)
+	typ := p.typeOf(ctx, u.instance.Provider, d.Resource, inst)
+	if !ok || s.unknown || typ == nil {
+		return
+	}
+	t := &object.Tools{Object: inst.Current(), Provider: s.provider, Type: typ, Walk: p.objs, Bag: bag, Where: p.where(inst)}
+	v, entry, ok := p.readOrStored(ctx, d, t, config, inst, u)
+	if !ok {
+		f.Fail(d.ID, key, lang.Before)
+		return
+	}
+	f.Put(d.ID, key, lang.Before, v)
+	p.back.mu.Lock()
+	defer p.back.mu.Unlock()
+	p.back.readings = append(p.back.readings, plan.Reading{Object: inst.Current(), Entry: entry})
+}
+
+func (p *planner) readOrStored(ctx context.Context, d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance, u use) (mark.Value, *state.Entry, bool) {
+	if v, ok := p.useStored(d, t, config, inst); ok {
+		return v, p.prior.Get(inst.Current()), true
+	}
+	return t.ReadData(ctx, config, object.Stored{Provider: u.instance, Recorded: p.recordedOf(d.ID)}, true)
+}
+
+// wasRead remembers what a data source gave, where its faces may differ.
+func (p *planner) wasRead(d lang.Decl, inst addr.Instance, config, v mark.Value) {
+	if p.reach.steady(d) {
+		return
+	}
+	p.back.mu.Lock()
+	defer p.back.mu.Unlock()
+	p.back.after[inst] = reading{config.Raw, v}
+}
+
+// readAlready is what a data source gave on the after face, if it was asked the same there.
+func (p *planner) readAlready(ctx context.Context, inst addr.Instance, config mark.Value, u use) (mark.Value, bool) {
+	p.back.mu.Lock()
+	got, ok := p.back.after[inst]
+	p.back.mu.Unlock()
+	if !ok || !got.config.RawEquals(config.Raw) {
+		return mark.Value{}, false
+	}
+	before, ok := p.settle(ctx, u, lang.Before)
+	after, okAfter := p.settle(ctx, u, lang.After)
+	return got.value, ok && okAfter && before.same(after)
+}
+
+// foresee gets ready what the apply walk will need on the before face to take an object down.
+func (p *planner) foresee(ctx context.Context, c *plan.Change, e *state.Entry) {
+	if !c.Action.Downs() || e == nil {
+		return
+	}
+	if u, ok := p.storedUse(ctx, c.Object.Instance, e); ok && u.declared {
+		p.settle(ctx, u, lang.Before)
+	}
+	if h := p.hooksOf(c, e, true); h.decl != nil {
+		for _, part := range h.list {
+			for _, w := range p.reach.parts(h.decl.ID, h.parts(part)) {
+				p.getReady(ctx, w.of)
+			}
+		}
+	}
+}
+
+// decidedSettings says of the providers whose settings were evaluated on the before face how the
+// two faces compare, for the order of steps.
+func (p *planner) decidedSettings() []plan.Settings {
+	p.run.mu.Lock()
+	defer p.run.mu.Unlock()
+	var out []plan.Settings
+	for k, before := range p.sessions {
+		d, ok := p.prog.ProviderConfig(k.instance.ProviderConfig)
+		if k.face != lang.Before || !ok || !before.settled || len(p.reach.ephemerals(d.ID)) > 0 {
+			continue // a lease has another value in each walk
+		}
+		x := plan.Settings{Provider: k.instance, NoBefore: !before.well || before.unknown}
+		if after := p.sessions[sessionKey{k.instance, lang.After}]; after != nil {
+			x.Equal = before.same(after)
+		}
+		out = append(out, x)
+	}
+	return out
+}

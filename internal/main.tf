@@ -1,0 +1,5 @@
+terraform { 
+ required_providers { 
+  toy = { source = "acme/toy" } 
+ } 
+}
