@@ -117,7 +117,7 @@ func (p *place) planned() string {
 var chance = strings.Fields("id result value rfc3339 unix output private_key_pem private_key_openssh private_key_pem_pkcs8 " +
 	"public_key_pem public_key_openssh public_key_fingerprint_md5 public_key_fingerprint_sha256 cert_pem cert_request_pem ca_cert_pem ca_private_key_pem " +
 	"validity_start_time validity_end_time bcrypt_hash b64_std b64_url hex dec keepers triggers content content_md5 content_sha1 content_sha256 content_sha512 " +
-	"content_base64sha256 content_base64sha512 base_rfc3339 rotation_rfc3339 day hour minute second month year input prefix seed password content_base64 rendered")
+	"content_base64sha256 content_base64sha512 base_rfc3339 rotation_rfc3339 day hour minute second month year input prefix seed password content_base64 rendered part certificates")
 
 // stored is what the state has, with values that are made by chance reduced to whether they are there.
 func (p *place) stored() string {
@@ -150,6 +150,9 @@ func (p *place) stored() string {
 	for _, r := range doc.Resources {
 		for _, i := range r.Instances {
 			slices.Sort(i.Dependencies)
+			i.Dependencies = slices.DeleteFunc(i.Dependencies, func(d string) bool { // nothing of leases is kept here
+				return strings.HasPrefix(d, "ephemeral.")
+			})
 			if r.Mode == "data" {
 				i.Dependencies = nil // Terraform records those of what is read by an apply
 			}
