@@ -24,13 +24,11 @@ var leftOut = map[string]string{
 	"TestProvidersLock":                          "there is no such command yet (fails with Terraform, too, where there is no registry)",
 	"TestProvidersMirror":                        "there is no such command yet (fails with Terraform, too, where there is no registry)",
 	"TestProvidersMirror_lockFileFalse":          "there is no such command yet (fails with Terraform, too, where there is no registry)",
-	"TestLockedState":                            "wants the backend inmem, which is not there yet",
-	"TestForceUnlock":                            "wants the backend inmem, which is not there yet",
-	"TestImport":                                 "imports to a block that lacks a required argument, which is refused yet",
 	"TestTest":                                   "there is no such command yet",
 	"TestContext_sleepTimeoutExpired":            "wants providers to be told to stop by the first interrupt: here what runs is finished, as docs/differences.md says",
 	"TestContext_sleepGracefulShutdown":          "wants providers to be told to stop by the first interrupt: here what runs is finished, as docs/differences.md says",
-	"TestShow_noInitLocalBackendNonDefaultState": "wants an error without init: the local backend needs none here, where there was no other before",
+	"TestShow_noInitInmemBackend":                "wants an error without init: no backend needs it here, where there was no other before",
+	"TestShow_noInitLocalBackendNonDefaultState": "wants an error without init: no backend needs it here, where there was no other before",
 }
 
 // registryNamed are those that find Terraform's registry host in documents, which new providers

@@ -1,0 +1,110 @@
+// Package real drives Lethe with providers that others wrote, as they are.
+package real
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/lethe-iac/lethe/test/providers/source"
+)
+
+var long = os.Getenv("LETHE_LONG") != ""
+
+// lethe builds the program, once.
+var lethe = sync.OnceValues(func() (string, error) {
+	if bin := os.Getenv("LETHE_BIN"); bin != "" {
+		return bin, nil
+	}
+	d, err := dir()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(d, "lethe")
+	cmd := exec.Command("go", "build", "-o", path, "./cmd/lethe")
+	cmd.Dir = "../.."
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return path, nil
+})
+
+var dir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "real") })
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if d, err := dir(); err == nil {
+		os.RemoveAll(d)
+	}
+	os.Exit(code)
+}
+
+func must[T any](v T, err error) func(t *testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// product is one provider that others wrote, in one version.
+type product struct {
+	name    string // of the type
+	owner   string // the namespace; "" is hashicorp
+	version string // that its authors gave it
+	source.Module
+	tests string // the package of its acceptance tests
+
+	from func() (string, error)
+	exec func() (string, error)
+}
+
+// products are the providers by name. Those of the present are the versions of 2026; before them,
+// some have others that are older than the module system, with the type system of that time.
+func newProduct(p product) *product {
+	if p.owner == "" {
+		p.owner = "hashicorp"
+	}
+	p.from = sync.OnceValues(func() (string, error) {
+		base, err := dir()
+		if err != nil {
+			return "", err
+		}
+		return p.Copy(base)
+	})
+	p.exec = sync.OnceValues(func() (string, error) {
+		src, err := p.from()
+		if err != nil {
+			return "", err
+		}
+		path := filepath.Join(src, "terraform-provider-"+p.name)
+		return path, source.Go(src, "build", "-o", path, ".")
+	})
+	return &p
+}
+
+// offer puts the provider into a mirror below a home directory, where mirrors are looked for by
+// default, under the versions.
+func (p *product) offer(t *testing.T, home string, versions ...string) {
+	t.Helper()
+	program := must(p.exec())(t)
+	for _, v := range versions {
+		at := filepath.Join(home, ".terraform.d/plugins/registry.terraform.io", p.owner, p.name, v, runtime.GOOS+"_"+runtime.GOARCH)
+		check(t, os.MkdirAll(at, 0o755))
+		check(t, os.Symlink(program, filepath.Join(at, "terraform-provider-"+p.name+"_v"+v)))
+	}
+}

@@ -1,0 +1,125 @@
+package real
+
+import "github.com/lethe-iac/lethe/test/providers/source"
+
+// suite is a provider with its acceptance tests.
+type suite struct {
+	*product
+	before  []string          // versions that its tests upgrade from, which must be installable
+	sample  string            // which tests run in every test run; all do with LETHE_LONG
+	least   [2]int            // how many pass at least: of the sample, of all
+	leftOut map[string]string // those that fail, each with its reason
+	server  bool              // it wants a PostgreSQL server
+}
+
+const wantsOld = "wants the program of the version that it upgrades from, which did otherwise (fails with Terraform, too)"
+
+// The providers as their authors have them now. Versions without a tag that Go knows have the name
+// that Go gives to their commits. What the module proxy in use does not have is skipped, and said.
+var suites = []suite{
+	{
+		product: newProduct(product{
+			name: "random", version: "3.9.0", tests: "./internal/provider",
+			Module: source.Module{Path: "github.com/terraform-providers/terraform-provider-random", Version: "v1.3.2-0.20260513075824-f8d869dc98d9"},
+		}),
+		before: []string{"2.2.1", "3.1.3", "3.2.0", "3.3.2", "3.4.2"},
+		sample: "^(TestAccEphemeral|TestAccResourceID)",
+		least:  [2]int{15, 300},
+	},
+	{
+		product: newProduct(product{
+			name: "local", version: "2.9.0", tests: "./internal/provider",
+			Module: source.Module{Path: "github.com/terraform-providers/terraform-provider-local", Version: "v1.4.1-0.20260513075820-3561e410f9fe"},
+		}),
+		before: []string{"2.2.3"},
+		sample: "^TestLocalCommand(Ephemeral|DataSource)",
+		least:  [2]int{15, 40},
+	},
+	{
+		product: newProduct(product{
+			name: "time", version: "0.14.2", tests: "./internal/provider",
+			Module: source.Module{Path: "github.com/hashicorp/terraform-provider-time", Version: "v0.14.2"},
+		}),
+		before: []string{"0.8.0"},
+		sample: "^TestAccTime(Offset|Static)",
+		least:  [2]int{5, 50},
+	},
+	{
+		product: newProduct(product{
+			name: "tls", version: "4.2.1", tests: "./internal/provider",
+			Module: source.Module{Path: "github.com/hashicorp/terraform-provider-tls", Version: "v1.2.1-0.20260130152455-857b38cda3fc", Sum: "h1:iCzlbH6QDWzO5ecjT4tbXkZv5tHEXC/eCipm1KzZ2Qk="},
+		}),
+		before: []string{"3.1.0", "3.4.0", "4.1.0", "4.2.0"},
+		sample: "^(TestAccEphemeral|TestPublicKey_|TestProvider_)",
+		least:  [2]int{10, 80},
+	},
+	{
+		product: newProduct(product{
+			name: "cloudinit", version: "2.3.5", tests: "./internal/provider",
+			Module: source.Module{Path: "github.com/hashicorp/terraform-provider-cloudinit", Version: "v1.0.1-0.20240910114655-9216daa4c24b", Sum: "h1:MaFTEqSMWUXuOVuhNYOvtrPTyzZcigzyIKTprVDKoMo="},
+		}),
+		before: []string{"2.2.0"},
+		least:  [2]int{8, 8},
+	},
+	{
+		product: newProduct(product{
+			name: "null", version: "3.3.1", tests: "./internal/provider",
+			Module: source.Module{Path: "github.com/terraform-providers/terraform-provider-null", Version: "v1.0.1-0.20260814132742-cd8ea3464380"},
+		}),
+		before: []string{"3.1.1"},
+		sample: "^TestAcc(DataSource|Resource)_",
+		least:  [2]int{4, 19},
+		leftOut: map[string]string{
+			"TestAccResource_Triggers_FrameworkMigration_NullMapValue":               wantsOld,
+			"TestAccResource_Triggers_FrameworkMigration_NullMapToValue":             wantsOld,
+			"TestAccResource_Triggers_FrameworkMigration_NullMapToNullValue":         wantsOld,
+			"TestAccResource_Triggers_FrameworkMigration_NullMapValueToValue":        wantsOld,
+			"TestAccResource_Triggers_FrameworkMigration_NullMapToMultipleValue":     wantsOld,
+			"TestAccResource_Triggers_FrameworkMigration_NullMapToMultipleNullValue": wantsOld,
+		},
+	},
+	{
+		product: newProduct(product{
+			name: "http", version: "3.6.0", tests: "./internal/provider",
+			Module: source.Module{Path: "github.com/terraform-providers/terraform-provider-http", Version: "v1.2.1-0.20260513075814-520400d4b2c0"},
+		}),
+		before: []string{"2.2.0", "3.1.1"},
+		sample: "^TestDataSource_(200|404|with|utf)",
+		least:  [2]int{5, 25},
+	},
+	{
+		product: newProduct(product{
+			name: "archive", version: "2.8.0", tests: "./internal/provider",
+			Module: source.Module{Path: "github.com/hashicorp/terraform-provider-archive", Version: "v1.3.1-0.20260513075758-bf198ddd1bdb"},
+		}),
+		before: []string{"2.2.0"},
+		sample: "^(TestAccTarGzArchiveFile_Basic|TestDataSource_Upgrade)",
+		least:  [2]int{5, 100},
+	},
+	{
+		product: newProduct(product{
+			name: "external", version: "2.4.0", tests: "./internal/provider",
+			Module: source.Module{Path: "github.com/terraform-providers/terraform-provider-external", Version: "v1.2.1-0.20260513075810-70b9be6c3cfe"},
+		}),
+		before: []string{"2.2.3"},
+		least:  [2]int{8, 8},
+	},
+	{
+		product: newProduct(product{
+			name: "postgresql", owner: "cyrilgdn", version: "1.26.0", tests: "./postgresql",
+			Module: source.Module{Path: "github.com/terraform-providers/terraform-provider-postgresql", Version: "v1.26.0"},
+		}),
+		sample: "^TestAccPostgresqlRole_",
+		least:  [2]int{5, 85},
+		server: true,
+	},
+}
+
+func suiteOf(name string) suite {
+	for _, s := range suites {
+		if s.name == name {
+			return s
+		}
+	}
+	panic(name)
+}

@@ -1,0 +1,99 @@
+package real
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/lethe-iac/lethe/test/providers/source"
+)
+
+// TestSuites runs acceptance tests of providers as their authors wrote them, in an environment
+// without any setting but where the program is. Versions that they upgrade from are the provider
+// itself under those numbers, as there is no registry here: what is left of such a test is that a
+// provider of a given version is found, installed, locked, used and then replaced by one that runs
+// already.
+func TestSuites(t *testing.T) {
+	for _, s := range suites {
+		t.Run(s.name, func(t *testing.T) { s.run(t, must(lethe())(t)) })
+	}
+}
+
+func (s *suite) run(t *testing.T, program string) {
+	src, err := s.from()
+	if errors.Is(err, source.ErrAbsent) {
+		t.Skip(err)
+	}
+	check(t, err)
+	tests := filepath.Join(t.TempDir(), s.name+".test")
+	check(t, source.Go(src, "test", "-c", "-o", tests, s.tests))
+	home := t.TempDir()
+	s.offer(t, home, s.before...)
+	args := []string{"-test.v", "-test.timeout=60m"}
+	least := s.least[1]
+	if !long && s.sample != "" {
+		args, least = append(args, "-test.run", s.sample), s.least[0]
+	}
+	cmd := exec.Command(tests, args...)
+	cmd.Dir = filepath.Join(src, s.tests)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + t.TempDir(), "TF_ACC=1", "TF_ACC_TERRAFORM_PATH=" + program}
+	if s.server {
+		cmd.Env = append(cmd.Env, startServer(t)...)
+	}
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	s.judge(t, out, least)
+}
+
+var verdict = regexp.MustCompile(`(?m)^--- (PASS|FAIL): (\S+)`)
+
+// judge holds the failed tests against those that are left out.
+func (s *suite) judge(t *testing.T, out []byte, least int) {
+	ran, passed := map[string]bool{}, 0
+	for _, m := range verdict.FindAllSubmatch(out, -1) {
+		name := string(m[2])
+		ran[name] = true
+		_, known := s.leftOut[name]
+		switch ok := string(m[1]) == "PASS"; {
+		case ok && known:
+			t.Errorf("%s passes: take it off the list (%s)", name, s.leftOut[name])
+		case ok:
+			passed++
+		case !known:
+			t.Errorf("%s failed:\n%s", name, said(out, name))
+		}
+	}
+	for name, why := range s.leftOut {
+		if long && !ran[name] {
+			t.Errorf("%s is not there (any more): take it off the list (%s)", name, why)
+		}
+	}
+	if passed < least {
+		t.Errorf("%d passed, and not %d:\n%s", passed, least, out[max(0, len(out)-4000):])
+	}
+	t.Logf("%d passed", passed)
+}
+
+// said is what the output has of one test. Those that ran at the same time are in between.
+func said(out []byte, name string) string {
+	var kept []string
+	mine := false
+	for line := range strings.Lines(string(out)) {
+		if head, ok := strings.CutPrefix(line, "=== "); ok {
+			f := strings.Fields(head)
+			mine = len(f) == 2 && (f[1] == name || strings.HasPrefix(f[1], name+"/"))
+		}
+		if mine && !bytes.HasPrefix([]byte(line), []byte("=== ")) {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "")
+}
