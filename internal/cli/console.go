@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -215,6 +216,9 @@ func (in *input) rest() string {
 
 // interactive reads expressions from a terminal, and leaves that as it was.
 func (c *console) interactive(ctx context.Context) int {
+	if c.dumb() {
+		return until(ctx, c.lineByLine)
+	}
 	in := c.Stdin.(*os.File)
 	fd := int(in.Fd())
 	cooked, err := term.MakeRaw(fd)
@@ -223,6 +227,31 @@ func (c *console) interactive(ctx context.Context) int {
 	}
 	defer term.Restore(fd, cooked)
 	return until(ctx, func() int { return c.converse(in, fd, cooked) })
+}
+
+// lineByLine answers what is typed at a terminal that edits no lines.
+func (c *console) lineByLine() int {
+	lines := bufio.NewScanner(c.Stdin)
+	var typed input
+	for prompt := "> "; ; {
+		c.ui.print(prompt)
+		if !lines.Scan() {
+			return exitOK
+		}
+		text, ready := typed.add(lines.Text())
+		prompt = "> "
+		switch {
+		case typed.pending != "":
+			prompt = ": "
+		case !ready:
+		case text == "exit":
+			return exitOK
+		case text == "help":
+			c.ui.print(consoleHelp)
+		default:
+			c.evaluate(text)
+		}
+	}
 }
 
 // converse answers what is typed, with a history and with completion.

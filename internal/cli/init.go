@@ -115,7 +115,7 @@ func (p *project) copyModule() bool {
 	case err == nil && len(entries) > 0:
 		p.bag.Add(diag.Errorf("Can't populate non-empty directory", "The target directory %s is not empty, so it cannot be initialized with the -from-module=... option.", p.display(p.dir)))
 		return false
-	case err == nil && !fetch.IsLocal(source) && !filepath.IsAbs(source):
+	case err == nil && !config.IsLocal(source) && !filepath.IsAbs(source):
 		p.bag.Add(diag.Errorf("Invalid module source address", "The module of -from-module is %q, and only local paths, absolute or beginning with ./ or ../, can be copied.", source))
 		return false
 	}

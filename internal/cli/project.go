@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -48,7 +49,9 @@ type project struct {
 	closed    shortcut.Set
 	limits    limits
 
-	unremembered *settings // where states are kept, if nothing has written that down yet
+	modules      func() fetch.Modules // that a peer installed
+	storeType    string               // of the store that is open
+	unremembered *settings            // where states are kept, if nothing has written that down yet
 }
 
 // open makes a project of the working directory, reading no configuration yet.
@@ -63,6 +66,7 @@ func (c *call) open() (*project, bool) {
 	}
 	c.warnUnhonoured()
 	p := &project{call: c, dir: c.Dir, root: c.Dir, data: c.dataDir()}
+	p.modules = sync.OnceValue(func() fetch.Modules { return fetch.ReadModules(p.data) })
 	if c.configDir != "" {
 		p.root = c.path(c.configDir)
 	}
@@ -240,7 +244,7 @@ func (p *project) loadFrom(root string, o config.Options, resolve config.Resolve
 func (p *project) loadOptions() config.Options {
 	return config.Options{
 		Display: p.display, Version: Version, Limits: p.limits.config, Convert: funcs.Convert,
-		Hushed: p.opts.deprecation == deprecationNone, // the sources of all modules are local, so far
+		Hushed: p.opts.deprecation == deprecationNone, HushedFar: p.opts.deprecation == deprecationLocal,
 	}
 }
 
@@ -264,9 +268,8 @@ func (p *project) resolve(path addr.Module, call *config.Call, parent *config.No
 	if !ok {
 		return "", "", "", false
 	}
-	if !fetch.IsLocal(source) {
-		bag.Add(diag.Errorf("Module not installed", "The module %s comes from %q, and only local paths beginning with ./ or ../ can be installed.", path, source).At(call.SourceRange))
-		return "", source, "", false
+	if !config.IsLocal(source) {
+		return p.installedModule(path, source, call, parent, bag)
 	}
 	if call.Versions != nil {
 		bag.Add(diag.Errorf("Invalid registry module source address", "The module %s is local, and a local module has no versions. Remove the version argument.", path).At(call.Range))
@@ -278,6 +281,25 @@ func (p *project) resolve(path addr.Module, call *config.Call, parent *config.No
 		return "", source, "", false
 	}
 	return dir, source, "", true
+}
+
+// installedModule finds a module that comes from elsewhere. Nothing is installed from elsewhere here, but what
+// a peer's init has installed in this directory is there.
+func (p *project) installedModule(path addr.Module, source string, call *config.Call, parent *config.Node, bag *diag.Bag) (dir, from, version string, ok bool) {
+	wanted, ok := lang.StaticVersion(parent, call, p.staticOptions(), bag)
+	if !ok {
+		return "", source, "", false
+	}
+	dir, from, version, err := p.modules().Find(p.dir, strings.Join(path.Path(), "."), source, wanted)
+	switch {
+	case err != nil:
+		bag.Add(diag.Errorf("Module not installed", "The module %s comes from %q, and is not in %s as it should be: %s. Run the init of Terraform or OpenTofu, which install it again.", path, source, p.display(filepath.Join(p.data, "modules")), err).At(call.SourceRange))
+	case dir == "":
+		bag.Add(diag.Errorf("Module not installed", "The module %s comes from %q, and only local paths beginning with ./ or ../ can be installed. What the init of Terraform or OpenTofu has installed in this directory is used.", path, source).At(call.SourceRange))
+	default:
+		return dir, from, version, true
+	}
+	return "", source, "", false
 }
 
 // compile makes the program: names, references, schemas, and all that can be wrong without values.

@@ -48,7 +48,7 @@ func newScreen(c *call) *screen {
 		c.Stdout, c.Stderr = s.held, s.held.Beside(c.Stderr)
 	}
 	o := c.viewOptions()
-	o.Width, o.Terminal = c.width(), isTerminal(c.Stdout) && !c.opts.json
+	o.Width, o.Terminal = c.width(), isTerminal(c.Stdout) && !c.dumb() && !c.opts.json
 	o.Compact, o.Apart, o.Concise = c.opts.compact, c.apart(), c.opts.concise
 	o.Importing = c.command.Name == "import"
 	o.Automation = c.Getenv("TF_IN_AUTOMATION") != ""
@@ -91,9 +91,12 @@ func (b both) Plan(p *plan.Plan, o view.PlanOptions) { b.screen.Plan(p, o); b.fi
 func (b both) Outputs(outs map[string]state.Output)  { b.screen.Outputs(outs); b.file.Outputs(outs) }
 func (b both) Finish()                               { b.screen.Finish(); b.file.Finish() }
 
+// dumb reports whether the terminal, if there is one, can do no more than show one line after the other.
+func (c *call) dumb() bool { return c.Getenv("TERM") == "dumb" }
+
 // color reports whether to print with colours: on a terminal, unless somebody asked not to.
 func (c *call) color() bool {
-	if c.opts.noColor || c.Getenv("NO_COLOR") != "" || c.Getenv("TERM") == "dumb" || c.Getenv("CLICOLOR") == "0" {
+	if c.opts.noColor || c.Getenv("NO_COLOR") != "" || c.dumb() || c.Getenv("CLICOLOR") == "0" {
 		return false
 	}
 	if v := c.Getenv("FORCE_COLOR") + c.Getenv("CLICOLOR_FORCE"); v != "" && v != "0" {

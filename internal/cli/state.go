@@ -38,7 +38,7 @@ type workspaceState struct {
 }
 
 // drivers are the kinds of store that the program knows.
-var drivers = store.Drivers{store.LocalDriver}
+var drivers = store.Drivers{store.LocalDriver, store.MemoryDriver}
 
 // openStore opens the store in use (backend.go), with what flags say about files.
 func (p *project) openStore(ctx context.Context) (store.Store, bool) {
@@ -46,6 +46,7 @@ func (p *project) openStore(ctx context.Context) (store.Store, bool) {
 	if !ok {
 		return nil, false
 	}
+	p.storeType = current.driver.Name
 	st, ok := p.openWith(ctx, current)
 	if !ok {
 		return nil, false
@@ -118,7 +119,7 @@ func (p *project) lockWorkspace(ctx context.Context, name, operation string) (*w
 
 // lockStored locks a workspace of a store and reads its state.
 func (p *project) lockStored(ctx context.Context, st store.Store, name, operation string) (*workspaceState, bool) {
-	ws := &workspaceState{project: p, store: st, name: name, backend: "local"}
+	ws := &workspaceState{project: p, store: st, name: name, backend: p.storeType}
 	var ok bool
 	if p.opts.lock && !ws.take(ctx, operation) {
 		return nil, false

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"strings"
+
 	"github.com/hashicorp/hcl/v2"
 )
 
@@ -142,4 +144,9 @@ func (l *loader) pass(m *Call, p Passed, seen map[ProviderName]hcl.Range) {
 	}
 	seen[p.Child] = p.Range
 	m.Providers = append(m.Providers, p)
+}
+
+// IsLocal reports whether a module source is a path on this machine.
+func IsLocal(source string) bool {
+	return strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") || source == "." || source == ".."
 }

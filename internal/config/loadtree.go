@@ -111,7 +111,7 @@ func (t *treeLoader) child(n *Node, call *Call, dir string) *Node {
 		t.ok = false
 		return nil
 	}
-	child := &Node{Path: path, Call: call, Parent: n, Source: source, Version: version, Hushed: t.opts.Hushed}
+	child := &Node{Path: path, Call: call, Parent: n, Source: source, Version: version, Hushed: t.opts.Hushed || t.opts.HushedFar && (n.Hushed || !IsLocal(source))}
 	if t.endless(child, childDir) {
 		return nil
 	}

@@ -22,7 +22,9 @@ type Options struct {
 	Display func(path string) string // a file's path as ranges spell it; nil: as it is
 	Version string                   // what required_version is compared with; "" compares nothing
 	Limits  Limits
-	Hushed  bool // nobody wants to hear of what is deprecated in modules
+	Hushed  bool // no user wants to hear of what is deprecated in modules
+	// HushedFar is the same of those that come from elsewhere, and of what they call.
+	HushedFar bool
 
 	// Convert makes a default value one of its variable's type; nil is convert.Convert, whose work
 	// grows with the square of a list's length. Package lang has one whose work does not.

@@ -94,7 +94,7 @@ func (c *checks) results(*diag.Bag) []state.Check {
 
 // unchecked lists what has conditions, for a plan that evaluates none of them.
 func (r *run) unchecked() []state.Check {
-	none := newChecks()
+	none := newChecks(r.Secrets)
 	for _, d := range r.prog.Decls() {
 		switch {
 		case tested(d):

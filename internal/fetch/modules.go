@@ -10,13 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/apparentlymart/go-versions/versions"
+	"github.com/apparentlymart/go-versions/versions/constraints"
 	"github.com/lethe-iac/lethe/internal/config"
 )
-
-// IsLocal reports whether a module source is a path on this machine.
-func IsLocal(source string) bool {
-	return strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") || source == "." || source == ".."
-}
 
 // LocalDir is the directory that a local module source names, seen from its caller's.
 func LocalDir(source, parent string) (string, error) {
@@ -116,10 +113,84 @@ func WriteManifest(dataDir, workDir string, root *config.Node, fresh func(*confi
 	return os.WriteFile(path, text, 0o644)
 }
 
+// Modules are those that were installed in a working directory, by the names of their calls in the tree.
+type Modules map[string]manifestEntry
+
+// ReadModules reads which modules were installed.
+func ReadModules(dataDir string) Modules {
+	out := Modules{}
+	for _, e := range readManifest(filepath.Join(dataDir, "modules", "modules.json")) {
+		out[e.Key] = e
+	}
+	return out
+}
+
+// Find finds a module that comes from elsewhere among those that a peer's init has installed, and gives its
+// directory, its source as recorded, and its version. The error says what is wrong where there is one of
+// that name, and is nil where there is none.
+func (m Modules) Find(workDir, key, source, version string) (dir, from, is string, err error) {
+	e := m[key]
+	switch {
+	case e.Dir == "":
+		return "", "", "", nil
+	case sameSource(e.Source) != sameSource(source):
+		return "", "", "", fmt.Errorf("the source was %q when it was installed, and is %q now", e.Source, source)
+	case version != "":
+		if err := versionFits(e.Version, version); err != nil {
+			return "", "", "", err
+		}
+	}
+	dir = filepath.FromSlash(e.Dir)
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(workDir, dir)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", "", "", fmt.Errorf("the directory %s, where it was installed, is gone", e.Dir)
+	}
+	return dir, e.Source, e.Version, nil
+}
+
+func versionFits(is, text string) error {
+	spec, err := constraints.ParseRubyStyleMulti(text)
+	if err != nil {
+		return fmt.Errorf("the version constraint %q cannot be read: %w", text, err)
+	}
+	v, err := versions.ParseVersion(is)
+	if err != nil || !versions.MeetingConstraints(spec).Has(v) {
+		return fmt.Errorf("the version %q was installed, and %q is wanted now", is, text)
+	}
+	return nil
+}
+
+// sameSource gives equal texts for the forms that a source may be written in, and is recorded in.
+func sameSource(s string) string {
+	for _, host := range []string{"registry.terraform.io/", "registry.opentofu.org/"} {
+		if rest, ok := strings.CutPrefix(s, host); ok {
+			return rest
+		}
+	}
+	addr, sub, _ := strings.Cut(s, "//")
+	switch {
+	case filepath.IsAbs(s):
+		return "file://" + filepath.ToSlash(s)
+	case strings.HasPrefix(s, "github.com/"):
+		s = "git::https://" + strings.TrimSuffix(addr, ".git") + ".git"
+	case strings.HasPrefix(s, "git@"):
+		host, path, _ := strings.Cut(addr, ":")
+		s = "git::ssh://" + host + "/" + path
+	default:
+		return s
+	}
+	if sub != "" {
+		s += "//" + sub
+	}
+	return s
+}
+
 // readManifest gives what was recorded, as far as it can be read: it is written anew.
 func readManifest(path string) []manifestEntry {
 	var m manifest
-	if text, err := os.ReadFile(path); err == nil {
+	if text, err := config.ReadOne(path, config.Limits{}); err == nil {
 		_ = json.Unmarshal(text, &m)
 	}
 	return m.Modules

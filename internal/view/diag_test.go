@@ -105,7 +105,7 @@ func manyDiagnostics(t *testing.T) []diag.Diagnostic {
 	tabbed.Subject.End = posAt(tabbed.Subject.Start.Byte + 1)
 	nowhere := diag.Errorf("Nowhere", "First paragraph.\n\n  preformatted line\n  - item\n\nLast.").At(diag.Range{Filename: "other.tf", Start: diag.Pos{Line: 7, Column: 3, Byte: 70}, End: diag.Pos{Line: 7, Column: 4, Byte: 71}})
 	var out []diag.Diagnostic
-	out = append(out, withContext, about, check, check2, multi, related, wide, tabbed, nowhere, diag.Errorf("Only a title", ""), diag.Warningf("Without a place", "But with a detail."))
+	out = append(out, withContext, about, check, check2, multi, related, wide, tabbed, nowhere, diag.Errorf("Only a title", ""), diag.Errorf("A title\nof \x1b[31mthree\n\n  lines", ""), diag.Warningf("Without a place", "But with a detail."))
 	for _, a := range []string{"a.a", "a.b", "a.c"} {
 		d := one("Same thing", "It happens again and again.", "source")
 		d.Address = a

@@ -76,7 +76,8 @@ func (h *Human) compact(groups []gathered) {
 	var b strings.Builder
 	b.WriteString(h.o.paint("Warnings:", bold, yellow) + "\n\n")
 	for _, g := range groups {
-		b.WriteString("- " + h.oneLine(g.Summary) + "\n")
+		head, _, _ := strings.Cut(g.Summary, "\n")
+		b.WriteString("- " + h.oneLine(head) + "\n")
 		if place := shortPlace(g.Diagnostic); place != "" {
 			b.WriteString("  " + place)
 			if n := len(g.more); n > 0 {
@@ -110,7 +111,11 @@ func (h *Human) diagnostic(g gathered) string {
 	if h.o.Width > 0 {
 		t.width = h.o.Width - 2 // the bar
 	}
-	t.line(h.o.paint(t.title, bold, t.style) + h.o.paint(h.oneLine(g.Summary), bold))
+	head, more, _ := strings.Cut(g.Summary, "\n") // those of some providers have several lines
+	t.line(h.o.paint(t.title, bold, t.style) + h.o.paint(h.oneLine(head), bold))
+	for line := range strings.Lines(more) {
+		t.line(h.o.paint(h.oneLine(strings.TrimSuffix(line, "\n")), bold))
+	}
 	t.line("")
 	t.place(g.Diagnostic)
 	t.related(g.Diagnostic)

@@ -23,7 +23,7 @@ func WriteSchemasJSON(w io.Writer, ps []addr.Provider, s Schemas, hosts Hosts) e
 	d.object(func() {
 		d.keyStr("format_version", formatSchemas)
 		if len(ps) == 0 {
-			return // as the peers have it, and their readers take it
+			return
 		}
 		d.key("provider_schemas")
 		d.object(func() {

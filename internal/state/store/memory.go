@@ -8,7 +8,27 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
 )
+
+// MemoryDriver is the driver of a store that forgets everything with the process, for programs that test.
+var MemoryDriver = Driver{
+	Name: "inmem",
+	Schema: &schema.Block{Attrs: []*schema.Attr{
+		{Name: "lock_id", Type: cty.String, Optional: true, Description: "Locks the default workspace from the start, in the name of this."},
+	}},
+	Open: func(ctx context.Context, s Settings) (Store, error) {
+		m := &Memory{}
+		if id, _ := s.Text("lock_id"); id != "" {
+			if _, err := m.Lock(ctx, Default, LockInfo{ID: id, Operation: "test", Info: "test config"}); err != nil {
+				return nil, err
+			}
+		}
+		return m, nil
+	},
+}
 
 // Memory is a store that forgets everything with the process. The zero value is ready.
 type Memory struct {
