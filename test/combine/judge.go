@@ -37,6 +37,12 @@ func (x *side) judge(n int, st *Step, o *Outcome) []Finding {
 	j.leases()
 	j.canary()
 	if j.lost() {
+		ids := o.After.ids()
+		for _, there := range o.Objects {
+			if ids[there.ID] == "" {
+				x.foreign[there.ID] = true // from here on nothing can know of it
+			}
+		}
 		return j.found
 	}
 	j.once()

@@ -41,6 +41,7 @@ type side struct {
 	foreign  map[string]bool // ids of objects that are not the engine's business
 	env      []string
 	running  *exec.Cmd
+	unable   error // the program could not be run: nothing can be said of it
 }
 
 // An Invocation is one command that was run.
@@ -138,6 +139,9 @@ func (x *side) step(st *Step) (*Outcome, error) {
 			o.SecondJSON = x.show(o, st, "p2")
 		}
 	}
+	if x.unable != nil {
+		return nil, x.unable
+	}
 	o.Leases = x.cloud.Leases()
 	for _, l := range o.Leases { // so that they are found once
 		_ = x.cloud.Close(l)
@@ -219,8 +223,7 @@ func (x *side) run(o *Outcome, st *Step, args ...string) *Invocation {
 	case errors.As(err, &exit):
 		i.Exit = exit.ExitCode()
 	case err != nil:
-		i.Exit = -2
-		i.Errors = append(i.Errors, err.Error())
+		x.unable = err
 	}
 	i.Slow = ctx.Err() != nil
 	i.Out = out.String()

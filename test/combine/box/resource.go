@@ -60,12 +60,13 @@ func (p *Provider) ReadResource(ctx context, q *tfprotov6.ReadResourceRequest) (
 	}
 	a := &tfprotov6.ReadResourceResponse{NewState: q.CurrentState, Private: q.Private}
 	id := text(v, "id")
-	err = p.call(ctx, cloud.Call{Call: "read", Type: q.TypeName, Key: text(v, "name"), ID: id}, func(*cloud.Call, string) error {
+	err = p.call(ctx, cloud.Call{Call: "read", Type: q.TypeName, Key: text(v, "name"), ID: id}, func(c *cloud.Call, _ string) error {
 		if p.session(ctx).unknown {
 			return nil // of a place that is not known nothing is known
 		}
 		o, err := p.Cloud.Get(id, p.session(ctx).region)
 		if errors.Is(err, cloud.ErrGone) {
+			c.Note = "gone" // from where this provider looks
 			a.NewState = encode(cty.NullVal(boxType), boxType)
 			return nil
 		}
