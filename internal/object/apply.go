@@ -14,9 +14,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// goString is a value as the peers write it in messages.
-func goString(v cty.Value) string { return schema.GoString(v) }
-
 // Stored is what an entry holds beside the object itself.
 type Stored struct {
 	Provider    addr.ProviderInstance
@@ -125,12 +122,12 @@ func (t *Tools) made(ctx context.Context, p *Proposal, config mark.Value, resp p
 	if good && succeeded && !resp.LegacyTypes {
 		good = t.asPlanned(p, v, t.marked(v, config).Marks)
 	}
+	value := t.marked(v, config)
 	if identity == cty.NilVal {
 		identity = p.Identity
 	} else if ok && !resp.LegacyTypes { // that SDK holds its providers to it itself, as far as it shall
-		good = t.steadyIdentity(p.Identity, identity, "during the apply operation") && good
+		good = t.steadyIdentity(p.Identity, identity, value) && good
 	}
-	value := t.marked(v, config)
 	entry.Sensitive = value.PathsOf(mark.Sensitive)
 	if prior != nil {
 		entry.Tainted, entry.Extra = prior.Tainted && !succeeded, prior.Extra

@@ -169,30 +169,6 @@ func (t *Tools) place(p cty.Path) string {
 	return t.Object.String() + s
 }
 
-// agrees reports whether two identities are of one object. What the first does not say yet, as old
-// SDKs do before an object is created, may still become anything.
-func agrees(was, is cty.Value) bool {
-	if was.IsNull() || is.IsNull() || !was.Type().IsObjectType() || !is.Type().IsObjectType() {
-		return was.RawEquals(is)
-	}
-	for name, v := range was.AsValueMap() {
-		if !v.IsNull() && !(is.Type().HasAttribute(name) && is.GetAttr(name).RawEquals(v)) {
-			return false
-		}
-	}
-	return true
-}
-
-// steadyIdentity refuses an identity that is not the one that was planned.
-func (t *Tools) steadyIdentity(was, is cty.Value, when string) bool {
-	if was == cty.NilVal || is == cty.NilVal || !was.IsWhollyKnown() || !is.IsWhollyKnown() || agrees(was, is) {
-		return true
-	}
-	t.breach("Unexpected Identity Change", "%s changed the identity of %s %s: it was planned to be %s, and is now %s. This is a bug in the provider, to be reported there.",
-		t.who(), t.Object, when, goString(was), goString(is))
-	return false
-}
-
 // replacing keeps the paths that really change, as the protocol says; a write-only attribute has
 // no visible change and is taken at the provider's word.
 func (t *Tools) replacing(paths []cty.Path, prior, planned cty.Value) []cty.Path {
