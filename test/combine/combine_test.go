@@ -46,6 +46,19 @@ func TestBeside(t *testing.T) {
 	run(t, lab(t, terraform), *nextTo, false)
 }
 
+// TestRows finds the row of docs/differences.md that each rule stands for.
+func TestRows(t *testing.T) {
+	text, err := os.ReadFile("../../docs/differences.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range classes {
+		if !strings.Contains(string(text), "\n| "+c.reason) {
+			t.Errorf("no row begins with %q", c.reason)
+		}
+	}
+}
+
 func run(t *testing.T, l *Lab, n int, alone bool) {
 	start, classes, told := time.Now(), map[string]int{}, map[string]int{}
 	for _, seed := range seeds(n, alone) {
