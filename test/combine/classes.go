@@ -53,6 +53,9 @@ var classes = []class{
 	{"`replace_triggered_by` of a resource that has no instances", func(c *comparison, d Difference) bool {
 		return c.refused(d, "no change found for")
 	}},
+	{"`action_reason` of a new object whose `replace_triggered_by` names what changes", func(c *comparison, d Difference) bool {
+		return d.Section == "resource_changes reason" && d.A == nil && d.B == "replace_by_triggers" && does(c.a, d.At, "create")
+	}},
 	{"everyday changes that end in `Error: Cycle`", func(c *comparison, d Difference) bool { return c.refused(d, "Cycle") }},
 	{"`destroy` with a `moved` block whose object is still declared at its old address", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && c.refused(d, "Moved object still exists")
@@ -77,7 +80,7 @@ var classes = []class{
 		return c.st.Do.Destroy && strings.HasPrefix(d.Section, "resource_drift") && d.B == nil
 	}},
 	{"what is destroyed, where it changed outside", func(c *comparison, d Difference) bool {
-		return d.Section == "resource_changes before" && len(c.st.Drifts) > 0 && goes(c.a, d.At)
+		return d.Section == "resource_changes before" && len(c.st.Drifts) > 0 && does(c.a, d.At, "delete")
 	}},
 	{"marks of write-only attributes", func(c *comparison, d Difference) bool {
 		return strings.HasSuffix(d.Section, " sensitive") && unkept(d.A, d.B) || c.idle(d, func(ch any) bool {
@@ -137,12 +140,11 @@ func unkept(a, b any) bool {
 	return compact(drop(x)) == compact(drop(y))
 }
 
-// goes is whether a plan takes an object away.
-func goes(o *Outcome, addr string) bool {
-	changes, _ := o.PlanJSON["resource_changes"].([]any)
-	return slices.ContainsFunc(changes, func(c any) bool {
+// does is whether a plan does just one thing with an object.
+func does(o *Outcome, addr, action string) bool {
+	return slices.ContainsFunc(changes(o.PlanJSON), func(c any) bool {
 		change, _ := get(c, "change").(object)
-		return get(c, "address") == addr && slices.Equal(actions(change), []string{"delete"})
+		return get(c, "address") == addr && slices.Equal(actions(change), []string{action})
 	})
 }
 
