@@ -27,7 +27,6 @@ type part struct {
 	input    int
 	uses     []string // what it refers to
 	trigger  string
-	from     string // what it was called before the edit
 	declared bool
 }
 

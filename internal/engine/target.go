@@ -21,12 +21,16 @@ type selection struct {
 	named   map[addr.Resource]bool              // selected by name: the instances that a target contains
 	left    map[addr.Resource][]addr.Target     // left out because they need what is excluded
 	decls   map[lang.Decl]bool                  // everything selected
+	objects map[addr.Instance]bool              // in a destroy of targets: the instances that go, and nothing else of the above
 }
 
 // instance reports whether an instance is to be dealt with.
 func (s *selection) instance(i addr.Instance) bool {
 	if !s.active {
 		return true
+	}
+	if s.objects != nil {
+		return s.objects[i]
 	}
 	res := i.Resource()
 	if len(s.exclude) > 0 {
@@ -105,8 +109,7 @@ func (p *planner) chooseTargets(s *selection) {
 		}
 	}
 	if p.req.Mode == plan.Destroy {
-		p.spread(s, start, p.dependants())
-		p.spreadRecorded(s)
+		p.chooseDestroyed(s)
 		return
 	}
 	p.spread(s, start, p.prog.Refs)
@@ -266,18 +269,6 @@ func wholly(targets []addr.Target, res addr.Resource) bool {
 	return false
 }
 
-// dependants gives the reverse of references, worked out once.
-func (p *planner) dependants() func(lang.Decl) []lang.Ref {
-	back := p.referrers()
-	return func(d lang.Decl) []lang.Ref {
-		out := make([]lang.Ref, len(back[d]))
-		for i, u := range back[d] {
-			out[i].To = u.ID
-		}
-		return out
-	}
-}
-
 // spread selects everything that next leads to from the start: of resources all instances, or the one that is
 // meant.
 func (p *planner) spread(s *selection, start []lang.Decl, next func(lang.Decl) []lang.Ref) {
@@ -303,37 +294,6 @@ func (p *planner) spread(s *selection, start []lang.Decl, next func(lang.Decl) [
 			if !s.decls[r.To] {
 				s.decls[r.To] = true
 				queue = append(queue, r.To)
-			}
-		}
-	}
-}
-
-// spreadRecorded adds to a destroy what the state remembers to depend on the selected.
-func (p *planner) spreadRecorded(s *selection) {
-	back := map[addr.Resource][]addr.Resource{}
-	for o, e := range p.prior.Objects() {
-		for _, dep := range e.Recorded {
-			back[dep] = append(back[dep], o.Resource())
-		}
-	}
-	var queue []addr.Resource
-	for res := range s.named {
-		queue = append(queue, res)
-	}
-	for res := range s.whole {
-		queue = append(queue, res)
-	}
-	for len(queue) > 0 {
-		res := queue[0]
-		queue = queue[1:]
-		for _, x := range back[res] {
-			if s.whole[x] {
-				continue
-			}
-			s.whole[x] = true
-			queue = append(queue, x)
-			if d, ok := p.prog.Resource(x); ok {
-				s.decls[d.ID] = true
 			}
 		}
 	}

@@ -88,9 +88,10 @@ func (p *planner) validateHooked(ctx context.Context, e *Engine) {
 	}
 }
 
-// warnUnreferred says of an ephemeral resource that nothing refers to that it is not opened.
+// warnUnreferred says of an ephemeral resource that nothing refers to that it is not opened. Of one that is
+// a target that was said already.
 func (p *planner) warnUnreferred(d *lang.Declaration) {
-	if p.req.Mode == plan.Normal && !p.req.quiet && !p.reach.referred(d.ID) {
+	if p.req.Mode == plan.Normal && !p.req.quiet && !p.sel.named[d.Resource] && !p.reach.referred(d.ID) {
 		p.bag.Add(diag.Warningf("Ephemeral resource not opened", "Nothing refers to %s, and it has no conditions, so it is not opened. It is opened for what receives its value: a provider, a write-only argument, a provisioner, a condition, an output of a module, or another ephemeral resource that is.", d.Resource).At(d.Range))
 	}
 }

@@ -37,20 +37,26 @@ func (f *Frame) ParseAndEval(src []byte, filename string, face Face, bag *diag.B
 // function type where it is a part of something else: its result can be shown, but is no value.
 func (f *Frame) callable(e hclsyntax.Expression, bag *diag.Bag) bool {
 	ok := true
-	whole := e
-	for {
-		inner, parens := whole.(*hclsyntax.ParenthesesExpr)
-		if !parens {
-			break
+	whole := map[hclsyntax.Node]bool{} // calls of type whose result is all there is, or is asked about by another one
+	for inner := e; inner != nil; {
+		switch x := inner.(type) {
+		case *hclsyntax.ParenthesesExpr:
+			inner = x.Expression
+		case *hclsyntax.FunctionCallExpr:
+			if inner = nil; typeCall(x) {
+				whole[x] = true
+				inner = x.Args[0]
+			}
+		default:
+			inner = nil
 		}
-		whole = inner.Expression
 	}
 	_ = hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics {
 		call, is := n.(*hclsyntax.FunctionCallExpr)
 		if !is {
 			return nil
 		}
-		if (call.Name == "type" || call.Name == "core::type") && n != hclsyntax.Node(whole) {
+		if typeCall(call) && !whole[n] {
 			bag.Add(diag.Errorf("Invalid use of type function", "What the function type gives can be shown, but is no value that could be a part of another. Call it by itself.").At(call.Range()))
 			ok = false
 		}
@@ -137,4 +143,9 @@ func (f *Frame) Members(src string, face Face) []string {
 		return slices.Sorted(maps.Keys(ty.AttributeTypes()))
 	}
 	return slices.DeleteFunc(namesIn(v.Raw), func(name string) bool { return !hclsyntax.ValidIdentifier(name) })
+}
+
+// typeCall reports whether a call is one of the function type.
+func typeCall(call *hclsyntax.FunctionCallExpr) bool {
+	return (call.Name == "type" || call.Name == "core::type") && len(call.Args) == 1
 }

@@ -3,6 +3,8 @@ package combine
 import (
 	"slices"
 	"strings"
+
+	"github.com/lethe-iac/lethe/test/combine/box"
 )
 
 // A class is a way to differ from Terraform on purpose: a row of docs/differences.md, or a fault of
@@ -14,74 +16,98 @@ type class struct {
 
 // A comparison is all that a rule may look at.
 type comparison struct {
-	s    *Scenario
 	st   *Step
 	a, b *Outcome // of Lethe and of Terraform
 }
 
-// said is whether one of the errors of an invocation has a text in it.
-func said(i *Invocation, text string) bool {
-	return i != nil && slices.ContainsFunc(i.Errors, func(e string) bool { return strings.Contains(e, text) })
+// refused is whether Terraform ended with errors of one kind only, and Lethe did what was asked for.
+func (c *comparison) refused(d Difference, title string) bool {
+	if d.Section != "exits" || d.A == 1 || d.B != 1 {
+		return false
+	}
+	told := 0
+	for _, i := range c.b.Invocations {
+		for _, e := range i.Errors {
+			if told++; !strings.Contains(e, title) {
+				return false
+			}
+		}
+	}
+	return told > 0
 }
 
-func (c *comparison) terraformSaid(text string) bool {
-	return said(c.b.Plan, text) || said(c.b.Apply, text) || said(c.b.Second, text)
+// idle is whether Terraform's exit code claims changes where Lethe's says that there are none, and
+// Terraform's plan has nothing but what a rule knows.
+func (c *comparison) idle(d Difference, only func(change any) bool) bool {
+	doc := c.b.PlanJSON
+	if d.What == "second plan" {
+		doc = c.b.SecondJSON
+	}
+	all := changes(doc)
+	return d.Section == "exits" && d.A == 0 && d.B == 2 && len(all) > 0 && !slices.ContainsFunc(all, func(ch any) bool { return !only(ch) })
 }
 
-func (c *comparison) letheSaid(text string) bool {
-	return said(c.a.Plan, text) || said(c.a.Apply, text) || said(c.a.Second, text)
-}
-
-// classes are the rules, the grave ones first.
+// classes are the rules. The reason of each is the subject of its row. A difference of exit codes is
+// the last that is looked at in a step, so that a rule for one says nothing of anything else.
 var classes = []class{
-	{"Terraform fails inside", func(c *comparison, _ Difference) bool {
-		return c.terraformSaid("no change found for") || c.terraformSaid("Provider produced inconsistent final plan") && !c.letheSaid("Provider produced inconsistent final plan")
+	{"`replace_triggered_by` of a resource that has no instances", func(c *comparison, d Difference) bool {
+		return c.refused(d, "no change found for")
 	}},
-	{"everyday changes that end in a cycle there have an order here", func(c *comparison, _ Difference) bool {
-		return c.terraformSaid("Cycle") && !c.letheSaid("Cycle")
+	{"`action_reason` of a new object whose `replace_triggered_by` names what changes", func(c *comparison, d Difference) bool {
+		return d.Section == "resource_changes reason" && d.A == nil && d.B == "replace_by_triggers" && does(c.a, d.At, "create")
 	}},
-	{"which mistakes in moved and import blocks stop a destroy", func(c *comparison, d Difference) bool {
-		said := func(text string) bool { return c.letheSaid(text) || c.terraformSaid(text) }
-		return c.st.Do.Destroy && (said("Moved object still exists") || said("Configuration for import target does not exist"))
+	{"everyday changes that end in `Error: Cycle`", func(c *comparison, d Difference) bool { return c.refused(d, "Cycle") }},
+	{"`destroy` with a `moved` block whose object is still declared at its old address", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && c.refused(d, "Moved object still exists")
 	}},
-	{"an error in a check is a warning", func(c *comparison, _ Difference) bool {
-		return strings.Contains(outOf(c.a), "Warning: Invalid condition result")
+	{"an output of an instance that is not there yet, with `-refresh-only`", func(c *comparison, d Difference) bool {
+		return c.st.Do.Refresh == "only" && c.refused(d, "Invalid index")
 	}},
-	{"Terraform forgets the results of conditions of data sources that are read while planning", func(c *comparison, d Difference) bool {
+	{"a refresh-only plan without changes", func(c *comparison, d Difference) bool {
+		return c.st.Do.Refresh == "only" && c.refused(d, "Cannot apply non-applyable plan")
+	}},
+	{"a refresh-only plan without changes", func(c *comparison, d Difference) bool {
+		return c.st.Do.Refresh == "only" && c.b.Plan != nil && strings.Contains(c.b.Plan.Out, "No changes.") &&
+			(d.What == "plan" && d.Section == "exits" && d.A == 0 && d.B == 2 || d.Section == "flag applyable")
+	}},
+	{"`-target` and what has moved", func(c *comparison, d Difference) bool {
+		return c.refused(d, "Moved resource instances excluded by targeting")
+	}},
+	{"conditions of data sources that were read while planning", func(_ *comparison, d Difference) bool {
 		return d.What == "checks" && d.B == "unknown" && d.A != nil && strings.Contains("."+d.At, ".data.")
 	}},
-	{"a refresh-only plan of Terraform may claim changes when it says that there are none", func(c *comparison, d Difference) bool {
-		return c.st.Do.Refresh == "only" && c.b.Plan != nil && strings.Contains(c.b.Plan.Out, "No changes.") && (d.What == "plan" && d.Section == "exits" || d.Section == "flag applyable")
+	{"what changed outside, when everything is destroyed", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && strings.HasPrefix(d.Section, "resource_drift") && d.B == nil
 	}},
-	{"conditions and outputs of what is not there yet are left alone in a refresh", func(c *comparison, _ Difference) bool {
-		return c.st.Do.Refresh == "only" && c.terraformSaid("Invalid index") && !c.letheSaid("Invalid index")
+	{"what is destroyed, where it changed outside", func(c *comparison, d Difference) bool {
+		return d.Section == "resource_changes before" && len(c.st.Drifts) > 0 && does(c.a, d.At, "delete")
 	}},
-	{"what changed outside is told when everything is destroyed, too", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && strings.HasPrefix(d.Section, "resource_drift")
+	{"marks of write-only attributes", func(c *comparison, d Difference) bool {
+		return strings.HasSuffix(d.Section, " sensitive") && unkept(d.A, d.B) || c.idle(d, func(ch any) bool {
+			return compact(get(ch, "change", "before")) == compact(get(ch, "change", "after")) &&
+				unkept(get(ch, "change", "before_sensitive"), get(ch, "change", "after_sensitive"))
+		})
 	}},
-	{"what goes is shown as it is now; Terraform shows it as it was last known", func(c *comparison, d Difference) bool {
-		return d.Section == "resource_changes before" && len(c.st.Drifts) > 0 && goes(c.a, d.At)
+	{"a plan that reads nothing but data of checks", func(c *comparison, d Difference) bool {
+		return c.idle(d, func(ch any) bool { return c.ofCheck(ch) })
 	}},
-	{"a refresh-only plan that changes nothing can be applied", func(c *comparison, _ Difference) bool {
-		return c.st.Do.Refresh == "only" && c.terraformSaid("Cannot apply non-applyable plan")
-	}},
-	{"whether what is never kept is sensitive is not kept either", func(c *comparison, d Difference) bool {
-		if strings.HasSuffix(d.Section, " sensitive") {
-			return unkept(d.A, d.B)
-		}
-		return d.Section == "exits" && d.A == 0 && d.B == 2 && (onlyMarks(c.b.PlanJSON) || onlyMarks(c.b.SecondJSON))
-	}},
-	{"a plan that only reads the data of a check changes nothing", func(c *comparison, d Difference) bool {
-		return d.Section == "exits" && d.A == 0 && d.B == 2 && (onlyChecks(c.b.PlanJSON) || onlyChecks(c.b.SecondJSON))
-	}},
-	{"what is targeted need not name both addresses of what moved", func(c *comparison, _ Difference) bool {
-		return c.terraformSaid("Moved resource instances excluded by targeting")
-	}},
-	{"Terraform forgets dependencies when nothing changes; to have more of them is safe", func(c *comparison, d Difference) bool {
+	{"dependencies of what does not change", func(_ *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
 		theirs, _ := d.B.(string)
 		return d.Section == "dependencies" && contains(strings.Fields(ours), strings.Fields(theirs))
 	}},
+}
+
+// ofCheck is whether a change is one of a data source that a check declares.
+func (c *comparison) ofCheck(change any) bool {
+	yes := false
+	c.st.Config.each(func(_ *Module, b *Block) {
+		for _, n := range b.Nested {
+			typ, data := strings.CutPrefix(n.Type, "data ")
+			yes = yes || b.Kind == Check && data && get(change, "type") == typ && get(change, "name") == n.Name
+		}
+	})
+	return yes && get(change, "mode") == "data"
 }
 
 // contains is whether everything of part is in all.
@@ -98,14 +124,14 @@ func changes(doc object) []any {
 	})
 }
 
-// unkept is whether two sets of marks differ in write-only attributes only.
+// unkept is whether two sets of marks of a resource differ in write-only attributes only.
 func unkept(a, b any) bool {
 	x, _ := a.(object)
 	y, _ := b.(object)
 	drop := func(m object) object {
 		out := object{}
 		for k, v := range m {
-			if k != "password" && k != "password_wo" && v != false {
+			if !box.WriteOnly(k) && v != false {
 				out[k] = v
 			}
 		}
@@ -114,45 +140,18 @@ func unkept(a, b any) bool {
 	return compact(drop(x)) == compact(drop(y))
 }
 
-// onlyMarks is whether a plan changes nothing but the marks of what is never kept.
-func onlyMarks(doc object) bool {
-	all := changes(doc)
-	return len(all) > 0 && !slices.ContainsFunc(all, func(c any) bool {
-		return compact(get(c, "change", "before")) != compact(get(c, "change", "after")) ||
-			!unkept(get(c, "change", "before_sensitive"), get(c, "change", "after_sensitive"))
-	})
-}
-
-// onlyChecks is whether a plan does nothing but read data of checks.
-func onlyChecks(doc object) bool {
-	all := changes(doc)
-	return len(all) > 0 && !slices.ContainsFunc(all, func(ch any) bool {
-		name, _ := get(ch, "name").(string)
-		return get(ch, "mode") != "data" || !strings.HasPrefix(name, "in")
-	})
-}
-
-// goes is whether a plan takes an object away.
-func goes(o *Outcome, addr string) bool {
-	changes, _ := o.PlanJSON["resource_changes"].([]any)
-	return slices.ContainsFunc(changes, func(c any) bool {
+// does is whether a plan does just one thing with an object.
+func does(o *Outcome, addr, action string) bool {
+	return slices.ContainsFunc(changes(o.PlanJSON), func(c any) bool {
 		change, _ := get(c, "change").(object)
-		return get(c, "address") == addr && slices.Equal(actions(change), []string{"delete"})
+		return get(c, "address") == addr && slices.Equal(actions(change), []string{action})
 	})
-}
-
-func outOf(o *Outcome) string {
-	var b strings.Builder
-	for _, i := range o.Invocations {
-		b.WriteString(i.Out)
-	}
-	return b.String()
 }
 
 // explained leaves out of the differences those that are on purpose. It tells, too, whether the two
 // may still be held against each other afterwards: not when they ended otherwise, or in other states.
-func explained(all []Difference, s *Scenario, st *Step, a, b *Outcome) (left []Difference, apart bool) {
-	c := &comparison{s: s, st: st, a: a, b: b}
+func explained(all []Difference, st *Step, a, b *Outcome) (left []Difference, apart bool) {
+	c := &comparison{st: st, a: a, b: b}
 	for _, d := range all {
 		if !slices.ContainsFunc(classes, func(k class) bool { return k.is(c, d) }) {
 			left = append(left, d)

@@ -34,28 +34,29 @@ func (g *gen) edit(root *Module, st *Step) {
 		at = g.IntN(len(m.Blocks))
 		b = m.Blocks[at]
 	}
-	switch n := g.IntN(100); {
-	case n < 30:
+	switch g.draw(weight{"change", 30}, weight{"vary", 8}, weight{"add", 6}, weight{"remove", 8}, weight{"rename", 8}, weight{"repeat", 8}, weight{"habit", 6},
+		weight{"mark", 6}, weight{"rewire", 7}, weight{"import", 5}, weight{"reprovide", 4}, weight{"retype", 4}) {
+	case "change":
 		g.change(root, m, b, at)
-	case n < 38:
+	case "vary":
 		g.vary(root)
-	case n < 44:
+	case "add":
 		g.add(m, depth, at)
-	case n < 52:
+	case "remove":
 		g.remove(root, m, b)
-	case n < 60:
+	case "rename":
 		g.rename(root, m, b)
-	case n < 68:
+	case "repeat":
 		g.rerepeat(root, m, b, at)
-	case n < 74:
+	case "habit":
 		g.habit(m, b, at)
-	case n < 80:
+	case "mark":
 		g.mark(b)
-	case n < 87:
+	case "rewire":
 		g.rewire(m, b, at)
-	case n < 92:
+	case "import":
 		g.imported(root, st)
-	case n < 96:
+	case "reprovide":
 		g.reprovide(m, b, at)
 	default:
 		g.retype(root, m, b)
@@ -68,7 +69,7 @@ func (g *gen) change(root, m *Module, b *Block, at int) {
 	case Resource:
 		switch {
 		case b.Type == "terraform_data":
-			b.set(choose(g, "input", "input", "triggers_replace"), g.any(m, at))
+			b.set(choose(g, "input", "input", "triggers_replace"), choose(g, g.any(m, at), g.any(m, at), lit(choose(g, "a", "b", "c"))))
 		case g.one(8):
 			if e := b.arg("name"); e != nil {
 				e.Args = append(e.Args, lit(choose(g, "x", "y")))

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/lethe-iac/lethe/test/combine/cloud"
 )
@@ -17,6 +18,61 @@ type gen struct {
 	leaky bool // a provider that tells secrets, and secrets for it
 	plain bool // no crates
 	apart bool // the provider is a process of its own
+	small bool // few declarations, which meet the more
+	taste map[string]int
+}
+
+// tasted are the features of which a scenario may have many, or none: what is left meets more often
+// than when everything is there in equal measure.
+var tasted = []string{
+	"data", "provider", "module", "ephemeral", "check", "count", "for_each", "through",
+	"content", "kind", "note", "size", "uses", "tags", "labels", "any", "secret", "password", "limits", "part",
+	"create_before_destroy", "ignore_changes", "replace_triggered_by", "precondition", "postcondition", "depends_on", "triggers_replace",
+	"change", "remove", "rename", "repeat", "habit", "mark", "rewire", "import", "reprovide", "retype",
+}
+
+// swarm chooses what is frequent in this scenario, and what does not occur: in half of all.
+func (g *gen) swarm() {
+	g.taste, g.small = map[string]int{}, g.one(3)
+	if g.one(2) {
+		return
+	}
+	for _, word := range tasted {
+		g.taste[word] = g.pick(-1, -1, 0, 1, 1)
+	}
+}
+
+// some is true once in n by the taste of the scenario: never, so, or four times as often.
+func (g *gen) some(word string, n int) bool {
+	switch g.taste[word] {
+	case -1:
+		return false
+	case 1:
+		n = max(2, n/4)
+	}
+	return g.one(n)
+}
+
+// A weight is how often something is drawn from many, out of the sum of all.
+type weight struct {
+	word string
+	n    int
+}
+
+// draw chooses by weight and taste.
+func (g *gen) draw(of ...weight) string {
+	sum := 0
+	for i, w := range of {
+		of[i].n = w.n * map[int]int{-1: 0, 0: 2, 1: 8}[g.taste[w.word]]
+		sum += of[i].n
+	}
+	n := g.IntN(max(sum, 1))
+	for _, w := range of {
+		if n -= w.n; n < 0 {
+			return w.word
+		}
+	}
+	return of[0].word
 }
 
 // Generate makes the scenario of a seed: one that Terraform understands, too, unless it is alone.
@@ -24,7 +80,8 @@ func Generate(seed uint64, alone bool) *Scenario {
 	g := &gen{Rand: rand.New(rand.NewPCG(seed, 10)), alone: alone}
 	g.leaky = alone && g.one(8)
 	g.plain = !g.one(4)
-	s := &Scenario{Seed: seed, Alone: alone}
+	s := &Scenario{Seed: seed, Alone: alone, Twice: alone && !g.leaky && g.one(3)}
+	g.swarm()
 	config := &Module{}
 	g.module(config, 0)
 	heal(config)
@@ -166,7 +223,11 @@ func (g *gen) module(m *Module, depth int) {
 	if g.leaky && depth == 0 {
 		m.Blocks = append(m.Blocks, &Block{ID: g.id(), Kind: Variable, Name: "hush", Args: []Arg{{"type", raw("string")}, {"ephemeral", raw("true")}}})
 	}
-	for range 3 + g.IntN(6-2*depth) {
+	n := 3 + g.IntN(6-2*depth)
+	if g.small {
+		n = 2 + g.IntN(3-depth)
+	}
+	for range n {
 		g.add(m, depth, len(m.Blocks))
 	}
 	for range 1 + g.IntN(2) {
@@ -177,23 +238,27 @@ func (g *gen) module(m *Module, depth int) {
 // add puts a declaration of some kind into a module.
 func (g *gen) add(m *Module, depth, at int) *Block {
 	var b *Block
-	switch n := g.IntN(100); {
-	case n < 44:
-		b = g.resource(m, depth, at)
-	case n < 57:
+	calls := 10
+	if depth == 2 {
+		calls = 0
+	}
+	switch Kind(g.draw(weight{"resource", 44}, weight{"data", 13}, weight{"variable", 9}, weight{"local", 6}, weight{"provider", 8}, weight{"module", calls}, weight{"ephemeral", 5}, weight{"check", 5})) {
+	case Data:
 		b = g.data(m, at)
-	case n < 66:
+	case Variable:
 		b = g.variable(depth)
-	case n < 72:
+	case Local:
 		b = &Block{Kind: Local, Name: "", Args: []Arg{{"value", g.text(m, at, 2)}}}
-	case n < 80:
+	case Provider:
 		b = g.provider(m, at)
-	case n < 90 && depth < 2:
+	case Call:
 		b = g.call(m, depth, at)
-	case n < 95:
+	case Ephemeral:
 		b = g.lease(m, at)
-	default:
+	case Check:
 		b = g.check(m, at)
+	default:
+		b = g.resource(m, depth, at)
 	}
 	if b.ID == 0 {
 		b.ID = g.id()
@@ -238,7 +303,7 @@ func (g *gen) resource(m *Module, depth, at int) *Block {
 		if !g.one(6) {
 			b.set("input", g.any(m, at))
 		}
-		if g.one(3) {
+		if g.some("triggers_replace", 3) {
 			b.set("triggers_replace", g.any(m, at))
 		}
 	} else {
@@ -270,41 +335,38 @@ func (g *gen) through(m *Module, b *Block, at int) {
 			all = append(all, p)
 		}
 	}
-	if len(all) > 0 && !g.one(3) {
+	if len(all) > 0 && g.taste["through"] >= 0 && !g.one(3) {
 		b.set("provider", addr(choose(g, all...)))
 	}
 }
 
 // attribute sets an attribute of a box.
 func (g *gen) attribute(m *Module, b *Block, at int) {
-	switch g.IntN(16) {
-	case 0, 1, 2:
-		b.set("content", g.text(m, at, 2))
-	case 3:
-		b.set("kind", g.text(m, at, 1))
-	case 4:
-		b.set("note", g.text(m, at, 1))
-	case 5:
-		b.set("size", choose(g, lit(1), lit(2), lit(3)))
-	case 6, 7:
+	switch word := g.draw(weight{"content", 3}, weight{"kind", 1}, weight{"note", 1}, weight{"size", 1}, weight{"uses", 2}, weight{"tags", 1}, weight{"labels", 1},
+		weight{"any", 1}, weight{"secret", 1}, weight{"password", 2}, weight{"limits", 1}, weight{"part", 1}); word {
+	case "content":
+		b.set(word, g.text(m, at, 2))
+	case "kind", "note", "secret":
+		b.set(word, g.text(m, at, 1))
+	case "size":
+		b.set(word, choose(g, lit(1), lit(2), lit(3)))
+	case "uses":
 		if ids := g.ids(m, at); len(ids) > 0 {
-			b.set("uses", &Expr{Op: "list", Args: ids, Type: Texts})
+			b.set(word, &Expr{Op: "list", Args: ids, Type: Texts})
 		}
-	case 8:
-		b.set("tags", g.tags(m, at))
-	case 9:
-		b.set("labels", &Expr{Op: "list", Args: []*Expr{g.text(m, at, 1), lit("z")}, Type: Texts})
-	case 10:
-		b.set("any", g.any(m, at))
-	case 11:
-		b.set("secret", g.text(m, at, 1))
-	case 12, 13:
-		b.set(choose(g, "password", "password_wo"), g.hidden(m, at))
+	case "tags":
+		b.set(word, g.tags(m, at))
+	case "labels":
+		b.set(word, &Expr{Op: "list", Args: []*Expr{g.text(m, at, 1), lit("z")}, Type: Texts})
+	case "any":
+		b.set(word, g.any(m, at))
+	case "password":
+		b.set(choose(g, word, "password_wo"), g.hidden(m, at))
 		if g.one(2) {
 			b.set("password_version", lit(1+g.IntN(3)))
 		}
-	case 14:
-		b.set("limits", &Expr{Op: "map", Args: []*Expr{raw("low"), lit(g.IntN(3))}, Type: Any})
+	case "limits":
+		b.set(word, &Expr{Op: "map", Args: []*Expr{raw("low"), lit(g.IntN(3))}, Type: Any})
 	default:
 		g.parts(m, b, at)
 	}
@@ -329,13 +391,13 @@ func (g *gen) parts(m *Module, b *Block, at int) {
 // habits are lifecycle, conditions and dependencies.
 func (g *gen) habits(m *Module, b *Block, at int) {
 	if b.Kind == Resource {
-		if g.one(5) {
+		if g.some("create_before_destroy", 5) {
 			b.lifecycle().set("create_before_destroy", raw("true"))
 		}
-		if g.one(8) {
+		if g.some("ignore_changes", 8) {
 			g.ignore(b)
 		}
-		if g.one(9) {
+		if g.some("replace_triggered_by", 9) {
 			g.triggered(m, b, at)
 		}
 		if g.one(40) {
@@ -345,17 +407,17 @@ func (g *gen) habits(m *Module, b *Block, at int) {
 			b.lifecycle().set("enabled", g.truth(m, at))
 		}
 	}
-	if g.one(8) {
+	if g.some("precondition", 8) {
 		b.lifecycle().Nested = append(b.lifecycle().Nested, g.condition(m, at, "precondition"))
 	}
-	if g.one(14) && b.Kind != Ephemeral {
+	if g.some("postcondition", 14) && b.Kind != Ephemeral {
 		c := g.condition(m, at, "postcondition")
 		if attr := map[string]string{"terraform_data": "id", "combine_calc": "output"}[b.Type]; attr != "" && g.one(2) {
 			c.set("condition", &Expr{Op: "for", Text: "self." + attr + ` != "` + choose(g, "a", "b") + `"`, Type: Bool})
 		}
 		b.lifecycle().Nested = append(b.lifecycle().Nested, c)
 	}
-	if g.one(8) {
+	if g.some("depends_on", 8) {
 		g.depends(m, b, at)
 	}
 }
@@ -371,7 +433,15 @@ func (g *gen) truth(m *Module, at int) *Expr {
 	if g.one(3) {
 		return &Expr{Op: "op", Text: ">", Type: Bool, Args: []*Expr{fn("length", Number, g.text(m, at, 1)), lit(0)}}
 	}
-	return &Expr{Op: "op", Text: "!=", Type: Bool, Args: []*Expr{g.text(m, at, 1), lit(choose(g, "a", "b", "c", "zz", `"b"`))}}
+	e := g.text(m, at, 1)
+	if n := g.ref(m, at); n != nil && g.one(2) {
+		e = n
+	}
+	never := choose(g, "a", "b", "c", "zz")
+	if e.Path == "output" && m.find(e.Ref).Type == "terraform_data" { // it is written as JSON
+		never = strconv.Quote(never)
+	}
+	return &Expr{Op: "op", Text: "!=", Type: Bool, Args: []*Expr{e, lit(never)}}
 }
 
 func (g *gen) ignore(b *Block) {
@@ -379,9 +449,12 @@ func (g *gen) ignore(b *Block) {
 	if b.Type != "terraform_data" {
 		paths = []string{"content", "size", `tags["x"]`, `tags["y"]`, "tags", "any", `any["k"]`, "kind", "labels", "password_version", "note", "part[0].label"}
 	}
+	paths = slices.DeleteFunc(paths, func(p string) bool {
+		return g.taste[strings.FieldsFunc(p, func(r rune) bool { return r == '[' || r == '_' })[0]] < 0
+	})
 	list := &Expr{Op: "list", Type: Raw}
 	for range 1 + g.IntN(2) {
-		list.Args = append(list.Args, raw(choose(g, paths...)))
+		list.Args = append(list.Args, raw(choose(g, append(paths, "size")[:max(len(paths), 1)]...)))
 	}
 	if g.one(8) {
 		list = raw("all")

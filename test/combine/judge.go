@@ -384,7 +384,13 @@ func verbs(doc map[string]any) string {
 	return strings.Join(slices.Sorted(maps.Keys(all)), ", ")
 }
 
-// order: what depends on something is made after it, and goes before it.
+// all is whether something holds of all of some.
+func all(ids []string, holds func(id string) bool) bool {
+	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return !holds(id) })
+}
+
+// order: what depends on something is made after it, and goes before it. A state names resources where
+// it depends on one of their instances perhaps: the others may come and go when they will.
 func (j *judgement) order() {
 	if j.o.Apply == nil {
 		return
@@ -408,13 +414,11 @@ func (j *judgement) order() {
 		s.managed(func(r *StateResource, i *StateInstance) {
 			id, _ := i.Attributes["id"].(string)
 			for _, d := range i.Dependencies {
-				for _, on := range byAddr[d] {
-					if a, b := made[id], made[on]; s == j.o.After && a.End > 0 && b.End > a.Begin {
-						j.find("made before what it depends on", "%s before %s", id, on)
-					}
-					if a, b := gone[id], gone[on]; s == j.o.Before && b.End > 0 && a.End > b.Begin {
-						j.find("gone after what it depended on", "%s after %s", id, on)
-					}
+				if a := made[id]; s == j.o.After && a.End > 0 && all(byAddr[d], func(on string) bool { return made[on].End > a.Begin }) {
+					j.find("made before what it depends on", "%s before %s", id, d)
+				}
+				if a := gone[id]; s == j.o.Before && a.End > 0 && all(byAddr[d], func(on string) bool { b := gone[on]; return b.End > 0 && a.End > b.Begin }) {
+					j.find("gone after what it depended on", "%s after %s", id, d)
 				}
 			}
 		})

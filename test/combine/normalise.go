@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/lethe-iac/lethe/test/combine/box"
 )
 
 // Two programs make other random ids, and write other things beside what they say: what is compared
@@ -49,7 +51,25 @@ func (n *names) plain(v any) any {
 	if err := json.Unmarshal([]byte(strings.NewReplacer(pairs...).Replace(string(b))), &out); err != nil {
 		return err.Error()
 	}
-	return out
+	return ordered(out)
+}
+
+// ordered puts sets into the order that they have without ids.
+func ordered(v any) any {
+	switch v := v.(type) {
+	case object:
+		for k, e := range v {
+			v[k] = ordered(e)
+			if list, ok := v[k].([]any); ok && box.Unordered(k) {
+				slices.SortFunc(list, func(a, b any) int { return strings.Compare(compact(a), compact(b)) })
+			}
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = ordered(e)
+		}
+	}
+	return v
 }
 
 type object = map[string]any
@@ -239,7 +259,7 @@ func differences(what string, a, b map[string]any) []Difference {
 
 // class is what such differences are called.
 func (d Difference) class() string {
-	c := "peer: " + d.What + ": " + d.Section
+	c := d.What + ": " + d.Section
 	switch d.Section {
 	case "resource_changes actions", "resource_changes reason", "resource_drift actions", "output_changes actions", "checks", "result", "status", "exits":
 		c += fmt.Sprintf(" %s, not %s", compact(d.A), compact(d.B))

@@ -15,7 +15,7 @@ func beside(x, y *side, a, b *Outcome) []Difference {
 	// A command that ended otherwise explains all that comes after.
 	exits := func(what string, p, q *Invocation) bool {
 		if p == nil || q == nil {
-			return p == q
+			return p == q || x.program == y.program // where one made a plan and the other applied at once
 		}
 		if p.Exit != q.Exit {
 			all = append(all, Difference{what, "exits", shape(first(p.Errors, q.Errors)), p.Exit, q.Exit})
@@ -23,15 +23,19 @@ func beside(x, y *side, a, b *Outcome) []Difference {
 		}
 		return true
 	}
-	same := exits("plan", a.Plan, b.Plan)
+	if !exits("plan", a.Plan, b.Plan) {
+		return all
+	}
 	if a.PlanJSON != nil && b.PlanJSON != nil {
 		compare("plan", planOf(a.PlanJSON), planOf(b.PlanJSON))
 	}
-	if !same || a.Plan != nil && a.Plan.Exit == 1 {
+	if a.Plan != nil && a.Plan.Exit == 1 {
 		return all
 	}
 	if a.Apply != nil || b.Apply != nil {
-		exits("apply", a.Apply, b.Apply)
+		if !exits("apply", a.Apply, b.Apply) {
+			return all
+		}
 		compare("state", stateOf(a.After), stateOf(b.After))
 		compare("checks", checks(a.After.Checks), checks(b.After.Checks))
 		compare("calls", tally(a), tally(b))
@@ -42,11 +46,11 @@ func beside(x, y *side, a, b *Outcome) []Difference {
 	return all
 }
 
-// findings are one for each class of differences.
-func findings(n int, all []Difference) []Finding {
+// findings are one for each class of differences from another.
+func findings(n int, all []Difference, other string) []Finding {
 	var found []Finding
 	for _, d := range all {
-		f := Finding{n, d.class(), fmt.Sprintf("%s: %s, Terraform %s", d.At, compact(d.A), compact(d.B))}
+		f := Finding{n, other + ": " + d.class(), fmt.Sprintf("%s: %s, %s %s", d.At, compact(d.A), other, compact(d.B))}
 		if !slices.ContainsFunc(found, func(o Finding) bool { return o.Class == f.Class }) {
 			found = append(found, f)
 		}

@@ -17,16 +17,24 @@ func (l *Lab) play(s *Scenario) ([]Finding, []*Outcome, error) {
 	if err := os.RemoveAll(l.Dir); err != nil {
 		return nil, nil, err
 	}
-	x, err := l.side("lethe", l.Lethe, s)
+	x, err := l.side("lethe", l.Lethe)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer x.close()
 	var y *side
-	if l.Terraform != "" && !s.Alone {
-		if y, err = l.side("terraform", l.Terraform, s); err != nil {
-			return nil, nil, err
-		}
+	other := peer
+	switch {
+	case l.Terraform != "" && !s.Alone:
+		y, err = l.side("terraform", l.Terraform)
+	case s.Twice:
+		other = twin
+		y, err = l.side("twin", l.Lethe)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if y != nil {
 		defer y.close()
 	}
 	var outcomes []*Outcome
@@ -37,13 +45,20 @@ func (l *Lab) play(s *Scenario) ([]Finding, []*Outcome, error) {
 		}
 		outcomes = append(outcomes, a)
 		found := x.judge(n, st, a)
+		if y != nil && other == twin && (st.Do.Process || len(st.Faults) > 0) {
+			y.close() // what a fault meets may be another call
+			y = nil
+		}
 		if y != nil {
-			b, err := y.step(st)
+			b, err := y.step(st.as(other))
 			if err != nil {
-				return nil, nil, fmt.Errorf("step %d of Terraform: %w", n+1, err)
+				return nil, nil, fmt.Errorf("step %d of %s: %w", n+1, other, err)
 			}
-			left, apart := explained(beside(x, y, a, b), s, st, a, b)
-			found = append(found, findings(n, left)...)
+			left, apart := beside(x, y, a, b), false
+			if other == peer {
+				left, apart = explained(left, st, a, b)
+			}
+			found = append(found, findings(n, left, other)...)
 			if apart && len(found) == 0 {
 				return nil, outcomes, nil
 			}
@@ -57,6 +72,23 @@ func (l *Lab) play(s *Scenario) ([]Finding, []*Outcome, error) {
 		}
 	}
 	return nil, outcomes, nil
+}
+
+// What a scenario is held against: Terraform, or Lethe that applies at once where it made a plan first,
+// and the other way about.
+const (
+	peer = "Terraform"
+	twin = "the other way to apply"
+)
+
+// as is the step as it is done by the other.
+func (st *Step) as(other string) *Step {
+	if other == peer {
+		return st
+	}
+	c := *st
+	c.Do.Direct = !st.Do.Direct
+	return &c
 }
 
 // last destroys everything.

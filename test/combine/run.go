@@ -69,7 +69,7 @@ type Outcome struct {
 	Deeds       []string // what was done to the cloud, as a shell would
 }
 
-func (l *Lab) side(name, program string, s *Scenario) (*side, error) {
+func (l *Lab) side(name, program string) (*side, error) {
 	dir := filepath.Join(l.Dir, name)
 	for _, d := range []string{dir, filepath.Join(dir, "cloud"), filepath.Join(dir, "work")} {
 		if err := os.MkdirAll(d, 0o700); err != nil {

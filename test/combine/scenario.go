@@ -12,6 +12,7 @@ import (
 type Scenario struct {
 	Seed  uint64
 	Alone bool // it uses what Terraform does not have
+	Twice bool // it is applied from saved plans as well as directly
 	Steps []*Step
 }
 

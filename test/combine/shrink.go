@@ -10,7 +10,7 @@ import (
 // same class is found. Attempts bounds how often it is run.
 func (l *Lab) Shrink(s *Scenario, class string, attempts int) (*Scenario, Finding) {
 	alone := *l
-	if !strings.HasPrefix(class, "peer: ") && !s.peerBefore() {
+	if !strings.HasPrefix(class, peer) && !s.peerBefore() {
 		alone.Terraform = "" // what needs no peer is found faster without
 	}
 	var seen Finding

@@ -260,10 +260,10 @@ func plain(of, name string, b *Block) string {
 
 // repeat repeats a block, or does not.
 func (g *gen) repeat(m *Module, b *Block, at int) {
-	switch g.IntN(10) {
-	case 0, 1:
-		b.set("count", g.number(m, at))
-	case 2, 3, 4:
-		b.set("for_each", g.keys(m, at))
+	switch word := g.draw(weight{"", 5}, weight{"count", 2}, weight{"for_each", 3}); word {
+	case "count":
+		b.set(word, g.number(m, at))
+	case "for_each":
+		b.set(word, g.keys(m, at))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -267,6 +268,25 @@ func (p *Provider) ApplyResourceChange(ctx context, q *tfprotov6.ApplyResourceCh
 // be compared.
 var random = regexp.MustCompile(`(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
+// steady is a value as text without random ids, by which the elements of sets are not sorted either.
+func steady(v cty.Value) string {
+	if t := v.Type(); v.IsNull() || !t.IsObjectType() && !t.IsSetType() {
+		return random.ReplaceAllString(v.GoString(), "")
+	}
+	var all []string
+	for it := v.ElementIterator(); it.Next(); {
+		k, e := it.Element()
+		if v.Type().IsObjectType() {
+			all = append(all, k.AsString())
+		}
+		all = append(all, steady(e))
+	}
+	if v.Type().IsSetType() {
+		slices.Sort(all)
+	}
+	return strings.Join(all, "\n")
+}
+
 // made is what becomes of a plan: all that was unknown is there.
 func (p *Provider) made(planned cty.Value, verb string) cty.Value {
 	m := planned.AsValueMap()
@@ -282,7 +302,7 @@ func (p *Provider) made(planned cty.Value, verb string) cty.Value {
 		}
 	})
 	m["etag"] = cty.StringVal("")
-	m["etag"] = cty.StringVal(cloud.Hash(random.ReplaceAllString(cty.ObjectVal(m).GoString(), "")))
+	m["etag"] = cty.StringVal(cloud.Hash(steady(cty.ObjectVal(m))))
 	return cty.ObjectVal(m)
 }
 

@@ -1,6 +1,8 @@
 package box
 
 import (
+	"slices"
+
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"github.com/zclconf/go-cty/cty"
@@ -50,6 +52,16 @@ var boxAttrs = []attr{
 	{"password", cty.String, optional | sensitive | writeOnly}, // neither kept nor shown
 	{"password_wo", cty.String, optional | writeOnly},          //
 	{"password_version", cty.Number, optional},                 // another one sends the passwords
+}
+
+// WriteOnly is whether an attribute of boxes and crates is kept nowhere.
+func WriteOnly(name string) bool {
+	return slices.ContainsFunc(boxAttrs, func(a attr) bool { return a.name == name && a.how&writeOnly != 0 })
+}
+
+// Unordered is whether an attribute or block of boxes and crates is a set.
+func Unordered(name string) bool {
+	return boxType.HasAttribute(name) && boxType.AttributeType(name).IsSetType()
 }
 
 var dataLook = []attr{

@@ -4,9 +4,11 @@
 package main
 
 import (
+	"context"
 	"math/rand/v2"
 	"strconv"
 
+	"github.com/hashicorp/terraform-plugin-sdk/v2/diag"
 	"github.com/hashicorp/terraform-plugin-sdk/v2/helper/schema"
 	"github.com/hashicorp/terraform-plugin-sdk/v2/plugin"
 )
@@ -25,16 +27,16 @@ func main() {
 func number() string { return strconv.Itoa(rand.Int()) }
 
 func resource() *schema.Resource {
-	nothing := func(*schema.ResourceData, any) error { return nil }
+	nothing := func(context.Context, *schema.ResourceData, any) diag.Diagnostics { return nil }
 	return &schema.Resource{
 		Description: "The `null_resource` resource implements the standard resource lifecycle but takes no further action.\n\n" +
 			"The `triggers` argument allows specifying an arbitrary set of values that, when changed, will cause the resource to be replaced.",
-		Create: func(d *schema.ResourceData, _ any) error {
+		CreateContext: func(_ context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {
 			d.SetId(number())
 			return nil
 		},
-		Read:   nothing,
-		Delete: nothing,
+		ReadContext:   nothing,
+		DeleteContext: nothing,
 		Schema: map[string]*schema.Schema{
 			"triggers": {
 				Type: schema.TypeMap, Optional: true, ForceNew: true,
@@ -51,17 +53,17 @@ func source() *schema.Resource {
 		Description: "The `null_data_source` data source implements the standard data source lifecycle but does not\ninteract with any external APIs.\n\n" +
 			"Historically, the `null_data_source` was typically used to construct intermediate values to re-use elsewhere in configuration. The\n" +
 			"same can now be achieved using [locals](https://www.terraform.io/docs/language/values/locals.html).\n",
-		Read: func(d *schema.ResourceData, _ any) error {
+		ReadContext: func(_ context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {
 			d.SetId("static")
 			if d.Get("has_computed_default") == "" {
 				if err := d.Set("has_computed_default", "default"); err != nil {
-					return err
+					return diag.FromErr(err)
 				}
 			}
 			if err := d.Set("random", number()); err != nil {
-				return err
+				return diag.FromErr(err)
 			}
-			return d.Set("outputs", d.Get("inputs"))
+			return diag.FromErr(d.Set("outputs", d.Get("inputs")))
 		},
 		Schema: map[string]*schema.Schema{
 			"inputs": {
