@@ -89,7 +89,7 @@ func (p *planner) readOrDefer(ctx context.Context, d *lang.Declaration, f *lang.
 	}
 	if why := p.pending(d, inst, config, u); why != plan.NoReason {
 		p.noteDeferred(d.ID, inst, why)
-		return p.deferRead(d, t, u, config, inst, why), true
+		return p.deferRead(d, t, u, inst, why, placeholder(t, config)), true
 	}
 	if stored, ok := p.useStored(d, t, config, inst); ok {
 		p.wasRead(d.ID, inst, config, stored)
@@ -100,8 +100,12 @@ func (p *planner) readOrDefer(ctx context.Context, d *lang.Declaration, f *lang.
 		p.put(inst.Current(), entry)
 		p.wasRead(d.ID, inst, config, v)
 	}
-	if d.Res.Check != "" {
-		p.deferRead(d, t, u, config, inst, plan.ReadCheckNested) // it is read again to verify the check
+	if d.Res.Check != "" { // it is read again to verify the check
+		after := v
+		if !ok {
+			after = placeholder(t, config)
+		}
+		p.deferRead(d, t, u, inst, plan.ReadCheckNested, after)
 	}
 	return v, ok
 }
@@ -122,12 +126,17 @@ func (p *planner) put(o addr.Object, e *state.Entry) {
 	p.edit.Put(o, e)
 }
 
-// deferRead plans the reading for apply.
-func (p *planner) deferRead(d *lang.Declaration, t *object.Tools, u use, config mark.Value, inst addr.Instance, why plan.Reason) mark.Value {
+// placeholder is what is known of a result before it was read.
+func placeholder(t *object.Tools, config mark.Value) mark.Value {
 	after := mark.Value{Raw: t.Type.Placeholder(config.Raw), Marks: config.Only(mark.Sensitive).Marks}
 	for _, m := range mark.Paths(t.Type.SensitivePaths(after.Raw), mark.Sensitive) {
 		after.Marks = mark.Add(after.Marks, m)
 	}
+	return after
+}
+
+// deferRead plans the reading for apply, of what it is expected to give.
+func (p *planner) deferRead(d *lang.Declaration, t *object.Tools, u use, inst addr.Instance, why plan.Reason, after mark.Value) mark.Value {
 	if p.looks {
 		return after // there will be no reading
 	}
@@ -136,9 +145,6 @@ func (p *planner) deferRead(d *lang.Declaration, t *object.Tools, u use, config 
 		Before: mark.Plain(t.Type.Null()), After: after, Provider: u.instance,
 		Entry: p.prior.Get(inst.Current()), Recorded: p.recordedOf(d.ID),
 		Conditions: len(d.Res.Lifecycle.Postconditions) > 0,
-	}
-	if d.Res.Check != "" {
-		c.Why = plan.ReadCheckNested
 	}
 	p.record(c)
 	p.tell(event.Deferred{Object: inst.Current(), Reason: string(why)})

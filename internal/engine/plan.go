@@ -280,7 +280,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 		Mode: p.req.Mode, Changes: p.planned, Drift: p.drift,
 		Previous: p.req.State, Variables: p.variables(), Targets: p.req.Targets, Excludes: p.req.Excludes,
 		ForceReplace: p.req.Replace, Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
-		Timestamp: p.req.Options.PlanTime, Complete: true, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, Settings: p.decidedSettings(),
+		Timestamp: p.req.Options.PlanTime, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, Settings: p.decidedSettings(),
 	}
 	p.keys(out)
 	byObject := func(a, b *plan.Change) int { return a.Object.Compare(b.Object) }
@@ -302,6 +302,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	}
 	out.Functions = p.results.digests() // of what outputs call, too
 	out.Errored = p.bag.HasErrors() || p.cut.Load()
+	out.Complete = !p.sel.active && !out.Errored
 	if p.reach.any {
 		out.Leases = p.Forecast(ctx, p.prog, p.req.Options, out)
 	}

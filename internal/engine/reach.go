@@ -121,14 +121,22 @@ func (r *reach) fromResources(d lang.Decl) bool {
 // resources visits the references of d to resources: its own, and those of values (variables, locals,
 // outputs, module calls) on the way, but not those of other resources.
 func (r *reach) resources(d lang.Decl, visit func(lang.Ref)) {
+	r.things(d, func(ref lang.Ref) {
+		if r.prog.Decls()[ref.To].Kind == lang.Resource {
+			visit(ref)
+		}
+	})
+}
+
+// things is resources with the provider configurations among what is referred to.
+func (r *reach) things(d lang.Decl, visit func(lang.Ref)) {
 	seen := map[lang.Decl]bool{}
 	var walk func([]lang.Ref)
 	walk = func(refs []lang.Ref) {
 		for _, ref := range refs {
 			switch r.prog.Decls()[ref.To].Kind {
-			case lang.Resource:
+			case lang.Resource, lang.Provider:
 				visit(ref)
-			case lang.Provider:
 			default:
 				if !seen[ref.To] {
 					seen[ref.To] = true
@@ -141,8 +149,8 @@ func (r *reach) resources(d lang.Decl, visit func(lang.Ref)) {
 }
 
 // recorded is what the state remembers as the dependencies of a resource: the managed and data
-// resources that it refers to, through values, and through ephemeral resources, which leave no
-// trace themselves.
+// resources that it refers to, through values, and through what leaves no trace itself: ephemeral
+// resources, and the settings of its provider.
 func (r *reach) recorded(d lang.Decl) []addr.Resource {
 	var out []addr.Resource
 	self := r.prog.Decls()[d].Resource
@@ -153,14 +161,14 @@ func (r *reach) recorded(d lang.Decl) []addr.Resource {
 			return
 		}
 		seen[ref.To] = true
-		res := r.prog.Decls()[ref.To].Resource
+		to := r.prog.Decls()[ref.To]
 		switch {
-		case res.Mode == addr.Ephemeral:
-			r.resources(ref.To, visit)
-		case res != self:
-			out = append(out, res)
+		case to.Kind == lang.Provider || to.Resource.Mode == addr.Ephemeral:
+			r.things(ref.To, visit)
+		case to.Resource != self:
+			out = append(out, to.Resource)
 		}
 	}
-	r.resources(d, visit)
+	r.things(d, visit)
 	return out
 }

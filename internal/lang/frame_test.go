@@ -509,6 +509,10 @@ resource "test_thing" "b" {}
 	if d, ok := p.ProviderFor(addr.Module{}.Child("gone"), addr.Default("test"), "each"); !ok || d != each {
 		t.Error(d, ok)
 	}
+	other, _ := addr.Default("test").Counterpart()
+	if d, ok := p.ProviderFor(addr.Module{}, other, "each"); !ok || d != each {
+		t.Error("both registries name the same providers", d, ok)
+	}
 	if _, ok := p.ProviderFor(addr.Module{}, addr.Default("zork"), ""); ok {
 		t.Error("there is no such configuration")
 	}

@@ -186,18 +186,28 @@ func passedFor(n *node, name config.ProviderName) *config.Passed {
 	return nil
 }
 
-// localFor is the name that a module has for a provider. Where it has none, and its type is taken
-// for another provider, the result means no declared name.
+// localFor is the name that a module has for a provider: under its own host, or failing that under
+// that of the other registry, which a state or another module may know it by. Where it has none, and
+// its type is taken for another provider, the result means no declared name.
 func localFor(n *node, prov addr.Provider) string {
-	for _, local := range sorted(n.unit.mod.Required) {
-		if n.unit.mod.Required[local].Source == prov {
-			return local
-		}
+	if local, ok := localOf(n, prov.Type, func(p addr.Provider) bool { return p == prov }); ok {
+		return local
 	}
-	if n.cfg.Provider(prov.Type) == prov {
-		return prov.Type
+	if local, ok := localOf(n, prov.Type, func(p addr.Provider) bool { return p.Canon() == prov.Canon() }); ok {
+		return local
 	}
 	return prov.String()
+}
+
+// localOf is the local name of the provider that is meant: a declared one, or its type, which stands
+// for it undeclared.
+func localOf(n *node, typ string, meant func(addr.Provider) bool) (string, bool) {
+	for _, local := range sorted(n.unit.mod.Required) {
+		if meant(n.unit.mod.Required[local].Source) {
+			return local, true
+		}
+	}
+	return typ, meant(n.cfg.Provider(typ))
 }
 
 // implied is the empty default configuration of the root.
