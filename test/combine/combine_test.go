@@ -38,8 +38,7 @@ func ifLong(long, short int) int {
 // over until it is. Long runs take them.
 var waiting = map[bool]map[uint64]string{
 	false: {
-		3: "complete", 6: "checks of what is destroyed", 9: "complete", 13: "complete", 14: "complete",
-		15: "replace_paths beside -replace", 16: "complete", 17: "complete",
+		6: "checks of what is destroyed", 15: "replace_paths beside -replace", 17: "create_before_destroy in the state of what stays",
 	},
 	true: {},
 }
