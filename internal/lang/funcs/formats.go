@@ -87,7 +87,8 @@ func appendPlain(out []byte, verb byte, v cty.Value) ([]byte, bool) {
 	if text, ok := plainText(v); ok && (verb == 's' || verb == 'v') {
 		return append(out, text...), true
 	}
-	if n, ok := plainNumber(v); ok && (verb == 's' || verb == 'v' || verb == 'd') {
+	n, ok := plainNumber(v)
+	if ok && (verb == 's' || verb == 'd' || verb == 'v' && -1e6 < n && n < 1e6) { // %v writes more digits with an exponent
 		return strconv.AppendInt(out, n, 10), true
 	}
 	return out, false

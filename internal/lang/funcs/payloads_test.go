@@ -137,7 +137,7 @@ func TestQuickFormat(t *testing.T) {
 	quick := 0
 	rapid.Check(t, func(t *rapid.T) {
 		format := rapid.StringOf(rapid.SampledFrom([]rune{'%', '%', 's', 'd', 'v', 'q', '2', ' ', 'e', '\u0301'})).Draw(t, "format")
-		arg := rapid.OneOf(rapid.Map(rapid.StringN(0, 3, -1), cty.StringVal), rapid.Map(rapid.Int64(), cty.NumberIntVal), rapid.Map(rapid.Float64(), cty.NumberFloatVal), genValue(1))
+		arg := rapid.OneOf(rapid.Map(rapid.StringN(0, 3, -1), cty.StringVal), rapid.Map(rapid.Int64(), cty.NumberIntVal), rapid.Map(rapid.Int64Range(-2e6, 2e10), cty.NumberIntVal), rapid.Map(rapid.Float64(), cty.NumberFloatVal), genValue(1))
 		args := append([]cty.Value{cty.StringVal(format)}, rapid.SliceOfN(arg, 0, 3).Draw(t, "arguments")...)
 		got, ok := quickFormat(&call{builtin: b, scope: s, given: args})
 		if !ok {
