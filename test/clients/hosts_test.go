@@ -123,7 +123,7 @@ func TestFromTerraform(t *testing.T) {
 }
 
 // TestToTerraform begins with Lethe: without a state its own host is the one, and Terraform, told
-// so, goes on. A host that the configuration names is taken at its word.
+// so, goes on. A host that the configuration names is taken at its word, for objects that are there, too.
 func TestToTerraform(t *testing.T) {
 	terraform, err := exec.LookPath("terraform")
 	if err != nil {
@@ -154,7 +154,7 @@ func TestToTerraform(t *testing.T) {
 	s.run(lethe, "init")
 	s.file("third.tf", "resource \"time_static\" \"third\" {}\n")
 	s.run(lethe, "apply", "-auto-approve")
-	if got := s.stored(); got["first"] != tofuHost || got["third"] != terraformHost {
+	if got := s.stored(); got["first"] != terraformHost || got["third"] != terraformHost {
 		t.Errorf("stored: %v", got)
 	}
 	s.run(lethe, "destroy", "-auto-approve")
