@@ -53,50 +53,46 @@ func (r *reach) leased(d lang.Decl) bool {
 	return r.parted[d] == yes
 }
 
+// computeLeased finds the declarations that a lease has a part in, by values alone.
 func computeLeased(p *lang.Program) []answer {
-	memo := make([]answer, len(p.Decls()))
-	var ask func(lang.Decl) bool
-	ask = func(d lang.Decl) bool {
-		if memo[d] != notAsked {
-			return memo[d] == yes
-		}
-		memo[d] = no
-		info := p.Decls()[d]
+	return propagate(p, func(d *lang.Declaration) answer {
 		switch {
-		case info.Kind == lang.Resource && info.Resource.Mode == addr.Ephemeral:
-			memo[d] = yes
-			return true
-		case info.Kind == lang.Resource || info.Kind == lang.Provider:
-			return false
+		case d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral:
+			return yes
+		case d.Kind == lang.Resource || d.Kind == lang.Provider:
+			return no
 		}
-		for _, ref := range p.Refs(d) {
-			if ask(ref.To) {
-				memo[d] = yes
-			}
-		}
-		return memo[d] == yes
-	}
-	for d := range memo {
-		ask(lang.Decl(d))
-	}
-	return memo
+		return notAsked
+	})
 }
 
 // computeMoving finds the declarations whose value differs between the two faces.
 func computeMoving(p *lang.Program) []answer {
+	return propagate(p, func(d *lang.Declaration) answer {
+		if d.Kind == lang.Resource && d.Resource.Mode == addr.Managed {
+			return yes
+		}
+		return notAsked
+	})
+}
+
+// propagate answers a question for each declaration: by itself where own knows, and elsewhere with yes if
+// that is the answer for something that it refers to.
+func propagate(p *lang.Program, own func(*lang.Declaration) answer) []answer {
 	memo := make([]answer, len(p.Decls()))
 	var ask func(lang.Decl) bool
 	ask = func(d lang.Decl) bool {
 		if memo[d] != notAsked {
 			return memo[d] == yes
 		}
-		memo[d] = no
-		if info := p.Decls()[d]; info.Kind == lang.Resource && info.Resource.Mode == addr.Managed {
-			memo[d] = yes
+		if memo[d] = own(p.Decls()[d]); memo[d] != notAsked {
+			return memo[d] == yes
 		}
+		memo[d] = no
 		for _, ref := range p.Refs(d) {
 			if ask(ref.To) {
 				memo[d] = yes
+				break
 			}
 		}
 		return memo[d] == yes
