@@ -110,8 +110,8 @@ func (all *score) play(t *testing.T, l *Lab, s *Scenario) {
 		return
 	}
 	if !all.count(found, outcomes) {
-		if len(found) > 0 {
-			t.Errorf("seed %d: %s", s.Seed, found[0])
+		for _, f := range found {
+			t.Errorf("seed %d: %s", s.Seed, f)
 		}
 		return
 	}

@@ -228,7 +228,8 @@ func (j *judgement) sameCloud() {
 func (j *judgement) forgotten(id string) bool {
 	addr := j.o.Before.ids()[id]
 	for _, i := range j.o.Invocations {
-		if strings.Contains(i.Out, addr+" will no longer be managed") || strings.Contains(i.Out, addr+" has been deleted") {
+		if kept := " will no longer be managed"; strings.Contains(i.Out, addr+kept) || strings.Contains(i.Out, addr+" has been deleted") ||
+			strings.Contains(i.Out, kept) && strings.Contains(i.Out, "(moved from "+addr+")") {
 			return addr != ""
 		}
 		for _, c := range i.Calls {

@@ -67,7 +67,12 @@ func tally(o *Outcome) map[string]any {
 		}
 		for _, c := range i.Calls {
 			switch c.Call {
-			case "create", "update", "delete", "import", "move":
+			case "import": // where something else fails, one program may have come as far as this
+				if i.Exit == 1 {
+					continue
+				}
+				fallthrough
+			case "create", "update", "delete", "move":
 				count[strings.Join([]string{c.Call, c.Type, c.Key, c.Region, c.Note, c.Error}, " ")]++
 			}
 		}
