@@ -49,7 +49,7 @@ func (p *planner) makeReady(ctx context.Context, d *lang.Declaration) {
 	case d.Kind == lang.Resource && d.Resource.Mode == addr.Managed:
 		p.beforeKeys(d)
 		return
-	case p.req.Mode != plan.Destroy && p.reach.steady(d.ID):
+	case p.req.Mode != plan.Destroy && p.receivers.Steady(d.ID):
 		return // it was decided
 	}
 	for _, ref := range p.prog.Refs(d.ID) {
@@ -126,7 +126,7 @@ func (p *planner) readOrStored(ctx context.Context, d *lang.Declaration, t *obje
 
 // wasRead remembers what a data source gave, where its faces may differ.
 func (p *planner) wasRead(d lang.Decl, inst addr.Instance, config, v mark.Value) {
-	if p.reach.steady(d) {
+	if p.receivers.Steady(d) {
 		return
 	}
 	p.back.mu.Lock()
@@ -157,8 +157,8 @@ func (p *planner) foresee(ctx context.Context, c *plan.Change, e *state.Entry) {
 	}
 	if h := p.hooksOf(c, e, true); h.decl != nil {
 		for _, part := range h.list {
-			for _, w := range p.reach.parts(h.decl.ID, h.parts(part)) {
-				p.getReady(ctx, w.of)
+			for _, w := range p.receivers.ReceivedByParts(h.decl.ID, h.parts(part)) {
+				p.getReady(ctx, w.Of)
 			}
 		}
 	}
@@ -172,7 +172,7 @@ func (p *planner) decidedSettings() []plan.Settings {
 	var out []plan.Settings
 	for k, before := range p.sessions {
 		d, ok := p.prog.ProviderConfig(k.instance.ProviderConfig)
-		if k.face != lang.Before || !ok || !before.settled || len(p.reach.ephemerals(d.ID)) > 0 {
+		if k.face != lang.Before || !ok || !before.settled || len(p.receivers.Ephemerals(d.ID)) > 0 {
 			continue // a lease has another value in each walk
 		}
 		x := plan.Settings{Provider: k.instance, NoBefore: !before.well || before.unknown}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/walk"
@@ -14,7 +15,7 @@ import (
 // stopped first, and so is a lease that was obtained with it. A lease that opens itself and
 // that no other receiver wanted is opened after them all.
 func (p *planner) addClosers() {
-	if !p.reach.any {
+	if !p.receivers.Any {
 		return
 	}
 	closers, own := map[lang.Decl]walk.Node{}, map[lang.Decl]walk.Node{}
@@ -30,8 +31,8 @@ func (p *planner) addClosers() {
 	}
 	stops := map[lang.Decl]walk.Node{}
 	for _, d := range p.prog.Decls() {
-		held := p.reach.ephemerals(d.ID)
-		if len(held) == 0 || !receiver(d) {
+		held := p.receivers.Ephemerals(d.ID)
+		if len(held) == 0 || !receivers.Receives(d) {
 			continue
 		}
 		last := p.decide[d.ID]
@@ -55,7 +56,7 @@ func (p *planner) addClosers() {
 
 // opensItself reports whether this walk opens an ephemeral resource that nothing acts on.
 func (p *planner) opensItself(e *lang.Declaration) bool {
-	return p.req.Mode == plan.Normal && !p.sel.skips(e.ID) && p.run.opensItself(e, !p.sel.active)
+	return p.req.Mode == plan.Normal && !p.sel.skips(e.ID) && p.receivers.OpensItself(e, !p.sel.active)
 }
 
 // own is the node that opens leases that open themselves, if no receiver has.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
@@ -86,7 +87,7 @@ func (p *planner) keepAll(d *lang.Declaration) {
 	frames, _ := p.frame.Instances(d.Module, lang.After)
 	for _, f := range frames {
 		var declared []addr.Key // of which conditions are looked at
-		if conditional(d) || p.moved.leaving[d.ID] != nil {
+		if receivers.HasResourceConditions(d) || p.moved.leaving[d.ID] != nil {
 			declared = f.Keys(d.ID, lang.After, &diag.Bag{}).List
 			p.checkLeft(d, f, declared)
 		}
@@ -121,11 +122,6 @@ func (p *planner) review(d *lang.Declaration, f *lang.Frame, declared []addr.Key
 			p.post(d, f, k, inst, func() mark.Value { return v })
 		}
 	}
-}
-
-// conditional reports whether a resource has conditions.
-func conditional(d *lang.Declaration) bool {
-	return len(d.Res.Lifecycle.Preconditions)+len(d.Res.Lifecycle.Postconditions) > 0
 }
 
 // keepPrior fills the slot of an instance that targeting leaves out with what is stored.

@@ -67,7 +67,7 @@ func (r *run) expandBefore(s *state.Snapshot) {
 // everything is destroyed, nothing is there after; but values that are made from no resource can be
 // looked at.
 func (p *planner) expand(d *lang.Declaration) bool {
-	if p.req.Mode == plan.Destroy && p.reach.fromResources(d.ID) {
+	if p.req.Mode == plan.Destroy && p.receivers.FromResources(d.ID) {
 		return true
 	}
 	frames, status := p.frame.Instances(d.Module, lang.After)

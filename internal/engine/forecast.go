@@ -8,6 +8,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -23,11 +24,11 @@ func (e *Engine) Forecast(ctx context.Context, prog *lang.Program, o lang.Option
 	}
 	var quiet diag.Bag
 	r := e.idleRun(ctx, prog, past{state: p.Previous}, &quiet)
-	if !r.reach.any {
+	if !r.receivers.Any {
 		return nil
 	}
 	o.Applying, o.Pure, o.PlanTime = true, true, p.Timestamp
-	o.Steady, o.Variables = r.reach.steady, withEphemeral(o.Variables, prog)
+	o.Steady, o.Variables = r.receivers.Steady, withEphemeral(o.Variables, prog)
 	var ok bool
 	if r.frame, ok = prog.Frame(o, &quiet); !ok {
 		return nil
@@ -99,7 +100,7 @@ func (r *run) forecast(p *plan.Plan) []plan.Lease {
 func (f *forecast) instancesOf(h hold) []string {
 	abs, face := h.lease.Resource.In(h.at), lang.After
 	if f.in.Destroy {
-		face = f.reach.face(h.lease.ID, lang.Before)
+		face = f.ordering.receivers.Face(h.lease.ID, lang.Before)
 	}
 	frame := f.frame.At(h.at, face)
 	if frame == nil {
@@ -146,15 +147,15 @@ func (f *forecast) object(i int32) {
 // ownName says for what an ephemeral resource opens itself.
 func (f *forecast) ownName(t place) string {
 	e := f.prog.Decls()[t.decl]
-	w, is := f.reach.export(t.decl)
+	w, is := f.ordering.receivers.Exported(t.decl)
 	switch {
-	case receivesItself(e):
+	case receivers.ReceivesItself(e):
 		return "its own conditions"
 	case !is:
 		return "the test of its provider"
 	}
 	var names []string
-	for _, d := range w.by {
+	for _, d := range w.Through {
 		out := f.prog.Decls()[d]
 		f.meant(out.Module, t.at, func(m addr.ModuleInstance) { names = append(names, testAddr(out, m)) })
 	}

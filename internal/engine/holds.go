@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -41,7 +42,7 @@ func (o *ordering) hookHolds(h hooks, own addr.Key) [][]int32 {
 	out := make([][]int32, len(h.list))
 	for i, p := range h.list {
 		if h.decl != nil {
-			out[i] = o.leasesOf(o.reach.parts(h.decl.ID, h.parts(p)), h.in, own, nil)
+			out[i] = o.leasesOf(o.receivers.ReceivedByParts(h.decl.ID, h.parts(p)), h.in, own, nil)
 		}
 	}
 	return out
@@ -97,25 +98,25 @@ func (o *ordering) alone(h int32) []int32 {
 // leasesFor adds the ephemeral resources whose values reach an instance of a declaration in a module
 // instance.
 func (o *ordering) leasesFor(d lang.Decl, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
-	return o.leasesOf(o.reach.wants(d), at, own, list)
+	return o.leasesOf(o.receivers.Received(d), at, own, list)
 }
 
 // leasesOf adds ephemeral resources as seen from an instance in a module instance: those instances
 // of them that it means, where everybody says which.
-func (o *ordering) leasesOf(wants []want, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
+func (o *ordering) leasesOf(wants []receivers.Received, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
 	add := func(x hold) {
 		if h := o.leaseFor(x); !slices.Contains(list, h) {
 			list = append(list, h)
 		}
 	}
 	for _, w := range wants {
-		info := o.prog.Decls()[w.of]
+		info := o.prog.Decls()[w.Of]
 		o.meant(info.Module, at, func(m addr.ModuleInstance) {
-			if !o.reach.apart(w.of) {
+			if !o.receivers.ByInstance(w.Of) {
 				add(hold{lease: info, at: m})
 				return
 			}
-			for _, k := range w.keys(own) {
+			for _, k := range w.Keys(own) {
 				add(hold{lease: info, at: m, one: true, key: k})
 			}
 		})
@@ -141,8 +142,8 @@ func (o *ordering) leaseFor(x hold) int32 {
 // that are meant.
 func (o *ordering) ownHolds(at place) []int32 {
 	e := o.prog.Decls()[at.decl]
-	keys := o.ownKeys(e)
-	if keys == nil || !o.reach.apart(e.ID) {
+	keys := o.receivers.OwnKeys(e)
+	if keys == nil || !o.receivers.ByInstance(e.ID) {
 		return []int32{o.leaseFor(hold{lease: e, at: at.at})}
 	}
 	var out []int32
@@ -188,8 +189,6 @@ func (o *ordering) addOwns() {
 	}
 }
 
-func byProvision(ref lang.Ref) bool { return ref.Use&lang.ByProvision != 0 }
-
 // addSettings says what a hold is made from.
 func (o *ordering) addSettings(h int32) {
 	x := o.holds[h]
@@ -197,7 +196,7 @@ func (o *ordering) addSettings(h int32) {
 	if x.lease != nil {
 		d, at, ok = x.lease.ID, x.at, true
 	}
-	if !ok || o.reach.steady(d) {
+	if !ok || o.receivers.Steady(d) {
 		return
 	}
 	in := &o.in.Holds[h]
@@ -215,7 +214,7 @@ func (o *ordering) addSettings(h int32) {
 func (o *ordering) eachSource(d lang.Decl, at addr.ModuleInstance, seen map[place]bool, visit func(plan.Vertex, plan.At)) {
 	seen[place{d, at}] = true
 	o.eachRef(d, at, visit)
-	o.reach.resources(d, func(ref lang.Ref) {
+	o.receivers.Resources(d, func(ref lang.Ref) {
 		to := o.prog.Decls()[ref.To]
 		if to.Resource.Mode != addr.Data {
 			return

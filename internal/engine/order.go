@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -98,7 +99,7 @@ func (o *ordering) testName(t place) string {
 func (o *ordering) addGroups() {
 	planned := o.plannedTests()
 	for _, d := range o.prog.Decls() {
-		if len(planned) > 0 && tested(d) {
+		if len(planned) > 0 && receivers.HasConditions(d) {
 			o.addTest(d, planned)
 		}
 		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && o.looksAt(d, planned) {
@@ -141,7 +142,7 @@ func (o *ordering) plannedTests() map[string]bool {
 // was deferred the plan knows nothing, nor of one that is there only now.
 func (o *ordering) looksAt(d *lang.Declaration, planned map[string]bool) bool {
 	whole := len(o.plan.Targets) == 0 && len(o.plan.Excludes) == 0
-	return o.plan.Mode == plan.Normal && (whole || planned[d.Resource.String()]) && o.opensItself(d, whole)
+	return o.plan.Mode == plan.Normal && (whole || planned[d.Resource.String()]) && o.receivers.OpensItself(d, whole)
 }
 
 // addTest gives the conditions of a declaration a group of their own, in place of a gate.
@@ -278,7 +279,7 @@ func (o *ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 	if h, ok := o.hold(obj, e, c); ok {
 		x.DownHolds = o.alone(h)
 		x.UpHolds = x.DownHolds
-		if d, ok := o.prog.Resource(obj.Resource()); ok && len(o.reach.wants(d.ID)) > 0 {
+		if d, ok := o.prog.Resource(obj.Resource()); ok && len(o.receivers.Received(d.ID)) > 0 {
 			x.UpHolds = o.leasesFor(d.ID, obj.Module, obj.Key, []int32{h})
 		}
 	}

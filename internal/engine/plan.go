@@ -77,7 +77,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	}
 	spared := map[lang.Decl]bool{}
 	if req.DeferEphemerals {
-		spared = r.reach.onlyWritten()
+		spared = r.receivers.OnlyWritten()
 	}
 	r.waits = func(d lang.Decl, in addr.ModuleInstance) bool { return spared[d] || p.dependencyChanges(d, in, remade) }
 	r.lacks, r.ready = p.dependencyFailed, p.getReady
@@ -229,7 +229,7 @@ func (p *planner) walk(ctx context.Context) {
 // a call stands ready when the token is free. Not where there are ephemeral resources: a call that
 // stands ready may keep a lease open.
 func (p *planner) hands() int {
-	if p.reach.any {
+	if p.receivers.Any {
 		return p.workers()
 	}
 	return p.workers() + p.parallelism()
@@ -303,7 +303,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	out.Functions = p.results.digests() // of what outputs call, too
 	out.Errored = p.bag.HasErrors() || p.cut.Load()
 	out.Complete = !p.sel.active && !out.Errored
-	if p.reach.any {
+	if p.receivers.Any {
 		out.Leases = p.Forecast(ctx, p.prog, p.req.Options, out)
 	}
 	return out

@@ -211,7 +211,7 @@ func (a *applier) runHook(ctx context.Context, h hooks, p *config.Provisioner, f
 	in := lang.Scope{Decl: lang.Nowhere, Key: o.Key, Self: &self}
 	if h.decl != nil {
 		in.Decl = h.decl.ID
-		a.receiveAll(ctx, a.reach.parts(h.decl.ID, h.parts(p)), f.Addr(), o.Key, face)
+		a.receiveAll(ctx, a.receivers.ReceivedByParts(h.decl.ID, h.parts(p)), f.Addr(), o.Key, face)
 	}
 	req := provision.Request{Type: p.Type, Dir: a.Dir, Env: a.Env, Abandon: a.Abandon, Output: func(line string) {
 		a.tell(event.ProvisionOutput{Object: o, Type: p.Type, Line: line})

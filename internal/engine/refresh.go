@@ -100,7 +100,7 @@ func (p *planner) throughLeases(u use) string {
 		return ""
 	}
 	var names []string
-	for _, e := range p.reach.ephemerals(u.decl) {
+	for _, e := range p.receivers.Ephemerals(u.decl) {
 		if len(p.openOf(e)) == 0 {
 			names = append(names, p.prog.Decls()[e].Resource.String())
 		}

@@ -53,7 +53,7 @@ func (r *run) sessionKey(u use, face lang.Face) sessionKey {
 	if !u.declared {
 		face = lang.After
 	} else {
-		face = r.reach.face(u.decl, face)
+		face = r.receivers.Face(u.decl, face)
 	}
 	return sessionKey{u.instance, face}
 }
@@ -159,7 +159,7 @@ func (r *run) evaluate(ctx context.Context, s *session, u use, face lang.Face) b
 // evaluateDeclared evaluates a provider block. What it says is wrong today need not have been there
 // before: then it cannot be known how the provider was configured.
 func (r *run) evaluateDeclared(ctx context.Context, s *session, u use, face lang.Face) bool {
-	past := face == lang.Before && !r.destroys && !r.reach.steady(u.decl)
+	past := face == lang.Before && !r.destroys && !r.receivers.Steady(u.decl)
 	bag := r.bag
 	if past {
 		bag = &diag.Bag{}

@@ -82,7 +82,7 @@ func (a *applier) holdUp(ctx context.Context, h hold, face lang.Face) bool {
 		return ok
 	}
 	if f := a.frame.At(h.at, face); f != nil {
-		a.receiveFrom(ctx, h.lease, f, a.reach.face(h.lease.ID, face), h.keys())
+		a.receiveFrom(ctx, h.lease, f, a.receivers.Face(h.lease.ID, face), h.keys())
 	}
 	return true
 }

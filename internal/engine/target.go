@@ -86,7 +86,7 @@ func (p *planner) warnPartial(flag string) {
 // warnUnreceived says which ephemeral resources are selected by name although nothing that receives
 // them is: they are not opened.
 func (p *planner) warnUnreceived(s *selection) {
-	received := p.reach.received(func(d lang.Decl) bool { return s.decls[d] })
+	received := p.receivers.Needed(func(d lang.Decl) bool { return s.decls[d] })
 	for _, d := range p.prog.Decls() {
 		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && s.named[d.Resource] && !received[d.ID] {
 			p.bag.Add(diag.Warningf("Targeted ephemeral resource is not opened", "%s is selected with the -target option, and nothing that receives its value is: it is not opened. Select what needs it instead.", d.Resource).At(d.Range).About(d))
@@ -129,7 +129,7 @@ func (p *planner) fedOutputs(s *selection) []lang.Decl {
 			continue
 		}
 		from, all := 0, true
-		p.reach.resources(d.ID, func(r lang.Ref) { from, all = from+1, all && s.selects(r, p.prog.Decls()[r.To].Resource) })
+		p.receivers.Resources(d.ID, func(r lang.Ref) { from, all = from+1, all && s.selects(r, p.prog.Decls()[r.To].Resource) })
 		if from > 0 && all {
 			out = append(out, d.ID)
 		}

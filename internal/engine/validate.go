@@ -51,10 +51,10 @@ func (e *Engine) validate(ctx context.Context, prog *lang.Program, o lang.Option
 // validateUnused holds the ephemeral resources that nobody receives against the rules. They are not
 // opened, so that nothing else would find what is wrong with them.
 func (p *planner) validateUnused(ctx context.Context, e *Engine) {
-	if !p.reach.any || p.req.Mode != plan.Normal {
+	if !p.receivers.Any || p.req.Mode != plan.Normal {
 		return
 	}
-	received := p.reach.received(func(d lang.Decl) bool { return !p.sel.skips(d) })
+	received := p.receivers.Needed(func(d lang.Decl) bool { return !p.sel.skips(d) })
 	var unused []*lang.Declaration
 	for _, d := range p.prog.Decls() {
 		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && !received[d.ID] && !p.sel.skips(d.ID) && !p.opensItself(d) {
@@ -91,7 +91,7 @@ func (p *planner) validateHooked(ctx context.Context, e *Engine) {
 // warnUnreferred says of an ephemeral resource that nothing refers to that it is not opened. Of one that is
 // a target that was said already.
 func (p *planner) warnUnreferred(d *lang.Declaration) {
-	if p.req.Mode == plan.Normal && !p.req.quiet && !p.sel.named[d.Resource] && !p.reach.referred(d.ID) {
+	if p.req.Mode == plan.Normal && !p.req.quiet && !p.sel.named[d.Resource] && !p.receivers.Referred(d.ID) {
 		p.bag.Add(diag.Warningf("Ephemeral resource not opened", "Nothing refers to %s, and it has no conditions, so it is not opened. It is opened for what receives its value: a provider, a write-only argument, a provisioner, a condition, an output of a module, or another ephemeral resource that is.", d.Resource).At(d.Range))
 	}
 }
