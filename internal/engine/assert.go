@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/engine/receivers"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
 )
@@ -34,8 +34,8 @@ func (p *planner) testAll(ctx context.Context, d *lang.Declaration) bool {
 // was given is tested in all of them, because providers are configured with it; but not, where
 // everything is destroyed, what is made from resources: they have no value then.
 func (p *planner) tests(d *lang.Declaration) bool {
-	if !receivers.HasConditions(d) || p.req.Mode != plan.Destroy {
-		return receivers.HasConditions(d)
+	if !declared.HasConditions(d) || p.req.Mode != plan.Destroy {
+		return declared.HasConditions(d)
 	}
 	return d.Kind == lang.Variable && !p.receivers.FromResources(d.ID)
 }
@@ -59,26 +59,6 @@ func (r *run) test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool
 func (r *run) conditions(ctx context.Context, d *lang.Declaration, f *lang.Frame, when lang.When) bool {
 	r.receive(ctx, d.ID, f.Addr(), addr.NoKey, lang.After)
 	results := f.Conditions(d.ID, addr.NoKey, when, lang.After, nil, r.bag)
-	r.checks.report(testKind(d), d.String(), testAddr(d, f.Addr()), results)
+	r.checks.report(declared.ConditionsKind(d), d.String(), declared.ConditionsAddr(d, f.Addr()), results)
 	return holds(results)
-}
-
-// testKind is what the state calls the kind of a tested declaration.
-func testKind(d *lang.Declaration) string {
-	switch d.Kind {
-	case lang.Variable:
-		return "var"
-	case lang.Output:
-		return "output"
-	}
-	return "check"
-}
-
-// testAddr is the address of a tested declaration in an instance of its module.
-func testAddr(d *lang.Declaration, in addr.ModuleInstance) string {
-	local := testKind(d) + "." + d.Name
-	if in.IsRoot() {
-		return local
-	}
-	return in.String() + "." + local
 }

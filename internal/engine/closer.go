@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -118,10 +119,10 @@ func (r *run) releaseAll(c addr.ProviderConfig) {
 	}
 	r.mu.Unlock()
 	for _, k := range mine {
-		d, declared := r.prog.ProviderConfig(c)
-		u := use{instance: k.instance, declared: declared}
-		if declared {
-			u.decl = d.ID
+		d, is := r.prog.ProviderConfig(c)
+		u := declared.Use{Instance: k.instance, Declared: is}
+		if is {
+			u.Decl = d.ID
 		}
 		r.release(u, k.face)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang"
@@ -190,7 +191,7 @@ type shared struct {
 	shown     shown
 	tokens    *walk.Tokens
 	receivers *receivers.Analysis
-	*removals
+	removals  *declared.Removals
 
 	mu       sync.Mutex
 	types    map[typeKey]*object.Type
@@ -219,7 +220,7 @@ type past struct {
 // idleRun is a walk that nothing is known of outside: it starts and tells nothing.
 func (e *Engine) idleRun(ctx context.Context, prog *lang.Program, from past, bag *diag.Bag) *run {
 	r := &run{bag: bag, shared: &shared{
-		Engine: e, all: bag, ctx: ctx, prog: prog, receivers: receivers.Analyse(prog, e.Tested), removals: newRemovals(prog.Tree().Root),
+		Engine: e, all: bag, ctx: ctx, prog: prog, receivers: receivers.Analyse(prog, e.Tested), removals: declared.NewRemovals(prog.Tree().Root),
 		types: map[typeKey]*object.Type{}, sessions: map[sessionKey]*session{}, leases: map[leaseKey]*opening{}, leased: map[lang.Decl][]leaseKey{}, checks: newChecks(e.Secrets),
 		calls:   map[addr.Object]bool{},
 		waiting: map[addr.Object]bool{},

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang"
@@ -63,7 +63,7 @@ func (r *run) receiveAll(ctx context.Context, wants []receivers.Received, at add
 // framesNear are the instances of a module path that a declaration in another one can mean: the
 // one around it, or those below the nearest module instance that is around both.
 func (r *run) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Face) []*lang.Frame {
-	at = nearest(m, at)
+	at = at.Around(m)
 	if at.Module() == m {
 		if f := r.frame.At(at, face); f != nil {
 			return []*lang.Frame{f}
@@ -90,22 +90,8 @@ func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Fram
 	if keys.Status != lang.Known {
 		return
 	}
-	list := chosen(keys.List, some)
+	list := receivers.Among(keys.List, some)
 	r.each(len(list), func(i int) { r.lease(ctx, e, f, list[i], face) })
-}
-
-// chosen are those of a sorted list that some name; nil: the whole list.
-func chosen(list, some []addr.Key) []addr.Key {
-	if some == nil {
-		return list
-	}
-	var out []addr.Key
-	for _, k := range some {
-		if i, there := slices.BinarySearchFunc(list, k, addr.Key.Compare); there {
-			out = append(out, list[i])
-		}
-	}
-	return out
 }
 
 // each does a few things at once and waits for all. A panic in one of them comes out of each, when
@@ -215,9 +201,9 @@ func (r *run) tryOpen(ctx context.Context, e *lang.Declaration, f *lang.Frame, k
 	if out != lang.OK {
 		return mark.Value{}, nil, false
 	}
-	u := r.useOf(e, pk)
+	u := declared.UseOf(r.prog, e, pk)
 	s, ok := r.session(ctx, u, face)
-	typ := r.typeOf(ctx, u.instance.Provider, e.Resource, inst)
+	typ := r.typeOf(ctx, u.Instance.Provider, e.Resource, inst)
 	if !ok || typ == nil {
 		return mark.Value{}, nil, false
 	}

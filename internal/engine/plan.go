@@ -9,6 +9,8 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/engine/ordering"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -118,7 +120,7 @@ func (p *planner) prepare(ctx context.Context) bool {
 	p.moved = p.move()
 	p.prior = p.moved.after
 	p.edit, p.hosts = p.prior.Edit(), p.Hosts(p.prog.Tree(), p.prior)
-	p.expandBefore(p.prior)
+	filling.ExpandBefore(p.prog, p.frame, p.prior)
 	sel, ok := p.selectTargets()
 	p.sel = sel
 	p.leaveBefore()
@@ -240,12 +242,6 @@ func (r *run) panicked(n walk.Node, value any, stack []byte) {
 	r.bag.Add(diag.Errorf("Internal error", "This is a bug in Lethe: %v\n\n%s", value, stack))
 }
 
-// useOf is the provider that a declared resource uses.
-func (r *run) useOf(d *lang.Declaration, key addr.Key) use {
-	c := r.prog.ProviderOf(d.ID)
-	return use{decl: c, declared: true, instance: addr.ProviderInstance{ProviderConfig: r.prog.Decls()[c].Provider, Key: key}}
-}
-
 // stored lists the objects of a resource in the prior snapshot, in all module instances.
 func (p *planner) stored(res addr.Resource) []addr.Object {
 	var out []addr.Object
@@ -262,6 +258,11 @@ func (p *planner) stored(res addr.Resource) []addr.Object {
 // storedResources groups the prior snapshot by declaration, once.
 func (p *planner) storedResources() map[addr.Resource][]*state.Resource {
 	return p.moved.byDeclaration()
+}
+
+// source is what the order of a plan's steps is made from.
+func (r *run) source(p *plan.Plan) ordering.Source {
+	return ordering.Source{Program: r.prog, Frame: r.frame, Receivers: r.receivers, Removals: r.removals, Plan: p}
 }
 
 // record keeps a decision.
@@ -282,13 +283,13 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 		ForceReplace: p.req.Replace, Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
 		Timestamp: p.req.Options.PlanTime, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, Settings: p.decidedSettings(),
 	}
-	p.keys(out)
+	filling.CollectKeys(p.prog, p.frame, out)
 	byObject := func(a, b *plan.Change) int { return a.Object.Compare(b.Object) }
 	slices.SortFunc(out.Changes, byObject)
 	slices.SortFunc(out.Drift, byObject)
 	slices.SortFunc(out.Readings, func(a, b plan.Reading) int { return a.Object.Compare(b.Object) })
 	out.Refreshed = p.edit.Done()
-	p.orderReplacements(out)
+	ordering.SettleReplacements(p.source(out))
 	p.warnForgotten(out.Changes)
 	p.warnRetired(out)
 	out.Outputs = p.outputs()
@@ -303,9 +304,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	out.Functions = p.results.digests() // of what outputs call, too
 	out.Errored = p.bag.HasErrors() || p.cut.Load()
 	out.Complete = !p.sel.active && !out.Errored
-	if p.receivers.Any {
-		out.Leases = p.Forecast(ctx, p.prog, p.req.Options, out)
-	}
+	out.Leases = ordering.PreviewLeases(p.prog, p.receivers, p.req.Options, out)
 	return out
 }
 

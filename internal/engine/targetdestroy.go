@@ -103,7 +103,7 @@ func (x *dependents) take(a affected) {
 func (x *dependents) follow(a affected) {
 	if a.decl != lang.Nowhere {
 		for _, u := range x.declared[a.decl] {
-			next := affected{decl: u.ID, in: nearest(u.Module, a.in)}
+			next := affected{decl: u.ID, in: a.in.Around(u.Module)}
 			if u.Kind == lang.Resource {
 				next.res = u.Resource
 			}
@@ -111,6 +111,6 @@ func (x *dependents) follow(a affected) {
 		}
 	}
 	for res := range x.recorded[a.res] {
-		x.resource(res, nearest(res.Module, a.in))
+		x.resource(res, a.in.Around(res.Module))
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -130,7 +131,7 @@ func (r *run) validateInstance(ctx context.Context, d *lang.Declaration, f *lang
 		return
 	}
 	inst := d.Resource.In(f.Addr()).Instance(k)
-	p := r.useOf(d, addr.NoKey).instance.Provider
+	p := declared.UseOf(r.prog, d, addr.NoKey).Instance.Provider
 	typ := r.typeOf(ctx, p, d.Resource, inst)
 	idle, err := r.Pool.Idle(ctx, p)
 	if err != nil || typ == nil {

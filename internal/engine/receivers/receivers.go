@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
 )
 
@@ -297,12 +298,12 @@ func repeats(ref lang.Ref) bool { return ref.Use&lang.ByRepeat != 0 }
 // Receives reports whether a declaration receives values by itself: a receiver of the glossary. Others only
 // pass values on.
 func Receives(d *lang.Declaration) bool {
-	return d.Kind == lang.Resource || d.Kind == lang.Provider || HasConditions(d)
+	return d.Kind == lang.Resource || d.Kind == lang.Provider || declared.HasConditions(d)
 }
 
 // ReceivesItself reports whether an ephemeral resource has conditions: they receive it.
 func ReceivesItself(d *lang.Declaration) bool {
-	return d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && HasResourceConditions(d)
+	return d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && declared.HasResourceConditions(d)
 }
 
 // OpensItself reports whether an ephemeral resource is opened in a walk in which nothing acts on its
@@ -425,3 +426,17 @@ func byValue(ref lang.Ref) bool { return ref.Use&lang.ByValue != 0 }
 // passes reports whether what a value refers to is passed on with it: what its conditions look at
 // is not.
 func passes(ref lang.Ref) bool { return ref.Use&^(lang.ByCondition|lang.ByNull) != 0 }
+
+// Among are those of a sorted list that some name; nil: the whole list.
+func Among(list, some []addr.Key) []addr.Key {
+	if some == nil {
+		return list
+	}
+	var out []addr.Key
+	for _, k := range some {
+		if i, there := slices.BinarySearchFunc(list, k, addr.Key.Compare); there {
+			out = append(out, list[i])
+		}
+	}
+	return out
+}

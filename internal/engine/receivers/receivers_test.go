@@ -2,50 +2,14 @@ package receivers
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/config"
-	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/enginetest"
 	"github.com/lethe-iac/lethe/internal/lang"
 )
-
-// compile makes a program of files, by path.
-func compile(t *testing.T, files map[string]string) *lang.Program {
-	t.Helper()
-	mem := config.Memory{}
-	for name, text := range files {
-		mem[path.Join("root", name)] = []byte(text)
-	}
-	var bag diag.Bag
-	tree, ok := config.LoadTree("root", config.Options{Files: mem}, func(_ addr.Module, call *config.Call, parent *config.Node, bag *diag.Bag) (string, string, string, bool) {
-		src, ok := lang.StaticSource(parent, call, lang.Options{}, bag)
-		return path.Join(parent.Module.Dir, src), src, "", ok
-	}, &bag)
-	if !ok {
-		t.Fatal(bag.List())
-	}
-	prog, ok := lang.Compile(tree, &bag)
-	if !ok {
-		t.Fatal(bag.List())
-	}
-	return prog
-}
-
-// named finds a declaration by what it is called: a resource by its address.
-func named(t *testing.T, p *lang.Program, name string) *lang.Declaration {
-	t.Helper()
-	for _, d := range p.Decls() {
-		if d.Kind == lang.Resource && d.Resource.String() == name || d.Kind != lang.Resource && d.String() == name {
-			return d
-		}
-	}
-	t.Fatalf("no declaration %s", name)
-	return nil
-}
 
 // text writes what is received: "x[same]", "x[3]", or "x" for all instances.
 func text(p *lang.Program, list []Received) string {
@@ -93,8 +57,8 @@ func TestReceived(t *testing.T) {
 		"a provisioner's are its own": {"provisioner \"local-exec\" {\n command = ephemeral.t_key.single.token\n}", ""},
 	} {
 		t.Run(what, func(t *testing.T) {
-			p := compile(t, map[string]string{"main.tf": keys + "locals {\n along = ephemeral.t_key.k[0].token\n}\nresource \"t_item\" \"x\" {\n" + c.config + "\n}\n"})
-			if got := text(p, Analyse(p, nil).Received(named(t, p, "t_item.x").ID)); strings.ReplaceAll(got, "[]", "") != strings.ReplaceAll(c.want, "[]", "") {
+			p := enginetest.Program(t, map[string]string{"main.tf": keys + "locals {\n along = ephemeral.t_key.k[0].token\n}\nresource \"t_item\" \"x\" {\n" + c.config + "\n}\n"})
+			if got := text(p, Analyse(p, nil).Received(enginetest.Declaration(t, p, "t_item.x").ID)); strings.ReplaceAll(got, "[]", "") != strings.ReplaceAll(c.want, "[]", "") {
 				t.Errorf("received %q, want %q", got, c.want)
 			}
 		})
@@ -110,8 +74,8 @@ func TestByInstance(t *testing.T) {
 		"resource \"t_item\" \"y\" {\n a = ephemeral.t_key.k[*].token\n}\n":                 false,
 		"locals {\n y = ephemeral.t_key.k\n}\nprovider \"u\" {\n a = local.y[0].token\n}\n": false,
 	} {
-		p := compile(t, map[string]string{"main.tf": each + more})
-		if got := Analyse(p, nil).ByInstance(named(t, p, "ephemeral.t_key.k").ID); got != want {
+		p := enginetest.Program(t, map[string]string{"main.tf": each + more})
+		if got := Analyse(p, nil).ByInstance(enginetest.Declaration(t, p, "ephemeral.t_key.k").ID); got != want {
 			t.Errorf("with %q: %v", more, got)
 		}
 	}
@@ -126,7 +90,7 @@ func TestOnlyWritten(t *testing.T) {
 		"provider \"t\" {\n alias = \"x\"\n token = ephemeral.t_key.derived.token\n}\n":                              "k",
 		"check \"c\" {\n assert {\n condition = ephemeral.t_key.k[0].token != null\n error_message = \"no\"\n}\n}\n": "derived single",
 	} {
-		p := compile(t, map[string]string{"main.tf": keys + item + more})
+		p := enginetest.Program(t, map[string]string{"main.tf": keys + item + more})
 		var got []string
 		for e, only := range Analyse(p, nil).OnlyWritten() {
 			if only {
@@ -162,9 +126,9 @@ func TestOpensItself(t *testing.T) {
 			if c.tested { // nothing at all refers to it
 				files, name = map[string]string{"main.tf": c.module}, "ephemeral.t_key.k"
 			}
-			p := compile(t, files)
+			p := enginetest.Program(t, files)
 			a := Analyse(p, func(addr.Provider) bool { return c.tested })
-			if got := a.OpensItself(named(t, p, name), c.whole); got != c.want {
+			if got := a.OpensItself(enginetest.Declaration(t, p, name), c.whole); got != c.want {
 				t.Errorf("%v", got)
 			}
 		})
@@ -173,7 +137,7 @@ func TestOpensItself(t *testing.T) {
 
 // Managed resources, and all that is made from them, have two faces; ephemeral resources and constants one.
 func TestSteady(t *testing.T) {
-	p := compile(t, map[string]string{"main.tf": keys + `
+	p := enginetest.Program(t, map[string]string{"main.tf": keys + `
 resource "t_item" "a" {
 }
 locals {
@@ -186,11 +150,11 @@ data "t_thing" "d" {
 `})
 	a := Analyse(p, nil)
 	for name, want := range map[string]bool{"t_item.a": false, "data.t_thing.d": false, "local.made": false, "local.plain": true, "ephemeral.t_key.k": true} {
-		if got := a.Steady(named(t, p, name).ID); got != want {
+		if got := a.Steady(enginetest.Declaration(t, p, name).ID); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if got := fmt.Sprint(a.Recorded(named(t, p, "data.t_thing.d").ID)); got != "[t_item.a]" {
+	if got := fmt.Sprint(a.Recorded(enginetest.Declaration(t, p, "data.t_thing.d").ID)); got != "[t_item.a]" {
 		t.Errorf("recorded %s", got)
 	}
 }
