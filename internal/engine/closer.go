@@ -57,7 +57,7 @@ func (p *planner) addClosers() {
 
 // opensItself reports whether this walk opens an ephemeral resource that nothing acts on.
 func (p *planner) opensItself(e *lang.Declaration) bool {
-	return p.req.Mode == plan.Normal && !p.sel.skips(e.ID) && p.receivers.OpensItself(e, !p.sel.active)
+	return p.req.Mode == plan.Normal && !p.sel.Skips(e.ID) && p.receivers.OpensItself(e, !p.sel.Active)
 }
 
 // own is the node that opens leases that open themselves, if no receiver has.

@@ -37,7 +37,7 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *lang.Declaration) b
 		for _, k := range keys.List {
 			inst := d.Resource.In(fr.Addr()).Instance(k)
 			kept[inst] = true
-			if p.sel.instance(inst) {
+			if p.sel.Includes(inst) {
 				jobs = append(jobs, job{frame: fr, key: k})
 			} else {
 				p.keepPrior(fr, d, k)
@@ -142,7 +142,7 @@ func (p *planner) deferRead(d *lang.Declaration, t *object.Tools, u declared.Use
 		return after // there will be no reading
 	}
 	c := &plan.Change{
-		Object: inst.Current(), Was: p.moved.origin(inst.Current()), Action: plan.Read, Why: why,
+		Object: inst.Current(), Was: p.moved.Origin(inst.Current()), Action: plan.Read, Why: why,
 		Before: mark.Plain(t.Type.Null()), After: after, Provider: u.Instance,
 		Entry: p.prior.Get(inst.Current()), Recorded: p.recordedOf(d.ID),
 		Conditions: len(d.Res.Lifecycle.Postconditions) > 0,

@@ -69,11 +69,11 @@ func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 			}
 			continue
 		}
-		p.checkLeft(d, f, keys.List)
+		p.moved.CheckLeft(d, f, keys.List, p.bag)
 		jobs = slices.Grow(jobs, len(keys.List))
 		for _, k := range keys.List {
 			kept[abs.Instance(k)] = true
-			if !p.sel.instance(abs.Instance(k)) {
+			if !p.sel.Includes(abs.Instance(k)) {
 				p.keepPrior(f, d, k)
 				continue
 			}
@@ -88,9 +88,9 @@ func (p *planner) keepAll(d *lang.Declaration) {
 	frames, _ := p.frame.Instances(d.Module, lang.After)
 	for _, f := range frames {
 		var wanted []addr.Key // of which conditions are looked at
-		if declared.HasResourceConditions(d) || p.moved.leaving[d.ID] != nil {
+		if declared.HasResourceConditions(d) || p.moved.Leaving[d.ID] != nil {
 			wanted = f.Keys(d.ID, lang.After, &diag.Bag{}).List
-			p.checkLeft(d, f, wanted)
+			p.moved.CheckLeft(d, f, wanted, p.bag)
 		}
 		stored := p.prior.Resource(d.Resource.In(f.Addr()))
 		keys := lang.Keys{Status: lang.Known, Repeat: lang.RepeatOf(d.Res)}
@@ -190,7 +190,7 @@ func (p *planner) propose(ctx context.Context, d *lang.Declaration, f *lang.Fram
 	if !ok {
 		return nil, nil, false
 	}
-	c.Was = p.moved.origin(c.Object)
+	c.Was = p.moved.Origin(c.Object)
 	c.Provider, c.Importing = u.Instance, importing
 	c.Settled = c.Settled && !p.slot(p.sessionKey(u, lang.After)).unknown
 	c.Recorded = p.recordedOf(d.ID)

@@ -87,7 +87,7 @@ func keysLeft(d *lang.Declaration, stored *state.Resource) lang.Keys {
 
 // leaveBefore fills the before face with what targeting leaves out: that is not looked at.
 func (p *planner) leaveBefore() {
-	if !p.sel.active {
+	if !p.sel.Active {
 		return
 	}
 	for _, res := range p.prior.Resources() {
@@ -100,7 +100,7 @@ func (p *planner) leaveBefore() {
 			continue
 		}
 		for o, e := range res.Objects() {
-			if !o.IsDeposed() && !p.sel.instance(o.Instance) {
+			if !o.IsDeposed() && !p.sel.Includes(o.Instance) {
 				f.PutLazy(d.ID, o.Key, lang.Before, func() mark.Value { return filling.StoredValue(p.prog, d, o, e) })
 			}
 		}

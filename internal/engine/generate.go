@@ -43,7 +43,7 @@ func (p *planner) finishImports(ctx context.Context) map[addr.Resource]string {
 	for _, im := range imports {
 		d, declared := p.prog.Resource(im.To.Resource())
 		switch {
-		case !p.sel.instance(im.To):
+		case !p.sel.Includes(im.To):
 		case !declared:
 			if text, ok := p.generate(ctx, im); ok {
 				made[im.To.Resource()] = text

@@ -61,7 +61,7 @@ func (p *planner) takenIn(ctx context.Context, d *lang.Declaration, f *lang.Fram
 		return nil, nil, false
 	}
 	c := &plan.Change{
-		Object: inst.Current(), Was: p.moved.origin(inst.Current()), Entry: cur.Entry, Unchanged: true,
+		Object: inst.Current(), Was: p.moved.Origin(inst.Current()), Entry: cur.Entry, Unchanged: true,
 		Provider: u.Instance, Importing: importing, Recorded: p.recordedOf(d.ID),
 	}
 	return c, lazy(t, cur), true

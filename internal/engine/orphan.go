@@ -84,7 +84,7 @@ func (p *planner) decideGone(ctx context.Context, o addr.Object, why plan.Reason
 	}
 	c.Why, c.Provider = why, u.Instance
 	if c.Was = o; p.req.Mode != plan.Destroy {
-		c.Was = p.moved.origin(o)
+		c.Was = p.moved.Origin(o)
 	}
 	p.foresee(ctx, c, cur.Entry)
 	p.record(c)
@@ -165,7 +165,7 @@ func (p *planner) ghostReason(o addr.Object) plan.Reason {
 	switch {
 	case o.IsDeposed() || p.req.Mode == plan.Destroy:
 		return plan.NoReason
-	case p.moved.origin(o) != o:
+	case p.moved.Origin(o) != o:
 		return plan.DeleteNoMoveTarget
 	}
 	if _, ok := p.prog.Lookup(o.Module.Module().Parent(), lang.Call, o.Module.Module().Name()); !o.Module.IsRoot() && !ok {

@@ -26,7 +26,7 @@ func (p *planner) outputs() []*plan.OutputChange {
 	for name, old := range p.previousOutputs() {
 		switch {
 		case declared[name] != nil:
-		case p.sel.active:
+		case p.sel.Active:
 			out = append(out, p.keepOutput(name, old, true))
 		default:
 			out = append(out, &plan.OutputChange{
@@ -50,14 +50,14 @@ func (p *planner) previousOutputs() map[string]state.Output {
 func (p *planner) output(name string, o *config.Output) *plan.OutputChange {
 	old, had := p.previousOutputs()[name]
 	null := mark.Plain(cty.NullVal(cty.DynamicPseudoType))
-	if p.req.Mode == plan.Destroy && !p.sel.active {
+	if p.req.Mode == plan.Destroy && !p.sel.Active {
 		if !had {
 			return nil
 		}
 		return &plan.OutputChange{Name: name, Action: plan.Delete, Before: old.Value, After: null, Sensitive: old.Sensitive}
 	}
 	d, ok := p.prog.Lookup(addr.Module{}, lang.Output, name)
-	if !ok || p.sel.skips(d.ID) || p.req.Mode == plan.Destroy {
+	if !ok || p.sel.Skips(d.ID) || p.req.Mode == plan.Destroy {
 		return p.keepOutput(name, old, had)
 	}
 	bag := p.bag

@@ -10,7 +10,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/engine/moving"
 	"github.com/lethe-iac/lethe/internal/engine/ordering"
+	"github.com/lethe-iac/lethe/internal/engine/targeting"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -28,9 +30,9 @@ type planner struct {
 type planning struct {
 	req   *Request
 	prior *state.Snapshot // the previous run's, moves done
-	moved *moves
+	moved *moving.Moves
 	hosts Hosts
-	sel   *selection
+	sel   *targeting.Selection
 
 	graph  walk.Graph
 	visits []visit
@@ -90,7 +92,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	p.walk(ctx)
 	r.frame.End()
 	p.objs.Review()
-	p.moveFaults()
+	p.moved.Faults(p.frame, p.req.Mode == plan.Destroy, p.bag)
 	made := p.finishImports(ctx)
 	out := p.result(ctx)
 	return &Result{Plan: out, Frame: r.frame, Generated: made, Cut: r.cut.Load(), request: &req}, !out.Errored
@@ -117,11 +119,14 @@ func (r *run) scoped(f func(*run)) []diag.Diagnostic {
 
 // prepare settles what is known before anything is asked of a provider: moves and targets.
 func (p *planner) prepare(ctx context.Context) bool {
-	p.moved = p.move()
-	p.prior = p.moved.after
+	p.moved = moving.Make(p.prog, p.req.State)
+	p.prior = p.moved.State
 	p.edit, p.hosts = p.prior.Edit(), p.Hosts(p.prog.Tree(), p.prior)
 	filling.ExpandBefore(p.prog, p.frame, p.prior)
-	sel, ok := p.selectTargets()
+	sel, ok := targeting.Select(targeting.Request{
+		Program: p.prog, Receivers: p.receivers, Prior: p.prior, Stored: p.storedResources(),
+		Targets: p.req.Targets, Excludes: p.req.Excludes, Destroy: p.req.Mode == plan.Destroy, Quiet: p.req.quiet,
+	}, p.bag)
 	p.sel = sel
 	p.leaveBefore()
 	return ok && p.checkMoved() && p.checkReplace()
@@ -155,9 +160,9 @@ func (p *planner) add(d *lang.Declaration) walk.Node {
 	label := func() string { return p.label(d) }
 	keeps := d.Kind == lang.Call && d.Repeat() != lang.Once || d.Kind == lang.Resource && d.Resource.Mode != addr.Ephemeral
 	switch {
-	case p.sel.skips(d.ID) && keeps:
+	case p.sel.Skips(d.ID) && keeps:
 		return p.node(label, func(context.Context, *walk.Fan) bool { p.leave(d); return true })
-	case p.sel.skips(d.ID):
+	case p.sel.Skips(d.ID):
 		return p.node(label, nil)
 	case d.Kind == lang.Call && keeps:
 		return p.node(label, func(context.Context, *walk.Fan) bool { return p.expand(d) })
@@ -247,7 +252,7 @@ func (p *planner) stored(res addr.Resource) []addr.Object {
 	var out []addr.Object
 	for _, r := range p.storedResources()[res] {
 		for o := range r.Objects() {
-			if p.sel.instance(o.Instance) {
+			if p.sel.Includes(o.Instance) {
 				out = append(out, o)
 			}
 		}
@@ -257,7 +262,7 @@ func (p *planner) stored(res addr.Resource) []addr.Object {
 
 // storedResources groups the prior snapshot by declaration, once.
 func (p *planner) storedResources() map[addr.Resource][]*state.Resource {
-	return p.moved.byDeclaration()
+	return p.moved.ByDeclaration()
 }
 
 // source is what the order of a plan's steps is made from.
@@ -293,7 +298,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	p.warnForgotten(out.Changes)
 	p.warnRetired(out)
 	out.Outputs = p.outputs()
-	if p.req.Mode == plan.Normal && !p.sel.active && !p.cut.Load() {
+	if p.req.Mode == plan.Normal && !p.sel.Active && !p.cut.Load() {
 		p.checkValues()
 	}
 	out.Relevant = p.relevant(out)
@@ -303,7 +308,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	}
 	out.Functions = p.results.digests() // of what outputs call, too
 	out.Errored = p.bag.HasErrors() || p.cut.Load()
-	out.Complete = !p.sel.active && !out.Errored
+	out.Complete = !p.sel.Active && !out.Errored
 	out.Leases = ordering.PreviewLeases(p.prog, p.receivers, p.req.Options, out)
 	return out
 }

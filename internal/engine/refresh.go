@@ -24,7 +24,7 @@ func (p *planner) refresh(ctx context.Context, o addr.Object) bool {
 		return false
 	}
 	cur := object.Current{Entry: entry}
-	if moved := p.moved.retyped[o]; moved != (addr.Instance{}) {
+	if moved := p.moved.Retyped[o]; moved != (addr.Instance{}) {
 		cur.Entry, cur.Known, ok = t.Move(ctx, entry, moved)
 	} else {
 		cur.Known, ok = t.Upgrade(ctx, entry)
@@ -166,7 +166,7 @@ func lazy(t *object.Tools, cur object.Current) func() mark.Value {
 func (p *planner) drifted(t *object.Tools, o addr.Object, was, is object.Current) {
 	from := o
 	if p.req.Mode == plan.RefreshOnly {
-		from = p.moved.origin(o)
+		from = p.moved.Origin(o)
 	}
 	if was.Entry == is.Entry && from == o {
 		return

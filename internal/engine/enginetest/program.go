@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/state"
 )
 
 // Program compiles files, given by path below the root module, without asking providers for anything.
@@ -54,4 +55,24 @@ func Declaration(t testing.TB, p *lang.Program, name string) *lang.Declaration {
 	}
 	t.Fatalf("no declaration %s", name)
 	return nil
+}
+
+// Instance reads an address.
+func Instance(t testing.TB, text string) addr.Instance {
+	t.Helper()
+	i, err := addr.ParseInstance(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+// State has an empty object for each address.
+func State(t testing.TB, objects ...string) *state.Snapshot {
+	t.Helper()
+	edit := (&state.Snapshot{}).Edit()
+	for _, o := range objects {
+		edit.Put(Instance(t, o).Current(), &state.Entry{Attrs: []byte("{}")})
+	}
+	return edit.Done()
 }

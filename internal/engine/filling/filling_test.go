@@ -8,22 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/enginetest"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
-	"github.com/lethe-iac/lethe/internal/state"
 )
-
-// stored is a state with objects, by address.
-func stored(t *testing.T, objects ...string) *state.Snapshot {
-	t.Helper()
-	edit := (&state.Snapshot{}).Edit()
-	for _, o := range objects {
-		i, err := addr.ParseInstance(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		edit.Put(i.Current(), &state.Entry{Attrs: []byte(`{}`)})
-	}
-	return edit.Done()
-}
 
 const repeated = `
 module "m" {
@@ -36,7 +21,7 @@ module "m" {
 // of the plan.
 func TestInstances(t *testing.T) {
 	prog := enginetest.Program(t, map[string]string{"main.tf": repeated, "m/main.tf": "resource \"t_item\" \"a\" {\n}\n"})
-	s := stored(t, "module.m[0].t_item.a", "module.m[1].t_item.a")
+	s := enginetest.State(t, "module.m[0].t_item.a", "module.m[1].t_item.a")
 	p := &plan.Plan{Refreshed: s, Keys: map[string][]addr.Key{"module.m": {addr.IntKey(0)}}, KeysBefore: map[string][]addr.Key{"module.m": {addr.IntKey(0), addr.IntKey(1)}}}
 	f := enginetest.Frame(t, prog, lang.Options{Applying: true})
 	Applied(prog, f, p)
@@ -61,7 +46,7 @@ func TestInstances(t *testing.T) {
 // An object that the plan changes has no value on the after face before its step; one that stays has its own.
 func TestStays(t *testing.T) {
 	prog := enginetest.Program(t, map[string]string{"main.tf": "resource \"t_item\" \"a\" {\n}\nresource \"t_item\" \"b\" {\n}\n"})
-	s := stored(t, "t_item.a", "t_item.b")
+	s := enginetest.State(t, "t_item.a", "t_item.b")
 	a := enginetest.Declaration(t, prog, "t_item.a")
 	p := &plan.Plan{Refreshed: s, Changes: []*plan.Change{{Object: a.Resource.In(addr.ModuleInstance{}).Instance(addr.NoKey).Current(), Action: plan.Update}}}
 	x := &filler{prog: prog, plan: p, changes: ChangesByObject(p)}

@@ -15,23 +15,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// instance reads an address.
-func instance(t *testing.T, text string) addr.Instance {
-	t.Helper()
-	i, err := addr.ParseInstance(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return i
-}
-
 // planned is a plan that does one action to each of some objects, through the providers that the program
 // says, with the keys of what is repeated.
 func planned(t *testing.T, p *lang.Program, action plan.Action, keys map[string][]addr.Key, objects ...string) *plan.Plan {
 	t.Helper()
 	out := &plan.Plan{Mode: plan.Normal, Previous: &state.Snapshot{}, Refreshed: &state.Snapshot{}, Keys: keys}
 	for _, o := range objects {
-		i := instance(t, o)
+		i := enginetest.Instance(t, o)
 		d, ok := p.Resource(i.Resource())
 		if !ok {
 			t.Fatalf("%s is not declared", o)
