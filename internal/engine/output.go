@@ -25,7 +25,7 @@ func (p *planner) outputs() []*plan.OutputChange {
 	}
 	for name, old := range p.previousOutputs() {
 		switch {
-		case declared[name] != nil || p.sel.active:
+		case declared[name] != nil || p.sel.Active:
 		default:
 			out = append(out, &plan.OutputChange{
 				Name: name, Action: plan.Delete, Before: old.Value, After: mark.Plain(cty.NullVal(cty.DynamicPseudoType)), Sensitive: old.Sensitive,
@@ -48,14 +48,14 @@ func (p *planner) previousOutputs() map[string]state.Output {
 func (p *planner) output(name string, o *config.Output) *plan.OutputChange {
 	old, had := p.previousOutputs()[name]
 	null := mark.Plain(cty.NullVal(cty.DynamicPseudoType))
-	if p.req.Mode == plan.Destroy && !p.sel.active {
+	if p.req.Mode == plan.Destroy && !p.sel.Active {
 		if !had {
 			return nil
 		}
 		return &plan.OutputChange{Name: name, Action: plan.Delete, Before: old.Value, After: null, Sensitive: old.Sensitive}
 	}
 	d, ok := p.prog.Lookup(addr.Module{}, lang.Output, name)
-	if !ok || p.sel.skips(d.ID) || p.req.Mode == plan.Destroy {
+	if !ok || p.sel.Skips(d.ID) || p.req.Mode == plan.Destroy {
 		return nil
 	}
 	bag := p.bag

@@ -1,4 +1,4 @@
-package engine
+package targeting
 
 import (
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -12,8 +12,8 @@ import (
 
 // dependents collects the objects of such a destroy.
 type dependents struct {
-	*planner
-	s        *selection
+	selector *selector
+	s        *Selection
 	declared map[lang.Decl][]user                     // by what they refer to
 	recorded map[addr.Resource]map[addr.Resource]bool // the same, as the state remembers it
 	seen     map[affected]bool
@@ -29,10 +29,10 @@ type affected struct {
 }
 
 // chooseDestroyed selects the objects that the targets name, and what needs them.
-func (p *planner) chooseDestroyed(s *selection) {
+func (p *selector) chooseDestroyed(s *Selection) {
 	s.objects = map[addr.Instance]bool{}
-	x := dependents{planner: p, s: s, declared: p.referrers(), recorded: map[addr.Resource]map[addr.Resource]bool{}, seen: map[affected]bool{}}
-	for o, e := range p.prior.Objects() {
+	x := dependents{selector: p, s: s, declared: p.referrers(), recorded: map[addr.Resource]map[addr.Resource]bool{}, seen: map[affected]bool{}}
+	for o, e := range p.request.Prior.Objects() {
 		for _, dep := range e.Recorded {
 			if x.recorded[dep] == nil {
 				x.recorded[dep] = map[addr.Resource]bool{}
@@ -46,8 +46,8 @@ func (p *planner) chooseDestroyed(s *selection) {
 	}
 	named := x.queue // of these only what the targets name goes, unless they need one another
 	x.queue, x.seen = nil, map[affected]bool{}
-	for _, d := range p.prog.Decls() {
-		if d.Kind == lang.Resource && s.named[d.Resource] && d.Resource.Mode != addr.Managed {
+	for _, d := range p.request.Program.Decls() {
+		if d.Kind == lang.Resource && s.Named[d.Resource] && d.Resource.Mode != addr.Managed {
 			x.resource(d.Resource, addr.ModuleInstance{})
 		}
 	}
@@ -65,7 +65,7 @@ func (p *planner) chooseDestroyed(s *selection) {
 // resource comes to a resource in a module instance.
 func (x *dependents) resource(res addr.Resource, in addr.ModuleInstance) {
 	a := affected{decl: lang.Nowhere, res: res, in: in}
-	if d, ok := x.prog.Resource(res); ok {
+	if d, ok := x.selector.request.Program.Resource(res); ok {
 		a.decl = d.ID
 	}
 	x.come(a)
@@ -86,9 +86,9 @@ func (x *dependents) take(a affected) {
 	if a.res == (addr.Resource{}) {
 		return
 	}
-	stored := x.storedResources()[a.res]
+	stored := x.selector.request.Stored[a.res]
 	if a.in.Module() == a.res.Module { // no need to look through those of all modules
-		stored = []*state.Resource{x.prior.Resource(a.res.In(a.in))}
+		stored = []*state.Resource{x.selector.request.Prior.Resource(a.res.In(a.in))}
 	}
 	for _, r := range stored {
 		if r != nil && r.Addr.Module.Under(a.in) {
@@ -103,7 +103,7 @@ func (x *dependents) take(a affected) {
 func (x *dependents) follow(a affected) {
 	if a.decl != lang.Nowhere {
 		for _, u := range x.declared[a.decl] {
-			next := affected{decl: u.ID, in: nearest(u.Module, a.in)}
+			next := affected{decl: u.ID, in: a.in.Around(u.Module)}
 			if u.Kind == lang.Resource {
 				next.res = u.Resource
 			}
@@ -111,6 +111,6 @@ func (x *dependents) follow(a affected) {
 		}
 	}
 	for res := range x.recorded[a.res] {
-		x.resource(res, nearest(res.Module, a.in))
+		x.resource(res, a.in.Around(res.Module))
 	}
 }

@@ -1,32 +1,32 @@
-package engine
+package targeting
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/lang"
-	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// selection is what -target and -exclude leave to do. The zero selection leaves everything.
-type selection struct {
-	active  bool
+// Selection is what -target and -exclude leave to do. The zero selection leaves everything.
+type Selection struct {
+	Active  bool
 	targets []addr.Target
 	exclude []addr.Target
 	whole   map[addr.Resource]bool              // selected because something selected needs it: all instances
 	some    map[addr.Resource]map[addr.Key]bool // and where that is certain, the instances that it needs, in every module instance
-	named   map[addr.Resource]bool              // selected by name: the instances that a target contains
+	Named   map[addr.Resource]bool              // selected by name: the instances that a target contains
 	left    map[addr.Resource][]addr.Target     // left out because they need what is excluded
 	decls   map[lang.Decl]bool                  // everything selected
 	objects map[addr.Instance]bool              // in a destroy of targets: the instances that go, and nothing else of the above
 }
 
-// instance reports whether an instance is to be dealt with.
-func (s *selection) instance(i addr.Instance) bool {
-	if !s.active {
+// Includes reports whether an instance is to be dealt with.
+func (s *Selection) Includes(i addr.Instance) bool {
+	if !s.Active {
 		return true
 	}
 	if s.objects != nil {
@@ -36,11 +36,11 @@ func (s *selection) instance(i addr.Instance) bool {
 	if len(s.exclude) > 0 {
 		return s.whole[res] && !contains(s.exclude, i) && !contains(s.left[res], i)
 	}
-	return s.whole[res] || s.some[res][i.Key] || s.named[res] && contains(s.targets, i)
+	return s.whole[res] || s.some[res][i.Key] || s.Named[res] && contains(s.targets, i)
 }
 
-// skips reports whether nothing of a declaration is to be dealt with.
-func (s *selection) skips(d lang.Decl) bool { return s.active && !s.decls[d] }
+// Skips reports whether nothing of a declaration is to be dealt with.
+func (s *Selection) Skips(d lang.Decl) bool { return s.Active && !s.decls[d] }
 
 func contains(targets []addr.Target, i addr.Instance) bool {
 	for _, t := range targets {
@@ -51,11 +51,31 @@ func contains(targets []addr.Target, i addr.Instance) bool {
 	return false
 }
 
-// selectTargets works out the selection and warns that it is partial.
-func (p *planner) selectTargets() (*selection, bool) {
-	s := &selection{
-		targets: p.req.Targets, exclude: p.req.Excludes,
-		whole: map[addr.Resource]bool{}, some: map[addr.Resource]map[addr.Key]bool{}, named: map[addr.Resource]bool{},
+// Request says what to select from.
+type Request struct {
+	Program   *lang.Program
+	Receivers *receivers.Analysis
+	Prior     *state.Snapshot                     // where everything has moved
+	Stored    map[addr.Resource][]*state.Resource // the same, by what declares it
+	Targets   []addr.Target
+	Excludes  []addr.Target
+	Destroy   bool // everything that is selected is to be destroyed
+	Quiet     bool // the targets are not the user's: nothing is said of them
+}
+
+// selector works out a selection.
+type selector struct {
+	request Request
+	bag     *diag.Bag
+}
+
+// Select works out the selection and warns that it is partial. It reports false if the request
+// contradicts itself.
+func Select(r Request, bag *diag.Bag) (*Selection, bool) {
+	p := &selector{r, bag}
+	s := &Selection{
+		targets: p.request.Targets, exclude: p.request.Excludes,
+		whole: map[addr.Resource]bool{}, some: map[addr.Resource]map[addr.Key]bool{}, Named: map[addr.Resource]bool{},
 		left: map[addr.Resource][]addr.Target{}, decls: map[lang.Decl]bool{},
 	}
 	switch {
@@ -63,20 +83,20 @@ func (p *planner) selectTargets() (*selection, bool) {
 		p.bag.Add(diag.Errorf("Invalid combination of arguments", "-target and -exclude cannot be used together: say either what to work on, or what to leave out."))
 		return s, false
 	case len(s.targets) > 0:
-		s.active = true
+		s.Active = true
 		p.chooseTargets(s)
 		p.warnPartial("target")
 		p.warnUnreceived(s)
 	case len(s.exclude) > 0:
-		s.active = true
+		s.Active = true
 		p.chooseExcludes(s)
 		p.warnPartial("exclude")
 	}
 	return s, true
 }
 
-func (p *planner) warnPartial(flag string) {
-	if p.req.quiet {
+func (p *selector) warnPartial(flag string) {
+	if p.request.Quiet {
 		return
 	}
 	p.bag.Add(diag.Warningf("Resource targeting is in effect",
@@ -85,51 +105,51 @@ func (p *planner) warnPartial(flag string) {
 
 // warnUnreceived says which ephemeral resources are selected by name although nothing that receives
 // them is: they are not opened.
-func (p *planner) warnUnreceived(s *selection) {
-	received := p.reach.received(func(d lang.Decl) bool { return s.decls[d] })
-	for _, d := range p.prog.Decls() {
-		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && s.named[d.Resource] && !received[d.ID] {
+func (p *selector) warnUnreceived(s *Selection) {
+	received := p.request.Receivers.Needed(func(d lang.Decl) bool { return s.decls[d] })
+	for _, d := range p.request.Program.Decls() {
+		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && s.Named[d.Resource] && !received[d.ID] {
 			p.bag.Add(diag.Warningf("Targeted ephemeral resource is not opened", "%s is selected with the -target option, and nothing that receives its value is: it is not opened. Select what needs it instead.", d.Resource).At(d.Range).About(d))
 		}
 	}
 }
 
 // chooseTargets selects what is named, and what that needs: in a destroy, what needs that.
-func (p *planner) chooseTargets(s *selection) {
+func (p *selector) chooseTargets(s *Selection) {
 	var start []lang.Decl
-	for _, d := range p.prog.Decls() {
+	for _, d := range p.request.Program.Decls() {
 		if d.Kind == lang.Resource && covers(s.targets, d.Resource) {
-			s.named[d.Resource] = true
+			s.Named[d.Resource] = true
 			start = append(start, d.ID)
 		}
 	}
-	for res := range p.storedResources() {
+	for res := range p.request.Stored {
 		if covers(s.targets, res) {
-			s.named[res] = true
+			s.Named[res] = true
 		}
 	}
-	if p.req.Mode == plan.Destroy {
+	if p.request.Destroy {
 		p.chooseDestroyed(s)
 		return
 	}
-	p.spread(s, start, p.prog.Refs)
-	p.spread(s, p.fedOutputs(s), p.values)
+	p.selectDependencies(s, start, p.request.Program.Refs)
+	p.selectDependencies(s, p.fedOutputs(s), p.values)
 }
 
 // values are the references of d but for those to resources.
-func (p *planner) values(d lang.Decl) []lang.Ref {
-	return slices.DeleteFunc(slices.Clone(p.prog.Refs(d)), func(r lang.Ref) bool { return p.prog.Decls()[r.To].Kind == lang.Resource })
+func (p *selector) values(d lang.Decl) []lang.Ref {
+	return slices.DeleteFunc(slices.Clone(p.request.Program.Refs(d)), func(r lang.Ref) bool { return p.request.Program.Decls()[r.To].Kind == lang.Resource })
 }
 
 // fedOutputs are the root outputs made from what is all selected. Other outputs keep what they have.
-func (p *planner) fedOutputs(s *selection) []lang.Decl {
+func (p *selector) fedOutputs(s *Selection) []lang.Decl {
 	var out []lang.Decl
-	for _, d := range p.prog.Decls() {
+	for _, d := range p.request.Program.Decls() {
 		if d.Kind != lang.Output || !d.Module.IsRoot() {
 			continue
 		}
 		from, all := 0, true
-		p.reach.resources(d.ID, func(r lang.Ref) { from, all = from+1, all && s.selects(r, p.prog.Decls()[r.To].Resource) })
+		p.request.Receivers.Resources(d.ID, func(r lang.Ref) { from, all = from+1, all && s.selects(r, p.request.Program.Decls()[r.To].Resource) })
 		if from > 0 && all {
 			out = append(out, d.ID)
 		}
@@ -138,7 +158,7 @@ func (p *planner) fedOutputs(s *selection) []lang.Decl {
 }
 
 // selects reports whether all instances of a resource that a reference means are selected by targets.
-func (s *selection) selects(ref lang.Ref, res addr.Resource) bool {
+func (s *Selection) selects(ref lang.Ref, res addr.Resource) bool {
 	switch {
 	case s.whole[res] || wholly(s.targets, res):
 		return true
@@ -149,9 +169,9 @@ func (s *selection) selects(ref lang.Ref, res addr.Resource) bool {
 }
 
 // chooseExcludes leaves out what is named, and what needs that.
-func (p *planner) chooseExcludes(s *selection) {
-	x := exclusion{planner: p, s: s, out: map[lang.Decl]bool{}, seen: map[string]bool{}, back: p.referrers()}
-	for _, d := range p.prog.Decls() {
+func (p *selector) chooseExcludes(s *Selection) {
+	x := excluder{selector: p, s: s, out: map[lang.Decl]bool{}, seen: map[string]bool{}, back: p.referrers()}
+	for _, d := range p.request.Program.Decls() {
 		switch {
 		case d.Kind != lang.Resource || !covers(s.exclude, d.Resource):
 		// Of a lease nothing is kept that those who need it could go on with.
@@ -165,7 +185,7 @@ func (p *planner) chooseExcludes(s *selection) {
 			}
 		}
 	}
-	for _, d := range p.prog.Decls() {
+	for _, d := range p.request.Program.Decls() {
 		if !x.out[d.ID] {
 			s.decls[d.ID] = true
 			if d.Kind == lang.Resource {
@@ -173,20 +193,20 @@ func (p *planner) chooseExcludes(s *selection) {
 			}
 		}
 	}
-	for res := range p.storedResources() {
-		if _, declared := p.prog.Resource(res); !declared {
+	for res := range p.request.Stored {
+		if _, declared := p.request.Program.Resource(res); !declared {
 			s.whole[res] = true
 		}
 	}
 }
 
-// exclusion works out what -exclude leaves out.
-type exclusion struct {
-	*planner
-	s    *selection
-	out  map[lang.Decl]bool // left out with all instances
-	seen map[string]bool
-	back map[lang.Decl][]user
+// excluder works out what -exclude leaves out.
+type excluder struct {
+	selector *selector
+	s        *Selection
+	out      map[lang.Decl]bool // left out with all instances
+	seen     map[string]bool
+	back     map[lang.Decl][]user
 }
 
 // user is a declaration with a reference to another one.
@@ -196,7 +216,7 @@ type user struct {
 }
 
 // leave leaves out a declaration, and what needs it.
-func (x *exclusion) leave(d lang.Decl) {
+func (x *excluder) leave(d lang.Decl) {
 	if x.out[d] {
 		return
 	}
@@ -209,7 +229,7 @@ func (x *exclusion) leave(d lang.Decl) {
 // leaveSome leaves out what needs the instances of d that a target with a key points at: of resources whose
 // instances each need one of them, those. direct says that d is the resource that the target is about, and no
 // value made from it in its module.
-func (x *exclusion) leaveSome(d *lang.Declaration, t addr.Target, direct bool) {
+func (x *excluder) leaveSome(d *lang.Declaration, t addr.Target, direct bool) {
 	at := fmt.Sprint(d.ID, " ", t)
 	if x.seen[at] {
 		return
@@ -239,10 +259,10 @@ func (x *exclusion) leaveSome(d *lang.Declaration, t addr.Target, direct bool) {
 }
 
 // referrers gives for each declaration those that refer to it.
-func (p *planner) referrers() map[lang.Decl][]user {
+func (p *selector) referrers() map[lang.Decl][]user {
 	out := map[lang.Decl][]user{}
-	for _, d := range p.prog.Decls() {
-		for _, r := range p.prog.Refs(d.ID) {
+	for _, d := range p.request.Program.Decls() {
+		for _, r := range p.request.Program.Refs(d.ID) {
 			out[r.To] = append(out[r.To], user{d, r})
 		}
 	}
@@ -269,9 +289,9 @@ func wholly(targets []addr.Target, res addr.Resource) bool {
 	return false
 }
 
-// spread selects everything that next leads to from the start: of resources all instances, or the one that is
+// selectDependencies selects everything that next leads to from the start: of resources all instances, or the one that is
 // meant.
-func (p *planner) spread(s *selection, start []lang.Decl, next func(lang.Decl) []lang.Ref) {
+func (p *selector) selectDependencies(s *Selection, start []lang.Decl, next func(lang.Decl) []lang.Ref) {
 	queue := start
 	for _, d := range start {
 		s.decls[d] = true
@@ -280,7 +300,7 @@ func (p *planner) spread(s *selection, start []lang.Decl, next func(lang.Decl) [
 		d := queue[0]
 		queue = queue[1:]
 		for _, r := range next(d) {
-			info := p.prog.Decls()[r.To]
+			info := p.request.Program.Decls()[r.To]
 			switch {
 			case info.Kind != lang.Resource:
 			case r.Key == lang.Fixed:
@@ -297,51 +317,4 @@ func (p *planner) spread(s *selection, start []lang.Decl, next func(lang.Decl) [
 			}
 		}
 	}
-}
-
-// checkMoved refuses a selection that leaves out objects which have moved. Where an object is now
-// has to be planned with the objects around it, and a plan of the rest would keep it at an address
-// that the configuration does not know, or move it without showing that.
-func (p *planner) checkMoved() bool {
-	left := map[string]bool{}
-	for to := range p.moved.origins {
-		if !p.sel.instance(to.Instance) && !p.req.quiet {
-			left[to.Abs().String()] = true
-		}
-	}
-	if len(left) == 0 {
-		return true
-	}
-	flag, way, each := "target", "or add the following additional target options:", "\n  -target=%q"
-	if len(p.req.Excludes) > 0 {
-		flag, way, each = "exclude", "or leave none of these out:", "\n  %s"
-	}
-	text := ""
-	for _, a := range slices.Sorted(maps.Keys(left)) {
-		text += fmt.Sprintf(each, a)
-	}
-	p.bag.Add(diag.Errorf("Moved resource instances excluded by targeting", "Resource instances in your current state have moved to new addresses in the latest configuration. Lethe must include those resource instances while planning in order to ensure a correct result, but your -%s=... options do not fully cover all of those resource instances.\n\nTo create a valid plan, either remove your -%s=... options altogether %s%s\n\nNote that this may include further resource instances in your plan, in order to respect object dependencies.", flag, flag, way, text))
-	return false
-}
-
-// wantsReplace reports whether -replace names the instance.
-func (p *planner) wantsReplace(i addr.Instance) bool {
-	for _, r := range p.req.Replace {
-		if r == i {
-			return true
-		}
-	}
-	return false
-}
-
-// checkReplace refuses -replace for what cannot be replaced.
-func (p *planner) checkReplace() bool {
-	ok := true
-	for _, i := range p.req.Replace {
-		if i.Mode != addr.Managed {
-			p.bag.Add(diag.Errorf("Invalid force-replace address", "Only managed resources can be used with the -replace option, and %s is not one.", i))
-			ok = false
-		}
-	}
-	return ok
 }

@@ -1,4 +1,4 @@
-package engine
+package moving
 
 import (
 	"maps"
@@ -7,34 +7,35 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
-	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// moves is what became of the previous run's objects before planning: moved blocks, and the moves
+// Moves is what became of the previous run's objects before planning: moved blocks, and the moves
 // that adding or removing count implies.
-type moves struct {
-	after   *state.Snapshot
-	origins map[addr.Object]addr.Object   // new place → old place
-	retyped map[addr.Object]addr.Instance // new place → old one of another type or provider
-	leaving map[lang.Decl][]*lang.Move    // blocks that say that instances of it are elsewhere now
+type Moves struct {
+	State   *state.Snapshot               // the state with all objects at their new places
+	Origins map[addr.Object]addr.Object   // new place → old place
+	Retyped map[addr.Object]addr.Instance // new place → old one of another type or provider
+	Leaving map[lang.Decl][]*lang.Move    // blocks that say that instances of it are elsewhere now
 	blocked []diag.Diagnostic             // about objects whose new places are taken
-	groups  map[addr.Resource][]*state.Resource
+	prog    *lang.Program
+	groups  map[addr.Resource][]*state.Resource // of State, by declaration; nil: not made yet
 }
 
-// origin is where an object was before.
-func (m *moves) origin(o addr.Object) addr.Object {
-	if was, ok := m.origins[o]; ok {
+// Origin is where an object was before.
+func (m *Moves) Origin(o addr.Object) addr.Object {
+	if was, ok := m.Origins[o]; ok {
 		return was
 	}
 	return o
 }
 
-// byDeclaration groups the stored resources by what declares them.
-func (m *moves) byDeclaration() map[addr.Resource][]*state.Resource {
+// ByDeclaration groups the resources of State by what declares them. The first call is not to be made from
+// several goroutines.
+func (m *Moves) ByDeclaration() map[addr.Resource][]*state.Resource {
 	if m.groups == nil {
 		m.groups = map[addr.Resource][]*state.Resource{}
-		for _, r := range m.after.Resources() {
+		for _, r := range m.State.Resources() {
 			res := r.Addr.Resource()
 			m.groups[res] = append(m.groups[res], r)
 		}
@@ -42,70 +43,70 @@ func (m *moves) byDeclaration() map[addr.Resource][]*state.Resource {
 	return m.groups
 }
 
-// move makes all moves, in the order in which they follow each other.
-func (p *planner) move() *moves {
-	m := &moves{after: p.req.State, origins: map[addr.Object]addr.Object{}, retyped: map[addr.Object]addr.Instance{}, leaving: map[lang.Decl][]*lang.Move{}}
-	all := p.prog.Moves()
+// Make makes all moves of a program in a state, in the order in which they follow each other.
+func Make(prog *lang.Program, s *state.Snapshot) *Moves {
+	m := &Moves{prog: prog, State: s, Origins: map[addr.Object]addr.Object{}, Retyped: map[addr.Object]addr.Instance{}, Leaving: map[lang.Decl][]*lang.Move{}}
+	all := prog.Moves()
 	for _, st := range all {
 		if st.From.Mode == 0 {
 			continue
 		}
 		res := st.From.Resource()
 		res.Module = st.In.Join(st.From.Module())
-		if d, ok := p.prog.Resource(res); ok {
-			m.leaving[d.ID] = append(m.leaving[d.ID], st)
+		if d, ok := prog.Resource(res); ok {
+			m.Leaving[d.ID] = append(m.Leaving[d.ID], st)
 		}
 	}
 	if len(all) > 0 {
-		m.carry(p.applyMoves(m, all))
+		m.carry(m.applyMoves(all))
 	}
-	p.impliedMoves(m)
+	m.impliedMoves()
 	return m
 }
 
-// checkLeft refuses to move instances of a resource that are declared where they were: in one
+// CheckLeft refuses to move instances of a resource that are declared where they were: in one
 // module instance, those with the keys.
-func (p *planner) checkLeft(d *lang.Declaration, f *lang.Frame, keys []addr.Key) {
-	for _, st := range p.moved.leaving[d.ID] {
+func (m *Moves) CheckLeft(d *lang.Declaration, f *lang.Frame, keys []addr.Key, bag *diag.Bag) {
+	for _, st := range m.Leaving[d.ID] {
 		switch abs := d.Resource.In(f.Addr()); {
 		case f.Addr() != st.From.ModuleIn(above(f.Addr(), st.In)):
 		case st.Whole():
-			p.bag.Add(lang.MovedStill(st, "resource", abs.String(), d.Range))
+			bag.Add(lang.MovedStill(st, "resource", abs.String(), d.Range))
 		case slices.Contains(keys, st.From.Key):
-			p.bag.Add(lang.MovedStill(st, "instance", abs.Instance(st.From.Key).String(), d.Range))
+			bag.Add(lang.MovedStill(st, "instance", abs.Instance(st.From.Key).String(), d.Range))
 		}
 	}
 }
 
-// moveFaults tells what is wrong with moves once it is known what is declared. What is in the way
-// of an object is told only where it really is: not if the block itself is wrong.
-func (p *planner) moveFaults() {
-	if p.bag.HasErrors() {
+// Faults reports what is wrong with moves once it is known what is declared. What is in the way of an
+// object is reported only where it really is: not if the block itself is wrong.
+func (m *Moves) Faults(frame *lang.Frame, destroys bool, bag *diag.Bag) {
+	if bag.HasErrors() {
 		return
 	}
-	if p.req.Mode != plan.Destroy {
-		p.checkModulesLeft()
+	if !destroys {
+		m.checkModulesLeft(frame, bag)
 	}
-	if !p.bag.HasErrors() {
-		p.bag.Add(p.moved.blocked...)
+	if !bag.HasErrors() {
+		bag.Add(m.blocked...)
 	}
 }
 
 // checkModulesLeft refuses to move modules that are declared where they were.
-func (p *planner) checkModulesLeft() {
-	for _, st := range p.prog.Moves() {
-		call, declared := p.prog.Call(st.In.Join(st.From.Module()))
+func (m *Moves) checkModulesLeft(frame *lang.Frame, bag *diag.Bag) {
+	for _, st := range m.prog.Moves() {
+		call, declared := m.prog.Call(st.In.Join(st.From.Module()))
 		if st.From.Mode != 0 || !declared {
 			continue
 		}
-		frames, _ := p.frame.Instances(st.In, lang.After)
+		frames, _ := frame.Instances(st.In, lang.After)
 		for _, f := range frames {
 			from := st.From.ModuleIn(f.Addr())
 			switch {
-			case st.Whole() && p.frame.At(from.Parent(), lang.After) != nil:
-				p.bag.Add(lang.MovedStill(st, "module", from.String(), call))
-			case !st.Whole() && p.frame.At(from, lang.After) != nil:
-				p.bag.Add(lang.MovedStill(st, "module instance", from.String(), call))
+			case st.Whole() && frame.At(from.Parent(), lang.After) != nil:
+				bag.Add(lang.MovedStill(st, "module", from.String(), call))
+			case !st.Whole() && frame.At(from, lang.After) != nil:
+				bag.Add(lang.MovedStill(st, "module instance", from.String(), call))
 			}
 		}
 	}
@@ -119,8 +120,8 @@ func above(at addr.ModuleInstance, m addr.Module) addr.ModuleInstance {
 	return at
 }
 
-// whereabouts is where objects are while statements are carried out.
-type whereabouts struct {
+// moveIndex says where objects are while statements are carried out.
+type moveIndex struct {
 	state   *state.Snapshot
 	objects map[addr.Resource][]addr.Object // where they are now, by declaration
 	below   map[addr.Module][]addr.Resource // declarations that have or had objects, in and below a module
@@ -128,8 +129,8 @@ type whereabouts struct {
 	gone    map[addr.Object]bool            // places that their objects have left
 }
 
-func newWhereabouts(s *state.Snapshot) *whereabouts {
-	w := &whereabouts{s, map[addr.Resource][]addr.Object{}, map[addr.Module][]addr.Resource{}, map[addr.Object]addr.Object{}, map[addr.Object]bool{}}
+func newMoveIndex(s *state.Snapshot) *moveIndex {
+	w := &moveIndex{s, map[addr.Resource][]addr.Object{}, map[addr.Module][]addr.Resource{}, map[addr.Object]addr.Object{}, map[addr.Object]bool{}}
 	for _, r := range s.Resources() {
 		for o := range r.Objects() {
 			w.add(o)
@@ -138,7 +139,7 @@ func newWhereabouts(s *state.Snapshot) *whereabouts {
 	return w
 }
 
-func (w *whereabouts) add(o addr.Object) {
+func (w *moveIndex) add(o addr.Object) {
 	res := o.Resource()
 	if _, known := w.objects[res]; !known {
 		for m := res.Module; ; m = m.Parent() {
@@ -152,13 +153,13 @@ func (w *whereabouts) add(o addr.Object) {
 }
 
 // taken reports whether there is an object at a place.
-func (w *whereabouts) taken(o addr.Object) bool {
+func (w *moveIndex) taken(o addr.Object) bool {
 	_, arrived := w.origin[o]
 	return arrived || w.state.Get(o) != nil && !w.gone[o]
 }
 
 // concerned lists the declarations whose objects a statement may move.
-func (w *whereabouts) concerned(st *lang.Move) []addr.Resource {
+func (w *moveIndex) concerned(st *lang.Move) []addr.Resource {
 	m := st.In.Join(st.From.Module())
 	if st.From.Mode == 0 {
 		return w.below[m]
@@ -167,7 +168,7 @@ func (w *whereabouts) concerned(st *lang.Move) []addr.Resource {
 }
 
 // move puts objects to their new places, which are free.
-func (w *whereabouts) move(batch map[addr.Object]addr.Object) {
+func (w *moveIndex) move(batch map[addr.Object]addr.Object) {
 	touched := map[addr.Resource]bool{}
 	for from := range batch {
 		touched[from.Resource()] = true
@@ -198,8 +199,8 @@ func (w *whereabouts) move(batch map[addr.Object]addr.Object) {
 
 // applyMoves finds out where the statements, one after the other, take objects to. An object whose
 // new place is taken stays where it is, with a warning.
-func (p *planner) applyMoves(m *moves, statements []*lang.Move) map[addr.Object]addr.Object {
-	w := newWhereabouts(p.req.State)
+func (m *Moves) applyMoves(statements []*lang.Move) map[addr.Object]addr.Object {
+	w := newMoveIndex(m.State)
 	for _, st := range statements {
 		batch, arriving := map[addr.Object]addr.Object{}, map[addr.Object]bool{}
 		for _, res := range w.concerned(st) {
@@ -240,31 +241,31 @@ func blocked(st *lang.Move, o, to addr.Object) diag.Diagnostic {
 }
 
 // carry moves objects in the snapshot and remembers where they came from.
-func (m *moves) carry(batch map[addr.Object]addr.Object) {
+func (m *Moves) carry(batch map[addr.Object]addr.Object) {
 	if len(batch) == 0 {
 		return
 	}
-	after, err := m.after.Move(batch)
+	after, err := m.State.Move(batch)
 	if err != nil {
 		return // the batch was made of free places, one for each
 	}
-	m.after = after
+	m.State = after
 	for from, to := range batch {
-		was := m.origin(from)
-		delete(m.origins, from)
-		m.origins[to] = was
+		was := m.Origin(from)
+		delete(m.Origins, from)
+		m.Origins[to] = was
 		if from.Type != to.Type {
-			m.retyped[to] = was.Instance
+			m.Retyped[to] = was.Instance
 		}
 	}
 }
 
 // impliedMoves follow from adding or removing count (or enabled): the only instance and the one
 // with index 0 are the same object.
-func (p *planner) impliedMoves(m *moves) {
+func (m *Moves) impliedMoves() {
 	batch := map[addr.Object]addr.Object{}
-	for _, r := range m.after.Resources() {
-		d, ok := p.prog.Resource(r.Addr.Resource())
+	for _, r := range m.State.Resources() {
+		d, ok := m.prog.Resource(r.Addr.Resource())
 		if !ok || r.Addr.Mode != addr.Managed {
 			continue
 		}
@@ -277,7 +278,7 @@ func (p *planner) impliedMoves(m *moves) {
 			continue
 		}
 		a, b := r.Addr.Instance(from).Current(), r.Addr.Instance(to).Current()
-		if m.after.Get(a) != nil && m.after.Get(b) == nil {
+		if m.State.Get(a) != nil && m.State.Get(b) == nil {
 			batch[a] = b
 		}
 	}

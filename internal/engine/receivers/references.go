@@ -1,4 +1,4 @@
-package engine
+package receivers
 
 import (
 	"sync"
@@ -7,20 +7,23 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang"
 )
 
-// reach answers questions about what a declaration refers to, near and far. References have no
-// cycles, so each question is one walk with a memory: linear in declarations plus references.
-type reach struct {
-	prog   *lang.Program
-	moving []answer // by declaration: does it, or anything it refers to, come from a managed resource?
-	any    bool     // there are ephemeral resources
-	parted []answer // by declaration: does an ephemeral resource have a part in it? nil: not known yet
+// Analysis answers questions about what the declarations of one program refer to, near and far.
+// References have no cycles, so each question is one search with a memory: linear in declarations plus
+// references. It may be asked from many goroutines.
+type Analysis struct {
+	Any bool // the program declares ephemeral resources
 
-	mu      sync.Mutex
-	holds   map[lang.Decl][]want // ephemeral resources that reach a declaration, once asked for
-	repeats map[lang.Decl][]want // those that reach its repetition
-	whole   map[lang.Decl]bool   // ephemeral resources of which somebody receives all instances; nil: not known yet
-	exports map[lang.Decl]want   // ephemeral resources that outputs of modules hand on; nil: not known yet
-	named   map[lang.Decl]bool   // declarations that another one refers to; nil: not known yet
+	prog   *lang.Program
+	tested func(addr.Provider) bool // nil: no provider is under test
+	moving []answer                 // by declaration: does it, or anything it refers to, come from a managed resource?
+	parted []answer                 // by declaration: does an ephemeral resource have a part in it? nil: not known yet
+
+	mu         sync.Mutex
+	receivedOf map[lang.Decl][]Received // ephemeral resources that reach a declaration, once asked for
+	repeats    map[lang.Decl][]Received // those that reach its repetition
+	whole      map[lang.Decl]bool       // ephemeral resources that some declaration receives with all instances; nil: not known yet
+	exports    map[lang.Decl]Received   // ephemeral resources that outputs of modules hand on; nil: not known yet
+	named      map[lang.Decl]bool       // declarations that another one refers to; nil: not known yet
 }
 
 type answer uint8
@@ -31,18 +34,20 @@ const (
 	yes
 )
 
-func newReach(p *lang.Program) *reach {
-	r := &reach{prog: p, moving: computeMoving(p), holds: map[lang.Decl][]want{}, repeats: map[lang.Decl][]want{}}
+// Analyse makes the analysis of a compiled program. tested says which providers a test program runs;
+// nil: none.
+func Analyse(p *lang.Program, tested func(addr.Provider) bool) *Analysis {
+	r := &Analysis{prog: p, tested: tested, moving: computeMoving(p), receivedOf: map[lang.Decl][]Received{}, repeats: map[lang.Decl][]Received{}}
 	for _, d := range p.Decls() {
-		r.any = r.any || d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral
+		r.Any = r.Any || d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral
 	}
 	return r
 }
 
-// leased reports whether an ephemeral resource has a part in a value, other than by what managed and
+// Leased reports whether an ephemeral resource has a part in a value, other than by what managed and
 // data resources are made from.
-func (r *reach) leased(d lang.Decl) bool {
-	if !r.any {
+func (r *Analysis) Leased(d lang.Decl) bool {
+	if !r.Any {
 		return false
 	}
 	r.mu.Lock()
@@ -103,20 +108,20 @@ func propagate(p *lang.Program, own func(*lang.Declaration) answer) []answer {
 	return memo
 }
 
-// steady reports whether a declaration's value is the same before and after: no managed resource
+// Steady reports whether a declaration's value is the same before and after: no managed resource
 // has a part in it.
-func (r *reach) steady(d lang.Decl) bool { return r.moving[d] == no }
+func (r *Analysis) Steady(d lang.Decl) bool { return r.moving[d] == no }
 
-// fromResources reports whether a declaration's value is made from resources.
-func (r *reach) fromResources(d lang.Decl) bool {
+// FromResources reports whether a declaration's value is made from resources.
+func (r *Analysis) FromResources(d lang.Decl) bool {
 	found := false
-	r.resources(d, func(lang.Ref) { found = true })
+	r.Resources(d, func(lang.Ref) { found = true })
 	return found
 }
 
-// resources visits the references of d to resources: its own, and those of values (variables, locals,
+// Resources visits the references of d to resources: its own, and those of values (variables, locals,
 // outputs, module calls) on the way, but not those of other resources.
-func (r *reach) resources(d lang.Decl, visit func(lang.Ref)) {
+func (r *Analysis) Resources(d lang.Decl, visit func(lang.Ref)) {
 	r.things(d, func(ref lang.Ref) {
 		if r.prog.Decls()[ref.To].Kind == lang.Resource {
 			visit(ref)
@@ -125,7 +130,7 @@ func (r *reach) resources(d lang.Decl, visit func(lang.Ref)) {
 }
 
 // things is resources with the provider configurations among what is referred to.
-func (r *reach) things(d lang.Decl, visit func(lang.Ref)) {
+func (r *Analysis) things(d lang.Decl, visit func(lang.Ref)) {
 	seen := map[lang.Decl]bool{}
 	var walk func([]lang.Ref)
 	walk = func(refs []lang.Ref) {
@@ -144,10 +149,10 @@ func (r *reach) things(d lang.Decl, visit func(lang.Ref)) {
 	walk(r.prog.Refs(d))
 }
 
-// recorded is what the state remembers as the dependencies of a resource: the managed and data
+// Recorded is what the state remembers as the dependencies of a resource: the managed and data
 // resources that it refers to, through values, and through what leaves no trace itself: ephemeral
 // resources, and the settings of its provider.
-func (r *reach) recorded(d lang.Decl) []addr.Resource {
+func (r *Analysis) Recorded(d lang.Decl) []addr.Resource {
 	var out []addr.Resource
 	self := r.prog.Decls()[d].Resource
 	seen := map[lang.Decl]bool{}
