@@ -44,7 +44,7 @@ type bodyItem struct {
 }
 
 // eval evaluates the body.
-func (b *body) eval(s *scope, ctx *hcl.EvalContext) cty.Value {
+func (b *body) eval(s *env, ctx *hcl.EvalContext) cty.Value {
 	if b.ready != cty.NilVal {
 		return b.ready
 	}
@@ -68,8 +68,8 @@ func (b *body) eval(s *scope, ctx *hcl.EvalContext) cty.Value {
 	return o.Value()
 }
 
-func (a *bodyAttr) eval(s *scope, ctx *hcl.EvalContext) cty.Value {
-	v := s.evalIn(a.expr, ctx)
+func (a *bodyAttr) eval(s *env, ctx *hcl.EvalContext) cty.Value {
+	v := s.EvalIn(a.expr, ctx)
 	out, err := convertValue(v, a.want)
 	if err != nil {
 		s.conversion(a, err, ctx)
@@ -90,7 +90,7 @@ type element struct {
 }
 
 // eval evaluates all blocks of a type.
-func (n *bodyNested) eval(s *scope, ctx *hcl.EvalContext) cty.Value {
+func (n *bodyNested) eval(s *env, ctx *hcl.EvalContext) cty.Value {
 	e := &expansion{s: s, n: n}
 	for i := range n.items {
 		e.item(&n.items[i], ctx)
@@ -100,7 +100,7 @@ func (n *bodyNested) eval(s *scope, ctx *hcl.EvalContext) cty.Value {
 
 // expansion collects the blocks of one type, those that dynamic blocks make included.
 type expansion struct {
-	s       *scope
+	s       *env
 	n       *bodyNested
 	elems   []element
 	unknown bool
@@ -121,7 +121,7 @@ func (e *expansion) item(it *bodyItem, ctx *hcl.EvalContext) {
 
 func (e *expansion) dynamic(it *bodyItem, ctx *hcl.EvalContext) {
 	s := e.s
-	over := s.evalIn(it.dynamic.forEach, ctx)
+	over := s.EvalIn(it.dynamic.forEach, ctx)
 	over, remark := mark.Bare(over)
 	if mark.Is(remark(cty.True), mark.Ephemeral) || mark.Is(remark(cty.True), mark.Sensitive) {
 		e.remark = append(e.remark, remark)
@@ -140,7 +140,7 @@ func (e *expansion) dynamic(it *bodyItem, ctx *hcl.EvalContext) {
 		return
 	}
 	for k, v := range entries(over) {
-		if !s.f.w.budget.element(s, it.at) {
+		if s.Meter != nil && !s.Meter.Element(it.at) {
 			return
 		}
 		e.once(it, ctx, remark(k), remark(v))
@@ -165,7 +165,7 @@ func (e *expansion) once(it *bodyItem, ctx *hcl.EvalContext, k, v cty.Value) {
 // label evaluates the label of a block that a dynamic block makes.
 func (e *expansion) label(it *bodyItem, ctx *hcl.EvalContext) string {
 	l := it.dynamic.labels[0]
-	v, err := convert.Convert(e.s.evalIn(l, ctx), cty.String)
+	v, err := convert.Convert(e.s.EvalIn(l, ctx), cty.String)
 	switch {
 	case err != nil:
 		e.s.labelError(it, "Cannot use this value as a dynamic block label: "+err.Error()+".", l.Range())

@@ -211,7 +211,7 @@ type blocksExpr struct {
 }
 
 func (e *blocksExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	return e.n.eval(scopeOf(ctx), ctx), nil
+	return e.n.eval(envOf(ctx), ctx), nil
 }
 
 // jsonContent reads a JSON body as its schema says.
@@ -291,15 +291,15 @@ func (c *bodyCompiler) jsonDynamic(r *rewriter, b *hcl.Block, out rawBlock) (raw
 }
 
 // conversion reports a value of the wrong type, without showing it.
-func (s *scope) conversion(a *bodyAttr, err error, ctx *hcl.EvalContext) {
+func (s *env) conversion(a *bodyAttr, err error, ctx *hcl.EvalContext) {
 	d := diag.Errorf("Incorrect attribute value type", "Inappropriate value for attribute %q: %s.", a.attr.Name, conversionText(err)).At(a.expr.Range())
-	s.error(s.withValues(d, a.expr, ctx))
+	s.Error(s.WithValues(d, a.expr, ctx))
 }
 
 // nullWriteOnly refuses null for a required write-only argument. A provider cannot: what it is asked
 // to plan has null there in any case.
-func (s *scope) nullWriteOnly(a *bodyAttr) {
-	s.error(diag.Errorf("Missing required argument", "The argument %q is required, and its value here is null.", a.attr.Name).At(a.expr.Range()))
+func (s *env) nullWriteOnly(a *bodyAttr) {
+	s.Error(diag.Errorf("Missing required argument", "The argument %q is required, and its value here is null.", a.attr.Name).At(a.expr.Range()))
 }
 
 // conversionText is a conversion error with the place inside the value.
@@ -310,37 +310,37 @@ func conversionText(err error) string {
 	return err.Error()
 }
 
-func (s *scope) dynamicError(it *bodyItem, ctx *hcl.EvalContext, detail string) {
+func (s *env) dynamicError(it *bodyItem, ctx *hcl.EvalContext, detail string) {
 	d := diag.Errorf("Invalid dynamic for_each value", "%s", detail).At(it.dynamic.forEach.Range())
-	s.error(s.withValues(d, it.dynamic.forEach, ctx))
+	s.Error(s.WithValues(d, it.dynamic.forEach, ctx))
 }
 
-func (s *scope) labelError(it *bodyItem, detail string, at hcl.Range) {
-	s.error(diag.Errorf("Invalid dynamic block label", "%s", detail).At(at))
+func (s *env) labelError(it *bodyItem, detail string, at hcl.Range) {
+	s.Error(diag.Errorf("Invalid dynamic block label", "%s", detail).At(at))
 }
 
 // countBlocks reports too few or too many blocks.
-func (s *scope) countBlocks(n *bodyNested, elems []element) {
+func (s *env) countBlocks(n *bodyNested, elems []element) {
 	min, max := n.Min, n.Max
 	switch {
 	case len(elems) < min:
 		d := diag.Errorf("Insufficient "+n.Name+" blocks", "At least %d %q blocks are required.", min, n.Name)
-		if s.d != nil {
-			d = d.At(s.d.at)
+		if s.Block != (diag.Range{}) {
+			d = d.At(s.Block)
 		}
 		if len(elems) > 0 {
 			d = d.At(elems[0].at)
 		}
-		s.error(d)
+		s.Error(d)
 	case max > 0 && len(elems) > max:
-		s.error(diag.Errorf("Too many "+n.Name+" blocks", "No more than %d %q blocks are allowed", max, n.Name).At(elems[max].at))
+		s.Error(diag.Errorf("Too many "+n.Name+" blocks", "No more than %d %q blocks are allowed", max, n.Name).At(elems[max].at))
 	}
 }
 
-func (s *scope) duplicateBlock(n *bodyNested, elems []element) {
-	s.error(diag.Errorf("Duplicate "+n.Name+" block", "Only one %s block is allowed. Another was defined at %s.", n.Name, elems[0].at).At(elems[1].at))
+func (s *env) duplicateBlock(n *bodyNested, elems []element) {
+	s.Error(diag.Errorf("Duplicate "+n.Name+" block", "Only one %s block is allowed. Another was defined at %s.", n.Name, elems[0].at).At(elems[1].at))
 }
 
-func (s *scope) duplicateLabel(n *bodyNested, e element) {
-	s.error(diag.Errorf("Duplicate "+n.Name+" block", "Another %s block with the label %q was already defined.", n.Name, e.key).At(e.at))
+func (s *env) duplicateLabel(n *bodyNested, e element) {
+	s.Error(diag.Errorf("Duplicate "+n.Name+" block", "Another %s block with the label %q was already defined.", n.Name, e.key).At(e.at))
 }

@@ -77,3 +77,11 @@ func wayOut(d *decl, b *schema.Block, path cty.Path) string {
 	}
 	return fmt.Sprintf("\n\nWhat takes ephemeral values here: %s.", strings.Join(names, ", "))
 }
+
+// member finds what is ephemeral in the set that a path leads to: the way there from the set, and
+// where it is written.
+func (f *Frame) member(d *decl, k addr.Key, face Face, path cty.Path) (cty.Path, diag.Range, bool) {
+	s := f.scope(face, &diag.Bag{}).of(d, k)
+	defer s.release()
+	return f.w.p.checked.bodies[d].member(&s.env, s.Ctx, path)
+}

@@ -301,7 +301,7 @@ func (c *compiler) dependsOn(list []hcl.Traversal) {
 		default:
 			continue // path and the like: nothing to wait for
 		}
-		if !c.u.repeated(target) {
+		if !target.repeated {
 			u.hint = Single
 		} else if target.hasKey {
 			u.hint, u.fixed = Fixed, target.key

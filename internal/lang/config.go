@@ -34,12 +34,12 @@ func (f *Frame) body(d *decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value,
 	}
 	s := f.scope(face, bag).of(d, k)
 	defer s.release()
-	v := b.eval(s, s.ctx)
+	v := b.eval(&s.env, s.Ctx)
 	if o := s.outcome(); o != OK {
 		return mark.Plain(cty.DynamicVal), o
 	}
 	if d.kind == Resource && d.res.Mode != addr.Ephemeral {
-		v = f.w.heard.forget(v, b.schema.Type())
+		v = f.w.names.forget(v, b.schema.Type())
 	}
 	return s.split(v), OK
 }
@@ -62,11 +62,9 @@ type metaKey struct {
 // meta evaluates a provider_meta block: constants, which need no frame.
 func (c *checker) meta(n *node, prov addr.Provider, raw *rawBody, sch *schema.Block) {
 	b := c.compile(n, nil, raw, sch)
-	s := scopes.Get().(*scope)
-	defer s.release()
-	s.bag = c.bag
-	v := b.eval(s, s.ctx)
-	if s.outcome() != OK {
+	s := newEnv(c.bag)
+	v := b.eval(s, s.Ctx)
+	if s.Broken {
 		c.ok = false
 		return
 	}

@@ -263,7 +263,7 @@ func (t *spot) ref(e *ref) *shape {
 		case child == nil || !t.w.old[child]:
 		case e.output != "":
 			return t.output(child, e.output)
-		case t.n.unit.repeated(e) && !e.hasKey:
+		case e.repeated && !e.hasKey:
 			return &shape{each: &shape{module: child}}
 		default:
 			return &shape{module: child}

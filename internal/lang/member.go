@@ -14,15 +14,7 @@ import (
 // say no more than that. A message is to name what it is, so it is looked for where the members are
 // made.
 
-// member finds what is ephemeral in the set that a path leads to: the way there from the set, and
-// where it is written.
-func (f *Frame) member(d *decl, k addr.Key, face Face, path cty.Path) (cty.Path, diag.Range, bool) {
-	s := f.scope(face, &diag.Bag{}).of(d, k)
-	defer s.release()
-	return f.w.p.checked.bodies[d].member(s, s.ctx, path)
-}
-
-func (b *body) member(s *scope, ctx *hcl.EvalContext, path cty.Path) (cty.Path, diag.Range, bool) {
+func (b *body) member(s *env, ctx *hcl.EvalContext, path cty.Path) (cty.Path, diag.Range, bool) {
 	if len(path) == 0 {
 		return nil, diag.Range{}, false
 	}
@@ -40,7 +32,7 @@ func (b *body) member(s *scope, ctx *hcl.EvalContext, path cty.Path) (cty.Path, 
 	return nil, diag.Range{}, false
 }
 
-func (n *bodyNested) member(s *scope, ctx *hcl.EvalContext, path cty.Path) (cty.Path, diag.Range, bool) {
+func (n *bodyNested) member(s *env, ctx *hcl.EvalContext, path cty.Path) (cty.Path, diag.Range, bool) {
 	if n.Nesting != schema.Set {
 		if it := n.item(path); it != nil {
 			return it.body.member(s, ctx, afterKey(path))
@@ -89,7 +81,7 @@ func afterKey(path cty.Path) cty.Path {
 }
 
 // memberOf finds what is ephemeral in the members of a list of expressions.
-func (s *scope) memberOf(e hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Path, diag.Range, bool) {
+func (s *env) memberOf(e hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Path, diag.Range, bool) {
 	list, ok := e.(*hclsyntax.TupleConsExpr)
 	if !ok {
 		return nil, diag.Range{}, false
@@ -103,8 +95,8 @@ func (s *scope) memberOf(e hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Path
 }
 
 // leaf follows what is ephemeral into object constructors.
-func (s *scope) leaf(e hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Path, diag.Range, bool) {
-	if !mark.Anywhere(s.evalIn(e, ctx), mark.Ephemeral) {
+func (s *env) leaf(e hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Path, diag.Range, bool) {
+	if !mark.Anywhere(s.EvalIn(e, ctx), mark.Ephemeral) {
 		return nil, diag.Range{}, false
 	}
 	if obj, ok := e.(*objectCons); ok {

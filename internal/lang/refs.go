@@ -6,35 +6,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/zclconf/go-cty/cty"
-)
-
-// ref is a compiled reference: what it names in its unit, and what is selected from that.
-type ref struct {
-	*hclsyntax.ScopeTraversalExpr
-	root   root
-	local  int32    // index of the declaration in the unit
-	key    addr.Key // the instance, if hasKey
-	hasKey bool
-	output string        // of a module call; "" for all of it
-	field  string        // of path, terraform, count, each
-	rest   hcl.Traversal // what is selected from the value
-	wrong  bool          // it selects what the schema does not have, as Check has reported
-}
-
-// root is what the first names of a reference stand for.
-type root uint8
-
-const (
-	rootVariable root = iota
-	rootLocal
-	rootCall
-	rootResource
-	rootPath
-	rootTerraform
-	rootCount
-	rootEach
-	rootSelf
 )
 
 // use is a reference inside a unit, from whatever declaration holds it.
@@ -61,7 +32,7 @@ func (r *rewriter) traversal(e *hclsyntax.ScopeTraversalExpr) hclsyntax.Expressi
 	}
 	u := use{hint: AllKeys}
 	switch {
-	case !r.c.u.repeated(ref):
+	case !ref.repeated:
 		u.hint = Single
 	case ref.hasKey:
 		u.hint, u.fixed = Fixed, ref.key
@@ -69,11 +40,6 @@ func (r *rewriter) traversal(e *hclsyntax.ScopeTraversalExpr) hclsyntax.Expressi
 	r.note(ref, u)
 	r.selects(ref, ref.rest)
 	return ref
-}
-
-// unknownAt stands for an expression that is wrong in a way already reported.
-func unknownAt(r hcl.Range) hclsyntax.Expression {
-	return &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: r}
 }
 
 // note records that the declaration being compiled refers to what e names.
@@ -133,7 +99,7 @@ func (r *rewriter) index(e *hclsyntax.IndexExpr) hclsyntax.Expression {
 // noteIndexed records a reference to the instance that a key expression selects.
 func (r *rewriter) noteIndexed(target *ref, key hclsyntax.Expression, at diag.Range) bool {
 	r.c.varies()
-	if !r.c.u.repeated(target) {
+	if !target.repeated {
 		r.c.unexpectedKey(target, at)
 		return false
 	}
@@ -178,22 +144,6 @@ func (r *rewriter) outputOf(target *ref, ix *hclsyntax.IndexExpr, n *hclsyntax.R
 	return &selected{RelativeTraversalExpr: n, target: target, key: key, keyAt: ix.BracketRange}
 }
 
-// attribute splits t after a first name, written .name or ["name"].
-func attribute(t hcl.Traversal) (string, hcl.Traversal, bool) {
-	if len(t) == 0 {
-		return "", nil, false
-	}
-	switch s := t[0].(type) {
-	case hcl.TraverseAttr:
-		return s.Name, t[1:], true
-	case hcl.TraverseIndex:
-		if s.Key.Type() == cty.String && s.Key.IsKnown() && !s.Key.IsNull() {
-			return s.Key.AsString(), t[1:], true
-		}
-	}
-	return "", nil, false
-}
-
 // keyed checks that a reference selects an instance where there are several, and does not where
 // there are not.
 func (r *rewriter) keyed(e *ref) bool {
@@ -202,7 +152,7 @@ func (r *rewriter) keyed(e *ref) bool {
 	default:
 		return true
 	}
-	repeated := r.c.u.repeated(e)
+	repeated := e.repeated
 	switch {
 	case e.hasKey && !repeated:
 		r.c.unexpectedKey(e, e.SrcRange)
@@ -213,17 +163,17 @@ func (r *rewriter) keyed(e *ref) bool {
 	return true
 }
 
-// repeated reports whether what e names has count or for_each.
-func (u *unit) repeated(e *ref) bool {
-	if e.root != rootCall && e.root != rootResource {
-		return false
-	}
-	rep := u.decls[e.local].repeat
-	return rep.Count != nil || rep.ForEach != nil
-}
-
 // resolve finds what a traversal names.
 func (r *rewriter) resolve(e *hclsyntax.ScopeTraversalExpr) (*ref, bool) {
+	out, ok := r.resolveName(e)
+	if ok && (out.root == rootCall || out.root == rootResource) {
+		rep := r.c.u.decls[out.local].repeat
+		out.repeated = rep.Count != nil || rep.ForEach != nil
+	}
+	return out, ok
+}
+
+func (r *rewriter) resolveName(e *hclsyntax.ScopeTraversalExpr) (*ref, bool) {
 	t := e.Traversal
 	out := &ref{ScopeTraversalExpr: e}
 	switch name := t.RootName(); name {

@@ -42,7 +42,7 @@ func (s *scope) empty(f *Frame, d *decl, k addr.Key) cty.Value {
 		case walking:
 			panic(fmt.Sprintf("lang: %s%s was read before its value was there", f.w.p.describe(f.n.decl(d.index)), k))
 		case over:
-			s.failed = true
+			s.Failed = true
 			return cty.DynamicVal
 		}
 	}
@@ -148,26 +148,26 @@ func (s *scope) instance(f *Frame, d *decl, k addr.Key) cty.Value {
 		}
 	}
 	if sl.failed {
-		s.failed = true
+		s.Failed = true
 		return cty.DynamicVal
 	}
 	sl.force()
-	s.marked = s.marked || len(sl.rest.Marks) > 0
+	s.Marked = s.Marked || len(sl.rest.Marks) > 0
 	return s.owned(f, d, sl.joined)
 }
 
 // owned is f.marked in an evaluation.
 func (s *scope) owned(f *Frame, d *decl, v cty.Value) cty.Value {
 	if d.res.Mode == addr.Ephemeral {
-		s.marked = true
-		f.w.heard.learn(v.Type(), f.w.p.Schema(f.n.decl(d.index)).Type())
+		s.Marked = true
+		f.w.names.learn(v.Type(), f.w.p.Schema(f.n.decl(d.index)).Type())
 	}
 	return f.marked(d, v)
 }
 
 // placeholder is f.placeholder in an evaluation.
 func (s *scope) placeholder(f *Frame, d *decl) cty.Value {
-	s.marked = s.marked || d.res.Mode == addr.Ephemeral
+	s.Marked = s.Marked || d.res.Mode == addr.Ephemeral
 	return f.placeholder(d)
 }
 
@@ -222,16 +222,16 @@ func (s *scope) wholeOf(f *Frame, d *decl) cty.Value {
 	}
 	o := f.object(d, s.face)
 	if v := o.whole.Load(); v != nil {
-		s.marked, s.early = s.marked || v.marked, s.early || v.early
+		s.Marked, s.early = s.Marked || v.marked, s.early || v.early
 		return s.hide(f, d, keys, v.val)
 	}
-	failed, marked, early := s.failed, s.marked, s.early
-	s.failed, s.marked, s.early = false, false, false
+	failed, marked, early := s.Failed, s.Marked, s.early
+	s.Failed, s.Marked, s.early = false, false, false
 	v := assemble(keys, func(k addr.Key) cty.Value { return s.instance(f, d, k) }, func() cty.Value { return s.placeholder(f, d) })
-	if !s.failed {
-		o.whole.Store(&whole{v, s.marked, s.early})
+	if !s.Failed {
+		o.whole.Store(&whole{v, s.Marked, s.early})
 	}
-	s.failed, s.marked, s.early = s.failed || failed, s.marked || marked, s.early || early
+	s.Failed, s.Marked, s.early = s.Failed || failed, s.Marked || marked, s.early || early
 	return s.hide(f, d, keys, v)
 }
 

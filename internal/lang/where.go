@@ -1,8 +1,6 @@
 package lang
 
 import (
-	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/zclconf/go-cty/cty"
@@ -72,59 +70,4 @@ func blockAt(raw *rawBody, name string, rest cty.Path) *rawBlock {
 		}
 	}
 	return all[0]
-}
-
-// insideExpr follows a path into object and tuple constructors.
-func insideExpr(e hclsyntax.Expression, at hcl.Range, path cty.Path) hcl.Range {
-	if len(path) == 0 {
-		return at
-	}
-	switch e := e.(type) {
-	case *objectCons:
-		return insideExpr(e.ObjectConsExpr, at, path)
-	case *hclsyntax.ObjectConsExpr:
-		name := stepName(path[0])
-		for _, item := range e.Items {
-			if k, ok := itemName(item.KeyExpr); ok && k == name {
-				return insideExpr(item.ValueExpr, item.ValueExpr.Range(), path[1:])
-			}
-		}
-	case *hclsyntax.TupleConsExpr:
-		if ix, ok := path[0].(cty.IndexStep); ok {
-			if k, ok := addr.KeyOf(ix.Key); ok {
-				if n, ok := k.Int(); ok && n < len(e.Exprs) {
-					return insideExpr(e.Exprs[n], e.Exprs[n].Range(), path[1:])
-				}
-			}
-		}
-	case *hclsyntax.ParenthesesExpr:
-		return insideExpr(e.Expression, e.SrcRange, path)
-	}
-	return at
-}
-
-func stepName(s cty.PathStep) string {
-	switch s := s.(type) {
-	case cty.GetAttrStep:
-		return s.Name
-	case cty.IndexStep:
-		if k, ok := addr.KeyOf(s.Key); ok {
-			name, _ := k.Str()
-			return name
-		}
-	}
-	return ""
-}
-
-func itemName(e hclsyntax.Expression) (string, bool) {
-	if k, ok := e.(*hclsyntax.ObjectConsKeyExpr); ok && !k.ForceNonLiteral {
-		if name := hcl.ExprAsKeyword(k.Wrapped); name != "" {
-			return name, true
-		}
-	}
-	v, diags := e.Value(nil)
-	if diags.HasErrors() || v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
-		return "", false
-	}
-	return v.AsString(), true
 }
