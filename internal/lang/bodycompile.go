@@ -279,7 +279,7 @@ func (c *bodyCompiler) jsonDynamic(r *rewriter, b *hcl.Block, out rawBlock) (raw
 	}
 	d.forEach = r.expr(content.Attributes["for_each"].Expr)
 	out.dynamic = d
-	r.within(map[string]struct{}{d.iterator: {}}, func() {
+	r.within(locals{d.iterator: nil}, func() {
 		if a := content.Attributes["labels"]; a != nil {
 			if list, ok := native(a.Expr).(*hclsyntax.TupleConsExpr); ok {
 				d.labels = r.nodes(list.Exprs)

@@ -21,10 +21,14 @@ type rewriter struct {
 	c       *compiler
 	why     Use
 	place   place
-	locals  []map[string]struct{} // names of for variables and iterators, innermost last
+	locals  []locals // names of for variables and iterators, innermost last
 	depth   int
 	lenient int // calls of try and can around
 }
+
+// locals are names that a loop or a dynamic block gives to what it goes through: what a for expression goes
+// over, where that is a reference to something whole, else nil.
+type locals map[string]*ref
 
 // maxDepth is how deep expressions may nest. The parser has a limit of its own; this one is for
 // what was built from JSON.
@@ -141,9 +145,12 @@ func (r *rewriter) objectKey(e *hclsyntax.ObjectConsKeyExpr) hclsyntax.Expressio
 func (r *rewriter) forExpr(e *hclsyntax.ForExpr) hclsyntax.Expression {
 	n := *e
 	n.CollExpr = r.node(e.CollExpr)
-	names := map[string]struct{}{e.ValVar: {}}
+	names := locals{e.ValVar: nil}
+	if over, ok := n.CollExpr.(*ref); ok && len(over.rest) == 0 && (over.root == rootLocal || over.repeated && !over.hasKey) {
+		names[e.ValVar] = over
+	}
 	if e.KeyVar != "" {
-		names[e.KeyVar] = struct{}{}
+		names[e.KeyVar] = nil
 	}
 	r.within(names, func() {
 		if e.KeyExpr != nil {
@@ -158,7 +165,7 @@ func (r *rewriter) forExpr(e *hclsyntax.ForExpr) hclsyntax.Expression {
 }
 
 // within runs f with more local names.
-func (r *rewriter) within(names map[string]struct{}, f func()) {
+func (r *rewriter) within(names locals, f func()) {
 	r.locals = append(r.locals, names)
 	f()
 	r.locals = r.locals[:len(r.locals)-1]
@@ -171,6 +178,16 @@ func (r *rewriter) isLocal(name string) bool {
 		}
 	}
 	return false
+}
+
+// loopOver is what the loop that a local name belongs to goes over, if that is something whole.
+func (r *rewriter) loopOver(name string) *ref {
+	for _, names := range slices.Backward(r.locals) {
+		if over, ok := names[name]; ok {
+			return over
+		}
+	}
+	return nil
 }
 
 func (r *rewriter) splat(e *hclsyntax.SplatExpr) hclsyntax.Expression {

@@ -91,7 +91,7 @@ func (r *rewriter) jsonDynamicBlock(typ string, obj *hclsyntax.ObjectConsExpr) {
 		}
 	}
 	r.node(jsonProperty(obj, "for_each"))
-	r.within(map[string]struct{}{iterator: {}}, func() {
+	r.within(locals{iterator: nil}, func() {
 		if labels := jsonProperty(obj, "labels"); labels != nil {
 			r.node(labels)
 		}

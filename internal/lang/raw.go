@@ -19,7 +19,7 @@ type rawBody struct {
 	fromJSON bool // it was in JSON before it was held against a schema
 	why      Use
 	place    place
-	locals   []map[string]struct{}
+	locals   []locals
 	meant    string // a required argument that is there under a wrong name
 }
 
@@ -144,7 +144,7 @@ func (r *rewriter) dynamic(b *hclsyntax.Block) (rawBlock, bool) {
 	if content == nil {
 		return out, false
 	}
-	r.within(map[string]struct{}{d.iterator: {}}, func() {
+	r.within(locals{d.iterator: nil}, func() {
 		d.labels = r.dynamicLabels(attrs["labels"])
 		out.body = r.body(content.Body)
 	})

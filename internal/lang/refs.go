@@ -21,6 +21,9 @@ type use struct {
 // traversal compiles a name with what follows it.
 func (r *rewriter) traversal(e *hclsyntax.ScopeTraversalExpr) hclsyntax.Expression {
 	if r.isLocal(e.Traversal.RootName()) {
+		if over := r.loopOver(e.Traversal.RootName()); over != nil {
+			r.selectsOutput(over, e.Traversal[1:], true)
+		}
 		return newItem(e)
 	}
 	ref, ok := r.resolve(e)
@@ -39,6 +42,9 @@ func (r *rewriter) traversal(e *hclsyntax.ScopeTraversalExpr) hclsyntax.Expressi
 	}
 	r.note(ref, u)
 	r.selects(ref, ref.rest)
+	if ref.root == rootLocal {
+		r.selectsOutput(ref, ref.rest, false)
+	}
 	return ref
 }
 
@@ -120,8 +126,12 @@ func (r *rewriter) relative(e *hclsyntax.RelativeTraversalExpr) hclsyntax.Expres
 		}
 	}
 	n.Source = r.node(e.Source)
-	if ix, ok := n.Source.(*indexed); ok && ix.target != nil {
-		r.selects(ix.target, n.Traversal)
+	if ix, ok := n.Source.(*indexed); ok {
+		if ix.target != nil {
+			r.selects(ix.target, n.Traversal)
+		} else if whole, ok := ix.Collection.(*ref); ok && len(whole.rest) == 0 {
+			r.selectsOutput(whole, n.Traversal, true)
+		}
 	}
 	return &relative{&n}
 }
