@@ -12,8 +12,8 @@ import (
 // a data source it refuses ephemeral values everywhere but in write-only arguments.
 func (f *Frame) Config(d Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, Outcome) {
 	ld := f.local(d)
-	v, outcome := f.body(ld, k, face, bag)
-	if outcome == OK && ld.res.Mode != addr.Ephemeral && !f.acceptEphemeral(ld, k, face, v, bag) {
+	v, leaves, outcome := f.body(ld, k, face, bag)
+	if outcome == OK && ld.res.Mode != addr.Ephemeral && !f.acceptEphemeral(ld, v, leaves, bag) {
 		outcome = Broken
 	}
 	return v, outcome
@@ -24,24 +24,26 @@ func (f *Frame) Settings(d Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Val
 	if f.w.p.at[d] == nil { // implied
 		return mark.Plain(f.w.p.Schema(d).Empty()), OK
 	}
-	return f.body(f.local(d), k, face, bag)
+	v, _, outcome := f.body(f.local(d), k, face, bag)
+	return v, outcome
 }
 
-func (f *Frame) body(d *decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, Outcome) {
+// body evaluates a body; beside it is said where something ephemeral is in the sets in it.
+func (f *Frame) body(d *decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, []setLeaf, Outcome) {
 	b := f.w.p.checked.bodies[d]
 	if b == nil {
-		return mark.Plain(cty.DynamicVal), Broken // its schema is missing, which Check reported
+		return mark.Plain(cty.DynamicVal), nil, Broken // its schema is missing, which Check reported
 	}
 	s := f.scope(face, bag).of(d, k)
 	defer s.release()
 	v := b.eval(&s.env, s.Ctx)
 	if o := s.outcome(); o != OK {
-		return mark.Plain(cty.DynamicVal), o
+		return mark.Plain(cty.DynamicVal), nil, o
 	}
 	if d.kind == Resource && d.res.Mode != addr.Ephemeral {
 		v = f.w.names.forget(v, b.schema.Type())
 	}
-	return s.split(v), OK
+	return s.split(v), s.SetLeaves, OK
 }
 
 // Meta is what the provider_meta block of a module says to a provider, known after Check; NilVal if

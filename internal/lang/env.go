@@ -55,8 +55,20 @@ type env struct {
 	Failed bool // something that was read has failed, and that is reported elsewhere
 	Broken bool // something that was read is broken, and that is in the bag
 
+	// SetLeaves is where something ephemeral was put into sets, in their order: members have no place in a set,
+	// whose marks say no more than that something in it is ephemeral.
+	SetLeaves []setLeaf
+
 	explaining bool        // values are collected for a diagnostic: none are for one about that
 	seen       []cty.Value // arguments of the calls that are running
+}
+
+// setLeaf is what is ephemeral in a set: the attribute or block type that the set belongs to, the way there
+// from a member, and where it is written.
+type setLeaf struct {
+	Set  string
+	Path cty.Path
+	At   diag.Range
 }
 
 const envName = "\x00"
