@@ -305,7 +305,7 @@ func (c *console) evaluate(text string) int {
 	if outcome != lang.OK || failed {
 		return exitError
 	}
-	shown, ok := funcs.TypeText(v.Raw, c.frame.Hearsay)
+	shown, ok := funcs.TypeText(v.Raw, c.frame.EphemeralName)
 	if shown = c.secrets.Scrub(shown); !ok { // attributes may have secret names
 		shown = view.ValueText(v, 0, c.viewOptions())
 	}
