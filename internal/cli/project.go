@@ -25,7 +25,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // project is a working directory as a command uses it: its configuration, its providers, its
@@ -48,9 +50,8 @@ type project struct {
 	closed    shortcut.Set
 	limits    limits
 
-	modules      func() fetch.Modules // that a peer installed
-	storeType    string               // of the store that is open
-	unremembered *settings            // where states are kept, if nothing has written that down yet
+	modules   func() fetch.Modules // that a peer installed
+	storeType string               // of the store that is open
 }
 
 // open makes a project of the working directory, reading no configuration yet.
@@ -126,7 +127,7 @@ func (p *project) cacheDir() string {
 func (c *call) cliConfig(l config.Limits) (*cliconfig.Settings, bool) {
 	return cliconfig.Load(c.Getenv, l, c.sources, &c.bag, func(file string, err error) {
 		human := view.NewHuman(c.Stderr, c.Stderr, c.viewOptions())
-		human.Diagnostics([]diag.Diagnostic{diag.Warningf("Unable to open CLI configuration file", "The CLI configuration file at %q is left out: %s.", file, reason(err))})
+		human.Diagnostics([]diag.Diagnostic{diag.Warningf("Unable to open CLI configuration file", "The CLI configuration file at %q is left out: %s.", file, disk.Reason(err))})
 	})
 }
 
@@ -165,7 +166,9 @@ func (p *project) newPool() (*provider.Pool, bool) {
 		processes.Log, processes.Quiet = log.fromProvider, false
 	}
 	pool := provider.NewPool(processes)
-	pool.Builtin(addr.Builtin("terraform"), terraform.New(p.remoteState))
+	pool.Builtin(addr.Builtin("terraform"), terraform.New(func(ctx context.Context, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
+		return p.stores().Outputs(ctx, backend, workspace, config)
+	}))
 	pool.Builtin(addr.Builtin("lethe"), lethe.New(lethe.Options{Dir: p.dir, Env: p.Environ, Now: p.Now}))
 	return pool, true
 }
@@ -364,7 +367,7 @@ func (p *project) needs() []fetch.Need {
 // langOptions are the frame options that all commands share.
 func (p *project) langOptions(applying bool) lang.Options {
 	return lang.Options{
-		Variables: p.vars, Workspace: p.workspace(), Applying: applying,
+		Variables: p.vars, Workspace: p.workspaces().Selected(), Applying: applying,
 		RootDir: p.root, Cwd: cmp.Or(p.called, p.dir), BaseDir: p.dir,
 		Limits: p.limits.lang, Functions: p.limits.functions, Closed: p.closed,
 	}

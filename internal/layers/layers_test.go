@@ -22,8 +22,8 @@ var layers = [][]string{
 	{"addr", "child", "diag", "hop", "walk", "shortcut"},
 	{"mark", "schema", "secret"},
 	{"config", "state", "plan", "provider"},
-	{"lang", "event", "lease", "provision", "object", "cliconfig"},
-	{"engine", "fetch"},
+	{"lang", "event", "lease", "provision", "object", "cliconfig", "workspace"},
+	{"engine", "fetch", "backend"},
 	{"view"},
 	{"cli"},
 }
