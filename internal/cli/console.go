@@ -145,7 +145,7 @@ func (c *console) look(ctx context.Context, s *state.Snapshot) (ok bool) {
 
 // batch evaluates what standard input has, and fails if something cannot be evaluated.
 func (c *console) batch() int {
-	src, err := config.ReadStream(c.Stdin, c.limits.fileSize())
+	src, err := config.ReadStream(c.Stdin, c.limits.Filled().Bytes)
 	if err != nil {
 		c.bag.Add(diag.Errorf("Failed to read standard input", "%s.", err))
 		return c.ui.fail()

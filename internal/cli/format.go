@@ -55,7 +55,7 @@ func (c *call) formatAll() int {
 	if !ok {
 		return c.ui.fail()
 	}
-	f.most = l.fileSize()
+	f.most = l.Filled().Bytes
 	if f.check {
 		f.write = false
 	}

@@ -254,7 +254,7 @@ func (p *project) onlyDirs() bool {
 	switch {
 	case len(dirs) == 0:
 		var text []byte
-		if text, err = config.ReadOne(file, p.limits.config); err == nil {
+		if text, err = config.ReadOne(file, p.limits); err == nil {
 			err = json.Unmarshal(text, &dirs)
 		}
 	case len(dirs) == 1 && dirs[0] == "":

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,7 +48,7 @@ type project struct {
 	answers   map[string]lang.Given // what was asked for
 	applying  bool                  // the command changes things
 	closed    shortcut.Set
-	limits    limits
+	limits    limits.Limits
 
 	modules   func() fetch.Modules // that a peer installed
 	storeType string               // of the store that is open
@@ -78,10 +79,10 @@ func (c *call) open() (*project, bool) {
 	if p.limits, ok = c.readLimits(); !ok {
 		return nil, false
 	}
-	if p.settings, ok = c.cliConfig(p.limits.config); !ok {
+	if p.settings, ok = c.cliConfig(p.limits); !ok {
 		return nil, false
 	}
-	if p.lock, ok = fetch.ReadLockfile(p.dir, p.limits.config, c.sources, &c.bag); !ok {
+	if p.lock, ok = fetch.ReadLockfile(p.dir, p.limits, c.sources, &c.bag); !ok {
 		return nil, false
 	}
 	p.providers = &fetch.Providers{
@@ -123,7 +124,7 @@ func (p *project) cacheDir() string {
 
 // cliConfig reads the CLI configuration files. One that cannot be opened is warned of on standard
 // error, also by commands that print a document.
-func (c *call) cliConfig(l config.Limits) (*cliconfig.Settings, bool) {
+func (c *call) cliConfig(l limits.Limits) (*cliconfig.Settings, bool) {
 	return cliconfig.Load(c.Getenv, l, c.sources, &c.bag, func(file string, err error) {
 		human := view.NewHuman(c.Stderr, c.Stderr, c.viewOptions())
 		human.Diagnostics([]diag.Diagnostic{diag.Warningf("Unable to open CLI configuration file", "The CLI configuration file at %q is left out: %s.", file, disk.Reason(err))})
@@ -193,7 +194,7 @@ func (p *project) loadFrom(root string, o config.Options, resolve config.Resolve
 
 func (p *project) loadOptions() config.Options {
 	return config.Options{
-		Display: p.display, Version: Version, Limits: p.limits.config,
+		Display: p.display, Version: Version, Limits: p.limits,
 		Hushed: p.opts.deprecation == deprecationNone, HushedFar: p.opts.deprecation == deprecationLocal,
 	}
 }
@@ -368,7 +369,7 @@ func (p *project) langOptions(applying bool) lang.Options {
 	return lang.Options{
 		Variables: p.vars, Workspace: p.workspaces().Selected(), Applying: applying,
 		RootDir: p.root, Cwd: cmp.Or(p.called, p.dir), BaseDir: p.dir,
-		Limits: p.limits.lang, Functions: p.limits.functions, Closed: p.closed,
+		Limits: p.limits, Closed: p.closed,
 	}
 }
 

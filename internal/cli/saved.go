@@ -226,7 +226,7 @@ func (p *project) sameVariable(v *config.Variable, given lang.Given, kept cty.Va
 	value := cty.StringVal(given.Text)
 	if v.TypeGiven && !v.Type.IsPrimitiveType() {
 		var ok bool
-		if value, ok = config.ParseValue("-var", given.Text, p.limits.config, &diag.Bag{}); !ok {
+		if value, ok = config.ParseValue("-var", given.Text, p.limits, &diag.Bag{}); !ok {
 			return false
 		}
 	}

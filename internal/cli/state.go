@@ -16,7 +16,7 @@ import (
 // stores is the working directory as far as its states are concerned.
 func (p *project) stores() *backend.Directory {
 	return &backend.Directory{
-		Env: p.workspaces(), Limits: p.limits.config, Sources: p.sources, Root: p.rootModule, Display: p.display,
+		Env: p.workspaces(), Limits: p.limits, Sources: p.sources, Root: p.rootModule, Display: p.display,
 		Static: func(root *config.Module) *lang.StaticFrame { return lang.Static(root, p.vars, p.staticOptions()) },
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"runtime"
 
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/fetch"
 )
 
@@ -22,7 +22,7 @@ var versionCommand = &Command{
 
 func runVersion(_ context.Context, c *call) int {
 	selections := map[string]string{}
-	lock, ok := fetch.ReadLockfile(c.Dir, config.Limits{}, c.sources, &c.bag)
+	lock, ok := fetch.ReadLockfile(c.Dir, limits.Limits{}, c.sources, &c.bag)
 	if ok {
 		for _, l := range lock.Providers() {
 			selections[l.Provider.String()] = l.Version

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -48,12 +49,12 @@ func (g *gaps) text(src []byte) {
 		g.words = map[string]bool{}
 	}
 	for i := 0; i < len(src); {
-		if !identStart(src[i]) {
+		if !syntax.IdentStart(src[i]) {
 			i++
 			continue
 		}
 		start := i
-		for i < len(src) && identPart(src[i]) {
+		for i < len(src) && syntax.IdentPart(src[i]) {
 			i++
 		}
 		if start == 0 || src[start-1] != '.' {

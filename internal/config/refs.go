@@ -4,6 +4,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -54,7 +55,7 @@ func (l *loader) quoted(e hcl.Expression, what string) {
 
 // parseInside parses the text of a string as an expression, nil if it is none.
 func (l *loader) parseInside(e hcl.Expression, text string) hclsyntax.Expression {
-	if _, t := weighNative([]byte(text), l.opts.Limits); t.kind != noTrouble {
+	if _, p := syntax.Check([]byte(text), l.opts.Limits); p.Kind != syntax.None {
 		return nil
 	}
 	n, ds := hclsyntax.ParseExpression([]byte(text), e.Range().Filename, inside(e.Range()))

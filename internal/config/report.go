@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"slices"
 	"strings"
 
@@ -95,14 +96,14 @@ func (l *loader) name(b *hcl.Block, i int, title string) bool {
 
 // validName is hclsyntax.ValidIdentifier with a fast way for the usual names.
 func validName(s string) bool {
-	if s == "" || !identStart(s[0]) {
+	if s == "" || !syntax.IdentStart(s[0]) {
 		return false
 	}
 	for i := range len(s) {
 		if s[i] >= 0x80 {
 			return hclsyntax.ValidIdentifier(s)
 		}
-		if !identPart(s[i]) {
+		if !syntax.IdentPart(s[i]) {
 			return false
 		}
 	}

@@ -285,7 +285,7 @@ func (e *expansion) mapping(ty cty.Type) cty.Value {
 // fold evaluates blocks of constants once and for all. Anything that would be reported is left to
 // the evaluations, which know their instance.
 func (n *bodyNested) fold() cty.Value {
-	least, most := limits(n.Nested)
+	least, most := blockCounts(n.Nested)
 	if len(n.items) < least || most > 0 && len(n.items) > most || n.Nesting == schema.Map && len(n.items) > 1 {
 		return cty.NilVal
 	}
@@ -297,7 +297,7 @@ func (n *bodyNested) fold() cty.Value {
 	return n.eval(nil, nil)
 }
 
-func limits(n *schema.Nested) (int, int) {
+func blockCounts(n *schema.Nested) (int, int) {
 	if n.Nesting == schema.Single || n.Nesting == schema.Group {
 		return n.Min, 1
 	}

@@ -32,7 +32,7 @@ func newCall(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 		return e
 	default:
 		for i, a := range e.Args {
-			e.Args[i] = &argumentOf{a, toil(name)}
+			e.Args[i] = &argumentOf{a, callCost(name)}
 		}
 		return &called{e, marking[name]}
 	}
@@ -90,10 +90,36 @@ func (e *called) run(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return call.Value(ctx)
 }
 
+// straight are the functions that go straight to what they want of their arguments.
+var straight = map[string]bool{
+	"lookup": true, "element": true, "one": true, "coalesce": true, "slice": true, "length": true,
+	"tostring": true, "tonumber": true, "tobool": true, "sensitive": true,
+}
+
+// lookers are the functions that do no more with the elements of their arguments than look at them.
+var lookers = map[string]bool{
+	"contains": true, "index": true, "sum": true, "min": true, "max": true, "alltrue": true, "anytrue": true,
+	"strcontains": true, "startswith": true, "endswith": true,
+}
+
+// makingCost is what a function that makes something of an element costs, where one that looks at it costs 1.
+const makingCost = 8
+
+// callCost is what a function costs for each element of its arguments.
+func callCost(name string) int {
+	switch name = strings.TrimPrefix(name, "core::"); {
+	case straight[name]:
+		return 0
+	case lookers[name]:
+		return 1
+	}
+	return makingCost
+}
+
 // argumentOf remembers what it was, as long as its call runs, and counts what the call does with it.
 type argumentOf struct {
 	hclsyntax.Expression
-	toil int
+	cost int // of each element of it
 }
 
 func (e *argumentOf) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -105,7 +131,7 @@ func (e *argumentOf) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if s.Marked {
 		s.seen = append(s.seen, v)
 	}
-	if s.Meter != nil && !s.Meter.Work(e.toil, v, e.Range()) {
+	if e.cost > 0 && s.Meter != nil && !s.Meter.Work(e.cost, v, e.Range()) {
 		return sameMarks(cty.DynamicVal, v), diags
 	}
 	return v, diags

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"github.com/lethe-iac/lethe/internal/limits"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -8,7 +9,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -54,8 +54,7 @@ type Options struct {
 	Observe   func(name string, args []cty.Value, result cty.Value) error // told what files and providers' functions gave
 	Guard     func(f *Frame, variable string, v cty.Value)                // told the values of ephemeral variables, with the marks they came with
 	Steady    func(Decl) bool                                             // declarations whose two faces are one; nil: none
-	Limits    Limits
-	Functions funcs.Limits // budgets of one function call
+	Limits    limits.Limits
 	Console   bool         // there is a function type
 	Closed    shortcut.Set // what is not to be taken
 	// Ask sets a root variable that a static evaluation needs and nobody set, in Variables, and reports

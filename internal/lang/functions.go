@@ -21,7 +21,7 @@ func (r *rewriter) providerFunction(e *hclsyntax.FunctionCallExpr) hclsyntax.Exp
 		return unknownAt(e.Range())
 	}
 	for i, a := range e.Args {
-		e.Args[i] = &argumentOf{a, toilNone}
+		e.Args[i] = &argumentOf{a, 0}
 	}
 	out := &provided{FunctionCallExpr: e, local: parts[1], name: parts[len(parts)-1], provider: r.c.n.cfg.Provider(parts[1])}
 	if len(parts) == 4 {

@@ -155,12 +155,8 @@ func (e *operation) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		}
 	}
 	s := envOf(ctx)
-	within := func(toil int) bool { return s == nil || s.Meter == nil || s.Meter.Work(toil, l, e.SrcRange) }
 	equality := e.Op == hclsyntax.OpEqual || e.Op == hclsyntax.OpNotEqual
-	if !within(toilMake) {
-		return raise(cty.DynamicVal, l, r), nil
-	}
-	if !within(toilCompare) {
+	if s != nil && s.Meter != nil && !s.Meter.Work(makingCost, l, e.SrcRange) {
 		return raise(cty.DynamicVal, l, r), nil
 	}
 	stub := *e.BinaryOpExpr

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -75,7 +76,7 @@ func (g Given) value(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 	if literalText(v) {
 		return cty.StringVal(g.Text), true
 	}
-	return config.ParseValue(fmt.Sprintf("<value for var.%s from %s>", v.Name, g.From), g.Text, config.Limits{}, bag)
+	return config.ParseValue(fmt.Sprintf("<value for var.%s from %s>", v.Name, g.From), g.Text, limits.Limits{}, bag)
 }
 
 // literalText reports whether a variable's text is taken as it is.

@@ -13,7 +13,7 @@ import (
 func functionTable(o *Options) map[string]function.Function {
 	return funcs.Table(&funcs.Env{
 		BaseDir: o.BaseDir, PlanTime: o.PlanTime, Pure: o.Pure || o.Validate,
-		Observe: o.Observe, Limits: o.Functions, Console: o.Console,
+		Observe: o.Observe, Limits: o.Limits, Console: o.Console,
 	})
 }
 

@@ -3,6 +3,8 @@ package funcs
 import (
 	"fmt"
 	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -99,7 +101,7 @@ func (m marks) put(v cty.Value) cty.Value {
 // scope is what the functions of one table share.
 type scope struct {
 	env    *Env
-	limits Limits
+	limits limits.Limits
 	table  map[string]function.Function
 	own    []*builtin // those that are different inside of a template
 	render *render    // the template being rendered, nil outside of one
@@ -119,8 +121,8 @@ func (b *builtin) invoke(s *scope, in []cty.Value) (result cty.Value, err error)
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
-		case spent:
-			result, err = cty.NilVal, r.err
+		case syntax.Spent:
+			result, err = cty.NilVal, r.Err
 		default:
 			result, err = cty.NilVal, c.because(fmt.Errorf("internal error: %v; this is a bug in Lethe, please report it", r))
 		}

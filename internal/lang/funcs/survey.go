@@ -3,6 +3,7 @@ package funcs
 import (
 	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -21,9 +22,9 @@ type survey struct {
 }
 
 // look walks through v; false means that it is larger than the limits allow, or has a number in it that is.
-func (s *survey) look(v cty.Value, l *Limits) bool {
+func (s *survey) look(v cty.Value, l *limits.Limits) bool {
 	s.elements++
-	if s.elements > l.MaxElements || s.bytes > l.MaxBytes {
+	if s.elements > l.Elements || s.bytes > l.Bytes {
 		return false
 	}
 	if mark.Is(v, mark.Sensitive) || mark.Is(v, mark.Ephemeral) {
@@ -51,18 +52,18 @@ func (s *survey) problem(c *call) error {
 	switch {
 	case s.digits:
 		return convert.ErrManyDigits
-	case s.bytes > c.limits.MaxBytes:
+	case s.bytes > c.limits.Bytes:
 		return c.tooLong()
 	}
 	return c.tooMany()
 }
 
-func (s *survey) inside(v cty.Value, l *Limits) bool {
+func (s *survey) inside(v cty.Value, l *limits.Limits) bool {
 	ty := v.Type()
 	switch {
 	case ty == cty.String:
 		s.bytes += int64(len(v.AsString()))
-		return s.bytes <= l.MaxBytes
+		return s.bytes <= l.Bytes
 	case ty == cty.Number:
 		s.digits = convert.Writable(v) != nil
 		return !s.digits
@@ -83,21 +84,21 @@ func (s *survey) inside(v cty.Value, l *Limits) bool {
 }
 
 // insideSet does not go into what holds neither marks nor other collections.
-func (s *survey) insideSet(v cty.Value, l *Limits) bool {
+func (s *survey) insideSet(v cty.Value, l *limits.Limits) bool {
 	if v.Type().ElementType().IsPrimitiveType() {
 		s.elements += v.LengthInt()
 		s.unknown = s.unknown || ctyvalue.SetOpen(v)
-		return s.elements <= l.MaxElements
+		return s.elements <= l.Elements
 	}
 	return s.insideRest(v, l)
 }
 
 // insideRest is for everything else with elements.
-func (s *survey) insideRest(v cty.Value, l *Limits) bool {
+func (s *survey) insideRest(v cty.Value, l *limits.Limits) bool {
 	for e := range ctyvalue.Unordered(v) {
-		if text, ok := ctyvalue.Text(e); ok && s.elements < l.MaxElements {
+		if text, ok := ctyvalue.Text(e); ok && s.elements < l.Elements {
 			s.elements++
-			if s.bytes += int64(len(text)); s.bytes <= l.MaxBytes {
+			if s.bytes += int64(len(text)); s.bytes <= l.Bytes {
 				continue
 			}
 		}

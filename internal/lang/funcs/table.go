@@ -29,7 +29,7 @@ func register(groups ...[]*builtin) map[string]*builtin {
 // Table makes the functions for an Env, by plain name and by core:: name. The table may be used by
 // any number of evaluations at once and is not to be changed.
 func Table(env *Env) map[string]function.Function {
-	s := &scope{env: env, limits: env.Limits.filled(), table: make(map[string]function.Function, 2*len(builtins)+2), own: templates}
+	s := &scope{env: env, limits: env.Limits.Filled(), table: make(map[string]function.Function, 2*len(builtins)+2), own: templates}
 	for name, b := range builtins {
 		s.add(name, b)
 	}

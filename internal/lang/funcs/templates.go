@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"maps"
 	"slices"
 	"strings"
@@ -41,7 +43,7 @@ var templates = []*builtin{
 // render is the state of a template and of all that it calls.
 type render struct {
 	depth  int
-	fuel   *fuel
+	fuel   *syntax.Budget
 	parsed map[string]*template // by name and text
 }
 
@@ -149,29 +151,28 @@ func notReference(e hcl.Expression) string {
 // inner is the state for the template that is called now.
 func (c *call) inner() (*render, error) {
 	outer := c.render
-	limits := c.limits
 	if outer == nil {
-		return &render{depth: 1, fuel: newFuel(limits), parsed: map[string]*template{}}, nil
+		return &render{depth: 1, fuel: syntax.NewBudget(c.limits, innerError), parsed: map[string]*template{}}, nil
 	}
-	if outer.depth >= limits.TemplateDepth {
-		return nil, errTooDeep{limits.TemplateDepth}
+	if outer.depth >= c.limits.Templates {
+		return nil, errTooDeep{c.limits.Templates}
 	}
-	outer.fuel.step(callCost)
+	outer.fuel.Step(callCost)
 	return &render{depth: outer.depth + 1, fuel: outer.fuel, parsed: outer.parsed}, nil
 }
 
 // parse parses a template once, however often it is called from inside another.
-func (r *render) parse(name string, src []byte, l Limits) (*template, hcl.Diagnostics) {
+func (r *render) parse(name string, src []byte, l limits.Limits) (*template, hcl.Diagnostics) {
 	key := name + "\x00" + string(src)
 	if t := r.parsed[key]; t != nil {
 		return t, nil
 	}
 	start := hcl.Pos{Line: 1, Column: 1}
-	if why := unfit(src, name, l); why != "" {
+	if p := syntax.CheckTemplate(src, l); p.Kind != syntax.None {
 		return nil, hcl.Diagnostics{{
 			Severity: hcl.DiagError,
 			Summary:  "Template too complicated",
-			Detail:   why,
+			Detail:   tooComplicated(p, l),
 			Subject:  &hcl.Range{Filename: name, Start: start, End: start},
 		}}
 	}
@@ -180,9 +181,22 @@ func (r *render) parse(name string, src []byte, l Limits) (*template, hcl.Diagno
 		return nil, diags
 	}
 	t := &template{expr: expr, refs: expr.Variables()}
-	r.fuel.meter(expr)
+	r.fuel.Bind(expr)
 	r.parsed[key] = t
 	return t, nil
+}
+
+// callCost is how many turns of a loop a template costs that is called from another.
+const callCost = 100
+
+func tooComplicated(p syntax.Problem, l limits.Limits) string {
+	switch p.Kind {
+	case syntax.Deep, syntax.Long:
+		return fmt.Sprintf("Expressions and control sequences in a template can be nested %d levels deep, of which an operator counts a tenth.", l.Nesting)
+	case syntax.Tokens:
+		return fmt.Sprintf("Expressions and control sequences in a template can have %d tokens in all.", l.Tokens)
+	}
+	return "A name, a number, a comment or the text itself is too long to be read in a reasonable time."
 }
 
 // templateVars are the second argument.
@@ -271,7 +285,7 @@ func innerError(d *hcl.Diagnostic) error {
 		return nil
 	}
 	var deep errTooDeep
-	if err := extra.FunctionCallError(); errors.As(err, &deep) || errors.Is(err, errOutOfFuel) {
+	if err := extra.FunctionCallError(); errors.As(err, &deep) || errors.Is(err, syntax.ErrSpent) {
 		return err
 	}
 	return nil

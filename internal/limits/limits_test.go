@@ -1,4 +1,4 @@
-package cli
+package limits
 
 import (
 	"os"
@@ -6,16 +6,16 @@ import (
 	"testing"
 )
 
-func TestLimits(t *testing.T) {
-	var l limits
-	if err := l.parse("tokens=5, file-size=2M,template-depth=7"); err != nil || l.config.Tokens != 5 || l.config.FileSize != 2<<20 || l.functions.TemplateDepth != 7 {
+func TestParse(t *testing.T) {
+	var l Limits
+	if err := l.Parse("tokens=5, bytes=2M,time=7"); err != nil || l.Tokens != 5 || l.Bytes != 2<<20 || l.Time != 7 {
 		t.Errorf("%+v, %v", l, err)
 	}
 	for list, want := range map[string]string{
-		"tokns=5": `no limit "tokns"; there are: file-size, tokens`, "tokens": "whole number", "tokens=0": "whole number",
-		"tokens=-1": "whole number", "tokens=x": "whole number", "tokens=99999999999999999999": "whole number", "file-size=9999999999G": "whole number",
+		"tokns=5": `no limit "tokns"; there are: bytes, tokens`, "tokens": "whole number", "tokens=0": "whole number",
+		"tokens=-1": "whole number", "tokens=x": "whole number", "tokens=99999999999999999999": "whole number", "bytes=9999999999G": "whole number",
 	} {
-		if err := new(limits).parse(list); err == nil || !strings.Contains(err.Error(), want) {
+		if err := new(Limits).Parse(list); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", list, err, want)
 		}
 	}
@@ -33,7 +33,7 @@ func TestLimitsAreDescribed(t *testing.T) {
 			rows++
 		}
 	}
-	all := new(limits).all()
+	all := new(Limits).all()
 	for _, x := range all {
 		if !strings.Contains(string(page), "| `"+x.name+"` |") {
 			t.Errorf("docs/limits.md has no row for %s", x.name)
