@@ -104,6 +104,16 @@ var classes = []class{
 			return slices.ContainsFunc(i.Errors, func(e string) bool { return strings.Contains(c.a.said(), "Warning: "+e) && c.refused(d, e) })
 		})
 	}},
+	{"an ephemeral output may be given a plain value", func(c *comparison, d Difference) bool {
+		return c.refused(d, "Value not allowed in ephemeral output")
+	}},
+	{"what names a whole module", func(c *comparison, d Difference) bool {
+		ours, _ := d.A.(string)
+		theirs, _ := d.B.(string)
+		more := slices.DeleteFunc(strings.Fields(theirs), func(a string) bool { return strings.HasPrefix(a, "module.") })
+		return c.wholeModules() && (d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && contains(strings.Fields(ours), more) ||
+			d.Section == "create first" && d.B == true && strings.HasPrefix(d.At, "module."))
+	}},
 	{"an output made from what failed to be applied", func(c *comparison, d Difference) bool {
 		return d.What == "state" && d.Section == "outputs" && c.b.Apply.Exit == 1
 	}},
@@ -115,6 +125,18 @@ var classes = []class{
 		theirs, _ := d.B.(string)
 		return d.Section == "dependencies" && contains(strings.Fields(ours), strings.Fields(theirs))
 	}},
+}
+
+// wholeModules is whether something refers to a module, or to all instances of one.
+func (c *comparison) wholeModules() bool {
+	yes := false
+	c.st.Config.each(func(m *Module, b *Block) {
+		b.exprs(func(e *Expr) {
+			to := m.find(e.Ref)
+			yes = yes || to != nil && to.Kind == Call && (e.Op == "whole" || e.Op == "addr" || e.Op == "ref" && to.repeats() != "")
+		})
+	})
+	return yes
 }
 
 // ofCheck is whether a change is one of a data source that a check declares.

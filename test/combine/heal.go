@@ -120,8 +120,8 @@ func (t tree) references(m *Module, b *Block) {
 		})
 	}
 	block(b)
-	if id := b.arg("id"); b.Type == "combine_look" && (id.Op != "ref" || id.Sel == "" && m.find(id.Ref).repeats() != "") {
-		b.Type, b.Args = "combine_calc", append(b.Args, Arg{"input", id}) // there is nothing to look at
+	if id := b.arg("id"); b.Type == "combine_look" && (id == nil || id.Op != "ref" || id.Sel == "" && m.find(id.Ref).repeats() != "") {
+		b.Type = "combine_calc" // there is nothing to look at
 		b.drop("id")
 	}
 	if b.repeats() != "" && b.nested("lifecycle") != nil {
