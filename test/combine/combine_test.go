@@ -40,7 +40,7 @@ func ifLong(long, short int) int {
 // over until it is. Long runs take them.
 var waiting = map[bool]map[uint64]string{
 	false: {
-		6: "checks of what is destroyed", 15: "replace_paths beside -replace", 17: "create_before_destroy in the state of what stays",
+		6: "checks of what is destroyed", 17: "create_before_destroy in the state of what stays",
 	},
 	true: {},
 }
