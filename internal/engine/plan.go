@@ -158,31 +158,36 @@ func (p *planner) build() {
 	p.addClosers()
 }
 
-// add makes the deciding node of a declaration.
+// add makes the deciding node of a declaration. When that was visited, nothing more comes of it.
 func (p *planner) add(d *lang.Declaration) walk.Node {
-	label := func() string { return p.label(d) }
+	label, work := func() string { return p.label(d) }, p.work(d)
+	if work == nil {
+		return p.node(label, nil)
+	}
+	return p.node(label, func(ctx context.Context, f *walk.Fan) bool {
+		defer p.frame.Past(d.ID)
+		return work(ctx, f)
+	})
+}
+
+// work is what is to be done at the node of a declaration, nil for a gate.
+func (p *planner) work(d *lang.Declaration) visit {
 	keeps := d.Kind == lang.Call && d.Repeat() != lang.Once || d.Kind == lang.Resource && d.Resource.Mode != addr.Ephemeral
 	switch {
 	case p.sel.Skips(d.ID) && keeps:
-		return p.node(label, func(context.Context, *walk.Fan) bool { p.leave(d); return true })
+		return func(context.Context, *walk.Fan) bool { p.leave(d); return true }
 	case p.sel.Skips(d.ID):
-		return p.node(label, nil)
+		return nil
 	case d.Kind == lang.Call && keeps:
-		return p.node(label, func(context.Context, *walk.Fan) bool { return p.expand(d) })
+		return func(context.Context, *walk.Fan) bool { return p.expand(d) }
+	case d.Kind != lang.Resource && p.tests(d):
+		return func(ctx context.Context, _ *walk.Fan) bool { return p.testAll(ctx, d) }
+	case d.Kind == lang.Resource && d.Resource.Mode == addr.Managed:
+		return func(ctx context.Context, f *walk.Fan) bool { return p.decideAll(ctx, f, d) }
+	case d.Kind == lang.Resource && d.Resource.Mode == addr.Data:
+		return func(ctx context.Context, f *walk.Fan) bool { return p.readAll(ctx, f, d) }
 	}
-	if d.Kind != lang.Resource {
-		if p.tests(d) {
-			return p.node(label, func(ctx context.Context, _ *walk.Fan) bool { return p.testAll(ctx, d) })
-		}
-		return p.node(label, nil)
-	}
-	switch d.Resource.Mode {
-	case addr.Managed:
-		return p.node(label, func(ctx context.Context, f *walk.Fan) bool { return p.decideAll(ctx, f, d) })
-	case addr.Data:
-		return p.node(label, func(ctx context.Context, f *walk.Fan) bool { return p.readAll(ctx, f, d) })
-	}
-	return p.node(label, nil)
+	return nil
 }
 
 func (p *planner) label(d *lang.Declaration) string {

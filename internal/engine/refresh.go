@@ -147,13 +147,11 @@ func lazy(t *object.Tools, cur object.Current) func() mark.Value {
 	}
 }
 
-// drifted remembers what changed outside, for the plan; where nothing will be decided, also what moved.
+// drifted remembers what changed outside, for the plan; where nothing will be decided, also what only moved.
 func (p *planner) drifted(t *object.Tools, o addr.Object, was, is object.Current) {
-	from := o
-	if p.req.Mode == plan.RefreshOnly {
-		from = p.moved.Origin(o)
-	}
-	if was.Entry == is.Entry && from == o {
+	from := p.moved.Origin(o)
+	moved := from != o && p.req.Mode == plan.RefreshOnly
+	if was.Entry == is.Entry && !moved {
 		return
 	}
 	before, ok := t.Value(was.Entry, was.Known)
@@ -164,7 +162,7 @@ func (p *planner) drifted(t *object.Tools, o addr.Object, was, is object.Current
 	if is.Entry != nil {
 		after, ok := t.Value(is.Entry, is.Known)
 		same := ok && after.Raw.RawEquals(before.Raw)
-		if !ok || same && from == o {
+		if !ok || same && !moved {
 			return
 		}
 		if c.Action, c.After = plan.Update, after; same {

@@ -18,7 +18,7 @@ type loop struct{ *hclsyntax.ForExpr }
 // Value evaluates the collection, then the body once for each element.
 func (e *loop) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if v, ok := sample(e.CollExpr, ctx); ok {
-		t := &turns{e: e, ctx: ctx, s: scopeOf(ctx), known: true, result: cty.DynamicVal}
+		t := &turns{e: e, ctx: ctx, s: envOf(ctx), known: true, result: cty.DynamicVal}
 		return t.probe(cty.DynamicVal, v), t.diags
 	}
 	coll, diags := e.CollExpr.Value(ctx)
@@ -29,7 +29,7 @@ func (e *loop) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if d := e.iterable(bare, ctx); d != nil {
 		return raise(cty.DynamicVal, coll), append(diags, d)
 	}
-	t := &turns{e: e, ctx: ctx, s: scopeOf(ctx), diags: diags, known: true, result: remark(cty.DynamicVal)}
+	t := &turns{e: e, ctx: ctx, s: envOf(ctx), diags: diags, known: true, result: remark(cty.DynamicVal)}
 	if bare.Type() == cty.DynamicPseudoType || !bare.IsKnown() {
 		if bare.Type() != cty.DynamicPseudoType && !t.tryCondition() {
 			return raise(cty.DynamicVal, coll), t.diags
@@ -86,7 +86,7 @@ func (e *loop) iterable(v cty.Value, ctx *hcl.EvalContext) *hcl.Diagnostic {
 // turns is one evaluation of a loop.
 type turns struct {
 	e      *loop
-	s      *scope // for the budget; nil outside of a frame
+	s      *env // nil outside of a frame
 	ctx    *hcl.EvalContext
 	child  *hcl.EvalContext // of the current turn; one for all turns that report nothing
 	diags  hcl.Diagnostics
@@ -117,7 +117,7 @@ const enough = 20
 
 // within reports whether the budget allows one more turn.
 func (t *turns) within() bool {
-	if t.s == nil || t.s.f.w.budget.element(t.s, t.e.SrcRange) {
+	if t.s == nil || t.s.Meter == nil || t.s.Meter.Element(t.e.SrcRange) {
 		return true
 	}
 	t.known = false
@@ -189,12 +189,9 @@ func (t *turns) weigh(v cty.Value) cty.Value {
 		}
 		t.before = v
 	}
-	if t.s != nil {
-		t.s.f.w.budget.heavy(t.s, v)
-		if !v.Type().IsPrimitiveType() && !t.s.f.w.budget.holds(t.s, &t.made, v, t.e.SrcRange) {
-			t.known = false
-			return cty.DynamicVal
-		}
+	if t.s != nil && t.s.Meter != nil && !t.s.Meter.Keep(&t.made, v, t.e.SrcRange) {
+		t.known = false
+		return cty.DynamicVal
 	}
 	return v
 }
@@ -307,7 +304,7 @@ func (t *turns) probe(k, v cty.Value) cty.Value {
 			continue
 		}
 		val, diags := e.Value(ctx)
-		if t.s != nil && t.s.f.w.o.Validate {
+		if t.s != nil && t.s.Validate {
 			t.report(diags...)
 		}
 		out = raise(out, val)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
@@ -110,8 +109,8 @@ func (e *choice) mismatch(yes, no cty.Type, ctx *hcl.EvalContext) hcl.Diagnostic
 	stub.TrueResult = &hclsyntax.LiteralValueExpr{Val: cty.UnknownVal(yes), SrcRange: e.TrueResult.Range()}
 	stub.FalseResult = &hclsyntax.LiteralValueExpr{Val: cty.UnknownVal(no), SrcRange: e.FalseResult.Range()}
 	_, diags := stub.Value(nil)
-	s := scopeOf(ctx)
-	telling := s != nil && (s.f.w.heard.in(yes) || s.f.w.heard.in(no))
+	s := envOf(ctx)
+	telling := s != nil && (s.Names.in(yes) || s.Names.in(no))
 	for _, d := range diags {
 		if d.Expression, d.EvalContext = e.ConditionalExpr, ctx; telling {
 			d.Detail = "The true and false result expressions must have consistent types. How they differ is not shown, because it could reveal a value that is ephemeral."
@@ -155,8 +154,8 @@ func (e *operation) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 			return v, nil
 		}
 	}
-	s := scopeOf(ctx)
-	within := func(toil int) bool { return s == nil || s.f.w.budget.works(s, toil, l, e.SrcRange) }
+	s := envOf(ctx)
+	within := func(toil int) bool { return s == nil || s.Meter == nil || s.Meter.Work(toil, l, e.SrcRange) }
 	equality := e.Op == hclsyntax.OpEqual || e.Op == hclsyntax.OpNotEqual
 	if !within(toilMake) {
 		return raise(cty.DynamicVal, l, r), nil
@@ -441,8 +440,8 @@ func (e *objectCons) named(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 
 // heardKey remembers a name that was made of ephemeral text.
 func heardKey(ctx *hcl.EvalContext, key cty.Value, name string) {
-	if s := scopeOf(ctx); s != nil && mark.Is(key, mark.Ephemeral) {
-		s.f.w.heard.add(name)
+	if s := envOf(ctx); s != nil && mark.Is(key, mark.Ephemeral) {
+		s.Names.add(name)
 	}
 }
 
@@ -500,21 +499,14 @@ func elementsOf(v cty.Value) []cty.Value {
 // if source is something else.
 func sample(source hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Value, bool) {
 	e, ok := source.(*ref)
-	if !ok || e.hasKey || e.wrong || len(e.rest) > 0 || e.root != rootResource && e.root != rootCall {
+	if !ok || !e.repeated || e.hasKey || e.wrong || len(e.rest) > 0 {
 		return cty.NilVal, false
 	}
-	s := scopeOf(ctx)
-	if s == nil || !s.f.u.repeated(e) {
+	s := envOf(ctx)
+	if s == nil {
 		return cty.NilVal, false
 	}
-	d := s.f.u.decls[e.local]
-	if keys := s.keysOf(s.f, d); keys.Status == Known && (!s.f.w.o.Validate || s.placeholders(d) != nil) {
-		return cty.NilVal, false
-	}
-	if e.root == rootCall {
-		return s.outputs(s.f.child(d, addr.NoKey), ""), true
-	}
-	return s.placeholder(s.f, d), true
+	return s.Scope.Sample(e)
 }
 
 // joined is the text of a template's loop.
@@ -531,4 +523,14 @@ func (e *joined) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		v = raise(v, tuple)
 	}
 	return v, append(diags, more...)
+}
+
+// testsNull reports whether an operation compares something with null.
+func testsNull(e *hclsyntax.BinaryOpExpr) bool {
+	if e.Op != hclsyntax.OpEqual && e.Op != hclsyntax.OpNotEqual {
+		return false
+	}
+	l, lok := constant(e.LHS)
+	r, rok := constant(e.RHS)
+	return lok && l.IsNull() != (rok && r.IsNull()) || !lok && rok && r.IsNull()
 }

@@ -19,8 +19,8 @@ type text struct{ *hclsyntax.TemplateExpr }
 
 func (e *text) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	w := &writer{e: e, ctx: ctx, known: true, limit: defaultText}
-	if s := scopeOf(ctx); s != nil {
-		w.limit = s.f.w.budget.l.Text
+	if s := envOf(ctx); s != nil && s.Meter != nil {
+		w.limit = s.Meter.TextLimit()
 	}
 	for _, part := range e.Parts {
 		w.part(part)

@@ -1,17 +1,18 @@
-package config
+package cliconfig
 
 import (
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Settings are the contents of CLI configuration files (~/.terraformrc and the like), merged.
+// Settings are the contents of CLI configuration files, merged: of two files that say the same thing,
+// the later one counts.
 type Settings struct {
 	PluginCacheDir  string
 	CacheMayBreak   bool                     // plugin_cache_may_break_dependency_lock_file
@@ -34,15 +35,13 @@ type Installation struct {
 	Exclude []string
 }
 
-// ParseSettings adds the contents of one CLI configuration file.
-func (s *Settings) ParseSettings(src []byte, filename string, l Limits, bag *diag.Bag) bool {
-	if _, ok := measure(filename, src, l.filled(), bag); !ok {
-		return false
-	}
-	if !inJSON(filename) {
+// Parse adds the contents of one file, whose name says in which syntax it is. What is wrong with it
+// goes to the bag; what can be understood counts all the same.
+func (s *Settings) Parse(src []byte, filename string, l config.Limits, bag *diag.Bag) bool {
+	if !strings.HasSuffix(filename, ".json") {
 		src = modern(src, filename)
 	}
-	body, ok := parseText(filename, src, bag)
+	body, ok := config.ParseBody(filename, src, l, bag)
 	if !ok {
 		return false
 	}
@@ -211,41 +210,4 @@ func (s *Settings) overrides(a *hcl.Attribute, bag *diag.Bag) bool {
 		s.Overrides[p] = dir.AsString()
 	}
 	return ok
-}
-
-// modern makes of the older syntax of CLI configuration files, which programs still write, the syntax of
-// today. Names of arguments and blocks may be quoted there, a block with quoted names of arguments becomes
-// an object, and there is nothing in strings that would be evaluated.
-func modern(src []byte, filename string) []byte {
-	tokens, _ := hclsyntax.LexConfig(src, filename, hcl.InitialPos)
-	src = slices.Clone(src)
-	for i := len(tokens) - 1; i >= 0; i-- {
-		switch t := tokens[i]; t.Type {
-		case hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
-			src = slices.Insert(src, t.Range.Start.Byte, t.Bytes[0])
-		case hclsyntax.TokenIdent:
-			if name := string(t.Bytes); (name == "dev_overrides" || name == "services") && i+1 < len(tokens) && tokens[i+1].Type == hclsyntax.TokenOBrace {
-				src = slices.Insert(src, t.Range.End.Byte, ' ', '=')
-			}
-		case hclsyntax.TokenOQuote:
-			if !namesSomething(tokens, i) {
-				continue
-			}
-			if name := string(tokens[i+1].Bytes); (name == "dev_overrides" || name == "services") && tokens[i+3].Type == hclsyntax.TokenOBrace {
-				src = slices.Insert(src, tokens[i+2].Range.End.Byte, '=')
-			}
-			src[t.Range.Start.Byte], src[tokens[i+2].Range.Start.Byte] = ' ', ' '
-		}
-	}
-	return src
-}
-
-// namesSomething reports whether the quote at i begins the quoted name of an argument or a block.
-func namesSomething(tokens hclsyntax.Tokens, i int) bool {
-	if i+3 >= len(tokens) || tokens[i+1].Type != hclsyntax.TokenQuotedLit || tokens[i+2].Type != hclsyntax.TokenCQuote || !hclsyntax.ValidIdentifier(string(tokens[i+1].Bytes)) {
-		return false
-	}
-	begins := i == 0 || tokens[i-1].Type == hclsyntax.TokenNewline || tokens[i-1].Type == hclsyntax.TokenOBrace || tokens[i-1].Type == hclsyntax.TokenComment
-	next := tokens[i+3].Type
-	return begins && (next == hclsyntax.TokenEqual || next == hclsyntax.TokenOBrace || next == hclsyntax.TokenOQuote)
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// hearsay is the names of attributes that were made of ephemeral text: keys of objects, and what a
+// ephemeralNames are the names of attributes that were made of ephemeral text: keys of objects, and what a
 // document that must not be kept was decoded into. A name is a part of a type, and types have no marks:
 // where a value is gone, its type may have stayed, as that of a null, of nothing that is known yet, or of
 // a list without elements. So these forget their type where they are going to be kept. Where there is an
 // object with such a name, its marks have decided already.
-type hearsay struct {
+type ephemeralNames struct {
 	some  atomic.Bool
 	mu    sync.RWMutex
 	names map[string]struct{}
 }
 
 // learn takes in the names that a type has and those of which it was made have not.
-func (h *hearsay) learn(made cty.Type, of ...cty.Type) {
+func (h *ephemeralNames) learn(made cty.Type, of ...cty.Type) {
 	if !structural(made) {
 		return
 	}
@@ -36,7 +36,7 @@ func (h *hearsay) learn(made cty.Type, of ...cty.Type) {
 	})
 }
 
-func (h *hearsay) add(name string) {
+func (h *ephemeralNames) add(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.names == nil {
@@ -47,7 +47,7 @@ func (h *hearsay) add(name string) {
 }
 
 // has reports whether a name was made of ephemeral text.
-func (h *hearsay) has(name string) bool {
+func (h *ephemeralNames) has(name string) bool {
 	if !h.some.Load() {
 		return false
 	}
@@ -58,12 +58,12 @@ func (h *hearsay) has(name string) bool {
 }
 
 // in reports whether a type has such a name.
-func (h *hearsay) in(ty cty.Type) bool {
+func (h *ephemeralNames) in(ty cty.Type) bool {
 	return structural(ty) && !namesOf(ty, func(name string) bool { return !h.has(name) })
 }
 
 // forget is v as it may be kept in a place of the given type, which decides wherever it says something.
-func (h *hearsay) forget(v cty.Value, place cty.Type) cty.Value {
+func (h *ephemeralNames) forget(v cty.Value, place cty.Type) cty.Value {
 	if !h.some.Load() || !h.in(v.Type()) {
 		return v
 	}
@@ -87,7 +87,7 @@ func (h *hearsay) forget(v cty.Value, place cty.Type) cty.Value {
 }
 
 // untyped is v in which nothing that is not there has a type with such a name.
-func (h *hearsay) untyped(v cty.Value) cty.Value {
+func (h *ephemeralNames) untyped(v cty.Value) cty.Value {
 	ty := v.Type()
 	if !h.in(ty) {
 		return v
@@ -140,6 +140,3 @@ func namesOf(ty cty.Type, visit func(string) bool) bool {
 	}
 	return true
 }
-
-// Hearsay reports whether a name of an attribute was made of ephemeral text, so that it must not be shown.
-func (f *Frame) Hearsay(name string) bool { return f.w.heard.has(name) }
