@@ -165,7 +165,7 @@ func (p *planner) add(d *lang.Declaration) walk.Node {
 		return p.node(label, nil)
 	}
 	return p.node(label, func(ctx context.Context, f *walk.Fan) bool {
-		defer p.frame.Past(d.ID)
+		defer p.run.frame.Past(d.ID)
 		return work(ctx, f)
 	})
 }
