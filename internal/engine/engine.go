@@ -143,7 +143,7 @@ func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o lang.CheckOpt
 		}
 	}
 	o.Options.Caller = &caller{ctx: ctx, run: &run{shared: &shared{Engine: e}, bag: bag}}
-	return p, p.Check(schemas, o, bag) && ok
+	return p, lang.Vet(p, schemas, o, bag) && ok
 }
 
 // schemas asks providers for their schemas as they are needed, each once, and reports those that
@@ -251,7 +251,7 @@ func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options,
 	}
 	o.Steady, o.Caller = r.reach.steady, &caller{ctx: ctx, run: r, validating: o.Validate}
 	var ok bool
-	if r.frame, ok = prog.Frame(o, bag); ok && o.Guard != nil {
+	if r.frame, ok = lang.NewFrame(prog, o, bag); ok && o.Guard != nil {
 		r.guardVariables()
 	}
 	return r, ok

@@ -29,7 +29,7 @@ func (e *Engine) Forecast(ctx context.Context, prog *lang.Program, o lang.Option
 	o.Applying, o.Pure, o.PlanTime = true, true, p.Timestamp
 	o.Steady, o.Variables = r.reach.steady, withEphemeral(o.Variables, prog)
 	var ok bool
-	if r.frame, ok = prog.Frame(o, &quiet); !ok {
+	if r.frame, ok = lang.NewFrame(prog, o, &quiet); !ok {
 		return nil
 	}
 	a := &applier{run: r, applying: &applying{plan: p, changes: byObject(p)}}

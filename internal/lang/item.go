@@ -3,9 +3,8 @@ package lang
 import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
-
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // item is the name of a loop variable or of an iterator, with what is selected from it. The turns of a
