@@ -130,7 +130,7 @@ func (c *console) look(ctx context.Context, s *state.Snapshot) (ok bool) {
 		s = &state.Snapshot{}
 	}
 	c.opts.refresh = true
-	req, ok := c.request(&workspaceState{project: c.project, snapshot: s})
+	req, ok := c.request(s)
 	if !ok {
 		return false
 	}

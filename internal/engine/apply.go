@@ -8,6 +8,8 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -71,11 +73,11 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	defer r.endLeases()
 	a := &applier{run: r, applying: &applying{
 		req: &req, plan: req.Plan, hosts: e.Hosts(req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
-		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{}, taken: map[addr.Object]bool{},
+		changes: filling.ChangesByObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{}, taken: map[addr.Object]bool{},
 	}}
 	r.destroys = req.Plan.Mode == plan.Destroy
 	a.amend()
-	a.fill()
+	filling.Applied(a.prog, a.frame, a.plan)
 	ok = a.walk(ctx)
 	a.unmade()
 	if ok {
@@ -99,85 +101,6 @@ func (a *applier) summary() event.Summary {
 		s.Operation = "destroy"
 	}
 	return s
-}
-
-// fill puts what is there into the frame: on the before face everything, on the after face what
-// stays as it is. What the plan left out and nobody made has no value.
-func (a *applier) fill() {
-	a.expand()
-	for _, res := range a.plan.Refreshed.Resources() {
-		d, ok := a.prog.Resource(res.Addr.Resource())
-		if !ok {
-			continue
-		}
-		a.fillFace(d, res, lang.Before)
-		if a.plan.Mode != plan.Destroy {
-			a.fillFace(d, res, lang.After)
-		}
-	}
-	a.fillReadings()
-	if len(a.plan.Targets)+len(a.plan.Excludes) > 0 && a.plan.Mode != plan.Destroy {
-		a.fillLeft()
-	}
-}
-
-func (a *applier) fillFace(d *lang.Declaration, res *state.Resource, face lang.Face) {
-	f := a.frame.At(res.Addr.Module, face)
-	if f == nil {
-		return
-	}
-	if face == lang.Before {
-		f.SetKeys(d.ID, face, lang.Keys{Repeat: d.Repeat(), List: res.Keys()})
-	}
-	for o, e := range res.Objects() {
-		if o.IsDeposed() || face == lang.After && !a.stays(o) {
-			continue
-		}
-		f.PutLazy(d.ID, o.Key, face, func() mark.Value { return a.storedValue(d, o, e) })
-	}
-}
-
-// fillReadings puts what planning read for the before face there.
-func (a *applier) fillReadings() {
-	for _, r := range a.plan.Readings {
-		d, ok := a.prog.Resource(r.Object.Resource())
-		if !ok || r.Entry == nil {
-			continue
-		}
-		f := a.frame.At(r.Object.Module, lang.Before)
-		if f == nil {
-			continue
-		}
-		if keys := f.Expanded(d.ID, lang.Before); d.Repeat() != lang.Once && !slices.Contains(keys.List, r.Object.Key) {
-			f.SetKeys(d.ID, lang.Before, lang.Keys{Repeat: d.Repeat(), List: append(slices.Clone(keys.List), r.Object.Key)})
-		}
-		f.PutLazy(d.ID, r.Object.Key, lang.Before, func() mark.Value { return a.storedValue(d, r.Object, r.Entry) })
-	}
-}
-
-// fillLeft gives what targeting left out, and the state does not have, a value that is not known.
-func (a *applier) fillLeft() {
-	for _, d := range a.prog.Decls() {
-		if d.Kind != lang.Resource || d.Resource.Mode == addr.Ephemeral {
-			continue
-		}
-		frames, _ := a.frame.Instances(d.Module, lang.After)
-		for _, f := range frames {
-			abs := d.Resource.In(f.Addr())
-			for _, k := range f.Expanded(d.ID, lang.After).List {
-				o := abs.Instance(k).Current()
-				if a.changes[o] == nil && a.plan.Refreshed.Get(o) == nil {
-					f.Put(d.ID, k, lang.After, mark.Plain(a.prog.Schema(d.ID).Unknown()))
-				}
-			}
-		}
-	}
-}
-
-// stays reports whether an object keeps its value.
-func (a *applier) stays(o addr.Object) bool {
-	c := a.changes[o]
-	return c == nil || c.Action == plan.NoOp && !c.Conditions
 }
 
 // write records what became of objects, as one transaction: in the working snapshot and in the
@@ -276,7 +199,7 @@ func (a *applier) upDeclared(ctx context.Context, c *plan.Change, d *lang.Declar
 		return false
 	}
 	f.Put(d.ID, inst.Key, lang.After, v)
-	return len(a.hooksOf(c, nil, false).list) > 0 || a.after(d, f, inst, v)
+	return len(declared.ProvisionersOf(a.prog, a.removals, c, nil, false).List) > 0 || a.after(d, f, inst, v)
 }
 
 func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
@@ -349,11 +272,11 @@ func (a *applier) visit(d *lang.Declaration, f *lang.Frame, c *plan.Change, inst
 	if e == nil || c.Conditions && !a.pre(d, f, inst.Key, inst) {
 		return mark.Value{}, false
 	}
-	return a.storedValue(d, c.Object, e), true
+	return filling.StoredValue(a.prog, d, c.Object, e), true
 }
 
-func (a *applier) read(ctx context.Context, t *object.Tools, u use, c *plan.Change, config mark.Value) (mark.Value, bool) {
-	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.instance, Recorded: c.Recorded, Was: c.Entry}, false)
+func (a *applier) read(ctx context.Context, t *object.Tools, u declared.Use, c *plan.Change, config mark.Value) (mark.Value, bool) {
+	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: c.Recorded, Was: c.Entry}, false)
 	if !ok {
 		return v, false
 	}
@@ -361,7 +284,7 @@ func (a *applier) read(ctx context.Context, t *object.Tools, u use, c *plan.Chan
 }
 
 // make creates or updates a managed object.
-func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools, u use, c *plan.Change, config mark.Value) (mark.Value, bool) {
+func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools, u declared.Use, c *plan.Change, config mark.Value) (mark.Value, bool) {
 	cur, ok := a.current(t, c)
 	if !ok {
 		return mark.Value{}, false
@@ -381,12 +304,12 @@ func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools
 	if !ok {
 		return mark.Value{}, false
 	}
-	op, ok := a.intend(c.Object, c.Action, u.instance)
+	op, ok := a.intend(c.Object, c.Action, u.Instance)
 	if !ok {
 		return mark.Value{}, false
 	}
-	stored := object.Stored{Provider: u.instance, Recorded: c.Recorded, CreateFirst: c.CreateFirst, SkipDestroy: c.SkipDestroy}
-	provisioned := len(a.hooksOf(c, nil, false).list) > 0
+	stored := object.Stored{Provider: u.Instance, Recorded: c.Recorded, CreateFirst: c.CreateFirst, SkipDestroy: c.SkipDestroy}
+	provisioned := len(declared.ProvisionersOf(a.prog, a.removals, c, nil, false).List) > 0
 	if provisioned {
 		stored.Later = func(done event.Done) { a.postpone(done) }
 	}
@@ -509,7 +432,7 @@ func (a *applier) down(ctx context.Context, c *plan.Change, face lang.Face) bool
 	if !ok {
 		return false
 	}
-	op, ok := a.intend(o, plan.Delete, u.instance)
+	op, ok := a.intend(o, plan.Delete, u.Instance)
 	if !ok {
 		return false
 	}
@@ -529,13 +452,13 @@ func (a *applier) down(ctx context.Context, c *plan.Change, face lang.Face) bool
 
 // toolsDown is what it takes to end a stored object: its provider on the face that the order of steps
 // found for it.
-func (a *applier) toolsDown(ctx context.Context, o addr.Object, e *state.Entry, face lang.Face) (*object.Tools, use, bool) {
+func (a *applier) toolsDown(ctx context.Context, o addr.Object, e *state.Entry, face lang.Face) (*object.Tools, declared.Use, bool) {
 	u, ok := a.storedUse(ctx, o.Instance, e)
 	if !ok {
 		return nil, u, false
 	}
 	s, ok := a.session(ctx, u, face)
-	typ := a.typeOf(ctx, u.instance.Provider, o.Resource(), o.Instance)
+	typ := a.typeOf(ctx, u.Instance.Provider, o.Resource(), o.Instance)
 	if !ok || typ == nil {
 		return nil, u, false
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
@@ -49,7 +50,7 @@ func (p *planner) makeReady(ctx context.Context, d *lang.Declaration) {
 	case d.Kind == lang.Resource && d.Resource.Mode == addr.Managed:
 		p.beforeKeys(d)
 		return
-	case p.req.Mode != plan.Destroy && p.reach.steady(d.ID):
+	case p.req.Mode != plan.Destroy && p.receivers.Steady(d.ID):
 		return // it was decided
 	}
 	for _, ref := range p.prog.Refs(d.ID) {
@@ -95,13 +96,13 @@ func (p *planner) readBefore(ctx context.Context, d *lang.Declaration, f *lang.F
 	if out != lang.OK {
 		return
 	}
-	u := p.run.useOf(d, pk)
+	u := declared.UseOf(p.prog, d, pk)
 	if v, ok := p.readAlready(ctx, inst, config, u); ok {
 		f.Put(d.ID, key, lang.Before, v)
 		return
 	}
 	s, ok := (&run{p.shared, bag}).session(ctx, u, lang.Before)
-	typ := p.typeOf(ctx, u.instance.Provider, d.Resource, inst)
+	typ := p.typeOf(ctx, u.Instance.Provider, d.Resource, inst)
 	if !ok || s.unknown || typ == nil {
 		return
 	}
@@ -117,16 +118,16 @@ func (p *planner) readBefore(ctx context.Context, d *lang.Declaration, f *lang.F
 	p.back.readings = append(p.back.readings, plan.Reading{Object: inst.Current(), Entry: entry})
 }
 
-func (p *planner) readOrStored(ctx context.Context, d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance, u use) (mark.Value, *state.Entry, bool) {
+func (p *planner) readOrStored(ctx context.Context, d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance, u declared.Use) (mark.Value, *state.Entry, bool) {
 	if v, ok := p.useStored(d, t, config, inst); ok {
 		return v, p.prior.Get(inst.Current()), true
 	}
-	return t.ReadData(ctx, config, object.Stored{Provider: u.instance, Recorded: p.recordedOf(d.ID)}, true)
+	return t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: p.recordedOf(d.ID)}, true)
 }
 
 // wasRead remembers what a data source gave, where its faces may differ.
 func (p *planner) wasRead(d lang.Decl, inst addr.Instance, config, v mark.Value) {
-	if p.reach.steady(d) {
+	if p.receivers.Steady(d) {
 		return
 	}
 	p.back.mu.Lock()
@@ -135,7 +136,7 @@ func (p *planner) wasRead(d lang.Decl, inst addr.Instance, config, v mark.Value)
 }
 
 // readAlready is what a data source gave on the after face, if it was asked the same there.
-func (p *planner) readAlready(ctx context.Context, inst addr.Instance, config mark.Value, u use) (mark.Value, bool) {
+func (p *planner) readAlready(ctx context.Context, inst addr.Instance, config mark.Value, u declared.Use) (mark.Value, bool) {
 	p.back.mu.Lock()
 	got, ok := p.back.after[inst]
 	p.back.mu.Unlock()
@@ -152,13 +153,13 @@ func (p *planner) foresee(ctx context.Context, c *plan.Change, e *state.Entry) {
 	if !c.Action.Downs() || e == nil {
 		return
 	}
-	if u, ok := p.storedUse(ctx, c.Object.Instance, e); ok && u.declared {
+	if u, ok := p.storedUse(ctx, c.Object.Instance, e); ok && u.Declared {
 		p.settle(ctx, u, lang.Before)
 	}
-	if h := p.hooksOf(c, e, true); h.decl != nil {
-		for _, part := range h.list {
-			for _, w := range p.reach.parts(h.decl.ID, h.parts(part)) {
-				p.getReady(ctx, w.of)
+	if h := declared.ProvisionersOf(p.prog, p.removals, c, e, true); h.Decl != nil {
+		for _, part := range h.List {
+			for _, w := range p.receivers.ReceivedByParts(h.Decl.ID, h.Parts(part)) {
+				p.getReady(ctx, w.Of)
 			}
 		}
 	}
@@ -172,7 +173,7 @@ func (p *planner) decidedSettings() []plan.Settings {
 	var out []plan.Settings
 	for k, before := range p.sessions {
 		d, ok := p.prog.ProviderConfig(k.instance.ProviderConfig)
-		if k.face != lang.Before || !ok || !before.settled || len(p.reach.ephemerals(d.ID)) > 0 {
+		if k.face != lang.Before || !ok || !before.settled || len(p.receivers.Ephemerals(d.ID)) > 0 {
 			continue // a lease has another value in each walk
 		}
 		x := plan.Settings{Provider: k.instance, NoBefore: !before.well || before.unknown}

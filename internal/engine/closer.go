@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/walk"
@@ -14,7 +16,7 @@ import (
 // stopped first, and so is a lease that was obtained with it. A lease that opens itself and
 // that no other receiver wanted is opened after them all.
 func (p *planner) addClosers() {
-	if !p.reach.any {
+	if !p.receivers.Any {
 		return
 	}
 	closers, own := map[lang.Decl]walk.Node{}, map[lang.Decl]walk.Node{}
@@ -30,8 +32,8 @@ func (p *planner) addClosers() {
 	}
 	stops := map[lang.Decl]walk.Node{}
 	for _, d := range p.prog.Decls() {
-		held := p.reach.ephemerals(d.ID)
-		if len(held) == 0 || !receiver(d) {
+		held := p.receivers.Ephemerals(d.ID)
+		if len(held) == 0 || !receivers.Receives(d) {
 			continue
 		}
 		last := p.decide[d.ID]
@@ -55,7 +57,7 @@ func (p *planner) addClosers() {
 
 // opensItself reports whether this walk opens an ephemeral resource that nothing acts on.
 func (p *planner) opensItself(e *lang.Declaration) bool {
-	return p.req.Mode == plan.Normal && !p.sel.skips(e.ID) && p.run.opensItself(e, !p.sel.active)
+	return p.req.Mode == plan.Normal && !p.sel.Skips(e.ID) && p.receivers.OpensItself(e, !p.sel.Active)
 }
 
 // own is the node that opens leases that open themselves, if no receiver has.
@@ -117,10 +119,10 @@ func (r *run) releaseAll(c addr.ProviderConfig) {
 	}
 	r.mu.Unlock()
 	for _, k := range mine {
-		d, declared := r.prog.ProviderConfig(c)
-		u := use{instance: k.instance, declared: declared}
-		if declared {
-			u.decl = d.ID
+		d, is := r.prog.ProviderConfig(c)
+		u := declared.Use{Instance: k.instance, Declared: is}
+		if is {
+			u.Decl = d.ID
 		}
 		r.release(u, k.face)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -36,7 +37,7 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *lang.Declaration) b
 		for _, k := range keys.List {
 			inst := d.Resource.In(fr.Addr()).Instance(k)
 			kept[inst] = true
-			if p.sel.instance(inst) {
+			if p.sel.Includes(inst) {
 				jobs = append(jobs, job{frame: fr, key: k})
 			} else {
 				p.keepPrior(fr, d, k)
@@ -95,7 +96,7 @@ func (p *planner) readOrDefer(ctx context.Context, d *lang.Declaration, f *lang.
 		p.wasRead(d.ID, inst, config, stored)
 		return stored, true
 	}
-	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.instance, Recorded: p.recordedOf(d.ID), Was: p.prior.Get(inst.Current())}, true)
+	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: p.recordedOf(d.ID), Was: p.prior.Get(inst.Current())}, true)
 	if ok && d.Res.Check == "" {
 		p.put(inst.Current(), entry)
 		p.wasRead(d.ID, inst, config, v)
@@ -136,13 +137,13 @@ func placeholder(t *object.Tools, config mark.Value) mark.Value {
 }
 
 // deferRead plans the reading for apply, of what it is expected to give.
-func (p *planner) deferRead(d *lang.Declaration, t *object.Tools, u use, inst addr.Instance, why plan.Reason, after mark.Value) mark.Value {
+func (p *planner) deferRead(d *lang.Declaration, t *object.Tools, u declared.Use, inst addr.Instance, why plan.Reason, after mark.Value) mark.Value {
 	if p.looks {
 		return after // there will be no reading
 	}
 	c := &plan.Change{
-		Object: inst.Current(), Was: p.moved.origin(inst.Current()), Action: plan.Read, Why: why,
-		Before: mark.Plain(t.Type.Null()), After: after, Provider: u.instance,
+		Object: inst.Current(), Was: p.moved.Origin(inst.Current()), Action: plan.Read, Why: why,
+		Before: mark.Plain(t.Type.Null()), After: after, Provider: u.Instance,
 		Entry: p.prior.Get(inst.Current()), Recorded: p.recordedOf(d.ID),
 		Conditions: len(d.Res.Lifecycle.Postconditions) > 0,
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
@@ -67,11 +69,11 @@ func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 			}
 			continue
 		}
-		p.checkLeft(d, f, keys.List)
+		p.moved.CheckLeft(d, f, keys.List, p.bag)
 		jobs = slices.Grow(jobs, len(keys.List))
 		for _, k := range keys.List {
 			kept[abs.Instance(k)] = true
-			if !p.sel.instance(abs.Instance(k)) {
+			if !p.sel.Includes(abs.Instance(k)) {
 				p.keepPrior(f, d, k)
 				continue
 			}
@@ -85,10 +87,10 @@ func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 func (p *planner) keepAll(d *lang.Declaration) {
 	frames, _ := p.frame.Instances(d.Module, lang.After)
 	for _, f := range frames {
-		var declared []addr.Key // of which conditions are looked at
-		if conditional(d) || p.moved.leaving[d.ID] != nil {
-			declared = f.Keys(d.ID, lang.After, &diag.Bag{}).List
-			p.checkLeft(d, f, declared)
+		var wanted []addr.Key // of which conditions are looked at
+		if declared.HasResourceConditions(d) || p.moved.Leaving[d.ID] != nil {
+			wanted = f.Keys(d.ID, lang.After, &diag.Bag{}).List
+			p.moved.CheckLeft(d, f, wanted, p.bag)
 		}
 		stored := p.prior.Resource(d.Resource.In(f.Addr()))
 		keys := lang.Keys{Status: lang.Known, Repeat: lang.RepeatOf(d.Res)}
@@ -102,30 +104,25 @@ func (p *planner) keepAll(d *lang.Declaration) {
 			}
 			keys.List = append(keys.List, k)
 			if cur.Entry != nil {
-				f.PutLazy(d.ID, k, lang.After, func() mark.Value { return p.storedValue(d, o, cur.Entry) })
+				f.PutLazy(d.ID, k, lang.After, func() mark.Value { return filling.StoredValue(p.prog, d, o, cur.Entry) })
 			} else {
 				f.Fail(d.ID, k, lang.After)
 			}
 		}
 		f.SetKeys(d.ID, lang.After, keys)
-		p.review(d, f, declared)
+		p.review(d, f, wanted)
 	}
 }
 
 // review evaluates the conditions of declared instances that were found.
-func (p *planner) review(d *lang.Declaration, f *lang.Frame, declared []addr.Key) {
-	for _, k := range declared {
+func (p *planner) review(d *lang.Declaration, f *lang.Frame, wanted []addr.Key) {
+	for _, k := range wanted {
 		if v, ok := f.Got(d.ID, k, lang.After); ok {
 			inst := d.Resource.In(f.Addr()).Instance(k)
 			p.pre(d, f, k, inst)
 			p.post(d, f, k, inst, func() mark.Value { return v })
 		}
 	}
-}
-
-// conditional reports whether a resource has conditions.
-func conditional(d *lang.Declaration) bool {
-	return len(d.Res.Lifecycle.Preconditions)+len(d.Res.Lifecycle.Postconditions) > 0
 }
 
 // keepPrior fills the slot of an instance that targeting leaves out with what is stored.
@@ -136,7 +133,7 @@ func (p *planner) keepPrior(f *lang.Frame, d *lang.Declaration, k addr.Key) {
 		f.Put(d.ID, k, lang.After, p.placeholder(d))
 		return
 	}
-	f.PutLazy(d.ID, k, lang.After, func() mark.Value { return p.storedValue(d, o, entry) })
+	f.PutLazy(d.ID, k, lang.After, func() mark.Value { return filling.StoredValue(p.prog, d, o, entry) })
 }
 
 // placeholder is the value of an instance that nothing is known about.
@@ -193,8 +190,8 @@ func (p *planner) propose(ctx context.Context, d *lang.Declaration, f *lang.Fram
 	if !ok {
 		return nil, nil, false
 	}
-	c.Was = p.moved.origin(c.Object)
-	c.Provider, c.Importing = u.instance, importing
+	c.Was = p.moved.Origin(c.Object)
+	c.Provider, c.Importing = u.Instance, importing
 	c.Settled = c.Settled && !p.slot(p.sessionKey(u, lang.After)).unknown
 	c.Recorded = p.recordedOf(d.ID)
 	c.Conditions = unsure || len(d.Res.Lifecycle.Postconditions) > 0
@@ -235,17 +232,17 @@ func (p *planner) current(ctx context.Context, d *lang.Declaration, f *lang.Fram
 }
 
 // toolsAfter is what it takes to plan or apply a declared instance.
-func (r *run) toolsAfter(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (*object.Tools, use, bool) {
+func (r *run) toolsAfter(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (*object.Tools, declared.Use, bool) {
 	pk, out := f.ProviderKey(d.ID, key, lang.After, r.bag)
 	if out != lang.OK {
-		return nil, use{}, false
+		return nil, declared.Use{}, false
 	}
-	u := r.useOf(d, pk)
+	u := declared.UseOf(r.prog, d, pk)
 	s, ok := r.session(ctx, u, lang.After)
 	if !ok {
 		return nil, u, false
 	}
-	typ := r.typeOf(ctx, u.instance.Provider, d.Resource, inst)
+	typ := r.typeOf(ctx, u.Instance.Provider, d.Resource, inst)
 	if typ == nil {
 		return nil, u, false
 	}

@@ -25,6 +25,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/lease"
@@ -181,15 +183,15 @@ type run struct {
 // shared is what all parts of a walk have in common.
 type shared struct {
 	*Engine
-	all    *diag.Bag       // of the whole walk
-	ctx    context.Context // ends when nothing new is to be started
-	prog   *lang.Program
-	frame  *lang.Frame
-	objs   *object.Walk
-	shown  shown
-	tokens *walk.Tokens
-	reach  *reach
-	*removals
+	all       *diag.Bag       // of the whole walk
+	ctx       context.Context // ends when nothing new is to be started
+	prog      *lang.Program
+	frame     *lang.Frame
+	objs      *object.Walk
+	shown     shown
+	tokens    *walk.Tokens
+	receivers *receivers.Analysis
+	removals  *declared.Removals
 
 	mu       sync.Mutex
 	types    map[typeKey]*object.Type
@@ -218,7 +220,7 @@ type past struct {
 // idleRun is a walk that nothing is known of outside: it starts and tells nothing.
 func (e *Engine) idleRun(ctx context.Context, prog *lang.Program, from past, bag *diag.Bag) *run {
 	r := &run{bag: bag, shared: &shared{
-		Engine: e, all: bag, ctx: ctx, prog: prog, reach: newReach(prog), removals: newRemovals(prog.Tree().Root),
+		Engine: e, all: bag, ctx: ctx, prog: prog, receivers: receivers.Analyse(prog, e.Tested), removals: declared.NewRemovals(prog.Tree().Root),
 		types: map[typeKey]*object.Type{}, sessions: map[sessionKey]*session{}, leases: map[leaseKey]*opening{}, leased: map[lang.Decl][]leaseKey{}, checks: newChecks(e.Secrets),
 		calls:   map[addr.Object]bool{},
 		waiting: map[addr.Object]bool{},
@@ -249,7 +251,7 @@ func (e *Engine) newRun(ctx context.Context, prog *lang.Program, o lang.Options,
 	if e.Secrets != nil && !o.Validate {
 		o.Guard, o.Handed = r.guardVariable, r.guardArguments
 	}
-	o.Steady, o.Caller = r.reach.steady, &caller{ctx: ctx, run: r, validating: o.Validate}
+	o.Steady, o.Caller = r.receivers.Steady, &caller{ctx: ctx, run: r, validating: o.Validate}
 	var ok bool
 	if r.frame, ok = lang.NewFrame(prog, o, bag); ok && o.Guard != nil {
 		r.guardVariables()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
@@ -148,7 +149,7 @@ func (c *caller) configured(config lang.Decl) (*session, error) {
 	if config == lang.Nowhere || c.run.frame == nil || c.validating {
 		return nil, nil
 	}
-	u := use{decl: config, declared: true, instance: addr.ProviderInstance{ProviderConfig: c.run.prog.Decls()[config].Provider}}
+	u := declared.Use{Decl: config, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: c.run.prog.Decls()[config].Provider}}
 	s, ok := c.run.session(c.ctx, u, lang.After)
 	switch {
 	case !ok:

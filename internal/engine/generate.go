@@ -7,6 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -42,7 +43,7 @@ func (p *planner) finishImports(ctx context.Context) map[addr.Resource]string {
 	for _, im := range imports {
 		d, declared := p.prog.Resource(im.To.Resource())
 		switch {
-		case !p.sel.instance(im.To):
+		case !p.sel.Includes(im.To):
 		case !declared:
 			if text, ok := p.generate(ctx, im); ok {
 				made[im.To.Resource()] = text
@@ -79,12 +80,12 @@ func (p *planner) generate(ctx context.Context, im lang.Import) (string, bool) {
 		return refuse("there is no such provider configuration")
 	}
 	s, ok := p.session(ctx, u, lang.After)
-	typ := p.typeOf(ctx, u.instance.Provider, im.To.Resource(), im.To)
+	typ := p.typeOf(ctx, u.Instance.Provider, im.To.Resource(), im.To)
 	if !ok || typ == nil {
 		return "", false
 	}
 	t := &object.Tools{Object: im.To.Current(), Provider: s.provider, Type: typ, Walk: p.objs, Bag: p.bag}
-	v, ok := t.Existing(ctx, im.ID, im.Identity, object.Stored{Provider: u.instance})
+	v, ok := t.Existing(ctx, im.ID, im.Identity, object.Stored{Provider: u.Instance})
 	if !ok {
 		return "", false
 	}
@@ -99,7 +100,7 @@ func (p *planner) generate(ctx context.Context, im lang.Import) (string, bool) {
 
 // generateThrough is the provider to import through: that of the import block, or the one that the
 // type implies.
-func (p *planner) generateThrough(im lang.Import) (use, config.ProviderName, bool) {
+func (p *planner) generateThrough(im lang.Import) (declared.Use, config.ProviderName, bool) {
 	var name config.ProviderName
 	if im.Provider != nil {
 		name = im.Provider.ProviderName
@@ -107,7 +108,7 @@ func (p *planner) generateThrough(im lang.Import) (use, config.ProviderName, boo
 		name = (&config.Resource{Name: config.Name{Type: im.To.Type}}).LocalProvider()
 	}
 	a := p.prog.Tree().Root.Provider(name.Local)
-	u := use{instance: addr.ProviderInstance{ProviderConfig: addr.ProviderConfig{Provider: a, Alias: name.Alias}}}
-	u.decl, u.declared = p.prog.ProviderFor(addr.Module{}, a, name.Alias)
-	return u, name, u.declared || name.Alias == ""
+	u := declared.Use{Instance: addr.ProviderInstance{ProviderConfig: addr.ProviderConfig{Provider: a, Alias: name.Alias}}}
+	u.Decl, u.Declared = p.prog.ProviderFor(addr.Module{}, a, name.Alias)
+	return u, name, u.Declared || name.Alias == ""
 }

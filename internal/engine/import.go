@@ -27,7 +27,7 @@ func (p *planner) importFor(ctx context.Context, d *lang.Declaration, f *lang.Fr
 	if !ok {
 		return object.Current{}, nil, false
 	}
-	entry, known, ok := t.Import(ctx, im.ID, im.Identity, object.Stored{Provider: u.instance})
+	entry, known, ok := t.Import(ctx, im.ID, im.Identity, object.Stored{Provider: u.Instance})
 	if !ok {
 		return object.Current{}, nil, false
 	}
@@ -61,8 +61,8 @@ func (p *planner) takenIn(ctx context.Context, d *lang.Declaration, f *lang.Fram
 		return nil, nil, false
 	}
 	c := &plan.Change{
-		Object: inst.Current(), Was: p.moved.origin(inst.Current()), Entry: cur.Entry, Unchanged: true,
-		Provider: u.instance, Importing: importing, Recorded: p.recordedOf(d.ID),
+		Object: inst.Current(), Was: p.moved.Origin(inst.Current()), Entry: cur.Entry, Unchanged: true,
+		Provider: u.Instance, Importing: importing, Recorded: p.recordedOf(d.ID),
 	}
 	return c, lazy(t, cur), true
 }

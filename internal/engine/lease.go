@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/lease"
@@ -46,15 +47,15 @@ type opening struct {
 // open, or known not to be: after it, everything the instance evaluates has a value. It renews what
 // is due.
 func (r *run) receive(ctx context.Context, d lang.Decl, at addr.ModuleInstance, own addr.Key, face lang.Face) {
-	r.receiveAll(ctx, r.reach.wants(d), at, own, face)
+	r.receiveAll(ctx, r.receivers.Received(d), at, own, face)
 }
 
 // receiveAll does so for some ephemeral resources, in the module instances that are meant.
-func (r *run) receiveAll(ctx context.Context, wants []want, at addr.ModuleInstance, own addr.Key, face lang.Face) {
+func (r *run) receiveAll(ctx context.Context, wants []receivers.Received, at addr.ModuleInstance, own addr.Key, face lang.Face) {
 	for _, w := range wants {
-		info, face := r.prog.Decls()[w.of], r.reach.face(w.of, face)
+		info, face := r.prog.Decls()[w.Of], r.receivers.Face(w.Of, face)
 		for _, f := range r.framesNear(info.Module, at, face) {
-			r.receiveFrom(ctx, info, f, face, w.keys(own))
+			r.receiveFrom(ctx, info, f, face, w.Keys(own))
 		}
 	}
 }
@@ -62,7 +63,7 @@ func (r *run) receiveAll(ctx context.Context, wants []want, at addr.ModuleInstan
 // framesNear are the instances of a module path that a declaration in another one can mean: the
 // one around it, or those below the nearest module instance that is around both.
 func (r *run) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Face) []*lang.Frame {
-	at = nearest(m, at)
+	at = at.Around(m)
 	if at.Module() == m {
 		if f := r.frame.At(at, face); f != nil {
 			return []*lang.Frame{f}
@@ -81,7 +82,7 @@ func (r *run) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Face) 
 
 // receiveFrom does so in one module instance, for some of its instances; nil: all.
 func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Frame, face lang.Face, some []addr.Key) {
-	r.receiveAll(ctx, r.reach.repeating(e.ID), f.Addr(), addr.NoKey, face) // keys and values of a repetition are evaluated once
+	r.receiveAll(ctx, r.receivers.Repeating(e.ID), f.Addr(), addr.NoKey, face) // keys and values of a repetition are evaluated once
 	keys := f.Keys(e.ID, face, r.bag)
 	if keys.Status == lang.Unknown {
 		r.deferred(e.Resource.In(f.Addr()).Instance(addr.NoKey).Current())
@@ -89,22 +90,8 @@ func (r *run) receiveFrom(ctx context.Context, e *lang.Declaration, f *lang.Fram
 	if keys.Status != lang.Known {
 		return
 	}
-	list := chosen(keys.List, some)
+	list := receivers.Among(keys.List, some)
 	r.each(len(list), func(i int) { r.lease(ctx, e, f, list[i], face) })
-}
-
-// chosen are those of a sorted list that some name; nil: the whole list.
-func chosen(list, some []addr.Key) []addr.Key {
-	if some == nil {
-		return list
-	}
-	var out []addr.Key
-	for _, k := range some {
-		if i, there := slices.BinarySearchFunc(list, k, addr.Key.Compare); there {
-			out = append(out, list[i])
-		}
-	}
-	return out
 }
 
 // each does a few things at once and waits for all. A panic in one of them comes out of each, when
@@ -214,9 +201,9 @@ func (r *run) tryOpen(ctx context.Context, e *lang.Declaration, f *lang.Frame, k
 	if out != lang.OK {
 		return mark.Value{}, nil, false
 	}
-	u := r.useOf(e, pk)
+	u := declared.UseOf(r.prog, e, pk)
 	s, ok := r.session(ctx, u, face)
-	typ := r.typeOf(ctx, u.instance.Provider, e.Resource, inst)
+	typ := r.typeOf(ctx, u.Instance.Provider, e.Resource, inst)
 	if !ok || typ == nil {
 		return mark.Value{}, nil, false
 	}
@@ -286,7 +273,7 @@ func (r *run) opening(inst addr.Instance, p addr.Provider) (over func(), ok bool
 // configured.
 func (r *run) parents(d lang.Decl) []*lease.Lease {
 	var out []*lease.Lease
-	for _, p := range r.reach.ephemerals(d) {
+	for _, p := range r.receivers.Ephemerals(d) {
 		out = append(out, r.openOf(p)...)
 	}
 	return out
@@ -307,13 +294,13 @@ func (r *run) openOf(e lang.Decl) []*lease.Lease {
 
 // closeInstance closes one instance of an ephemeral resource, if it is open, and empties its slot.
 func (r *run) closeInstance(e *lang.Declaration, inst addr.Instance, face lang.Face) {
-	r.closeLease(e, leaseKeyOf(inst, r.reach.face(e.ID, face)))
+	r.closeLease(e, leaseKeyOf(inst, r.receivers.Face(e.ID, face)))
 }
 
 // closeLeases closes the instances of an ephemeral resource in one module instance, or in all, and
 // empties their slots.
 func (r *run) closeLeases(e *lang.Declaration, in *addr.ModuleInstance, face lang.Face) {
-	face = r.reach.face(e.ID, face)
+	face = r.receivers.Face(e.ID, face)
 	r.mu.Lock()
 	var mine []leaseKey
 	for _, k := range r.leased[e.ID] {

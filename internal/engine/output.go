@@ -25,9 +25,7 @@ func (p *planner) outputs() []*plan.OutputChange {
 	}
 	for name, old := range p.previousOutputs() {
 		switch {
-		case declared[name] != nil:
-		case p.sel.active:
-			out = append(out, p.keepOutput(name, old, true))
+		case declared[name] != nil || p.sel.Active:
 		default:
 			out = append(out, &plan.OutputChange{
 				Name: name, Action: plan.Delete, Before: old.Value, After: mark.Plain(cty.NullVal(cty.DynamicPseudoType)), Sensitive: old.Sensitive,
@@ -45,20 +43,20 @@ func (p *planner) previousOutputs() map[string]state.Output {
 	return p.prior.Outputs
 }
 
-// output compares one declared output with what is stored. One that reaches something left out by
-// targeting keeps what it has, and so do all when only a part is destroyed.
+// output compares one declared output with what is stored; nil: it keeps what it has. One that reaches
+// something left out by targeting does, and so do all when only a part is destroyed.
 func (p *planner) output(name string, o *config.Output) *plan.OutputChange {
 	old, had := p.previousOutputs()[name]
 	null := mark.Plain(cty.NullVal(cty.DynamicPseudoType))
-	if p.req.Mode == plan.Destroy && !p.sel.active {
+	if p.req.Mode == plan.Destroy && !p.sel.Active {
 		if !had {
 			return nil
 		}
 		return &plan.OutputChange{Name: name, Action: plan.Delete, Before: old.Value, After: null, Sensitive: old.Sensitive}
 	}
 	d, ok := p.prog.Lookup(addr.Module{}, lang.Output, name)
-	if !ok || p.sel.skips(d.ID) || p.req.Mode == plan.Destroy {
-		return p.keepOutput(name, old, had)
+	if !ok || p.sel.Skips(d.ID) || p.req.Mode == plan.Destroy {
+		return nil
 	}
 	bag := p.bag
 	if p.req.Mode == plan.RefreshOnly {
@@ -67,7 +65,7 @@ func (p *planner) output(name string, o *config.Output) *plan.OutputChange {
 	v, outcome := p.frame.Output(name, lang.After, bag)
 	switch {
 	case p.req.Mode == plan.RefreshOnly && (outcome != lang.OK || !v.Raw.IsWhollyKnown()):
-		return p.keepOutput(name, old, had) // nothing that could make it known will be done
+		return nil // nothing that could make it known will be done
 	case outcome != lang.OK:
 		return nil
 	}
@@ -81,11 +79,4 @@ func (p *planner) output(name string, o *config.Output) *plan.OutputChange {
 		c.Action = plan.NoOp
 	}
 	return c
-}
-
-func (p *planner) keepOutput(name string, old state.Output, had bool) *plan.OutputChange {
-	if !had {
-		return nil
-	}
-	return &plan.OutputChange{Name: name, Action: plan.NoOp, Before: old.Value, After: old.Value, Sensitive: old.Sensitive}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -65,7 +66,7 @@ func (p *planner) changed(d lang.Decl, from addr.ModuleInstance) changeKind {
 }
 
 // pending is why a data source cannot be read yet (the pending rule, design section 5).
-func (p *planner) pending(d *lang.Declaration, inst addr.Instance, config mark.Value, u use) plan.Reason {
+func (p *planner) pending(d *lang.Declaration, inst addr.Instance, config mark.Value, u declared.Use) plan.Reason {
 	s := p.slot(p.sessionKey(u, lang.After))
 	switch {
 	case !config.Raw.IsWhollyKnown() || s.unknown:

@@ -9,6 +9,10 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/engine/moving"
+	"github.com/lethe-iac/lethe/internal/engine/ordering"
+	"github.com/lethe-iac/lethe/internal/engine/targeting"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -26,9 +30,9 @@ type planner struct {
 type planning struct {
 	req   *Request
 	prior *state.Snapshot // the previous run's, moves done
-	moved *moves
+	moved *moving.Moves
 	hosts Hosts
-	sel   *selection
+	sel   *targeting.Selection
 
 	graph  walk.Graph
 	visits []visit
@@ -77,7 +81,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	}
 	spared := map[lang.Decl]bool{}
 	if req.DeferEphemerals {
-		spared = r.reach.onlyWritten()
+		spared = r.receivers.OnlyWritten()
 	}
 	r.waits = func(d lang.Decl, in addr.ModuleInstance) bool { return spared[d] || p.dependencyChanges(d, in, remade) }
 	r.lacks, r.ready = p.dependencyFailed, p.getReady
@@ -88,7 +92,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	p.walk(ctx)
 	r.frame.End()
 	p.objs.Review()
-	p.moveFaults()
+	p.moved.Faults(p.frame, p.req.Mode == plan.Destroy, p.bag)
 	made := p.finishImports(ctx)
 	out := p.result(ctx)
 	return &Result{Plan: out, Frame: r.frame, Generated: made, Cut: r.cut.Load(), request: &req}, !out.Errored
@@ -115,11 +119,14 @@ func (r *run) scoped(f func(*run)) []diag.Diagnostic {
 
 // prepare settles what is known before anything is asked of a provider: moves and targets.
 func (p *planner) prepare(ctx context.Context) bool {
-	p.moved = p.move()
-	p.prior = p.moved.after
+	p.moved = moving.Make(p.prog, p.req.State)
+	p.prior = p.moved.State
 	p.edit, p.hosts = p.prior.Edit(), p.Hosts(p.prog.Tree(), p.prior)
-	p.expandBefore(p.prior)
-	sel, ok := p.selectTargets()
+	filling.ExpandBefore(p.prog, p.frame, p.prior)
+	sel, ok := targeting.Select(targeting.Request{
+		Program: p.prog, Receivers: p.receivers, Prior: p.prior, Stored: p.storedResources(),
+		Targets: p.req.Targets, Excludes: p.req.Excludes, Destroy: p.req.Mode == plan.Destroy, Quiet: p.req.quiet,
+	}, p.bag)
 	p.sel = sel
 	p.leaveBefore()
 	return ok && p.checkMoved() && p.checkReplace()
@@ -148,31 +155,36 @@ func (p *planner) build() {
 	p.addClosers()
 }
 
-// add makes the deciding node of a declaration.
+// add makes the deciding node of a declaration. When that was visited, nothing more comes of it.
 func (p *planner) add(d *lang.Declaration) walk.Node {
-	label := func() string { return p.label(d) }
+	label, work := func() string { return p.label(d) }, p.work(d)
+	if work == nil {
+		return p.node(label, nil)
+	}
+	return p.node(label, func(ctx context.Context, f *walk.Fan) bool {
+		defer p.frame.Past(d.ID)
+		return work(ctx, f)
+	})
+}
+
+// work is what is to be done at the node of a declaration, nil for a gate.
+func (p *planner) work(d *lang.Declaration) visit {
 	keeps := d.Kind == lang.Call && d.Repeat() != lang.Once || d.Kind == lang.Resource && d.Resource.Mode != addr.Ephemeral
 	switch {
-	case p.sel.skips(d.ID) && keeps:
-		return p.node(label, func(context.Context, *walk.Fan) bool { p.leave(d); return true })
-	case p.sel.skips(d.ID):
-		return p.node(label, nil)
+	case p.sel.Skips(d.ID) && keeps:
+		return func(context.Context, *walk.Fan) bool { p.leave(d); return true }
+	case p.sel.Skips(d.ID):
+		return nil
 	case d.Kind == lang.Call && keeps:
-		return p.node(label, func(context.Context, *walk.Fan) bool { return p.expand(d) })
+		return func(context.Context, *walk.Fan) bool { return p.expand(d) }
+	case d.Kind != lang.Resource && p.tests(d):
+		return func(ctx context.Context, _ *walk.Fan) bool { return p.testAll(ctx, d) }
+	case d.Kind == lang.Resource && d.Resource.Mode == addr.Managed:
+		return func(ctx context.Context, f *walk.Fan) bool { return p.decideAll(ctx, f, d) }
+	case d.Kind == lang.Resource && d.Resource.Mode == addr.Data:
+		return func(ctx context.Context, f *walk.Fan) bool { return p.readAll(ctx, f, d) }
 	}
-	if d.Kind != lang.Resource {
-		if p.tests(d) {
-			return p.node(label, func(ctx context.Context, _ *walk.Fan) bool { return p.testAll(ctx, d) })
-		}
-		return p.node(label, nil)
-	}
-	switch d.Resource.Mode {
-	case addr.Managed:
-		return p.node(label, func(ctx context.Context, f *walk.Fan) bool { return p.decideAll(ctx, f, d) })
-	case addr.Data:
-		return p.node(label, func(ctx context.Context, f *walk.Fan) bool { return p.readAll(ctx, f, d) })
-	}
-	return p.node(label, nil)
+	return nil
 }
 
 func (p *planner) label(d *lang.Declaration) string {
@@ -229,7 +241,7 @@ func (p *planner) walk(ctx context.Context) {
 // a call stands ready when the token is free. Not where there are ephemeral resources: a call that
 // stands ready may keep a lease open.
 func (p *planner) hands() int {
-	if p.reach.any {
+	if p.receivers.Any {
 		return p.workers()
 	}
 	return p.workers() + p.parallelism()
@@ -240,18 +252,12 @@ func (r *run) panicked(n walk.Node, value any, stack []byte) {
 	r.bag.Add(diag.Errorf("Internal error", "This is a bug in Lethe: %v\n\n%s", value, stack))
 }
 
-// useOf is the provider that a declared resource uses.
-func (r *run) useOf(d *lang.Declaration, key addr.Key) use {
-	c := r.prog.ProviderOf(d.ID)
-	return use{decl: c, declared: true, instance: addr.ProviderInstance{ProviderConfig: r.prog.Decls()[c].Provider, Key: key}}
-}
-
 // stored lists the objects of a resource in the prior snapshot, in all module instances.
 func (p *planner) stored(res addr.Resource) []addr.Object {
 	var out []addr.Object
 	for _, r := range p.storedResources()[res] {
 		for o := range r.Objects() {
-			if p.sel.instance(o.Instance) {
+			if p.sel.Includes(o.Instance) {
 				out = append(out, o)
 			}
 		}
@@ -261,7 +267,12 @@ func (p *planner) stored(res addr.Resource) []addr.Object {
 
 // storedResources groups the prior snapshot by declaration, once.
 func (p *planner) storedResources() map[addr.Resource][]*state.Resource {
-	return p.moved.byDeclaration()
+	return p.moved.ByDeclaration()
+}
+
+// source is what the order of a plan's steps is made from.
+func (r *run) source(p *plan.Plan) ordering.Source {
+	return ordering.Source{Program: r.prog, Frame: r.frame, Receivers: r.receivers, Removals: r.removals, Plan: p}
 }
 
 // record keeps a decision.
@@ -282,17 +293,17 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 		ForceReplace: p.req.Replace, Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
 		Timestamp: p.req.Options.PlanTime, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, Settings: p.decidedSettings(),
 	}
-	p.keys(out)
+	filling.CollectKeys(p.prog, p.frame, out)
 	byObject := func(a, b *plan.Change) int { return a.Object.Compare(b.Object) }
 	slices.SortFunc(out.Changes, byObject)
 	slices.SortFunc(out.Drift, byObject)
 	slices.SortFunc(out.Readings, func(a, b plan.Reading) int { return a.Object.Compare(b.Object) })
 	out.Refreshed = p.edit.Done()
-	p.orderReplacements(out)
+	ordering.SettleReplacements(p.source(out))
 	p.warnForgotten(out.Changes)
 	p.warnRetired(out)
 	out.Outputs = p.outputs()
-	if p.req.Mode == plan.Normal && !p.sel.active && !p.cut.Load() {
+	if p.req.Mode == plan.Normal && !p.sel.Active && !p.cut.Load() {
 		p.checkValues()
 	}
 	out.Relevant = p.relevant(out)
@@ -302,10 +313,8 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	}
 	out.Functions = p.results.digests() // of what outputs call, too
 	out.Errored = p.bag.HasErrors() || p.cut.Load()
-	out.Complete = !p.sel.active && !out.Errored
-	if p.reach.any {
-		out.Leases = p.Forecast(ctx, p.prog, p.req.Options, out)
-	}
+	out.Complete = !p.sel.Active && !out.Errored
+	out.Leases = ordering.PreviewLeases(p.prog, p.receivers, p.req.Options, out)
 	return out
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
@@ -23,7 +24,7 @@ func (p *planner) refresh(ctx context.Context, o addr.Object) bool {
 		return false
 	}
 	cur := object.Current{Entry: entry}
-	if moved := p.moved.retyped[o]; moved != (addr.Instance{}) {
+	if moved := p.moved.Retyped[o]; moved != (addr.Instance{}) {
 		cur.Entry, cur.Known, ok = t.Move(ctx, entry, moved)
 	} else {
 		cur.Known, ok = t.Upgrade(ctx, entry)
@@ -55,7 +56,7 @@ func (p *planner) toolsBefore(ctx context.Context, o addr.Object, entry *state.E
 	if !ok {
 		return nil, nil, false
 	}
-	typ := p.typeOf(ctx, u.instance.Provider, o.Resource(), o.Instance)
+	typ := p.typeOf(ctx, u.Instance.Provider, o.Resource(), o.Instance)
 	if typ == nil {
 		return nil, nil, false
 	}
@@ -70,7 +71,7 @@ func (p *planner) toolsBefore(ctx context.Context, o addr.Object, entry *state.E
 // sessionToLook gives the session to look at objects through. What its settings refer to was decided:
 // if they are known, objects are looked for where they are going to be worked on; else where they were
 // made.
-func (p *planner) sessionToLook(ctx context.Context, u use) (*session, bool) {
+func (p *planner) sessionToLook(ctx context.Context, u declared.Use) (*session, bool) {
 	if p.req.Mode == plan.Destroy {
 		return p.session(ctx, u, lang.Before)
 	}
@@ -84,23 +85,23 @@ func (p *planner) sessionToLook(ctx context.Context, u use) (*session, bool) {
 }
 
 // warnUnread says once for a session that nothing is read through it.
-func (p *planner) warnUnread(s *session, u use) {
+func (p *planner) warnUnread(s *session, u declared.Use) {
 	s.Lock()
 	defer s.Unlock()
 	if s.warned {
 		return
 	}
 	s.warned = true
-	p.bag.Add(diag.Warningf("Objects not refreshed", "The settings of %s depend on values that are not known yet%s, and it cannot be known how it was configured before. Its existing objects were not refreshed: the plan is based on what the state says of them.", u.instance, p.throughLeases(u)))
+	p.bag.Add(diag.Warningf("Objects not refreshed", "The settings of %s depend on values that are not known yet%s, and it cannot be known how it was configured before. Its existing objects were not refreshed: the plan is based on what the state says of them.", u.Instance, p.throughLeases(u)))
 }
 
 // throughLeases names the leases that are not open and that a provider is configured with.
-func (p *planner) throughLeases(u use) string {
-	if !u.declared {
+func (p *planner) throughLeases(u declared.Use) string {
+	if !u.Declared {
 		return ""
 	}
 	var names []string
-	for _, e := range p.reach.ephemerals(u.decl) {
+	for _, e := range p.receivers.Ephemerals(u.Decl) {
 		if len(p.openOf(e)) == 0 {
 			names = append(names, p.prog.Decls()[e].Resource.String())
 		}
@@ -161,13 +162,11 @@ func lazy(t *object.Tools, cur object.Current) func() mark.Value {
 	}
 }
 
-// drifted remembers what changed outside, for the plan; where nothing will be decided, also what moved.
+// drifted remembers what changed outside, for the plan; where nothing will be decided, also what only moved.
 func (p *planner) drifted(t *object.Tools, o addr.Object, was, is object.Current) {
-	from := o
-	if p.req.Mode == plan.RefreshOnly {
-		from = p.moved.origin(o)
-	}
-	if was.Entry == is.Entry && from == o {
+	from := p.moved.Origin(o)
+	moved := from != o && p.req.Mode == plan.RefreshOnly
+	if was.Entry == is.Entry && !moved {
 		return
 	}
 	before, ok := t.Value(was.Entry, was.Known)
@@ -178,7 +177,7 @@ func (p *planner) drifted(t *object.Tools, o addr.Object, was, is object.Current
 	if is.Entry != nil {
 		after, ok := t.Value(is.Entry, is.Known)
 		same := ok && after.Raw.RawEquals(before.Raw)
-		if !ok || same && from == o {
+		if !ok || same && !moved {
 			return
 		}
 		if c.Action, c.After = plan.Update, after; same {

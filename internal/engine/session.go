@@ -6,6 +6,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -49,30 +50,23 @@ type sessionKey struct {
 	face     lang.Face
 }
 
-func (r *run) sessionKey(u use, face lang.Face) sessionKey {
-	if !u.declared {
+func (r *run) sessionKey(u declared.Use, face lang.Face) sessionKey {
+	if !u.Declared {
 		face = lang.After
 	} else {
-		face = r.reach.face(u.decl, face)
+		face = r.receivers.Face(u.Decl, face)
 	}
-	return sessionKey{u.instance, face}
-}
-
-// use is how an object gets to its provider.
-type use struct {
-	decl     lang.Decl
-	declared bool // false: no block and no user, only objects in the state
-	instance addr.ProviderInstance
+	return sessionKey{u.Instance, face}
 }
 
 // session gives the configured provider that an object works through, starting it if need be. It
 // reports false where that failed; whoever asked first got the diagnostics.
-func (r *run) session(ctx context.Context, u use, face lang.Face) (*session, bool) {
+func (r *run) session(ctx context.Context, u declared.Use, face lang.Face) (*session, bool) {
 	return r.sessionIf(ctx, u, face, false)
 }
 
 // sessionIf starts nothing if the settings have to be known and are not.
-func (r *run) sessionIf(ctx context.Context, u use, face lang.Face, known bool) (*session, bool) {
+func (r *run) sessionIf(ctx context.Context, u declared.Use, face lang.Face, known bool) (*session, bool) {
 	s := r.slot(r.sessionKey(u, face))
 	s.Lock()
 	defer s.Unlock()
@@ -88,7 +82,7 @@ func (r *run) sessionIf(ctx context.Context, u use, face lang.Face, known bool) 
 }
 
 // settle gives a session whose settings are evaluated, and starts nothing.
-func (r *run) settle(ctx context.Context, u use, face lang.Face) (*session, bool) {
+func (r *run) settle(ctx context.Context, u declared.Use, face lang.Face) (*session, bool) {
 	s := r.slot(r.sessionKey(u, face))
 	s.Lock()
 	defer s.Unlock()
@@ -96,7 +90,7 @@ func (r *run) settle(ctx context.Context, u use, face lang.Face) (*session, bool
 	return s, s.well
 }
 
-func (r *run) settleIn(ctx context.Context, s *session, u use, face lang.Face) {
+func (r *run) settleIn(ctx context.Context, s *session, u declared.Use, face lang.Face) {
 	if !s.settled {
 		s.well = r.evaluate(ctx, s, u, face)
 		s.settled = true
@@ -105,7 +99,7 @@ func (r *run) settleIn(ctx context.Context, s *session, u use, face lang.Face) {
 
 // sessionDown gives the session through which what is there is ended: as the provider was configured
 // before, or where that cannot be known, as it will be.
-func (r *run) sessionDown(ctx context.Context, u use) (*session, bool) {
+func (r *run) sessionDown(ctx context.Context, u declared.Use) (*session, bool) {
 	before, ok := r.settle(ctx, u, lang.Before)
 	if !r.destroys && (!ok || before.unknown) {
 		return r.session(ctx, u, lang.After)
@@ -130,62 +124,62 @@ func (r *run) slot(k sessionKey) *session {
 }
 
 // evaluate evaluates the settings of a session.
-func (r *run) evaluate(ctx context.Context, s *session, u use, face lang.Face) bool {
-	schemas, ds := r.Pool.Schemas(ctx, u.instance.Provider)
+func (r *run) evaluate(ctx context.Context, s *session, u declared.Use, face lang.Face) bool {
+	schemas, ds := r.Pool.Schemas(ctx, u.Instance.Provider)
 	if r.bag.Add(ds...); ds.HasErrors() {
 		return false
 	}
 	if err := schemas.UsableConfig(); err != nil {
-		r.bag.Add(diag.Errorf("Invalid provider schema", "The schema of the settings of provider %s cannot be used: %s.\n\nThis is a bug in the provider, to be reported there.", u.instance.Provider.ForDisplay(), err))
+		r.bag.Add(diag.Errorf("Invalid provider schema", "The schema of the settings of provider %s cannot be used: %s.\n\nThis is a bug in the provider, to be reported there.", u.Instance.Provider.ForDisplay(), err))
 		return false
 	}
 	s.settings = mark.Plain(schemas.Config.Empty())
-	if u.declared {
+	if u.Declared {
 		if face == lang.Before && r.ready != nil {
-			r.ready(ctx, u.decl)
+			r.ready(ctx, u.Decl)
 		}
 		if !r.evaluateDeclared(ctx, s, u, face) {
 			return false
 		}
 	}
-	r.objs.Given(s.settings, schemas.Config, u.instance.String())
+	r.objs.Given(s.settings, schemas.Config, u.Instance.String())
 	s.unknown = !s.settings.Raw.IsWhollyKnown()
-	if r.Tested != nil && r.Tested(u.instance.Provider) {
-		r.shown.add(u.instance.Provider, s.settings.Raw)
+	if r.Tested != nil && r.Tested(u.Instance.Provider) {
+		r.shown.add(u.Instance.Provider, s.settings.Raw)
 	}
 	return true
 }
 
 // evaluateDeclared evaluates a provider block. What it says is wrong today need not have been there
 // before: then it cannot be known how the provider was configured.
-func (r *run) evaluateDeclared(ctx context.Context, s *session, u use, face lang.Face) bool {
-	past := face == lang.Before && !r.destroys && !r.reach.steady(u.decl)
+func (r *run) evaluateDeclared(ctx context.Context, s *session, u declared.Use, face lang.Face) bool {
+	past := face == lang.Before && !r.destroys && !r.receivers.Steady(u.Decl)
 	bag := r.bag
 	if past {
 		bag = &diag.Bag{}
 	}
-	r.receive(ctx, u.decl, u.instance.Module.Unkeyed(), u.instance.Key, face)
-	frame := r.frame.At(u.instance.Module.Unkeyed(), face)
+	r.receive(ctx, u.Decl, u.Instance.Module.Unkeyed(), u.Instance.Key, face)
+	frame := r.frame.At(u.Instance.Module.Unkeyed(), face)
 	if frame == nil {
 		return false // its module is not there
 	}
 	var out lang.Outcome
-	s.settings, out = frame.Settings(u.decl, u.instance.Key, face, bag)
+	s.settings, out = frame.Settings(u.Decl, u.Instance.Key, face, bag)
 	if out != lang.OK && past {
-		s.settings, out = mark.Plain(r.prog.Schema(u.decl).Unknown()), lang.OK
+		s.settings, out = mark.Plain(r.prog.Schema(u.Decl).Unknown()), lang.OK
 	}
 	return out == lang.OK
 }
 
 // open configures a process with the settings.
-func (r *run) open(ctx context.Context, s *session, u use, face lang.Face) bool {
-	schemas, ds := r.Pool.Schemas(ctx, u.instance.Provider)
+func (r *run) open(ctx context.Context, s *session, u declared.Use, face lang.Face) bool {
+	schemas, ds := r.Pool.Schemas(ctx, u.Instance.Provider)
 	if r.bag.Add(ds...); ds.HasErrors() {
 		return false
 	}
 	where := func(p cty.Path) diag.Range {
-		if frame := r.frame.At(u.instance.Module.Unkeyed(), face); u.declared && frame != nil {
-			return frame.Where(u.decl, u.instance.Key, p)
+		if frame := r.frame.At(u.Instance.Module.Unkeyed(), face); u.Declared && frame != nil {
+			return frame.Where(u.Decl, u.Instance.Key, p)
 		}
 		return diag.Range{}
 	}
@@ -194,14 +188,14 @@ func (r *run) open(ctx context.Context, s *session, u use, face lang.Face) bool 
 
 // share gives a session the process of the other face's, if the settings are the same. That one
 // cannot be released meanwhile.
-func (r *run) share(s *session, u use, face lang.Face) bool {
+func (r *run) share(s *session, u declared.Use, face lang.Face) bool {
 	other := lang.Before
 	if face == lang.Before {
 		other = lang.After
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t := r.sessions[sessionKey{u.instance, other}]
+	t := r.sessions[sessionKey{u.Instance, other}]
 	if t == nil || s.unknown || !t.TryLock() {
 		return false
 	}
@@ -220,11 +214,11 @@ func (r *run) give(s *session, p provider.Provider, end func()) {
 	s.provider, s.end = p, end
 }
 
-func (r *run) configure(ctx context.Context, s *session, u use, schemas *provider.Schemas, where func(cty.Path) diag.Range) bool {
+func (r *run) configure(ctx context.Context, s *session, u declared.Use, schemas *provider.Schemas, where func(cty.Path) diag.Range) bool {
 	report := func(ds provider.Diags) bool {
 		for _, d := range ds {
 			if d.Address == "" {
-				d.Address = u.instance.String()
+				d.Address = u.Instance.String()
 			}
 			if d.Subject == nil {
 				d = d.At(where(d.Path))
@@ -237,17 +231,17 @@ func (r *run) configure(ctx context.Context, s *session, u use, schemas *provide
 	if err != nil {
 		return report(provider.Diags{diag.Errorf("Invalid provider configuration", "The settings cannot be sent to the provider: %s.", err)})
 	}
-	if p := r.claim(u.instance, s.settings.Raw); p != nil {
+	if p := r.claim(u.Instance, s.settings.Raw); p != nil {
 		r.give(s, p, nil)
 		return true
 	}
-	p, err := r.Pool.Session(ctx, u.instance.Provider)
+	p, err := r.Pool.Session(ctx, u.Instance.Provider)
 	if err != nil {
-		return report(provider.Diags{provider.Fault(u.instance.Provider, err)})
+		return report(provider.Diags{provider.Fault(u.Instance.Provider, err)})
 	}
 	var end func()
-	if u.declared {
-		if parents := r.parents(u.decl); len(parents) > 0 {
+	if u.Declared {
+		if parents := r.parents(u.Decl); len(parents) > 0 {
 			end = r.ledger.Session(p, parents, func() { r.Pool.Release(p) })
 		}
 	}

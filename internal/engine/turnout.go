@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/walk"
 )
@@ -58,24 +59,24 @@ func (p *planner) expect(d *lang.Declaration, last walk.Node) {
 	p.graph.Waits(n, last)
 }
 
-func (x *expected) add(i instanceOf, n int) {
-	if i.same {
+func (x *expected) add(i receivers.Instance, n int) {
+	if i.Same {
 		x.same += n
 	} else {
-		x.named[i.key.Hide()] += n
+		x.named[i.Key.Hide()] += n
 	}
 }
 
 // instancesWanted are the instances that a receiver means, of ephemeral resources of which everybody
 // says which.
-func (p *planner) instancesWanted(d *lang.Declaration) iter.Seq2[*lang.Declaration, instanceOf] {
-	return func(yield func(*lang.Declaration, instanceOf) bool) {
-		for _, w := range p.reach.wants(d.ID) {
-			if !p.reach.apart(w.of) {
+func (p *planner) instancesWanted(d *lang.Declaration) iter.Seq2[*lang.Declaration, receivers.Instance] {
+	return func(yield func(*lang.Declaration, receivers.Instance) bool) {
+		for _, w := range p.receivers.Received(d.ID) {
+			if !p.receivers.ByInstance(w.Of) {
 				continue
 			}
-			for _, x := range w.some {
-				if !yield(p.prog.Decls()[w.of], x) {
+			for _, x := range w.Instances {
+				if !yield(p.prog.Decls()[w.Of], x) {
 					return
 				}
 			}
@@ -85,12 +86,12 @@ func (p *planner) instancesWanted(d *lang.Declaration) iter.Seq2[*lang.Declarati
 
 // instanceOver says that one instance of a receiver is over, however it ended.
 func (p *planner) instanceOver(d *lang.Declaration, in addr.ModuleInstance, key addr.Key) {
-	if !p.reach.any {
+	if !p.receivers.Any {
 		return
 	}
 	t, at := &p.turnout, spot{in, key.Hide()}
 	for e, x := range p.instancesWanted(d) {
-		if !x.same {
+		if !x.Same {
 			continue
 		}
 		t.mu.Lock()
@@ -108,7 +109,7 @@ func (p *planner) over(d *lang.Declaration) {
 	for e, x := range p.instancesWanted(d) {
 		t.mu.Lock()
 		t.of[e.ID].add(x, -1)
-		if x.same {
+		if x.Same {
 			for _, at := range t.ahead[[2]lang.Decl{d.ID, e.ID}] {
 				t.of[e.ID].ahead[at]--
 			}
@@ -121,12 +122,12 @@ func (p *planner) over(d *lang.Declaration) {
 }
 
 // spotsOf are those leases of an ephemeral resource that a receiver may have meant.
-func (p *planner) spotsOf(e *lang.Declaration, x instanceOf) []spot {
+func (p *planner) spotsOf(e *lang.Declaration, x receivers.Instance) []spot {
 	var out []spot
-	if !x.same {
+	if !x.Same {
 		frames, _ := p.frame.Instances(e.Module, lang.After)
 		for _, f := range frames {
-			out = append(out, spot{f.Addr(), x.key.Hide()})
+			out = append(out, spot{f.Addr(), x.Key.Hide()})
 		}
 		return out
 	}

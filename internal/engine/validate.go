@@ -5,6 +5,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -51,13 +52,13 @@ func (e *Engine) validate(ctx context.Context, prog *lang.Program, o lang.Option
 // validateUnused holds the ephemeral resources that nobody receives against the rules. They are not
 // opened, so that nothing else would find what is wrong with them.
 func (p *planner) validateUnused(ctx context.Context, e *Engine) {
-	if !p.reach.any || p.req.Mode != plan.Normal {
+	if !p.receivers.Any || p.req.Mode != plan.Normal {
 		return
 	}
-	received := p.reach.received(func(d lang.Decl) bool { return !p.sel.skips(d) })
+	received := p.receivers.Needed(func(d lang.Decl) bool { return !p.sel.Skips(d) })
 	var unused []*lang.Declaration
 	for _, d := range p.prog.Decls() {
-		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && !received[d.ID] && !p.sel.skips(d.ID) && !p.opensItself(d) {
+		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && !received[d.ID] && !p.sel.Skips(d.ID) && !p.opensItself(d) {
 			p.warnUnreferred(d)
 			unused = append(unused, d)
 		}
@@ -72,7 +73,7 @@ func (p *planner) validateUnused(ctx context.Context, e *Engine) {
 func (p *planner) validateHooked(ctx context.Context, e *Engine) {
 	var hooked []*lang.Declaration
 	for _, d := range p.prog.Decls() {
-		if d.Kind == lang.Resource && len(d.Res.Provisioners) > 0 && !p.sel.skips(d.ID) && p.req.Mode == plan.Normal {
+		if d.Kind == lang.Resource && len(d.Res.Provisioners) > 0 && !p.sel.Skips(d.ID) && p.req.Mode == plan.Normal {
 			hooked = append(hooked, d)
 		}
 	}
@@ -91,7 +92,7 @@ func (p *planner) validateHooked(ctx context.Context, e *Engine) {
 // warnUnreferred says of an ephemeral resource that nothing refers to that it is not opened. Of one that is
 // a target that was said already.
 func (p *planner) warnUnreferred(d *lang.Declaration) {
-	if p.req.Mode == plan.Normal && !p.req.quiet && !p.sel.named[d.Resource] && !p.reach.referred(d.ID) {
+	if p.req.Mode == plan.Normal && !p.req.quiet && !p.sel.Named[d.Resource] && !p.receivers.Referred(d.ID) {
 		p.bag.Add(diag.Warningf("Ephemeral resource not opened", "Nothing refers to %s, and it has no conditions, so it is not opened. It is opened for what receives its value: a provider, a write-only argument, a provisioner, a condition, an output of a module, or another ephemeral resource that is.", d.Resource).At(d.Range))
 	}
 }
@@ -130,7 +131,7 @@ func (r *run) validateInstance(ctx context.Context, d *lang.Declaration, f *lang
 		return
 	}
 	inst := d.Resource.In(f.Addr()).Instance(k)
-	p := r.useOf(d, addr.NoKey).instance.Provider
+	p := declared.UseOf(r.prog, d, addr.NoKey).Instance.Provider
 	typ := r.typeOf(ctx, p, d.Resource, inst)
 	idle, err := r.Pool.Idle(ctx, p)
 	if err != nil || typ == nil {

@@ -83,6 +83,7 @@ type walk struct {
 	blocks blocks
 	fills  atomic.Uint64 // how often something came that may have been missed before
 	stage  atomic.Uint32 // what an empty slot means
+	past   []atomic.Bool // by declaration: its slots are as full as they will be
 	names  ephemeralNames
 }
 

@@ -20,8 +20,9 @@ type slot struct {
 
 // What an empty slot means depends on what the frame is for. In a walk, on the after face, the order
 // of the nodes keeps everything from looking at a slot before it is filled: that one looks all the same
-// is a mistake of the walk. Everywhere else there is nothing to rely on, and nothing is known of what is
-// in no slot; what is worked out with that is worked out again when the slot is filled.
+// is a mistake of the walk, unless the walk is past the resource: then what should have filled it
+// failed, or it is in an instance of a module that there is not. Everywhere else there is nothing to rely on, and
+// nothing is known of what is in no slot; what is worked out with that is worked out again when the slot is filled.
 const (
 	idle    uint32 = iota // nothing fills the slots in any order
 	walking               // a walk does
@@ -31,6 +32,10 @@ const (
 // Begin says that a walk begins to fill the slots of the after face.
 func (f *Frame) Begin() { f.w.stage.Store(walking) }
 
+// Past says that the walk fills no more slots of a resource: what is in none by now failed, as was
+// reported where it did. It has no effect on slots that are filled later all the same.
+func (f *Frame) Past(d Decl) { f.w.past[d].Store(true) }
+
 // End says that the walk is over: what needs a slot that it did not fill, fails in silence.
 func (f *Frame) End() { f.w.stage.Store(over) }
 
@@ -38,12 +43,13 @@ func (f *Frame) End() { f.w.stage.Store(over) }
 func (s *scope) empty(f *Frame, d *decl, k addr.Key) cty.Value {
 	// A lease is open only for those who receive it.
 	if !f.w.o.Validate && s.face == After && d.res.Mode != addr.Ephemeral {
-		switch f.w.stage.Load() {
-		case walking:
-			panic(fmt.Sprintf("lang: %s%s was read before its value was there", f.w.p.describe(f.n.decl(d.index)), k))
-		case over:
+		id := f.n.decl(d.index)
+		switch stage := f.w.stage.Load(); {
+		case stage == over || stage == walking && f.w.past[id].Load():
 			s.Failed = true
 			return cty.DynamicVal
+		case stage == walking:
+			panic(fmt.Sprintf("lang: %s%s was read before its value was there", f.w.p.describe(id), k))
 		}
 	}
 	s.early = s.early || !f.w.o.Validate

@@ -22,11 +22,13 @@ type comparison struct {
 
 // refused is whether Terraform ended with errors of one kind only, and Lethe did what was asked for.
 func (c *comparison) refused(d Difference, title string) bool {
-	if d.Section != "exits" || d.A == 1 || d.B != 1 {
-		return false
-	}
+	return d.Section == "exits" && d.A != 1 && d.B == 1 && c.b.only(title)
+}
+
+// only is whether errors were told, and none of another kind.
+func (o *Outcome) only(title string) bool {
 	told := 0
-	for _, i := range c.b.Invocations {
+	for _, i := range o.Invocations {
 		for _, e := range i.Errors {
 			if told++; !strings.Contains(e, title) {
 				return false
@@ -91,6 +93,23 @@ var classes = []class{
 	{"a plan that reads nothing but data of checks", func(c *comparison, d Difference) bool {
 		return c.idle(d, func(ch any) bool { return c.ofCheck(ch) })
 	}},
+	{"expressions of what is destroyed", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && (c.refused(d, "Invalid index") || c.refused(d, "Attempt to get attribute from null value"))
+	}},
+	{"`removed` with `destroy = false`, and then `destroy`", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && d.Section == "exits" && d.A == 1 && d.B == 0 && c.a.only("Objects were forgotten, not destroyed")
+	}},
+	{"an error in a check is a warning", func(c *comparison, d Difference) bool {
+		return slices.ContainsFunc(c.b.Invocations, func(i *Invocation) bool {
+			return slices.ContainsFunc(i.Errors, func(e string) bool { return strings.Contains(c.a.said(), "Warning: "+e) && c.refused(d, e) })
+		})
+	}},
+	{"an output made from what failed to be applied", func(c *comparison, d Difference) bool {
+		return d.What == "state" && d.Section == "outputs" && c.b.Apply.Exit == 1
+	}},
+	{"`create_before_destroy` in the state", func(c *comparison, d Difference) bool {
+		return d.Section == "create first" && d.A == true && (len(c.st.Do.Target) > 0 || imports(c.a, d.At))
+	}},
 	{"dependencies of what does not change", func(_ *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
 		theirs, _ := d.B.(string)
@@ -108,6 +127,24 @@ func (c *comparison) ofCheck(change any) bool {
 		}
 	})
 	return yes && get(change, "mode") == "data"
+}
+
+// said is all that was written.
+func (o *Outcome) said() string {
+	var b strings.Builder
+	for _, i := range o.Invocations {
+		b.WriteString(i.Out)
+	}
+	return b.String()
+}
+
+// imports is whether a plan imports an object and does nothing else with it.
+func imports(o *Outcome, addr string) bool {
+	all, _ := o.PlanJSON["resource_changes"].([]any)
+	return o.PlanJSON == nil && strings.Contains(o.said(), addr+": Import complete") || slices.ContainsFunc(all, func(c any) bool {
+		change, _ := get(c, "change").(object)
+		return get(c, "address") == addr && get(change, "importing") != nil && slices.Equal(actions(change), []string{"no-op"})
+	})
 }
 
 // contains is whether everything of part is in all.

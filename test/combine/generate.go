@@ -94,12 +94,16 @@ func Generate(seed uint64, alone bool) *Scenario {
 				g.edit(config, st)
 			}
 			heal(config)
+		}
+		if i > 0 || g.leaky || g.one(4) {
 			g.trouble(config, st)
 		}
 		st.Config = config
 		replace := st.Do.Replace
 		st.Do = g.command(config, i)
-		st.Do.Replace = append(st.Do.Replace, replace...)
+		if st.Do.Refresh != "only" && !st.Do.Destroy {
+			st.Do.Replace = append(st.Do.Replace, replace...)
+		}
 		st.Do.Process = g.apart
 		s.Steps = append(s.Steps, st)
 	}
@@ -134,7 +138,7 @@ func (g *gen) command(config *Module, i int) Command {
 	case n < 8 && g.alone:
 		c.Exclude = []string{g.target(config)}
 	case n < 10:
-		c.Replace = []string{g.target(config)}
+		c.Replace = g.instance(config)
 	case n < 12:
 		c.Destroy = true
 		if g.one(2) {
@@ -148,6 +152,30 @@ func (g *gen) command(config *Module, i int) Command {
 // removes is whether something is declared to be gone.
 func removes(config *Module) bool {
 	return slices.ContainsFunc(config.Blocks, func(b *Block) bool { return b.Kind == Removed })
+}
+
+// instance is the address of something that can be replaced, none where there is nothing.
+func (g *gen) instance(config *Module) []string {
+	var all []string
+	t := config.tree()
+	for _, b := range config.Blocks {
+		switch {
+		case b.Kind != Resource:
+		case b.repeats() == "":
+			all = append(all, b.addr())
+		default:
+			for _, k := range t.keys(config, b) {
+				if b.repeats() == "for_each" {
+					k = strconv.Quote(k)
+				}
+				all = append(all, b.addr()+"["+k+"]")
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return []string{choose(g, all...)}
 }
 
 // target is an address of the configuration.
@@ -220,6 +248,9 @@ func (g *gen) module(m *Module, depth int) {
 	if depth > 0 {
 		m.Blocks = append(m.Blocks, &Block{ID: g.id(), Kind: Variable, Name: "where", Args: []Arg{{"type", raw("string")}, {"default", lit("")}}})
 	}
+	if depth > 0 && g.some("passed", 6) {
+		m.Blocks = append(m.Blocks, &Block{ID: g.id(), Kind: Provider, Type: "passed", Name: "q" + strconv.Itoa(g.next)})
+	}
 	if g.leaky && depth == 0 {
 		m.Blocks = append(m.Blocks, &Block{ID: g.id(), Kind: Variable, Name: "hush", Args: []Arg{{"type", raw("string")}, {"ephemeral", raw("true")}}})
 	}
@@ -248,7 +279,7 @@ func (g *gen) add(m *Module, depth, at int) *Block {
 	case Variable:
 		b = g.variable(depth)
 	case Local:
-		b = &Block{Kind: Local, Name: "", Args: []Arg{{"value", g.text(m, at, 2)}}}
+		b = &Block{Kind: Local, Args: []Arg{{"value", choose(g, g.text(m, at, 2), g.text(m, at, 2), g.keys(m, at))}}}
 	case Provider:
 		b = g.provider(m, at)
 	case Call:
@@ -266,7 +297,9 @@ func (g *gen) add(m *Module, depth, at int) *Block {
 	if b.Name == "" && !(b.Kind == Provider && b.Type == "default") {
 		b.Name = string(b.Kind[0]) + strconv.Itoa(b.ID)
 	}
-	b.Type = map[bool]string{true: "", false: b.Type}[b.Kind == Provider]
+	if b.Kind == Provider {
+		b.Type = ""
+	}
 	if b.Kind == Call && b.Module != nil {
 		b.set("where", g.where(m, b))
 	}
@@ -322,6 +355,10 @@ func (g *gen) resource(m *Module, depth, at int) *Block {
 		if g.one(2) {
 			n.set("when", raw("destroy"))
 		}
+		if g.one(3) {
+			n.set("command", lit("false"))
+			n.set("on_failure", raw("continue"))
+		}
 		b.Nested = append(b.Nested, n)
 	}
 	return b
@@ -336,7 +373,8 @@ func (g *gen) through(m *Module, b *Block, at int) {
 		}
 	}
 	if len(all) > 0 && g.taste["through"] >= 0 && !g.one(3) {
-		b.set("provider", addr(choose(g, all...)))
+		p := choose(g, all...)
+		b.set("provider", addr(p))
 	}
 }
 
@@ -400,11 +438,11 @@ func (g *gen) habits(m *Module, b *Block, at int) {
 		if g.some("replace_triggered_by", 9) {
 			g.triggered(m, b, at)
 		}
-		if g.one(40) {
+		if g.one(80) {
 			b.lifecycle().set("prevent_destroy", raw("true"))
 		}
 		if g.alone && g.one(12) && b.repeats() == "" {
-			b.lifecycle().set("enabled", g.truth(m, at))
+			b.lifecycle().set("enabled", choose(g, raw("true"), raw("false"), g.truth(m, min(at, 2))))
 		}
 	}
 	if g.some("precondition", 8) {
@@ -538,6 +576,11 @@ func (g *gen) variable(depth int) *Block {
 			b.set("sensitive", raw("true"))
 		case 1:
 			b.set("ephemeral", raw("true"))
+		case 2:
+			b.Name = "v" + strconv.Itoa(b.ID)
+			b.Nested = []*Block{{Kind: Nested, Type: "validation", Args: []Arg{
+				{"condition", &Expr{Op: "for", Text: "var." + b.Name + ` != "` + choose(g, "c", "zz", "zz") + `"`, Type: Bool}}, {"error_message", lit("not so")},
+			}}}
 		}
 	}
 	if depth == 0 && g.one(2) {
@@ -556,8 +599,11 @@ func (g *gen) provider(m *Module, at int) *Block {
 		b.Type = "default"
 	}
 	b.set("label", lit("p"+strconv.Itoa(b.ID)))
+	if g.alone && b.Type == "" && g.one(4) {
+		b.set("for_each", g.fixed(m))
+	}
 	if g.one(2) {
-		b.set("region", g.text(m, at, 1))
+		b.set("region", g.setting(m, at))
 	}
 	if g.one(4) {
 		b.set("token", g.hidden(m, at))
@@ -565,12 +611,20 @@ func (g *gen) provider(m *Module, at int) *Block {
 	return b
 }
 
+// setting is the region of a provider: of something that is made or read rather than a word.
+func (g *gen) setting(m *Module, at int) *Expr {
+	if e := g.ref(m, at); e != nil && g.one(2) {
+		return e
+	}
+	return g.text(m, at, 1)
+}
+
 func (g *gen) call(m *Module, depth, at int) *Block {
 	b := &Block{ID: g.id(), Kind: Call, Module: &Module{}}
 	g.repeat(m, b, at)
 	g.module(b.Module, depth+1)
 	if b.repeats() != "" || g.one(2) { // modules with providers of their own cannot be repeated
-		b.Module.Blocks = slices.DeleteFunc(b.Module.Blocks, func(n *Block) bool { return n.Kind == Provider })
+		b.Module.Blocks = slices.DeleteFunc(b.Module.Blocks, func(n *Block) bool { return n.Kind == Provider && !n.passed() })
 	}
 	for _, v := range b.Module.Blocks {
 		if v.Kind == Variable && v.Name != "where" && !g.one(5) {
@@ -581,7 +635,7 @@ func (g *gen) call(m *Module, depth, at int) *Block {
 		g.depends(m, b, at)
 	}
 	for _, p := range m.Blocks[:at] {
-		if p.Kind == Provider && p.Name != "" && g.one(2) {
+		if p.Kind == Provider && p.Name != "" && p.repeats() == "" && g.one(2) {
 			b.set("providers", &Expr{Op: "map", Type: Raw, Args: []*Expr{raw("combine"), addr(p)}})
 		}
 	}
@@ -608,6 +662,12 @@ func (g *gen) lease(m *Module, at int) *Block {
 		g.repeat(m, b, at)
 	}
 	b.set("name", g.where(m, b))
+	if secret := g.hidden(m, at); g.alone && secret.Op == "ref" && b.repeats() == "" && g.one(4) {
+		b.set(choose(g, "count", "for_each"), fn("toset", Any, &Expr{Op: "list", Type: Texts, Args: []*Expr{secret}}))
+		if e := b.arg("count"); e != nil {
+			*e = *fn("length", Number, e.clone())
+		}
+	}
 	if g.one(3) {
 		b.set("input", g.hidden(m, at))
 	}
@@ -632,6 +692,10 @@ func (g *gen) output(m *Module, at, depth int) {
 	b := &Block{ID: g.id(), Kind: Output}
 	b.Name = fmt.Sprintf("o%d", b.ID)
 	b.set("value", g.text(m, at, 2))
+	if depth > 0 && g.some("ephemeral", 10) {
+		b.set("value", g.hidden(m, at))
+		b.set("ephemeral", raw("true"))
+	}
 	if g.one(10) {
 		b.Nested = append(b.Nested, g.condition(m, at, "precondition"))
 	}

@@ -263,6 +263,9 @@ func (d Difference) class() string {
 	switch d.Section {
 	case "resource_changes actions", "resource_changes reason", "resource_drift actions", "output_changes actions", "checks", "result", "status", "exits":
 		c += fmt.Sprintf(" %s, not %s", compact(d.A), compact(d.B))
+		if d.Section == "exits" {
+			c += ": " + d.At
+		}
 	}
 	return c
 }

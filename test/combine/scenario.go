@@ -149,6 +149,9 @@ func (b *Block) set(name string, v *Expr) {
 	b.Args = append(b.Args, Arg{name, v})
 }
 
+// passed is whether the block stands for a provider that the caller of the module gives it.
+func (b *Block) passed() bool { return b.Kind == Provider && b.Type == "passed" }
+
 func (b *Block) drop(name string) {
 	b.Args = slices.DeleteFunc(b.Args, func(a Arg) bool { return a.Name == name })
 }
@@ -180,6 +183,13 @@ func (b *Block) lifecycle() *Block {
 	n := &Block{Kind: Nested, Type: "lifecycle"}
 	b.Nested = append(b.Nested, n)
 	return n
+}
+
+func (m *Module) blocks() []*Block {
+	if m == nil {
+		return nil
+	}
+	return m.Blocks
 }
 
 func (m *Module) find(id int) *Block {
