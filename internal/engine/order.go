@@ -129,7 +129,7 @@ func (o *ordering) plannedTests() map[string]bool {
 	}
 	out := map[string]bool{}
 	for _, c := range o.plan.Checks {
-		out[c.Addr] = true
+		out[c.Addr] = c.Kind == "resource" // of an ephemeral one with keys that are not kept no object is listed
 		for _, x := range c.Objects {
 			out[x.Addr] = true
 		}
@@ -351,12 +351,15 @@ func (o *ordering) meant(m addr.Module, from addr.ModuleInstance, visit func(add
 	}
 }
 
-// hint narrows a reference down where the instance is known.
+// hint narrows a reference to a resource down where the instance is known. The key of another one is that
+// of an instance of a module.
 func (o *ordering) hint(ref lang.Ref) plan.At {
-	switch ref.Key {
-	case lang.Same:
+	switch {
+	case o.prog.Decls()[ref.To].Kind != lang.Resource:
+		return plan.All
+	case ref.Key == lang.Same:
 		return plan.Same
-	case lang.Fixed:
+	case ref.Key == lang.Fixed:
 		return plan.Only(o.key(ref.Fixed))
 	}
 	return plan.All

@@ -301,10 +301,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 		p.checkValues()
 	}
 	out.Relevant = p.relevant(out)
-	out.Checks = p.checks.results(p.bag)
-	if p.req.Mode == plan.Destroy {
-		out.Checks = p.unchecked()
-	}
+	out.Checks = p.allResults()
 	out.Functions = p.results.digests() // of what outputs call, too
 	out.Errored = p.bag.HasErrors() || p.cut.Load()
 	out.Complete = !p.sel.active && !out.Errored
