@@ -91,7 +91,10 @@ func (p *planner) readOrDefer(ctx context.Context, d *lang.Declaration, f *lang.
 		p.noteDeferred(d.ID, inst, why)
 		return p.deferRead(d, t, u, inst, why, placeholder(t, config)), true
 	}
-	if stored, ok := p.useStored(d, t, config, inst); ok {
+	if stored, entry, ok := p.useStored(d, t, config, inst); ok {
+		if entry != p.prior.Get(inst.Current()) {
+			p.put(inst.Current(), entry)
+		}
 		p.wasRead(d.ID, inst, config, stored)
 		return stored, true
 	}
@@ -112,9 +115,9 @@ func (p *planner) readOrDefer(ctx context.Context, d *lang.Declaration, f *lang.
 
 // useStored takes the result of the last run instead of reading again: with -refresh=false, where
 // the question is the same (seed 002).
-func (p *planner) useStored(d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance) (mark.Value, bool) {
+func (p *planner) useStored(d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance) (mark.Value, *state.Entry, bool) {
 	if p.req.Refresh || d.Res.Check != "" || d.Resource.Type == "terraform_remote_state" {
-		return mark.Value{}, false
+		return mark.Value{}, nil, false
 	}
 	return t.StoredData(config, p.prior.Get(inst.Current()))
 }
