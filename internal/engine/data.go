@@ -99,11 +99,13 @@ func (p *planner) readOrDefer(ctx context.Context, d *lang.Declaration, f *lang.
 		return stored, true
 	}
 	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.instance, Recorded: p.recordedOf(d.ID), Was: p.prior.Get(inst.Current())}, true)
-	if ok && d.Res.Check == "" {
+	if ok {
 		p.put(inst.Current(), entry)
-		p.wasRead(d.ID, inst, config, v)
 	}
-	if d.Res.Check != "" { // it is read again to verify the check
+	switch {
+	case ok && d.Res.Check == "":
+		p.wasRead(d.ID, inst, config, v)
+	case d.Res.Check != "": // it is read again to verify the check
 		after := v
 		if !ok {
 			after = placeholder(t, config)
