@@ -76,6 +76,9 @@ func (o *ordering) holdFor(u use) int32 {
 	o.holdOf[u.instance] = h
 	if u.declared {
 		o.in.Holds[h].Over = o.leasesFor(u.decl, u.instance.Module.Unkeyed(), u.instance.Key, nil)
+		for _, l := range o.through[u.decl] {
+			o.in.Holds[l].Over = append(o.in.Holds[l].Over, h)
+		}
 	}
 	return h
 }
@@ -132,9 +135,26 @@ func (o *ordering) leaseFor(x hold) int32 {
 	}
 	h := o.addHold(x)
 	o.leaseOf[k] = h
-	over := []int32{o.holdFor(o.useOf(x.lease, addr.NoKey))}
-	o.in.Holds[h].Over = o.leasesFor(x.lease.ID, x.at, addr.NoKey, over)
+	o.in.Holds[h].Over = o.leasesFor(x.lease.ID, x.at, addr.NoKey, o.providersOf(x.lease, h))
 	return h
+}
+
+// providersOf are the holds that a lease is opened through. Through which instance of a repeated provider
+// configuration that is, only its opening finds out: it is closed before any that others work through is
+// stopped, and while what they are configured with is open.
+func (o *ordering) providersOf(lease *lang.Declaration, h int32) []int32 {
+	u := o.useOf(lease, addr.NoKey)
+	if o.prog.Decls()[u.decl].Repeat() == lang.Once {
+		return []int32{o.holdFor(u)}
+	}
+	o.through[u.decl] = append(o.through[u.decl], h)
+	over := o.leasesFor(u.decl, u.instance.Module.Unkeyed(), addr.NoKey, nil)
+	for i, x := range o.holds {
+		if x.lease == nil && x.declared && x.decl == u.decl {
+			over = append(over, int32(i))
+		}
+	}
+	return over
 }
 
 // ownHolds are the holds of an ephemeral resource that opens itself: of all its instances, or of those

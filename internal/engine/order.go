@@ -29,6 +29,7 @@ type ordering struct {
 	holds   []hold
 	holdOf  map[addr.ProviderInstance]int32
 	leaseOf map[leasePlace]int32
+	through map[lang.Decl][]int32 // leases that are opened through some instance of a repeated provider configuration
 	frames  map[addr.Module][]*lang.Frame
 	below   map[placeModule][]*lang.Frame
 	stored  map[addr.Resource][]addr.AbsResource
@@ -56,7 +57,7 @@ func (r *run) newOrdering(p *plan.Plan) *ordering {
 	o := &ordering{
 		run: r, plan: p,
 		groups: map[addr.AbsResource]plan.Vertex{}, tests: map[place]plan.Vertex{}, owns: map[place]plan.Vertex{}, testAt: map[int32]place{}, gates: map[place]plan.Vertex{}, nearby: map[relative]plan.Vertex{},
-		keys: map[addr.Key]int32{}, holdOf: map[addr.ProviderInstance]int32{}, leaseOf: map[leasePlace]int32{},
+		keys: map[addr.Key]int32{}, holdOf: map[addr.ProviderInstance]int32{}, leaseOf: map[leasePlace]int32{}, through: map[lang.Decl][]int32{},
 		frames: map[addr.Module][]*lang.Frame{}, below: map[placeModule][]*lang.Frame{},
 	}
 	o.in.Destroy = p.Mode == plan.Destroy
