@@ -8,6 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
 var applyCommand = &Command{
@@ -72,12 +73,12 @@ func runRefresh(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	defer p.close()
-	ws, ok := p.workspaceState(ctx, "OperationTypeRefresh")
+	ws, ok := p.lockState(ctx, "", "OperationTypeRefresh")
 	if !ok {
 		return c.ui.fail()
 	}
-	defer ws.unlock()
-	if ws.snapshot.Len() == 0 {
+	defer ws.Unlock()
+	if ws.Snapshot().Len() == 0 {
 		c.bag.Add(diag.Warningf("Empty or non-existent state", "There are currently no remote objects tracked in the state, so there is nothing to refresh."))
 	}
 	result, ok := p.plan(ctx, ws)
@@ -103,11 +104,11 @@ func runApply(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	defer p.close()
-	ws, ok := p.workspaceState(ctx, "OperationTypeApply")
+	ws, ok := p.lockState(ctx, "", "OperationTypeApply")
 	if !ok {
 		return c.ui.fail()
 	}
-	defer ws.unlock()
+	defer ws.Unlock()
 	result, ok := p.plan(ctx, ws)
 	if result == nil {
 		return c.ui.fail()
@@ -170,16 +171,17 @@ func notApproved(use string) diag.Diagnostic {
 }
 
 // carryOut applies a plan and stores what came of it.
-func (p *project) carryOut(ctx context.Context, ws *workspaceState, pl *plan.Plan) int {
-	if !ws.record() {
+func (p *project) carryOut(ctx context.Context, ws *workspace.State, pl *plan.Plan) int {
+	journal, ok := ws.Record()
+	if !ok {
 		return p.ui.fail()
 	}
-	defer ws.end()
-	done, ok := p.engine.Apply(ctx, engine.ApplyRequest{Program: p.program, Options: p.langOptions(p.applying), Plan: pl, Journal: ws.journal}, &p.bag)
+	defer ws.End()
+	done, ok := p.engine.Apply(ctx, engine.ApplyRequest{Program: p.program, Options: p.langOptions(p.applying), Plan: pl, Journal: journal}, &p.bag)
 	if done.Cut {
 		p.cutShort()
 	}
-	if !ws.saveApplied(done.Snapshot) || !ok {
+	if !ws.SaveApplied(done.Snapshot) || !ok {
 		return p.ui.fail()
 	}
 	refreshed := p.command.Name == "refresh" // of which the peers say nothing more
@@ -215,6 +217,6 @@ func (p *project) partial(pl *plan.Plan) {
 // be there any more.
 func (p *project) forgotten(pl *plan.Plan, n int) {
 	if pl.Mode == plan.Destroy && n > 0 && !p.opts.mayForget {
-		p.bag.Add(diag.Errorf("Objects were forgotten, not destroyed", "Destroying was asked for, but by its lifecycle %s left in place and only removed from the state. If that is what you want, use -suppress-forget-errors.", counted(n, "object was", "objects were")))
+		p.bag.Add(diag.Errorf("Objects were forgotten, not destroyed", "Destroying was asked for, but by its lifecycle %s left in place and only removed from the state. If that is what you want, use -suppress-forget-errors.", diag.Counted(n, "object was", "objects were")))
 	}
 }

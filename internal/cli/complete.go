@@ -81,7 +81,7 @@ func (e *Env) candidates(before []string, option string) []string {
 	var out []string
 	switch cmd.Name {
 	case "workspace select", "workspace delete":
-		if p, names, ok := c.workspaces(context.Background()); ok {
+		if p, names, ok := c.listWorkspaces(context.Background()); ok {
 			p.close()
 			out = names
 		}

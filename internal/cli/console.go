@@ -130,7 +130,7 @@ func (c *console) look(ctx context.Context, s *state.Snapshot) (ok bool) {
 		s = &state.Snapshot{}
 	}
 	c.opts.refresh = true
-	req, ok := c.request(&workspaceState{project: c.project, snapshot: s})
+	req, ok := c.request(s)
 	if !ok {
 		return false
 	}
@@ -305,7 +305,7 @@ func (c *console) evaluate(text string) int {
 	if outcome != lang.OK || failed {
 		return exitError
 	}
-	shown, ok := funcs.TypeText(v.Raw, c.frame.Hearsay)
+	shown, ok := funcs.TypeText(v.Raw, c.frame.EphemeralName)
 	if shown = c.secrets.Scrub(shown); !ok { // attributes may have secret names
 		shown = view.ValueText(v, 0, c.viewOptions())
 	}

@@ -6,11 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/rogpeppe/go-internal/diff"
 )
 
 var fmtCommand = &Command{
@@ -141,6 +143,16 @@ func (c *call) formatDir(dir string) {
 	if err != nil {
 		c.formatError(diag.Errorf("Failed to read directory", "%s: %s.", dir, err))
 	}
+}
+
+// hunk is the line above a stretch of a difference.
+var hunk = regexp.MustCompile(`(?m)^@@ .* @@$`)
+
+// unified is the difference between two texts of a file in the unified form, as the program diff prints
+// it: without a line that names the command, and without the number of lines where that is one.
+func unified(name string, old, new []byte) string {
+	_, text, _ := strings.Cut(string(diff.Diff("old/"+name, old, "new/"+name, new)), "\n")
+	return hunk.ReplaceAllStringFunc(text, func(h string) string { return strings.ReplaceAll(h, ",1 ", " ") })
 }
 
 // formattableKinds are the ends of the names of files that fmt rewrites.

@@ -51,20 +51,20 @@ func (p *project) importOne(ctx context.Context, to addr.Instance, id string) in
 		p.bag.Add(diag.Errorf(fmt.Sprintf("resource address %q does not exist in the configuration.", to), "Before importing this resource, please create its configuration in %s. For example:\n\nresource %q %q {\n  # (resource arguments)\n}", place(to), to.Type, to.Name))
 		return p.ui.fail()
 	}
-	ws, ok := p.workspaceState(ctx, "import")
+	ws, ok := p.lockState(ctx, "", "import")
 	if !ok {
 		return p.ui.fail()
 	}
-	defer ws.unlock()
-	if ws.snapshot.Get(to.Current()) != nil {
+	defer ws.Unlock()
+	if ws.Snapshot().Get(to.Current()) != nil {
 		p.bag.Add(diag.Errorf("Resource already managed by Lethe", "Lethe is already managing a remote object for %s. To import to this address you must first remove the existing object from the state.", to))
 		return p.ui.fail()
 	}
 	next, ok := p.engine.Import(ctx, engine.Request{
-		Program: p.program, Options: p.langOptions(false), State: ws.snapshot, Refresh: true,
+		Program: p.program, Options: p.langOptions(false), State: ws.Snapshot(), Refresh: true,
 		Imports: []engine.Import{{To: to, ID: id}},
 	}, &p.bag)
-	if !ok || !ws.save(next) {
+	if !ok || !ws.Save(next) {
 		return p.ui.fail()
 	}
 	p.ui.Diagnostics(p.bag.List())

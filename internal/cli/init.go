@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/backend"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/fetch"
@@ -92,6 +93,35 @@ func runInit(ctx context.Context, c *call) int {
 		p.initDone()
 	}
 	return code
+}
+
+// initBackend settles which store is used.
+func (p *project) initBackend(ctx context.Context) bool {
+	configured, ok := p.stores().Init(ctx, backend.InitRequest{
+		Overrides: p.setup.backendConfig, Reconfigure: p.setup.reconfigure, Migrate: p.setup.migrate, ForceCopy: p.setup.forceCopy,
+		Lock: p.lockRequest(""), Copies: p.askCopy,
+	})
+	if configured != "" {
+		p.ui.step("backend_configured_success_message", fmt.Sprintf("\nSuccessfully configured the backend %q! Lethe will automatically\nuse this backend unless the backend configuration changes.", configured))
+	}
+	return ok
+}
+
+// askCopy asks whether existing states are to be copied to another backend.
+func (p *project) askCopy(from, to string) (copies, answered bool) {
+	if p.mayAsk() {
+		text, ok := p.ui.ask(question{
+			Title: "Do you want to copy existing state to the new backend?",
+			Note:  fmt.Sprintf("Pre-existing state was found while migrating the previous %q backend to the\nnewly configured %q backend. Do you want to copy this state to the new %q\nbackend? Enter \"yes\" to copy and \"no\" to start with an empty state.", from, to, to),
+		})
+		if ok {
+			return text == "yes", true
+		}
+	}
+	if !p.cutShort() {
+		p.bag.Add(diag.Errorf("Existing state would be left behind", "The previous backend %q has state, and nobody can be asked whether it is to be copied to the newly configured %q. Use -force-copy to copy it, or -reconfigure to leave it where it is.", from, to))
+	}
+	return false, false
 }
 
 func (c *call) initFlags() bool {
@@ -233,11 +263,11 @@ func (p *project) onlyDirs() bool {
 	default:
 		var text []byte
 		if text, err = json.MarshalIndent(dirs, "", "  "); err == nil {
-			err = errors.Join(p.ensureData(), disk.Replace(p.files(), file, text))
+			err = errors.Join(p.workspaces().MakeData(), disk.Replace(p.files(), file, text))
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		p.bag.Add(diag.Errorf("Failed to remember the plugin directories", "The file %s, which keeps what -plugin-dir says: %s.", p.display(file), reason(err)))
+		p.bag.Add(diag.Errorf("Failed to remember the plugin directories", "The file %s, which keeps what -plugin-dir says: %s.", p.display(file), disk.Reason(err)))
 		return false
 	}
 	for _, dir := range dirs {
@@ -284,7 +314,7 @@ func (p *project) writeLock() bool {
 	}
 	isNew := p.lock.IsNew()
 	if err := p.lock.Write(); err != nil {
-		p.bag.Add(diag.Errorf("Failed to save dependency lock file", "The file %s cannot be written: %s.", fetch.LockName, reason(err)))
+		p.bag.Add(diag.Errorf("Failed to save dependency lock file", "The file %s cannot be written: %s.", fetch.LockName, disk.Reason(err)))
 		return false
 	}
 	if isNew {
@@ -328,6 +358,3 @@ var getCommand = &Command{
 		return c.ui.done(exitOK)
 	},
 }
-
-// ensureData makes the data directory.
-func (c *call) ensureData() error { return os.MkdirAll(c.dataDir(), 0o755) }

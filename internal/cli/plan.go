@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,8 +15,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/plan/file"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
 var planCommand = &Command{
@@ -46,11 +47,11 @@ func runPlan(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	defer p.close()
-	ws, ok := p.workspaceState(ctx, "OperationTypePlan")
+	ws, ok := p.lockState(ctx, "", "OperationTypePlan")
 	if !ok {
 		return c.ui.fail()
 	}
-	defer ws.unlock()
+	defer ws.Unlock()
 	result, ok := p.planAndGenerate(ctx, ws)
 	if result == nil {
 		return c.ui.fail()
@@ -67,7 +68,7 @@ func runPlan(ctx context.Context, c *call) int {
 }
 
 // planAndGenerate plans; where configuration is missing for imports, and is to be made, twice.
-func (p *project) planAndGenerate(ctx context.Context, ws *workspaceState) (*engine.Result, bool) {
+func (p *project) planAndGenerate(ctx context.Context, ws *workspace.State) (*engine.Result, bool) {
 	file := p.opts.generate
 	if file == "" || len(p.program.UndeclaredImports()) == 0 {
 		p.opts.generate = ""
@@ -148,10 +149,10 @@ func (p *project) checkEmpty() bool {
 }
 
 // request is the planning request that the flags ask for.
-func (p *project) request(ws *workspaceState) (engine.Request, bool) {
+func (p *project) request(s *state.Snapshot) (engine.Request, bool) {
 	req := engine.Request{
-		Program: p.program, Options: p.langOptions(p.applying), State: ws.snapshot,
-		Refresh: p.opts.refresh, Backend: ws.backend,
+		Program: p.program, Options: p.langOptions(p.applying), State: s,
+		Refresh: p.opts.refresh, Backend: p.storeType,
 		Generate:        p.opts.generate != "",
 		DeferEphemerals: p.defersEphemerals(),
 	}
@@ -181,8 +182,8 @@ func (p *project) request(ws *workspaceState) (engine.Request, bool) {
 	return req, ok1 && ok2 && ok3
 }
 
-func (p *project) plan(ctx context.Context, ws *workspaceState) (*engine.Result, bool) {
-	req, ok := p.request(ws)
+func (p *project) plan(ctx context.Context, ws *workspace.State) (*engine.Result, bool) {
+	req, ok := p.request(ws.Snapshot())
 	if !ok {
 		return nil, false
 	}
@@ -212,18 +213,10 @@ func (p *project) savePlan(r *engine.Result) bool {
 		err = disk.Replace(p.files(), path, b.Bytes())
 	}
 	if err != nil {
-		p.bag.Add(diag.Errorf("Failed to write plan file", "The plan could not be written to %s: %s.", p.opts.out, reason(err)))
+		p.bag.Add(diag.Errorf("Failed to write plan file", "The plan could not be written to %s: %s.", p.opts.out, disk.Reason(err)))
 		return false
 	}
 	return true
-}
-
-// reason is an error without the name of a file of which nobody has heard.
-func reason(err error) error {
-	if path := (*fs.PathError)(nil); errors.As(err, &path) {
-		return path.Err
-	}
-	return err
 }
 
 // snapshotConfig is the configuration as it was read, for the plan file.
@@ -265,7 +258,7 @@ func (c *call) mayGenerate() bool {
 // planGenerated plans again with the configuration that was made for imported resources without
 // any, and writes it to the file that was asked for: also if planning fails, so that it can be put
 // right.
-func (p *project) planGenerated(ctx context.Context, ws *workspaceState, made map[addr.Resource]string) (*engine.Result, bool) {
+func (p *project) planGenerated(ctx context.Context, ws *workspace.State, made map[addr.Resource]string) (*engine.Result, bool) {
 	var text bytes.Buffer
 	text.WriteString("# __generated__ by Lethe\n# Please review these resources and move them into your main configuration files.\n")
 	byName := map[string]string{}

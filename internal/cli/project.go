@@ -7,26 +7,26 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/lang"
-	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/lethe"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/terraform"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // project is a working directory as a command uses it: its configuration, its providers, its
@@ -36,7 +36,7 @@ type project struct {
 	dir       string // the working directory
 	root      string // of the root module: the working directory, but for import -config
 	data      string // .terraform
-	settings  *config.Settings
+	settings  *cliconfig.Settings
 	lock      *fetch.Lockfile
 	providers *fetch.Providers
 	pool      *provider.Pool
@@ -49,9 +49,8 @@ type project struct {
 	closed    shortcut.Set
 	limits    limits
 
-	modules      func() fetch.Modules // that a peer installed
-	storeType    string               // of the store that is open
-	unremembered *settings            // where states are kept, if nothing has written that down yet
+	modules   func() fetch.Modules // that a peer installed
+	storeType string               // of the store that is open
 }
 
 // open makes a project of the working directory, reading no configuration yet.
@@ -97,7 +96,7 @@ func (c *call) open() (*project, bool) {
 		r, ok := p.reattach[a.Canon()]
 		return r.Named, ok && r.Named.Namespace != addr.LegacyNamespace
 	}
-	p.engine = &engine.Engine{Tested: tested, Named: named, Host: c.registry(), Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.stops.halt, Abandon: c.stops.abandon, Leave: c.stops.leave, CloseTimeout: cmp.Or(c.opts.closeTimeout, p.settings.CloseTimeout)}
+	p.engine = &engine.Engine{Settings: engine.Settings{Tested: tested, Named: named, Host: c.registry(), Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.stops.halt, Abandon: c.stops.abandon, Leave: c.stops.leave, CloseTimeout: cmp.Or(c.opts.closeTimeout, p.settings.CloseTimeout)}}
 	if c.ui != nil {
 		p.engine.Sink = c.ui
 	}
@@ -122,64 +121,13 @@ func (p *project) cacheDir() string {
 	return os.Expand(p.settings.PluginCacheDir, p.Getenv)
 }
 
-// cliConfig reads the CLI configuration: the file that TF_CLI_CONFIG_FILE names, or the usual ones.
-// One that cannot be opened is warned of on standard error, whatever the command prints.
-func (c *call) cliConfig(l config.Limits) (*config.Settings, bool) {
-	s := &config.Settings{}
-	files := c.cliConfigFiles()
-	ok := true
-	for _, f := range files {
-		src, err := config.ReadOne(f, l)
-		if err != nil {
-			human := view.NewHuman(c.Stderr, c.Stderr, c.viewOptions())
-			human.Diagnostics([]diag.Diagnostic{diag.Warningf("Unable to open CLI configuration file", "The CLI configuration file at %q is left out: %s.", f, reason(err))})
-			continue
-		}
-		c.sources.Set(f, src)
-		ok = s.ParseSettings(src, f, l, &c.bag) && ok
-	}
-	return s, ok
-}
-
-// cliConfigFiles are the first of those that the peers look for, and all in the directory beside it.
-func (c *call) cliConfigFiles() []string {
-	for _, name := range []string{"TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"} {
-		if f := c.Getenv(name); f != "" {
-			return []string{f}
-		}
-	}
-	home, dir, dataName, names := c.Getenv("HOME"), "", ".terraform.d", []string{".tofurc", ".terraformrc"}
-	if runtime.GOOS == "windows" {
-		home, dataName, names = c.Getenv("APPDATA"), "terraform.d", []string{"tofu.rc", "terraform.rc"}
-	}
-	var files []string
-	if home != "" {
-		for _, name := range names {
-			files = append(files, filepath.Join(home, name))
-		}
-		dir = filepath.Join(home, dataName)
-	}
-	if xdg := c.Getenv("XDG_CONFIG_HOME"); xdg != "" {
-		files = append(files, filepath.Join(xdg, "opentofu", "tofurc"))
-		if dir == "" || !exists(dir) {
-			dir = filepath.Join(xdg, "opentofu")
-		}
-	}
-	files = slices.DeleteFunc(files, func(f string) bool { return !exists(f) })
-	files = files[:min(1, len(files))]
-	if dir == "" {
-		return files
-	}
-	for _, pattern := range []string{"*.tfrc", "*.tfrc.json"} {
-		more, _ := filepath.Glob(filepath.Join(dir, pattern))
-		files = append(files, more...)
-	}
-	return files
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+// cliConfig reads the CLI configuration files. One that cannot be opened is warned of on standard
+// error, also by commands that print a document.
+func (c *call) cliConfig(l config.Limits) (*cliconfig.Settings, bool) {
+	return cliconfig.Load(c.Getenv, l, c.sources, &c.bag, func(file string, err error) {
+		human := view.NewHuman(c.Stderr, c.Stderr, c.viewOptions())
+		human.Diagnostics([]diag.Diagnostic{diag.Warningf("Unable to open CLI configuration file", "The CLI configuration file at %q is left out: %s.", file, disk.Reason(err))})
+	})
 }
 
 // newPool makes the pool of providers: plugins, reattached ones, built-in ones.
@@ -217,7 +165,9 @@ func (p *project) newPool() (*provider.Pool, bool) {
 		processes.Log, processes.Quiet = log.fromProvider, false
 	}
 	pool := provider.NewPool(processes)
-	pool.Builtin(addr.Builtin("terraform"), terraform.New(p.remoteState))
+	pool.Builtin(addr.Builtin("terraform"), terraform.New(func(ctx context.Context, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
+		return p.stores().Outputs(ctx, backend, workspace, config)
+	}))
 	pool.Builtin(addr.Builtin("lethe"), lethe.New(lethe.Options{Dir: p.dir, Env: p.Environ, Now: p.Now}))
 	return pool, true
 }
@@ -243,7 +193,7 @@ func (p *project) loadFrom(root string, o config.Options, resolve config.Resolve
 
 func (p *project) loadOptions() config.Options {
 	return config.Options{
-		Display: p.display, Version: Version, Limits: p.limits.config, Convert: funcs.Convert,
+		Display: p.display, Version: Version, Limits: p.limits.config,
 		Hushed: p.opts.deprecation == deprecationNone, HushedFar: p.opts.deprecation == deprecationLocal,
 	}
 }
@@ -416,7 +366,7 @@ func (p *project) needs() []fetch.Need {
 // langOptions are the frame options that all commands share.
 func (p *project) langOptions(applying bool) lang.Options {
 	return lang.Options{
-		Variables: p.vars, Workspace: p.workspace(), Applying: applying,
+		Variables: p.vars, Workspace: p.workspaces().Selected(), Applying: applying,
 		RootDir: p.root, Cwd: cmp.Or(p.called, p.dir), BaseDir: p.dir,
 		Limits: p.limits.lang, Functions: p.limits.functions, Closed: p.closed,
 	}

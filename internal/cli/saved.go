@@ -17,6 +17,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/workspace"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 )
@@ -44,11 +45,11 @@ func applySaved(ctx context.Context, c *call, name string) int {
 	if !p.loadSaved(ctx, saved) || !p.ephemeralAgain(saved.Plan.Ephemeral) {
 		return c.ui.fail()
 	}
-	ws, ok := p.workspaceState(ctx, "OperationTypeApply")
+	ws, ok := p.lockState(ctx, "", "OperationTypeApply")
 	if !ok {
 		return c.ui.fail()
 	}
-	defer ws.unlock()
+	defer ws.Unlock()
 	if !p.fresh(ws, saved) || !p.mayApply(saved) {
 		return c.ui.fail()
 	}
@@ -87,8 +88,8 @@ func (p *project) mayApply(saved *file.Contents) bool {
 }
 
 // fresh refuses a plan that was made for another state than the one at hand.
-func (p *project) fresh(ws *workspaceState, saved *file.Contents) bool {
-	if d := file.Stale(saved.Plan, ws.snapshot, p.workspace()); d != nil {
+func (p *project) fresh(ws *workspace.State, saved *file.Contents) bool {
+	if d := file.Stale(saved.Plan, ws.Snapshot(), p.workspaces().Selected()); d != nil {
 		p.bag.Add(*d)
 		return false
 	}

@@ -106,7 +106,7 @@ func (p *project) showSaved(ctx context.Context, data []byte) int {
 		}
 		return p.doneQuiet()
 	}
-	saved.Plan.Leases = p.engine.Forecast(ctx, p.program, p.langOptions(false), saved.Plan)
+	saved.Plan.Leases = p.engine.PreviewLeases(p.program, p.langOptions(false), saved.Plan)
 	view.PlanText(p.Stdout, saved.Plan, p.schemas(), p.viewOptions())
 	return p.ui.done(exitOK)
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
 var stateListCommand = &Command{
@@ -41,7 +41,7 @@ func runStateList(ctx context.Context, c *call) int {
 		if o.IsDeposed() || len(targets) > 0 && !slices.ContainsFunc(targets, func(t addr.Target) bool { return t.Contains(o.Instance) }) {
 			continue
 		}
-		if c.id == "" || idOf(e) == c.id {
+		if c.id == "" || e.ID() == c.id {
 			found = append(found, o)
 		}
 	}
@@ -50,15 +50,6 @@ func runStateList(ctx context.Context, c *call) int {
 		c.ui.print(o.String() + "\n")
 	}
 	return c.ui.done(exitOK)
-}
-
-// idOf is the stored attribute "id", "" if there is none.
-func idOf(e *state.Entry) string {
-	var attrs struct {
-		ID string `json:"id"`
-	}
-	_ = json.Unmarshal(e.Attrs, &attrs) // an id of another type is no match
-	return attrs.ID
 }
 
 // anyMatch refuses an address that nothing in the state has.
@@ -180,12 +171,12 @@ func runStatePush(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	defer p.close()
-	ws, ok := p.workspaceState(ctx, "state-push")
+	ws, ok := p.lockState(ctx, "", "state-push")
 	if !ok {
 		return c.ui.fail()
 	}
-	defer ws.unlock()
-	if !c.force && !c.follows(ws.snapshot, pushed) || !ws.put(pushed) {
+	defer ws.Unlock()
+	if !c.force && !c.follows(ws.Snapshot(), pushed) || !ws.Put(pushed) {
 		return c.ui.fail()
 	}
 	return c.ui.done(exitOK)
@@ -269,17 +260,17 @@ func (c *call) changeState(ctx context.Context, operation string, change func(*s
 		return c.ui.fail()
 	}
 	defer p.close()
-	ws, ok := p.workspaceState(ctx, operation)
+	ws, ok := p.lockState(ctx, "", operation)
 	if !ok {
 		return c.ui.fail()
 	}
-	defer ws.unlock()
-	if ws.missing() && operation != "taint" { // of which the peers say that there is no such object
+	defer ws.Unlock()
+	if ws.Missing() && operation != "taint" { // of which the peers say that there is no such object
 		c.bag.Add(noState())
 		return c.ui.fail()
 	}
-	next, ok := change(ws.snapshot)
-	if ok && !ws.save(next) {
+	next, ok := change(ws.Snapshot())
+	if ok && !ws.Save(next) {
 		return c.ui.fail()
 	}
 	return c.ui.done(exitOK)
@@ -340,23 +331,25 @@ func (c *call) moveInto(ctx context.Context, from, to addr.Target, out string) i
 		return c.ui.fail()
 	}
 	defer p.close()
-	source, ok := p.workspaceState(ctx, "state-mv")
+	source, ok := p.lockState(ctx, "", "state-mv")
 	if !ok {
 		return c.ui.fail()
 	}
-	defer source.unlock()
-	if source.missing() {
+	defer source.Unlock()
+	if source.Missing() {
 		c.bag.Add(noState())
 		return c.ui.fail()
 	}
 	file := store.NewLocal(store.LocalOptions{Dir: p.dir, FS: p.files(), Path: p.path(out), Backup: p.path(c.backupOut)})
-	target, ok := p.lockStored(ctx, file, defaultWorkspace, "state-mv")
+	req := p.lockRequest("state-mv")
+	req.Store, req.Name = file, store.Default
+	target, ok := workspace.Lock(ctx, p.workspaces(), req)
 	if !ok {
 		return c.ui.fail()
 	}
-	defer target.unlock()
-	left, grown, done, ok := source.snapshot.Mv(from, to, target.snapshot, &c.bag)
-	if !ok || !c.dryRun && !(target.save(grown) && source.save(left)) {
+	defer target.Unlock()
+	left, grown, done, ok := source.Snapshot().Mv(from, to, target.Snapshot(), &c.bag)
+	if !ok || !c.dryRun && !(target.Save(grown) && source.Save(left)) {
 		return c.ui.fail()
 	}
 	c.moved(done, ok)

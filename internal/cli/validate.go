@@ -70,7 +70,7 @@ func (p *project) judge(ctx context.Context) {
 		return
 	}
 	p.collectVariables()
-	if b := p.backend(); b != nil {
+	if b := p.tree.Root.Module.Backend; b != nil {
 		o := p.staticOptions()
 		o.Validate = true
 		lang.Static(p.tree.Root.Module, p.vars, o).Lasting(b.Body, "backend "+b.Type, &p.bag)

@@ -4,50 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-const defaultWorkspace = store.Default
-
-// workspace is the name of the selected workspace.
-func (c *call) workspace() string {
-	if w := c.Getenv("TF_WORKSPACE"); w != "" {
-		return w
-	}
-	text, err := os.ReadFile(c.workspaceFile())
-	if w := strings.TrimSpace(string(text)); err == nil && w != "" {
-		return w
-	}
-	return defaultWorkspace
-}
-
-// workspaceFile remembers the selection.
-func (c *call) workspaceFile() string { return filepath.Join(c.dataDir(), "environment") }
-
 func (c *call) selectWorkspace(name string) bool {
-	err := c.ensureData()
-	if err == nil {
-		err = disk.Replace(c.files(), c.workspaceFile(), []byte(name))
-	}
+	err := c.workspaces().Select(name)
 	if err != nil {
 		c.bag.Add(diag.Errorf("Failed to select workspace", "%s.", err))
-		return false
 	}
-	return true
-}
-
-// validWorkspace reports whether a name can be part of a path and a URL as it is.
-func validWorkspace(name string) bool {
-	return name != "" && name != "." && name != ".." && url.PathEscape(name) == name
+	return err == nil
 }
 
 var workspaceListCommand = &Command{
@@ -56,15 +27,15 @@ var workspaceListCommand = &Command{
 	Flags:  func(c *call) { c.varFlags(); c.jsonFlag() },
 	Result: true,
 	Run: func(ctx context.Context, c *call) int {
-		if !c.noOperands() || !c.nameFits() {
+		if !c.noOperands() || !c.workspaces().CheckName(c.workspaces().Selected()) {
 			return c.ui.fail()
 		}
-		p, names, ok := c.workspaces(ctx)
+		p, names, ok := c.listWorkspaces(ctx)
 		if !ok {
 			return c.ui.fail()
 		}
 		defer p.close()
-		if w := c.workspace(); !slices.Contains(names, w) { // it exists as soon as something is stored in it
+		if w := c.workspaces().Selected(); !slices.Contains(names, w) { // it exists as soon as something is stored in it
 			names = append(names, w)
 		}
 		if c.opts.json {
@@ -72,7 +43,7 @@ var workspaceListCommand = &Command{
 		}
 		for _, n := range names {
 			mark := "  "
-			if n == c.workspace() {
+			if n == c.workspaces().Selected() {
 				mark = "* "
 			}
 			c.ui.print(mark + n + "\n")
@@ -97,7 +68,7 @@ func (c *call) workspacesJSON(names []string) int {
 		Diagnostics   []any   `json:"diagnostics"`
 	}{"1.0", []entry{}, []any{}}
 	for _, n := range names {
-		doc.Workspaces = append(doc.Workspaces, entry{n, n == c.workspace()})
+		doc.Workspaces = append(doc.Workspaces, entry{n, n == c.workspaces().Selected()})
 	}
 	text, err := json.Marshal(doc)
 	if err != nil {
@@ -107,8 +78,8 @@ func (c *call) workspacesJSON(names []string) int {
 	return exitOK
 }
 
-// workspaces opens the store and lists what it has; the default workspace always exists.
-func (c *call) workspaces(ctx context.Context) (*project, []string, bool) {
+// listWorkspaces opens the store and lists what it has; the default workspace always exists.
+func (c *call) listWorkspaces(ctx context.Context) (*project, []string, bool) {
 	p, ok := c.open()
 	if !ok {
 		return nil, nil, false
@@ -131,10 +102,10 @@ var workspaceShowCommand = &Command{
 	Name: "workspace show", Short: "Show the name of the current workspace",
 	Long: "Show the name of the current workspace.",
 	Run: func(_ context.Context, c *call) int {
-		if !c.nameFits() {
+		if !c.workspaces().CheckName(c.workspaces().Selected()) {
 			return c.ui.fail()
 		}
-		c.ui.print(c.workspace() + "\n")
+		c.ui.print(c.workspaces().Selected() + "\n")
 		return c.ui.done(exitOK)
 	},
 }
@@ -155,8 +126,7 @@ func runWorkspaceNew(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	name := c.operands[0]
-	if !validWorkspace(name) {
-		c.bag.Add(invalidWorkspace(name))
+	if !c.workspaces().CheckName(name) {
 		return c.ui.fail()
 	}
 	initial := emptyState()
@@ -167,7 +137,7 @@ func runWorkspaceNew(ctx context.Context, c *call) int {
 		}
 		c.opts.state = ""
 	}
-	p, names, ok := c.workspaces(ctx)
+	p, names, ok := c.listWorkspaces(ctx)
 	if !ok {
 		return c.ui.fail()
 	}
@@ -185,10 +155,6 @@ func runWorkspaceNew(ctx context.Context, c *call) int {
 
 func (c *call) onNewWorkspace(name string) {
 	c.ui.print(fmt.Sprintf("Created and switched to workspace %q!\n\nYou're now on a new, empty workspace. Workspaces isolate their state,\nso if you run \"lethe plan\" Lethe will not see any existing state\nfor this configuration.\n", name))
-}
-
-func invalidWorkspace(name string) diag.Diagnostic {
-	return diag.Errorf("Invalid workspace name", "The workspace name %q is not allowed. The name must contain only URL safe characters, and no path separators.", name)
 }
 
 // mayChange refuses to select a workspace that the environment overrides.
@@ -235,16 +201,15 @@ func runWorkspaceSelect(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	name := c.operands[0]
-	p, names, ok := c.workspaces(ctx)
+	p, names, ok := c.listWorkspaces(ctx)
 	if !ok {
 		return c.ui.fail()
 	}
 	defer p.close()
-	if !validWorkspace(name) {
-		c.bag.Add(invalidWorkspace(name))
+	if !c.workspaces().CheckName(name) {
 		return c.ui.fail()
 	}
-	if name == c.workspace() {
+	if name == c.workspaces().Selected() {
 		return c.ui.done(exitOK)
 	}
 	if !slices.Contains(names, name) {
@@ -281,7 +246,7 @@ func runWorkspaceDelete(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	name := c.operands[0]
-	p, names, ok := c.workspaces(ctx)
+	p, names, ok := c.listWorkspaces(ctx)
 	if !ok {
 		return c.ui.fail()
 	}
@@ -289,9 +254,9 @@ func runWorkspaceDelete(ctx context.Context, c *call) int {
 	switch {
 	case !slices.Contains(names, name):
 		c.bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q doesn't exist.", name), "There is nothing to delete."))
-	case name == defaultWorkspace:
+	case name == store.Default:
 		c.bag.Add(diag.Errorf("Cannot delete the default workspace", "The default workspace always exists."))
-	case name == c.workspace():
+	case name == c.workspaces().Selected():
 		c.bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q is your active workspace.", name), "You cannot delete the currently active workspace. Please switch to another workspace and try again."))
 	default:
 		return p.deleteWorkspace(ctx, name)
@@ -300,18 +265,18 @@ func runWorkspaceDelete(ctx context.Context, c *call) int {
 }
 
 func (p *project) deleteWorkspace(ctx context.Context, name string) int {
-	ws, ok := p.lockWorkspace(ctx, name, "workspace-delete")
+	ws, ok := p.lockState(ctx, name, "workspace-delete")
 	if !ok {
 		return p.ui.fail()
 	}
-	has := ws.snapshot.Len() > 0
+	has := ws.Snapshot().Len() > 0
 	if has && !p.force {
-		ws.unlock()
+		ws.Unlock()
 		p.bag.Add(diag.Errorf("Workspace is not empty", "Workspace %q is currently tracking the following resource instances:\n%s\n\nDeleting this workspace would cause Lethe to lose track of any associated remote objects, which would then require you to delete them manually outside of Lethe. You should destroy these objects with Lethe before deleting the workspace.\n\nIf you want to delete this workspace anyway, and have Lethe forget about these managed objects, use the -force option to disable this safety check.", name, listObjects(ws)))
 		return p.ui.fail()
 	}
-	err := ws.store.Delete(ctx, name)
-	ws.unlock()
+	err := ws.Delete(ctx)
+	ws.Unlock()
 	if err != nil {
 		p.bag.Add(diag.Errorf("Failed to delete workspace", "%s.", err))
 		return p.ui.fail()
@@ -323,9 +288,9 @@ func (p *project) deleteWorkspace(ctx context.Context, name string) int {
 	return p.ui.done(exitOK)
 }
 
-func listObjects(ws *workspaceState) string {
+func listObjects(ws *workspace.State) string {
 	var lines []string
-	for o := range ws.snapshot.Objects() {
+	for o := range ws.Snapshot().Objects() {
 		lines = append(lines, "  - "+o.String())
 	}
 	return strings.Join(lines, "\n")
@@ -365,12 +330,12 @@ func runForceUnlock(ctx context.Context, c *call) int {
 			return c.ui.fail()
 		}
 	}
-	breaker, ok := st.(store.Breaker)
+	breaker, ok := st.Store.(store.Breaker)
 	if !ok {
 		c.bag.Add(diag.Errorf("Local state cannot be unlocked by another process", "This store has no locks that could be broken."))
 		return c.ui.fail()
 	}
-	if err := breaker.Break(ctx, c.workspace(), c.operands[0]); err != nil {
+	if err := breaker.Break(ctx, c.workspaces().Selected(), c.operands[0]); err != nil {
 		c.bag.Add(diag.Errorf("Failed to unlock state", "Nothing was unlocked: %s", err))
 		return c.ui.fail()
 	}

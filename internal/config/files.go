@@ -118,6 +118,15 @@ func reason(err error) error {
 // inJSON reports whether a file's name asks for JSON syntax.
 func inJSON(name string) bool { return strings.HasSuffix(name, ".json") }
 
+// ParseBody parses a text that belongs to no module, such as a CLI configuration file, within the same
+// limits. The name says in which syntax it is.
+func ParseBody(name string, text []byte, l Limits, bag *diag.Bag) (hcl.Body, bool) {
+	if _, ok := measure(name, text, l.filled(), bag); !ok {
+		return nil, false
+	}
+	return parseText(name, text, bag)
+}
+
 // parseText parses a text that was measured, in the syntax that its name asks for. The body is
 // never nil.
 func parseText(name string, text []byte, bag *diag.Bag) (hcl.Body, bool) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -97,25 +98,25 @@ func (c *checks) results() []state.Check {
 // instances they hold, and it is unknown whether they do where a plan leaves something out or has errors.
 // Where everything is destroyed, none counts.
 func (p *planner) allResults() []state.Check {
-	c := p.checks
+	c := p.run.checks
 	if p.req.Mode == plan.Destroy {
-		c = newChecks(p.Secrets)
+		c = newChecks(p.run.settings.Secrets)
 	}
-	for _, d := range p.prog.Decls() {
+	for _, d := range p.run.prog.Decls() {
 		kind, address := "resource", ""
 		switch {
-		case tested(d):
-			kind, address = testKind(d), d.String()
-		case d.Kind == lang.Resource && d.Resource.Mode != addr.Ephemeral && conditional(d):
+		case declared.HasConditions(d):
+			kind, address = declared.ConditionsKind(d), d.String()
+		case d.Kind == lang.Resource && d.Resource.Mode != addr.Ephemeral && declared.HasResourceConditions(d):
 			address = d.Resource.String()
 		default:
 			continue
 		}
 		k, reported := c.declare(kind, address)
-		if !reported && (p.req.Mode == plan.Destroy || p.sel.skips(d.ID) || p.bag.HasErrors() || p.cut.Load()) {
+		if !reported && (p.req.Mode == plan.Destroy || p.sel.Skips(d.ID) || p.run.bag.HasErrors() || p.run.cut.Load()) {
 			k.Status = state.Unknown
 		}
-		if p.req.Mode == plan.Destroy && !p.sel.active && kind == "output" && d.Module.IsRoot() {
+		if p.req.Mode == plan.Destroy && !p.sel.Active && kind == "output" && d.Module.IsRoot() {
 			k.Objects = []state.CheckedObject{{Addr: address, Status: state.Unknown}}
 		}
 	}
@@ -134,7 +135,7 @@ func (r *run) unread(d *lang.Declaration, in addr.ModuleInstance, said []diag.Di
 			failures = append(failures, lang.Result{Status: state.Fail, Message: strings.TrimSuffix(x.Summary+": "+x.Detail, ": ")})
 		}
 	}
-	r.checks.report(testKind(check), check.String(), testAddr(check, in), failures)
+	r.checks.report(declared.ConditionsKind(check), check.String(), declared.ConditionsAddr(check, in), failures)
 }
 
 // failed reports whether a declaration's conditions were found not to hold.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
@@ -30,7 +31,7 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{T: t, dir: t.TempDir(), mirror: t.TempDir(), env: map[string]string{"HOME": t.TempDir(), "XDG_DATA_DIRS": t.TempDir()}}
 	s.p = &Providers{
-		Settings: &config.Settings{Installs: true, Sources: []config.Installation{{Method: "filesystem_mirror", Path: s.mirror}}},
+		Settings: &cliconfig.Settings{Installs: true, Sources: []cliconfig.Installation{{Method: "filesystem_mirror", Path: s.mirror}}},
 		WorkDir:  s.dir, DataDir: filepath.Join(s.dir, ".terraform"),
 		Getenv: func(name string) string { return s.env[name] },
 		Note:   func(text string) { s.notes = append(s.notes, text) },
@@ -260,7 +261,7 @@ func TestLocked(t *testing.T) {
 // TestImplied looks into the directories that nobody has to name.
 func TestImplied(t *testing.T) {
 	s := newStage(t)
-	s.p.Settings = &config.Settings{}
+	s.p.Settings = &cliconfig.Settings{}
 	for i, dir := range []string{
 		filepath.Join(s.dir, "terraform.d/plugins"), filepath.Join(s.env["HOME"], ".terraform.d/plugins"),
 		filepath.Join(s.env["HOME"], ".local/share/terraform/plugins"), filepath.Join(s.env["XDG_DATA_DIRS"], "opentofu/plugins"),

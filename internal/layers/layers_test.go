@@ -19,11 +19,11 @@ const module = "github.com/lethe-iac/lethe/"
 
 // layers from the bottom up; within a layer from left to right.
 var layers = [][]string{
-	{"addr", "child", "diag", "hop", "walk", "shortcut"},
-	{"mark", "schema", "secret"},
+	{"addr", "child", "diag", "hop", "walk", "shortcut", "ctyvalue"},
+	{"mark", "schema", "secret", "convert"},
 	{"config", "state", "plan", "provider"},
-	{"lang", "event", "lease", "provision", "object"},
-	{"engine", "fetch"},
+	{"lang", "event", "lease", "provision", "object", "cliconfig", "workspace"},
+	{"engine", "fetch", "backend"},
 	{"view"},
 	{"cli"},
 }
@@ -34,7 +34,7 @@ var bound = []struct {
 	rooms  []string
 	why    string
 }{
-	{"github.com/hashicorp/hcl/", []string{"diag", "config", "lang", "schema"}, "the border between syntax and meaning: everybody else works with declarations and values"},
+	{"github.com/hashicorp/hcl/", []string{"diag", "config", "cliconfig", "lang", "schema"}, "the border between syntax and meaning: everybody else works with declarations and values"},
 	{"google.golang.org/", []string{"provider"}, "only provider/wire knows protobuf and gRPC (I3)"},
 	{"github.com/hashicorp/go-plugin", []string{"provider"}, "only the launcher starts plugins"},
 }

@@ -12,6 +12,10 @@
 package state
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
@@ -34,6 +38,15 @@ type Entry struct {
 	Extra          []byte // JSON object with fields we do not know, kept
 }
 
+// ID is the attribute "id", "" if there is none that is a string.
+func (e *Entry) ID() string {
+	var attrs struct {
+		ID string `json:"id"`
+	}
+	_ = json.Unmarshal(e.Attrs, &attrs) // an id of another type is none
+	return attrs.ID
+}
+
 // Output is a stored root output.
 type Output struct {
 	Value       mark.Value // its only mark can be sensitive, on the whole
@@ -54,7 +67,22 @@ const (
 	Errored
 )
 
-func (s Status) String() string { return [...]string{"unknown", "pass", "fail", "error"}[s] }
+var statusNames = [...]string{"unknown", "pass", "fail", "error"}
+
+func (s Status) String() string { return statusNames[s] }
+
+// MarshalText gives the outcome's name, which stands in files.
+func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads a name.
+func (s *Status) UnmarshalText(name []byte) error {
+	i := slices.Index(statusNames[:], string(name))
+	if i < 0 {
+		return fmt.Errorf("%q is not the outcome of a condition", name)
+	}
+	*s = Status(i)
+	return nil
+}
 
 // Check is the result of the conditions of one declaration (check_results in the file).
 type Check struct {
