@@ -62,8 +62,12 @@ var classes = []class{
 	{"`destroy` with a `moved` block whose object is still declared at its old address", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && c.refused(d, "Moved object still exists")
 	}},
-	{"an output of an instance that is not there yet, with `-refresh-only`", func(c *comparison, d Difference) bool {
-		return c.st.Do.Refresh == "only" && c.refused(d, "Invalid index")
+	{"an output of an instance that is not there", func(c *comparison, d Difference) bool {
+		theirs, _ := d.B.([]any)
+		return c.st.Do.Refresh == "only" && (c.refused(d, "Invalid index") || d.Section == "outputs" && d.A != nil && len(theirs) > 0 && theirs[0] == nil)
+	}},
+	{"a destroy plan of nothing but data sources", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0
 	}},
 	{"a refresh-only plan without changes", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && c.refused(d, "Cannot apply non-applyable plan")
