@@ -248,16 +248,6 @@ locals {
 	}
 }
 
-// Steady declarations have one cell for both faces.
-func TestSteady(t *testing.T) {
-	f := frame(t, `locals { a = path.root }`, Options{Steady: func(Decl) bool { return true }})
-	var bag diag.Bag
-	f.Local("a", After, &bag)
-	if f.vals[Before].got.Load() == nil || f.vals[After].got.Load() != nil {
-		t.Error("not shared")
-	}
-}
-
 // Many goroutines may ask at once.
 func TestConcurrent(t *testing.T) {
 	var text strings.Builder
