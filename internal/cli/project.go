@@ -18,7 +18,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/lang"
-	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/lethe"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/terraform"
@@ -97,7 +96,7 @@ func (c *call) open() (*project, bool) {
 		r, ok := p.reattach[a.Canon()]
 		return r.Named, ok && r.Named.Namespace != addr.LegacyNamespace
 	}
-	p.engine = &engine.Engine{Tested: tested, Named: named, Host: c.registry(), Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.stops.halt, Abandon: c.stops.abandon, Leave: c.stops.leave, CloseTimeout: cmp.Or(c.opts.closeTimeout, p.settings.CloseTimeout)}
+	p.engine = &engine.Engine{Settings: engine.Settings{Tested: tested, Named: named, Host: c.registry(), Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.stops.halt, Abandon: c.stops.abandon, Leave: c.stops.leave, CloseTimeout: cmp.Or(c.opts.closeTimeout, p.settings.CloseTimeout)}}
 	if c.ui != nil {
 		p.engine.Sink = c.ui
 	}
@@ -194,7 +193,7 @@ func (p *project) loadFrom(root string, o config.Options, resolve config.Resolve
 
 func (p *project) loadOptions() config.Options {
 	return config.Options{
-		Display: p.display, Version: Version, Limits: p.limits.config, Convert: funcs.Convert,
+		Display: p.display, Version: Version, Limits: p.limits.config,
 		Hushed: p.opts.deprecation == deprecationNone, HushedFar: p.opts.deprecation == deprecationLocal,
 	}
 }

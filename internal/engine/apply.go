@@ -37,7 +37,7 @@ type Applied struct {
 
 // applier is the apply walk: over the steps of a plan. Each step has one of its own.
 type applier struct {
-	*run
+	run *run
 	*applying
 	ends *ending
 }
@@ -65,25 +65,26 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	if req.Journal == nil {
 		req.Journal = journal.None{}
 	}
-	r, ok := e.newRun(ctx, req.Program, req.Options, past{req.Plan.Previous, req.Plan.Functions}, bag)
+	r, ok := newRun(ctx, &e.Settings, &e.handover, runRequest{
+		Program: req.Program, Options: req.Options, Results: req.Plan.Functions, Destroy: req.Plan.Mode == plan.Destroy,
+	}, bag)
 	if !ok {
 		return &Applied{Snapshot: req.Plan.Previous}, false
 	}
-	defer r.closeSessions()
-	defer r.endLeases()
+	defer r.sessions.close()
+	defer r.leases.End()
 	a := &applier{run: r, applying: &applying{
-		req: &req, plan: req.Plan, hosts: e.Hosts(req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
+		req: &req, plan: req.Plan, hosts: hostsFor(&e.Settings, req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
 		changes: filling.ChangesByObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{}, taken: map[addr.Object]bool{},
 	}}
-	r.destroys = req.Plan.Mode == plan.Destroy
 	a.amend()
-	filling.Applied(a.prog, a.frame, a.plan)
+	filling.Applied(a.run.prog, a.run.frame, a.plan)
 	ok = a.walk(ctx)
 	a.unmade()
 	if ok {
 		a.outputs()
 		if a.plan.Mode == plan.Normal && len(a.plan.Targets)+len(a.plan.Excludes) == 0 && a.anySteps() {
-			a.checkValues()
+			a.run.checkValues()
 		}
 	} else {
 		a.keepOutputs()
@@ -137,7 +138,7 @@ func (a *applier) lost(err error) {
 		return
 	}
 	a.broken = err
-	a.bag.Add(diag.Errorf("Failed to record progress", "The journal beside the state could not be written: %s.\n\nNothing new is started. What is running finishes, and everything that was done is kept in memory and written with the state at the end.", err))
+	a.run.bag.Add(diag.Errorf("Failed to record progress", "The journal beside the state could not be written: %s.\n\nNothing new is started. What is running finishes, and everything that was done is kept in memory and written with the state at the end.", err))
 }
 
 // intend announces a provider call that changes something.
@@ -153,12 +154,12 @@ func (a *applier) intend(o addr.Object, action plan.Action, p addr.ProviderInsta
 		a.lost(err)
 		return 0, false
 	}
-	a.underWay(o, true)
+	a.run.inFlight.set(o, true)
 	return op, true
 }
 
 // over says that the outcome of a call is known.
-func (a *applier) over(o addr.Object) { a.underWay(o, false) }
+func (a *applier) over(o addr.Object) { a.run.inFlight.set(o, false) }
 
 func (a *applier) entry(o addr.Object) *state.Entry {
 	a.mu.Lock()
@@ -168,19 +169,19 @@ func (a *applier) entry(o addr.Object) *state.Entry {
 
 // failed empties what an instance would have given to others.
 func (a *applier) failed(d *lang.Declaration, i addr.Instance) {
-	if f := a.frame.At(i.Module, lang.After); f != nil {
+	if f := a.run.frame.At(i.Module, lang.After); f != nil {
 		f.Fail(d.ID, i.Key, lang.After)
 	}
 }
 
 // up brings one object to where the plan wants it.
 func (a *applier) up(ctx context.Context, c *plan.Change) bool {
-	d, ok := a.prog.Resource(c.Object.Resource())
+	d, ok := a.run.prog.Resource(c.Object.Resource())
 	if !ok {
 		return false
 	}
 	if d.Res.Check != "" {
-		a.unread(d, c.Object.Module, a.scoped(func(r *run) { (&applier{r, a.applying, a.ends}).upDeclared(ctx, c, d) }))
+		a.run.unread(d, c.Object.Module, a.run.scoped(func(r *run) { (&applier{r, a.applying, a.ends}).upDeclared(ctx, c, d) }))
 		return true // a check stands in nobody's way
 	}
 	return a.upDeclared(ctx, c, d)
@@ -188,7 +189,7 @@ func (a *applier) up(ctx context.Context, c *plan.Change) bool {
 
 func (a *applier) upDeclared(ctx context.Context, c *plan.Change, d *lang.Declaration) bool {
 	inst := c.Object.Instance
-	f := a.frame.At(inst.Module, lang.After)
+	f := a.run.frame.At(inst.Module, lang.After)
 	if !a.takeIn(c) {
 		a.failed(d, inst)
 		return false
@@ -199,22 +200,22 @@ func (a *applier) upDeclared(ctx context.Context, c *plan.Change, d *lang.Declar
 		return false
 	}
 	f.Put(d.ID, inst.Key, lang.After, v)
-	return len(declared.ProvisionersOf(a.prog, a.removals, c, nil, false).List) > 0 || a.after(d, f, inst, v)
+	return len(declared.ProvisionersOf(a.run.prog, a.run.removals, c, nil, false).List) > 0 || a.after(d, f, inst, v)
 }
 
 func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
 	if c.Action == plan.NoOp {
 		return a.visit(d, f, c, inst)
 	}
-	a.receive(ctx, d.ID, inst.Module, inst.Key, lang.After)
-	if !a.pre(d, f, inst.Key, inst) {
+	a.run.receive(ctx, d.ID, inst.Module, inst.Key, lang.After)
+	if !a.run.pre(d, f, inst.Key, inst) {
 		return mark.Value{}, false
 	}
-	config, out := f.Config(d.ID, inst.Key, lang.After, a.bag)
+	config, out := f.Config(d.ID, inst.Key, lang.After, a.run.bag)
 	if out != lang.OK {
 		return mark.Value{}, false
 	}
-	t, u, ok := a.toolsAfter(ctx, d, f, inst.Key, inst)
+	t, u, ok := a.run.toolsAfter(ctx, d, f, inst.Key, inst)
 	if !ok {
 		return mark.Value{}, false
 	}
@@ -241,7 +242,7 @@ func (a *applier) takeIn(c *plan.Change) bool {
 		return false
 	}
 	a.imported.Add(1)
-	a.tell(event.Imported{Object: c.Object, ID: c.Importing.ID})
+	a.run.settings.tell(event.Imported{Object: c.Object, ID: c.Importing.ID})
 	return true
 }
 
@@ -269,10 +270,10 @@ func amended(c *plan.Change, e *state.Entry) *state.Entry {
 // visit gives the value of an object that its provider has nothing to do with.
 func (a *applier) visit(d *lang.Declaration, f *lang.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
 	e := a.entry(c.Object)
-	if e == nil || c.Conditions && !a.pre(d, f, inst.Key, inst) {
+	if e == nil || c.Conditions && !a.run.pre(d, f, inst.Key, inst) {
 		return mark.Value{}, false
 	}
-	return filling.StoredValue(a.prog, d, c.Object, e), true
+	return filling.StoredValue(a.run.prog, d, c.Object, e), true
 }
 
 func (a *applier) read(ctx context.Context, t *object.Tools, u declared.Use, c *plan.Change, config mark.Value) (mark.Value, bool) {
@@ -309,7 +310,7 @@ func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools
 		return mark.Value{}, false
 	}
 	stored := object.Stored{Provider: u.Instance, Recorded: c.Recorded, CreateFirst: c.CreateFirst, SkipDestroy: c.SkipDestroy}
-	provisioned := len(declared.ProvisionersOf(a.prog, a.removals, c, nil, false).List) > 0
+	provisioned := len(declared.ProvisionersOf(a.run.prog, a.run.removals, c, nil, false).List) > 0
 	if provisioned {
 		stored.Later = func(done event.Done) { a.postpone(done) }
 	}
@@ -365,7 +366,7 @@ func (a *applier) known(t *object.Tools, o addr.Object) (object.Current, bool) {
 // within what was approved.
 func (a *applier) proposal(ctx context.Context, d *lang.Declaration, t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) (*object.Proposal, bool) {
 	forced := object.Forced{IgnoreAll: d.Res.Lifecycle.IgnoreAll, Ignore: ignored(d)}
-	if c.Settled && !a.Closed.Has(shortcut.Settled) {
+	if c.Settled && !a.run.settings.Closed.Has(shortcut.Settled) {
 		return t.Approved(c, cur, config, forced)
 	}
 	if !t.Validate(ctx, config) {
@@ -421,7 +422,7 @@ func (a *applier) down(ctx context.Context, c *plan.Change, face lang.Face) bool
 	}
 	if c.Action == plan.Forget || c.Action == plan.ForgetCreate {
 		a.forgotten.Add(1)
-		a.tell(event.Done{Object: o, Op: event.Forget})
+		a.run.settings.tell(event.Done{Object: o, Op: event.Forget})
 		return a.write(0, journal.Change{Object: o})
 	}
 	t, u, ok := a.toolsDown(ctx, o, e, face)
@@ -453,14 +454,14 @@ func (a *applier) down(ctx context.Context, c *plan.Change, face lang.Face) bool
 // toolsDown is what it takes to end a stored object: its provider on the face that the order of steps
 // found for it.
 func (a *applier) toolsDown(ctx context.Context, o addr.Object, e *state.Entry, face lang.Face) (*object.Tools, declared.Use, bool) {
-	u, ok := a.storedUse(ctx, o.Instance, e)
+	u, ok := a.run.storedUse(ctx, o.Instance, e)
 	if !ok {
 		return nil, u, false
 	}
-	s, ok := a.session(ctx, u, face)
-	typ := a.typeOf(ctx, u.Instance.Provider, o.Resource(), o.Instance)
+	s, ok := a.run.sessions.get(ctx, a.run.bag, u, face)
+	typ := a.run.typeOf(ctx, u.Instance.Provider, o.Resource(), o.Instance)
 	if !ok || typ == nil {
 		return nil, u, false
 	}
-	return &object.Tools{Object: o, Provider: s.provider, Type: typ, Walk: a.objs, Bag: a.bag, Where: a.where(o.Instance)}, u, true
+	return &object.Tools{Object: o, Provider: s.provider, Type: typ, Walk: a.run.objs, Bag: a.run.bag, Where: a.run.where(o.Instance)}, u, true
 }

@@ -16,10 +16,10 @@ import (
 // testAll tests a declaration in every instance of its module. A value that a variable refuses goes
 // nowhere.
 func (p *planner) testAll(ctx context.Context, d *lang.Declaration) bool {
-	frames, _ := p.frame.Instances(d.Module, lang.After)
+	frames, _ := p.run.frame.Instances(d.Module, lang.After)
 	ok := true
 	for _, f := range frames {
-		if p.test(ctx, d, f) {
+		if p.run.test(ctx, d, f) {
 			continue
 		}
 		ok = false
@@ -37,7 +37,7 @@ func (p *planner) tests(d *lang.Declaration) bool {
 	if !declared.HasConditions(d) || p.req.Mode != plan.Destroy {
 		return declared.HasConditions(d)
 	}
-	return d.Kind == lang.Variable && !p.receivers.FromResources(d.ID)
+	return d.Kind == lang.Variable && !p.run.receivers.FromResources(d.ID)
 }
 
 // test evaluates the conditions of a declaration in one module instance. Whatever fails in a check
@@ -45,7 +45,7 @@ func (p *planner) tests(d *lang.Declaration) bool {
 func (r *run) test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool {
 	switch d.Kind {
 	case lang.Resource:
-		r.receiveFrom(ctx, d, f, r.receivers.Face(d.ID, lang.After), r.receivers.OwnKeys(d))
+		r.leases.ReceiveFrom(ctx, r.bag, d, f, r.receivers.Face(d.ID, lang.After), r.receivers.OwnKeys(d))
 		return true // what comes of it is in the slot
 	case lang.Variable:
 		return r.conditions(ctx, d, f, lang.Validation)

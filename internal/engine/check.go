@@ -95,7 +95,7 @@ func (c *checks) results(*diag.Bag) []state.Check {
 
 // unchecked lists what has conditions, for a plan that evaluates none of them.
 func (r *run) unchecked() []state.Check {
-	none := newChecks(r.Secrets)
+	none := newChecks(r.settings.Secrets)
 	for _, d := range r.prog.Decls() {
 		switch {
 		case declared.HasConditions(d):

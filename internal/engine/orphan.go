@@ -68,16 +68,16 @@ func (p *planner) decideGone(ctx context.Context, o addr.Object, why plan.Reason
 	if !seen || cur.Entry == nil {
 		return seen // it is gone by itself, or refreshing it failed
 	}
-	u, ok := p.storedUse(ctx, o.Instance, cur.Entry)
+	u, ok := p.run.storedUse(ctx, o.Instance, cur.Entry)
 	if !ok {
 		return false
 	}
-	s, ok := p.sessionDown(ctx, u)
-	typ := p.typeOf(ctx, u.Instance.Provider, o.Resource(), o.Instance)
+	s, ok := p.run.sessions.getDown(ctx, p.run.bag, u)
+	typ := p.run.typeOf(ctx, u.Instance.Provider, o.Resource(), o.Instance)
 	if !ok || typ == nil {
 		return false
 	}
-	t := &object.Tools{Object: o, Provider: s.provider, Type: typ, Walk: p.objs, Bag: p.bag, Where: p.where(o.Instance)}
+	t := &object.Tools{Object: o, Provider: s.provider, Type: typ, Walk: p.run.objs, Bag: p.run.bag, Where: p.run.where(o.Instance)}
 	c, ok := p.planGone(ctx, t, cur, o, d)
 	if !ok {
 		return false
@@ -92,7 +92,7 @@ func (p *planner) decideGone(ctx context.Context, o addr.Object, why plan.Reason
 		return true
 	}
 	p.noteChange(d.ID, c)
-	f := p.frame.At(o.Module, lang.Before)
+	f := p.run.frame.At(o.Module, lang.Before)
 	return f == nil || p.allowed(d, f, c) // what is in no module instance that can be is protected by nothing
 }
 
@@ -100,7 +100,7 @@ func (p *planner) decideGone(ctx context.Context, o addr.Object, why plan.Reason
 func (p *planner) planGone(ctx context.Context, t *object.Tools, cur object.Current, o addr.Object, d *lang.Declaration) (*plan.Change, bool) {
 	forgets, said := p.forgets(o, cur.Entry, d)
 	if !forgets {
-		schemas, _ := p.Pool.Schemas(ctx, t.Provider.Addr())
+		schemas, _ := p.run.settings.Pool.Schemas(ctx, t.Provider.Addr())
 		return t.PlanDown(ctx, cur, schemas.Capabilities.PlanDestroy)
 	}
 	before, ok := t.Value(cur.Entry, cur.Known)
@@ -113,7 +113,7 @@ func (p *planner) planGone(ctx context.Context, t *object.Tools, cur object.Curr
 // says so. A removed block that does not say it means it, unless everything is to be destroyed.
 func (p *planner) forgets(o addr.Object, e *state.Entry, d *lang.Declaration) (yes, said bool) {
 	if d == nil {
-		switch p.removals.Fate(o.Instance) {
+		switch p.run.removals.Fate(o.Instance) {
 		case declared.RemovedForget:
 			return true, true
 		case declared.RemovedDestroy:
@@ -128,7 +128,7 @@ func (p *planner) forgets(o addr.Object, e *state.Entry, d *lang.Declaration) (y
 // addGhosts makes nodes for resources that only the state knows.
 func (p *planner) addGhosts() {
 	for res := range p.storedResources() {
-		if _, declared := p.prog.Resource(res); declared {
+		if _, declared := p.run.prog.Resource(res); declared {
 			continue
 		}
 		if res.Mode != addr.Managed {
@@ -153,7 +153,7 @@ func (p *planner) addGhost(res addr.Resource) {
 	var through []lang.Decl
 	for _, o := range objects {
 		stored := p.prior.Get(o).Provider
-		if c, ok := p.prog.ProviderFor(stored.Module, stored.Provider, stored.Alias); ok && !slices.Contains(through, c) {
+		if c, ok := p.run.prog.ProviderFor(stored.Module, stored.Provider, stored.Alias); ok && !slices.Contains(through, c) {
 			through = append(through, c)
 			p.users[c] = append(p.users[c], decide) // it is ended through the same
 		}
@@ -168,7 +168,7 @@ func (p *planner) ghostReason(o addr.Object) plan.Reason {
 	case p.moved.Origin(o) != o:
 		return plan.DeleteNoMoveTarget
 	}
-	if _, ok := p.prog.Lookup(o.Module.Module().Parent(), lang.Call, o.Module.Module().Name()); !o.Module.IsRoot() && !ok {
+	if _, ok := p.run.prog.Lookup(o.Module.Module().Parent(), lang.Call, o.Module.Module().Name()); !o.Module.IsRoot() && !ok {
 		return plan.DeleteNoModule
 	}
 	return plan.DeleteNoResource
@@ -195,7 +195,7 @@ func (r *run) storedUse(ctx context.Context, i addr.Instance, e *state.Entry) (d
 
 // needsNothing reports whether a provider can be configured with nothing at all.
 func (r *run) needsNothing(ctx context.Context, p addr.Provider) bool {
-	schemas, ds := r.Pool.Schemas(ctx, p)
+	schemas, ds := r.settings.Pool.Schemas(ctx, p)
 	if ds.HasErrors() {
 		return false
 	}

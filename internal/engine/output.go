@@ -17,7 +17,7 @@ import (
 // outputs works out what becomes of the root outputs.
 func (p *planner) outputs() []*plan.OutputChange {
 	var out []*plan.OutputChange
-	declared := p.prog.Tree().Root.Module.Outputs
+	declared := p.run.prog.Tree().Root.Module.Outputs
 	for name, o := range declared {
 		if c := p.output(name, o); c != nil {
 			out = append(out, c)
@@ -54,15 +54,15 @@ func (p *planner) output(name string, o *config.Output) *plan.OutputChange {
 		}
 		return &plan.OutputChange{Name: name, Action: plan.Delete, Before: old.Value, After: null, Sensitive: old.Sensitive}
 	}
-	d, ok := p.prog.Lookup(addr.Module{}, lang.Output, name)
+	d, ok := p.run.prog.Lookup(addr.Module{}, lang.Output, name)
 	if !ok || p.sel.Skips(d.ID) || p.req.Mode == plan.Destroy {
 		return nil
 	}
-	bag := p.bag
+	bag := p.run.bag
 	if p.req.Mode == plan.RefreshOnly {
 		bag = &diag.Bag{} // what is declared need not be there yet
 	}
-	v, outcome := p.frame.Output(name, lang.After, bag)
+	v, outcome := p.run.frame.Output(name, lang.After, bag)
 	switch {
 	case p.req.Mode == plan.RefreshOnly && (outcome != lang.OK || !v.Raw.IsWhollyKnown()):
 		return nil // nothing that could make it known will be done

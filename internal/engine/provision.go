@@ -34,21 +34,21 @@ func (p *planner) warnRetired(out *plan.Plan) {
 		if !declared.Deposes(c) {
 			continue
 		}
-		h := declared.ProvisionersOf(p.prog, p.removals, c, c.Entry, true)
+		h := declared.ProvisionersOf(p.run.prog, p.run.removals, c, c.Entry, true)
 		if len(h.List) == 0 || h.Decl == nil || warned[h.Decl.ID] {
 			continue
 		}
 		warned[h.Decl.ID] = true
-		p.bag.Add(diag.Warningf("Destroy-time provisioners run after the replacement is created",
+		p.run.bag.Add(diag.Warningf("Destroy-time provisioners run after the replacement is created",
 			"The old object of %s is destroyed when the new one is there, and its destroy-time provisioners run then. What they address by a name that both have is the new one. Let them use what only the old one has, such as self.id.\n\nTerraform and OpenTofu do not run them. To have it so, set skip_deposed_provisioners = true in the CLI configuration, or LETHE_SKIP_DEPOSED_PROVISIONERS=true in the environment.", c.Object.Instance).At(h.List[0].Range).About(c.Object.Instance))
 	}
 }
 
 // provision runs one provisioner of an object that was created, and ends its taint after the last.
 func (a *applier) provision(ctx context.Context, c *plan.Change, part int) bool {
-	h := declared.ProvisionersOf(a.prog, a.removals, c, nil, false)
+	h := declared.ProvisionersOf(a.run.prog, a.run.removals, c, nil, false)
 	o := c.Object
-	f := a.frame.At(o.Module, lang.After)
+	f := a.run.frame.At(o.Module, lang.After)
 	self, ok := f.Got(h.Decl.ID, o.Key, lang.After)
 	if !ok || !a.runHook(ctx, h, h.List[part], f, self, o, lang.After) {
 		a.failed(h.Decl, o.Instance)
@@ -87,9 +87,9 @@ func (a *applier) complete(o addr.Object, ok bool) {
 	delete(a.made, o)
 	a.mu.Unlock()
 	if m.Took = time.Since(m.began); found && ok {
-		a.tell(m.Done)
+		a.run.settings.tell(m.Done)
 	} else if found {
-		a.tell(event.Failed{Object: o, Op: m.Op, Took: m.Took})
+		a.run.settings.tell(event.Failed{Object: o, Op: m.Op, Took: m.Took})
 	}
 }
 
@@ -102,7 +102,7 @@ func (a *applier) unmade() {
 
 // after checks an object's postconditions, once everything that makes it is over.
 func (a *applier) after(d *lang.Declaration, f *lang.Frame, inst addr.Instance, v mark.Value) bool {
-	if a.post(d, f, inst.Key, inst, func() mark.Value { return v }) {
+	if a.run.post(d, f, inst.Key, inst, func() mark.Value { return v }) {
 		return true
 	}
 	a.failed(d, inst) // who waits for it gets nothing, outputs included
@@ -119,19 +119,19 @@ func (a *applier) retire(ctx context.Context, c *plan.Change, part int) bool {
 	if e == nil {
 		return true // the create failed, and the old object lives on
 	}
-	h := declared.ProvisionersOf(a.prog, a.removals, c, e, true)
-	typ := a.typeOf(ctx, c.Provider.Provider, o.Resource(), o.Instance)
+	h := declared.ProvisionersOf(a.run.prog, a.run.removals, c, e, true)
+	typ := a.run.typeOf(ctx, c.Provider.Provider, o.Resource(), o.Instance)
 	if part >= len(h.List) || typ == nil {
 		return typ != nil
 	}
 	v, err := typ.DecodeJSON(e.Attrs)
 	if err != nil {
-		a.bag.Add(diag.Errorf("Invalid resource state", "The stored object %s cannot be read with the schema of its provider: %s.", o, err).About(o.Instance))
+		a.run.bag.Add(diag.Errorf("Invalid resource state", "The stored object %s cannot be read with the schema of its provider: %s.", o, err).About(o.Instance))
 		return false
 	}
-	f := a.frame.At(h.In, lang.Before)
+	f := a.run.frame.At(h.In, lang.Before)
 	if f == nil {
-		f = a.frame.At(h.In, lang.After)
+		f = a.run.frame.At(h.In, lang.After)
 	}
 	if f == nil {
 		return true // the module that had the provisioner is gone
@@ -145,23 +145,23 @@ func (a *applier) runHook(ctx context.Context, h declared.Provisioners, p *confi
 	in := lang.Scope{Decl: lang.Nowhere, Key: o.Key, Self: &self}
 	if h.Decl != nil {
 		in.Decl = h.Decl.ID
-		a.receiveAll(ctx, a.receivers.ReceivedByParts(h.Decl.ID, h.Parts(p)), f.Addr(), o.Key, face)
+		a.run.leases.ReceiveAll(ctx, a.run.bag, a.run.receivers.ReceivedByParts(h.Decl.ID, h.Parts(p)), f.Addr(), o.Key, face)
 	}
-	req := provision.Request{Type: p.Type, Dir: a.Dir, Env: a.Env, Abandon: a.Abandon, Output: func(line string) {
-		a.tell(event.ProvisionOutput{Object: o, Type: p.Type, Line: line})
+	req := provision.Request{Type: p.Type, Dir: a.run.settings.Dir, Env: a.run.settings.Env, Abandon: a.run.settings.Abandon, Output: func(line string) {
+		a.run.settings.tell(event.ProvisionOutput{Object: o, Type: p.Type, Line: line})
 	}}
 	var out lang.Outcome
-	if req.Config, out = f.Provisioner(p, provision.Schema(p.Type), in, face, a.bag); out != lang.OK {
+	if req.Config, out = f.Provisioner(p, provision.Schema(p.Type), in, face, a.run.bag); out != lang.OK {
 		return false
 	}
 	var ok bool
-	if req.Connection, ok = a.connection(h.Connections(p), f, in, face); !ok {
+	if req.Connection, ok = a.run.connection(h.Connections(p), f, in, face); !ok {
 		return false
 	}
-	a.tell(event.ProvisionStarted{Object: o, Type: p.Type})
-	ds := provision.Run(a.halting(ctx), req)
+	a.run.settings.tell(event.ProvisionStarted{Object: o, Type: p.Type})
+	ds := provision.Run(a.run.halting(ctx), req)
 	ok = a.hookReport(ds, p, o)
-	a.tell(event.ProvisionDone{Object: o, Type: p.Type, Failed: !ok})
+	a.run.settings.tell(event.ProvisionDone{Object: o, Type: p.Type, Failed: !ok})
 	return ok || p.Continue
 }
 
@@ -176,7 +176,7 @@ func (a *applier) hookReport(ds []diag.Diagnostic, p *config.Provisioner, o addr
 				d.Severity = diag.Warning
 			}
 		}
-		a.bag.Add(d.At(p.Range).About(o.Instance))
+		a.run.bag.Add(d.At(p.Range).About(o.Instance))
 	}
 	return ok
 }
@@ -223,10 +223,10 @@ func override(a, b mark.Value) mark.Value {
 
 // halting is a context that ends when what runs is to be given up.
 func (r *run) halting(ctx context.Context) context.Context {
-	if r.Halt == nil {
+	if r.settings.Halt == nil {
 		return ctx
 	}
-	return r.Halt
+	return r.settings.Halt
 }
 
 // validateHooks evaluates provisioners and connections with nothing known but what is written out.

@@ -48,7 +48,7 @@ func (p *planner) refresh(ctx context.Context, o addr.Object) bool {
 // toolsBefore is what it takes to look at a stored object. A session that nothing can be read through
 // because its settings are not known leaves the object as it was stored (s is nil), with one warning.
 func (p *planner) toolsBefore(ctx context.Context, o addr.Object, entry *state.Entry) (*object.Tools, *session, bool) {
-	u, ok := p.storedUse(ctx, o.Instance, entry)
+	u, ok := p.run.storedUse(ctx, o.Instance, entry)
 	if !ok {
 		return nil, nil, false
 	}
@@ -56,11 +56,11 @@ func (p *planner) toolsBefore(ctx context.Context, o addr.Object, entry *state.E
 	if !ok {
 		return nil, nil, false
 	}
-	typ := p.typeOf(ctx, u.Instance.Provider, o.Resource(), o.Instance)
+	typ := p.run.typeOf(ctx, u.Instance.Provider, o.Resource(), o.Instance)
 	if typ == nil {
 		return nil, nil, false
 	}
-	t := &object.Tools{Object: o, Provider: s.provider, Type: typ, Walk: p.objs, Bag: p.bag, Where: p.where(o.Instance)}
+	t := &object.Tools{Object: o, Provider: s.provider, Type: typ, Walk: p.run.objs, Bag: p.run.bag, Where: p.run.where(o.Instance)}
 	if s.unknown {
 		p.warnUnread(s, u)
 		return t, nil, true
@@ -73,15 +73,15 @@ func (p *planner) toolsBefore(ctx context.Context, o addr.Object, entry *state.E
 // made.
 func (p *planner) sessionToLook(ctx context.Context, u declared.Use) (*session, bool) {
 	if p.req.Mode == plan.Destroy {
-		return p.session(ctx, u, lang.Before)
+		return p.run.sessions.get(ctx, p.run.bag, u, lang.Before)
 	}
-	if after, ok := p.sessionIf(ctx, u, lang.After, true); !ok || !after.unknown {
+	if after, ok := p.run.sessions.getIf(ctx, p.run.bag, u, lang.After, true); !ok || !after.unknown {
 		return after, ok
 	}
-	if before, ok := p.sessionIf(ctx, u, lang.Before, true); ok && !before.unknown {
+	if before, ok := p.run.sessions.getIf(ctx, p.run.bag, u, lang.Before, true); ok && !before.unknown {
 		return before, true
 	}
-	return p.session(ctx, u, lang.After)
+	return p.run.sessions.get(ctx, p.run.bag, u, lang.After)
 }
 
 // warnUnread says once for a session that nothing is read through it.
@@ -92,7 +92,7 @@ func (p *planner) warnUnread(s *session, u declared.Use) {
 		return
 	}
 	s.warned = true
-	p.bag.Add(diag.Warningf("Objects not refreshed", "The settings of %s depend on values that are not known yet%s, and it cannot be known how it was configured before. Its existing objects were not refreshed: the plan is based on what the state says of them.", u.Instance, p.throughLeases(u)))
+	p.run.bag.Add(diag.Warningf("Objects not refreshed", "The settings of %s depend on values that are not known yet%s, and it cannot be known how it was configured before. Its existing objects were not refreshed: the plan is based on what the state says of them.", u.Instance, p.throughLeases(u)))
 }
 
 // throughLeases names the leases that are not open and that a provider is configured with.
@@ -101,30 +101,15 @@ func (p *planner) throughLeases(u declared.Use) string {
 		return ""
 	}
 	var names []string
-	for _, e := range p.receivers.Ephemerals(u.Decl) {
-		if len(p.openOf(e)) == 0 {
-			names = append(names, p.prog.Decls()[e].Resource.String())
+	for _, e := range p.run.receivers.Ephemerals(u.Decl) {
+		if len(p.run.leases.OpenOf(e)) == 0 {
+			names = append(names, p.run.prog.Decls()[e].Resource.String())
 		}
 	}
 	if len(names) == 0 {
 		return ""
 	}
 	return " (of " + strings.Join(names, ", ") + ", to be opened at apply)"
-}
-
-// where places attributes of a declared instance.
-func (r *run) where(i addr.Instance) func(cty.Path) diag.Range {
-	d, ok := r.prog.Resource(i.Resource())
-	if !ok {
-		return nil
-	}
-	return func(path cty.Path) diag.Range {
-		f := r.frame.At(i.Module, lang.After)
-		if f == nil {
-			return d.Range
-		}
-		return f.Where(d.ID, i.Key, path)
-	}
 }
 
 // refreshed keeps what was found.
@@ -135,8 +120,8 @@ func (p *planner) refreshed(o addr.Object, cur object.Current, stored *state.Ent
 		p.edit.Put(o, cur.Entry)
 	}
 	p.mu.Unlock()
-	if d, ok := p.prog.Resource(o.Resource()); ok && !o.IsDeposed() {
-		if f := p.frame.At(o.Module, lang.Before); f != nil {
+	if d, ok := p.run.prog.Resource(o.Resource()); ok && !o.IsDeposed() {
+		if f := p.run.frame.At(o.Module, lang.Before); f != nil {
 			p.fillBefore(f, d, o, cur, t)
 		}
 	}
@@ -191,12 +176,12 @@ func (p *planner) drifted(t *object.Tools, o addr.Object, was, is object.Current
 
 // fail marks an instance's value as failed: what receives it is skipped in silence.
 func (p *planner) fail(i addr.Instance, face lang.Face) {
-	d, ok := p.prog.Resource(i.Resource())
+	d, ok := p.run.prog.Resource(i.Resource())
 	if !ok {
 		return
 	}
 	p.failed[d.ID].Store(true)
-	if f := p.frame.At(i.Module, face); f != nil {
+	if f := p.run.frame.At(i.Module, face); f != nil {
 		f.Fail(d.ID, i.Key, face)
 	}
 }

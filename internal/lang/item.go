@@ -3,7 +3,7 @@ package lang
 import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -50,7 +50,7 @@ func (e *item) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 func attributesOf(v cty.Value, names []string) (cty.Value, bool) {
 	for _, name := range names {
 		var ok bool
-		if v, ok = funcs.Attribute(v, name); !ok {
+		if v, ok = ctyvalue.Attribute(v, name); !ok {
 			return v, false
 		}
 	}
