@@ -463,5 +463,5 @@ func (a *applier) toolsDown(ctx context.Context, o addr.Object, e *state.Entry, 
 	if !ok || typ == nil {
 		return nil, u, false
 	}
-	return &object.Tools{Object: o, Provider: s.provider, Type: typ, Walk: a.run.objs, Bag: a.run.bag, Where: a.run.where(o.Instance)}, u, true
+	return a.run.tools(o, s, typ), u, true
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -23,12 +22,7 @@ import (
 
 // planner is the plan walk: over declarations, and over resources that only the state knows.
 type planner struct {
-	run *run
-	*planning
-}
-
-// planning is what a plan walk knows.
-type planning struct {
+	run   *run
 	req   *Request
 	prior *state.Snapshot // the previous run's, moves done
 	moved *moving.Moves
@@ -39,9 +33,9 @@ type planning struct {
 	visits []visit
 	decide []walk.Node               // by declaration
 	users  map[lang.Decl][]walk.Node // by provider configuration: nodes that work through it
-	back   lookBack
+	back   *lookBack
 
-	failed     []atomic.Bool // by declaration: some instance has no value
+	outcomes   *outcomes
 	leaseUsers *leases.Users
 	spared     map[lang.Decl]bool // ephemeral resources that are kept closed while planning
 
@@ -50,7 +44,6 @@ type planning struct {
 	edit    *state.Edit
 	planned []*plan.Change
 	drift   []*plan.Change
-	changes map[within]changeKind
 
 	recorded   map[lang.Decl][]addr.Resource
 	byResource map[addr.AbsResource][]*plan.Change // decided changes, for replace_triggered_by
@@ -65,16 +58,17 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if req.Options.PlanTime.IsZero() {
 		req.Options.PlanTime = e.Now().UTC()
 	}
-	p := &planner{planning: &planning{
+	p := &planner{
 		req: &req, prior: req.State,
-		users: map[lang.Decl][]walk.Node{}, back: lookBack{after: map[addr.Instance]reading{}},
+		users: map[lang.Decl][]walk.Node{},
 		found: map[addr.Object]object.Current{}, recorded: map[lang.Decl][]addr.Resource{}, byResource: map[addr.AbsResource][]*plan.Change{},
-		failed: make([]atomic.Bool, len(req.Program.Decls())), changes: map[within]changeKind{},
-	}}
+		outcomes: newOutcomes(req.Program),
+	}
+	p.back = &lookBack{p: p, after: map[addr.Instance]reading{}}
 	var ok bool
 	p.run, ok = newRun(ctx, &e.Settings, &e.handover, runRequest{
 		Program: req.Program, Options: req.Options, Looks: req.Mode == plan.RefreshOnly, Destroy: req.Mode == plan.Destroy,
-		Ready: p.ready, Before: p.getReady,
+		Ready: p.ready, Before: p.back.getReady,
 	}, bag)
 	if !ok {
 		return nil, false
@@ -97,7 +91,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	r.frame.End()
 	p.run.objs.Review()
 	p.moved.Faults(p.run.frame, p.req.Mode == plan.Destroy, p.run.bag)
-	made := p.finishImports(ctx)
+	made := (&importFinisher{p}).finish(ctx)
 	out := p.result(ctx)
 	return &Result{Plan: out, Frame: r.frame, Generated: made, Cut: r.cut.Load(), request: &req}, !out.Errored
 }
@@ -106,18 +100,12 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 // not if that failed.
 func (p *planner) ready(e lang.Decl, in addr.ModuleInstance) leases.Readiness {
 	switch {
-	case p.dependencyFailed(e):
+	case p.outcomes.dependencyFailed(e):
 		return leases.Never
-	case p.spared[e] || p.dependencyChanges(e, in, remade):
+	case p.spared[e] || p.outcomes.dependencyChanges(e, in, remade):
 		return leases.Later
 	}
 	return leases.Open
-}
-
-// scoped runs f as a planner whose errors are warnings, for what stands in a check block.
-func (p *planner) scoped(f func(*planner) bool) (ok bool, said []diag.Diagnostic) {
-	said = p.run.scoped(func(r *run) { ok = f(&planner{r, p.planning}) })
-	return ok, said
 }
 
 // prepare settles what is known before anything is asked of a provider: moves and targets.
@@ -155,7 +143,7 @@ func (p *planner) build() {
 		}
 	}
 	p.addGhosts()
-	p.addClosers()
+	p.addLeaseNodes()
 }
 
 // add makes the deciding node of a declaration. When that was visited, nothing more comes of it.
@@ -220,7 +208,7 @@ func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...lan
 		return
 	}
 	n := p.node(func() string { return res.String() + " (refresh)" }, func(_ context.Context, f *walk.Fan) bool {
-		f.Jobs(len(objects), func(ctx context.Context, i int) bool { return p.refresh(ctx, objects[i]) })
+		f.Jobs(len(objects), func(ctx context.Context, i int) bool { return (&storedObject{p, objects[i], p.prior.Get(objects[i])}).look(ctx) })
 		return true
 	})
 	p.graph.Waits(decide, n)
@@ -295,7 +283,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	ordering.SettleReplacements(p.run.source(out))
 	p.warnForgotten(out.Changes)
 	p.warnRetired(out)
-	out.Outputs = p.outputs()
+	out.Outputs = (&rootOutputs{p}).changes()
 	if p.req.Mode == plan.Normal && !p.sel.Active && !p.run.cut.Load() {
 		p.run.checkValues()
 	}
