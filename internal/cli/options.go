@@ -275,7 +275,7 @@ func (c *call) noOperands() bool {
 	return false
 }
 
-// atMost refuses more than n operands.
+// between refuses fewer operands than least and more than most.
 func (c *call) between(least, most int) bool {
 	if n := len(c.operands); n >= least && (most < 0 || n <= most) {
 		return true

@@ -18,7 +18,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/lang"
-	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/lethe"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/terraform"
@@ -194,7 +193,7 @@ func (p *project) loadFrom(root string, o config.Options, resolve config.Resolve
 
 func (p *project) loadOptions() config.Options {
 	return config.Options{
-		Display: p.display, Version: Version, Limits: p.limits.config, Convert: funcs.Convert,
+		Display: p.display, Version: Version, Limits: p.limits.config,
 		Hushed: p.opts.deprecation == deprecationNone, HushedFar: p.opts.deprecation == deprecationLocal,
 	}
 }

@@ -11,8 +11,8 @@
 // through the same functions for one object (package object) and the same sessions with providers.
 //
 // Files: plan.go, the walk over declarations; refresh.go, decide.go, data.go, orphan.go, what
-// happens at its nodes; session.go, providers; apply.go, the walk over steps; reach.go, questions
-// about references; move.go and the like, policies of one statement each.
+// happens at its nodes; session.go, providers; apply.go, the walk over steps. Rooms below:
+// declared, receivers, ordering, targeting, moving.
 package engine
 
 import (

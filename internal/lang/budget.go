@@ -6,8 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -262,7 +262,7 @@ func (k *keeping) add(v cty.Value) {
 		n = v.LengthInt()
 	}
 	if n >= keptPart {
-		if at, ok := funcs.Place(v); ok && k.seen[at] == n {
+		if at, ok := ctyvalue.Place(v); ok && k.seen[at] == n {
 			return
 		} else if ok {
 			if k.seen == nil {
@@ -279,7 +279,7 @@ func (k *keeping) add(v cty.Value) {
 			k.total += n * (1 + extentOfType(ty.ElementType()))
 		}
 	default:
-		for e := range funcs.Elements(v) {
+		for e := range ctyvalue.Unordered(v) {
 			if !e.Type().IsPrimitiveType() || longText(e) != "" {
 				k.add(e)
 			}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -58,7 +58,7 @@ func (e *loop) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 func entries(v cty.Value) iter.Seq2[cty.Value, cty.Value] {
 	return func(yield func(k, v cty.Value) bool) {
 		if v.Type().IsSetType() {
-			for _, e := range funcs.SetElements(v) {
+			for _, e := range ctyvalue.Elements(v) {
 				if !yield(e, e) {
 					return
 				}
@@ -153,9 +153,7 @@ func (t *turns) turn(k, v cty.Value) {
 	if t.e.KeyExpr == nil {
 		val, diags := t.e.ValExpr.Value(ctx)
 		t.report(diags...)
-		if t.list = append(t.list, t.weigh(val)); funcs.Due(len(t.list)) {
-			funcs.Alike(t.list)
-		}
+		t.list = append(t.list, t.weigh(val))
 		return
 	}
 	name, ok := t.key(ctx)
@@ -174,9 +172,7 @@ func (t *turns) turn(k, v cty.Value) {
 			t.duplicate(name, ctx)
 			return
 		}
-		if t.obj[name] = val; funcs.Due(len(t.obj)) {
-			funcs.AlikeIn(t.obj)
-		}
+		t.obj[name] = val
 	}
 }
 
@@ -327,7 +323,6 @@ func (t *turns) finish() cty.Value {
 	var v cty.Value
 	switch {
 	case t.e.KeyExpr == nil:
-		funcs.Alike(t.list)
 		v = cty.TupleVal(t.list)
 	case t.e.Group:
 		vals := make(map[string]cty.Value, len(t.groups))
@@ -336,7 +331,6 @@ func (t *turns) finish() cty.Value {
 		}
 		v = cty.ObjectVal(vals)
 	default:
-		funcs.AlikeIn(t.obj)
 		v = cty.ObjectVal(t.obj)
 	}
 	return raise(v, t.result)

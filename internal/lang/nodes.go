@@ -7,7 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -160,11 +160,6 @@ func (e *operation) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if !within(toilMake) {
 		return raise(cty.DynamicVal, l, r), nil
 	}
-	if equality && len(ldiags) == 0 && len(rdiags) == 0 {
-		if same, sure := funcs.Same(l, r); sure {
-			return cty.BoolVal(same == (e.Op == hclsyntax.OpEqual)), nil
-		}
-	}
 	if !within(toilCompare) {
 		return raise(cty.DynamicVal, l, r), nil
 	}
@@ -219,7 +214,7 @@ func tooLong(v cty.Value) error {
 	if !bare.IsKnown() || bare.IsNull() {
 		return nil
 	}
-	return funcs.Writable(bare)
+	return writable(bare)
 }
 
 // surelyDiffer reports whether two values of one type are different whatever their unknown parts will be. The
@@ -291,7 +286,7 @@ func (e *operation) count(l, r cty.Value) (cty.Value, bool) {
 	case hclsyntax.OpGreaterThanOrEqual:
 		return l.GreaterThanOrEqualTo(r), true
 	}
-	if !funcs.Common(l) && l.Equals(cty.Zero) != cty.True || !funcs.Common(r) {
+	if !common(l) && l.Equals(cty.Zero) != cty.True || !common(r) {
 		return cty.NilVal, false
 	}
 	switch e.Op {
@@ -309,9 +304,17 @@ func (e *operation) count(l, r cty.Value) (cty.Value, bool) {
 	return cty.NilVal, false
 }
 
+// common reports whether a known number lies between 1/2 and 2⁶⁴, as most do: neither it nor what one operation makes
+// of two such numbers has many digits.
+func common(v cty.Value) bool {
+	f := ctyvalue.Number(v)
+	e := f.MantExp(nil)
+	return f.Sign() > 0 && e >= 0 && e <= 64
+}
+
 // modulo is l.Modulo(r), which divides, rounds, multiplies and subtracts. The result is as precise as l.
 func modulo(l, r cty.Value) cty.Value {
-	a, b := funcs.Number(l), funcs.Number(r)
+	a, b := ctyvalue.Number(l), ctyvalue.Number(r)
 	m, lok := a.Int64()
 	n, rok := b.Int64()
 	if lok != big.Exact || rok != big.Exact || m > math.MaxInt32 || n > math.MaxInt32 {
@@ -373,8 +376,8 @@ func (e *nullTest) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 // objectCons is { key = value, … }.
 type objectCons struct {
 	*hclsyntax.ObjectConsExpr
-	names []string // of all attributes, if all were written down
-	mould *funcs.Mould
+	names   []string // of all attributes, if all were written down
+	builder *ctyvalue.ObjectBuilder
 }
 
 func newObjectCons(e *hclsyntax.ObjectConsExpr) *objectCons {
@@ -386,7 +389,7 @@ func newObjectCons(e *hclsyntax.ObjectConsExpr) *objectCons {
 		}
 		names = append(names, name.AsString())
 	}
-	return &objectCons{ObjectConsExpr: e, names: names, mould: new(funcs.Mould)}
+	return &objectCons{ObjectConsExpr: e, names: names, builder: new(ctyvalue.ObjectBuilder)}
 }
 
 func (e *objectCons) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -435,7 +438,7 @@ func (e *objectCons) named(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		val, valDiags := item.ValueExpr.Value(ctx)
 		vals, diags = append(vals, val), append(diags, valDiags...)
 	}
-	return e.mould.Object(e.names, vals), diags
+	return e.builder.Object(e.names, vals), diags
 }
 
 // heardKey remembers a name that was made of ephemeral text.

@@ -169,6 +169,9 @@ func unpacked(text []byte) []byte {
 // once: no command asks twice about one object, nor opens a lease twice while it plans.
 func (j *judgement) once() {
 	for _, i := range j.o.Invocations {
+		if i.Exit == 1 { // two addresses may claim one object: that is why
+			continue
+		}
 		asked := map[string]int{}
 		for _, c := range i.Calls {
 			switch {

@@ -221,6 +221,13 @@ func (b *Block) exprs(f func(e *Expr)) {
 	}
 }
 
+func (e *Expr) text() string {
+	if e == nil {
+		return ""
+	}
+	return e.Text
+}
+
 func (e *Expr) each(f func(*Expr)) {
 	f(e)
 	for _, a := range e.Args {

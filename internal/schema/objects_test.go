@@ -3,6 +3,7 @@ package schema
 import (
 	"testing"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/zclconf/go-cty/cty"
 	"pgregory.net/rapid"
 )
@@ -16,7 +17,7 @@ func TestWhollyKnown(t *testing.T) {
 			if rapid.IntRange(0, 4).Draw(t, "marked") == 0 {
 				v = cty.ObjectVal(map[string]cty.Value{"a": v.Mark("m")})
 			}
-			if got := WhollyKnown(v); got != v.IsWhollyKnown() {
+			if got := ctyvalue.WhollyKnown(v); got != v.IsWhollyKnown() {
 				t.Fatalf("%#v: %t", v, got)
 			}
 		})

@@ -1,12 +1,17 @@
-package funcs
+// Package convert converts values to types and finds the type that several types have in common.
+//
+// Both are what cty/convert does, in work linear in the size of value and types: that builds a conversion for every
+// element of a tuple and compares the type of each with each, so that a list of 50,000 equal objects takes more than
+// a billion comparisons.
+package convert
 
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/big"
 	"strconv"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -18,9 +23,10 @@ import (
 // conv converts a value that is known, not null and has no mark of its own. Nil: leave it as it is.
 type conv func(cty.Value) (cty.Value, error)
 
-// Convert is convert.Convert in work linear in the size of value and type. It refuses numbers of
-// more digits than anyone can want, which cty would go on to write down.
-func Convert(v cty.Value, want cty.Type) (cty.Value, error) {
+// To is convert.Convert in work linear in the size of value and type. It refuses numbers of more digits than can be
+// wanted, which cty would go on to write down. The error is a cty.PathError where the mistake is inside the value and
+// nothing around it is marked.
+func To(v cty.Value, want cty.Type) (cty.Value, error) {
 	if same(v.Type(), want) {
 		return v, nil
 	}
@@ -92,7 +98,7 @@ func conversion(in, want cty.Type) (conv, bool) {
 	case want == cty.DynamicPseudoType, same(in, want):
 		return nil, true
 	case in == cty.DynamicPseudoType:
-		return func(v cty.Value) (cty.Value, error) { return Convert(v, want) }, true
+		return func(v cty.Value) (cty.Value, error) { return To(v, want) }, true
 	case in.IsTupleType() && want.IsListType(), in.IsTupleType() && want.IsSetType():
 		return fromTuple(in, want)
 	case in.IsObjectType() && want.IsMapType():
@@ -121,19 +127,19 @@ func plain(in, want cty.Type) (conv, bool) {
 			if i, acc := v.AsBigFloat().Int64(); acc == big.Exact && i != 0 {
 				return cty.StringVal(strconv.FormatInt(i, 10)), nil
 			}
-			if err := writable(v); err != nil {
+			if err := Writable(v); err != nil {
 				return cty.NilVal, err
 			}
 			return f(v)
 		}, true
 	case in == cty.String && want == cty.Number:
 		return func(v cty.Value) (cty.Value, error) {
-			if len(v.AsString()) > maxDigits {
-				return cty.NilVal, errManyDigits
+			if len(v.AsString()) > MaxDigits {
+				return cty.NilVal, ErrManyDigits
 			}
 			n, err := f(v)
 			if err == nil {
-				err = writable(n)
+				err = Writable(n)
 			}
 			return n, err
 		}, true
@@ -141,43 +147,25 @@ func plain(in, want cty.Type) (conv, bool) {
 	return conv(f), true
 }
 
-// maxDigits is how long a number may be when written down, and maxExponent the same in bits. Small
+// MaxDigits is how long a number may be when written down, and maxExponent the same in bits. Small
 // numbers take much longer to write down, with the square of their length.
 const (
-	maxDigits   = 300_000
+	MaxDigits   = 300_000
 	maxZeros    = 30_000 // behind the point
 	maxExponent = 1_000_000
 	minExponent = -100_000
 )
 
-var errManyDigits = fmt.Errorf("a number of more than %d digits is not supported", maxDigits)
+// ErrManyDigits is the error for a number that has more than MaxDigits.
+var ErrManyDigits = fmt.Errorf("a number of more than %d digits is not supported", MaxDigits)
 
 var errManyZeros = fmt.Errorf("a number with more than %d zeros behind the point is not supported", maxZeros)
 
-// Writable refuses a known number with more digits than can be written down in a reasonable time.
-func Writable(v cty.Value) error { return writable(v) }
-
-// Common reports whether a known number lies between a half and 2⁶⁴, as most do: neither it nor what one
-// operation makes of two such numbers has many digits. To know that of others takes a copy of the number.
-func Common(v cty.Value) bool {
-	return v.GreaterThan(half) == cty.True && v.LessThan(large) == cty.True
-}
-
-var half, large = cty.NumberFloatVal(0.5), cty.NumberUIntVal(math.MaxUint64)
-
-// writable refuses 1e600000000 before something needs all of its digits.
-func writable(v cty.Value) error {
-	if layout.ok {
-		if f, ok := payload(&v).(*big.Float); ok && f.MantExp(nil) > minExponent && f.MantExp(nil) <= maxExponent {
-			return nil
-		}
-	}
-	if Common(v) {
-		return nil
-	}
-	switch e := v.AsBigFloat().MantExp(nil); {
+// Writable refuses a known number with more digits than can be written down in a reasonable time, such as 1e600000000.
+func Writable(v cty.Value) error {
+	switch e := ctyvalue.Number(v).MantExp(nil); {
 	case e > maxExponent:
-		return errManyDigits
+		return ErrManyDigits
 	case e < minExponent:
 		return errManyZeros
 	}
@@ -203,7 +191,7 @@ func fromTuple(in, want cty.Type) (conv, bool) {
 		return nil, false
 	}
 	return func(v cty.Value) (cty.Value, error) {
-		vals := elements(v)
+		vals := ctyvalue.Elements(v)
 		for i := range vals {
 			var err error
 			if vals[i], err = run(fs[ks.of[i]], vals[i], ety); err != nil {
@@ -245,7 +233,7 @@ func collect(vals []cty.Value, from cty.Value, want cty.Type) (cty.Value, error)
 		return byCty(from, want)
 	}
 	if want.IsSetType() {
-		return SetVal(vals), nil
+		return cty.SetVal(vals), nil
 	}
 	return cty.ListVal(vals), nil
 }
@@ -332,10 +320,10 @@ func betweenSequences(in, want cty.Type) (conv, bool) {
 		return nil, true // any: it has its type already
 	}
 	return func(v cty.Value) (cty.Value, error) {
-		if want.IsListType() && !sized(v) {
+		if want.IsListType() && !ctyvalue.Sized(v) {
 			return byCty(v, want)
 		}
-		vals := elements(v)
+		vals := ctyvalue.Elements(v)
 		if len(vals) == 0 {
 			return emptyLike(want, v), nil
 		}
@@ -379,13 +367,12 @@ func betweenMaps(in, want cty.Type) (conv, bool) {
 		}
 		names := make([]string, 0, v.LengthInt())
 		vals := make([]cty.Value, 0, v.LengthInt())
-		for it := v.ElementIterator(); it.Next(); {
-			k, e := it.Element()
+		for k, e := range ctyvalue.Members(v) {
 			e, err := run(f, e, ety)
 			if err != nil {
 				return cty.NilVal, err
 			}
-			names, vals = append(names, k.AsString()), append(vals, e)
+			names, vals = append(names, k), append(vals, e)
 		}
 		return collectMap(names, vals, v, want)
 	}, true
@@ -404,7 +391,7 @@ func betweenTuples(in, want cty.Type) (conv, bool) {
 		}
 	}
 	return func(v cty.Value) (cty.Value, error) {
-		vals := elements(v)
+		vals := ctyvalue.Elements(v)
 		for i := range vals {
 			var err error
 			if vals[i], err = run(fs[i], vals[i], wants[i]); err != nil {
