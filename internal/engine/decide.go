@@ -12,7 +12,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/walk"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // job is one instance to decide about.
@@ -138,15 +137,6 @@ func (p *planner) keepPrior(f *lang.Frame, d *lang.Declaration, k addr.Key) {
 // placeholder is the value of an instance that nothing is known about.
 func (p *planner) placeholder(d *lang.Declaration) mark.Value {
 	return mark.Plain(p.run.prog.Schema(d.ID).Unknown())
-}
-
-// ignored are the paths of ignore_changes.
-func ignored(d *lang.Declaration) []cty.Path {
-	var out []cty.Path
-	for _, t := range d.Res.Lifecycle.Ignore {
-		out = append(out, lang.Path(t))
-	}
-	return out
 }
 
 // faceOf is the one on which what decides about the end of objects is evaluated: as everything that

@@ -14,20 +14,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// checkImports refuses import blocks into resources that nothing declares, unless configuration is
-// to be made for them.
-func (e *Engine) checkImports(prog *lang.Program, generate bool, bag *diag.Bag) bool {
-	if generate {
-		return true
-	}
-	ok := true
-	for to, b := range prog.UndeclaredImports() {
-		bag.Add(diag.Errorf("Configuration for import target does not exist", "The configuration for the given import target %s does not exist. To have configuration made for this resource, use the -generate-config-out option of lethe plan. Otherwise, make sure the target resource exists within your configuration. For example:\n\n  lethe plan -generate-config-out=generated.tf", to).At(b.Range))
-		ok = false
-	}
-	return ok
-}
-
 // importFinisher looks after imports when everything is decided.
 type importFinisher struct{ p *planner }
 

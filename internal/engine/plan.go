@@ -12,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/leases"
 	"github.com/lethe-iac/lethe/internal/engine/moving"
 	"github.com/lethe-iac/lethe/internal/engine/ordering"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/engine/targeting"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/object"
@@ -22,6 +23,7 @@ import (
 
 // planner is the plan walk: over declarations, and over resources that only the state knows.
 type planner struct {
+	env   Env
 	run   *run
 	req   *Request
 	prior *state.Snapshot // the previous run's, moves done
@@ -52,13 +54,14 @@ type planner struct {
 // visit is the work of a node.
 type visit func(ctx context.Context, f *walk.Fan) bool
 
-// Plan finds out what would have to be done.
-func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result, bool) {
+// makePlan finds out what would have to be done.
+func makePlan(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Result, bool) {
 	req.Options.Pure = true
 	if req.Options.PlanTime.IsZero() {
-		req.Options.PlanTime = e.Now().UTC()
+		req.Options.PlanTime = env.Settings.Now().UTC()
 	}
 	p := &planner{
+		env: env,
 		req: &req, prior: req.State,
 		users: map[lang.Decl][]walk.Node{},
 		found: map[addr.Object]object.Current{}, recorded: map[lang.Decl][]addr.Resource{}, byResource: map[addr.AbsResource][]*plan.Change{},
@@ -66,7 +69,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	}
 	p.back = &lookBack{p: p, after: map[addr.Instance]reading{}}
 	var ok bool
-	p.run, ok = newRun(ctx, &e.Settings, &e.handover, runRequest{
+	p.run, ok = newRun(ctx, env, runRequest{
 		Program: req.Program, Options: req.Options, Looks: req.Mode == plan.RefreshOnly, Destroy: req.Mode == plan.Destroy,
 		Ready: p.ready, Before: p.back.getReady,
 	}, bag)
@@ -80,11 +83,11 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if req.DeferEphemerals {
 		p.spared = r.receivers.OnlyWritten()
 	}
-	if !e.checkImports(req.Program, req.Generate, bag) || !p.prepare(ctx) {
+	if !checkImports(req.Program, req.Generate, bag) || !p.prepare(ctx) {
 		return nil, false
 	}
-	p.validateUnused(ctx, e)
-	p.validateHooked(ctx, e)
+	p.validateUnused(ctx)
+	p.validateHooked(ctx)
 	p.build()
 	r.frame.Begin()
 	p.walk(ctx)
@@ -93,7 +96,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	p.moved.Faults(p.run.frame, p.req.Mode == plan.Destroy, p.run.bag)
 	made := (&importFinisher{p}).finish(ctx)
 	out := p.result(ctx)
-	return &Result{Plan: out, Frame: r.frame, Generated: made, Cut: r.cut.Load(), request: &req}, !out.Errored
+	return &Result{Plan: out, Frame: r.frame, Generated: made, Cut: r.cut.Load()}, !out.Errored
 }
 
 // ready says whether an ephemeral resource may be opened: not if what it depends on is created or replaced, and
@@ -208,7 +211,9 @@ func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...lan
 		return
 	}
 	n := p.node(func() string { return res.String() + " (refresh)" }, func(_ context.Context, f *walk.Fan) bool {
-		f.Jobs(len(objects), func(ctx context.Context, i int) bool { return (&storedObject{p, objects[i], p.prior.Get(objects[i])}).look(ctx) })
+		f.Jobs(len(objects), func(ctx context.Context, i int) bool {
+			return (&storedObject{p, objects[i], p.prior.Get(objects[i])}).look(ctx)
+		})
 		return true
 	})
 	p.graph.Waits(decide, n)
@@ -221,21 +226,11 @@ func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...lan
 // walk runs the graph.
 func (p *planner) walk(ctx context.Context) {
 	p.run.walkGraph(ctx, &p.graph, walk.RunOptions{
-		Workers: p.hands(),
+		Workers: maxJobs(p.run.settings, p.run.receivers),
 		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
 			return p.visits[n](ctx, f)
 		},
 	})
-}
-
-// hands is how many jobs are under way at once: for each token one more than works with it, so that
-// a call stands ready when the token is free. Not where there are ephemeral resources: a call that
-// stands ready may keep a lease open.
-func (p *planner) hands() int {
-	if p.run.receivers.Any {
-		return p.run.settings.workers()
-	}
-	return p.run.settings.workers() + p.run.settings.parallelism()
 }
 
 // stored lists the objects of a resource in the prior snapshot, in all module instances.
@@ -312,4 +307,14 @@ func (p *planner) variables() map[string]plan.Variable {
 		}
 	}
 	return out
+}
+
+// maxJobs is how many jobs are under way at once: for each token one more than works with it, so that
+// a call stands ready when the token is free. Not where there are ephemeral resources: a call that
+// stands ready may keep a lease open.
+func maxJobs(s *Settings, r *receivers.Analysis) int {
+	if r.Any {
+		return s.workers()
+	}
+	return s.workers() + s.parallelism()
 }

@@ -92,12 +92,9 @@ func (x *storedObject) session(ctx context.Context, u declared.Use) (*session, b
 
 // warnUnread says once for a session that nothing is read through it.
 func (x *storedObject) warnUnread(s *session, u declared.Use) {
-	s.Lock()
-	defer s.Unlock()
-	if s.warned {
+	if !s.firstWarning() {
 		return
 	}
-	s.warned = true
 	x.p.run.bag.Add(diag.Warningf("Objects not refreshed", "The settings of %s depend on values that are not known yet%s, and it cannot be known how it was configured before. Its existing objects were not refreshed: the plan is based on what the state says of them.", u.Instance, x.throughLeases(u)))
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
@@ -180,4 +181,20 @@ func (r *run) needsNothing(ctx context.Context, p addr.Provider) bool {
 		}
 	}
 	return true
+}
+
+// amended is an entry with what a change says of an object beside its value.
+func amended(c *plan.Change, e *state.Entry) *state.Entry {
+	next := *e
+	next.Provider, next.Recorded, next.CreateFirst, next.SkipDestroy = c.Provider, c.Recorded, c.CreateFirst, c.SkipDestroy
+	return &next
+}
+
+// ignored are the paths of ignore_changes.
+func ignored(d *lang.Declaration) []cty.Path {
+	var out []cty.Path
+	for _, t := range d.Res.Lifecycle.Ignore {
+		out = append(out, lang.Path(t))
+	}
+	return out
 }
