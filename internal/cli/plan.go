@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/plan/file"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -124,7 +125,7 @@ func (p *project) ready(ctx context.Context, applying bool) bool {
 		p.leaveUnset() // they may be set in what could not be read
 	}
 	if p.program != nil {
-		p.program.Frame(p.langOptions(applying), &p.bag) // for what is wrong with the values of variables
+		lang.NewFrame(p.program, p.langOptions(applying), &p.bag) // for what is wrong with the values of variables
 	}
 	return false
 }

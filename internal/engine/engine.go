@@ -48,7 +48,7 @@ func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o lang.CheckOpt
 		}
 	}
 	o.Options.Caller = newCaller(ctx, e.env(), bag)
-	return p, p.Check(schemas, o, bag) && ok
+	return p, lang.Vet(p, schemas, o, bag) && ok
 }
 
 // schemas asks providers for their schemas as they are needed, each once, and reports those that

@@ -56,8 +56,8 @@ resource "test_thing" "a" {
 				t.Fatal(show(&bag))
 			}
 			start := time.Now()
-			p.Check(cached, CheckOptions{BodiesOnly: true}, &bag)
-			f, _ := p.Frame(Options{}, &bag)
+			Vet(p, cached, CheckOptions{BodiesOnly: true}, &bag)
+			f, _ := NewFrame(p, Options{}, &bag)
 			if _, ok := f.u.index(Output, "o"); ok {
 				f.Output("o", After, &bag)
 			} else {

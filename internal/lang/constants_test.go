@@ -122,13 +122,13 @@ output "out" { value = local.constant }
 		m := addr.Module{}.Child("m")
 		i, _ := p.nodes[m].unit.index(Local, "constant")
 		d := p.nodes[m].unit.decls[i]
-		checked := d.once.got.Load()
+		checked := d.once.get(nil).(*cell).got.Load()
 		if checked == nil {
 			t.Fatal("the check has computed nothing")
 		}
 		for range 2 {
 			var bag diag.Bag
-			f, _ := p.Frame(Options{Closed: closed}, &bag)
+			f, _ := NewFrame(p, Options{Closed: closed}, &bag)
 			frames, _ := f.Expand(m, After, &bag)
 			if len(frames) != 2 {
 				t.Fatal(len(frames))
@@ -155,12 +155,12 @@ func TestBrokenConstants(t *testing.T) {
   other  = local.broken
 }`)
 	var bag diag.Bag
-	if p.Check(cached, CheckOptions{}, &bag) || len(bag.List()) != 1 {
+	if Vet(p, cached, CheckOptions{}, &bag) || len(bag.List()) != 1 {
 		t.Fatal(show(&bag))
 	}
 	for range 2 {
 		var bag diag.Bag
-		f, _ := p.Frame(Options{}, &bag)
+		f, _ := NewFrame(p, Options{}, &bag)
 		if _, o := f.Local("other", After, &bag); o != Broken || len(bag.List()) != 1 {
 			t.Error(o, show(&bag))
 		}
@@ -180,7 +180,7 @@ locals {
 }`)
 	for _, given := range []string{"one", "two"} {
 		var bag diag.Bag
-		f, _ := p.Frame(Options{Variables: map[string]Given{"v": str(given), "e": str(given)}, Workspace: given, Applying: given == "two"}, &bag)
+		f, _ := NewFrame(p, Options{Variables: map[string]Given{"v": str(given), "e": str(given)}, Workspace: given, Applying: given == "two"}, &bag)
 		for name, want := range map[string]cty.Value{
 			"v": cty.TupleVal([]cty.Value{cty.StringVal(given)}), "e": cty.TupleVal([]cty.Value{cty.StringVal(given)}),
 			"applying": cty.BoolVal(given == "two"), "where": cty.StringVal(given),

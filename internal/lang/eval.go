@@ -290,3 +290,17 @@ func anyOf(vs map[string]cty.Value) cty.Value {
 	}
 	return out
 }
+
+// nearKey is " Did you mean …?" for the key of an instance that is not there.
+func nearKey(keys Keys, given string) string {
+	if keys.Hidden || len(keys.List) > mostNames {
+		return ""
+	}
+	var names []string
+	for _, k := range keys.List {
+		if s, ok := k.Str(); ok {
+			names = append(names, s)
+		}
+	}
+	return didYouMean(given, names)
+}

@@ -81,7 +81,7 @@ output "nn" { value = var.nn }
 	}
 	for _, test := range tests {
 		var bag diag.Bag
-		f, ok := check(t, vars).Frame(Options{Variables: test.given}, &bag)
+		f, ok := NewFrame(check(t, vars), Options{Variables: test.given}, &bag)
 		got := show(&bag)
 		if ok {
 			v, _ := f.Output(test.name, After, &bag)
@@ -451,7 +451,7 @@ func TestImportMistakes(t *testing.T) {
 	for _, test := range tests {
 		p := compile(t, "resource \"test_thing\" \"t\" {}\nimport {\n  to = test_thing.t\n  "+test.block+"\n}\n")
 		var bag diag.Bag
-		if p.Check(cached, CheckOptions{}, &bag) || bag.List()[0].Summary+": "+bag.List()[0].Detail != test.want {
+		if Vet(p, cached, CheckOptions{}, &bag) || bag.List()[0].Summary+": "+bag.List()[0].Detail != test.want {
 			t.Errorf("%s: %s", test.block, show(&bag))
 		}
 	}
@@ -665,10 +665,10 @@ text
 `)
 	var bag diag.Bag
 	p, ok := Compile(tree, &bag)
-	if !ok || !p.Check(cached, CheckOptions{}, &bag) {
+	if !ok || !Vet(p, cached, CheckOptions{}, &bag) {
 		t.Fatal(show(&bag))
 	}
-	f, _ := p.Frame(Options{RootDir: tree.Root.Module.Dir}, &bag)
+	f, _ := NewFrame(p, Options{RootDir: tree.Root.Module.Dir}, &bag)
 	v, _ := f.Output("o", After, &bag)
 	if got := fmt.Sprintf("%#v", v.Raw); got != `cty.TupleVal([]cty.Value{cty.StringVal("."), cty.StringVal("."), cty.StringVal(". sub/m text\n"), cty.True, cty.True})` {
 		t.Error(got, show(&bag))

@@ -71,7 +71,7 @@ func undeclaredFunction(e *provided, required map[string]*config.Requirement) st
 
 // functions holds the calls of a unit against what providers offer. A function that the schema
 // does not have may be one of a configured provider, if there is a configuration.
-func (c *checker) functions(n *node) {
+func (c *binder) functions(n *node) {
 	for _, e := range n.unit.functions {
 		if req := n.unit.mod.Required[e.local]; req == nil || req.Range == (diag.Range{}) {
 			e.wrong = true
@@ -100,8 +100,8 @@ func (c *checker) functions(n *node) {
 }
 
 // configured adds the references that calls of configured providers' functions make: before
-// Check it is not known which functions those are.
-func (c *checker) configured() {
+// Bind it is not known which functions those are.
+func (c *binder) configured() bool {
 	added := false
 	for id, d := range c.p.decls {
 		n := c.p.at[id]
@@ -122,9 +122,7 @@ func (c *checker) configured() {
 			}
 		}
 	}
-	if added && !c.p.cyclic && !c.p.findCycles(c.bag) {
-		c.p.cyclic, c.ok = true, false
-	}
+	return added
 }
 
 // functions adds references to the configurations whose functions are called and that the calls

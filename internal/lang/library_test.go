@@ -32,7 +32,7 @@ func TestLikeTheLibrary(t *testing.T) {
 				given[n] = Given{Value: v}
 			}
 			var bag diag.Bag
-			f, ok := p.Frame(Options{Variables: given}, &bag)
+			f, ok := NewFrame(p, Options{Variables: given}, &bag)
 			if !ok {
 				t.Fatal(show(&bag))
 			}

@@ -111,17 +111,3 @@ func nearest(given string, names []string) string {
 	}
 	return didYouMean(given, names)
 }
-
-// nearKey is " Did you mean …?" for the key of an instance that is not there.
-func nearKey(keys Keys, given string) string {
-	if keys.Hidden || len(keys.List) > mostNames {
-		return ""
-	}
-	var names []string
-	for _, k := range keys.List {
-		if s, ok := k.Str(); ok {
-			names = append(names, s)
-		}
-	}
-	return didYouMean(given, names)
-}

@@ -11,7 +11,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
@@ -116,33 +115,6 @@ func attributesIn(b hcl.Body) []*hcl.Attribute {
 
 func (s *StaticFrame) compiler(what string, bag *diag.Bag) *compiler {
 	return &compiler{u: s.f.u, n: s.f.n, bag: bag, d: &decl{}, static: what}
-}
-
-// staticOnly refuses what static evaluation cannot know.
-func (r *rewriter) staticOnly(e *ref) bool {
-	if r.c.static == "" {
-		return true
-	}
-	switch e.root {
-	case rootVariable, rootLocal, rootPath:
-		return true
-	case rootTerraform:
-		if e.field == "workspace" {
-			return true
-		}
-	}
-	r.c.error("Dynamic value in static context", fmt.Sprintf("Unable to use %s in static context, which is required by %s.\n\nWhat is needed before anything is planned can be made from input variables, local values, functions and the workspace name only.", traversalText(e.Traversal), r.c.static), e.SrcRange)
-	return false
-}
-
-// lastingFunction refuses functions whose results are others each time in what is evaluated statically: init, plan
-// and apply would see different modules.
-func (r *rewriter) lastingFunction(e *hclsyntax.FunctionCallExpr) bool {
-	if r.c.static == "" || !funcs.Fleeting(e.Name) {
-		return true
-	}
-	r.c.error("Dynamic value in static context", fmt.Sprintf("Unable to use %s() in static context, which is required by %s: its result is another one in each run.", e.Name, r.c.static), e.NameRange)
-	return false
 }
 
 // ready compiles a local or an argument when a static evaluation first needs it.

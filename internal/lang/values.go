@@ -12,8 +12,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-func hasDefault(v *config.Variable) bool { return v.Default != cty.NilVal }
-
 // variable is the value of an input variable.
 func (s *scope) variable(d *decl) cty.Value {
 	v := d.vr
