@@ -40,7 +40,7 @@ func ifLong(long, short int) int {
 // over until it is. Long runs take them.
 var waiting = map[bool]map[uint64]string{
 	false: {},
-	true: {},
+	true:  {},
 }
 
 // TestAlone judges scenarios without a peer.
