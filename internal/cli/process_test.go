@@ -40,7 +40,7 @@ func newProcessFor(t testing.TB, config string, env ...string) *process {
 	p := &process{t: t, dir: t.TempDir()}
 	rc := "provider_installation {\n  dev_overrides {\n"
 	for _, host := range []string{"registry.opentofu.org", "registry.terraform.io"} {
-		for _, name := range []string{"playground", "rogue"} {
+		for _, name := range []string{"playground", "playground5", "rogue"} {
 			rc += fmt.Sprintf("    %q = %q\n", host+"/lethe/"+name, bin)
 		}
 	}

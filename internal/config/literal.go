@@ -5,8 +5,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // What the language wants to be constant is evaluated here, without variables and functions.
@@ -65,7 +65,7 @@ func (l *loader) typed(a *hcl.Attribute, t cty.Type, want string) (cty.Value, bo
 	if !ok {
 		return v, false
 	}
-	c, err := convert.Convert(v, t)
+	c, err := convert.To(v, t)
 	if err != nil || c.IsNull() || !c.IsKnown() {
 		l.error(a.Expr.Range(), "Unsuitable value type", "Unsuitable value: %s is required for %q.", want, a.Name)
 		return c, false

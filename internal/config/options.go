@@ -10,9 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // Options say where configuration is read from and how its places are spelled. The zero value
@@ -25,10 +22,6 @@ type Options struct {
 	Hushed  bool // no user wants to hear of what is deprecated in modules
 	// HushedFar is the same of those that come from elsewhere, and of what they call.
 	HushedFar bool
-
-	// Convert makes a default value one of its variable's type; nil is convert.Convert, whose work
-	// grows with the square of a list's length. Package lang has one whose work does not.
-	Convert func(cty.Value, cty.Type) (cty.Value, error)
 }
 
 // Files is what a configuration is read from: the disk, or the snapshot in a plan file.
@@ -237,9 +230,6 @@ func (o Options) filled() Options {
 	}
 	if o.Display == nil {
 		o.Display = func(p string) string { return p }
-	}
-	if o.Convert == nil {
-		o.Convert = convert.Convert
 	}
 	o.Limits = o.Limits.filled()
 	return o

@@ -3,6 +3,7 @@ package config
 import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -152,7 +153,7 @@ func (l *loader) variableDefault(v *Variable, a *hcl.Attribute, typeOK bool) {
 	if v.Defaults != nil {
 		val = v.Defaults.Apply(val)
 	}
-	converted, err := l.opts.Convert(val, v.Type)
+	converted, err := convert.To(val, v.Type)
 	if err != nil {
 		at := v.DefaultRange
 		if v.Ephemeral || v.Sensitive {

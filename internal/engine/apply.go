@@ -8,6 +8,8 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -35,7 +37,7 @@ type Applied struct {
 
 // applier is the apply walk: over the steps of a plan. Each step has one of its own.
 type applier struct {
-	*run
+	run *run
 	*applying
 	ends *ending
 }
@@ -63,25 +65,26 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	if req.Journal == nil {
 		req.Journal = journal.None{}
 	}
-	r, ok := e.newRun(ctx, req.Program, req.Options, past{req.Plan.Previous, req.Plan.Functions}, bag)
+	r, ok := newRun(ctx, &e.Settings, &e.handover, runRequest{
+		Program: req.Program, Options: req.Options, Results: req.Plan.Functions, Destroy: req.Plan.Mode == plan.Destroy,
+	}, bag)
 	if !ok {
 		return &Applied{Snapshot: req.Plan.Previous}, false
 	}
-	defer r.closeSessions()
-	defer r.endLeases()
+	defer r.sessions.close()
+	defer r.leases.End()
 	a := &applier{run: r, applying: &applying{
-		req: &req, plan: req.Plan, hosts: e.Hosts(req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
-		changes: byObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{}, taken: map[addr.Object]bool{},
+		req: &req, plan: req.Plan, hosts: hostsFor(&e.Settings, req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
+		changes: filling.ChangesByObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{}, taken: map[addr.Object]bool{},
 	}}
-	r.destroys = req.Plan.Mode == plan.Destroy
 	a.amend()
-	a.fill()
+	filling.Applied(a.run.prog, a.run.frame, a.plan)
 	ok = a.walk(ctx)
 	a.unmade()
 	if ok {
 		a.outputs()
 		if a.plan.Mode == plan.Normal && len(a.plan.Targets)+len(a.plan.Excludes) == 0 && a.anySteps() {
-			a.checkValues()
+			a.run.checkValues()
 		}
 	} else {
 		a.keepOutputs()
@@ -99,85 +102,6 @@ func (a *applier) summary() event.Summary {
 		s.Operation = "destroy"
 	}
 	return s
-}
-
-// fill puts what is there into the frame: on the before face everything, on the after face what
-// stays as it is. What the plan left out and nobody made has no value.
-func (a *applier) fill() {
-	a.expand()
-	for _, res := range a.plan.Refreshed.Resources() {
-		d, ok := a.prog.Resource(res.Addr.Resource())
-		if !ok {
-			continue
-		}
-		a.fillFace(d, res, lang.Before)
-		if a.plan.Mode != plan.Destroy {
-			a.fillFace(d, res, lang.After)
-		}
-	}
-	a.fillReadings()
-	if len(a.plan.Targets)+len(a.plan.Excludes) > 0 && a.plan.Mode != plan.Destroy {
-		a.fillLeft()
-	}
-}
-
-func (a *applier) fillFace(d *lang.Declaration, res *state.Resource, face lang.Face) {
-	f := a.frame.At(res.Addr.Module, face)
-	if f == nil {
-		return
-	}
-	if face == lang.Before {
-		f.SetKeys(d.ID, face, lang.Keys{Repeat: d.Repeat(), List: res.Keys()})
-	}
-	for o, e := range res.Objects() {
-		if o.IsDeposed() || face == lang.After && !a.stays(o) {
-			continue
-		}
-		f.PutLazy(d.ID, o.Key, face, func() mark.Value { return a.storedValue(d, o, e) })
-	}
-}
-
-// fillReadings puts what planning read for the before face there.
-func (a *applier) fillReadings() {
-	for _, r := range a.plan.Readings {
-		d, ok := a.prog.Resource(r.Object.Resource())
-		if !ok || r.Entry == nil {
-			continue
-		}
-		f := a.frame.At(r.Object.Module, lang.Before)
-		if f == nil {
-			continue
-		}
-		if keys := f.Expanded(d.ID, lang.Before); d.Repeat() != lang.Once && !slices.Contains(keys.List, r.Object.Key) {
-			f.SetKeys(d.ID, lang.Before, lang.Keys{Repeat: d.Repeat(), List: append(slices.Clone(keys.List), r.Object.Key)})
-		}
-		f.PutLazy(d.ID, r.Object.Key, lang.Before, func() mark.Value { return a.storedValue(d, r.Object, r.Entry) })
-	}
-}
-
-// fillLeft gives what targeting left out, and the state does not have, a value that is not known.
-func (a *applier) fillLeft() {
-	for _, d := range a.prog.Decls() {
-		if d.Kind != lang.Resource || d.Resource.Mode == addr.Ephemeral {
-			continue
-		}
-		frames, _ := a.frame.Instances(d.Module, lang.After)
-		for _, f := range frames {
-			abs := d.Resource.In(f.Addr())
-			for _, k := range f.Expanded(d.ID, lang.After).List {
-				o := abs.Instance(k).Current()
-				if a.changes[o] == nil && a.plan.Refreshed.Get(o) == nil {
-					f.Put(d.ID, k, lang.After, mark.Plain(a.prog.Schema(d.ID).Unknown()))
-				}
-			}
-		}
-	}
-}
-
-// stays reports whether an object keeps its value.
-func (a *applier) stays(o addr.Object) bool {
-	c := a.changes[o]
-	return c == nil || c.Action == plan.NoOp && !c.Conditions
 }
 
 // write records what became of objects, as one transaction: in the working snapshot and in the
@@ -214,7 +138,7 @@ func (a *applier) lost(err error) {
 		return
 	}
 	a.broken = err
-	a.bag.Add(diag.Errorf("Failed to record progress", "The journal beside the state could not be written: %s.\n\nNothing new is started. What is running finishes, and everything that was done is kept in memory and written with the state at the end.", err))
+	a.run.bag.Add(diag.Errorf("Failed to record progress", "The journal beside the state could not be written: %s.\n\nNothing new is started. What is running finishes, and everything that was done is kept in memory and written with the state at the end.", err))
 }
 
 // intend announces a provider call that changes something.
@@ -230,12 +154,12 @@ func (a *applier) intend(o addr.Object, action plan.Action, p addr.ProviderInsta
 		a.lost(err)
 		return 0, false
 	}
-	a.underWay(o, true)
+	a.run.inFlight.set(o, true)
 	return op, true
 }
 
 // over says that the outcome of a call is known.
-func (a *applier) over(o addr.Object) { a.underWay(o, false) }
+func (a *applier) over(o addr.Object) { a.run.inFlight.set(o, false) }
 
 func (a *applier) entry(o addr.Object) *state.Entry {
 	a.mu.Lock()
@@ -245,19 +169,19 @@ func (a *applier) entry(o addr.Object) *state.Entry {
 
 // failed empties what an instance would have given to others.
 func (a *applier) failed(d *lang.Declaration, i addr.Instance) {
-	if f := a.frame.At(i.Module, lang.After); f != nil {
+	if f := a.run.frame.At(i.Module, lang.After); f != nil {
 		f.Fail(d.ID, i.Key, lang.After)
 	}
 }
 
 // up brings one object to where the plan wants it.
 func (a *applier) up(ctx context.Context, c *plan.Change) bool {
-	d, ok := a.prog.Resource(c.Object.Resource())
+	d, ok := a.run.prog.Resource(c.Object.Resource())
 	if !ok {
 		return false
 	}
 	if d.Res.Check != "" {
-		a.unread(d, c.Object.Module, a.scoped(func(r *run) { (&applier{r, a.applying, a.ends}).upDeclared(ctx, c, d) }))
+		a.run.unread(d, c.Object.Module, a.run.scoped(func(r *run) { (&applier{r, a.applying, a.ends}).upDeclared(ctx, c, d) }))
 		return true // a check stands in nobody's way
 	}
 	return a.upDeclared(ctx, c, d)
@@ -265,7 +189,7 @@ func (a *applier) up(ctx context.Context, c *plan.Change) bool {
 
 func (a *applier) upDeclared(ctx context.Context, c *plan.Change, d *lang.Declaration) bool {
 	inst := c.Object.Instance
-	f := a.frame.At(inst.Module, lang.After)
+	f := a.run.frame.At(inst.Module, lang.After)
 	if !a.takeIn(c) {
 		a.failed(d, inst)
 		return false
@@ -276,22 +200,22 @@ func (a *applier) upDeclared(ctx context.Context, c *plan.Change, d *lang.Declar
 		return false
 	}
 	f.Put(d.ID, inst.Key, lang.After, v)
-	return len(a.hooksOf(c, nil, false).list) > 0 || a.after(d, f, inst, v)
+	return len(declared.ProvisionersOf(a.run.prog, a.run.removals, c, nil, false).List) > 0 || a.after(d, f, inst, v)
 }
 
 func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
 	if c.Action == plan.NoOp {
 		return a.visit(d, f, c, inst)
 	}
-	a.receive(ctx, d.ID, inst.Module, inst.Key, lang.After)
-	if !a.pre(d, f, inst.Key, inst) {
+	a.run.receive(ctx, d.ID, inst.Module, inst.Key, lang.After)
+	if !a.run.pre(d, f, inst.Key, inst) {
 		return mark.Value{}, false
 	}
-	config, out := f.Config(d.ID, inst.Key, lang.After, a.bag)
+	config, out := f.Config(d.ID, inst.Key, lang.After, a.run.bag)
 	if out != lang.OK {
 		return mark.Value{}, false
 	}
-	t, u, ok := a.toolsAfter(ctx, d, f, inst.Key, inst)
+	t, u, ok := a.run.toolsAfter(ctx, d, f, inst.Key, inst)
 	if !ok {
 		return mark.Value{}, false
 	}
@@ -318,7 +242,7 @@ func (a *applier) takeIn(c *plan.Change) bool {
 		return false
 	}
 	a.imported.Add(1)
-	a.tell(event.Imported{Object: c.Object, ID: c.Importing.ID})
+	a.run.settings.tell(event.Imported{Object: c.Object, ID: c.Importing.ID})
 	return true
 }
 
@@ -346,14 +270,14 @@ func amended(c *plan.Change, e *state.Entry) *state.Entry {
 // visit gives the value of an object that its provider has nothing to do with.
 func (a *applier) visit(d *lang.Declaration, f *lang.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
 	e := a.entry(c.Object)
-	if e == nil || c.Conditions && !a.pre(d, f, inst.Key, inst) {
+	if e == nil || c.Conditions && !a.run.pre(d, f, inst.Key, inst) {
 		return mark.Value{}, false
 	}
-	return a.storedValue(d, c.Object, e), true
+	return filling.StoredValue(a.run.prog, d, c.Object, e), true
 }
 
-func (a *applier) read(ctx context.Context, t *object.Tools, u use, c *plan.Change, config mark.Value) (mark.Value, bool) {
-	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.instance, Recorded: c.Recorded, Was: c.Entry}, false)
+func (a *applier) read(ctx context.Context, t *object.Tools, u declared.Use, c *plan.Change, config mark.Value) (mark.Value, bool) {
+	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: c.Recorded, Was: c.Entry}, false)
 	if !ok {
 		return v, false
 	}
@@ -361,7 +285,7 @@ func (a *applier) read(ctx context.Context, t *object.Tools, u use, c *plan.Chan
 }
 
 // make creates or updates a managed object.
-func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools, u use, c *plan.Change, config mark.Value) (mark.Value, bool) {
+func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools, u declared.Use, c *plan.Change, config mark.Value) (mark.Value, bool) {
 	cur, ok := a.current(t, c)
 	if !ok {
 		return mark.Value{}, false
@@ -381,12 +305,12 @@ func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools
 	if !ok {
 		return mark.Value{}, false
 	}
-	op, ok := a.intend(c.Object, c.Action, u.instance)
+	op, ok := a.intend(c.Object, c.Action, u.Instance)
 	if !ok {
 		return mark.Value{}, false
 	}
-	stored := object.Stored{Provider: u.instance, Recorded: c.Recorded, CreateFirst: c.CreateFirst, SkipDestroy: c.SkipDestroy}
-	provisioned := len(a.hooksOf(c, nil, false).list) > 0
+	stored := object.Stored{Provider: u.Instance, Recorded: c.Recorded, CreateFirst: c.CreateFirst, SkipDestroy: c.SkipDestroy}
+	provisioned := len(declared.ProvisionersOf(a.run.prog, a.run.removals, c, nil, false).List) > 0
 	if provisioned {
 		stored.Later = func(done event.Done) { a.postpone(done) }
 	}
@@ -442,7 +366,7 @@ func (a *applier) known(t *object.Tools, o addr.Object) (object.Current, bool) {
 // within what was approved.
 func (a *applier) proposal(ctx context.Context, d *lang.Declaration, t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) (*object.Proposal, bool) {
 	forced := object.Forced{IgnoreAll: d.Res.Lifecycle.IgnoreAll, Ignore: ignored(d)}
-	if c.Settled && !a.Closed.Has(shortcut.Settled) {
+	if c.Settled && !a.run.settings.Closed.Has(shortcut.Settled) {
 		return t.Approved(c, cur, config, forced)
 	}
 	if !t.Validate(ctx, config) {
@@ -498,7 +422,7 @@ func (a *applier) down(ctx context.Context, c *plan.Change, face lang.Face) bool
 	}
 	if c.Action == plan.Forget || c.Action == plan.ForgetCreate {
 		a.forgotten.Add(1)
-		a.tell(event.Done{Object: o, Op: event.Forget})
+		a.run.settings.tell(event.Done{Object: o, Op: event.Forget})
 		return a.write(0, journal.Change{Object: o})
 	}
 	t, u, ok := a.toolsDown(ctx, o, e, face)
@@ -509,7 +433,7 @@ func (a *applier) down(ctx context.Context, c *plan.Change, face lang.Face) bool
 	if !ok {
 		return false
 	}
-	op, ok := a.intend(o, plan.Delete, u.instance)
+	op, ok := a.intend(o, plan.Delete, u.Instance)
 	if !ok {
 		return false
 	}
@@ -529,15 +453,15 @@ func (a *applier) down(ctx context.Context, c *plan.Change, face lang.Face) bool
 
 // toolsDown is what it takes to end a stored object: its provider on the face that the order of steps
 // found for it.
-func (a *applier) toolsDown(ctx context.Context, o addr.Object, e *state.Entry, face lang.Face) (*object.Tools, use, bool) {
-	u, ok := a.storedUse(ctx, o.Instance, e)
+func (a *applier) toolsDown(ctx context.Context, o addr.Object, e *state.Entry, face lang.Face) (*object.Tools, declared.Use, bool) {
+	u, ok := a.run.storedUse(ctx, o.Instance, e)
 	if !ok {
 		return nil, u, false
 	}
-	s, ok := a.session(ctx, u, face)
-	typ := a.typeOf(ctx, u.instance.Provider, o.Resource(), o.Instance)
+	s, ok := a.run.sessions.get(ctx, a.run.bag, u, face)
+	typ := a.run.typeOf(ctx, u.Instance.Provider, o.Resource(), o.Instance)
 	if !ok || typ == nil {
 		return nil, u, false
 	}
-	return &object.Tools{Object: o, Provider: s.provider, Type: typ, Walk: a.objs, Bag: a.bag, Where: a.where(o.Instance)}, u, true
+	return &object.Tools{Object: o, Provider: s.provider, Type: typ, Walk: a.run.objs, Bag: a.run.bag, Where: a.run.where(o.Instance)}, u, true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
 )
@@ -12,24 +13,13 @@ import (
 // of their own: they may look at anything, ephemeral values too, and hold what they look at. So are
 // ephemeral resources that open themselves, for the case that they have no other receiver.
 
-// tested reports whether a declaration has conditions of this kind.
-func tested(d *lang.Declaration) bool {
-	switch d.Kind {
-	case lang.Variable:
-		return len(d.Var.Validations) > 0
-	case lang.Output:
-		return len(d.Out.Preconditions) > 0
-	}
-	return d.Kind == lang.Check
-}
-
 // testAll tests a declaration in every instance of its module. A value that a variable refuses goes
 // nowhere.
 func (p *planner) testAll(ctx context.Context, d *lang.Declaration) bool {
-	frames, _ := p.frame.Instances(d.Module, lang.After)
+	frames, _ := p.run.frame.Instances(d.Module, lang.After)
 	ok := true
 	for _, f := range frames {
-		if p.test(ctx, d, f) {
+		if p.run.test(ctx, d, f) {
 			continue
 		}
 		ok = false
@@ -44,10 +34,10 @@ func (p *planner) testAll(ctx context.Context, d *lang.Declaration) bool {
 // was given is tested in all of them, because providers are configured with it; but not, where
 // everything is destroyed, what is made from resources: they have no value then.
 func (p *planner) tests(d *lang.Declaration) bool {
-	if !tested(d) || p.req.Mode != plan.Destroy {
-		return tested(d)
+	if !declared.HasConditions(d) || p.req.Mode != plan.Destroy {
+		return declared.HasConditions(d)
 	}
-	return d.Kind == lang.Variable && !p.reach.fromResources(d.ID)
+	return d.Kind == lang.Variable && !p.run.receivers.FromResources(d.ID)
 }
 
 // test evaluates the conditions of a declaration in one module instance. Whatever fails in a check
@@ -55,7 +45,7 @@ func (p *planner) tests(d *lang.Declaration) bool {
 func (r *run) test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool {
 	switch d.Kind {
 	case lang.Resource:
-		r.receiveFrom(ctx, d, f, r.reach.face(d.ID, lang.After), r.ownKeys(d))
+		r.leases.ReceiveFrom(ctx, r.bag, d, f, r.receivers.Face(d.ID, lang.After), r.receivers.OwnKeys(d))
 		return true // what comes of it is in the slot
 	case lang.Variable:
 		return r.conditions(ctx, d, f, lang.Validation)
@@ -69,26 +59,6 @@ func (r *run) test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool
 func (r *run) conditions(ctx context.Context, d *lang.Declaration, f *lang.Frame, when lang.When) bool {
 	r.receive(ctx, d.ID, f.Addr(), addr.NoKey, lang.After)
 	results := f.Conditions(d.ID, addr.NoKey, when, lang.After, nil, r.bag)
-	r.checks.report(testKind(d), d.String(), testAddr(d, f.Addr()), results)
+	r.checks.report(declared.ConditionsKind(d), d.String(), declared.ConditionsAddr(d, f.Addr()), results)
 	return holds(results)
-}
-
-// testKind is what the state calls the kind of a tested declaration.
-func testKind(d *lang.Declaration) string {
-	switch d.Kind {
-	case lang.Variable:
-		return "var"
-	case lang.Output:
-		return "output"
-	}
-	return "check"
-}
-
-// testAddr is the address of a tested declaration in an instance of its module.
-func testAddr(d *lang.Declaration, in addr.ModuleInstance) string {
-	local := testKind(d) + "." + d.Name
-	if in.IsRoot() {
-		return local
-	}
-	return in.String() + "." + local
 }

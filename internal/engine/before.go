@@ -6,11 +6,13 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/walk"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -38,7 +40,7 @@ type reading struct {
 // getReady makes sure that a declaration can be evaluated on the before face.
 func (p *planner) getReady(ctx context.Context, d lang.Decl) {
 	once, _ := p.back.got.LoadOrStore(d, new(sync.Once))
-	once.(*sync.Once).Do(func() { p.makeReady(ctx, p.prog.Decls()[d]) })
+	once.(*sync.Once).Do(func() { p.makeReady(ctx, p.run.prog.Decls()[d]) })
 }
 
 // needless are references for other reasons than a value.
@@ -49,29 +51,29 @@ func (p *planner) makeReady(ctx context.Context, d *lang.Declaration) {
 	case d.Kind == lang.Resource && d.Resource.Mode == addr.Managed:
 		p.beforeKeys(d)
 		return
-	case p.req.Mode != plan.Destroy && p.reach.steady(d.ID):
+	case p.req.Mode != plan.Destroy && p.run.receivers.Steady(d.ID):
 		return // it was decided
 	}
-	for _, ref := range p.prog.Refs(d.ID) {
+	for _, ref := range p.run.prog.Refs(d.ID) {
 		if ref.Use&^needless != 0 {
 			p.getReady(ctx, ref.To)
 		}
 	}
-	frames, _ := p.frame.Instances(d.Module, lang.Before)
+	frames, _ := p.run.frame.Instances(d.Module, lang.Before)
 	for _, f := range frames {
 		switch {
 		case d.Kind == lang.Call:
 			f.Keys(d.ID, lang.Before, &diag.Bag{}) // what the repetition says comes on top of what is stored
 		case d.Kind == lang.Resource && d.Resource.Mode == addr.Data:
 			list := f.Keys(d.ID, lang.Before, &diag.Bag{}).List
-			p.each(len(list), func(i int) { p.readBefore(ctx, d, f, list[i]) })
+			walk.Each(len(list), func(i int) { p.readBefore(ctx, d, f, list[i]) })
 		}
 	}
 }
 
 // beforeKeys tells the before face which instances of a managed resource there are.
 func (p *planner) beforeKeys(d *lang.Declaration) {
-	frames, _ := p.frame.Instances(d.Module, lang.Before)
+	frames, _ := p.run.frame.Instances(d.Module, lang.Before)
 	for _, f := range frames {
 		stored := p.prior.Resource(d.Resource.In(f.Addr()))
 		f.SetKeys(d.ID, lang.Before, lang.Keys{Repeat: d.Repeat(), List: stored.Keys()})
@@ -82,7 +84,7 @@ func (p *planner) beforeKeys(d *lang.Declaration) {
 // with the same question. What cannot be read has no value: where everything is destroyed that is an
 // error, since nothing else is left to go by.
 func (p *planner) readBefore(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key) {
-	bag := p.bag
+	bag := p.run.bag
 	if p.req.Mode != plan.Destroy {
 		bag = &diag.Bag{}
 	}
@@ -95,17 +97,17 @@ func (p *planner) readBefore(ctx context.Context, d *lang.Declaration, f *lang.F
 	if out != lang.OK {
 		return
 	}
-	u := p.run.useOf(d, pk)
+	u := declared.UseOf(p.run.prog, d, pk)
 	if v, ok := p.readAlready(ctx, inst, config, u); ok {
 		f.Put(d.ID, key, lang.Before, v)
 		return
 	}
-	s, ok := (&run{p.shared, bag}).session(ctx, u, lang.Before)
-	typ := p.typeOf(ctx, u.instance.Provider, d.Resource, inst)
+	s, ok := p.run.sessions.get(ctx, bag, u, lang.Before)
+	typ := p.run.typeOf(ctx, u.Instance.Provider, d.Resource, inst)
 	if !ok || s.unknown || typ == nil {
 		return
 	}
-	t := &object.Tools{Object: inst.Current(), Provider: s.provider, Type: typ, Walk: p.objs, Bag: bag, Where: p.where(inst)}
+	t := &object.Tools{Object: inst.Current(), Provider: s.provider, Type: typ, Walk: p.run.objs, Bag: bag, Where: p.run.where(inst)}
 	v, entry, ok := p.readOrStored(ctx, d, t, config, inst, u)
 	if !ok {
 		f.Fail(d.ID, key, lang.Before)
@@ -117,16 +119,16 @@ func (p *planner) readBefore(ctx context.Context, d *lang.Declaration, f *lang.F
 	p.back.readings = append(p.back.readings, plan.Reading{Object: inst.Current(), Entry: entry})
 }
 
-func (p *planner) readOrStored(ctx context.Context, d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance, u use) (mark.Value, *state.Entry, bool) {
+func (p *planner) readOrStored(ctx context.Context, d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance, u declared.Use) (mark.Value, *state.Entry, bool) {
 	if v, ok := p.useStored(d, t, config, inst); ok {
 		return v, p.prior.Get(inst.Current()), true
 	}
-	return t.ReadData(ctx, config, object.Stored{Provider: u.instance, Recorded: p.recordedOf(d.ID)}, true)
+	return t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: p.recordedOf(d.ID)}, true)
 }
 
 // wasRead remembers what a data source gave, where its faces may differ.
 func (p *planner) wasRead(d lang.Decl, inst addr.Instance, config, v mark.Value) {
-	if p.reach.steady(d) {
+	if p.run.receivers.Steady(d) {
 		return
 	}
 	p.back.mu.Lock()
@@ -135,15 +137,15 @@ func (p *planner) wasRead(d lang.Decl, inst addr.Instance, config, v mark.Value)
 }
 
 // readAlready is what a data source gave on the after face, if it was asked the same there.
-func (p *planner) readAlready(ctx context.Context, inst addr.Instance, config mark.Value, u use) (mark.Value, bool) {
+func (p *planner) readAlready(ctx context.Context, inst addr.Instance, config mark.Value, u declared.Use) (mark.Value, bool) {
 	p.back.mu.Lock()
 	got, ok := p.back.after[inst]
 	p.back.mu.Unlock()
 	if !ok || !got.config.RawEquals(config.Raw) {
 		return mark.Value{}, false
 	}
-	before, ok := p.settle(ctx, u, lang.Before)
-	after, okAfter := p.settle(ctx, u, lang.After)
+	before, ok := p.run.sessions.settle(ctx, p.run.bag, u, lang.Before)
+	after, okAfter := p.run.sessions.settle(ctx, p.run.bag, u, lang.After)
 	return got.value, ok && okAfter && before.same(after)
 }
 
@@ -152,34 +154,14 @@ func (p *planner) foresee(ctx context.Context, c *plan.Change, e *state.Entry) {
 	if !c.Action.Downs() || e == nil {
 		return
 	}
-	if u, ok := p.storedUse(ctx, c.Object.Instance, e); ok && u.declared {
-		p.settle(ctx, u, lang.Before)
+	if u, ok := p.run.storedUse(ctx, c.Object.Instance, e); ok && u.Declared {
+		p.run.sessions.settle(ctx, p.run.bag, u, lang.Before)
 	}
-	if h := p.hooksOf(c, e, true); h.decl != nil {
-		for _, part := range h.list {
-			for _, w := range p.reach.parts(h.decl.ID, h.parts(part)) {
-				p.getReady(ctx, w.of)
+	if h := declared.ProvisionersOf(p.run.prog, p.run.removals, c, e, true); h.Decl != nil {
+		for _, part := range h.List {
+			for _, w := range p.run.receivers.ReceivedByParts(h.Decl.ID, h.Parts(part)) {
+				p.getReady(ctx, w.Of)
 			}
 		}
 	}
-}
-
-// decidedSettings says of the providers whose settings were evaluated on the before face how the
-// two faces compare, for the order of steps.
-func (p *planner) decidedSettings() []plan.Settings {
-	p.run.mu.Lock()
-	defer p.run.mu.Unlock()
-	var out []plan.Settings
-	for k, before := range p.sessions {
-		d, ok := p.prog.ProviderConfig(k.instance.ProviderConfig)
-		if k.face != lang.Before || !ok || !before.settled || len(p.reach.ephemerals(d.ID)) > 0 {
-			continue // a lease has another value in each walk
-		}
-		x := plan.Settings{Provider: k.instance, NoBefore: !before.well || before.unknown}
-		if after := p.sessions[sessionKey{k.instance, lang.After}]; after != nil {
-			x.Equal = before.same(after)
-		}
-		out = append(out, x)
-	}
-	return out
 }

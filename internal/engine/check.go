@@ -7,6 +7,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/secret"
@@ -94,16 +95,16 @@ func (c *checks) results(*diag.Bag) []state.Check {
 
 // unchecked lists what has conditions, for a plan that evaluates none of them.
 func (r *run) unchecked() []state.Check {
-	none := newChecks(r.Secrets)
+	none := newChecks(r.settings.Secrets)
 	for _, d := range r.prog.Decls() {
 		switch {
-		case tested(d):
-			k := none.declare(testKind(d), d.String())
+		case declared.HasConditions(d):
+			k := none.declare(declared.ConditionsKind(d), d.String())
 			k.Status, k.Objects = state.Unknown, nil
 			if d.Kind == lang.Output && d.Module.IsRoot() {
 				k.Objects = []state.CheckedObject{{Addr: k.Addr, Status: state.Unknown}}
 			}
-		case d.Kind == lang.Resource && d.Resource.Mode != addr.Ephemeral && conditional(d):
+		case d.Kind == lang.Resource && d.Resource.Mode != addr.Ephemeral && declared.HasResourceConditions(d):
 			k := none.declare("resource", d.Resource.String())
 			k.Status, k.Objects = state.Unknown, nil
 		}
@@ -123,7 +124,7 @@ func (r *run) unread(d *lang.Declaration, in addr.ModuleInstance, said []diag.Di
 			failures = append(failures, lang.Result{Status: state.Fail, Message: strings.TrimSuffix(x.Summary+": "+x.Detail, ": ")})
 		}
 	}
-	r.checks.report(testKind(check), check.String(), testAddr(check, in), failures)
+	r.checks.report(declared.ConditionsKind(check), check.String(), declared.ConditionsAddr(check, in), failures)
 }
 
 // failed reports whether a declaration's conditions were found not to hold.

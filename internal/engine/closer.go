@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/walk"
@@ -14,11 +15,11 @@ import (
 // stopped first, and so is a lease that was obtained with it. A lease that opens itself and
 // that no other receiver wanted is opened after them all.
 func (p *planner) addClosers() {
-	if !p.reach.any {
+	if !p.run.receivers.Any {
 		return
 	}
 	closers, own := map[lang.Decl]walk.Node{}, map[lang.Decl]walk.Node{}
-	for _, e := range p.prog.Decls() {
+	for _, e := range p.run.prog.Decls() {
 		if e.Kind != lang.Resource || e.Resource.Mode != addr.Ephemeral {
 			continue
 		}
@@ -29,9 +30,9 @@ func (p *planner) addClosers() {
 		}
 	}
 	stops := map[lang.Decl]walk.Node{}
-	for _, d := range p.prog.Decls() {
-		held := p.reach.ephemerals(d.ID)
-		if len(held) == 0 || !receiver(d) {
+	for _, d := range p.run.prog.Decls() {
+		held := p.run.receivers.Ephemerals(d.ID)
+		if len(held) == 0 || !receivers.Receives(d) {
 			continue
 		}
 		last := p.decide[d.ID]
@@ -48,14 +49,14 @@ func (p *planner) addClosers() {
 				p.graph.Waits(n, last)
 			}
 		}
-		p.expect(d, last)
+		p.countUser(d, last)
 	}
 	p.keepProviders(closers, stops)
 }
 
 // opensItself reports whether this walk opens an ephemeral resource that nothing acts on.
 func (p *planner) opensItself(e *lang.Declaration) bool {
-	return p.req.Mode == plan.Normal && !p.sel.skips(e.ID) && p.run.opensItself(e, !p.sel.active)
+	return p.req.Mode == plan.Normal && !p.sel.Skips(e.ID) && p.run.receivers.OpensItself(e, !p.sel.Active)
 }
 
 // own is the node that opens leases that open themselves, if no receiver has.
@@ -70,8 +71,8 @@ func (p *planner) own(e *lang.Declaration) walk.Node {
 func (p *planner) closer(e *lang.Declaration) walk.Node {
 	n := p.graph.Add(func() string { return e.Resource.String() + " (close)" }, walk.Options{Closer: true})
 	p.visits = append(p.visits, func(context.Context, *walk.Fan) bool {
-		p.closeLeases(e, nil, lang.After)
-		p.closeLeases(e, nil, lang.Before)
+		p.run.leases.Close(e, nil, lang.After)
+		p.run.leases.Close(e, nil, lang.Before)
 		return true
 	})
 	p.graph.Waits(n, p.decide[e.ID])
@@ -82,15 +83,15 @@ func (p *planner) closer(e *lang.Declaration) walk.Node {
 func (p *planner) stop(d *lang.Declaration) walk.Node {
 	n := p.graph.Add(func() string { return d.Provider.String() + " (stop)" }, walk.Options{Closer: true})
 	p.visits = append(p.visits, func(context.Context, *walk.Fan) bool {
-		p.releaseAll(d.Provider)
+		p.run.sessions.releaseAll(d.Provider)
 		return true
 	})
 	p.graph.Waits(n, p.decide[d.ID])
 	for _, user := range p.users[d.ID] {
 		p.graph.Waits(n, user)
 	}
-	for _, x := range p.prog.Decls() {
-		if x.Kind == lang.Resource && p.prog.ProviderOf(x.ID) == d.ID {
+	for _, x := range p.run.prog.Decls() {
+		if x.Kind == lang.Resource && p.run.prog.ProviderOf(x.ID) == d.ID {
 			p.graph.Waits(n, p.decide[x.ID])
 		}
 	}
@@ -100,28 +101,22 @@ func (p *planner) stop(d *lang.Declaration) walk.Node {
 // keepProviders makes providers that are stopped in the walk outlive the leases that they opened.
 func (p *planner) keepProviders(closers, stops map[lang.Decl]walk.Node) {
 	for e, closer := range closers {
-		if stop, ok := stops[p.prog.ProviderOf(e)]; ok {
+		if stop, ok := stops[p.run.prog.ProviderOf(e)]; ok {
 			p.graph.Waits(stop, closer)
 		}
 	}
 }
 
-// releaseAll ends all sessions of a provider configuration.
-func (r *run) releaseAll(c addr.ProviderConfig) {
-	r.mu.Lock()
-	var mine []sessionKey
-	for k := range r.sessions {
-		if k.instance.ProviderConfig == c {
-			mine = append(mine, k)
-		}
+// countUser counts a receiver as a user of the leases of which it names instances, until the node that ends its
+// work is over.
+func (p *planner) countUser(d *lang.Declaration, last walk.Node) {
+	if !p.leaseUsers.Add(d.ID) {
+		return
 	}
-	r.mu.Unlock()
-	for _, k := range mine {
-		d, declared := r.prog.ProviderConfig(c)
-		u := use{instance: k.instance, declared: declared}
-		if declared {
-			u.decl = d.ID
-		}
-		r.release(u, k.face)
-	}
+	n := p.graph.Add(func() string { return p.label(d) + " (receives no more)" }, walk.Options{Closer: true})
+	p.visits = append(p.visits, func(context.Context, *walk.Fan) bool {
+		p.leaseUsers.Over(d.ID)
+		return true
+	})
+	p.graph.Waits(n, last)
 }

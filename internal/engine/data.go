@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -19,7 +20,7 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *lang.Declaration) b
 		p.dropData(d.Resource)
 		return true
 	}
-	frames, status := p.frame.Instances(d.Module, lang.After)
+	frames, status := p.run.frame.Instances(d.Module, lang.After)
 	if status != lang.Known {
 		p.failed[d.ID].Store(true)
 		return false
@@ -28,7 +29,7 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *lang.Declaration) b
 	kept := map[addr.Instance]bool{}
 	whole := true
 	for _, fr := range frames {
-		keys := fr.Keys(d.ID, lang.After, p.bag)
+		keys := fr.Keys(d.ID, lang.After, p.run.bag)
 		if keys.Status != lang.Known {
 			whole = false
 			continue
@@ -36,7 +37,7 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *lang.Declaration) b
 		for _, k := range keys.List {
 			inst := d.Resource.In(fr.Addr()).Instance(k)
 			kept[inst] = true
-			if p.sel.instance(inst) {
+			if p.sel.Includes(inst) {
 				jobs = append(jobs, job{frame: fr, key: k})
 			} else {
 				p.keepPrior(fr, d, k)
@@ -49,11 +50,11 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *lang.Declaration) b
 		p.failed[d.ID].Store(true)
 	}
 	f.Jobs(len(jobs), func(ctx context.Context, i int) bool {
-		defer p.instanceOver(d, jobs[i].frame.Addr(), jobs[i].key)
+		defer p.leaseUsers.InstanceOver(d.ID, jobs[i].frame.Addr(), jobs[i].key)
 		read := func(p *planner) bool { return p.readInstance(ctx, d, jobs[i].frame, jobs[i].key) }
 		if d.Res.Check != "" {
 			ok, said := p.scoped(read)
-			p.unread(d, jobs[i].frame.Addr(), said)
+			p.run.unread(d, jobs[i].frame.Addr(), said)
 			return ok
 		}
 		return read(p)
@@ -71,19 +72,19 @@ func (p *planner) readInstance(ctx context.Context, d *lang.Declaration, f *lang
 		return false
 	}
 	f.Put(d.ID, key, lang.After, v)
-	return p.post(d, f, key, inst, func() mark.Value { return v })
+	return p.run.post(d, f, key, inst, func() mark.Value { return v })
 }
 
 func (p *planner) readOrDefer(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (mark.Value, bool) {
-	p.receive(ctx, d.ID, f.Addr(), key, lang.After)
-	if p.dependencyFailed(d.ID) || !p.pre(d, f, key, inst) {
+	p.run.receive(ctx, d.ID, f.Addr(), key, lang.After)
+	if p.dependencyFailed(d.ID) || !p.run.pre(d, f, key, inst) {
 		return mark.Value{}, false
 	}
-	config, out := f.Config(d.ID, key, lang.After, p.bag)
+	config, out := f.Config(d.ID, key, lang.After, p.run.bag)
 	if out != lang.OK {
 		return mark.Value{}, false
 	}
-	t, u, ok := p.toolsAfter(ctx, d, f, key, inst)
+	t, u, ok := p.run.toolsAfter(ctx, d, f, key, inst)
 	if !ok || !t.Validate(ctx, config) {
 		return mark.Value{}, false
 	}
@@ -95,7 +96,7 @@ func (p *planner) readOrDefer(ctx context.Context, d *lang.Declaration, f *lang.
 		p.wasRead(d.ID, inst, config, stored)
 		return stored, true
 	}
-	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.instance, Recorded: p.recordedOf(d.ID), Was: p.prior.Get(inst.Current())}, true)
+	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: p.recordedOf(d.ID), Was: p.prior.Get(inst.Current())}, true)
 	if ok && d.Res.Check == "" {
 		p.put(inst.Current(), entry)
 		p.wasRead(d.ID, inst, config, v)
@@ -136,18 +137,18 @@ func placeholder(t *object.Tools, config mark.Value) mark.Value {
 }
 
 // deferRead plans the reading for apply, of what it is expected to give.
-func (p *planner) deferRead(d *lang.Declaration, t *object.Tools, u use, inst addr.Instance, why plan.Reason, after mark.Value) mark.Value {
-	if p.looks {
+func (p *planner) deferRead(d *lang.Declaration, t *object.Tools, u declared.Use, inst addr.Instance, why plan.Reason, after mark.Value) mark.Value {
+	if p.run.looks {
 		return after // there will be no reading
 	}
 	c := &plan.Change{
-		Object: inst.Current(), Was: p.moved.origin(inst.Current()), Action: plan.Read, Why: why,
-		Before: mark.Plain(t.Type.Null()), After: after, Provider: u.instance,
+		Object: inst.Current(), Was: p.moved.Origin(inst.Current()), Action: plan.Read, Why: why,
+		Before: mark.Plain(t.Type.Null()), After: after, Provider: u.Instance,
 		Entry: p.prior.Get(inst.Current()), Recorded: p.recordedOf(d.ID),
 		Conditions: len(d.Res.Lifecycle.Postconditions) > 0,
 	}
 	p.record(c)
-	p.tell(event.Deferred{Object: inst.Current(), Reason: string(why)})
+	p.run.settings.tell(event.Deferred{Object: inst.Current(), Reason: string(why)})
 	return after
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
@@ -38,7 +40,7 @@ func (p *planner) decideAll(_ context.Context, f *walk.Fan, d *lang.Declaration)
 		if j.frame == nil {
 			return p.decideGone(ctx, j.gone, j.why, d)
 		}
-		defer p.instanceOver(d, j.frame.Addr(), j.key)
+		defer p.leaseUsers.InstanceOver(d.ID, j.frame.Addr(), j.key)
 		return p.decideInstance(ctx, d, j.frame, j.key)
 	})
 	return ok
@@ -50,7 +52,7 @@ func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 	if p.req.Mode == plan.Destroy {
 		return p.allGone(d), true
 	}
-	frames, status := p.frame.Instances(d.Module, lang.After)
+	frames, status := p.run.frame.Instances(d.Module, lang.After)
 	if status != lang.Known {
 		return nil, false
 	}
@@ -59,7 +61,7 @@ func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 	whole := true
 	for _, f := range frames {
 		abs := d.Resource.In(f.Addr())
-		keys := f.Keys(d.ID, lang.After, p.bag)
+		keys := f.Keys(d.ID, lang.After, p.run.bag)
 		if keys.Status != lang.Known {
 			whole = false
 			for _, k := range p.prior.Resource(abs).Keys() {
@@ -67,11 +69,11 @@ func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 			}
 			continue
 		}
-		p.checkLeft(d, f, keys.List)
+		p.moved.CheckLeft(d, f, keys.List, p.run.bag)
 		jobs = slices.Grow(jobs, len(keys.List))
 		for _, k := range keys.List {
 			kept[abs.Instance(k)] = true
-			if !p.sel.instance(abs.Instance(k)) {
+			if !p.sel.Includes(abs.Instance(k)) {
 				p.keepPrior(f, d, k)
 				continue
 			}
@@ -83,12 +85,12 @@ func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 
 // keepAll fills the after face with what was found: nothing is decided.
 func (p *planner) keepAll(d *lang.Declaration) {
-	frames, _ := p.frame.Instances(d.Module, lang.After)
+	frames, _ := p.run.frame.Instances(d.Module, lang.After)
 	for _, f := range frames {
-		var declared []addr.Key // of which conditions are looked at
-		if conditional(d) || p.moved.leaving[d.ID] != nil {
-			declared = f.Keys(d.ID, lang.After, &diag.Bag{}).List
-			p.checkLeft(d, f, declared)
+		var wanted []addr.Key // of which conditions are looked at
+		if declared.HasResourceConditions(d) || p.moved.Leaving[d.ID] != nil {
+			wanted = f.Keys(d.ID, lang.After, &diag.Bag{}).List
+			p.moved.CheckLeft(d, f, wanted, p.run.bag)
 		}
 		stored := p.prior.Resource(d.Resource.In(f.Addr()))
 		keys := lang.Keys{Status: lang.Known, Repeat: lang.RepeatOf(d.Res)}
@@ -102,30 +104,25 @@ func (p *planner) keepAll(d *lang.Declaration) {
 			}
 			keys.List = append(keys.List, k)
 			if cur.Entry != nil {
-				f.PutLazy(d.ID, k, lang.After, func() mark.Value { return p.storedValue(d, o, cur.Entry) })
+				f.PutLazy(d.ID, k, lang.After, func() mark.Value { return filling.StoredValue(p.run.prog, d, o, cur.Entry) })
 			} else {
 				f.Fail(d.ID, k, lang.After)
 			}
 		}
 		f.SetKeys(d.ID, lang.After, keys)
-		p.review(d, f, declared)
+		p.review(d, f, wanted)
 	}
 }
 
 // review evaluates the conditions of declared instances that were found.
-func (p *planner) review(d *lang.Declaration, f *lang.Frame, declared []addr.Key) {
-	for _, k := range declared {
+func (p *planner) review(d *lang.Declaration, f *lang.Frame, wanted []addr.Key) {
+	for _, k := range wanted {
 		if v, ok := f.Got(d.ID, k, lang.After); ok {
 			inst := d.Resource.In(f.Addr()).Instance(k)
-			p.pre(d, f, k, inst)
-			p.post(d, f, k, inst, func() mark.Value { return v })
+			p.run.pre(d, f, k, inst)
+			p.run.post(d, f, k, inst, func() mark.Value { return v })
 		}
 	}
-}
-
-// conditional reports whether a resource has conditions.
-func conditional(d *lang.Declaration) bool {
-	return len(d.Res.Lifecycle.Preconditions)+len(d.Res.Lifecycle.Postconditions) > 0
 }
 
 // keepPrior fills the slot of an instance that targeting leaves out with what is stored.
@@ -136,12 +133,12 @@ func (p *planner) keepPrior(f *lang.Frame, d *lang.Declaration, k addr.Key) {
 		f.Put(d.ID, k, lang.After, p.placeholder(d))
 		return
 	}
-	f.PutLazy(d.ID, k, lang.After, func() mark.Value { return p.storedValue(d, o, entry) })
+	f.PutLazy(d.ID, k, lang.After, func() mark.Value { return filling.StoredValue(p.run.prog, d, o, entry) })
 }
 
 // placeholder is the value of an instance that nothing is known about.
 func (p *planner) placeholder(d *lang.Declaration) mark.Value {
-	return mark.Plain(p.prog.Schema(d.ID).Unknown())
+	return mark.Plain(p.run.prog.Schema(d.ID).Unknown())
 }
 
 // decideInstance takes one declared instance through planning and fills its after slot.
@@ -157,7 +154,7 @@ func (p *planner) decideInstance(ctx context.Context, d *lang.Declaration, f *la
 	p.foresee(ctx, c, c.Entry)
 	p.noteChange(d.ID, c)
 	p.record(c)
-	return p.post(d, f, key, inst, v)
+	return p.run.post(d, f, key, inst, v)
 }
 
 // propose evaluates an instance's configuration and has its provider plan it.
@@ -165,11 +162,11 @@ func (p *planner) propose(ctx context.Context, d *lang.Declaration, f *lang.Fram
 	if p.req.quiet {
 		return p.takenIn(ctx, d, f, inst)
 	}
-	p.receive(ctx, d.ID, f.Addr(), key, lang.After)
+	p.run.receive(ctx, d.ID, f.Addr(), key, lang.After)
 	if p.dependencyFailed(d.ID) {
 		return nil, nil, false
 	}
-	ok, unsure := p.preconditions(d, f, key, inst)
+	ok, unsure := p.run.preconditions(d, f, key, inst)
 	if !ok {
 		return nil, nil, false
 	}
@@ -177,11 +174,11 @@ func (p *planner) propose(ctx context.Context, d *lang.Declaration, f *lang.Fram
 	if !ok {
 		return nil, nil, false
 	}
-	config, out := f.Config(d.ID, key, lang.After, p.bag)
+	config, out := f.Config(d.ID, key, lang.After, p.run.bag)
 	if out != lang.OK {
 		return nil, nil, false
 	}
-	t, u, ok := p.toolsAfter(ctx, d, f, key, inst)
+	t, u, ok := p.run.toolsAfter(ctx, d, f, key, inst)
 	if !ok || !t.Validate(ctx, config) {
 		return nil, nil, false
 	}
@@ -193,12 +190,12 @@ func (p *planner) propose(ctx context.Context, d *lang.Declaration, f *lang.Fram
 	if !ok {
 		return nil, nil, false
 	}
-	c.Was = p.moved.origin(c.Object)
-	c.Provider, c.Importing = u.instance, importing
-	c.Settled = c.Settled && !p.slot(p.sessionKey(u, lang.After)).unknown
+	c.Was = p.moved.Origin(c.Object)
+	c.Provider, c.Importing = u.Instance, importing
+	c.Settled = c.Settled && !p.run.sessions.unknown(u, lang.After)
 	c.Recorded = p.recordedOf(d.ID)
 	c.Conditions = unsure || len(d.Res.Lifecycle.Postconditions) > 0
-	if c.SkipDestroy, out = f.Forget(d.ID, p.faceOf(f), p.bag); out != lang.OK {
+	if c.SkipDestroy, out = f.Forget(d.ID, p.faceOf(f), p.run.bag); out != lang.OK {
 		return nil, nil, false
 	}
 	if c.Action.Replaces() && cur.Entry != nil && cur.Entry.SkipDestroy {
@@ -234,26 +231,6 @@ func (p *planner) current(ctx context.Context, d *lang.Declaration, f *lang.Fram
 	return p.importFor(ctx, d, f, inst)
 }
 
-// toolsAfter is what it takes to plan or apply a declared instance.
-func (r *run) toolsAfter(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (*object.Tools, use, bool) {
-	pk, out := f.ProviderKey(d.ID, key, lang.After, r.bag)
-	if out != lang.OK {
-		return nil, use{}, false
-	}
-	u := r.useOf(d, pk)
-	s, ok := r.session(ctx, u, lang.After)
-	if !ok {
-		return nil, u, false
-	}
-	typ := r.typeOf(ctx, u.instance.Provider, d.Resource, inst)
-	if typ == nil {
-		return nil, u, false
-	}
-	return &object.Tools{
-		Object: inst.Current(), Provider: s.provider, Type: typ, Walk: r.objs, Bag: r.bag, Where: r.where(inst),
-	}, u, true
-}
-
 // forced is what bears on the decision beside configuration and provider.
 func (p *planner) forced(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, cur object.Current) (object.Forced, bool) {
 	out := object.Forced{
@@ -263,7 +240,7 @@ func (p *planner) forced(d *lang.Declaration, f *lang.Frame, key addr.Key, inst 
 	if len(d.Res.Lifecycle.Triggers) == 0 || cur.Entry == nil {
 		return out, true
 	}
-	triggers, outcome := f.Triggers(d.ID, key, p.bag)
+	triggers, outcome := f.Triggers(d.ID, key, p.run.bag)
 	if outcome != lang.OK {
 		return out, false
 	}
@@ -285,7 +262,7 @@ func ignored(d *lang.Declaration) []cty.Path {
 // dependencyFailed reports whether something that the declaration depends on by depends_on, its
 // own or that of a call around it, has no value. Other failures travel with values.
 func (p *planner) dependencyFailed(d lang.Decl) bool {
-	for _, ref := range p.prog.Refs(d) {
+	for _, ref := range p.run.prog.Refs(d) {
 		if ref.Use&(lang.ByDepends|lang.ByModule) != 0 && p.anyFailed(ref.To, map[lang.Decl]bool{}) {
 			return true
 		}
@@ -297,11 +274,11 @@ func (p *planner) anyFailed(d lang.Decl, seen map[lang.Decl]bool) bool {
 	if p.failed[d].Load() {
 		return true
 	}
-	if seen[d] || p.prog.Decls()[d].Kind == lang.Resource {
+	if seen[d] || p.run.prog.Decls()[d].Kind == lang.Resource {
 		return false
 	}
 	seen[d] = true
-	for _, ref := range p.prog.Refs(d) {
+	for _, ref := range p.run.prog.Refs(d) {
 		if p.anyFailed(ref.To, seen) {
 			return true
 		}
@@ -312,7 +289,7 @@ func (p *planner) anyFailed(d lang.Decl, seen map[lang.Decl]bool) bool {
 // faceOf is the one on which what decides about the end of objects is evaluated: as everything that
 // goes down it is served by what is there, where the module instance is.
 func (p *planner) faceOf(f *lang.Frame) lang.Face {
-	if p.frame.At(f.Addr(), lang.Before) == nil {
+	if p.run.frame.At(f.Addr(), lang.Before) == nil {
 		return lang.After
 	}
 	return lang.Before
@@ -323,14 +300,14 @@ func (p *planner) allowed(d *lang.Declaration, f *lang.Frame, c *plan.Change) bo
 	if !c.Action.Downs() || c.Action == plan.Forget || c.Object.IsDeposed() || d.Res.Lifecycle.PreventDestroy == nil {
 		return true
 	}
-	prevent, out := f.PreventDestroy(d.ID, p.faceOf(f), p.bag)
+	prevent, out := f.PreventDestroy(d.ID, p.faceOf(f), p.run.bag)
 	if out != lang.OK {
 		return false
 	}
 	if !prevent {
 		return true
 	}
-	p.bag.Add(diag.Errorf("Instance cannot be destroyed",
+	p.run.bag.Add(diag.Errorf("Instance cannot be destroyed",
 		"Resource %s has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. To avoid this error and continue with the plan, either disable lifecycle.prevent_destroy or reduce the scope of the plan using the -target option.",
 		c.Object.Instance).At(d.Res.Range).About(c.Object.Instance))
 	return false

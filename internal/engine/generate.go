@@ -7,6 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -31,25 +32,25 @@ func (e *Engine) checkImports(prog *lang.Program, generate bool, bag *diag.Bag) 
 // instances that a resource does not have, and into resources without configuration, for which it
 // is made now if that was asked for.
 func (p *planner) finishImports(ctx context.Context) map[addr.Resource]string {
-	if p.req.Mode != plan.Normal || p.cut.Load() {
+	if p.req.Mode != plan.Normal || p.run.cut.Load() {
 		return nil
 	}
-	imports, out := p.frame.AllImports(&diag.Bag{}) // who imports into a declared resource reports what is wrong
+	imports, out := p.run.frame.AllImports(&diag.Bag{}) // who imports into a declared resource reports what is wrong
 	if out != lang.OK {
 		return nil
 	}
 	made := map[addr.Resource]string{}
 	for _, im := range imports {
-		d, declared := p.prog.Resource(im.To.Resource())
+		d, declared := p.run.prog.Resource(im.To.Resource())
 		switch {
-		case !p.sel.instance(im.To):
+		case !p.sel.Includes(im.To):
 		case !declared:
 			if text, ok := p.generate(ctx, im); ok {
 				made[im.To.Resource()] = text
 			}
 		case p.failed[d.ID].Load() || p.decided(im.To):
 		default:
-			p.bag.Add(diag.Errorf("Configuration for import target does not exist", "The resource %s is declared, but has no instance %s. Import into an instance that its count or for_each makes.", im.To.Resource(), im.To).At(im.Block.Range).See("declared here", d.Range))
+			p.run.bag.Add(diag.Errorf("Configuration for import target does not exist", "The resource %s is declared, but has no instance %s. Import into an instance that its count or for_each makes.", im.To.Resource(), im.To).At(im.Block.Range).See("declared here", d.Range))
 		}
 	}
 	return made
@@ -63,7 +64,7 @@ func (p *planner) decided(i addr.Instance) bool {
 // generate imports an object without keeping it, and writes configuration for it.
 func (p *planner) generate(ctx context.Context, im lang.Import) (string, bool) {
 	refuse := func(why string) (string, bool) {
-		p.bag.Add(diag.Errorf("Configuration cannot be generated", "There is no configuration for the import target %s, and none can be made for it: %s. Write its configuration by hand.", im.To, why).At(im.Range))
+		p.run.bag.Add(diag.Errorf("Configuration cannot be generated", "There is no configuration for the import target %s, and none can be made for it: %s. Write its configuration by hand.", im.To, why).At(im.Range))
 		return "", false
 	}
 	switch {
@@ -78,13 +79,13 @@ func (p *planner) generate(ctx context.Context, im lang.Import) (string, bool) {
 	if !ok {
 		return refuse("there is no such provider configuration")
 	}
-	s, ok := p.session(ctx, u, lang.After)
-	typ := p.typeOf(ctx, u.instance.Provider, im.To.Resource(), im.To)
+	s, ok := p.run.sessions.get(ctx, p.run.bag, u, lang.After)
+	typ := p.run.typeOf(ctx, u.Instance.Provider, im.To.Resource(), im.To)
 	if !ok || typ == nil {
 		return "", false
 	}
-	t := &object.Tools{Object: im.To.Current(), Provider: s.provider, Type: typ, Walk: p.objs, Bag: p.bag}
-	v, ok := t.Existing(ctx, im.ID, im.Identity, object.Stored{Provider: u.instance})
+	t := &object.Tools{Object: im.To.Current(), Provider: s.provider, Type: typ, Walk: p.run.objs, Bag: p.run.bag}
+	v, ok := t.Existing(ctx, im.ID, im.Identity, object.Stored{Provider: u.Instance})
 	if !ok {
 		return "", false
 	}
@@ -99,15 +100,15 @@ func (p *planner) generate(ctx context.Context, im lang.Import) (string, bool) {
 
 // generateThrough is the provider to import through: that of the import block, or the one that the
 // type implies.
-func (p *planner) generateThrough(im lang.Import) (use, config.ProviderName, bool) {
+func (p *planner) generateThrough(im lang.Import) (declared.Use, config.ProviderName, bool) {
 	var name config.ProviderName
 	if im.Provider != nil {
 		name = im.Provider.ProviderName
 	} else {
 		name = (&config.Resource{Name: config.Name{Type: im.To.Type}}).LocalProvider()
 	}
-	a := p.prog.Tree().Root.Provider(name.Local)
-	u := use{instance: addr.ProviderInstance{ProviderConfig: addr.ProviderConfig{Provider: a, Alias: name.Alias}}}
-	u.decl, u.declared = p.prog.ProviderFor(addr.Module{}, a, name.Alias)
-	return u, name, u.declared || name.Alias == ""
+	a := p.run.prog.Tree().Root.Provider(name.Local)
+	u := declared.Use{Instance: addr.ProviderInstance{ProviderConfig: addr.ProviderConfig{Provider: a, Alias: name.Alias}}}
+	u.Decl, u.Declared = p.run.prog.ProviderFor(addr.Module{}, a, name.Alias)
+	return u, name, u.Declared || name.Alias == ""
 }

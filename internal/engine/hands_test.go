@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"testing"
 )
 
@@ -22,7 +23,7 @@ ephemeral "plant_key" "k" {}
 		w, _ := newPlantWorld(t)
 		w.engine.Parallelism = 7
 		prog := w.compile(map[string]string{"main.tf": plantHead + c.main})
-		p := &planner{run: &run{shared: &shared{Engine: w.engine, prog: prog, reach: newReach(prog)}}}
+		p := &planner{run: &run{settings: &w.engine.Settings, receivers: receivers.Analyse(prog, nil)}}
 		if got := p.hands() - w.engine.workers(); got != c.extra {
 			t.Errorf("%d more than there are workers, want %d:%s", got, c.extra, c.main)
 		}

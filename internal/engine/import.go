@@ -20,14 +20,14 @@ func (p *planner) importFor(ctx context.Context, d *lang.Declaration, f *lang.Fr
 		return object.Current{}, nil, ok
 	}
 	if im.Unknown {
-		p.bag.Add(diag.Errorf("Invalid import id argument", "The import block for %s has an id that depends on values that cannot be determined until apply, so that Lethe cannot plan to import this resource.", inst).At(im.Range))
+		p.run.bag.Add(diag.Errorf("Invalid import id argument", "The import block for %s has an id that depends on values that cannot be determined until apply, so that Lethe cannot plan to import this resource.", inst).At(im.Range))
 		return object.Current{}, nil, false
 	}
-	t, u, ok := p.toolsAfter(ctx, d, f, inst.Key, inst)
+	t, u, ok := p.run.toolsAfter(ctx, d, f, inst.Key, inst)
 	if !ok {
 		return object.Current{}, nil, false
 	}
-	entry, known, ok := t.Import(ctx, im.ID, im.Identity, object.Stored{Provider: u.instance})
+	entry, known, ok := t.Import(ctx, im.ID, im.Identity, object.Stored{Provider: u.Instance})
 	if !ok {
 		return object.Current{}, nil, false
 	}
@@ -36,7 +36,7 @@ func (p *planner) importFor(ctx context.Context, d *lang.Declaration, f *lang.Fr
 		return object.Current{}, nil, false
 	}
 	if cur.Entry == nil {
-		p.bag.Add(diag.Errorf("Cannot import non-existent remote object", "While attempting to import an existing object to %q, the provider detected that no object exists with the given id. Only pre-existing objects can be imported; check that the id is correct and that it is associated with the provider's configured region or endpoint, or use `lethe apply` to create a new remote object for this resource.", inst.String()).At(im.Range).About(inst))
+		p.run.bag.Add(diag.Errorf("Cannot import non-existent remote object", "While attempting to import an existing object to %q, the provider detected that no object exists with the given id. Only pre-existing objects can be imported; check that the id is correct and that it is associated with the provider's configured region or endpoint, or use `lethe apply` to create a new remote object for this resource.", inst.String()).At(im.Range).About(inst))
 		return object.Current{}, nil, false
 	}
 	p.mu.Lock()
@@ -56,13 +56,13 @@ func (p *planner) takenIn(ctx context.Context, d *lang.Declaration, f *lang.Fram
 		v := p.placeholder(d)
 		return &plan.Change{Object: inst.Current(), Was: inst.Current(), Action: plan.Create, Before: mark.Plain(cty.NullVal(v.Raw.Type())), After: v}, func() mark.Value { return v }, true
 	}
-	t, u, ok := p.toolsAfter(ctx, d, f, inst.Key, inst)
+	t, u, ok := p.run.toolsAfter(ctx, d, f, inst.Key, inst)
 	if !ok {
 		return nil, nil, false
 	}
 	c := &plan.Change{
-		Object: inst.Current(), Was: p.moved.origin(inst.Current()), Entry: cur.Entry, Unchanged: true,
-		Provider: u.instance, Importing: importing, Recorded: p.recordedOf(d.ID),
+		Object: inst.Current(), Was: p.moved.Origin(inst.Current()), Entry: cur.Entry, Unchanged: true,
+		Provider: u.Instance, Importing: importing, Recorded: p.recordedOf(d.ID),
 	}
 	return c, lazy(t, cur), true
 }
@@ -74,7 +74,7 @@ func (p *planner) importOf(d *lang.Declaration, inst addr.Instance) (lang.Import
 			return lang.Import{To: inst, ID: im.ID, Identity: cty.NilVal}, true, true
 		}
 	}
-	imports, out := p.frame.Imports(d.ID, p.bag)
+	imports, out := p.run.frame.Imports(d.ID, p.run.bag)
 	if out != lang.OK {
 		return lang.Import{}, false, false
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
-	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -68,23 +68,23 @@ func (p *planner) decideGone(ctx context.Context, o addr.Object, why plan.Reason
 	if !seen || cur.Entry == nil {
 		return seen // it is gone by itself, or refreshing it failed
 	}
-	u, ok := p.storedUse(ctx, o.Instance, cur.Entry)
+	u, ok := p.run.storedUse(ctx, o.Instance, cur.Entry)
 	if !ok {
 		return false
 	}
-	s, ok := p.sessionDown(ctx, u)
-	typ := p.typeOf(ctx, u.instance.Provider, o.Resource(), o.Instance)
+	s, ok := p.run.sessions.getDown(ctx, p.run.bag, u)
+	typ := p.run.typeOf(ctx, u.Instance.Provider, o.Resource(), o.Instance)
 	if !ok || typ == nil {
 		return false
 	}
-	t := &object.Tools{Object: o, Provider: s.provider, Type: typ, Walk: p.objs, Bag: p.bag, Where: p.where(o.Instance)}
+	t := &object.Tools{Object: o, Provider: s.provider, Type: typ, Walk: p.run.objs, Bag: p.run.bag, Where: p.run.where(o.Instance)}
 	c, ok := p.planGone(ctx, t, cur, o, d)
 	if !ok {
 		return false
 	}
-	c.Why, c.Provider = why, u.instance
+	c.Why, c.Provider = why, u.Instance
 	if c.Was = o; p.req.Mode != plan.Destroy {
-		c.Was = p.moved.origin(o)
+		c.Was = p.moved.Origin(o)
 	}
 	p.foresee(ctx, c, cur.Entry)
 	p.record(c)
@@ -92,7 +92,7 @@ func (p *planner) decideGone(ctx context.Context, o addr.Object, why plan.Reason
 		return true
 	}
 	p.noteChange(d.ID, c)
-	f := p.frame.At(o.Module, lang.Before)
+	f := p.run.frame.At(o.Module, lang.Before)
 	return f == nil || p.allowed(d, f, c) // what is in no module instance that can be is protected by nothing
 }
 
@@ -100,7 +100,7 @@ func (p *planner) decideGone(ctx context.Context, o addr.Object, why plan.Reason
 func (p *planner) planGone(ctx context.Context, t *object.Tools, cur object.Current, o addr.Object, d *lang.Declaration) (*plan.Change, bool) {
 	forgets, said := p.forgets(o, cur.Entry, d)
 	if !forgets {
-		schemas, _ := p.Pool.Schemas(ctx, t.Provider.Addr())
+		schemas, _ := p.run.settings.Pool.Schemas(ctx, t.Provider.Addr())
 		return t.PlanDown(ctx, cur, schemas.Capabilities.PlanDestroy)
 	}
 	before, ok := t.Value(cur.Entry, cur.Known)
@@ -113,12 +113,12 @@ func (p *planner) planGone(ctx context.Context, t *object.Tools, cur object.Curr
 // says so. A removed block that does not say it means it, unless everything is to be destroyed.
 func (p *planner) forgets(o addr.Object, e *state.Entry, d *lang.Declaration) (yes, said bool) {
 	if d == nil {
-		switch p.removals.fate(o.Instance) {
-		case removedForget:
+		switch p.run.removals.Fate(o.Instance) {
+		case declared.RemovedForget:
 			return true, true
-		case removedDestroy:
+		case declared.RemovedDestroy:
 			return false, false
-		case removedUnsaid:
+		case declared.RemovedUnsaid:
 			return p.req.Mode != plan.Destroy || e.SkipDestroy, e.SkipDestroy
 		}
 	}
@@ -128,7 +128,7 @@ func (p *planner) forgets(o addr.Object, e *state.Entry, d *lang.Declaration) (y
 // addGhosts makes nodes for resources that only the state knows.
 func (p *planner) addGhosts() {
 	for res := range p.storedResources() {
-		if _, declared := p.prog.Resource(res); declared {
+		if _, declared := p.run.prog.Resource(res); declared {
 			continue
 		}
 		if res.Mode != addr.Managed {
@@ -153,7 +153,7 @@ func (p *planner) addGhost(res addr.Resource) {
 	var through []lang.Decl
 	for _, o := range objects {
 		stored := p.prior.Get(o).Provider
-		if c, ok := p.prog.ProviderFor(stored.Module, stored.Provider, stored.Alias); ok && !slices.Contains(through, c) {
+		if c, ok := p.run.prog.ProviderFor(stored.Module, stored.Provider, stored.Alias); ok && !slices.Contains(through, c) {
 			through = append(through, c)
 			p.users[c] = append(p.users[c], decide) // it is ended through the same
 		}
@@ -165,10 +165,10 @@ func (p *planner) ghostReason(o addr.Object) plan.Reason {
 	switch {
 	case o.IsDeposed() || p.req.Mode == plan.Destroy:
 		return plan.NoReason
-	case p.moved.origin(o) != o:
+	case p.moved.Origin(o) != o:
 		return plan.DeleteNoMoveTarget
 	}
-	if _, ok := p.prog.Lookup(o.Module.Module().Parent(), lang.Call, o.Module.Module().Name()); !o.Module.IsRoot() && !ok {
+	if _, ok := p.run.prog.Lookup(o.Module.Module().Parent(), lang.Call, o.Module.Module().Name()); !o.Module.IsRoot() && !ok {
 		return plan.DeleteNoModule
 	}
 	return plan.DeleteNoResource
@@ -176,26 +176,26 @@ func (p *planner) ghostReason(o addr.Object) plan.Reason {
 
 // storedUse is the provider of a stored object: the one its declaration uses now if it is
 // declared, else the one it was stored with.
-func (r *run) storedUse(ctx context.Context, i addr.Instance, e *state.Entry) (use, bool) {
+func (r *run) storedUse(ctx context.Context, i addr.Instance, e *state.Entry) (declared.Use, bool) {
 	if d, ok := r.prog.Resource(i.Resource()); ok {
-		return r.useOf(d, e.Provider.Key), true
+		return declared.UseOf(r.prog, d, e.Provider.Key), true
 	}
 	stored := e.Provider
 	if c, ok := r.prog.ProviderFor(stored.Module, stored.Provider, stored.Alias); ok {
-		return use{decl: c, declared: true, instance: addr.ProviderInstance{ProviderConfig: r.prog.Decls()[c].Provider, Key: stored.Key}}, true
+		return declared.Use{Decl: c, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: r.prog.Decls()[c].Provider, Key: stored.Key}}, true
 	}
 	if stored.Module.IsRoot() && stored.Alias == "" && r.needsNothing(ctx, stored.Provider) {
-		return use{instance: stored}, true
+		return declared.Use{Instance: stored}, true
 	}
 	r.bag.Add(diag.Errorf("Provider configuration not present",
 		"To work with %s its original provider configuration at %s is required, but it has been removed. This occurs when a provider configuration is removed while objects created by that provider still exist in the state. Re-add the provider configuration to destroy %s, after which you can remove the provider configuration again; or let Lethe forget the object with a `removed` block or `lethe state rm`.",
 		i, stored, i).About(i))
-	return use{}, false
+	return declared.Use{}, false
 }
 
 // needsNothing reports whether a provider can be configured with nothing at all.
 func (r *run) needsNothing(ctx context.Context, p addr.Provider) bool {
-	schemas, ds := r.Pool.Schemas(ctx, p)
+	schemas, ds := r.settings.Pool.Schemas(ctx, p)
 	if ds.HasErrors() {
 		return false
 	}
@@ -210,15 +210,4 @@ func (r *run) needsNothing(ctx context.Context, p addr.Provider) bool {
 		}
 	}
 	return true
-}
-
-// storedValue is a stored object as a value, without a provider's help; for what targeting leaves
-// out.
-func (r *run) storedValue(d *lang.Declaration, o addr.Object, e *state.Entry) mark.Value {
-	sch := r.prog.Schema(d.ID)
-	v, err := sch.DecodeJSON(e.Attrs)
-	if err != nil || e.Schema != sch.Version {
-		return mark.Plain(sch.Unknown())
-	}
-	return mark.Value{Raw: v, Marks: mark.Paths(e.Sensitive, mark.Sensitive)}
 }

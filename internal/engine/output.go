@@ -17,7 +17,7 @@ import (
 // outputs works out what becomes of the root outputs.
 func (p *planner) outputs() []*plan.OutputChange {
 	var out []*plan.OutputChange
-	declared := p.prog.Tree().Root.Module.Outputs
+	declared := p.run.prog.Tree().Root.Module.Outputs
 	for name, o := range declared {
 		if c := p.output(name, o); c != nil {
 			out = append(out, c)
@@ -25,9 +25,7 @@ func (p *planner) outputs() []*plan.OutputChange {
 	}
 	for name, old := range p.previousOutputs() {
 		switch {
-		case declared[name] != nil:
-		case p.sel.active:
-			out = append(out, p.keepOutput(name, old, true))
+		case declared[name] != nil || p.sel.Active:
 		default:
 			out = append(out, &plan.OutputChange{
 				Name: name, Action: plan.Delete, Before: old.Value, After: mark.Plain(cty.NullVal(cty.DynamicPseudoType)), Sensitive: old.Sensitive,
@@ -45,29 +43,29 @@ func (p *planner) previousOutputs() map[string]state.Output {
 	return p.prior.Outputs
 }
 
-// output compares one declared output with what is stored. One that reaches something left out by
-// targeting keeps what it has, and so do all when only a part is destroyed.
+// output compares one declared output with what is stored; nil: it keeps what it has. One that reaches
+// something left out by targeting does, and so do all when only a part is destroyed.
 func (p *planner) output(name string, o *config.Output) *plan.OutputChange {
 	old, had := p.previousOutputs()[name]
 	null := mark.Plain(cty.NullVal(cty.DynamicPseudoType))
-	if p.req.Mode == plan.Destroy && !p.sel.active {
+	if p.req.Mode == plan.Destroy && !p.sel.Active {
 		if !had {
 			return nil
 		}
 		return &plan.OutputChange{Name: name, Action: plan.Delete, Before: old.Value, After: null, Sensitive: old.Sensitive}
 	}
-	d, ok := p.prog.Lookup(addr.Module{}, lang.Output, name)
-	if !ok || p.sel.skips(d.ID) || p.req.Mode == plan.Destroy {
-		return p.keepOutput(name, old, had)
+	d, ok := p.run.prog.Lookup(addr.Module{}, lang.Output, name)
+	if !ok || p.sel.Skips(d.ID) || p.req.Mode == plan.Destroy {
+		return nil
 	}
-	bag := p.bag
+	bag := p.run.bag
 	if p.req.Mode == plan.RefreshOnly {
 		bag = &diag.Bag{} // what is declared need not be there yet
 	}
-	v, outcome := p.frame.Output(name, lang.After, bag)
+	v, outcome := p.run.frame.Output(name, lang.After, bag)
 	switch {
 	case p.req.Mode == plan.RefreshOnly && (outcome != lang.OK || !v.Raw.IsWhollyKnown()):
-		return p.keepOutput(name, old, had) // nothing that could make it known will be done
+		return nil // nothing that could make it known will be done
 	case outcome != lang.OK:
 		return nil
 	}
@@ -81,11 +79,4 @@ func (p *planner) output(name string, o *config.Output) *plan.OutputChange {
 		c.Action = plan.NoOp
 	}
 	return c
-}
-
-func (p *planner) keepOutput(name string, old state.Output, had bool) *plan.OutputChange {
-	if !had {
-		return nil
-	}
-	return &plan.OutputChange{Name: name, Action: plan.NoOp, Before: old.Value, After: old.Value, Sensitive: old.Sensitive}
 }

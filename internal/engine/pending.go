@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -56,7 +57,7 @@ func (p *planner) note(d lang.Decl, at addr.ModuleInstance, kind changeKind) {
 // changed is how much a resource changes as seen from a module instance. Of the calls that both
 // stand under only that one instance is looked at, as both peers do; of others, all.
 func (p *planner) changed(d lang.Decl, from addr.ModuleInstance) changeKind {
-	for at := p.prog.Decls()[d].Module; !at.Under(from.Module()); {
+	for at := p.run.prog.Decls()[d].Module; !at.Under(from.Module()); {
 		from = from.Parent()
 	}
 	p.mu.Lock()
@@ -65,10 +66,9 @@ func (p *planner) changed(d lang.Decl, from addr.ModuleInstance) changeKind {
 }
 
 // pending is why a data source cannot be read yet (the pending rule, design section 5).
-func (p *planner) pending(d *lang.Declaration, inst addr.Instance, config mark.Value, u use) plan.Reason {
-	s := p.slot(p.sessionKey(u, lang.After))
+func (p *planner) pending(d *lang.Declaration, inst addr.Instance, config mark.Value, u declared.Use) plan.Reason {
 	switch {
-	case !config.Raw.IsWhollyKnown() || s.unknown:
+	case !config.Raw.IsWhollyKnown() || p.run.sessions.unknown(u, lang.After):
 		return plan.ReadConfigUnknown
 	case p.dependencyChanges(d.ID, inst.Module, updated):
 		return plan.ReadDependencyPending
@@ -81,8 +81,8 @@ func (p *planner) pending(d *lang.Declaration, inst addr.Instance, config mark.V
 // what it waits for; or a managed resource that it names directly.
 func (p *planner) dependencyChanges(d lang.Decl, from addr.ModuleInstance, least changeKind) bool {
 	seen := map[lang.Decl]bool{}
-	for _, ref := range p.prog.Refs(d) {
-		to := p.prog.Decls()[ref.To]
+	for _, ref := range p.run.prog.Refs(d) {
+		to := p.run.prog.Decls()[ref.To]
 		if ref.Use&(lang.ByDepends|lang.ByModule) != 0 && p.changesUnder(ref, from, least, seen) {
 			return true
 		}
@@ -97,7 +97,7 @@ func (p *planner) dependencyChanges(d lang.Decl, from addr.ModuleInstance, least
 // enclosing call only its depends_on counts, not its repetition.
 func (p *planner) changesUnder(ref lang.Ref, from addr.ModuleInstance, least changeKind, seen map[lang.Decl]bool) bool {
 	d := ref.To
-	info := p.prog.Decls()[d]
+	info := p.run.prog.Decls()[d]
 	if info.Kind == lang.Resource {
 		return p.changed(d, from) >= least
 	}
@@ -105,7 +105,7 @@ func (p *planner) changesUnder(ref lang.Ref, from addr.ModuleInstance, least cha
 		return false
 	}
 	seen[d] = true
-	for _, next := range p.prog.Refs(d) {
+	for _, next := range p.run.prog.Refs(d) {
 		if info.Kind == lang.Call && next.Use&(lang.ByDepends|lang.ByModule) == 0 {
 			continue
 		}

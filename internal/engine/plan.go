@@ -9,6 +9,11 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/engine/leases"
+	"github.com/lethe-iac/lethe/internal/engine/moving"
+	"github.com/lethe-iac/lethe/internal/engine/ordering"
+	"github.com/lethe-iac/lethe/internal/engine/targeting"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -18,7 +23,7 @@ import (
 
 // planner is the plan walk: over declarations, and over resources that only the state knows.
 type planner struct {
-	*run
+	run *run
 	*planning
 }
 
@@ -26,9 +31,9 @@ type planner struct {
 type planning struct {
 	req   *Request
 	prior *state.Snapshot // the previous run's, moves done
-	moved *moves
+	moved *moving.Moves
 	hosts Hosts
-	sel   *selection
+	sel   *targeting.Selection
 
 	graph  walk.Graph
 	visits []visit
@@ -36,8 +41,9 @@ type planning struct {
 	users  map[lang.Decl][]walk.Node // by provider configuration: nodes that work through it
 	back   lookBack
 
-	failed  []atomic.Bool // by declaration: some instance has no value
-	turnout turnout
+	failed     []atomic.Bool // by declaration: some instance has no value
+	leaseUsers *leases.Users
+	spared     map[lang.Decl]bool // ephemeral resources that are kept closed while planning
 
 	mu      sync.Mutex
 	found   map[addr.Object]object.Current // refreshed objects
@@ -59,39 +65,53 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if req.Options.PlanTime.IsZero() {
 		req.Options.PlanTime = e.Now().UTC()
 	}
-	r, ok := e.newRun(ctx, req.Program, req.Options, past{state: req.State}, bag)
-	if !ok {
-		return nil, false
-	}
-	r.looks, r.destroys = req.Mode == plan.RefreshOnly, req.Mode == plan.Destroy
-	defer r.keepSessions(ctx)
-	defer r.endLeases()
-	p := &planner{r, &planning{
+	p := &planner{planning: &planning{
 		req: &req, prior: req.State,
 		users: map[lang.Decl][]walk.Node{}, back: lookBack{after: map[addr.Instance]reading{}},
 		found: map[addr.Object]object.Current{}, recorded: map[lang.Decl][]addr.Resource{}, byResource: map[addr.AbsResource][]*plan.Change{},
 		failed: make([]atomic.Bool, len(req.Program.Decls())), changes: map[within]changeKind{},
 	}}
+	var ok bool
+	p.run, ok = newRun(ctx, &e.Settings, &e.handover, runRequest{
+		Program: req.Program, Options: req.Options, Looks: req.Mode == plan.RefreshOnly, Destroy: req.Mode == plan.Destroy,
+		Ready: p.ready, Before: p.getReady,
+	}, bag)
+	if !ok {
+		return nil, false
+	}
+	r := p.run
+	defer r.sessions.keep(ctx, bag)
+	defer r.leases.End()
+	p.leaseUsers = r.leases.Users()
+	if req.DeferEphemerals {
+		p.spared = r.receivers.OnlyWritten()
+	}
 	if !e.checkImports(req.Program, req.Generate, bag) || !p.prepare(ctx) {
 		return nil, false
 	}
-	spared := map[lang.Decl]bool{}
-	if req.DeferEphemerals {
-		spared = r.reach.onlyWritten()
-	}
-	r.waits = func(d lang.Decl, in addr.ModuleInstance) bool { return spared[d] || p.dependencyChanges(d, in, remade) }
-	r.lacks, r.ready = p.dependencyFailed, p.getReady
 	p.validateUnused(ctx, e)
 	p.validateHooked(ctx, e)
 	p.build()
 	r.frame.Begin()
 	p.walk(ctx)
 	r.frame.End()
-	p.objs.Review()
-	p.moveFaults()
+	p.run.objs.Review()
+	p.moved.Faults(p.run.frame, p.req.Mode == plan.Destroy, p.run.bag)
 	made := p.finishImports(ctx)
 	out := p.result(ctx)
 	return &Result{Plan: out, Frame: r.frame, Generated: made, Cut: r.cut.Load(), request: &req}, !out.Errored
+}
+
+// ready says whether an ephemeral resource may be opened: not if what it depends on is created or replaced, and
+// not if that failed.
+func (p *planner) ready(e lang.Decl, in addr.ModuleInstance) leases.Readiness {
+	switch {
+	case p.dependencyFailed(e):
+		return leases.Never
+	case p.spared[e] || p.dependencyChanges(e, in, remade):
+		return leases.Later
+	}
+	return leases.Open
 }
 
 // scoped runs f as a planner whose errors are warnings, for what stands in a check block.
@@ -100,26 +120,16 @@ func (p *planner) scoped(f func(*planner) bool) (ok bool, said []diag.Diagnostic
 	return ok, said
 }
 
-// scoped runs f as a run whose errors are warnings, for what stands in a check block. It gives what
-// was said, as it was.
-func (r *run) scoped(f func(*run)) []diag.Diagnostic {
-	var b diag.Bag
-	f(&run{r.shared, &b})
-	said := b.List()
-	for _, d := range said {
-		d.Severity = diag.Warning
-		r.bag.Add(d)
-	}
-	return said
-}
-
 // prepare settles what is known before anything is asked of a provider: moves and targets.
 func (p *planner) prepare(ctx context.Context) bool {
-	p.moved = p.move()
-	p.prior = p.moved.after
-	p.edit, p.hosts = p.prior.Edit(), p.Hosts(p.prog.Tree(), p.prior)
-	p.expandBefore(p.prior)
-	sel, ok := p.selectTargets()
+	p.moved = moving.Make(p.run.prog, p.req.State)
+	p.prior = p.moved.State
+	p.edit, p.hosts = p.prior.Edit(), hostsFor(p.run.settings, p.run.prog.Tree(), p.prior)
+	filling.ExpandBefore(p.run.prog, p.run.frame, p.prior)
+	sel, ok := targeting.Select(targeting.Request{
+		Program: p.run.prog, Receivers: p.run.receivers, Prior: p.prior, Stored: p.storedResources(),
+		Targets: p.req.Targets, Excludes: p.req.Excludes, Destroy: p.req.Mode == plan.Destroy, Quiet: p.req.quiet,
+	}, p.run.bag)
 	p.sel = sel
 	p.leaveBefore()
 	return ok && p.checkMoved() && p.checkReplace()
@@ -129,50 +139,55 @@ func (p *planner) prepare(ctx context.Context) bool {
 // state, and ghosts for what only the state knows. References become Waits: failure travels with
 // values, so that one mistake stops only what receives something from it.
 func (p *planner) build() {
-	decls := p.prog.Decls()
+	decls := p.run.prog.Decls()
 	p.decide = make([]walk.Node, len(decls))
 	for _, d := range decls {
 		p.decide[d.ID] = p.add(d)
 	}
 	for _, d := range decls {
-		for _, ref := range p.prog.Refs(d.ID) {
+		for _, ref := range p.run.prog.Refs(d.ID) {
 			p.graph.Waits(p.decide[d.ID], p.decide[ref.To])
 		}
 	}
 	for _, d := range decls {
 		if d.Kind == lang.Resource && d.Resource.Mode == addr.Managed {
-			p.addRefresh(d.Resource, p.decide[d.ID], p.prog.ProviderOf(d.ID))
+			p.addRefresh(d.Resource, p.decide[d.ID], p.run.prog.ProviderOf(d.ID))
 		}
 	}
 	p.addGhosts()
 	p.addClosers()
 }
 
-// add makes the deciding node of a declaration.
+// add makes the deciding node of a declaration. When that was visited, nothing more comes of it.
 func (p *planner) add(d *lang.Declaration) walk.Node {
-	label := func() string { return p.label(d) }
+	label, work := func() string { return p.label(d) }, p.work(d)
+	if work == nil {
+		return p.node(label, nil)
+	}
+	return p.node(label, func(ctx context.Context, f *walk.Fan) bool {
+		defer p.run.frame.Past(d.ID)
+		return work(ctx, f)
+	})
+}
+
+// work is what is to be done at the node of a declaration, nil for a gate.
+func (p *planner) work(d *lang.Declaration) visit {
 	keeps := d.Kind == lang.Call && d.Repeat() != lang.Once || d.Kind == lang.Resource && d.Resource.Mode != addr.Ephemeral
 	switch {
-	case p.sel.skips(d.ID) && keeps:
-		return p.node(label, func(context.Context, *walk.Fan) bool { p.leave(d); return true })
-	case p.sel.skips(d.ID):
-		return p.node(label, nil)
+	case p.sel.Skips(d.ID) && keeps:
+		return func(context.Context, *walk.Fan) bool { p.leave(d); return true }
+	case p.sel.Skips(d.ID):
+		return nil
 	case d.Kind == lang.Call && keeps:
-		return p.node(label, func(context.Context, *walk.Fan) bool { return p.expand(d) })
+		return func(context.Context, *walk.Fan) bool { return p.expand(d) }
+	case d.Kind != lang.Resource && p.tests(d):
+		return func(ctx context.Context, _ *walk.Fan) bool { return p.testAll(ctx, d) }
+	case d.Kind == lang.Resource && d.Resource.Mode == addr.Managed:
+		return func(ctx context.Context, f *walk.Fan) bool { return p.decideAll(ctx, f, d) }
+	case d.Kind == lang.Resource && d.Resource.Mode == addr.Data:
+		return func(ctx context.Context, f *walk.Fan) bool { return p.readAll(ctx, f, d) }
 	}
-	if d.Kind != lang.Resource {
-		if p.tests(d) {
-			return p.node(label, func(ctx context.Context, _ *walk.Fan) bool { return p.testAll(ctx, d) })
-		}
-		return p.node(label, nil)
-	}
-	switch d.Resource.Mode {
-	case addr.Managed:
-		return p.node(label, func(ctx context.Context, f *walk.Fan) bool { return p.decideAll(ctx, f, d) })
-	case addr.Data:
-		return p.node(label, func(ctx context.Context, f *walk.Fan) bool { return p.readAll(ctx, f, d) })
-	}
-	return p.node(label, nil)
+	return nil
 }
 
 func (p *planner) label(d *lang.Declaration) string {
@@ -217,7 +232,7 @@ func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...lan
 
 // walk runs the graph.
 func (p *planner) walk(ctx context.Context) {
-	p.walkGraph(ctx, &p.graph, walk.RunOptions{
+	p.run.walkGraph(ctx, &p.graph, walk.RunOptions{
 		Workers: p.hands(),
 		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
 			return p.visits[n](ctx, f)
@@ -229,21 +244,10 @@ func (p *planner) walk(ctx context.Context) {
 // a call stands ready when the token is free. Not where there are ephemeral resources: a call that
 // stands ready may keep a lease open.
 func (p *planner) hands() int {
-	if p.reach.any {
-		return p.workers()
+	if p.run.receivers.Any {
+		return p.run.settings.workers()
 	}
-	return p.workers() + p.parallelism()
-}
-
-// panicked turns a panic of ours into a diagnostic: the rest of the run goes on.
-func (r *run) panicked(n walk.Node, value any, stack []byte) {
-	r.bag.Add(diag.Errorf("Internal error", "This is a bug in Lethe: %v\n\n%s", value, stack))
-}
-
-// useOf is the provider that a declared resource uses.
-func (r *run) useOf(d *lang.Declaration, key addr.Key) use {
-	c := r.prog.ProviderOf(d.ID)
-	return use{decl: c, declared: true, instance: addr.ProviderInstance{ProviderConfig: r.prog.Decls()[c].Provider, Key: key}}
+	return p.run.settings.workers() + p.run.settings.parallelism()
 }
 
 // stored lists the objects of a resource in the prior snapshot, in all module instances.
@@ -251,7 +255,7 @@ func (p *planner) stored(res addr.Resource) []addr.Object {
 	var out []addr.Object
 	for _, r := range p.storedResources()[res] {
 		for o := range r.Objects() {
-			if p.sel.instance(o.Instance) {
+			if p.sel.Includes(o.Instance) {
 				out = append(out, o)
 			}
 		}
@@ -261,7 +265,7 @@ func (p *planner) stored(res addr.Resource) []addr.Object {
 
 // storedResources groups the prior snapshot by declaration, once.
 func (p *planner) storedResources() map[addr.Resource][]*state.Resource {
-	return p.moved.byDeclaration()
+	return p.moved.ByDeclaration()
 }
 
 // record keeps a decision.
@@ -280,32 +284,30 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 		Mode: p.req.Mode, Changes: p.planned, Drift: p.drift,
 		Previous: p.req.State, Variables: p.variables(), Targets: p.req.Targets, Excludes: p.req.Excludes,
 		ForceReplace: p.req.Replace, Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
-		Timestamp: p.req.Options.PlanTime, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, Settings: p.decidedSettings(),
+		Timestamp: p.req.Options.PlanTime, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, Settings: p.run.sessions.decided(),
 	}
-	p.keys(out)
+	filling.CollectKeys(p.run.prog, p.run.frame, out)
 	byObject := func(a, b *plan.Change) int { return a.Object.Compare(b.Object) }
 	slices.SortFunc(out.Changes, byObject)
 	slices.SortFunc(out.Drift, byObject)
 	slices.SortFunc(out.Readings, func(a, b plan.Reading) int { return a.Object.Compare(b.Object) })
 	out.Refreshed = p.edit.Done()
-	p.orderReplacements(out)
+	ordering.SettleReplacements(p.run.source(out))
 	p.warnForgotten(out.Changes)
 	p.warnRetired(out)
 	out.Outputs = p.outputs()
-	if p.req.Mode == plan.Normal && !p.sel.active && !p.cut.Load() {
-		p.checkValues()
+	if p.req.Mode == plan.Normal && !p.sel.Active && !p.run.cut.Load() {
+		p.run.checkValues()
 	}
 	out.Relevant = p.relevant(out)
-	out.Checks = p.checks.results(p.bag)
+	out.Checks = p.run.checks.results(p.run.bag)
 	if p.req.Mode == plan.Destroy {
-		out.Checks = p.unchecked()
+		out.Checks = p.run.unchecked()
 	}
-	out.Functions = p.results.digests() // of what outputs call, too
-	out.Errored = p.bag.HasErrors() || p.cut.Load()
-	out.Complete = !p.sel.active && !out.Errored
-	if p.reach.any {
-		out.Leases = p.Forecast(ctx, p.prog, p.req.Options, out)
-	}
+	out.Functions = p.run.results.digests() // of what outputs call, too
+	out.Errored = p.run.bag.HasErrors() || p.run.cut.Load()
+	out.Complete = !p.sel.Active && !out.Errored
+	out.Leases = ordering.PreviewLeases(p.run.prog, p.run.receivers, p.req.Options, out)
 	return out
 }
 
@@ -313,11 +315,11 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 // their names, elsewhere.
 func (p *planner) variables() map[string]plan.Variable {
 	out := map[string]plan.Variable{}
-	for name, v := range p.prog.Tree().Root.Module.Variables {
+	for name, v := range p.run.prog.Tree().Root.Module.Variables {
 		if v.Ephemeral {
 			continue
 		}
-		if value, outcome := p.frame.Variable(name, lang.After, &diag.Bag{}); outcome == lang.OK {
+		if value, outcome := p.run.frame.Variable(name, lang.After, &diag.Bag{}); outcome == lang.OK {
 			out[name] = plan.Variable{Value: value.Raw}
 		}
 	}

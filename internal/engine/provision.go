@@ -8,12 +8,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provision"
-	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -23,37 +23,6 @@ import (
 // recorded as tainted until they are over: whatever keeps them from running, a failure, an
 // interrupt or the end of the process, leaves an object that will be replaced.
 
-// hooks are the provisioners of one object that run at one end of its life.
-type hooks struct {
-	list       []*config.Provisioner
-	connection *config.Connection // of the resource
-	decl       *lang.Declaration  // nil: they stand in a removed block
-	in         addr.ModuleInstance
-}
-
-// hooksOf lists the provisioners that a change makes run: destroy says at which end.
-func (r *run) hooksOf(c *plan.Change, e *state.Entry, destroy bool) hooks {
-	runs := c.Action == plan.Create || c.Action.Replaces()
-	if destroy {
-		// A tainted object was never complete: there is nothing to wind up.
-		runs = (c.Action == plan.Delete || c.Action == plan.DeleteCreate || c.Action == plan.CreateDelete) && e != nil && !e.Tainted
-	}
-	if !runs || c.Object.Mode != addr.Managed {
-		return hooks{}
-	}
-	if d, ok := r.prog.Resource(c.Object.Resource()); ok {
-		return hooks{during(d.Res.Provisioners, destroy), d.Res.Connection, d, c.Object.Module}
-	}
-	if b, ok := r.removals.of(c.Object.Instance); ok && destroy {
-		return hooks{during(b.Provisioners, true), b.Connection, nil, b.in.Unkeyed()}
-	}
-	return hooks{}
-}
-
-// deposes reports whether the object that a change destroys is deposed by then: its successor is
-// there already.
-func deposes(c *plan.Change) bool { return c.Action == plan.CreateDelete || c.Object.IsDeposed() }
-
 // warnRetired warns of destroy-time provisioners that run when their object's successor is there.
 // Scripts that name what both are called mean the old one and meet the new one.
 func (p *planner) warnRetired(out *plan.Plan) {
@@ -62,66 +31,31 @@ func (p *planner) warnRetired(out *plan.Plan) {
 	}
 	warned := map[lang.Decl]bool{}
 	for _, c := range out.Changes {
-		if !deposes(c) {
+		if !declared.Deposes(c) {
 			continue
 		}
-		h := p.hooksOf(c, c.Entry, true)
-		if len(h.list) == 0 || h.decl == nil || warned[h.decl.ID] {
+		h := declared.ProvisionersOf(p.run.prog, p.run.removals, c, c.Entry, true)
+		if len(h.List) == 0 || h.Decl == nil || warned[h.Decl.ID] {
 			continue
 		}
-		warned[h.decl.ID] = true
-		p.bag.Add(diag.Warningf("Destroy-time provisioners run after the replacement is created",
-			"The old object of %s is destroyed when the new one is there, and its destroy-time provisioners run then. What they address by a name that both have is the new one. Let them use what only the old one has, such as self.id.\n\nTerraform and OpenTofu do not run them. To have it so, set skip_deposed_provisioners = true in the CLI configuration, or LETHE_SKIP_DEPOSED_PROVISIONERS=true in the environment.", c.Object.Instance).At(h.list[0].Range).About(c.Object.Instance))
+		warned[h.Decl.ID] = true
+		p.run.bag.Add(diag.Warningf("Destroy-time provisioners run after the replacement is created",
+			"The old object of %s is destroyed when the new one is there, and its destroy-time provisioners run then. What they address by a name that both have is the new one. Let them use what only the old one has, such as self.id.\n\nTerraform and OpenTofu do not run them. To have it so, set skip_deposed_provisioners = true in the CLI configuration, or LETHE_SKIP_DEPOSED_PROVISIONERS=true in the environment.", c.Object.Instance).At(h.List[0].Range).About(c.Object.Instance))
 	}
-}
-
-func during(all []*config.Provisioner, destroy bool) []*config.Provisioner {
-	var out []*config.Provisioner
-	for _, p := range all {
-		if p.Destroy == destroy {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-// connections are the blocks that say how a provisioner reaches its machine, the more general one
-// first.
-func (h *hooks) connections(p *config.Provisioner) []*config.Connection {
-	var out []*config.Connection
-	if p.Type == provision.LocalExec {
-		return nil
-	}
-	if h.connection != nil {
-		out = append(out, h.connection)
-	}
-	if p.Connection != nil {
-		out = append(out, p.Connection)
-	}
-	return out
-}
-
-// parts are the bodies that are evaluated for a provisioner.
-func (h *hooks) parts(p *config.Provisioner) []any {
-	out := []any{p}
-	for _, c := range h.connections(p) {
-		out = append(out, c)
-	}
-	return out
 }
 
 // provision runs one provisioner of an object that was created, and ends its taint after the last.
 func (a *applier) provision(ctx context.Context, c *plan.Change, part int) bool {
-	h := a.hooksOf(c, nil, false)
+	h := declared.ProvisionersOf(a.run.prog, a.run.removals, c, nil, false)
 	o := c.Object
-	f := a.frame.At(o.Module, lang.After)
-	self, ok := f.Got(h.decl.ID, o.Key, lang.After)
-	if !ok || !a.runHook(ctx, h, h.list[part], f, self, o, lang.After) {
-		a.failed(h.decl, o.Instance)
+	f := a.run.frame.At(o.Module, lang.After)
+	self, ok := f.Got(h.Decl.ID, o.Key, lang.After)
+	if !ok || !a.runHook(ctx, h, h.List[part], f, self, o, lang.After) {
+		a.failed(h.Decl, o.Instance)
 		a.complete(o, false)
 		return false
 	}
-	if part < len(h.list)-1 {
+	if part < len(h.List)-1 {
 		return true
 	}
 	e := a.entry(o)
@@ -131,7 +65,7 @@ func (a *applier) provision(ctx context.Context, c *plan.Change, part int) bool 
 	a.complete(o, true)
 	done := *e
 	done.Tainted = false
-	return a.write(0, journal.Change{Object: o, Entry: &done}) && a.after(h.decl, f, o.Instance, self)
+	return a.write(0, journal.Change{Object: o, Entry: &done}) && a.after(h.Decl, f, o.Instance, self)
 }
 
 // made is an object whose creation is not complete before its provisioners are.
@@ -153,9 +87,9 @@ func (a *applier) complete(o addr.Object, ok bool) {
 	delete(a.made, o)
 	a.mu.Unlock()
 	if m.Took = time.Since(m.began); found && ok {
-		a.tell(m.Done)
+		a.run.settings.tell(m.Done)
 	} else if found {
-		a.tell(event.Failed{Object: o, Op: m.Op, Took: m.Took})
+		a.run.settings.tell(event.Failed{Object: o, Op: m.Op, Took: m.Took})
 	}
 }
 
@@ -168,7 +102,7 @@ func (a *applier) unmade() {
 
 // after checks an object's postconditions, once everything that makes it is over.
 func (a *applier) after(d *lang.Declaration, f *lang.Frame, inst addr.Instance, v mark.Value) bool {
-	if a.post(d, f, inst.Key, inst, func() mark.Value { return v }) {
+	if a.run.post(d, f, inst.Key, inst, func() mark.Value { return v }) {
 		return true
 	}
 	a.failed(d, inst) // who waits for it gets nothing, outputs included
@@ -185,49 +119,49 @@ func (a *applier) retire(ctx context.Context, c *plan.Change, part int) bool {
 	if e == nil {
 		return true // the create failed, and the old object lives on
 	}
-	h := a.hooksOf(c, e, true)
-	typ := a.typeOf(ctx, c.Provider.Provider, o.Resource(), o.Instance)
-	if part >= len(h.list) || typ == nil {
+	h := declared.ProvisionersOf(a.run.prog, a.run.removals, c, e, true)
+	typ := a.run.typeOf(ctx, c.Provider.Provider, o.Resource(), o.Instance)
+	if part >= len(h.List) || typ == nil {
 		return typ != nil
 	}
 	v, err := typ.DecodeJSON(e.Attrs)
 	if err != nil {
-		a.bag.Add(diag.Errorf("Invalid resource state", "The stored object %s cannot be read with the schema of its provider: %s.", o, err).About(o.Instance))
+		a.run.bag.Add(diag.Errorf("Invalid resource state", "The stored object %s cannot be read with the schema of its provider: %s.", o, err).About(o.Instance))
 		return false
 	}
-	f := a.frame.At(h.in, lang.Before)
+	f := a.run.frame.At(h.In, lang.Before)
 	if f == nil {
-		f = a.frame.At(h.in, lang.After)
+		f = a.run.frame.At(h.In, lang.After)
 	}
 	if f == nil {
 		return true // the module that had the provisioner is gone
 	}
 	self := mark.Value{Raw: v, Marks: mark.Paths(e.Sensitive, mark.Sensitive)}
-	return a.runHook(ctx, h, h.list[part], f, self, o, lang.Before)
+	return a.runHook(ctx, h, h.List[part], f, self, o, lang.Before)
 }
 
 // runHook receives what a provisioner needs, evaluates it and runs it.
-func (a *applier) runHook(ctx context.Context, h hooks, p *config.Provisioner, f *lang.Frame, self mark.Value, o addr.Object, face lang.Face) bool {
+func (a *applier) runHook(ctx context.Context, h declared.Provisioners, p *config.Provisioner, f *lang.Frame, self mark.Value, o addr.Object, face lang.Face) bool {
 	in := lang.Scope{Decl: lang.Nowhere, Key: o.Key, Self: &self}
-	if h.decl != nil {
-		in.Decl = h.decl.ID
-		a.receiveAll(ctx, a.reach.parts(h.decl.ID, h.parts(p)), f.Addr(), o.Key, face)
+	if h.Decl != nil {
+		in.Decl = h.Decl.ID
+		a.run.leases.ReceiveAll(ctx, a.run.bag, a.run.receivers.ReceivedByParts(h.Decl.ID, h.Parts(p)), f.Addr(), o.Key, face)
 	}
-	req := provision.Request{Type: p.Type, Dir: a.Dir, Env: a.Env, Abandon: a.Abandon, Output: func(line string) {
-		a.tell(event.ProvisionOutput{Object: o, Type: p.Type, Line: line})
+	req := provision.Request{Type: p.Type, Dir: a.run.settings.Dir, Env: a.run.settings.Env, Abandon: a.run.settings.Abandon, Output: func(line string) {
+		a.run.settings.tell(event.ProvisionOutput{Object: o, Type: p.Type, Line: line})
 	}}
 	var out lang.Outcome
-	if req.Config, out = f.Provisioner(p, provision.Schema(p.Type), in, face, a.bag); out != lang.OK {
+	if req.Config, out = f.Provisioner(p, provision.Schema(p.Type), in, face, a.run.bag); out != lang.OK {
 		return false
 	}
 	var ok bool
-	if req.Connection, ok = a.connection(h.connections(p), f, in, face); !ok {
+	if req.Connection, ok = a.run.connection(h.Connections(p), f, in, face); !ok {
 		return false
 	}
-	a.tell(event.ProvisionStarted{Object: o, Type: p.Type})
-	ds := provision.Run(a.halting(ctx), req)
+	a.run.settings.tell(event.ProvisionStarted{Object: o, Type: p.Type})
+	ds := provision.Run(a.run.halting(ctx), req)
 	ok = a.hookReport(ds, p, o)
-	a.tell(event.ProvisionDone{Object: o, Type: p.Type, Failed: !ok})
+	a.run.settings.tell(event.ProvisionDone{Object: o, Type: p.Type, Failed: !ok})
 	return ok || p.Continue
 }
 
@@ -242,7 +176,7 @@ func (a *applier) hookReport(ds []diag.Diagnostic, p *config.Provisioner, o addr
 				d.Severity = diag.Warning
 			}
 		}
-		a.bag.Add(d.At(p.Range).About(o.Instance))
+		a.run.bag.Add(d.At(p.Range).About(o.Instance))
 	}
 	return ok
 }
@@ -289,23 +223,23 @@ func override(a, b mark.Value) mark.Value {
 
 // halting is a context that ends when what runs is to be given up.
 func (r *run) halting(ctx context.Context) context.Context {
-	if r.Halt == nil {
+	if r.settings.Halt == nil {
 		return ctx
 	}
-	return r.Halt
+	return r.settings.Halt
 }
 
 // validateHooks evaluates provisioners and connections with nothing known but what is written out.
 func (r *run) validateHooks(d *lang.Declaration, f *lang.Frame, k addr.Key) {
 	self := mark.Plain(r.prog.Schema(d.ID).Unknown())
 	in := lang.Scope{Decl: d.ID, Key: k, Self: &self}
-	h := hooks{d.Res.Provisioners, d.Res.Connection, d, f.Addr()}
-	for _, p := range h.list {
+	h := declared.Provisioners{List: d.Res.Provisioners, Connection: d.Res.Connection, Decl: d, In: f.Addr()}
+	for _, p := range h.List {
 		v, out := f.Provisioner(p, provision.Schema(p.Type), in, lang.After, r.bag)
 		if out == lang.OK {
 			r.hookFaults(provision.Validate(p.Type, v.Raw), d, p.Range)
 		}
-		c, ok := r.connection(h.connections(p), f, in, lang.After)
+		c, ok := r.connection(h.Connections(p), f, in, lang.After)
 		if ok && c.Raw != cty.NilVal {
 			r.hookFaults(provision.ValidateConnection(c.Raw), d, p.Range)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
@@ -23,7 +24,7 @@ func (p *planner) refresh(ctx context.Context, o addr.Object) bool {
 		return false
 	}
 	cur := object.Current{Entry: entry}
-	if moved := p.moved.retyped[o]; moved != (addr.Instance{}) {
+	if moved := p.moved.Retyped[o]; moved != (addr.Instance{}) {
 		cur.Entry, cur.Known, ok = t.Move(ctx, entry, moved)
 	} else {
 		cur.Known, ok = t.Upgrade(ctx, entry)
@@ -47,7 +48,7 @@ func (p *planner) refresh(ctx context.Context, o addr.Object) bool {
 // toolsBefore is what it takes to look at a stored object. A session that nothing can be read through
 // because its settings are not known leaves the object as it was stored (s is nil), with one warning.
 func (p *planner) toolsBefore(ctx context.Context, o addr.Object, entry *state.Entry) (*object.Tools, *session, bool) {
-	u, ok := p.storedUse(ctx, o.Instance, entry)
+	u, ok := p.run.storedUse(ctx, o.Instance, entry)
 	if !ok {
 		return nil, nil, false
 	}
@@ -55,11 +56,11 @@ func (p *planner) toolsBefore(ctx context.Context, o addr.Object, entry *state.E
 	if !ok {
 		return nil, nil, false
 	}
-	typ := p.typeOf(ctx, u.instance.Provider, o.Resource(), o.Instance)
+	typ := p.run.typeOf(ctx, u.Instance.Provider, o.Resource(), o.Instance)
 	if typ == nil {
 		return nil, nil, false
 	}
-	t := &object.Tools{Object: o, Provider: s.provider, Type: typ, Walk: p.objs, Bag: p.bag, Where: p.where(o.Instance)}
+	t := &object.Tools{Object: o, Provider: s.provider, Type: typ, Walk: p.run.objs, Bag: p.run.bag, Where: p.run.where(o.Instance)}
 	if s.unknown {
 		p.warnUnread(s, u)
 		return t, nil, true
@@ -70,60 +71,45 @@ func (p *planner) toolsBefore(ctx context.Context, o addr.Object, entry *state.E
 // sessionToLook gives the session to look at objects through. What its settings refer to was decided:
 // if they are known, objects are looked for where they are going to be worked on; else where they were
 // made.
-func (p *planner) sessionToLook(ctx context.Context, u use) (*session, bool) {
+func (p *planner) sessionToLook(ctx context.Context, u declared.Use) (*session, bool) {
 	if p.req.Mode == plan.Destroy {
-		return p.session(ctx, u, lang.Before)
+		return p.run.sessions.get(ctx, p.run.bag, u, lang.Before)
 	}
-	if after, ok := p.sessionIf(ctx, u, lang.After, true); !ok || !after.unknown {
+	if after, ok := p.run.sessions.getIf(ctx, p.run.bag, u, lang.After, true); !ok || !after.unknown {
 		return after, ok
 	}
-	if before, ok := p.sessionIf(ctx, u, lang.Before, true); ok && !before.unknown {
+	if before, ok := p.run.sessions.getIf(ctx, p.run.bag, u, lang.Before, true); ok && !before.unknown {
 		return before, true
 	}
-	return p.session(ctx, u, lang.After)
+	return p.run.sessions.get(ctx, p.run.bag, u, lang.After)
 }
 
 // warnUnread says once for a session that nothing is read through it.
-func (p *planner) warnUnread(s *session, u use) {
+func (p *planner) warnUnread(s *session, u declared.Use) {
 	s.Lock()
 	defer s.Unlock()
 	if s.warned {
 		return
 	}
 	s.warned = true
-	p.bag.Add(diag.Warningf("Objects not refreshed", "The settings of %s depend on values that are not known yet%s, and it cannot be known how it was configured before. Its existing objects were not refreshed: the plan is based on what the state says of them.", u.instance, p.throughLeases(u)))
+	p.run.bag.Add(diag.Warningf("Objects not refreshed", "The settings of %s depend on values that are not known yet%s, and it cannot be known how it was configured before. Its existing objects were not refreshed: the plan is based on what the state says of them.", u.Instance, p.throughLeases(u)))
 }
 
 // throughLeases names the leases that are not open and that a provider is configured with.
-func (p *planner) throughLeases(u use) string {
-	if !u.declared {
+func (p *planner) throughLeases(u declared.Use) string {
+	if !u.Declared {
 		return ""
 	}
 	var names []string
-	for _, e := range p.reach.ephemerals(u.decl) {
-		if len(p.openOf(e)) == 0 {
-			names = append(names, p.prog.Decls()[e].Resource.String())
+	for _, e := range p.run.receivers.Ephemerals(u.Decl) {
+		if len(p.run.leases.OpenOf(e)) == 0 {
+			names = append(names, p.run.prog.Decls()[e].Resource.String())
 		}
 	}
 	if len(names) == 0 {
 		return ""
 	}
 	return " (of " + strings.Join(names, ", ") + ", to be opened at apply)"
-}
-
-// where places attributes of a declared instance.
-func (r *run) where(i addr.Instance) func(cty.Path) diag.Range {
-	d, ok := r.prog.Resource(i.Resource())
-	if !ok {
-		return nil
-	}
-	return func(path cty.Path) diag.Range {
-		f := r.frame.At(i.Module, lang.After)
-		if f == nil {
-			return d.Range
-		}
-		return f.Where(d.ID, i.Key, path)
-	}
 }
 
 // refreshed keeps what was found.
@@ -134,8 +120,8 @@ func (p *planner) refreshed(o addr.Object, cur object.Current, stored *state.Ent
 		p.edit.Put(o, cur.Entry)
 	}
 	p.mu.Unlock()
-	if d, ok := p.prog.Resource(o.Resource()); ok && !o.IsDeposed() {
-		if f := p.frame.At(o.Module, lang.Before); f != nil {
+	if d, ok := p.run.prog.Resource(o.Resource()); ok && !o.IsDeposed() {
+		if f := p.run.frame.At(o.Module, lang.Before); f != nil {
 			p.fillBefore(f, d, o, cur, t)
 		}
 	}
@@ -161,13 +147,11 @@ func lazy(t *object.Tools, cur object.Current) func() mark.Value {
 	}
 }
 
-// drifted remembers what changed outside, for the plan; where nothing will be decided, also what moved.
+// drifted remembers what changed outside, for the plan; where nothing will be decided, also what only moved.
 func (p *planner) drifted(t *object.Tools, o addr.Object, was, is object.Current) {
-	from := o
-	if p.req.Mode == plan.RefreshOnly {
-		from = p.moved.origin(o)
-	}
-	if was.Entry == is.Entry && from == o {
+	from := p.moved.Origin(o)
+	moved := from != o && p.req.Mode == plan.RefreshOnly
+	if was.Entry == is.Entry && !moved {
 		return
 	}
 	before, ok := t.Value(was.Entry, was.Known)
@@ -178,7 +162,7 @@ func (p *planner) drifted(t *object.Tools, o addr.Object, was, is object.Current
 	if is.Entry != nil {
 		after, ok := t.Value(is.Entry, is.Known)
 		same := ok && after.Raw.RawEquals(before.Raw)
-		if !ok || same && from == o {
+		if !ok || same && !moved {
 			return
 		}
 		if c.Action, c.After = plan.Update, after; same {
@@ -192,12 +176,12 @@ func (p *planner) drifted(t *object.Tools, o addr.Object, was, is object.Current
 
 // fail marks an instance's value as failed: what receives it is skipped in silence.
 func (p *planner) fail(i addr.Instance, face lang.Face) {
-	d, ok := p.prog.Resource(i.Resource())
+	d, ok := p.run.prog.Resource(i.Resource())
 	if !ok {
 		return
 	}
 	p.failed[d.ID].Store(true)
-	if f := p.frame.At(i.Module, face); f != nil {
+	if f := p.run.frame.At(i.Module, face); f != nil {
 		f.Fail(d.ID, i.Key, face)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/ordering"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/walk"
@@ -15,14 +16,14 @@ func (a *applier) walk(ctx context.Context) bool {
 	if !a.anySteps() {
 		return true
 	}
-	o := a.newOrdering(a.plan)
-	steps := plan.Order(&o.in)
+	o := ordering.New(a.run.source(a.plan))
+	steps := plan.Order(&o.Input)
 	a.warnCyclic(o, steps)
 	g := steps.Graph()
-	a.frame.Begin()
-	defer a.frame.End()
-	result := a.walkGraph(ctx, g, walk.RunOptions{
-		Workers: a.workers(),
+	a.run.frame.Begin()
+	defer a.run.frame.End()
+	result := a.run.walkGraph(ctx, g, walk.RunOptions{
+		Workers: a.run.settings.workers(),
 		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
 			e := &ending{}
 			return e.whole(f, func() bool { return (&applier{a.run, a.applying, e}).step(ctx, o, steps.List[n]) })
@@ -34,7 +35,7 @@ func (a *applier) walk(ctx context.Context) bool {
 			return false
 		}
 	}
-	return !a.cut.Load()
+	return !a.run.cut.Load()
 }
 
 // anySteps reports whether the plan has anything to carry out.
@@ -48,104 +49,77 @@ func (a *applier) anySteps() bool {
 }
 
 // step does one step.
-func (a *applier) step(ctx context.Context, o *ordering, s plan.Step) bool {
+func (a *applier) step(ctx context.Context, o *ordering.Ordering, s plan.Step) bool {
 	face := lang.Before
 	if s.Face == plan.After {
 		face = lang.After
 	}
 	switch s.Kind {
 	case plan.Up:
-		if t, ok := o.testAt[s.Index]; ok {
-			f := a.frame.At(t.at, lang.After)
-			return f == nil || a.test(ctx, a.prog.Decls()[t.decl], f)
+		if t, ok := o.Tests[s.Index]; ok {
+			f := a.run.frame.At(t.At, lang.After)
+			return f == nil || a.run.test(ctx, a.run.prog.Decls()[t.Decl], f)
 		}
-		return a.up(ctx, a.changes[o.objects[s.Index]])
+		return a.up(ctx, a.changes[o.Objects[s.Index]])
 	case plan.Down:
-		return a.down(ctx, a.changes[o.objects[s.Index]], face)
+		return a.down(ctx, a.changes[o.Objects[s.Index]], face)
 	case plan.Provision:
-		return a.provision(ctx, a.changes[o.objects[s.Index]], int(s.Part))
+		return a.provision(ctx, a.changes[o.Objects[s.Index]], int(s.Part))
 	case plan.Retire:
-		return a.retire(ctx, a.changes[o.objects[s.Index]], int(s.Part))
+		return a.retire(ctx, a.changes[o.Objects[s.Index]], int(s.Part))
 	case plan.HoldUp:
-		return a.holdUp(ctx, o.holds[s.Index], face)
+		return a.holdUp(ctx, o.Holds[s.Index], face)
 	case plan.HoldDown:
-		a.holdDown(o.holds[s.Index], face)
+		a.holdDown(o.Holds[s.Index], face)
 	}
 	return true
 }
 
 // holdUp begins a session, or opens leases. A lease that cannot be opened fails whoever receives
 // its value, by the slot.
-func (a *applier) holdUp(ctx context.Context, h hold, face lang.Face) bool {
-	if h.lease == nil {
-		_, ok := a.session(ctx, h.use, face)
+func (a *applier) holdUp(ctx context.Context, h ordering.Hold, face lang.Face) bool {
+	if h.Lease == nil {
+		_, ok := a.run.sessions.get(ctx, a.run.bag, h.Use, face)
 		return ok
 	}
-	if f := a.frame.At(h.at, face); f != nil {
-		a.receiveFrom(ctx, h.lease, f, a.reach.face(h.lease.ID, face), h.keys())
+	if f := a.run.frame.At(h.At, face); f != nil {
+		a.run.leases.ReceiveFrom(ctx, a.run.bag, h.Lease, f, a.run.receivers.Face(h.Lease.ID, face), h.Keys())
 	}
 	return true
 }
 
-func (a *applier) holdDown(h hold, face lang.Face) {
-	if h.lease == nil {
-		a.release(h.use, face)
+func (a *applier) holdDown(h ordering.Hold, face lang.Face) {
+	if h.Lease == nil {
+		a.run.sessions.release(h.Use, face)
 		return
 	}
-	if h.one {
-		a.closeInstance(h.lease, h.lease.Resource.In(h.at).Instance(h.key), face)
+	if h.One {
+		a.run.leases.CloseInstance(h.Lease, h.Lease.Resource.In(h.At).Instance(h.Key), face)
 		return
 	}
-	a.closeLeases(h.lease, &h.at, face)
+	a.run.leases.Close(h.Lease, &h.At, face)
 }
 
 // skip empties what a step that did not run would have given to others.
-func (a *applier) skip(o *ordering, s plan.Step) {
+func (a *applier) skip(o *ordering.Ordering, s plan.Step) {
 	if s.Kind != plan.Up {
 		return
 	}
-	obj := o.objects[s.Index]
-	if d, ok := a.prog.Resource(obj.Resource()); ok && obj != (addr.Object{}) {
+	obj := o.Objects[s.Index]
+	if d, ok := a.run.prog.Resource(obj.Resource()); ok && obj != (addr.Object{}) {
 		a.failed(d, obj.Instance)
 	}
 }
 
-// release ends a session, unless another one shares its process.
-func (r *run) release(u use, face lang.Face) {
-	if s := r.leave(r.sessionKey(u, face)); s != nil {
-		s.stop(r.Pool)
-	}
-}
-
-// leave takes a session out, and gives it if nobody else works through its process.
-func (r *run) leave(k sessionKey) *session {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := r.sessions[k]
-	if s == nil || s.provider == nil {
-		return nil
-	}
-	delete(r.sessions, k)
-	for _, other := range r.sessions {
-		if other.provider == s.provider {
-			if other.shared = false; other.end == nil {
-				other.end = s.end
-			}
-			return nil
-		}
-	}
-	return s
-}
-
 // warnCyclic says that the state's memory of dependencies goes in a circle somewhere.
-func (a *applier) warnCyclic(o *ordering, steps *plan.Steps) {
+func (a *applier) warnCyclic(o *ordering.Ordering, steps *plan.Steps) {
 	for _, set := range steps.Cyclic {
 		var names []addr.AbsResource
 		for _, v := range set {
-			if int(v) < len(o.in.Groups) {
-				names = append(names, o.groupOf[v])
+			if int(v) < len(o.Input.Groups) {
+				names = append(names, o.Groups[v])
 			}
 		}
-		a.bag.Add(diag.Warningf("Circular dependencies in state", "The state says that these resources depend on each other in a circle, which no configuration can: %v. They are destroyed in no particular order among themselves.", names))
+		a.run.bag.Add(diag.Warningf("Circular dependencies in state", "The state says that these resources depend on each other in a circle, which no configuration can: %v. They are destroyed in no particular order among themselves.", names))
 	}
 }

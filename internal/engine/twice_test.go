@@ -75,7 +75,7 @@ func TestTwice(t *testing.T) {
 		pool := provider.NewPool(p)
 		defer pool.Close()
 		pool.Builtin(addr.Builtin("terraform"), terraform.New(nil))
-		w := &random{T: t, Engine: &Engine{Pool: pool, Now: time.Now}, state: &state.Snapshot{}}
+		w := &random{T: t, Engine: &Engine{Settings: Settings{Pool: pool, Now: time.Now}}, state: &state.Snapshot{}}
 		for range rapid.IntRange(1, 3).Draw(t, "configurations") {
 			files := drawn(t)
 			w.partly(files)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -33,7 +34,7 @@ func (e *Engine) Validate(ctx context.Context, prog *lang.Program, o lang.Option
 // validate holds resources and providers against the rules; false if that could not be begun.
 func (e *Engine) validate(ctx context.Context, prog *lang.Program, o lang.Options, todo []*lang.Declaration, bag *diag.Bag) bool {
 	o.Validate = true
-	r, ok := e.newRun(ctx, prog, o, past{}, bag)
+	r, ok := newRun(ctx, &e.Settings, &e.handover, runRequest{Program: prog, Options: o}, bag)
 	if !ok {
 		return false
 	}
@@ -51,19 +52,19 @@ func (e *Engine) validate(ctx context.Context, prog *lang.Program, o lang.Option
 // validateUnused holds the ephemeral resources that nobody receives against the rules. They are not
 // opened, so that nothing else would find what is wrong with them.
 func (p *planner) validateUnused(ctx context.Context, e *Engine) {
-	if !p.reach.any || p.req.Mode != plan.Normal {
+	if !p.run.receivers.Any || p.req.Mode != plan.Normal {
 		return
 	}
-	received := p.reach.received(func(d lang.Decl) bool { return !p.sel.skips(d) })
+	received := p.run.receivers.Needed(func(d lang.Decl) bool { return !p.sel.Skips(d) })
 	var unused []*lang.Declaration
-	for _, d := range p.prog.Decls() {
-		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && !received[d.ID] && !p.sel.skips(d.ID) && !p.opensItself(d) {
+	for _, d := range p.run.prog.Decls() {
+		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && !received[d.ID] && !p.sel.Skips(d.ID) && !p.opensItself(d) {
 			p.warnUnreferred(d)
 			unused = append(unused, d)
 		}
 	}
 	if len(unused) > 0 {
-		e.validate(ctx, p.prog, p.req.Options, unused, p.bag)
+		e.validate(ctx, p.run.prog, p.req.Options, unused, p.run.bag)
 	}
 }
 
@@ -71,8 +72,8 @@ func (p *planner) validateUnused(ctx context.Context, e *Engine) {
 // so that nothing else would find what is wrong with them before an object is made.
 func (p *planner) validateHooked(ctx context.Context, e *Engine) {
 	var hooked []*lang.Declaration
-	for _, d := range p.prog.Decls() {
-		if d.Kind == lang.Resource && len(d.Res.Provisioners) > 0 && !p.sel.skips(d.ID) && p.req.Mode == plan.Normal {
+	for _, d := range p.run.prog.Decls() {
+		if d.Kind == lang.Resource && len(d.Res.Provisioners) > 0 && !p.sel.Skips(d.ID) && p.req.Mode == plan.Normal {
 			hooked = append(hooked, d)
 		}
 	}
@@ -81,7 +82,7 @@ func (p *planner) validateHooked(ctx context.Context, e *Engine) {
 	}
 	o := p.req.Options
 	o.Validate = true
-	if r, ok := e.newRun(ctx, p.prog, o, past{}, p.bag); ok {
+	if r, ok := newRun(ctx, &e.Settings, &e.handover, runRequest{Program: p.run.prog, Options: o}, p.run.bag); ok {
 		for _, d := range hooked {
 			r.eachInstance(d, func(f *lang.Frame, k addr.Key) { r.validateHooks(d, f, k) })
 		}
@@ -91,8 +92,8 @@ func (p *planner) validateHooked(ctx context.Context, e *Engine) {
 // warnUnreferred says of an ephemeral resource that nothing refers to that it is not opened. Of one that is
 // a target that was said already.
 func (p *planner) warnUnreferred(d *lang.Declaration) {
-	if p.req.Mode == plan.Normal && !p.req.quiet && !p.sel.named[d.Resource] && !p.reach.referred(d.ID) {
-		p.bag.Add(diag.Warningf("Ephemeral resource not opened", "Nothing refers to %s, and it has no conditions, so it is not opened. It is opened for what receives its value: a provider, a write-only argument, a provisioner, a condition, an output of a module, or another ephemeral resource that is.", d.Resource).At(d.Range))
+	if p.req.Mode == plan.Normal && !p.req.quiet && !p.sel.Named[d.Resource] && !p.run.receivers.Referred(d.ID) {
+		p.run.bag.Add(diag.Warningf("Ephemeral resource not opened", "Nothing refers to %s, and it has no conditions, so it is not opened. It is opened for what receives its value: a provider, a write-only argument, a provisioner, a condition, an output of a module, or another ephemeral resource that is.", d.Resource).At(d.Range))
 	}
 }
 
@@ -130,9 +131,9 @@ func (r *run) validateInstance(ctx context.Context, d *lang.Declaration, f *lang
 		return
 	}
 	inst := d.Resource.In(f.Addr()).Instance(k)
-	p := r.useOf(d, addr.NoKey).instance.Provider
+	p := declared.UseOf(r.prog, d, addr.NoKey).Instance.Provider
 	typ := r.typeOf(ctx, p, d.Resource, inst)
-	idle, err := r.Pool.Idle(ctx, p)
+	idle, err := r.settings.Pool.Idle(ctx, p)
 	if err != nil || typ == nil {
 		return // said when the schema was asked for
 	}
@@ -148,7 +149,7 @@ func (r *run) validateSettings(ctx context.Context, d *lang.Declaration, f *lang
 	if out != lang.OK {
 		return
 	}
-	idle, err := r.Pool.Idle(ctx, d.Provider.Provider)
+	idle, err := r.settings.Pool.Idle(ctx, d.Provider.Provider)
 	if err != nil {
 		return
 	}

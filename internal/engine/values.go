@@ -12,7 +12,7 @@ import (
 // Those that a lease has a part in are left out: it is closed by now, if it was open at all.
 func (r *run) checkValues() {
 	for _, d := range r.prog.Decls() {
-		if d.Kind != lang.Variable && d.Kind != lang.Local && d.Kind != lang.Output || d.Module.IsRoot() && d.Kind != lang.Local || r.reach.leased(d.ID) {
+		if d.Kind != lang.Variable && d.Kind != lang.Local && d.Kind != lang.Output || d.Module.IsRoot() && d.Kind != lang.Local || r.receivers.Leased(d.ID) {
 			continue
 		}
 		frames, _ := r.frame.Instances(d.Module, lang.After)

@@ -85,7 +85,7 @@ func (f *Frame) evalBlock(b *block, in Scope, face Face, bag *diag.Bag) (mark.Va
 	s := f.scope(face, bag)
 	defer s.release()
 	s.enter(in)
-	v := b.body.eval(s, s.ctx)
+	v := b.body.eval(&s.env, s.Ctx)
 	if o := s.outcome(); o != OK {
 		return mark.Plain(cty.DynamicVal), o
 	}

@@ -1,10 +1,9 @@
 package lang
 
 import (
-	"slices"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
@@ -44,7 +43,7 @@ type bodyItem struct {
 }
 
 // eval evaluates the body.
-func (b *body) eval(s *scope, ctx *hcl.EvalContext) cty.Value {
+func (b *body) eval(s *env, ctx *hcl.EvalContext) cty.Value {
 	if b.ready != cty.NilVal {
 		return b.ready
 	}
@@ -68,8 +67,13 @@ func (b *body) eval(s *scope, ctx *hcl.EvalContext) cty.Value {
 	return o.Value()
 }
 
-func (a *bodyAttr) eval(s *scope, ctx *hcl.EvalContext) cty.Value {
-	v := s.evalIn(a.expr, ctx)
+func (a *bodyAttr) eval(s *env, ctx *hcl.EvalContext) cty.Value {
+	v := s.EvalIn(a.expr, ctx)
+	if s.Marked && a.attr.Type.IsSetType() {
+		if m, ok := mark.Split(v).Find(mark.Ephemeral); ok && len(m.Path) > 0 {
+			s.SetLeaves = append(s.SetLeaves, setLeaf{a.attr.Name, m.Path[1:], insideExpr(a.expr, a.expr.Range(), m.Path)})
+		}
+	}
 	out, err := convertValue(v, a.want)
 	if err != nil {
 		s.conversion(a, err, ctx)
@@ -87,10 +91,11 @@ type element struct {
 	val cty.Value
 	key string
 	at  hcl.Range
+	raw *rawBody
 }
 
 // eval evaluates all blocks of a type.
-func (n *bodyNested) eval(s *scope, ctx *hcl.EvalContext) cty.Value {
+func (n *bodyNested) eval(s *env, ctx *hcl.EvalContext) cty.Value {
 	e := &expansion{s: s, n: n}
 	for i := range n.items {
 		e.item(&n.items[i], ctx)
@@ -100,7 +105,7 @@ func (n *bodyNested) eval(s *scope, ctx *hcl.EvalContext) cty.Value {
 
 // expansion collects the blocks of one type, those that dynamic blocks make included.
 type expansion struct {
-	s       *scope
+	s       *env
 	n       *bodyNested
 	elems   []element
 	unknown bool
@@ -113,7 +118,7 @@ func (e *expansion) item(it *bodyItem, ctx *hcl.EvalContext) {
 		if len(it.labels) > 0 {
 			key = it.labels[0]
 		}
-		e.elems = append(e.elems, element{it.body.eval(e.s, ctx), key, it.at})
+		e.elems = append(e.elems, element{it.body.eval(e.s, ctx), key, it.at, it.raw})
 		return
 	}
 	e.dynamic(it, ctx)
@@ -121,7 +126,7 @@ func (e *expansion) item(it *bodyItem, ctx *hcl.EvalContext) {
 
 func (e *expansion) dynamic(it *bodyItem, ctx *hcl.EvalContext) {
 	s := e.s
-	over := s.evalIn(it.dynamic.forEach, ctx)
+	over := s.EvalIn(it.dynamic.forEach, ctx)
 	over, remark := mark.Bare(over)
 	if mark.Is(remark(cty.True), mark.Ephemeral) || mark.Is(remark(cty.True), mark.Sensitive) {
 		e.remark = append(e.remark, remark)
@@ -140,7 +145,7 @@ func (e *expansion) dynamic(it *bodyItem, ctx *hcl.EvalContext) {
 		return
 	}
 	for k, v := range entries(over) {
-		if !s.f.w.budget.element(s, it.at) {
+		if s.Meter != nil && !s.Meter.Element(it.at) {
 			return
 		}
 		e.once(it, ctx, remark(k), remark(v))
@@ -159,13 +164,13 @@ func (e *expansion) once(it *bodyItem, ctx *hcl.EvalContext, k, v cty.Value) {
 	if len(it.dynamic.labels) > 0 {
 		key = e.label(it, child)
 	}
-	e.elems = append(e.elems, element{it.body.eval(e.s, child), key, it.at})
+	e.elems = append(e.elems, element{it.body.eval(e.s, child), key, it.at, it.raw})
 }
 
 // label evaluates the label of a block that a dynamic block makes.
 func (e *expansion) label(it *bodyItem, ctx *hcl.EvalContext) string {
 	l := it.dynamic.labels[0]
-	v, err := convert.Convert(e.s.evalIn(l, ctx), cty.String)
+	v, err := convert.Convert(e.s.EvalIn(l, ctx), cty.String)
 	switch {
 	case err != nil:
 		e.s.labelError(it, "Cannot use this value as a dynamic block label: "+err.Error()+".", l.Range())
@@ -237,6 +242,9 @@ func (e *expansion) many() cty.Value {
 	for i := range e.elems {
 		vals[i] = e.elems[i].val
 	}
+	if n.Nesting == schema.Set && e.s != nil && e.s.Marked {
+		e.leaf()
+	}
 	switch {
 	case n.Nesting == schema.Set:
 		return cty.SetVal(vals)
@@ -244,6 +252,16 @@ func (e *expansion) many() cty.Value {
 		return cty.TupleVal(vals)
 	}
 	return cty.ListVal(vals)
+}
+
+// leaf notes the first block of a set that has something ephemeral in it.
+func (e *expansion) leaf() {
+	for _, el := range e.elems {
+		if m, ok := mark.Split(el.val).Find(mark.Ephemeral); ok {
+			e.s.SetLeaves = append(e.s.SetLeaves, setLeaf{e.n.Name, m.Path, whereIn(el.raw, el.at, m.Path)})
+			return
+		}
+	}
 }
 
 func (e *expansion) mapping(ty cty.Type) cty.Value {
@@ -262,35 +280,6 @@ func (e *expansion) mapping(ty cty.Type) cty.Value {
 		return cty.MapValEmpty(e.n.Block.Type())
 	}
 	return cty.MapVal(vals)
-}
-
-// compile holds a raw body against a schema.
-func (c *bodyCompiler) compile(raw *rawBody, sch *schema.Block) *body {
-	if raw.json != nil {
-		content := c.jsonContent(raw, sch)
-		raw.attrs, raw.blocks = content.attrs, content.blocks // for who wants to know where things are
-		raw = content
-	}
-	b := &body{schema: sch, ty: sch.Type()}
-	c.unknownNames(raw, sch)
-	constant := true
-	b.attrs = make([]bodyAttr, 0, len(sch.Attrs))
-	for _, a := range sch.Attrs {
-		ba := c.attr(raw, sch, a)
-		constant = constant && ba.ready != cty.NilVal
-		b.attrs = append(b.attrs, ba)
-	}
-	for _, n := range sch.Blocks {
-		bn := c.nested(raw, n)
-		bn.ready = bn.fold()
-		constant = constant && bn.ready != cty.NilVal
-		b.nested = append(b.nested, bn)
-	}
-	if constant {
-		b.ready = b.eval(nil, nil)
-		b.attrs, b.nested = nil, nil
-	}
-	return b
 }
 
 // fold evaluates blocks of constants once and for all. Anything that would be reported is left to
@@ -315,37 +304,67 @@ func limits(n *schema.Nested) (int, int) {
 	return n.Min, n.Max
 }
 
-func (c *bodyCompiler) attr(raw *rawBody, sch *schema.Block, a *schema.Attr) bodyAttr {
-	out := bodyAttr{attr: a, want: configType(a)}
-	written := raw.attr(a.Name)
-	if written == nil {
-		if n := asBlocks(sch, a.Name); n != nil && slices.ContainsFunc(raw.blocks, func(b rawBlock) bool { return b.typ == a.Name }) {
-			return c.asBlocks(raw, n, out)
-		}
-		c.absent(raw, a)
-		out.ready = cty.NullVal(a.Type)
-		return out
-	}
-	if raw.fromJSON && asBlocks(sch, a.Name) != nil {
-		out.want = looseType(a.Type) // there is no telling blocks from objects: parts may be left out
-	}
-	out.expr = written.expr
-	if v, ok := constant(written.expr); ok {
-		if v, err := convertValue(v, out.want); err == nil && !(a.WriteOnly && a.Required && v.IsNull()) {
-			out.ready = v
-		}
-	}
-	return out
+// conversion reports a value of the wrong type, without showing it.
+func (s *env) conversion(a *bodyAttr, err error, ctx *hcl.EvalContext) {
+	d := diag.Errorf("Incorrect attribute value type", "Inappropriate value for attribute %q: %s.", a.attr.Name, conversionText(err)).At(a.expr.Range())
+	s.Error(s.WithValues(d, a.expr, ctx))
 }
 
-func (c *bodyCompiler) nested(raw *rawBody, n *schema.Nested) bodyNested {
-	out := bodyNested{Nested: n}
-	for i := range raw.blocks {
-		b := &raw.blocks[i]
-		if b.typ != n.Name || !c.labels(b, n) {
-			continue
+// nullWriteOnly refuses null for a required write-only argument. A provider cannot: what it is asked
+// to plan has null there in any case.
+func (s *env) nullWriteOnly(a *bodyAttr) {
+	s.Error(diag.Errorf("Missing required argument", "The argument %q is required, and its value here is null.", a.attr.Name).At(a.expr.Range()))
+}
+
+func (s *env) dynamicError(it *bodyItem, ctx *hcl.EvalContext, detail string) {
+	d := diag.Errorf("Invalid dynamic for_each value", "%s", detail).At(it.dynamic.forEach.Range())
+	s.Error(s.WithValues(d, it.dynamic.forEach, ctx))
+}
+
+func (s *env) labelError(it *bodyItem, detail string, at hcl.Range) {
+	s.Error(diag.Errorf("Invalid dynamic block label", "%s", detail).At(at))
+}
+
+// countBlocks reports too few or too many blocks.
+func (s *env) countBlocks(n *bodyNested, elems []element) {
+	min, max := n.Min, n.Max
+	switch {
+	case len(elems) < min:
+		d := diag.Errorf("Insufficient "+n.Name+" blocks", "At least %d %q blocks are required.", min, n.Name)
+		if s.Block != (diag.Range{}) {
+			d = d.At(s.Block)
 		}
-		out.items = append(out.items, bodyItem{body: c.compile(b.body, n.Block), labels: b.labels, dynamic: b.dynamic, at: b.typeAt, raw: b.body})
+		if len(elems) > 0 {
+			d = d.At(elems[0].at)
+		}
+		s.Error(d)
+	case max > 0 && len(elems) > max:
+		s.Error(diag.Errorf("Too many "+n.Name+" blocks", "No more than %d %q blocks are allowed", max, n.Name).At(elems[max].at))
 	}
-	return out
+}
+
+func (s *env) duplicateBlock(n *bodyNested, elems []element) {
+	s.Error(diag.Errorf("Duplicate "+n.Name+" block", "Only one %s block is allowed. Another was defined at %s.", n.Name, elems[0].at).At(elems[1].at))
+}
+
+func (s *env) duplicateLabel(n *bodyNested, e element) {
+	s.Error(diag.Errorf("Duplicate "+n.Name+" block", "Another %s block with the label %q was already defined.", n.Name, e.key).At(e.at))
+}
+
+// blocksExpr evaluates blocks as the list that an attribute wants.
+type blocksExpr struct {
+	*hclsyntax.LiteralValueExpr
+	n *bodyNested
+}
+
+func (e *blocksExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	return e.n.eval(envOf(ctx), ctx), nil
+}
+
+// conversionText is a conversion error with the place inside the value.
+func conversionText(err error) string {
+	if pe, ok := err.(cty.PathError); ok && len(pe.Path) > 0 {
+		return mark.PathString(pe.Path) + ": " + pe.Error()
+	}
+	return err.Error()
 }

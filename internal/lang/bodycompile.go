@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -40,6 +39,70 @@ func (c *bodyCompiler) beside(raw *rawBody, d *decl) {
 		c.outer = raw
 		c.metaArgs, c.metaBlocks = config.ProviderMetaNames()
 	}
+}
+
+// compile holds a raw body against a schema.
+func (c *bodyCompiler) compile(raw *rawBody, sch *schema.Block) *body {
+	if raw.json != nil {
+		content := c.jsonContent(raw, sch)
+		raw.attrs, raw.blocks = content.attrs, content.blocks // for who wants to know where things are
+		raw = content
+	}
+	b := &body{schema: sch, ty: sch.Type()}
+	c.unknownNames(raw, sch)
+	constant := true
+	b.attrs = make([]bodyAttr, 0, len(sch.Attrs))
+	for _, a := range sch.Attrs {
+		ba := c.attr(raw, sch, a)
+		constant = constant && ba.ready != cty.NilVal
+		b.attrs = append(b.attrs, ba)
+	}
+	for _, n := range sch.Blocks {
+		bn := c.nested(raw, n)
+		bn.ready = bn.fold()
+		constant = constant && bn.ready != cty.NilVal
+		b.nested = append(b.nested, bn)
+	}
+	if constant {
+		b.ready = b.eval(nil, nil)
+		b.attrs, b.nested = nil, nil
+	}
+	return b
+}
+
+func (c *bodyCompiler) attr(raw *rawBody, sch *schema.Block, a *schema.Attr) bodyAttr {
+	out := bodyAttr{attr: a, want: configType(a)}
+	written := raw.attr(a.Name)
+	if written == nil {
+		if n := asBlocks(sch, a.Name); n != nil && slices.ContainsFunc(raw.blocks, func(b rawBlock) bool { return b.typ == a.Name }) {
+			return c.asBlocks(raw, n, out)
+		}
+		c.absent(raw, a)
+		out.ready = cty.NullVal(a.Type)
+		return out
+	}
+	if raw.fromJSON && asBlocks(sch, a.Name) != nil {
+		out.want = looseType(a.Type) // there is no telling blocks from objects: parts may be left out
+	}
+	out.expr = written.expr
+	if v, ok := constant(written.expr); ok {
+		if v, err := convertValue(v, out.want); err == nil && !(a.WriteOnly && a.Required && v.IsNull()) {
+			out.ready = v
+		}
+	}
+	return out
+}
+
+func (c *bodyCompiler) nested(raw *rawBody, n *schema.Nested) bodyNested {
+	out := bodyNested{Nested: n}
+	for i := range raw.blocks {
+		b := &raw.blocks[i]
+		if b.typ != n.Name || !c.labels(b, n) {
+			continue
+		}
+		out.items = append(out.items, bodyItem{body: c.compile(b.body, n.Block), labels: b.labels, dynamic: b.dynamic, at: b.typeAt, raw: b.body})
+	}
+	return out
 }
 
 // unknownNames reports arguments and blocks that the schema does not have.
@@ -204,16 +267,6 @@ func (c *bodyCompiler) asBlocks(raw *rawBody, nested *schema.Nested, out bodyAtt
 	return out
 }
 
-// blocksExpr evaluates blocks as the list that an attribute wants.
-type blocksExpr struct {
-	*hclsyntax.LiteralValueExpr
-	n *bodyNested
-}
-
-func (e *blocksExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	return e.n.eval(scopeOf(ctx), ctx), nil
-}
-
 // jsonContent reads a JSON body as its schema says.
 func (c *bodyCompiler) jsonContent(raw *rawBody, sch *schema.Block) *rawBody {
 	hs := &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "dynamic", LabelNames: []string{"type"}}}}
@@ -279,7 +332,7 @@ func (c *bodyCompiler) jsonDynamic(r *rewriter, b *hcl.Block, out rawBlock) (raw
 	}
 	d.forEach = r.expr(content.Attributes["for_each"].Expr)
 	out.dynamic = d
-	r.within(map[string]struct{}{d.iterator: {}}, func() {
+	r.within(locals{d.iterator: nil}, func() {
 		if a := content.Attributes["labels"]; a != nil {
 			if list, ok := native(a.Expr).(*hclsyntax.TupleConsExpr); ok {
 				d.labels = r.nodes(list.Exprs)
@@ -288,59 +341,4 @@ func (c *bodyCompiler) jsonDynamic(r *rewriter, b *hcl.Block, out rawBlock) (raw
 		out.body = r.jsonRaw(content.Blocks[0].Body)
 	})
 	return out, true
-}
-
-// conversion reports a value of the wrong type, without showing it.
-func (s *scope) conversion(a *bodyAttr, err error, ctx *hcl.EvalContext) {
-	d := diag.Errorf("Incorrect attribute value type", "Inappropriate value for attribute %q: %s.", a.attr.Name, conversionText(err)).At(a.expr.Range())
-	s.error(s.withValues(d, a.expr, ctx))
-}
-
-// nullWriteOnly refuses null for a required write-only argument. A provider cannot: what it is asked
-// to plan has null there in any case.
-func (s *scope) nullWriteOnly(a *bodyAttr) {
-	s.error(diag.Errorf("Missing required argument", "The argument %q is required, and its value here is null.", a.attr.Name).At(a.expr.Range()))
-}
-
-// conversionText is a conversion error with the place inside the value.
-func conversionText(err error) string {
-	if pe, ok := err.(cty.PathError); ok && len(pe.Path) > 0 {
-		return mark.PathString(pe.Path) + ": " + pe.Error()
-	}
-	return err.Error()
-}
-
-func (s *scope) dynamicError(it *bodyItem, ctx *hcl.EvalContext, detail string) {
-	d := diag.Errorf("Invalid dynamic for_each value", "%s", detail).At(it.dynamic.forEach.Range())
-	s.error(s.withValues(d, it.dynamic.forEach, ctx))
-}
-
-func (s *scope) labelError(it *bodyItem, detail string, at hcl.Range) {
-	s.error(diag.Errorf("Invalid dynamic block label", "%s", detail).At(at))
-}
-
-// countBlocks reports too few or too many blocks.
-func (s *scope) countBlocks(n *bodyNested, elems []element) {
-	min, max := n.Min, n.Max
-	switch {
-	case len(elems) < min:
-		d := diag.Errorf("Insufficient "+n.Name+" blocks", "At least %d %q blocks are required.", min, n.Name)
-		if s.d != nil {
-			d = d.At(s.d.at)
-		}
-		if len(elems) > 0 {
-			d = d.At(elems[0].at)
-		}
-		s.error(d)
-	case max > 0 && len(elems) > max:
-		s.error(diag.Errorf("Too many "+n.Name+" blocks", "No more than %d %q blocks are allowed", max, n.Name).At(elems[max].at))
-	}
-}
-
-func (s *scope) duplicateBlock(n *bodyNested, elems []element) {
-	s.error(diag.Errorf("Duplicate "+n.Name+" block", "Only one %s block is allowed. Another was defined at %s.", n.Name, elems[0].at).At(elems[1].at))
-}
-
-func (s *scope) duplicateLabel(n *bodyNested, e element) {
-	s.error(diag.Errorf("Duplicate "+n.Name+" block", "Another %s block with the label %q was already defined.", n.Name, e.key).At(e.at))
 }

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -13,7 +14,7 @@ import (
 
 // acceptEphemeral reports ephemeral values in arguments of a managed resource or a data source
 // that would be kept.
-func (f *Frame) acceptEphemeral(d *decl, k addr.Key, face Face, v mark.Value, bag *diag.Bag) bool {
+func (f *Frame) acceptEphemeral(d *decl, v mark.Value, leaves []setLeaf, bag *diag.Bag) bool {
 	ok := true
 	for _, m := range v.Marks {
 		if m.Tag != mark.Ephemeral {
@@ -24,15 +25,16 @@ func (f *Frame) acceptEphemeral(d *decl, k addr.Key, face Face, v mark.Value, ba
 			continue
 		}
 		ok = false
-		f.refuseEphemeral(d, k, face, b.schema, m, bag)
+		f.refuseEphemeral(d, b.schema, m, leaves, bag)
 	}
 	return ok
 }
 
-func (f *Frame) refuseEphemeral(d *decl, k addr.Key, face Face, b *schema.Block, m mark.At, bag *diag.Bag) {
+func (f *Frame) refuseEphemeral(d *decl, b *schema.Block, m mark.At, leaves []setLeaf, bag *diag.Bag) {
 	path, at := m.Path, f.where(d, m.Path)
-	if rest, written, ok := f.member(d, k, face, path); ok {
-		path, at = append(path.Copy(), rest...), written
+	set := stepName(path[len(path)-1])
+	if i := slices.IndexFunc(leaves, func(l setLeaf) bool { return l.Set == set }); i >= 0 {
+		path, at = append(path.Copy(), leaves[i].Path...), leaves[i].At
 	}
 	name := mark.PathString(path)
 	detail := `"` + name + `" cannot accept an ephemeral value because it is not a write-only attribute, meaning it will be written to the state.`

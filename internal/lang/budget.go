@@ -6,8 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -104,7 +104,7 @@ func (b *budget) element(s *scope, at diag.Range) bool {
 	}
 	if !s.exceeded {
 		s.exceeded = true
-		s.error(diag.Errorf("Too many elements", "The loops of this expression would make more than %d elements, which is more than can be evaluated safely.", b.l.Elements).At(at))
+		s.Error(diag.Errorf("Too many elements", "The loops of this expression would make more than %d elements, which is more than can be evaluated safely.", b.l.Elements).At(at))
 	}
 	return false
 }
@@ -154,7 +154,7 @@ func (b *budget) works(s *scope, toil int, v cty.Value, at diag.Range) bool {
 	}
 	if !s.exceeded {
 		s.exceeded = true
-		s.error(diag.Errorf("Too many elements", "In the loops of this expression functions would go through more than %d elements in all, which is more than can be evaluated safely: the same large value is looked through again and again. Do what does not depend on the loop outside of it, in a local value, and make a map of what is looked for.", b.l.Work).At(at))
+		s.Error(diag.Errorf("Too many elements", "In the loops of this expression functions would go through more than %d elements in all, which is more than can be evaluated safely: the same large value is looked through again and again. Do what does not depend on the loop outside of it, in a local value, and make a map of what is looked for.", b.l.Work).At(at))
 	}
 	s.elements = max(s.elements, b.l.Elements) // loops end
 	return false
@@ -171,7 +171,7 @@ func (b *budget) holds(s *scope, made *int, v cty.Value, at diag.Range) bool {
 	}
 	if !s.exceeded {
 		s.exceeded = true
-		s.error(diag.Errorf("Value too large", "What this loop makes has more than %d elements in all, which is more than can be handled safely.", b.l.Weight).At(at))
+		s.Error(diag.Errorf("Value too large", "What this loop makes has more than %d elements in all, which is more than can be handled safely.", b.l.Weight).At(at))
 	}
 	s.elements = max(s.elements, b.l.Elements)
 	return false
@@ -204,7 +204,7 @@ func (b *budget) deeper(s *scope, d *decl) bool {
 	if s.depth <= b.l.Depth {
 		return true
 	}
-	s.error(diag.Errorf("Evaluation too deep", "More than %d declarations need one another in a row here, which is more than can be evaluated safely.", b.l.Depth).At(d.at))
+	s.Error(diag.Errorf("Evaluation too deep", "More than %d declarations need one another in a row here, which is more than can be evaluated safely.", b.l.Depth).At(d.at))
 	return false
 }
 
@@ -216,7 +216,7 @@ func (b *budget) carries(s *scope, d *decl, v cty.Value) bool {
 	if size(v.Type(), &all) || weigh(v, &left) {
 		return b.keeps(s, d, v, 2*b.l.Weight-left-all)
 	}
-	s.error(diag.Errorf("Value too large", "The value of %s has more than %d elements in all, which is more than can be handled safely. Does it contain itself several times over?", s.f.nameOf(d), b.l.Weight).At(d.at))
+	s.Error(diag.Errorf("Value too large", "The value of %s has more than %d elements in all, which is more than can be handled safely. Does it contain itself several times over?", s.f.nameOf(d), b.l.Weight).At(d.at))
 	return false
 }
 
@@ -245,7 +245,7 @@ func (b *budget) keeps(s *scope, d *decl, v cty.Value, about int) bool {
 	within := b.kept.total <= b.l.Kept
 	b.kept.mu.Unlock()
 	if !within {
-		s.error(diag.Errorf("Values too large", "With the value of %s all values that were computed have more than %d elements, which is more than can be kept safely. Do many declarations make large values, each of another?", s.f.nameOf(d), b.l.Kept).At(d.at))
+		s.Error(diag.Errorf("Values too large", "With the value of %s all values that were computed have more than %d elements, which is more than can be kept safely. Do many declarations make large values, each of another?", s.f.nameOf(d), b.l.Kept).At(d.at))
 	}
 	return within
 }
@@ -262,7 +262,7 @@ func (k *keeping) add(v cty.Value) {
 		n = v.LengthInt()
 	}
 	if n >= keptPart {
-		if at, ok := funcs.Place(v); ok && k.seen[at] == n {
+		if at, ok := ctyvalue.Place(v); ok && k.seen[at] == n {
 			return
 		} else if ok {
 			if k.seen == nil {
@@ -279,7 +279,7 @@ func (k *keeping) add(v cty.Value) {
 			k.total += n * (1 + extentOfType(ty.ElementType()))
 		}
 	default:
-		for e := range funcs.Elements(v) {
+		for e := range ctyvalue.Unordered(v) {
 			if !e.Type().IsPrimitiveType() || longText(e) != "" {
 				k.add(e)
 			}
@@ -368,3 +368,20 @@ func weigh(v cty.Value, left *int) bool {
 	}
 	return true
 }
+
+// Element counts one more element that a loop makes (meter).
+func (s *scope) Element(at diag.Range) bool { return s.f.w.budget.element(s, at) }
+
+// Work counts what a function goes through (meter).
+func (s *scope) Work(cost int, v cty.Value, at diag.Range) bool {
+	return s.f.w.budget.works(s, cost, v, at)
+}
+
+// Keep counts what a loop keeps (meter).
+func (s *scope) Keep(made *int, v cty.Value, at diag.Range) bool {
+	s.f.w.budget.heavy(s, v)
+	return v.Type().IsPrimitiveType() || s.f.w.budget.holds(s, made, v, at)
+}
+
+// TextLimit is how many bytes one string may have (meter).
+func (s *scope) TextLimit() int { return s.f.w.budget.l.Text }

@@ -39,11 +39,11 @@ func newCall(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 }
 
 func (e *called) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	s := scopeOf(ctx)
+	s := envOf(ctx)
 	if s == nil {
 		return e.FunctionCallExpr.Value(ctx)
 	}
-	s.marked = s.marked || e.marks
+	s.Marked = s.Marked || e.marks
 	first := len(s.seen)
 	v, diags := e.run(ctx)
 	if len(s.seen) > first {
@@ -56,7 +56,7 @@ func (e *called) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 }
 
 // heard remembers the names that a function gave what it made of something ephemeral.
-func (s *scope) heard(v cty.Value, args []cty.Value) {
+func (s *env) heard(v cty.Value, args []cty.Value) {
 	if !structural(v.Type()) || !mark.Is(v, mark.Ephemeral) {
 		return
 	}
@@ -64,7 +64,7 @@ func (s *scope) heard(v cty.Value, args []cty.Value) {
 	for i, a := range args {
 		of[i] = a.Type()
 	}
-	s.f.w.heard.learn(v.Type(), of...)
+	s.Names.learn(v.Type(), of...)
 }
 
 // run calls the function. Arguments to be expanded that are not known make no call.
@@ -98,14 +98,14 @@ type argumentOf struct {
 
 func (e *argumentOf) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	v, diags := e.Expression.Value(ctx)
-	s := scopeOf(ctx)
+	s := envOf(ctx)
 	if s == nil {
 		return v, diags
 	}
-	if s.marked {
+	if s.Marked {
 		s.seen = append(s.seen, v)
 	}
-	if !s.f.w.budget.works(s, e.toil, v, e.Range()) {
+	if s.Meter != nil && !s.Meter.Work(e.toil, v, e.Range()) {
 		return sameMarks(cty.DynamicVal, v), diags
 	}
 	return v, diags

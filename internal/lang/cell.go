@@ -94,7 +94,7 @@ func (f *Frame) compute(d *decl, face Face, from *scope) *result {
 	case d.kind == Variable:
 		v = s.variable(d)
 	case d.kind == Local:
-		v = s.eval(d.value)
+		v = s.Eval(d.value)
 	case d.kind == Output:
 		v = s.output(d)
 	}
@@ -109,13 +109,13 @@ func (f *Frame) compute(d *decl, face Face, from *scope) *result {
 		v = cty.DynamicVal
 	}
 	if out.outcome == OK && d.kind == Variable && d.vr.Ephemeral {
-		f.w.heard.learn(v.Type(), d.vr.Type)
+		f.w.names.learn(v.Type(), d.vr.Type)
 		if f.w.o.Guard != nil {
 			f.w.o.Guard(f, d.name, v)
 		}
 	}
 	marked := false
-	if s.marked { // or it may be
+	if s.Marked { // or it may be
 		v, marked = via(v, f.nameOf(d), d.at)
 	}
 	out.val = f.declared(d, v)
@@ -128,7 +128,7 @@ func (f *Frame) compute(d *decl, face Face, from *scope) *result {
 
 // split takes the marks off a result of the evaluation.
 func (s *scope) split(v cty.Value) mark.Value {
-	if !s.marked {
+	if !s.Marked {
 		return mark.Plain(v)
 	}
 	return mark.Split(v)
@@ -185,18 +185,18 @@ func (s *scope) read(f *Frame, d *decl) cty.Value {
 
 // took notes how a value that was read came about.
 func (s *scope) took(r *result) {
-	s.marked = s.marked || len(r.rest.Marks) > 0
+	s.Marked = s.Marked || len(r.rest.Marks) > 0
 	s.early = s.early || r.early != 0
 	if r.outcome == OK {
 		if len(r.diags) > 0 {
-			r.replay(s.bag)
+			r.replay(s.Bag)
 		}
 		return
 	}
-	r.replay(s.bag)
+	r.replay(s.Bag)
 	if r.outcome == Broken {
-		s.broken = true
+		s.Broken = true
 	} else {
-		s.failed = true
+		s.Failed = true
 	}
 }

@@ -54,7 +54,6 @@ func (p *Program) Check(s Schemas, o CheckOptions, bag *diag.Bag) bool {
 	}
 	c.evaluate(o.Options)
 	c.writeOnlyOutputs()
-	c.deprecations()
 	return c.ok
 }
 

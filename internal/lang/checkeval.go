@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -81,9 +82,8 @@ func (t *trial) keys(d *decl) {
 func (t *trial) resource(id Decl, d *decl) {
 	bag := t.c.bag
 	t.keys(d)
-	config, o := t.f.Config(id, addr.NoKey, After, bag)
+	_, o := t.f.Config(id, addr.NoKey, After, bag)
 	t.result(o)
-	_ = config
 	self := mark.Split(t.f.placeholder(d))
 	t.conditions(id, d, Pre, nil)
 	t.conditions(id, d, Post, &self)
@@ -115,15 +115,15 @@ func (t *trial) arguments(d *decl) {
 	}
 	s := t.f.scope(After, t.c.bag).of(d, addr.NoKey)
 	defer s.release()
-	s.marked = true // each argument in turn
+	s.Marked = true // each argument in turn
 	for _, name := range sorted(d.args) {
 		a := d.args[name]
 		i, ok := child.unit.index(Variable, name)
 		if !ok {
 			continue
 		}
-		s.failed, s.broken = false, false
-		v := s.eval(a.expr)
+		s.Failed, s.Broken = false, false
+		v := s.Eval(a.expr)
 		if s.outcome() == OK {
 			s.accept(child, child.unit.decls[i], v, a.expr)
 		}
@@ -136,16 +136,16 @@ func (t *trial) provisioners(d *decl, self *mark.Value) {
 	for _, raw := range d.bodies {
 		s := t.f.scope(After, t.c.bag).of(d, addr.NoKey)
 		s.setSelf(self)
-		s.try(raw, s.ctx)
+		s.try(raw, s.Ctx)
 		t.result(s.outcome())
 		s.release()
 	}
 }
 
 // try evaluates the arguments of a body without a schema.
-func (s *scope) try(raw *rawBody, ctx ctxOf) {
+func (s *scope) try(raw *rawBody, ctx *hcl.EvalContext) {
 	for i := range raw.attrs {
-		s.evalIn(raw.attrs[i].expr, ctx)
+		s.EvalIn(raw.attrs[i].expr, ctx)
 	}
 	for i := range raw.blocks {
 		b := &raw.blocks[i]
@@ -153,7 +153,7 @@ func (s *scope) try(raw *rawBody, ctx ctxOf) {
 			s.try(b.body, ctx)
 			continue
 		}
-		s.evalIn(b.dynamic.forEach, ctx)
+		s.EvalIn(b.dynamic.forEach, ctx)
 		child := ctx.NewChild()
 		child.Variables = map[string]cty.Value{b.dynamic.iterator: cty.DynamicVal}
 		s.try(b.body, child)

@@ -29,6 +29,7 @@ func Compile(tree *config.Tree, bag *diag.Bag) (*Program, bool) {
 	ok = p.checkCalls(bag) && ok
 	ok = p.checkMoves(bag) && ok
 	ok = p.link(bag) && ok
+	p.deprecatedOutputs(bag)
 	ok = p.promises(bag) && ok
 	p.cyclic = !p.findCycles(bag)
 	if !p.cyclic {
@@ -137,6 +138,9 @@ func (r *rewriter) optional(e hcl.Expression) hclsyntax.Expression {
 func (c *compiler) record(u use) {
 	if c.quiet || c.d.kind == Variable && u.local == c.d.index && c.arg == nil {
 		return // a validation is about the variable's own value, which it does not make
+	}
+	if u.output != "" {
+		c.u.outputUses = append(c.u.outputUses, outputUse{of: u.local, name: u.output, at: u.at})
 	}
 	if c.arg != nil {
 		c.arg.uses = append(c.arg.uses, u)
@@ -301,7 +305,7 @@ func (c *compiler) dependsOn(list []hcl.Traversal) {
 		default:
 			continue // path and the like: nothing to wait for
 		}
-		if !c.u.repeated(target) {
+		if !target.repeated {
 			u.hint = Single
 		} else if target.hasKey {
 			u.hint, u.fixed = Fixed, target.key

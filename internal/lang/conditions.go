@@ -63,9 +63,9 @@ func (f *Frame) Refuse(d Decl) {
 // condition evaluates one condition.
 func (s *scope) condition(c *condition, when When) Result {
 	out := Result{Status: state.Errored, Range: c.test.Range()}
-	v := s.eval(c.test)
+	v := s.Eval(c.test)
 	if s.outcome() != OK {
-		if s.failed && !s.broken {
+		if s.Failed && !s.Broken {
 			out.Status = state.Unknown
 		}
 		return out
@@ -77,10 +77,10 @@ func (s *scope) condition(c *condition, when When) Result {
 	b, err := convert.Convert(v, cty.Bool)
 	switch {
 	case err != nil:
-		s.error(s.withValues(diag.Errorf("Invalid condition result", "Condition expression must return either true or false, not %s.", v.Type().FriendlyName()).At(c.test.Range()), c.test, s.ctx))
+		s.Error(s.WithValues(diag.Errorf("Invalid condition result", "Condition expression must return either true or false, not %s.", v.Type().FriendlyName()).At(c.test.Range()), c.test, s.Ctx))
 		return out
 	case b.IsNull():
-		s.error(s.withValues(diag.Errorf("Invalid condition result", "Condition expression must return either true or false, not null.").At(c.test.Range()), c.test, s.ctx))
+		s.Error(s.WithValues(diag.Errorf("Invalid condition result", "Condition expression must return either true or false, not null.").At(c.test.Range()), c.test, s.Ctx))
 		return out
 	case !b.IsKnown():
 		out.Status = state.Unknown
@@ -101,7 +101,7 @@ func (s *scope) tryMessage(c *condition) {
 	if c.message == nil {
 		return
 	}
-	v := s.eval(c.message)
+	v := s.Eval(c.message)
 	if s.outcome() == OK {
 		s.messageType(c, v)
 	}
@@ -112,9 +112,9 @@ func (s *scope) messageType(c *condition, v cty.Value) (cty.Value, bool) {
 	str, err := convert.Convert(v, cty.String)
 	switch {
 	case err != nil:
-		s.error(diag.Errorf("Invalid error message", "Unsuitable value for error message: %s.", err).At(c.message.Range()))
+		s.Error(diag.Errorf("Invalid error message", "Unsuitable value for error message: %s.", err).At(c.message.Range()))
 	case str.IsNull():
-		s.error(diag.Errorf("Invalid error message", "Unsuitable value for error message: must not be null.").At(c.message.Range()))
+		s.Error(diag.Errorf("Invalid error message", "Unsuitable value for error message: must not be null.").At(c.message.Range()))
 	default:
 		return str, true
 	}
@@ -136,7 +136,7 @@ func (s *scope) message(c *condition, when When) string {
 		d.Detail += "\n\nThis was checked by the validation rule at " + place2(c.Range) + "."
 		d = d.At(s.givenAt())
 	}
-	s.error(s.withValues(d, c.test, s.ctx))
+	s.Error(s.WithValues(d, c.test, s.Ctx))
 	return text
 }
 
@@ -169,7 +169,7 @@ func (s *scope) messageText(c *condition, when When) (string, bool) {
 	if c.message == nil {
 		return "The condition is not met.", true
 	}
-	v := s.eval(c.message)
+	v := s.Eval(c.message)
 	if s.outcome() != OK {
 		return "", false
 	}
@@ -187,7 +187,7 @@ func (s *scope) plainMessage(c *condition, when When, v cty.Value) (string, bool
 		if when == Validation {
 			d.Severity = diag.Error
 		}
-		s.error(d)
+		s.Error(d)
 		return "", false
 	}
 	str, ok := s.messageType(c, v)
@@ -195,7 +195,7 @@ func (s *scope) plainMessage(c *condition, when When, v cty.Value) (string, bool
 	case !ok:
 		return "", false
 	case !str.IsKnown():
-		s.error(diag.Errorf("Unknown error message", "The expression used to explain this condition depends on what is known only after apply, so it cannot be displayed.").At(at))
+		s.Error(diag.Errorf("Unknown error message", "The expression used to explain this condition depends on what is known only after apply, so it cannot be displayed.").At(at))
 		return "", false
 	}
 	return strings.TrimSpace(str.AsString()), true

@@ -12,8 +12,8 @@ import (
 // a data source it refuses ephemeral values everywhere but in write-only arguments.
 func (f *Frame) Config(d Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, Outcome) {
 	ld := f.local(d)
-	v, outcome := f.body(ld, k, face, bag)
-	if outcome == OK && ld.res.Mode != addr.Ephemeral && !f.acceptEphemeral(ld, k, face, v, bag) {
+	v, leaves, outcome := f.body(ld, k, face, bag)
+	if outcome == OK && ld.res.Mode != addr.Ephemeral && !f.acceptEphemeral(ld, v, leaves, bag) {
 		outcome = Broken
 	}
 	return v, outcome
@@ -24,24 +24,26 @@ func (f *Frame) Settings(d Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Val
 	if f.w.p.at[d] == nil { // implied
 		return mark.Plain(f.w.p.Schema(d).Empty()), OK
 	}
-	return f.body(f.local(d), k, face, bag)
+	v, _, outcome := f.body(f.local(d), k, face, bag)
+	return v, outcome
 }
 
-func (f *Frame) body(d *decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, Outcome) {
+// body evaluates a body; beside it is said where something ephemeral is in the sets in it.
+func (f *Frame) body(d *decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, []setLeaf, Outcome) {
 	b := f.w.p.checked.bodies[d]
 	if b == nil {
-		return mark.Plain(cty.DynamicVal), Broken // its schema is missing, which Check reported
+		return mark.Plain(cty.DynamicVal), nil, Broken // its schema is missing, which Check reported
 	}
 	s := f.scope(face, bag).of(d, k)
 	defer s.release()
-	v := b.eval(s, s.ctx)
+	v := b.eval(&s.env, s.Ctx)
 	if o := s.outcome(); o != OK {
-		return mark.Plain(cty.DynamicVal), o
+		return mark.Plain(cty.DynamicVal), nil, o
 	}
 	if d.kind == Resource && d.res.Mode != addr.Ephemeral {
-		v = f.w.heard.forget(v, b.schema.Type())
+		v = f.w.names.forget(v, b.schema.Type())
 	}
-	return s.split(v), OK
+	return s.split(v), s.SetLeaves, OK
 }
 
 // Meta is what the provider_meta block of a module says to a provider, known after Check; NilVal if
@@ -62,11 +64,9 @@ type metaKey struct {
 // meta evaluates a provider_meta block: constants, which need no frame.
 func (c *checker) meta(n *node, prov addr.Provider, raw *rawBody, sch *schema.Block) {
 	b := c.compile(n, nil, raw, sch)
-	s := scopes.Get().(*scope)
-	defer s.release()
-	s.bag = c.bag
-	v := b.eval(s, s.ctx)
-	if s.outcome() != OK {
+	s := newEnv(c.bag)
+	v := b.eval(s, s.Ctx)
+	if s.Broken {
 		c.ok = false
 		return
 	}

@@ -73,11 +73,11 @@ func (f *Frame) offered(call *hclsyntax.FunctionCallExpr, parts []string, bag *d
 	e := &provided{local: parts[1], name: parts[len(parts)-1], provider: f.n.cfg.Provider(parts[1])}
 	required := f.u.mod.Required
 	if req := required[e.local]; req == nil || req.Range == (diag.Range{}) {
-		bag.Add(diag.Errorf("Unknown provider function", "%s", e.undeclared(required)).At(call.NameRange))
+		bag.Add(diag.Errorf("Unknown provider function", "%s", undeclaredFunction(e, required)).At(call.NameRange))
 		return false
 	}
 	if caller := f.w.o.Caller; caller != nil && caller.Function(e.provider, e.name) == nil && f.w.p.existing(f.n, e.provider, "") == noDecl && len(parts) == 3 {
-		bag.Add(diag.Errorf("Unknown provider function", "%s", e.unknown(nil)).At(call.NameRange))
+		bag.Add(diag.Errorf("Unknown provider function", "%s", unknownFunction(e, nil)).At(call.NameRange))
 		return false
 	}
 	return true

@@ -1,7 +1,7 @@
 package lang
 
 import (
-	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -10,8 +10,11 @@ func convertValue(v cty.Value, want cty.Type) (cty.Value, error) {
 	if want == cty.DynamicPseudoType {
 		return v, nil
 	}
-	return funcs.Convert(v, want)
+	return convert.To(v, want)
 }
 
 // unify is the type that all types convert to, NilType if there is none.
-func unify(types []cty.Type) cty.Type { return funcs.Unify(types) }
+func unify(types []cty.Type) cty.Type { return convert.Unify(types) }
+
+// writable is an error for a known number with more digits than can be written down.
+func writable(v cty.Value) error { return convert.Writable(v) }

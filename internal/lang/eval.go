@@ -5,34 +5,14 @@ import (
 	"path/filepath"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// Value of a reference evaluates what it names, then selects from it.
-func (e *ref) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	s := scopeOf(ctx)
-	if s == nil {
-		return cty.DynamicVal, errorAt("Variables not allowed", "Variables may not be used here.", e.SrcRange)
-	}
-	v, diags := e.base(s)
-	if len(diags) == 0 && len(e.rest) > 0 && !e.wrong {
-		v, diags = traverse(v, e.rest)
-	}
-	for _, d := range diags {
-		d.Expression, d.EvalContext = e, ctx
-	}
-	return v, diags
-}
-
-// base is the value that the reference selects from.
-func (e *ref) base(s *scope) (cty.Value, hcl.Diagnostics) {
-	if e.wrong {
-		return cty.DynamicVal, nil
-	}
+// Value is the value of what a reference names (nodeScope).
+func (s *scope) Value(e *ref) (cty.Value, hcl.Diagnostics) {
 	switch e.root {
 	case rootVariable, rootLocal:
 		return s.read(s.f, s.f.u.decls[e.local]), nil
@@ -53,8 +33,24 @@ func (e *ref) base(s *scope) (cty.Value, hcl.Diagnostics) {
 	return s.symbol(e)
 }
 
-func errorAt(title, detail string, at hcl.Range) hcl.Diagnostics {
-	return hcl.Diagnostics{{Severity: hcl.DiagError, Summary: title, Detail: detail, Subject: &at}}
+// Instance is the value of one instance of what a reference names (nodeScope).
+func (s *scope) Instance(e *ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
+	if e.root == rootCall {
+		return s.moduleAt(e, key, at)
+	}
+	return s.instanceAt(s.f.u.decls[e.local], key, at)
+}
+
+// Sample stands for any instance of something repeated (nodeScope).
+func (s *scope) Sample(e *ref) (cty.Value, bool) {
+	d := s.f.u.decls[e.local]
+	if keys := s.keysOf(s.f, d); keys.Status == Known && (!s.f.w.o.Validate || s.placeholders(d) != nil) {
+		return cty.NilVal, false
+	}
+	if e.root == rootCall {
+		return s.outputs(s.f.child(d, addr.NoKey), ""), true
+	}
+	return s.placeholder(s.f, d), true
 }
 
 // symbol is the value of count.index, each.key, each.value or self.
@@ -83,7 +79,7 @@ func (s *scope) hidden(v cty.Value) cty.Value {
 		return v
 	}
 	if r := s.own(); r.Hidden {
-		s.marked = true
+		s.Marked = true
 		return mark.With(v, mark.Ephemeral, s.f.originOf(s.d))
 	}
 	return v
@@ -110,7 +106,7 @@ func (s *scope) builtin(e *ref) cty.Value {
 		}
 		return cty.StringVal(o.Workspace)
 	case "applying":
-		s.marked = true
+		s.Marked = true
 		v := cty.BoolVal(o.Applying)
 		if o.Validate {
 			v = cty.UnknownVal(cty.Bool).RefineNotNull()
@@ -147,86 +143,6 @@ func (o Options) in(dir string) Options {
 		o.BaseDir = o.RootDir
 	}
 	return o
-}
-
-// indexed is collection[key]: of a declaration that repeats it evaluates one instance, of anything
-// else it keeps the marks of the key, which the library drops for objects and maps.
-type indexed struct {
-	*hclsyntax.IndexExpr
-	target *ref
-}
-
-func (e *indexed) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	if e.target == nil {
-		coll, diags := e.Collection.Value(ctx)
-		key, more := e.Key.Value(ctx)
-		diags = append(diags, more...)
-		v, more := hcl.Index(coll, key, &e.BracketRange)
-		withContext(more, e.IndexExpr, ctx)
-		switch {
-		case more.HasErrors():
-			v = mark.Same(v, coll)
-		case !key.IsKnown(): // it may be any of the elements
-			v = lost(v, nil, coll)
-		}
-		return mark.Same(v, key), append(diags, more...)
-	}
-	s := scopeOf(ctx)
-	key, diags := e.Key.Value(ctx)
-	if diags.HasErrors() {
-		return sameMarks(cty.DynamicVal, key), diags
-	}
-	v, more := s.at(e.target, key, e.BracketRange)
-	withContext(more, e.IndexExpr, ctx)
-	return v, append(diags, more...)
-}
-
-// selected is module.call[key].output.rest.
-type selected struct {
-	*hclsyntax.RelativeTraversalExpr
-	target *ref
-	key    hclsyntax.Expression
-	keyAt  hcl.Range
-}
-
-func (e *selected) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	s := scopeOf(ctx)
-	key, diags := e.key.Value(ctx)
-	if diags.HasErrors() {
-		return sameMarks(cty.DynamicVal, key), diags
-	}
-	v, more := s.at(e.target, key, e.keyAt)
-	withContext(more, e.RelativeTraversalExpr, ctx)
-	diags = append(diags, more...)
-	if diags.HasErrors() || len(e.target.rest) == 0 {
-		return v, diags
-	}
-	v, more = traverse(v, e.target.rest)
-	withContext(more, e.RelativeTraversalExpr, ctx)
-	return v, append(diags, more...)
-}
-
-func withContext(ds hcl.Diagnostics, e hcl.Expression, ctx *hcl.EvalContext) {
-	for _, d := range ds {
-		if d.Expression == nil {
-			d.Expression, d.EvalContext = e, ctx
-		}
-	}
-}
-
-// at evaluates the instance that a key selects; the result carries the key's marks.
-func (s *scope) at(target *ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
-	var v cty.Value
-	var diags hcl.Diagnostics
-	if target.wrong {
-		return cty.DynamicVal, nil
-	}
-	if target.root == rootCall {
-		v, diags = s.moduleAt(target, key, at)
-	} else {
-		v, diags = s.instanceAt(s.f.u.decls[target.local], key, at)
-	}
-	return mark.Same(v, key), diags
 }
 
 // instanceAt is one instance of a resource.
@@ -355,7 +271,7 @@ func (s *scope) unknownEach() cty.Value {
 		return cty.DynamicVal
 	}
 	r := s.own()
-	s.marked = s.marked || r.marked
+	s.Marked = s.Marked || r.marked
 	for _, v := range r.each { // only its type and marks: any will do if there is one of them
 		if len(r.each) == 1 {
 			bare, remark := mark.BareDeep(v)
@@ -373,9 +289,4 @@ func anyOf(vs map[string]cty.Value) cty.Value {
 		out = remark(out)
 	}
 	return out
-}
-
-// Value calls a provider's function.
-func (e *provided) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	return e.run(ctx)
 }

@@ -29,16 +29,16 @@ func explain(o *mark.Origin) string {
 	return strings.Join(parts, " ← ")
 }
 
-// report puts the library's diagnostics into the bag, with the values in scope.
-func (s *scope) report(ds hcl.Diagnostics) {
+// Report puts the library's diagnostics into the bag, with the values in scope.
+func (s *env) Report(ds hcl.Diagnostics) {
 	for _, d := range ds {
 		out := diag.FromHCL(d)
 		if e, ok := d.Expression.(hclsyntax.Expression); ok && d.EvalContext != nil {
-			out = s.withValues(out, e, d.EvalContext)
+			out = s.WithValues(out, e, d.EvalContext)
 		}
 		out.Detail += s.near(d)
 		out.Call = calling(d)
-		s.error(out)
+		s.Error(out)
 	}
 }
 
@@ -94,21 +94,21 @@ const (
 	aboutMarks         // something is sensitive or ephemeral
 )
 
-// withValues adds the values in scope to a diagnostic about an expression. Values with a mark are
+// WithValues adds the values in scope to a diagnostic about an expression. Values with a mark are
 // never shown; that they have one is said only where the diagnostic is about marks.
-func (s *scope) withValues(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext) diag.Diagnostic {
-	return s.withValuesAbout(d, e, ctx, aboutValue)
+func (s *env) WithValues(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext) diag.Diagnostic {
+	return s.WithValuesAbout(d, e, ctx, aboutValue)
 }
 
-func (s *scope) withValuesAbout(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext, what about) diag.Diagnostic {
+func (s *env) WithValuesAbout(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext, what about) diag.Diagnostic {
 	if s.explaining {
 		return d
 	}
 	s.explaining = true
-	failed, broken := s.failed, s.broken
+	failed, broken := s.Failed, s.Broken
 	c := &collector{s: s, ctx: ctx, what: what}
 	hclsyntax.Walk(e, c)
-	s.failed, s.broken, s.explaining = failed, broken, false
+	s.Failed, s.Broken, s.explaining = failed, broken, false
 	slices.SortFunc(c.out, func(a, b diag.Value) int { return strings.Compare(a.Traversal, b.Traversal) })
 	d.Values = slices.Compact(c.out)
 	return d
@@ -116,7 +116,7 @@ func (s *scope) withValuesAbout(d diag.Diagnostic, e hclsyntax.Expression, ctx *
 
 // collector gathers what the references in an expression are.
 type collector struct {
-	s    *scope
+	s    *env
 	ctx  *hcl.EvalContext
 	what about
 	out  []diag.Value
@@ -155,7 +155,7 @@ func (c *collector) Exit(hclsyntax.Node) hcl.Diagnostics { return nil }
 // ref evaluates a reference once more; whatever it needs has been evaluated before. All instances
 // of something repeated are not: some may not be there yet.
 func (c *collector) ref(e *ref) {
-	if c.s.f.u.repeated(e) && !e.hasKey || e.root == rootCall && e.output == "" {
+	if e.repeated && !e.hasKey || e.root == rootCall && e.output == "" {
 		return
 	}
 	v, diags := e.base(c.s)

@@ -21,10 +21,14 @@ type rewriter struct {
 	c       *compiler
 	why     Use
 	place   place
-	locals  []map[string]struct{} // names of for variables and iterators, innermost last
+	locals  []locals // names of for variables and iterators, innermost last
 	depth   int
 	lenient int // calls of try and can around
 }
+
+// locals are names that a loop or a dynamic block gives to what it goes through: what a for expression goes
+// over, where that is a reference to something whole, else nil.
+type locals map[string]*ref
 
 // maxDepth is how deep expressions may nest. The parser has a limit of its own; this one is for
 // what was built from JSON.
@@ -141,9 +145,12 @@ func (r *rewriter) objectKey(e *hclsyntax.ObjectConsKeyExpr) hclsyntax.Expressio
 func (r *rewriter) forExpr(e *hclsyntax.ForExpr) hclsyntax.Expression {
 	n := *e
 	n.CollExpr = r.node(e.CollExpr)
-	names := map[string]struct{}{e.ValVar: {}}
+	names := locals{e.ValVar: nil}
+	if over, ok := n.CollExpr.(*ref); ok && len(over.rest) == 0 && (over.root == rootLocal || over.repeated && !over.hasKey) {
+		names[e.ValVar] = over
+	}
 	if e.KeyVar != "" {
-		names[e.KeyVar] = struct{}{}
+		names[e.KeyVar] = nil
 	}
 	r.within(names, func() {
 		if e.KeyExpr != nil {
@@ -158,7 +165,7 @@ func (r *rewriter) forExpr(e *hclsyntax.ForExpr) hclsyntax.Expression {
 }
 
 // within runs f with more local names.
-func (r *rewriter) within(names map[string]struct{}, f func()) {
+func (r *rewriter) within(names locals, f func()) {
 	r.locals = append(r.locals, names)
 	f()
 	r.locals = r.locals[:len(r.locals)-1]
@@ -171,6 +178,16 @@ func (r *rewriter) isLocal(name string) bool {
 		}
 	}
 	return false
+}
+
+// loopOver is what the loop that a local name belongs to goes over, if that is something whole.
+func (r *rewriter) loopOver(name string) *ref {
+	for _, names := range slices.Backward(r.locals) {
+		if over, ok := names[name]; ok {
+			return over
+		}
+	}
+	return nil
 }
 
 func (r *rewriter) splat(e *hclsyntax.SplatExpr) hclsyntax.Expression {
@@ -210,43 +227,4 @@ func (r *rewriter) call(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 		return unknownAt(e.Range())
 	}
 	return newCall(&n)
-}
-
-// fold evaluates e now if all its parts are literals and nothing goes wrong.
-func fold(e hclsyntax.Expression, parts ...hclsyntax.Expression) hclsyntax.Expression {
-	for _, p := range parts {
-		if _, ok := constant(p); !ok {
-			return e
-		}
-	}
-	v, diags := e.Value(nil)
-	if len(diags) > 0 {
-		return e
-	}
-	return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: e.Range()}
-}
-
-// testsNull reports whether an operation compares something with null.
-func testsNull(e *hclsyntax.BinaryOpExpr) bool {
-	if e.Op != hclsyntax.OpEqual && e.Op != hclsyntax.OpNotEqual {
-		return false
-	}
-	l, lok := constant(e.LHS)
-	r, rok := constant(e.RHS)
-	return lok && l.IsNull() != (rok && r.IsNull()) || !lok && rok && r.IsNull()
-}
-
-// constant is the value of a compiled expression that needs no scope.
-func constant(e hclsyntax.Expression) (cty.Value, bool) {
-	switch e := e.(type) {
-	case *hclsyntax.LiteralValueExpr:
-		return e.Val, true
-	case *hclsyntax.ParenthesesExpr:
-		return constant(e.Expression)
-	case *hclsyntax.TemplateWrapExpr:
-		return constant(e.Wrapped)
-	case *hclsyntax.ObjectConsKeyExpr:
-		return constant(e.Wrapped)
-	}
-	return cty.NilVal, false
 }

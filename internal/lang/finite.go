@@ -29,7 +29,7 @@ func infinite(v cty.Value) (cty.Path, bool) {
 }
 
 // finite refuses infinity in what is about to leave the language.
-func (s *scope) finite(v cty.Value, what string, e hclsyntax.Expression, ctx *hcl.EvalContext) bool {
+func (s *env) finite(v cty.Value, what string, e hclsyntax.Expression, ctx *hcl.EvalContext) bool {
 	path, found := infinite(v)
 	if !found {
 		return true
@@ -37,6 +37,6 @@ func (s *scope) finite(v cty.Value, what string, e hclsyntax.Expression, ctx *hc
 	if len(path) > 0 {
 		what += mark.PathString(append(cty.Path{cty.GetAttrStep{}}, path...))
 	}
-	s.error(s.withValues(diag.Errorf("Number is infinite", "The value of %s is infinity, as division by zero, the logarithm of zero and powers that are too large make it. It can be neither kept nor sent anywhere: see to it that it does not come about.", what).At(e.Range()), e, ctx))
+	s.Error(s.WithValues(diag.Errorf("Number is infinite", "The value of %s is infinity, as division by zero, the logarithm of zero and powers that are too large make it. It can be neither kept nor sent anywhere: see to it that it does not come about.", what).At(e.Range()), e, ctx))
 	return false
 }

@@ -83,7 +83,8 @@ type walk struct {
 	blocks blocks
 	fills  atomic.Uint64 // how often something came that may have been missed before
 	stage  atomic.Uint32 // what an empty slot means
-	heard  hearsay
+	past   []atomic.Bool // by declaration: its slots are as full as they will be
+	names  ephemeralNames
 }
 
 // Frame is one module instance in one walk: a slot for every declaration, with two faces. It may
@@ -132,7 +133,7 @@ func (f *Frame) local(d Decl) *decl {
 	return f.u.decls[i]
 }
 
-// face is the face under which a declaration's values are kept.
+// faceOf is the face under which a declaration's values are kept.
 func (f *Frame) faceOf(d *decl, face Face) Face {
 	if face == After && f.w.o.Steady != nil && f.w.o.Steady(f.n.decl(d.index)) {
 		return Before
@@ -252,3 +253,6 @@ func (f *Frame) At(mi addr.ModuleInstance, face Face) *Frame {
 	}
 	return p.child(call, key)
 }
+
+// EphemeralName reports whether a name of an attribute was made of ephemeral text, so that it must not be shown.
+func (f *Frame) EphemeralName(name string) bool { return f.w.names.has(name) }

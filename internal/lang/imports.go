@@ -216,12 +216,12 @@ func (f *Frame) importOne(b *importBlock, k addr.Key, rep *repeated, bag *diag.B
 
 func (s *scope) importID(out Import, b *importBlock) (Import, bool) {
 	const title = "Invalid import id argument"
-	v := s.eval(b.id)
+	v := s.Eval(b.id)
 	if s.outcome() != OK {
 		return out, false
 	}
 	fail := func(detail string) (Import, bool) {
-		s.error(s.withValues(diag.Errorf(title, "%s", detail).At(b.id.Range()), b.id, s.ctx))
+		s.Error(s.WithValues(diag.Errorf(title, "%s", detail).At(b.id.Range()), b.id, s.Ctx))
 		return out, false
 	}
 	switch {
@@ -247,7 +247,7 @@ func (s *scope) importID(out Import, b *importBlock) (Import, bool) {
 }
 
 func (s *scope) importIdentity(out Import, b *importBlock) (Import, bool) {
-	v := s.eval(b.identity)
+	v := s.Eval(b.identity)
 	if s.outcome() != OK {
 		return out, false
 	}
@@ -256,11 +256,11 @@ func (s *scope) importIdentity(out Import, b *importBlock) (Import, bool) {
 		if m.Tag == mark.Ephemeral {
 			detail = "The import identity cannot be ephemeral: it is kept in plan and state." + wayOf(m)
 		}
-		s.error(diag.Errorf("Invalid import identity argument", "%s", detail).At(insideExpr(b.identity, b.identity.Range(), m.Path)))
+		s.Error(diag.Errorf("Invalid import identity argument", "%s", detail).At(insideExpr(b.identity, b.identity.Range(), m.Path)))
 		return out, false
 	}
 	if v.IsNull() {
-		s.error(diag.Errorf("Invalid import identity argument", "The import identity cannot be null.").At(b.identity.Range()))
+		s.Error(diag.Errorf("Invalid import identity argument", "The import identity cannot be null.").At(b.identity.Range()))
 		return out, false
 	}
 	out.Identity, out.Unknown = v, !v.IsWhollyKnown()
@@ -295,7 +295,7 @@ func (s *scope) importAddress(b *importBlock) (addr.Instance, bool) {
 func (s *scope) importKeys(b *importBlock) ([]addr.Key, bool) {
 	var out []addr.Key
 	for _, step := range b.steps {
-		v := s.eval(step.key)
+		v := s.Eval(step.key)
 		if s.outcome() != OK {
 			return nil, false
 		}
@@ -316,7 +316,7 @@ func (s *scope) importKeys(b *importBlock) ([]addr.Key, bool) {
 			detail = "An instance key in the address must be a string or a whole number."
 		}
 		if detail != "" {
-			s.error(s.withValues(diag.Errorf("Import block 'to' address contains an invalid key", "%s", detail).At(step.key.Range()), step.key, s.ctx))
+			s.Error(s.WithValues(diag.Errorf("Import block 'to' address contains an invalid key", "%s", detail).At(step.key.Range()), step.key, s.Ctx))
 			return nil, false
 		}
 		out = append(out, key)

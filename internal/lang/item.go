@@ -5,7 +5,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 )
 
 // item is the name of a loop variable or of an iterator, with what is selected from it. The turns of a
@@ -51,7 +51,7 @@ func (e *item) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 func attributesOf(v cty.Value, names []string) (cty.Value, bool) {
 	for _, name := range names {
 		var ok bool
-		if v, ok = funcs.Attribute(v, name); !ok {
+		if v, ok = ctyvalue.Attribute(v, name); !ok {
 			return v, false
 		}
 	}

@@ -5,12 +5,11 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // In JSON a body does not say which of its properties are arguments and which are blocks. Before
 // there is a schema only the references in it are found; bodies are compiled when one is there
-// (jsonContent in checkbody.go).
+// (jsonContent).
 
 // jsonBody finds the references in a JSON body.
 func (r *rewriter) jsonBody(b hcl.Body) *rawBody {
@@ -56,15 +55,6 @@ func (r *rewriter) jsonValue(e hclsyntax.Expression) {
 	}
 }
 
-// literalKey is the text of a constant object key.
-func literalKey(e hclsyntax.Expression) (string, bool) {
-	v, diags := e.Value(nil)
-	if diags.HasErrors() || v.Type() != cty.String || !v.IsKnown() || v.IsNull() {
-		return "", false
-	}
-	return v.AsString(), true
-}
-
 // jsonDynamic finds the references in {"TYPE": {"for_each": …, "content": …}}; false if e does not
 // look like that.
 func (r *rewriter) jsonDynamic(e hclsyntax.Expression) bool {
@@ -101,7 +91,7 @@ func (r *rewriter) jsonDynamicBlock(typ string, obj *hclsyntax.ObjectConsExpr) {
 		}
 	}
 	r.node(jsonProperty(obj, "for_each"))
-	r.within(map[string]struct{}{iterator: {}}, func() {
+	r.within(locals{iterator: nil}, func() {
 		if labels := jsonProperty(obj, "labels"); labels != nil {
 			r.node(labels)
 		}

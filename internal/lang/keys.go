@@ -160,7 +160,7 @@ func (f *Frame) repeat(d *decl, face Face, from *scope) *repeated {
 	defer s.release()
 	s.below(from)
 	r := s.repeat(d)
-	r.diags, r.marked = bag.List(), s.marked
+	r.diags, r.marked = bag.List(), s.Marked
 	if s.early {
 		r.early = now
 	}
@@ -177,13 +177,13 @@ func (s *scope) keysOf(f *Frame, d *decl) Keys {
 	k := f.keys(d, s.face, &bag)
 	s.early = s.early || k.early != 0 && (k.Status != Known || k.More)
 	if bag.Len() > 0 {
-		s.bag.Add(bag.List()...)
+		s.Bag.Add(bag.List()...)
 	}
 	switch k.Status {
 	case Failed:
-		s.failed = true
+		s.Failed = true
 	case Broken:
-		s.broken = true
+		s.Broken = true
 	}
 	return k
 }
@@ -200,16 +200,16 @@ func (s *scope) own() *repeated {
 // been set, and what the repetition says is evaluated only here.
 func (s *scope) eachValue() (cty.Value, bool) {
 	r := s.own()
-	s.marked, s.early = s.marked || r.marked, s.early || r.early != 0
+	s.Marked, s.early = s.Marked || r.marked, s.early || r.early != 0
 	name, _ := s.key.Str()
 	if v, ok := r.each[name]; ok {
 		return v, true
 	}
 	if r.Status == Failed {
 		for _, d := range r.diags {
-			s.error(d)
+			s.Error(d)
 		}
-		s.failed = s.failed || !s.broken
+		s.Failed = s.Failed || !s.Broken
 	}
 	return cty.DynamicVal, r.Status != Known || s.face == Before // or it is not there yet
 }

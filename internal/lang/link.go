@@ -126,7 +126,6 @@ func (l *linker) outputs(n *node, u use) {
 			noOutputs(child, u.output)).At(u.at))
 		return
 	}
-	child.deprecated(n, u.output, u.at, l.bag)
 	l.add(Ref{To: child.decl(i), Use: u.why, Key: u.hint, Fixed: u.fixed, Range: u.at})
 }
 

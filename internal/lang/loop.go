@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -18,7 +18,7 @@ type loop struct{ *hclsyntax.ForExpr }
 // Value evaluates the collection, then the body once for each element.
 func (e *loop) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if v, ok := sample(e.CollExpr, ctx); ok {
-		t := &turns{e: e, ctx: ctx, s: scopeOf(ctx), known: true, result: cty.DynamicVal}
+		t := &turns{e: e, ctx: ctx, s: envOf(ctx), known: true, result: cty.DynamicVal}
 		return t.probe(cty.DynamicVal, v), t.diags
 	}
 	coll, diags := e.CollExpr.Value(ctx)
@@ -29,7 +29,7 @@ func (e *loop) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if d := e.iterable(bare, ctx); d != nil {
 		return raise(cty.DynamicVal, coll), append(diags, d)
 	}
-	t := &turns{e: e, ctx: ctx, s: scopeOf(ctx), diags: diags, known: true, result: remark(cty.DynamicVal)}
+	t := &turns{e: e, ctx: ctx, s: envOf(ctx), diags: diags, known: true, result: remark(cty.DynamicVal)}
 	if bare.Type() == cty.DynamicPseudoType || !bare.IsKnown() {
 		if bare.Type() != cty.DynamicPseudoType && !t.tryCondition() {
 			return raise(cty.DynamicVal, coll), t.diags
@@ -58,7 +58,7 @@ func (e *loop) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 func entries(v cty.Value) iter.Seq2[cty.Value, cty.Value] {
 	return func(yield func(k, v cty.Value) bool) {
 		if v.Type().IsSetType() {
-			for _, e := range funcs.SetElements(v) {
+			for _, e := range ctyvalue.Elements(v) {
 				if !yield(e, e) {
 					return
 				}
@@ -86,7 +86,7 @@ func (e *loop) iterable(v cty.Value, ctx *hcl.EvalContext) *hcl.Diagnostic {
 // turns is one evaluation of a loop.
 type turns struct {
 	e      *loop
-	s      *scope // for the budget; nil outside of a frame
+	s      *env // nil outside of a frame
 	ctx    *hcl.EvalContext
 	child  *hcl.EvalContext // of the current turn; one for all turns that report nothing
 	diags  hcl.Diagnostics
@@ -117,7 +117,7 @@ const enough = 20
 
 // within reports whether the budget allows one more turn.
 func (t *turns) within() bool {
-	if t.s == nil || t.s.f.w.budget.element(t.s, t.e.SrcRange) {
+	if t.s == nil || t.s.Meter == nil || t.s.Meter.Element(t.e.SrcRange) {
 		return true
 	}
 	t.known = false
@@ -153,9 +153,7 @@ func (t *turns) turn(k, v cty.Value) {
 	if t.e.KeyExpr == nil {
 		val, diags := t.e.ValExpr.Value(ctx)
 		t.report(diags...)
-		if t.list = append(t.list, t.weigh(val)); funcs.Due(len(t.list)) {
-			funcs.Alike(t.list)
-		}
+		t.list = append(t.list, t.weigh(val))
 		return
 	}
 	name, ok := t.key(ctx)
@@ -174,9 +172,7 @@ func (t *turns) turn(k, v cty.Value) {
 			t.duplicate(name, ctx)
 			return
 		}
-		if t.obj[name] = val; funcs.Due(len(t.obj)) {
-			funcs.AlikeIn(t.obj)
-		}
+		t.obj[name] = val
 	}
 }
 
@@ -189,12 +185,9 @@ func (t *turns) weigh(v cty.Value) cty.Value {
 		}
 		t.before = v
 	}
-	if t.s != nil {
-		t.s.f.w.budget.heavy(t.s, v)
-		if !v.Type().IsPrimitiveType() && !t.s.f.w.budget.holds(t.s, &t.made, v, t.e.SrcRange) {
-			t.known = false
-			return cty.DynamicVal
-		}
+	if t.s != nil && t.s.Meter != nil && !t.s.Meter.Keep(&t.made, v, t.e.SrcRange) {
+		t.known = false
+		return cty.DynamicVal
 	}
 	return v
 }
@@ -307,7 +300,7 @@ func (t *turns) probe(k, v cty.Value) cty.Value {
 			continue
 		}
 		val, diags := e.Value(ctx)
-		if t.s != nil && t.s.f.w.o.Validate {
+		if t.s != nil && t.s.Validate {
 			t.report(diags...)
 		}
 		out = raise(out, val)
@@ -330,7 +323,6 @@ func (t *turns) finish() cty.Value {
 	var v cty.Value
 	switch {
 	case t.e.KeyExpr == nil:
-		funcs.Alike(t.list)
 		v = cty.TupleVal(t.list)
 	case t.e.Group:
 		vals := make(map[string]cty.Value, len(t.groups))
@@ -339,7 +331,6 @@ func (t *turns) finish() cty.Value {
 		}
 		v = cty.ObjectVal(vals)
 	default:
-		funcs.AlikeIn(t.obj)
 		v = cty.ObjectVal(t.obj)
 	}
 	return raise(v, t.result)

@@ -14,7 +14,7 @@ const mostNames = 1000
 
 // near is " Did you mean …?" where an attribute or a key is not there and the value that it is
 // looked for in has one like it; "" elsewhere. What a marked value has is not told.
-func (s *scope) near(d *hcl.Diagnostic) string {
+func (s *env) near(d *hcl.Diagnostic) string {
 	switch d.Summary {
 	case "Unsupported attribute", "Invalid index", "Missing map element":
 	default:
@@ -24,8 +24,8 @@ func (s *scope) near(d *hcl.Diagnostic) string {
 		return ""
 	}
 	s.explaining = true
-	failed, broken := s.failed, s.broken
-	defer func() { s.failed, s.broken, s.explaining = failed, broken, false }()
+	failed, broken := s.Failed, s.Broken
+	defer func() { s.Failed, s.Broken, s.explaining = failed, broken, false }()
 	e, _ := d.Expression.(hclsyntax.Expression)
 	if e == nil {
 		return ""
@@ -35,7 +35,7 @@ func (s *scope) near(d *hcl.Diagnostic) string {
 }
 
 // missing is the value in which a name was looked for, and the name.
-func (s *scope) missing(e hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Value, string) {
+func (s *env) missing(e hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Value, string) {
 	switch e := bareNode(e).(type) {
 	case *ref:
 		if v, diags := e.base(s); !diags.HasErrors() {

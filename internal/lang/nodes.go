@@ -7,8 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -110,8 +109,8 @@ func (e *choice) mismatch(yes, no cty.Type, ctx *hcl.EvalContext) hcl.Diagnostic
 	stub.TrueResult = &hclsyntax.LiteralValueExpr{Val: cty.UnknownVal(yes), SrcRange: e.TrueResult.Range()}
 	stub.FalseResult = &hclsyntax.LiteralValueExpr{Val: cty.UnknownVal(no), SrcRange: e.FalseResult.Range()}
 	_, diags := stub.Value(nil)
-	s := scopeOf(ctx)
-	telling := s != nil && (s.f.w.heard.in(yes) || s.f.w.heard.in(no))
+	s := envOf(ctx)
+	telling := s != nil && (s.Names.in(yes) || s.Names.in(no))
 	for _, d := range diags {
 		if d.Expression, d.EvalContext = e.ConditionalExpr, ctx; telling {
 			d.Detail = "The true and false result expressions must have consistent types. How they differ is not shown, because it could reveal a value that is ephemeral."
@@ -155,16 +154,11 @@ func (e *operation) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 			return v, nil
 		}
 	}
-	s := scopeOf(ctx)
-	within := func(toil int) bool { return s == nil || s.f.w.budget.works(s, toil, l, e.SrcRange) }
+	s := envOf(ctx)
+	within := func(toil int) bool { return s == nil || s.Meter == nil || s.Meter.Work(toil, l, e.SrcRange) }
 	equality := e.Op == hclsyntax.OpEqual || e.Op == hclsyntax.OpNotEqual
 	if !within(toilMake) {
 		return raise(cty.DynamicVal, l, r), nil
-	}
-	if equality && len(ldiags) == 0 && len(rdiags) == 0 {
-		if same, sure := funcs.Same(l, r); sure {
-			return cty.BoolVal(same == (e.Op == hclsyntax.OpEqual)), nil
-		}
 	}
 	if !within(toilCompare) {
 		return raise(cty.DynamicVal, l, r), nil
@@ -220,7 +214,7 @@ func tooLong(v cty.Value) error {
 	if !bare.IsKnown() || bare.IsNull() {
 		return nil
 	}
-	return funcs.Writable(bare)
+	return writable(bare)
 }
 
 // surelyDiffer reports whether two values of one type are different whatever their unknown parts will be. The
@@ -292,7 +286,7 @@ func (e *operation) count(l, r cty.Value) (cty.Value, bool) {
 	case hclsyntax.OpGreaterThanOrEqual:
 		return l.GreaterThanOrEqualTo(r), true
 	}
-	if !funcs.Common(l) && l.Equals(cty.Zero) != cty.True || !funcs.Common(r) {
+	if !common(l) && l.Equals(cty.Zero) != cty.True || !common(r) {
 		return cty.NilVal, false
 	}
 	switch e.Op {
@@ -310,9 +304,17 @@ func (e *operation) count(l, r cty.Value) (cty.Value, bool) {
 	return cty.NilVal, false
 }
 
+// common reports whether a known number lies between 1/2 and 2⁶⁴, as most do: neither it nor what one operation makes
+// of two such numbers has many digits.
+func common(v cty.Value) bool {
+	f := ctyvalue.Number(v)
+	e := f.MantExp(nil)
+	return f.Sign() > 0 && e >= 0 && e <= 64
+}
+
 // modulo is l.Modulo(r), which divides, rounds, multiplies and subtracts. The result is as precise as l.
 func modulo(l, r cty.Value) cty.Value {
-	a, b := funcs.Number(l), funcs.Number(r)
+	a, b := ctyvalue.Number(l), ctyvalue.Number(r)
 	m, lok := a.Int64()
 	n, rok := b.Int64()
 	if lok != big.Exact || rok != big.Exact || m > math.MaxInt32 || n > math.MaxInt32 {
@@ -374,8 +376,8 @@ func (e *nullTest) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 // objectCons is { key = value, … }.
 type objectCons struct {
 	*hclsyntax.ObjectConsExpr
-	names []string // of all attributes, if all were written down
-	mould *funcs.Mould
+	names   []string // of all attributes, if all were written down
+	builder *ctyvalue.ObjectBuilder
 }
 
 func newObjectCons(e *hclsyntax.ObjectConsExpr) *objectCons {
@@ -387,7 +389,7 @@ func newObjectCons(e *hclsyntax.ObjectConsExpr) *objectCons {
 		}
 		names = append(names, name.AsString())
 	}
-	return &objectCons{ObjectConsExpr: e, names: names, mould: new(funcs.Mould)}
+	return &objectCons{ObjectConsExpr: e, names: names, builder: new(ctyvalue.ObjectBuilder)}
 }
 
 func (e *objectCons) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -436,13 +438,13 @@ func (e *objectCons) named(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		val, valDiags := item.ValueExpr.Value(ctx)
 		vals, diags = append(vals, val), append(diags, valDiags...)
 	}
-	return e.mould.Object(e.names, vals), diags
+	return e.builder.Object(e.names, vals), diags
 }
 
 // heardKey remembers a name that was made of ephemeral text.
 func heardKey(ctx *hcl.EvalContext, key cty.Value, name string) {
-	if s := scopeOf(ctx); s != nil && mark.Is(key, mark.Ephemeral) {
-		s.f.w.heard.add(name)
+	if s := envOf(ctx); s != nil && mark.Is(key, mark.Ephemeral) {
+		s.Names.add(name)
 	}
 }
 
@@ -500,21 +502,14 @@ func elementsOf(v cty.Value) []cty.Value {
 // if source is something else.
 func sample(source hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Value, bool) {
 	e, ok := source.(*ref)
-	if !ok || e.hasKey || e.wrong || len(e.rest) > 0 || e.root != rootResource && e.root != rootCall {
+	if !ok || !e.repeated || e.hasKey || e.wrong || len(e.rest) > 0 {
 		return cty.NilVal, false
 	}
-	s := scopeOf(ctx)
-	if s == nil || !s.f.u.repeated(e) {
+	s := envOf(ctx)
+	if s == nil {
 		return cty.NilVal, false
 	}
-	d := s.f.u.decls[e.local]
-	if keys := s.keysOf(s.f, d); keys.Status == Known && (!s.f.w.o.Validate || s.placeholders(d) != nil) {
-		return cty.NilVal, false
-	}
-	if e.root == rootCall {
-		return s.outputs(s.f.child(d, addr.NoKey), ""), true
-	}
-	return s.placeholder(s.f, d), true
+	return s.Scope.Sample(e)
 }
 
 // joined is the text of a template's loop.
@@ -531,4 +526,14 @@ func (e *joined) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		v = raise(v, tuple)
 	}
 	return v, append(diags, more...)
+}
+
+// testsNull reports whether an operation compares something with null.
+func testsNull(e *hclsyntax.BinaryOpExpr) bool {
+	if e.Op != hclsyntax.OpEqual && e.Op != hclsyntax.OpNotEqual {
+		return false
+	}
+	l, lok := constant(e.LHS)
+	r, rok := constant(e.RHS)
+	return lok && l.IsNull() != (rok && r.IsNull()) || !lok && rok && r.IsNull()
 }

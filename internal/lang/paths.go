@@ -17,6 +17,27 @@ type selection struct {
 	rest   hcl.Traversal
 }
 
+// outputUse is a place where an output of a module is selected by its name.
+type outputUse struct {
+	of   int32 // the call, or a local that may be the whole of one
+	name string
+	each bool // of a local: it is selected from one instance, or from each
+	at   diag.Range
+}
+
+// selectsOutput notes that something is selected from a whole call, or from a local that may be one.
+func (r *rewriter) selectsOutput(target *ref, rest hcl.Traversal, each bool) {
+	if r.c.quiet || target == nil || target.root != rootCall && target.root != rootLocal || target.output != "" {
+		return
+	}
+	if len(rest) > 1 && !each && target.root == rootLocal {
+		r.selectsOutput(target, rest[1:], true)
+	}
+	if name, _, ok := attribute(rest); ok {
+		r.c.u.outputUses = append(r.c.u.outputUses, outputUse{target.local, name, each, rest[0].SourceRange()})
+	}
+}
+
 // selects notes that an attribute of a resource is selected.
 func (r *rewriter) selects(target *ref, rest hcl.Traversal) {
 	if r.c.quiet || target.root != rootResource || len(rest) == 0 {
@@ -39,6 +60,7 @@ func (r *rewriter) selectsEach(source, each hclsyntax.Expression) {
 		return
 	}
 	r.selects(target, rel.Traversal)
+	r.selectsOutput(target, rel.Traversal, true)
 }
 
 // path checks one selection.

@@ -52,12 +52,12 @@ func (f *Frame) chosen(resource Decl, e hclsyntax.Expression, d *decl, k addr.Ke
 func (f *Frame) providerKey(e hclsyntax.Expression, d *decl, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Outcome) {
 	s := f.scope(face, bag).of(d, k)
 	defer s.release()
-	v := s.eval(e)
+	v := s.Eval(e)
 	if s.outcome() != OK {
 		return addr.NoKey, s.outcome()
 	}
 	fail := func(detail string) (addr.Key, Outcome) {
-		s.error(s.withValues(diag.Errorf("Invalid provider instance key", "%s", detail).At(e.Range()), e, s.ctx))
+		s.Error(s.WithValues(diag.Errorf("Invalid provider instance key", "%s", detail).At(e.Range()), e, s.Ctx))
 		return addr.NoKey, Broken
 	}
 	switch {

@@ -8,56 +8,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// rawBody is a body compiled without a schema: its expressions are, which of them are arguments
-// and blocks is not yet known to be right. Bodies in JSON stay as they are until a schema says
-// what their properties mean.
-type rawBody struct {
-	attrs    []rawAttr // in the order of the source
-	blocks   []rawBlock
-	missing  hcl.Range // where something is missing
-	json     hcl.Body
-	fromJSON bool // it was in JSON before it was held against a schema
-	why      Use
-	place    place
-	locals   []map[string]struct{}
-	meant    string // a required argument that is there under a wrong name
-}
-
-type rawAttr struct {
-	name   string
-	expr   hclsyntax.Expression // compiled
-	source hclsyntax.Expression // as written
-	nameAt hcl.Range
-	at     hcl.Range
-}
-
-type rawBlock struct {
-	typ      string
-	labels   []string
-	labelsAt []hcl.Range
-	typeAt   hcl.Range
-	openAt   hcl.Range
-	body     *rawBody
-	dynamic  *dynamic // nil for a block written out; body is its content otherwise
-}
-
-// dynamic is what makes the blocks of a dynamic block.
-type dynamic struct {
-	forEach  hclsyntax.Expression
-	iterator string
-	labels   []hclsyntax.Expression
-	at       hcl.Range
-}
-
-func (b *rawBody) attr(name string) *rawAttr {
-	for i := range b.attrs {
-		if b.attrs[i].name == name {
-			return &b.attrs[i]
-		}
-	}
-	return nil
-}
-
 // body compiles a body without a schema.
 func (r *rewriter) body(b hcl.Body) *rawBody {
 	if b == nil {
@@ -144,7 +94,7 @@ func (r *rewriter) dynamic(b *hclsyntax.Block) (rawBlock, bool) {
 	if content == nil {
 		return out, false
 	}
-	r.within(map[string]struct{}{d.iterator: {}}, func() {
+	r.within(locals{d.iterator: nil}, func() {
 		d.labels = r.dynamicLabels(attrs["labels"])
 		out.body = r.body(content.Body)
 	})

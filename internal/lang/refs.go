@@ -6,35 +6,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/zclconf/go-cty/cty"
-)
-
-// ref is a compiled reference: what it names in its unit, and what is selected from that.
-type ref struct {
-	*hclsyntax.ScopeTraversalExpr
-	root   root
-	local  int32    // index of the declaration in the unit
-	key    addr.Key // the instance, if hasKey
-	hasKey bool
-	output string        // of a module call; "" for all of it
-	field  string        // of path, terraform, count, each
-	rest   hcl.Traversal // what is selected from the value
-	wrong  bool          // it selects what the schema does not have, as Check has reported
-}
-
-// root is what the first names of a reference stand for.
-type root uint8
-
-const (
-	rootVariable root = iota
-	rootLocal
-	rootCall
-	rootResource
-	rootPath
-	rootTerraform
-	rootCount
-	rootEach
-	rootSelf
 )
 
 // use is a reference inside a unit, from whatever declaration holds it.
@@ -50,6 +21,9 @@ type use struct {
 // traversal compiles a name with what follows it.
 func (r *rewriter) traversal(e *hclsyntax.ScopeTraversalExpr) hclsyntax.Expression {
 	if r.isLocal(e.Traversal.RootName()) {
+		if over := r.loopOver(e.Traversal.RootName()); over != nil {
+			r.selectsOutput(over, e.Traversal[1:], true)
+		}
 		return newItem(e)
 	}
 	ref, ok := r.resolve(e)
@@ -61,19 +35,17 @@ func (r *rewriter) traversal(e *hclsyntax.ScopeTraversalExpr) hclsyntax.Expressi
 	}
 	u := use{hint: AllKeys}
 	switch {
-	case !r.c.u.repeated(ref):
+	case !ref.repeated:
 		u.hint = Single
 	case ref.hasKey:
 		u.hint, u.fixed = Fixed, ref.key
 	}
 	r.note(ref, u)
 	r.selects(ref, ref.rest)
+	if ref.root == rootLocal {
+		r.selectsOutput(ref, ref.rest, false)
+	}
 	return ref
-}
-
-// unknownAt stands for an expression that is wrong in a way already reported.
-func unknownAt(r hcl.Range) hclsyntax.Expression {
-	return &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: r}
 }
 
 // note records that the declaration being compiled refers to what e names.
@@ -133,7 +105,7 @@ func (r *rewriter) index(e *hclsyntax.IndexExpr) hclsyntax.Expression {
 // noteIndexed records a reference to the instance that a key expression selects.
 func (r *rewriter) noteIndexed(target *ref, key hclsyntax.Expression, at diag.Range) bool {
 	r.c.varies()
-	if !r.c.u.repeated(target) {
+	if !target.repeated {
 		r.c.unexpectedKey(target, at)
 		return false
 	}
@@ -154,8 +126,12 @@ func (r *rewriter) relative(e *hclsyntax.RelativeTraversalExpr) hclsyntax.Expres
 		}
 	}
 	n.Source = r.node(e.Source)
-	if ix, ok := n.Source.(*indexed); ok && ix.target != nil {
-		r.selects(ix.target, n.Traversal)
+	if ix, ok := n.Source.(*indexed); ok {
+		if ix.target != nil {
+			r.selects(ix.target, n.Traversal)
+		} else if whole, ok := ix.Collection.(*ref); ok && len(whole.rest) == 0 {
+			r.selectsOutput(whole, n.Traversal, true)
+		}
 	}
 	return &relative{&n}
 }
@@ -178,22 +154,6 @@ func (r *rewriter) outputOf(target *ref, ix *hclsyntax.IndexExpr, n *hclsyntax.R
 	return &selected{RelativeTraversalExpr: n, target: target, key: key, keyAt: ix.BracketRange}
 }
 
-// attribute splits t after a first name, written .name or ["name"].
-func attribute(t hcl.Traversal) (string, hcl.Traversal, bool) {
-	if len(t) == 0 {
-		return "", nil, false
-	}
-	switch s := t[0].(type) {
-	case hcl.TraverseAttr:
-		return s.Name, t[1:], true
-	case hcl.TraverseIndex:
-		if s.Key.Type() == cty.String && s.Key.IsKnown() && !s.Key.IsNull() {
-			return s.Key.AsString(), t[1:], true
-		}
-	}
-	return "", nil, false
-}
-
 // keyed checks that a reference selects an instance where there are several, and does not where
 // there are not.
 func (r *rewriter) keyed(e *ref) bool {
@@ -202,7 +162,7 @@ func (r *rewriter) keyed(e *ref) bool {
 	default:
 		return true
 	}
-	repeated := r.c.u.repeated(e)
+	repeated := e.repeated
 	switch {
 	case e.hasKey && !repeated:
 		r.c.unexpectedKey(e, e.SrcRange)
@@ -213,17 +173,17 @@ func (r *rewriter) keyed(e *ref) bool {
 	return true
 }
 
-// repeated reports whether what e names has count or for_each.
-func (u *unit) repeated(e *ref) bool {
-	if e.root != rootCall && e.root != rootResource {
-		return false
-	}
-	rep := u.decls[e.local].repeat
-	return rep.Count != nil || rep.ForEach != nil
-}
-
 // resolve finds what a traversal names.
 func (r *rewriter) resolve(e *hclsyntax.ScopeTraversalExpr) (*ref, bool) {
+	out, ok := r.resolveName(e)
+	if ok && (out.root == rootCall || out.root == rootResource) {
+		rep := r.c.u.decls[out.local].repeat
+		out.repeated = rep.Count != nil || rep.ForEach != nil
+	}
+	return out, ok
+}
+
+func (r *rewriter) resolveName(e *hclsyntax.ScopeTraversalExpr) (*ref, bool) {
 	t := e.Traversal
 	out := &ref{ScopeTraversalExpr: e}
 	switch name := t.RootName(); name {

@@ -78,12 +78,12 @@ func (r *repeater) error(format string, a ...any) { r.errorAbout(aboutValue, for
 
 func (r *repeater) errorAbout(what about, format string, a ...any) {
 	d := diag.Errorf(r.title, format, a...).At(r.e.Range())
-	r.s.error(r.s.withValuesAbout(d, r.e, r.s.ctx, what))
+	r.s.Error(r.s.WithValuesAbout(d, r.e, r.s.Ctx, what))
 }
 
 // value evaluates the argument and takes its own marks off.
 func (r *repeater) value(what string) (cty.Value, bool) {
-	v := r.s.eval(r.e)
+	v := r.s.Eval(r.e)
 	if r.s.outcome() != OK {
 		return v, false
 	}
@@ -196,7 +196,7 @@ func (r *repeater) enabled() {
 }
 
 func (r *repeater) forEach() {
-	v := r.s.eval(r.e)
+	v := r.s.Eval(r.e)
 	if r.s.outcome() != OK || !r.mayBeMarked(v, "for_each") {
 		return
 	}

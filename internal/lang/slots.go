@@ -20,8 +20,9 @@ type slot struct {
 
 // What an empty slot means depends on what the frame is for. In a walk, on the after face, the order
 // of the nodes keeps everything from looking at a slot before it is filled: that one looks all the same
-// is a mistake of the walk. Everywhere else there is nothing to rely on, and nothing is known of what is
-// in no slot; what is worked out with that is worked out again when the slot is filled.
+// is a mistake of the walk, unless the walk is past the resource: then what should have filled it
+// failed, or it is in an instance of a module that there is not. Everywhere else there is nothing to rely on, and
+// nothing is known of what is in no slot; what is worked out with that is worked out again when the slot is filled.
 const (
 	idle    uint32 = iota // nothing fills the slots in any order
 	walking               // a walk does
@@ -31,6 +32,10 @@ const (
 // Begin says that a walk begins to fill the slots of the after face.
 func (f *Frame) Begin() { f.w.stage.Store(walking) }
 
+// Past says that the walk fills no more slots of a resource: what is in none by now failed, as was
+// reported where it did. It has no effect on slots that are filled later all the same.
+func (f *Frame) Past(d Decl) { f.w.past[d].Store(true) }
+
 // End says that the walk is over: what needs a slot that it did not fill, fails in silence.
 func (f *Frame) End() { f.w.stage.Store(over) }
 
@@ -38,12 +43,13 @@ func (f *Frame) End() { f.w.stage.Store(over) }
 func (s *scope) empty(f *Frame, d *decl, k addr.Key) cty.Value {
 	// A lease is open only for those who receive it.
 	if !f.w.o.Validate && s.face == After && d.res.Mode != addr.Ephemeral {
-		switch f.w.stage.Load() {
-		case walking:
-			panic(fmt.Sprintf("lang: %s%s was read before its value was there", f.w.p.describe(f.n.decl(d.index)), k))
-		case over:
-			s.failed = true
+		id := f.n.decl(d.index)
+		switch stage := f.w.stage.Load(); {
+		case stage == over || stage == walking && f.w.past[id].Load():
+			s.Failed = true
 			return cty.DynamicVal
+		case stage == walking:
+			panic(fmt.Sprintf("lang: %s%s was read before its value was there", f.w.p.describe(id), k))
 		}
 	}
 	s.early = s.early || !f.w.o.Validate
@@ -148,26 +154,26 @@ func (s *scope) instance(f *Frame, d *decl, k addr.Key) cty.Value {
 		}
 	}
 	if sl.failed {
-		s.failed = true
+		s.Failed = true
 		return cty.DynamicVal
 	}
 	sl.force()
-	s.marked = s.marked || len(sl.rest.Marks) > 0
+	s.Marked = s.Marked || len(sl.rest.Marks) > 0
 	return s.owned(f, d, sl.joined)
 }
 
 // owned is f.marked in an evaluation.
 func (s *scope) owned(f *Frame, d *decl, v cty.Value) cty.Value {
 	if d.res.Mode == addr.Ephemeral {
-		s.marked = true
-		f.w.heard.learn(v.Type(), f.w.p.Schema(f.n.decl(d.index)).Type())
+		s.Marked = true
+		f.w.names.learn(v.Type(), f.w.p.Schema(f.n.decl(d.index)).Type())
 	}
 	return f.marked(d, v)
 }
 
 // placeholder is f.placeholder in an evaluation.
 func (s *scope) placeholder(f *Frame, d *decl) cty.Value {
-	s.marked = s.marked || d.res.Mode == addr.Ephemeral
+	s.Marked = s.Marked || d.res.Mode == addr.Ephemeral
 	return f.placeholder(d)
 }
 
@@ -222,16 +228,16 @@ func (s *scope) wholeOf(f *Frame, d *decl) cty.Value {
 	}
 	o := f.object(d, s.face)
 	if v := o.whole.Load(); v != nil {
-		s.marked, s.early = s.marked || v.marked, s.early || v.early
+		s.Marked, s.early = s.Marked || v.marked, s.early || v.early
 		return s.hide(f, d, keys, v.val)
 	}
-	failed, marked, early := s.failed, s.marked, s.early
-	s.failed, s.marked, s.early = false, false, false
+	failed, marked, early := s.Failed, s.Marked, s.early
+	s.Failed, s.Marked, s.early = false, false, false
 	v := assemble(keys, func(k addr.Key) cty.Value { return s.instance(f, d, k) }, func() cty.Value { return s.placeholder(f, d) })
-	if !s.failed {
-		o.whole.Store(&whole{v, s.marked, s.early})
+	if !s.Failed {
+		o.whole.Store(&whole{v, s.Marked, s.early})
 	}
-	s.failed, s.marked, s.early = s.failed || failed, s.marked || marked, s.early || early
+	s.Failed, s.Marked, s.early = s.Failed || failed, s.Marked || marked, s.early || early
 	return s.hide(f, d, keys, v)
 }
 

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -11,7 +12,7 @@ import (
 
 // Frame makes the root frame of a walk: the root module's variables are converted and checked.
 func (p *Program) Frame(o Options, bag *diag.Bag) (*Frame, bool) {
-	w := &walk{p: p, o: o.in(p.root.unit.mod.Dir), budget: newBudget(o.Limits), roots: map[string]cty.Value{}}
+	w := &walk{p: p, o: o.in(p.root.unit.mod.Dir), budget: newBudget(o.Limits), roots: map[string]cty.Value{}, past: make([]atomic.Bool, len(p.Decls()))}
 	w.table = functionTable(&w.o)
 	f := newFrame(w, p.root, nil, addr.NoKey)
 	if o.Validate {

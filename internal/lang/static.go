@@ -63,7 +63,7 @@ func (s *StaticFrame) Eval(e hcl.Expression, what string, bag *diag.Bag) (mark.V
 	sc := s.f.scope(After, bag)
 	defer sc.release()
 	sc.what = what
-	v := sc.eval(compiled)
+	v := sc.Eval(compiled)
 	return sc.split(v), sc.outcome() == OK
 }
 
@@ -79,7 +79,7 @@ func (s *StaticFrame) Body(b hcl.Body, sch *schema.Block, what string, bag *diag
 	sc := s.f.scope(After, bag)
 	defer sc.release()
 	sc.what = what
-	v := compiled.eval(sc, sc.ctx)
+	v := compiled.eval(&sc.env, sc.Ctx)
 	return sc.split(v), sc.outcome() == OK
 }
 
@@ -151,22 +151,22 @@ func (f *Frame) ready(d *decl, s *scope) bool {
 		return true
 	}
 	if s.inside(f, d) {
-		s.error(diag.Errorf("Cycle", "The value of %s needs itself: %s.", f.nameOf(d), s.way()).At(d.at))
+		s.Error(diag.Errorf("Cycle", "The value of %s needs itself: %s.", f.nameOf(d), s.way()).At(d.at))
 		return false
 	}
-	c := &compiler{u: f.u, n: f.n, bag: s.bag, d: d, static: s.way()}
+	c := &compiler{u: f.u, n: f.n, bag: s.Bag, d: d, static: s.way()}
 	switch {
 	case d.kind == Local && d.value == nil:
 		d.value = c.in(ByValue, place{}).expr(d.loc.Expr)
 	case d.kind == Variable && f.parent != nil:
 		call := f.parent.u.decls[f.n.call]
 		if call.args == nil {
-			pc := &compiler{u: f.parent.u, n: f.parent.n, bag: s.bag, d: call, static: s.way()}
+			pc := &compiler{u: f.parent.u, n: f.parent.n, bag: s.Bag, d: call, static: s.way()}
 			call.args = pc.arguments(call.mod.Body, place{})
 			c.failed = pc.failed
 		}
 	}
-	s.broken = s.broken || c.failed
+	s.Broken = s.Broken || c.failed
 	return !c.failed
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -19,8 +19,8 @@ type text struct{ *hclsyntax.TemplateExpr }
 
 func (e *text) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	w := &writer{e: e, ctx: ctx, known: true, limit: defaultText}
-	if s := scopeOf(ctx); s != nil {
-		w.limit = s.f.w.budget.l.Text
+	if s := envOf(ctx); s != nil && s.Meter != nil {
+		w.limit = s.Meter.TextLimit()
 	}
 	for _, part := range e.Parts {
 		w.part(part)
@@ -107,7 +107,7 @@ func (w *writer) value() (cty.Value, hcl.Diagnostics) {
 
 // numberText writes a number as the library does, shortly for the integers that most of them are.
 func numberText(v cty.Value) string {
-	f := funcs.Number(v)
+	f := ctyvalue.Number(v)
 	if n, acc := f.Int64(); acc == 0 && n > -1e15 && n < 1e15 {
 		return strconv.FormatInt(n, 10)
 	}

@@ -98,7 +98,7 @@ func (r *rewriter) triggerOf(out *trigger, e hclsyntax.Expression, key hclsyntax
 	}
 	u := use{hint: AllKeys}
 	switch {
-	case !r.c.u.repeated(target):
+	case !target.repeated:
 		u.hint = Single
 	case target.hasKey:
 		u.hint, u.fixed = Fixed, target.key
@@ -127,13 +127,13 @@ func (f *Frame) Triggers(d Decl, k addr.Key, bag *diag.Bag) ([]Trigger, Outcome)
 func (s *scope) trigger(t *trigger) (Trigger, bool) {
 	d := s.f.u.decls[t.target.local]
 	out := Trigger{Resource: d.res.In(s.f.n.cfg.Path).In(s.f.addr), Key: t.target.key, Range: t.at, Path: Path(t.rest)}
-	out.All = !t.target.hasKey && t.key == nil && s.f.u.repeated(t.target)
+	out.All = !t.target.hasKey && t.key == nil && t.target.repeated
 	if t.key == nil {
 		return out, true
 	}
-	v := s.eval(t.key)
+	v := s.Eval(t.key)
 	if mark.Anywhere(v, mark.Sensitive) || mark.Anywhere(v, mark.Ephemeral) {
-		s.error(diag.Errorf(triggerTitle, "The instance key must be neither sensitive nor ephemeral.%s", cameFrom(v)).At(t.key.Range()))
+		s.Error(diag.Errorf(triggerTitle, "The instance key must be neither sensitive nor ephemeral.%s", cameFrom(v)).At(t.key.Range()))
 		return out, false
 	}
 	if d.repeat.ForEach != nil {
@@ -146,7 +146,7 @@ func (s *scope) trigger(t *trigger) (Trigger, bool) {
 		return out, false
 	}
 	if !ok {
-		s.error(diag.Errorf(triggerTitle, "The instance key must be a known string or whole number.").At(t.key.Range()))
+		s.Error(diag.Errorf(triggerTitle, "The instance key must be a known string or whole number.").At(t.key.Range()))
 	}
 	out.Key = key
 	return out, ok
@@ -194,13 +194,13 @@ func (f *Frame) flag(e hclsyntax.Expression, face Face, name string, bag *diag.B
 	}
 	s := f.scope(face, bag)
 	defer s.release()
-	v := s.eval(e)
+	v := s.Eval(e)
 	if s.outcome() != OK {
 		return false, s.outcome()
 	}
 	title := "Invalid " + name + " argument"
 	fail := func(detail string) (bool, Outcome) {
-		s.error(s.withValues(diag.Errorf(title, "%s", detail).At(e.Range()), e, s.ctx))
+		s.Error(s.WithValues(diag.Errorf(title, "%s", detail).At(e.Range()), e, s.Ctx))
 		return false, Broken
 	}
 	if mark.Is(v, mark.Ephemeral) {

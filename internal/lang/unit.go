@@ -13,18 +13,19 @@ import (
 // unit is a module compiled once, however often it is called: everything that does not depend on
 // where it stands in the tree. Its declarations have indexes of their own; a node adds its base.
 type unit struct {
-	mod       *config.Module
-	decls     []*decl
-	byName    [Check + 1]map[string]int32 // all kinds but resources and providers
-	resources map[config.Name]int32
-	configs   map[config.ProviderName]int32
-	calls     []int32 // indexes of the calls; the whole of calls[i] is calls[i]+len(calls)
-	imports   []*importBlock
-	paths     []selection         // attributes of resources that are referred to
-	selected  selections          // paths by who refers to what
-	functions []*provided         // calls of functions of providers
-	metas     map[string]*rawBody // provider_meta by local name
-	guessed   int                 // names that were compared with what was written instead
+	mod        *config.Module
+	decls      []*decl
+	byName     [Check + 1]map[string]int32 // all kinds but resources and providers
+	resources  map[config.Name]int32
+	configs    map[config.ProviderName]int32
+	calls      []int32 // indexes of the calls; the whole of calls[i] is calls[i]+len(calls)
+	imports    []*importBlock
+	paths      []selection         // attributes of resources that are referred to
+	selected   selections          // paths by who refers to what
+	outputUses []outputUse         // outputs of calls that are selected by name
+	functions  []*provided         // calls of functions of providers
+	metas      map[string]*rawBody // provider_meta by local name
+	guessed    int                 // names that were compared with what was written instead
 }
 
 // decl is a declaration inside a unit.

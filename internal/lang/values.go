@@ -27,16 +27,16 @@ func (s *scope) variable(d *decl) cty.Value {
 	arg := call.args[d.name]
 	if arg == nil {
 		if !hasDefault(v) {
-			s.broken = true // reported by Compile
+			s.Broken = true // reported by Compile
 			return cty.DynamicVal
 		}
 		return v.Default
 	}
-	ps := s.f.parent.scope(s.face, s.bag).of(call, s.f.key)
+	ps := s.f.parent.scope(s.face, s.Bag).of(call, s.f.key)
 	defer ps.release()
 	ps.below(s.from)
-	given := ps.eval(arg.expr)
-	s.failed, s.broken, s.marked, s.early = s.failed || ps.failed, s.broken || ps.broken, s.marked || ps.marked, s.early || ps.early
+	given := ps.Eval(arg.expr)
+	s.Failed, s.Broken, s.Marked, s.early = s.Failed || ps.Failed, s.Broken || ps.Broken, s.Marked || ps.Marked, s.early || ps.early
 	if s.outcome() != OK {
 		return cty.DynamicVal
 	}
@@ -51,12 +51,12 @@ func plainType(t cty.Type) cty.Type { return t.WithoutOptionalAttributesDeep() }
 func (s *scope) accept(n *node, d *decl, given cty.Value, from hclsyntax.Expression) cty.Value {
 	out, problem := prepareVariable(d.vr, given)
 	if problem != "" {
-		s.error(diag.Errorf("Invalid value for input variable", "The given value is not suitable for %s declared at %s: %s.", n.cfg.Path.String()+".var."+d.name, place2(d.at), problem).At(from.Range()).See("declared here", d.at))
+		s.Error(diag.Errorf("Invalid value for input variable", "The given value is not suitable for %s declared at %s: %s.", n.cfg.Path.String()+".var."+d.name, place2(d.at), problem).At(from.Range()).See("declared here", d.at))
 		return cty.DynamicVal
 	}
-	if !d.vr.Ephemeral && s.marked {
+	if !d.vr.Ephemeral && s.Marked {
 		if m, ok := mark.Split(out).Find(mark.Ephemeral); ok {
-			s.error(ephemeralIntoVariable(d, m).At(insideExpr(from, from.Range(), m.Path)).See("declared here", d.at))
+			s.Error(ephemeralIntoVariable(d, m).At(insideExpr(from, from.Range(), m.Path)).See("declared here", d.at))
 			return cty.DynamicVal
 		}
 	}
@@ -122,13 +122,13 @@ func declaredMarks(v cty.Value, sensitive, ephemeral bool, why *mark.Origin) cty
 // rootVariable is the value of a variable of the root module, prepared when the walk began.
 func (s *scope) rootVariable(d *decl) cty.Value {
 	if s.f.w.static != nil {
-		v, ok := s.f.w.staticRoot(d.vr, s.bag)
-		s.broken = s.broken || !ok
+		v, ok := s.f.w.staticRoot(d.vr, s.Bag)
+		s.Broken = s.Broken || !ok
 		return v
 	}
 	v, ok := s.f.w.roots[d.name]
 	if !ok {
-		s.broken = true
+		s.Broken = true
 		return cty.DynamicVal
 	}
 	return v
@@ -137,7 +137,7 @@ func (s *scope) rootVariable(d *decl) cty.Value {
 // output is the value of an output.
 func (s *scope) output(d *decl) cty.Value {
 	o := d.out
-	v := s.eval(d.value)
+	v := s.Eval(d.value)
 	if s.outcome() != OK {
 		return cty.DynamicVal
 	}
@@ -148,14 +148,14 @@ func (s *scope) output(d *decl) cty.Value {
 		}
 		out, err := convertValue(v, o.Type)
 		if err != nil {
-			s.error(s.withValues(diag.Errorf("Invalid output value", "The value expression does not match the type constraint of output %q: %s.", d.name, conversionText(err)).At(d.value.Range()), d.value, s.ctx))
+			s.Error(s.WithValues(diag.Errorf("Invalid output value", "The value expression does not match the type constraint of output %q: %s.", d.name, conversionText(err)).At(d.value.Range()), d.value, s.Ctx))
 			return cty.DynamicVal
 		}
 		v = out
 	}
 	s.outputBorders(d, v)
 	if s.f.parent == nil {
-		v = s.f.w.heard.forget(v, cty.DynamicPseudoType)
+		v = s.f.w.names.forget(v, cty.DynamicPseudoType)
 	}
 	return v
 }
@@ -163,28 +163,28 @@ func (s *scope) output(d *decl) cty.Value {
 // outputBorders refuses what an output must not carry.
 func (s *scope) outputBorders(d *decl, v cty.Value) {
 	o := d.out
-	if s.f.parent == nil && !s.finite(v, "output "+d.name, d.value, s.ctx) {
+	if s.f.parent == nil && !s.finite(v, "output "+d.name, d.value, s.Ctx) {
 		return
 	}
-	if !o.Ephemeral && s.marked {
+	if !o.Ephemeral && s.Marked {
 		if m, ok := mark.Split(v).Find(mark.Ephemeral); ok {
 			s.ephemeralOutput(d, m)
 			return
 		}
 	}
-	if s.f.parent == nil && !o.Sensitive && s.marked && mark.Anywhere(v, mark.Sensitive) {
-		s.error(diag.Errorf("Output refers to sensitive values", "To reduce the risk of accidentally exporting sensitive data that was intended to be only internal, it is required that any root module output containing sensitive data be explicitly marked as sensitive, to confirm your intent.\n\nIf you do intend to export this data, annotate the output value as sensitive by adding the following argument:\n    sensitive = true").At(d.at))
+	if s.f.parent == nil && !o.Sensitive && s.Marked && mark.Anywhere(v, mark.Sensitive) {
+		s.Error(diag.Errorf("Output refers to sensitive values", "To reduce the risk of accidentally exporting sensitive data that was intended to be only internal, it is required that any root module output containing sensitive data be explicitly marked as sensitive, to confirm your intent.\n\nIf you do intend to export this data, annotate the output value as sensitive by adding the following argument:\n    sensitive = true").At(d.at))
 	}
 }
 
 func (s *scope) ephemeralOutput(d *decl, m mark.At) {
 	at := insideExpr(d.value, d.value.Range(), m.Path)
 	if s.f.parent != nil {
-		s.error(diag.Errorf("Output not marked as ephemeral", "In order to allow this output to store ephemeral values add `ephemeral = true` attribute to it. The calling module can then use it only where ephemeral values are accepted.%s", wayOf(m)).At(at))
+		s.Error(diag.Errorf("Output not marked as ephemeral", "In order to allow this output to store ephemeral values add `ephemeral = true` attribute to it. The calling module can then use it only where ephemeral values are accepted.%s", wayOf(m)).At(at))
 		return
 	}
-	s.error(diag.Errorf("Output not marked as ephemeral", "Outputs of the root module are kept in the state, and ephemeral values cannot be. Output %q needs a value without anything ephemeral in it.%s", d.name, wayOf(m)).At(at))
-	s.bag.Add(diag.Warningf("Ephemeral value in root module output", "Consider ephemeralasnull(...) around the value of output %q: it keeps everything else and stores null in place of what is ephemeral.", d.name).At(at))
+	s.Error(diag.Errorf("Output not marked as ephemeral", "Outputs of the root module are kept in the state, and ephemeral values cannot be. Output %q needs a value without anything ephemeral in it.%s", d.name, wayOf(m)).At(at))
+	s.Bag.Add(diag.Warningf("Ephemeral value in root module output", "Consider ephemeralasnull(...) around the value of output %q: it keeps everything else and stores null in place of what is ephemeral.", d.name).At(at))
 }
 
 // Variable gives the value of an input variable.
@@ -236,7 +236,7 @@ func (f *Frame) evalCompiled(e hclsyntax.Expression, in Scope, face Face, bag *d
 	s := f.scope(face, bag)
 	defer s.release()
 	s.enter(in)
-	v := s.eval(e)
+	v := s.Eval(e)
 	return s.split(v), s.outcome()
 }
 
@@ -259,7 +259,7 @@ func (s *scope) setSelf(self *mark.Value) {
 		return
 	}
 	v := self.Join()
-	s.marked = s.marked || len(self.Marks) > 0
+	s.Marked = s.Marked || len(self.Marks) > 0
 	if s.d != nil && s.d.kind == Resource {
 		v = s.owned(s.f, s.d, v)
 	}

@@ -19,8 +19,8 @@ const module = "github.com/lethe-iac/lethe/"
 
 // layers from the bottom up; within a layer from left to right.
 var layers = [][]string{
-	{"addr", "child", "diag", "hop", "walk", "shortcut"},
-	{"mark", "schema", "secret"},
+	{"addr", "child", "diag", "hop", "walk", "shortcut", "ctyvalue"},
+	{"mark", "schema", "secret", "convert"},
 	{"config", "state", "plan", "provider"},
 	{"lang", "event", "lease", "provision", "object", "cliconfig", "workspace"},
 	{"engine", "fetch", "backend"},

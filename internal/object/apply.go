@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
-	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -144,7 +144,7 @@ func (t *Tools) made(ctx context.Context, p *Proposal, config mark.Value, resp p
 // settle makes a value fit to be kept: no write-only values, nothing unknown.
 func (t *Tools) settle(v cty.Value, succeeded bool) (cty.Value, bool) {
 	v, good := t.nullWriteOnly(v, "Provider produced invalid object", "after apply")
-	if schema.WhollyKnown(v) {
+	if ctyvalue.WhollyKnown(v) {
 		return v, good
 	}
 	if succeeded {

@@ -247,9 +247,9 @@ func (t *Tools) decide(cur Current, p *Proposal, f Forced) (plan.Action, plan.Re
 	case cur.Entry.Tainted:
 		return replace, plan.ReplaceTainted, nil
 	case f.Triggered:
-		return replace, plan.ReplaceByTriggers, nil
+		return replace, plan.ReplaceByTriggers, p.Replace
 	case f.Replace:
-		return replace, plan.ReplaceByRequest, nil
+		return replace, plan.ReplaceByRequest, p.Replace
 	case len(p.Replace) > 0:
 		return replace, plan.ReplaceCannotUpdate, p.Replace
 	case t.Nothing(p):

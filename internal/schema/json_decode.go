@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -89,7 +90,7 @@ func (c *codec) readPrimitive(t *text, first byte) (cty.Value, *failure) {
 		case !ok:
 			return cty.NilVal, fail("invalid string")
 		case c.kind == kindString:
-			return stringOf(s), nil
+			return ctyvalue.String(s), nil
 		case c.kind == kindNumber:
 			return parseNumber(s)
 		case s == "true" || s == "1":
@@ -105,7 +106,7 @@ func (c *codec) readPrimitive(t *text, first byte) (cty.Value, *failure) {
 		case c.kind == kindNumber:
 			return parseNumber(s)
 		case c.kind == kindString:
-			return stringOf(s), nil
+			return ctyvalue.String(s), nil
 		}
 	case t.literal("true"):
 		switch c.kind {

@@ -26,12 +26,13 @@ const (
 	Schemas                   // a provider is not asked again for the schemas of the same package
 	Lines                     // lines of progress wait for others, where nobody watches a terminal
 	Constants                 // locals that depend on nothing are evaluated once for all walks
+	Values                    // values of package cty are read and made where it has them
 )
 
-var names = []string{"logs", "sessions", "settled", "wire", "packages", "calls", "schemas", "lines", "constants"}
+var names = []string{"logs", "sessions", "settled", "wire", "packages", "calls", "schemas", "lines", "constants", "values"}
 
 // All is every shortcut.
-const All = Constants<<1 - 1
+const All = Values<<1 - 1
 
 // Variable is the name of the environment variable that closes shortcuts.
 const Variable = "LETHE_NO_SHORTCUTS"

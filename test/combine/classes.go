@@ -22,11 +22,13 @@ type comparison struct {
 
 // refused is whether Terraform ended with errors of one kind only, and Lethe did what was asked for.
 func (c *comparison) refused(d Difference, title string) bool {
-	if d.Section != "exits" || d.A == 1 || d.B != 1 {
-		return false
-	}
+	return d.Section == "exits" && d.A != 1 && d.B == 1 && c.b.only(title)
+}
+
+// only is whether errors were told, and none of another kind.
+func (o *Outcome) only(title string) bool {
 	told := 0
-	for _, i := range c.b.Invocations {
+	for _, i := range o.Invocations {
 		for _, e := range i.Errors {
 			if told++; !strings.Contains(e, title) {
 				return false
@@ -91,11 +93,61 @@ var classes = []class{
 	{"a plan that reads nothing but data of checks", func(c *comparison, d Difference) bool {
 		return c.idle(d, func(ch any) bool { return c.ofCheck(ch) })
 	}},
+	{"conditions and expressions of what is destroyed", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && slices.ContainsFunc([]string{"Invalid index", "Attempt to get attribute from null value", "condition failed"}, func(title string) bool {
+			return c.refused(d, title)
+		})
+	}},
+	{"`output_changes` of a destroy", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && d.Section == "output_changes before"
+	}},
+	{"data sources, with a destroy of a part", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.What == "state" && strings.Contains("."+d.At, ".data.")
+	}},
+	{"what is forgotten, where it was deleted outside", func(c *comparison, d Difference) bool {
+		return strings.HasPrefix(d.Section, "resource_") && c.a.gone(d.At) && does(c.b, d.At, "forget")
+	}},
+	{"`removed` with `destroy = false`, and then `destroy`", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && d.Section == "exits" && d.A == 1 && d.B == 0 && c.a.only("Objects were forgotten, not destroyed")
+	}},
+	{"an error in a check is a warning", func(c *comparison, d Difference) bool {
+		return slices.ContainsFunc(c.b.Invocations, func(i *Invocation) bool {
+			return slices.ContainsFunc(i.Errors, func(e string) bool { return strings.Contains(c.a.said(), "Warning: "+e) && c.refused(d, e) })
+		})
+	}},
+	{"an ephemeral output may be given a plain value", func(c *comparison, d Difference) bool {
+		return c.refused(d, "Value not allowed in ephemeral output")
+	}},
+	{"what names a whole module", func(c *comparison, d Difference) bool {
+		ours, _ := d.A.(string)
+		theirs, _ := d.B.(string)
+		more := slices.DeleteFunc(strings.Fields(theirs), func(a string) bool { return strings.HasPrefix(a, "module.") })
+		return c.wholeModules() && (d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && contains(strings.Fields(ours), more) ||
+			d.Section == "create first" && d.B == true && strings.HasPrefix(d.At, "module."))
+	}},
+	{"an output made from what failed to be applied", func(c *comparison, d Difference) bool {
+		return d.What == "state" && d.Section == "outputs" && c.b.Apply.Exit == 1
+	}},
+	{"`create_before_destroy` in the state", func(c *comparison, d Difference) bool {
+		return d.Section == "create first" && d.A == true && (len(c.st.Do.Target) > 0 || imports(c.a, d.At) || strings.HasSuffix(d.At, "]"))
+	}},
 	{"dependencies of what does not change", func(_ *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
 		theirs, _ := d.B.(string)
 		return d.Section == "dependencies" && contains(strings.Fields(ours), strings.Fields(theirs))
 	}},
+}
+
+// wholeModules is whether something refers to a module, or to all instances of one.
+func (c *comparison) wholeModules() bool {
+	yes := false
+	c.st.Config.each(func(m *Module, b *Block) {
+		b.exprs(func(e *Expr) {
+			to := m.find(e.Ref)
+			yes = yes || to != nil && to.Kind == Call && (e.Op == "whole" || e.Op == "addr" || e.Op == "ref" && to.repeats() != "")
+		})
+	})
+	return yes
 }
 
 // ofCheck is whether a change is one of a data source that a check declares.
@@ -108,6 +160,33 @@ func (c *comparison) ofCheck(change any) bool {
 		}
 	})
 	return yes && get(change, "mode") == "data"
+}
+
+// gone is whether an object that a removed block is about was deleted outside.
+func (o *Outcome) gone(addr string) bool {
+	list, _ := o.PlanJSON["resource_drift"].([]any)
+	return slices.ContainsFunc(list, func(c any) bool {
+		change, _ := get(c, "change").(object)
+		return get(c, "address") == addr && slices.Equal(actions(change), []string{"delete"})
+	})
+}
+
+// said is all that was written.
+func (o *Outcome) said() string {
+	var b strings.Builder
+	for _, i := range o.Invocations {
+		b.WriteString(i.Out)
+	}
+	return b.String()
+}
+
+// imports is whether a plan imports an object and does nothing else with it.
+func imports(o *Outcome, addr string) bool {
+	all, _ := o.PlanJSON["resource_changes"].([]any)
+	return o.PlanJSON == nil && strings.Contains(o.said(), addr+": Import complete") || slices.ContainsFunc(all, func(c any) bool {
+		change, _ := get(c, "change").(object)
+		return get(c, "address") == addr && get(change, "importing") != nil && slices.Equal(actions(change), []string{"no-op"})
+	})
 }
 
 // contains is whether everything of part is in all.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -23,6 +24,7 @@ var (
 	shrink = flag.Int("shrink", 250, "how often a failing scenario is run to make it smaller")
 	into   = flag.String("found", "", "a directory for the scripts of what is found")
 	ignore = flag.String("ignore", "", "a pattern of classes that are known already")
+	many   = flag.Int("workers", 2, "how many scenarios are run at a time")
 	stop   = flag.Int("stop", 3, "how many different faults are shrunk")
 )
 
@@ -38,7 +40,7 @@ func ifLong(long, short int) int {
 // over until it is. Long runs take them.
 var waiting = map[bool]map[uint64]string{
 	false: {
-		6: "checks of what is destroyed", 15: "replace_paths beside -replace", 17: "create_before_destroy in the state of what stays",
+		6: "checks of what is destroyed", 17: "create_before_destroy in the state of what stays",
 	},
 	true: {},
 }
@@ -68,46 +70,91 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// A score counts what became of scenarios.
+type score struct {
+	sync.Mutex
+	start                  time.Time
+	ran, faults            int
+	steps, through, useful int
+	classes, told          map[string]int
+}
+
 func run(t *testing.T, l *Lab, n int, alone bool) {
-	start, classes, told := time.Now(), map[string]int{}, map[string]int{}
-	for _, seed := range seeds(n, alone) {
-		s := Generate(seed, alone)
-		found, outcomes, err := l.play(s)
-		for _, o := range outcomes {
-			for _, v := range o.Invocations {
-				for _, e := range v.Errors {
-					told[shape(e)]++
-				}
+	all := &score{start: time.Now(), classes: map[string]int{}, told: map[string]int{}}
+	work := make(chan uint64)
+	var workers sync.WaitGroup
+	for i := range *many {
+		own := *l
+		own.Dir = filepath.Join(l.Dir, strconv.Itoa(i))
+		workers.Go(func() {
+			for seed := range work {
+				all.play(t, &own, Generate(seed, alone))
 			}
+		})
+	}
+	for _, seed := range seeds(n, alone) {
+		work <- seed
+	}
+	close(work)
+	workers.Wait()
+	t.Logf("errors that were told: %v", all.told)
+	t.Logf("%d of %d steps went through; %d of %d scenarios have one that did something", all.through, all.steps, all.useful, all.ran)
+	t.Logf("%d scenarios in %s, %d with a fault, classes: %v", all.ran, time.Since(all.start).Round(time.Second), all.faults, all.classes)
+}
+
+// play runs one scenario, and makes it smaller where it finds what was not found before.
+func (all *score) play(t *testing.T, l *Lab, s *Scenario) {
+	found, outcomes, err := l.play(s)
+	if err != nil {
+		t.Errorf("seed %d: %v", s.Seed, err)
+		return
+	}
+	if !all.count(found, outcomes) {
+		for _, f := range found {
+			t.Errorf("seed %d: %s", s.Seed, f)
 		}
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
+		return
+	}
+	small, seen := l.Shrink(s, found[0].Class, *shrink)
+	_, outcomes, err = l.play(small)
+	if err != nil || seen.Class == "" {
+		small, seen = s, found[0]
+	}
+	script := small.Script(seen, outcomes)
+	t.Errorf("seed %d: %s\n%s", s.Seed, found[0], script)
+	if *into != "" {
+		name := filepath.Join(*into, fmt.Sprintf("seed%d-%v.txtar", s.Seed, s.Alone))
+		if err := os.WriteFile(name, []byte(script), 0o600); err != nil {
+			t.Error(err)
 		}
-		if len(found) == 0 {
-			continue
+	}
+}
+
+// count takes up what became of a scenario, and tells whether it is to be made smaller.
+func (all *score) count(found []Finding, outcomes []*Outcome) bool {
+	all.Lock()
+	defer all.Unlock()
+	all.ran++
+	useful := 0
+	for _, o := range outcomes {
+		all.steps++
+		if o.through() {
+			all.through++
+			useful = 1
 		}
-		f := found[0]
-		classes[f.Class]++
-		if classes[f.Class] > 1 || len(classes) > *stop {
-			t.Errorf("seed %d: %s", seed, f)
-			continue
-		}
-		small, seen := l.Shrink(s, f.Class, *shrink)
-		_, outcomes, err = l.play(small)
-		if err != nil || seen.Class == "" {
-			small, seen = s, f
-		}
-		script := small.Script(seen, outcomes)
-		t.Errorf("seed %d: %s\n%s", seed, f.Class, script)
-		if *into != "" {
-			name := filepath.Join(*into, fmt.Sprintf("seed%d-%v.txtar", seed, alone))
-			if err := os.WriteFile(name, []byte(script), 0o600); err != nil {
-				t.Fatal(err)
+		for _, v := range o.Invocations {
+			for _, e := range v.Errors {
+				all.told[shape(e)]++
 			}
 		}
 	}
-	t.Logf("errors that were told: %v", told)
-	t.Logf("%d scenarios in %s, %d with a fault, classes: %v", n, time.Since(start).Round(time.Second), len(classes), classes)
+	all.useful += useful
+	if len(found) == 0 {
+		return false
+	}
+	all.faults++
+	all.classes[found[0].Class]++
+	return all.classes[found[0].Class] == 1 && len(all.classes) <= *stop
 }
 
 // seeds are those that the flags ask for.
@@ -145,6 +192,10 @@ func lab(t *testing.T, terraform string) *Lab {
 	t.Helper()
 	dir := t.TempDir()
 	l := &Lab{Lethe: os.Getenv("LETHE_BINARY"), Terraform: terraform, Provider: filepath.Join(dir, "bin"), Dir: filepath.Join(dir, "run")}
+	if quick, err := os.MkdirTemp("/dev/shm", "combine"); err == nil { // most of the time of commands goes into files
+		l.Dir = quick
+		t.Cleanup(func() { os.RemoveAll(quick) })
+	}
 	build := func(at string, what ...string) {
 		cmd := exec.Command("go", append([]string{"build", "-o", l.Provider + "/"}, what...)...)
 		cmd.Dir = at

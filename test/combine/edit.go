@@ -34,7 +34,7 @@ func (g *gen) edit(root *Module, st *Step) {
 		at = g.IntN(len(m.Blocks))
 		b = m.Blocks[at]
 	}
-	switch g.draw(weight{"change", 30}, weight{"vary", 8}, weight{"add", 6}, weight{"remove", 8}, weight{"rename", 8}, weight{"repeat", 8}, weight{"habit", 6},
+	switch g.draw(weight{"change", 30}, weight{"vary", 8}, weight{"add", 6}, weight{"remove", 10}, weight{"rename", 8}, weight{"repeat", 8}, weight{"habit", 6},
 		weight{"mark", 6}, weight{"rewire", 7}, weight{"import", 5}, weight{"reprovide", 4}, weight{"retype", 4}) {
 	case "change":
 		g.change(root, m, b, at)
@@ -65,6 +65,9 @@ func (g *gen) edit(root *Module, st *Step) {
 
 // change gives an argument another value, or takes it away.
 func (g *gen) change(root, m *Module, b *Block, at int) {
+	if b.Kind != Call && b.Kind != Variable && g.one(3) && g.tweak(m, b, at) {
+		return
+	}
 	switch b.Kind {
 	case Resource:
 		switch {
@@ -86,7 +89,7 @@ func (g *gen) change(root, m *Module, b *Block, at int) {
 			b.set("input", g.text(m, at, 2))
 		}
 	case Provider:
-		b.set("region", g.text(m, at, 1))
+		b.set("region", g.setting(m, at))
 	case Local, Output:
 		b.set("value", g.text(m, at, 2))
 	case Call:
@@ -98,6 +101,25 @@ func (g *gen) change(root, m *Module, b *Block, at int) {
 	case Variable:
 		g.vary(root)
 	}
+}
+
+// tweak changes one word somewhere in the values of a block.
+func (g *gen) tweak(m *Module, b *Block, at int) bool {
+	var words []*Expr
+	for _, a := range b.Args {
+		if a.Name != "name" && a.Name != "where" && a.Name != "label" {
+			a.Value.each(func(e *Expr) {
+				if e.Op == "lit" && e.Type == Text {
+					words = append(words, e)
+				}
+			})
+		}
+	}
+	if len(words) == 0 {
+		return false
+	}
+	*choose(g, words...) = *choose(g, lit("a"), lit("b"), lit("d"), g.text(m, at, 0))
+	return true
 }
 
 // vary changes what the user gives for a variable, or its default.
@@ -155,10 +177,11 @@ func (g *gen) rename(root, m *Module, b *Block) {
 			if t != b && t.Type == b.Type && t.Kind == Resource && g.one(2) {
 				was, old := b.addr(), t.addr()
 				b.Name, t.Name = t.Name, b.Name
-				g.moved(m, was, b.addr())
-				if g.one(2) {
-					g.moved(m, old, t.addr())
+				if !g.one(4) {
+					t.Name += "x"
 				}
+				g.moved(m, was, b.addr())
+				g.moved(m, old, t.addr())
 				return
 			}
 		}
@@ -179,8 +202,8 @@ func (g *gen) rerepeat(root, m *Module, b *Block, at int) {
 		return
 	}
 	was, now := b.repeats(), b.repeats()
-	if was == "for_each" && b.Kind != Data && b.Kind != Ephemeral && g.one(4) {
-		g.shift(m, b, at)
+	if was == "for_each" && b.Kind != Data && b.Kind != Ephemeral && g.one(2) {
+		g.shift(root.tree(), m, b)
 		return
 	}
 	if g.one(2) {
@@ -208,8 +231,8 @@ func (g *gen) rerepeat(root, m *Module, b *Block, at int) {
 }
 
 // shift gives the instances of a block other keys, and says of some what they were before.
-func (g *gen) shift(m *Module, b *Block, at int) {
-	was := choose(g, []string{"p"}, []string{"p", "q"}, []string{"q", "r"}, []string{"p", "q", "r"})
+func (g *gen) shift(t tree, m *Module, b *Block) {
+	was := t.keys(m, b)
 	now := choose(g, []string{"q"}, []string{"q", "r"}, []string{"r", "s"}, []string{"p", "r"})
 	b.set("for_each", fn("toset", Any, lit(now)))
 	for i := range min(len(was), len(now)) {
@@ -249,10 +272,12 @@ func (g *gen) habit(m *Module, b *Block, at int) {
 
 // mark makes something sensitive, or no longer.
 func (g *gen) mark(b *Block) {
-	if b.Kind == Variable && b.arg("ephemeral") == nil && b.Name != "where" {
-		if b.arg("sensitive") != nil {
+	if b.Kind == Variable {
+		switch {
+		case b.arg("ephemeral") != nil || b.arg("type").Text != "string" || b.Name == "where":
+		case b.arg("sensitive") != nil:
 			b.drop("sensitive")
-		} else {
+		default:
 			b.set("sensitive", raw("true"))
 		}
 		return
@@ -260,7 +285,7 @@ func (g *gen) mark(b *Block) {
 	for i, a := range b.Args {
 		e := a.Value
 		switch {
-		case a.Name == "name" || a.Name == "where" || e.Type != Text && e.Type != Map && e.Type != Texts:
+		case a.Name == "name" || a.Name == "where" || a.Name == b.repeats() || e.Type != Text && e.Type != Map && e.Type != Texts:
 		case e.Text == "sensitive" && e.Op == "fn":
 			b.Args[i].Value = e.Args[0]
 			return
@@ -311,7 +336,11 @@ func (g *gen) imported(root *Module, st *Step) {
 	}
 	g.habits(root, b, len(root.Blocks))
 	root.Blocks = append(root.Blocks, b)
-	g.refactor(root, Import, []Arg{{"to", raw(to)}, {"id", lit(id)}})
+	args := []Arg{{"to", raw(to)}, {"id", lit(id)}}
+	if b.repeats() != "" && g.one(2) {
+		args = []Arg{{"for_each", &Expr{Op: "map", Type: Raw, Args: []*Expr{raw("p"), lit(id)}}}, {"to", raw(b.addr() + "[each.key]")}, {"id", raw("each.value")}}
+	}
+	g.refactor(root, Import, args)
 	st.Drifts = append(st.Drifts, Drift{Do: "seed", ID: id})
 	if g.one(5) {
 		st.Do.Replace = []string{to}

@@ -94,12 +94,16 @@ func Generate(seed uint64, alone bool) *Scenario {
 				g.edit(config, st)
 			}
 			heal(config)
+		}
+		if i > 0 || g.leaky || g.one(4) {
 			g.trouble(config, st)
 		}
 		st.Config = config
 		replace := st.Do.Replace
 		st.Do = g.command(config, i)
-		st.Do.Replace = append(st.Do.Replace, replace...)
+		if st.Do.Refresh != "only" && !st.Do.Destroy {
+			st.Do.Replace = append(st.Do.Replace, replace...)
+		}
 		st.Do.Process = g.apart
 		s.Steps = append(s.Steps, st)
 	}
@@ -134,7 +138,7 @@ func (g *gen) command(config *Module, i int) Command {
 	case n < 8 && g.alone:
 		c.Exclude = []string{g.target(config)}
 	case n < 10:
-		c.Replace = []string{g.target(config)}
+		c.Replace = g.instance(config)
 	case n < 12:
 		c.Destroy = true
 		if g.one(2) {
@@ -148,6 +152,30 @@ func (g *gen) command(config *Module, i int) Command {
 // removes is whether something is declared to be gone.
 func removes(config *Module) bool {
 	return slices.ContainsFunc(config.Blocks, func(b *Block) bool { return b.Kind == Removed })
+}
+
+// instance is the address of something that can be replaced, none where there is nothing.
+func (g *gen) instance(config *Module) []string {
+	var all []string
+	t := config.tree()
+	for _, b := range config.Blocks {
+		switch {
+		case b.Kind != Resource:
+		case b.repeats() == "":
+			all = append(all, b.addr())
+		default:
+			for _, k := range t.keys(config, b) {
+				if b.repeats() == "for_each" {
+					k = strconv.Quote(k)
+				}
+				all = append(all, b.addr()+"["+k+"]")
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return []string{choose(g, all...)}
 }
 
 // target is an address of the configuration.
@@ -220,6 +248,9 @@ func (g *gen) module(m *Module, depth int) {
 	if depth > 0 {
 		m.Blocks = append(m.Blocks, &Block{ID: g.id(), Kind: Variable, Name: "where", Args: []Arg{{"type", raw("string")}, {"default", lit("")}}})
 	}
+	if depth > 0 && g.some("passed", 6) {
+		m.Blocks = append(m.Blocks, &Block{ID: g.id(), Kind: Provider, Type: "passed", Name: "q" + strconv.Itoa(g.next)})
+	}
 	if g.leaky && depth == 0 {
 		m.Blocks = append(m.Blocks, &Block{ID: g.id(), Kind: Variable, Name: "hush", Args: []Arg{{"type", raw("string")}, {"ephemeral", raw("true")}}})
 	}
@@ -228,7 +259,9 @@ func (g *gen) module(m *Module, depth int) {
 		n = 2 + g.IntN(3-depth)
 	}
 	for range n {
-		g.add(m, depth, len(m.Blocks))
+		if b := g.add(m, depth, len(m.Blocks)); b.Kind == Provider && b.Name != "" && g.one(2) { // something goes through it
+			g.put(m, len(m.Blocks), g.resource(m, depth, len(m.Blocks)))
+		}
 	}
 	for range 1 + g.IntN(2) {
 		g.output(m, len(m.Blocks), depth)
@@ -248,7 +281,7 @@ func (g *gen) add(m *Module, depth, at int) *Block {
 	case Variable:
 		b = g.variable(depth)
 	case Local:
-		b = &Block{Kind: Local, Name: "", Args: []Arg{{"value", g.text(m, at, 2)}}}
+		b = &Block{Kind: Local, Args: []Arg{{"value", choose(g, g.text(m, at, 2), g.text(m, at, 2), g.keys(m, at))}}}
 	case Provider:
 		b = g.provider(m, at)
 	case Call:
@@ -260,13 +293,20 @@ func (g *gen) add(m *Module, depth, at int) *Block {
 	default:
 		b = g.resource(m, depth, at)
 	}
+	return g.put(m, at, b)
+}
+
+// put gives a declaration its name and its place.
+func (g *gen) put(m *Module, at int, b *Block) *Block {
 	if b.ID == 0 {
 		b.ID = g.id()
 	}
 	if b.Name == "" && !(b.Kind == Provider && b.Type == "default") {
 		b.Name = string(b.Kind[0]) + strconv.Itoa(b.ID)
 	}
-	b.Type = map[bool]string{true: "", false: b.Type}[b.Kind == Provider]
+	if b.Kind == Provider {
+		b.Type = ""
+	}
 	if b.Kind == Call && b.Module != nil {
 		b.set("where", g.where(m, b))
 	}
@@ -322,6 +362,10 @@ func (g *gen) resource(m *Module, depth, at int) *Block {
 		if g.one(2) {
 			n.set("when", raw("destroy"))
 		}
+		if g.one(3) {
+			n.set("command", lit("false"))
+			n.set("on_failure", raw("continue"))
+		}
 		b.Nested = append(b.Nested, n)
 	}
 	return b
@@ -336,13 +380,14 @@ func (g *gen) through(m *Module, b *Block, at int) {
 		}
 	}
 	if len(all) > 0 && g.taste["through"] >= 0 && !g.one(3) {
-		b.set("provider", addr(choose(g, all...)))
+		p := choose(g, all...)
+		b.set("provider", addr(p))
 	}
 }
 
 // attribute sets an attribute of a box.
 func (g *gen) attribute(m *Module, b *Block, at int) {
-	switch word := g.draw(weight{"content", 3}, weight{"kind", 1}, weight{"note", 1}, weight{"size", 1}, weight{"uses", 2}, weight{"tags", 1}, weight{"labels", 1},
+	switch word := g.draw(weight{"content", 3}, weight{"kind", 1}, weight{"note", 1}, weight{"size", 1}, weight{"uses", 3}, weight{"tags", 1}, weight{"labels", 1},
 		weight{"any", 1}, weight{"secret", 1}, weight{"password", 2}, weight{"limits", 1}, weight{"part", 1}); word {
 	case "content":
 		b.set(word, g.text(m, at, 2))
@@ -400,11 +445,11 @@ func (g *gen) habits(m *Module, b *Block, at int) {
 		if g.some("replace_triggered_by", 9) {
 			g.triggered(m, b, at)
 		}
-		if g.one(40) {
+		if g.one(80) {
 			b.lifecycle().set("prevent_destroy", raw("true"))
 		}
 		if g.alone && g.one(12) && b.repeats() == "" {
-			b.lifecycle().set("enabled", g.truth(m, at))
+			b.lifecycle().set("enabled", choose(g, raw("true"), raw("false"), g.truth(m, min(at, 2))))
 		}
 	}
 	if g.some("precondition", 8) {
@@ -445,9 +490,19 @@ func (g *gen) truth(m *Module, at int) *Expr {
 }
 
 func (g *gen) ignore(b *Block) {
-	paths := []string{"input", `input["k"]`, "input.k", "input[0]", "triggers_replace"}
+	paths := []string{"input", "triggers_replace"}
 	if b.Type != "terraform_data" {
-		paths = []string{"content", "size", `tags["x"]`, `tags["y"]`, "tags", "any", `any["k"]`, "kind", "labels", "password_version", "note", "part[0].label"}
+		paths = []string{"content", "size", `tags["x"]`, "tags", "any", "kind", "labels", "password_version", "note", "part[0].label"}
+	}
+	for _, a := range b.Args {
+		switch a.Value.Op {
+		case "map":
+			for i := 0; i < len(a.Value.Args); i += 2 {
+				paths = append(paths, fmt.Sprintf("%s[%q]", a.Name, a.Value.Args[i].Text), a.Name+"."+a.Value.Args[i].Text)
+			}
+		case "list":
+			paths = append(paths, a.Name+"[0]")
+		}
 	}
 	paths = slices.DeleteFunc(paths, func(p string) bool {
 		return g.taste[strings.FieldsFunc(p, func(r rune) bool { return r == '[' || r == '_' })[0]] < 0
@@ -538,6 +593,11 @@ func (g *gen) variable(depth int) *Block {
 			b.set("sensitive", raw("true"))
 		case 1:
 			b.set("ephemeral", raw("true"))
+		case 2:
+			b.Name = "v" + strconv.Itoa(b.ID)
+			b.Nested = []*Block{{Kind: Nested, Type: "validation", Args: []Arg{
+				{"condition", &Expr{Op: "for", Text: "var." + b.Name + ` != "` + choose(g, "c", "zz", "zz") + `"`, Type: Bool}}, {"error_message", lit("not so")},
+			}}}
 		}
 	}
 	if depth == 0 && g.one(2) {
@@ -556,8 +616,11 @@ func (g *gen) provider(m *Module, at int) *Block {
 		b.Type = "default"
 	}
 	b.set("label", lit("p"+strconv.Itoa(b.ID)))
+	if g.alone && b.Type == "" && g.one(4) {
+		b.set("for_each", g.fixed(m))
+	}
 	if g.one(2) {
-		b.set("region", g.text(m, at, 1))
+		b.set("region", g.setting(m, at))
 	}
 	if g.one(4) {
 		b.set("token", g.hidden(m, at))
@@ -565,12 +628,23 @@ func (g *gen) provider(m *Module, at int) *Block {
 	return b
 }
 
+// setting is the region of a provider: of something that is made or read rather than a word.
+func (g *gen) setting(m *Module, at int) *Expr {
+	for _, b := range slices.Backward(m.Blocks[:at]) {
+		if names := readable(b); len(names) > 0 && g.one(2) {
+			set := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return b.arg(name) == nil })
+			return &Expr{Op: "ref", Ref: b.ID, Path: choose(g, append(set, names...)...), Sel: g.sel(b), Type: Text}
+		}
+	}
+	return g.text(m, at, 1)
+}
+
 func (g *gen) call(m *Module, depth, at int) *Block {
 	b := &Block{ID: g.id(), Kind: Call, Module: &Module{}}
 	g.repeat(m, b, at)
 	g.module(b.Module, depth+1)
 	if b.repeats() != "" || g.one(2) { // modules with providers of their own cannot be repeated
-		b.Module.Blocks = slices.DeleteFunc(b.Module.Blocks, func(n *Block) bool { return n.Kind == Provider })
+		b.Module.Blocks = slices.DeleteFunc(b.Module.Blocks, func(n *Block) bool { return n.Kind == Provider && !n.passed() })
 	}
 	for _, v := range b.Module.Blocks {
 		if v.Kind == Variable && v.Name != "where" && !g.one(5) {
@@ -581,7 +655,7 @@ func (g *gen) call(m *Module, depth, at int) *Block {
 		g.depends(m, b, at)
 	}
 	for _, p := range m.Blocks[:at] {
-		if p.Kind == Provider && p.Name != "" && g.one(2) {
+		if p.Kind == Provider && p.Name != "" && p.repeats() == "" && g.one(2) {
 			b.set("providers", &Expr{Op: "map", Type: Raw, Args: []*Expr{raw("combine"), addr(p)}})
 		}
 	}
@@ -608,8 +682,14 @@ func (g *gen) lease(m *Module, at int) *Block {
 		g.repeat(m, b, at)
 	}
 	b.set("name", g.where(m, b))
-	if g.one(3) {
-		b.set("input", g.hidden(m, at))
+	if secret := g.hidden(m, at); g.alone && secret.Op == "ref" && b.repeats() == "" && g.one(4) {
+		b.set(choose(g, "count", "for_each"), fn("toset", Any, &Expr{Op: "list", Type: Texts, Args: []*Expr{secret}}))
+		if e := b.arg("count"); e != nil {
+			*e = *fn("length", Number, e.clone())
+		}
+	}
+	if g.one(2) {
+		b.set("input", choose(g, g.hidden(m, at), g.setting(m, at)))
 	}
 	g.through(m, b, at)
 	if g.one(8) {
@@ -632,6 +712,10 @@ func (g *gen) output(m *Module, at, depth int) {
 	b := &Block{ID: g.id(), Kind: Output}
 	b.Name = fmt.Sprintf("o%d", b.ID)
 	b.set("value", g.text(m, at, 2))
+	if depth > 0 && g.some("ephemeral", 10) {
+		b.set("value", g.hidden(m, at))
+		b.set("ephemeral", raw("true"))
+	}
 	if g.one(10) {
 		b.Nested = append(b.Nested, g.condition(m, at, "precondition"))
 	}

@@ -1,21 +1,28 @@
 package combine
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // heal makes a configuration whole again after something was taken out of it or changed: references
 // to what is not there, or not before, become literals; modules get the arguments that they want;
-// outputs are sensitive where their values are.
+// outputs are sensitive where their values are; what moves goes from where nothing is left.
 func heal(root *Module) {
-	root.each(func(m *Module, b *Block) { references(m, b) })
+	t := root.tree()
+	root.each(func(m *Module, b *Block) { t.references(m, b) })
 	root.each(func(m *Module, _ *Block) {
-		m.Blocks = slices.DeleteFunc(m.Blocks, func(b *Block) bool { return b.Kind == Check && b.nested("assert") == nil })
+		m.Blocks = slices.DeleteFunc(m.Blocks, func(b *Block) bool { return b.Kind == Check && b.nested("assert") == nil || t.pointless(m, b) })
 	})
 	root.each(func(m *Module, b *Block) {
 		if b.Kind == Call {
 			arguments(b)
 			if b.repeats() != "" || b.arg("depends_on") != nil || b.arg("providers") != nil {
-				withoutProviders(b.Module)
+				t.withoutProviders(b.Module)
 			}
+			passing(m, b)
+			b.Module.each(func(in *Module, b *Block) { t.references(in, b) })
 		}
 	})
 	secret := secrets(root)
@@ -30,17 +37,59 @@ func heal(root *Module) {
 	}
 }
 
+// pointless is whether a block says where something is that is nowhere, or that it is gone where it is
+// still declared. Some of these are left: what is refused is to be seen, too.
+func (t tree) pointless(m *Module, b *Block) bool {
+	if b.Kind != Moved && b.Kind != Removed && b.Kind != Import || b.ID%5 == 0 || b.ID%2 == 0 && strings.HasSuffix(b.arg("to").text(), "]") {
+		return false
+	}
+	if b.Kind == Import {
+		return !t.declared(m, b.arg("to").Text)
+	}
+	from := b.arg("from").Text
+	for _, other := range m.Blocks[:slices.Index(m.Blocks, b)] {
+		if other.Kind == Moved && (other.arg("from").Text == from || b.Kind == Moved && other.arg("to").Text == b.arg("to").Text) {
+			return true
+		}
+	}
+	return t.declared(m, from)
+}
+
+// declared is whether a block has an instance of this address.
+func (t tree) declared(m *Module, address string) bool {
+	name, key, one := strings.Cut(strings.TrimSuffix(address, "]"), "[")
+	return slices.ContainsFunc(m.Blocks, func(b *Block) bool {
+		return b.addr() == name && (one == (b.repeats() != "")) && (!one || key == "each.key" || slices.Contains(t.keys(m, b), strings.Trim(key, `"`)))
+	})
+}
+
 // references mends those of one block.
-func references(m *Module, b *Block) {
+func (t tree) references(m *Module, b *Block) {
 	at := slices.Index(m.Blocks, b)
 	there := func(e *Expr) bool {
 		i := slices.IndexFunc(m.Blocks, func(t *Block) bool { return t.ID == e.Ref })
 		if i < 0 || i >= at {
 			return false
 		}
-		t := m.Blocks[i]
-		if t.Kind == Call && e.Path != "" {
-			return slices.Contains(readable(t), e.Path)
+		to, keys := m.Blocks[i], t.keys(m, m.Blocks[i])
+		switch {
+		case e.Op == "ref" && b.Kind == Provider && b.Name == "" && m.through(to, map[int]bool{}):
+			return false
+		case e.Op == "ref" && e.Sel != "" && !slices.Contains(keys, e.Sel):
+			e.Sel = append(keys, "")[0]
+		case to.Kind == Provider && to.repeats() != "": // the one of the same key, or the first
+			if len(keys) == 0 {
+				return false
+			}
+			e.Sel = fmt.Sprintf("[%q]", keys[0])
+			if own := t.keys(m, b); b.repeats() == "for_each" && len(own) > 0 && contains(keys, own) {
+				e.Sel = "[each.key]"
+			}
+		case to.Kind == Provider:
+			e.Sel = ""
+		}
+		if (to.Kind == Call || to.Kind == Data) && e.Path != "" {
+			return slices.Contains(readable(to), e.Path) || slices.Contains(unstored(to), e.Path) || e.Path == "names" && to.Type == "combine_calc"
 		}
 		return true
 	}
@@ -59,12 +108,7 @@ func references(m *Module, b *Block) {
 	}
 	var block func(n *Block)
 	block = func(n *Block) {
-		n.Args = slices.DeleteFunc(n.Args, func(a Arg) bool {
-			if a.Value.Op == "addr" {
-				return !there(a.Value)
-			}
-			return a.Name == "providers" && !there(a.Value.Args[1])
-		})
+		n.Args = slices.DeleteFunc(n.Args, func(a Arg) bool { return a.Value.Op == "addr" && !there(a.Value) })
 		for _, a := range n.Args {
 			mend(a.Value)
 		}
@@ -77,6 +121,62 @@ func references(m *Module, b *Block) {
 		})
 	}
 	block(b)
+	if id := b.arg("id"); b.Type == "combine_look" && (id == nil || id.Op != "ref" || id.Sel == "" && m.find(id.Ref).repeats() != "") {
+		b.Type = "combine_calc" // there is nothing to look at
+		b.drop("id")
+	}
+	if b.repeats() != "" && b.nested("lifecycle") != nil {
+		b.lifecycle().drop("enabled")
+	}
+}
+
+// through is whether a block needs the default provider of its module, itself or through others.
+func (m *Module) through(b *Block, seen map[int]bool) bool {
+	if b == nil || seen[b.ID] {
+		return false
+	}
+	seen[b.ID] = true
+	if strings.HasPrefix(b.Type, "combine_") && b.arg("provider") == nil || b.Kind == Call {
+		return true
+	}
+	yes := false
+	b.exprs(func(e *Expr) { yes = yes || e.Ref != 0 && m.through(m.find(e.Ref), seen) })
+	return yes
+}
+
+// passing gives a call the providers that its module wants, and no others.
+func passing(m *Module, call *Block) {
+	before := slices.DeleteFunc(slices.Clone(m.Blocks[:slices.Index(m.Blocks, call)]), func(p *Block) bool {
+		return p.Kind != Provider || p.Name == "" || p.repeats() != ""
+	})
+	given, all := map[string]*Expr{}, &Expr{Op: "map", Type: Raw}
+	if e := call.arg("providers"); e != nil {
+		for i := 0; i < len(e.Args); i += 2 {
+			given[e.Args[i].Text] = e.Args[i+1]
+		}
+	}
+	wants := []string{"combine"}
+	call.Module.Blocks = slices.DeleteFunc(call.Module.Blocks, func(p *Block) bool {
+		if p.passed() {
+			wants = append(wants, p.addr())
+		}
+		return p.passed() && len(before) == 0
+	})
+	for i, name := range wants {
+		e := given[name]
+		switch {
+		case slices.ContainsFunc(before, func(p *Block) bool { return e != nil && p.ID == e.Ref }):
+		case i == 0 || len(before) == 0:
+			continue
+		default:
+			e = addr(before[len(before)-1])
+		}
+		all.Args = append(all.Args, raw(name), e)
+	}
+	call.drop("providers")
+	if len(all.Args) > 0 {
+		call.set("providers", all)
+	}
 }
 
 // plainly is a literal of the type of an expression.
@@ -100,11 +200,16 @@ func plainly(e *Expr) *Expr {
 
 // withoutProviders takes away what modules may not have that are repeated, that depend on something, or
 // that are given providers.
-func withoutProviders(m *Module) {
+func (t tree) withoutProviders(m *Module) {
 	m.each(func(in *Module, _ *Block) {
-		in.Blocks = slices.DeleteFunc(in.Blocks, func(b *Block) bool { return b.Kind == Provider })
+		in.Blocks = slices.DeleteFunc(in.Blocks, func(b *Block) bool { return b.Kind == Provider && !b.passed() })
 	})
-	m.each(func(in *Module, b *Block) { references(in, b) })
+	m.each(func(in *Module, b *Block) {
+		t.references(in, b)
+		if b.Kind == Call {
+			passing(in, b)
+		}
+	})
 }
 
 // empty is whether a condition says nothing about anything: such are refused.

@@ -169,6 +169,9 @@ func unpacked(text []byte) []byte {
 // once: no command asks twice about one object, nor opens a lease twice while it plans.
 func (j *judgement) once() {
 	for _, i := range j.o.Invocations {
+		if i.Exit == 1 { // two addresses may claim one object: that is why
+			continue
+		}
 		asked := map[string]int{}
 		for _, c := range i.Calls {
 			switch {
@@ -228,7 +231,8 @@ func (j *judgement) sameCloud() {
 func (j *judgement) forgotten(id string) bool {
 	addr := j.o.Before.ids()[id]
 	for _, i := range j.o.Invocations {
-		if strings.Contains(i.Out, addr+" will no longer be managed") || strings.Contains(i.Out, addr+" has been deleted") {
+		if kept := " will no longer be managed"; strings.Contains(i.Out, addr+kept) || strings.Contains(i.Out, addr+" has been deleted") ||
+			strings.Contains(i.Out, kept) && strings.Contains(i.Out, "(moved from "+addr+")") {
 			return addr != ""
 		}
 		for _, c := range i.Calls {
@@ -407,6 +411,11 @@ func (j *judgement) order() {
 			gone[c.ID] = c
 		}
 	}
+	first := map[string]bool{} // created first
+	j.o.Before.managed(func(_ *StateResource, i *StateInstance) {
+		id, _ := i.Attributes["id"].(string)
+		first[id] = i.CreateFirst
+	})
 	for _, s := range []*State{j.o.Before, j.o.After} {
 		byAddr := map[string][]string{}
 		s.managed(func(r *StateResource, i *StateInstance) {
@@ -433,6 +442,9 @@ func (j *judgement) order() {
 		for _, user := range strings.Fields(strings.TrimPrefix(c.Note, "used by ")) {
 			if g, ok := gone[user]; ok && g.Begin > c.End && c.Error == "" {
 				j.find("gone while it was used", "%s, used by %s, which goes later", c.ID, user)
+			}
+			if u, ok := made[user]; ok && u.Begin > c.End && c.Error == "" && first[c.ID] {
+				j.find("gone before what used it changed", "%s, used by %s, which is changed later", c.ID, user)
 			}
 		}
 	}

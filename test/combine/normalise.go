@@ -82,7 +82,7 @@ func get(v any, path ...string) any {
 	return v
 }
 
-// plan is what of a plan is compared, by section.
+// planOf is what of a plan is compared, by section.
 func planOf(doc object) map[string]any {
 	out := map[string]any{}
 	for _, section := range []string{"resource_changes", "resource_drift"} {
@@ -263,6 +263,9 @@ func (d Difference) class() string {
 	switch d.Section {
 	case "resource_changes actions", "resource_changes reason", "resource_drift actions", "output_changes actions", "checks", "result", "status", "exits":
 		c += fmt.Sprintf(" %s, not %s", compact(d.A), compact(d.B))
+		if d.Section == "exits" {
+			c += ": " + d.At
+		}
 	}
 	return c
 }

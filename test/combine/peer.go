@@ -18,7 +18,7 @@ func beside(x, y *side, a, b *Outcome) []Difference {
 			return p == q || x.program == y.program // where one made a plan and the other applied at once
 		}
 		if p.Exit != q.Exit {
-			all = append(all, Difference{what, "exits", shape(first(p.Errors, q.Errors)), p.Exit, q.Exit})
+			all = append(all, Difference{what, "exits", shape(append(slices.Concat(p.Errors, q.Errors), "")[0]), p.Exit, q.Exit})
 			return false
 		}
 		return true
@@ -58,15 +58,6 @@ func findings(n int, all []Difference, other string) []Finding {
 	return found
 }
 
-func first(lists ...[]string) string {
-	for _, l := range lists {
-		if len(l) > 0 {
-			return l[0]
-		}
-	}
-	return ""
-}
-
 // tally counts the calls that have effects outside, and who was in the way of whom.
 func tally(o *Outcome) map[string]any {
 	count := map[string]int{}
@@ -76,7 +67,12 @@ func tally(o *Outcome) map[string]any {
 		}
 		for _, c := range i.Calls {
 			switch c.Call {
-			case "create", "update", "delete", "import", "move":
+			case "import": // where something else fails, one program may have come as far as this
+				if i.Exit == 1 {
+					continue
+				}
+				fallthrough
+			case "create", "update", "delete", "move":
 				count[strings.Join([]string{c.Call, c.Type, c.Key, c.Region, c.Note, c.Error}, " ")]++
 			}
 		}

@@ -29,7 +29,7 @@ func (l *Lab) play(s *Scenario) ([]Finding, []*Outcome, error) {
 		y, err = l.side("terraform", l.Terraform)
 	case s.Twice:
 		other = twin
-		y, err = l.side("twin", l.Lethe)
+		y, err = l.side(twin, l.Lethe)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -75,10 +75,10 @@ func (l *Lab) play(s *Scenario) ([]Finding, []*Outcome, error) {
 }
 
 // What a scenario is held against: Terraform, or Lethe that applies at once where it made a plan first,
-// and the other way about.
+// and the other way about: its twin.
 const (
 	peer = "Terraform"
-	twin = "the other way to apply"
+	twin = "twin"
 )
 
 // as is the step as it is done by the other.

@@ -18,11 +18,22 @@ func (m *Module) files() map[string]string {
 func (m *Module) render(dir string, files map[string]string, wants bool) {
 	var b, values strings.Builder
 	if wants {
-		b.WriteString("terraform {\n  required_providers {\n    combine = {\n      source = \"lethe/combine\"\n    }\n  }\n}\n")
+		aliases := ""
+		for _, p := range m.Blocks {
+			if p.passed() {
+				aliases += ", " + p.addr()
+			}
+		}
+		if aliases != "" {
+			aliases = fmt.Sprintf("      configuration_aliases = [%s]\n", aliases[2:])
+		}
+		b.WriteString("terraform {\n  required_providers {\n    combine = {\n      source = \"lethe/combine\"\n" + aliases + "    }\n  }\n}\n")
 	}
 	for _, block := range m.Blocks {
 		w := &writer{m: m, top: block, dir: dir}
-		w.block(block, 0)
+		if !block.passed() {
+			w.block(block, 0)
+		}
 		b.WriteString(w.String())
 		if v := block.arg("value"); v != nil && block.Kind == Variable && dir == "." && block.arg("ephemeral") == nil {
 			fmt.Fprintf(&values, "%s = %s\n", block.Name, w.expr(v))
@@ -223,6 +234,9 @@ func (w *writer) address(e *Expr) string {
 		return "null"
 	}
 	text := b.addr()
+	if b.Kind == Provider {
+		return text + e.Sel
+	}
 	if r := b.repeats(); r != "" && e.Path != "" {
 		sel := e.Sel
 		if sel == "" {

@@ -69,6 +69,11 @@ type Outcome struct {
 	Deeds       []string // what was done to the cloud, as a shell would
 }
 
+// through is whether a step did what it was to do.
+func (o *Outcome) through() bool {
+	return (o.Plan == nil || o.Plan.Exit != 1) && (o.Apply == nil || o.Apply.Exit == 0)
+}
+
 func (l *Lab) side(name, program string) (*side, error) {
 	dir := filepath.Join(l.Dir, name)
 	for _, d := range []string{dir, filepath.Join(dir, "cloud"), filepath.Join(dir, "work")} {
@@ -84,7 +89,7 @@ func (l *Lab) side(name, program string) (*side, error) {
 		}
 	}}
 	var err error
-	if x.attached, err = box.Attach(x.cloud); err != nil {
+	if x.attached, err = box.Attach(x.cloud, filepath.Join(dir, "s")); err != nil {
 		return nil, err
 	}
 	rc := filepath.Join(dir, "rc")
@@ -133,7 +138,7 @@ func (x *side) step(st *Step) (*Outcome, error) {
 		return nil, err
 	}
 	x.names.learn(o.After)
-	if st.Do.full() && o.Apply != nil && o.Apply.Exit == 0 {
+	if x.name != twin && st.Do.full() && o.Apply != nil && o.Apply.Exit == 0 {
 		o.Second = x.run(o, st, "plan", "-input=false", "-no-color", "-detailed-exitcode", "-out=p2")
 		if o.Second.Exit == 2 {
 			o.SecondJSON = x.show(o, st, "p2")
@@ -160,7 +165,9 @@ func (x *side) commands(st *Step, o *Outcome) {
 	if o.Plan.Exit != 0 && o.Plan.Exit != 2 {
 		return
 	}
-	o.PlanJSON = x.show(o, st, "p")
+	if x.name != twin {
+		o.PlanJSON = x.show(o, st, "p")
+	}
 	if st.Do.Apply {
 		o.Apply = x.run(o, st, "apply", "-input=false", "-no-color", "p")
 	}

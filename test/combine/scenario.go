@@ -149,6 +149,9 @@ func (b *Block) set(name string, v *Expr) {
 	b.Args = append(b.Args, Arg{name, v})
 }
 
+// passed is whether the block stands for a provider that the caller of the module gives it.
+func (b *Block) passed() bool { return b.Kind == Provider && b.Type == "passed" }
+
 func (b *Block) drop(name string) {
 	b.Args = slices.DeleteFunc(b.Args, func(a Arg) bool { return a.Name == name })
 }
@@ -182,6 +185,13 @@ func (b *Block) lifecycle() *Block {
 	return n
 }
 
+func (m *Module) blocks() []*Block {
+	if m == nil {
+		return nil
+	}
+	return m.Blocks
+}
+
 func (m *Module) find(id int) *Block {
 	for _, b := range m.Blocks {
 		if b.ID == id {
@@ -209,6 +219,13 @@ func (b *Block) exprs(f func(e *Expr)) {
 	for _, n := range b.Nested {
 		n.exprs(f)
 	}
+}
+
+func (e *Expr) text() string {
+	if e == nil {
+		return ""
+	}
+	return e.Text
 }
 
 func (e *Expr) each(f func(*Expr)) {

@@ -313,7 +313,16 @@ func plainExpr(s *Scenario, i int) (bool, bool) {
 		}
 	}
 	for _, st := range s.Steps {
-		st.Config.each(func(_ *Module, b *Block) { b.exprs(replace) })
+		st.Config.each(func(_ *Module, b *Block) {
+			for _, a := range b.Args {
+				if a.Name != "name" && a.Name != "where" { // names stay different
+					a.Value.each(replace)
+				}
+			}
+			for _, n := range b.Nested {
+				n.exprs(replace)
+			}
+		})
 	}
 	return done, done
 }

@@ -34,6 +34,25 @@ func fn(name string, t Type, args ...*Expr) *Expr {
 	return &Expr{Op: "fn", Text: name, Type: t, Args: args}
 }
 
+// unstored are those that may stand only where nothing is kept.
+func unstored(b *Block) []string {
+	if b.Kind == Ephemeral {
+		return []string{"token", "text"}
+	}
+	return outputs(b, true)
+}
+
+// outputs are those of a called module.
+func outputs(b *Block, ephemeral bool) []string {
+	var names []string
+	for _, o := range b.Module.blocks() {
+		if o.Kind == Output && (o.arg("ephemeral") != nil) == ephemeral {
+			names = append(names, o.Name)
+		}
+	}
+	return names
+}
+
 // readable are the attributes of text that others may refer to.
 func readable(b *Block) []string {
 	switch {
@@ -45,16 +64,8 @@ func readable(b *Block) []string {
 		return []string{"etag", "content", "name", "id"}
 	case b.Type == "combine_calc":
 		return []string{"output"}
-	case b.Kind == Call:
-		var names []string
-		for _, o := range b.Module.Blocks {
-			if o.Kind == Output && o.arg("ephemeral") == nil {
-				names = append(names, o.Name)
-			}
-		}
-		return names
 	}
-	return nil
+	return outputs(b, false)
 }
 
 // sel chooses an instance, "" for all of them.
@@ -92,7 +103,7 @@ func (g *gen) text(m *Module, at, depth int) *Expr {
 	case n < 95:
 		return &Expr{Op: "cond", Type: Text, Args: []*Expr{g.truth(m, at), g.text(m, at, depth-1), g.text(m, at, depth-1)}}
 	case n < 96:
-		return &Expr{Op: "lit", Type: Text, Text: `file("${path.module}/` + note + `")`}
+		return &Expr{Op: "lit", Type: Text, Text: choose(g, `file("${path.module}/`+note+`")`, `filemd5("${path.module}/`+note+`")`, `one(fileset(path.module, "`+note+`"))`)}
 	case n < 97:
 		return fn("sensitive", Text, g.text(m, at, depth-1))
 	default:
@@ -148,9 +159,9 @@ func (g *gen) ids(m *Module, at int) []*Expr {
 // any is a value of any type.
 func (g *gen) any(m *Module, at int) *Expr {
 	switch g.IntN(8) {
-	case 0:
+	case 0, 4, 5:
 		return &Expr{Op: "map", Type: Any, Args: []*Expr{raw("k"), g.text(m, at, 1), raw("j"), g.text(m, at, 1)}}
-	case 1:
+	case 1, 6:
 		return &Expr{Op: "list", Type: Any, Args: []*Expr{g.text(m, at, 1), g.text(m, at, 1)}}
 	case 2:
 		return lit(g.IntN(3))
@@ -186,8 +197,8 @@ func (g *gen) hidden(m *Module, at int) *Expr {
 		switch b := m.Blocks[g.IntN(at)]; {
 		case b.Kind == Variable && b.arg("ephemeral") != nil:
 			return &Expr{Op: "ref", Ref: b.ID, Type: Text}
-		case b.Kind == Ephemeral:
-			return &Expr{Op: "ref", Ref: b.ID, Path: choose(g, "token", "text"), Sel: g.sel(b), Type: Text}
+		case len(unstored(b)) > 0:
+			return &Expr{Op: "ref", Ref: b.ID, Path: choose(g, unstored(b)...), Sel: g.sel(b), Type: Text}
 		}
 	}
 	if g.one(3) {
@@ -213,6 +224,16 @@ func (g *gen) number(m *Module, at int) *Expr {
 	return lit(g.IntN(4))
 }
 
+// fixed are keys that nothing has to be made or read for.
+func (g *gen) fixed(m *Module) *Expr {
+	for _, b := range m.Blocks {
+		if b.Kind == Variable && b.arg("type").Text == "list(string)" && g.one(2) {
+			return fn("toset", Any, &Expr{Op: "ref", Ref: b.ID, Type: Texts})
+		}
+	}
+	return fn("toset", Any, lit(choose(g, []string{"p"}, []string{"p", "q"}, []string{"q", "r"}, []string{"p", "q", "r"})))
+}
+
 // keys are values for for_each.
 func (g *gen) keys(m *Module, at int) *Expr {
 	for _, b := range slices.Backward(m.Blocks[:at]) {
@@ -229,15 +250,15 @@ func (g *gen) keys(m *Module, at int) *Expr {
 			}
 			return whole
 		case b.Type == "combine_calc" && b.repeats() == "" && g.one(4):
-			return fn("toset", Any, &Expr{Op: "ref", Ref: b.ID, Path: choose(g, "names", "names"), Type: Any})
+			return fn("toset", Any, &Expr{Op: "ref", Ref: b.ID, Path: "names", Type: Any})
 		case b.Type == "combine_calc" && b.repeats() == "" && g.one(4):
 			return fn("toset", Any, &Expr{Op: "list", Type: Texts, Args: []*Expr{{Op: "ref", Ref: b.ID, Path: "output", Type: Text}}})
-		case b.Kind == Variable && b.arg("type").Text == "list(string)" && g.one(3):
-			return fn("toset", Any, &Expr{Op: "ref", Ref: b.ID, Type: Texts})
+		case b.Kind == Local && b.arg("value").Type != Text && g.one(2):
+			return &Expr{Op: "ref", Ref: b.ID, Type: Any}
 		}
 	}
 	if g.one(3) {
-		return fn("toset", Any, lit(choose(g, []string{"p"}, []string{"p", "q"}, []string{"q", "r"}, []string{"p", "q", "r"})))
+		return g.fixed(m)
 	}
 	e := &Expr{Op: "map", Type: Map}
 	for _, k := range choose(g, []string{"p"}, []string{"p", "q"}, []string{"q", "r"}) {

@@ -84,6 +84,10 @@ func newProduct(p product) *product {
 		if err != nil {
 			return "", err
 		}
+		if at := os.Getenv("LETHE_PROVIDER_SOURCES"); at != "" {
+			from, to := filepath.Join(at, "terraform-provider-"+p.name), filepath.Join(base, p.name)
+			return to, os.CopyFS(to, os.DirFS(from))
+		}
 		return p.Copy(base)
 	})
 	p.exec = sync.OnceValues(func() (string, error) {

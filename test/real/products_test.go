@@ -5,10 +5,12 @@ import "github.com/lethe-iac/lethe/test/providers/source"
 // suite is a provider with its acceptance tests.
 type suite struct {
 	*product
+	needs   []string          // other providers of this list that its tests use
 	before  []string          // versions that its tests upgrade from, which must be installable
 	sample  string            // which tests run in every test run; all do with LETHE_LONG
 	least   [2]int            // how many pass at least: of the sample, of all
 	leftOut map[string]string // those that fail, as patterns, each with its reason
+	depends map[string]string // those that pass or fail by what the machine has, as patterns, each with what it is
 	server  bool              // it wants a PostgreSQL server
 }
 
@@ -77,6 +79,7 @@ var suites = []suite{
 			name: "http", version: "3.6.0", tests: "./internal/provider",
 			Module: source.Module{Path: "github.com/terraform-providers/terraform-provider-http", Version: "v1.2.1-0.20260513075814-520400d4b2c0"},
 		}),
+		needs:  []string{"null"},
 		before: []string{"2.2.0", "3.1.1"},
 		sample: "^TestDataSource_(200|404|with|utf)",
 		least:  [2]int{5, 25},
@@ -104,7 +107,13 @@ var suites = []suite{
 			Module: source.Module{Path: "github.com/terraform-providers/terraform-provider-postgresql", Version: "v1.26.0"},
 		}),
 		sample: "^TestAccPostgresqlRole_",
-		least:  [2]int{5, 85},
+		least:  [2]int{5, 84},
+		depends: map[string]string{
+			"TestAccPostgresqlDatabase_Basic":        "the locale en_US.UTF-8",
+			"TestAccPostgresqlDatabase_DefaultOwner": "the locale en_US.UTF-8",
+			"TestAccPostgresqlSecurityLabel_*":       "a test module of the server's own source, dummy_seclabel",
+			"TestAccPostgresqlSubscription_*":        "a server at the default port",
+		},
 		server: true,
 	},
 }

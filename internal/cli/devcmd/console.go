@@ -290,7 +290,7 @@ func (c *console) evaluate(text string) int {
 	if outcome != lang.OK || failed {
 		return base.ExitError
 	}
-	shown, ok := funcs.TypeText(v.Raw, c.frame.Hearsay)
+	shown, ok := funcs.TypeText(v.Raw, c.frame.EphemeralName)
 	if shown = c.c.Secrets.Scrub(shown); !ok { // attributes may have secret names
 		shown = view.ValueText(v, 0, c.c.ViewOptions())
 	}

@@ -113,7 +113,7 @@ func showSaved(ctx context.Context, p *project.Project, data []byte) int {
 		}
 		return p.UI.DoneQuiet()
 	}
-	saved.Plan.Leases = p.Engine.Forecast(ctx, p.Program, p.LangOptions(), saved.Plan)
+	saved.Plan.Leases = p.Engine.PreviewLeases(p.Program, p.LangOptions(), saved.Plan)
 	view.PlanText(p.Call.Stdout, saved.Plan, p.Schemas(), p.Call.ViewOptions())
 	return p.UI.Done(base.ExitOK)
 }

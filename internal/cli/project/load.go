@@ -14,7 +14,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/lang"
-	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
@@ -38,7 +37,7 @@ func (p *Project) load(root string, o config.Options, resolve config.Resolve) bo
 // LoadOptions are those of all that is read as configuration.
 func (p *Project) LoadOptions() config.Options {
 	return config.Options{
-		Display: p.Display, Version: base.Version, Limits: p.Limits.Config, Convert: funcs.Convert,
+		Display: p.Display, Version: base.Version, Limits: p.Limits.Config,
 		Hushed: p.Options.Deprecation == Deprecations[2], HushedFar: p.Options.Deprecation == Deprecations[1],
 	}
 }

@@ -73,7 +73,7 @@ func (p *Project) Close() { p.Pool.Close() }
 
 func (p *Project) newEngine() *engine.Engine {
 	c := p.Call
-	e := &engine.Engine{
+	e := &engine.Engine{Settings: engine.Settings{
 		Tested: func(a addr.Provider) bool { return p.reattach[a.Canon()].Test },
 		Named: func(a addr.Provider) (addr.Provider, bool) {
 			r, ok := p.reattach[a.Canon()]
@@ -82,7 +82,7 @@ func (p *Project) newEngine() *engine.Engine {
 		Host: c.Registry(), Pool: p.Pool, Secrets: c.Secrets, Parallelism: p.Options.Parallelism, Closed: p.closed, Now: c.Now,
 		Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.Stops.Halt, Abandon: c.Stops.Abandon, Leave: c.Stops.Leave,
 		CloseTimeout: cmp.Or(p.Options.CloseTimeout, p.Settings.CloseTimeout),
-	}
+	}}
 	if c.UI != nil {
 		e.Sink = c.UI
 	}

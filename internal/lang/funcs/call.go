@@ -2,6 +2,7 @@ package funcs
 
 import (
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -20,9 +21,6 @@ type builtin struct {
 	// run does the work. What it gets is converted to the parameters' types and neither null nor
 	// unknown nor marked, except as the parameters say. Nested values may be null or unknown.
 	run func(*call) (cty.Value, error)
-	// quick gives the result for arguments as simple as most are, without a look at what is in them; ok is false
-	// for all others.
-	quick func(*call) (v cty.Value, ok bool)
 	// kind is the type of the result for the case that an argument is unknown; nil: returns.
 	kind func(*call) (cty.Type, error)
 	// nullable is set if the result can be null.
@@ -68,7 +66,6 @@ type call struct {
 	unknown bool        // something in the arguments that were walked through is unknown
 	marked  []int       // which arguments that were walked through have something marked in them
 	taken   marks       // what was taken off args
-	ready   cty.Value   // the result, if it was there at once
 	veiled  string      // what keeps the text of a template from being shown, if anything does
 }
 
@@ -131,9 +128,6 @@ func (b *builtin) invoke(s *scope, in []cty.Value) (result cty.Value, err error)
 	if err := c.accept(in); err != nil {
 		return cty.NilVal, err
 	}
-	if c.ready != cty.NilVal {
-		return c.ready, nil
-	}
 	if !b.whole {
 		if r, done, err := c.prepare(); done || err != nil {
 			return r, err
@@ -154,12 +148,6 @@ func (c *call) accept(in []cty.Value) error {
 		c.given[i] = unwrap(v)
 	}
 	c.args = c.given
-	if c.quick != nil && (len(c.given) == len(c.params) || c.rest != nil) {
-		if v, ok := c.quick(c); ok {
-			c.ready = v
-			return nil
-		}
-	}
 	for i, v := range c.given {
 		p := c.param(i)
 		if p.typ.IsCapsuleType() {
@@ -173,7 +161,7 @@ func (c *call) accept(in []cty.Value) error {
 		if p.typ == cty.DynamicPseudoType {
 			continue
 		}
-		v, err := Convert(v, p.typ)
+		v, err := convert.To(v, p.typ)
 		if err != nil {
 			return c.badBecause(i, err)
 		}

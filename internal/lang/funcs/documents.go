@@ -4,7 +4,10 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"io"
+	"math/big"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -94,7 +97,7 @@ func yamlEncode(c *call) (cty.Value, error) {
 		return cty.UnknownVal(cty.String), nil
 	}
 	if v := c.args[0]; v.Type() == cty.Number && !v.IsNull() {
-		if err := writable(v); err != nil {
+		if err := convert.Writable(v); err != nil {
 			return cty.NilVal, err
 		}
 	}
@@ -108,16 +111,13 @@ func yamlEncode(c *call) (cty.Value, error) {
 func narrow(v cty.Value) cty.Value {
 	ty := v.Type()
 	if ty == cty.Number {
-		if n, ok := plainNumber(v); ok && -1<<53 <= n && n <= 1<<53 {
-			return cty.NumberIntVal(n)
-		}
-		return v
+		return narrowNumber(v)
 	}
 	if v.IsNull() || !v.CanIterateElements() || ty.IsCollectionType() && ty.ElementType() == cty.String {
 		return v
 	}
 	if isSequence(ty) {
-		vals := elements(v)
+		vals := ctyvalue.Elements(v)
 		for i := range vals {
 			vals[i] = narrow(vals[i])
 		}
@@ -128,6 +128,19 @@ func narrow(v cty.Value) cty.Value {
 		attrs[name] = narrow(a)
 	}
 	return cty.ObjectVal(attrs)
+}
+
+func narrowNumber(v cty.Value) cty.Value {
+	const most = 1 << 53
+	if !v.IsKnown() || v.IsNull() {
+		return v
+	}
+	f := ctyvalue.Number(v)
+	n, acc := f.Int64()
+	if acc != big.Exact || n < -most || n > most || n == 0 && f.Signbit() {
+		return v
+	}
+	return cty.NumberIntVal(n)
 }
 
 // yamlDecode first finds out the type, which is small where parts are shared through anchors, and then
@@ -179,7 +192,7 @@ func numbersFit(v cty.Value) error {
 		if v.Type() != cty.Number || v.IsNull() || !v.IsKnown() {
 			return true, nil
 		}
-		return false, writable(v)
+		return false, convert.Writable(v)
 	})
 }
 

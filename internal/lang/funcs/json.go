@@ -3,6 +3,8 @@ package funcs
 import (
 	"encoding/json"
 	"errors"
+	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"math/big"
 	"slices"
 	"strconv"
@@ -57,8 +59,8 @@ func (c *call) jsonFits(text string) error {
 			digits = 0
 		}
 		switch {
-		case digits > maxDigits, !quoted && (b == 'e' || b == 'E') && exponentAt(text[i+1:]) > maxDigits:
-			return errManyDigits
+		case digits > convert.MaxDigits, !quoted && (b == 'e' || b == 'E') && exponentAt(text[i+1:]) > convert.MaxDigits:
+			return convert.ErrManyDigits
 		case depth > c.limits.MaxDepth:
 			return tooMuch("nested too deeply", c.limits.MaxDepth)
 		case count > c.limits.MaxElements:
@@ -70,11 +72,11 @@ func (c *call) jsonFits(text string) error {
 
 // jsonReader reads plain JSON.
 type jsonReader struct {
-	text   string
-	at     int
-	names  []string    // of the attributes of the objects that are being read, the innermost last
-	vals   []cty.Value // and their values
-	moulds moulds
+	text    string
+	at      int
+	names   []string    // of the attributes of the objects that are being read, the innermost last
+	vals    []cty.Value // and their values
+	objects ctyvalue.ObjectBuilders
 }
 
 func (r *jsonReader) document() (cty.Value, bool) {
@@ -145,11 +147,8 @@ func (r *jsonReader) array() (cty.Value, bool) {
 		if !ok {
 			return cty.NilVal, false
 		}
-		if vals = append(vals, v); Due(len(vals)) {
-			Alike(vals)
-		}
+		vals = append(vals, v)
 		if r.take(']') {
-			Alike(vals)
 			return cty.TupleVal(vals), true
 		}
 		if !r.take(',') {
@@ -179,12 +178,8 @@ func (r *jsonReader) object() (cty.Value, bool) {
 		}
 		r.names, r.vals = append(r.names, name), append(r.vals, v)
 		names, vals := r.names[first:], r.vals[first:]
-		if Due(len(vals)) {
-			Alike(vals)
-		}
 		if r.take('}') {
-			Alike(vals)
-			obj := r.moulds.object(names, vals)
+			obj := r.objects.Object(names, vals)
 			r.names, r.vals = r.names[:first], r.vals[:first]
 			return obj, obj.LengthInt() == len(names)
 		}
@@ -258,7 +253,7 @@ func (r *jsonReader) number() (cty.Value, bool) {
 func exponentAt(text string) int {
 	text = strings.TrimLeft(text, "+-")
 	n := 0
-	for i := 0; i < len(text) && text[i] >= '0' && text[i] <= '9' && n <= maxDigits; i++ {
+	for i := 0; i < len(text) && text[i] >= '0' && text[i] <= '9' && n <= convert.MaxDigits; i++ {
 		n = 10*n + int(text[i]-'0')
 	}
 	return n
@@ -331,7 +326,7 @@ func (w *jsonWriter) value(v cty.Value) (err error) {
 
 func (w *jsonWriter) sequence(v cty.Value) error {
 	w.out = append(w.out, '[')
-	for i, e := range elements(v) {
+	for i, e := range ctyvalue.Elements(v) {
 		if i > 0 {
 			w.out = append(w.out, ',')
 		}
@@ -353,7 +348,8 @@ func (w *jsonWriter) object(v cty.Value) error {
 	slices.Sort(names)
 	for i, name := range names {
 		w.name(i, name)
-		if err := w.value(attributeOf(v, name)); err != nil {
+		e, _ := ctyvalue.Attribute(v, name)
+		if err := w.value(e); err != nil {
 			return err
 		}
 	}
@@ -397,14 +393,14 @@ func (w *jsonWriter) string(s string) {
 
 // appendNumber writes a number with all of its digits and no exponent.
 func appendNumber(b []byte, v cty.Value) ([]byte, error) {
-	f := Number(v)
+	f := ctyvalue.Number(v)
 	if f.IsInf() {
 		return b, errors.New("cannot serialize infinity as JSON")
 	}
 	if i, acc := f.Int64(); acc == big.Exact && i != 0 {
 		return strconv.AppendInt(b, i, 10), nil
 	}
-	if err := writable(v); err != nil {
+	if err := convert.Writable(v); err != nil {
 		return b, err
 	}
 	return f.Append(b, 'f', -1), nil

@@ -3,6 +3,7 @@ package funcs
 import (
 	"errors"
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/convert"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -60,8 +61,8 @@ func (f *fuel) made(v cty.Value, diags hcl.Diagnostics) {
 	if v, _ = mark.Bare(v); v.IsNull() || !v.IsKnown() {
 		return
 	}
-	if v.Type() == cty.Number && writable(v) != nil {
-		panic(spent{errManyDigits})
+	if v.Type() == cty.Number && convert.Writable(v) != nil {
+		panic(spent{convert.ErrManyDigits})
 	}
 	if v.Type() != cty.String {
 		return

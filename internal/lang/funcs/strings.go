@@ -2,6 +2,7 @@ package funcs
 
 import (
 	"errors"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -188,7 +189,7 @@ func join(c *call) (cty.Value, error) {
 	var parts []string
 	size := 0
 	for i, list := range c.args[1:] {
-		for j, v := range elements(list) {
+		for j, v := range ctyvalue.Elements(list) {
 			if v.IsNull() {
 				return cty.NilVal, nullElement(len(c.args)-1, i+1, j)
 			}

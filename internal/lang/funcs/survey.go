@@ -1,6 +1,8 @@
 package funcs
 
 import (
+	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -48,7 +50,7 @@ func (c *call) look(v cty.Value) (s survey, all bool) {
 func (s *survey) problem(c *call) error {
 	switch {
 	case s.digits:
-		return errManyDigits
+		return convert.ErrManyDigits
 	case s.bytes > c.limits.MaxBytes:
 		return c.tooLong()
 	}
@@ -62,12 +64,13 @@ func (s *survey) inside(v cty.Value, l *Limits) bool {
 		s.bytes += int64(len(v.AsString()))
 		return s.bytes <= l.MaxBytes
 	case ty == cty.Number:
-		s.digits = writable(v) != nil
+		s.digits = convert.Writable(v) != nil
 		return !s.digits
 	case ty.IsObjectType():
 		for name := range ty.AttributeTypes() {
 			s.bytes += int64(len(name))
-			if !s.look(attributeOf(v, name), l) {
+			e, _ := ctyvalue.Attribute(v, name)
+			if !s.look(e, l) {
 				return false
 			}
 		}
@@ -79,122 +82,30 @@ func (s *survey) inside(v cty.Value, l *Limits) bool {
 	return true
 }
 
-// insideRest is for lists, tuples and maps.
-func (s *survey) insideRest(v cty.Value, l *Limits) bool {
-	k := slotsOf(v.Type())
-	if raw, ok := inRow(v); ok {
-		for i, p := range raw {
-			if text, ok := p.(string); ok && s.elements < l.MaxElements {
-				s.elements++
-				if s.bytes += int64(len(text)); s.bytes <= l.MaxBytes {
-					continue
-				}
-			}
-			if !s.look(k.at(i, p), l) {
-				return false
-			}
-		}
-		return true
-	}
-	if raw, ok := byName(v); ok {
-		for _, p := range raw {
-			if !s.look(withPayload(k.each, p), l) {
-				return false
-			}
-		}
-		return true
-	}
-	for it := v.ElementIterator(); it.Next(); {
-		if _, e := it.Element(); !s.look(e, l) {
-			return false
-		}
-	}
-	return true
-}
-
 // insideSet does not go into what holds neither marks nor other collections.
 func (s *survey) insideSet(v cty.Value, l *Limits) bool {
 	if v.Type().ElementType().IsPrimitiveType() {
-		s.elements += atLeast(v)
-		s.unknown = s.unknown || open(v)
+		s.elements += v.LengthInt()
+		s.unknown = s.unknown || ctyvalue.SetOpen(v)
 		return s.elements <= l.MaxElements
 	}
-	vals, ok := unordered(v)
-	if !ok {
-		vals = v.AsValueSlice()
-	}
-	for _, e := range vals {
+	return s.insideRest(v, l)
+}
+
+// insideRest is for everything else with elements.
+func (s *survey) insideRest(v cty.Value, l *Limits) bool {
+	for e := range ctyvalue.Unordered(v) {
+		if text, ok := ctyvalue.Text(e); ok && s.elements < l.MaxElements {
+			s.elements++
+			if s.bytes += int64(len(text)); s.bytes <= l.MaxBytes {
+				continue
+			}
+		}
 		if !s.look(e, l) {
 			return false
 		}
 	}
 	return true
-}
-
-// sameType is a.Equals(b), but gives up after fuel comparisons: types share their parts as values do.
-func sameType(a, b cty.Type, fuel *int) bool {
-	if *fuel--; *fuel < 0 {
-		return false
-	}
-	switch {
-	case a.IsObjectType() && b.IsObjectType():
-		return sameObject(a, b, fuel)
-	case a.IsTupleType() && b.IsTupleType():
-		as, bs := a.TupleElementTypes(), b.TupleElementTypes()
-		if len(as) != len(bs) {
-			return false
-		}
-		for i := range as {
-			if !sameType(as[i], bs[i], fuel) {
-				return false
-			}
-		}
-		return true
-	case a.IsListType() && b.IsListType(), a.IsSetType() && b.IsSetType(), a.IsMapType() && b.IsMapType():
-		return sameType(a.ElementType(), b.ElementType(), fuel)
-	}
-	return a.Equals(b) // of different kinds, primitive, or a capsule
-}
-
-func sameObject(a, b cty.Type, fuel *int) bool {
-	if identical(a, b) {
-		return true
-	}
-	as, bs := a.AttributeTypes(), b.AttributeTypes()
-	if len(as) != len(bs) {
-		return false
-	}
-	for name, at := range as {
-		bt, ok := bs[name]
-		if !ok || !sameType(at, bt, fuel) || a.AttributeOptional(name) != b.AttributeOptional(name) {
-			return false
-		}
-	}
-	return true
-}
-
-// elements are the elements of a known list, set, map, tuple or object without marks of its own; of
-// maps and objects in the order of their keys.
-func elements(v cty.Value) []cty.Value {
-	if v.Type().IsSetType() {
-		return SetElements(v)
-	}
-	if raw, ok := inRow(v); ok {
-		return elementsInRow(v.Type(), raw)
-	}
-	if raw, ok := byName(v); ok {
-		return elementsByName(v.Type(), raw)
-	}
-	return v.AsValueSlice()
-}
-
-// sized reports whether the number of elements is known: of a set with an unknown element it is not, since
-// that may turn out to be another one of its elements.
-func sized(v cty.Value) bool {
-	if !v.IsKnown() {
-		return v.Type().IsTupleType() || v.Type().IsObjectType()
-	}
-	return !v.Type().IsSetType() || !open(v) || v.LengthInt() == 1
 }
 
 // isSequence reports whether ty is a list, set or tuple type.
@@ -212,7 +123,7 @@ func setOf(ety cty.Type, vals []cty.Value) cty.Value {
 	if len(vals) == 0 {
 		return cty.SetValEmpty(ety)
 	}
-	return SetVal(vals)
+	return cty.SetVal(vals)
 }
 
 func mapOf(ety cty.Type, vals map[string]cty.Value) cty.Value {

@@ -3,6 +3,7 @@ package funcs
 import (
 	"errors"
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"maps"
 	"slices"
 	"strings"
@@ -116,7 +117,7 @@ func (c *call) renderString(v cty.Value, vars map[string]cty.Value) (cty.Value, 
 	if err != nil {
 		return cty.NilVal, err
 	}
-	if result, err = Convert(result, cty.String); err != nil {
+	if result, err = convert.To(result, cty.String); err != nil {
 		return cty.NilVal, fmt.Errorf("invalid template result: %w", err)
 	}
 	return result, nil

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net"
 	"os"
-	"path/filepath"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
@@ -23,17 +22,12 @@ const Address = "lethe/combine"
 type Attached struct {
 	server *grpc.Server
 	path   string
-	dir    string
 }
 
-// Attach serves a cloud until it is closed.
-func Attach(c *cloud.Cloud) (*Attached, error) {
+// Attach serves a cloud until it is closed, at a socket, whose path has at most 108 bytes.
+func Attach(c *cloud.Cloud, path string) (*Attached, error) {
 	os.Setenv("TF_LOG_SDK_PROTO", "OFF") // the library traces every call
-	dir, err := os.MkdirTemp("", "cb")   // short: the path of a socket has at most 108 bytes
-	if err != nil {
-		return nil, err
-	}
-	a := &Attached{server: grpc.NewServer(grpc.MaxRecvMsgSize(64 << 20)), dir: dir, path: filepath.Join(dir, "s")}
+	a := &Attached{server: grpc.NewServer(grpc.MaxRecvMsgSize(64 << 20)), path: path}
 	p := &Provider{Cloud: c}
 	plugin := &tf6server.GRPCProviderPlugin{
 		Name: "registry.terraform.io/" + Address, GRPCProvider: func() tfprotov6.ProviderServer { return p },
@@ -66,7 +60,6 @@ func (a *Attached) Environ(test bool) string {
 // Close ends it.
 func (a *Attached) Close() {
 	a.server.Stop()
-	os.RemoveAll(a.dir)
 }
 
 type listener struct {

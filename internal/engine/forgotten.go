@@ -1,0 +1,34 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/plan"
+)
+
+// warnForgotten says what a plan leaves in place that nothing manages then.
+func (p *planner) warnForgotten(changes []*plan.Change) {
+	list, unsaid := "", map[*config.Removed]bool{}
+	for _, c := range changes {
+		if c.Action != plan.Forget {
+			continue
+		}
+		list += fmt.Sprintf("\n  - %s", c.Object)
+		if b, ok := p.run.removals.Of(c.Object.Instance); ok && !c.SkipDestroy && !unsaid[b.Block] {
+			unsaid[b.Block] = true
+			p.run.bag.Add(diag.Warningf("Removed block does not say whether to destroy",
+				"What this block is about is forgotten, and stays where it is. Terraform would destroy it. Say which is meant, by `lifecycle { destroy = false }` or `lifecycle { destroy = true }` in the block.").At(b.Block.Range))
+		}
+	}
+	if list == "" {
+		return
+	}
+	why := ""
+	if p.req.Mode == plan.Destroy {
+		why = "\n\nTheir configuration says destroy = false, and that holds for a destruction of everything, too. Terraform and OpenTofu destroy what a removed block is about then."
+	}
+	p.run.bag.Add(diag.Warningf("Some objects will no longer be managed by Lethe",
+		"If this plan is applied, Lethe discards what it knows of the following objects, and does not delete them:%s\n\nTo manage them again they have to be imported.%s", list, why))
+}

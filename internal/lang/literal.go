@@ -1,0 +1,101 @@
+package lang
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// constant is the value of a compiled expression that needs no scope.
+func constant(e hclsyntax.Expression) (cty.Value, bool) {
+	switch e := e.(type) {
+	case *hclsyntax.LiteralValueExpr:
+		return e.Val, true
+	case *hclsyntax.ParenthesesExpr:
+		return constant(e.Expression)
+	case *hclsyntax.TemplateWrapExpr:
+		return constant(e.Wrapped)
+	case *hclsyntax.ObjectConsKeyExpr:
+		return constant(e.Wrapped)
+	}
+	return cty.NilVal, false
+}
+
+// fold evaluates e now if all its parts are literals and nothing goes wrong.
+func fold(e hclsyntax.Expression, parts ...hclsyntax.Expression) hclsyntax.Expression {
+	for _, p := range parts {
+		if _, ok := constant(p); !ok {
+			return e
+		}
+	}
+	v, diags := e.Value(nil)
+	if len(diags) > 0 {
+		return e
+	}
+	return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: e.Range()}
+}
+
+// insideExpr follows a path into object and tuple constructors.
+func insideExpr(e hclsyntax.Expression, at hcl.Range, path cty.Path) hcl.Range {
+	if len(path) == 0 {
+		return at
+	}
+	switch e := e.(type) {
+	case *objectCons:
+		return insideExpr(e.ObjectConsExpr, at, path)
+	case *hclsyntax.ObjectConsExpr:
+		name := stepName(path[0])
+		for _, item := range e.Items {
+			if k, ok := itemName(item.KeyExpr); ok && k == name {
+				return insideExpr(item.ValueExpr, item.ValueExpr.Range(), path[1:])
+			}
+		}
+	case *hclsyntax.TupleConsExpr:
+		if ix, ok := path[0].(cty.IndexStep); ok {
+			if k, ok := addr.KeyOf(ix.Key); ok {
+				if n, ok := k.Int(); ok && n < len(e.Exprs) {
+					return insideExpr(e.Exprs[n], e.Exprs[n].Range(), path[1:])
+				}
+			}
+		}
+	case *hclsyntax.ParenthesesExpr:
+		return insideExpr(e.Expression, e.SrcRange, path)
+	}
+	return at
+}
+
+func stepName(s cty.PathStep) string {
+	switch s := s.(type) {
+	case cty.GetAttrStep:
+		return s.Name
+	case cty.IndexStep:
+		if k, ok := addr.KeyOf(s.Key); ok {
+			name, _ := k.Str()
+			return name
+		}
+	}
+	return ""
+}
+
+func itemName(e hclsyntax.Expression) (string, bool) {
+	if k, ok := e.(*hclsyntax.ObjectConsKeyExpr); ok && !k.ForceNonLiteral {
+		if name := hcl.ExprAsKeyword(k.Wrapped); name != "" {
+			return name, true
+		}
+	}
+	v, diags := e.Value(nil)
+	if diags.HasErrors() || v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
+		return "", false
+	}
+	return v.AsString(), true
+}
+
+// literalKey is the text of a constant object key.
+func literalKey(e hclsyntax.Expression) (string, bool) {
+	v, diags := e.Value(nil)
+	if diags.HasErrors() || v.Type() != cty.String || !v.IsKnown() || v.IsNull() {
+		return "", false
+	}
+	return v.AsString(), true
+}

@@ -1,0 +1,120 @@
+package combine
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// What can be said without running anything of how often blocks are there, so that most of what a
+// configuration refers to is.
+
+// A tree tells from where each module is called. The root has no entry.
+type tree map[*Module]call
+
+type call struct {
+	in *Module
+	by *Block
+}
+
+func (m *Module) tree() tree {
+	t := tree{}
+	m.each(func(in *Module, b *Block) {
+		if b.Module != nil {
+			t[b.Module] = call{in, b}
+		}
+	})
+	return t
+}
+
+// keys are those that instances of a repeated block have for certain.
+func (t tree) keys(m *Module, b *Block) []string {
+	switch r := b.repeats(); r {
+	case "count":
+		var all []string
+		for i := range t.number(m, b.arg(r)) {
+			all = append(all, strconv.Itoa(i))
+		}
+		return all
+	case "for_each":
+		return t.over(m, b.arg(r))
+	}
+	return nil
+}
+
+// over are the keys that an expression has for certain.
+func (t tree) over(m *Module, e *Expr) []string {
+	if e == nil {
+		return nil
+	}
+	var all []string
+	switch e.Op {
+	case "lit":
+		if e.Type == Map {
+			return []string{"p"} // the one that heal makes
+		}
+		_ = json.Unmarshal([]byte(e.Text), &all)
+	case "map":
+		for i := 0; i < len(e.Args); i += 2 {
+			all = append(all, e.Args[i].Text)
+		}
+	case "list":
+		for _, a := range e.Args {
+			if s, err := strconv.Unquote(a.Text); err == nil && a.Op == "lit" {
+				all = append(all, s)
+			}
+		}
+	case "fn", "for":
+		return t.over(m, e.Args[0])
+	case "whole":
+		b := m.find(e.Ref)
+		switch {
+		case b == nil || b.repeats() == "for_each":
+			return t.keys(m, b)
+		case b.repeats() == "":
+			return []string{"p"}
+		}
+		for _, k := range t.keys(m, b) {
+			all = append(all, "p"+k)
+		}
+	case "ref":
+		if e.Path == "names" {
+			return []string{"p"}
+		}
+		if in, v := t.value(m, e); v != nil && v.Type != Text {
+			return t.over(in, v)
+		}
+	}
+	return all
+}
+
+// number is the least that an expression can be.
+func (t tree) number(m *Module, e *Expr) int {
+	if e == nil {
+		return 0
+	}
+	switch e.Op {
+	case "lit":
+		n, _ := strconv.Atoi(e.Text)
+		return n
+	case "fn":
+		return len(t.over(m, e.Args[0]))
+	case "ref":
+		return t.number(t.value(m, e))
+	}
+	return 0
+}
+
+// value is what a variable or a local is given, and the module in which that stands.
+func (t tree) value(m *Module, e *Expr) (*Module, *Expr) {
+	b := m.find(e.Ref)
+	switch {
+	case b == nil || b.Kind != Variable && b.Kind != Local:
+		return m, nil
+	case b.arg("value") != nil:
+		return m, b.arg("value")
+	}
+	if c, ok := t[m]; ok && c.by.arg(b.Name) != nil {
+		return c.in, c.by.arg(b.Name)
+	}
+	return m, b.arg("default")
+}
