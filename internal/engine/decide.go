@@ -10,10 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
-	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/walk"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // job is one instance to decide about.
@@ -33,15 +31,15 @@ func (p *planner) decideAll(_ context.Context, f *walk.Fan, d *lang.Declaration)
 	}
 	jobs, ok := p.jobs(d)
 	if !ok {
-		p.failed[d.ID].Store(true)
+		p.outcomes.fail(d.ID)
 	}
 	f.Jobs(len(jobs), func(ctx context.Context, i int) bool {
 		j := jobs[i]
 		if j.frame == nil {
-			return p.decideGone(ctx, j.gone, j.why, d)
+			return (&goneObject{p, j.gone, j.why, d}).decide(ctx)
 		}
-		defer p.instanceOver(d, j.frame.Addr(), j.key)
-		return p.decideInstance(ctx, d, j.frame, j.key)
+		defer p.leaseUsers.InstanceOver(d.ID, j.frame.Addr(), j.key)
+		return p.instance(d, j.frame, j.key).decide(ctx)
 	})
 	return ok
 }
@@ -52,7 +50,7 @@ func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 	if p.req.Mode == plan.Destroy {
 		return p.allGone(d), true
 	}
-	frames, status := p.frame.Instances(d.Module, lang.After)
+	frames, status := p.run.frame.Instances(d.Module, lang.After)
 	if status != lang.Known {
 		return nil, false
 	}
@@ -61,7 +59,7 @@ func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 	whole := true
 	for _, f := range frames {
 		abs := d.Resource.In(f.Addr())
-		keys := f.Keys(d.ID, lang.After, p.bag)
+		keys := f.Keys(d.ID, lang.After, p.run.bag)
 		if keys.Status != lang.Known {
 			whole = false
 			for _, k := range p.prior.Resource(abs).Keys() {
@@ -69,7 +67,7 @@ func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 			}
 			continue
 		}
-		p.moved.CheckLeft(d, f, keys.List, p.bag)
+		p.moved.CheckLeft(d, f, keys.List, p.run.bag)
 		jobs = slices.Grow(jobs, len(keys.List))
 		for _, k := range keys.List {
 			kept[abs.Instance(k)] = true
@@ -85,12 +83,12 @@ func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 
 // keepAll fills the after face with what was found: nothing is decided.
 func (p *planner) keepAll(d *lang.Declaration) {
-	frames, _ := p.frame.Instances(d.Module, lang.After)
+	frames, _ := p.run.frame.Instances(d.Module, lang.After)
 	for _, f := range frames {
 		var wanted []addr.Key // of which conditions are looked at
 		if declared.HasResourceConditions(d) || p.moved.Leaving[d.ID] != nil {
 			wanted = f.Keys(d.ID, lang.After, &diag.Bag{}).List
-			p.moved.CheckLeft(d, f, wanted, p.bag)
+			p.moved.CheckLeft(d, f, wanted, p.run.bag)
 		}
 		stored := p.prior.Resource(d.Resource.In(f.Addr()))
 		keys := lang.Keys{Status: lang.Known, Repeat: lang.RepeatOf(d.Res)}
@@ -104,7 +102,7 @@ func (p *planner) keepAll(d *lang.Declaration) {
 			}
 			keys.List = append(keys.List, k)
 			if cur.Entry != nil {
-				f.PutLazy(d.ID, k, lang.After, func() mark.Value { return filling.StoredValue(p.prog, d, o, cur.Entry) })
+				f.PutLazy(d.ID, k, lang.After, func() mark.Value { return filling.StoredValue(p.run.prog, d, o, cur.Entry) })
 			} else {
 				f.Fail(d.ID, k, lang.After)
 			}
@@ -114,14 +112,19 @@ func (p *planner) keepAll(d *lang.Declaration) {
 	}
 }
 
-// review evaluates the conditions of declared instances that were found.
+// review evaluates the conditions of declared instances that were found, or are not there yet.
 func (p *planner) review(d *lang.Declaration, f *lang.Frame, wanted []addr.Key) {
 	for _, k := range wanted {
-		if v, ok := f.Got(d.ID, k, lang.After); ok {
-			inst := d.Resource.In(f.Addr()).Instance(k)
-			p.pre(d, f, k, inst)
-			p.post(d, f, k, inst, func() mark.Value { return v })
+		inst := d.Resource.In(f.Addr()).Instance(k)
+		v, ok := f.Got(d.ID, k, lang.After)
+		if !ok && p.prior.Get(inst.Current()) != nil {
+			continue // it could not be looked at, or is gone
 		}
+		if !ok {
+			v = p.placeholder(d)
+		}
+		p.run.pre(d, f, k, inst)
+		p.run.post(d, f, k, inst, func() mark.Value { return v })
 	}
 }
 
@@ -133,183 +136,18 @@ func (p *planner) keepPrior(f *lang.Frame, d *lang.Declaration, k addr.Key) {
 		f.Put(d.ID, k, lang.After, p.placeholder(d))
 		return
 	}
-	f.PutLazy(d.ID, k, lang.After, func() mark.Value { return filling.StoredValue(p.prog, d, o, entry) })
+	f.PutLazy(d.ID, k, lang.After, func() mark.Value { return filling.StoredValue(p.run.prog, d, o, entry) })
 }
 
 // placeholder is the value of an instance that nothing is known about.
 func (p *planner) placeholder(d *lang.Declaration) mark.Value {
-	return mark.Plain(p.prog.Schema(d.ID).Unknown())
-}
-
-// decideInstance takes one declared instance through planning and fills its after slot.
-func (p *planner) decideInstance(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key) bool {
-	inst := d.Resource.In(f.Addr()).Instance(key)
-	c, v, ok := p.propose(ctx, d, f, key, inst)
-	if !ok {
-		p.failed[d.ID].Store(true)
-		f.Fail(d.ID, key, lang.After)
-		return false
-	}
-	f.PutLazy(d.ID, key, lang.After, v)
-	p.foresee(ctx, c, c.Entry)
-	p.noteChange(d.ID, c)
-	p.record(c)
-	return p.post(d, f, key, inst, v)
-}
-
-// propose evaluates an instance's configuration and has its provider plan it.
-func (p *planner) propose(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (*plan.Change, func() mark.Value, bool) {
-	if p.req.quiet {
-		return p.takenIn(ctx, d, f, inst)
-	}
-	p.receive(ctx, d.ID, f.Addr(), key, lang.After)
-	if p.dependencyFailed(d.ID) {
-		return nil, nil, false
-	}
-	ok, unsure := p.preconditions(d, f, key, inst)
-	if !ok {
-		return nil, nil, false
-	}
-	cur, importing, ok := p.current(ctx, d, f, inst)
-	if !ok {
-		return nil, nil, false
-	}
-	config, out := f.Config(d.ID, key, lang.After, p.bag)
-	if out != lang.OK {
-		return nil, nil, false
-	}
-	t, u, ok := p.toolsAfter(ctx, d, f, key, inst)
-	if !ok || !t.Validate(ctx, config) {
-		return nil, nil, false
-	}
-	forced, ok := p.forced(d, f, key, inst, cur)
-	if !ok {
-		return nil, nil, false
-	}
-	c, ok := t.Plan(ctx, config, cur, forced)
-	if !ok {
-		return nil, nil, false
-	}
-	c.Was = p.moved.Origin(c.Object)
-	c.Provider, c.Importing = u.Instance, importing
-	c.Settled = c.Settled && !p.slot(p.sessionKey(u, lang.After)).unknown
-	c.Recorded = p.recordedOf(d.ID)
-	c.Conditions = unsure || len(d.Res.Lifecycle.Postconditions) > 0
-	if c.SkipDestroy, out = f.Forget(d.ID, p.faceOf(f), p.bag); out != lang.OK {
-		return nil, nil, false
-	}
-	if c.Action.Replaces() && cur.Entry != nil && cur.Entry.SkipDestroy {
-		c.Action = plan.ForgetCreate
-	}
-	if !p.allowed(d, f, c) {
-		p.record(c) // the proposed change is still shown
-		return nil, nil, false
-	}
-	return c, p.valueOf(t, c, cur, config), true
-}
-
-// valueOf is what an instance's after slot holds.
-func (p *planner) valueOf(t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) func() mark.Value {
-	if !c.Unchanged {
-		return func() mark.Value { return c.After }
-	}
-	return lazy(t, cur)
-}
-
-// current is the refreshed object that an instance has, or the one it is to import.
-func (p *planner) current(ctx context.Context, d *lang.Declaration, f *lang.Frame, inst addr.Instance) (object.Current, *plan.Importing, bool) {
-	o := inst.Current()
-	p.mu.Lock()
-	cur, seen := p.found[o]
-	p.mu.Unlock()
-	if seen && cur.Entry != nil {
-		return cur, nil, true
-	}
-	if !seen && p.prior.Get(o) != nil {
-		return object.Current{}, nil, false // refreshing it failed
-	}
-	return p.importFor(ctx, d, f, inst)
-}
-
-// toolsAfter is what it takes to plan or apply a declared instance.
-func (r *run) toolsAfter(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (*object.Tools, declared.Use, bool) {
-	pk, out := f.ProviderKey(d.ID, key, lang.After, r.bag)
-	if out != lang.OK {
-		return nil, declared.Use{}, false
-	}
-	u := declared.UseOf(r.prog, d, pk)
-	s, ok := r.session(ctx, u, lang.After)
-	if !ok {
-		return nil, u, false
-	}
-	typ := r.typeOf(ctx, u.Instance.Provider, d.Resource, inst)
-	if typ == nil {
-		return nil, u, false
-	}
-	return &object.Tools{
-		Object: inst.Current(), Provider: s.provider, Type: typ, Walk: r.objs, Bag: r.bag, Where: r.where(inst),
-	}, u, true
-}
-
-// forced is what bears on the decision beside configuration and provider.
-func (p *planner) forced(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, cur object.Current) (object.Forced, bool) {
-	out := object.Forced{
-		Replace:   p.wantsReplace(inst),
-		IgnoreAll: d.Res.Lifecycle.IgnoreAll, Ignore: ignored(d),
-	}
-	if len(d.Res.Lifecycle.Triggers) == 0 || cur.Entry == nil {
-		return out, true
-	}
-	triggers, outcome := f.Triggers(d.ID, key, p.bag)
-	if outcome != lang.OK {
-		return out, false
-	}
-	for _, t := range triggers {
-		out.Triggered = out.Triggered || p.triggered(t)
-	}
-	return out, true
-}
-
-// ignored are the paths of ignore_changes.
-func ignored(d *lang.Declaration) []cty.Path {
-	var out []cty.Path
-	for _, t := range d.Res.Lifecycle.Ignore {
-		out = append(out, lang.Path(t))
-	}
-	return out
-}
-
-// dependencyFailed reports whether something that the declaration depends on by depends_on, its
-// own or that of a call around it, has no value. Other failures travel with values.
-func (p *planner) dependencyFailed(d lang.Decl) bool {
-	for _, ref := range p.prog.Refs(d) {
-		if ref.Use&(lang.ByDepends|lang.ByModule) != 0 && p.anyFailed(ref.To, map[lang.Decl]bool{}) {
-			return true
-		}
-	}
-	return false
-}
-
-func (p *planner) anyFailed(d lang.Decl, seen map[lang.Decl]bool) bool {
-	if p.failed[d].Load() {
-		return true
-	}
-	if seen[d] || p.prog.Decls()[d].Kind == lang.Resource {
-		return false
-	}
-	seen[d] = true
-	for _, ref := range p.prog.Refs(d) {
-		if p.anyFailed(ref.To, seen) {
-			return true
-		}
-	}
-	return false
+	return mark.Plain(p.run.prog.Schema(d.ID).Unknown())
 }
 
 // faceOf is the one on which what decides about the end of objects is evaluated: as everything that
 // goes down it is served by what is there, where the module instance is.
 func (p *planner) faceOf(f *lang.Frame) lang.Face {
-	if p.frame.At(f.Addr(), lang.Before) == nil {
+	if p.run.frame.At(f.Addr(), lang.Before) == nil {
 		return lang.After
 	}
 	return lang.Before
@@ -320,14 +158,14 @@ func (p *planner) allowed(d *lang.Declaration, f *lang.Frame, c *plan.Change) bo
 	if !c.Action.Downs() || c.Action == plan.Forget || c.Object.IsDeposed() || d.Res.Lifecycle.PreventDestroy == nil {
 		return true
 	}
-	prevent, out := f.PreventDestroy(d.ID, p.faceOf(f), p.bag)
+	prevent, out := f.PreventDestroy(d.ID, p.faceOf(f), p.run.bag)
 	if out != lang.OK {
 		return false
 	}
 	if !prevent {
 		return true
 	}
-	p.bag.Add(diag.Errorf("Instance cannot be destroyed",
+	p.run.bag.Add(diag.Errorf("Instance cannot be destroyed",
 		"Resource %s has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. To avoid this error and continue with the plan, either disable lifecycle.prevent_destroy or reduce the scope of the plan using the -target option.",
 		c.Object.Instance).At(d.Res.Range).About(c.Object.Instance))
 	return false

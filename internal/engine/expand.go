@@ -16,23 +16,23 @@ import (
 // everything is destroyed, nothing is there after; but values that are made from no resource can be
 // looked at.
 func (p *planner) expand(d *lang.Declaration) bool {
-	if p.req.Mode == plan.Destroy && p.receivers.FromResources(d.ID) {
+	if p.req.Mode == plan.Destroy && p.run.receivers.FromResources(d.ID) {
 		return true
 	}
-	frames, status := p.frame.Instances(d.Module, lang.After)
+	frames, status := p.run.frame.Instances(d.Module, lang.After)
 	ok := status == lang.Known
 	for _, f := range frames {
 		ok = p.expandIn(d, f) && ok
 	}
 	if !ok {
-		p.failed[d.ID].Store(true)
+		p.outcomes.fail(d.ID)
 	}
 	return ok
 }
 
 func (p *planner) expandIn(d *lang.Declaration, f *lang.Frame) bool {
 	if p.req.Mode != plan.RefreshOnly {
-		return f.Keys(d.ID, lang.After, p.bag).Status == lang.Known
+		return f.Keys(d.ID, lang.After, p.run.bag).Status == lang.Known
 	}
 	// What is declared need not be there yet.
 	var bag diag.Bag
@@ -41,7 +41,7 @@ func (p *planner) expandIn(d *lang.Declaration, f *lang.Frame) bool {
 		f.SetKeys(d.ID, lang.After, p.stay(d, f))
 		return true
 	}
-	p.bag.Add(bag.List()...)
+	p.run.bag.Add(bag.List()...)
 	return keys.Status == lang.Known
 }
 
@@ -56,7 +56,7 @@ func (p *planner) leave(d *lang.Declaration) {
 	if p.req.Mode == plan.Destroy {
 		return
 	}
-	frames, _ := p.frame.Instances(d.Module, lang.After)
+	frames, _ := p.run.frame.Instances(d.Module, lang.After)
 	for _, f := range frames {
 		if d.Kind == lang.Call {
 			if d.Repeat() != lang.Once {
@@ -91,17 +91,17 @@ func (p *planner) leaveBefore() {
 		return
 	}
 	for _, res := range p.prior.Resources() {
-		d, ok := p.prog.Resource(res.Addr.Resource())
+		d, ok := p.run.prog.Resource(res.Addr.Resource())
 		if !ok || d.Resource.Mode != addr.Managed {
 			continue
 		}
-		f := p.frame.At(res.Addr.Module, lang.Before)
+		f := p.run.frame.At(res.Addr.Module, lang.Before)
 		if f == nil {
 			continue
 		}
 		for o, e := range res.Objects() {
 			if !o.IsDeposed() && !p.sel.Includes(o.Instance) {
-				f.PutLazy(d.ID, o.Key, lang.Before, func() mark.Value { return filling.StoredValue(p.prog, d, o, e) })
+				f.PutLazy(d.ID, o.Key, lang.Before, func() mark.Value { return filling.StoredValue(p.run.prog, d, o, e) })
 			}
 		}
 	}

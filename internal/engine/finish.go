@@ -39,10 +39,10 @@ func (a *applier) output(c *plan.OutputChange) {
 		return
 	}
 	v := c.After
-	_, declared := a.prog.Lookup(addr.Module{}, lang.Output, c.Name)
+	_, declared := a.run.prog.Lookup(addr.Module{}, lang.Output, c.Name)
 	if declared && a.plan.Mode == plan.Normal && !v.Raw.IsWhollyKnown() { // what was shown is what is stored
 		var outcome lang.Outcome
-		if v, outcome = a.frame.Output(c.Name, lang.After, a.bag); outcome != lang.OK {
+		if v, outcome = a.run.frame.Output(c.Name, lang.After, a.run.bag); outcome != lang.OK {
 			return // it keeps what it had
 		}
 	}
@@ -64,11 +64,11 @@ func (a *applier) keepOutputs() {
 			a.edit.DropOutput(c.Name)
 			continue
 		}
-		if c.Action == plan.NoOp || a.checks.failed("output."+c.Name) {
+		if c.Action == plan.NoOp || a.run.checks.failed("output."+c.Name) {
 			continue
 		}
 		var quiet diag.Bag
-		v, outcome := a.frame.Output(c.Name, lang.After, &quiet)
+		v, outcome := a.run.frame.Output(c.Name, lang.After, &quiet)
 		if c.After.Raw.IsWhollyKnown() {
 			v = c.After
 		}
@@ -80,7 +80,7 @@ func (a *applier) keepOutputs() {
 
 // finalChecks are the results to store: those of this walk, over those of the plan.
 func (a *applier) finalChecks() []state.Check {
-	now := a.checks.results(a.bag)
+	now := a.run.checks.results()
 	seen := map[string]bool{}
 	for _, c := range now {
 		seen[c.Addr] = true

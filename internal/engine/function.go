@@ -24,6 +24,11 @@ type caller struct {
 	validating bool // nothing is configured
 }
 
+// newCaller is for checking a program, before any run: it reaches processes that are not configured.
+func newCaller(ctx context.Context, env Env, bag *diag.Bag) lang.Caller {
+	return &caller{ctx: ctx, run: &run{settings: env.Settings, handover: env.Handover, bag: bag}}
+}
+
 // Function gives a function's signature, nil if the provider has none of that name.
 func (c *caller) Function(p addr.Provider, name string) *provider.Function {
 	f, _ := c.function(p, name)
@@ -32,10 +37,10 @@ func (c *caller) Function(p addr.Provider, name string) *provider.Function {
 
 // function also says whether the provider could tell. That it could not is reported.
 func (c *caller) function(p addr.Provider, name string) (*provider.Function, bool) {
-	if c.run.Absent[p] {
+	if c.run.settings.Absent[p] {
 		return nil, false
 	}
-	schemas, ds := c.run.Pool.Schemas(c.ctx, p)
+	schemas, ds := c.run.settings.Pool.Schemas(c.ctx, p)
 	if c.run.bag.Add(ds...); ds.HasErrors() {
 		return nil, false
 	}
@@ -87,7 +92,7 @@ func (c *caller) Call(config lang.Decl, p addr.Provider, name string, args []cty
 	if err != nil || to == nil {
 		return cty.UnknownVal(f.Return), err
 	}
-	if fault, ok := c.run.mute.is(p, name); ok {
+	if fault, ok := c.run.handover.faulty.is(p, name); ok {
 		return cty.DynamicVal, fault
 	}
 	d, err := to.Call(c.ctx, name, sent)
@@ -95,7 +100,7 @@ func (c *caller) Call(config lang.Decl, p addr.Provider, name string, args []cty
 	var fault diag.Diagnostic
 	switch {
 	case errors.As(err, &fault):
-		return cty.DynamicVal, c.run.mute.add(p, name, fault)
+		return cty.DynamicVal, c.run.handover.faulty.add(p, name, fault)
 	case errors.As(err, &complaint) && complaint.Arg >= 0 && complaint.Arg < len(args):
 		return cty.NilVal, function.NewArgError(complaint.Arg, err)
 	case err != nil:
@@ -106,9 +111,9 @@ func (c *caller) Call(config lang.Decl, p addr.Provider, name string, args []cty
 	return schema.Decode(d.Msgpack, f.Return)
 }
 
-// mute are the functions of which a call got no answer: the provider crashed, most often. They are not called
+// faultyFunctions are the functions of which a call got no answer: the provider crashed, most often. They are not called
 // again, each call gets the same error: it would end one more process, and with it whatever else that was asked.
-type mute struct{ faults sync.Map }
+type faultyFunctions struct{ faults sync.Map }
 
 type functionName struct {
 	provider addr.Provider
@@ -116,7 +121,7 @@ type functionName struct {
 }
 
 // is gives what went wrong with a function before.
-func (m *mute) is(p addr.Provider, name string) (diag.Diagnostic, bool) {
+func (m *faultyFunctions) is(p addr.Provider, name string) (diag.Diagnostic, bool) {
 	d, ok := m.faults.Load(functionName{p, name})
 	if !ok {
 		return diag.Diagnostic{}, false
@@ -125,7 +130,7 @@ func (m *mute) is(p addr.Provider, name string) (diag.Diagnostic, bool) {
 }
 
 // add gives the first thing that went wrong, this or what another call got at the same time.
-func (m *mute) add(p addr.Provider, name string, fault diag.Diagnostic) diag.Diagnostic {
+func (m *faultyFunctions) add(p addr.Provider, name string, fault diag.Diagnostic) diag.Diagnostic {
 	d, _ := m.faults.LoadOrStore(functionName{p, name}, fault)
 	return d.(diag.Diagnostic)
 }
@@ -135,7 +140,7 @@ func (m *mute) add(p addr.Provider, name string, fault diag.Diagnostic) diag.Dia
 func (c *caller) process(config lang.Decl, p addr.Provider, own bool) (provider.Provider, error) {
 	named := config != lang.Nowhere && c.run.frame != nil && c.run.prog.Decls()[config].Provider.Alias != ""
 	if c.validating || !own && !named {
-		return c.run.Pool.Idle(c.ctx, p)
+		return c.run.settings.Pool.Idle(c.ctx, p)
 	}
 	s, err := c.configured(config)
 	if err != nil || s == nil {
@@ -150,7 +155,7 @@ func (c *caller) configured(config lang.Decl) (*session, error) {
 		return nil, nil
 	}
 	u := declared.Use{Decl: config, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: c.run.prog.Decls()[config].Provider}}
-	s, ok := c.run.session(c.ctx, u, lang.After)
+	s, ok := c.run.sessions.get(c.ctx, c.run.bag, u, lang.After)
 	switch {
 	case !ok:
 		return nil, lang.ErrReported

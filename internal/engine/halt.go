@@ -2,58 +2,75 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/lease"
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// halt asks the processes of a walk to give up what they are doing, those that hold leases
+// stopProviders asks the processes of a walk to give up what they are doing, those that hold leases
 // excepted: these still have to close them, and are stopped after that. Built-in ones go on
-// closing when they are told to stop.
-func (r *shared) halt() {
-	r.mu.Lock()
-	var all []provider.Provider
-	for _, s := range r.sessions {
-		if s.provider != nil && !slices.Contains(all, s.provider) {
-			all = append(all, s.provider)
-		}
-	}
-	r.mu.Unlock()
-	for _, p := range all {
+// closing when they are asked to stop.
+func (r *run) stopProviders() {
+	for _, p := range r.sessions.processes() {
 		if !r.ledger.Through(p) || p.Addr().IsBuiltin() {
 			go func() { _ = p.Stop(context.Background()) }()
 		}
 	}
 }
 
-// underWay says whether a call is being made whose outcome is not known before it is over.
-func (r *shared) underWay(o addr.Object, is bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// processes are the provider processes that are configured.
+func (ss *sessions) processes() []provider.Provider {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	var all []provider.Provider
+	for _, s := range ss.open {
+		if s.provider != nil && !slices.Contains(all, s.provider) {
+			all = append(all, s.provider)
+		}
+	}
+	return all
+}
+
+// inFlight are the objects with a call whose outcome is not known before it is over: changes and openings.
+type inFlight struct {
+	mu    sync.Mutex
+	calls map[addr.Object]bool
+}
+
+// set says whether such a call is being made for an object.
+func (f *inFlight) set(o addr.Object, is bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.calls == nil {
+		f.calls = map[addr.Object]bool{}
+	}
 	if is {
-		r.calls[o] = true
+		f.calls[o] = true
 	} else {
-		delete(r.calls, o)
+		delete(f.calls, o)
 	}
 }
 
-// Walked reports whether a walk has begun.
-func (e *Engine) Walked() bool { return e.now.Load() != nil }
+// list gives the objects, sorted.
+func (f *inFlight) list() []addr.Object {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.SortedFunc(maps.Keys(f.calls), addr.Object.Compare)
+}
 
-// Unfinished is what is under way at this moment: changes and openings whose outcome is not known,
-// and leases that are open. It waits for nothing: a process that must end at once names what it leaves behind.
-func (e *Engine) Unfinished() (changes []addr.Object, leases []lease.Left) {
-	r := e.now.Load()
+// unfinished is what is under way at this moment: changes and openings whose outcome is not known,
+// and leases that are open. It waits for nothing.
+func (h *Handover) unfinished() (changes []addr.Object, leases []lease.Left) {
+	r := h.now.Load()
 	if r == nil {
 		return nil, nil
 	}
-	r.mu.Lock()
-	for o := range r.calls {
-		changes = append(changes, o)
-	}
-	r.mu.Unlock()
-	slices.SortFunc(changes, addr.Object.Compare)
-	return changes, r.ledger.Open()
+	return r.inFlight.list(), r.ledger.Open()
 }
+
+// walked reports whether a walk has begun.
+func (h *Handover) walked() bool { return h.now.Load() != nil }

@@ -14,9 +14,9 @@ type Hosts struct {
 	other string
 }
 
-// Hosts is for a configuration and the state that it is applied to; either may be nil.
-func (e *Engine) Hosts(tree *config.Tree, s *state.Snapshot) Hosts {
-	h := Hosts{s, map[addr.Provider]bool{}, e.Named, e.Host}
+// hostsFor is for a configuration and the state that it is applied to; either may be nil.
+func hostsFor(set *Settings, tree *config.Tree, s *state.Snapshot) Hosts {
+	h := Hosts{s, map[addr.Provider]bool{}, set.Named, set.Host}
 	if tree == nil {
 		return h
 	}

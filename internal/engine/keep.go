@@ -9,28 +9,28 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// kept is a configured process without a session: the last walk is done with it, and the next one
+// idleSession is a configured process without a session: the last walk is done with it, and the next one
 // takes it if it wants the same settings. Processes that were configured with ephemeral values are
 // never kept: the values are fresh in each walk.
-type kept struct {
+type idleSession struct {
 	instance addr.ProviderInstance
 	settings cty.Value
 	process  provider.Provider
 	since    time.Time
 }
 
-// keepTime is how long a process is kept while somebody thinks about a plan: what it logged in with
+// keepTime is how long a process is kept while the user thinks about a plan: what it logged in with
 // may end.
 const keepTime = 5 * time.Minute
 
-// keep is what the last walk left.
-type keep struct {
+// idleSessions are the processes that the last walk left.
+type idleSessions struct {
 	sync.Mutex
-	list []kept
+	list []idleSession
 }
 
 // swap puts other processes in place of those kept, which it gives back.
-func (k *keep) swap(list []kept) []provider.Provider {
+func (k *idleSessions) swap(list []idleSession) []provider.Provider {
 	k.Lock()
 	defer k.Unlock()
 	var out []provider.Provider
@@ -43,12 +43,12 @@ func (k *keep) swap(list []kept) []provider.Provider {
 
 // claim takes the process that was configured with the settings, nil if there is none or it was
 // kept too long.
-func (e *Engine) claim(i addr.ProviderInstance, settings cty.Value) provider.Provider {
-	e.kept.Lock()
-	defer e.kept.Unlock()
-	for n, x := range e.kept.list {
-		if x.instance == i && e.Now().Sub(x.since) < keepTime && x.settings.RawEquals(settings) {
-			e.kept.list = append(e.kept.list[:n], e.kept.list[n+1:]...)
+func (k *idleSessions) claim(i addr.ProviderInstance, settings cty.Value, now time.Time) provider.Provider {
+	k.Lock()
+	defer k.Unlock()
+	for n, x := range k.list {
+		if x.instance == i && now.Sub(x.since) < keepTime && x.settings.RawEquals(settings) {
+			k.list = append(k.list[:n], k.list[n+1:]...)
 			return x.process
 		}
 	}

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/engine/leases"
 	"github.com/lethe-iac/lethe/internal/engine/moving"
 	"github.com/lethe-iac/lethe/internal/engine/ordering"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/engine/targeting"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/object"
@@ -22,12 +23,8 @@ import (
 
 // planner is the plan walk: over declarations, and over resources that only the state knows.
 type planner struct {
-	*run
-	*planning
-}
-
-// planning is what a plan walk knows.
-type planning struct {
+	env   Env
+	run   *run
 	req   *Request
 	prior *state.Snapshot // the previous run's, moves done
 	moved *moving.Moves
@@ -38,17 +35,17 @@ type planning struct {
 	visits []visit
 	decide []walk.Node               // by declaration
 	users  map[lang.Decl][]walk.Node // by provider configuration: nodes that work through it
-	back   lookBack
+	back   *lookBack
 
-	failed  []atomic.Bool // by declaration: some instance has no value
-	turnout turnout
+	outcomes   *outcomes
+	leaseUsers *leases.Users
+	spared     map[lang.Decl]bool // ephemeral resources that are kept closed while planning
 
 	mu      sync.Mutex
 	found   map[addr.Object]object.Current // refreshed objects
 	edit    *state.Edit
 	planned []*plan.Change
 	drift   []*plan.Change
-	changes map[within]changeKind
 
 	recorded   map[lang.Decl][]addr.Resource
 	byResource map[addr.AbsResource][]*plan.Change // decided changes, for replace_triggered_by
@@ -57,76 +54,73 @@ type planning struct {
 // visit is the work of a node.
 type visit func(ctx context.Context, f *walk.Fan) bool
 
-// Plan finds out what would have to be done.
-func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result, bool) {
+// makePlan finds out what would have to be done.
+func makePlan(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Result, bool) {
 	req.Options.Pure = true
 	if req.Options.PlanTime.IsZero() {
-		req.Options.PlanTime = e.Now().UTC()
+		req.Options.PlanTime = env.Settings.Now().UTC()
 	}
-	r, ok := e.newRun(ctx, req.Program, req.Options, past{state: req.State}, bag)
+	p := &planner{
+		env: env,
+		req: &req, prior: req.State,
+		users: map[lang.Decl][]walk.Node{},
+		found: map[addr.Object]object.Current{}, recorded: map[lang.Decl][]addr.Resource{}, byResource: map[addr.AbsResource][]*plan.Change{},
+		outcomes: newOutcomes(req.Program),
+	}
+	p.back = &lookBack{p: p, after: map[addr.Instance]reading{}}
+	var ok bool
+	p.run, ok = newRun(ctx, env, runRequest{
+		Program: req.Program, Options: req.Options, Looks: req.Mode == plan.RefreshOnly, Destroy: req.Mode == plan.Destroy,
+		Ready: p.ready, Before: p.back.getReady,
+	}, bag)
 	if !ok {
 		return nil, false
 	}
-	r.looks, r.destroys = req.Mode == plan.RefreshOnly, req.Mode == plan.Destroy
-	defer r.keepSessions(ctx)
-	defer r.endLeases()
-	p := &planner{r, &planning{
-		req: &req, prior: req.State,
-		users: map[lang.Decl][]walk.Node{}, back: lookBack{after: map[addr.Instance]reading{}},
-		found: map[addr.Object]object.Current{}, recorded: map[lang.Decl][]addr.Resource{}, byResource: map[addr.AbsResource][]*plan.Change{},
-		failed: make([]atomic.Bool, len(req.Program.Decls())), changes: map[within]changeKind{},
-	}}
-	if !e.checkImports(req.Program, req.Generate, bag) || !p.prepare(ctx) {
+	r := p.run
+	defer r.sessions.keep(ctx, bag)
+	defer r.leases.End()
+	p.leaseUsers = r.leases.Users()
+	if req.DeferEphemerals {
+		p.spared = r.receivers.OnlyWritten()
+	}
+	if !checkImports(req.Program, req.Generate, bag) || !p.prepare(ctx) {
 		return nil, false
 	}
-	spared := map[lang.Decl]bool{}
-	if req.DeferEphemerals {
-		spared = r.receivers.OnlyWritten()
-	}
-	r.waits = func(d lang.Decl, in addr.ModuleInstance) bool { return spared[d] || p.dependencyChanges(d, in, remade) }
-	r.lacks, r.ready = p.dependencyFailed, p.getReady
-	p.validateUnused(ctx, e)
-	p.validateHooked(ctx, e)
+	p.validateUnused(ctx)
+	p.validateHooked(ctx)
 	p.build()
 	r.frame.Begin()
 	p.walk(ctx)
 	r.frame.End()
-	p.objs.Review()
-	p.moved.Faults(p.frame, p.req.Mode == plan.Destroy, p.bag)
-	made := p.finishImports(ctx)
+	p.run.objs.Review()
+	p.moved.Faults(p.run.frame, p.req.Mode == plan.Destroy, p.run.bag)
+	made := (&importFinisher{p}).finish(ctx)
 	out := p.result(ctx)
-	return &Result{Plan: out, Frame: r.frame, Generated: made, Cut: r.cut.Load(), request: &req}, !out.Errored
+	return &Result{Plan: out, Frame: r.frame, Generated: made, Cut: r.cut.Load()}, !out.Errored
 }
 
-// scoped runs f as a planner whose errors are warnings, for what stands in a check block.
-func (p *planner) scoped(f func(*planner) bool) (ok bool, said []diag.Diagnostic) {
-	said = p.run.scoped(func(r *run) { ok = f(&planner{r, p.planning}) })
-	return ok, said
-}
-
-// scoped runs f as a run whose errors are warnings, for what stands in a check block. It gives what
-// was said, as it was.
-func (r *run) scoped(f func(*run)) []diag.Diagnostic {
-	var b diag.Bag
-	f(&run{r.shared, &b})
-	said := b.List()
-	for _, d := range said {
-		d.Severity = diag.Warning
-		r.bag.Add(d)
+// ready says whether an ephemeral resource may be opened: not if what it depends on is created or replaced, and
+// not if that failed.
+func (p *planner) ready(e lang.Decl, in addr.ModuleInstance) leases.Readiness {
+	switch {
+	case p.outcomes.dependencyFailed(e):
+		return leases.Never
+	case p.spared[e] || p.outcomes.dependencyChanges(e, in, remade):
+		return leases.Later
 	}
-	return said
+	return leases.Open
 }
 
 // prepare settles what is known before anything is asked of a provider: moves and targets.
 func (p *planner) prepare(ctx context.Context) bool {
-	p.moved = moving.Make(p.prog, p.req.State)
+	p.moved = moving.Make(p.run.prog, p.req.State)
 	p.prior = p.moved.State
-	p.edit, p.hosts = p.prior.Edit(), p.Hosts(p.prog.Tree(), p.prior)
-	filling.ExpandBefore(p.prog, p.frame, p.prior)
+	p.edit, p.hosts = p.prior.Edit(), hostsFor(p.run.settings, p.run.prog.Tree(), p.prior)
+	filling.ExpandBefore(p.run.prog, p.run.frame, p.prior)
 	sel, ok := targeting.Select(targeting.Request{
-		Program: p.prog, Receivers: p.receivers, Prior: p.prior, Stored: p.storedResources(),
+		Program: p.run.prog, Receivers: p.run.receivers, Prior: p.prior, Stored: p.storedResources(),
 		Targets: p.req.Targets, Excludes: p.req.Excludes, Destroy: p.req.Mode == plan.Destroy, Quiet: p.req.quiet,
-	}, p.bag)
+	}, p.run.bag)
 	p.sel = sel
 	p.leaveBefore()
 	return ok && p.checkMoved() && p.checkReplace()
@@ -136,23 +130,23 @@ func (p *planner) prepare(ctx context.Context) bool {
 // state, and ghosts for what only the state knows. References become Waits: failure travels with
 // values, so that one mistake stops only what receives something from it.
 func (p *planner) build() {
-	decls := p.prog.Decls()
+	decls := p.run.prog.Decls()
 	p.decide = make([]walk.Node, len(decls))
 	for _, d := range decls {
 		p.decide[d.ID] = p.add(d)
 	}
 	for _, d := range decls {
-		for _, ref := range p.prog.Refs(d.ID) {
+		for _, ref := range p.run.prog.Refs(d.ID) {
 			p.graph.Waits(p.decide[d.ID], p.decide[ref.To])
 		}
 	}
 	for _, d := range decls {
 		if d.Kind == lang.Resource && d.Resource.Mode == addr.Managed {
-			p.addRefresh(d.Resource, p.decide[d.ID], p.prog.ProviderOf(d.ID))
+			p.addRefresh(d.Resource, p.decide[d.ID], p.run.prog.ProviderOf(d.ID))
 		}
 	}
 	p.addGhosts()
-	p.addClosers()
+	p.addLeaseNodes()
 }
 
 // add makes the deciding node of a declaration. When that was visited, nothing more comes of it.
@@ -162,7 +156,7 @@ func (p *planner) add(d *lang.Declaration) walk.Node {
 		return p.node(label, nil)
 	}
 	return p.node(label, func(ctx context.Context, f *walk.Fan) bool {
-		defer p.frame.Past(d.ID)
+		defer p.run.frame.Past(d.ID)
 		return work(ctx, f)
 	})
 }
@@ -217,7 +211,9 @@ func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...lan
 		return
 	}
 	n := p.node(func() string { return res.String() + " (refresh)" }, func(_ context.Context, f *walk.Fan) bool {
-		f.Jobs(len(objects), func(ctx context.Context, i int) bool { return p.refresh(ctx, objects[i]) })
+		f.Jobs(len(objects), func(ctx context.Context, i int) bool {
+			return (&storedObject{p, objects[i], p.prior.Get(objects[i])}).look(ctx)
+		})
 		return true
 	})
 	p.graph.Waits(decide, n)
@@ -229,27 +225,12 @@ func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...lan
 
 // walk runs the graph.
 func (p *planner) walk(ctx context.Context) {
-	p.walkGraph(ctx, &p.graph, walk.RunOptions{
-		Workers: p.hands(),
+	p.run.walkGraph(ctx, &p.graph, walk.RunOptions{
+		Workers: maxJobs(p.run.settings, p.run.receivers),
 		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
 			return p.visits[n](ctx, f)
 		},
 	})
-}
-
-// hands is how many jobs are under way at once: for each token one more than works with it, so that
-// a call stands ready when the token is free. Not where there are ephemeral resources: a call that
-// stands ready may keep a lease open.
-func (p *planner) hands() int {
-	if p.receivers.Any {
-		return p.workers()
-	}
-	return p.workers() + p.parallelism()
-}
-
-// panicked turns a panic of ours into a diagnostic: the rest of the run goes on.
-func (r *run) panicked(n walk.Node, value any, stack []byte) {
-	r.bag.Add(diag.Errorf("Internal error", "This is a bug in Lethe: %v\n\n%s", value, stack))
 }
 
 // stored lists the objects of a resource in the prior snapshot, in all module instances.
@@ -270,11 +251,6 @@ func (p *planner) storedResources() map[addr.Resource][]*state.Resource {
 	return p.moved.ByDeclaration()
 }
 
-// source is what the order of a plan's steps is made from.
-func (r *run) source(p *plan.Plan) ordering.Source {
-	return ordering.Source{Program: r.prog, Frame: r.frame, Receivers: r.receivers, Removals: r.removals, Plan: p}
-}
-
 // record keeps a decision.
 func (p *planner) record(c *plan.Change) {
 	p.mu.Lock()
@@ -291,30 +267,27 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 		Mode: p.req.Mode, Changes: p.planned, Drift: p.drift,
 		Previous: p.req.State, Variables: p.variables(), Targets: p.req.Targets, Excludes: p.req.Excludes,
 		ForceReplace: p.req.Replace, Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
-		Timestamp: p.req.Options.PlanTime, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, Settings: p.decidedSettings(),
+		Timestamp: p.req.Options.PlanTime, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, Settings: p.run.sessions.decided(),
 	}
-	filling.CollectKeys(p.prog, p.frame, out)
+	filling.CollectKeys(p.run.prog, p.run.frame, out)
 	byObject := func(a, b *plan.Change) int { return a.Object.Compare(b.Object) }
 	slices.SortFunc(out.Changes, byObject)
 	slices.SortFunc(out.Drift, byObject)
 	slices.SortFunc(out.Readings, func(a, b plan.Reading) int { return a.Object.Compare(b.Object) })
 	out.Refreshed = p.edit.Done()
-	ordering.SettleReplacements(p.source(out))
+	ordering.SettleReplacements(p.run.source(out))
 	p.warnForgotten(out.Changes)
 	p.warnRetired(out)
-	out.Outputs = p.outputs()
-	if p.req.Mode == plan.Normal && !p.sel.Active && !p.cut.Load() {
-		p.checkValues()
+	out.Outputs = (&rootOutputs{p}).changes()
+	if p.req.Mode == plan.Normal && !p.sel.Active && !p.run.cut.Load() {
+		p.run.checkValues()
 	}
 	out.Relevant = p.relevant(out)
-	out.Checks = p.checks.results(p.bag)
-	if p.req.Mode == plan.Destroy {
-		out.Checks = p.unchecked()
-	}
-	out.Functions = p.results.digests() // of what outputs call, too
-	out.Errored = p.bag.HasErrors() || p.cut.Load()
+	out.Checks = p.allResults()
+	out.Functions = p.run.results.digests() // of what outputs call, too
+	out.Errored = p.run.bag.HasErrors() || p.run.cut.Load()
 	out.Complete = !p.sel.Active && !out.Errored
-	out.Leases = ordering.PreviewLeases(p.prog, p.receivers, p.req.Options, out)
+	out.Leases = ordering.PreviewLeases(p.run.prog, p.run.receivers, p.req.Options, out)
 	return out
 }
 
@@ -322,13 +295,23 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 // their names, elsewhere.
 func (p *planner) variables() map[string]plan.Variable {
 	out := map[string]plan.Variable{}
-	for name, v := range p.prog.Tree().Root.Module.Variables {
+	for name, v := range p.run.prog.Tree().Root.Module.Variables {
 		if v.Ephemeral {
 			continue
 		}
-		if value, outcome := p.frame.Variable(name, lang.After, &diag.Bag{}); outcome == lang.OK {
+		if value, outcome := p.run.frame.Variable(name, lang.After, &diag.Bag{}); outcome == lang.OK {
 			out[name] = plan.Variable{Value: value.Raw}
 		}
 	}
 	return out
+}
+
+// maxJobs is how many jobs are under way at once: for each token one more than works with it, so that
+// a call stands ready when the token is free. Not where there are ephemeral resources: a call that
+// stands ready may keep a lease open.
+func maxJobs(s *Settings, r *receivers.Analysis) int {
+	if r.Any {
+		return s.workers()
+	}
+	return s.workers() + s.parallelism()
 }

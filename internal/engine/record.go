@@ -16,7 +16,7 @@ func (p *planner) recordedOf(d lang.Decl) []addr.Resource {
 	defer p.mu.Unlock()
 	deps, ok := p.recorded[d]
 	if !ok {
-		deps = p.receivers.Recorded(d)
+		deps = p.run.receivers.Recorded(d)
 		p.recorded[d] = deps
 	}
 	return deps

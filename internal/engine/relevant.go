@@ -16,12 +16,12 @@ import (
 func (p *planner) relevant(out *plan.Plan) []plan.Relevant {
 	r := relevance{p: p, seen: map[lang.Decl]bool{}, have: map[taken]bool{}}
 	for _, c := range out.Changes {
-		if d, ok := p.prog.Resource(c.Object.Resource()); ok && c.Action != plan.NoOp {
+		if d, ok := p.run.prog.Resource(c.Object.Resource()); ok && c.Action != plan.NoOp {
 			r.follow(d.ID)
 		}
 	}
 	for _, o := range out.Outputs {
-		if d, ok := p.prog.Lookup(addr.Module{}, lang.Output, o.Name); ok && o.Action != plan.NoOp {
+		if d, ok := p.run.prog.Lookup(addr.Module{}, lang.Output, o.Name); ok && o.Action != plan.NoOp {
 			r.follow(d.ID)
 		}
 	}
@@ -53,7 +53,7 @@ func (r *relevance) follow(d lang.Decl) {
 		return
 	}
 	r.seen[d] = true
-	prog := r.p.prog
+	prog := r.p.run.prog
 	for _, ref := range prog.Refs(d) {
 		if ref.Use&^(lang.ByDepends|lang.ByModule|lang.ByProvider) == 0 {
 			continue
@@ -74,9 +74,9 @@ func (r *relevance) add(d lang.Decl, ref lang.Ref, to *lang.Declaration) {
 	if ref.Key == lang.Fixed {
 		key = ref.Fixed
 	}
-	frames, _ := r.p.frame.Instances(to.Module, lang.After)
+	frames, _ := r.p.run.frame.Instances(to.Module, lang.After)
 	for _, f := range frames {
-		for _, path := range r.p.prog.Selected(d, ref.To) {
+		for _, path := range r.p.run.prog.Selected(d, ref.To) {
 			one := plan.Relevant{Resource: to.Resource.In(f.Addr()), Key: key, Path: path}
 			id := taken{one.Resource, key, mark.PathString(path)}
 			if !r.have[id] {

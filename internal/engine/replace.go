@@ -30,7 +30,7 @@ func (p *planner) checkMoved() bool {
 	for _, a := range slices.Sorted(maps.Keys(left)) {
 		text += fmt.Sprintf(each, a)
 	}
-	p.bag.Add(diag.Errorf("Moved resource instances excluded by targeting", "Resource instances in your current state have moved to new addresses in the latest configuration. Lethe must include those resource instances while planning in order to ensure a correct result, but your -%s=... options do not fully cover all of those resource instances.\n\nTo create a valid plan, either remove your -%s=... options altogether %s%s\n\nNote that this may include further resource instances in your plan, in order to respect object dependencies.", flag, flag, way, text))
+	p.run.bag.Add(diag.Errorf("Moved resource instances excluded by targeting", "Resource instances in your current state have moved to new addresses in the latest configuration. Lethe must include those resource instances while planning in order to ensure a correct result, but your -%s=... options do not fully cover all of those resource instances.\n\nTo create a valid plan, either remove your -%s=... options altogether %s%s\n\nNote that this may include further resource instances in your plan, in order to respect object dependencies.", flag, flag, way, text))
 	return false
 }
 
@@ -49,7 +49,7 @@ func (p *planner) checkReplace() bool {
 	ok := true
 	for _, i := range p.req.Replace {
 		if i.Mode != addr.Managed {
-			p.bag.Add(diag.Errorf("Invalid force-replace address", "Only managed resources can be used with the -replace option, and %s is not one.", i))
+			p.run.bag.Add(diag.Errorf("Invalid force-replace address", "Only managed resources can be used with the -replace option, and %s is not one.", i))
 			ok = false
 		}
 	}

@@ -23,14 +23,14 @@ func (r *run) guardVariable(f *lang.Frame, name string, v cty.Value) {
 	if at := f.Addr(); !at.IsRoot() {
 		origin.Addr = at.String() + ".var." + name
 	} else {
-		r.Secrets.AddValue(v, origin)
+		r.settings.Secrets.AddValue(v, origin)
 		return
 	}
 	origin.Sensitive = true
 	given := mark.Split(v)
 	for _, p := range given.PathsOf(mark.Sensitive) {
 		if part, err := p.Apply(given.Raw); err == nil {
-			r.Secrets.MaskValue(part, origin)
+			r.settings.Secrets.MaskValue(part, origin)
 		}
 	}
 }
@@ -55,10 +55,10 @@ func (r *run) guardArguments(name string, args []cty.Value) {
 // observe is lang.Options.Observe. What a provider's function makes of plain arguments is plain, and
 // may be kept; no secret may be in it, such as one that the provider is configured with.
 func (r *run) observe(name string, args []cty.Value, result cty.Value) error {
-	if strings.HasPrefix(name, "provider::") && !r.Secrets.Empty() && !slices.ContainsFunc(args, cty.Value.ContainsMarked) {
+	if strings.HasPrefix(name, "provider::") && !r.settings.Secrets.Empty() && !slices.ContainsFunc(args, cty.Value.ContainsMarked) {
 		var err error
 		secret.Leaves(result, func(path cty.Path, _ cty.Value, text string) {
-			if from, hit := r.Secrets.Check(text, "", nil); hit && err == nil {
+			if from, hit := r.settings.Secrets.Check(text, "", nil); hit && err == nil {
 				err = fmt.Errorf("the provider's function returned %s, which it was not given as an argument. What functions make of plain arguments may be kept; this is a bug in the provider, to be reported there", from)
 			}
 		})
@@ -69,15 +69,15 @@ func (r *run) observe(name string, args []cty.Value, result cty.Value) error {
 	return r.results.observe(name, args, result)
 }
 
-// shown is what providers that a test program runs are configured with, which some are there to
+// testProviderValues is what providers that a test program runs are configured with, which some are there to
 // show.
-type shown struct {
+type testProviderValues struct {
 	mu    sync.Mutex
 	texts map[addr.Provider]map[string]bool
 }
 
 // add remembers a configuration: its strings and numbers, and the keys in it.
-func (s *shown) add(p addr.Provider, settings cty.Value) {
+func (s *testProviderValues) add(p addr.Provider, settings cty.Value) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p = p.Canon()
@@ -102,23 +102,23 @@ func (s *shown) add(p addr.Provider, settings cty.Value) {
 	})
 }
 
-func (s *shown) holds(p addr.Provider, text string) bool {
+func (s *testProviderValues) holds(p addr.Provider, text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.texts[p.Canon()][text]
 }
 
-// plainly answers where a string can be read anyway: in the text of the configuration, in a plain
+// plainStrings answers where a string can be read anyway: in the text of the configuration, in a plain
 // variable. A default of an ephemeral variable is no such place. What stands in the previous state is for
 // the object to say that it stands in.
-type plainly struct {
-	*shared
+type plainStrings struct {
+	run *run
 
 	mu    sync.Mutex
 	known map[string]bool
 }
 
-func (p *plainly) holds(text string) bool {
+func (p *plainStrings) holds(text string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	found, ok := p.known[text]
@@ -129,9 +129,9 @@ func (p *plainly) holds(text string) bool {
 	return found
 }
 
-func (p *plainly) ephemeralDefault(text string) bool {
+func (p *plainStrings) ephemeralDefault(text string) bool {
 	found := false
-	p.prog.Tree().Root.Walk(func(n *config.Node) {
+	p.run.prog.Tree().Root.Walk(func(n *config.Node) {
 		for _, v := range n.Module.Variables {
 			found = found || v.Ephemeral && v.Default != cty.NilVal && mentions(v.Default, text)
 		}
@@ -139,9 +139,9 @@ func (p *plainly) ephemeralDefault(text string) bool {
 	return found
 }
 
-func (p *plainly) inConfiguration(text string) bool {
+func (p *plainStrings) inConfiguration(text string) bool {
 	found := false
-	p.prog.Tree().Root.Walk(func(n *config.Node) {
+	p.run.prog.Tree().Root.Walk(func(n *config.Node) {
 		for _, f := range n.Module.Files {
 			found = found || strings.Contains(string(f.Bytes), text)
 		}
@@ -149,12 +149,12 @@ func (p *plainly) inConfiguration(text string) bool {
 	return found
 }
 
-func (p *plainly) inVariables(text string) bool {
-	for name, v := range p.prog.Tree().Root.Module.Variables {
+func (p *plainStrings) inVariables(text string) bool {
+	for name, v := range p.run.prog.Tree().Root.Module.Variables {
 		if v.Ephemeral {
 			continue
 		}
-		if value, out := p.frame.Variable(name, lang.After, &diag.Bag{}); out == lang.OK && mentions(value.Raw, text) {
+		if value, out := p.run.frame.Variable(name, lang.After, &diag.Bag{}); out == lang.OK && mentions(value.Raw, text) {
 			return true
 		}
 	}

@@ -7,10 +7,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/leases"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lease"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/walk"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -34,6 +40,15 @@ type session struct {
 	failed    error // of asking
 }
 
+// firstWarning reports, once, that it was not warned yet of what cannot be done through it.
+func (s *session) firstWarning() bool {
+	s.Lock()
+	defer s.Unlock()
+	first := !s.warned
+	s.warned = true
+	return first
+}
+
 // stop ends the process.
 func (s *session) stop(pool *provider.Pool) {
 	if s.end != nil {
@@ -43,6 +58,24 @@ func (s *session) stop(pool *provider.Pool) {
 	pool.Release(s.provider)
 }
 
+// sessions are the sessions of one walk.
+type sessions struct {
+	settings  *Settings
+	handover  *Handover
+	prog      *lang.Program
+	frame     *lang.Frame
+	receivers *receivers.Analysis
+	leases    *leases.Leases
+	ledger    *lease.Ledger
+	objs      *object.Walk
+	shown     *testProviderValues
+	destroys  bool
+	before    func(context.Context, lang.Decl)
+
+	mu   sync.Mutex
+	open map[sessionKey]*session
+}
+
 // sessionKey names a session. Sessions of steady configurations, whose settings no managed
 // resource has a part in, have only an after face.
 type sessionKey struct {
@@ -50,61 +83,61 @@ type sessionKey struct {
 	face     lang.Face
 }
 
-func (r *run) sessionKey(u declared.Use, face lang.Face) sessionKey {
+func (ss *sessions) key(u declared.Use, face lang.Face) sessionKey {
 	if !u.Declared {
 		face = lang.After
 	} else {
-		face = r.receivers.Face(u.Decl, face)
+		face = ss.receivers.Face(u.Decl, face)
 	}
 	return sessionKey{u.Instance, face}
 }
 
-// session gives the configured provider that an object works through, starting it if need be. It
-// reports false where that failed; whoever asked first got the diagnostics.
-func (r *run) session(ctx context.Context, u declared.Use, face lang.Face) (*session, bool) {
-	return r.sessionIf(ctx, u, face, false)
+// get gives the configured provider that an object works through, starting it if need be. It
+// reports false where that failed; the first caller got the diagnostics.
+func (ss *sessions) get(ctx context.Context, bag *diag.Bag, u declared.Use, face lang.Face) (*session, bool) {
+	return ss.getIf(ctx, bag, u, face, false)
 }
 
-// sessionIf starts nothing if the settings have to be known and are not.
-func (r *run) sessionIf(ctx context.Context, u declared.Use, face lang.Face, known bool) (*session, bool) {
-	s := r.slot(r.sessionKey(u, face))
+// getIf starts nothing if the settings have to be known and are not.
+func (ss *sessions) getIf(ctx context.Context, bag *diag.Bag, u declared.Use, face lang.Face, known bool) (*session, bool) {
+	s := ss.slot(ss.key(u, face))
 	s.Lock()
 	defer s.Unlock()
-	r.settleIn(ctx, s, u, face)
+	ss.settleIn(ctx, bag, s, u, face)
 	if known && s.well && s.unknown {
 		return s, true
 	}
 	if !s.opened {
 		s.opened = true
-		s.ok = s.well && r.open(ctx, s, u, face)
+		s.ok = s.well && ss.begin(ctx, bag, s, u, face)
 	}
 	return s, s.ok
 }
 
 // settle gives a session whose settings are evaluated, and starts nothing.
-func (r *run) settle(ctx context.Context, u declared.Use, face lang.Face) (*session, bool) {
-	s := r.slot(r.sessionKey(u, face))
+func (ss *sessions) settle(ctx context.Context, bag *diag.Bag, u declared.Use, face lang.Face) (*session, bool) {
+	s := ss.slot(ss.key(u, face))
 	s.Lock()
 	defer s.Unlock()
-	r.settleIn(ctx, s, u, face)
+	ss.settleIn(ctx, bag, s, u, face)
 	return s, s.well
 }
 
-func (r *run) settleIn(ctx context.Context, s *session, u declared.Use, face lang.Face) {
+func (ss *sessions) settleIn(ctx context.Context, bag *diag.Bag, s *session, u declared.Use, face lang.Face) {
 	if !s.settled {
-		s.well = r.evaluate(ctx, s, u, face)
+		s.well = ss.evaluate(ctx, bag, s, u, face)
 		s.settled = true
 	}
 }
 
-// sessionDown gives the session through which what is there is ended: as the provider was configured
+// getDown gives the session through which what is there is ended: as the provider was configured
 // before, or where that cannot be known, as it will be.
-func (r *run) sessionDown(ctx context.Context, u declared.Use) (*session, bool) {
-	before, ok := r.settle(ctx, u, lang.Before)
-	if !r.destroys && (!ok || before.unknown) {
-		return r.session(ctx, u, lang.After)
+func (ss *sessions) getDown(ctx context.Context, bag *diag.Bag, u declared.Use) (*session, bool) {
+	before, ok := ss.settle(ctx, bag, u, lang.Before)
+	if !ss.destroys && (!ok || before.unknown) {
+		return ss.get(ctx, bag, u, lang.After)
 	}
-	return r.session(ctx, u, lang.Before)
+	return ss.get(ctx, bag, u, lang.Before)
 }
 
 // same reports whether two sessions have the same known settings.
@@ -112,90 +145,89 @@ func (s *session) same(t *session) bool {
 	return s.settled && t.settled && s.well && t.well && !s.unknown && !t.unknown && s.settings.Raw.RawEquals(t.settings.Raw)
 }
 
-func (r *run) slot(k sessionKey) *session {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := r.sessions[k]
+func (ss *sessions) slot(k sessionKey) *session {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	s := ss.open[k]
 	if s == nil {
 		s = &session{}
-		r.sessions[k] = s
+		ss.open[k] = s
 	}
 	return s
 }
 
 // evaluate evaluates the settings of a session.
-func (r *run) evaluate(ctx context.Context, s *session, u declared.Use, face lang.Face) bool {
-	schemas, ds := r.Pool.Schemas(ctx, u.Instance.Provider)
-	if r.bag.Add(ds...); ds.HasErrors() {
+func (ss *sessions) evaluate(ctx context.Context, bag *diag.Bag, s *session, u declared.Use, face lang.Face) bool {
+	schemas, ds := ss.settings.Pool.Schemas(ctx, u.Instance.Provider)
+	if bag.Add(ds...); ds.HasErrors() {
 		return false
 	}
 	if err := schemas.UsableConfig(); err != nil {
-		r.bag.Add(diag.Errorf("Invalid provider schema", "The schema of the settings of provider %s cannot be used: %s.\n\nThis is a bug in the provider, to be reported there.", u.Instance.Provider.ForDisplay(), err))
+		bag.Add(diag.Errorf("Invalid provider schema", "The schema of the settings of provider %s cannot be used: %s.\n\nThis is a bug in the provider, to be reported there.", u.Instance.Provider.ForDisplay(), err))
 		return false
 	}
 	s.settings = mark.Plain(schemas.Config.Empty())
 	if u.Declared {
-		if face == lang.Before && r.ready != nil {
-			r.ready(ctx, u.Decl)
+		if face == lang.Before && ss.before != nil {
+			ss.before(ctx, u.Decl)
 		}
-		if !r.evaluateDeclared(ctx, s, u, face) {
+		if !ss.evaluateDeclared(ctx, bag, s, u, face) {
 			return false
 		}
 	}
-	r.objs.Given(s.settings, schemas.Config, u.Instance.String())
+	ss.objs.Given(s.settings, schemas.Config, u.Instance.String())
 	s.unknown = !s.settings.Raw.IsWhollyKnown()
-	if r.Tested != nil && r.Tested(u.Instance.Provider) {
-		r.shown.add(u.Instance.Provider, s.settings.Raw)
+	if ss.settings.Tested != nil && ss.settings.Tested(u.Instance.Provider) {
+		ss.shown.add(u.Instance.Provider, s.settings.Raw)
 	}
 	return true
 }
 
 // evaluateDeclared evaluates a provider block. What it says is wrong today need not have been there
 // before: then it cannot be known how the provider was configured.
-func (r *run) evaluateDeclared(ctx context.Context, s *session, u declared.Use, face lang.Face) bool {
-	past := face == lang.Before && !r.destroys && !r.receivers.Steady(u.Decl)
-	bag := r.bag
+func (ss *sessions) evaluateDeclared(ctx context.Context, bag *diag.Bag, s *session, u declared.Use, face lang.Face) bool {
+	past := face == lang.Before && !ss.destroys && !ss.receivers.Steady(u.Decl)
 	if past {
 		bag = &diag.Bag{}
 	}
-	r.receive(ctx, u.Decl, u.Instance.Module.Unkeyed(), u.Instance.Key, face)
-	frame := r.frame.At(u.Instance.Module.Unkeyed(), face)
+	ss.leases.Receive(ctx, bag, u.Decl, u.Instance.Module.Unkeyed(), u.Instance.Key, face)
+	frame := ss.frame.At(u.Instance.Module.Unkeyed(), face)
 	if frame == nil {
 		return false // its module is not there
 	}
 	var out lang.Outcome
 	s.settings, out = frame.Settings(u.Decl, u.Instance.Key, face, bag)
 	if out != lang.OK && past {
-		s.settings, out = mark.Plain(r.prog.Schema(u.Decl).Unknown()), lang.OK
+		s.settings, out = mark.Plain(ss.prog.Schema(u.Decl).Unknown()), lang.OK
 	}
 	return out == lang.OK
 }
 
-// open configures a process with the settings.
-func (r *run) open(ctx context.Context, s *session, u declared.Use, face lang.Face) bool {
-	schemas, ds := r.Pool.Schemas(ctx, u.Instance.Provider)
-	if r.bag.Add(ds...); ds.HasErrors() {
+// begin configures a process with the settings.
+func (ss *sessions) begin(ctx context.Context, bag *diag.Bag, s *session, u declared.Use, face lang.Face) bool {
+	schemas, ds := ss.settings.Pool.Schemas(ctx, u.Instance.Provider)
+	if bag.Add(ds...); ds.HasErrors() {
 		return false
 	}
 	where := func(p cty.Path) diag.Range {
-		if frame := r.frame.At(u.Instance.Module.Unkeyed(), face); u.Declared && frame != nil {
+		if frame := ss.frame.At(u.Instance.Module.Unkeyed(), face); u.Declared && frame != nil {
 			return frame.Where(u.Decl, u.Instance.Key, p)
 		}
 		return diag.Range{}
 	}
-	return r.share(s, u, face) || r.configure(ctx, s, u, schemas, where)
+	return ss.share(s, u, face) || ss.configure(ctx, bag, s, u, schemas, where)
 }
 
 // share gives a session the process of the other face's, if the settings are the same. That one
 // cannot be released meanwhile.
-func (r *run) share(s *session, u declared.Use, face lang.Face) bool {
+func (ss *sessions) share(s *session, u declared.Use, face lang.Face) bool {
 	other := lang.Before
 	if face == lang.Before {
 		other = lang.After
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t := r.sessions[sessionKey{u.Instance, other}]
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	t := ss.open[sessionKey{u.Instance, other}]
 	if t == nil || s.unknown || !t.TryLock() {
 		return false
 	}
@@ -207,14 +239,14 @@ func (r *run) share(s *session, u declared.Use, face lang.Face) bool {
 	return true
 }
 
-// give makes p the process of a session. Who ends sessions looks at that under the run's lock.
-func (r *run) give(s *session, p provider.Provider, end func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// give makes p the process of a session. What ends sessions looks at that under the lock of all of them.
+func (ss *sessions) give(s *session, p provider.Provider, end func()) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
 	s.provider, s.end = p, end
 }
 
-func (r *run) configure(ctx context.Context, s *session, u declared.Use, schemas *provider.Schemas, where func(cty.Path) diag.Range) bool {
+func (ss *sessions) configure(ctx context.Context, bag *diag.Bag, s *session, u declared.Use, schemas *provider.Schemas, where func(cty.Path) diag.Range) bool {
 	report := func(ds provider.Diags) bool {
 		for _, d := range ds {
 			if d.Address == "" {
@@ -223,7 +255,7 @@ func (r *run) configure(ctx context.Context, s *session, u declared.Use, schemas
 			if d.Subject == nil {
 				d = d.At(where(d.Path))
 			}
-			r.bag.Add(d)
+			bag.Add(d)
 		}
 		return !ds.HasErrors()
 	}
@@ -231,58 +263,130 @@ func (r *run) configure(ctx context.Context, s *session, u declared.Use, schemas
 	if err != nil {
 		return report(provider.Diags{diag.Errorf("Invalid provider configuration", "The settings cannot be sent to the provider: %s.", err)})
 	}
-	if p := r.claim(u.Instance, s.settings.Raw); p != nil {
-		r.give(s, p, nil)
+	if p := ss.handover.idle.claim(u.Instance, s.settings.Raw, ss.settings.Now()); p != nil {
+		ss.give(s, p, nil)
 		return true
 	}
-	p, err := r.Pool.Session(ctx, u.Instance.Provider)
+	p, err := ss.settings.Pool.Session(ctx, u.Instance.Provider)
 	if err != nil {
 		return report(provider.Diags{provider.Fault(u.Instance.Provider, err)})
 	}
 	var end func()
 	if u.Declared {
-		if parents := r.parents(u.Decl); len(parents) > 0 {
-			end = r.ledger.Session(p, parents, func() { r.Pool.Release(p) })
+		if parents := ss.leases.Parents(u.Decl); len(parents) > 0 {
+			end = ss.ledger.Session(p, parents, func() { ss.settings.Pool.Release(p) })
 		}
 	}
-	r.give(s, p, end)
+	ss.give(s, p, end)
 	config := provider.Dynamic{Msgpack: wire}
 	if _, ds := p.ValidateConfig(ctx, config); !report(ds) {
 		return false
 	}
-	return report(p.Configure(ctx, config, provider.Allow{Deferral: r.objs.AllowDeferral}))
+	return report(p.Configure(ctx, config, provider.Allow{Deferral: ss.objs.AllowDeferral}))
 }
 
-// closeSessions ends the processes that this walk configured.
-func (r *run) closeSessions() { r.endSessions(func(*session) bool { return false }) }
+// close ends the processes that this walk configured.
+func (ss *sessions) close() { ss.end(func(*session) bool { return false }) }
 
-// keepSessions ends the processes that this walk configured, but for those that the next one may
+// keep ends the processes that this walk configured, but for those that the next one may
 // go on using. After an error none is kept: it may be the process that is broken.
-func (r *run) keepSessions(ctx context.Context) {
-	well := !r.Closed.Has(shortcut.Sessions) && !r.bag.HasErrors() && ctx.Err() == nil
-	r.endSessions(func(s *session) bool {
+func (ss *sessions) keep(ctx context.Context, bag *diag.Bag) {
+	well := !ss.settings.Closed.Has(shortcut.Sessions) && !bag.HasErrors() && ctx.Err() == nil
+	ss.end(func(s *session) bool {
 		return well && s.ok && !s.unknown && !s.settings.Has(mark.Ephemeral)
 	})
 }
 
-// endSessions ends all sessions. Their processes are kept or ended, all at once.
-func (r *run) endSessions(keep func(*session) bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var left []kept
+// end ends all sessions. Their processes are kept or ended, all at once.
+func (ss *sessions) end(stays func(*session) bool) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	var left []idleSession
 	var end []func() // each takes its time
-	for k, s := range r.sessions {
+	for k, s := range ss.open {
 		switch {
 		case s.provider == nil || s.shared:
-		case keep(s):
-			left = append(left, kept{k.instance, s.settings.Raw, s.provider, r.Now()})
+		case stays(s):
+			left = append(left, idleSession{k.instance, s.settings.Raw, s.provider, ss.settings.Now()})
 		default:
-			end = append(end, func() { s.stop(r.Pool) })
+			end = append(end, func() { s.stop(ss.settings.Pool) })
 		}
 	}
-	clear(r.sessions)
-	for _, p := range r.kept.swap(left) {
-		end = append(end, func() { r.Pool.Release(p) })
+	clear(ss.open)
+	for _, p := range ss.handover.idle.swap(left) {
+		end = append(end, func() { ss.settings.Pool.Release(p) })
 	}
-	r.each(len(end), func(i int) { end[i]() })
+	walk.Each(len(end), func(i int) { end[i]() })
+}
+
+// release ends a session, unless another one shares its process.
+func (ss *sessions) release(u declared.Use, face lang.Face) {
+	if s := ss.leave(ss.key(u, face)); s != nil {
+		s.stop(ss.settings.Pool)
+	}
+}
+
+// leave takes a session out, and gives it if no other one works through its process.
+func (ss *sessions) leave(k sessionKey) *session {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	s := ss.open[k]
+	if s == nil || s.provider == nil {
+		return nil
+	}
+	delete(ss.open, k)
+	for _, other := range ss.open {
+		if other.provider == s.provider {
+			if other.shared = false; other.end == nil {
+				other.end = s.end
+			}
+			return nil
+		}
+	}
+	return s
+}
+
+// releaseAll ends all sessions of a provider configuration.
+func (ss *sessions) releaseAll(c addr.ProviderConfig) {
+	ss.mu.Lock()
+	var mine []sessionKey
+	for k := range ss.open {
+		if k.instance.ProviderConfig == c {
+			mine = append(mine, k)
+		}
+	}
+	ss.mu.Unlock()
+	for _, k := range mine {
+		d, is := ss.prog.ProviderConfig(c)
+		u := declared.Use{Instance: k.instance, Declared: is}
+		if is {
+			u.Decl = d.ID
+		}
+		ss.release(u, k.face)
+	}
+}
+
+// decided says of the providers whose settings were evaluated on the before face how the two faces
+// compare, for the order of steps.
+func (ss *sessions) decided() []plan.Settings {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	var out []plan.Settings
+	for k, before := range ss.open {
+		d, ok := ss.prog.ProviderConfig(k.instance.ProviderConfig)
+		if k.face != lang.Before || !ok || !before.settled || len(ss.receivers.Ephemerals(d.ID)) > 0 {
+			continue // a lease has another value in each walk
+		}
+		x := plan.Settings{Provider: k.instance, NoBefore: !before.well || before.unknown}
+		if after := ss.open[sessionKey{k.instance, lang.After}]; after != nil {
+			x.Equal = before.same(after)
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// unknown reports whether the settings of a session hold unknown values, as far as they were evaluated.
+func (ss *sessions) unknown(u declared.Use, face lang.Face) bool {
+	return ss.slot(ss.key(u, face)).unknown
 }

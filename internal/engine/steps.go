@@ -5,7 +5,6 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/ordering"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -17,17 +16,17 @@ func (a *applier) walk(ctx context.Context) bool {
 	if !a.anySteps() {
 		return true
 	}
-	o := ordering.New(a.source(a.plan))
+	o := ordering.New(a.run.source(a.plan))
 	steps := plan.Order(&o.Input)
 	a.warnCyclic(o, steps)
 	g := steps.Graph()
-	a.frame.Begin()
-	defer a.frame.End()
-	result := a.walkGraph(ctx, g, walk.RunOptions{
-		Workers: a.workers(),
+	a.run.frame.Begin()
+	defer a.run.frame.End()
+	result := a.run.walkGraph(ctx, g, walk.RunOptions{
+		Workers: a.run.settings.workers(),
 		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
-			e := &ending{}
-			return e.whole(f, func() bool { return (&applier{a.run, a.applying, e}).step(ctx, o, steps.List[n]) })
+			x := &step{a: a, run: a.run, records: &stepRecords{}}
+			return x.records.whole(f, func() bool { return x.do(ctx, o, steps.List[n]) })
 		},
 		Skipped: func(n walk.Node) { a.skip(o, steps.List[n]) },
 	})
@@ -36,7 +35,7 @@ func (a *applier) walk(ctx context.Context) bool {
 			return false
 		}
 	}
-	return !a.cut.Load()
+	return !a.run.cut.Load()
 }
 
 // anySteps reports whether the plan has anything to carry out.
@@ -49,8 +48,15 @@ func (a *applier) anySteps() bool {
 	return false
 }
 
-// step does one step.
-func (a *applier) step(ctx context.Context, o *ordering.Ordering, s plan.Step) bool {
+// step is one step of an apply walk.
+type step struct {
+	a       *applier
+	run     *run // with the bag that diagnostics go to
+	records *stepRecords
+}
+
+// do does what the step stands for.
+func (x *step) do(ctx context.Context, o *ordering.Ordering, s plan.Step) bool {
 	face := lang.Before
 	if s.Face == plan.After {
 		face = lang.After
@@ -58,47 +64,47 @@ func (a *applier) step(ctx context.Context, o *ordering.Ordering, s plan.Step) b
 	switch s.Kind {
 	case plan.Up:
 		if t, ok := o.Tests[s.Index]; ok {
-			f := a.frame.At(t.At, lang.After)
-			return f == nil || a.test(ctx, a.prog.Decls()[t.Decl], f)
+			f := x.run.frame.At(t.At, lang.After)
+			return f == nil || x.run.test(ctx, x.run.prog.Decls()[t.Decl], f)
 		}
-		return a.up(ctx, a.changes[o.Objects[s.Index]])
+		return x.up(ctx, x.a.changes[o.Objects[s.Index]])
 	case plan.Down:
-		return a.down(ctx, a.changes[o.Objects[s.Index]], face)
+		return x.down(ctx, x.a.changes[o.Objects[s.Index]], face)
 	case plan.Provision:
-		return a.provision(ctx, a.changes[o.Objects[s.Index]], int(s.Part))
+		return x.provision(ctx, x.a.changes[o.Objects[s.Index]], int(s.Part))
 	case plan.Retire:
-		return a.retire(ctx, a.changes[o.Objects[s.Index]], int(s.Part))
+		return x.retire(ctx, x.a.changes[o.Objects[s.Index]], int(s.Part))
 	case plan.HoldUp:
-		return a.holdUp(ctx, o.Holds[s.Index], face)
+		return x.holdUp(ctx, o.Holds[s.Index], face)
 	case plan.HoldDown:
-		a.holdDown(o.Holds[s.Index], face)
+		x.holdDown(o.Holds[s.Index], face)
 	}
 	return true
 }
 
 // holdUp begins a session, or opens leases. A lease that cannot be opened fails whoever receives
 // its value, by the slot.
-func (a *applier) holdUp(ctx context.Context, h ordering.Hold, face lang.Face) bool {
+func (x *step) holdUp(ctx context.Context, h ordering.Hold, face lang.Face) bool {
 	if h.Lease == nil {
-		_, ok := a.session(ctx, h.Use, face)
+		_, ok := x.run.sessions.get(ctx, x.run.bag, h.Use, face)
 		return ok
 	}
-	if f := a.frame.At(h.At, face); f != nil {
-		a.receiveFrom(ctx, h.Lease, f, a.receivers.Face(h.Lease.ID, face), h.Keys())
+	if f := x.run.frame.At(h.At, face); f != nil {
+		x.run.leases.ReceiveFrom(ctx, x.run.bag, h.Lease, f, x.run.receivers.Face(h.Lease.ID, face), h.Keys())
 	}
 	return true
 }
 
-func (a *applier) holdDown(h ordering.Hold, face lang.Face) {
+func (x *step) holdDown(h ordering.Hold, face lang.Face) {
 	if h.Lease == nil {
-		a.release(h.Use, face)
+		x.run.sessions.release(h.Use, face)
 		return
 	}
 	if h.One {
-		a.closeInstance(h.Lease, h.Lease.Resource.In(h.At).Instance(h.Key), face)
+		x.run.leases.CloseInstance(h.Lease, h.Lease.Resource.In(h.At).Instance(h.Key), face)
 		return
 	}
-	a.closeLeases(h.Lease, &h.At, face)
+	x.run.leases.Close(h.Lease, &h.At, face)
 }
 
 // skip empties what a step that did not run would have given to others.
@@ -107,36 +113,9 @@ func (a *applier) skip(o *ordering.Ordering, s plan.Step) {
 		return
 	}
 	obj := o.Objects[s.Index]
-	if d, ok := a.prog.Resource(obj.Resource()); ok && obj != (addr.Object{}) {
+	if d, ok := a.run.prog.Resource(obj.Resource()); ok && obj != (addr.Object{}) {
 		a.failed(d, obj.Instance)
 	}
-}
-
-// release ends a session, unless another one shares its process.
-func (r *run) release(u declared.Use, face lang.Face) {
-	if s := r.leave(r.sessionKey(u, face)); s != nil {
-		s.stop(r.Pool)
-	}
-}
-
-// leave takes a session out, and gives it if nobody else works through its process.
-func (r *run) leave(k sessionKey) *session {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := r.sessions[k]
-	if s == nil || s.provider == nil {
-		return nil
-	}
-	delete(r.sessions, k)
-	for _, other := range r.sessions {
-		if other.provider == s.provider {
-			if other.shared = false; other.end == nil {
-				other.end = s.end
-			}
-			return nil
-		}
-	}
-	return s
 }
 
 // warnCyclic says that the state's memory of dependencies goes in a circle somewhere.
@@ -148,6 +127,6 @@ func (a *applier) warnCyclic(o *ordering.Ordering, steps *plan.Steps) {
 				names = append(names, o.Groups[v])
 			}
 		}
-		a.bag.Add(diag.Warningf("Circular dependencies in state", "The state says that these resources depend on each other in a circle, which no configuration can: %v. They are destroyed in no particular order among themselves.", names))
+		a.run.bag.Add(diag.Warningf("Circular dependencies in state", "The state says that these resources depend on each other in a circle, which no configuration can: %v. They are destroyed in no particular order among themselves.", names))
 	}
 }

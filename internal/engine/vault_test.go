@@ -315,7 +315,7 @@ func TestLeases(t *testing.T) {
 		v := &vault{good: map[string][]string{}, users: map[*client]bool{}}
 		pool := provider.NewPool(v)
 		defer pool.Close()
-		w := &random{T: t, Engine: &Engine{Pool: pool, Now: time.Now}, state: &state.Snapshot{}}
+		w := &random{T: t, Engine: &Engine{Settings: Settings{Pool: pool, Now: time.Now}}, state: &state.Snapshot{}}
 		for range rapid.IntRange(1, 3).Draw(t, "configurations") {
 			v.round(w, leased(t), rapid.SampledFrom([]plan.Mode{plan.Normal, plan.Normal, plan.RefreshOnly}).Draw(t, "mode"))
 		}

@@ -132,7 +132,7 @@ func (f *Frame) local(d Decl) *decl {
 	return f.u.decls[i]
 }
 
-// face is the face under which a declaration's values are kept.
+// faceOf is the face under which a declaration's values are kept.
 func (f *Frame) faceOf(d *decl, face Face) Face {
 	if face == After && f.w.o.Steady != nil && f.w.o.Steady(f.n.decl(d.index)) {
 		return Before

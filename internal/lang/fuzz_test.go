@@ -33,10 +33,10 @@ func FuzzEval(f *testing.F) {
 	var bag diag.Bag
 	var frames []*Frame
 	for i := range 2 {
-		fr, _ := p.Frame(Options{Variables: secrets(i), Limits: tight}, &bag)
+		fr, _ := NewFrame(p, Options{Variables: secrets(i), Limits: tight}, &bag)
 		frames = append(frames, fr)
 	}
-	validate, _ := p.Frame(Options{Validate: true, Limits: tight}, &bag)
+	validate, _ := NewFrame(p, Options{Validate: true, Limits: tight}, &bag)
 	f.Fuzz(func(t *testing.T, src string) {
 		if len(src) > 2000 || strings.Contains(src, "file") { // the disk is no place for fuzzing
 			return
@@ -57,7 +57,6 @@ func FuzzEval(f *testing.F) {
 				t.Errorf("%s\n%#v\n%#v", why, a, b)
 			}
 		}
-		References(e)
 	})
 }
 
@@ -115,7 +114,7 @@ func FuzzProgram(f *testing.F) {
 			return
 		}
 		p, ok := Compile(tree, &bag)
-		ok = p.Check(cached, CheckOptions{Options: Options{Limits: tight}}, &bag) && ok
+		ok = Vet(p, cached, CheckOptions{Options: Options{Limits: tight}}, &bag) && ok
 		if ok == bag.HasErrors() && !ok {
 			t.Error("not ok without an error")
 		}

@@ -9,7 +9,7 @@ import (
 
 // In JSON a body does not say which of its properties are arguments and which are blocks. Before
 // there is a schema only the references in it are found; bodies are compiled when one is there
-// (jsonContent in checkbody.go).
+// (jsonContent).
 
 // jsonBody finds the references in a JSON body.
 func (r *rewriter) jsonBody(b hcl.Body) *rawBody {

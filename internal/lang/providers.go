@@ -373,7 +373,7 @@ func isEmpty(p *config.Provider) bool {
 	return len(attrs) == 0 && len(diags) == 0
 }
 
-// String of a missing declaration, for panics.
+// describe names a declaration for panics, also one that is missing.
 func (p *Program) describe(d Decl) string {
 	if int(d) >= len(p.decls) {
 		return fmt.Sprintf("declaration %d", d)

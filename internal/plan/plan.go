@@ -8,6 +8,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -33,8 +34,21 @@ const (
 	ForgetCreate // replace an object with lifecycle.destroy = false
 )
 
-func (a Action) String() string {
-	return [...]string{"no-op", "create", "read", "update", "delete-create", "create-delete", "delete", "forget", "forget-create"}[a]
+var actionNames = [...]string{"no-op", "create", "read", "update", "delete-create", "create-delete", "delete", "forget", "forget-create"}
+
+func (a Action) String() string { return actionNames[a] }
+
+// MarshalText gives the action's name, which stands in saved plans.
+func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText reads a name.
+func (a *Action) UnmarshalText(name []byte) error {
+	i := slices.Index(actionNames[:], string(name))
+	if i < 0 {
+		return fmt.Errorf("%q is not an action", name)
+	}
+	*a = Action(i)
+	return nil
 }
 
 // Ups reports whether the action has a step that creates, updates or reads.
@@ -71,40 +85,40 @@ const (
 	ReadCheckNested       Reason = "read_because_check_nested"
 )
 
-// Change is what happens to one object.
+// Change is what happens to one object. Its tags are about its form in saved plans.
 type Change struct {
 	Object addr.Object
-	Was    addr.Object // where the object was before a move; equal to Object if it did not move
+	Was    addr.Object `json:",omitzero"` // where the object was before a move; equal to Object if it did not move
 	Action Action
-	Why    Reason
+	Why    Reason `json:",omitzero"`
 
 	// Before is null where there was nothing, After null where nothing will be; both of the
 	// type's schema, write-only attributes null.
 	Before, After mark.Value
 	// Settled says that the configuration was wholly known and holds nothing that is sent but not
 	// kept: the provider's plan stands, and apply need not ask for it again.
-	Settled bool
+	Settled bool `json:",omitzero"`
 	// Unchanged says that Before and After are the stored entry's value and were not decoded;
 	// both are NilVal then and Entry has all there is to know. Only for NoOp.
-	Unchanged bool
+	Unchanged bool         `json:",omitzero"`
 	Entry     *state.Entry // the refreshed object; nil for a create
 
 	Replace     []cty.Path // attributes that need the replacement
 	Sent        []cty.Path // write-only attributes that the configuration sets
-	CreateFirst bool       // the object is declared create-first, by itself or through another
-	FirstFor    string     // the address because of which its replacement is create-first, if another's
-	SkipDestroy bool       // lifecycle.destroy = false: its end will be to be forgotten
+	CreateFirst bool       `json:",omitzero"` // the object is declared create-first, by itself or through another
+	FirstFor    string     `json:",omitzero"` // the address because of which its replacement is create-first, if another's
+	SkipDestroy bool       `json:",omitzero"` // lifecycle.destroy = false: its end will be to be forgotten
 
 	Provider       addr.ProviderInstance
-	Private        []byte    // planned private data
+	Private        []byte    `json:",omitzero"` // planned private data
 	Identity       cty.Value // planned identity; NilVal where there is none
 	BeforeIdentity cty.Value
-	Legacy         bool // the provider answered with the legacy type system
+	Legacy         bool `json:",omitzero"` // the provider answered with the legacy type system
 
 	Importing  *Importing      // the object is new in state: it was imported by this plan
-	Generated  string          // configuration generated for it
-	Recorded   []addr.Resource // dependencies to be stored with the object
-	Conditions bool            // has postconditions or is otherwise visited at apply though nothing changes
+	Generated  string          `json:",omitzero"` // configuration generated for it
+	Recorded   []addr.Resource `json:",omitzero"` // dependencies to be stored with the object
+	Conditions bool            `json:",omitzero"` // has postconditions or is otherwise visited at apply though nothing changes
 }
 
 // Importing says how an object came in.
@@ -138,7 +152,22 @@ const (
 	RefreshOnly
 )
 
-func (m Mode) String() string { return [...]string{"normal", "destroy", "refresh-only"}[m] }
+var modeNames = [...]string{"normal", "destroy", "refresh-only"}
+
+func (m Mode) String() string { return modeNames[m] }
+
+// MarshalText gives the mode's name, which stands in saved plans.
+func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText reads a name.
+func (m *Mode) UnmarshalText(name []byte) error {
+	i := slices.Index(modeNames[:], string(name))
+	if i < 0 {
+		return fmt.Errorf("%q is not a planning mode", name)
+	}
+	*m = Mode(i)
+	return nil
+}
 
 // Variable is a root variable as it was set.
 type Variable struct {
@@ -153,7 +182,7 @@ type Plan struct {
 	Outputs  []*OutputChange // sorted by name
 	Deferred []*Change
 
-	Previous, Refreshed *state.Snapshot
+	Previous, Refreshed *state.Snapshot `json:"-"` // files of their own in a saved plan
 	Checks              []state.Check
 
 	Variables map[string]Variable
@@ -182,7 +211,7 @@ type Plan struct {
 
 	// Leases are those that the apply walk will open. They are told beside a plan and are no part
 	// of it: no file holds them, nothing is decided by them.
-	Leases []Lease
+	Leases []Lease `json:"-"`
 }
 
 // Lease is an ephemeral resource in one module instance, with those that receive its value.

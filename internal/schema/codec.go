@@ -40,6 +40,18 @@ func Encode(v cty.Value, ty cty.Type) ([]byte, error) { return compile(ty).encod
 // Decode reads a value of any type from MessagePack.
 func Decode(msgpack []byte, ty cty.Type) (cty.Value, error) { return compile(ty).decode(msgpack) }
 
+// Codec is Encode and Decode for many values of one type.
+type Codec struct{ codec *codec }
+
+// CodecOf compiles a type.
+func CodecOf(ty cty.Type) Codec { return Codec{compile(ty)} }
+
+// Encode gives the MessagePack form of v.
+func (c Codec) Encode(v cty.Value) ([]byte, error) { return c.codec.encode(v, msgpackForm) }
+
+// Decode reads a value from MessagePack.
+func (c Codec) Decode(msgpack []byte) (cty.Value, error) { return c.codec.decode(msgpack) }
+
 // EncodeJSON gives the JSON form of a value of any type.
 func EncodeJSON(v cty.Value, ty cty.Type) ([]byte, error) { return compile(ty).encode(v, jsonForm) }
 

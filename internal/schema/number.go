@@ -17,9 +17,12 @@ func appendDecimal(b []byte, f *big.Float) []byte {
 	return f.Append(b, 'f', -1)
 }
 
-// exponentLimit bounds the size of numbers that come as text. Nobody needs a number of more
-// digits, and printing 1e1000000000 takes a gigabyte.
-const exponentLimit = 10_000
+// exponentLimit and digitLimit bound the size of numbers that come as text: printing 1e1000000000
+// takes a gigabyte, and reading digits takes time that grows with their square.
+const (
+	exponentLimit = 10_000
+	digitLimit    = 100_000
+)
 
 // parseNumber reads a decimal number exactly (to cty's 512 bits). What is of ordinary length and
 // an integer takes a short way to the same value.
@@ -27,7 +30,7 @@ func parseNumber(s string) (cty.Value, *failure) {
 	if i, ok := shortInt(s); ok {
 		return cty.NumberVal(new(big.Float).SetPrec(512).SetInt64(i)), nil
 	}
-	if len(s) > exponentLimit || Exponent(s) > exponentLimit {
+	if len(s) > digitLimit || Exponent(s) > exponentLimit {
 		return cty.NilVal, fail("the number is too large")
 	}
 	v, err := cty.ParseNumberVal(s)

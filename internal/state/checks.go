@@ -6,8 +6,6 @@ import (
 	"strings"
 )
 
-var statuses = map[string]Status{"unknown": Unknown, "pass": Pass, "fail": Fail, "error": Errored}
-
 // checks reads "check_results". The peers write them in no order; here they are sorted.
 func (r *reader) checks() {
 	r.array(func() {
@@ -60,12 +58,11 @@ func (r *reader) checkObjects() []CheckedObject {
 	return out
 }
 
-func (r *reader) checkStatus() Status {
+func (r *reader) checkStatus() (st Status) {
 	r.peek()
 	pos := r.pos
 	text := r.text()
-	st, ok := statuses[string(text)]
-	if !ok && r.err == nil {
+	if err := st.UnmarshalText(text); err != nil && r.err == nil {
 		r.problem(pos, badContent, "A check result has the unknown status %q.", text)
 	}
 	return st

@@ -302,11 +302,11 @@ func TestReadRefuses(t *testing.T) {
 		{"too deep", `{"version":4,"x":` + strings.Repeat("[", 200000), "nesting is deeper"},
 		{"no version", `{"serial":1}`, "does not have a \"version\" attribute"},
 		{"version 5", `{"version":5,"terraform_version":"2.0.0"}`, "format version 5"},
-		{"version 2", `{"version":2,"modules":[]}`, "let Terraform 0.11 rewrite it"},
+		{"version 2", `{"version":2,"modules":[]}`, "has to go through Terraform 0.11"},
 		{"version 0", `{"version":0}`, badFormat},
-		{"version 3 with body of 4", `{"version":3,"resources":[]}`, "has fields of version 4"},
+		{"version 3 with body of 4", `{"version":3,"resources":[]}`, "let Terraform 0.12 or later rewrite it"},
 		{"version 4 with body of 3", `{"version":4,"modules":[]}`, "has the field \"modules\" of version 3"},
-		{"version 3 with body of 4, late", `{"resources":[],"version":3}`, "has fields of version 4"},
+		{"version 3 with body of 4, late", `{"resources":[],"version":3}`, "let Terraform 0.12 or later rewrite it"},
 		{"encrypted", `{"serial":1,"lineage":"l","meta":{},"encrypted_data":"x","encryption_version":"v0"}`, badEncrypted},
 		{"negative serial", `{"version":4,"serial":-1}`, "whole number of 0 or more"},
 		{"serial with exponent", `{"version":4,"serial":1e3}`, "whole number of 0 or more"},
@@ -337,8 +337,7 @@ func TestReadRefuses(t *testing.T) {
 		{"output type", `{"version":4,"outputs":{"x":{"value":1}}}`, "Invalid output value type in state"},
 		{"output value", `{"version":4,"outputs":{"x":{"value":"a","type":"number"}}}`, "Invalid output value saved in state"},
 		{"check status", `{"version":4,"check_results":[{"object_kind":"check","config_addr":"check.c","status":"odd"}]}`, "unknown status"},
-		{"version 3, resource name", `{"version":3,"modules":[{"path":["root"],"resources":{"x":{}}}]}`, "is not the name of a resource"},
-		{"version 3, module path", `{"version":3,"modules":[{"path":["x"]}]}`, "does not begin with"},
+		{"version 3", `{"version":3,"terraform_version":"0.11.14","modules":[{"path":["root"],"resources":{"x":{}}}]}`, "let Terraform 0.12 or later rewrite it"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -379,52 +378,6 @@ func TestDependsOn(t *testing.T) {
 		if !slices.Equal(e.Recorded, want) {
 			t.Errorf("recorded: %v", e.Recorded)
 		}
-	}
-}
-
-func TestVersion3(t *testing.T) {
-	s := mustRead(t, testdata(t, "v3.tfstate"))
-	var got []string
-	for o, e := range s.Objects() {
-		line := o.String() + " " + e.Provider.String() + " " + e.Flatmap["id"]
-		if e.Tainted {
-			line += " tainted"
-		}
-		if e.Schema != 0 {
-			line += " v1"
-		}
-		if e.Private != nil {
-			line += " " + string(e.Private)
-		}
-		for _, d := range e.Recorded {
-			line += " → " + d.String()
-		}
-		got = append(got, line)
-	}
-	want := []string{
-		`aws_instance.foo[0] provider["registry.terraform.io/-/aws"] i-0 v1`,
-		`aws_instance.foo[1] provider["registry.terraform.io/-/aws"] i-1 tainted v1 {"e2bfb730-ecaa-11e6-8f88-34363bc7c4c0":{"create":600}} → aws_vpc.x → data.aws_ami.a → aws_vpc.multi → aws_vpc.multi`,
-		`aws_instance.foo[1] (deposed object 00000001) provider["registry.terraform.io/-/aws"] i-old → aws_vpc.x → data.aws_ami.a → aws_vpc.multi → aws_vpc.multi`,
-		`aws_vpc.x provider["registry.terraform.io/-/aws"].west v`,
-		`null_resource.depo (deposed object 00000001) provider["registry.terraform.io/-/null"] d tainted`,
-		`null_resource.noprov provider["registry.terraform.io/-/null"] 1`,
-		`terraform_remote_state.noprov provider["terraform.io/builtin/terraform"] 1`,
-		`data.aws_ami.a provider["registry.terraform.io/-/aws"] ami`,
-		`module.c.aws_vpc.x module.c.provider["registry.terraform.io/-/aws"] v → module.c.aws_vpc.y`,
-		`module.c.module.d.aws_vpc.x provider["registry.terraform.io/-/aws"] v`,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	if l := s.Outputs["l"]; !l.Type.Equals(cty.List(cty.String)) || !l.Sensitive {
-		t.Errorf("output l: %#v", l)
-	}
-	if m := s.Outputs["ml"]; !m.Type.IsTupleType() {
-		t.Errorf("output ml: %#v", m)
-	}
-	again := mustRead(t, mustWrite(t, s))
-	if !Equal(s, again) {
-		t.Error("what is written as format 4 is something else")
 	}
 }
 
@@ -504,7 +457,7 @@ func difference(a, b *Snapshot) string {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, name := range []string{"terraform-1.11.4.tfstate", "terraform-1.11.4-checks.tfstate", "v3.tfstate"} {
+	for _, name := range []string{"terraform-1.11.4.tfstate", "terraform-1.11.4-checks.tfstate"} {
 		f.Add(testdata(f, name))
 	}
 	f.Add([]byte(everyField))

@@ -17,7 +17,7 @@ type paths = []cty.Path
 //
 // and most objects have none.
 
-// sensitive reads the sensitive paths of an instance.
+// paths reads the sensitive paths of an instance.
 func (f *fields) paths() paths {
 	text := f.scanner.raw()
 	if f.err != nil || len(text) == 2 && text[0] == '[' {

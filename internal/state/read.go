@@ -20,8 +20,7 @@ const (
 	badEncrypted = "State file is encrypted"
 )
 
-// Read reads a state file of format 4, or of format 3 by upgrade. The snapshot keeps parts of
-// data, which must not be changed afterwards.
+// Read reads a state file of format 4. The snapshot keeps parts of data, which must not be changed afterwards.
 //
 // Nothing is ever dropped in silence: whatever cannot be understood is an error, and so is a file
 // that is empty or cut off. (That there is no file at all is for the caller to know: both peers
@@ -160,12 +159,8 @@ func (r *reader) body(key string) {
 	}
 }
 
-// postponed reads what came before the version, or is of another version.
+// postponed reads what came before the version.
 func (r *reader) postponed() {
-	if r.version == 3 {
-		r.upgrade3()
-		return
-	}
 	for _, key := range []string{"outputs", "resources", "check_results"} {
 		if pos, ok := r.later[key]; ok && r.err == nil {
 			r.pos = pos
@@ -190,10 +185,8 @@ func (r *reader) supported() bool {
 		detail = "The state file does not have a \"version\" attribute, which is required to identify the format version."
 	case r.version > 4:
 		detail = fmt.Sprintf("The state file uses format version %d, which is newer than the versions up to 4 that are supported.%s Use a newer version of this program.", r.version, by)
-	case r.version < 3:
-		detail = fmt.Sprintf("The state file uses format version %d.%s Only versions 3 and 4 can be read: let Terraform 0.11 rewrite it first (\"terraform refresh\"), which makes it version 3.", r.version, by)
-	case r.version == 3 && (r.seen["resources"] || r.seen["check_results"]):
-		detail = "The state file says that it has format version 3, but has fields of version 4. It was probably edited by hand; nothing in it would be understood as it was meant."
+	case r.version < 4:
+		detail = fmt.Sprintf("The state file uses format version %d.%s Only version 4 can be read: let Terraform 0.12 or later rewrite it first (\"terraform refresh\"), which makes it version 4. A file older than version 3 has to go through Terraform 0.11 in the same way before.", r.version, by)
 	default:
 		return true
 	}

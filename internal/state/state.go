@@ -13,6 +13,8 @@ package state
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -65,7 +67,22 @@ const (
 	Errored
 )
 
-func (s Status) String() string { return [...]string{"unknown", "pass", "fail", "error"}[s] }
+var statusNames = [...]string{"unknown", "pass", "fail", "error"}
+
+func (s Status) String() string { return statusNames[s] }
+
+// MarshalText gives the outcome's name, which stands in files.
+func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads a name.
+func (s *Status) UnmarshalText(name []byte) error {
+	i := slices.Index(statusNames[:], string(name))
+	if i < 0 {
+		return fmt.Errorf("%q is not the outcome of a condition", name)
+	}
+	*s = Status(i)
+	return nil
+}
 
 // Check is the result of the conditions of one declaration (check_results in the file).
 type Check struct {

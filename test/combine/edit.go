@@ -34,7 +34,7 @@ func (g *gen) edit(root *Module, st *Step) {
 		at = g.IntN(len(m.Blocks))
 		b = m.Blocks[at]
 	}
-	switch g.draw(weight{"change", 30}, weight{"vary", 8}, weight{"add", 6}, weight{"remove", 8}, weight{"rename", 8}, weight{"repeat", 8}, weight{"habit", 6},
+	switch g.draw(weight{"change", 30}, weight{"vary", 8}, weight{"add", 6}, weight{"remove", 10}, weight{"rename", 8}, weight{"repeat", 8}, weight{"habit", 6},
 		weight{"mark", 6}, weight{"rewire", 7}, weight{"import", 5}, weight{"reprovide", 4}, weight{"retype", 4}) {
 	case "change":
 		g.change(root, m, b, at)
@@ -202,7 +202,7 @@ func (g *gen) rerepeat(root, m *Module, b *Block, at int) {
 		return
 	}
 	was, now := b.repeats(), b.repeats()
-	if was == "for_each" && b.Kind != Data && b.Kind != Ephemeral && g.one(4) {
+	if was == "for_each" && b.Kind != Data && b.Kind != Ephemeral && g.one(2) {
 		g.shift(root.tree(), m, b)
 		return
 	}

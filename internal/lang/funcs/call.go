@@ -63,12 +63,12 @@ func (p *param) may(m mode) bool { return p.mode&m != 0 }
 type call struct {
 	*builtin
 	*scope
-	given   []cty.Value // the arguments, converted to the types of the parameters
-	args    []cty.Value // given, without the marks that the framework takes care of
-	unknown bool        // something in the arguments that were walked through is unknown
-	marked  []int       // which arguments that were walked through have something marked in them
-	taken   marks       // what was taken off args
-	veiled  string      // what keeps the text of a template from being shown, if anything does
+	given        []cty.Value // the arguments, converted to the types of the parameters
+	args         []cty.Value // given, without the marks that the framework takes care of
+	unknown      bool        // something in the arguments that were walked through is unknown
+	marked       []int       // which arguments that were walked through have something marked in them
+	taken        marks       // what was taken off args
+	secretReason string      // what keeps the text of a template from being shown, if anything does
 }
 
 // marks are what was taken off some values, to be put onto what is made from them.
@@ -156,7 +156,7 @@ func (c *call) accept(in []cty.Value) error {
 			continue
 		}
 		if !p.may(quick) && !v.Type().IsPrimitiveType() {
-			if err := c.survey(i, v); err != nil {
+			if err := c.scan(i, v); err != nil {
 				return err
 			}
 		}
@@ -172,7 +172,7 @@ func (c *call) accept(in []cty.Value) error {
 	return nil
 }
 
-func (c *call) survey(i int, v cty.Value) error {
+func (c *call) scan(i int, v cty.Value) error {
 	s, all := c.look(v)
 	if !all {
 		return bad(i, "%s", s.problem(c))

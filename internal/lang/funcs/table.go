@@ -13,8 +13,8 @@ import (
 
 // builtins are all functions by name. The function type is for the console only.
 var builtins = register(
-	numbers, texts, patterns, formats, sequences, mappings, sets, selections, casts, tries, markings,
-	encodings, documents, files, templates, hashes, dates, networks, gone)
+	numbers, texts, patterns, formats, sequences, mappings, sets, selections, casts, tryCan, markings,
+	encodings, documents, files, templates, hashes, dates, networks, removed)
 
 func register(groups ...[]*builtin) map[string]*builtin {
 	all := map[string]*builtin{}
@@ -79,7 +79,7 @@ func (p *param) parameter() function.Parameter {
 func Names() []string {
 	names := make([]string, 0, len(builtins))
 	for name, b := range builtins {
-		if !b.isGone() {
+		if !b.isRemoved() {
 			names = append(names, name)
 		}
 	}

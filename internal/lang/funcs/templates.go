@@ -19,7 +19,7 @@ import (
 )
 
 // Templates are evaluated with the same functions as everything else, template functions included: these
-// know how deep they are and draw on one budget (meter.go), so that templates that call each other
+// know how deep they are and draw on one budget (syntax.Budget), so that templates that call each other
 // come to an end.
 var templates = []*builtin{
 	{
@@ -43,11 +43,11 @@ var templates = []*builtin{
 // render is the state of a template and of all that it calls.
 type render struct {
 	depth  int
-	fuel   *syntax.Budget
+	budget *syntax.Budget
 	parsed map[string]*template // by name and text
 }
 
-// template is a parsed template. Its nodes draw on the fuel of the call it was parsed for.
+// template is a parsed template. Its nodes draw on the budget of the call it was parsed for.
 type template struct {
 	expr hclsyntax.Expression
 	refs []hcl.Traversal
@@ -92,7 +92,7 @@ func templateString(c *call) (cty.Value, error) {
 	}
 	for _, tag := range []mark.Tag{mark.Sensitive, mark.Ephemeral} {
 		if mark.Is(v, tag) {
-			c.veiled = tag.String()
+			c.secretReason = tag.String()
 		}
 	}
 	v = c.taken.bare(v)
@@ -152,13 +152,13 @@ func notReference(e hcl.Expression) string {
 func (c *call) inner() (*render, error) {
 	outer := c.render
 	if outer == nil {
-		return &render{depth: 1, fuel: syntax.NewBudget(c.limits, innerError), parsed: map[string]*template{}}, nil
+		return &render{depth: 1, budget: syntax.NewBudget(c.limits, innerError), parsed: map[string]*template{}}, nil
 	}
 	if outer.depth >= c.limits.Templates {
 		return nil, errTooDeep{c.limits.Templates}
 	}
-	outer.fuel.Step(callCost)
-	return &render{depth: outer.depth + 1, fuel: outer.fuel, parsed: outer.parsed}, nil
+	outer.budget.Step(callCost)
+	return &render{depth: outer.depth + 1, budget: outer.budget, parsed: outer.parsed}, nil
 }
 
 // parse parses a template once, however often it is called from inside another.
@@ -181,7 +181,7 @@ func (r *render) parse(name string, src []byte, l limits.Limits) (*template, hcl
 		return nil, diags
 	}
 	t := &template{expr: expr, refs: expr.Variables()}
-	r.fuel.Bind(expr)
+	r.budget.Bind(expr)
 	r.parsed[key] = t
 	return t, nil
 }
@@ -222,8 +222,8 @@ func (c *call) templateVars() (map[string]cty.Value, error) {
 // evaluate renders a template.
 func (c *call) evaluate(r *render, t *template, vars map[string]cty.Value) (cty.Value, error) {
 	for _, ref := range t.refs {
-		if _, ok := vars[ref.RootName()]; !ok && c.veiled != "" {
-			return cty.NilVal, bad(1, "vars map does not contain all keys that the template refers to, which is %s", c.veiled)
+		if _, ok := vars[ref.RootName()]; !ok && c.secretReason != "" {
+			return cty.NilVal, bad(1, "vars map does not contain all keys that the template refers to, which is %s", c.secretReason)
 		} else if !ok {
 			return cty.NilVal, bad(1, "vars map does not contain key %q, referenced at %s", ref.RootName(), ref.SourceRange())
 		}
@@ -264,8 +264,8 @@ func (c *call) templateError(diags hcl.Diagnostics) error {
 		if inner := innerError(d); inner != nil {
 			return inner
 		}
-		if c.veiled != "" {
-			return fmt.Errorf("what is wrong is not shown, because the template is %s", c.veiled)
+		if c.secretReason != "" {
+			return fmt.Errorf("what is wrong is not shown, because the template is %s", c.secretReason)
 		}
 		line := d.Summary + "; " + c.suggested(d)
 		if d.Subject != nil {

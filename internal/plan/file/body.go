@@ -1,28 +1,282 @@
 package file
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
+	"io"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
 )
 
-// The body of the member tfplan, after the first line, is the fields of plan.Plan in the order
-// below, without its two states, which are members of their own. Whoever changes what is written
+// The body of the member tfplan, after the first line, is JSON: a head with the fields of plan.Plan
+// under their names in Go, except those that a structure below has under the same name, and then one
+// object for each change. The two states are members of the archive. A change of what is written
 // here raises the version in firstLine.
 
-// encode is the body of a plan.
-func encode(p *plan.Plan) ([]byte, error) {
-	c := &coder{}
-	whole := *p
-	c.plan(&whole)
-	if c.err != nil {
-		return nil, c.err
+// head is what comes first.
+type head struct {
+	plan.Plan
+	Changes, Drift, Deferred int // how many follow, in this order
+	Outputs                  []output
+	Variables                map[string]json.RawMessage // with their types, as package cty/json writes them: numbers are exact
+	Relevant                 []relevant
+	Readings                 []json.RawMessage // as state.AppendObject writes objects
+}
+
+type change struct {
+	plan.Change
+	Before, After            value           `json:",omitzero"`
+	Identity, BeforeIdentity value           `json:",omitzero"`
+	Entry                    json.RawMessage `json:",omitempty"` // "refreshed" or "previous": that of the state; or as state.AppendObject writes it
+	Replace, Sent            []path          `json:",omitzero"`
+	Importing                *importing      `json:",omitzero"`
+}
+
+type output struct {
+	plan.OutputChange
+	Before, After value `json:",omitzero"`
+}
+
+type importing struct {
+	plan.Importing
+	Identity value `json:",omitzero"`
+}
+
+type relevant struct {
+	plan.Relevant
+	Path path
+}
+
+// value is a value in the protocol's MessagePack form, which has unknown values and what is known of
+// them. The zero value is NilVal.
+type value struct {
+	Type      int      // a number for its type, from 1
+	Of        cty.Type `json:",omitzero"` // the type, where it first occurs
+	Data      []byte   `json:",omitempty"`
+	Sensitive []path   `json:",omitempty"` // there is no other mark in a saved plan
+}
+
+// path is a place inside a value: text for an attribute, a number for an index, a list of one text
+// for a key.
+type path cty.Path
+
+// MarshalJSON writes the steps.
+func (p path) MarshalJSON() ([]byte, error) {
+	steps := make([]any, len(p))
+	for i, s := range p {
+		switch s := s.(type) {
+		case cty.GetAttrStep:
+			steps[i] = s.Name
+		case cty.IndexStep:
+			switch {
+			case !s.Key.IsKnown() || s.Key.IsNull():
+				return nil, errors.New("a path has an index that is not known")
+			case s.Key.Type() == cty.String:
+				steps[i] = []string{s.Key.AsString()}
+			case s.Key.Type() == cty.Number:
+				steps[i], _ = s.Key.AsBigFloat().Int64()
+			default:
+				return nil, errors.New("a path has an index that is neither text nor a number")
+			}
+		}
 	}
-	return c.out, nil
+	return json.Marshal(steps)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (p *path) UnmarshalJSON(text []byte) error {
+	var steps []json.RawMessage
+	if err := json.Unmarshal(text, &steps); err != nil {
+		return err
+	}
+	*p = make(path, len(steps))
+	for i, step := range steps {
+		var index int64
+		var name string
+		var key [1]string
+		switch {
+		case json.Unmarshal(step, &name) == nil:
+			(*p)[i] = cty.GetAttrStep{Name: name}
+		case json.Unmarshal(step, &index) == nil:
+			(*p)[i] = cty.IndexStep{Key: cty.NumberIntVal(index)}
+		case json.Unmarshal(step, &key) == nil:
+			(*p)[i] = cty.IndexStep{Key: cty.StringVal(key[0])}
+		default:
+			return fmt.Errorf("%.100s is no step of a path", step)
+		}
+	}
+	return nil
+}
+
+func pathsFrom(list []cty.Path) []path {
+	return each(list, func(p cty.Path) path { return path(p) })
+}
+
+func pathsTo(list []path) []cty.Path {
+	return each(list, func(p path) cty.Path { return cty.Path(p) })
+}
+
+// each converts a list; none stays none.
+func each[A, B any](list []A, f func(A) B) []B {
+	if list == nil {
+		return nil
+	}
+	out := make([]B, len(list))
+	for i, x := range list {
+		out[i] = f(x)
+	}
+	return out
+}
+
+// encoder writes a plan. The first error is kept.
+type encoder struct {
+	plan   *plan.Plan
+	types  []cty.Type
+	codecs []schema.Codec
+	number map[string]int // of types, by their JSON form
+	last   int            // the number of the type used last: values of one type mostly come together
+	err    error
+}
+
+// encode appends the body of a plan.
+func encode(out *bytes.Buffer, p *plan.Plan) error {
+	e := &encoder{plan: p, number: map[string]int{}}
+	h := head{
+		Plan:    *p,
+		Changes: len(p.Changes), Drift: len(p.Drift), Deferred: len(p.Deferred),
+		Outputs:   each(p.Outputs, e.output),
+		Variables: map[string]json.RawMessage{},
+		Relevant:  each(p.Relevant, func(r plan.Relevant) relevant { return relevant{r, path(r.Path)} }),
+		Readings: each(p.Readings, func(r plan.Reading) json.RawMessage {
+			return state.AppendObject(nil, r.Object, r.Entry)
+		}),
+	}
+	h.Timestamp = p.Timestamp.UTC()
+	for name, v := range p.Variables {
+		text, err := schema.EncodeJSON(v.Value, cty.DynamicPseudoType)
+		e.fail("var."+name, err)
+		h.Variables[name] = text
+	}
+	w := json.NewEncoder(out)
+	if e.err == nil {
+		e.err = w.Encode(&h)
+	}
+	for _, list := range [][]*plan.Change{p.Changes, p.Drift, p.Deferred} {
+		for _, c := range list {
+			d := e.change(c)
+			if e.err == nil {
+				e.err = w.Encode(&d)
+			}
+		}
+	}
+	return e.err
+}
+
+// fail keeps the first error and says what it is about.
+func (e *encoder) fail(about string, err error) {
+	if err != nil && e.err == nil {
+		e.err = fmt.Errorf("a value of %s cannot be stored in a plan: %w", about, err)
+	}
+}
+
+func (e *encoder) change(c *plan.Change) change {
+	about := c.Object.String()
+	d := change{
+		Change: *c,
+		Before: e.value(about, c.Before), After: e.value(about, c.After),
+		Identity: e.raw(about, c.Identity), BeforeIdentity: e.raw(about, c.BeforeIdentity),
+		Entry:   e.entry(c),
+		Replace: pathsFrom(c.Replace), Sent: pathsFrom(c.Sent),
+	}
+	if c.Was == c.Object {
+		d.Was = addr.Object{}
+	}
+	if i := c.Importing; i != nil {
+		d.Importing = &importing{*i, e.raw(about, i.Identity)}
+	}
+	return d
+}
+
+const (
+	entryRefreshed = `"refreshed"`
+	entryPrevious  = `"previous"`
+)
+
+// entry is the entry of a change: a place in one of the two states as a rule.
+func (e *encoder) entry(c *plan.Change) json.RawMessage {
+	switch c.Entry {
+	case nil:
+		return nil
+	case e.plan.Refreshed.Get(c.Object):
+		return json.RawMessage(entryRefreshed)
+	case e.plan.Previous.Get(c.Was):
+		return json.RawMessage(entryPrevious)
+	}
+	return state.AppendObject(nil, c.Object, c.Entry)
+}
+
+func (e *encoder) output(o *plan.OutputChange) output {
+	about := "output." + o.Name
+	return output{*o, e.value(about, o.Before), e.value(about, o.After)}
+}
+
+// value refuses what must never be stored. The message names the place, never the value.
+func (e *encoder) value(about string, v mark.Value) value {
+	d := e.raw(about, v.Raw)
+	for _, m := range v.Marks {
+		if m.Tag != mark.Sensitive {
+			e.fail(about+", at "+mark.PathString(m.Path)+",", fmt.Errorf("it is %s; this is a bug in Lethe", m.Tag))
+		}
+		d.Sensitive = append(d.Sensitive, path(m.Path))
+	}
+	return d
+}
+
+// raw is a plain value of any type, or NilVal.
+func (e *encoder) raw(about string, v cty.Value) value {
+	if v == cty.NilVal {
+		return value{}
+	}
+	d, err := e.typed(v.Type())
+	if err == nil {
+		d.Data, err = e.codecs[d.Type-1].Encode(v)
+	}
+	e.fail(about, err)
+	return d
+}
+
+// typed begins a value of a type.
+func (e *encoder) typed(ty cty.Type) (value, error) {
+	if e.last > 0 && e.types[e.last-1].Equals(ty) {
+		return value{Type: e.last}, nil
+	}
+	text, err := ty.MarshalJSON()
+	if err != nil {
+		return value{}, err
+	}
+	var v value
+	if e.last = e.number[string(text)]; e.last == 0 {
+		e.types, e.codecs = append(e.types, ty), append(e.codecs, schema.CodecOf(ty))
+		e.last, v.Of = len(e.types), ty
+		e.number[string(text)] = e.last
+	}
+	v.Type = e.last
+	return v, nil
+}
+
+// decoder reads a plan. The first error is kept.
+type decoder struct {
+	plan   *plan.Plan
+	in     *json.Decoder
+	codecs []schema.Codec
+	err    error
 }
 
 // decode reads the body into a plan that has its states already.
@@ -32,186 +286,119 @@ func decode(body []byte, p *plan.Plan) (err error) {
 			err = errors.New("its values contradict each other")
 		}
 	}()
-	c := &coder{reading: true, in: body}
-	c.plan(p)
-	if c.err == nil && len(c.in) > 0 {
-		c.err = fmt.Errorf("there are %d bytes too many", len(c.in))
+	d := &decoder{plan: p, in: json.NewDecoder(bytes.NewReader(body))}
+	d.in.DisallowUnknownFields()
+	var h head
+	if err := d.in.Decode(&h); err != nil {
+		return err
 	}
-	return c.err
+	h.Plan.Previous, h.Plan.Refreshed = p.Previous, p.Refreshed
+	*p = h.Plan
+	p.Outputs = each(h.Outputs, d.output)
+	p.Relevant = each(h.Relevant, func(r relevant) plan.Relevant {
+		r.Relevant.Path = cty.Path(r.Path)
+		return r.Relevant
+	})
+	p.Readings = each(h.Readings, func(text json.RawMessage) (r plan.Reading) {
+		r.Object, r.Entry = d.object(text)
+		return r
+	})
+	p.Variables = d.variables(h.Variables)
+	p.Changes, p.Drift, p.Deferred = d.changes(h.Changes), d.changes(h.Drift), d.changes(h.Deferred)
+	if _, end := d.in.Token(); d.err == nil && end != io.EOF {
+		d.err = errors.New("something follows its end")
+	}
+	return d.err
 }
 
-func (c *coder) plan(p *plan.Plan) {
-	enum(c, &p.Mode, plan.RefreshOnly)
-	change := func(x **plan.Change) { pointer(c, x, func(x *plan.Change) { c.change(p, x) }) }
-	list(c, &p.Changes, change)
-	list(c, &p.Drift, change)
-	list(c, &p.Deferred, change)
-	list(c, &p.Outputs, func(x **plan.OutputChange) { pointer(c, x, c.output) })
-	list(c, &p.Checks, c.check)
-	texts(c, &p.Variables, func(v *plan.Variable) { c.raw(&v.Value) })
-	list(c, &p.Ephemeral, func(s *string) { text(c, s) })
-	list(c, &p.Targets, c.target)
-	list(c, &p.Excludes, c.target)
-	list(c, &p.ForceReplace, c.instance)
-	list(c, &p.Relevant, c.relevant)
-	texts(c, &p.Functions, func(s *string) { text(c, s) })
-	texts(c, &p.Keys, func(ks *[]addr.Key) { list(c, ks, c.key) })
-	texts(c, &p.KeysBefore, func(ks *[]addr.Key) { list(c, ks, c.key) })
-	list(c, &p.Readings, c.answer)
-	list(c, &p.Settings, c.settings)
-	table(c, &p.Providers, addr.Provider.Compare, c.provider, func(s *string) { text(c, s) })
-	text(c, &p.Workspace)
-	text(c, &p.Backend)
-	c.time(&p.Timestamp)
-	c.flag(&p.Errored)
-	c.flag(&p.Complete)
-	c.flag(&p.SpareDeposed)
+func (d *decoder) variables(texts map[string]json.RawMessage) map[string]plan.Variable {
+	out := map[string]plan.Variable{}
+	for name, text := range texts {
+		v, err := schema.DecodeJSON(text, cty.DynamicPseudoType)
+		d.fail(err)
+		out[name] = plan.Variable{Value: v}
+	}
+	return out
 }
 
-func (c *coder) change(p *plan.Plan, x *plan.Change) {
-	c.object(&x.Object)
-	c.about = x.Object
-	moved := x.Was != x.Object
-	if c.flag(&moved); moved {
-		c.object(&x.Was)
-	} else {
+// changes reads the next n changes.
+func (d *decoder) changes(n int) (list []*plan.Change) {
+	for len(list) < n && d.err == nil {
+		var c change
+		if d.fail(d.in.Decode(&c)); d.err == nil {
+			list = append(list, d.change(c))
+		}
+	}
+	return list
+}
+
+func (d *decoder) fail(err error) {
+	if d.err == nil {
+		d.err = err
+	}
+}
+
+func (d *decoder) change(c change) *plan.Change {
+	x := &c.Change
+	if (x.Was == addr.Object{}) {
 		x.Was = x.Object
 	}
-	enum(c, &x.Action, plan.ForgetCreate)
-	text(c, &x.Why)
-	c.value(&x.Before)
-	c.value(&x.After)
-	c.flag(&x.Settled)
-	c.flag(&x.Unchanged)
-	c.entryOf(p, x)
-	list(c, &x.Replace, c.path)
-	list(c, &x.Sent, c.path)
-	c.flag(&x.CreateFirst)
-	text(c, &x.FirstFor)
-	c.flag(&x.SkipDestroy)
-	c.providerInstance(&x.Provider)
-	c.bytes(&x.Private)
-	c.raw(&x.Identity)
-	c.raw(&x.BeforeIdentity)
-	c.flag(&x.Legacy)
-	maybe(c, &x.Importing, c.importing)
-	text(c, &x.Generated)
-	list(c, &x.Recorded, c.resource)
-	c.flag(&x.Conditions)
-	c.about = nil
+	x.Before, x.After = d.value(c.Before), d.value(c.After)
+	x.Identity, x.BeforeIdentity = d.raw(c.Identity), d.raw(c.BeforeIdentity)
+	x.Replace, x.Sent = pathsTo(c.Replace), pathsTo(c.Sent)
+	x.Entry = d.entry(c)
+	if i := c.Importing; i != nil {
+		x.Importing = &i.Importing
+		x.Importing.Identity = d.raw(i.Identity)
+	}
+	return x
 }
 
-// Where the entry of a change is.
-const (
-	noEntry uint8 = iota
-	entryRefreshed
-	entryPrevious
-	entryHere
-)
-
-// entryOf is the entry of a change: a place in one of the two states as a rule.
-func (c *coder) entryOf(p *plan.Plan, x *plan.Change) {
-	place := noEntry
-	switch {
-	case c.reading || x.Entry == nil:
-	case p.Refreshed.Get(x.Object) == x.Entry:
-		place = entryRefreshed
-	case p.Previous.Get(x.Was) == x.Entry:
-		place = entryPrevious
+// entry finds the entry of a change.
+func (d *decoder) entry(c change) (entry *state.Entry) {
+	switch string(c.Entry) {
+	case "":
+		return nil
+	case entryRefreshed:
+		entry = d.plan.Refreshed.Get(c.Object)
+	case entryPrevious:
+		entry = d.plan.Previous.Get(c.Was)
 	default:
-		place = entryHere
+		_, entry = d.object(c.Entry)
 	}
-	enum(c, &place, entryHere)
+	if entry == nil {
+		d.fail(fmt.Errorf("the state has no object %s", c.Object))
+	}
+	return entry
+}
+
+func (d *decoder) object(text json.RawMessage) (addr.Object, *state.Entry) {
+	o, e, err := state.ParseObject(text)
+	d.fail(err)
+	return o, e
+}
+
+func (d *decoder) output(o output) *plan.OutputChange {
+	x := &o.OutputChange
+	x.Before, x.After = d.value(o.Before), d.value(o.After)
+	return x
+}
+
+func (d *decoder) value(v value) mark.Value {
+	return mark.Value{Raw: d.raw(v), Marks: mark.Paths(pathsTo(v.Sensitive), mark.Sensitive)}
+}
+
+func (d *decoder) raw(v value) cty.Value {
 	switch {
-	case place == entryHere:
-		pointer(c, &x.Entry, c.entry)
-	case !c.reading || place == noEntry:
-	case place == entryRefreshed:
-		x.Entry = p.Refreshed.Get(x.Object)
-	default:
-		x.Entry = p.Previous.Get(x.Was)
+	case v.Type == 0:
+		return cty.NilVal
+	case v.Type == len(d.codecs)+1 && v.Of != cty.NilType:
+		d.codecs = append(d.codecs, schema.CodecOf(v.Of))
+	case v.Type < 0 || v.Type > len(d.codecs):
+		d.fail(errors.New("a type is missing"))
+		return cty.NilVal
 	}
-	if place != noEntry && x.Entry == nil {
-		c.fail(fmt.Errorf("the state has no object %s", x.Object))
-	}
-}
-
-func (c *coder) entry(x *state.Entry) {
-	c.bytes(&x.Attrs)
-	texts(c, &x.Flatmap, func(s *string) { text(c, s) })
-	c.int(&x.Schema)
-	c.providerInstance(&x.Provider)
-	c.bytes(&x.Private)
-	c.bytes(&x.Identity)
-	c.int(&x.IdentitySchema)
-	list(c, &x.Sensitive, c.path)
-	list(c, &x.Recorded, c.resource)
-	c.flag(&x.CreateFirst)
-	c.flag(&x.SkipDestroy)
-	c.flag(&x.Tainted)
-	c.bytes(&x.Extra)
-}
-
-func (c *coder) answer(x *plan.Reading) {
-	c.object(&x.Object)
-	c.about = x.Object
-	maybe(c, &x.Entry, c.entry)
-	c.about = nil
-}
-
-func (c *coder) settings(x *plan.Settings) {
-	c.providerInstance(&x.Provider)
-	c.flag(&x.Equal)
-	c.flag(&x.NoBefore)
-}
-
-func (c *coder) importing(x *plan.Importing) {
-	text(c, &x.ID)
-	c.raw(&x.Identity)
-	c.flag(&x.Unknown)
-}
-
-func (c *coder) output(x *plan.OutputChange) {
-	text(c, &x.Name)
-	c.about = named("output." + x.Name)
-	enum(c, &x.Action, plan.ForgetCreate)
-	c.value(&x.Before)
-	c.value(&x.After)
-	c.flag(&x.Sensitive)
-	text(c, &x.Deprecated)
-	c.about = nil
-}
-
-type named string
-
-func (n named) String() string { return string(n) }
-
-func (c *coder) check(x *state.Check) {
-	text(c, &x.Kind)
-	text(c, &x.Addr)
-	enum(c, &x.Status, state.Errored)
-	list(c, &x.Objects, func(o *state.CheckedObject) {
-		text(c, &o.Addr)
-		enum(c, &o.Status, state.Errored)
-		list(c, &o.Failures, func(s *string) { text(c, s) })
-	})
-}
-
-func (c *coder) relevant(x *plan.Relevant) {
-	c.absResource(&x.Resource)
-	c.key(&x.Key)
-	c.path(&x.Path)
-}
-
-// time is a moment to the nanosecond, in UTC.
-func (c *coder) time(p *time.Time) {
-	set := !p.IsZero()
-	if c.flag(&set); !set {
-		*p = time.Time{}
-		return
-	}
-	sec, nano := p.Unix(), int64(p.Nanosecond())
-	c.int(&sec)
-	c.int(&nano)
-	*p = time.Unix(sec, nano).UTC()
+	out, err := d.codecs[v.Type-1].Decode(v.Data)
+	d.fail(err)
+	return out
 }

@@ -3,7 +3,7 @@
 // A saved plan is a zip archive with the members that the peers' plan files have, because tools
 // recognise plans by them:
 //
-//	tfplan                  the plan itself, in an encoding of our own (body.go)
+//	tfplan                  the plan itself, as JSON (body.go)
 //	tfstate                 the refreshed state, format v4
 //	tfstate-prev            the state as it was before
 //	tfconfig/modules.json   the modules of the configuration
@@ -72,11 +72,11 @@ const (
 // of ours, and when w does.
 func Write(w io.Writer, c *Contents) error {
 	a := newArchive(w, c.Plan.Timestamp)
-	body, err := encode(c.Plan)
-	if err != nil {
+	body := bytes.NewBufferString(firstLine(c.Version))
+	if err := encode(body, c.Plan); err != nil {
 		return err
 	}
-	a.add(memberPlan, append([]byte(firstLine(c.Version)), body...))
+	a.add(memberPlan, body.Bytes())
 	now, err := c.Plan.Refreshed.Bytes()
 	if err != nil {
 		return err

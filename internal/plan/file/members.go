@@ -48,8 +48,8 @@ func open(r io.ReaderAt, size int64) (*members, *diag.Diagnostic) {
 	return m, nil
 }
 
-// firstLine begins the member tfplan. The rest of it is what body.go says, in version 2.
-func firstLine(program string) string { return "lethe plan v2 " + program + "\n" }
+// firstLine begins the member tfplan. The rest of it is what body.go says, in version 3.
+func firstLine(program string) string { return "lethe plan v3 " + program + "\n" }
 
 // header reads the first line of the plan: which program wrote it, and where the rest begins.
 func (m *members) header() (*Contents, int, *diag.Diagnostic) {
@@ -72,8 +72,8 @@ func (m *members) header() (*Contents, int, *diag.Diagnostic) {
 	if !complete || program == "" {
 		return nil, 0, broken("its member %q begins in a way that makes no sense", memberPlan)
 	}
-	if format != "2" {
-		d := diag.Errorf(badProgram, "The plan was made by Lethe v%s, in version %s of the plan format; this version of Lethe knows version 2. Use the version of Lethe that made the plan, or make a new plan.", program, format)
+	if format != "3" {
+		d := diag.Errorf(badProgram, "The plan was made by Lethe v%s, in version %s of the plan format; this version of Lethe knows version 3. Use the version of Lethe that made the plan, or make a new plan.", program, format)
 		return nil, 0, &d
 	}
 	return &Contents{Version: program}, len(line) + 1, nil

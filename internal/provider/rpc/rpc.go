@@ -1,7 +1,7 @@
 // Package rpc makes gRPC calls to a provider process: calls with one request and one answer, over
 // one connection, with as little as that takes.
 //
-// It is the client's half of HTTP/2 (RFC 9113) and of gRPC on it (PROTOCOL-HTTP2.md of the gRPC
+// It is the client's half of HTTP/2 (RFC 9113) and of gRPC on it ("gRPC over HTTP2" of the gRPC
 // project), cut down to what providers need: no proxies, balancing, retries, compression or
 // interceptors. A caller writes its request itself, together with those of others who call at the
 // same time; one goroutine reads answers and wakes their callers. A call costs a tenth of what it
