@@ -80,7 +80,7 @@ func parseFile(path string, o Options, tokens *atomic.Int64) *parsed {
 	p := &parsed{File: File{Name: o.Display(path)}, body: hcl.EmptyBody()}
 	text, err := o.Files.Read(path, o.Limits.Bytes)
 	if err != nil {
-		p.bag.Add(unreadable(p.Name, err))
+		p.bag.Add(unreadableFile(p.Name, err))
 		return p
 	}
 	p.Bytes = text
@@ -95,7 +95,7 @@ func parseFile(path string, o Options, tokens *atomic.Int64) *parsed {
 	return p
 }
 
-func unreadable(name string, err error) diag.Diagnostic {
+func unreadableFile(name string, err error) diag.Diagnostic {
 	var large TooLarge
 	switch {
 	case errors.As(err, &large):

@@ -12,10 +12,10 @@ import (
 // ask for a result of any size, by loops in loops, so there is a budget.
 
 // constant evaluates an expression that may not refer to anything.
-func (l *loader) constant(e hcl.Expression) (cty.Value, bool) {
-	v, d := constant(e, l.opts.Limits)
+func (rd *reader) constant(e hcl.Expression) (cty.Value, bool) {
+	v, d := constant(e, rd.opts.Limits)
 	if d != nil {
-		l.hcl(hcl.Diagnostics{d})
+		rd.hcl(hcl.Diagnostics{d})
 		return cty.DynamicVal, false
 	}
 	return v, true
@@ -58,35 +58,35 @@ func explainConstant(d *hcl.Diagnostic, e hcl.Expression) *hcl.Diagnostic {
 }
 
 // typed evaluates a constant argument of a primitive type. want says in words what it must be.
-func (l *loader) typed(a *hcl.Attribute, t cty.Type, want string) (cty.Value, bool) {
-	v, ok := l.constant(a.Expr)
+func (rd *reader) typed(a *hcl.Attribute, t cty.Type, want string) (cty.Value, bool) {
+	v, ok := rd.constant(a.Expr)
 	if !ok {
 		return v, false
 	}
 	c, err := convert.To(v, t)
 	if err != nil || c.IsNull() || !c.IsKnown() {
-		l.error(a.Expr.Range(), "Unsuitable value type", "Unsuitable value: %s is required for %q.", want, a.Name)
+		rd.error(a.Expr.Range(), "Unsuitable value type", "Unsuitable value: %s is required for %q.", want, a.Name)
 		return c, false
 	}
 	return c, true
 }
 
 // boolean reads a constant true or false; an absent argument leaves v as it is.
-func (l *loader) boolean(a *hcl.Attribute, v *bool) {
+func (rd *reader) boolean(a *hcl.Attribute, v *bool) {
 	if a == nil {
 		return
 	}
-	if c, ok := l.typed(a, cty.Bool, "a bool"); ok {
+	if c, ok := rd.typed(a, cty.Bool, "a bool"); ok {
 		*v = c.True()
 	}
 }
 
 // text reads a constant string; an absent argument leaves v as it is.
-func (l *loader) text(a *hcl.Attribute, v *string) bool {
+func (rd *reader) text(a *hcl.Attribute, v *string) bool {
 	if a == nil {
 		return false
 	}
-	c, ok := l.typed(a, cty.String, "a string")
+	c, ok := rd.typed(a, cty.String, "a string")
 	if ok {
 		*v = c.AsString()
 	}

@@ -12,7 +12,7 @@ import (
 // LoadTree reads the root module in a directory and every module that it calls, to any depth.
 // resolve says where a called module is; calls that it cannot resolve are left out, with what it
 // put into the bag. Mistakes do not end the reading: what is understood is read, and what is not
-// leaves gaps (Module.MayDeclare), and in the bag the places of which enough was said. One directory
+// leaves unreadable (Module.MayDeclare), and in the bag the places of which enough was said. One directory
 // is read once, however many calls lead to it.
 //
 // What depends on where a module stands is checked here: it may not call itself, and some blocks
@@ -30,7 +30,7 @@ func LoadTree(root string, o Options, resolve Resolve, bag *diag.Bag) (*Tree, bo
 	t.tree.Root = t.node(&Node{}, root)
 	t.check(t.tree.Root)
 	for _, m := range t.modules {
-		bag.Enough(m.module.spoilt.List()...)
+		bag.Enough(m.module.broken.List()...)
 	}
 	return t.tree, t.ok
 }
@@ -98,7 +98,7 @@ func (t *treeLoader) module(n *Node, dir string) *loaded {
 	m := &loaded{}
 	m.module, m.ok = load(dir, n, t.opts, t.tree.Sources, t.bag)
 	t.ok = t.ok && m.ok
-	t.tree.Closed = t.tree.Closed || m.module.Unfit
+	t.tree.Closed = t.tree.Closed || m.module.VersionMismatch
 	t.modules[key] = m
 	return m
 }

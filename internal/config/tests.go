@@ -44,7 +44,7 @@ func CheckTests(dirs []string, o Options, sources *diag.Sources, bag *diag.Bag) 
 			path := o.Files.Join(dir, name)
 			text, err := o.Files.Read(path, o.Limits.Bytes)
 			if err != nil {
-				bag.Add(unreadable(o.Display(path), err))
+				bag.Add(unreadableFile(o.Display(path), err))
 				continue
 			}
 			sources.Set(o.Display(path), text)

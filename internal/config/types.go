@@ -15,18 +15,18 @@ import (
 func isJSON(e hcl.Expression) bool { return json.IsJSONExpression(e) }
 
 // typeTree is a type expression in native syntax. Strings in JSON are parsed as one.
-func (l *loader) typeTree(e hcl.Expression) (hclsyntax.Expression, bool) {
+func (rd *reader) typeTree(e hcl.Expression) (hclsyntax.Expression, bool) {
 	n, ok := e.(hclsyntax.Expression)
 	if text, quoted := plainText(e); quoted && isJSON(e) {
-		n = l.parseInside(e, text)
+		n = rd.parseInside(e, text)
 		ok = n != nil
 	}
 	if !ok {
-		l.error(e.Range(), "Invalid type specification", "A type specification is either a primitive type keyword (bool, number, string) or a complex type constructor call, like list(string).")
+		rd.error(e.Range(), "Invalid type specification", "A type specification is either a primitive type keyword (bool, number, string) or a complex type constructor call, like list(string).")
 		return nil, false
 	}
 	if defaultsIn(n) > maxTypeDefaults {
-		l.error(e.Range(), "Constant expression too large", "The defaults of the optional attributes in this type could get larger than a constant may be.")
+		rd.error(e.Range(), "Constant expression too large", "The defaults of the optional attributes in this type could get larger than a constant may be.")
 		return nil, false
 	}
 	return n, true

@@ -72,7 +72,7 @@ func ReadValues(path string, o Options, bag *diag.Bag) (text []byte, values map[
 		text, err = readStream(path, o.Limits.Bytes)
 	}
 	if err != nil {
-		d := unreadable(o.Display(path), err)
+		d := unreadableFile(o.Display(path), err)
 		d.Summary = "Failed to read variables file"
 		if errors.Is(err, fs.ErrNotExist) {
 			d.Detail = fmt.Sprintf("Given variables file %s does not exist.", o.Display(path))

@@ -46,7 +46,7 @@ func checkArguments(call *decl, child *node, bag *diag.Bag) bool {
 	for name, v := range vars {
 		if call.args[name] == nil && !hasDefault(v) && !slices.Contains(meant, name) {
 			ok = false
-			if child.unit.mod.Spoilt(v.Range) {
+			if child.unit.mod.Broken(v.Range) {
 				continue // it may have a default
 			}
 			bag.Add(diag.Errorf("Missing required argument", "The argument %q is required, but no definition was found.", name).At(call.at).See("declared here", v.Range))

@@ -256,7 +256,7 @@ func (s *scope) outputs(f *Frame, name string) cty.Value {
 		}
 		return s.read(f, f.u.decls[i])
 	}
-	if f.u.mod.Gap() {
+	if f.u.mod.Unreadable() {
 		return cty.DynamicVal // it may have more outputs than can be read
 	}
 	vals := make(map[string]cty.Value, len(f.u.byName[Output]))
