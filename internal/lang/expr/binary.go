@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// operation is a binary operation. Two known numbers, strings or booleans are compared and counted
+// Binary is a binary operation. Two known numbers, strings or booleans are compared and counted
 // with without the ceremony of a function call; everything else is the library's.
 type Binary struct{ *hclsyntax.BinaryOpExpr }
 
@@ -196,7 +196,7 @@ type evaluated struct {
 
 func (e *evaluated) Value(*hcl.EvalContext) (cty.Value, hcl.Diagnostics) { return e.val, e.diags }
 
-// unary is !x or -x.
+// Unary is !x or -x.
 type Unary struct{ *hclsyntax.UnaryOpExpr }
 
 func (e *Unary) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -208,7 +208,7 @@ func (e *Unary) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return remark(out), diags
 }
 
-// nullTest is x == null or x != null: it depends on nothing inside of x, so marks there do not count.
+// NullTest is x == null or x != null: it depends on nothing inside of x, so marks there do not count.
 type NullTest struct{ *hclsyntax.BinaryOpExpr }
 
 func (e *NullTest) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -234,7 +234,7 @@ func (e *NullTest) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return remark(out), diags
 }
 
-// testsNull reports whether an operation compares something with null.
+// TestsNull reports whether an operation compares something with null.
 func TestsNull(e *hclsyntax.BinaryOpExpr) bool {
 	if e.Op != hclsyntax.OpEqual && e.Op != hclsyntax.OpNotEqual {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// body is a body compiled against a schema: evaluating it makes a value of the schema's type.
+// Body is a body compiled against a schema: evaluating it makes a value of the schema's type.
 type Body struct {
 	Schema *schema.Block
 	Ty     cty.Type
@@ -19,7 +19,7 @@ type Body struct {
 	Ready  cty.Value // the whole value, if nothing in it needs a scope, and nothing else; else NilVal
 }
 
-// bodyAttr is one attribute of the schema, written or not.
+// BodyAttr is one attribute of the schema, written or not.
 type BodyAttr struct {
 	Attr  *schema.Attr
 	Want  cty.Type             // what the value is converted to, with what may be left out
@@ -27,13 +27,14 @@ type BodyAttr struct {
 	Ready cty.Value            // NilVal if it has to be evaluated
 }
 
-// bodyNested is one block type of the schema with the blocks written for it.
+// BodyBlocks is one block type of the schema with the blocks written for it.
 type BodyBlocks struct {
 	*schema.Nested
 	Items []BodyBlock
 	Ready cty.Value // the value, if nothing in it needs a scope; else NilVal
 }
 
+// BodyBlock is one block, or a dynamic block, as it was written.
 type BodyBlock struct {
 	Body    *Body
 	Labels  []string
@@ -48,7 +49,7 @@ type written interface {
 	Where(at hcl.Range, path cty.Path) hcl.Range
 }
 
-// eval evaluates the body.
+// Eval evaluates the body.
 func (b *Body) Eval(s *Env, ctx *hcl.EvalContext) cty.Value {
 	if b.Ready != cty.NilVal {
 		return b.Ready
@@ -92,7 +93,7 @@ func (a *BodyAttr) eval(s *Env, ctx *hcl.EvalContext) cty.Value {
 	return out
 }
 
-// element is one block of a type that may occur several times.
+// blockValue is one block of a type that may occur several times.
 type blockValue struct {
 	val cty.Value
 	key string
@@ -288,7 +289,7 @@ func (e *expansion) mapping(ty cty.Type) cty.Value {
 	return cty.MapVal(vals)
 }
 
-// fold evaluates blocks of constants once and for all. Anything that would be reported is left to
+// Fold evaluates blocks of constants once and for all. Anything that would be reported is left to
 // the evaluations, which know their instance.
 func (n *BodyBlocks) Fold() cty.Value {
 	least, most := limits(n.Nested)
@@ -357,7 +358,7 @@ func (s *Env) duplicateLabel(n *BodyBlocks, e blockValue) {
 	s.Error(diag.Errorf("Duplicate "+n.Name+" block", "Another %s block with the label %q was already defined.", n.Name, e.key).At(e.at))
 }
 
-// blocksExpr evaluates blocks as the list that an attribute wants.
+// BlocksAsList evaluates blocks as the list that an attribute wants.
 type BlocksAsList struct {
 	*hclsyntax.LiteralValueExpr
 	N *BodyBlocks
@@ -367,7 +368,7 @@ func (e *BlocksAsList) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) 
 	return e.N.eval(envOf(ctx), ctx), nil
 }
 
-// conversionText is a conversion error with the place inside the value.
+// ConversionText is a conversion error with the place inside the value.
 func ConversionText(err error) string {
 	if pe, ok := err.(cty.PathError); ok && len(pe.Path) > 0 {
 		return mark.PathString(pe.Path) + ": " + pe.Error()
@@ -375,7 +376,7 @@ func ConversionText(err error) string {
 	return err.Error()
 }
 
-// dynamic is what makes the blocks of a dynamic block.
+// Dynamic is what makes the blocks of a dynamic block.
 type Dynamic struct {
 	ForEach  hclsyntax.Expression
 	Iterator string

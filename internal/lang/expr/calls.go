@@ -16,7 +16,7 @@ import (
 // ephemeral may get anywhere unseen. Otherwise, and whether what is not known yet will be sensitive, is the
 // function's own business (package funcs).
 
-// called is a call of a function.
+// Call is a call of a function.
 type Call struct {
 	*hclsyntax.FunctionCallExpr
 	Marks bool // the result may have marks that no argument had
@@ -25,7 +25,7 @@ type Call struct {
 // marking are the functions that can make such results; templates may call sensitive.
 var marking = map[string]bool{"sensitive": true, "templatefile": true, "templatestring": true}
 
-// newCall compiles a call whose arguments are compiled.
+// NewCall compiles a call whose arguments are compiled.
 func NewCall(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 	switch name := strings.TrimPrefix(e.Name, "core::"); name {
 	case "try", "can":
@@ -57,7 +57,7 @@ func (e *Call) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, diags
 }
 
-// heard remembers the names that a function gave what it made of something ephemeral.
+// noteNames remembers the names that a function gave what it made of something ephemeral.
 func (s *Env) noteNames(v cty.Value, args []cty.Value) {
 	if !structural(v.Type()) || !mark.Is(v, mark.Ephemeral) {
 		return
@@ -92,7 +92,7 @@ func (e *Call) run(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return call.Value(ctx)
 }
 
-// argumentOf remembers what it was, as long as its call runs, and counts what the call does with it.
+// Argument remembers what it was, as long as its call runs, and counts what the call does with it.
 type Argument struct {
 	hclsyntax.Expression
 	cost int
@@ -116,7 +116,7 @@ func (e *Argument) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 // UnwrapExpression lets functions that want a reference see one.
 func (e *Argument) UnwrapExpression() hcl.Expression { return e.Expression }
 
-// attempt is a call of try or can. Each of its expressions is evaluated at most once, however often
+// Attempt is a call of try or can. Each of its expressions is evaluated at most once, however often
 // the function looks at it: otherwise n attempts inside one another would take two to the n.
 type Attempt struct{ *hclsyntax.FunctionCallExpr }
 
@@ -154,7 +154,7 @@ func (e *remembered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 // UnwrapExpression shows the expression as it stands.
 func (e *remembered) UnwrapExpression() hcl.Expression { return e.Expression }
 
-// provided is a call of a provider's function: provider::LOCAL::NAME or provider::LOCAL::ALIAS::NAME.
+// ProviderCall is a call of a provider's function: provider::LOCAL::NAME or provider::LOCAL::ALIAS::NAME.
 type ProviderCall struct {
 	*hclsyntax.FunctionCallExpr
 	Provider addr.Provider
@@ -173,7 +173,7 @@ func (e *ProviderCall) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) 
 	return envOf(ctx).Scope.Call(e, ctx)
 }
 
-// callWith calls a function that only this expression knows.
+// CallWith calls a function that only this expression knows.
 func CallWith(e *hclsyntax.FunctionCallExpr, f function.Function, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	child := ctx.NewChild()
 	child.Functions = map[string]function.Function{e.Name: f}

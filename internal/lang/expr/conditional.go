@@ -10,7 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// choice is condition ? one : other.
+// Conditional is condition ? one : other.
 type Conditional struct{ *hclsyntax.ConditionalExpr }
 
 func (e *Conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {

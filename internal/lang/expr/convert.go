@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// convertValue converts a value, in work linear in its size.
+// ConvertValue converts a value, in work linear in its size.
 func ConvertValue(v cty.Value, want cty.Type) (cty.Value, error) {
 	if want == cty.DynamicPseudoType {
 		return v, nil
@@ -23,4 +23,5 @@ func unify(types []cty.Type) cty.Type { return convert.Unify(types) }
 // writable is an error for a known number with more digits than can be written down.
 func writable(v cty.Value) error { return convert.Writable(v) }
 
+// Sorted are the keys of a map in their order.
 func Sorted[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

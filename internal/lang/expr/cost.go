@@ -12,7 +12,7 @@ const (
 	TextPart     = 128 // bytes of a text that count as an element of their own
 )
 
-// longText is a text that counts, "" for all other values.
+// LongText is a text that counts, "" for all other values.
 func LongText(v cty.Value) string {
 	if v == cty.NilVal || v.IsMarked() || v.Type() != cty.String || !v.IsKnown() || v.IsNull() {
 		return ""
@@ -48,7 +48,7 @@ var costs = map[string]int{
 	"regex": costMatch, "regexall": costMatch, "replace": costMatch,
 }
 
-// toil is that of a function.
+// costPerElement is that of a function.
 func costPerElement(name string) int {
 	if t, ok := costs[strings.TrimPrefix(name, "core::")]; ok {
 		return t

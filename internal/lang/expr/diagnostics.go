@@ -15,6 +15,7 @@ func withContext(ds hcl.Diagnostics, e hcl.Expression, ctx *hcl.EvalContext) {
 	}
 }
 
+// ErrorAt is one error about a place.
 func ErrorAt(title, detail string, at hcl.Range) hcl.Diagnostics {
 	return hcl.Diagnostics{{Severity: hcl.DiagError, Summary: title, Detail: detail, Subject: &at}}
 }

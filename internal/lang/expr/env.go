@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// names says what references mean where an expression is evaluated. Package frame has the one that counts; tests
+// Scope says what references mean where an expression is evaluated. Package frame has the one that counts; tests
 // have simpler ones.
 type Scope interface {
 	// Value is the value of what a reference names, before e.rest is selected from it.
@@ -37,7 +37,7 @@ type meter interface {
 	TextLimit() int
 }
 
-// env is one evaluation, as the nodes of the expression see it: what names mean, what it may cost, and how
+// Env is one evaluation, as the nodes of the expression see it: what names mean, what it may cost, and how
 // it went so far. Nodes find it in the root of the library's evaluation context, under a name that no
 // identifier can have.
 type Env struct {
@@ -63,7 +63,7 @@ type Env struct {
 	seen       []cty.Value // arguments of the calls that are running
 }
 
-// setLeaf is what is ephemeral in a set: the attribute or block type that the set belongs to, the way there
+// SetLeaf is what is ephemeral in a set: the attribute or block type that the set belongs to, the way there
 // from a member, and where it is written.
 type SetLeaf struct {
 	Set  string
@@ -75,18 +75,18 @@ const envName = "\x00"
 
 var envType = cty.Capsule("env", reflect.TypeFor[Env]())
 
-// init makes the context of an evaluation, which can be used for one after the other.
+// Init makes the context of an evaluation, which can be used for one after the other.
 func (v *Env) Init() {
 	v.Ctx = &hcl.EvalContext{Variables: map[string]cty.Value{envName: cty.CapsuleVal(envType, v)}}
 }
 
-// reset forgets one evaluation, so that another one can have its place.
+// Reset forgets one evaluation, so that another one can have its place.
 func (v *Env) Reset() {
 	*v = Env{Ctx: v.Ctx, seen: v.seen[:0]}
 	v.Ctx.Functions = nil
 }
 
-// newEnv is the evaluation of something that refers to nothing.
+// NewEnv is the evaluation of something that refers to nothing.
 func NewEnv(bag *diag.Bag) *Env {
 	out := &Env{Bag: bag, Names: &EphemeralNames{}}
 	out.Init()

@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// ephemeralNames are the names of attributes that were made of ephemeral text: keys of objects, and what a
+// EphemeralNames are the names of attributes that were made of ephemeral text: keys of objects, and what a
 // document that must not be kept was decoded into. A name is a part of a type, and types have no marks:
 // where a value is gone, its type may have stayed, as that of a null, of nothing that is known yet, or of
 // a list without elements. So these forget their type where they are going to be kept. Where there is an
@@ -19,7 +19,7 @@ type EphemeralNames struct {
 	names map[string]struct{}
 }
 
-// learn takes in the names that a type has and those of which it was made have not.
+// Learn takes in the names that a type has and those of which it was made have not.
 func (h *EphemeralNames) Learn(made cty.Type, of ...cty.Type) {
 	if !structural(made) {
 		return
@@ -46,7 +46,7 @@ func (h *EphemeralNames) add(name string) {
 	h.some.Store(true)
 }
 
-// has reports whether a name was made of ephemeral text.
+// Has reports whether a name was made of ephemeral text.
 func (h *EphemeralNames) Has(name string) bool {
 	if !h.some.Load() {
 		return false
@@ -62,7 +62,7 @@ func (h *EphemeralNames) in(ty cty.Type) bool {
 	return structural(ty) && !namesOf(ty, func(name string) bool { return !h.Has(name) })
 }
 
-// forget is v as it may be kept in a place of the given type, which decides wherever it says something.
+// Forget is v as it may be kept in a place of the given type, which decides wherever it says something.
 func (h *EphemeralNames) Forget(v cty.Value, place cty.Type) cty.Value {
 	if !h.some.Load() || !h.in(v.Type()) {
 		return v

@@ -15,7 +15,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// explain writes the way that a value came, with the places: "local.cfg (main.tf:12) ← var.password
+// Way writes the way that a value came, with the places: "local.cfg (main.tf:12) ← var.password
 // (main.tf:1)".
 func Way(o *mark.Origin) string {
 	var parts []string
@@ -85,7 +85,7 @@ func parameterOf(p function.Parameter) diag.Param {
 	return diag.Param{Name: p.Name, Type: p.Type, Nullable: p.AllowNull}
 }
 
-// about says what a diagnostic is about, where that decides which values help to understand it.
+// About says what a diagnostic is about, where that decides which values help to understand it.
 type About uint8
 
 const (

@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// loop is a for expression.
+// For is a for expression.
 type For struct{ *hclsyntax.ForExpr }
 
 // Value evaluates the collection, then the body once for each element.
@@ -53,7 +53,7 @@ func (e *For) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return remark(t.finish()), t.diags
 }
 
-// entries are the keys and values of a known collection, without marks, in the library's order. Its own
+// Entries are the keys and values of a known collection, without marks, in the library's order. Its own
 // iterators sort the elements of a set with work that grows faster than the set.
 func Entries(v cty.Value) iter.Seq2[cty.Value, cty.Value] {
 	return func(yield func(k, v cty.Value) bool) {

@@ -28,7 +28,7 @@ func infinite(v cty.Value) (cty.Path, bool) {
 	return at, found
 }
 
-// finite refuses infinity in what is about to leave the language.
+// Finite refuses infinity in what is about to leave the language.
 func (s *Env) Finite(v cty.Value, what string, e hclsyntax.Expression, ctx *hcl.EvalContext) bool {
 	path, found := infinite(v)
 	if !found {

@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// constant is the value of a compiled expression that needs no scope.
+// Constant is the value of a compiled expression that needs no scope.
 func Constant(e hclsyntax.Expression) (cty.Value, bool) {
 	switch e := e.(type) {
 	case *hclsyntax.LiteralValueExpr:
@@ -24,7 +24,7 @@ func Constant(e hclsyntax.Expression) (cty.Value, bool) {
 	return cty.NilVal, false
 }
 
-// fold evaluates e now if all its parts are literals and nothing goes wrong.
+// Fold evaluates e now if all its parts are literals and nothing goes wrong.
 func Fold(e hclsyntax.Expression, parts ...hclsyntax.Expression) hclsyntax.Expression {
 	for _, p := range parts {
 		if _, ok := Constant(p); !ok {
@@ -38,7 +38,7 @@ func Fold(e hclsyntax.Expression, parts ...hclsyntax.Expression) hclsyntax.Expre
 	return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: e.Range()}
 }
 
-// insideExpr follows a path into object and tuple constructors.
+// InsideExpr follows a path into object and tuple constructors.
 func InsideExpr(e hclsyntax.Expression, at hcl.Range, path cty.Path) hcl.Range {
 	if len(path) == 0 {
 		return at
@@ -67,6 +67,7 @@ func InsideExpr(e hclsyntax.Expression, at hcl.Range, path cty.Path) hcl.Range {
 	return at
 }
 
+// StepName is the name that a step of a path selects, empty where it selects by number.
 func StepName(s cty.PathStep) string {
 	switch s := s.(type) {
 	case cty.GetAttrStep:
@@ -93,7 +94,7 @@ func itemName(e hclsyntax.Expression) (string, bool) {
 	return v.AsString(), true
 }
 
-// literalKey is the text of a constant object key.
+// LiteralKey is the text of a constant object key.
 func LiteralKey(e hclsyntax.Expression) (string, bool) {
 	v, diags := e.Value(nil)
 	if diags.HasErrors() || v.Type() != cty.String || !v.IsKnown() || v.IsNull() {
@@ -121,7 +122,7 @@ func Path(t hcl.Traversal) cty.Path {
 	return out
 }
 
-// traversalText is a reference as users write it.
+// TraversalText is a reference as users write it.
 func TraversalText(t hcl.Traversal) string {
 	var b strings.Builder
 	for _, s := range t {

@@ -7,7 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// item is the name of a loop variable or of an iterator, with what is selected from it. The turns of a
+// LoopVar is the name of a loop variable or of an iterator, with what is selected from it. The turns of a
 // loop evaluate little else, so it goes to the attribute without the library's ceremony where nothing stands
 // in the way; everything else is the library's, messages included.
 type LoopVar struct {
@@ -17,6 +17,7 @@ type LoopVar struct {
 	plain bool     // attributes are all that is selected
 }
 
+// NewLoopVar compiles a reference to a loop variable or an iterator.
 func NewLoopVar(e *hclsyntax.ScopeTraversalExpr) *LoopVar {
 	out := &LoopVar{ScopeTraversalExpr: e, name: e.Traversal.RootName(), plain: true}
 	for _, step := range e.Traversal[1:] {

@@ -6,7 +6,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// lost gives the result of a call the marks of arguments that the function lost.
+// keepMarks gives the result of a call the marks of arguments that the function lost.
 func keepMarks(v cty.Value, diags hcl.Diagnostics, args ...cty.Value) cty.Value {
 	switch {
 	case diags.HasErrors():
@@ -21,17 +21,7 @@ func keepMarks(v cty.Value, diags hcl.Diagnostics, args ...cty.Value) cty.Value 
 	return out
 }
 
-// The nodes here take the place of the library's where this language wants more than it does:
-//
-//   - no mark is lost. The library drops marks that lie inside of what makes a result unknown, and
-//     those of keys into objects and maps; it takes the marks of a collection off its elements while
-//     a for expression looks at them, so that messages would show them.
-//   - work stays linear: one context for all turns of a loop, types looked at once.
-//   - what an evaluation may make is bounded (budget.go).
-//
-// Where they report something they say what the library says: people know its texts.
-
-// raise puts every mark in vs, at any depth, onto v itself.
+// Raise puts every mark in vs, at any depth, onto v itself.
 func Raise(v cty.Value, vs ...cty.Value) cty.Value {
 	for _, from := range vs {
 		if from == cty.NilVal || !from.ContainsMarked() {

@@ -11,13 +11,14 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// objectCons is { key = value, … }.
+// Object is { key = value, … }.
 type Object struct {
 	*hclsyntax.ObjectConsExpr
 	names   []string // of all attributes, if all were written down
 	builder *ctyvalue.ObjectBuilder
 }
 
+// NewObject compiles an object constructor whose parts are compiled.
 func NewObject(e *hclsyntax.ObjectConsExpr) *Object {
 	names := make([]string, 0, len(e.Items))
 	for _, item := range e.Items {
@@ -79,7 +80,7 @@ func (e *Object) named(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return e.builder.Object(e.names, vals), diags
 }
 
-// heardKey remembers a name that was made of ephemeral text.
+// noteKey remembers a name that was made of ephemeral text.
 func noteKey(ctx *hcl.EvalContext, key cty.Value, name string) {
 	if s := envOf(ctx); s != nil && mark.Is(key, mark.Ephemeral) {
 		s.Names.add(name)

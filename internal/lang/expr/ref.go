@@ -21,7 +21,7 @@ func traverse(v cty.Value, steps hcl.Traversal) (cty.Value, hcl.Diagnostics) {
 	return v, nil
 }
 
-// relative is source.steps.
+// Relative is source.steps.
 type Relative struct {
 	*hclsyntax.RelativeTraversalExpr
 }
@@ -36,7 +36,7 @@ func (e *Relative) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, append(diags, more...)
 }
 
-// ref is a compiled reference: what it names in its unit, and what is selected from that.
+// Ref is a compiled reference: what it names in its unit, and what is selected from that.
 type Ref struct {
 	*hclsyntax.ScopeTraversalExpr
 	Root     Root
@@ -50,7 +50,7 @@ type Ref struct {
 	Wrong    bool          // it selects what the schema does not have, as Check has reported
 }
 
-// root is what the first names of a reference stand for.
+// Root is what the first names of a reference stand for.
 type Root uint8
 
 const (
@@ -89,7 +89,7 @@ func (e *Ref) base(s *Env) (cty.Value, hcl.Diagnostics) {
 	return s.Scope.Value(e)
 }
 
-// indexed is collection[key]: of a declaration that repeats it evaluates one instance, of anything
+// Index is collection[key]: of a declaration that repeats it evaluates one instance, of anything
 // else it keeps the marks of the key, which the library drops for objects and maps.
 type Index struct {
 	*hclsyntax.IndexExpr
@@ -121,7 +121,7 @@ func (e *Index) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, append(diags, more...)
 }
 
-// selected is module.call[key].output.rest.
+// OutputOf is module.call[key].output.rest.
 type OutputOf struct {
 	*hclsyntax.RelativeTraversalExpr
 	Target *Ref
@@ -155,12 +155,12 @@ func (s *Env) at(target *Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagn
 	return mark.Same(v, key), diags
 }
 
-// unknownAt stands for an expression that is wrong in a way already reported.
+// UnknownAt stands for an expression that is wrong in a way already reported.
 func UnknownAt(r hcl.Range) hclsyntax.Expression {
 	return &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: r}
 }
 
-// attribute splits t after a first name, written .name or ["name"].
+// Attribute splits t after a first name, written .name or ["name"].
 func Attribute(t hcl.Traversal) (string, hcl.Traversal, bool) {
 	if len(t) == 0 {
 		return "", nil, false

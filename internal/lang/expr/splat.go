@@ -7,7 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// spread is source[*].each.
+// Splat is source[*].each.
 type Splat struct{ *hclsyntax.SplatExpr }
 
 func (e *Splat) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {

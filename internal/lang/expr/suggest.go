@@ -13,7 +13,7 @@ import (
 // mostNames is how many names are compared with one that is not there.
 const MostNames = 1000
 
-// near is " Did you mean …?" where an attribute or a key is not there and the value that it is
+// suggest is " Did you mean …?" where an attribute or a key is not there and the value that it is
 // looked for in has one like it; "" elsewhere. What a marked value has is not told.
 func (s *Env) suggest(d *hcl.Diagnostic) string {
 	switch d.Summary {
@@ -90,7 +90,7 @@ func keyText(key cty.Value) string {
 	return key.AsString()
 }
 
-// namesIn are the attributes of an object, or the keys of a map.
+// NamesIn are the attributes of an object, or the keys of a map.
 func NamesIn(v cty.Value) []string {
 	ty := v.Type()
 	switch {

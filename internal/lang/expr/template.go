@@ -13,7 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// joined is the text of a template's loop.
+// TemplateJoin is the text of a template's loop.
 type TemplateJoin struct{ *hclsyntax.TemplateJoinExpr }
 
 func (e *TemplateJoin) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -29,7 +29,7 @@ func (e *TemplateJoin) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) 
 	return v, append(diags, more...)
 }
 
-// text is a template with more than one part. It does what the library's does, and stops before
+// Template is a template with more than one part. It does what the library's does, and stops before
 // its result gets longer than the budget allows: templates that repeat one another double with
 // every step.
 type Template struct{ *hclsyntax.TemplateExpr }

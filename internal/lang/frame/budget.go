@@ -71,7 +71,7 @@ func (b *budget) all(d *program.Def, n int) bool {
 	return b.made.Add(int64(n)) <= 2*b.instances()
 }
 
-// heavy counts what an element takes beyond what any does.
+// addCost counts what an element takes beyond what any does.
 func (b *budget) addCost(s *scope, v cty.Value) {
 	if v.IsMarked() {
 		s.elements += expr.MarkedWeight - 1
@@ -111,7 +111,7 @@ func (b *budget) works(s *scope, toil int, v cty.Value, at diag.Range) bool {
 	return false
 }
 
-// holds reports whether a loop may keep one more element of this size, beside what it has made so far.
+// checkLoopSize reports whether a loop may keep one more element of this size, beside what it has made so far.
 func (b *budget) checkLoopSize(s *scope, made *int, v cty.Value, at diag.Range) bool {
 	n := extent(v)
 	if n >= keptPart && v.Type().IsObjectType() { // two maps, of values and of types, that are not shared
@@ -159,7 +159,7 @@ func (b *budget) deeper(s *scope, d *program.Def) bool {
 	return false
 }
 
-// carries reports whether a value is small enough to be handed on. Values share their parts, so
+// checkValueSize reports whether a value is small enough to be handed on. Values share their parts, so
 // that a few declarations that repeat one another can stand for more elements than there are atoms;
 // whatever walks through such a value never ends.
 func (b *budget) checkValueSize(s *scope, d *program.Def, v cty.Value) bool {
@@ -185,7 +185,7 @@ const (
 	keptPart  = 64
 )
 
-// keeps reports whether one more value, of about so many elements, may be kept for the rest of the walk. Each of
+// checkWalkSize reports whether one more value, of about so many elements, may be kept for the rest of the walk. Each of
 // thousands can be little more than the one before.
 func (b *budget) checkWalkSize(s *scope, d *program.Def, v cty.Value, about int) bool {
 	if about < keptValue && len(expr.LongText(v)) < keptValue*expr.TextPart {
@@ -320,19 +320,19 @@ func weigh(v cty.Value, left *int) bool {
 	return true
 }
 
-// Element counts one more element that a loop makes (meter).
+// Element counts one more element that a loop makes (expr.Meter).
 func (s *scope) Element(at diag.Range) bool { return s.f.w.budget.element(s, at) }
 
-// Work counts what a function goes through (meter).
+// Work counts what a function goes through (expr.Meter).
 func (s *scope) Work(cost int, v cty.Value, at diag.Range) bool {
 	return s.f.w.budget.works(s, cost, v, at)
 }
 
-// Keep counts what a loop keeps (meter).
+// Keep counts what a loop keeps (expr.Meter).
 func (s *scope) Keep(made *int, v cty.Value, at diag.Range) bool {
 	s.f.w.budget.addCost(s, v)
 	return v.Type().IsPrimitiveType() || s.f.w.budget.checkLoopSize(s, made, v, at)
 }
 
-// TextLimit is how many bytes one string may have (meter).
+// TextLimit is how many bytes one string may have (expr.Meter).
 func (s *scope) TextLimit() int { return s.f.w.budget.l.Text }

@@ -33,12 +33,12 @@ type result struct {
 	early   fillCount
 }
 
-// moment is when something was worked out without a value that was not there yet: a lease that is not
+// fillCount is when something was worked out without a value that was not there yet: a lease that is not
 // open, or a slot that is empty. It is zero if nothing was missing, and what was found stands. It stands
 // as well as long as no lease is opened and nothing that was missed is filled.
 type fillCount uint64
 
-// moment is this one.
+// fillCount is this one.
 func (w *walk) fillCount() fillCount { return fillCount(w.fills.Load() + 1) }
 
 func (m fillCount) stands(w *walk) bool { return m == 0 || m == w.fillCount() }

@@ -14,7 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// Value is the value of what a reference names (nodeScope).
+// Value is the value of what a reference names (expr.Scope).
 func (s *scope) Value(e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 	switch e.Root {
 	case expr.RootVariable, expr.RootLocal:
@@ -36,7 +36,7 @@ func (s *scope) Value(e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 	return s.symbol(e)
 }
 
-// Instance is the value of one instance of what a reference names (nodeScope).
+// Instance is the value of one instance of what a reference names (expr.Scope).
 func (s *scope) Instance(e *expr.Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
 	if e.Root == expr.RootCall {
 		return s.moduleAt(e, key, at)
@@ -44,7 +44,7 @@ func (s *scope) Instance(e *expr.Ref, key cty.Value, at hcl.Range) (cty.Value, h
 	return s.instanceAt(s.f.u.Defs[e.Local], key, at)
 }
 
-// Sample stands for any instance of something repeated (nodeScope).
+// Sample stands for any instance of something repeated (expr.Scope).
 func (s *scope) Sample(e *expr.Ref) (cty.Value, bool) {
 	d := s.f.u.Defs[e.Local]
 	if keys := s.keysOf(s.f, d); keys.Status == Known && (!s.f.w.o.Validate || s.placeholders(d) != nil) {

@@ -30,7 +30,7 @@ type Caller interface {
 	Configured(config program.Decl, p addr.Provider) (fs map[string]*provider.Function, known bool, err error)
 }
 
-// Call calls a provider's function through the walk's caller (nodeScope).
+// Call calls a provider's function through the walk's caller (expr.Scope).
 func (s *scope) Call(e *expr.ProviderCall, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	sig, diags := s.signature(e)
 	if diags.HasErrors() {

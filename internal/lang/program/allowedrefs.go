@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
 )
 
-// place says which symbols an expression may use beside the declarations of its module.
+// AllowedRefs says which symbols an expression may use beside the declarations of its module.
 type AllowedRefs struct {
 	Count bool // the block has count, and the expression is evaluated once per instance
 	Each  bool // the same with for_each

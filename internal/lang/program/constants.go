@@ -51,7 +51,7 @@ type shared struct {
 	cell any
 }
 
-// get gives what is kept, made when first asked for.
+// Get gives what is kept, made when first asked for.
 func (s *shared) Get(make func() any) any {
 	s.once.Do(func() { s.cell = make() })
 	return s.cell

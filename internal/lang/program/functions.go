@@ -55,12 +55,12 @@ func (c *compiler) owner() int32 {
 	return -1
 }
 
-// unknownFunction says that the provider has no such function, and which may have been meant.
+// UnknownFunction says that the provider has no such function, and which may have been meant.
 func UnknownFunction(e *expr.ProviderCall, all map[string]*provider.Function) string {
 	return fmt.Sprintf("The function %q is not available from the provider %q.%s", e.Name, e.Local, diag.DidYouMean(e.Name, expr.Sorted(all)))
 }
 
-// undeclaredFunction says that required_providers has no entry for the provider. Resource types imply one, names of
+// UndeclaredFunction says that required_providers has no entry for the provider. Resource types imply one, names of
 // functions do not: they would be gone with the last resource.
 func UndeclaredFunction(e *expr.ProviderCall, required map[string]*config.Requirement) string {
 	why := fmt.Sprintf("There is no provider with the local name %q in this module.", e.Local)

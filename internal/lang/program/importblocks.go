@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// importBlock is a compiled import block.
+// ImportBlock is a compiled import block.
 type ImportBlock struct {
 	Config       *config.Import
 	Id, Identity hclsyntax.Expression
@@ -107,7 +107,7 @@ func (p *Program) mayHave(r addr.Resource) bool {
 	return parent.Calls[m.Name()] != nil || parent.MayDeclare(m.Name())
 }
 
-// target is the resource that an import block names, seen from the module that has the block.
+// Target is the resource that an import block names, seen from the module that has the block.
 func (b *ImportBlock) Target(m addr.Module) addr.Resource {
 	r := b.Config.Resource
 	r.Module = m.Join(r.Module)

@@ -127,7 +127,7 @@ type Program struct {
 	bound   *bound        // what Bind found out
 }
 
-// node is a unit at one place of the module tree.
+// Node is a unit at one place of the module tree.
 type Node struct {
 	Config   *config.Node
 	Unit     *Unit
@@ -253,6 +253,7 @@ func (d *Declaration) Repeat() RepeatKind {
 	return Once
 }
 
+// RepeatKindOf says what makes instances, from the arguments that do.
 func RepeatKindOf(r config.Repeat) RepeatKind {
 	switch {
 	case r.Count != nil:

@@ -236,7 +236,7 @@ func (p *Program) ProviderFor(m addr.Module, prov addr.Provider, alias string) (
 	return d, d != NoDecl
 }
 
-// existing finds a configuration by provider, without implying anything.
+// Existing finds a configuration by provider, without implying anything.
 func (p *Program) Existing(n *Node, prov addr.Provider, alias string) Decl {
 	d, _ := p.find(n, config.ProviderName{Local: localFor(n, prov), Alias: alias})
 	if d == NoDecl && alias != "" && n.Parent != nil {
@@ -245,7 +245,7 @@ func (p *Program) Existing(n *Node, prov addr.Provider, alias string) Decl {
 	return d
 }
 
-// keyedEntry is where a calling module chose an instance of a configuration that it passed down: the
+// PassedKey is where a calling module chose an instance of a configuration that it passed down: the
 // n-th entry of the call that makes a node some way up.
 type PassedKey struct {
 	Up    int // how many calls above the resource's module
@@ -380,7 +380,7 @@ func isEmpty(p *config.Provider) bool {
 	return len(attrs) == 0 && len(diags) == 0
 }
 
-// describe names a declaration for panics, also one that is missing.
+// Describe names a declaration for panics, also one that is missing.
 func (p *Program) Describe(d Decl) string {
 	if int(d) >= len(p.decls) {
 		return fmt.Sprintf("declaration %d", d)

@@ -137,7 +137,7 @@ func (r *rewriter) contentOf(b *hclsyntax.Block) *hclsyntax.Block {
 	return content
 }
 
-// rawBody is a body compiled without a schema: its expressions are, which of them are arguments
+// RawBody is a body compiled without a schema: its expressions are, which of them are arguments
 // and blocks is not yet known to be right. Bodies in JSON stay as they are until a schema says
 // what their properties mean.
 type RawBody struct {
@@ -179,7 +179,7 @@ func (b *RawBody) attr(name string) *rawAttr {
 	return nil
 }
 
-// where is the place in a body, which is that of a block at some place.
+// Where is the place in a body, which is that of a block at some place.
 func (raw *RawBody) Where(at hcl.Range, path cty.Path) hcl.Range {
 	for i := 0; i < len(path); i++ {
 		name, ok := path[i].(cty.GetAttrStep)

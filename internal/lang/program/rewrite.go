@@ -16,7 +16,7 @@ import (
 // node of ours, and so does what the library evaluates otherwise than this language needs it.
 // Everything else stays the library's. Our nodes embed the library's node that they stand for,
 // which keeps ranges and the sealed interface; they find the frame through the root of the
-// evaluation context (see scope.go).
+// evaluation context (expr.Env).
 
 // rewriter compiles the expressions of one declaration.
 type rewriter struct {
@@ -231,7 +231,7 @@ func (r *rewriter) call(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 	return expr.NewCall(&n)
 }
 
-// native gives the syntax tree of an expression, whatever syntax it is written in. What cannot be
+// Native gives the syntax tree of an expression, whatever syntax it is written in. What cannot be
 // read becomes a syntax error, which is reported when the tree is compiled.
 func Native(e hcl.Expression) hclsyntax.Expression {
 	if n, ok := e.(hclsyntax.Expression); ok {

@@ -20,7 +20,7 @@ type selection struct {
 	Rest   hcl.Traversal
 }
 
-// outputUse is a place where an output of a module is selected by its name.
+// OutputUse is a place where an output of a module is selected by its name.
 type OutputUse struct {
 	Of   int32 // the call, or a local that may be the whole of one
 	Name string
@@ -112,6 +112,7 @@ func (c *binder) inside(s *selection, ty cty.Type, rest hcl.Traversal) {
 	}
 }
 
+// AllNames are the names of the attributes and block types of a block.
 func AllNames(b *schema.Block) []string {
 	var out []string
 	for _, a := range b.Attrs {

@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// trigger is a compiled entry of replace_triggered_by.
+// Trigger is a compiled entry of replace_triggered_by.
 type Trigger struct {
 	Target *expr.Ref
 	Key    hclsyntax.Expression // nil: none, or constant in target

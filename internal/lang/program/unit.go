@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// unit is a module compiled once, however often it is called: everything that does not depend on
+// Unit is a module compiled once, however often it is called: everything that does not depend on
 // where it stands in the tree. Its declarations have indexes of their own; a node adds its base.
 type Unit struct {
 	Module     *config.Module
@@ -30,7 +30,7 @@ type Unit struct {
 	guessed    int                  // names that were compared with what was written instead
 }
 
-// decl is a declaration inside a unit.
+// Def is a declaration inside a unit.
 type Def struct {
 	Kind  Kind
 	Name  string
@@ -73,19 +73,19 @@ type argument struct {
 	functions []*expr.ProviderCall
 }
 
-// condition is a compiled condition block.
+// Condition is a compiled condition block.
 type Condition struct {
 	*config.Condition
 	Test, Message hclsyntax.Expression
 }
 
-// index finds a declaration by kind and name.
+// Index finds a declaration by kind and name.
 func (u *Unit) Index(k Kind, name string) (int32, bool) {
 	i, ok := u.ByName[k][name]
 	return i, ok
 }
 
-// newUnit lays out the declarations of a module, without compiling them.
+// NewUnit lays out the declarations of a module, without compiling them.
 func NewUnit(m *config.Module) *Unit {
 	u := &Unit{Module: m, resources: make(map[config.Name]int32, len(m.Resources)), configs: map[config.ProviderName]int32{}, metas: map[string]*RawBody{}}
 	n := len(m.Variables) + len(m.Locals) + len(m.Outputs) + 2*len(m.Calls) + len(m.Resources) + len(m.Providers) + len(m.Checks)
@@ -169,4 +169,5 @@ const (
 	Assert                 // assertions of a check
 )
 
+// HasDefault reports whether a variable need not be set.
 func HasDefault(v *config.Variable) bool { return v.Default != cty.NilVal }

@@ -29,7 +29,7 @@ func Structure(p *program.Program, bag *diag.Bag) bool {
 	return destroyProvisioners(p, bag) && ok
 }
 
-// Against binds the program to the schemas of its providers (Program.Bind) and evaluates everything once, to
+// Check binds the program to the schemas of its providers (Program.Bind) and evaluates everything once, to
 // report what can be found wrong without any value: values of the wrong type, ephemeral values where they would
 // be kept. What is not written out is unknown. It may be called after Compile failed, to have all there is to
 // report. Of what needs itself only the bodies are looked at.

@@ -5,7 +5,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// promises holds callers to what `const = true` promises of a module's variable: its value is known
+// constVariables holds callers to what `const = true` promises of a module's variable: its value is known
 // before anything is planned, so that it can stand in the source of a module or choose a backend.
 func constVariables(p *program.Program, bag *diag.Bag) bool {
 	ok := true

@@ -145,7 +145,7 @@ func reportCycle(p *program.Program, component []program.Decl, bag *diag.Bag) bo
 	return true
 }
 
-// toldAt reports whether a static evaluation ran into the cycle before there was a program to look for it in.
+// reportedAt reports whether a static evaluation ran into the cycle before there was a program to look for it in.
 func reportedAt(p *program.Program, component []program.Decl, bag *diag.Bag) bool {
 	for _, told := range bag.List() {
 		if told.Summary == "Cycle" && told.Subject != nil && slices.ContainsFunc(component, func(d program.Decl) bool { return p.Decls()[d].Range == *told.Subject }) {
@@ -196,13 +196,13 @@ func selfHint(d *program.Declaration, r program.Ref) string {
 	return ""
 }
 
-// hop is one reference on a way.
+// cycleStep is one reference on a way.
 type cycleStep struct {
 	from program.Decl
 	ref  program.Ref
 }
 
-// wayRound is a shortest cycle through the smallest declaration of a component.
+// cyclePath is a shortest cycle through the smallest declaration of a component.
 func cyclePath(p *program.Program, component []program.Decl) []cycleStep {
 	in := make(map[program.Decl]bool, len(component))
 	start := component[0]

@@ -44,7 +44,7 @@ func deprecated(n, from *program.Node, output string, at diag.Range, bag *diag.B
 	}
 }
 
-// hushed reports whether it is not to be reported that another module uses what is deprecated in this one:
+// silenced reports whether it is not to be reported that another module uses what is deprecated in this one:
 // so says the call of this one, or one on the way to the other has ignore_nested_deprecations.
 func silenced(n, from *program.Node) bool {
 	for ; from.Parent != nil; from = from.Parent {

@@ -6,7 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// retiring reports destroy-time provisioners, and the connections they use, that need the value of
+// destroyProvisioners reports destroy-time provisioners, and the connections they use, that need the value of
 // another object: by the time an object is destroyed there is no telling whether that still exists.
 // Ephemeral resources are obtained anew, so they may be used, and so may whatever is known from
 // variables alone.
@@ -34,7 +34,7 @@ func destroyProvisioners(p *program.Program, bag *diag.Bag) bool {
 	return ok
 }
 
-// selfSufficient reports the first reference of a body that needs another object.
+// needsOnlySelf reports the first reference of a body that needs another object.
 func needsOnlySelf(p *program.Program, d *program.Declaration, body any, bag *diag.Bag) bool {
 	for _, ref := range p.PartRefs(d.ID, body) {
 		if to := needsObject(p, ref.To, map[program.Decl]bool{}); to != nil {

@@ -26,7 +26,7 @@ func (c *checker) evaluate(o frame.Options) {
 	})
 }
 
-// trial evaluates the declarations of one unit.
+// validation evaluates the declarations of one unit.
 type validation struct {
 	c *checker
 	f *frame.Frame
