@@ -3,8 +3,9 @@ package expr
 import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 )
 
 // LoopVar is the name of a loop variable or of an iterator, with what is selected from it. The turns of a
