@@ -35,27 +35,27 @@ type block struct {
 
 // Provisioner evaluates the body of a provisioner of a resource against the provisioner's schema.
 func (f *Frame) Provisioner(p *config.Provisioner, s *schema.Block, in Scope, face Face, bag *diag.Bag) (mark.Value, Outcome) {
-	return f.block(p, p.Body, s, in, face, bag)
+	return f.w.blocks.of(f, p, p.Body, s).eval(f, in, face, bag)
 }
 
 // Connection evaluates a connection block.
 func (f *Frame) Connection(c *config.Connection, s *schema.Block, in Scope, face Face, bag *diag.Bag) (mark.Value, Outcome) {
-	return f.block(c, c.Body, s, in, face, bag)
+	return f.w.blocks.of(f, c, c.Body, s).eval(f, in, face, bag)
 }
 
 // Body evaluates any body of the frame's module against a schema. It is compiled anew each time.
 func (f *Frame) Body(b hcl.Body, s *schema.Block, in Scope, face Face, bag *diag.Bag) (mark.Value, Outcome) {
-	return f.evalBlock(f.compileBlock(b, s), in, face, bag)
+	return compileBlock(f, b, s).eval(f, in, face, bag)
 }
 
-func (f *Frame) block(of any, b hcl.Body, s *schema.Block, in Scope, face Face, bag *diag.Bag) (mark.Value, Outcome) {
-	w := &f.w.blocks
+// of gives a compiled body, which is compiled when first asked for.
+func (w *blocks) of(f *Frame, of any, b hcl.Body, s *schema.Block) *block {
 	key := blockKey{of, s}
 	w.mu.Lock()
 	got := w.m[key]
 	w.mu.Unlock()
 	if got == nil {
-		got = f.compileBlock(b, s)
+		got = compileBlock(f, b, s)
 		w.mu.Lock()
 		if w.m == nil {
 			w.m = map[blockKey]*block{}
@@ -63,12 +63,12 @@ func (f *Frame) block(of any, b hcl.Body, s *schema.Block, in Scope, face Face, 
 		w.m[key] = got
 		w.mu.Unlock()
 	}
-	return f.evalBlock(got, in, face, bag)
+	return got
 }
 
 // compileBlock compiles a body. What may stand in it was checked with the declaration that it
 // belongs to; here all symbols are allowed.
-func (f *Frame) compileBlock(b hcl.Body, s *schema.Block) *block {
+func compileBlock(f *Frame, b hcl.Body, s *schema.Block) *block {
 	var bag diag.Bag
 	out := &block{}
 	out.body, out.ok = f.n.Block(b, s, program.AllowedRefs{Count: true, Each: true, Self: true}, "", &bag)
@@ -76,7 +76,7 @@ func (f *Frame) compileBlock(b hcl.Body, s *schema.Block) *block {
 	return out
 }
 
-func (f *Frame) evalBlock(b *block, in Scope, face Face, bag *diag.Bag) (mark.Value, Outcome) {
+func (b *block) eval(f *Frame, in Scope, face Face, bag *diag.Bag) (mark.Value, Outcome) {
 	bag.Add(b.diags...)
 	if !b.ok {
 		return mark.Plain(cty.DynamicVal), Broken

@@ -167,7 +167,7 @@ func (b *budget) checkValueSize(s *scope, d *program.Def, v cty.Value) bool {
 	if size(v.Type(), &all) || weigh(v, &left) {
 		return b.checkWalkSize(s, d, v, 2*b.l.Weight-left-all)
 	}
-	s.Error(diag.Errorf("Value too large", "The value of %s has more than %d elements in all, which is more than can be handled safely. Does it contain itself several times over?", s.f.nameOf(d), b.l.Weight).At(d.At))
+	s.Error(diag.Errorf("Value too large", "The value of %s has more than %d elements in all, which is more than can be handled safely. Does it contain itself several times over?", nameOf(s.f, d), b.l.Weight).At(d.At))
 	return false
 }
 
@@ -196,7 +196,7 @@ func (b *budget) checkWalkSize(s *scope, d *program.Def, v cty.Value, about int)
 	within := b.kept.total <= b.l.Kept
 	b.kept.mu.Unlock()
 	if !within {
-		s.Error(diag.Errorf("Values too large", "With the value of %s all values that were computed have more than %d elements, which is more than can be kept safely. Do many declarations make large values, each of another?", s.f.nameOf(d), b.l.Kept).At(d.At))
+		s.Error(diag.Errorf("Values too large", "With the value of %s all values that were computed have more than %d elements, which is more than can be kept safely. Do many declarations make large values, each of another?", nameOf(s.f, d), b.l.Kept).At(d.At))
 	}
 	return within
 }

@@ -90,7 +90,7 @@ func (f *Frame) compute(d *program.Def, face Face, from *scope) *result {
 	}
 	var v cty.Value
 	switch {
-	case !f.ready(d, s):
+	case !compiledInTime(f, d, s):
 		v = cty.DynamicVal
 	case d.Kind == program.Variable:
 		v = s.variable(d)
@@ -117,9 +117,9 @@ func (f *Frame) compute(d *program.Def, face Face, from *scope) *result {
 	}
 	marked := false
 	if s.Marked { // or it may be
-		v, marked = via(v, f.nameOf(d), d.At)
+		v, marked = via(v, nameOf(f, d), d.At)
 	}
-	out.val = f.declared(d, v)
+	out.val = withDeclaredMarks(f, d, v)
 	out.rest = mark.Plain(out.val)
 	if marked || out.val.IsMarked() {
 		out.rest = mark.Split(out.val)
@@ -144,19 +144,19 @@ func via(v cty.Value, name string, at diag.Range) (cty.Value, bool) {
 	return rest.Via(name, at).Join(), true
 }
 
-// declared adds the marks that a declaration asks for.
-func (f *Frame) declared(d *program.Def, v cty.Value) cty.Value {
+// withDeclaredMarks adds the marks that a declaration asks for.
+func withDeclaredMarks(f *Frame, d *program.Def, v cty.Value) cty.Value {
 	switch {
 	case d.Kind == program.Variable && (d.Var.Sensitive || d.Var.Ephemeral):
-		return declaredMarks(v, d.Var.Sensitive, d.Var.Ephemeral, &mark.Origin{What: f.nameOf(d), Range: d.At})
+		return declaredMarks(v, d.Var.Sensitive, d.Var.Ephemeral, &mark.Origin{What: nameOf(f, d), Range: d.At})
 	case d.Kind == program.Output && (d.Out.Sensitive || d.Out.Ephemeral):
-		return declaredMarks(v, d.Out.Sensitive, d.Out.Ephemeral, &mark.Origin{What: f.nameOf(d), Range: d.At})
+		return declaredMarks(v, d.Out.Sensitive, d.Out.Ephemeral, &mark.Origin{What: nameOf(f, d), Range: d.At})
 	}
 	return v
 }
 
 // nameOf is what an explanation calls a cell.
-func (f *Frame) nameOf(d *program.Def) string {
+func nameOf(f *Frame, d *program.Def) string {
 	switch d.Kind {
 	case program.Variable:
 		return "var." + d.Name

@@ -35,7 +35,7 @@ func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, face F
 	for i, c := range conds {
 		s := f.scope(face, bag).of(ld, k)
 		s.setSelf(self)
-		out[i] = s.condition(c, when)
+		out[i] = (&conditionCheck{s, c, when}).run()
 		s.release()
 	}
 	return out
@@ -49,8 +49,15 @@ func (f *Frame) Refuse(d program.Decl) {
 	c.got.Store(&result{val: cty.DynamicVal, rest: mark.Plain(cty.DynamicVal), outcome: Failed})
 }
 
-// condition evaluates one condition.
-func (s *scope) condition(c *program.Condition, when program.When) Result {
+// conditionCheck evaluates one condition.
+type conditionCheck struct {
+	*scope
+	c    *program.Condition
+	when program.When
+}
+
+func (s *conditionCheck) run() Result {
+	c := s.c
 	out := Result{Status: state.Errored, Range: c.Test.Range()}
 	v := s.Eval(c.Test)
 	if s.outcome() != OK {
@@ -60,7 +67,7 @@ func (s *scope) condition(c *program.Condition, when program.When) Result {
 		return out
 	}
 	if s.f.w.o.Validate {
-		s.tryMessage(c)
+		s.tryMessage()
 	}
 	v, _ = mark.Bare(v)
 	b, err := convert.Convert(v, cty.Bool)
@@ -80,30 +87,30 @@ func (s *scope) condition(c *program.Condition, when program.When) Result {
 	}
 	out.Status = state.Fail
 	if !s.f.w.o.Validate {
-		out.Message = s.message(c, when)
+		out.Message = s.message()
 	}
 	return out
 }
 
 // tryMessage evaluates a message although nothing failed, to find what is wrong with it.
-func (s *scope) tryMessage(c *program.Condition) {
-	if c.Message == nil {
+func (s *conditionCheck) tryMessage() {
+	if s.c.Message == nil {
 		return
 	}
-	v := s.Eval(c.Message)
+	v := s.Eval(s.c.Message)
 	if s.outcome() == OK {
-		s.messageType(c, v)
+		s.messageType(v)
 	}
 }
 
 // messageType is the message as a string, which may be unknown; it reports what cannot be one.
-func (s *scope) messageType(c *program.Condition, v cty.Value) (cty.Value, bool) {
+func (s *conditionCheck) messageType(v cty.Value) (cty.Value, bool) {
 	str, err := convert.Convert(v, cty.String)
 	switch {
 	case err != nil:
-		s.Error(diag.Errorf("Invalid error message", "Unsuitable value for error message: %s.", err).At(c.Message.Range()))
+		s.Error(diag.Errorf("Invalid error message", "Unsuitable value for error message: %s.", err).At(s.c.Message.Range()))
 	case str.IsNull():
-		s.Error(diag.Errorf("Invalid error message", "Unsuitable value for error message: must not be null.").At(c.Message.Range()))
+		s.Error(diag.Errorf("Invalid error message", "Unsuitable value for error message: must not be null.").At(s.c.Message.Range()))
 	default:
 		return str, true
 	}
@@ -111,9 +118,10 @@ func (s *scope) messageType(c *program.Condition, v cty.Value) (cty.Value, bool)
 }
 
 // message reports a failed condition and gives its text.
-func (s *scope) message(c *program.Condition, when program.When) string {
+func (s *conditionCheck) message() string {
+	c, when := s.c, s.when
 	const hidden = "This check failed, but has an invalid error message as described in the other accompanying messages."
-	text, ok := s.messageText(c, when)
+	text, ok := s.messageText()
 	if !ok {
 		text = hidden
 	}
@@ -130,13 +138,13 @@ func (s *scope) message(c *program.Condition, when program.When) string {
 }
 
 // address is the instance that the scope belongs to.
-func (s *scope) address() string {
+func (s *conditionCheck) address() string {
 	return s.d.Res.In(s.f.n.Config.Path).In(s.f.addr).Instance(s.key).String()
 }
 
 // givenAt is where the variable of the scope got its value: the argument of the call, or its own
 // declaration.
-func (s *scope) givenAt() diag.Range {
+func (s *conditionCheck) givenAt() diag.Range {
 	if s.f.parent != nil {
 		if a := s.f.parent.u.Defs[s.f.n.Call].Args[s.d.Name]; a != nil {
 			return a.Expr.Range()
@@ -154,32 +162,32 @@ var markedMessages = []struct {
 	{mark.Ephemeral, "ephemeral", "using the ephemeralasnull() function on the references to not reveal ephemeral data"},
 }
 
-func (s *scope) messageText(c *program.Condition, when program.When) (string, bool) {
-	if c.Message == nil {
+func (s *conditionCheck) messageText() (string, bool) {
+	if s.c.Message == nil {
 		return "The condition is not met.", true
 	}
-	v := s.Eval(c.Message)
+	v := s.Eval(s.c.Message)
 	if s.outcome() != OK {
 		return "", false
 	}
-	return s.plainMessage(c, when, v)
+	return s.plainMessage(v)
 }
 
 // plainMessage refuses messages that cannot be shown.
-func (s *scope) plainMessage(c *program.Condition, when program.When, v cty.Value) (string, bool) {
-	at := c.Message.Range()
+func (s *conditionCheck) plainMessage(v cty.Value) (string, bool) {
+	at := s.c.Message.Range()
 	for _, m := range markedMessages {
 		if !mark.Anywhere(v, m.tag) {
 			continue
 		}
 		d := diag.Warningf("Error message refers to "+m.what+" values", "The error expression used to explain this condition refers to %s values, so the resulting message is not displayed.\n\nYou can correct this by removing references to %s values, or by %s.", m.what, m.what, m.way).At(at)
-		if when == program.Validation {
+		if s.when == program.Validation {
 			d.Severity = diag.Error
 		}
 		s.Error(d)
 		return "", false
 	}
-	str, ok := s.messageType(c, v)
+	str, ok := s.messageType(v)
 	switch {
 	case !ok:
 		return "", false

@@ -14,7 +14,7 @@ import (
 func (f *Frame) Config(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, Outcome) {
 	ld := f.local(d)
 	v, leaves, outcome := f.body(ld, k, face, bag)
-	if outcome == OK && ld.Res.Mode != addr.Ephemeral && !f.acceptEphemeral(ld, v, leaves, bag) {
+	if outcome == OK && ld.Res.Mode != addr.Ephemeral && !acceptEphemeral(f, ld, v, leaves, bag) {
 		outcome = Broken
 	}
 	return v, outcome

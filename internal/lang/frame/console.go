@@ -29,7 +29,7 @@ func (f *Frame) ParseAndEval(src []byte, filename string, face Face, bag *diag.B
 	if !bag.HCL(diags) {
 		return mark.Plain(cty.DynamicVal), Broken
 	}
-	if !f.callable(e, bag) {
+	if !callable(f, e, bag) {
 		return mark.Plain(cty.DynamicVal), Broken
 	}
 	return f.Eval(e, Scope{}, face, bag)
@@ -37,7 +37,7 @@ func (f *Frame) ParseAndEval(src []byte, filename string, face Face, bag *diag.B
 
 // callable refuses calls that only Check would find out to be wrong, which looks at what is declared, and the
 // function type where it is a part of something else: its result can be shown, but is no value.
-func (f *Frame) callable(e hclsyntax.Expression, bag *diag.Bag) bool {
+func callable(f *Frame, e hclsyntax.Expression, bag *diag.Bag) bool {
 	ok := true
 	whole := map[hclsyntax.Node]bool{} // calls of type whose result is all there is, or is asked about by another one
 	for inner := e; inner != nil; {
@@ -63,7 +63,7 @@ func (f *Frame) callable(e hclsyntax.Expression, bag *diag.Bag) bool {
 			ok = false
 		}
 		if parts := strings.Split(call.Name, "::"); parts[0] == "provider" && len(parts) >= 3 {
-			ok = f.offered(call, parts, bag) && ok
+			ok = offered(f, call, parts, bag) && ok
 		}
 		return nil
 	})
@@ -71,7 +71,7 @@ func (f *Frame) callable(e hclsyntax.Expression, bag *diag.Bag) bool {
 }
 
 // offered reports whether a provider that is declared may have a function, or one with a configuration.
-func (f *Frame) offered(call *hclsyntax.FunctionCallExpr, parts []string, bag *diag.Bag) bool {
+func offered(f *Frame, call *hclsyntax.FunctionCallExpr, parts []string, bag *diag.Bag) bool {
 	e := &expr.ProviderCall{Local: parts[1], Name: parts[len(parts)-1], Provider: f.n.Config.Provider(parts[1])}
 	required := f.u.Module.Required
 	if req := required[e.Local]; req == nil || req.Range == (diag.Range{}) {

@@ -16,26 +16,26 @@ import (
 
 // acceptEphemeral reports ephemeral values in arguments of a managed resource or a data source
 // that would be kept.
-func (f *Frame) acceptEphemeral(d *program.Def, v mark.Value, leaves []expr.SetLeaf, bag *diag.Bag) bool {
+func acceptEphemeral(f *Frame, d *program.Def, v mark.Value, leaves []expr.SetLeaf, bag *diag.Bag) bool {
 	ok := true
 	for _, m := range v.Marks {
 		if m.Tag != mark.Ephemeral {
 			continue
 		}
-		path, at := m.Path, f.where(d, m.Path)
+		path, at := m.Path, sourceRange(d, m.Path)
 		if i := slices.IndexFunc(leaves, func(l expr.SetLeaf) bool { return len(path) > 0 && l.Set == expr.StepName(path[len(path)-1]) }); i >= 0 {
 			path, at = append(path.Copy(), leaves[i].Path...), leaves[i].At
 			leaves = slices.Delete(slices.Clone(leaves), i, i+1)
 		}
 		if b := f.w.p.Body(d).Schema; !b.IsWriteOnly(m.Path) {
 			ok = false
-			f.refuseEphemeral(d, b, m, path, at, bag)
+			refuseEphemeral(f, d, b, m, path, at, bag)
 		}
 	}
 	return ok
 }
 
-func (f *Frame) refuseEphemeral(d *program.Def, b *schema.Block, m mark.At, path cty.Path, at diag.Range, bag *diag.Bag) {
+func refuseEphemeral(f *Frame, d *program.Def, b *schema.Block, m mark.At, path cty.Path, at diag.Range, bag *diag.Bag) {
 	name := mark.PathString(path)
 	detail := `"` + name + `" cannot accept an ephemeral value because it is not a write-only attribute, meaning it will be written to the state.`
 	if m.Why != nil {

@@ -83,7 +83,7 @@ func (s *scope) hidden(v cty.Value) cty.Value {
 	}
 	if r := s.own(); r.Hidden {
 		s.Marked = true
-		return mark.With(v, mark.Ephemeral, s.f.originOf(s.d))
+		return mark.With(v, mark.Ephemeral, originOf(s.f, s.d))
 	}
 	return v
 }

@@ -195,20 +195,20 @@ func (f *Frame) child(call *program.Def, key addr.Key) *Frame {
 // evaluates nothing. The status is the worst met: of calls that were not expanded yet, or whose keys
 // are unknown or failed, no instances are listed.
 func (f *Frame) Instances(m addr.Module, face Face) ([]*Frame, Status) {
-	return f.instances(m, func(p *Frame, call *program.Def) Keys { return p.expanded(call, face) })
+	return instancesOf(f, m, func(p *Frame, call *program.Def) Keys { return p.repetition(call, face).expanded(call, face) })
 }
 
 // Expand lists the instances of a module, and evaluates the repetition of calls on the way. In a walk
 // calls are expanded at their own nodes; this is for frames that are none.
 func (f *Frame) Expand(m addr.Module, face Face, bag *diag.Bag) ([]*Frame, Status) {
-	return f.instances(m, func(p *Frame, call *program.Def) Keys { return p.keys(call, face, bag) })
+	return instancesOf(f, m, func(p *Frame, call *program.Def) Keys { return p.keys(call, face, bag) })
 }
 
-func (f *Frame) instances(m addr.Module, keysOf func(*Frame, *program.Def) Keys) ([]*Frame, Status) {
+func instancesOf(f *Frame, m addr.Module, keysOf func(*Frame, *program.Def) Keys) ([]*Frame, Status) {
 	if m.IsRoot() {
 		return []*Frame{f.root()}, Known
 	}
-	parents, status := f.instances(m.Parent(), keysOf)
+	parents, status := instancesOf(f, m.Parent(), keysOf)
 	var out []*Frame
 	for _, p := range parents {
 		i, ok := p.u.Index(program.Call, m.Name())
@@ -250,7 +250,7 @@ func (f *Frame) At(mi addr.ModuleInstance, face Face) *Frame {
 		return nil
 	}
 	call := p.u.Defs[i]
-	if !p.there(call, face, key) {
+	if !p.repetition(call, face).there(call, face, key) {
 		return nil
 	}
 	return p.child(call, key)

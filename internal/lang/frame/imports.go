@@ -68,15 +68,15 @@ func (f *Frame) importsOf(i int, b *program.ImportBlock) *imported {
 	got := &f.imports[i]
 	got.once.Do(func() {
 		var bag diag.Bag
-		got.list, got.outcome = f.evalImports(b, &bag)
+		got.list, got.outcome = evalImports(f, b, &bag)
 		got.diags = bag.List()
 	})
 	return got
 }
 
-func (f *Frame) evalImports(b *program.ImportBlock, bag *diag.Bag) ([]Import, Outcome) {
+func evalImports(f *Frame, b *program.ImportBlock, bag *diag.Bag) ([]Import, Outcome) {
 	if b.ForEach == nil {
-		im, o := f.importOne(b, addr.NoKey, nil, bag)
+		im, o := importOne(f, b, addr.NoKey, nil, bag)
 		if o != OK {
 			return nil, o
 		}
@@ -88,7 +88,7 @@ func (f *Frame) evalImports(b *program.ImportBlock, bag *diag.Bag) ([]Import, Ou
 	s.release()
 	var out []Import
 	for _, k := range rep.List {
-		im, o := f.importOne(b, k, rep, bag)
+		im, o := importOne(f, b, k, rep, bag)
 		if o == OK {
 			out = append(out, im)
 		}
@@ -97,32 +97,40 @@ func (f *Frame) evalImports(b *program.ImportBlock, bag *diag.Bag) ([]Import, Ou
 	return out, outcome
 }
 
-func (f *Frame) importOne(b *program.ImportBlock, k addr.Key, rep *repeated, bag *diag.Bag) (Import, Outcome) {
+func importOne(f *Frame, b *program.ImportBlock, k addr.Key, rep *repeated, bag *diag.Bag) (Import, Outcome) {
 	s := f.scope(After, bag).of(b.Def, k)
 	defer s.release()
 	s.each = rep
 	out := Import{Provider: b.Config.Provider, Block: b.Config, Range: b.Config.Range}
-	to, ok := s.importAddress(b)
+	im := &importer{s, b}
+	to, ok := im.address()
 	if !ok {
 		return out, s.outcome()
 	}
 	out.To = to
 	if b.Identity != nil {
-		out, _ = s.importIdentity(out, b)
+		out, _ = im.identity(out)
 	} else {
-		out, _ = s.importID(out, b)
+		out, _ = im.id(out)
 	}
 	return out, s.outcome()
 }
 
-func (s *scope) importID(out Import, b *program.ImportBlock) (Import, bool) {
+// importer evaluates the arguments of an import block, for one key of its for_each.
+type importer struct {
+	*scope
+	b *program.ImportBlock
+}
+
+func (s *importer) id(out Import) (Import, bool) {
+	b := s.b
 	const title = "Invalid import id argument"
-	v := s.Eval(b.Id)
+	v := s.Eval(b.ID)
 	if s.outcome() != OK {
 		return out, false
 	}
 	fail := func(detail string) (Import, bool) {
-		s.Error(s.WithValues(diag.Errorf(title, "%s", detail).At(b.Id.Range()), b.Id, s.Ctx))
+		s.Error(s.WithValues(diag.Errorf(title, "%s", detail).At(b.ID.Range()), b.ID, s.Ctx))
 		return out, false
 	}
 	switch {
@@ -136,7 +144,7 @@ func (s *scope) importID(out Import, b *program.ImportBlock) (Import, bool) {
 	case err != nil:
 		return fail("The import id value is unsuitable: " + expr.ConversionText(err) + ".")
 	case !str.IsKnown():
-		out.Unknown, out.Range = true, b.Id.Range()
+		out.Unknown, out.Range = true, b.ID.Range()
 		return out, true
 	case str.IsNull():
 		return fail("The import id cannot be null.")
@@ -147,7 +155,8 @@ func (s *scope) importID(out Import, b *program.ImportBlock) (Import, bool) {
 	return out, true
 }
 
-func (s *scope) importIdentity(out Import, b *program.ImportBlock) (Import, bool) {
+func (s *importer) identity(out Import) (Import, bool) {
+	b := s.b
 	v := s.Eval(b.Identity)
 	if s.outcome() != OK {
 		return out, false
@@ -168,23 +177,23 @@ func (s *scope) importIdentity(out Import, b *program.ImportBlock) (Import, bool
 	return out, true
 }
 
-// importAddress evaluates the keys of the address that an import block names.
-func (s *scope) importAddress(b *program.ImportBlock) (addr.Instance, bool) {
-	r := b.Config.Resource
+// address evaluates the keys of the address that an import block names.
+func (s *importer) address() (addr.Instance, bool) {
+	r := s.b.Config.Resource
 	mi := s.f.addr
 	for i, name := range r.Module.Path() {
-		key, ok := s.importKey(b.ModuleKeys[i])
+		key, ok := s.instanceKey(s.b.ModuleKeys[i])
 		if !ok {
 			return addr.Instance{}, false
 		}
 		mi = mi.Child(name, key)
 	}
-	key, ok := s.importKey(b.Key)
+	key, ok := s.instanceKey(s.b.Key)
 	return addr.Instance{Module: mi, Mode: r.Mode, Type: r.Type, Name: r.Name, Key: key}, ok
 }
 
-// importKey evaluates one key of the address; nil is none.
-func (s *scope) importKey(e hclsyntax.Expression) (addr.Key, bool) {
+// instanceKey evaluates one key of the address; nil is none.
+func (s *importer) instanceKey(e hclsyntax.Expression) (addr.Key, bool) {
 	if e == nil {
 		return addr.NoKey, true
 	}

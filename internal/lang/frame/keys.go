@@ -83,7 +83,10 @@ func (f *Frame) SetKeys(d program.Decl, face Face, k Keys) {
 
 // Expanded gives the instances as far as they were set or evaluated: it evaluates nothing. Before
 // that they are unknown.
-func (f *Frame) Expanded(d program.Decl, face Face) Keys { return f.expanded(f.local(d), face) }
+func (f *Frame) Expanded(d program.Decl, face Face) Keys {
+	ld := f.local(d)
+	return f.repetition(ld, face).expanded(ld, face)
+}
 
 func (f *Frame) keys(d *program.Def, face Face, bag *diag.Bag) Keys {
 	set := f.repetition(d, face).set[face].Load()
@@ -103,8 +106,7 @@ func (f *Frame) keys(d *program.Def, face Face, bag *diag.Bag) Keys {
 	return got.Keys
 }
 
-func (f *Frame) expanded(d *program.Def, face Face) Keys {
-	rep := f.repetition(d, face)
+func (rep *repetition) expanded(d *program.Def, face Face) Keys {
 	set, got := rep.set[face].Load(), rep.got.Load()
 	switch {
 	case set != nil && (!set.More || d.Repetition == nil || got == nil):
@@ -120,8 +122,7 @@ func (f *Frame) expanded(d *program.Def, face Face) Keys {
 }
 
 // there reports whether a call has an instance among those expanded.
-func (f *Frame) there(call *program.Def, face Face, key addr.Key) bool {
-	rep := f.repetition(call, face)
+func (rep *repetition) there(call *program.Def, face Face, key addr.Key) bool {
 	set, got := rep.set[face].Load(), rep.got.Load()
 	switch {
 	case set != nil && set.has(key):

@@ -55,7 +55,7 @@ func (s *scope) signature(e *expr.ProviderCall) (*provider.Function, hcl.Diagnos
 	if !e.Configured || s.f.w.o.Validate {
 		return anything, nil
 	}
-	all, known, err := caller.Configured(s.f.configOf(e), e.Provider)
+	all, known, err := caller.Configured(s.configOf(e), e.Provider)
 	switch sig := all[e.Name]; {
 	case err != nil:
 		s.Failed = true
@@ -110,7 +110,7 @@ func (s *scope) invoke(e *expr.ProviderCall, sig *provider.Function, args []cty.
 	if s.f.w.o.Handed != nil {
 		s.f.w.o.Handed(name, args)
 	}
-	out, err := s.f.w.o.Caller.Call(s.f.configOf(e), e.Provider, e.Name, plain)
+	out, err := s.f.w.o.Caller.Call(s.configOf(e), e.Provider, e.Name, plain)
 	if err == ErrReported {
 		s.Failed = true
 		return expr.Raise(cty.UnknownVal(sig.Return), args...), nil
@@ -133,8 +133,8 @@ func (s *scope) invoke(e *expr.ProviderCall, sig *provider.Function, args []cty.
 }
 
 // configOf is the configuration that a call means, noDecl if there is none.
-func (f *Frame) configOf(e *expr.ProviderCall) program.Decl {
-	return f.w.p.Existing(f.n, e.Provider, e.Alias)
+func (s *scope) configOf(e *expr.ProviderCall) program.Decl {
+	return s.f.w.p.Existing(s.f.n, e.Provider, e.Alias)
 }
 
 // unanswered does not show what a provider said last if an argument is not to be shown.

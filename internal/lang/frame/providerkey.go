@@ -16,7 +16,7 @@ import (
 func (f *Frame) ProviderKey(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Outcome) {
 	ld := f.local(d)
 	if ld.ProviderKey != nil {
-		return f.chosen(d, ld.ProviderKey, ld, k, face, bag)
+		return chosenKey(f, d, ld.ProviderKey, ld, k, face, bag)
 	}
 	at, ok := f.w.p.PassedKey(d)
 	if !ok {
@@ -27,12 +27,12 @@ func (f *Frame) ProviderKey(d program.Decl, k addr.Key, face Face, bag *diag.Bag
 		below = below.parent
 	}
 	call := below.parent.u.Defs[below.n.Call]
-	return below.parent.chosen(d, call.PassedKeys[at.Entry], call, below.key, face, bag)
+	return chosenKey(below.parent, d, call.PassedKeys[at.Entry], call, below.key, face, bag)
 }
 
-// chosen evaluates the key that an expression in f chooses, and looks whether there is such an
+// chosenKey evaluates the key that an expression in f chooses, and looks whether there is such an
 // instance of the configuration that resource uses.
-func (f *Frame) chosen(resource program.Decl, e hclsyntax.Expression, d *program.Def, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Outcome) {
+func chosenKey(f *Frame, resource program.Decl, e hclsyntax.Expression, d *program.Def, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Outcome) {
 	key, o := f.providerKey(e, d, k, face, bag)
 	used := f.w.p.ProviderOf(resource)
 	if o != OK || f.w.o.Validate || used == program.NoDecl || f.w.p.NodeOf(used) == nil {

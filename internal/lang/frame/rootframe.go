@@ -14,7 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// NewFrame makes the root frame of a walk: the root module's variables are converted and checked.
+// New makes the root frame of a walk: the root module's variables are converted and checked.
 func New(p *program.Program, o Options, bag *diag.Bag) (*Frame, bool) {
 	w := &walk{p: p, o: o.in(p.Root().Unit.Module.Dir), budget: newBudget(o.Limits), roots: map[string]cty.Value{}, past: make([]atomic.Bool, len(p.Decls()))}
 	w.table = functionTable(&w.o)

@@ -169,34 +169,34 @@ func (s *scope) owned(f *Frame, d *program.Def, v cty.Value) cty.Value {
 		s.Marked = true
 		f.w.names.Learn(v.Type(), f.w.p.Schema(f.n.Decl(d.Index)).Type())
 	}
-	return f.marked(d, v)
+	return markOwn(f, d, v)
 }
 
-// placeholder is f.placeholder in an evaluation.
+// placeholderOf is f.placeholder in an evaluation.
 func (s *scope) placeholder(f *Frame, d *program.Def) cty.Value {
 	s.Marked = s.Marked || d.Res.Mode == addr.Ephemeral
-	return f.placeholder(d)
+	return placeholderOf(f, d)
 }
 
-// marked makes sure that what an ephemeral resource holds is ephemeral.
-func (f *Frame) marked(d *program.Def, v cty.Value) cty.Value {
+// markOwn makes sure that what an ephemeral resource holds is ephemeral.
+func markOwn(f *Frame, d *program.Def, v cty.Value) cty.Value {
 	if d.Res.Mode != addr.Ephemeral {
 		return v
 	}
-	return mark.With(v, mark.Ephemeral, f.originOf(d))
+	return mark.With(v, mark.Ephemeral, originOf(f, d))
 }
 
-func (f *Frame) originOf(d *program.Def) *mark.Origin {
+func originOf(f *Frame, d *program.Def) *mark.Origin {
 	return &mark.Origin{What: d.Res.In(f.n.Config.Path).Local(), Range: d.At}
 }
 
-// placeholder stands for an instance of which nothing is known but its type.
-func (f *Frame) placeholder(d *program.Def) cty.Value {
+// placeholderOf stands for an instance of which nothing is known but its type.
+func placeholderOf(f *Frame, d *program.Def) cty.Value {
 	v := cty.DynamicVal
 	if s := f.w.p.Schema(f.n.Decl(d.Index)); s != nil {
 		v = cty.UnknownVal(s.Type()).RefineNotNull()
 	}
-	return f.marked(d, v)
+	return markOwn(f, d, v)
 }
 
 // whole is the value of all instances, once somebody wanted it.

@@ -13,10 +13,10 @@ func (f *Frame) Where(d program.Decl, k addr.Key, path cty.Path) diag.Range {
 	if f.w.p.NodeOf(d) == nil {
 		return diag.Range{}
 	}
-	return f.where(f.local(d), path)
+	return sourceRange(f.local(d), path)
 }
 
-func (f *Frame) where(d *program.Def, path cty.Path) diag.Range {
+func sourceRange(d *program.Def, path cty.Path) diag.Range {
 	if d.Body == nil {
 		return d.At
 	}

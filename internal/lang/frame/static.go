@@ -111,13 +111,13 @@ func attributesIn(b hcl.Body) []*hcl.Attribute {
 	return out
 }
 
-// ready compiles a local or an argument when a static evaluation first needs it.
-func (f *Frame) ready(d *program.Def, s *scope) bool {
+// compiledInTime compiles a local or an argument when a static evaluation first needs it.
+func compiledInTime(f *Frame, d *program.Def, s *scope) bool {
 	if f.w.static == nil {
 		return true
 	}
 	if s.inside(f, d) {
-		s.Error(diag.Errorf("Cycle", "The value of %s needs itself: %s.", f.nameOf(d), s.way()).At(d.At))
+		s.Error(diag.Errorf("Cycle", "The value of %s needs itself: %s.", nameOf(f, d), s.way()).At(d.At))
 		return false
 	}
 	ok := true
@@ -148,7 +148,7 @@ func (s *scope) way() string {
 	for p := s; p != nil; p = p.from {
 		switch {
 		case p.cell != nil:
-			parts = append(parts, p.f.nameOf(p.cell))
+			parts = append(parts, nameOf(p.f, p.cell))
 		case p.what != "":
 			parts = append(parts, p.what)
 		}

@@ -66,7 +66,7 @@ func (s *scope) trigger(t *program.Trigger) (Trigger, bool) {
 // PreventDestroy evaluates lifecycle.prevent_destroy, once for all instances in a module instance.
 func (f *Frame) PreventDestroy(d program.Decl, face Face, bag *diag.Bag) (bool, Outcome) {
 	ld := f.local(d)
-	return f.flag(ld.PreventDestroy, face, "prevent_destroy", bag)
+	return lifecycleFlag(f, ld.PreventDestroy, face, "prevent_destroy", bag)
 }
 
 // Forget evaluates lifecycle.destroy: true if objects are to be forgotten instead of destroyed.
@@ -75,12 +75,12 @@ func (f *Frame) Forget(d program.Decl, face Face, bag *diag.Bag) (bool, Outcome)
 	if ld.Destroy == nil {
 		return false, OK
 	}
-	destroy, o := f.flag(ld.Destroy, face, "destroy", bag)
+	destroy, o := lifecycleFlag(f, ld.Destroy, face, "destroy", bag)
 	return !destroy && o == OK, o
 }
 
-// flag evaluates a boolean lifecycle argument.
-func (f *Frame) flag(e hclsyntax.Expression, face Face, name string, bag *diag.Bag) (bool, Outcome) {
+// lifecycleFlag evaluates a boolean lifecycle argument.
+func lifecycleFlag(f *Frame, e hclsyntax.Expression, face Face, name string, bag *diag.Bag) (bool, Outcome) {
 	if e == nil {
 		return false, OK
 	}

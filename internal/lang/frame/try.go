@@ -23,7 +23,7 @@ func (f *Frame) Placeholder(m addr.Module) *Frame {
 }
 
 // SelfOf stands for an object of a resource while nothing is known of it but its type.
-func (f *Frame) SelfOf(d program.Decl) mark.Value { return mark.Split(f.placeholder(f.local(d))) }
+func (f *Frame) SelfOf(d program.Decl) mark.Value { return mark.Split(placeholderOf(f, f.local(d))) }
 
 // TryInputs evaluates the inputs of a call against the variables they are for.
 func (f *Frame) TryInputs(call program.Decl, bag *diag.Bag) Outcome {

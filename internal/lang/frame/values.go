@@ -229,14 +229,10 @@ func (f *Frame) Eval(e hcl.Expression, in Scope, face Face, bag *diag.Bag) (mark
 	if !ok {
 		return mark.Plain(cty.DynamicVal), Broken
 	}
-	return f.evalCompiled(compiled, in, face, bag)
-}
-
-func (f *Frame) evalCompiled(e hclsyntax.Expression, in Scope, face Face, bag *diag.Bag) (mark.Value, Outcome) {
 	s := f.scope(face, bag)
 	defer s.release()
 	s.enter(in)
-	v := s.Eval(e)
+	v := s.Eval(compiled)
 	return s.split(v), s.outcome()
 }
 

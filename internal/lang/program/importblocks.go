@@ -12,7 +12,7 @@ import (
 // ImportBlock is a compiled import block.
 type ImportBlock struct {
 	Config       *config.Import
-	Id, Identity hclsyntax.Expression
+	ID, Identity hclsyntax.Expression
 	ForEach      hclsyntax.Expression
 	ModuleKeys   []hclsyntax.Expression // in the address, of each module call on the way; nil where there is none
 	Key          hclsyntax.Expression   // of the resource
@@ -27,7 +27,7 @@ func (c *compiler) importBlock(im *config.Import) {
 	out := &ImportBlock{Config: im, Def: d}
 	out.ForEach = c.in(ByImport, AllowedRefs{}).optional(im.ForEach)
 	d.Repetition = out.ForEach
-	out.Id = c.in(ByImport, pl).optional(im.ID)
+	out.ID = c.in(ByImport, pl).optional(im.ID)
 	out.Identity = c.in(ByImport, pl).optional(im.Identity)
 	out.ModuleKeys = make([]hclsyntax.Expression, len(im.Resource.Module.Path()))
 	words := 0
