@@ -38,8 +38,8 @@ type Import struct {
 
 // Result is a finished plan with what an apply right after it can go on using.
 type Result struct {
-	Plan    *plan.Plan
-	Frame   *lang.Frame
+	Plan  *plan.Plan
+	Frame *lang.Frame
 
 	// Cut says that an interrupt kept something from being looked at.
 	Cut bool
