@@ -101,7 +101,9 @@ type (
 	StaticFrame = frame.StaticFrame
 	Options     = frame.Options
 	Limits      = frame.Limits
-	Caller      = frame.Caller
+	Run         = frame.Run
+	NoRun       = frame.NoRun
+	Functions   = frame.Functions
 	Given       = frame.Given
 	Scope       = frame.Scope
 	Face        = frame.Face
@@ -140,7 +142,7 @@ const (
 // CheckOptions say how far Vet goes.
 type CheckOptions = vet.CheckOptions
 
-// ErrReported is what a Caller answers where a provider could not be asked, and that is in the bag.
+// ErrReported is the error of Functions where a provider could not be asked, and that is in the bag.
 var ErrReported = frame.ErrReported
 
 // Static makes the static frame of a root module (frame.Static).

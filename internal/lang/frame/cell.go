@@ -111,9 +111,7 @@ func (f *Frame) compute(d *program.Def, face Face, from *scope) *result {
 	}
 	if out.outcome == OK && d.Kind == program.Variable && d.Var.Ephemeral {
 		f.w.names.Learn(v.Type(), d.Var.Type)
-		if f.w.o.Guard != nil {
-			f.w.o.Guard(f, d.Name, v)
-		}
+		f.w.o.Run.Guard(f, d.Name, v)
 	}
 	marked := false
 	if s.Marked { // or it may be

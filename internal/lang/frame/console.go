@@ -78,7 +78,7 @@ func offered(f *Frame, call *hclsyntax.FunctionCallExpr, parts []string, bag *di
 		bag.Add(diag.Errorf("Unknown provider function", "%s", program.UndeclaredFunction(e, required)).At(call.NameRange))
 		return false
 	}
-	if caller := f.w.o.Caller; caller != nil && caller.Function(e.Provider, e.Name) == nil && f.w.p.Existing(f.n, e.Provider, "") == program.NoDecl && len(parts) == 3 {
+	if f.w.o.Run.Function(e.Provider, e.Name) == nil && f.w.p.Existing(f.n, e.Provider, "") == program.NoDecl && len(parts) == 3 {
 		bag.Add(diag.Errorf("Unknown provider function", "%s", program.UnknownFunction(e, nil)).At(call.NameRange))
 		return false
 	}

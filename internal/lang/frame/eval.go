@@ -137,10 +137,13 @@ func (o *Options) shown(dir string) string {
 	return filepath.ToSlash(dir)
 }
 
-// in fills in what follows from the root module's directory.
+// in fills in what follows from the root module's directory, and what was left out.
 func (o Options) in(dir string) Options {
 	if o.RootDir == "" {
 		o.RootDir = dir
+	}
+	if o.Run == nil {
+		o.Run = NoRun{}
 	}
 	if o.BaseDir == "" {
 		o.BaseDir = o.RootDir

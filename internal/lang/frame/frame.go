@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
@@ -44,25 +43,19 @@ const (
 type Options struct {
 	Variables map[string]Given // root variables as set
 	Workspace string
-	Applying  bool                                                        // terraform.applying
-	PlanTime  time.Time                                                   // plantimestamp(); zero: unknown
-	Pure      bool                                                        // planning: uuid() and the like are unknown
-	RootDir   string                                                      // the root module: path.root and path.module are relative to it; "": as that module says
-	Cwd       string                                                      // path.cwd
-	BaseDir   string                                                      // where relative paths of file functions begin; "": RootDir
-	Caller    Caller                                                      // functions of providers; nil: they are unknown
-	Validate  bool                                                        // everything that is not literal is unknown
-	Handed    func(name string, args []cty.Value)                         // told what a provider's function is about to get
-	Observe   func(name string, args []cty.Value, result cty.Value) error // told what files and providers' functions gave
-	Guard     func(f *Frame, variable string, v cty.Value)                // told the values of ephemeral variables, with the marks they came with
-	Steady    func(program.Decl) bool                                     // declarations whose two faces are one; nil: none
+	Applying  bool                    // terraform.applying
+	PlanTime  time.Time               // plantimestamp(); zero: unknown
+	Pure      bool                    // planning: uuid() and the like are unknown
+	RootDir   string                  // the root module: path.root and path.module are relative to it; "": as that module says
+	Cwd       string                  // path.cwd
+	BaseDir   string                  // where relative paths of file functions begin; "": RootDir
+	Validate  bool                    // everything that is not literal is unknown
+	Run       Run                     // nil: NoRun
+	Steady    func(program.Decl) bool // declarations whose two faces are one; nil: none
 	Limits    Limits
 	Functions funcs.Limits // budgets of one function call
 	Console   bool         // there is a function type
 	Closed    shortcut.Set // what is not to be taken
-	// Ask sets a root variable that a static evaluation needs and nobody set, in Variables, and reports
-	// whether it did; nil: nobody can be asked.
-	Ask func(*config.Variable) bool
 }
 
 // Given is the value of a root variable as somebody set it.

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
@@ -13,22 +12,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 )
-
-// ErrReported is what a Caller answers where a provider could not be configured, or asked, and that is
-// in the bag.
-var ErrReported = errors.New("the provider cannot be asked")
-
-// Caller calls functions of providers.
-type Caller interface {
-	// Call runs a function. config is the provider configuration that is meant, if the name says
-	// one or the module has a default one. The error is a diag.Diagnostic where no answer came.
-	Call(config program.Decl, p addr.Provider, fn string, args []cty.Value) (cty.Value, error)
-	// Function gives a function's signature, nil if the provider's schema has no such function.
-	Function(p addr.Provider, fn string) *provider.Function
-	// Configured gives the functions of a configured provider, which may be more than its schema
-	// has. They are not known while its settings are not. The error is ErrReported.
-	Configured(config program.Decl, p addr.Provider) (fs map[string]*provider.Function, known bool, err error)
-}
 
 // Call calls a provider's function through the walk's caller (expr.Scope).
 func (s *scope) Call(e *expr.ProviderCall, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -45,10 +28,7 @@ var anything = &provider.Function{Variadic: &provider.Param{Name: "args", Type: 
 // signature finds out what the function takes and gives: from the provider's schema, or if that does
 // not have it, from the configured provider.
 func (s *scope) signature(e *expr.ProviderCall) (*provider.Function, hcl.Diagnostics) {
-	caller := s.f.w.o.Caller
-	if caller == nil {
-		return anything, nil
-	}
+	caller := s.f.w.o.Run
 	if sig := caller.Function(e.Provider, e.Name); sig != nil {
 		return sig, nil
 	}
@@ -107,10 +87,8 @@ func (s *scope) invoke(e *expr.ProviderCall, sig *provider.Function, args []cty.
 		return expr.Raise(cty.UnknownVal(sig.Return), args...), nil
 	}
 	name := "provider::" + e.Provider.String() + "::" + e.Name
-	if s.f.w.o.Handed != nil {
-		s.f.w.o.Handed(name, args)
-	}
-	out, err := s.f.w.o.Caller.Call(s.configOf(e), e.Provider, e.Name, plain)
+	s.f.w.o.Run.Handed(name, args)
+	out, err := s.f.w.o.Run.Call(s.configOf(e), e.Provider, e.Name, plain)
 	if err == ErrReported {
 		s.Failed = true
 		return expr.Raise(cty.UnknownVal(sig.Return), args...), nil
@@ -124,8 +102,8 @@ func (s *scope) invoke(e *expr.ProviderCall, sig *provider.Function, args []cty.
 		return cty.NilVal, callError(err, args)
 	}
 	out = expr.Raise(out, args...)
-	if s.f.w.o.Observe != nil && out.IsWhollyKnown() {
-		if err := s.f.w.o.Observe(name, args, out); err != nil {
+	if out.IsWhollyKnown() {
+		if err := s.f.w.o.Run.Observe(name, args, out); err != nil {
 			return cty.NilVal, err
 		}
 	}

@@ -38,8 +38,8 @@ func (w *walk) staticRoot(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 	if got, ok := w.roots[v.Name]; ok {
 		return got, true
 	}
-	if _, set := w.o.Variables[v.Name]; !set && !program.HasDefault(v) && w.o.Ask != nil {
-		w.o.Ask(v)
+	if _, set := w.o.Variables[v.Name]; !set && !program.HasDefault(v) {
+		w.o.Run.Ask(v)
 	}
 	got, ok := rootValue(v, w.o.Variables, bag)
 	if ok {
@@ -99,6 +99,6 @@ func (g Given) invalid(v *config.Variable, problem string) diag.Diagnostic {
 func functionTable(o *Options) map[string]function.Function {
 	return funcs.Table(&funcs.Env{
 		BaseDir: o.BaseDir, PlanTime: o.PlanTime, Pure: o.Pure || o.Validate,
-		Observe: o.Observe, Limits: o.Functions, Console: o.Console,
+		Observe: o.Run.Observe, Limits: o.Functions, Console: o.Console,
 	})
 }
