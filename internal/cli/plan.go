@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/plan/file"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -57,7 +58,8 @@ func runPlan(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	p.showPlan(result.Plan, view.PlanOptions{Saved: c.opts.out})
-	if !ok || c.opts.out != "" && !p.savePlan(result) {
+	saved := c.opts.out == "" || p.savePlan(result) // with errors, too: others may want to know of them
+	if !ok || !saved {
 		return c.ui.fail()
 	}
 	if c.opts.detailed && result.Plan.Applyable() {
@@ -124,7 +126,7 @@ func (p *project) ready(ctx context.Context, applying bool) bool {
 		p.leaveUnset() // they may be set in what could not be read
 	}
 	if p.program != nil {
-		p.program.Frame(p.langOptions(applying), &p.bag) // for what is wrong with the values of variables
+		lang.NewFrame(p.program, p.langOptions(applying), &p.bag) // for what is wrong with the values of variables
 	}
 	return false
 }
