@@ -295,7 +295,7 @@ func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools
 		return mark.Value{}, false
 	}
 	if c.Action == plan.Update && t.Nothing(p) {
-		v, entry, news := t.Same(p, config, amended(c, cur.Entry))
+		v, entry, news := t.Same(p, amended(c, cur.Entry))
 		if news {
 			a.count(c)
 		}
@@ -314,7 +314,7 @@ func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools
 	if provisioned {
 		stored.Later = func(done event.Done) { a.postpone(done) }
 	}
-	v, entry, ok := t.Up(ctx, c, p, config, cur.Entry, stored)
+	v, entry, ok := t.Up(ctx, c, p, cur.Entry, stored)
 	if ok && provisioned {
 		entry.Tainted = true // until its provisioners are over
 	}

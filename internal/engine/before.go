@@ -120,8 +120,8 @@ func (p *planner) readBefore(ctx context.Context, d *lang.Declaration, f *lang.F
 }
 
 func (p *planner) readOrStored(ctx context.Context, d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance, u declared.Use) (mark.Value, *state.Entry, bool) {
-	if v, ok := p.useStored(d, t, config, inst); ok {
-		return v, p.prior.Get(inst.Current()), true
+	if v, entry, ok := p.useStored(d, t, config, inst); ok {
+		return v, entry, true
 	}
 	return t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: p.recordedOf(d.ID)}, true)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
 )
@@ -26,14 +27,14 @@ func newChecks(secrets *secret.Set) *checks {
 	return &checks{by: map[string]*state.Check{}, secrets: secrets}
 }
 
-// declare makes sure that a declaration with conditions is listed, even with no instance.
-func (c *checks) declare(kind, address string) *state.Check {
-	k := c.by[address]
-	if k == nil {
-		k = &state.Check{Kind: kind, Addr: address, Status: state.Pass, Objects: []state.CheckedObject{}}
+// declare makes sure that a declaration with conditions is listed, even with no instance, and reports
+// whether it was.
+func (c *checks) declare(kind, address string) (k *state.Check, was bool) {
+	if k, was = c.by[address]; !was {
+		k = &state.Check{Kind: kind, Addr: address, Status: state.Pass}
 		c.by[address] = k
 	}
-	return k
+	return k, was
 }
 
 // report records results for one object; several reports add up to the worst. An object that is not
@@ -44,7 +45,7 @@ func (c *checks) report(kind, address, object string, results []lang.Result) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k := c.declare(kind, address)
+	k, _ := c.declare(kind, address)
 	if object == "" {
 		for _, r := range results {
 			k.Status = worse(k.Status, r.Status)
@@ -75,7 +76,7 @@ func worse(a, b state.Status) state.Status {
 }
 
 // results gives all outcomes, sorted.
-func (c *checks) results(*diag.Bag) []state.Check {
+func (c *checks) results() []state.Check {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []state.Check
@@ -93,23 +94,33 @@ func (c *checks) results(*diag.Bag) []state.Check {
 	return out
 }
 
-// unchecked lists what has conditions, for a plan that evaluates none of them.
-func (r *run) unchecked() []state.Check {
-	none := newChecks(r.settings.Secrets)
-	for _, d := range r.prog.Decls() {
+// allResults gives all outcomes with those of conditions that were not evaluated: of what has no
+// instances they hold, and it is unknown whether they do where a plan leaves something out or has errors.
+// Where everything is destroyed, none counts.
+func (p *planner) allResults() []state.Check {
+	c := p.run.checks
+	if p.req.Mode == plan.Destroy {
+		c = newChecks(p.run.settings.Secrets)
+	}
+	for _, d := range p.run.prog.Decls() {
+		kind, address := "resource", ""
 		switch {
 		case declared.HasConditions(d):
-			k := none.declare(declared.ConditionsKind(d), d.String())
-			k.Status, k.Objects = state.Unknown, nil
-			if d.Kind == lang.Output && d.Module.IsRoot() {
-				k.Objects = []state.CheckedObject{{Addr: k.Addr, Status: state.Unknown}}
-			}
+			kind, address = declared.ConditionsKind(d), d.String()
 		case d.Kind == lang.Resource && d.Resource.Mode != addr.Ephemeral && declared.HasResourceConditions(d):
-			k := none.declare("resource", d.Resource.String())
-			k.Status, k.Objects = state.Unknown, nil
+			address = d.Resource.String()
+		default:
+			continue
+		}
+		k, reported := c.declare(kind, address)
+		if !reported && (p.req.Mode == plan.Destroy || p.sel.Skips(d.ID) || p.run.bag.HasErrors() || p.run.cut.Load()) {
+			k.Status = state.Unknown
+		}
+		if p.req.Mode == plan.Destroy && !p.sel.Active && kind == "output" && d.Module.IsRoot() {
+			k.Objects = []state.CheckedObject{{Addr: address, Status: state.Unknown}}
 		}
 	}
-	return none.results(r.bag)
+	return c.results()
 }
 
 // unread makes a check fail whose data could not be read, with what was said about that.

@@ -92,16 +92,21 @@ func (p *planner) readOrDefer(ctx context.Context, d *lang.Declaration, f *lang.
 		p.noteDeferred(d.ID, inst, why)
 		return p.deferRead(d, t, u, inst, why, placeholder(t, config)), true
 	}
-	if stored, ok := p.useStored(d, t, config, inst); ok {
+	if stored, entry, ok := p.useStored(d, t, config, inst); ok {
+		if entry != p.prior.Get(inst.Current()) {
+			p.put(inst.Current(), entry)
+		}
 		p.wasRead(d.ID, inst, config, stored)
 		return stored, true
 	}
 	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: p.recordedOf(d.ID), Was: p.prior.Get(inst.Current())}, true)
-	if ok && d.Res.Check == "" {
+	if ok {
 		p.put(inst.Current(), entry)
-		p.wasRead(d.ID, inst, config, v)
 	}
-	if d.Res.Check != "" { // it is read again to verify the check
+	switch {
+	case ok && d.Res.Check == "":
+		p.wasRead(d.ID, inst, config, v)
+	case d.Res.Check != "": // it is read again to verify the check
 		after := v
 		if !ok {
 			after = placeholder(t, config)
@@ -113,9 +118,9 @@ func (p *planner) readOrDefer(ctx context.Context, d *lang.Declaration, f *lang.
 
 // useStored takes the result of the last run instead of reading again: with -refresh=false, where
 // the question is the same (seed 002).
-func (p *planner) useStored(d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance) (mark.Value, bool) {
+func (p *planner) useStored(d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance) (mark.Value, *state.Entry, bool) {
 	if p.req.Refresh || d.Res.Check != "" || d.Resource.Type == "terraform_remote_state" {
-		return mark.Value{}, false
+		return mark.Value{}, nil, false
 	}
 	return t.StoredData(config, p.prior.Get(inst.Current()))
 }

@@ -57,7 +57,7 @@ resource "plant_item" "example" {
 		p := w.plan(prog, nil)
 		var bag diag.Bag
 		received := receivers.Analyse(prog, nil)
-		frame, ok := prog.Frame(lang.Options{Workspace: "default", Applying: true, Steady: received.Steady}, &bag)
+		frame, ok := lang.NewFrame(prog, lang.Options{Workspace: "default", Applying: true, Steady: received.Steady}, &bag)
 		if !ok {
 			t.Fatal(bag.List())
 		}

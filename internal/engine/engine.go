@@ -92,7 +92,7 @@ func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o lang.CheckOpt
 		}
 	}
 	o.Options.Caller = &caller{ctx: ctx, run: &run{settings: &e.Settings, handover: &e.handover, bag: bag}}
-	return p, p.Check(schemas, o, bag) && ok
+	return p, lang.Vet(p, schemas, o, bag) && ok
 }
 
 // schemas asks providers for their schemas as they are needed, each once, and reports those that

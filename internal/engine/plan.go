@@ -300,10 +300,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 		p.run.checkValues()
 	}
 	out.Relevant = p.relevant(out)
-	out.Checks = p.run.checks.results(p.run.bag)
-	if p.req.Mode == plan.Destroy {
-		out.Checks = p.run.unchecked()
-	}
+	out.Checks = p.allResults()
 	out.Functions = p.run.results.digests() // of what outputs call, too
 	out.Errored = p.run.bag.HasErrors() || p.run.cut.Load()
 	out.Complete = !p.sel.Active && !out.Errored

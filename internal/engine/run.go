@@ -97,7 +97,7 @@ func newRun(ctx context.Context, s *Settings, h *handover, req runRequest, bag *
 		o.Guard, o.Handed = r.guardVariable, r.guardArguments
 	}
 	o.Steady, o.Caller = r.receivers.Steady, &caller{ctx: ctx, run: r, validating: o.Validate}
-	frame, ok := r.prog.Frame(o, bag)
+	frame, ok := lang.NewFrame(r.prog, o, bag)
 	if !ok {
 		return r, false
 	}

@@ -20,22 +20,20 @@ func (f *Frame) acceptEphemeral(d *decl, v mark.Value, leaves []setLeaf, bag *di
 		if m.Tag != mark.Ephemeral {
 			continue
 		}
-		b := f.w.p.checked.bodies[d]
-		if b.schema.IsWriteOnly(m.Path) {
-			continue
+		path, at := m.Path, f.where(d, m.Path)
+		if i := slices.IndexFunc(leaves, func(l setLeaf) bool { return len(path) > 0 && l.Set == stepName(path[len(path)-1]) }); i >= 0 {
+			path, at = append(path.Copy(), leaves[i].Path...), leaves[i].At
+			leaves = slices.Delete(slices.Clone(leaves), i, i+1)
 		}
-		ok = false
-		f.refuseEphemeral(d, b.schema, m, leaves, bag)
+		if b := f.w.p.Body(d).schema; !b.IsWriteOnly(m.Path) {
+			ok = false
+			f.refuseEphemeral(d, b, m, path, at, bag)
+		}
 	}
 	return ok
 }
 
-func (f *Frame) refuseEphemeral(d *decl, b *schema.Block, m mark.At, leaves []setLeaf, bag *diag.Bag) {
-	path, at := m.Path, f.where(d, m.Path)
-	set := stepName(path[len(path)-1])
-	if i := slices.IndexFunc(leaves, func(l setLeaf) bool { return l.Set == set }); i >= 0 {
-		path, at = append(path.Copy(), leaves[i].Path...), leaves[i].At
-	}
+func (f *Frame) refuseEphemeral(d *decl, b *schema.Block, m mark.At, path cty.Path, at diag.Range, bag *diag.Bag) {
 	name := mark.PathString(path)
 	detail := `"` + name + `" cannot accept an ephemeral value because it is not a write-only attribute, meaning it will be written to the state.`
 	if m.Why != nil {

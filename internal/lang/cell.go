@@ -66,9 +66,9 @@ func (r *result) replay(bag *diag.Bag) {
 
 // value is the cell of a variable, local or output.
 func (f *Frame) value(d *decl, face Face, from *scope) *result {
-	c := d.once
-	if c == nil || f.w.o.Closed.Has(shortcut.Constants) {
-		c = &f.vals[2*d.index+int32(f.faceOf(d, face))]
+	c := &f.vals[2*d.index+int32(f.faceOf(d, face))]
+	if d.once != nil && !f.w.o.Closed.Has(shortcut.Constants) {
+		c = d.once.get(func() any { return &cell{} }).(*cell)
 	}
 	if f.w.static != nil && from != nil && (from.cell == d && from.f == f || from.inside(f, d)) {
 		return f.compute(d, face, from) // it needs itself: reported there

@@ -12,13 +12,13 @@ import (
 )
 
 // Compile gives a configuration its meaning, as far as that needs no schema: every reference is
-// found and resolved, names that are not declared, references of a declaration to itself and
-// cycles are reported, and every resource finds its provider configuration.
+// found and resolved, names that are not declared are reported, and every resource finds its provider
+// configuration.
 //
 // It works in three passes: the units (each module once, however often it is called), the nodes
 // (each place in the tree gets its range of declarations), and the references between
-// declarations, over which cycles are looked for.
-func Compile(tree *config.Tree, bag *diag.Bag) (*Program, bool) {
+// declarations.
+func compileTree(tree *config.Tree, bag *diag.Bag) (*Program, bool) {
 	p := &Program{
 		tree: tree, units: map[*config.Module]*unit{}, nodes: map[addr.Module]*node{},
 		resources: map[addr.Resource]Decl{}, configs: map[addr.ProviderConfig]Decl{}, keyed: map[Decl]keyedEntry{},
@@ -26,16 +26,8 @@ func Compile(tree *config.Tree, bag *diag.Bag) (*Program, bool) {
 	ok := true
 	p.root = p.place(tree.Root, nil, 0, bag, &ok)
 	ok = p.resolveProviders(bag) && ok
-	ok = p.checkCalls(bag) && ok
-	ok = p.checkMoves(bag) && ok
 	ok = p.link(bag) && ok
-	p.deprecatedOutputs(bag)
-	ok = p.promises(bag) && ok
-	p.cyclic = !p.findCycles(bag)
-	if !p.cyclic {
-		ok = p.retiring(bag) && ok
-	}
-	return p, ok && !p.cyclic
+	return p, ok
 }
 
 // place makes the node of a module and of all below it.

@@ -11,18 +11,6 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// When says which conditions of a declaration are meant.
-type When uint8
-
-// The kinds of conditions.
-const (
-	Pre        When = iota // preconditions of a resource
-	Post                   // postconditions of a resource
-	Validation             // of a variable
-	OutputPre              // preconditions of an output
-	Assert                 // assertions of a check
-)
-
 // Result is the outcome of one condition.
 type Result struct {
 	Status  state.Status

@@ -4,7 +4,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
-	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -21,7 +20,7 @@ func (f *Frame) Config(d Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value
 
 // Settings evaluates the body of a provider configuration.
 func (f *Frame) Settings(d Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, Outcome) {
-	if f.w.p.at[d] == nil { // implied
+	if f.w.p.NodeOf(d) == nil { // implied
 		return mark.Plain(f.w.p.Schema(d).Empty()), OK
 	}
 	v, _, outcome := f.body(f.local(d), k, face, bag)
@@ -30,7 +29,7 @@ func (f *Frame) Settings(d Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Val
 
 // body evaluates a body; beside it is said where something ephemeral is in the sets in it.
 func (f *Frame) body(d *decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, []setLeaf, Outcome) {
-	b := f.w.p.checked.bodies[d]
+	b := f.w.p.Body(d)
 	if b == nil {
 		return mark.Plain(cty.DynamicVal), nil, Broken // its schema is missing, which Check reported
 	}
@@ -44,31 +43,4 @@ func (f *Frame) body(d *decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value,
 		v = f.w.names.forget(v, b.schema.Type())
 	}
 	return s.split(v), s.SetLeaves, OK
-}
-
-// Meta is what the provider_meta block of a module says to a provider, known after Check; NilVal if
-// there is none, or no such module.
-func (p *Program) Meta(m addr.Module, prov addr.Provider) cty.Value {
-	n := p.nodes[m]
-	if n == nil || p.checked == nil {
-		return cty.NilVal
-	}
-	return p.checked.metas[metaKey{n.unit, prov}]
-}
-
-type metaKey struct {
-	u    *unit
-	prov addr.Provider
-}
-
-// meta evaluates a provider_meta block: constants, which need no frame.
-func (c *checker) meta(n *node, prov addr.Provider, raw *rawBody, sch *schema.Block) {
-	b := c.compile(n, nil, raw, sch)
-	s := newEnv(c.bag)
-	v := b.eval(s, s.Ctx)
-	if s.Broken {
-		c.ok = false
-		return
-	}
-	c.p.checked.metas[metaKey{n.unit, prov}] = v
 }

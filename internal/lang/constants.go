@@ -1,5 +1,7 @@
 package lang
 
+import "sync"
+
 // A local that is made of literals, pure functions (funcs.Pure) and other such locals is a constant: it
 // has one value, in every instance of its module, in both faces, in every walk. The program keeps that value
 // in a cell of its own instead of one in each frame, so that what the check of the program has computed
@@ -15,7 +17,7 @@ func (u *unit) constants() {
 	asked := make([]bool, len(u.decls))
 	for _, d := range u.decls {
 		if d.kind == Local && u.constant(d, asked) {
-			d.once = &cell{}
+			d.once = &shared{}
 		}
 	}
 }
@@ -40,4 +42,17 @@ func (c *compiler) varies() {
 	if !c.quiet {
 		c.d.varies = true
 	}
+}
+
+// shared is a place in the program for the one value of a constant. What is put there, and how it is computed, is
+// the business of frames.
+type shared struct {
+	once sync.Once
+	cell any
+}
+
+// get gives what is kept, made when first asked for.
+func (s *shared) get(make func() any) any {
+	s.once.Do(func() { s.cell = make() })
+	return s.cell
 }

@@ -13,45 +13,40 @@ import (
 // one member, or with a reference to itself, is a cycle, and the message shows a shortest way
 // round through it.
 
-// findCycles reports every cycle once, and takes note of what needs one.
-func (p *Program) findCycles(bag *diag.Bag) bool {
-	s := &scc{p: p, index: make([]int32, len(p.decls)), low: make([]int32, len(p.decls)), onStack: make([]bool, len(p.decls))}
+// findCycles reports every cycle once, and tells the program what needs one.
+func findCycles(p *Program, bag *diag.Bag) bool {
+	n := len(p.Decls())
+	s := &scc{p: p, index: make([]int32, n), low: make([]int32, n), onStack: make([]bool, n)}
+	endless := map[Decl]bool{}
 	ok := true
-	for d := range p.decls {
+	for d := range n {
 		if s.index[d] != 0 {
 			continue
 		}
 		s.visit(Decl(d), func(component []Decl) {
-			endless := p.reportCycle(component, bag)
-			ok = ok && !endless
-			p.mark(component, endless)
+			cycle := reportCycle(p, component, bag)
+			if ok = ok && !cycle; !ok {
+				withEndless(p, endless, component, cycle)
+			}
 		})
 	}
+	p.SetEndless(endless)
 	return ok
 }
 
-// mark takes note of the members of a component that is a cycle, or that needs what is marked already:
-// a component is found after all that it needs.
-func (p *Program) mark(component []Decl, endless bool) {
-	switch {
-	case p.endless != nil:
-		for _, r := range p.refs[component[0]] {
-			endless = endless || p.endless[r.To]
-		}
-	case endless:
-		p.endless = map[Decl]bool{}
+// withEndless adds the members of a component that is a cycle, or that needs what was added already: a component
+// is found after all that it needs.
+func withEndless(p *Program, set map[Decl]bool, component []Decl, endless bool) {
+	for _, r := range p.Refs(component[0]) {
+		endless = endless || set[r.To]
 	}
 	if !endless {
 		return
 	}
 	for _, d := range component {
-		p.endless[d] = true
+		set[d] = true
 	}
 }
-
-// Endless reports whether a declaration is part of a cycle or needs one, so that it cannot be
-// evaluated.
-func (p *Program) Endless(d Decl) bool { return p.endless[d] }
 
 type scc struct {
 	p       *Program
@@ -80,7 +75,7 @@ func (s *scc) visit(start Decl, found func([]Decl)) {
 	s.enter(start)
 	for len(s.calls) > 0 {
 		top := &s.calls[len(s.calls)-1]
-		refs := s.p.refs[top.d]
+		refs := s.p.Refs(top.d)
 		if top.edge < len(refs) {
 			to := refs[top.edge].To
 			top.edge++
@@ -119,14 +114,14 @@ func (s *scc) pop(root Decl) []Decl {
 const shownHops = 40
 
 // reportCycle reports a component that is one.
-func (p *Program) reportCycle(component []Decl, bag *diag.Bag) bool {
+func reportCycle(p *Program, component []Decl, bag *diag.Bag) bool {
 	if len(component) == 1 {
-		return p.reportSelf(component[0], bag)
+		return reportSelf(p, component[0], bag)
 	}
-	if p.toldAt(component, bag) {
+	if toldAt(p, component, bag) {
 		return true
 	}
-	way := p.wayRound(component)
+	way := wayRound(p, component)
 	first := way[0]
 	var b strings.Builder
 	b.WriteString("These declarations need each other, so none of them can come first:\n")
@@ -137,22 +132,22 @@ func (p *Program) reportCycle(component []Decl, bag *diag.Bag) bool {
 			}
 			continue
 		}
-		from, to := p.decls[r.from], p.decls[r.ref.To]
+		from, to := p.Decls()[r.from], p.Decls()[r.ref.To]
 		fmt.Fprintf(&b, "\n  %s refers to %s (%s:%d)", name(from), name(to), r.ref.Range.Filename, r.ref.Range.Start.Line)
 	}
 	b.WriteString("\n\nRemove one of these references, or move what both sides need into a declaration of its own.")
 	d := diag.Errorf("Cycle", "%s", b.String()).At(first.ref.Range)
 	for _, r := range way[1:min(len(way), shownHops)] {
-		d = d.See(name(p.decls[r.from])+" refers to "+name(p.decls[r.ref.To]), r.ref.Range)
+		d = d.See(name(p.Decls()[r.from])+" refers to "+name(p.Decls()[r.ref.To]), r.ref.Range)
 	}
 	bag.Add(d)
 	return true
 }
 
 // toldAt reports whether a static evaluation ran into the cycle before there was a program to look for it in.
-func (p *Program) toldAt(component []Decl, bag *diag.Bag) bool {
+func toldAt(p *Program, component []Decl, bag *diag.Bag) bool {
 	for _, told := range bag.List() {
-		if told.Summary == "Cycle" && told.Subject != nil && slices.ContainsFunc(component, func(d Decl) bool { return p.decls[d].Range == *told.Subject }) {
+		if told.Summary == "Cycle" && told.Subject != nil && slices.ContainsFunc(component, func(d Decl) bool { return p.Decls()[d].Range == *told.Subject }) {
 			return true
 		}
 	}
@@ -178,15 +173,15 @@ func name(d *Declaration) string {
 	return d.String()
 }
 
-func (p *Program) reportSelf(d Decl, bag *diag.Bag) bool {
-	for _, r := range p.refs[d] {
+func reportSelf(p *Program, d Decl, bag *diag.Bag) bool {
+	for _, r := range p.Refs(d) {
 		if r.To != d {
 			continue
 		}
-		if p.toldAt([]Decl{d}, bag) {
+		if toldAt(p, []Decl{d}, bag) {
 			return true
 		}
-		what := p.decls[d]
+		what := p.Decls()[d]
 		bag.Add(diag.Errorf("Self-referential block", "Configuration for %s may not refer to itself.%s", name(what), selfHint(what, r)).At(r.Range).About(what))
 		return true
 	}
@@ -207,7 +202,7 @@ type hop struct {
 }
 
 // wayRound is a shortest cycle through the smallest declaration of a component.
-func (p *Program) wayRound(component []Decl) []hop {
+func wayRound(p *Program, component []Decl) []hop {
 	in := make(map[Decl]bool, len(component))
 	start := component[0]
 	for _, d := range component {
@@ -219,9 +214,9 @@ func (p *Program) wayRound(component []Decl) []hop {
 	for len(queue) > 0 {
 		d := queue[0]
 		queue = queue[1:]
-		for _, r := range p.refs[d] {
+		for _, r := range p.Refs(d) {
 			if r.To == start {
-				return p.unwind(came, hop{d, r}, start)
+				return unwind(p, came, hop{d, r}, start)
 			}
 			if _, seen := came[r.To]; seen || !in[r.To] {
 				continue
@@ -233,7 +228,7 @@ func (p *Program) wayRound(component []Decl) []hop {
 	panic("lang: a component without a cycle")
 }
 
-func (p *Program) unwind(came map[Decl]hop, last hop, start Decl) []hop {
+func unwind(p *Program, came map[Decl]hop, last hop, start Decl) []hop {
 	way := []hop{last}
 	for d := last.from; d != start; d = came[d].from {
 		way = append(way, came[d])

@@ -1,25 +1,23 @@
 package lang
 
-import (
-	"github.com/lethe-iac/lethe/internal/diag"
-)
+import "github.com/lethe-iac/lethe/internal/diag"
 
 // deprecatedOutputs warns where a deprecated output of a module is selected by its name: of the call, of its
 // instances, and of a local value that is a whole call. What is handed on further, into collections or other
 // modules, is not followed: marks on values would find more, and would also complain where a module is merely
 // handed on whose old output is never used.
-func (p *Program) deprecatedOutputs(bag *diag.Bag) {
-	for _, n := range p.nodes {
+func deprecatedOutputs(p *Program, bag *diag.Bag) {
+	for n := range p.Nodes() {
 		for _, use := range n.unit.outputUses {
-			if child := n.calledBy(use); child != nil {
-				child.deprecated(n, use.name, use.at, bag)
+			if child := calledBy(n, use); child != nil {
+				deprecated(child, n, use.name, use.at, bag)
 			}
 		}
 	}
 }
 
 // calledBy is the module that an output is selected from; nil if the local is no whole call.
-func (n *node) calledBy(use outputUse) *node {
+func calledBy(n *node, use outputUse) *node {
 	d := n.unit.decls[use.of]
 	if d.kind == Local {
 		e, ok := d.value.(*ref)
@@ -32,9 +30,9 @@ func (n *node) calledBy(use outputUse) *node {
 }
 
 // deprecated warns of a reference to an output that says not to use it.
-func (n *node) deprecated(from *node, output string, at diag.Range, bag *diag.Bag) {
+func deprecated(n, from *node, output string, at diag.Range, bag *diag.Bag) {
 	i, ok := n.unit.index(Output, output)
-	if !ok || n.hushed(from) {
+	if !ok || hushed(n, from) {
 		return
 	}
 	if o := n.unit.decls[i].out; o.Deprecated != "" {
@@ -44,7 +42,7 @@ func (n *node) deprecated(from *node, output string, at diag.Range, bag *diag.Ba
 
 // hushed reports whether it is not to be reported that another module uses what is deprecated in this one:
 // so says the call of this one, or one on the way to the other has ignore_nested_deprecations.
-func (n *node) hushed(from *node) bool {
+func hushed(n, from *node) bool {
 	for ; from.parent != nil; from = from.parent {
 		if from.cfg.Call.IgnoreNestedDeprecations {
 			return true

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -289,4 +290,18 @@ func anyOf(vs map[string]cty.Value) cty.Value {
 		out = remark(out)
 	}
 	return out
+}
+
+// nearKey is " Did you mean …?" for the key of an instance that is not there.
+func nearKey(keys Keys, given string) string {
+	if keys.Hidden || len(keys.List) > mostNames {
+		return ""
+	}
+	var names []string
+	for _, k := range keys.List {
+		if s, ok := k.Str(); ok {
+			names = append(names, s)
+		}
+	}
+	return diag.DidYouMean(given, names)
 }

@@ -109,9 +109,9 @@ func newFlows(t testing.TB) (flows, *Frame) {
 	var out flows
 	var bag diag.Bag
 	for i := range out.plain {
-		out.plain[i], _ = p.Frame(Options{Variables: secrets(i)}, &bag)
+		out.plain[i], _ = NewFrame(p, Options{Variables: secrets(i)}, &bag)
 	}
-	v, _ := p.Frame(Options{Validate: true}, &bag)
+	v, _ := NewFrame(p, Options{Validate: true}, &bag)
 	return out, v
 }
 

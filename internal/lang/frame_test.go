@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -81,7 +80,7 @@ output "nn" { value = var.nn }
 	}
 	for _, test := range tests {
 		var bag diag.Bag
-		f, ok := check(t, vars).Frame(Options{Variables: test.given}, &bag)
+		f, ok := NewFrame(check(t, vars), Options{Variables: test.given}, &bag)
 		got := show(&bag)
 		if ok {
 			v, _ := f.Output(test.name, After, &bag)
@@ -246,16 +245,6 @@ locals {
 	// What is not there before is unknown, not an error.
 	if v, o := f.Local("third", Before, &bag); o != OK || v.Raw.IsKnown() {
 		t.Error(v, o, show(&bag))
-	}
-}
-
-// Steady declarations have one cell for both faces.
-func TestSteady(t *testing.T) {
-	f := frame(t, `locals { a = path.root }`, Options{Steady: func(Decl) bool { return true }})
-	var bag diag.Bag
-	f.Local("a", After, &bag)
-	if f.vals[Before].got.Load() == nil || f.vals[After].got.Load() != nil {
-		t.Error("not shared")
 	}
 }
 
@@ -451,7 +440,7 @@ func TestImportMistakes(t *testing.T) {
 	for _, test := range tests {
 		p := compile(t, "resource \"test_thing\" \"t\" {}\nimport {\n  to = test_thing.t\n  "+test.block+"\n}\n")
 		var bag diag.Bag
-		if p.Check(cached, CheckOptions{}, &bag) || bag.List()[0].Summary+": "+bag.List()[0].Detail != test.want {
+		if Vet(p, cached, CheckOptions{}, &bag) || bag.List()[0].Summary+": "+bag.List()[0].Detail != test.want {
 			t.Errorf("%s: %s", test.block, show(&bag))
 		}
 	}
@@ -610,32 +599,6 @@ resource "test_thing" "a" { count = 2 }
 	}
 }
 
-func TestReferences(t *testing.T) {
-	tests := map[string]string{
-		`var.a.b`:                       "var.a",
-		`local.x`:                       "local.x",
-		`aws_x.y`:                       "aws_x.y",
-		`aws_x.y.id`:                    "aws_x.y.id aws_x.y",
-		`aws_x.y[0].id`:                 "aws_x.y[0].id aws_x.y[0] aws_x.y",
-		`aws_x.y[count.index].id`:       "aws_x.y count.index",
-		`data.a.b.c`:                    "data.a.b.c data.a.b",
-		`module.m.out.x`:                "module.m.out module.m",
-		`module.m["k"].out`:             `module.m["k"].out module.m["k"] module.m`,
-		`[each.key, self.id, path.cwd]`: "each.key self.id path.cwd",
-		`"${var.a}-${var.a}"`:           "var.a",
-		`5`:                             "",
-	}
-	for src, want := range tests {
-		e, diags := hclsyntax.ParseExpression([]byte(src), "x", diag.Pos{Line: 1, Column: 1})
-		if diags.HasErrors() {
-			t.Fatal(diags)
-		}
-		if got := strings.Join(References(e), " "); got != want {
-			t.Errorf("%s: %s", src, got)
-		}
-	}
-}
-
 func TestRepeatOf(t *testing.T) {
 	p := compile(t, `
 resource "test_thing" "a" {}
@@ -665,10 +628,10 @@ text
 `)
 	var bag diag.Bag
 	p, ok := Compile(tree, &bag)
-	if !ok || !p.Check(cached, CheckOptions{}, &bag) {
+	if !ok || !Vet(p, cached, CheckOptions{}, &bag) {
 		t.Fatal(show(&bag))
 	}
-	f, _ := p.Frame(Options{RootDir: tree.Root.Module.Dir}, &bag)
+	f, _ := NewFrame(p, Options{RootDir: tree.Root.Module.Dir}, &bag)
 	v, _ := f.Output("o", After, &bag)
 	if got := fmt.Sprintf("%#v", v.Raw); got != `cty.TupleVal([]cty.Value{cty.StringVal("."), cty.StringVal("."), cty.StringVal(". sub/m text\n"), cty.True, cty.True})` {
 		t.Error(got, show(&bag))

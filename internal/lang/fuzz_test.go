@@ -34,10 +34,10 @@ func FuzzEval(f *testing.F) {
 	var bag diag.Bag
 	var frames []*Frame
 	for i := range 2 {
-		fr, _ := p.Frame(Options{Variables: secrets(i), Limits: tight, Functions: tightFuncs}, &bag)
+		fr, _ := NewFrame(p, Options{Variables: secrets(i), Limits: tight, Functions: tightFuncs}, &bag)
 		frames = append(frames, fr)
 	}
-	validate, _ := p.Frame(Options{Validate: true, Limits: tight, Functions: tightFuncs}, &bag)
+	validate, _ := NewFrame(p, Options{Validate: true, Limits: tight, Functions: tightFuncs}, &bag)
 	f.Fuzz(func(t *testing.T, src string) {
 		if len(src) > 2000 || strings.Contains(src, "file") { // the disk is no place for fuzzing
 			return
@@ -58,7 +58,6 @@ func FuzzEval(f *testing.F) {
 				t.Errorf("%s\n%#v\n%#v", why, a, b)
 			}
 		}
-		References(e)
 	})
 }
 
@@ -116,7 +115,7 @@ func FuzzProgram(f *testing.F) {
 			return
 		}
 		p, ok := Compile(tree, &bag)
-		ok = p.Check(cached, CheckOptions{Options: Options{Limits: tight, Functions: tightFuncs}}, &bag) && ok
+		ok = Vet(p, cached, CheckOptions{Options: Options{Limits: tight, Functions: tightFuncs}}, &bag) && ok
 		if ok == bag.HasErrors() && !ok {
 			t.Error("not ok without an error")
 		}

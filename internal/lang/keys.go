@@ -6,20 +6,8 @@ import (
 	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/zclconf/go-cty/cty"
-)
-
-// RepeatKind says what makes instances.
-type RepeatKind uint8
-
-// The kinds of repetition.
-const (
-	Once    RepeatKind = iota // one instance without a key
-	Count                     // [0], [1], …
-	ForEach                   // ["a"], …
-	Enabled                   // none, or one without a key
 )
 
 // Keys are the instances of a repeated declaration in one module instance.
@@ -212,32 +200,4 @@ func (s *scope) eachValue() (cty.Value, bool) {
 		s.Failed = s.Failed || !s.Broken
 	}
 	return cty.DynamicVal, r.Status != Known || s.face == Before // or it is not there yet
-}
-
-// RepeatOf says what makes the instances of a resource, from its declaration alone.
-func RepeatOf(r *config.Resource) RepeatKind { return repeatKind(r.Repeat) }
-
-// Repeat says what makes the instances of a resource, a module call or a provider configuration.
-func (d *Declaration) Repeat() RepeatKind {
-	switch {
-	case d.Kind == Resource:
-		return repeatKind(d.Res.Repeat)
-	case d.Kind == Call:
-		return repeatKind(d.Mod.Repeat)
-	case d.Kind == Provider && d.Prov != nil && d.Prov.ForEach != nil:
-		return ForEach
-	}
-	return Once
-}
-
-func repeatKind(r config.Repeat) RepeatKind {
-	switch {
-	case r.Count != nil:
-		return Count
-	case r.ForEach != nil:
-		return ForEach
-	case r.Enabled != nil:
-		return Enabled
-	}
-	return Once
 }

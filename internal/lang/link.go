@@ -8,7 +8,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
@@ -131,7 +130,7 @@ func (l *linker) outputs(n *node, u use) {
 
 func noOutputs(child *node, name string) string {
 	names := slices.Collect(maps.Keys(child.unit.byName[Output]))
-	if hint := didYouMean(name, names); hint != "" {
+	if hint := diag.DidYouMean(name, names); hint != "" {
 		return hint
 	}
 	return fmt.Sprintf(" Module %q declares no output of that name.", child.cfg.Call.Name)
@@ -208,53 +207,3 @@ func (c *compiler) hcl(ds hcl.Diagnostics) {
 		c.failed = true
 	}
 }
-
-// checkCalls holds the arguments of every call against the variables of the module it calls.
-func (p *Program) checkCalls(bag *diag.Bag) bool {
-	ok := true
-	for _, d := range p.decls {
-		if d.Kind != Call {
-			continue
-		}
-		n := p.at[d.ID]
-		call := n.unit.decls[d.ID-n.base]
-		if child := n.children[call.nth]; child != nil {
-			ok = checkArguments(call, child, bag) && ok
-		}
-	}
-	return ok
-}
-
-func checkArguments(call *decl, child *node, bag *diag.Bag) bool {
-	ok := true
-	vars := child.unit.mod.Variables
-	var meant []string
-	for _, a := range call.args {
-		v := vars[a.name]
-		switch {
-		case v == nil && child.unit.mod.MayDeclare(a.name):
-			ok = false
-		case v == nil:
-			ok = false
-			metas, _ := config.CallMetaNames()
-			near := suggest(a.name, slices.Concat(slices.Collect(maps.Keys(vars)), metas))
-			bag.Add(diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.name, meaning(near)).At(a.nameAt))
-			meant = append(meant, near)
-		case v.Deprecated != "" && !child.hushed(child.parent):
-			bag.Add(diag.Warningf("Deprecated variable used", "The variable %q of this module is deprecated: %s", a.name, v.Deprecated).At(a.nameAt).See("declared here", v.Range))
-		}
-	}
-	for name, v := range vars {
-		if call.args[name] == nil && required(v) && !slices.Contains(meant, name) {
-			ok = false
-			if child.unit.mod.Spoilt(v.Range) {
-				continue // it may have a default
-			}
-			bag.Add(diag.Errorf("Missing required argument", "The argument %q is required, but no definition was found.", name).At(call.at).See("declared here", v.Range))
-		}
-	}
-	return ok
-}
-
-// required reports whether a variable must be set.
-func required(v *config.Variable) bool { return !hasDefault(v) }

@@ -99,3 +99,22 @@ func literalKey(e hclsyntax.Expression) (string, bool) {
 	}
 	return v.AsString(), true
 }
+
+// Path is a relative traversal as a path, as far as its steps are constant: what follows a
+// resource in a reference, an entry of ignore_changes.
+func Path(t hcl.Traversal) cty.Path {
+	var out cty.Path
+	for _, step := range t {
+		switch step := step.(type) {
+		case hcl.TraverseRoot: // the relative traversals of ignore_changes may begin with a name
+			out = out.GetAttr(step.Name)
+		case hcl.TraverseAttr:
+			out = out.GetAttr(step.Name)
+		case hcl.TraverseIndex:
+			out = out.Index(step.Key)
+		default:
+			return out
+		}
+	}
+	return out
+}

@@ -9,31 +9,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Move is a moved block where it stands: what happens in every instance of that module.
-type Move struct {
-	From, To addr.Target
-	In       addr.Module
-	Range    diag.Range
-
-	from, to trail
-}
-
-// Whole reports whether it is about a resource or a module call with all its instances. Where one
-// end has a key, each is about one instance.
-func (m *Move) Whole() bool { return !m.From.KeyedItself() && !m.To.KeyedItself() }
-
-// Moves lists the moved blocks of all modules in the order in which they are carried out.
-func (p *Program) Moves() []*Move { return p.moves }
-
 // checkMoves holds the moved blocks of all modules against each other and against what is declared:
 // nothing may go to two places, no two things to one, and what is still declared has not moved.
-func (p *Program) checkMoves(bag *diag.Bag) bool {
+func checkMoves(p *Program, bag *diag.Bag) bool {
 	m := &moveChecker{p: p, bag: bag, ok: true}
-	p.tree.Root.Walk(func(n *config.Node) {
+	p.Tree().Root.Walk(func(n *config.Node) {
 		for _, b := range n.Module.Moved {
 			v := &Move{From: b.From.Target, To: b.To.Target, In: n.Path, Range: b.Range}
-			v.from, v.to = newTrail(n.Path, v.From, v.Whole()), newTrail(n.Path, v.To, v.Whole())
-			m.all = append(m.all, v)
+			m.all = append(m.all, &placedMove{v, newTrail(n.Path, v.From, v.Whole()), newTrail(n.Path, v.To, v.Whole())})
 		}
 	})
 	if len(m.all) == 0 {
@@ -52,15 +35,21 @@ func (p *Program) checkMoves(bag *diag.Bag) bool {
 	return m.ok
 }
 
+// placedMove is a moved block with the ways from the root to its ends.
+type placedMove struct {
+	*Move
+	from, to trail
+}
+
 type moveChecker struct {
 	p             *Program
 	bag           *diag.Bag
 	ok            bool
-	all           []*Move
+	all           []*placedMove
 	left, arrived trails // by where they move from, and to
 }
 
-func (m *moveChecker) block(b *Move) {
+func (m *moveChecker) block(b *placedMove) {
 	for _, i := range m.left.same(b.from) {
 		if first := m.all[i]; !first.to.matches(b.to) {
 			m.error(b, first, fmt.Sprintf("Another moved block already says that %s moved to %s. An object can move to one place only: remove one of the blocks.", first.From, first.To))
@@ -108,43 +97,38 @@ func (m *moveChecker) chain() bool {
 			}
 		}
 		mark[i] = done
-		order = append(order, v)
+		order = append(order, v.Move)
 	}
 	for i := range m.all {
 		visit(i)
 	}
-	m.p.moves = order
+	m.p.SetMoves(order)
 	return ok
 }
 
 // stillThere refuses to move what is declared where it was. Instances that count or for_each may or
 // may not still make are the business of planning.
-func (m *moveChecker) stillThere(b *Move) {
+func (m *moveChecker) stillThere(b *placedMove) {
 	if !b.Whole() || b.From.Keyed() {
 		return
 	}
-	what, at, ok := m.p.declaredAt(b.In, b.From)
+	what, at, ok := declaredAt(m.p, b.In, b.From)
 	if !ok {
 		return
 	}
 	m.ok = false
-	m.bag.Add(MovedStill(b, what, b.From.String(), at))
-}
-
-// MovedStill is the error about a move of what is declared where it was.
-func MovedStill(b *Move, what, from string, at diag.Range) diag.Diagnostic {
-	return diag.Errorf("Moved object still exists", "This block says that %s moved to %s, but that %s is still declared. Declare it under its new name only, or remove the moved block.", from, b.To, what).At(b.Range).See("declared here", at)
+	m.bag.Add(MovedStill(b.Move, what, b.From.String(), at))
 }
 
 // declaredAt finds what an address without keys names in the configuration. What lies in a module
 // that is repeated has another address.
-func (p *Program) declaredAt(in addr.Module, t addr.Target) (what string, at diag.Range, ok bool) {
+func declaredAt(p *Program, in addr.Module, t addr.Target) (what string, at diag.Range, ok bool) {
 	around := t.Enclosing()
 	if t.Mode == 0 {
 		around = around[:len(around)-1]
 	}
 	for _, m := range around {
-		n := p.nodes[in.Join(m.Module())]
+		n := p.Node(in.Join(m.Module()))
 		if n == nil || n.parent == nil || repeatKind(n.cfg.Call.Repeat) != Once {
 			return "", diag.Range{}, false
 		}
@@ -153,17 +137,17 @@ func (p *Program) declaredAt(in addr.Module, t addr.Target) (what string, at dia
 	if t.Mode != 0 {
 		r := t.Resource()
 		r.Module = path
-		d, ok := p.resources[r]
+		d, ok := p.Resource(r)
 		if !ok {
 			return "", diag.Range{}, false
 		}
-		return "resource", p.decls[d].Range, true
+		return "resource", d.Range, true
 	}
 	at, ok = p.Call(path)
 	return "module", at, ok
 }
 
-func (m *moveChecker) error(b, other *Move, detail string) {
+func (m *moveChecker) error(b, other *placedMove, detail string) {
 	m.ok = false
 	m.bag.Add(diag.Errorf("Ambiguous move statements", "%s", detail).At(b.Range).See("the other block", other.Range))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -31,7 +32,10 @@ func (s *env) near(d *hcl.Diagnostic) string {
 		return ""
 	}
 	v, given := s.missing(e, d.EvalContext)
-	return nearest(given, namesIn(v))
+	if given == "" {
+		return ""
+	}
+	return diag.DidYouMean(given, namesIn(v))
 }
 
 // missing is the value in which a name was looked for, and the name.
@@ -102,26 +106,4 @@ func namesIn(v cty.Value) []string {
 		return out
 	}
 	return nil
-}
-
-// nearest is didYouMean for a name that may be empty.
-func nearest(given string, names []string) string {
-	if given == "" {
-		return ""
-	}
-	return didYouMean(given, names)
-}
-
-// nearKey is " Did you mean …?" for the key of an instance that is not there.
-func nearKey(keys Keys, given string) string {
-	if keys.Hidden || len(keys.List) > mostNames {
-		return ""
-	}
-	var names []string
-	for _, k := range keys.List {
-		if s, ok := k.Str(); ok {
-			names = append(names, s)
-		}
-	}
-	return didYouMean(given, names)
 }

@@ -64,9 +64,9 @@ func (r *rewriter) selectsEach(source, each hclsyntax.Expression) {
 }
 
 // path checks one selection.
-func (c *checker) path(n *node, s *selection) {
+func (c *binder) path(n *node, s *selection) {
 	d := n.unit.decls[s.target.local]
-	sch := c.p.checked.schemas[n.decl(d.index)]
+	sch := c.p.bound.schemas[n.decl(d.index)]
 	if sch == nil {
 		return
 	}
@@ -82,11 +82,11 @@ func (c *checker) path(n *node, s *selection) {
 		c.inside(s, sch.Nested(name).Type(), rest)
 	default:
 		s.target.wrong = true
-		c.error(diag.Errorf("Unsupported attribute", "This object has no argument, nested block, or exported attribute named %q.%s", name, didYouMean(name, allNames(sch.Block))).At(at))
+		c.error(diag.Errorf("Unsupported attribute", "This object has no argument, nested block, or exported attribute named %q.%s", name, diag.DidYouMean(name, allNames(sch.Block))).At(at))
 	}
 }
 
-func (c *checker) attribute(s *selection, a *schema.Attr, rest hcl.Traversal, at diag.Range) {
+func (c *binder) attribute(s *selection, a *schema.Attr, rest hcl.Traversal, at diag.Range) {
 	if a.Deprecated {
 		c.bag.Add(diag.Warningf("Deprecated attribute", "The attribute %q is deprecated. %s", a.Name, adviceOn(a)).At(at))
 	}
@@ -101,7 +101,7 @@ func adviceOn(a *schema.Attr) string {
 }
 
 // inside lets the library say what it thinks of the remaining steps.
-func (c *checker) inside(s *selection, ty cty.Type, rest hcl.Traversal) {
+func (c *binder) inside(s *selection, ty cty.Type, rest hcl.Traversal) {
 	_, diags := rest.TraverseRel(cty.UnknownVal(ty))
 	if diags.HasErrors() {
 		s.target.wrong = true

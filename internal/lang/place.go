@@ -1,6 +1,11 @@
 package lang
 
-import "github.com/hashicorp/hcl/v2/hclsyntax"
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/lang/funcs"
+)
 
 // place says which symbols an expression may use beside the declarations of its module.
 type place struct {
@@ -49,4 +54,31 @@ func ownKey(e hclsyntax.Expression) bool {
 		}
 		return false
 	}
+}
+
+// staticOnly refuses what static evaluation cannot know.
+func (r *rewriter) staticOnly(e *ref) bool {
+	if r.c.static == "" {
+		return true
+	}
+	switch e.root {
+	case rootVariable, rootLocal, rootPath:
+		return true
+	case rootTerraform:
+		if e.field == "workspace" {
+			return true
+		}
+	}
+	r.c.error("Dynamic value in static context", fmt.Sprintf("Unable to use %s in static context, which is required by %s.\n\nWhat is needed before anything is planned can be made from input variables, local values, functions and the workspace name only.", traversalText(e.Traversal), r.c.static), e.SrcRange)
+	return false
+}
+
+// lastingFunction refuses functions whose results are others each time in what is evaluated statically: init, plan
+// and apply would see different modules.
+func (r *rewriter) lastingFunction(e *hclsyntax.FunctionCallExpr) bool {
+	if r.c.static == "" || !funcs.Fleeting(e.Name) {
+		return true
+	}
+	r.c.error("Dynamic value in static context", fmt.Sprintf("Unable to use %s() in static context, which is required by %s: its result is another one in each run.", e.Name, r.c.static), e.NameRange)
+	return false
 }

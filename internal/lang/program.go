@@ -1,10 +1,12 @@
 package lang
 
 import (
+	"iter"
+	"maps"
+
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/schema"
 )
 
 // Decl is the index of a declaration in its Program: dense, over the whole module tree.
@@ -104,7 +106,7 @@ type Ref struct {
 	Range diag.Range // where the first of them stands
 }
 
-// Program is a compiled configuration. It is immutable after Check.
+// Program is a compiled configuration. It is immutable once it is bound to schemas and was checked.
 type Program struct {
 	tree  *config.Tree
 	units map[*config.Module]*unit
@@ -113,7 +115,7 @@ type Program struct {
 	decls []*Declaration
 	at    []*node // node of each declaration
 	refs  [][]Ref
-	moves []*Move // in order
+	moves []*Move // in order, if they were ordered
 
 	resources map[addr.Resource]Decl
 	configs   map[addr.ProviderConfig]Decl
@@ -121,9 +123,8 @@ type Program struct {
 	needed    []addr.Provider
 	keyed     map[Decl]keyedEntry // resources whose provider instance a caller chooses
 
-	cyclic  bool          // there are cycles
-	endless map[Decl]bool // declarations that need one
-	checked *checked
+	endless map[Decl]bool // declarations that are part of a cycle, or need one
+	bound   *bound        // what Bind found out
 }
 
 // node is a unit at one place of the module tree.
@@ -203,11 +204,94 @@ func (p *Program) ProviderOf(d Decl) Decl { return p.uses[d] }
 // Providers lists the providers that the configuration needs, sorted.
 func (p *Program) Providers() []addr.Provider { return p.needed }
 
-// Schema is the schema of a resource or provider declaration, known after Check; nil if there is
-// none.
-func (p *Program) Schema(d Decl) *schema.Schema {
-	if p.checked == nil {
+// Root is the root module.
+func (p *Program) Root() *node { return p.root }
+
+// Nodes lists the modules of the tree, each at every place where it stands, in no order.
+func (p *Program) Nodes() iter.Seq[*node] { return maps.Values(p.nodes) }
+
+// Node finds a module in the tree; nil if there is none.
+func (p *Program) Node(m addr.Module) *node { return p.nodes[m] }
+
+// NodeOf is where a declaration stands; nil for implied provider configurations.
+func (p *Program) NodeOf(d Decl) *node { return p.at[d] }
+
+// Endless reports whether a declaration is part of a cycle or needs one, so that it cannot be
+// evaluated.
+func (p *Program) Endless(d Decl) bool { return p.endless[d] }
+
+// Cyclic reports whether there are cycles.
+func (p *Program) Cyclic() bool { return len(p.endless) > 0 }
+
+// SetEndless says which declarations are part of a cycle or need one.
+func (p *Program) SetEndless(ds map[Decl]bool) { p.endless = ds }
+
+// RepeatKind says what makes instances.
+type RepeatKind uint8
+
+// The kinds of repetition.
+const (
+	Once    RepeatKind = iota // one instance without a key
+	Count                     // [0], [1], …
+	ForEach                   // ["a"], …
+	Enabled                   // none, or one without a key
+)
+
+// RepeatOf says what makes the instances of a resource, from its declaration alone.
+func RepeatOf(r *config.Resource) RepeatKind { return repeatKind(r.Repeat) }
+
+// Repeat says what makes the instances of a resource, a module call or a provider configuration.
+func (d *Declaration) Repeat() RepeatKind {
+	switch {
+	case d.Kind == Resource:
+		return repeatKind(d.Res.Repeat)
+	case d.Kind == Call:
+		return repeatKind(d.Mod.Repeat)
+	case d.Kind == Provider && d.Prov != nil && d.Prov.ForEach != nil:
+		return ForEach
+	}
+	return Once
+}
+
+func repeatKind(r config.Repeat) RepeatKind {
+	switch {
+	case r.Count != nil:
+		return Count
+	case r.ForEach != nil:
+		return ForEach
+	case r.Enabled != nil:
+		return Enabled
+	}
+	return Once
+}
+
+// Move is a moved block where it stands: what happens in every instance of that module.
+type Move struct {
+	From, To addr.Target
+	In       addr.Module
+	Range    diag.Range
+}
+
+// Whole reports whether it is about a resource or a module call with all its instances. Where one
+// end has a key, each is about one instance.
+func (m *Move) Whole() bool { return !m.From.KeyedItself() && !m.To.KeyedItself() }
+
+// Moves lists the moved blocks of all modules in the order in which they are carried out.
+func (p *Program) Moves() []*Move { return p.moves }
+
+// SetMoves says in which order moved blocks are carried out.
+func (p *Program) SetMoves(ms []*Move) { p.moves = ms }
+
+// MovedStill is the error about a move of what is declared where it was.
+func MovedStill(b *Move, what, from string, at diag.Range) diag.Diagnostic {
+	return diag.Errorf("Moved object still exists", "This block says that %s moved to %s, but that %s is still declared. Declare it under its new name only, or remove the moved block.", from, b.To, what).At(b.Range).See("declared here", at)
+}
+
+// Def is a declaration as its unit has it; nil for implied provider configurations.
+func (p *Program) Def(d Decl) *decl {
+	n := p.at[d]
+	if n == nil {
 		return nil
 	}
-	return p.checked.schemas[d]
+	return n.unit.decls[d-n.base]
 }

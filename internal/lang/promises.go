@@ -4,23 +4,23 @@ import "github.com/lethe-iac/lethe/internal/diag"
 
 // promises holds callers to what `const = true` promises of a module's variable: its value is known
 // before anything is planned, so that it can stand in the source of a module or choose a backend.
-func (p *Program) promises(bag *diag.Bag) bool {
+func promises(p *Program, bag *diag.Bag) bool {
 	ok := true
-	for _, d := range p.decls {
+	for _, d := range p.Decls() {
 		if d.Kind != Variable || !d.Var.Const {
 			continue
 		}
-		for _, ref := range p.refs[d.ID] {
+		for _, ref := range p.Refs(d.ID) {
 			if ref.Use&(ByValue|ByFunction) == 0 {
 				continue // its own conditions, and the call that it belongs to
 			}
-			to := p.dynamic(ref.To, map[Decl]bool{})
+			to := notStatic(p, ref.To, map[Decl]bool{})
 			if to == nil {
 				continue
 			}
 			through := ""
 			if to.ID != ref.To {
-				through = ", through " + name(p.decls[ref.To]) + ","
+				through = ", through " + name(p.Decls()[ref.To]) + ","
 			}
 			bag.Add(diag.Errorf("Dynamic value in static context", "Unable to use %s%s in static context, which is required by the variable %q of %s: it has const = true.\n\nWhat is needed before anything is planned can be made from input variables, local values, functions and the workspace name only.",
 				name(to), through, d.Name, d.Module).At(ref.Range).See("declared here", d.Range))
@@ -31,21 +31,21 @@ func (p *Program) promises(bag *diag.Bag) bool {
 	return ok
 }
 
-// dynamic finds what a value is made from that is not known before anything is planned, nil if there
+// notStatic finds what a value is made from that is not known before anything is planned, nil if there
 // is nothing.
-func (p *Program) dynamic(d Decl, seen map[Decl]bool) *Declaration {
-	if k := p.decls[d].Kind; k != Variable && k != Local {
-		return p.decls[d]
+func notStatic(p *Program, d Decl, seen map[Decl]bool) *Declaration {
+	if k := p.Decls()[d].Kind; k != Variable && k != Local {
+		return p.Decls()[d]
 	}
 	if seen[d] {
 		return nil
 	}
 	seen[d] = true
-	for _, ref := range p.refs[d] {
+	for _, ref := range p.Refs(d) {
 		if ref.Use&(ByValue|ByFunction) == 0 {
 			continue
 		}
-		if to := p.dynamic(ref.To, seen); to != nil {
+		if to := notStatic(p, ref.To, seen); to != nil {
 			return to
 		}
 	}

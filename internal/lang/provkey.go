@@ -32,12 +32,12 @@ func (f *Frame) ProviderKey(d Decl, k addr.Key, face Face, bag *diag.Bag) (addr.
 // instance of the configuration that resource uses.
 func (f *Frame) chosen(resource Decl, e hclsyntax.Expression, d *decl, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Outcome) {
 	key, o := f.providerKey(e, d, k, face, bag)
-	used := f.w.p.uses[resource]
-	if o != OK || f.w.o.Validate || used == noDecl || f.w.p.at[used] == nil {
+	used := f.w.p.ProviderOf(resource)
+	if o != OK || f.w.o.Validate || used == noDecl || f.w.p.NodeOf(used) == nil {
 		return key, o
 	}
 	home := f
-	for home.n != f.w.p.at[used] {
+	for home.n != f.w.p.NodeOf(used) {
 		home = home.parent
 	}
 	keys := home.keys(home.local(used), face, bag)

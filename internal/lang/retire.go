@@ -9,9 +9,9 @@ import (
 // another object: by the time an object is destroyed there is no telling whether that still exists.
 // Ephemeral resources are obtained anew, so they may be used, and so may whatever is known from
 // variables alone.
-func (p *Program) retiring(bag *diag.Bag) bool {
+func retiring(p *Program, bag *diag.Bag) bool {
 	ok := true
-	for _, d := range p.decls {
+	for _, d := range p.Decls() {
 		if d.Kind != Resource || d.Resource.Mode != addr.Managed {
 			continue
 		}
@@ -20,13 +20,13 @@ func (p *Program) retiring(bag *diag.Bag) bool {
 			if !v.Destroy {
 				continue
 			}
-			ok = p.selfSufficient(d, v, bag) && ok
+			ok = selfSufficient(p, d, v, bag) && ok
 			if v.Connection != nil {
-				ok = p.selfSufficient(d, v.Connection, bag) && ok
+				ok = selfSufficient(p, d, v.Connection, bag) && ok
 			}
 			if d.Res.Connection != nil && !shared && v.Type != "local-exec" {
 				shared = true
-				ok = p.selfSufficient(d, d.Res.Connection, bag) && ok
+				ok = selfSufficient(p, d, d.Res.Connection, bag) && ok
 			}
 		}
 	}
@@ -34,12 +34,12 @@ func (p *Program) retiring(bag *diag.Bag) bool {
 }
 
 // selfSufficient reports the first reference of a body that needs another object.
-func (p *Program) selfSufficient(d *Declaration, body any, bag *diag.Bag) bool {
+func selfSufficient(p *Program, d *Declaration, body any, bag *diag.Bag) bool {
 	for _, ref := range p.PartRefs(d.ID, body) {
-		if to := p.needsObject(ref.To, map[Decl]bool{}); to != nil {
+		if to := needsObject(p, ref.To, map[Decl]bool{}); to != nil {
 			through := ""
 			if to.ID != ref.To {
-				through = ", through " + p.decls[ref.To].String()
+				through = ", through " + p.Decls()[ref.To].String()
 			}
 			bag.Add(diag.Errorf("Invalid reference from destroy provisioner",
 				"Destroy-time provisioners and their connection configurations may only reference attributes of the related resource, via 'self', 'count.index', or 'each.key', and beside these ephemeral values and what is known from variables. This one needs %s%s, which may be gone or changed by the time the object is destroyed.\n\nKeep what is needed in an attribute of the object itself.", to, through).
@@ -51,12 +51,12 @@ func (p *Program) selfSufficient(d *Declaration, body any, bag *diag.Bag) bool {
 }
 
 // needsObject finds a managed or data resource that a value is made from, nil if there is none.
-func (p *Program) needsObject(d Decl, seen map[Decl]bool) *Declaration {
+func needsObject(p *Program, d Decl, seen map[Decl]bool) *Declaration {
 	if seen[d] {
 		return nil
 	}
 	seen[d] = true
-	switch info := p.decls[d]; {
+	switch info := p.Decls()[d]; {
 	case info.Kind == Provider:
 		return nil
 	case info.Kind == Resource && info.Resource.Mode != addr.Ephemeral:
@@ -64,11 +64,11 @@ func (p *Program) needsObject(d Decl, seen map[Decl]bool) *Declaration {
 	case info.Kind == Resource:
 		return nil
 	}
-	for _, ref := range p.refs[d] {
+	for _, ref := range p.Refs(d) {
 		if ref.Use&ByCondition == ref.Use || ref.Use&ByModule == ref.Use {
 			continue
 		}
-		if to := p.needsObject(ref.To, seen); to != nil {
+		if to := needsObject(p, ref.To, seen); to != nil {
 			return to
 		}
 	}

@@ -7,20 +7,22 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
 )
 
-// Frame makes the root frame of a walk: the root module's variables are converted and checked.
-func (p *Program) Frame(o Options, bag *diag.Bag) (*Frame, bool) {
-	w := &walk{p: p, o: o.in(p.root.unit.mod.Dir), budget: newBudget(o.Limits), roots: map[string]cty.Value{}, past: make([]atomic.Bool, len(p.Decls()))}
+// NewFrame makes the root frame of a walk: the root module's variables are converted and checked.
+func NewFrame(p *Program, o Options, bag *diag.Bag) (*Frame, bool) {
+	w := &walk{p: p, o: o.in(p.Root().unit.mod.Dir), budget: newBudget(o.Limits), roots: map[string]cty.Value{}, past: make([]atomic.Bool, len(p.Decls()))}
 	w.table = functionTable(&w.o)
-	f := newFrame(w, p.root, nil, addr.NoKey)
+	f := newFrame(w, p.Root(), nil, addr.NoKey)
 	if o.Validate {
 		return f, true
 	}
 	ok := true
-	for _, name := range sorted(p.root.unit.mod.Variables) {
-		v, good := rootValue(p.root.unit.mod.Variables[name], o.Variables, bag)
+	for _, name := range sorted(p.Root().unit.mod.Variables) {
+		v, good := rootValue(p.Root().unit.mod.Variables[name], o.Variables, bag)
 		ok = ok && good
 		if good {
 			w.roots[name] = v
@@ -89,4 +91,12 @@ func (g Given) invalid(v *config.Variable, problem string) diag.Diagnostic {
 	}
 	d.Detail = fmt.Sprintf("Unsuitable value for var.%s set using %s: %s.", v.Name, g.From, problem)
 	return d.At(v.Range)
+}
+
+// functionTable is the table of functions of a walk. All frames share it.
+func functionTable(o *Options) map[string]function.Function {
+	return funcs.Table(&funcs.Env{
+		BaseDir: o.BaseDir, PlanTime: o.PlanTime, Pure: o.Pure || o.Validate,
+		Observe: o.Observe, Limits: o.Functions, Console: o.Console,
+	})
 }

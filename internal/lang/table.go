@@ -6,16 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
-	"github.com/zclconf/go-cty/cty/function"
 )
-
-// functionTable is the table of functions of a walk. All frames share it.
-func functionTable(o *Options) map[string]function.Function {
-	return funcs.Table(&funcs.Env{
-		BaseDir: o.BaseDir, PlanTime: o.PlanTime, Pure: o.Pure || o.Validate,
-		Observe: o.Observe, Limits: o.Functions, Console: o.Console,
-	})
-}
 
 // functionNames are the names that calls may use, without those of providers. Functions that are
 // gone are among them: calling one says what to use instead.

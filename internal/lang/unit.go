@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // unit is a module compiled once, however often it is called: everything that does not depend on
@@ -61,7 +62,7 @@ type decl struct {
 	functions []*provided
 	seen      map[use]int // for record
 	varies    bool        // it uses more than other locals and pure functions
-	once      *cell       // of a constant: its value (constants.go)
+	once      *shared     // of a constant: where its value is kept (constants.go)
 }
 
 // argument is an input of a module call.
@@ -154,3 +155,17 @@ func (u *unit) outputs() iter.Seq[int32] {
 
 // whole is the index of the Whole that belongs to a call.
 func (u *unit) whole(call int32) int32 { return call + int32(len(u.calls)) }
+
+// When says which conditions of a declaration are meant.
+type When uint8
+
+// The kinds of conditions.
+const (
+	Pre        When = iota // preconditions of a resource
+	Post                   // postconditions of a resource
+	Validation             // of a variable
+	OutputPre              // preconditions of an output
+	Assert                 // assertions of a check
+)
+
+func hasDefault(v *config.Variable) bool { return v.Default != cty.NilVal }

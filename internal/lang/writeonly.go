@@ -1,8 +1,6 @@
 package lang
 
-import (
-	"github.com/lethe-iac/lethe/internal/diag"
-)
+import "github.com/lethe-iac/lethe/internal/diag"
 
 // writeOnlyOutputs refuses root outputs that select a write-only attribute, directly or through
 // locals and outputs of modules, unless they are sensitive. The attribute's value is null wherever
@@ -14,7 +12,7 @@ func (c *checker) writeOnlyOutputs() {
 	if len(w.direct) == 0 {
 		return
 	}
-	root := c.p.root
+	root := c.p.Root()
 	for _, name := range sorted(root.unit.mod.Outputs) {
 		o := root.unit.mod.Outputs[name]
 		i, _ := root.unit.index(Output, name)
@@ -34,10 +32,10 @@ type writeOnlyWalk struct {
 
 func (w *writeOnlyWalk) collect() {
 	p := w.c.p
-	for _, n := range p.nodes {
+	for n := range p.Nodes() {
 		for i := range n.unit.paths {
 			s := &n.unit.paths[i]
-			sch := p.checked.schemas[n.decl(s.target.local)]
+			sch := p.Schema(n.decl(s.target.local))
 			if s.from >= 0 && sch != nil && sch.IsWriteOnly(Path(s.rest)) {
 				w.direct[n.decl(s.from)] = true
 			}
@@ -54,8 +52,8 @@ func (w *writeOnlyWalk) reaches(d Decl) bool {
 		return false
 	}
 	w.seen[d] = true
-	for _, r := range w.c.p.refs[d] {
-		switch w.c.p.decls[r.To].Kind {
+	for _, r := range w.c.p.Refs(d) {
+		switch w.c.p.Decls()[r.To].Kind {
 		case Local, Output, Variable:
 			if r.Use&ByValue != 0 && w.reaches(r.To) {
 				return true

@@ -78,7 +78,7 @@ func ready(ctx context.Context, p *project.Project, empty string, applying bool,
 	}
 	if p.Program != nil {
 		p.Applying = applying
-		p.Program.Frame(p.LangOptions(), p.Bag) // for what is wrong with the values of variables
+		lang.NewFrame(p.Program, p.LangOptions(), p.Bag) // for what is wrong with the values of variables
 	}
 	return false
 }

@@ -52,7 +52,8 @@ func runPlan(ctx context.Context, c *base.Call, f *planFlags) int {
 		return c.UI.Fail()
 	}
 	o.showPlan(result.Plan, view.PlanOptions{Saved: f.out})
-	if !ok || f.out != "" && !o.savePlan(result) {
+	saved := f.out == "" || o.savePlan(result) // with errors, too: others may want to know of them
+	if !ok || !saved {
 		return c.UI.Fail()
 	}
 	if f.detailed && result.Plan.Applyable() {

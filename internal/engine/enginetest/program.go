@@ -38,7 +38,7 @@ func Program(t testing.TB, files map[string]string) *lang.Program {
 func Frame(t testing.TB, prog *lang.Program, o lang.Options) *lang.Frame {
 	t.Helper()
 	var bag diag.Bag
-	f, ok := prog.Frame(o, &bag)
+	f, ok := lang.NewFrame(prog, o, &bag)
 	if !ok {
 		t.Fatal(bag.List())
 	}

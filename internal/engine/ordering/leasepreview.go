@@ -23,7 +23,7 @@ func PreviewLeases(prog *lang.Program, received *receivers.Analysis, o lang.Opti
 	}
 	o.Applying, o.Pure, o.PlanTime = true, true, p.Timestamp
 	o.Steady, o.Variables = received.Steady, withEphemeral(o.Variables, prog)
-	frame, ok := prog.Frame(o, &diag.Bag{})
+	frame, ok := lang.NewFrame(prog, o, &diag.Bag{})
 	if !ok {
 		return nil
 	}
