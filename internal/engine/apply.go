@@ -35,15 +35,9 @@ type Applied struct {
 	Cut      bool // an interrupt kept something from being done
 }
 
-// applier is the apply walk: over the steps of a plan. Each step has one of its own.
+// applier is the apply walk, over the steps of a plan.
 type applier struct {
-	run *run
-	*applying
-	ends *ending
-}
-
-// applying is what an apply walk knows.
-type applying struct {
+	run   *run
 	req   *ApplyRequest
 	plan  *plan.Plan
 	hosts Hosts
@@ -59,13 +53,13 @@ type applying struct {
 	added, changed, destroyed, imported, forgotten atomic.Int32
 }
 
-// Apply carries a plan out.
-func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*Applied, bool) {
+// applyPlan carries a plan out.
+func applyPlan(ctx context.Context, env Env, req ApplyRequest, bag *diag.Bag) (*Applied, bool) {
 	req.Options.Pure, req.Options.PlanTime = false, req.Plan.Timestamp
 	if req.Journal == nil {
 		req.Journal = journal.None{}
 	}
-	r, ok := newRun(ctx, &e.Settings, &e.handover, runRequest{
+	r, ok := newRun(ctx, env, runRequest{
 		Program: req.Program, Options: req.Options, Results: req.Plan.Functions, Destroy: req.Plan.Mode == plan.Destroy,
 	}, bag)
 	if !ok {
@@ -73,10 +67,10 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 	}
 	defer r.sessions.close()
 	defer r.leases.End()
-	a := &applier{run: r, applying: &applying{
-		req: &req, plan: req.Plan, hosts: hostsFor(&e.Settings, req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
+	a := &applier{
+		run: r, req: &req, plan: req.Plan, hosts: hostsFor(env.Settings, req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
 		changes: filling.ChangesByObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{}, taken: map[addr.Object]bool{},
-	}}
+	}
 	a.amend()
 	filling.Applied(a.run.prog, a.run.frame, a.plan)
 	ok = a.walk(ctx)
@@ -107,24 +101,24 @@ func (a *applier) summary() event.Summary {
 // write records what became of objects, as one transaction: in the working snapshot and in the
 // journal, where it is durable before the step is over. op is the call that did it, 0 for none.
 //
-// Nobody has to wait for it here. Records become durable in the order that they are given in, so a
+// No caller has to wait for it here. Records become durable in the order that they are given in, so a
 // later intent of the step is durable only after it.
-func (a *applier) write(op journal.Op, changed ...journal.Change) bool {
+func (x *step) write(op journal.Op, changed ...journal.Change) bool {
 	for i, c := range changed {
-		changed[i].Entry = a.hosts.hosted(c.Object, c.Entry)
+		changed[i].Entry = x.a.hosts.hosted(c.Object, c.Entry)
 	}
-	a.mu.Lock()
+	x.a.mu.Lock()
 	for _, c := range changed {
-		a.edit.Put(c.Object, c.Entry)
+		x.a.edit.Put(c.Object, c.Entry)
 	}
-	well := a.broken == nil
-	a.mu.Unlock()
-	a.req.Journal.Later(a.ends.record(func(err error) {
+	well := x.a.broken == nil
+	x.a.mu.Unlock()
+	x.a.req.Journal.Later(x.records.record(func(err error) {
 		if err != nil {
-			a.lost(err)
+			x.a.lost(err)
 		}
 		for _, c := range changed {
-			a.over(c.Object)
+			x.a.over(c.Object)
 		}
 	}), op, changed...)
 	return well
@@ -175,74 +169,74 @@ func (a *applier) failed(d *lang.Declaration, i addr.Instance) {
 }
 
 // up brings one object to where the plan wants it.
-func (a *applier) up(ctx context.Context, c *plan.Change) bool {
-	d, ok := a.run.prog.Resource(c.Object.Resource())
+func (x *step) up(ctx context.Context, c *plan.Change) bool {
+	d, ok := x.run.prog.Resource(c.Object.Resource())
 	if !ok {
 		return false
 	}
 	if d.Res.Check != "" {
-		a.run.unread(d, c.Object.Module, a.run.scoped(func(r *run) { (&applier{r, a.applying, a.ends}).upDeclared(ctx, c, d) }))
+		x.run.unread(d, c.Object.Module, x.run.scoped(func(r *run) { (&step{x.a, r, x.records}).upDeclared(ctx, c, d) }))
 		return true // a check stands in nobody's way
 	}
-	return a.upDeclared(ctx, c, d)
+	return x.upDeclared(ctx, c, d)
 }
 
-func (a *applier) upDeclared(ctx context.Context, c *plan.Change, d *lang.Declaration) bool {
+func (x *step) upDeclared(ctx context.Context, c *plan.Change, d *lang.Declaration) bool {
 	inst := c.Object.Instance
-	f := a.run.frame.At(inst.Module, lang.After)
-	if !a.takeIn(c) {
-		a.failed(d, inst)
+	f := x.run.frame.At(inst.Module, lang.After)
+	if !x.takeIn(c) {
+		x.a.failed(d, inst)
 		return false
 	}
-	v, ok := a.bring(ctx, d, f, c, inst)
+	v, ok := x.bring(ctx, d, f, c, inst)
 	if !ok {
-		a.failed(d, inst)
+		x.a.failed(d, inst)
 		return false
 	}
 	f.Put(d.ID, inst.Key, lang.After, v)
-	return len(declared.ProvisionersOf(a.run.prog, a.run.removals, c, nil, false).List) > 0 || a.after(d, f, inst, v)
+	return len(declared.ProvisionersOf(x.run.prog, x.run.removals, c, nil, false).List) > 0 || x.after(d, f, inst, v)
 }
 
-func (a *applier) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
+func (x *step) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
 	if c.Action == plan.NoOp {
-		return a.visit(d, f, c, inst)
+		return x.visit(d, f, c, inst)
 	}
-	a.run.receive(ctx, d.ID, inst.Module, inst.Key, lang.After)
-	if !a.run.pre(d, f, inst.Key, inst) {
+	x.run.receive(ctx, d.ID, inst.Module, inst.Key, lang.After)
+	if !x.run.pre(d, f, inst.Key, inst) {
 		return mark.Value{}, false
 	}
-	config, out := f.Config(d.ID, inst.Key, lang.After, a.run.bag)
+	config, out := f.Config(d.ID, inst.Key, lang.After, x.run.bag)
 	if out != lang.OK {
 		return mark.Value{}, false
 	}
-	t, u, ok := a.run.toolsAfter(ctx, d, f, inst.Key, inst)
+	t, u, ok := x.run.toolsAfter(ctx, d, f, inst.Key, inst)
 	if !ok {
 		return mark.Value{}, false
 	}
 	if c.Action == plan.Read {
-		return a.read(ctx, t, u, c, config)
+		return x.read(ctx, t, u, c, config)
 	}
-	return a.make(ctx, d, t, u, c, config)
+	return x.make(ctx, d, t, u, c, config)
 }
 
 // takeIn records an imported object as planning found it, in the first step of its change: it is ours
 // from then on, whatever becomes of the change that goes with the import.
-func (a *applier) takeIn(c *plan.Change) bool {
+func (x *step) takeIn(c *plan.Change) bool {
 	if c.Importing == nil || c.Entry == nil {
 		return true
 	}
-	a.mu.Lock()
-	done := a.taken[c.Object]
-	a.taken[c.Object] = true
-	a.mu.Unlock()
+	x.a.mu.Lock()
+	done := x.a.taken[c.Object]
+	x.a.taken[c.Object] = true
+	x.a.mu.Unlock()
 	if done {
 		return true
 	}
-	if !a.write(0, journal.Change{Object: c.Object, Entry: amended(c, c.Entry)}) {
+	if !x.write(0, journal.Change{Object: c.Object, Entry: amended(c, c.Entry)}) {
 		return false
 	}
-	a.imported.Add(1)
-	a.run.settings.tell(event.Imported{Object: c.Object, ID: c.Importing.ID})
+	x.a.imported.Add(1)
+	x.run.settings.tell(event.Imported{Object: c.Object, ID: c.Importing.ID})
 	return true
 }
 
@@ -260,59 +254,52 @@ func (a *applier) amend() {
 	}
 }
 
-// amended is an entry with what a change says of an object beside its value.
-func amended(c *plan.Change, e *state.Entry) *state.Entry {
-	next := *e
-	next.Provider, next.Recorded, next.CreateFirst, next.SkipDestroy = c.Provider, c.Recorded, c.CreateFirst, c.SkipDestroy
-	return &next
-}
-
 // visit gives the value of an object that its provider has nothing to do with.
-func (a *applier) visit(d *lang.Declaration, f *lang.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
-	e := a.entry(c.Object)
-	if e == nil || c.Conditions && !a.run.pre(d, f, inst.Key, inst) {
+func (x *step) visit(d *lang.Declaration, f *lang.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
+	e := x.a.entry(c.Object)
+	if e == nil || c.Conditions && !x.run.pre(d, f, inst.Key, inst) {
 		return mark.Value{}, false
 	}
-	return filling.StoredValue(a.run.prog, d, c.Object, e), true
+	return filling.StoredValue(x.run.prog, d, c.Object, e), true
 }
 
-func (a *applier) read(ctx context.Context, t *object.Tools, u declared.Use, c *plan.Change, config mark.Value) (mark.Value, bool) {
+func (x *step) read(ctx context.Context, t *object.Tools, u declared.Use, c *plan.Change, config mark.Value) (mark.Value, bool) {
 	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: c.Recorded, Was: c.Entry}, false)
 	if !ok {
 		return v, false
 	}
-	return v, a.write(0, journal.Change{Object: c.Object, Entry: entry})
+	return v, x.write(0, journal.Change{Object: c.Object, Entry: entry})
 }
 
 // make creates or updates a managed object.
-func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools, u declared.Use, c *plan.Change, config mark.Value) (mark.Value, bool) {
-	cur, ok := a.current(t, c)
+func (x *step) make(ctx context.Context, d *lang.Declaration, t *object.Tools, u declared.Use, c *plan.Change, config mark.Value) (mark.Value, bool) {
+	cur, ok := x.current(t, c)
 	if !ok {
 		return mark.Value{}, false
 	}
-	p, ok := a.proposal(ctx, d, t, c, cur, config)
+	p, ok := x.proposal(ctx, d, t, c, cur, config)
 	if !ok {
 		return mark.Value{}, false
 	}
 	if c.Action == plan.Update && t.Nothing(p) {
 		v, entry, news := t.Same(p, amended(c, cur.Entry))
 		if news {
-			a.count(c)
+			x.a.count(c)
 		}
-		return v, a.write(0, journal.Change{Object: c.Object, Entry: entry})
+		return v, x.write(0, journal.Change{Object: c.Object, Entry: entry})
 	}
-	old, ok := a.depose(c)
+	old, ok := x.depose(c)
 	if !ok {
 		return mark.Value{}, false
 	}
-	op, ok := a.intend(c.Object, c.Action, u.Instance)
+	op, ok := x.a.intend(c.Object, c.Action, u.Instance)
 	if !ok {
 		return mark.Value{}, false
 	}
 	stored := object.Stored{Provider: u.Instance, Recorded: c.Recorded, CreateFirst: c.CreateFirst, SkipDestroy: c.SkipDestroy}
-	provisioned := len(declared.ProvisionersOf(a.run.prog, a.run.removals, c, nil, false).List) > 0
+	provisioned := len(declared.ProvisionersOf(x.run.prog, x.run.removals, c, nil, false).List) > 0
 	if provisioned {
-		stored.Later = func(done event.Done) { a.postpone(done) }
+		stored.Later = func(done event.Done) { x.a.postpone(done) }
 	}
 	v, entry, ok := t.Up(ctx, c, p, cur.Entry, stored)
 	if ok && provisioned {
@@ -320,16 +307,16 @@ func (a *applier) make(ctx context.Context, d *lang.Declaration, t *object.Tools
 	}
 	results := []journal.Change{{Object: c.Object, Entry: entry}}
 	if entry == nil && old != (addr.Object{}) {
-		results = a.restore(c.Object, old) // the create came to nothing: the old object is current again
+		results = x.a.restore(c.Object, old) // the create came to nothing: the old object is current again
 	}
 	if t.Unanswered {
 		op = 0 // that it came to something stays possible
 	}
-	if !a.write(op, results...) {
+	if !x.write(op, results...) {
 		return v, false
 	}
 	if ok {
-		a.count(c)
+		x.a.count(c)
 	}
 	return v, ok
 }
@@ -344,16 +331,16 @@ func (a *applier) count(c *plan.Change) {
 
 // current is the object that a change starts from: nothing for what is created, also as the second
 // half of a replacement.
-func (a *applier) current(t *object.Tools, c *plan.Change) (object.Current, bool) {
+func (x *step) current(t *object.Tools, c *plan.Change) (object.Current, bool) {
 	if c.Action != plan.Update {
 		return object.Current{}, true
 	}
-	return a.known(t, c.Object)
+	return x.known(t, c.Object)
 }
 
 // known is a stored object in its wire form.
-func (a *applier) known(t *object.Tools, o addr.Object) (object.Current, bool) {
-	e := a.entry(o)
+func (x *step) known(t *object.Tools, o addr.Object) (object.Current, bool) {
+	e := x.a.entry(o)
 	if e == nil {
 		return object.Current{}, false
 	}
@@ -364,9 +351,9 @@ func (a *applier) known(t *object.Tools, o addr.Object) (object.Current, bool) {
 // proposal is what the provider is told to make. Where nothing can have changed since the plan,
 // the plan stands; elsewhere the provider plans again with what is known now, and has to stay
 // within what was approved.
-func (a *applier) proposal(ctx context.Context, d *lang.Declaration, t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) (*object.Proposal, bool) {
+func (x *step) proposal(ctx context.Context, d *lang.Declaration, t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) (*object.Proposal, bool) {
 	forced := object.Forced{IgnoreAll: d.Res.Lifecycle.IgnoreAll, Ignore: ignored(d)}
-	if c.Settled && !a.run.settings.Closed.Has(shortcut.Settled) {
+	if c.Settled && !x.run.settings.Closed.Has(shortcut.Settled) {
 		return t.Approved(c, cur, config, forced)
 	}
 	if !t.Validate(ctx, config) {
@@ -377,19 +364,19 @@ func (a *applier) proposal(ctx context.Context, d *lang.Declaration, t *object.T
 }
 
 // depose makes room for the new object of a create-first replacement.
-func (a *applier) depose(c *plan.Change) (addr.Object, bool) {
+func (x *step) depose(c *plan.Change) (addr.Object, bool) {
 	if c.Action != plan.CreateDelete {
 		return addr.Object{}, true
 	}
-	e := a.entry(c.Object)
+	e := x.a.entry(c.Object)
 	if e == nil {
 		return addr.Object{}, true
 	}
-	a.mu.Lock()
-	old := addr.Object{Instance: c.Object.Instance, Deposed: a.freeKey(c.Object.Instance)}
-	a.deposed[c.Object] = old
-	a.mu.Unlock()
-	return old, a.write(0, journal.Change{Object: old, Entry: e}, journal.Change{Object: c.Object})
+	x.a.mu.Lock()
+	old := addr.Object{Instance: c.Object.Instance, Deposed: x.a.freeKey(c.Object.Instance)}
+	x.a.deposed[c.Object] = old
+	x.a.mu.Unlock()
+	return old, x.write(0, journal.Change{Object: old, Entry: e}, journal.Change{Object: c.Object})
 }
 
 func (a *applier) restore(o, old addr.Object) []journal.Change {
@@ -411,29 +398,29 @@ func (a *applier) downed(c *plan.Change) addr.Object {
 }
 
 // down ends one object.
-func (a *applier) down(ctx context.Context, c *plan.Change, face lang.Face) bool {
-	if !a.takeIn(c) {
+func (x *step) down(ctx context.Context, c *plan.Change, face lang.Face) bool {
+	if !x.takeIn(c) {
 		return false
 	}
-	o := a.downed(c)
-	e := a.entry(o)
+	o := x.a.downed(c)
+	e := x.a.entry(o)
 	if e == nil {
 		return true // the create failed, and the old object lives on
 	}
 	if c.Action == plan.Forget || c.Action == plan.ForgetCreate {
-		a.forgotten.Add(1)
-		a.run.settings.tell(event.Done{Object: o, Op: event.Forget})
-		return a.write(0, journal.Change{Object: o})
+		x.a.forgotten.Add(1)
+		x.run.settings.tell(event.Done{Object: o, Op: event.Forget})
+		return x.write(0, journal.Change{Object: o})
 	}
-	t, u, ok := a.toolsDown(ctx, o, e, face)
+	t, u, ok := x.toolsDown(ctx, o, e, face)
 	if !ok {
 		return false
 	}
-	cur, ok := a.known(t, o)
+	cur, ok := x.known(t, o)
 	if !ok {
 		return false
 	}
-	op, ok := a.intend(o, plan.Delete, u.Instance)
+	op, ok := x.a.intend(o, plan.Delete, u.Instance)
 	if !ok {
 		return false
 	}
@@ -443,25 +430,25 @@ func (a *applier) down(ctx context.Context, c *plan.Change, face lang.Face) bool
 	}
 	left, ok := t.Down(ctx, cur, private, c.Action.Replaces())
 	if ok {
-		a.destroyed.Add(1)
+		x.a.destroyed.Add(1)
 	}
 	if t.Unanswered {
 		op = 0
 	}
-	return a.write(op, journal.Change{Object: o, Entry: left}) && ok
+	return x.write(op, journal.Change{Object: o, Entry: left}) && ok
 }
 
 // toolsDown is what it takes to end a stored object: its provider on the face that the order of steps
 // found for it.
-func (a *applier) toolsDown(ctx context.Context, o addr.Object, e *state.Entry, face lang.Face) (*object.Tools, declared.Use, bool) {
-	u, ok := a.run.storedUse(ctx, o.Instance, e)
+func (x *step) toolsDown(ctx context.Context, o addr.Object, e *state.Entry, face lang.Face) (*object.Tools, declared.Use, bool) {
+	u, ok := x.run.storedUse(ctx, o.Instance, e)
 	if !ok {
 		return nil, u, false
 	}
-	s, ok := a.run.sessions.get(ctx, a.run.bag, u, face)
-	typ := a.run.typeOf(ctx, u.Instance.Provider, o.Resource(), o.Instance)
+	s, ok := x.run.sessions.get(ctx, x.run.bag, u, face)
+	typ := x.run.typeOf(ctx, u.Instance.Provider, o.Resource(), o.Instance)
 	if !ok || typ == nil {
 		return nil, u, false
 	}
-	return &object.Tools{Object: o, Provider: s.provider, Type: typ, Walk: a.run.objs, Bag: a.run.bag, Where: a.run.where(o.Instance)}, u, true
+	return x.run.tools(o, s, typ), u, true
 }

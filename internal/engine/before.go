@@ -19,11 +19,12 @@ import (
 // Providers as they were configured before are wanted where the settings to come are not known, and for
 // what goes down. Their settings are evaluated when a job of the plan walk needs them, and only then
 // is what they are made from got ready on the before face: by then all of it has been refreshed, since
-// whoever works through a provider comes after everything that its settings refer to. What is read for
+// what works through a provider comes after everything that its settings refer to. What is read for
 // it is handed on in the plan, for the apply walk reads nothing on this face.
 
 // lookBack is what a plan walk knows of the before face.
 type lookBack struct {
+	p   *planner
 	got sync.Map // by declaration: a *sync.Once
 
 	mu       sync.Mutex
@@ -38,44 +39,44 @@ type reading struct {
 }
 
 // getReady makes sure that a declaration can be evaluated on the before face.
-func (p *planner) getReady(ctx context.Context, d lang.Decl) {
-	once, _ := p.back.got.LoadOrStore(d, new(sync.Once))
-	once.(*sync.Once).Do(func() { p.makeReady(ctx, p.run.prog.Decls()[d]) })
+func (b *lookBack) getReady(ctx context.Context, d lang.Decl) {
+	once, _ := b.got.LoadOrStore(d, new(sync.Once))
+	once.(*sync.Once).Do(func() { b.makeReady(ctx, b.p.run.prog.Decls()[d]) })
 }
 
 // needless are references for other reasons than a value.
 const needless = lang.ByDepends | lang.ByCondition | lang.ByTrigger | lang.ByLifecycle | lang.ByProvision | lang.ByImport
 
-func (p *planner) makeReady(ctx context.Context, d *lang.Declaration) {
+func (b *lookBack) makeReady(ctx context.Context, d *lang.Declaration) {
 	switch {
 	case d.Kind == lang.Resource && d.Resource.Mode == addr.Managed:
-		p.beforeKeys(d)
+		b.beforeKeys(d)
 		return
-	case p.req.Mode != plan.Destroy && p.run.receivers.Steady(d.ID):
+	case b.p.req.Mode != plan.Destroy && b.p.run.receivers.Steady(d.ID):
 		return // it was decided
 	}
-	for _, ref := range p.run.prog.Refs(d.ID) {
+	for _, ref := range b.p.run.prog.Refs(d.ID) {
 		if ref.Use&^needless != 0 {
-			p.getReady(ctx, ref.To)
+			b.getReady(ctx, ref.To)
 		}
 	}
-	frames, _ := p.run.frame.Instances(d.Module, lang.Before)
+	frames, _ := b.p.run.frame.Instances(d.Module, lang.Before)
 	for _, f := range frames {
 		switch {
 		case d.Kind == lang.Call:
 			f.Keys(d.ID, lang.Before, &diag.Bag{}) // what the repetition says comes on top of what is stored
 		case d.Kind == lang.Resource && d.Resource.Mode == addr.Data:
 			list := f.Keys(d.ID, lang.Before, &diag.Bag{}).List
-			walk.Each(len(list), func(i int) { p.readBefore(ctx, d, f, list[i]) })
+			walk.Each(len(list), func(i int) { b.readBefore(ctx, d, f, list[i]) })
 		}
 	}
 }
 
 // beforeKeys tells the before face which instances of a managed resource there are.
-func (p *planner) beforeKeys(d *lang.Declaration) {
-	frames, _ := p.run.frame.Instances(d.Module, lang.Before)
+func (b *lookBack) beforeKeys(d *lang.Declaration) {
+	frames, _ := b.p.run.frame.Instances(d.Module, lang.Before)
 	for _, f := range frames {
-		stored := p.prior.Resource(d.Resource.In(f.Addr()))
+		stored := b.p.prior.Resource(d.Resource.In(f.Addr()))
 		f.SetKeys(d.ID, lang.Before, lang.Keys{Repeat: d.Repeat(), List: stored.Keys()})
 	}
 }
@@ -83,9 +84,9 @@ func (p *planner) beforeKeys(d *lang.Declaration) {
 // readBefore gives an instance of a data source its value before. It is read unless that was done
 // with the same question. What cannot be read has no value: where everything is destroyed that is an
 // error, since nothing else is left to go by.
-func (p *planner) readBefore(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key) {
-	bag := p.run.bag
-	if p.req.Mode != plan.Destroy {
+func (b *lookBack) readBefore(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key) {
+	bag := b.p.run.bag
+	if b.p.req.Mode != plan.Destroy {
 		bag = &diag.Bag{}
 	}
 	inst := d.Resource.In(f.Addr()).Instance(key)
@@ -97,70 +98,70 @@ func (p *planner) readBefore(ctx context.Context, d *lang.Declaration, f *lang.F
 	if out != lang.OK {
 		return
 	}
-	u := declared.UseOf(p.run.prog, d, pk)
-	if v, ok := p.readAlready(ctx, inst, config, u); ok {
+	u := declared.UseOf(b.p.run.prog, d, pk)
+	if v, ok := b.readAlready(ctx, inst, config, u); ok {
 		f.Put(d.ID, key, lang.Before, v)
 		return
 	}
-	s, ok := p.run.sessions.get(ctx, bag, u, lang.Before)
-	typ := p.run.typeOf(ctx, u.Instance.Provider, d.Resource, inst)
+	s, ok := b.p.run.sessions.get(ctx, bag, u, lang.Before)
+	typ := b.p.run.typeOf(ctx, u.Instance.Provider, d.Resource, inst)
 	if !ok || s.unknown || typ == nil {
 		return
 	}
-	t := &object.Tools{Object: inst.Current(), Provider: s.provider, Type: typ, Walk: p.run.objs, Bag: bag, Where: p.run.where(inst)}
-	v, entry, ok := p.readOrStored(ctx, d, t, config, inst, u)
+	t := b.p.run.With(bag).tools(inst.Current(), s, typ)
+	v, entry, ok := b.readOrStored(ctx, d, t, config, inst, u)
 	if !ok {
 		f.Fail(d.ID, key, lang.Before)
 		return
 	}
 	f.Put(d.ID, key, lang.Before, v)
-	p.back.mu.Lock()
-	defer p.back.mu.Unlock()
-	p.back.readings = append(p.back.readings, plan.Reading{Object: inst.Current(), Entry: entry})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.readings = append(b.readings, plan.Reading{Object: inst.Current(), Entry: entry})
 }
 
-func (p *planner) readOrStored(ctx context.Context, d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance, u declared.Use) (mark.Value, *state.Entry, bool) {
-	if v, entry, ok := p.useStored(d, t, config, inst); ok {
+func (b *lookBack) readOrStored(ctx context.Context, d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance, u declared.Use) (mark.Value, *state.Entry, bool) {
+	if v, entry, ok := b.p.useStored(d, t, config, inst); ok {
 		return v, entry, true
 	}
-	return t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: p.recordedOf(d.ID)}, true)
+	return t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: b.p.recordedOf(d.ID)}, true)
 }
 
 // wasRead remembers what a data source gave, where its faces may differ.
-func (p *planner) wasRead(d lang.Decl, inst addr.Instance, config, v mark.Value) {
-	if p.run.receivers.Steady(d) {
+func (b *lookBack) wasRead(d lang.Decl, inst addr.Instance, config, v mark.Value) {
+	if b.p.run.receivers.Steady(d) {
 		return
 	}
-	p.back.mu.Lock()
-	defer p.back.mu.Unlock()
-	p.back.after[inst] = reading{config.Raw, v}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.after[inst] = reading{config.Raw, v}
 }
 
 // readAlready is what a data source gave on the after face, if it was asked the same there.
-func (p *planner) readAlready(ctx context.Context, inst addr.Instance, config mark.Value, u declared.Use) (mark.Value, bool) {
-	p.back.mu.Lock()
-	got, ok := p.back.after[inst]
-	p.back.mu.Unlock()
+func (b *lookBack) readAlready(ctx context.Context, inst addr.Instance, config mark.Value, u declared.Use) (mark.Value, bool) {
+	b.mu.Lock()
+	got, ok := b.after[inst]
+	b.mu.Unlock()
 	if !ok || !got.config.RawEquals(config.Raw) {
 		return mark.Value{}, false
 	}
-	before, ok := p.run.sessions.settle(ctx, p.run.bag, u, lang.Before)
-	after, okAfter := p.run.sessions.settle(ctx, p.run.bag, u, lang.After)
+	before, ok := b.p.run.sessions.settle(ctx, b.p.run.bag, u, lang.Before)
+	after, okAfter := b.p.run.sessions.settle(ctx, b.p.run.bag, u, lang.After)
 	return got.value, ok && okAfter && before.same(after)
 }
 
 // foresee gets ready what the apply walk will need on the before face to take an object down.
-func (p *planner) foresee(ctx context.Context, c *plan.Change, e *state.Entry) {
+func (b *lookBack) foresee(ctx context.Context, c *plan.Change, e *state.Entry) {
 	if !c.Action.Downs() || e == nil {
 		return
 	}
-	if u, ok := p.run.storedUse(ctx, c.Object.Instance, e); ok && u.Declared {
-		p.run.sessions.settle(ctx, p.run.bag, u, lang.Before)
+	if u, ok := b.p.run.storedUse(ctx, c.Object.Instance, e); ok && u.Declared {
+		b.p.run.sessions.settle(ctx, b.p.run.bag, u, lang.Before)
 	}
-	if h := declared.ProvisionersOf(p.run.prog, p.run.removals, c, e, true); h.Decl != nil {
+	if h := declared.ProvisionersOf(b.p.run.prog, b.p.run.removals, c, e, true); h.Decl != nil {
 		for _, part := range h.List {
-			for _, w := range p.run.receivers.ReceivedByParts(h.Decl.ID, h.Parts(part)) {
-				p.getReady(ctx, w.Of)
+			for _, w := range b.p.run.receivers.ReceivedByParts(h.Decl.ID, h.Parts(part)) {
+				b.getReady(ctx, w.Of)
 			}
 		}
 	}

@@ -10,26 +10,37 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// addClosers adds the nodes that close leases in the plan walk. A lease is closed when all that
+// addLeaseNodes adds the nodes that close leases in the plan walk. A lease is closed when all that
 // receive its value are over, however they ended; a provider that was configured with it is
 // stopped first, and so is a lease that was obtained with it. A lease that opens itself and
 // that no other receiver wanted is opened after them all.
-func (p *planner) addClosers() {
-	if !p.run.receivers.Any {
-		return
+func (p *planner) addLeaseNodes() {
+	if p.run.receivers.Any {
+		n := leaseNodes{p: p, closers: map[lang.Decl]walk.Node{}, own: map[lang.Decl]walk.Node{}, stops: map[lang.Decl]walk.Node{}}
+		n.add()
 	}
-	closers, own := map[lang.Decl]walk.Node{}, map[lang.Decl]walk.Node{}
+}
+
+// leaseNodes are the nodes that end what is held in the plan walk, by declaration.
+type leaseNodes struct {
+	p       *planner
+	closers map[lang.Decl]walk.Node // of ephemeral resources
+	own     map[lang.Decl]walk.Node // of those that open themselves: what opens them
+	stops   map[lang.Decl]walk.Node // of provider configurations
+}
+
+func (l *leaseNodes) add() {
+	p := l.p
 	for _, e := range p.run.prog.Decls() {
 		if e.Kind != lang.Resource || e.Resource.Mode != addr.Ephemeral {
 			continue
 		}
-		closers[e.ID] = p.closer(e)
+		l.closers[e.ID] = l.closer(e)
 		if p.opensItself(e) {
-			own[e.ID] = p.own(e)
-			p.graph.Waits(closers[e.ID], own[e.ID])
+			l.own[e.ID] = l.opens(e)
+			p.graph.Waits(l.closers[e.ID], l.own[e.ID])
 		}
 	}
-	stops := map[lang.Decl]walk.Node{}
 	for _, d := range p.run.prog.Decls() {
 		held := p.run.receivers.Ephemerals(d.ID)
 		if len(held) == 0 || !receivers.Receives(d) {
@@ -38,20 +49,20 @@ func (p *planner) addClosers() {
 		last := p.decide[d.ID]
 		switch {
 		case d.Kind == lang.Provider:
-			last = p.stop(d)
-			stops[d.ID] = last
+			last = l.stop(d)
+			l.stops[d.ID] = last
 		case d.Resource.Mode == addr.Ephemeral:
-			last = closers[d.ID]
+			last = l.closers[d.ID]
 		}
 		for _, e := range held {
-			p.graph.Waits(closers[e], last)
-			if n, ok := own[e]; ok {
+			p.graph.Waits(l.closers[e], last)
+			if n, ok := l.own[e]; ok {
 				p.graph.Waits(n, last)
 			}
 		}
-		p.countUser(d, last)
+		l.countUser(d, last)
 	}
-	p.keepProviders(closers, stops)
+	l.keepProviders()
 }
 
 // opensItself reports whether this walk opens an ephemeral resource that nothing acts on.
@@ -59,64 +70,64 @@ func (p *planner) opensItself(e *lang.Declaration) bool {
 	return p.req.Mode == plan.Normal && !p.sel.Skips(e.ID) && p.run.receivers.OpensItself(e, !p.sel.Active)
 }
 
-// own is the node that opens leases that open themselves, if no receiver has.
-func (p *planner) own(e *lang.Declaration) walk.Node {
-	n := p.node(func() string { return e.Resource.String() + " (opens itself)" }, func(ctx context.Context, _ *walk.Fan) bool {
-		return p.testAll(ctx, e)
+// opens is the node that opens leases that open themselves, if no receiver has.
+func (l *leaseNodes) opens(e *lang.Declaration) walk.Node {
+	n := l.p.node(func() string { return e.Resource.String() + " (opens itself)" }, func(ctx context.Context, _ *walk.Fan) bool {
+		return l.p.testAll(ctx, e)
 	})
-	p.graph.Waits(n, p.decide[e.ID])
+	l.p.graph.Waits(n, l.p.decide[e.ID])
 	return n
 }
 
-func (p *planner) closer(e *lang.Declaration) walk.Node {
-	n := p.graph.Add(func() string { return e.Resource.String() + " (close)" }, walk.Options{Closer: true})
-	p.visits = append(p.visits, func(context.Context, *walk.Fan) bool {
-		p.run.leases.Close(e, nil, lang.After)
-		p.run.leases.Close(e, nil, lang.Before)
+func (l *leaseNodes) closer(e *lang.Declaration) walk.Node {
+	n := l.p.graph.Add(func() string { return e.Resource.String() + " (close)" }, walk.Options{Closer: true})
+	l.p.visits = append(l.p.visits, func(context.Context, *walk.Fan) bool {
+		l.p.run.leases.Close(e, nil, lang.After)
+		l.p.run.leases.Close(e, nil, lang.Before)
 		return true
 	})
-	p.graph.Waits(n, p.decide[e.ID])
+	l.p.graph.Waits(n, l.p.decide[e.ID])
 	return n
 }
 
 // stop makes the node that ends a provider's sessions, after all that work through it.
-func (p *planner) stop(d *lang.Declaration) walk.Node {
-	n := p.graph.Add(func() string { return d.Provider.String() + " (stop)" }, walk.Options{Closer: true})
-	p.visits = append(p.visits, func(context.Context, *walk.Fan) bool {
-		p.run.sessions.releaseAll(d.Provider)
+func (l *leaseNodes) stop(d *lang.Declaration) walk.Node {
+	n := l.p.graph.Add(func() string { return d.Provider.String() + " (stop)" }, walk.Options{Closer: true})
+	l.p.visits = append(l.p.visits, func(context.Context, *walk.Fan) bool {
+		l.p.run.sessions.releaseAll(d.Provider)
 		return true
 	})
-	p.graph.Waits(n, p.decide[d.ID])
-	for _, user := range p.users[d.ID] {
-		p.graph.Waits(n, user)
+	l.p.graph.Waits(n, l.p.decide[d.ID])
+	for _, user := range l.p.users[d.ID] {
+		l.p.graph.Waits(n, user)
 	}
-	for _, x := range p.run.prog.Decls() {
-		if x.Kind == lang.Resource && p.run.prog.ProviderOf(x.ID) == d.ID {
-			p.graph.Waits(n, p.decide[x.ID])
+	for _, x := range l.p.run.prog.Decls() {
+		if x.Kind == lang.Resource && l.p.run.prog.ProviderOf(x.ID) == d.ID {
+			l.p.graph.Waits(n, l.p.decide[x.ID])
 		}
 	}
 	return n
 }
 
 // keepProviders makes providers that are stopped in the walk outlive the leases that they opened.
-func (p *planner) keepProviders(closers, stops map[lang.Decl]walk.Node) {
-	for e, closer := range closers {
-		if stop, ok := stops[p.run.prog.ProviderOf(e)]; ok {
-			p.graph.Waits(stop, closer)
+func (l *leaseNodes) keepProviders() {
+	for e, closer := range l.closers {
+		if stop, ok := l.stops[l.p.run.prog.ProviderOf(e)]; ok {
+			l.p.graph.Waits(stop, closer)
 		}
 	}
 }
 
 // countUser counts a receiver as a user of the leases of which it names instances, until the node that ends its
 // work is over.
-func (p *planner) countUser(d *lang.Declaration, last walk.Node) {
-	if !p.leaseUsers.Add(d.ID) {
+func (l *leaseNodes) countUser(d *lang.Declaration, last walk.Node) {
+	if !l.p.leaseUsers.Add(d.ID) {
 		return
 	}
-	n := p.graph.Add(func() string { return p.label(d) + " (receives no more)" }, walk.Options{Closer: true})
-	p.visits = append(p.visits, func(context.Context, *walk.Fan) bool {
-		p.leaseUsers.Over(d.ID)
+	n := l.p.graph.Add(func() string { return l.p.label(d) + " (receives no more)" }, walk.Options{Closer: true})
+	l.p.visits = append(l.p.visits, func(context.Context, *walk.Fan) bool {
+		l.p.leaseUsers.Over(d.ID)
 		return true
 	})
-	p.graph.Waits(n, last)
+	l.p.graph.Waits(n, last)
 }

@@ -22,7 +22,7 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *lang.Declaration) b
 	}
 	frames, status := p.run.frame.Instances(d.Module, lang.After)
 	if status != lang.Known {
-		p.failed[d.ID].Store(true)
+		p.outcomes.fail(d.ID)
 		return false
 	}
 	var jobs []job
@@ -47,73 +47,23 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *lang.Declaration) b
 	if whole {
 		p.dropDataExcept(d.Resource, kept)
 	} else {
-		p.failed[d.ID].Store(true)
+		p.outcomes.fail(d.ID)
 	}
 	f.Jobs(len(jobs), func(ctx context.Context, i int) bool {
 		defer p.leaseUsers.InstanceOver(d.ID, jobs[i].frame.Addr(), jobs[i].key)
-		read := func(p *planner) bool { return p.readInstance(ctx, d, jobs[i].frame, jobs[i].key) }
-		if d.Res.Check != "" {
-			ok, said := p.scoped(read)
-			p.run.unread(d, jobs[i].frame.Addr(), said)
-			return ok
+		x := p.instance(d, jobs[i].frame, jobs[i].key)
+		if d.Res.Check == "" {
+			return x.read(ctx)
 		}
-		return read(p)
+		ok := false
+		said := p.run.scoped(func(r *run) {
+			x.run = r
+			ok = x.read(ctx)
+		})
+		p.run.unread(d, jobs[i].frame.Addr(), said)
+		return ok
 	})
 	return whole
-}
-
-// readInstance reads one instance, or puts a placeholder where its value will be.
-func (p *planner) readInstance(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key) bool {
-	inst := d.Resource.In(f.Addr()).Instance(key)
-	v, ok := p.readOrDefer(ctx, d, f, key, inst)
-	if !ok {
-		p.failed[d.ID].Store(true)
-		f.Fail(d.ID, key, lang.After)
-		return false
-	}
-	f.Put(d.ID, key, lang.After, v)
-	return p.run.post(d, f, key, inst, func() mark.Value { return v })
-}
-
-func (p *planner) readOrDefer(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (mark.Value, bool) {
-	p.run.receive(ctx, d.ID, f.Addr(), key, lang.After)
-	if p.dependencyFailed(d.ID) || !p.run.pre(d, f, key, inst) {
-		return mark.Value{}, false
-	}
-	config, out := f.Config(d.ID, key, lang.After, p.run.bag)
-	if out != lang.OK {
-		return mark.Value{}, false
-	}
-	t, u, ok := p.run.toolsAfter(ctx, d, f, key, inst)
-	if !ok || !t.Validate(ctx, config) {
-		return mark.Value{}, false
-	}
-	if why := p.pending(d, inst, config, u); why != plan.NoReason {
-		p.noteDeferred(d.ID, inst, why)
-		return p.deferRead(d, t, u, inst, why, placeholder(t, config)), true
-	}
-	if stored, entry, ok := p.useStored(d, t, config, inst); ok {
-		if entry != p.prior.Get(inst.Current()) {
-			p.put(inst.Current(), entry)
-		}
-		p.wasRead(d.ID, inst, config, stored)
-		return stored, true
-	}
-	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: p.recordedOf(d.ID), Was: p.prior.Get(inst.Current())}, true)
-	if ok {
-		p.put(inst.Current(), entry)
-	}
-	switch {
-	case ok && d.Res.Check == "":
-		p.wasRead(d.ID, inst, config, v)
-	case d.Res.Check != "": // it is read again to verify the check
-		after := v
-		if !ok {
-			after = placeholder(t, config)
-		}
-		p.deferRead(d, t, u, inst, plan.ReadCheckNested, after)
-	}
-	return v, ok
 }
 
 // useStored takes the result of the last run instead of reading again: with -refresh=false, where
@@ -141,22 +91,6 @@ func placeholder(t *object.Tools, config mark.Value) mark.Value {
 	return after
 }
 
-// deferRead plans the reading for apply, of what it is expected to give.
-func (p *planner) deferRead(d *lang.Declaration, t *object.Tools, u declared.Use, inst addr.Instance, why plan.Reason, after mark.Value) mark.Value {
-	if p.run.looks {
-		return after // there will be no reading
-	}
-	c := &plan.Change{
-		Object: inst.Current(), Was: p.moved.Origin(inst.Current()), Action: plan.Read, Why: why,
-		Before: mark.Plain(t.Type.Null()), After: after, Provider: u.Instance,
-		Entry: p.prior.Get(inst.Current()), Recorded: p.recordedOf(d.ID),
-		Conditions: len(d.Res.Lifecycle.Postconditions) > 0,
-	}
-	p.record(c)
-	p.run.settings.tell(event.Deferred{Object: inst.Current(), Reason: string(why)})
-	return after
-}
-
 // dropData removes a data source's results from the state: nothing needs them any more.
 func (p *planner) dropData(res addr.Resource) { p.dropDataExcept(res, nil) }
 
@@ -166,4 +100,84 @@ func (p *planner) dropDataExcept(res addr.Resource, kept map[addr.Instance]bool)
 			p.put(o, nil)
 		}
 	}
+}
+
+// pending is why a data source cannot be read yet (ADR 14).
+func (p *planner) pending(d *lang.Declaration, inst addr.Instance, config mark.Value, u declared.Use) plan.Reason {
+	switch {
+	case !config.Raw.IsWhollyKnown() || p.run.sessions.unknown(u, lang.After):
+		return plan.ReadConfigUnknown
+	case p.outcomes.dependencyChanges(d.ID, inst.Module, updated):
+		return plan.ReadDependencyPending
+	}
+	return plan.NoReason
+}
+
+// read reads one instance, or puts a placeholder where its value will be.
+func (x *instance) read(ctx context.Context) bool {
+	v, ok := x.readOrDefer(ctx)
+	if !ok {
+		x.p.outcomes.fail(x.d.ID)
+		x.f.Fail(x.d.ID, x.key, lang.After)
+		return false
+	}
+	x.f.Put(x.d.ID, x.key, lang.After, v)
+	return x.run.post(x.d, x.f, x.key, x.inst, func() mark.Value { return v })
+}
+
+func (x *instance) readOrDefer(ctx context.Context) (mark.Value, bool) {
+	x.run.receive(ctx, x.d.ID, x.f.Addr(), x.key, lang.After)
+	if x.p.outcomes.dependencyFailed(x.d.ID) || !x.run.pre(x.d, x.f, x.key, x.inst) {
+		return mark.Value{}, false
+	}
+	config, out := x.f.Config(x.d.ID, x.key, lang.After, x.run.bag)
+	if out != lang.OK {
+		return mark.Value{}, false
+	}
+	t, u, ok := x.run.toolsAfter(ctx, x.d, x.f, x.key, x.inst)
+	if !ok || !t.Validate(ctx, config) {
+		return mark.Value{}, false
+	}
+	if why := x.p.pending(x.d, x.inst, config, u); why != plan.NoReason {
+		x.p.outcomes.noteDeferred(x.d.ID, x.inst, why)
+		return x.deferRead(t, u, why, placeholder(t, config)), true
+	}
+	if stored, entry, ok := x.p.useStored(x.d, t, config, x.inst); ok {
+		if entry != x.p.prior.Get(x.inst.Current()) {
+			x.p.put(x.inst.Current(), entry)
+		}
+		x.p.back.wasRead(x.d.ID, x.inst, config, stored)
+		return stored, true
+	}
+	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: x.p.recordedOf(x.d.ID), Was: x.p.prior.Get(x.inst.Current())}, true)
+	if ok {
+		x.p.put(x.inst.Current(), entry)
+	}
+	switch {
+	case ok && x.d.Res.Check == "":
+		x.p.back.wasRead(x.d.ID, x.inst, config, v)
+	case x.d.Res.Check != "": // it is read again to verify the check
+		after := v
+		if !ok {
+			after = placeholder(t, config)
+		}
+		x.deferRead(t, u, plan.ReadCheckNested, after)
+	}
+	return v, ok
+}
+
+// deferRead plans the reading for apply, of what it is expected to give.
+func (x *instance) deferRead(t *object.Tools, u declared.Use, why plan.Reason, after mark.Value) mark.Value {
+	if x.run.looks {
+		return after // there will be no reading
+	}
+	c := &plan.Change{
+		Object: x.inst.Current(), Was: x.p.moved.Origin(x.inst.Current()), Action: plan.Read, Why: why,
+		Before: mark.Plain(t.Type.Null()), After: after, Provider: u.Instance,
+		Entry: x.p.prior.Get(x.inst.Current()), Recorded: x.p.recordedOf(x.d.ID),
+		Conditions: len(x.d.Res.Lifecycle.Postconditions) > 0,
+	}
+	x.p.record(c)
+	x.run.settings.tell(event.Deferred{Object: x.inst.Current(), Reason: string(why)})
+	return after
 }

@@ -10,10 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
-	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/walk"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // job is one instance to decide about.
@@ -33,15 +31,15 @@ func (p *planner) decideAll(_ context.Context, f *walk.Fan, d *lang.Declaration)
 	}
 	jobs, ok := p.jobs(d)
 	if !ok {
-		p.failed[d.ID].Store(true)
+		p.outcomes.fail(d.ID)
 	}
 	f.Jobs(len(jobs), func(ctx context.Context, i int) bool {
 		j := jobs[i]
 		if j.frame == nil {
-			return p.decideGone(ctx, j.gone, j.why, d)
+			return (&goneObject{p, j.gone, j.why, d}).decide(ctx)
 		}
 		defer p.leaseUsers.InstanceOver(d.ID, j.frame.Addr(), j.key)
-		return p.decideInstance(ctx, d, j.frame, j.key)
+		return p.instance(d, j.frame, j.key).decide(ctx)
 	})
 	return ok
 }
@@ -144,151 +142,6 @@ func (p *planner) keepPrior(f *lang.Frame, d *lang.Declaration, k addr.Key) {
 // placeholder is the value of an instance that nothing is known about.
 func (p *planner) placeholder(d *lang.Declaration) mark.Value {
 	return mark.Plain(p.run.prog.Schema(d.ID).Unknown())
-}
-
-// decideInstance takes one declared instance through planning and fills its after slot.
-func (p *planner) decideInstance(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key) bool {
-	inst := d.Resource.In(f.Addr()).Instance(key)
-	c, v, ok := p.propose(ctx, d, f, key, inst)
-	if !ok {
-		p.failed[d.ID].Store(true)
-		f.Fail(d.ID, key, lang.After)
-		return false
-	}
-	f.PutLazy(d.ID, key, lang.After, v)
-	p.foresee(ctx, c, c.Entry)
-	p.noteChange(d.ID, c)
-	p.record(c)
-	return p.run.post(d, f, key, inst, v)
-}
-
-// propose evaluates an instance's configuration and has its provider plan it.
-func (p *planner) propose(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (*plan.Change, func() mark.Value, bool) {
-	if p.req.quiet {
-		return p.takenIn(ctx, d, f, inst)
-	}
-	p.run.receive(ctx, d.ID, f.Addr(), key, lang.After)
-	if p.dependencyFailed(d.ID) {
-		return nil, nil, false
-	}
-	ok, unsure := p.run.preconditions(d, f, key, inst)
-	if !ok {
-		return nil, nil, false
-	}
-	cur, importing, ok := p.current(ctx, d, f, inst)
-	if !ok {
-		return nil, nil, false
-	}
-	config, out := f.Config(d.ID, key, lang.After, p.run.bag)
-	if out != lang.OK {
-		return nil, nil, false
-	}
-	t, u, ok := p.run.toolsAfter(ctx, d, f, key, inst)
-	if !ok || !t.Validate(ctx, config) {
-		return nil, nil, false
-	}
-	forced, ok := p.forced(d, f, key, inst, cur)
-	if !ok {
-		return nil, nil, false
-	}
-	c, ok := t.Plan(ctx, config, cur, forced)
-	if !ok {
-		return nil, nil, false
-	}
-	c.Was = p.moved.Origin(c.Object)
-	c.Provider, c.Importing = u.Instance, importing
-	c.Settled = c.Settled && !p.run.sessions.unknown(u, lang.After)
-	c.Recorded = p.recordedOf(d.ID)
-	c.Conditions = unsure || len(d.Res.Lifecycle.Postconditions) > 0
-	if c.SkipDestroy, out = f.Forget(d.ID, p.faceOf(f), p.run.bag); out != lang.OK {
-		return nil, nil, false
-	}
-	if c.Action.Replaces() && cur.Entry != nil && cur.Entry.SkipDestroy {
-		c.Action = plan.ForgetCreate
-	}
-	if !p.allowed(d, f, c) {
-		p.record(c) // the proposed change is still shown
-		return nil, nil, false
-	}
-	return c, p.valueOf(t, c, cur, config), true
-}
-
-// valueOf is what an instance's after slot holds.
-func (p *planner) valueOf(t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) func() mark.Value {
-	if !c.Unchanged {
-		return func() mark.Value { return c.After }
-	}
-	return lazy(t, cur)
-}
-
-// current is the refreshed object that an instance has, or the one it is to import.
-func (p *planner) current(ctx context.Context, d *lang.Declaration, f *lang.Frame, inst addr.Instance) (object.Current, *plan.Importing, bool) {
-	o := inst.Current()
-	p.mu.Lock()
-	cur, seen := p.found[o]
-	p.mu.Unlock()
-	if seen && cur.Entry != nil {
-		return cur, nil, true
-	}
-	if !seen && p.prior.Get(o) != nil {
-		return object.Current{}, nil, false // refreshing it failed
-	}
-	return p.importFor(ctx, d, f, inst)
-}
-
-// forced is what bears on the decision beside configuration and provider.
-func (p *planner) forced(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, cur object.Current) (object.Forced, bool) {
-	out := object.Forced{
-		Replace:   p.wantsReplace(inst),
-		IgnoreAll: d.Res.Lifecycle.IgnoreAll, Ignore: ignored(d),
-	}
-	if len(d.Res.Lifecycle.Triggers) == 0 || cur.Entry == nil {
-		return out, true
-	}
-	triggers, outcome := f.Triggers(d.ID, key, p.run.bag)
-	if outcome != lang.OK {
-		return out, false
-	}
-	for _, t := range triggers {
-		out.Triggered = out.Triggered || p.triggered(t)
-	}
-	return out, true
-}
-
-// ignored are the paths of ignore_changes.
-func ignored(d *lang.Declaration) []cty.Path {
-	var out []cty.Path
-	for _, t := range d.Res.Lifecycle.Ignore {
-		out = append(out, lang.Path(t))
-	}
-	return out
-}
-
-// dependencyFailed reports whether something that the declaration depends on by depends_on, its
-// own or that of a call around it, has no value. Other failures travel with values.
-func (p *planner) dependencyFailed(d lang.Decl) bool {
-	for _, ref := range p.run.prog.Refs(d) {
-		if ref.Use&(lang.ByDepends|lang.ByModule) != 0 && p.anyFailed(ref.To, map[lang.Decl]bool{}) {
-			return true
-		}
-	}
-	return false
-}
-
-func (p *planner) anyFailed(d lang.Decl, seen map[lang.Decl]bool) bool {
-	if p.failed[d].Load() {
-		return true
-	}
-	if seen[d] || p.run.prog.Decls()[d].Kind == lang.Resource {
-		return false
-	}
-	seen[d] = true
-	for _, ref := range p.run.prog.Refs(d) {
-		if p.anyFailed(ref.To, seen) {
-			return true
-		}
-	}
-	return false
 }
 
 // faceOf is the one on which what decides about the end of objects is evaluated: as everything that

@@ -23,7 +23,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/lease"
-	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state"
 )
@@ -31,50 +30,7 @@ import (
 // Engine plans, applies and so on for one command.
 type Engine struct {
 	Settings
-	handover handover
-}
-
-// Request says what to plan.
-type Request struct {
-	Program  *lang.Program
-	Options  lang.Options    // variables, workspace, directories
-	State    *state.Snapshot // the previous run's
-	Mode     plan.Mode
-	Refresh  bool // look at real objects first
-	Targets  []addr.Target
-	Excludes []addr.Target
-	Replace  []addr.Instance
-	Imports  []Import // from the command line, beside those of the configuration
-	Generate bool     // make configuration for imported objects that have none
-	// DeferEphemerals keeps leases closed during planning where only write-only arguments receive
-	// them: providers plan with unknown values there.
-	DeferEphemerals bool
-	// SpareDeposed runs no destroy-time provisioners for objects that a create-first replacement
-	// deposes, as Terraform and OpenTofu do.
-	SpareDeposed bool
-	Backend      string // for the plan file
-
-	quiet bool // the targets are ours, not the user's: nothing is said or asked of them
-}
-
-// Import asks for an existing object to be taken in.
-type Import struct {
-	To addr.Instance
-	ID string
-}
-
-// Result is a finished plan with what an apply right after it can go on using.
-type Result struct {
-	Plan    *plan.Plan
-	Frame   *lang.Frame
-	request *Request
-
-	// Cut says that an interrupt kept something from being looked at.
-	Cut bool
-
-	// Generated is configuration for imported resources that have none, if it was asked for. The
-	// plan says nothing of them: it is to be made again with this configuration.
-	Generated map[addr.Resource]string
+	handover Handover
 }
 
 // Compile makes a program of a configuration and holds it against its providers' schemas, also after
@@ -91,7 +47,7 @@ func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o lang.CheckOpt
 			p, _ = lang.Compile(tree, &diag.Bag{}) // what it has to say was said
 		}
 	}
-	o.Options.Caller = &caller{ctx: ctx, run: &run{settings: &e.Settings, handover: &e.handover, bag: bag}}
+	o.Options.Caller = newCaller(ctx, e.env(), bag)
 	return p, lang.Vet(p, schemas, o, bag) && ok
 }
 
@@ -126,10 +82,30 @@ func (e *Engine) Hosts(tree *config.Tree, s *state.Snapshot) Hosts {
 }
 
 // Walked reports whether a walk has begun.
-func (e *Engine) Walked() bool { return e.handover.now.Load() != nil }
+func (e *Engine) Walked() bool { return e.handover.walked() }
 
 // Unfinished is what is under way at this moment: changes and openings whose outcome is not known,
 // and leases that are open. It waits for nothing: a process that must end at once names what it leaves behind.
 func (e *Engine) Unfinished() (changes []addr.Object, leases []lease.Left) {
 	return e.handover.unfinished()
+}
+
+// env is what runs take place in.
+func (e *Engine) env() Env { return Env{&e.Settings, &e.handover} }
+
+// Validate holds a compiled program against its providers' own rules, with everything unknown that
+// is not written out. Nothing is configured, no state is needed. It may be called after Compile
+// failed: what mistakes were found in is left out.
+func (e *Engine) Validate(ctx context.Context, prog *lang.Program, o lang.Options, bag *diag.Bag) bool {
+	return validateProgram(ctx, e.env(), prog, o, bag)
+}
+
+// Plan finds out what would have to be done.
+func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result, bool) {
+	return makePlan(ctx, e.env(), req, bag)
+}
+
+// Apply carries a plan out.
+func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*Applied, bool) {
+	return applyPlan(ctx, e.env(), req, bag)
 }

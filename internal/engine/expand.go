@@ -25,7 +25,7 @@ func (p *planner) expand(d *lang.Declaration) bool {
 		ok = p.expandIn(d, f) && ok
 	}
 	if !ok {
-		p.failed[d.ID].Store(true)
+		p.outcomes.fail(d.ID)
 	}
 	return ok
 }

@@ -12,7 +12,7 @@ import (
 // Frame gives a frame whose before face is a stored state, for looking around: nothing is read,
 // planned or opened. What the state does not have is unknown.
 func (e *Engine) Frame(ctx context.Context, prog *lang.Program, o lang.Options, s *state.Snapshot, bag *diag.Bag) (*lang.Frame, bool) {
-	r, ok := newRun(ctx, &e.Settings, &e.handover, runRequest{Program: prog, Options: o}, bag)
+	r, ok := newRun(ctx, e.env(), runRequest{Program: prog, Options: o}, bag)
 	if !ok {
 		return nil, false
 	}

@@ -24,6 +24,11 @@ type caller struct {
 	validating bool // nothing is configured
 }
 
+// newCaller is for checking a program, before any run: it reaches processes that are not configured.
+func newCaller(ctx context.Context, env Env, bag *diag.Bag) lang.Caller {
+	return &caller{ctx: ctx, run: &run{settings: env.Settings, handover: env.Handover, bag: bag}}
+}
+
 // Function gives a function's signature, nil if the provider has none of that name.
 func (c *caller) Function(p addr.Provider, name string) *provider.Function {
 	f, _ := c.function(p, name)

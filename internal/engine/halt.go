@@ -64,10 +64,13 @@ func (f *inFlight) list() []addr.Object {
 
 // unfinished is what is under way at this moment: changes and openings whose outcome is not known,
 // and leases that are open. It waits for nothing.
-func (h *handover) unfinished() (changes []addr.Object, leases []lease.Left) {
+func (h *Handover) unfinished() (changes []addr.Object, leases []lease.Left) {
 	r := h.now.Load()
 	if r == nil {
 		return nil, nil
 	}
 	return r.inFlight.list(), r.ledger.Open()
 }
+
+// walked reports whether a walk has begun.
+func (h *Handover) walked() bool { return h.now.Load() != nil }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/object"
@@ -59,72 +58,6 @@ func (p *planner) allGone(d *lang.Declaration) []job {
 	return jobs
 }
 
-// decideGone plans the end of an object that nothing declares, or that is to be destroyed. d is
-// nil for a resource that only the state knows.
-func (p *planner) decideGone(ctx context.Context, o addr.Object, why plan.Reason, d *lang.Declaration) bool {
-	p.mu.Lock()
-	cur, seen := p.found[o]
-	p.mu.Unlock()
-	if !seen || cur.Entry == nil {
-		return seen // it is gone by itself, or refreshing it failed
-	}
-	u, ok := p.run.storedUse(ctx, o.Instance, cur.Entry)
-	if !ok {
-		return false
-	}
-	s, ok := p.run.sessions.getDown(ctx, p.run.bag, u)
-	typ := p.run.typeOf(ctx, u.Instance.Provider, o.Resource(), o.Instance)
-	if !ok || typ == nil {
-		return false
-	}
-	t := &object.Tools{Object: o, Provider: s.provider, Type: typ, Walk: p.run.objs, Bag: p.run.bag, Where: p.run.where(o.Instance)}
-	c, ok := p.planGone(ctx, t, cur, o, d)
-	if !ok {
-		return false
-	}
-	c.Why, c.Provider = why, u.Instance
-	if c.Was = o; p.req.Mode != plan.Destroy {
-		c.Was = p.moved.Origin(o)
-	}
-	p.foresee(ctx, c, cur.Entry)
-	p.record(c)
-	if d == nil {
-		return true
-	}
-	p.noteChange(d.ID, c)
-	f := p.run.frame.At(o.Module, lang.Before)
-	return f == nil || p.allowed(d, f, c) // what is in no module instance that can be is protected by nothing
-}
-
-// planGone destroys an object, or forgets it where the configuration or the object itself says so.
-func (p *planner) planGone(ctx context.Context, t *object.Tools, cur object.Current, o addr.Object, d *lang.Declaration) (*plan.Change, bool) {
-	forgets, said := p.forgets(o, cur.Entry, d)
-	if !forgets {
-		schemas, _ := p.run.settings.Pool.Schemas(ctx, t.Provider.Addr())
-		return t.PlanDown(ctx, cur, schemas.Capabilities.PlanDestroy)
-	}
-	before, ok := t.Value(cur.Entry, cur.Known)
-	c := object.Forget(o, cur, before, t.Type.Null())
-	c.SkipDestroy = said
-	return c, ok
-}
-
-// forgets reports whether the end of an object leaves the real thing alone, and whether something
-// says so. A removed block that does not say it means it, unless everything is to be destroyed.
-func (p *planner) forgets(o addr.Object, e *state.Entry, d *lang.Declaration) (yes, said bool) {
-	if d == nil {
-		switch p.run.removals.Fate(o.Instance) {
-		case declared.RemovedForget:
-			return true, true
-		case declared.RemovedDestroy:
-			return false, false
-		case declared.RemovedUnsaid:
-			return p.req.Mode != plan.Destroy || e.SkipDestroy, e.SkipDestroy
-		}
-	}
-	return e.SkipDestroy, e.SkipDestroy
-}
-
 // addGhosts makes nodes for resources that only the state knows.
 func (p *planner) addGhosts() {
 	for res := range p.storedResources() {
@@ -146,7 +79,7 @@ func (p *planner) addGhost(res addr.Resource) {
 			return true // nothing is decided
 		}
 		f.Jobs(len(objects), func(ctx context.Context, i int) bool {
-			return p.decideGone(ctx, objects[i], p.ghostReason(objects[i]), nil)
+			return (&goneObject{p, objects[i], p.ghostReason(objects[i]), nil}).decide(ctx)
 		})
 		return true
 	})
@@ -174,40 +107,75 @@ func (p *planner) ghostReason(o addr.Object) plan.Reason {
 	return plan.DeleteNoResource
 }
 
-// storedUse is the provider of a stored object: the one its declaration uses now if it is
-// declared, else the one it was stored with.
-func (r *run) storedUse(ctx context.Context, i addr.Instance, e *state.Entry) (declared.Use, bool) {
-	if d, ok := r.prog.Resource(i.Resource()); ok {
-		return declared.UseOf(r.prog, d, e.Provider.Key), true
-	}
-	stored := e.Provider
-	if c, ok := r.prog.ProviderFor(stored.Module, stored.Provider, stored.Alias); ok {
-		return declared.Use{Decl: c, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: r.prog.Decls()[c].Provider, Key: stored.Key}}, true
-	}
-	if stored.Module.IsRoot() && stored.Alias == "" && r.needsNothing(ctx, stored.Provider) {
-		return declared.Use{Instance: stored}, true
-	}
-	r.bag.Add(diag.Errorf("Provider configuration not present",
-		"To work with %s its original provider configuration at %s is required, but it has been removed. This occurs when a provider configuration is removed while objects created by that provider still exist in the state. Re-add the provider configuration to destroy %s, after which you can remove the provider configuration again; or let Lethe forget the object with a `removed` block or `lethe state rm`.",
-		i, stored, i).About(i))
-	return declared.Use{}, false
+// goneObject is an object whose end a plan walk decides about: nothing declares it any more, or it is to be destroyed.
+type goneObject struct {
+	p   *planner
+	o   addr.Object
+	why plan.Reason
+	d   *lang.Declaration // nil: only the state knows its resource
 }
 
-// needsNothing reports whether a provider can be configured with nothing at all.
-func (r *run) needsNothing(ctx context.Context, p addr.Provider) bool {
-	schemas, ds := r.settings.Pool.Schemas(ctx, p)
-	if ds.HasErrors() {
+// decide plans the end of an object that nothing declares, or that is to be destroyed.
+func (x *goneObject) decide(ctx context.Context) bool {
+	x.p.mu.Lock()
+	cur, seen := x.p.found[x.o]
+	x.p.mu.Unlock()
+	if !seen || cur.Entry == nil {
+		return seen // it is gone by itself, or refreshing it failed
+	}
+	u, ok := x.p.run.storedUse(ctx, x.o.Instance, cur.Entry)
+	if !ok {
 		return false
 	}
-	for _, a := range schemas.Config.Attrs {
-		if a.Required {
-			return false
+	s, ok := x.p.run.sessions.getDown(ctx, x.p.run.bag, u)
+	typ := x.p.run.typeOf(ctx, u.Instance.Provider, x.o.Resource(), x.o.Instance)
+	if !ok || typ == nil {
+		return false
+	}
+	t := x.p.run.tools(x.o, s, typ)
+	c, ok := x.plan(ctx, t, cur)
+	if !ok {
+		return false
+	}
+	c.Why, c.Provider = x.why, u.Instance
+	if c.Was = x.o; x.p.req.Mode != plan.Destroy {
+		c.Was = x.p.moved.Origin(x.o)
+	}
+	x.p.back.foresee(ctx, c, cur.Entry)
+	x.p.record(c)
+	if x.d == nil {
+		return true
+	}
+	x.p.outcomes.noteChange(x.d.ID, c)
+	f := x.p.run.frame.At(x.o.Module, lang.Before)
+	return f == nil || x.p.allowed(x.d, f, c) // what is in no module instance that can be is protected by nothing
+}
+
+// plan destroys an object, or forgets it where the configuration or the object itself says so.
+func (x *goneObject) plan(ctx context.Context, t *object.Tools, cur object.Current) (*plan.Change, bool) {
+	forgets, said := x.forgets(cur.Entry)
+	if !forgets {
+		schemas, _ := x.p.run.settings.Pool.Schemas(ctx, t.Provider.Addr())
+		return t.PlanDown(ctx, cur, schemas.Capabilities.PlanDestroy)
+	}
+	before, ok := t.Value(cur.Entry, cur.Known)
+	c := object.Forget(x.o, cur, before, t.Type.Null())
+	c.SkipDestroy = said
+	return c, ok
+}
+
+// forgets reports whether the end of an object leaves the real thing alone, and whether something
+// says so. A removed block that does not say it means it, unless everything is to be destroyed.
+func (x *goneObject) forgets(e *state.Entry) (yes, said bool) {
+	if x.d == nil {
+		switch x.p.run.removals.Fate(x.o.Instance) {
+		case declared.RemovedForget:
+			return true, true
+		case declared.RemovedDestroy:
+			return false, false
+		case declared.RemovedUnsaid:
+			return x.p.req.Mode != plan.Destroy || e.SkipDestroy, e.SkipDestroy
 		}
 	}
-	for _, n := range schemas.Config.Blocks {
-		if n.Min > 0 {
-			return false
-		}
-	}
-	return true
+	return e.SkipDestroy, e.SkipDestroy
 }

@@ -14,18 +14,21 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// outputs works out what becomes of the root outputs.
-func (p *planner) outputs() []*plan.OutputChange {
+// rootOutputs works out what becomes of the root outputs.
+type rootOutputs struct{ p *planner }
+
+// changes works out what becomes of the root outputs.
+func (x *rootOutputs) changes() []*plan.OutputChange {
 	var out []*plan.OutputChange
-	declared := p.run.prog.Tree().Root.Module.Outputs
+	declared := x.p.run.prog.Tree().Root.Module.Outputs
 	for name, o := range declared {
-		if c := p.output(name, o); c != nil {
+		if c := x.change(name, o); c != nil {
 			out = append(out, c)
 		}
 	}
-	for name, old := range p.previousOutputs() {
+	for name, old := range x.previous() {
 		switch {
-		case declared[name] != nil || p.sel.Active:
+		case declared[name] != nil || x.p.sel.Active:
 		default:
 			out = append(out, &plan.OutputChange{
 				Name: name, Action: plan.Delete, Before: old.Value, After: mark.Plain(cty.NullVal(cty.DynamicPseudoType)), Sensitive: old.Sensitive,
@@ -36,35 +39,35 @@ func (p *planner) outputs() []*plan.OutputChange {
 	return out
 }
 
-func (p *planner) previousOutputs() map[string]state.Output {
-	if p.prior == nil {
+func (x *rootOutputs) previous() map[string]state.Output {
+	if x.p.prior == nil {
 		return nil
 	}
-	return p.prior.Outputs
+	return x.p.prior.Outputs
 }
 
-// output compares one declared output with what is stored; nil: it keeps what it has. One that reaches
+// change compares one declared output with what is stored; nil: it keeps what it has. One that reaches
 // something left out by targeting does, and so do all when only a part is destroyed.
-func (p *planner) output(name string, o *config.Output) *plan.OutputChange {
-	old, had := p.previousOutputs()[name]
+func (x *rootOutputs) change(name string, o *config.Output) *plan.OutputChange {
+	old, had := x.previous()[name]
 	null := mark.Plain(cty.NullVal(cty.DynamicPseudoType))
-	if p.req.Mode == plan.Destroy && !p.sel.Active {
+	if x.p.req.Mode == plan.Destroy && !x.p.sel.Active {
 		if !had {
 			return nil
 		}
 		return &plan.OutputChange{Name: name, Action: plan.Delete, Before: old.Value, After: null, Sensitive: old.Sensitive}
 	}
-	d, ok := p.run.prog.Lookup(addr.Module{}, lang.Output, name)
-	if !ok || p.sel.Skips(d.ID) || p.req.Mode == plan.Destroy {
+	d, ok := x.p.run.prog.Lookup(addr.Module{}, lang.Output, name)
+	if !ok || x.p.sel.Skips(d.ID) || x.p.req.Mode == plan.Destroy {
 		return nil
 	}
-	bag := p.run.bag
-	if p.req.Mode == plan.RefreshOnly {
+	bag := x.p.run.bag
+	if x.p.req.Mode == plan.RefreshOnly {
 		bag = &diag.Bag{} // what is declared need not be there yet
 	}
-	v, outcome := p.run.frame.Output(name, lang.After, bag)
+	v, outcome := x.p.run.frame.Output(name, lang.After, bag)
 	switch {
-	case p.req.Mode == plan.RefreshOnly && (outcome != lang.OK || !v.Raw.IsWhollyKnown()):
+	case x.p.req.Mode == plan.RefreshOnly && (outcome != lang.OK || !v.Raw.IsWhollyKnown()):
 		return nil // nothing that could make it known will be done
 	case outcome != lang.OK:
 		return nil

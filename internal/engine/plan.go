@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -13,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/leases"
 	"github.com/lethe-iac/lethe/internal/engine/moving"
 	"github.com/lethe-iac/lethe/internal/engine/ordering"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/engine/targeting"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/object"
@@ -23,12 +23,8 @@ import (
 
 // planner is the plan walk: over declarations, and over resources that only the state knows.
 type planner struct {
-	run *run
-	*planning
-}
-
-// planning is what a plan walk knows.
-type planning struct {
+	env   Env
+	run   *run
 	req   *Request
 	prior *state.Snapshot // the previous run's, moves done
 	moved *moving.Moves
@@ -39,9 +35,9 @@ type planning struct {
 	visits []visit
 	decide []walk.Node               // by declaration
 	users  map[lang.Decl][]walk.Node // by provider configuration: nodes that work through it
-	back   lookBack
+	back   *lookBack
 
-	failed     []atomic.Bool // by declaration: some instance has no value
+	outcomes   *outcomes
 	leaseUsers *leases.Users
 	spared     map[lang.Decl]bool // ephemeral resources that are kept closed while planning
 
@@ -50,7 +46,6 @@ type planning struct {
 	edit    *state.Edit
 	planned []*plan.Change
 	drift   []*plan.Change
-	changes map[within]changeKind
 
 	recorded   map[lang.Decl][]addr.Resource
 	byResource map[addr.AbsResource][]*plan.Change // decided changes, for replace_triggered_by
@@ -59,22 +54,24 @@ type planning struct {
 // visit is the work of a node.
 type visit func(ctx context.Context, f *walk.Fan) bool
 
-// Plan finds out what would have to be done.
-func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result, bool) {
+// makePlan finds out what would have to be done.
+func makePlan(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Result, bool) {
 	req.Options.Pure = true
 	if req.Options.PlanTime.IsZero() {
-		req.Options.PlanTime = e.Now().UTC()
+		req.Options.PlanTime = env.Settings.Now().UTC()
 	}
-	p := &planner{planning: &planning{
+	p := &planner{
+		env: env,
 		req: &req, prior: req.State,
-		users: map[lang.Decl][]walk.Node{}, back: lookBack{after: map[addr.Instance]reading{}},
+		users: map[lang.Decl][]walk.Node{},
 		found: map[addr.Object]object.Current{}, recorded: map[lang.Decl][]addr.Resource{}, byResource: map[addr.AbsResource][]*plan.Change{},
-		failed: make([]atomic.Bool, len(req.Program.Decls())), changes: map[within]changeKind{},
-	}}
+		outcomes: newOutcomes(req.Program),
+	}
+	p.back = &lookBack{p: p, after: map[addr.Instance]reading{}}
 	var ok bool
-	p.run, ok = newRun(ctx, &e.Settings, &e.handover, runRequest{
+	p.run, ok = newRun(ctx, env, runRequest{
 		Program: req.Program, Options: req.Options, Looks: req.Mode == plan.RefreshOnly, Destroy: req.Mode == plan.Destroy,
-		Ready: p.ready, Before: p.getReady,
+		Ready: p.ready, Before: p.back.getReady,
 	}, bag)
 	if !ok {
 		return nil, false
@@ -86,38 +83,32 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	if req.DeferEphemerals {
 		p.spared = r.receivers.OnlyWritten()
 	}
-	if !e.checkImports(req.Program, req.Generate, bag) || !p.prepare(ctx) {
+	if !checkImports(req.Program, req.Generate, bag) || !p.prepare(ctx) {
 		return nil, false
 	}
-	p.validateUnused(ctx, e)
-	p.validateHooked(ctx, e)
+	p.validateUnused(ctx)
+	p.validateHooked(ctx)
 	p.build()
 	r.frame.Begin()
 	p.walk(ctx)
 	r.frame.End()
 	p.run.objs.Review()
 	p.moved.Faults(p.run.frame, p.req.Mode == plan.Destroy, p.run.bag)
-	made := p.finishImports(ctx)
+	made := (&importFinisher{p}).finish(ctx)
 	out := p.result(ctx)
-	return &Result{Plan: out, Frame: r.frame, Generated: made, Cut: r.cut.Load(), request: &req}, !out.Errored
+	return &Result{Plan: out, Frame: r.frame, Generated: made, Cut: r.cut.Load()}, !out.Errored
 }
 
 // ready says whether an ephemeral resource may be opened: not if what it depends on is created or replaced, and
 // not if that failed.
 func (p *planner) ready(e lang.Decl, in addr.ModuleInstance) leases.Readiness {
 	switch {
-	case p.dependencyFailed(e):
+	case p.outcomes.dependencyFailed(e):
 		return leases.Never
-	case p.spared[e] || p.dependencyChanges(e, in, remade):
+	case p.spared[e] || p.outcomes.dependencyChanges(e, in, remade):
 		return leases.Later
 	}
 	return leases.Open
-}
-
-// scoped runs f as a planner whose errors are warnings, for what stands in a check block.
-func (p *planner) scoped(f func(*planner) bool) (ok bool, said []diag.Diagnostic) {
-	said = p.run.scoped(func(r *run) { ok = f(&planner{r, p.planning}) })
-	return ok, said
 }
 
 // prepare settles what is known before anything is asked of a provider: moves and targets.
@@ -155,7 +146,7 @@ func (p *planner) build() {
 		}
 	}
 	p.addGhosts()
-	p.addClosers()
+	p.addLeaseNodes()
 }
 
 // add makes the deciding node of a declaration. When that was visited, nothing more comes of it.
@@ -220,7 +211,9 @@ func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...lan
 		return
 	}
 	n := p.node(func() string { return res.String() + " (refresh)" }, func(_ context.Context, f *walk.Fan) bool {
-		f.Jobs(len(objects), func(ctx context.Context, i int) bool { return p.refresh(ctx, objects[i]) })
+		f.Jobs(len(objects), func(ctx context.Context, i int) bool {
+			return (&storedObject{p, objects[i], p.prior.Get(objects[i])}).look(ctx)
+		})
 		return true
 	})
 	p.graph.Waits(decide, n)
@@ -233,21 +226,11 @@ func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...lan
 // walk runs the graph.
 func (p *planner) walk(ctx context.Context) {
 	p.run.walkGraph(ctx, &p.graph, walk.RunOptions{
-		Workers: p.hands(),
+		Workers: maxJobs(p.run.settings, p.run.receivers),
 		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
 			return p.visits[n](ctx, f)
 		},
 	})
-}
-
-// hands is how many jobs are under way at once: for each token one more than works with it, so that
-// a call stands ready when the token is free. Not where there are ephemeral resources: a call that
-// stands ready may keep a lease open.
-func (p *planner) hands() int {
-	if p.run.receivers.Any {
-		return p.run.settings.workers()
-	}
-	return p.run.settings.workers() + p.run.settings.parallelism()
 }
 
 // stored lists the objects of a resource in the prior snapshot, in all module instances.
@@ -295,7 +278,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	ordering.SettleReplacements(p.run.source(out))
 	p.warnForgotten(out.Changes)
 	p.warnRetired(out)
-	out.Outputs = p.outputs()
+	out.Outputs = (&rootOutputs{p}).changes()
 	if p.req.Mode == plan.Normal && !p.sel.Active && !p.run.cut.Load() {
 		p.run.checkValues()
 	}
@@ -321,4 +304,14 @@ func (p *planner) variables() map[string]plan.Variable {
 		}
 	}
 	return out
+}
+
+// maxJobs is how many jobs are under way at once: for each token one more than works with it, so that
+// a call stands ready when the token is free. Not where there are ephemeral resources: a call that
+// stands ready may keep a lease open.
+func maxJobs(s *Settings, r *receivers.Analysis) int {
+	if r.Any {
+		return s.workers()
+	}
+	return s.workers() + s.parallelism()
 }

@@ -15,95 +15,98 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// refresh looks at one stored object and fills its before slot.
-func (p *planner) refresh(ctx context.Context, o addr.Object) bool {
-	entry := p.prior.Get(o)
-	t, s, ok := p.toolsBefore(ctx, o, entry)
+// storedObject is an object of the state that a plan walk looks at.
+type storedObject struct {
+	p     *planner
+	o     addr.Object
+	entry *state.Entry // as it was stored, where it has moved
+}
+
+// look looks at one stored object and fills its before slot.
+func (x *storedObject) look(ctx context.Context) bool {
+	t, s, ok := x.tools(ctx)
 	if !ok {
-		p.fail(o.Instance, lang.Before)
+		x.fail()
 		return false
 	}
-	cur := object.Current{Entry: entry}
-	if moved := p.moved.Retyped[o]; moved != (addr.Instance{}) {
-		cur.Entry, cur.Known, ok = t.Move(ctx, entry, moved)
+	cur := object.Current{Entry: x.entry}
+	if moved := x.p.moved.Retyped[x.o]; moved != (addr.Instance{}) {
+		cur.Entry, cur.Known, ok = t.Move(ctx, x.entry, moved)
 	} else {
-		cur.Known, ok = t.Upgrade(ctx, entry)
+		cur.Known, ok = t.Upgrade(ctx, x.entry)
 	}
 	if !ok {
-		p.fail(o.Instance, lang.Before)
+		x.fail()
 		return false
 	}
-	if p.req.Refresh && s != nil {
+	if x.p.req.Refresh && s != nil {
 		upgraded := cur
 		if cur.Entry, cur.Known, ok = t.Read(ctx, cur.Entry, cur.Known); !ok {
-			p.fail(o.Instance, lang.Before)
+			x.fail()
 			return false
 		}
-		p.drifted(t, o, upgraded, cur)
+		x.drifted(t, upgraded, cur)
 	}
-	p.refreshed(o, cur, entry, t)
+	x.keep(cur, t)
 	return true
 }
 
-// toolsBefore is what it takes to look at a stored object. A session that nothing can be read through
+// tools is what it takes to look at a stored object. A session that nothing can be read through
 // because its settings are not known leaves the object as it was stored (s is nil), with one warning.
-func (p *planner) toolsBefore(ctx context.Context, o addr.Object, entry *state.Entry) (*object.Tools, *session, bool) {
-	u, ok := p.run.storedUse(ctx, o.Instance, entry)
+func (x *storedObject) tools(ctx context.Context) (*object.Tools, *session, bool) {
+	u, ok := x.p.run.storedUse(ctx, x.o.Instance, x.entry)
 	if !ok {
 		return nil, nil, false
 	}
-	s, ok := p.sessionToLook(ctx, u)
+	s, ok := x.session(ctx, u)
 	if !ok {
 		return nil, nil, false
 	}
-	typ := p.run.typeOf(ctx, u.Instance.Provider, o.Resource(), o.Instance)
+	typ := x.p.run.typeOf(ctx, u.Instance.Provider, x.o.Resource(), x.o.Instance)
 	if typ == nil {
 		return nil, nil, false
 	}
-	t := &object.Tools{Object: o, Provider: s.provider, Type: typ, Walk: p.run.objs, Bag: p.run.bag, Where: p.run.where(o.Instance)}
+	t := x.p.run.tools(x.o, s, typ)
 	if s.unknown {
-		p.warnUnread(s, u)
+		x.warnUnread(s, u)
 		return t, nil, true
 	}
 	return t, s, true
 }
 
-// sessionToLook gives the session to look at objects through. What its settings refer to was decided:
+// session gives the session to look at objects through. What its settings refer to was decided:
 // if they are known, objects are looked for where they are going to be worked on; else where they were
 // made.
-func (p *planner) sessionToLook(ctx context.Context, u declared.Use) (*session, bool) {
-	if p.req.Mode == plan.Destroy {
-		return p.run.sessions.get(ctx, p.run.bag, u, lang.Before)
+func (x *storedObject) session(ctx context.Context, u declared.Use) (*session, bool) {
+	if x.p.req.Mode == plan.Destroy {
+		return x.p.run.sessions.get(ctx, x.p.run.bag, u, lang.Before)
 	}
-	if after, ok := p.run.sessions.getIf(ctx, p.run.bag, u, lang.After, true); !ok || !after.unknown {
+	if after, ok := x.p.run.sessions.getIf(ctx, x.p.run.bag, u, lang.After, true); !ok || !after.unknown {
 		return after, ok
 	}
-	if before, ok := p.run.sessions.getIf(ctx, p.run.bag, u, lang.Before, true); ok && !before.unknown {
+	if before, ok := x.p.run.sessions.getIf(ctx, x.p.run.bag, u, lang.Before, true); ok && !before.unknown {
 		return before, true
 	}
-	return p.run.sessions.get(ctx, p.run.bag, u, lang.After)
+	return x.p.run.sessions.get(ctx, x.p.run.bag, u, lang.After)
 }
 
 // warnUnread says once for a session that nothing is read through it.
-func (p *planner) warnUnread(s *session, u declared.Use) {
-	s.Lock()
-	defer s.Unlock()
-	if s.warned {
+func (x *storedObject) warnUnread(s *session, u declared.Use) {
+	if !s.firstWarning() {
 		return
 	}
-	s.warned = true
-	p.run.bag.Add(diag.Warningf("Objects not refreshed", "The settings of %s depend on values that are not known yet%s, and it cannot be known how it was configured before. Its existing objects were not refreshed: the plan is based on what the state says of them.", u.Instance, p.throughLeases(u)))
+	x.p.run.bag.Add(diag.Warningf("Objects not refreshed", "The settings of %s depend on values that are not known yet%s, and it cannot be known how it was configured before. Its existing objects were not refreshed: the plan is based on what the state says of them.", u.Instance, x.throughLeases(u)))
 }
 
 // throughLeases names the leases that are not open and that a provider is configured with.
-func (p *planner) throughLeases(u declared.Use) string {
+func (x *storedObject) throughLeases(u declared.Use) string {
 	if !u.Declared {
 		return ""
 	}
 	var names []string
-	for _, e := range p.run.receivers.Ephemerals(u.Decl) {
-		if len(p.run.leases.OpenOf(e)) == 0 {
-			names = append(names, p.run.prog.Decls()[e].Resource.String())
+	for _, e := range x.p.run.receivers.Ephemerals(u.Decl) {
+		if len(x.p.run.leases.OpenOf(e)) == 0 {
+			names = append(names, x.p.run.prog.Decls()[e].Resource.String())
 		}
 	}
 	if len(names) == 0 {
@@ -112,45 +115,34 @@ func (p *planner) throughLeases(u declared.Use) string {
 	return " (of " + strings.Join(names, ", ") + ", to be opened at apply)"
 }
 
-// refreshed keeps what was found.
-func (p *planner) refreshed(o addr.Object, cur object.Current, stored *state.Entry, t *object.Tools) {
-	p.mu.Lock()
-	p.found[o] = cur
-	if cur.Entry != stored {
-		p.edit.Put(o, cur.Entry)
+// keep keeps what was found.
+func (x *storedObject) keep(cur object.Current, t *object.Tools) {
+	x.p.mu.Lock()
+	x.p.found[x.o] = cur
+	if cur.Entry != x.entry {
+		x.p.edit.Put(x.o, cur.Entry)
 	}
-	p.mu.Unlock()
-	if d, ok := p.run.prog.Resource(o.Resource()); ok && !o.IsDeposed() {
-		if f := p.run.frame.At(o.Module, lang.Before); f != nil {
-			p.fillBefore(f, d, o, cur, t)
+	x.p.mu.Unlock()
+	if d, ok := x.p.run.prog.Resource(x.o.Resource()); ok && !x.o.IsDeposed() {
+		if f := x.p.run.frame.At(x.o.Module, lang.Before); f != nil {
+			x.fillBefore(f, d, cur, t)
 		}
 	}
 }
 
-// fillBefore gives the before face an object, which is decoded only if somebody looks at it.
-func (p *planner) fillBefore(f *lang.Frame, d *lang.Declaration, o addr.Object, cur object.Current, t *object.Tools) {
+// fillBefore gives the before face an object, which is decoded only if it is looked at.
+func (x *storedObject) fillBefore(f *lang.Frame, d *lang.Declaration, cur object.Current, t *object.Tools) {
 	if cur.Entry == nil {
-		f.Fail(d.ID, o.Key, lang.Before)
+		f.Fail(d.ID, x.o.Key, lang.Before)
 		return
 	}
-	f.PutLazy(d.ID, o.Key, lang.Before, lazy(t, cur))
-}
-
-// lazy decodes a refreshed object when it is looked at.
-func lazy(t *object.Tools, cur object.Current) func() mark.Value {
-	return func() mark.Value {
-		v, ok := t.Value(cur.Entry, cur.Known)
-		if !ok {
-			return mark.Plain(cty.UnknownVal(t.Type.Block.Type()))
-		}
-		return v
-	}
+	f.PutLazy(d.ID, x.o.Key, lang.Before, lazy(t, cur))
 }
 
 // drifted remembers what changed outside, for the plan; where nothing will be decided, also what only moved.
-func (p *planner) drifted(t *object.Tools, o addr.Object, was, is object.Current) {
-	from := p.moved.Origin(o)
-	moved := from != o && p.req.Mode == plan.RefreshOnly
+func (x *storedObject) drifted(t *object.Tools, was, is object.Current) {
+	from := x.p.moved.Origin(x.o)
+	moved := from != x.o && x.p.req.Mode == plan.RefreshOnly
 	if was.Entry == is.Entry && !moved {
 		return
 	}
@@ -158,7 +150,7 @@ func (p *planner) drifted(t *object.Tools, o addr.Object, was, is object.Current
 	if !ok {
 		return
 	}
-	c := &plan.Change{Object: o, Was: from, Action: plan.Delete, Before: before, After: mark.Plain(t.Type.Null()), Entry: was.Entry, Provider: was.Entry.Provider}
+	c := &plan.Change{Object: x.o, Was: from, Action: plan.Delete, Before: before, After: mark.Plain(t.Type.Null()), Entry: was.Entry, Provider: was.Entry.Provider}
 	if is.Entry != nil {
 		after, ok := t.Value(is.Entry, is.Known)
 		same := ok && after.Raw.RawEquals(before.Raw)
@@ -169,19 +161,30 @@ func (p *planner) drifted(t *object.Tools, o addr.Object, was, is object.Current
 			c.Action = plan.NoOp
 		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.drift = append(p.drift, c)
+	x.p.mu.Lock()
+	defer x.p.mu.Unlock()
+	x.p.drift = append(x.p.drift, c)
 }
 
 // fail marks an instance's value as failed: what receives it is skipped in silence.
-func (p *planner) fail(i addr.Instance, face lang.Face) {
-	d, ok := p.run.prog.Resource(i.Resource())
+func (x *storedObject) fail() {
+	d, ok := x.p.run.prog.Resource(x.o.Resource())
 	if !ok {
 		return
 	}
-	p.failed[d.ID].Store(true)
-	if f := p.run.frame.At(i.Module, face); f != nil {
-		f.Fail(d.ID, i.Key, face)
+	x.p.outcomes.fail(d.ID)
+	if f := x.p.run.frame.At(x.o.Module, lang.Before); f != nil {
+		f.Fail(d.ID, x.o.Key, lang.Before)
+	}
+}
+
+// lazy decodes a refreshed object when it is looked at.
+func lazy(t *object.Tools, cur object.Current) func() mark.Value {
+	return func() mark.Value {
+		v, ok := t.Value(cur.Entry, cur.Known)
+		if !ok {
+			return mark.Plain(cty.UnknownVal(t.Type.Block.Type()))
+		}
+		return v
 	}
 }

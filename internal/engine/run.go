@@ -35,7 +35,7 @@ type run struct {
 	looks    bool // nothing is decided: conditions are for information
 	destroys bool // nothing will be there: everything is served by what is
 
-	handover *handover
+	handover *Handover
 	ctx      context.Context // ends when nothing new is to be started
 	ledger   *lease.Ledger
 	inFlight *inFlight
@@ -59,7 +59,8 @@ type runRequest struct {
 }
 
 // newRun begins a walk. It reports false if the frame could not be made.
-func newRun(ctx context.Context, s *Settings, h *handover, req runRequest, bag *diag.Bag) (*run, bool) {
+func newRun(ctx context.Context, env Env, req runRequest, bag *diag.Bag) (*run, bool) {
+	s, h := env.Settings, env.Handover
 	r := &run{
 		settings: s, handover: h, bag: bag, ctx: ctx, prog: req.Program, looks: req.Looks, destroys: req.Destroy,
 		receivers: receivers.Analyse(req.Program, s.Tested), removals: declared.NewRemovals(req.Program.Tree().Root),

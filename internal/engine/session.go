@@ -40,6 +40,15 @@ type session struct {
 	failed    error // of asking
 }
 
+// firstWarning reports, once, that it was not warned yet of what cannot be done through it.
+func (s *session) firstWarning() bool {
+	s.Lock()
+	defer s.Unlock()
+	first := !s.warned
+	s.warned = true
+	return first
+}
+
 // stop ends the process.
 func (s *session) stop(pool *provider.Pool) {
 	if s.end != nil {
@@ -52,7 +61,7 @@ func (s *session) stop(pool *provider.Pool) {
 // sessions are the sessions of one walk.
 type sessions struct {
 	settings  *Settings
-	handover  *handover
+	handover  *Handover
 	prog      *lang.Program
 	frame     *lang.Frame
 	receivers *receivers.Analysis

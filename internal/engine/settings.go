@@ -76,8 +76,14 @@ func (s *Settings) tell(ev event.Event) {
 	}
 }
 
-// handover is what the runs of one command leave to each other.
-type handover struct {
+// Env is what a run takes place in.
+type Env struct {
+	Settings *Settings
+	Handover *Handover
+}
+
+// Handover is what the runs of one command leave to each other. The zero value is for the first.
+type Handover struct {
 	idle   idleSessions
 	faulty faultyFunctions
 	now    atomic.Pointer[run] // the latest walk

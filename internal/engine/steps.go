@@ -25,8 +25,8 @@ func (a *applier) walk(ctx context.Context) bool {
 	result := a.run.walkGraph(ctx, g, walk.RunOptions{
 		Workers: a.run.settings.workers(),
 		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
-			e := &ending{}
-			return e.whole(f, func() bool { return (&applier{a.run, a.applying, e}).step(ctx, o, steps.List[n]) })
+			x := &step{a: a, run: a.run, records: &stepRecords{}}
+			return x.records.whole(f, func() bool { return x.do(ctx, o, steps.List[n]) })
 		},
 		Skipped: func(n walk.Node) { a.skip(o, steps.List[n]) },
 	})
@@ -48,8 +48,15 @@ func (a *applier) anySteps() bool {
 	return false
 }
 
-// step does one step.
-func (a *applier) step(ctx context.Context, o *ordering.Ordering, s plan.Step) bool {
+// step is one step of an apply walk.
+type step struct {
+	a       *applier
+	run     *run // with the bag that diagnostics go to
+	records *stepRecords
+}
+
+// do does what the step stands for.
+func (x *step) do(ctx context.Context, o *ordering.Ordering, s plan.Step) bool {
 	face := lang.Before
 	if s.Face == plan.After {
 		face = lang.After
@@ -57,47 +64,47 @@ func (a *applier) step(ctx context.Context, o *ordering.Ordering, s plan.Step) b
 	switch s.Kind {
 	case plan.Up:
 		if t, ok := o.Tests[s.Index]; ok {
-			f := a.run.frame.At(t.At, lang.After)
-			return f == nil || a.run.test(ctx, a.run.prog.Decls()[t.Decl], f)
+			f := x.run.frame.At(t.At, lang.After)
+			return f == nil || x.run.test(ctx, x.run.prog.Decls()[t.Decl], f)
 		}
-		return a.up(ctx, a.changes[o.Objects[s.Index]])
+		return x.up(ctx, x.a.changes[o.Objects[s.Index]])
 	case plan.Down:
-		return a.down(ctx, a.changes[o.Objects[s.Index]], face)
+		return x.down(ctx, x.a.changes[o.Objects[s.Index]], face)
 	case plan.Provision:
-		return a.provision(ctx, a.changes[o.Objects[s.Index]], int(s.Part))
+		return x.provision(ctx, x.a.changes[o.Objects[s.Index]], int(s.Part))
 	case plan.Retire:
-		return a.retire(ctx, a.changes[o.Objects[s.Index]], int(s.Part))
+		return x.retire(ctx, x.a.changes[o.Objects[s.Index]], int(s.Part))
 	case plan.HoldUp:
-		return a.holdUp(ctx, o.Holds[s.Index], face)
+		return x.holdUp(ctx, o.Holds[s.Index], face)
 	case plan.HoldDown:
-		a.holdDown(o.Holds[s.Index], face)
+		x.holdDown(o.Holds[s.Index], face)
 	}
 	return true
 }
 
 // holdUp begins a session, or opens leases. A lease that cannot be opened fails whoever receives
 // its value, by the slot.
-func (a *applier) holdUp(ctx context.Context, h ordering.Hold, face lang.Face) bool {
+func (x *step) holdUp(ctx context.Context, h ordering.Hold, face lang.Face) bool {
 	if h.Lease == nil {
-		_, ok := a.run.sessions.get(ctx, a.run.bag, h.Use, face)
+		_, ok := x.run.sessions.get(ctx, x.run.bag, h.Use, face)
 		return ok
 	}
-	if f := a.run.frame.At(h.At, face); f != nil {
-		a.run.leases.ReceiveFrom(ctx, a.run.bag, h.Lease, f, a.run.receivers.Face(h.Lease.ID, face), h.Keys())
+	if f := x.run.frame.At(h.At, face); f != nil {
+		x.run.leases.ReceiveFrom(ctx, x.run.bag, h.Lease, f, x.run.receivers.Face(h.Lease.ID, face), h.Keys())
 	}
 	return true
 }
 
-func (a *applier) holdDown(h ordering.Hold, face lang.Face) {
+func (x *step) holdDown(h ordering.Hold, face lang.Face) {
 	if h.Lease == nil {
-		a.run.sessions.release(h.Use, face)
+		x.run.sessions.release(h.Use, face)
 		return
 	}
 	if h.One {
-		a.run.leases.CloseInstance(h.Lease, h.Lease.Resource.In(h.At).Instance(h.Key), face)
+		x.run.leases.CloseInstance(h.Lease, h.Lease.Resource.In(h.At).Instance(h.Key), face)
 		return
 	}
-	a.run.leases.Close(h.Lease, &h.At, face)
+	x.run.leases.Close(h.Lease, &h.At, face)
 }
 
 // skip empties what a step that did not run would have given to others.

@@ -10,7 +10,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -141,4 +143,58 @@ func (r *run) where(i addr.Instance) func(cty.Path) diag.Range {
 		}
 		return f.Where(d.ID, i.Key, path)
 	}
+}
+
+// storedUse is the provider of a stored object: the one its declaration uses now if it is
+// declared, else the one it was stored with.
+func (r *run) storedUse(ctx context.Context, i addr.Instance, e *state.Entry) (declared.Use, bool) {
+	if d, ok := r.prog.Resource(i.Resource()); ok {
+		return declared.UseOf(r.prog, d, e.Provider.Key), true
+	}
+	stored := e.Provider
+	if c, ok := r.prog.ProviderFor(stored.Module, stored.Provider, stored.Alias); ok {
+		return declared.Use{Decl: c, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: r.prog.Decls()[c].Provider, Key: stored.Key}}, true
+	}
+	if stored.Module.IsRoot() && stored.Alias == "" && r.needsNothing(ctx, stored.Provider) {
+		return declared.Use{Instance: stored}, true
+	}
+	r.bag.Add(diag.Errorf("Provider configuration not present",
+		"To work with %s its original provider configuration at %s is required, but it has been removed. This occurs when a provider configuration is removed while objects created by that provider still exist in the state. Re-add the provider configuration to destroy %s, after which you can remove the provider configuration again; or let Lethe forget the object with a `removed` block or `lethe state rm`.",
+		i, stored, i).About(i))
+	return declared.Use{}, false
+}
+
+// needsNothing reports whether a provider can be configured with nothing at all.
+func (r *run) needsNothing(ctx context.Context, p addr.Provider) bool {
+	schemas, ds := r.settings.Pool.Schemas(ctx, p)
+	if ds.HasErrors() {
+		return false
+	}
+	for _, a := range schemas.Config.Attrs {
+		if a.Required {
+			return false
+		}
+	}
+	for _, n := range schemas.Config.Blocks {
+		if n.Min > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// amended is an entry with what a change says of an object beside its value.
+func amended(c *plan.Change, e *state.Entry) *state.Entry {
+	next := *e
+	next.Provider, next.Recorded, next.CreateFirst, next.SkipDestroy = c.Provider, c.Recorded, c.CreateFirst, c.SkipDestroy
+	return &next
+}
+
+// ignored are the paths of ignore_changes.
+func ignored(d *lang.Declaration) []cty.Path {
+	var out []cty.Path
+	for _, t := range d.Res.Lifecycle.Ignore {
+		out = append(out, lang.Path(t))
+	}
+	return out
 }

@@ -2,102 +2,60 @@ package engine
 
 import (
 	"context"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
-	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provision"
 	"github.com/lethe-iac/lethe/internal/walk"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Validate holds a compiled program against its providers' own rules, with everything unknown that
+// validateProgram holds a compiled program against its providers' own rules, with everything unknown that
 // is not written out. Nothing is configured, no state is needed. It may be called after Compile
 // failed: what mistakes were found in is left out.
-func (e *Engine) Validate(ctx context.Context, prog *lang.Program, o lang.Options, bag *diag.Bag) bool {
+func validateProgram(ctx context.Context, env Env, prog *lang.Program, o lang.Options, bag *diag.Bag) bool {
 	var todo []*lang.Declaration
 	for _, d := range prog.Decls() {
 		if (d.Kind == lang.Resource || d.Kind == lang.Provider && d.Prov != nil) && prog.Sound(d.ID) {
 			todo = append(todo, d)
 		}
 	}
-	if !e.validate(ctx, prog, o, todo, bag) {
+	if !validateResources(ctx, env, prog, o, todo, bag) {
 		return false
 	}
-	e.checkImports(prog, false, bag)
+	checkImports(prog, false, bag)
 	return !bag.HasErrors()
 }
 
-// validate holds resources and providers against the rules; false if that could not be begun.
-func (e *Engine) validate(ctx context.Context, prog *lang.Program, o lang.Options, todo []*lang.Declaration, bag *diag.Bag) bool {
+// validator holds declarations against their providers' rules.
+type validator struct{ run *run }
+
+// validateResources holds resources and providers against the rules; false if that could not be begun.
+func validateResources(ctx context.Context, env Env, prog *lang.Program, o lang.Options, todo []*lang.Declaration, bag *diag.Bag) bool {
 	o.Validate = true
-	r, ok := newRun(ctx, &e.Settings, &e.handover, runRequest{Program: prog, Options: o}, bag)
+	run, ok := newRun(ctx, env, runRequest{Program: prog, Options: o}, bag)
 	if !ok {
 		return false
 	}
+	r := &validator{run}
 	var g walk.Graph
 	for range todo {
 		g.Add(nil, walk.Options{})
 	}
 	g.Run(ctx, walk.RunOptions{
-		Workers: e.workers(), Panicked: r.panicked,
+		Workers: env.Settings.workers(), Panicked: r.run.panicked,
 		Visit: func(ctx context.Context, n walk.Node, _ *walk.Fan) bool { return r.validate(ctx, todo[n]) },
 	})
 	return true
 }
 
-// validateUnused holds the ephemeral resources that nobody receives against the rules. They are not
-// opened, so that nothing else would find what is wrong with them.
-func (p *planner) validateUnused(ctx context.Context, e *Engine) {
-	if !p.run.receivers.Any || p.req.Mode != plan.Normal {
-		return
-	}
-	received := p.run.receivers.Needed(func(d lang.Decl) bool { return !p.sel.Skips(d) })
-	var unused []*lang.Declaration
-	for _, d := range p.run.prog.Decls() {
-		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && !received[d.ID] && !p.sel.Skips(d.ID) && !p.opensItself(d) {
-			p.warnUnreferred(d)
-			unused = append(unused, d)
-		}
-	}
-	if len(unused) > 0 {
-		e.validate(ctx, p.run.prog, p.req.Options, unused, p.run.bag)
-	}
-}
-
-// validateHooked holds provisioners and connections against their rules. Planning does not run them,
-// so that nothing else would find what is wrong with them before an object is made.
-func (p *planner) validateHooked(ctx context.Context, e *Engine) {
-	var hooked []*lang.Declaration
-	for _, d := range p.run.prog.Decls() {
-		if d.Kind == lang.Resource && len(d.Res.Provisioners) > 0 && !p.sel.Skips(d.ID) && p.req.Mode == plan.Normal {
-			hooked = append(hooked, d)
-		}
-	}
-	if len(hooked) == 0 {
-		return
-	}
-	o := p.req.Options
-	o.Validate = true
-	if r, ok := newRun(ctx, &e.Settings, &e.handover, runRequest{Program: p.run.prog, Options: o}, p.run.bag); ok {
-		for _, d := range hooked {
-			r.eachInstance(d, func(f *lang.Frame, k addr.Key) { r.validateHooks(d, f, k) })
-		}
-	}
-}
-
-// warnUnreferred says of an ephemeral resource that nothing refers to that it is not opened. Of one that is
-// a target that was said already.
-func (p *planner) warnUnreferred(d *lang.Declaration) {
-	if p.req.Mode == plan.Normal && !p.req.quiet && !p.sel.Named[d.Resource] && !p.run.receivers.Referred(d.ID) {
-		p.run.bag.Add(diag.Warningf("Ephemeral resource not opened", "Nothing refers to %s, and it has no conditions, so it is not opened. It is opened for what receives its value: a provider, a write-only argument, a provisioner, a condition, an output of a module, or another ephemeral resource that is.", d.Resource).At(d.Range))
-	}
-}
-
-func (r *run) validate(ctx context.Context, d *lang.Declaration) bool {
+func (r *validator) validate(ctx context.Context, d *lang.Declaration) bool {
 	return r.eachInstance(d, func(f *lang.Frame, k addr.Key) {
 		if d.Kind == lang.Provider {
 			r.validateSettings(ctx, d, f, k)
@@ -108,13 +66,13 @@ func (r *run) validate(ctx context.Context, d *lang.Declaration) bool {
 }
 
 // eachInstance visits the instances of a declaration, as far as they are known.
-func (r *run) eachInstance(d *lang.Declaration, visit func(*lang.Frame, addr.Key)) bool {
-	frames, status := r.frame.Expand(d.Module, lang.After, r.bag)
+func (r *validator) eachInstance(d *lang.Declaration, visit func(*lang.Frame, addr.Key)) bool {
+	frames, status := r.run.frame.Expand(d.Module, lang.After, r.run.bag)
 	if status != lang.Known {
 		return false
 	}
 	for _, f := range frames {
-		keys := f.Keys(d.ID, lang.After, r.bag)
+		keys := f.Keys(d.ID, lang.After, r.run.bag)
 		if keys.Status != lang.Known {
 			return false
 		}
@@ -125,37 +83,37 @@ func (r *run) eachInstance(d *lang.Declaration, visit func(*lang.Frame, addr.Key
 	return true
 }
 
-func (r *run) validateInstance(ctx context.Context, d *lang.Declaration, f *lang.Frame, k addr.Key) {
-	config, out := f.Config(d.ID, k, lang.After, r.bag)
+func (r *validator) validateInstance(ctx context.Context, d *lang.Declaration, f *lang.Frame, k addr.Key) {
+	config, out := f.Config(d.ID, k, lang.After, r.run.bag)
 	if out != lang.OK {
 		return
 	}
 	inst := d.Resource.In(f.Addr()).Instance(k)
-	p := declared.UseOf(r.prog, d, addr.NoKey).Instance.Provider
-	typ := r.typeOf(ctx, p, d.Resource, inst)
-	idle, err := r.settings.Pool.Idle(ctx, p)
+	p := declared.UseOf(r.run.prog, d, addr.NoKey).Instance.Provider
+	typ := r.run.typeOf(ctx, p, d.Resource, inst)
+	idle, err := r.run.settings.Pool.Idle(ctx, p)
 	if err != nil || typ == nil {
 		return // said when the schema was asked for
 	}
 	about := d.Resource.In(f.Addr()).Instance(addr.NoKey)
-	t := &object.Tools{Object: about.Current(), Provider: idle, Type: typ, Walk: r.objs, Bag: r.bag,
+	t := &object.Tools{Object: about.Current(), Provider: idle, Type: typ, Walk: r.run.objs, Bag: r.run.bag,
 		Where: func(path cty.Path) diag.Range { return f.Where(d.ID, k, path) }}
 	t.Validate(ctx, config)
 	r.validateHooks(d, f, k)
 }
 
-func (r *run) validateSettings(ctx context.Context, d *lang.Declaration, f *lang.Frame, k addr.Key) {
-	settings, out := f.Settings(d.ID, k, lang.After, r.bag)
+func (r *validator) validateSettings(ctx context.Context, d *lang.Declaration, f *lang.Frame, k addr.Key) {
+	settings, out := f.Settings(d.ID, k, lang.After, r.run.bag)
 	if out != lang.OK {
 		return
 	}
-	idle, err := r.settings.Pool.Idle(ctx, d.Provider.Provider)
+	idle, err := r.run.settings.Pool.Idle(ctx, d.Provider.Provider)
 	if err != nil {
 		return
 	}
-	wire, err := r.prog.Schema(d.ID).Encode(settings.Raw)
+	wire, err := r.run.prog.Schema(d.ID).Encode(settings.Raw)
 	if err != nil {
-		r.bag.Add(diag.Errorf("Invalid provider configuration", "The settings cannot be sent to the provider: %s.", err).At(d.Range))
+		r.run.bag.Add(diag.Errorf("Invalid provider configuration", "The settings cannot be sent to the provider: %s.", err).At(d.Range))
 		return
 	}
 	_, ds := idle.ValidateConfig(ctx, provider.Dynamic{Msgpack: wire})
@@ -164,6 +122,62 @@ func (r *run) validateSettings(ctx context.Context, d *lang.Declaration, f *lang
 		if x.Subject == nil {
 			x = x.At(f.Where(d.ID, k, x.Path))
 		}
-		r.bag.Add(x)
+		r.run.bag.Add(x)
+	}
+}
+
+// validateHooks evaluates provisioners and connections with nothing known but what is written out.
+func (r *validator) validateHooks(d *lang.Declaration, f *lang.Frame, k addr.Key) {
+	self := mark.Plain(r.run.prog.Schema(d.ID).Unknown())
+	in := lang.Scope{Decl: d.ID, Key: k, Self: &self}
+	h := declared.Provisioners{List: d.Res.Provisioners, Connection: d.Res.Connection, Decl: d, In: f.Addr()}
+	for _, p := range h.List {
+		v, out := f.Provisioner(p, provision.Schema(p.Type), in, lang.After, r.run.bag)
+		if out == lang.OK {
+			r.hookFaults(provision.Validate(p.Type, v.Raw), d, p.Range)
+		}
+		c, ok := r.run.connection(h.Connections(p), f, in, lang.After)
+		if ok && c.Raw != cty.NilVal {
+			r.hookFaults(provision.ValidateConnection(c.Raw), d, p.Range)
+		}
+		if p.Type != provision.LocalExec && ok && c.Raw == cty.NilVal {
+			r.run.bag.Add(diag.Errorf("Missing connection configuration", "A %s provisioner runs on another machine: say in a connection block, here or in the resource, how that is reached.", p.Type).At(p.Range).About(d))
+		}
+	}
+}
+
+func (r *validator) hookFaults(ds []diag.Diagnostic, d *lang.Declaration, at diag.Range) {
+	for _, x := range ds {
+		if arg := strings.TrimPrefix(mark.PathString(x.Path), "."); arg != "" {
+			x.Detail = "Argument " + arg + ": " + x.Detail
+		}
+		r.run.bag.Add(x.At(at).About(d))
+	}
+}
+
+// checkImports refuses import blocks into resources that nothing declares, unless configuration is
+// to be made for them.
+func checkImports(prog *lang.Program, generate bool, bag *diag.Bag) bool {
+	if generate {
+		return true
+	}
+	ok := true
+	for to, b := range prog.UndeclaredImports() {
+		bag.Add(diag.Errorf("Configuration for import target does not exist", "The configuration for the given import target %s does not exist. To have configuration made for this resource, use the -generate-config-out option of lethe plan. Otherwise, make sure the target resource exists within your configuration. For example:\n\n  lethe plan -generate-config-out=generated.tf", to).At(b.Range))
+		ok = false
+	}
+	return ok
+}
+
+// validateProvisioners holds the provisioners and connections of resources against their rules.
+func validateProvisioners(ctx context.Context, env Env, prog *lang.Program, o lang.Options, of []*lang.Declaration, bag *diag.Bag) {
+	o.Validate = true
+	run, ok := newRun(ctx, env, runRequest{Program: prog, Options: o}, bag)
+	if !ok {
+		return
+	}
+	r := &validator{run}
+	for _, d := range of {
+		r.eachInstance(d, func(f *lang.Frame, k addr.Key) { r.validateHooks(d, f, k) })
 	}
 }
