@@ -50,7 +50,7 @@ func (c *Call) width() int {
 
 const (
 	leastColumns = 20
-	testColumns = 79 // where Terraform and OpenTofu break lines
+	testColumns  = 79 // where Terraform and OpenTofu break lines
 )
 
 // underTest reports whether the test program of a provider runs this: it serves the provider itself.
