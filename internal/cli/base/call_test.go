@@ -5,6 +5,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/lethe-iac/lethe/internal/diag"
 )
 
 type testFlags struct {
@@ -67,5 +69,19 @@ func TestRun(t *testing.T) {
 		if code != ExitOK || !strings.Contains(help, want) {
 			t.Errorf("help has no %q: %d\n%s", want, code, help)
 		}
+	}
+}
+
+// TestAtEnd: what is wrong at the end of a command, after it has reported, is reported as well.
+func TestAtEnd(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	env := Env{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr}
+	code := env.Run(&Command{Name: "try", Setup: NoFlags(func(_ context.Context, c *Call) int {
+		c.AtEnd(func() { c.Bag.Add(diag.Errorf("Second", "x")) })
+		c.AtEnd(func() { c.UI.Print("first\n") })
+		return c.UI.Done(ExitOK)
+	})}, nil)
+	if code != ExitError || stdout.String() != "first\n" || strings.Count(stderr.String(), "Error: Second") != 1 {
+		t.Errorf("%d, %q, %q", code, stdout.String(), stderr.String())
 	}
 }

@@ -53,7 +53,6 @@ func runGraph(ctx context.Context, c *base.Call, f *graphFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	if !readDrawn(ctx, p, f.plan) {
 		return p.UI.DoneQuiet()
 	}
