@@ -1,4 +1,4 @@
-package state
+package jsontext
 
 import (
 	"bytes"
@@ -19,13 +19,16 @@ var jsonSeeds = []string{
 
 // oneValue reports what the scanner thinks of a whole text.
 func oneValue(in []byte) bool {
-	s := scanner{in: in}
-	s.skip()
-	return s.err == nil && s.peek() == 0 && s.pos == len(in)
+	s := Scanner{In: in}
+	s.Skip()
+	return s.Err == nil && s.Peek() == 0 && s.Pos == len(in)
 }
 
 // What the scanner passes is JSON, and it is laid out as the standard library does it.
-func checkScan(t fataler, in []byte) {
+func checkScan(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, in []byte) {
 	t.Helper()
 	if got, want := oneValue(in), json.Valid(in); got != want {
 		t.Fatalf("%q: passed %v, is JSON: %v", in, got, want)
@@ -41,7 +44,7 @@ func checkScan(t fataler, in []byte) {
 	if got := appendLaidOut(nil, in, 2); string(got) != strings.TrimRight(want.String(), " \n\r\t") {
 		t.Fatalf("%q is laid out as\n%s\nand should be\n%s", in, got, want.String())
 	}
-	if !sameJSON(in, want.Bytes()) || !sameJSON(want.Bytes(), in) {
+	if !Same(in, want.Bytes()) || !Same(want.Bytes(), in) {
 		t.Fatalf("%q is not the same as %q", in, want.Bytes())
 	}
 }
@@ -67,30 +70,30 @@ func TestStrings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := AppendText(nil, text); !bytes.Equal(got, quoted) {
+		if got := AppendString(nil, text); !bytes.Equal(got, quoted) {
 			t.Fatalf("%q is quoted as %s, not %s", text, got, quoted)
 		}
-		s := scanner{in: quoted}
+		s := Scanner{In: quoted}
 		var want string
 		if err := json.Unmarshal(quoted, &want); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.str(); s.err != nil || string(got) != want {
-			t.Fatalf("%s is read as %q: %v", quoted, got, s.err)
+		if got := s.Str(); s.Err != nil || string(got) != want {
+			t.Fatalf("%s is read as %q: %v", quoted, got, s.Err)
 		}
 	})
 }
 
 func TestNumbers(t *testing.T) {
 	for in, want := range map[string]uint64{"0": 0, "7": 7, "18446744073709551615": math.MaxUint64} {
-		s := scanner{in: []byte(in)}
-		if got := s.uint(); s.err != nil || got != want {
-			t.Errorf("%s is read as %d: %v", in, got, s.err)
+		s := Scanner{In: []byte(in)}
+		if got := s.Uint(); s.Err != nil || got != want {
+			t.Errorf("%s is read as %d: %v", in, got, s.Err)
 		}
 	}
 	for _, in := range []string{"", "-1", "1.0", "1e3", "18446744073709551616", "99999999999999999999999", "x", `"1"`, "01"} {
-		s := scanner{in: []byte(in)}
-		if s.uint(); s.err == nil {
+		s := Scanner{In: []byte(in)}
+		if s.Uint(); s.Err == nil {
 			t.Errorf("%q was read as a whole number", in)
 		}
 	}
@@ -100,20 +103,20 @@ func TestSpecial(t *testing.T) {
 	for c := range 256 {
 		text := []byte("\"aaaaaaaaaaaaaaaa\"")
 		text[5] = byte(c)
-		s := scanner{in: text}
+		s := Scanner{In: text}
 		ok := s.skipString()
 		if want := c >= 0x20 && c != '\\'; ok != want {
 			t.Errorf("byte %#x inside a string: passed %v", c, ok)
 		}
-		if ok && c == '"' && s.pos != 6 {
-			t.Errorf("a quote does not end the string: %d", s.pos)
+		if ok && c == '"' && s.Pos != 6 {
+			t.Errorf("a quote does not end the string: %d", s.Pos)
 		}
 	}
 }
 
 func TestPosition(t *testing.T) {
 	for pos, want := range map[int][2]int{0: {1, 1}, 2: {1, 3}, 3: {2, 1}, 5: {2, 3}, 99: {3, 2}} {
-		if line, column := position([]byte("ab\ncd\ne"), pos); line != want[0] || column != want[1] {
+		if line, column := Position([]byte("ab\ncd\ne"), pos); line != want[0] || column != want[1] {
 			t.Errorf("%d: line %d, column %d", pos, line, column)
 		}
 	}
