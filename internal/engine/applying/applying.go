@@ -29,7 +29,7 @@ type Request struct {
 	Journal journal.Journal // nil keeps nothing
 }
 
-// Result is what came of it. Snapshot is to be stored whatever happened.
+// Result is what came of it. Snapshot is to be stored however the apply ended.
 type Result struct {
 	Snapshot *state.Snapshot
 	Summary  event.Summary
@@ -177,7 +177,7 @@ func (x *step) up(ctx context.Context, c *plan.Change) bool {
 	}
 	if d.Res.Check != "" {
 		x.run.Unread(d, c.Object.Module, x.run.Scoped(func(r *run.Run) { (&step{x.a, r, x.records}).upDeclared(ctx, c, d) }))
-		return true // a check stands in nobody's way
+		return true // a check keeps nothing from being done
 	}
 	return x.upDeclared(ctx, c, d)
 }
@@ -221,7 +221,7 @@ func (x *step) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame, c 
 }
 
 // takeIn records an imported object as planning found it, in the first step of its change: it is ours
-// from then on, whatever becomes of the change that goes with the import.
+// from then on, however the change ends that goes with the import.
 func (x *step) takeIn(c *plan.Change) bool {
 	if c.Importing == nil || c.Entry == nil {
 		return true

@@ -18,7 +18,7 @@ import (
 
 // Provisioners are steps of their own, after their object is created or before it is destroyed, so
 // that what they receive is held while they run and no longer. An object that has some to come is
-// recorded as tainted until they are over: whatever keeps them from running, a failure, an
+// recorded as tainted until they are over: anything that keeps them from running, a failure, an
 // interrupt or the end of the process, leaves an object that will be replaced.
 
 // provision runs one provisioner of an object that was created, and ends its taint after the last.
@@ -82,7 +82,7 @@ func (x *step) after(d *lang.Declaration, f *lang.Frame, inst addr.Instance, v m
 	if x.run.Post(d, f, inst.Key, inst, func() mark.Value { return v }) {
 		return true
 	}
-	x.a.failed(d, inst) // who waits for it gets nothing, outputs included
+	x.a.failed(d, inst) // what waits for it gets nothing, outputs included
 	return false
 }
 

@@ -16,8 +16,8 @@ type stepRecords struct {
 	then func(ok bool)
 }
 
-// record counts a record of the step in. What it returns is to be told when that is durable, or
-// cannot be, and tells written.
+// record counts a record of the step in. The caller calls what it returns when that is durable, or
+// cannot be; this calls written.
 func (s *stepRecords) record(written func(error)) func(error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +39,7 @@ func (s *stepRecords) record(written func(error)) func(error) {
 	}
 }
 
-// rest has then told, once all records are durable or cannot be, whether they are.
+// rest calls then once all records are durable or cannot be, with whether they are.
 func (s *stepRecords) rest(then func(ok bool)) {
 	s.mu.Lock()
 	left, ok := s.left > 0, !s.lost

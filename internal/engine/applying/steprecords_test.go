@@ -35,7 +35,7 @@ func TestFailedStepWaits(t *testing.T) {
 	}
 }
 
-// A step with several records is over after the last of them, in whatever order they become
+// A step with several records is over after the last of them, in any order in which they become
 // durable; and lost if one is.
 func TestEndingOfSeveral(t *testing.T) {
 	for _, lost := range []error{nil, errors.New("lost")} {

@@ -83,7 +83,7 @@ func (x *step) do(ctx context.Context, o *ordering.Ordering, s plan.Step) bool {
 	return true
 }
 
-// holdUp begins a session, or opens leases. A lease that cannot be opened fails whoever receives
+// holdUp begins a session, or opens leases. A lease that cannot be opened fails what receives
 // its value, by the slot.
 func (x *step) holdUp(ctx context.Context, h ordering.Hold, face lang.Face) bool {
 	if h.Lease == nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // Providers as they were configured before are wanted where the settings to come are not known, and for
-// what goes down. Their settings are evaluated when a job of the plan walk needs them, and only then
+// what is destroyed. Their settings are evaluated when a job of the plan walk needs them, and only then
 // is what they are made from got ready on the before face: by then all of it has been refreshed, since
 // what works through a provider comes after everything that its settings refer to. What is read for
 // it is handed on in the plan, for the apply walk reads nothing on this face.

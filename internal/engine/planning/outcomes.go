@@ -73,7 +73,7 @@ func (o *outcomes) note(d lang.Decl, at addr.ModuleInstance, kind changeKind) {
 }
 
 // changed is how much a resource changes as seen from a module instance. Of the calls that both
-// stand under only that one instance is looked at, as both peers do; of others, all.
+// stand under only that one instance is looked at, as Terraform and OpenTofu do; of others, all.
 func (o *outcomes) changed(d lang.Decl, from addr.ModuleInstance) changeKind {
 	for at := o.prog.Decls()[d].Module; !at.Under(from.Module()); {
 		from = from.Parent()

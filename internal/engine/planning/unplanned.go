@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// validateUnused holds the ephemeral resources that nobody receives against the rules. They are not
+// validateUnused holds the ephemeral resources that nothing receives against the rules. They are not
 // opened, so that nothing else would find what is wrong with them.
 func (p *planner) validateUnused(ctx context.Context) {
 	if !p.run.Receivers.Any || p.req.Mode != plan.Normal {

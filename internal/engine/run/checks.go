@@ -14,20 +14,20 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// checks collects the outcome of conditions, for the state and the plan.
-type checks struct {
+// Checks collects the outcome of conditions, for the state and the plan.
+type Checks struct {
 	mu sync.Mutex
 	by map[string]*state.Check // by configuration address
 
 	secrets *secret.Set // messages are kept, and masked as those are that are shown
 }
 
-func newChecks(secrets *secret.Set) *checks {
-	return &checks{by: map[string]*state.Check{}, secrets: secrets}
+func newChecks(secrets *secret.Set) *Checks {
+	return &Checks{by: map[string]*state.Check{}, secrets: secrets}
 }
 
 // declare makes sure that a declaration with conditions is listed, even with no instance.
-func (c *checks) declare(kind, address string) *state.Check {
+func (c *Checks) declare(kind, address string) *state.Check {
 	k := c.by[address]
 	if k == nil {
 		k = &state.Check{Kind: kind, Addr: address, Status: state.Pass, Objects: []state.CheckedObject{}}
@@ -38,7 +38,7 @@ func (c *checks) declare(kind, address string) *state.Check {
 
 // report records results for one object; several reports add up to the worst. An object that is not
 // to be named ("") counts for the declaration only.
-func (c *checks) report(kind, address, object string, results []lang.Result) {
+func (c *Checks) report(kind, address, object string, results []lang.Result) {
 	if len(results) == 0 {
 		return
 	}
@@ -75,7 +75,7 @@ func worse(a, b state.Status) state.Status {
 }
 
 // Results gives all outcomes, sorted.
-func (c *checks) Results(*diag.Bag) []state.Check {
+func (c *Checks) Results(*diag.Bag) []state.Check {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []state.Check
@@ -128,7 +128,7 @@ func (r *Run) Unread(d *lang.Declaration, in addr.ModuleInstance, said []diag.Di
 }
 
 // Failed reports whether a declaration's conditions were found not to hold.
-func (c *checks) Failed(address string) bool {
+func (c *Checks) Failed(address string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.by[address]
@@ -149,7 +149,7 @@ func (r *Run) Pre(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.In
 	return ok
 }
 
-// Preconditions checks an instance's preconditions. It also reports whether one of them cannot be told yet.
+// Preconditions checks an instance's preconditions. It also reports whether one of them is not known yet.
 func (r *Run) Preconditions(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (ok, unsure bool) {
 	if len(d.Res.Lifecycle.Preconditions) == 0 {
 		return true, false
@@ -182,7 +182,7 @@ func (r *Run) condition(d *lang.Declaration, f *lang.Frame, key addr.Key, inst a
 }
 
 // judge evaluates conditions. Where the walk only looks, what they find is for information: their
-// errors are warnings, and they stand in nobody's way.
+// errors are warnings, and keep nothing from being done.
 func (r *Run) judge(test func(*Run) bool) bool {
 	if !r.Looks {
 		return test(r)

@@ -12,8 +12,8 @@ import (
 // of their own: they may look at anything, ephemeral values too, and hold what they look at. So are
 // ephemeral resources that open themselves, for the case that they have no other receiver.
 
-// Test evaluates the conditions of a declaration in one module instance. Whatever fails in a check
-// block is a warning, and stands in nobody's way.
+// Test evaluates the conditions of a declaration in one module instance. What fails in a check block is
+// a warning, and keeps nothing from being done.
 func (r *Run) Test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool {
 	switch d.Kind {
 	case lang.Resource:

@@ -112,7 +112,7 @@ func (c *caller) Call(config lang.Decl, p addr.Provider, name string, args []cty
 }
 
 // faultyFunctions are the functions of which a call got no answer: the provider crashed, most often. They are not called
-// again, each call gets the same error: it would end one more process, and with it whatever else that was asked.
+// again, each call gets the same error: it would end one more process, and with it all other calls that it is answering.
 type faultyFunctions struct{ faults sync.Map }
 
 type functionName struct {

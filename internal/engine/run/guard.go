@@ -45,7 +45,7 @@ func (r *Run) guardVariables() {
 }
 
 // guardArguments is lang.Options.Handed: what is ephemeral in the arguments of a provider's function
-// may be known by nobody as it is now.
+// may be known only to this run.
 func (r *Run) guardArguments(name string, args []cty.Value) {
 	for _, a := range args {
 		r.Objects.Given(mark.Split(a), nil, name)

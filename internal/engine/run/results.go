@@ -14,22 +14,22 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// results remembers what functions gave that read files or belong to providers, so that one call
+// Results remembers what functions gave that read files or belong to providers, so that one call
 // gives one result, in a walk and from a plan to its apply: an apply that found another file would
 // not do what was planned. Only digests are kept, and none of a call with anything ephemeral in it.
-type results struct {
+type Results struct {
 	planned map[string]string // of the plan being applied
 
 	mu   sync.Mutex
 	seen map[string]string // result by call
 }
 
-func newResults(planned map[string]string) *results {
-	return &results{planned: planned, seen: map[string]string{}}
+func newResults(planned map[string]string) *Results {
+	return &Results{planned: planned, seen: map[string]string{}}
 }
 
 // observe is a part of lang.Options.Observe.
-func (r *results) observe(name string, args []cty.Value, result cty.Value) error {
+func (r *Results) observe(name string, args []cty.Value, result cty.Value) error {
 	call, ok := digest(name, args...)
 	if !ok {
 		return nil
@@ -58,7 +58,7 @@ func (r *results) observe(name string, args []cty.Value, result cty.Value) error
 }
 
 // Digests are all results, for the plan file.
-func (r *results) Digests() map[string]string {
+func (r *Results) Digests() map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.seen)

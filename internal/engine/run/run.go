@@ -27,10 +27,10 @@ type Run struct {
 	Receivers *receivers.Analysis
 	Removals  *declared.Removals
 	Objects   *object.Walk
-	Sessions  *sessions
+	Sessions  *Sessions
 	Leases    *leases.Leases
-	Checks    *checks
-	Results   *results
+	Checks    *Checks
+	Results   *Results
 
 	Looks    bool // nothing is decided: conditions are for information
 	Destroys bool // nothing will be there: everything is served by what is
@@ -38,7 +38,7 @@ type Run struct {
 	handover *Handover
 	ctx      context.Context // ends when nothing new is to be started
 	ledger   *lease.Ledger
-	InFlight *inFlight
+	InFlight *Calls
 	types    *types
 	tokens   *walk.Tokens
 	Cut      *atomic.Bool // an interrupt kept something from being done
@@ -65,7 +65,7 @@ func New(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Run, bool) 
 		Settings: s, handover: h, Bag: bag, ctx: ctx, Program: req.Program, Looks: req.Looks, Destroys: req.Destroy,
 		Receivers: receivers.Analyse(req.Program, s.Tested), Removals: declared.NewRemovals(req.Program.Tree().Root),
 		Checks: newChecks(s.Secrets), Results: newResults(req.Results),
-		InFlight: &inFlight{}, types: &types{of: map[typeKey]*object.Type{}}, tokens: walk.NewTokens(s.Tokens()), Cut: &atomic.Bool{},
+		InFlight: &Calls{}, types: &types{of: map[typeKey]*object.Type{}}, tokens: walk.NewTokens(s.Tokens()), Cut: &atomic.Bool{},
 	}
 	r.ledger = lease.NewLedger(lease.Options{
 		Now: s.Now, Sink: s.Sink, CloseTimeout: s.CloseTimeout, Parallelism: s.Tokens(), Abandon: s.Abandon, Leave: s.Leave,
@@ -78,10 +78,10 @@ func New(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Run, bool) 
 	}
 	r.Leases = leases.New(leases.Options{
 		Program: r.Program, Receivers: r.Receivers, Ledger: r.ledger, Journal: s.Leases, All: bag,
-		Opener: func(bag *diag.Bag) leases.Opener { return opener{r.With(bag)} },
+		Opener: func(bag *diag.Bag) leases.Opener { return opensLeases{r.With(bag)} },
 		Ready:  req.Ready, InFlight: r.InFlight.Set, Tell: s.Tell,
 	})
-	r.Sessions = &sessions{
+	r.Sessions = &Sessions{
 		settings: s, handover: h, prog: r.Program, receivers: r.Receivers, leases: r.Leases, ledger: r.ledger, objs: r.Objects,
 		shown: shown, destroys: req.Destroy, before: req.Before, open: map[sessionKey]*Session{},
 	}

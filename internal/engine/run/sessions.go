@@ -23,7 +23,7 @@ import (
 // A session is one configured provider process: an instance of a provider configuration, on one
 // face. It starts when the first job needs it and ends after the last.
 type Session struct {
-	sync.Mutex
+	mu       sync.Mutex
 	settled  bool // its settings were evaluated
 	well     bool // and nothing is wrong with them
 	Unknown  bool // they hold unknown values: it may plan, but not read
@@ -42,8 +42,8 @@ type Session struct {
 
 // FirstWarning reports, once, that it was not warned yet of what cannot be done through it.
 func (s *Session) FirstWarning() bool {
-	s.Lock()
-	defer s.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	first := !s.warned
 	s.warned = true
 	return first
@@ -58,8 +58,8 @@ func (s *Session) stop(pool *provider.Pool) {
 	pool.Release(s.Provider)
 }
 
-// sessions are the sessions of one walk.
-type sessions struct {
+// Sessions are the sessions of one walk.
+type Sessions struct {
 	settings  *Settings
 	handover  *Handover
 	prog      *lang.Program
@@ -83,7 +83,7 @@ type sessionKey struct {
 	face     lang.Face
 }
 
-func (ss *sessions) key(u declared.Use, face lang.Face) sessionKey {
+func (ss *Sessions) key(u declared.Use, face lang.Face) sessionKey {
 	if !u.Declared {
 		face = lang.After
 	} else {
@@ -94,15 +94,15 @@ func (ss *sessions) key(u declared.Use, face lang.Face) sessionKey {
 
 // Get gives the configured provider that an object works through, starting it if need be. It
 // reports false where that failed; the first caller got the diagnostics.
-func (ss *sessions) Get(ctx context.Context, bag *diag.Bag, u declared.Use, face lang.Face) (*Session, bool) {
+func (ss *Sessions) Get(ctx context.Context, bag *diag.Bag, u declared.Use, face lang.Face) (*Session, bool) {
 	return ss.GetIf(ctx, bag, u, face, false)
 }
 
 // GetIf starts nothing if the settings have to be known and are not.
-func (ss *sessions) GetIf(ctx context.Context, bag *diag.Bag, u declared.Use, face lang.Face, known bool) (*Session, bool) {
+func (ss *Sessions) GetIf(ctx context.Context, bag *diag.Bag, u declared.Use, face lang.Face, known bool) (*Session, bool) {
 	s := ss.slot(ss.key(u, face))
-	s.Lock()
-	defer s.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	ss.settleIn(ctx, bag, s, u, face)
 	if known && s.well && s.Unknown {
 		return s, true
@@ -115,15 +115,15 @@ func (ss *sessions) GetIf(ctx context.Context, bag *diag.Bag, u declared.Use, fa
 }
 
 // Settle gives a session whose settings are evaluated, and starts nothing.
-func (ss *sessions) Settle(ctx context.Context, bag *diag.Bag, u declared.Use, face lang.Face) (*Session, bool) {
+func (ss *Sessions) Settle(ctx context.Context, bag *diag.Bag, u declared.Use, face lang.Face) (*Session, bool) {
 	s := ss.slot(ss.key(u, face))
-	s.Lock()
-	defer s.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	ss.settleIn(ctx, bag, s, u, face)
 	return s, s.well
 }
 
-func (ss *sessions) settleIn(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face lang.Face) {
+func (ss *Sessions) settleIn(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face lang.Face) {
 	if !s.settled {
 		s.well = ss.evaluate(ctx, bag, s, u, face)
 		s.settled = true
@@ -132,7 +132,7 @@ func (ss *sessions) settleIn(ctx context.Context, bag *diag.Bag, s *Session, u d
 
 // GetDown gives the session through which what is there is ended: as the provider was configured
 // before, or where that cannot be known, as it will be.
-func (ss *sessions) GetDown(ctx context.Context, bag *diag.Bag, u declared.Use) (*Session, bool) {
+func (ss *Sessions) GetDown(ctx context.Context, bag *diag.Bag, u declared.Use) (*Session, bool) {
 	before, ok := ss.Settle(ctx, bag, u, lang.Before)
 	if !ss.destroys && (!ok || before.Unknown) {
 		return ss.Get(ctx, bag, u, lang.After)
@@ -145,7 +145,7 @@ func (s *Session) Same(t *Session) bool {
 	return s.settled && t.settled && s.well && t.well && !s.Unknown && !t.Unknown && s.settings.Raw.RawEquals(t.settings.Raw)
 }
 
-func (ss *sessions) slot(k sessionKey) *Session {
+func (ss *Sessions) slot(k sessionKey) *Session {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	s := ss.open[k]
@@ -157,7 +157,7 @@ func (ss *sessions) slot(k sessionKey) *Session {
 }
 
 // evaluate evaluates the settings of a session.
-func (ss *sessions) evaluate(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face lang.Face) bool {
+func (ss *Sessions) evaluate(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face lang.Face) bool {
 	schemas, ds := ss.settings.Pool.Schemas(ctx, u.Instance.Provider)
 	if bag.Add(ds...); ds.HasErrors() {
 		return false
@@ -185,7 +185,7 @@ func (ss *sessions) evaluate(ctx context.Context, bag *diag.Bag, s *Session, u d
 
 // evaluateDeclared evaluates a provider block. What it says is wrong today need not have been there
 // before: then it cannot be known how the provider was configured.
-func (ss *sessions) evaluateDeclared(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face lang.Face) bool {
+func (ss *Sessions) evaluateDeclared(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face lang.Face) bool {
 	past := face == lang.Before && !ss.destroys && !ss.receivers.Steady(u.Decl)
 	if past {
 		bag = &diag.Bag{}
@@ -204,7 +204,7 @@ func (ss *sessions) evaluateDeclared(ctx context.Context, bag *diag.Bag, s *Sess
 }
 
 // begin configures a process with the settings.
-func (ss *sessions) begin(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face lang.Face) bool {
+func (ss *Sessions) begin(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face lang.Face) bool {
 	schemas, ds := ss.settings.Pool.Schemas(ctx, u.Instance.Provider)
 	if bag.Add(ds...); ds.HasErrors() {
 		return false
@@ -220,7 +220,7 @@ func (ss *sessions) begin(ctx context.Context, bag *diag.Bag, s *Session, u decl
 
 // share gives a session the process of the other face's, if the settings are the same. That one
 // cannot be released meanwhile.
-func (ss *sessions) share(s *Session, u declared.Use, face lang.Face) bool {
+func (ss *Sessions) share(s *Session, u declared.Use, face lang.Face) bool {
 	other := lang.Before
 	if face == lang.Before {
 		other = lang.After
@@ -228,10 +228,10 @@ func (ss *sessions) share(s *Session, u declared.Use, face lang.Face) bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	t := ss.open[sessionKey{u.Instance, other}]
-	if t == nil || s.Unknown || !t.TryLock() {
+	if t == nil || s.Unknown || !t.mu.TryLock() {
 		return false
 	}
-	defer t.Unlock()
+	defer t.mu.Unlock()
 	if !t.opened || !t.ok || t.Unknown || t.Provider == nil || !t.settings.Raw.RawEquals(s.settings.Raw) {
 		return false
 	}
@@ -240,13 +240,13 @@ func (ss *sessions) share(s *Session, u declared.Use, face lang.Face) bool {
 }
 
 // give makes p the process of a session. What ends sessions looks at that under the lock of all of them.
-func (ss *sessions) give(s *Session, p provider.Provider, end func()) {
+func (ss *Sessions) give(s *Session, p provider.Provider, end func()) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	s.Provider, s.end = p, end
 }
 
-func (ss *sessions) configure(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, schemas *provider.Schemas, where func(cty.Path) diag.Range) bool {
+func (ss *Sessions) configure(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, schemas *provider.Schemas, where func(cty.Path) diag.Range) bool {
 	report := func(ds provider.Diags) bool {
 		for _, d := range ds {
 			if d.Address == "" {
@@ -286,11 +286,11 @@ func (ss *sessions) configure(ctx context.Context, bag *diag.Bag, s *Session, u 
 }
 
 // Close ends the processes that this walk configured.
-func (ss *sessions) Close() { ss.end(func(*Session) bool { return false }) }
+func (ss *Sessions) Close() { ss.end(func(*Session) bool { return false }) }
 
 // Keep ends the processes that this walk configured, but for those that the next one may
 // go on using. After an error none is kept: it may be the process that is broken.
-func (ss *sessions) Keep(ctx context.Context, bag *diag.Bag) {
+func (ss *Sessions) Keep(ctx context.Context, bag *diag.Bag) {
 	well := !ss.settings.Closed.Has(shortcut.Sessions) && !bag.HasErrors() && ctx.Err() == nil
 	ss.end(func(s *Session) bool {
 		return well && s.ok && !s.Unknown && !s.settings.Has(mark.Ephemeral)
@@ -298,7 +298,7 @@ func (ss *sessions) Keep(ctx context.Context, bag *diag.Bag) {
 }
 
 // end ends all sessions. Their processes are kept or ended, all at once.
-func (ss *sessions) end(stays func(*Session) bool) {
+func (ss *Sessions) end(stays func(*Session) bool) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	var left []idleSession
@@ -320,14 +320,14 @@ func (ss *sessions) end(stays func(*Session) bool) {
 }
 
 // Release ends a session, unless another one shares its process.
-func (ss *sessions) Release(u declared.Use, face lang.Face) {
+func (ss *Sessions) Release(u declared.Use, face lang.Face) {
 	if s := ss.leave(ss.key(u, face)); s != nil {
 		s.stop(ss.settings.Pool)
 	}
 }
 
 // leave takes a session out, and gives it if no other one works through its process.
-func (ss *sessions) leave(k sessionKey) *Session {
+func (ss *Sessions) leave(k sessionKey) *Session {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	s := ss.open[k]
@@ -347,7 +347,7 @@ func (ss *sessions) leave(k sessionKey) *Session {
 }
 
 // ReleaseAll ends all sessions of a provider configuration.
-func (ss *sessions) ReleaseAll(c addr.ProviderConfig) {
+func (ss *Sessions) ReleaseAll(c addr.ProviderConfig) {
 	ss.mu.Lock()
 	var mine []sessionKey
 	for k := range ss.open {
@@ -368,7 +368,7 @@ func (ss *sessions) ReleaseAll(c addr.ProviderConfig) {
 
 // Decided says of the providers whose settings were evaluated on the before face how the two faces
 // compare, for the order of steps.
-func (ss *sessions) Decided() []plan.Settings {
+func (ss *Sessions) Decided() []plan.Settings {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	var out []plan.Settings
@@ -387,6 +387,6 @@ func (ss *sessions) Decided() []plan.Settings {
 }
 
 // Unknown reports whether the settings of a session hold unknown values, as far as they were evaluated.
-func (ss *sessions) Unknown(u declared.Use, face lang.Face) bool {
+func (ss *Sessions) Unknown(u declared.Use, face lang.Face) bool {
 	return ss.slot(ss.key(u, face)).Unknown
 }

@@ -23,7 +23,7 @@ func (r *Run) stopProviders() {
 }
 
 // processes are the provider processes that are configured.
-func (ss *sessions) processes() []provider.Provider {
+func (ss *Sessions) processes() []provider.Provider {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	var all []provider.Provider
@@ -35,14 +35,14 @@ func (ss *sessions) processes() []provider.Provider {
 	return all
 }
 
-// inFlight are the objects with a call whose outcome is not known before it is over: changes and openings.
-type inFlight struct {
+// Calls are the objects with a call whose outcome is not known before it is over: changes and openings.
+type Calls struct {
 	mu    sync.Mutex
 	calls map[addr.Object]bool
 }
 
 // Set says whether such a call is being made for an object.
-func (f *inFlight) Set(o addr.Object, is bool) {
+func (f *Calls) Set(o addr.Object, is bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.calls == nil {
@@ -56,7 +56,7 @@ func (f *inFlight) Set(o addr.Object, is bool) {
 }
 
 // list gives the objects, sorted.
-func (f *inFlight) list() []addr.Object {
+func (f *Calls) list() []addr.Object {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.SortedFunc(maps.Keys(f.calls), addr.Object.Compare)

@@ -82,22 +82,22 @@ func noun(m addr.Mode) string {
 	return "resource"
 }
 
-// opener is what package leases needs of a run.
-type opener struct{ run *Run }
+// opensLeases is what package leases needs of a run.
+type opensLeases struct{ run *Run }
 
 // Tools is a part of leases.Opener.
-func (o opener) Tools(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, face lang.Face) (*object.Tools, bool, bool) {
+func (o opensLeases) Tools(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, face lang.Face) (*object.Tools, bool, bool) {
 	t, s, _, ok := o.run.toolsOn(ctx, e, f, key, inst, face)
 	return t, ok && !s.Unknown, ok
 }
 
 // Pre is a part of leases.Opener.
-func (o opener) Pre(e *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) bool {
+func (o opensLeases) Pre(e *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) bool {
 	return o.run.Pre(e, f, key, inst)
 }
 
 // Post is a part of leases.Opener.
-func (o opener) Post(e *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, value func() mark.Value) bool {
+func (o opensLeases) Post(e *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, value func() mark.Value) bool {
 	return o.run.Post(e, f, key, inst, value)
 }
 

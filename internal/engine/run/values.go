@@ -4,8 +4,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang"
 )
 
-// Values are evaluated when something needs them. Those that nothing needs may be wrong, too, and a
-// user is told of it as of any other mistake: when all is decided they are looked at as well, and
+// Values are evaluated when something needs them. Those that nothing needs may be wrong, too, and this
+// is reported like any other mistake: when all is decided they are looked at as well, and
 // again when all is done, for what was not known before.
 
 // CheckValues evaluates the variables, locals and outputs of all modules, with what they have to say.
