@@ -58,7 +58,8 @@ func runPlan(ctx context.Context, c *call) int {
 		return c.ui.fail()
 	}
 	p.showPlan(result.Plan, view.PlanOptions{Saved: c.opts.out})
-	if !ok || c.opts.out != "" && !p.savePlan(result) {
+	saved := c.opts.out == "" || p.savePlan(result) // with errors, too: others may want to know of them
+	if !ok || !saved {
 		return c.ui.fail()
 	}
 	if c.opts.detailed && result.Plan.Applyable() {

@@ -161,7 +161,7 @@ func unknownType(d *Declaration, prov addr.Provider, s *provider.Schemas) diag.D
 		}
 	}
 	if hint == "" {
-		hint = didYouMean(d.Res.Type, s.Types(mode))
+		hint = diag.DidYouMean(d.Res.Type, s.Types(mode))
 	}
 	return diag.Errorf(typeTitles[mode], "The provider %s does not support %s %q.%s", prov.ForDisplay(), typeNouns[mode], d.Res.Type, hint).At(d.Res.TypeRange)
 }

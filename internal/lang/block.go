@@ -68,11 +68,8 @@ func (f *Frame) block(of any, b hcl.Body, s *schema.Block, in Scope, face Face, 
 // belongs to; here all symbols are allowed.
 func (f *Frame) compileBlock(b hcl.Body, s *schema.Block) *block {
 	var bag diag.Bag
-	c := &compiler{u: f.u, n: f.n, bag: &bag, d: &decl{}, quiet: true}
-	raw := c.in(ByProvision, place{count: true, each: true, self: true}).body(b)
-	bc := &bodyCompiler{c: c, bag: &bag, ok: true}
-	out := &block{body: bc.compile(raw, s)}
-	out.ok = bc.ok && !c.failed
+	out := &block{}
+	out.body, out.ok = f.n.Block(b, s, place{count: true, each: true, self: true}, "", &bag)
 	out.diags = bag.List()
 	return out
 }

@@ -39,7 +39,13 @@ type bodyItem struct {
 	labels  []string
 	dynamic *dynamic
 	at      hcl.Range
-	raw     *rawBody
+	raw     written
+}
+
+// written is the source of a block.
+type written interface {
+	// where is the place of the last step of a path that is written out; at if none is.
+	where(at hcl.Range, path cty.Path) hcl.Range
 }
 
 // eval evaluates the body.
@@ -91,7 +97,7 @@ type element struct {
 	val cty.Value
 	key string
 	at  hcl.Range
-	raw *rawBody
+	raw written
 }
 
 // eval evaluates all blocks of a type.
@@ -258,7 +264,7 @@ func (e *expansion) many() cty.Value {
 func (e *expansion) leaf() {
 	for _, el := range e.elems {
 		if m, ok := mark.Split(el.val).Find(mark.Ephemeral); ok {
-			e.s.SetLeaves = append(e.s.SetLeaves, setLeaf{e.n.Name, m.Path, whereIn(el.raw, el.at, m.Path)})
+			e.s.SetLeaves = append(e.s.SetLeaves, setLeaf{e.n.Name, m.Path, el.raw.where(el.at, m.Path)})
 			return
 		}
 	}

@@ -120,8 +120,8 @@ func (c *bodyCompiler) unknownNames(raw *rawBody, sch *schema.Block) {
 			c.error(diag.Errorf("Unsupported argument", "An argument named %q is not expected here. Did you mean to define a block of type %q?", a.name, a.name).At(a.nameAt))
 			continue
 		}
-		near := suggest(a.name, append(argumentNames(sch), metaArgs...))
-		hint := meaning(near)
+		near := diag.SuggestAmong(a.name, append(argumentNames(sch), metaArgs...))
+		hint := diag.Meant(near)
 		if near == a.name { // it is not one of those only in a block _
 			hint = ` In a block "_", every name is an argument of the provider: what has a meaning of its own stands outside of it.`
 		}
@@ -139,7 +139,7 @@ func (c *bodyCompiler) unknownNames(raw *rawBody, sch *schema.Block) {
 			}
 			continue
 		}
-		hint := cmp.Or(config.Misplaced(b.typ), didYouMean(b.typ, append(blockNames(sch), metaBlocks...)))
+		hint := cmp.Or(config.Misplaced(b.typ), diag.DidYouMean(b.typ, append(blockNames(sch), metaBlocks...)))
 		c.error(diag.Errorf("Unsupported block type", "Blocks of type %q are not expected here.%s", b.typ, hint).At(b.typeAt))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
@@ -58,7 +59,7 @@ resource "test_thing" "a" {
 			start := time.Now()
 			Vet(p, cached, CheckOptions{BodiesOnly: true}, &bag)
 			f, _ := NewFrame(p, Options{}, &bag)
-			if _, ok := f.u.index(Output, "o"); ok {
+			if _, ok := p.Lookup(addr.Module{}, Output, "o"); ok {
 				f.Output("o", After, &bag)
 			} else {
 				run(p, Options{}, false, &bag)

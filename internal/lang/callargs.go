@@ -36,8 +36,8 @@ func checkArguments(call *decl, child *node, bag *diag.Bag) bool {
 		case v == nil:
 			ok = false
 			metas, _ := config.CallMetaNames()
-			near := suggest(a.name, slices.Concat(slices.Collect(maps.Keys(vars)), metas))
-			bag.Add(diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.name, meaning(near)).At(a.nameAt))
+			near := diag.SuggestAmong(a.name, slices.Concat(slices.Collect(maps.Keys(vars)), metas))
+			bag.Add(diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.name, diag.Meant(near)).At(a.nameAt))
 			meant = append(meant, near)
 		case v.Deprecated != "" && !hushed(child, child.parent):
 			bag.Add(diag.Warningf("Deprecated variable used", "The variable %q of this module is deprecated: %s", a.name, v.Deprecated).At(a.nameAt).See("declared here", v.Range))

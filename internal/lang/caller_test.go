@@ -38,7 +38,7 @@ func (c *calls) Configured(config Decl, p addr.Provider) (map[string]*provider.F
 }
 
 func (c *calls) Call(config Decl, p addr.Provider, fn string, args []cty.Value) (cty.Value, error) {
-	c.log = append(c.log, fmt.Sprintf("%s %s %v", p.Type, fn, config == noDecl))
+	c.log = append(c.log, fmt.Sprintf("%s %s %v", p.Type, fn, config == Nowhere))
 	var parts []string
 	for _, a := range args {
 		if a.IsMarked() {

@@ -81,7 +81,7 @@ func (c *checker) ignoredBy(d *Declaration, sch *schema.Schema) {
 		}
 		switch a := sch.Attr(name); {
 		case a == nil && sch.Nested(name) == nil:
-			c.error(diag.Errorf("Unsupported attribute", "This object has no argument, nested block, or exported attribute named %q.%s", name, didYouMean(name, allNames(sch.Block))).At(t.SourceRange()))
+			c.error(diag.Errorf("Unsupported attribute", "This object has no argument, nested block, or exported attribute named %q.%s", name, diag.DidYouMean(name, allNames(sch.Block))).At(t.SourceRange()))
 		case a != nil && len(rest) == 0 && a.Computed && !a.Optional:
 			c.bag.Add(diag.Warningf("Redundant ignore_changes element", "Adding an attribute name to ignore_changes tells Lethe to ignore future changes to the argument in configuration after the object has been created, retaining the value originally configured.\n\nThe attribute %s is decided by the provider alone and therefore there can be no configured value to compare with. Including this attribute in ignore_changes has no effect. Remove the attribute from ignore_changes to quiet this warning.", name).At(t.SourceRange()))
 		case sch.IsWriteOnly(Path(t)):

@@ -3,9 +3,7 @@ package lang
 import (
 	"testing"
 
-	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -100,50 +98,6 @@ func TestConstantsInCycles(t *testing.T) {
 	for _, d := range p.root.unit.decls {
 		if (d.once != nil) != (d.name == "d") {
 			t.Errorf("%s: constant: %v", d.name, d.once != nil)
-		}
-	}
-}
-
-// A constant has one value in the check, in all walks, in all instances of a module and in both faces; with the
-// shortcut closed each has its own.
-func TestConstantsAreComputedOnce(t *testing.T) {
-	const text = `module "m" {
-  source = "m"
-  count  = 2
-}
--- m --
-locals {
-  constant = [for x in ["a", "b"] : upper(x)]
-}
-output "out" { value = local.constant }
-`
-	for _, closed := range []shortcut.Set{0, shortcut.Constants} {
-		p := check(t, text)
-		m := addr.Module{}.Child("m")
-		i, _ := p.nodes[m].unit.index(Local, "constant")
-		d := p.nodes[m].unit.decls[i]
-		checked := d.once.get(nil).(*cell).got.Load()
-		if checked == nil {
-			t.Fatal("the check has computed nothing")
-		}
-		for range 2 {
-			var bag diag.Bag
-			f, _ := NewFrame(p, Options{Closed: closed}, &bag)
-			frames, _ := f.Expand(m, After, &bag)
-			if len(frames) != 2 {
-				t.Fatal(len(frames))
-			}
-			for _, f := range frames {
-				for _, face := range []Face{Before, After} {
-					v, o := f.Output("out", face, &bag)
-					if o != OK || !v.Raw.RawEquals(cty.TupleVal([]cty.Value{cty.StringVal("A"), cty.StringVal("B")})) {
-						t.Errorf("%#v %v", v.Raw, o)
-					}
-					if got := f.value(d, face, nil); (got == checked) == (closed != 0) {
-						t.Errorf("closed %q: the value of the check: %v", closed, got == checked)
-					}
-				}
-			}
 		}
 	}
 }

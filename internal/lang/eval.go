@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -302,5 +303,5 @@ func nearKey(keys Keys, given string) string {
 			names = append(names, s)
 		}
 	}
-	return didYouMean(given, names)
+	return diag.DidYouMean(given, names)
 }

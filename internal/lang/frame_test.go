@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -246,16 +245,6 @@ locals {
 	// What is not there before is unknown, not an error.
 	if v, o := f.Local("third", Before, &bag); o != OK || v.Raw.IsKnown() {
 		t.Error(v, o, show(&bag))
-	}
-}
-
-// Steady declarations have one cell for both faces.
-func TestSteady(t *testing.T) {
-	f := frame(t, `locals { a = path.root }`, Options{Steady: func(Decl) bool { return true }})
-	var bag diag.Bag
-	f.Local("a", After, &bag)
-	if f.vals[Before].got.Load() == nil || f.vals[After].got.Load() != nil {
-		t.Error("not shared")
 	}
 }
 
@@ -606,32 +595,6 @@ resource "test_thing" "a" { count = 2 }
 		}
 		if got != want {
 			t.Errorf("%s: %q", src, got)
-		}
-	}
-}
-
-func TestReferences(t *testing.T) {
-	tests := map[string]string{
-		`var.a.b`:                       "var.a",
-		`local.x`:                       "local.x",
-		`aws_x.y`:                       "aws_x.y",
-		`aws_x.y.id`:                    "aws_x.y.id aws_x.y",
-		`aws_x.y[0].id`:                 "aws_x.y[0].id aws_x.y[0] aws_x.y",
-		`aws_x.y[count.index].id`:       "aws_x.y count.index",
-		`data.a.b.c`:                    "data.a.b.c data.a.b",
-		`module.m.out.x`:                "module.m.out module.m",
-		`module.m["k"].out`:             `module.m["k"].out module.m["k"] module.m`,
-		`[each.key, self.id, path.cwd]`: "each.key self.id path.cwd",
-		`"${var.a}-${var.a}"`:           "var.a",
-		`5`:                             "",
-	}
-	for src, want := range tests {
-		e, diags := hclsyntax.ParseExpression([]byte(src), "x", diag.Pos{Line: 1, Column: 1})
-		if diags.HasErrors() {
-			t.Fatal(diags)
-		}
-		if got := strings.Join(References(e), " "); got != want {
-			t.Errorf("%s: %s", src, got)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (c *compiler) owner() int32 {
 
 // unknownFunction says that the provider has no such function, and which may have been meant.
 func unknownFunction(e *provided, all map[string]*provider.Function) string {
-	return fmt.Sprintf("The function %q is not available from the provider %q.%s", e.name, e.local, didYouMean(e.name, sorted(all)))
+	return fmt.Sprintf("The function %q is not available from the provider %q.%s", e.name, e.local, diag.DidYouMean(e.name, sorted(all)))
 }
 
 // undeclaredFunction says that required_providers has no entry for the provider. Resource types imply one, names of
@@ -63,7 +63,7 @@ func undeclaredFunction(e *provided, required map[string]*config.Requirement) st
 	why := fmt.Sprintf("There is no provider with the local name %q in this module.", e.local)
 	if required[e.local] != nil {
 		why = fmt.Sprintf("The provider %q is only implied by what else is in this module, and functions need it to be declared.", e.local)
-	} else if hint := didYouMean(e.local, sorted(required)); hint != "" {
+	} else if hint := diag.DidYouMean(e.local, sorted(required)); hint != "" {
 		return why + hint
 	}
 	return fmt.Sprintf("%s Add an entry for it to required_providers in a terraform block:\n    %s = { source = %q }", why, e.local, e.provider.ForDisplay())

@@ -137,7 +137,9 @@ func TestExpressionsOfOtherSyntax(t *testing.T) {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	if _, ok := native(e).(*hclsyntax.TupleConsExpr); !ok {
-		t.Errorf("%T", native(e))
+	if n, _ := config.Native(e); !isTuple(n) {
+		t.Errorf("%T", n)
 	}
 }
+
+func isTuple(e hclsyntax.Expression) bool { _, ok := e.(*hclsyntax.TupleConsExpr); return ok }

@@ -130,7 +130,7 @@ func (l *linker) outputs(n *node, u use) {
 
 func noOutputs(child *node, name string) string {
 	names := slices.Collect(maps.Keys(child.unit.byName[Output]))
-	if hint := didYouMean(name, names); hint != "" {
+	if hint := diag.DidYouMean(name, names); hint != "" {
 		return hint
 	}
 	return fmt.Sprintf(" Module %q declares no output of that name.", child.cfg.Call.Name)

@@ -16,6 +16,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // The tests here build declarations from text by a small reader of their own, so that they test
@@ -163,7 +164,7 @@ func (r *reader) variable(b *hclsyntax.Block) *config.Variable {
 	}
 	if e := r.expr(b, "default"); e != nil {
 		v.Default, _ = e.Value(nil)
-		if out, problem := prepareVariable(v, v.Default); problem == "" {
+		if out, err := convert.Convert(v.Default, v.Type); err == nil {
 			v.Default = out
 		}
 	}

@@ -20,25 +20,6 @@ func (c *compiler) error(title, detail string, at diag.Range) {
 	c.failed = true
 }
 
-// didYouMean is the end of a sentence about a name that is not there.
-func didYouMean(given string, candidates []string) string {
-	return meaning(suggest(given, candidates))
-}
-
-// suggest is the name that was meant by one that is not there; "" if none is like it.
-func suggest(given string, candidates []string) string {
-	slices.Sort(candidates)
-	return diag.Suggest(given, candidates)
-}
-
-// meaning says which name was meant.
-func meaning(name string) string {
-	if name == "" {
-		return ""
-	}
-	return fmt.Sprintf(" Did you mean %q?", name)
-}
-
 // inModule is "in the root module" or "in module.a".
 func (c *compiler) inModule() string {
 	if c.n.cfg.Path.IsRoot() {
@@ -54,7 +35,7 @@ func (c *compiler) undeclared(k Kind, name string, at diag.Range) {
 	}
 	hint := ""
 	if c.mayGuess(len(c.u.byName[k])) {
-		hint = didYouMean(name, slices.Collect(maps.Keys(c.u.byName[k])))
+		hint = diag.DidYouMean(name, slices.Collect(maps.Keys(c.u.byName[k])))
 	}
 	switch k {
 	case Variable:
@@ -220,7 +201,7 @@ func (c *compiler) knownField(symbol, name string, at diag.Range) bool {
 	case symbol == "each":
 		detail += ` The supported attributes are each.key and each.value, the current key and value pair of the "for_each" attribute set.`
 	case symbol == "path":
-		detail += didYouMean(name, slices.Clone(fields[symbol]))
+		detail += diag.DidYouMean(name, slices.Clone(fields[symbol]))
 	default:
 		detail += fmt.Sprintf(" The only supported attributes are %s.workspace, the name of the currently-selected workspace, and %s.applying, a boolean which is true only during apply.", symbol, symbol)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -31,7 +32,10 @@ func (s *env) near(d *hcl.Diagnostic) string {
 		return ""
 	}
 	v, given := s.missing(e, d.EvalContext)
-	return nearest(given, namesIn(v))
+	if given == "" {
+		return ""
+	}
+	return diag.DidYouMean(given, namesIn(v))
 }
 
 // missing is the value in which a name was looked for, and the name.
@@ -102,12 +106,4 @@ func namesIn(v cty.Value) []string {
 		return out
 	}
 	return nil
-}
-
-// nearest is didYouMean for a name that may be empty.
-func nearest(given string, names []string) string {
-	if given == "" {
-		return ""
-	}
-	return didYouMean(given, names)
 }

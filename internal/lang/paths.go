@@ -82,7 +82,7 @@ func (c *binder) path(n *node, s *selection) {
 		c.inside(s, sch.Nested(name).Type(), rest)
 	default:
 		s.target.wrong = true
-		c.error(diag.Errorf("Unsupported attribute", "This object has no argument, nested block, or exported attribute named %q.%s", name, didYouMean(name, allNames(sch.Block))).At(at))
+		c.error(diag.Errorf("Unsupported attribute", "This object has no argument, nested block, or exported attribute named %q.%s", name, diag.DidYouMean(name, allNames(sch.Block))).At(at))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/diag"
 )
 
 // body compiles a body without a schema.
@@ -80,7 +81,7 @@ func (r *rewriter) dynamic(b *hclsyntax.Block) (rawBlock, bool) {
 				return out, false
 			}
 		default:
-			r.c.error("Unsupported argument", "An argument named \""+name+"\" is not expected here."+didYouMean(name, []string{"for_each", "iterator", "labels"}), a.NameRange)
+			r.c.error("Unsupported argument", "An argument named \""+name+"\" is not expected here."+diag.DidYouMean(name, []string{"for_each", "iterator", "labels"}), a.NameRange)
 			return out, false
 		}
 	}
@@ -119,7 +120,7 @@ func (r *rewriter) contentOf(b *hclsyntax.Block) *hclsyntax.Block {
 	for _, inner := range b.Body.Blocks {
 		switch {
 		case inner.Type != "content":
-			r.c.error("Unsupported block type", "Blocks of type \""+inner.Type+"\" are not expected here."+didYouMean(inner.Type, []string{"content"}), inner.TypeRange)
+			r.c.error("Unsupported block type", "Blocks of type \""+inner.Type+"\" are not expected here."+diag.DidYouMean(inner.Type, []string{"content"}), inner.TypeRange)
 			return nil
 		case content != nil:
 			r.c.error("Extraneous dynamic content block", "Only one nested content block is allowed for each dynamic block.", inner.TypeRange)

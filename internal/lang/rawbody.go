@@ -4,7 +4,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -58,8 +57,8 @@ type dynamic struct {
 	at       hcl.Range
 }
 
-// whereIn is the place in a body, which is that of a block at some place.
-func whereIn(raw *rawBody, at diag.Range, path cty.Path) diag.Range {
+// where is the place in a body, which is that of a block at some place.
+func (raw *rawBody) where(at hcl.Range, path cty.Path) hcl.Range {
 	for i := 0; i < len(path); i++ {
 		name, ok := path[i].(cty.GetAttrStep)
 		if !ok {

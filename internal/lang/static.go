@@ -54,9 +54,8 @@ func (s *StaticFrame) Child(call *config.Call, m *config.Module) *StaticFrame {
 
 // Eval evaluates an expression. what names it in messages: "the source of module.a".
 func (s *StaticFrame) Eval(e hcl.Expression, what string, bag *diag.Bag) (mark.Value, bool) {
-	c := s.compiler(what, bag)
-	compiled := c.in(ByValue, place{}).expr(e)
-	if c.failed {
+	compiled, ok := s.f.n.Expression(e, place{}, what, bag)
+	if !ok {
 		return mark.Plain(cty.DynamicVal), false
 	}
 	sc := s.f.scope(After, bag)
@@ -68,11 +67,8 @@ func (s *StaticFrame) Eval(e hcl.Expression, what string, bag *diag.Bag) (mark.V
 
 // Body evaluates a body against a schema.
 func (s *StaticFrame) Body(b hcl.Body, sch *schema.Block, what string, bag *diag.Bag) (mark.Value, bool) {
-	c := s.compiler(what, bag)
-	raw := c.in(ByValue, place{}).body(b)
-	bc := &bodyCompiler{c: c, bag: bag, ok: true}
-	compiled := bc.compile(raw, sch)
-	if c.failed || !bc.ok {
+	compiled, ok := s.f.n.Block(b, sch, place{}, what, bag)
+	if !ok {
 		return mark.Plain(cty.DynamicVal), false
 	}
 	sc := s.f.scope(After, bag)
@@ -113,10 +109,6 @@ func attributesIn(b hcl.Body) []*hcl.Attribute {
 	return out
 }
 
-func (s *StaticFrame) compiler(what string, bag *diag.Bag) *compiler {
-	return &compiler{u: s.f.u, n: s.f.n, bag: bag, d: &decl{}, static: what}
-}
-
 // ready compiles a local or an argument when a static evaluation first needs it.
 func (f *Frame) ready(d *decl, s *scope) bool {
 	if f.w.static == nil {
@@ -126,20 +118,15 @@ func (f *Frame) ready(d *decl, s *scope) bool {
 		s.Error(diag.Errorf("Cycle", "The value of %s needs itself: %s.", f.nameOf(d), s.way()).At(d.at))
 		return false
 	}
-	c := &compiler{u: f.u, n: f.n, bag: s.Bag, d: d, static: s.way()}
+	ok := true
 	switch {
-	case d.kind == Local && d.value == nil:
-		d.value = c.in(ByValue, place{}).expr(d.loc.Expr)
+	case d.kind == Local:
+		ok = f.n.Local(d, s.way(), s.Bag)
 	case d.kind == Variable && f.parent != nil:
-		call := f.parent.u.decls[f.n.call]
-		if call.args == nil {
-			pc := &compiler{u: f.parent.u, n: f.parent.n, bag: s.Bag, d: call, static: s.way()}
-			call.args = pc.arguments(call.mod.Body, place{})
-			c.failed = pc.failed
-		}
+		ok = f.parent.n.Inputs(f.parent.u.decls[f.n.call], s.way(), s.Bag)
 	}
-	s.Broken = s.Broken || c.failed
-	return !c.failed
+	s.Broken = s.Broken || !ok
+	return ok
 }
 
 // inside reports whether the evaluation serves the cell of d already: before a program is compiled

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/hashicorp/hcl/v2"
@@ -18,7 +19,7 @@ import (
 type text struct{ *hclsyntax.TemplateExpr }
 
 func (e *text) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	w := &writer{e: e, ctx: ctx, known: true, limit: defaultText}
+	w := &writer{e: e, ctx: ctx, known: true, limit: math.MaxInt}
 	if s := envOf(ctx); s != nil && s.Meter != nil {
 		w.limit = s.Meter.TextLimit()
 	}

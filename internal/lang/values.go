@@ -223,7 +223,7 @@ const Nowhere = noDecl
 // Eval evaluates an expression of the frame's module.
 func (f *Frame) Eval(e hcl.Expression, in Scope, face Face, bag *diag.Bag) (mark.Value, Outcome) {
 	instance := !in.Key.IsNone()
-	compiled, ok := f.compileNow(e, place{count: instance, each: instance, self: in.Self != nil}, bag)
+	compiled, ok := f.n.Expression(e, place{count: instance, each: instance, self: in.Self != nil}, "", bag)
 	if !ok {
 		return mark.Plain(cty.DynamicVal), Broken
 	}
@@ -262,11 +262,4 @@ func (s *scope) setSelf(self *mark.Value) {
 		v = s.owned(s.f, s.d, v)
 	}
 	s.self = &v
-}
-
-// compileNow compiles an expression that is no part of the program as such.
-func (f *Frame) compileNow(e hcl.Expression, pl place, bag *diag.Bag) (hclsyntax.Expression, bool) {
-	c := &compiler{u: f.u, n: f.n, bag: bag, d: &decl{}}
-	out := c.in(ByValue, pl).expr(e)
-	return out, !c.failed
 }

@@ -19,5 +19,5 @@ func (f *Frame) where(d *decl, path cty.Path) diag.Range {
 	if d.body == nil {
 		return d.at
 	}
-	return whereIn(d.body, d.at, path)
+	return d.body.where(d.at, path)
 }

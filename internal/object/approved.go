@@ -33,7 +33,8 @@ func (t *Tools) Approved(c *plan.Change, cur Current, config mark.Value, f Force
 		}
 	}
 	p.Was = prior
-	if p.Config, ok = t.encode(ignore(config.Raw, prior, f)); !ok {
+	p.Asked = ignore(config, prior, cur.Entry, f)
+	if p.Config, ok = t.encode(p.Asked.Raw); !ok {
 		return nil, false
 	}
 	p.Planned, ok = t.encode(c.After.Raw)

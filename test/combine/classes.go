@@ -1,6 +1,8 @@
 package combine
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -62,8 +64,12 @@ var classes = []class{
 	{"`destroy` with a `moved` block whose object is still declared at its old address", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && c.refused(d, "Moved object still exists")
 	}},
-	{"an output of an instance that is not there yet, with `-refresh-only`", func(c *comparison, d Difference) bool {
-		return c.st.Do.Refresh == "only" && c.refused(d, "Invalid index")
+	{"an output of an instance that is not there", func(c *comparison, d Difference) bool {
+		theirs, _ := d.B.([]any)
+		return c.st.Do.Refresh == "only" && (c.refused(d, "Invalid index") || d.Section == "outputs" && d.A != nil && len(theirs) > 0 && theirs[0] == nil)
+	}},
+	{"a destroy plan of nothing but data sources", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0
 	}},
 	{"a refresh-only plan without changes", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && c.refused(d, "Cannot apply non-applyable plan")
@@ -89,6 +95,17 @@ var classes = []class{
 			return compact(get(ch, "change", "before")) == compact(get(ch, "change", "after")) &&
 				unkept(get(ch, "change", "before_sensitive"), get(ch, "change", "after_sensitive"))
 		})
+	}},
+	{"marks of write-only attributes", func(_ *comparison, d Difference) bool {
+		ours, _ := d.A.([]any)
+		theirs, _ := d.B.([]any)
+		return d.What == "state" && d.Section == "sensitive" && len(theirs) > len(ours) && !slices.ContainsFunc(theirs, func(path any) bool {
+			name := attribute.FindStringSubmatch(fmt.Sprint(path))
+			return !slices.Contains(ours, path) && (name == nil || !box.WriteOnly(name[1]))
+		})
+	}},
+	{"`-refresh-only`, where keys depend on what is not there yet", func(c *comparison, d Difference) bool {
+		return c.st.Do.Refresh == "only" && (c.refused(d, "Invalid count argument") || c.refused(d, "Invalid for_each argument"))
 	}},
 	{"a plan that reads nothing but data of checks", func(c *comparison, d Difference) bool {
 		return c.idle(d, func(ch any) bool { return c.ofCheck(ch) })
@@ -129,6 +146,9 @@ var classes = []class{
 		return d.What == "state" && d.Section == "outputs" && c.b.Apply.Exit == 1
 	}},
 	{"`create_before_destroy` in the state", func(c *comparison, d Difference) bool {
+		if d.Section == "create first" && c.st.Do.Refresh == "only" {
+			return true
+		}
 		return d.Section == "create first" && d.A == true && (len(c.st.Do.Target) > 0 || imports(c.a, d.At) || strings.HasSuffix(d.At, "]"))
 	}},
 	{"dependencies of what does not change", func(_ *comparison, d Difference) bool {
@@ -149,6 +169,9 @@ func (c *comparison) wholeModules() bool {
 	})
 	return yes
 }
+
+// attribute is the name that a path in a state begins with.
+var attribute = regexp.MustCompile(`"value":"(\w+)"`)
 
 // ofCheck is whether a change is one of a data source that a check declares.
 func (c *comparison) ofCheck(change any) bool {

@@ -411,10 +411,15 @@ func (j *judgement) order() {
 			gone[c.ID] = c
 		}
 	}
-	first := map[string]bool{} // created first
-	j.o.Before.managed(func(_ *StateResource, i *StateInstance) {
+	first, now := map[string]string{}, map[string]string{} // what was created first is of which resource, and what is there now
+	j.o.Before.managed(func(r *StateResource, i *StateInstance) {
+		if id, _ := i.Attributes["id"].(string); i.CreateFirst {
+			first[id] = r.addr()
+		}
+	})
+	j.o.After.managed(func(r *StateResource, i *StateInstance) {
 		id, _ := i.Attributes["id"].(string)
-		first[id] = i.CreateFirst
+		now[id] = r.addr()
 	})
 	for _, s := range []*State{j.o.Before, j.o.After} {
 		byAddr := map[string][]string{}
@@ -443,7 +448,7 @@ func (j *judgement) order() {
 			if g, ok := gone[user]; ok && g.Begin > c.End && c.Error == "" {
 				j.find("gone while it was used", "%s, used by %s, which goes later", c.ID, user)
 			}
-			if u, ok := made[user]; ok && u.Begin > c.End && c.Error == "" && first[c.ID] {
+			if u, ok := made[user]; ok && u.Begin > c.End && c.Error == "" && first[c.ID] != "" && first[c.ID] != now[user] {
 				j.find("gone before what used it changed", "%s, used by %s, which is changed later", c.ID, user)
 			}
 		}

@@ -70,6 +70,8 @@ func (t tree) over(m *Module, e *Expr) []string {
 		switch {
 		case b == nil || b.repeats() == "for_each":
 			return t.keys(m, b)
+		case b.optional():
+			return nil
 		case b.repeats() == "":
 			return []string{"p"}
 		}

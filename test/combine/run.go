@@ -97,7 +97,7 @@ func (l *Lab) side(name, program string) (*side, error) {
 	if err := os.WriteFile(rc, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	x.env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", cloud.Env + "=" + x.cloud.Dir}
+	x.env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", "GOGC=off", cloud.Env + "=" + x.cloud.Dir}
 	return x, nil
 }
 

@@ -149,6 +149,12 @@ func (b *Block) set(name string, v *Expr) {
 	b.Args = append(b.Args, Arg{name, v})
 }
 
+// optional is whether the block may be there or not.
+func (b *Block) optional() bool {
+	l := b.nested("lifecycle")
+	return l != nil && l.arg("enabled") != nil
+}
+
 // passed is whether the block stands for a provider that the caller of the module gives it.
 func (b *Block) passed() bool { return b.Kind == Provider && b.Type == "passed" }
 

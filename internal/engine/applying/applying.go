@@ -283,7 +283,7 @@ func (x *step) make(ctx context.Context, d *lang.Declaration, t *object.Tools, u
 		return mark.Value{}, false
 	}
 	if c.Action == plan.Update && t.Nothing(p) {
-		v, entry, news := t.Same(p, config, run.Amended(c, cur.Entry))
+		v, entry, news := t.Same(p, run.Amended(c, cur.Entry))
 		if news {
 			x.a.count(c)
 		}
@@ -302,7 +302,7 @@ func (x *step) make(ctx context.Context, d *lang.Declaration, t *object.Tools, u
 	if provisioned {
 		stored.Later = func(done event.Done) { x.a.postpone(done) }
 	}
-	v, entry, ok := t.Up(ctx, c, p, config, cur.Entry, stored)
+	v, entry, ok := t.Up(ctx, c, p, cur.Entry, stored)
 	if ok && provisioned {
 		entry.Tainted = true // until its provisioners are over
 	}

@@ -80,7 +80,7 @@ func (a *applier) keepOutputs() {
 
 // finalChecks are the results to store: those of this walk, over those of the plan.
 func (a *applier) finalChecks() []state.Check {
-	now := a.run.Checks.Results(a.run.Bag)
+	now := a.run.Checks.Results()
 	seen := map[string]bool{}
 	for _, c := range now {
 		seen[c.Addr] = true

@@ -78,6 +78,9 @@ func (o *Ordering) holdFor(u declared.Use) int32 {
 	o.holdOf[u.Instance] = h
 	if u.Declared {
 		o.Input.Holds[h].Over = o.leasesFor(u.Decl, u.Instance.Module.Unkeyed(), u.Instance.Key, nil)
+		for _, l := range o.through[u.Decl] {
+			o.Input.Holds[l].Over = append(o.Input.Holds[l].Over, h)
+		}
 	}
 	return h
 }
@@ -134,9 +137,26 @@ func (o *Ordering) leaseFor(x Hold) int32 {
 	}
 	h := o.addHold(x)
 	o.leaseOf[k] = h
-	over := []int32{o.holdFor(declared.UseOf(o.source.Program, x.Lease, addr.NoKey))}
-	o.Input.Holds[h].Over = o.leasesFor(x.Lease.ID, x.At, addr.NoKey, over)
+	o.Input.Holds[h].Over = o.leasesFor(x.Lease.ID, x.At, addr.NoKey, o.providersOf(x.Lease, h))
 	return h
+}
+
+// providersOf are the holds that a lease is opened through. Through which instance of a repeated provider
+// configuration that is, only its opening finds out: it is closed before any that others work through is
+// stopped, and while what they are configured with is open.
+func (o *Ordering) providersOf(lease *lang.Declaration, h int32) []int32 {
+	u := declared.UseOf(o.source.Program, lease, addr.NoKey)
+	if o.source.Program.Decls()[u.Decl].Repeat() == lang.Once {
+		return []int32{o.holdFor(u)}
+	}
+	o.through[u.Decl] = append(o.through[u.Decl], h)
+	over := o.leasesFor(u.Decl, u.Instance.Module.Unkeyed(), addr.NoKey, nil)
+	for i, x := range o.Holds {
+		if x.Lease == nil && x.Use.Declared && x.Use.Decl == u.Decl {
+			over = append(over, int32(i))
+		}
+	}
+	return over
 }
 
 // ownHolds are the holds of an ephemeral resource that opens itself: of all its instances, or of those

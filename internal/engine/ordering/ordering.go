@@ -30,6 +30,7 @@ type Ordering struct {
 	keys       map[addr.Key]int32
 	holdOf     map[addr.ProviderInstance]int32
 	leaseOf    map[leasePlace]int32
+	through    map[lang.Decl][]int32 // leases that are opened through some instance of a repeated provider configuration
 	frames     map[addr.Module][]*lang.Frame
 	below      map[placeModule][]*lang.Frame
 	stored     map[addr.Resource][]addr.AbsResource
@@ -67,7 +68,7 @@ func New(s Source) *Ordering {
 	o := &Ordering{
 		source:  s,
 		groupOf: map[addr.AbsResource]plan.Vertex{}, testGroups: map[Place]plan.Vertex{}, ownGroups: map[Place]plan.Vertex{}, Tests: map[int32]Place{}, gates: map[Place]plan.Vertex{}, nearby: map[relative]plan.Vertex{},
-		keys: map[addr.Key]int32{}, holdOf: map[addr.ProviderInstance]int32{}, leaseOf: map[leasePlace]int32{},
+		keys: map[addr.Key]int32{}, holdOf: map[addr.ProviderInstance]int32{}, leaseOf: map[leasePlace]int32{}, through: map[lang.Decl][]int32{},
 		frames: map[addr.Module][]*lang.Frame{}, below: map[placeModule][]*lang.Frame{},
 	}
 	o.Input.Destroy = s.Plan.Mode == plan.Destroy
@@ -140,7 +141,7 @@ func (o *Ordering) plannedTests() map[string]bool {
 	}
 	out := map[string]bool{}
 	for _, c := range o.source.Plan.Checks {
-		out[c.Addr] = true
+		out[c.Addr] = c.Kind == "resource" // of an ephemeral one with keys that are not kept no object is listed
 		for _, x := range c.Objects {
 			out[x.Addr] = true
 		}
@@ -353,12 +354,15 @@ func (o *Ordering) meant(m addr.Module, from addr.ModuleInstance, visit func(add
 	}
 }
 
-// hint narrows a reference down where the instance is known.
+// hint narrows a reference to a resource down where the instance is known. The key of another one is that
+// of an instance of a module.
 func (o *Ordering) hint(ref lang.Ref) plan.At {
-	switch ref.Key {
-	case lang.Same:
+	switch {
+	case o.source.Program.Decls()[ref.To].Kind != lang.Resource:
+		return plan.All
+	case ref.Key == lang.Same:
 		return plan.Same
-	case lang.Fixed:
+	case ref.Key == lang.Fixed:
 		return plan.Only(o.key(ref.Fixed))
 	}
 	return plan.All

@@ -121,8 +121,8 @@ func (b *lookBack) readBefore(ctx context.Context, d *lang.Declaration, f *lang.
 }
 
 func (b *lookBack) readOrStored(ctx context.Context, d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance, u declared.Use) (mark.Value, *state.Entry, bool) {
-	if v, ok := b.p.useStored(d, t, config, inst); ok {
-		return v, b.p.prior.Get(inst.Current()), true
+	if v, entry, ok := b.p.useStored(d, t, config, inst); ok {
+		return v, entry, true
 	}
 	return t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: b.p.recordedOf(d.ID)}, true)
 }

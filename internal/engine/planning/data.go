@@ -69,9 +69,9 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *lang.Declaration) b
 
 // useStored takes the result of the last run instead of reading again: with -refresh=false, where
 // the question is the same (seed 002).
-func (p *planner) useStored(d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance) (mark.Value, bool) {
+func (p *planner) useStored(d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance) (mark.Value, *state.Entry, bool) {
 	if p.req.Refresh || d.Res.Check != "" || d.Resource.Type == "terraform_remote_state" {
-		return mark.Value{}, false
+		return mark.Value{}, nil, false
 	}
 	return t.StoredData(config, p.prior.Get(inst.Current()))
 }
@@ -143,16 +143,21 @@ func (x *instance) readOrDefer(ctx context.Context) (mark.Value, bool) {
 		x.p.outcomes.noteDeferred(x.d.ID, x.inst, why)
 		return x.deferRead(t, u, why, placeholder(t, config)), true
 	}
-	if stored, ok := x.p.useStored(x.d, t, config, x.inst); ok {
+	if stored, entry, ok := x.p.useStored(x.d, t, config, x.inst); ok {
+		if entry != x.p.prior.Get(x.inst.Current()) {
+			x.p.put(x.inst.Current(), entry)
+		}
 		x.p.back.wasRead(x.d.ID, x.inst, config, stored)
 		return stored, true
 	}
 	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: x.p.recordedOf(x.d.ID), Was: x.p.prior.Get(x.inst.Current())}, true)
-	if ok && x.d.Res.Check == "" {
+	if ok {
 		x.p.put(x.inst.Current(), entry)
-		x.p.back.wasRead(x.d.ID, x.inst, config, v)
 	}
-	if x.d.Res.Check != "" { // it is read again to verify the check
+	switch {
+	case ok && x.d.Res.Check == "":
+		x.p.back.wasRead(x.d.ID, x.inst, config, v)
+	case x.d.Res.Check != "": // it is read again to verify the check
 		after := v
 		if !ok {
 			after = placeholder(t, config)

@@ -112,14 +112,19 @@ func (p *planner) keepAll(d *lang.Declaration) {
 	}
 }
 
-// review evaluates the conditions of declared instances that were found.
+// review evaluates the conditions of declared instances that were found, or are not there yet.
 func (p *planner) review(d *lang.Declaration, f *lang.Frame, wanted []addr.Key) {
 	for _, k := range wanted {
-		if v, ok := f.Got(d.ID, k, lang.After); ok {
-			inst := d.Resource.In(f.Addr()).Instance(k)
-			p.run.Pre(d, f, k, inst)
-			p.run.Post(d, f, k, inst, func() mark.Value { return v })
+		inst := d.Resource.In(f.Addr()).Instance(k)
+		v, ok := f.Got(d.ID, k, lang.After)
+		if !ok && p.prior.Get(inst.Current()) != nil {
+			continue // it could not be looked at, or is gone
 		}
+		if !ok {
+			v = p.placeholder(d)
+		}
+		p.run.Pre(d, f, k, inst)
+		p.run.Post(d, f, k, inst, func() mark.Value { return v })
 	}
 }
 

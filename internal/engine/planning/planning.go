@@ -285,10 +285,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 		p.run.CheckValues()
 	}
 	out.Relevant = p.relevant(out)
-	out.Checks = p.run.Checks.Results(p.run.Bag)
-	if p.req.Mode == plan.Destroy {
-		out.Checks = p.run.Unchecked()
-	}
+	out.Checks = p.run.AllResults(!p.sel.Active, p.sel.Skips)
 	out.Functions = p.run.Results.Digests() // of what outputs call, too
 	out.Errored = p.run.Bag.HasErrors() || p.run.Cut.Load()
 	out.Complete = !p.sel.Active && !out.Errored

@@ -26,14 +26,14 @@ func newChecks(secrets *secret.Set) *Checks {
 	return &Checks{by: map[string]*state.Check{}, secrets: secrets}
 }
 
-// declare makes sure that a declaration with conditions is listed, even with no instance.
-func (c *Checks) declare(kind, address string) *state.Check {
-	k := c.by[address]
-	if k == nil {
-		k = &state.Check{Kind: kind, Addr: address, Status: state.Pass, Objects: []state.CheckedObject{}}
+// declare makes sure that a declaration with conditions is listed, even with no instance, and reports
+// whether it was.
+func (c *Checks) declare(kind, address string) (k *state.Check, was bool) {
+	if k, was = c.by[address]; !was {
+		k = &state.Check{Kind: kind, Addr: address, Status: state.Pass}
 		c.by[address] = k
 	}
-	return k
+	return k, was
 }
 
 // report records results for one object; several reports add up to the worst. An object that is not
@@ -44,7 +44,7 @@ func (c *Checks) report(kind, address, object string, results []lang.Result) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k := c.declare(kind, address)
+	k, _ := c.declare(kind, address)
 	if object == "" {
 		for _, r := range results {
 			k.Status = worse(k.Status, r.Status)
@@ -75,7 +75,7 @@ func worse(a, b state.Status) state.Status {
 }
 
 // Results gives all outcomes, sorted.
-func (c *Checks) Results(*diag.Bag) []state.Check {
+func (c *Checks) Results() []state.Check {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []state.Check
@@ -93,23 +93,33 @@ func (c *Checks) Results(*diag.Bag) []state.Check {
 	return out
 }
 
-// Unchecked lists what has conditions, for a plan that evaluates none of them.
-func (r *Run) Unchecked() []state.Check {
-	none := newChecks(r.Settings.Secrets)
+// AllResults gives all outcomes with those of conditions that were not evaluated: of what has no
+// instances they hold, and it is unknown whether they do where a plan leaves something out (skips, not whole) or
+// has errors. Where everything is destroyed, none counts.
+func (r *Run) AllResults(whole bool, skips func(lang.Decl) bool) []state.Check {
+	c := r.Checks
+	if r.Destroys {
+		c = newChecks(r.Settings.Secrets)
+	}
 	for _, d := range r.Program.Decls() {
+		kind, address := "resource", ""
 		switch {
 		case declared.HasConditions(d):
-			k := none.declare(declared.ConditionsKind(d), d.String())
-			k.Status, k.Objects = state.Unknown, nil
-			if d.Kind == lang.Output && d.Module.IsRoot() {
-				k.Objects = []state.CheckedObject{{Addr: k.Addr, Status: state.Unknown}}
-			}
+			kind, address = declared.ConditionsKind(d), d.String()
 		case d.Kind == lang.Resource && d.Resource.Mode != addr.Ephemeral && declared.HasResourceConditions(d):
-			k := none.declare("resource", d.Resource.String())
-			k.Status, k.Objects = state.Unknown, nil
+			address = d.Resource.String()
+		default:
+			continue
+		}
+		k, reported := c.declare(kind, address)
+		if !reported && (r.Destroys || skips(d.ID) || r.Bag.HasErrors() || r.Cut.Load()) {
+			k.Status = state.Unknown
+		}
+		if r.Destroys && whole && kind == "output" && d.Module.IsRoot() {
+			k.Objects = []state.CheckedObject{{Addr: address, Status: state.Unknown}}
 		}
 	}
-	return none.Results(r.Bag)
+	return c.Results()
 }
 
 // Unread makes a check fail whose data could not be read, with what was said about that.

@@ -47,7 +47,11 @@ func TestSelect(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			prog := enginetest.Program(t, map[string]string{"main.tf": chain})
-			prior := enginetest.State(t, all...)
+			edit := enginetest.State(t, all...).Edit()
+			user := *edit.Get(enginetest.Instance(t, "t_item.c").Current())
+			user.Recorded = []addr.Resource{enginetest.Instance(t, "t_item.b[0]").Resource()} // a destroy goes by that
+			edit.Put(enginetest.Instance(t, "t_item.c").Current(), &user)
+			prior := edit.Done()
 			var bag diag.Bag
 			s, ok := Select(Request{
 				Program: prog, Receivers: receivers.Analyse(prog, nil), Prior: prior, Stored: moving.Make(prog, prior).ByDeclaration(),
