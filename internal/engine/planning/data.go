@@ -104,11 +104,11 @@ func (p *planner) dropDataExcept(res addr.Resource, kept map[addr.Instance]bool)
 }
 
 // pending is why a data source cannot be read yet (ADR 14).
-func (p *planner) pending(d *lang.Declaration, inst addr.Instance, config mark.Value, u declared.Use) plan.Reason {
+func (x *instance) pending(config mark.Value, u declared.Use) plan.Reason {
 	switch {
-	case !config.Raw.IsWhollyKnown() || p.run.Sessions.Unknown(u, lang.After):
+	case !config.Raw.IsWhollyKnown() || x.run.Sessions.Unknown(u, lang.After):
 		return plan.ReadConfigUnknown
-	case p.outcomes.dependencyChanges(d.ID, inst.Module, updated):
+	case x.p.outcomes.dependencyChanges(x.d.ID, x.inst.Module, updated):
 		return plan.ReadDependencyPending
 	}
 	return plan.NoReason
@@ -139,7 +139,7 @@ func (x *instance) readOrDefer(ctx context.Context) (mark.Value, bool) {
 	if !ok || !t.Validate(ctx, config) {
 		return mark.Value{}, false
 	}
-	if why := x.p.pending(x.d, x.inst, config, u); why != plan.NoReason {
+	if why := x.pending(config, u); why != plan.NoReason {
 		x.p.outcomes.noteDeferred(x.d.ID, x.inst, why)
 		return x.deferRead(t, u, why, placeholder(t, config)), true
 	}
@@ -178,7 +178,7 @@ func (x *instance) deferRead(t *object.Tools, u declared.Use, why plan.Reason, a
 		Entry: x.p.prior.Get(x.inst.Current()), Recorded: x.p.recordedOf(x.d.ID),
 		Conditions: len(x.d.Res.Lifecycle.Postconditions) > 0,
 	}
-	x.p.record(c)
+	x.p.decisions.record(c)
 	x.run.Settings.Tell(event.Deferred{Object: x.inst.Current(), Reason: string(why)})
 	return after
 }

@@ -45,7 +45,7 @@ func (p *planner) decideAll(_ context.Context, f *walk.Fan, d *lang.Declaration)
 }
 
 // jobs lists what a resource's node has to decide. Unknown or failed keys decide nothing about
-// existing instances: none is an orphan (design, section 4).
+// existing instances: none is an orphan.
 func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 	if p.req.Mode == plan.Destroy {
 		return p.allGone(d), true

@@ -47,7 +47,7 @@ func (x *importFinisher) finish(ctx context.Context) map[addr.Resource]string {
 
 // decided reports whether something was decided about an instance that is to be there.
 func (x *importFinisher) decided(i addr.Instance) bool {
-	return slices.ContainsFunc(x.p.planned, func(c *plan.Change) bool { return c.Object == i.Current() && c.Action != plan.Delete })
+	return slices.ContainsFunc(x.p.decisions.list, func(c *plan.Change) bool { return c.Object == i.Current() && c.Action != plan.Delete })
 }
 
 // generate imports an object without keeping it, and writes configuration for it.

@@ -2,6 +2,7 @@ package planning
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/engine/run"
@@ -37,7 +38,7 @@ func (x *instance) decide(ctx context.Context) bool {
 	x.f.PutLazy(x.d.ID, x.key, lang.After, v)
 	x.p.back.foresee(ctx, c, c.Entry)
 	x.p.outcomes.noteChange(x.d.ID, c)
-	x.p.record(c)
+	x.p.decisions.record(c)
 	return x.run.Post(x.d, x.f, x.key, x.inst, v)
 }
 
@@ -86,7 +87,7 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 		c.Action = plan.ForgetCreate
 	}
 	if !x.p.allowed(x.d, x.f, c) {
-		x.p.record(c) // the proposed change is still shown
+		x.p.decisions.record(c) // the proposed change is still shown
 		return nil, nil, false
 	}
 	return c, x.valueOf(t, c, cur, config), true
@@ -118,7 +119,7 @@ func (x *instance) current(ctx context.Context) (object.Current, *plan.Importing
 // forced is what bears on the decision beside configuration and provider.
 func (x *instance) forced(cur object.Current) (object.Forced, bool) {
 	out := object.Forced{
-		Replace:   x.p.wantsReplace(x.inst),
+		Replace:   slices.Contains(x.p.req.Replace, x.inst),
 		IgnoreAll: x.d.Res.Lifecycle.IgnoreAll, Ignore: run.Ignored(x.d),
 	}
 	if len(x.d.Res.Lifecycle.Triggers) == 0 || cur.Entry == nil {
@@ -129,7 +130,7 @@ func (x *instance) forced(cur object.Current) (object.Forced, bool) {
 		return out, false
 	}
 	for _, t := range triggers {
-		out.Triggered = out.Triggered || x.p.triggered(t)
+		out.Triggered = out.Triggered || x.p.decisions.triggered(t)
 	}
 	return out, true
 }

@@ -124,7 +124,7 @@ func (l *leaseNodes) countUser(d *lang.Declaration, last walk.Node) {
 	if !l.p.leaseUsers.Add(d.ID) {
 		return
 	}
-	n := l.p.graph.Add(func() string { return l.p.label(d) + " (receives no more)" }, walk.Options{Closer: true})
+	n := l.p.graph.Add(func() string { return label(d) + " (receives no more)" }, walk.Options{Closer: true})
 	l.p.visits = append(l.p.visits, func(context.Context, *walk.Fan) bool {
 		l.p.leaseUsers.Over(d.ID)
 		return true

@@ -142,7 +142,7 @@ func (x *goneObject) decide(ctx context.Context) bool {
 		c.Was = x.p.moved.Origin(x.o)
 	}
 	x.p.back.foresee(ctx, c, cur.Entry)
-	x.p.record(c)
+	x.p.decisions.record(c)
 	if x.d == nil {
 		return true
 	}

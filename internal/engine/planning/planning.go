@@ -40,17 +40,16 @@ type planner struct {
 	back   *lookBack
 
 	outcomes   *outcomes
+	decisions  decisions
 	leaseUsers *leases.Users
 	spared     map[lang.Decl]bool // ephemeral resources that are kept closed while planning
 
 	mu      sync.Mutex
 	found   map[addr.Object]object.Current // refreshed objects
 	edit    *state.Edit
-	planned []*plan.Change
 	drift   []*plan.Change
 
 	recorded   map[lang.Decl][]addr.Resource
-	byResource map[addr.AbsResource][]*plan.Change // decided changes, for replace_triggered_by
 }
 
 // visit is the work of a node.
@@ -66,7 +65,7 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 		env: env,
 		req: &req, prior: req.State,
 		users: map[lang.Decl][]walk.Node{},
-		found: map[addr.Object]object.Current{}, recorded: map[lang.Decl][]addr.Resource{}, byResource: map[addr.AbsResource][]*plan.Change{},
+		found: map[addr.Object]object.Current{}, recorded: map[lang.Decl][]addr.Resource{},
 		outcomes: newOutcomes(req.Program),
 	}
 	p.back = &lookBack{p: p, after: map[addr.Instance]reading{}}
@@ -88,8 +87,9 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 	if !validating.Imports(req.Program, req.Generate, bag) || !p.prepare(ctx) {
 		return nil, false
 	}
-	p.validateUnused(ctx)
-	p.validateHooked(ctx)
+	rest := &unplanned{p}
+	rest.ephemerals(ctx)
+	rest.provisioners(ctx)
 	p.build()
 	r.Frame.Begin()
 	p.walk(ctx)
@@ -125,7 +125,7 @@ func (p *planner) prepare(ctx context.Context) bool {
 	}, p.run.Bag)
 	p.sel = sel
 	p.leaveBefore()
-	return ok && p.checkMoved() && p.checkReplace()
+	return ok && p.checkMoved() && checkReplace(p.req.Replace, p.run.Bag)
 }
 
 // build makes the graph: a node or gate for every declaration, refresh nodes for what is in the
@@ -153,11 +153,11 @@ func (p *planner) build() {
 
 // add makes the deciding node of a declaration. When that was visited, nothing more comes of it.
 func (p *planner) add(d *lang.Declaration) walk.Node {
-	label, work := func() string { return p.label(d) }, p.work(d)
+	name, work := func() string { return label(d) }, p.work(d)
 	if work == nil {
-		return p.node(label, nil)
+		return p.node(name, nil)
 	}
-	return p.node(label, func(ctx context.Context, f *walk.Fan) bool {
+	return p.node(name, func(ctx context.Context, f *walk.Fan) bool {
 		defer p.run.Frame.Past(d.ID)
 		return work(ctx, f)
 	})
@@ -183,7 +183,7 @@ func (p *planner) work(d *lang.Declaration) visit {
 	return nil
 }
 
-func (p *planner) label(d *lang.Declaration) string {
+func label(d *lang.Declaration) string {
 	switch d.Kind {
 	case lang.Resource:
 		return d.Resource.String()
@@ -253,21 +253,11 @@ func (p *planner) storedResources() map[addr.Resource][]*state.Resource {
 	return p.moved.ByDeclaration()
 }
 
-// record keeps a decision.
-func (p *planner) record(c *plan.Change) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.planned = append(p.planned, c)
-	if c.Action != plan.NoOp && !c.Object.IsDeposed() {
-		p.byResource[c.Object.Abs()] = append(p.byResource[c.Object.Abs()], c)
-	}
-}
-
 // result collects what was decided.
 func (p *planner) result(ctx context.Context) *plan.Plan {
 	out := &plan.Plan{
-		Mode: p.req.Mode, Changes: p.planned, Drift: p.drift,
-		Previous: p.req.State, Variables: p.variables(), Targets: p.req.Targets, Excludes: p.req.Excludes,
+		Mode: p.req.Mode, Changes: p.decisions.list, Drift: p.drift,
+		Previous: p.req.State, Variables: variables(p.run), Targets: p.req.Targets, Excludes: p.req.Excludes,
 		ForceReplace: p.req.Replace, Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
 		Timestamp: p.req.Options.PlanTime, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, Settings: p.run.Sessions.Decided(),
 	}
@@ -278,13 +268,13 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 	slices.SortFunc(out.Readings, func(a, b plan.Reading) int { return a.Object.Compare(b.Object) })
 	out.Refreshed = p.edit.Done()
 	ordering.SettleReplacements(p.run.Source(out))
-	p.warnForgotten(out.Changes)
-	p.warnRetired(out)
+	warnForgotten(p.run, out.Changes)
+	warnRetired(p.run, out)
 	out.Outputs = (&rootOutputs{p}).changes()
 	if p.req.Mode == plan.Normal && !p.sel.Active && !p.run.Cut.Load() {
 		p.run.CheckValues()
 	}
-	out.Relevant = p.relevant(out)
+	out.Relevant = relevant(p.run, out)
 	out.Checks = p.run.AllResults(!p.sel.Active, p.sel.Skips)
 	out.Functions = p.run.Results.Digests() // of what outputs call, too
 	out.Errored = p.run.Bag.HasErrors() || p.run.Cut.Load()
@@ -295,13 +285,13 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 
 // variables are the root variables as they were set, for the plan: ephemeral ones leave only
 // their names, elsewhere.
-func (p *planner) variables() map[string]plan.Variable {
+func variables(r *run.Run) map[string]plan.Variable {
 	out := map[string]plan.Variable{}
-	for name, v := range p.run.Program.Tree().Root.Module.Variables {
+	for name, v := range r.Program.Tree().Root.Module.Variables {
 		if v.Ephemeral {
 			continue
 		}
-		if value, outcome := p.run.Frame.Variable(name, lang.After, &diag.Bag{}); outcome == lang.OK {
+		if value, outcome := r.Frame.Variable(name, lang.After, &diag.Bag{}); outcome == lang.OK {
 			out[name] = plan.Variable{Value: value.Raw}
 		}
 	}
@@ -316,4 +306,16 @@ func maxJobs(s *run.Settings, r *receivers.Analysis) int {
 		return s.Workers()
 	}
 	return s.Workers() + s.Tokens()
+}
+
+// recordedOf is what the state is to remember as a resource's dependencies.
+func (p *planner) recordedOf(d lang.Decl) []addr.Resource {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	deps, ok := p.recorded[d]
+	if !ok {
+		deps = p.run.Receivers.Recorded(d)
+		p.recorded[d] = deps
+	}
+	return deps
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -13,29 +14,29 @@ import (
 // relevant lists the attributes that changes depend on, as far as the text of the configuration
 // tells: what changed objects and outputs refer to, through values, up to the next resource. It
 // decides which drift is worth showing.
-func (p *planner) relevant(out *plan.Plan) []plan.Relevant {
-	r := relevance{p: p, seen: map[lang.Decl]bool{}, have: map[taken]bool{}}
+func relevant(r *run.Run, out *plan.Plan) []plan.Relevant {
+	x := relevance{run: r, seen: map[lang.Decl]bool{}, have: map[taken]bool{}}
 	for _, c := range out.Changes {
-		if d, ok := p.run.Program.Resource(c.Object.Resource()); ok && c.Action != plan.NoOp {
-			r.follow(d.ID)
+		if d, ok := r.Program.Resource(c.Object.Resource()); ok && c.Action != plan.NoOp {
+			x.follow(d.ID)
 		}
 	}
 	for _, o := range out.Outputs {
-		if d, ok := p.run.Program.Lookup(addr.Module{}, lang.Output, o.Name); ok && o.Action != plan.NoOp {
-			r.follow(d.ID)
+		if d, ok := r.Program.Lookup(addr.Module{}, lang.Output, o.Name); ok && o.Action != plan.NoOp {
+			x.follow(d.ID)
 		}
 	}
-	slices.SortFunc(r.list, func(a, b plan.Relevant) int {
+	slices.SortFunc(x.list, func(a, b plan.Relevant) int {
 		if c := cmp.Or(a.Resource.Compare(b.Resource), a.Key.Compare(b.Key)); c != 0 {
 			return c
 		}
 		return cmp.Compare(mark.PathString(a.Path), mark.PathString(b.Path))
 	})
-	return r.list
+	return x.list
 }
 
 type relevance struct {
-	p    *planner
+	run  *run.Run
 	seen map[lang.Decl]bool
 	have map[taken]bool
 	list []plan.Relevant
@@ -53,7 +54,7 @@ func (r *relevance) follow(d lang.Decl) {
 		return
 	}
 	r.seen[d] = true
-	prog := r.p.run.Program
+	prog := r.run.Program
 	for _, ref := range prog.Refs(d) {
 		if ref.Use&^(lang.ByDepends|lang.ByModule|lang.ByProvider) == 0 {
 			continue
@@ -74,9 +75,9 @@ func (r *relevance) add(d lang.Decl, ref lang.Ref, to *lang.Declaration) {
 	if ref.Key == lang.Fixed {
 		key = ref.Fixed
 	}
-	frames, _ := r.p.run.Frame.Instances(to.Module, lang.After)
+	frames, _ := r.run.Frame.Instances(to.Module, lang.After)
 	for _, f := range frames {
-		for _, path := range r.p.run.Program.Selected(d, ref.To) {
+		for _, path := range r.run.Program.Selected(d, ref.To) {
 			one := plan.Relevant{Resource: to.Resource.In(f.Addr()), Key: key, Path: path}
 			id := taken{one.Resource, key, mark.PathString(path)}
 			if !r.have[id] {

@@ -34,22 +34,12 @@ func (p *planner) checkMoved() bool {
 	return false
 }
 
-// wantsReplace reports whether -replace names the instance.
-func (p *planner) wantsReplace(i addr.Instance) bool {
-	for _, r := range p.req.Replace {
-		if r == i {
-			return true
-		}
-	}
-	return false
-}
-
 // checkReplace refuses -replace for what cannot be replaced.
-func (p *planner) checkReplace() bool {
+func checkReplace(list []addr.Instance, bag *diag.Bag) bool {
 	ok := true
-	for _, i := range p.req.Replace {
+	for _, i := range list {
 		if i.Mode != addr.Managed {
-			p.run.Bag.Add(diag.Errorf("Invalid force-replace address", "Only managed resources can be used with the -replace option, and %s is not one.", i))
+			bag.Add(diag.Errorf("Invalid force-replace address", "Only managed resources can be used with the -replace option, and %s is not one.", i))
 			ok = false
 		}
 	}

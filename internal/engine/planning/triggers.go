@@ -2,6 +2,7 @@ package planning
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/lang"
@@ -10,23 +11,31 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// recordedOf is what the state is to remember as a resource's dependencies.
-func (p *planner) recordedOf(d lang.Decl) []addr.Resource {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	deps, ok := p.recorded[d]
-	if !ok {
-		deps = p.run.Receivers.Recorded(d)
-		p.recorded[d] = deps
+// decisions are the changes that a plan walk has decided on.
+type decisions struct {
+	mu         sync.Mutex
+	list       []*plan.Change
+	byResource map[addr.AbsResource][]*plan.Change // for replace_triggered_by
+}
+
+// record keeps a decision.
+func (x *decisions) record(c *plan.Change) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.list = append(x.list, c)
+	if c.Action != plan.NoOp && !c.Object.IsDeposed() {
+		if x.byResource == nil {
+			x.byResource = map[addr.AbsResource][]*plan.Change{}
+		}
+		x.byResource[c.Object.Abs()] = append(x.byResource[c.Object.Abs()], c)
 	}
-	return deps
 }
 
 // triggered reports whether what a replace_triggered_by names is about to change.
-func (p *planner) triggered(t lang.Trigger) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, c := range p.byResource[t.Resource] {
+func (x *decisions) triggered(t lang.Trigger) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, c := range x.byResource[t.Resource] {
 		if !t.All && c.Object.Key != t.Key {
 			continue
 		}
