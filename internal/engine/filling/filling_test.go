@@ -44,7 +44,7 @@ func TestInstances(t *testing.T) {
 }
 
 // An object that the plan changes has no value on the after face before its step; one that stays has its own.
-func TestStays(t *testing.T) {
+func TestUnchangedObjectHasItsValue(t *testing.T) {
 	prog := enginetest.Program(t, map[string]string{"main.tf": "resource \"t_item\" \"a\" {\n}\nresource \"t_item\" \"b\" {\n}\n"})
 	s := enginetest.State(t, "t_item.a", "t_item.b")
 	a := enginetest.Declaration(t, prog, "t_item.a")
