@@ -27,7 +27,7 @@ func (x *step) provision(ctx context.Context, c *plan.Change, part int) bool {
 	o := c.Object
 	f := x.run.Frame.At(o.Module, lang.After)
 	self, ok := f.Got(h.Decl.ID, o.Key, lang.After)
-	if !ok || !x.runHook(ctx, h, h.List[part], f, self, o, lang.After) {
+	if !ok || !x.runProvisioner(ctx, h, h.List[part], f, self, o, lang.After) {
 		x.a.failed(h.Decl, o.Instance)
 		x.a.complete(o, false)
 		return false
@@ -114,11 +114,11 @@ func (x *step) retire(ctx context.Context, c *plan.Change, part int) bool {
 		return true // the module that had the provisioner is gone
 	}
 	self := mark.Value{Raw: v, Marks: mark.Paths(e.Sensitive, mark.Sensitive)}
-	return x.runHook(ctx, h, h.List[part], f, self, o, lang.Before)
+	return x.runProvisioner(ctx, h, h.List[part], f, self, o, lang.Before)
 }
 
-// runHook receives what a provisioner needs, evaluates it and runs it.
-func (x *step) runHook(ctx context.Context, h declared.Provisioners, p *config.Provisioner, f *lang.Frame, self mark.Value, o addr.Object, face lang.Face) bool {
+// runProvisioner receives what a provisioner needs, evaluates it and runs it.
+func (x *step) runProvisioner(ctx context.Context, h declared.Provisioners, p *config.Provisioner, f *lang.Frame, self mark.Value, o addr.Object, face lang.Face) bool {
 	in := lang.Scope{Decl: lang.Nowhere, Key: o.Key, Self: &self}
 	if h.Decl != nil {
 		in.Decl = h.Decl.ID
@@ -137,14 +137,14 @@ func (x *step) runHook(ctx context.Context, h declared.Provisioners, p *config.P
 	}
 	x.run.Settings.Tell(event.ProvisionStarted{Object: o, Type: p.Type})
 	ds := provision.Run(x.run.Halting(ctx), req)
-	ok = x.hookReport(ds, p, o)
+	ok = x.report(ds, p, o)
 	x.run.Settings.Tell(event.ProvisionDone{Object: o, Type: p.Type, Failed: !ok})
 	return ok || p.Continue
 }
 
-// hookReport passes on what a provisioner complained about. Where a failure is to be ignored it is
+// report passes on what a provisioner complained about. Where a failure is to be ignored it is
 // a warning.
-func (x *step) hookReport(ds []diag.Diagnostic, p *config.Provisioner, o addr.Object) bool {
+func (x *step) report(ds []diag.Diagnostic, p *config.Provisioner, o addr.Object) bool {
 	ok := true
 	for _, d := range ds {
 		if d.Severity == diag.Error {

@@ -59,9 +59,9 @@ func Resources(ctx context.Context, env run.Env, prog *lang.Program, o lang.Opti
 func (r *validator) validate(ctx context.Context, d *lang.Declaration) bool {
 	return r.eachInstance(d, func(f *lang.Frame, k addr.Key) {
 		if d.Kind == lang.Provider {
-			r.validateSettings(ctx, d, f, k)
+			r.settings(ctx, d, f, k)
 		} else {
-			r.validateInstance(ctx, d, f, k)
+			r.instance(ctx, d, f, k)
 		}
 	})
 }
@@ -84,7 +84,7 @@ func (r *validator) eachInstance(d *lang.Declaration, visit func(*lang.Frame, ad
 	return true
 }
 
-func (r *validator) validateInstance(ctx context.Context, d *lang.Declaration, f *lang.Frame, k addr.Key) {
+func (r *validator) instance(ctx context.Context, d *lang.Declaration, f *lang.Frame, k addr.Key) {
 	config, out := f.Config(d.ID, k, lang.After, r.run.Bag)
 	if out != lang.OK {
 		return
@@ -100,10 +100,10 @@ func (r *validator) validateInstance(ctx context.Context, d *lang.Declaration, f
 	t := &object.Tools{Object: about.Current(), Provider: idle, Type: typ, Walk: r.run.Objects, Bag: r.run.Bag,
 		Where: func(path cty.Path) diag.Range { return f.Where(d.ID, k, path) }}
 	t.Validate(ctx, config)
-	r.validateHooks(d, f, k)
+	r.provisioners(d, f, k)
 }
 
-func (r *validator) validateSettings(ctx context.Context, d *lang.Declaration, f *lang.Frame, k addr.Key) {
+func (r *validator) settings(ctx context.Context, d *lang.Declaration, f *lang.Frame, k addr.Key) {
 	settings, out := f.Settings(d.ID, k, lang.After, r.run.Bag)
 	if out != lang.OK {
 		return
@@ -127,19 +127,19 @@ func (r *validator) validateSettings(ctx context.Context, d *lang.Declaration, f
 	}
 }
 
-// validateHooks evaluates provisioners and connections with nothing known but what is written out.
-func (r *validator) validateHooks(d *lang.Declaration, f *lang.Frame, k addr.Key) {
+// provisioners evaluates provisioners and connections with nothing known but what is written out.
+func (r *validator) provisioners(d *lang.Declaration, f *lang.Frame, k addr.Key) {
 	self := mark.Plain(r.run.Program.Schema(d.ID).Unknown())
 	in := lang.Scope{Decl: d.ID, Key: k, Self: &self}
 	h := declared.Provisioners{List: d.Res.Provisioners, Connection: d.Res.Connection, Decl: d, In: f.Addr()}
 	for _, p := range h.List {
 		v, out := f.Provisioner(p, provision.Schema(p.Type), in, lang.After, r.run.Bag)
 		if out == lang.OK {
-			r.hookFaults(provision.Validate(p.Type, v.Raw), d, p.Range)
+			r.faults(provision.Validate(p.Type, v.Raw), d, p.Range)
 		}
 		c, ok := r.run.Connection(h.Connections(p), f, in, lang.After)
 		if ok && c.Raw != cty.NilVal {
-			r.hookFaults(provision.ValidateConnection(c.Raw), d, p.Range)
+			r.faults(provision.ValidateConnection(c.Raw), d, p.Range)
 		}
 		if p.Type != provision.LocalExec && ok && c.Raw == cty.NilVal {
 			r.run.Bag.Add(diag.Errorf("Missing connection configuration", "A %s provisioner runs on another machine: say in a connection block, here or in the resource, how that is reached.", p.Type).At(p.Range).About(d))
@@ -147,7 +147,7 @@ func (r *validator) validateHooks(d *lang.Declaration, f *lang.Frame, k addr.Key
 	}
 }
 
-func (r *validator) hookFaults(ds []diag.Diagnostic, d *lang.Declaration, at diag.Range) {
+func (r *validator) faults(ds []diag.Diagnostic, d *lang.Declaration, at diag.Range) {
 	for _, x := range ds {
 		if arg := strings.TrimPrefix(mark.PathString(x.Path), "."); arg != "" {
 			x.Detail = "Argument " + arg + ": " + x.Detail
@@ -179,6 +179,6 @@ func Provisioners(ctx context.Context, env run.Env, prog *lang.Program, o lang.O
 	}
 	r := &validator{run}
 	for _, d := range of {
-		r.eachInstance(d, func(f *lang.Frame, k addr.Key) { r.validateHooks(d, f, k) })
+		r.eachInstance(d, func(f *lang.Frame, k addr.Key) { r.provisioners(d, f, k) })
 	}
 }
