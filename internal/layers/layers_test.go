@@ -19,8 +19,8 @@ const module = "github.com/lethe-iac/lethe/"
 
 // layers from the bottom up; within a layer from left to right.
 var layers = [][]string{
-	{"addr", "subprocess", "diag", "sshconn", "jsontext", "walk", "shortcut", "ctyvalue"},
-	{"mark", "schema", "secret", "convert"},
+	{"addr", "subprocess", "diag", "sshconn", "jsontext", "walk", "shortcut", "ctyvalue", "limits"},
+	{"mark", "schema", "secret", "convert", "syntax"},
 	{"config", "state", "plan", "provider"},
 	{"lang", "event", "lease", "provision", "object", "cliconfig", "workspace"},
 	{"engine", "fetch", "backend"},
@@ -49,7 +49,7 @@ var bound = []struct {
 	rooms  []string
 	why    string
 }{
-	{"github.com/hashicorp/hcl/", []string{"diag", "config", "cliconfig", "lang", "schema"}, "the border between syntax and meaning: everybody else works with declarations and values"},
+	{"github.com/hashicorp/hcl/", []string{"diag", "syntax", "config", "cliconfig", "lang", "schema"}, "the border between syntax and meaning: everybody else works with declarations and values"},
 	{"google.golang.org/", []string{"provider"}, "only provider/wire knows protobuf and gRPC (I3)"},
 	{"github.com/hashicorp/go-plugin", []string{"provider"}, "only the launcher starts plugins"},
 }

@@ -3,16 +3,17 @@ package funcs
 import (
 	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// survey is what one walk through an argument finds out.
+// argumentScan is what one walk through an argument finds out.
 //
 // Ten locals that each name the one before ten times make a value that is small in memory, where its
 // parts are shared, and has ten billion elements for whoever walks through it. So the walk stops at a
 // limit, and nothing else walks through a value that it has not been through.
-type survey struct {
+type argumentScan struct {
 	elements int   // nested ones included
 	bytes    int64 // of all strings
 	unknown  bool  // it, or something in it, is not known
@@ -21,9 +22,9 @@ type survey struct {
 }
 
 // look walks through v; false means that it is larger than the limits allow, or has a number in it that is.
-func (s *survey) look(v cty.Value, l *Limits) bool {
+func (s *argumentScan) look(v cty.Value, l *limits.Limits) bool {
 	s.elements++
-	if s.elements > l.MaxElements || s.bytes > l.MaxBytes {
+	if s.elements > l.Elements || s.bytes > l.Bytes {
 		return false
 	}
 	if mark.Is(v, mark.Sensitive) || mark.Is(v, mark.Ephemeral) {
@@ -41,28 +42,28 @@ func (s *survey) look(v cty.Value, l *Limits) bool {
 }
 
 // look walks through a value; all is false if the limits kept it from seeing all of it.
-func (c *call) look(v cty.Value) (s survey, all bool) {
+func (c *call) look(v cty.Value) (s argumentScan, all bool) {
 	all = s.look(v, &c.limits)
 	return s, all
 }
 
 // problem is why look gave up.
-func (s *survey) problem(c *call) error {
+func (s *argumentScan) problem(c *call) error {
 	switch {
 	case s.digits:
 		return convert.ErrManyDigits
-	case s.bytes > c.limits.MaxBytes:
+	case s.bytes > c.limits.Bytes:
 		return c.tooLong()
 	}
 	return c.tooMany()
 }
 
-func (s *survey) inside(v cty.Value, l *Limits) bool {
+func (s *argumentScan) inside(v cty.Value, l *limits.Limits) bool {
 	ty := v.Type()
 	switch {
 	case ty == cty.String:
 		s.bytes += int64(len(v.AsString()))
-		return s.bytes <= l.MaxBytes
+		return s.bytes <= l.Bytes
 	case ty == cty.Number:
 		s.digits = convert.Writable(v) != nil
 		return !s.digits
@@ -83,21 +84,21 @@ func (s *survey) inside(v cty.Value, l *Limits) bool {
 }
 
 // insideSet does not go into what holds neither marks nor other collections.
-func (s *survey) insideSet(v cty.Value, l *Limits) bool {
+func (s *argumentScan) insideSet(v cty.Value, l *limits.Limits) bool {
 	if v.Type().ElementType().IsPrimitiveType() {
 		s.elements += v.LengthInt()
 		s.unknown = s.unknown || ctyvalue.SetOpen(v)
-		return s.elements <= l.MaxElements
+		return s.elements <= l.Elements
 	}
 	return s.insideRest(v, l)
 }
 
 // insideRest is for everything else with elements.
-func (s *survey) insideRest(v cty.Value, l *Limits) bool {
+func (s *argumentScan) insideRest(v cty.Value, l *limits.Limits) bool {
 	for e := range ctyvalue.Unordered(v) {
-		if text, ok := ctyvalue.Text(e); ok && s.elements < l.MaxElements {
+		if text, ok := ctyvalue.Text(e); ok && s.elements < l.Elements {
 			s.elements++
-			if s.bytes += int64(len(text)); s.bytes <= l.MaxBytes {
+			if s.bytes += int64(len(text)); s.bytes <= l.Bytes {
 				continue
 			}
 		}

@@ -6,13 +6,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// gone are functions of old that are here to say what to write instead.
-var gone = []*builtin{
-	goneFor("list", "[ ... ], or tolist([ ... ]) for elements of one type"),
-	goneFor("map", "{ ... }, or tomap({ ... }) for elements of one type"),
+// removed are functions of old that are here to say what to write instead.
+var removed = []*builtin{
+	removedFor("list", "[ ... ], or tolist([ ... ]) for elements of one type"),
+	removedFor("map", "{ ... }, or tomap({ ... }) for elements of one type"),
 }
 
-func goneFor(name, instead string) *builtin {
+func removedFor(name, instead string) *builtin {
 	err := errors.New("there is no function \"" + name + "\" any more; write " + instead)
 	return &builtin{
 		name: name, doc: "No longer available: use " + instead + ".",
@@ -22,4 +22,4 @@ func goneFor(name, instead string) *builtin {
 	}
 }
 
-func (b *builtin) isGone() bool { return b.name == "list" || b.name == "map" }
+func (b *builtin) isRemoved() bool { return b.name == "list" || b.name == "map" }

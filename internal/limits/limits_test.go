@@ -1,4 +1,4 @@
-package project
+package limits
 
 import (
 	"os"
@@ -6,16 +6,16 @@ import (
 	"testing"
 )
 
-func TestLimits(t *testing.T) {
+func TestParse(t *testing.T) {
 	var l Limits
-	if err := l.parse("tokens=5, file-size=2M,template-depth=7"); err != nil || l.Config.Tokens != 5 || l.Config.FileSize != 2<<20 || l.Functions.TemplateDepth != 7 {
+	if err := l.Parse("tokens=5, bytes=2M,time=7"); err != nil || l.Tokens != 5 || l.Bytes != 2<<20 || l.Time != 7 {
 		t.Errorf("%+v, %v", l, err)
 	}
 	for list, want := range map[string]string{
-		"tokns=5": `no limit "tokns"; there are: file-size, tokens`, "tokens": "whole number", "tokens=0": "whole number",
-		"tokens=-1": "whole number", "tokens=x": "whole number", "tokens=99999999999999999999": "whole number", "file-size=9999999999G": "whole number",
+		"tokns=5": `no limit "tokns"; there are: bytes, tokens`, "tokens": "whole number", "tokens=0": "whole number",
+		"tokens=-1": "whole number", "tokens=x": "whole number", "tokens=99999999999999999999": "whole number", "bytes=9999999999G": "whole number",
 	} {
-		if err := new(Limits).parse(list); err == nil || !strings.Contains(err.Error(), want) {
+		if err := new(Limits).Parse(list); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", list, err, want)
 		}
 	}
@@ -23,7 +23,7 @@ func TestLimits(t *testing.T) {
 
 // TestLimitsAreDescribed holds docs/limits.md against the limits that there are.
 func TestLimitsAreDescribed(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/limits.md")
+	page, err := os.ReadFile("../../docs/limits.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,45 +1,46 @@
 package config
 
 import (
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// What of a module cannot be read leaves gaps: names that may be declared there, for all we know.
-// Whoever meets a name that is not declared asks whether it falls into a gap before saying so,
-// because then one mistake would give two messages. A name falls into a gap if its text has it as a
+// What of a module cannot be read may declare names, for all that is known.
+// Before a name is reported as not declared, its place asks whether an unreadable part may declare it,
+// because then one mistake would give two messages. A part may declare a name if its text has it as a
 // word of its own, and not only behind a dot, where names are used and not declared.
 //
-// A block that was read with mistakes leaves no gap in what is declared, but what else seems to be
+// A block that was read with mistakes leaves nothing unknown in what is declared, but what else seems to be
 // wrong with it may follow from them: see diag.Bag.Enough.
 
-// gaps are the parts of a module that could not be read.
-type gaps struct {
+// unreadable are the parts of a module that could not be read.
+type unreadable struct {
 	all   bool            // nothing is known of what they declare
-	words map[string]bool // nil: there are no gaps
+	words map[string]bool // nil: there are none
 }
 
 // mostScanned is how long a text may be to be looked through for words.
 const mostScanned = 4 << 20
 
 // MayDeclare reports whether a name may be declared in a part of the module that could not be read.
-func (m *Module) MayDeclare(name string) bool { return m.gaps.has(name) }
+func (m *Module) MayDeclare(name string) bool { return m.unreadable.has(name) }
 
-// Spoilt reports whether a mistake was found in the block at a place, so that not all of what it says may
+// Broken reports whether a mistake was found in the block at a place, so that not all of what it says may
 // be known.
-func (m *Module) Spoilt(at hcl.Range) bool {
-	return m.spoilt.Has(at)
+func (m *Module) Broken(at hcl.Range) bool {
+	return m.broken.Has(at)
 }
 
-// Gap reports whether a part of the module could not be read.
-func (m *Module) Gap() bool { return m.gaps.all || m.gaps.words != nil }
+// Unreadable reports whether a part of the module could not be read.
+func (m *Module) Unreadable() bool { return m.unreadable.all || m.unreadable.words != nil }
 
-func (g *gaps) has(name string) bool { return g.all || g.words[name] }
+func (g *unreadable) has(name string) bool { return g.all || g.words[name] }
 
 // text adds a text that could not be read; nil if there is none.
-func (g *gaps) text(src []byte) {
+func (g *unreadable) text(src []byte) {
 	if src == nil || len(src) > mostScanned {
 		g.all = true
 		return
@@ -48,12 +49,12 @@ func (g *gaps) text(src []byte) {
 		g.words = map[string]bool{}
 	}
 	for i := 0; i < len(src); {
-		if !identStart(src[i]) {
+		if !syntax.IdentStart(src[i]) {
 			i++
 			continue
 		}
 		start := i
-		for i < len(src) && identPart(src[i]) {
+		for i < len(src) && syntax.IdentPart(src[i]) {
 			i++
 		}
 		if start == 0 || src[start-1] != '.' {
@@ -63,13 +64,13 @@ func (g *gaps) text(src []byte) {
 }
 
 // name adds the name of a declaration that was not taken.
-func (g *gaps) name(s string) { g.text([]byte(s)) }
+func (g *unreadable) name(s string) { g.text([]byte(s)) }
 
 // unexpected adds what stands in a body beside what its schema describes.
 func (l *loader) unexpected(b hcl.Body, s *hcl.BodySchema, src []byte) {
 	body, native := b.(*hclsyntax.Body)
 	if !native {
-		l.mod.gaps.text(src)
+		l.mod.unreadable.text(src)
 		return
 	}
 	for _, block := range body.Blocks {
@@ -77,12 +78,12 @@ func (l *loader) unexpected(b hcl.Body, s *hcl.BodySchema, src []byte) {
 			return h.Type == block.Type && len(h.LabelNames) == len(block.Labels)
 		})
 		if !known {
-			l.mod.gaps.text(block.Range().SliceBytes(src))
+			l.mod.unreadable.text(block.Range().SliceBytes(src))
 		}
 	}
 	for _, a := range body.Attributes {
 		if !slices.ContainsFunc(s.Attributes, func(h hcl.AttributeSchema) bool { return h.Name == a.Name }) {
-			l.mod.gaps.text(a.SrcRange.SliceBytes(src))
+			l.mod.unreadable.text(a.SrcRange.SliceBytes(src))
 		}
 	}
 }
@@ -92,8 +93,8 @@ func (l *loader) unexpected(b hcl.Body, s *hcl.BodySchema, src []byte) {
 func extent(b *hcl.Block) []hcl.Range {
 	switch body := b.Body.(type) {
 	case *hclsyntax.Body:
-		return append(strange(body), spanning(b.DefRange, body.SrcRange))
-	case *layered:
+		return append(foreignRanges(body), spanning(b.DefRange, body.SrcRange))
+	case *mergedBody:
 		over := *b
 		over.Body = body.over
 		base := *b
@@ -108,8 +109,8 @@ func extent(b *hcl.Block) []hcl.Range {
 	return []hcl.Range{spanning(start, end)}
 }
 
-// strange are the parts of a body that stand in another file: in an override file.
-func strange(b *hclsyntax.Body) []hcl.Range {
+// foreignRanges are the parts of a body that stand in another file: in an override file.
+func foreignRanges(b *hclsyntax.Body) []hcl.Range {
 	var out []hcl.Range
 	for _, a := range b.Attributes {
 		if a.SrcRange.Filename != b.SrcRange.Filename {

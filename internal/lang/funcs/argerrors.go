@@ -130,11 +130,11 @@ func tooMuch(what string, limit any) error {
 }
 
 func (c *call) tooMany() error {
-	return tooMuch("too many elements", c.limits.MaxElements)
+	return tooMuch("too many elements", c.limits.Elements)
 }
 
 func (c *call) tooLong() error {
-	return tooMuch("too many bytes", c.limits.MaxBytes)
+	return tooMuch("too many bytes", c.limits.Bytes)
 }
 
 // isNull is the mistake of a null argument, in cty's words.

@@ -9,23 +9,23 @@ import (
 // reading knows nothing of them: a block that is overridden is one whose body is two bodies. What
 // cannot be expressed as that (settings, locals) is merged by its own rule.
 
-// drafts are the blocks of a module before they are read.
-type drafts struct {
+// overrides are the blocks of a module before they are read, and what override files lay over them.
+type overrides struct {
 	l          *loader
 	list       hcl.Blocks
-	byKey      map[draftKey]*hcl.Block
+	byKey      map[blockKey]*hcl.Block
 	overriding []*hcl.Attribute // named values in override files
 }
 
-// draftKey is what an override block finds its base by.
-type draftKey struct{ typ, a, b string }
+// blockKey is what an override block finds its base by.
+type blockKey struct{ typ, a, b string }
 
-func newDrafts(l *loader) *drafts {
-	return &drafts{l: l, byKey: map[draftKey]*hcl.Block{}}
+func newOverrides(l *loader) *overrides {
+	return &overrides{l: l, byKey: map[blockKey]*hcl.Block{}}
 }
 
 // add takes a block of a primary file.
-func (d *drafts) add(b *hcl.Block) {
+func (d *overrides) add(b *hcl.Block) {
 	switch b.Type {
 	case "terraform":
 		d.l.terraform(b, false)
@@ -43,26 +43,26 @@ func (d *drafts) add(b *hcl.Block) {
 }
 
 // key names a block that override files can refer to.
-func (d *drafts) key(b *hcl.Block) (draftKey, bool) {
+func (d *overrides) key(b *hcl.Block) (blockKey, bool) {
 	switch b.Type {
 	case "provider":
-		return draftKey{b.Type, b.Labels[0], d.aliasOf(b.Body)}, true
+		return blockKey{b.Type, b.Labels[0], d.aliasOf(b.Body)}, true
 	case "variable", "output", "module", "check":
-		return draftKey{b.Type, b.Labels[0], ""}, true
+		return blockKey{b.Type, b.Labels[0], ""}, true
 	case "resource", "data", "ephemeral":
-		return draftKey{b.Type, b.Labels[0], b.Labels[1]}, true
+		return blockKey{b.Type, b.Labels[0], b.Labels[1]}, true
 	}
-	return draftKey{}, false
+	return blockKey{}, false
 }
 
 // aliasOf is the alias of a provider block, read ahead of everything else in it.
-func (d *drafts) aliasOf(b hcl.Body) string {
+func (d *overrides) aliasOf(b hcl.Body) string {
 	c, _, _ := b.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "alias"}}})
 	a := c.Attributes["alias"]
 	if a == nil {
 		return ""
 	}
-	v, problem := constant(a.Expr, d.l.opts.Limits)
+	v, problem := constant(a.Expr, d.l.rd.opts.Limits)
 	if problem != nil || v.IsNull() || !v.IsKnown() || v.Type() != cty.String {
 		return ""
 	}
@@ -70,7 +70,7 @@ func (d *drafts) aliasOf(b hcl.Body) string {
 }
 
 // overlay merges the blocks of one override file.
-func (d *drafts) overlay(blocks hcl.Blocks) {
+func (d *overrides) overlay(blocks hcl.Blocks) {
 	d.l.beginOverride()
 	for _, b := range blocks {
 		switch b.Type {
@@ -81,9 +81,9 @@ func (d *drafts) overlay(blocks hcl.Blocks) {
 		case "locals":
 			d.locals(b)
 		case "moved", "import", "removed":
-			d.l.error(place(b), "Cannot override '"+b.Type+"' blocks", "Blocks of type %q belong to no other block that they could override. Move this one to a file that is not an override file.", b.Type)
+			d.l.rd.error(place(b), "Cannot override '"+b.Type+"' blocks", "Blocks of type %q belong to no other block that they could override. Move this one to a file that is not an override file.", b.Type)
 		case "check":
-			d.l.error(place(b), "Can't override check blocks", "Override files cannot override check blocks. Change the block where it is declared.")
+			d.l.rd.error(place(b), "Can't override check blocks", "Override files cannot override check blocks. Change the block where it is declared.")
 		default:
 			d.block(b)
 		}
@@ -100,7 +100,7 @@ var missingBase = map[string]struct{ title, what string }{
 	"ephemeral": {"Missing ephemeral resource to override", "ephemeral resource"},
 }
 
-func (d *drafts) block(b *hcl.Block) {
+func (d *overrides) block(b *hcl.Block) {
 	k, _ := d.key(b)
 	base := d.byKey[k]
 	switch {
@@ -119,47 +119,47 @@ func (d *drafts) block(b *hcl.Block) {
 		if len(b.Labels) == 2 {
 			name = b.Labels[0] + "." + name
 		}
-		d.l.error(place(b), m.title, "There is no %s %q in the files that are not override files. An override file can only change what is declared in another file: declare it there, or rename this file.", m.what, name)
+		d.l.rd.error(place(b), m.title, "There is no %s %q in the files that are not override files. An override file can only change what is declared in another file: declare it there, or rename this file.", m.what, name)
 	}
 }
 
 // refuse reports what may not be overridden.
-func (d *drafts) refuse(b *hcl.Block) {
+func (d *overrides) refuse(b *hcl.Block) {
 	c, _, _ := b.Body.PartialContent(&hcl.BodySchema{
 		Attributes: []hcl.AttributeSchema{{Name: "depends_on"}},
 		Blocks:     []hcl.BlockHeaderSchema{{Type: "lifecycle"}},
 	})
 	if a := c.Attributes["depends_on"]; a != nil {
-		d.l.error(a.NameRange, "Unsupported override", "The depends_on argument may not be overridden. Set it where the block is declared.")
+		d.l.rd.error(a.NameRange, "Unsupported override", "The depends_on argument may not be overridden. Set it where the block is declared.")
 	}
 	for _, inner := range c.Blocks {
 		d.refuseConditions(inner.Body)
 	}
 }
 
-func (d *drafts) refuseConditions(b hcl.Body) {
+func (d *overrides) refuseConditions(b hcl.Body) {
 	c, _, _ := b.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "precondition"}, {Type: "postcondition"}}})
 	for _, cond := range c.Blocks {
-		d.l.error(cond.DefRange, "Can't override "+cond.Type+" blocks", "Override files cannot override %q blocks. Change the block where it is declared.", cond.Type)
+		d.l.rd.error(cond.DefRange, "Can't override "+cond.Type+" blocks", "Override files cannot override %q blocks. Change the block where it is declared.", cond.Type)
 	}
 }
 
 // locals remembers named values that replace others once those are read.
-func (d *drafts) locals(b *hcl.Block) {
+func (d *overrides) locals(b *hcl.Block) {
 	attrs, ds := b.Body.JustAttributes()
-	d.l.hcl(ds)
+	d.l.rd.hcl(ds)
 	d.overriding = append(d.overriding, byPlace(attrs)...)
 }
 
 // finish puts the overriding named values in place.
-func (d *drafts) finish() {
+func (d *overrides) finish() {
 	for _, a := range d.overriding {
 		base := d.l.mod.Locals[a.Name]
 		if base == nil {
 			if d.l.mod.MayDeclare(a.Name) {
 				continue
 			}
-			d.l.error(a.Range, "Missing base local value definition to override", "There is no local value named %q in the files that are not override files. An override file can only change what is declared in another file: declare it there, or rename this file.", a.Name)
+			d.l.rd.error(a.Range, "Missing base local value definition to override", "There is no local value named %q in the files that are not override files. An override file can only change what is declared in another file: declare it there, or rename this file.", a.Name)
 			continue
 		}
 		base.Expr, base.Range = a.Expr, a.Range

@@ -7,7 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// looked gives r the ephemeral marks of what a failed expression looked at. got is the value that came
+// ephemeralMarksOf gives r the ephemeral marks of what a failed expression looked at. got is the value that came
 // with the failure: an expression that is not HCL's own, as references become when they are compiled,
 // can put the marks of what it looked at onto that.
 //
@@ -17,7 +17,7 @@ import (
 // not at its elements, since the length of a list is not ephemeral because an element is.
 //
 // What is too large to be looked through for marks is an error: it cannot be said to have none.
-func (c *call) looked(r cty.Value, e *customdecode.ExpressionClosure, got cty.Value) (cty.Value, error) {
+func (c *call) ephemeralMarksOf(r cty.Value, e *customdecode.ExpressionClosure, got cty.Value) (cty.Value, error) {
 	l := looker{call: c, ctx: e.EvalContext, r: stillEphemeral(r, got)}
 	l.see(e.Expression)
 	if l.err != nil {

@@ -17,8 +17,8 @@ import (
 // Neither takes the ephemeral mark off. Whether an expression works says something about the values
 // in it: `can(regex("^a", var.password))` is one bit of the password. So the answer has the ephemeral
 // marks of what was looked at: of the result, if there is one, and if not, of the references in the
-// expression that failed (see looked). The sensitive mark is not kept that way, as in both peers.
-var tries = []*builtin{
+// expression that failed (see ephemeralMarksOf). The sensitive mark is not kept that way, as in both peers.
+var tryCan = []*builtin{
 	{
 		name: "can", doc: "Tells whether an expression can be evaluated without an error.",
 		params:  []param{{name: "expression", typ: customdecode.ExpressionClosureType, doc: "The expression."}},
@@ -35,7 +35,7 @@ func can(c *call) (cty.Value, error) {
 	e := customdecode.ExpressionClosureFromVal(c.args[0])
 	v, diags := e.Value()
 	if diags.HasErrors() {
-		return c.looked(cty.False, e, v)
+		return c.ephemeralMarksOf(cty.False, e, v)
 	}
 	s, all := c.look(v)
 	switch {
@@ -66,7 +66,7 @@ func try(c *call) (cty.Value, error) {
 		}
 		for _, f := range failed {
 			var err error
-			if r, err = c.looked(r, f.expr, f.got); err != nil {
+			if r, err = c.ephemeralMarksOf(r, f.expr, f.got); err != nil {
 				return cty.NilVal, err
 			}
 		}
@@ -100,7 +100,7 @@ func noneWorked(failed []attempt) error {
 }
 
 // deepEphemeral gives r the ephemeral marks of v and of everything in it; s is what was seen of v.
-func deepEphemeral(r, v cty.Value, s survey) cty.Value {
+func deepEphemeral(r, v cty.Value, s argumentScan) cty.Value {
 	if !s.marked {
 		return r
 	}
