@@ -66,7 +66,17 @@ var classes = []class{
 	}},
 	{"an output of an instance that is not there", func(c *comparison, d Difference) bool {
 		theirs, _ := d.B.([]any)
-		return c.st.Do.Refresh == "only" && (c.refused(d, "Invalid index") || d.Section == "outputs" && d.A != nil && len(theirs) > 0 && theirs[0] == nil)
+		return c.st.Do.Refresh == "only" && (c.refused(d, "Invalid index") || strings.HasPrefix(d.Section, "output_changes") ||
+			d.Section == "outputs" && d.A != nil && len(theirs) > 0 && theirs[0] == nil)
+	}},
+	{"`destroy` where there is nothing, with a value that a variable refuses", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && d.Section == "exits" && d.A == 1 && d.B == 0 && len(c.a.Before.Resources) == 0 && c.a.only("Invalid value for variable")
+	}},
+	{"what moved to another type, and did not change", func(c *comparison, d Difference) bool {
+		return strings.HasPrefix(d.Section, "resource_drift") && d.A == nil && unchanged(c.b, d.At)
+	}},
+	{"a provider whose settings are not known yet", func(_ *comparison, d Difference) bool {
+		return d.Section == "resource_changes reason" && d.A == "read_because_config_unknown" && d.B == "read_because_dependency_pending"
 	}},
 	{"a destroy plan of nothing but data sources", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0
@@ -111,7 +121,7 @@ var classes = []class{
 		return c.idle(d, func(ch any) bool { return c.ofCheck(ch) })
 	}},
 	{"conditions and expressions of what is destroyed", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && slices.ContainsFunc([]string{"Invalid index", "Attempt to get attribute from null value", "condition failed"}, func(title string) bool {
+		return c.st.Do.Destroy && slices.ContainsFunc([]string{"Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument"}, func(title string) bool {
 			return c.refused(d, title)
 		})
 	}},
@@ -183,6 +193,14 @@ func (c *comparison) ofCheck(change any) bool {
 		}
 	})
 	return yes && get(change, "mode") == "data"
+}
+
+// unchanged is whether a plan tells a drift that changes nothing.
+func unchanged(o *Outcome, addr string) bool {
+	list, _ := o.PlanJSON["resource_drift"].([]any)
+	return slices.ContainsFunc(list, func(c any) bool {
+		return get(c, "address") == addr && compact(get(c, "change", "before")) == compact(get(c, "change", "after"))
+	})
 }
 
 // gone is whether an object that a removed block is about was deleted outside.
