@@ -120,8 +120,8 @@ var classes = []class{
 	{"a plan that reads nothing but data of checks", func(c *comparison, d Difference) bool {
 		return c.idle(d, func(ch any) bool { return c.ofCheck(ch) })
 	}},
-	{"conditions and expressions of what is destroyed", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && slices.ContainsFunc([]string{"Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument"}, func(title string) bool {
+	{"conditions, expressions and data of what is destroyed", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && slices.ContainsFunc([]string{"Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "On demand"}, func(title string) bool {
 			return c.refused(d, title)
 		})
 	}},
@@ -150,7 +150,8 @@ var classes = []class{
 		theirs, _ := d.B.(string)
 		more := slices.DeleteFunc(strings.Fields(theirs), func(a string) bool { return strings.HasPrefix(a, "module.") })
 		return c.wholeModules() && (d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && contains(strings.Fields(ours), more) ||
-			d.Section == "create first" && d.B == true && strings.HasPrefix(d.At, "module."))
+			d.Section == "create first" && d.B == true && strings.HasPrefix(d.At, "module.") ||
+			strings.HasPrefix(d.Section, "resource_changes") && d.A == nil && does(c.b, d.At, "read"))
 	}},
 	{"an output made from what failed to be applied", func(c *comparison, d Difference) bool {
 		return d.What == "state" && d.Section == "outputs" && c.b.Apply.Exit == 1
