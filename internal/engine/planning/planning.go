@@ -44,12 +44,12 @@ type planner struct {
 	leaseUsers *leases.Users
 	spared     map[lang.Decl]bool // ephemeral resources that are kept closed while planning
 
-	mu      sync.Mutex
-	found   map[addr.Object]object.Current // refreshed objects
-	edit    *state.Edit
-	drift   []*plan.Change
+	mu    sync.Mutex
+	found map[addr.Object]object.Current // refreshed objects
+	edit  *state.Edit
+	drift []*plan.Change
 
-	recorded   map[lang.Decl][]addr.Resource
+	recorded map[lang.Decl][]addr.Resource
 }
 
 // visit is the work of a node.
