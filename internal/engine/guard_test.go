@@ -88,3 +88,25 @@ resource "plant_safe" "a" {
 		})
 	}
 }
+
+// What stands in a plain variable is no secret, also where a plan validates provisioners before it begins.
+func TestPlainVariableBesideProvisioners(t *testing.T) {
+	const text = "canary-0f3f-in-two-variables"
+	w, p := newPlantWorld(t)
+	w.engine.Secrets = &secret.Set{}
+	w.vars = map[string]lang.Given{"s": {Value: cty.StringVal(text)}, "plain": {Value: cty.StringVal(text)}}
+	p.private = []byte("made of " + text)
+	w.plan(w.compile(map[string]string{"main.tf": `
+variable "s" {
+  ephemeral = true
+}
+variable "plain" {
+}
+resource "plant_item" "a" {
+  name = "a"
+  provisioner "local-exec" {
+    command = "true"
+  }
+}
+`}), nil)
+}

@@ -85,10 +85,14 @@ func New(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Run, bool) 
 		settings: s, handover: h, prog: r.Program, receivers: r.Receivers, leases: r.Leases, ledger: r.ledger, objs: r.Objects,
 		shown: shown, destroys: req.Destroy, before: req.Before, open: map[sessionKey]*Session{},
 	}
-	if s.Secrets != nil {
-		s.Secrets.Elsewhere((&plainStrings{run: r, known: map[string]bool{}}).holds)
+	if !req.Options.Validate {
+		h.now.Store(r)
+		if s.Secrets != nil {
+			s.Secrets.Elsewhere((&plainStrings{run: r, known: map[string]bool{}}).holds)
+		}
+	} else {
+		h.now.CompareAndSwap(nil, r) // a part of a plan may be validated: the plan's run goes on
 	}
-	h.now.Store(r)
 	if s.Halt != nil {
 		context.AfterFunc(s.Halt, r.stopProviders)
 	}
