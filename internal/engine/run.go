@@ -93,18 +93,15 @@ func newRun(ctx context.Context, env Env, req runRequest, bag *diag.Bag) (*run, 
 		context.AfterFunc(s.Halt, r.stopProviders)
 	}
 	o := req.Options
-	o.Observe = r.observe
-	if s.Secrets != nil && !o.Validate {
-		o.Guard, o.Handed = r.guardVariable, r.guardArguments
-	}
-	o.Steady, o.Caller = r.receivers.Steady, &caller{ctx: ctx, run: r, validating: o.Validate}
+	guards := s.Secrets != nil && !o.Validate
+	o.Steady, o.Run = r.receivers.Steady, &evaluated{caller{ctx: ctx, run: r, validating: o.Validate}, guards}
 	frame, ok := lang.NewFrame(r.prog, o, bag)
 	if !ok {
 		return r, false
 	}
 	r.frame, r.sessions.frame = frame, frame
 	r.leases.Fill(frame)
-	if o.Guard != nil {
+	if guards {
 		r.guardVariables()
 	}
 	return r, true

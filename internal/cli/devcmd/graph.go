@@ -171,7 +171,7 @@ func fullGraph(p *lang.Program) string {
 func drawnName(d *lang.Declaration) string {
 	name := "[root] " + d.String()
 	switch {
-	case d.Kind == lang.Whole:
+	case d.Kind == lang.ModuleContents:
 		return name + " (close)"
 	case d.Kind == lang.Provider, d.Kind == lang.Variable && d.Module.IsRoot():
 		return name
