@@ -11,8 +11,8 @@
 // Three things are done here that package cty's own calling convention does not do:
 //
 //   - Arguments travel in capsules (arg.go), so that nothing walks through a list of 50,000 elements
-//     to find out that `element` wants one of them. Conversions look at each type once (unify.go,
-//     convert.go), so that work grows with the number of elements and not with its square.
+//     to find out that `element` wants one of them. Conversions look at each type once
+//     (package convert), so that work grows with the number of elements and not with its square.
 //   - What a call may read and make is bounded (Limits, survey.go): a bomb is an error in little time
 //     and memory.
 //   - A message never shows what is sensitive or ephemeral (fault.go), and no function takes the

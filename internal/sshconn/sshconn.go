@@ -1,9 +1,9 @@
-// Package hop logs in to a host over SSH: it proves who the host is, and to the host who we are.
+// Package sshconn logs in to a host over SSH: it proves who the host is, and to the host who we are.
 //
 // A Host says where it is and what is known of it; Login gives a connection of the ssh library.
 // How the host is reached (directly, through a proxy or another host) is the caller's business.
 // Errors may name addresses and users; Reason is for callers that must not show those.
-package hop
+package sshconn
 
 import (
 	"context"
@@ -28,7 +28,7 @@ type Host struct {
 	Password string
 	Key      ssh.Signer      // nil: none
 	Cert     ssh.Signer      // the key with its certificate; nil: none
-	HostKeys []ssh.PublicKey // of the host, or of an authority that certifies hosts; nil: whoever answers is believed
+	HostKeys []ssh.PublicKey // of the host, or of an authority that certifies hosts; nil: any host is believed
 	Agent    *Agent          // nil: not used
 }
 
@@ -146,7 +146,7 @@ func (h *Host) answer(_, _ string, questions []string, echos []bool) ([]string, 
 
 // Watch asks every now and then (alive) whether the host is still there, and ends the connection
 // if it does not answer for a while (silent): a host that was switched off does not say so. The
-// channel is closed when the connection has ended, for whatever reason.
+// channel is closed when the connection has ended, for any reason.
 func Watch(c *ssh.Client, alive, silent time.Duration) <-chan struct{} {
 	over := make(chan struct{})
 	go func() {

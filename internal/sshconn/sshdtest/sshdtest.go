@@ -21,7 +21,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/lethe-iac/lethe/internal/hop"
+	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
 // Key is a key in the forms that the two sides want.
@@ -150,7 +150,7 @@ func (s *Server) Write(t testing.TB, name, content string) {
 	}
 }
 
-// FreePort is a port that nobody listens on.
+// FreePort is a port without a listener.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -214,7 +214,7 @@ MaxStartups 100
 }
 
 // Address is where the server listens.
-func (s *Server) Address() string { return hop.Join("127.0.0.1", s.Port) }
+func (s *Server) Address() string { return sshconn.Join("127.0.0.1", s.Port) }
 
 // PEM is a block as text.
 func PEM(b *pem.Block) string { return string(pem.EncodeToMemory(b)) }

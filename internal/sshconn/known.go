@@ -1,4 +1,4 @@
-package hop
+package sshconn
 
 import (
 	"errors"
@@ -26,7 +26,7 @@ func Known(address string, files ...string) ([]ssh.PublicKey, error) {
 	}
 	somewhere := &net.TCPAddr{IP: net.IPv4zero}
 	var told *knownhosts.KeyError
-	if !errors.As(check(address, somewhere, nobody{}), &told) {
+	if !errors.As(check(address, somewhere, noHostKey{}), &told) {
 		return nil, nil
 	}
 	var keys []ssh.PublicKey
@@ -38,9 +38,9 @@ func Known(address string, files ...string) ([]ssh.PublicKey, error) {
 	return keys, nil
 }
 
-// nobody is a key that no host has: who asks for it is told which ones there are.
-type nobody struct{}
+// noHostKey is a key that no host has: the answer to it says which ones there are.
+type noHostKey struct{}
 
-func (nobody) Type() string                        { return "none" }
-func (nobody) Marshal() []byte                     { return []byte("none") }
-func (nobody) Verify([]byte, *ssh.Signature) error { return errors.New("nobody's key") }
+func (noHostKey) Type() string                        { return "none" }
+func (noHostKey) Marshal() []byte                     { return []byte("none") }
+func (noHostKey) Verify([]byte, *ssh.Signature) error { return errors.New("the key of no host") }

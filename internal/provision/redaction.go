@@ -10,14 +10,14 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/lethe-iac/lethe/internal/hop"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
-// hush says what may be shown of a run, as the marks of its configuration decide.
-type hush struct {
-	// why output and details are left out: "ephemeral" (the RFC's line says so, whatever else a
-	// value is), "sensitive", or "" if they are not.
+// redaction says what may be shown of a run, as the marks of its configuration decide.
+type redaction struct {
+	// why output and details are left out: "ephemeral" (the RFC's line says so, also of a value that is
+	// sensitive, too), "sensitive", or "" if they are not.
 	// A sensitive argument of the connection alone is no reason: keys and passwords are not shown
 	// in any case, and the program does not get them.
 	why string
@@ -31,8 +31,8 @@ var unnamed = []string{
 	"bastion_password", "bastion_private_key", "bastion_certificate", "bastion_host_key", "proxy_user_password", "proxy_scheme",
 }
 
-func newHush(config, connection mark.Value) hush {
-	var h hush
+func newRedaction(config, connection mark.Value) redaction {
+	var h redaction
 	switch {
 	case config.Has(mark.Ephemeral) || connection.Has(mark.Ephemeral):
 		h.why = mark.Ephemeral.String()
@@ -68,7 +68,7 @@ func (f *fault) Error() string {
 func (f *fault) Unwrap() error { return f.cause }
 
 // text is what may be said of an error.
-func (h hush) text(err error) string {
+func (h redaction) text(err error) string {
 	if h.why == "" && !h.names {
 		return err.Error()
 	}
@@ -87,7 +87,7 @@ func (h hush) text(err error) string {
 
 // reason is what may be said of the cause of a failure: its kind, but no text that is made from
 // the configuration or was sent from elsewhere.
-func (h hush) reason(err error) string {
+func (h redaction) reason(err error) string {
 	var (
 		local    *exec.ExitError
 		far      *ssh.ExitError
@@ -106,7 +106,7 @@ func (h hush) reason(err error) string {
 	case errors.As(err, &via):
 		return fmt.Sprintf("the proxy answered with status %d", via.status)
 	}
-	if why := hop.Reason(err); why != "" {
+	if why := sshconn.Reason(err); why != "" {
 		return why
 	}
 	return "the reason is left out, because the configuration holds values that must not be shown"
@@ -121,4 +121,4 @@ func exitText(e *ssh.ExitError) string {
 }
 
 // errInterrupted says that the context ended.
-const errInterrupted = hop.Fixed("interrupted")
+const errInterrupted = sshconn.Fixed("interrupted")

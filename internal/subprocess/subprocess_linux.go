@@ -1,4 +1,4 @@
-package child
+package subprocess
 
 import (
 	"os/exec"
@@ -8,7 +8,7 @@ import (
 )
 
 // Attributes are what a program is started with. The signal it gets when we die is one that
-// cannot be ignored: whoever is left then has lost whom it works for, and holds our secrets.
+// cannot be ignored: what is left then has lost the process that it works for, and holds our secrets.
 func Attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }

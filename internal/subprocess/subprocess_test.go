@@ -1,6 +1,6 @@
 //go:build unix
 
-package child
+package subprocess
 
 import (
 	"bufio"
@@ -37,7 +37,7 @@ func TestEndsAll(t *testing.T) {
 			t.Errorf("%s: its group is %d, %v", name, group, err)
 		}
 		end(cmd)
-		if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil { // ends when nobody holds it any more
+		if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil { // ends when no process holds it any more
 			t.Errorf("%s: %q %v", name, rest, err)
 		}
 		if err := cmd.Wait(); err == nil {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package hop
+package sshconn
 
 import (
 	"context"
