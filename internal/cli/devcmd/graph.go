@@ -53,7 +53,6 @@ func runGraph(ctx context.Context, c *base.Call, f *graphFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	if !readDrawn(ctx, p, f.plan) {
 		return p.UI.DoneQuiet()
 	}
@@ -141,7 +140,7 @@ func resourcesBehind(p *lang.Program, d lang.Decl) []addr.Resource {
 }
 
 // fullGraph draws every declaration and what it refers to directly, with the names and shapes that
-// programs know from the peers.
+// programs know from Terraform and OpenTofu.
 func fullGraph(p *lang.Program) string {
 	var nodes, edges []string
 	drawn, reached := map[string]bool{}, map[string]bool{}
