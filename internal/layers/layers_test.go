@@ -28,6 +28,12 @@ var layers = [][]string{
 	{"cli"},
 }
 
+// inner are the rooms within rooms that have an order of their own, from the bottom up; "" is the door, which has the
+// names that other rooms use.
+var inner = map[string][]string{
+	"lang": {"funcs", "expr", "program", "frame", "vet", ""},
+}
+
 // bound are dependencies that only some rooms may have.
 var bound = []struct {
 	prefix string
@@ -100,6 +106,9 @@ func check(t *testing.T, path, from, imp string) {
 		}
 	}
 	to := room(imp)
+	if order := inner[to]; to == from && slices.Index(order, within(imp)) > slices.Index(order, within(path)) && within(path) != "outline" {
+		t.Errorf("%s imports %s: imports go down inside of %s, too", path, imp, to)
+	}
 	if to == "" || to == from {
 		return
 	}
@@ -116,6 +125,13 @@ func room(path string) string {
 	}
 	name, _, _ := strings.Cut(rest, "/")
 	return name
+}
+
+// within is a package's place below its room, "" for the room itself.
+func within(path string) string {
+	rest, _ := strings.CutPrefix(path, module+"internal/")
+	_, below, _ := strings.Cut(rest, "/")
+	return below
 }
 
 // rank orders the rooms: those that a room may import have a lower one.
