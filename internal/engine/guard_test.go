@@ -13,7 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Private data of a plan is looked through whatever else the plan says: also where it is what we
+// Private data of a plan is looked through in every plan: also where it is what we
 // proposed, byte for byte, and where an object is to be destroyed.
 func TestPlannedPrivateData(t *testing.T) {
 	const canary = "canary-0f3d-in-private-data"
