@@ -501,7 +501,9 @@ func (g *gen) ignore(b *Block) {
 				paths = append(paths, fmt.Sprintf("%s[%q]", a.Name, a.Value.Args[i].Text), a.Name+"."+a.Value.Args[i].Text)
 			}
 		case "list":
-			paths = append(paths, a.Name+"[0]")
+			if a.Name != "labels" { // a set has no places
+				paths = append(paths, a.Name+"[0]")
+			}
 		}
 	}
 	paths = slices.DeleteFunc(paths, func(p string) bool {
