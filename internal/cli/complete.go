@@ -42,7 +42,7 @@ func complete(e *Env) {
 		option = ""
 	}
 	for _, c := range candidates(e, words[1:last], option) {
-		if word == "" && strings.HasPrefix(c, "-") { // options are offered to who begins one
+		if word == "" && strings.HasPrefix(c, "-") { // options are offered once one is begun
 			continue
 		}
 		if strings.HasPrefix(c, word) || strings.HasPrefix(c, "-") && strings.HasPrefix("-"+c, word) {
@@ -112,7 +112,7 @@ func commandsAfter(prefix string) []string {
 	return slices.Compact(out)
 }
 
-// flagValues are the values that an option may have, none if nobody knows, and whether the value may
+// flagValues are the values that an option may have, none if they are not known, and whether the value may
 // stand apart from the option, as the next word.
 func flagValues(f *flag.Flag) (values []string, apart bool) {
 	if f == nil {

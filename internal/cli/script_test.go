@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/cli"
-	"github.com/lethe-iac/lethe/internal/hop/sshdtest"
+	"github.com/lethe-iac/lethe/internal/sshconn/sshdtest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 

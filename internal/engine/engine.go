@@ -54,7 +54,7 @@ func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o lang.CheckOpt
 			p, _ = lang.Compile(tree, &diag.Bag{}) // what it has to say was said
 		}
 	}
-	o.Options.Caller = run.NewCaller(ctx, e.env(), bag)
+	o.Options.Run = run.NewCaller(ctx, e.env(), bag)
 	return p, lang.Vet(p, schemas, o, bag) && ok
 }
 

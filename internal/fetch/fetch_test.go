@@ -258,7 +258,7 @@ func TestLocked(t *testing.T) {
 	s.fails(s.install(false), "does not match any of the checksums")
 }
 
-// TestImplied looks into the directories that nobody has to name.
+// TestImplied looks into the directories that need not be named.
 func TestImplied(t *testing.T) {
 	s := newStage(t)
 	s.p.Settings = &cliconfig.Settings{}

@@ -24,14 +24,14 @@ type Writer struct {
 }
 
 // full is how much is collected before it is written.
-const full = 256 << 10
+const full = 48 << 10
 
-// Flush writes the buffer out if it is large enough, or at all events.
-func (w *Writer) Flush(always bool) {
-	if w.W == nil || len(w.Buf) < full && !always {
+// Flush writes out what is in the buffer.
+func (w *Writer) Flush() {
+	if w.W == nil {
 		return
 	}
-	if w.Err == nil {
+	if w.Err == nil && len(w.Buf) > 0 {
 		_, w.Err = w.W.Write(w.Buf)
 	}
 	w.Buf = w.Buf[:0]
@@ -48,6 +48,9 @@ func (w *Writer) Next() {
 	}
 	if w.filled = true; w.depth > 0 {
 		w.line()
+	}
+	if len(w.Buf) >= full {
+		w.Flush()
 	}
 }
 

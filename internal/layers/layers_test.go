@@ -19,7 +19,7 @@ const module = "github.com/lethe-iac/lethe/"
 
 // layers from the bottom up; within a layer from left to right.
 var layers = [][]string{
-	{"addr", "child", "diag", "hop", "jsontext", "walk", "shortcut", "ctyvalue"},
+	{"addr", "subprocess", "diag", "sshconn", "jsontext", "walk", "shortcut", "ctyvalue"},
 	{"mark", "schema", "secret", "convert"},
 	{"config", "state", "plan", "provider"},
 	{"lang", "event", "lease", "provision", "object", "cliconfig", "workspace"},

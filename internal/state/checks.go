@@ -98,7 +98,6 @@ func (e *writer) checks(list []Check) {
 		e.Key("objects")
 		e.checkObjects(c.Objects)
 		e.Close('}')
-		e.Flush(false)
 	}
 	e.Close(']')
 }

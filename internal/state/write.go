@@ -17,7 +17,7 @@ import (
 // the same order of fields, resources and instances, the same white space and escapes. Fields
 // that we do not know come after those that we do.
 func (s *Snapshot) Write(w io.Writer) error {
-	f := fileWriter{writer: writer{jsontext.Writer{W: w, Buf: make([]byte, 0, 320<<10)}}, Snapshot: s}
+	f := fileWriter{writer: writer{jsontext.Writer{W: w, Buf: make([]byte, 0, 64<<10)}}, Snapshot: s}
 	return f.file()
 }
 
@@ -78,7 +78,7 @@ func (f *fileWriter) file() error {
 	f.Members(f.Extra)
 	f.Close('}')
 	f.Buf = append(f.Buf, '\n')
-	f.Flush(true)
+	f.Flush()
 	return f.Err
 }
 
@@ -89,7 +89,6 @@ func (f *fileWriter) outputs() error {
 		if err := f.output(f.Outputs[name]); err != nil {
 			return fmt.Errorf("output %q cannot be stored: %w", name, err)
 		}
-		f.Flush(false)
 	}
 	f.Close('}')
 	return nil
@@ -163,7 +162,6 @@ func (f *fileWriter) block(r *Resource) {
 		}
 		f.instance(s, e, own, func() { f.dependencies(self, e.Recorded) })
 		f.Close('}')
-		f.Flush(false)
 	}
 	f.Close(']')
 	f.Members(r.Extra)

@@ -72,7 +72,7 @@ type status struct {
 	wait     uint32 // nodes before this one that are not over
 	lateLeft uint32 // late ones it needs that are not over
 	unripe   uint32 // of these, those that are not ripe
-	asleep   uint32 // of these, those that were not asked for
+	asleep   uint32 // of these, those that have not been asked for
 	wanters  uint32 // nodes that need this late one and are neither dead nor over
 	flags    flags
 }
@@ -253,9 +253,9 @@ func (r *run) endFan(n Node, f *Fan) {
 	}
 }
 
-// leave has n be over when rest says so.
+// leave has n be over when its worker reports it.
 func (r *run) leave(n Node, rest func(func(bool))) {
-	r.working++ // so that no worker takes the run for stuck
+	r.working++ // so that the walk does not look idle
 	r.mu.Unlock()
 	defer r.mu.Lock()
 	rest(func(ok bool) {

@@ -67,7 +67,7 @@ func (s *Screen) readLine(f *os.File, secret bool) (string, bool) {
 	return text, err == nil || text != ""
 }
 
-// Confirm asks for a plain "yes". It is false and false if nobody answers.
+// Confirm asks for a plain "yes". Without an answer it is false and false.
 func (s *Screen) Confirm(title, note string) (yes, answered bool) {
 	s.Print("\n")
 	text, ok := s.Ask(Question{Title: title, Note: note + "\nOnly 'yes' will be accepted to approve."})

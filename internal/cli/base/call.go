@@ -30,11 +30,38 @@ func (e *Env) Run(cmd *Command, args []string) (code int) {
 	}
 	ctx, stop := c.interrupts(context.Background())
 	defer stop()
-	code = run(ctx)
+	defer c.end()
+	code = c.ended(run(ctx))
 	if d, is := c.interrupted(); is && code == ExitError {
 		c.Bag.Add(d)
 		return c.UI.Fail()
 	}
+	return code
+}
+
+// AtEnd has something done when the command is over, before what was to be done then earlier. What is
+// wrong with it is reported, and makes the command fail.
+func (c *Call) AtEnd(do func()) { c.ends = append(c.ends, do) }
+
+func (c *Call) end() {
+	for n := len(c.ends) - 1; n >= 0; n-- {
+		do := c.ends[n]
+		c.ends = c.ends[:n]
+		do()
+	}
+}
+
+// ended does what is to be done at the end of a command that has reported, and gives its exit code.
+func (c *Call) ended(code int) int {
+	c.Bag.Clear()
+	c.end()
+	if c.Bag.Len() > 0 {
+		c.UI.Diagnostics(c.Bag.List())
+	}
+	if c.Bag.HasErrors() {
+		code = ExitError
+	}
+	c.Bag.Clear()
 	return code
 }
 

@@ -102,6 +102,8 @@ type Call struct {
 	UI       *Screen
 	Stops    Stops
 	Work     Work // nil before there is any
+
+	ends []func()
 }
 
 // ViewFlags are the flags that say how a command reports. Each command registers those it takes.

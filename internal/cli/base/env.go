@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/child"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
 // FS is where a command keeps things.
@@ -21,7 +21,7 @@ func (e *Env) FS() disk.FS {
 }
 
 // Getenv looks a variable up, "" if it is not set.
-func (e *Env) Getenv(name string) string { return child.Getenv(e.Environ, name) }
+func (e *Env) Getenv(name string) string { return subprocess.Getenv(e.Environ, name) }
 
 // Path makes a path from a flag absolute: relative ones are seen from the working directory. "" stays.
 func (e *Env) Path(p string) string {

@@ -24,7 +24,7 @@ type Screen struct {
 	ended bool // nothing comes from it any more
 }
 
-// wait is how long lines of progress may wait for others where nobody watches.
+// wait is how long lines of progress may wait for others where no terminal shows them.
 const wait = 50 * time.Millisecond
 
 // ViewOptions are those of all that a command shows.

@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/shortcut"
 )
 
-// Lines wait where nobody watches a terminal, unless that shortcut is closed; questions come after
+// Lines wait where no terminal is watched, unless that shortcut is closed; questions come after
 // what was said before them.
 func TestHeldLines(t *testing.T) {
 	for list, held := range map[string]bool{"": true, "lines": false, "all": false, "wire": true} {

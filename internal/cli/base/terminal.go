@@ -30,7 +30,7 @@ func IsTerminal(w any) bool {
 
 // width is the number of columns to wrap messages at: those of a terminal. Elsewhere nothing is
 // wrapped, unless LETHE_COLUMNS says where, or the test program of a provider reads it: those match
-// on where the peers break lines.
+// on where Terraform and OpenTofu break lines.
 func (c *Call) width() int {
 	if f, ok := c.Stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -39,7 +39,7 @@ func (c *Call) width() int {
 	}
 	given := c.Getenv("LETHE_COLUMNS")
 	if given == "" && c.underTest() {
-		return peersColumns
+		return testColumns
 	}
 	n, err := strconv.Atoi(given)
 	if err != nil || n < leastColumns {
@@ -50,7 +50,7 @@ func (c *Call) width() int {
 
 const (
 	leastColumns = 20
-	peersColumns = 79 // breaks lines where the peers do
+	testColumns  = 79 // where Terraform and OpenTofu break lines
 )
 
 // underTest reports whether the test program of a provider runs this: it serves the provider itself.

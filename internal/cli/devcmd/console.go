@@ -79,7 +79,6 @@ func runConsole(ctx context.Context, c *base.Call, f *consoleFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	if !p.Load() || !p.Vars.Collect() {
 		return c.UI.Fail()
 	}

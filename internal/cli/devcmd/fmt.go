@@ -101,7 +101,7 @@ func (f *formatting) stdin() {
 	}
 	if !f.check && !f.diff {
 		f.c.UI.Print(string(out))
-		if len(out) > 0 && out[len(out)-1] != '\n' { // as the peers do: what comes after is on a line of its own
+		if len(out) > 0 && out[len(out)-1] != '\n' { // as Terraform and OpenTofu do: what comes after is on a line of its own
 			f.c.UI.Print("\n")
 		}
 	}

@@ -53,7 +53,6 @@ func runGraph(ctx context.Context, c *base.Call, f *graphFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	if !readDrawn(ctx, p, f.plan) {
 		return p.UI.DoneQuiet()
 	}
@@ -141,7 +140,7 @@ func resourcesBehind(p *lang.Program, d lang.Decl) []addr.Resource {
 }
 
 // fullGraph draws every declaration and what it refers to directly, with the names and shapes that
-// programs know from the peers.
+// programs know from Terraform and OpenTofu.
 func fullGraph(p *lang.Program) string {
 	var nodes, edges []string
 	drawn, reached := map[string]bool{}, map[string]bool{}
@@ -172,7 +171,7 @@ func fullGraph(p *lang.Program) string {
 func drawnName(d *lang.Declaration) string {
 	name := "[root] " + d.String()
 	switch {
-	case d.Kind == lang.Whole:
+	case d.Kind == lang.ModuleContents:
 		return name + " (close)"
 	case d.Kind == lang.Provider, d.Kind == lang.Variable && d.Module.IsRoot():
 		return name

@@ -35,7 +35,6 @@ func runOutput(ctx context.Context, c *base.Call, f *project.Options) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	s, ok := p.ReadState(ctx)
 	if !ok {
 		return c.UI.Fail()

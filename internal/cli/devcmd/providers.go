@@ -33,7 +33,6 @@ func runProviders(ctx context.Context, c *base.Call, f *project.Options) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	if !p.Load() || !p.RequireFiles("What a configuration requires is in its files, and there are none here.") {
 		return c.UI.Fail()
 	}

@@ -29,7 +29,6 @@ func runProvidersSchema(ctx context.Context, c *base.Call, f *project.Options) i
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	if !p.Load() {
 		return c.UI.Fail()
 	}

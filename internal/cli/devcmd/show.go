@@ -44,7 +44,6 @@ func runShow(ctx context.Context, c *base.Call, f *showFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	if path == "" {
 		return showCurrent(ctx, p)
 	}

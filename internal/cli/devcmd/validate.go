@@ -62,7 +62,6 @@ func validate(ctx context.Context, c *base.Call, f *validateFlags) {
 	if !ok {
 		return
 	}
-	defer p.Close()
 	p.Load()
 	if !f.noTests {
 		config.CheckTests([]string{p.Root, p.Call.Path(f.testDir)}, p.LoadOptions(), c.Sources, p.Bag)

@@ -32,7 +32,6 @@ func runGet(_ context.Context, c *base.Call, f *getFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	if !p.Load() || !initModules(p, f.update, func() {}) {
 		return c.UI.Fail()
 	}

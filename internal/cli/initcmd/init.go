@@ -63,7 +63,6 @@ func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	i := &initialization{p, f}
 	if f.fromModule != "" && !i.copyModule() {
 		return c.UI.Fail()

@@ -12,7 +12,7 @@ import (
 )
 
 // copyModule copies the module of -from-module into the working directory, which has to be empty. Names that
-// begin with a dot are left out, as the peers do.
+// begin with a dot are left out, as by Terraform and OpenTofu.
 func (i *initialization) copyModule() bool {
 	source := i.f.fromModule
 	i.p.UI.Step("copying_configuration_message", fmt.Sprintf("Copying configuration from %q...", source))

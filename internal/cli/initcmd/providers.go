@@ -49,7 +49,7 @@ func (i *initialization) initProviders(ctx context.Context) bool {
 	if !i.p.Providers.Install(install, i.p.Lock, i.f.upgrade, i.p.Bag) {
 		return false
 	}
-	if i.f.backend { // without it nobody knows what the state needs
+	if i.f.backend { // without it what the state needs is not known
 		i.p.Lock.Keep(func(a addr.Provider) bool {
 			return slices.ContainsFunc(needs, func(n fetch.Need) bool { return n.Provider.Canon() == a.Canon() })
 		})
@@ -65,7 +65,7 @@ func (i *initialization) initProviders(ctx context.Context) bool {
 }
 
 // onlyDirs settles where init looks for providers: in the directories of -plugin-dir, which are remembered for
-// the next time as the peers do; an empty one forgets them.
+// the next time as by Terraform and OpenTofu; an empty one forgets them.
 func (i *initialization) onlyDirs() bool {
 	file := filepath.Join(i.p.Data, "plugin_path")
 	dirs := i.f.pluginDirs

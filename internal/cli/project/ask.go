@@ -45,6 +45,15 @@ func (v *Variables) LeaveUnset() {
 	}
 }
 
+// asker is the run of static evaluations: it asks for variables, and knows no functions of providers.
+type asker struct {
+	lang.NoRun
+	v *Variables
+}
+
+// Ask prompts for the value of a root variable.
+func (a asker) Ask(of *config.Variable) bool { return a.v.Ask(of) }
+
 // Ask prompts for the value of a root variable.
 func (v *Variables) Ask(of *config.Variable) bool {
 	title := "var." + of.Name

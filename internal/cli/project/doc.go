@@ -6,8 +6,7 @@
 //	Vars       values of root variables: collected, asked for, taken from a saved plan
 //	Compile    the program: names, references, schemas
 //	Judge      all that is wrong with what was loaded
-//	LockState  the state of a workspace, locked; ReadState reads one without
-//	Close      ends the processes of providers
+//	LockState  the state of a workspace, locked until the command ends; ReadState reads one without
 //
 // What flags say about it is in Options; each command registers those that it takes. Plans, applies and
 // what they print are for the commands.

@@ -131,7 +131,7 @@ func (p *Project) StaticOptions() lang.Options {
 	o := p.LangOptions()
 	o.Applying = false
 	if p.MayAsk() {
-		o.Ask = p.Vars.Ask
+		o.Run = asker{v: p.Vars}
 	}
 	return o
 }

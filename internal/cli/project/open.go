@@ -25,7 +25,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Open makes a project of the working directory, reading no configuration yet.
+// Open makes a project of the working directory, reading no configuration yet. Its providers end with the
+// command.
 func Open(c *base.Call, o *Options) (*Project, bool) {
 	if o.CloseTimeout < 0 {
 		c.Bag.Add(diag.Errorf("Invalid close timeout", "Closing a lease may take some time, such as 30s or 5m. Not %s.", o.CloseTimeout))
@@ -63,13 +64,11 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 		return nil, false
 	}
 	p.Pool = p.newPool()
+	c.AtEnd(func() { _ = p.Pool.Close() })
 	p.Engine = p.newEngine()
 	c.Work = p.Engine
 	return p, true
 }
-
-// Close ends all provider processes.
-func (p *Project) Close() { p.Pool.Close() }
 
 func (p *Project) newEngine() *engine.Engine {
 	c := p.Call

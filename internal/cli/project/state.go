@@ -63,7 +63,7 @@ func (p *Project) LockRequest(operation string) workspace.Request {
 	}
 }
 
-// LockState locks a workspace, "" for the selected one, and reads its state.
+// LockState locks a workspace, "" for the selected one, until the command ends, and reads its state.
 func (p *Project) LockState(ctx context.Context, name, operation string) (*workspace.State, bool) {
 	env := Workspaces(p.Call)
 	if name = cmp.Or(name, env.Selected()); !env.CheckName(name) {
@@ -77,6 +77,7 @@ func (p *Project) LockState(ctx context.Context, name, operation string) (*works
 	req.Store, req.Name, req.Written = st.Store, name, st.Written
 	ws, ok := workspace.Lock(ctx, env, req)
 	if ok {
+		p.Call.AtEnd(ws.Unlock)
 		p.Backend, p.Engine.Leases = st.Type, ws
 	}
 	return ws, ok

@@ -5,9 +5,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// unhonoured are environment variables that change what a peer does, and not what we do, with the reason. Those
+// unhonoured are environment variables that change what Terraform or OpenTofu does, and not what we do, with the reason. Those
 // that only matter to what there is not here (the network, HCP Terraform, tracing) are not among them:
-// who needs that gets an error.
+// a user who needs that gets an error.
 var unhonoured = []struct{ name, unset, why string }{
 	{"TF_WARN_OUTPUT_ERRORS", "0", "errors in outputs stay errors"},
 	{"TF_SKIP_PROVIDER_VERIFY", "", "installed providers are always held against the dependency lock file"},

@@ -101,7 +101,7 @@ func (v *Variables) mayHide() bool {
 }
 
 // showable is the text of a file of values as messages may show it: without the values of
-// variables that must not be shown, and of those that nobody declared, which may be meant for them.
+// variables that must not be shown, and of those that are not declared, which may be meant for them.
 func (v *Variables) showable(src []byte, values map[string]*config.Value) []byte {
 	if !v.mayHide() {
 		return src

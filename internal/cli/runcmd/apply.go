@@ -57,7 +57,6 @@ func runApply(ctx context.Context, c *base.Call, f *applyFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer o.end()
 	result, ok := o.plan(ctx)
 	if result == nil {
 		return c.UI.Fail()
@@ -114,7 +113,6 @@ func (o *operation) carryOut(ctx context.Context, pl *plan.Plan, mayForget bool)
 	if !ok {
 		return o.p.UI.Fail()
 	}
-	defer o.ws.End()
 	done, ok := o.p.Engine.Apply(ctx, engine.ApplyRequest{Program: o.p.Program, Options: o.p.LangOptions(), Plan: pl, Journal: journal}, o.p.Bag)
 	if done.Cut {
 		o.p.Call.CutShort()

@@ -29,31 +29,14 @@ func begin(ctx context.Context, c *base.Call, f *planFlags, name, empty string, 
 		return nil, false
 	}
 	ws, ok := p.LockState(ctx, "", name)
-	if !ok {
-		p.Close()
-		return nil, false
-	}
-	return &operation{p, f, ws}, true
-}
-
-// end gives the lock back, and ends the providers.
-func (o *operation) end() {
-	o.ws.Unlock()
-	o.p.Close()
+	return &operation{p, f, ws}, ok
 }
 
 // prepare opens the working directory and compiles its configuration, with all variables at hand.
 // It fails with all that is wrong with it.
 func prepare(ctx context.Context, c *base.Call, o *project.Options, empty string, applying bool, check lang.CheckOptions) (*project.Project, bool) {
 	p, ok := project.Open(c, o)
-	if !ok {
-		return nil, false
-	}
-	if ready(ctx, p, empty, applying, check) {
-		return p, true
-	}
-	p.Close()
-	return nil, false
+	return p, ok && ready(ctx, p, empty, applying, check)
 }
 
 // ready loads and compiles the configuration, and asks for what is missing.

@@ -47,7 +47,6 @@ func runImport(ctx context.Context, c *base.Call, f *importFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	return importOne(ctx, p, to, c.Operands[1])
 }
 
@@ -63,7 +62,6 @@ func importOne(ctx context.Context, p *project.Project, to addr.Instance, id str
 	if !ok {
 		return p.UI.Fail()
 	}
-	defer ws.Unlock()
 	if ws.Snapshot().Get(to.Current()) != nil {
 		p.Bag.Add(diag.Errorf("Resource already managed by Lethe", "Lethe is already managing a remote object for %s. To import to this address you must first remove the existing object from the state.", to))
 		return p.UI.Fail()

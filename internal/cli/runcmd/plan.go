@@ -46,7 +46,6 @@ func runPlan(ctx context.Context, c *base.Call, f *planFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer o.end()
 	result, ok := o.planAndGenerate(ctx)
 	if result == nil {
 		return c.UI.Fail()

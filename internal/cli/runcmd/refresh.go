@@ -27,7 +27,6 @@ func runRefresh(ctx context.Context, c *base.Call, f *planFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer o.end()
 	if o.ws.Snapshot().Len() == 0 {
 		c.Bag.Add(diag.Warningf("Empty or non-existent state", "There are currently no remote objects tracked in the state, so there is nothing to refresh."))
 	}

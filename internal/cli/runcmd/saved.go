@@ -34,7 +34,6 @@ func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) i
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	p.Applying = true
 	p.AskProviders()
 	if !p.LoadSaved(ctx, saved) || !ephemeralAgain(p, saved.Plan.Ephemeral) {
@@ -44,7 +43,6 @@ func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) i
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer ws.Unlock()
 	if d := file.Stale(saved.Plan, ws.Snapshot(), project.Workspaces(c).Selected()); d != nil {
 		c.Bag.Add(*d)
 		return c.UI.Fail()

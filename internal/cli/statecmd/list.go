@@ -28,11 +28,10 @@ type listFlags struct {
 }
 
 func runList(ctx context.Context, c *base.Call, f *listFlags) int {
-	p, s, ok := readOnly(ctx, c, &f.Options)
+	_, s, ok := readOnly(ctx, c, &f.Options)
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	targets, ok := project.Addresses(c, "address", c.Operands, nil)
 	if !ok || !anyMatch(s, targets, &c.Bag) {
 		return c.UI.Fail()

@@ -72,12 +72,10 @@ func moveInto(ctx context.Context, c *base.Call, f *mvFlags, from, to addr.Targe
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	source, ok := p.LockState(ctx, "", "state-mv")
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer source.Unlock()
 	if source.Missing() {
 		c.Bag.Add(noState())
 		return c.UI.Fail()
@@ -89,7 +87,7 @@ func moveInto(ctx context.Context, c *base.Call, f *mvFlags, from, to addr.Targe
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer target.Unlock()
+	c.AtEnd(target.Unlock)
 	left, grown, done, ok := source.Snapshot().Mv(from, to, target.Snapshot(), &c.Bag)
 	if !ok || !f.dryRun && !(target.Save(grown) && source.Save(left)) {
 		return c.UI.Fail()

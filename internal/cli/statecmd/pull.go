@@ -20,7 +20,6 @@ func runPull(ctx context.Context, c *base.Call) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	s, ok := p.ReadState(ctx)
 	if !ok {
 		return c.UI.Fail()

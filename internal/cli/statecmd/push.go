@@ -36,12 +36,10 @@ func runPush(ctx context.Context, c *base.Call, f *pushFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	ws, ok := p.LockState(ctx, "", "state-push")
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer ws.Unlock()
 	if !f.force && !follows(ws.Snapshot(), pushed, &c.Bag) || !ws.Put(pushed) {
 		return c.UI.Fail()
 	}

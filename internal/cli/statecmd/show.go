@@ -29,7 +29,6 @@ func runShow(ctx context.Context, c *base.Call, f *project.Options) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	i, err := addr.ParseInstance(c.Operands[0])
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Error parsing instance address", "%s", err))

@@ -22,12 +22,8 @@ func readOnly(ctx context.Context, c *base.Call, o *project.Options) (*project.P
 	s, ok := p.ReadState(ctx)
 	if ok && s == nil {
 		c.Bag.Add(noState())
-		ok = false
 	}
-	if !ok {
-		p.Close()
-	}
-	return p, s, ok
+	return p, s, s != nil
 }
 
 func noState() diag.Diagnostic {
@@ -40,12 +36,10 @@ func change(ctx context.Context, c *base.Call, o *project.Options, operation str
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	ws, ok := p.LockState(ctx, "", operation)
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer ws.Unlock()
 	if ws.Missing() && operation != "taint" { // of which Terraform and OpenTofu say that there is no such object
 		c.Bag.Add(noState())
 		return c.UI.Fail()

@@ -38,7 +38,6 @@ func runDelete(ctx context.Context, c *base.Call, f *deleteFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	switch {
 	case !slices.Contains(names, name):
 		c.Bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q doesn't exist.", name), "There is nothing to delete."))

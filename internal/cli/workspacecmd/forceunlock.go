@@ -32,7 +32,6 @@ func runForceUnlock(ctx context.Context, c *base.Call, f *unlockFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	st, ok := p.OpenStore(ctx)
 	if !ok {
 		return c.UI.Fail()

@@ -26,11 +26,10 @@ func runList(ctx context.Context, c *base.Call, f *project.Options) int {
 	if !f.NoOperands(c) || !env.CheckName(env.Selected()) {
 		return c.UI.Fail()
 	}
-	p, names, ok := open(ctx, c, f)
+	_, names, ok := open(ctx, c, f)
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	if w := env.Selected(); !slices.Contains(names, w) { // it exists as soon as something is stored in it
 		names = append(names, w)
 	}

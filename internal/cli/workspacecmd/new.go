@@ -44,7 +44,6 @@ func runNew(ctx context.Context, c *base.Call, f *newFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	if slices.Contains(names, name) {
 		c.Bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q already exists", name), "Select it with: lethe workspace select %s", name))
 		return c.UI.Fail()

@@ -34,7 +34,6 @@ func runSelect(ctx context.Context, c *base.Call, f *selectFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	defer p.Close()
 	if !env.CheckName(name) {
 		return c.UI.Fail()
 	}

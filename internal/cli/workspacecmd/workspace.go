@@ -21,24 +21,18 @@ func open(ctx context.Context, c *base.Call, o *project.Options) (*project.Proje
 	}
 	st, ok := p.OpenStore(ctx)
 	if !ok {
-		p.Close()
 		return nil, nil, false
 	}
 	names, err := st.List(ctx)
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Failed to list workspaces", "%s.", err))
-		p.Close()
-		return nil, nil, false
 	}
-	return p, names, true
+	return p, names, err == nil
 }
 
 // Names lists the workspaces, for completion: none where they are not known.
 func Names(c *base.Call) []string {
-	p, names, ok := open(context.Background(), c, &project.Options{})
-	if ok {
-		p.Close()
-	}
+	_, names, _ := open(context.Background(), c, &project.Options{})
 	return names
 }
 

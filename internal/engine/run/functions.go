@@ -19,13 +19,14 @@ import (
 // caller runs provider functions for expressions: on the unconfigured process, or on the one of the
 // configuration that the call names.
 type caller struct {
+	lang.NoRun
 	ctx        context.Context
 	run        *Run
 	validating bool // nothing is configured
 }
 
 // NewCaller is for checking a program, before any run: it reaches processes that are not configured.
-func NewCaller(ctx context.Context, env Env, bag *diag.Bag) lang.Caller {
+func NewCaller(ctx context.Context, env Env, bag *diag.Bag) lang.Run {
 	return &caller{ctx: ctx, run: &Run{Settings: env.Settings, handover: env.Handover, Bag: bag}}
 }
 
@@ -173,4 +174,29 @@ func paramType(f *provider.Function, i int) cty.Type {
 		return f.Variadic.Type
 	}
 	return cty.DynamicPseudoType
+}
+
+// evaluated is what the frames of a walk tell it and ask of it.
+type evaluated struct {
+	caller
+	guards bool // there is a guard, and values that are known
+}
+
+// Handed tells the guard what a provider's function gets.
+func (e *evaluated) Handed(name string, args []cty.Value) {
+	if e.guards {
+		e.run.guardArguments(name, args)
+	}
+}
+
+// Observe holds what functions gave against the plan, and what providers' functions gave against the secrets.
+func (e *evaluated) Observe(name string, args []cty.Value, result cty.Value) error {
+	return e.run.observe(name, args, result)
+}
+
+// Guard tells the guard the value of an ephemeral variable.
+func (e *evaluated) Guard(f *lang.Frame, variable string, v cty.Value) {
+	if e.guards {
+		e.run.guardVariable(f, variable, v)
+	}
 }

@@ -44,7 +44,7 @@ func (r *Run) guardVariables() {
 	}
 }
 
-// guardArguments is lang.Options.Handed: what is ephemeral in the arguments of a provider's function
+// guardArguments is a part of lang.Run, Handed: what is ephemeral in the arguments of a provider's function
 // may be known only to this run.
 func (r *Run) guardArguments(name string, args []cty.Value) {
 	for _, a := range args {
@@ -52,7 +52,7 @@ func (r *Run) guardArguments(name string, args []cty.Value) {
 	}
 }
 
-// observe is lang.Options.Observe. What a provider's function makes of plain arguments is plain, and
+// observe is a part of lang.Run, Observe. What a provider's function makes of plain arguments is plain, and
 // may be kept; no secret may be in it, such as one that the provider is configured with.
 func (r *Run) observe(name string, args []cty.Value, result cty.Value) error {
 	if strings.HasPrefix(name, "provider::") && !r.Settings.Secrets.Empty() && !slices.ContainsFunc(args, cty.Value.ContainsMarked) {

@@ -97,18 +97,15 @@ func New(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Run, bool) 
 		context.AfterFunc(s.Halt, r.stopProviders)
 	}
 	o := req.Options
-	o.Observe = r.observe
-	if s.Secrets != nil && !o.Validate {
-		o.Guard, o.Handed = r.guardVariable, r.guardArguments
-	}
-	o.Steady, o.Caller = r.Receivers.Steady, &caller{ctx: ctx, run: r, validating: o.Validate}
+	guards := s.Secrets != nil && !o.Validate
+	o.Steady, o.Run = r.Receivers.Steady, &evaluated{caller{ctx: ctx, run: r, validating: o.Validate}, guards}
 	frame, ok := lang.NewFrame(r.Program, o, bag)
 	if !ok {
 		return r, false
 	}
 	r.Frame, r.Sessions.frame = frame, frame
 	r.Leases.Fill(frame)
-	if o.Guard != nil {
+	if guards {
 		r.guardVariables()
 	}
 	return r, true

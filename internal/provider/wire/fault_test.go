@@ -212,7 +212,7 @@ func TestStopWithoutProvider(t *testing.T) {
 	})
 }
 
-// Close is called once, whatever the number of Shutdowns, and all get its error.
+// Close is called once, however many Shutdowns there are, and all get its error.
 func TestShutdownOnce(t *testing.T) {
 	n := 0
 	p := open(t, &wiretest.Server{Major: 6}, wire.Options{Close: func() error { n++; return fmt.Errorf("stays") }})
