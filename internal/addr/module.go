@@ -161,6 +161,15 @@ func (m ModuleInstance) Under(ancestor ModuleInstance) bool {
 	}
 }
 
+// Around is the nearest module instance around m, or m itself, that p lies below or is an instance of: what
+// stands in m means the instances of p below it.
+func (m ModuleInstance) Around(p Module) ModuleInstance {
+	for !p.Under(m.Module()) {
+		m = m.Parent()
+	}
+	return m
+}
+
 // Depth is the number of calls between the root and m.
 func (m ModuleInstance) Depth() int {
 	n := 0

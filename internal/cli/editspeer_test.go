@@ -131,6 +131,8 @@ func (e *editing) planFlags() []string {
 		}
 	case 3:
 		return []string{"-target=terraform_data." + e.root[r.IntN(len(e.root))].name}
+	case 4:
+		return []string{"-refresh-only"}
 	}
 	return nil
 }
@@ -249,6 +251,8 @@ func refusal(want, got *outcome, flags []string) string {
 		return "a destruction that forgets"
 	case want.warned && !got.warned:
 		return "a move to where other things are"
+	case says(want, "Cannot apply non-applyable plan") && got.code == 0:
+		return "a refresh-only plan without changes"
 	case says(want, "Moved resource instances excluded by targeting") && got.code == 0:
 		return "targets of the old place"
 	}

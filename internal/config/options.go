@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"io"
 	"io/fs"
 	"os"
@@ -10,9 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // Options say where configuration is read from and how its places are spelled. The zero value
@@ -21,14 +19,10 @@ type Options struct {
 	Files   Files                    // nil: the disk
 	Display func(path string) string // a file's path as ranges spell it; nil: as it is
 	Version string                   // what required_version is compared with; "" compares nothing
-	Limits  Limits
+	Limits  limits.Limits
 	Hushed  bool // no user wants to hear of what is deprecated in modules
 	// HushedFar is the same of those that come from elsewhere, and of what they call.
 	HushedFar bool
-
-	// Convert makes a default value one of its variable's type; nil is convert.Convert, whose work
-	// grows with the square of a list's length. Package lang has one whose work does not.
-	Convert func(cty.Value, cty.Type) (cty.Value, error)
 }
 
 // Files is what a configuration is read from: the disk, or the snapshot in a plan file.
@@ -238,16 +232,13 @@ func (o Options) filled() Options {
 	if o.Display == nil {
 		o.Display = func(p string) string { return p }
 	}
-	if o.Convert == nil {
-		o.Convert = convert.Convert
-	}
-	o.Limits = o.Limits.filled()
+	o.Limits = o.Limits.Filled()
 	return o
 }
 
 // ReadOne reads a file that is not part of a module, or a pipe, to the limit that holds for one that is.
-func ReadOne(path string, l Limits) ([]byte, error) {
-	limit := l.filled().FileSize
+func ReadOne(path string, l limits.Limits) ([]byte, error) {
+	limit := l.Filled().Bytes
 	text, err := Disk.Read(path, limit)
 	if errors.As(err, new(NotRegular)) {
 		return readStream(path, limit)

@@ -282,6 +282,19 @@ func (b *Bag) Len() int {
 	return len(b.list)
 }
 
+// Lenient calls f with a bag of its own, whose contents come into this one as warnings. It gives them as
+// they were.
+func (b *Bag) Lenient(f func(*Bag)) []Diagnostic {
+	var own Bag
+	f(&own)
+	list := own.List()
+	for _, d := range list {
+		d.Severity = Warning
+		b.Add(d)
+	}
+	return list
+}
+
 // Take empties the bag into another.
 func (b *Bag) Take(from *Bag) {
 	from.mu.Lock()

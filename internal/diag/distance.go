@@ -1,6 +1,8 @@
 package diag
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -92,4 +94,24 @@ func Suggest(given string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// DidYouMean is the end of a sentence about a name that is not there: ` Did you mean "x"?` with the nearest of the
+// candidates, or nothing. It sorts the candidates.
+func DidYouMean(given string, candidates []string) string {
+	return Meant(SuggestAmong(given, candidates))
+}
+
+// SuggestAmong is Suggest for candidates in no order, which it sorts.
+func SuggestAmong(given string, candidates []string) string {
+	slices.Sort(candidates)
+	return Suggest(given, candidates)
+}
+
+// Meant is the end of a sentence that says which name was meant; empty without one.
+func Meant(name string) string {
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf(" Did you mean %q?", name)
 }

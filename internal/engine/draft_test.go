@@ -1,11 +1,14 @@
 package engine
 
 import (
-	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/engine/ordering"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/plan"
 )
@@ -13,7 +16,7 @@ import (
 // The draft's two pictures (seed 000): a provider configured with a lease, and a provisioner that
 // receives one. Here the provisioner is a step of its own, so that the lease is opened after its
 // object is created and not before.
-func TestDraftGraphs(t *testing.T) {
+func TestOrderOfLeasesAndTheirReceivers(t *testing.T) {
 	const lease = "ephemeral \"plant_key\" \"example\" {\n}\n"
 	for name, c := range map[string]struct{ config, want string }{
 		"provider": {lease + `
@@ -53,13 +56,14 @@ resource "plant_item" "example" {
 		prog := w.compile(map[string]string{"main.tf": c.config})
 		p := w.plan(prog, nil)
 		var bag diag.Bag
-		r, ok := w.engine.newRun(context.Background(), prog, lang.Options{Workspace: "default", Applying: true}, past{}, &bag)
+		received := receivers.Analyse(prog, nil)
+		frame, ok := lang.NewFrame(prog, lang.Options{Workspace: "default", Applying: true, Steady: received.Steady}, &bag)
 		if !ok {
 			t.Fatal(bag.List())
 		}
-		(&applier{run: r, applying: &applying{plan: p, changes: byObject(p)}}).fill()
-		o := r.newOrdering(p)
-		if diff := cmp.Diff(c.want, plan.Order(&o.in).Graph().String()); diff != "" {
+		filling.Applied(prog, frame, p)
+		o := ordering.New(ordering.Source{Program: prog, Frame: frame, Receivers: received, Removals: declared.NewRemovals(prog.Tree().Root), Plan: p})
+		if diff := cmp.Diff(c.want, plan.Order(&o.Input).Graph().String()); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

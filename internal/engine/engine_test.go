@@ -27,7 +27,7 @@ type world struct {
 }
 
 func newWorld(t testing.TB) *world {
-	w := &world{t: t, engine: &Engine{Pool: provider.NewPool(nil), Now: time.Now}, state: &state.Snapshot{}}
+	w := &world{t: t, engine: &Engine{Settings: Settings{Pool: provider.NewPool(nil), Now: time.Now}}, state: &state.Snapshot{}}
 	builtin(w)
 	return w
 }

@@ -201,7 +201,7 @@ func newPlantWorld(t testing.TB) (*world, *plant) {
 			t.Errorf("%d processes are left over", n)
 		}
 	})
-	return &world{t: t, engine: &Engine{Pool: pool, Now: time.Now}, state: &state.Snapshot{}}, p
+	return &world{t: t, engine: &Engine{Settings: Settings{Pool: pool, Now: time.Now}}, state: &state.Snapshot{}}, p
 }
 
 const plantHead = `

@@ -67,15 +67,15 @@ func drawn(t *rapid.T) map[string]string {
 	return map[string]string{"main.tf": root.String(), "m/main.tf": child.String()}
 }
 
-// TestTwice goes from one random configuration to the next, sometimes in parts. After each apply a plan
+// TestPlanAfterApplyIsEmpty goes from one random configuration to the next, sometimes in parts. After each apply a plan
 // finds nothing to do, and a destroy leaves nothing.
-func TestTwice(t *testing.T) {
+func TestPlanAfterApplyIsEmpty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &plant{running: map[*machine]bool{}, upgrade: map[string][]byte{}}
 		pool := provider.NewPool(p)
 		defer pool.Close()
 		pool.Builtin(addr.Builtin("terraform"), terraform.New(nil))
-		w := &random{T: t, Engine: &Engine{Pool: pool, Now: time.Now}, state: &state.Snapshot{}}
+		w := &random{T: t, Engine: &Engine{Settings: Settings{Pool: pool, Now: time.Now}}, state: &state.Snapshot{}}
 		for range rapid.IntRange(1, 3).Draw(t, "configurations") {
 			files := drawn(t)
 			w.partly(files)

@@ -12,6 +12,7 @@ import (
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/apparentlymart/go-versions/versions/constraints"
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/shortcut"
@@ -19,7 +20,7 @@ import (
 
 // Providers is where providers come from and where they are put.
 type Providers struct {
-	Settings *config.Settings
+	Settings *cliconfig.Settings
 	WorkDir  string   // the root module's
 	DataDir  string   // .terraform
 	CacheDir string   // plugin cache; "" for none

@@ -8,7 +8,7 @@ import (
 
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/cliconfig"
 )
 
 // found is a provider version in a mirror: an unpacked directory or a packed archive.
@@ -101,7 +101,7 @@ func (m mirror) entry(base string, e os.DirEntry, p addr.Provider) (found, bool)
 
 // mirrors are the directories to look into: the configured ones, or those implied where nothing is
 // configured.
-func mirrors(s *config.Settings, workDir string, env func(string) string) []mirror {
+func mirrors(s *cliconfig.Settings, workDir string, env func(string) string) []mirror {
 	var out []mirror
 	if s.Installs {
 		for _, in := range s.Sources {

@@ -53,7 +53,7 @@ func BenchmarkCheck10k(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var bag diag.Bag
-		if !p.Check(cached, CheckOptions{}, &bag) {
+		if !Vet(p, cached, CheckOptions{}, &bag) {
 			b.Fatal(show(&bag))
 		}
 	}
@@ -64,7 +64,7 @@ func BenchmarkCheckBodies10k(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var bag diag.Bag
-		if !p.Check(cached, CheckOptions{BodiesOnly: true}, &bag) {
+		if !Vet(p, cached, CheckOptions{BodiesOnly: true}, &bag) {
 			b.Fatal(show(&bag))
 		}
 	}
@@ -76,7 +76,7 @@ func resource(p *Program, typ, name string) *Declaration {
 }
 
 func BenchmarkConfig(b *testing.B) {
-	f := frame(b, `
+	f := rootFrame(b, `
 variable "v" { default = "x" }
 locals { l = "${var.v}-y" }
 resource "test_thing" "a" {
@@ -100,7 +100,7 @@ resource "test_thing" "a" {
 }
 
 func BenchmarkConfigConstant(b *testing.B) {
-	f := frame(b, `
+	f := rootFrame(b, `
 resource "test_thing" "a" {
   name = "x"
   rule { a = "x" }
@@ -130,7 +130,7 @@ resource "test_thing" "b" {
 			b.ReportAllocs()
 			for b.Loop() {
 				var bag diag.Bag
-				f, _ := p.Frame(Options{}, &bag)
+				f, _ := NewFrame(p, Options{}, &bag)
 				for _, k := range f.Keys(a, After, &bag).List {
 					f.Put(a, k, After, obj)
 				}
@@ -162,7 +162,7 @@ resource "test_thing" "a" {
 			b.ReportAllocs()
 			for b.Loop() {
 				var bag diag.Bag
-				f, _ := p.Frame(Options{}, &bag)
+				f, _ := NewFrame(p, Options{}, &bag)
 				for _, k := range f.Keys(d, After, &bag).List {
 					if _, o := f.Config(d, k, After, &bag); o != OK {
 						b.Fatal(show(&bag))
@@ -191,7 +191,7 @@ output "n" { value = length(local.flat) + length(local.keys) + length(local.set)
 			b.ReportAllocs()
 			for b.Loop() {
 				var bag diag.Bag
-				f, _ := p.Frame(Options{}, &bag)
+				f, _ := NewFrame(p, Options{}, &bag)
 				if _, o := f.Output("n", After, &bag); o != OK {
 					b.Fatal(show(&bag))
 				}
@@ -220,7 +220,7 @@ func BenchmarkModules(b *testing.B) {
 	for b.Loop() {
 		var bag diag.Bag
 		p, ok := Compile(tree, &bag)
-		if !ok || !p.Check(cached, CheckOptions{}, &bag) {
+		if !ok || !Vet(p, cached, CheckOptions{}, &bag) {
 			b.Fatal(show(&bag))
 		}
 	}

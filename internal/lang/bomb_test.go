@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
@@ -56,9 +57,9 @@ resource "test_thing" "a" {
 				t.Fatal(show(&bag))
 			}
 			start := time.Now()
-			p.Check(cached, CheckOptions{BodiesOnly: true}, &bag)
-			f, _ := p.Frame(Options{}, &bag)
-			if _, ok := f.u.index(Output, "o"); ok {
+			Vet(p, cached, CheckOptions{BodiesOnly: true}, &bag)
+			f, _ := NewFrame(p, Options{}, &bag)
+			if _, ok := p.Lookup(addr.Module{}, Output, "o"); ok {
 				f.Output("o", After, &bag)
 			} else {
 				run(p, Options{}, false, &bag)

@@ -13,8 +13,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// calls is a Caller with three functions: join, fail, and one that only a configuration has.
-type calls struct{ log []string }
+// calls is a Run with three functions: join, fail, and one that only a configuration has.
+type calls struct {
+	NoRun
+	log []string
+}
 
 func (c *calls) Function(p addr.Provider, fn string) *provider.Function {
 	str := func(name string) provider.Param { return provider.Param{Name: name, Type: cty.String} }
@@ -38,7 +41,7 @@ func (c *calls) Configured(config Decl, p addr.Provider) (map[string]*provider.F
 }
 
 func (c *calls) Call(config Decl, p addr.Provider, fn string, args []cty.Value) (cty.Value, error) {
-	c.log = append(c.log, fmt.Sprintf("%s %s %v", p.Type, fn, config == noDecl))
+	c.log = append(c.log, fmt.Sprintf("%s %s %v", p.Type, fn, config == Nowhere))
 	var parts []string
 	for _, a := range args {
 		if a.IsMarked() {
@@ -92,11 +95,11 @@ locals {
 `
 	var bag diag.Bag
 	p, ok := Compile(load(t, config), &bag)
-	if !ok || !p.Check(functioned{}, CheckOptions{}, &bag) && false {
+	if !ok || !Vet(p, functioned{}, CheckOptions{}, &bag) && false {
 		t.Fatal(show(&bag))
 	}
 	c := &calls{}
-	f, _ := p.Frame(Options{Caller: c}, &bag)
+	f, _ := NewFrame(p, Options{Run: c}, &bag)
 	f.Put(resource(p, "test_thing", "u").ID, addr.NoKey, After, mark.Plain(cty.ObjectVal(map[string]cty.Value{"id": cty.UnknownVal(cty.String)})))
 	tests := []struct{ name, want string }{
 		{"a", `cty.StringVal("x-y")`},
@@ -142,7 +145,7 @@ provider "test" { region = "r" }
 locals { a = provider::test::zork(1) }
 `)
 	var bag diag.Bag
-	if !p.Check(functioned{}, CheckOptions{}, &bag) {
+	if !Vet(p, functioned{}, CheckOptions{}, &bag) {
 		t.Fatal(show(&bag))
 	}
 	d, _ := p.Lookup(addr.Module{}, Local, "a")
@@ -153,7 +156,7 @@ locals { a = provider::test::zork(1) }
 required "test" { source = "test" }
 locals { a = provider::test::jion(1) }
 `)
-	if p.Check(functioned{}, CheckOptions{}, &bag) || !strings.Contains(show(&bag), `The function "jion" is not available from the provider "test". Did you mean "join"?`) {
+	if Vet(p, functioned{}, CheckOptions{}, &bag) || !strings.Contains(show(&bag), `The function "jion" is not available from the provider "test". Did you mean "join"?`) {
 		t.Error(show(&bag))
 	}
 	p = compile(t, `
@@ -161,7 +164,7 @@ required "test" { source = "test" }
 provider "test" { region = provider::test::zork(1) }
 `)
 	bag = diag.Bag{}
-	if p.Check(functioned{}, CheckOptions{}, &bag) || !strings.Contains(show(&bag), "may not refer to itself") {
+	if Vet(p, functioned{}, CheckOptions{}, &bag) || !strings.Contains(show(&bag), "may not refer to itself") {
 		t.Error(show(&bag))
 	}
 }

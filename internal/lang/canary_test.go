@@ -29,7 +29,7 @@ locals {
 func TestNoMessageShowsSecrets(t *testing.T) {
 	p := check(t, canaryConfig)
 	var bag diag.Bag
-	f, ok := p.Frame(Options{Variables: map[string]Given{"sens": str(canary), "eph": str(canary)}}, &bag)
+	f, ok := NewFrame(p, Options{Variables: map[string]Given{"sens": str(canary), "eph": str(canary)}}, &bag)
 	if !ok {
 		t.Fatal(show(&bag))
 	}
@@ -89,7 +89,7 @@ func TestNoBorderShowsSecrets(t *testing.T) {
 				}
 				p, ok := Compile(load(t, canaryConfig+strings.ReplaceAll(head, "V", v)+modules), &bag)
 				if ok {
-					p.Check(cached, CheckOptions{}, &bag)
+					Vet(p, cached, CheckOptions{}, &bag)
 					run(p, Options{Variables: map[string]Given{"sens": str(canary), "eph": str(canary)}}, true, &bag)
 				}
 				if strings.Contains(show(&bag), canary) {

@@ -3,9 +3,7 @@ package lang
 import (
 	"testing"
 
-	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -77,9 +75,9 @@ output "out" { value = 1 }
 `
 	p := compile(t, around)
 	constants := map[string]bool{"text": true, "number": true, "next": true, "objects": true, "attr": true, "keys": true, "hidden": true, "tried": true, "chain": true}
-	for _, d := range p.root.unit.decls {
-		if d.kind != Local && d.once != nil || d.kind == Local && (d.once != nil) != constants[d.name] {
-			t.Errorf("%s %s: constant: %v", d.kind, d.name, d.once != nil)
+	for _, d := range p.Root().Unit.Defs {
+		if d.Kind != Local && d.Once != nil || d.Kind == Local && (d.Once != nil) != constants[d.Name] {
+			t.Errorf("%s %s: constant: %v", d.Kind, d.Name, d.Once != nil)
 		}
 	}
 }
@@ -97,53 +95,9 @@ func TestConstantsInCycles(t *testing.T) {
 	if ok {
 		t.Fatal("no cycle")
 	}
-	for _, d := range p.root.unit.decls {
-		if (d.once != nil) != (d.name == "d") {
-			t.Errorf("%s: constant: %v", d.name, d.once != nil)
-		}
-	}
-}
-
-// A constant has one value in the check, in all walks, in all instances of a module and in both faces; with the
-// shortcut closed each has its own.
-func TestConstantsAreComputedOnce(t *testing.T) {
-	const text = `module "m" {
-  source = "m"
-  count  = 2
-}
--- m --
-locals {
-  constant = [for x in ["a", "b"] : upper(x)]
-}
-output "out" { value = local.constant }
-`
-	for _, closed := range []shortcut.Set{0, shortcut.Constants} {
-		p := check(t, text)
-		m := addr.Module{}.Child("m")
-		i, _ := p.nodes[m].unit.index(Local, "constant")
-		d := p.nodes[m].unit.decls[i]
-		checked := d.once.got.Load()
-		if checked == nil {
-			t.Fatal("the check has computed nothing")
-		}
-		for range 2 {
-			var bag diag.Bag
-			f, _ := p.Frame(Options{Closed: closed}, &bag)
-			frames, _ := f.Expand(m, After, &bag)
-			if len(frames) != 2 {
-				t.Fatal(len(frames))
-			}
-			for _, f := range frames {
-				for _, face := range []Face{Before, After} {
-					v, o := f.Output("out", face, &bag)
-					if o != OK || !v.Raw.RawEquals(cty.TupleVal([]cty.Value{cty.StringVal("A"), cty.StringVal("B")})) {
-						t.Errorf("%#v %v", v.Raw, o)
-					}
-					if got := f.value(d, face, nil); (got == checked) == (closed != 0) {
-						t.Errorf("closed %q: the value of the check: %v", closed, got == checked)
-					}
-				}
-			}
+	for _, d := range p.Root().Unit.Defs {
+		if (d.Once != nil) != (d.Name == "d") {
+			t.Errorf("%s: constant: %v", d.Name, d.Once != nil)
 		}
 	}
 }
@@ -155,12 +109,12 @@ func TestBrokenConstants(t *testing.T) {
   other  = local.broken
 }`)
 	var bag diag.Bag
-	if p.Check(cached, CheckOptions{}, &bag) || len(bag.List()) != 1 {
+	if Vet(p, cached, CheckOptions{}, &bag) || len(bag.List()) != 1 {
 		t.Fatal(show(&bag))
 	}
 	for range 2 {
 		var bag diag.Bag
-		f, _ := p.Frame(Options{}, &bag)
+		f, _ := NewFrame(p, Options{}, &bag)
 		if _, o := f.Local("other", After, &bag); o != Broken || len(bag.List()) != 1 {
 			t.Error(o, show(&bag))
 		}
@@ -180,7 +134,7 @@ locals {
 }`)
 	for _, given := range []string{"one", "two"} {
 		var bag diag.Bag
-		f, _ := p.Frame(Options{Variables: map[string]Given{"v": str(given), "e": str(given)}, Workspace: given, Applying: given == "two"}, &bag)
+		f, _ := NewFrame(p, Options{Variables: map[string]Given{"v": str(given), "e": str(given)}, Workspace: given, Applying: given == "two"}, &bag)
 		for name, want := range map[string]cty.Value{
 			"v": cty.TupleVal([]cty.Value{cty.StringVal(given)}), "e": cty.TupleVal([]cty.Value{cty.StringVal(given)}),
 			"applying": cty.BoolVal(given == "two"), "where": cty.StringVal(given),

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -81,7 +80,7 @@ output "nn" { value = var.nn }
 	}
 	for _, test := range tests {
 		var bag diag.Bag
-		f, ok := check(t, vars).Frame(Options{Variables: test.given}, &bag)
+		f, ok := NewFrame(check(t, vars), Options{Variables: test.given}, &bag)
 		got := show(&bag)
 		if ok {
 			v, _ := f.Output(test.name, After, &bag)
@@ -95,7 +94,7 @@ output "nn" { value = var.nn }
 
 // Marks of variables carry where they come from.
 func TestOrigins(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 variable "password" {
   sensitive = true
   default   = "canary"
@@ -122,7 +121,7 @@ output "out" { value = [var.in] }
 // An empty slot is a mistake only where a walk promises to fill it in time.
 func TestEmptySlots(t *testing.T) {
 	read := func(stage func(*Frame)) (v mark.Value, o Outcome, said string) {
-		f := frame(t, `
+		f := rootFrame(t, `
 resource "test_thing" "a" {}
 locals { it = test_thing.a.id }
 `, Options{})
@@ -153,7 +152,7 @@ locals { it = test_thing.a.id }
 }
 
 func TestInstances(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 module "m" {
   source   = "m"
   for_each = { a = 1, b = 2 }
@@ -208,7 +207,7 @@ locals {
   all   = test_thing.a[*].id
   third = test_thing.a[2].id
 }`
-	f := frame(t, text, Options{})
+	f := rootFrame(t, text, Options{})
 	d := resource(f.Program(), "test_thing", "a").ID
 	var bag diag.Bag
 	obj := func(id string) mark.Value {
@@ -249,16 +248,6 @@ locals {
 	}
 }
 
-// Steady declarations have one cell for both faces.
-func TestSteady(t *testing.T) {
-	f := frame(t, `locals { a = path.root }`, Options{Steady: func(Decl) bool { return true }})
-	var bag diag.Bag
-	f.Local("a", After, &bag)
-	if f.vals[Before].got.Load() == nil || f.vals[After].got.Load() != nil {
-		t.Error("not shared")
-	}
-}
-
 // Many goroutines may ask at once.
 func TestConcurrent(t *testing.T) {
 	var text strings.Builder
@@ -267,7 +256,7 @@ func TestConcurrent(t *testing.T) {
 		fmt.Fprintf(&text, "  l%d = [local.l%d, module.m[0].out, \"${local.l%d}\" == \"x\" ? 1 : 2][0]\n", i, i-1, i/2)
 	}
 	text.WriteString("}\nmodule \"m\" {\n  source = \"m\"\n  count = local.l0\n  in = local.l0\n}\nresource \"test_thing\" \"a\" {\n  for_each = toset([\"a\", \"b\"])\n  num = local.l49\n name = each.value\n}\n-- m --\nvariable \"in\" {}\noutput \"out\" { value = var.in }\n")
-	f := frame(t, text.String(), Options{})
+	f := rootFrame(t, text.String(), Options{})
 	d := resource(f.Program(), "test_thing", "a").ID
 	var wg sync.WaitGroup
 	for range 8 {
@@ -284,7 +273,7 @@ func TestConcurrent(t *testing.T) {
 }
 
 func TestBuiltins(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 output "o" {
   value = [path.module, path.root, path.cwd, terraform.workspace, tofu.workspace, ephemeralasnull(terraform.applying), plantimestamp(), module.m.p]
 }
@@ -311,7 +300,7 @@ output "p" { value = path.module }
 }
 
 func TestWhere(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 resource "test_thing" "a" {
   name = "x"
   tags = {
@@ -370,7 +359,7 @@ resource "test_thing" "a" {
 }
 
 func TestTriggers(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 resource "test_thing" "m" { count = 2 }
 resource "test_thing" "o" {}
 resource "test_thing" "a" {
@@ -393,7 +382,7 @@ resource "test_thing" "a" {
 }
 
 func TestImports(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 variable "ids" { default = { a = "i-1", b = "i-2" } }
 import {
   for_each = var.ids
@@ -451,14 +440,14 @@ func TestImportMistakes(t *testing.T) {
 	for _, test := range tests {
 		p := compile(t, "resource \"test_thing\" \"t\" {}\nimport {\n  to = test_thing.t\n  "+test.block+"\n}\n")
 		var bag diag.Bag
-		if p.Check(cached, CheckOptions{}, &bag) || bag.List()[0].Summary+": "+bag.List()[0].Detail != test.want {
+		if Vet(p, cached, CheckOptions{}, &bag) || bag.List()[0].Summary+": "+bag.List()[0].Detail != test.want {
 			t.Errorf("%s: %s", test.block, show(&bag))
 		}
 	}
 }
 
 func TestProviderKeys(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 required "test" { source = "test" }
 provider "test" {
   alias    = "each"
@@ -523,7 +512,7 @@ resource "test_thing" "b" {}
 }
 
 func TestFlags(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 variable "p" { default = true }
 resource "test_thing" "a" {
   lifecycle {
@@ -553,7 +542,7 @@ resource "test_thing" "u" {
 }
 
 func TestProvisioners(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 variable "v" { default = "x" }
 resource "test_thing" "a" {
   count = 2
@@ -586,7 +575,7 @@ resource "test_thing" "a" {
 }
 
 func TestConsole(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 variable "v" { default = "x" }
 resource "test_thing" "a" { count = 2 }
 `, Options{Console: true})
@@ -606,32 +595,6 @@ resource "test_thing" "a" { count = 2 }
 		}
 		if got != want {
 			t.Errorf("%s: %q", src, got)
-		}
-	}
-}
-
-func TestReferences(t *testing.T) {
-	tests := map[string]string{
-		`var.a.b`:                       "var.a",
-		`local.x`:                       "local.x",
-		`aws_x.y`:                       "aws_x.y",
-		`aws_x.y.id`:                    "aws_x.y.id aws_x.y",
-		`aws_x.y[0].id`:                 "aws_x.y[0].id aws_x.y[0] aws_x.y",
-		`aws_x.y[count.index].id`:       "aws_x.y count.index",
-		`data.a.b.c`:                    "data.a.b.c data.a.b",
-		`module.m.out.x`:                "module.m.out module.m",
-		`module.m["k"].out`:             `module.m["k"].out module.m["k"] module.m`,
-		`[each.key, self.id, path.cwd]`: "each.key self.id path.cwd",
-		`"${var.a}-${var.a}"`:           "var.a",
-		`5`:                             "",
-	}
-	for src, want := range tests {
-		e, diags := hclsyntax.ParseExpression([]byte(src), "x", diag.Pos{Line: 1, Column: 1})
-		if diags.HasErrors() {
-			t.Fatal(diags)
-		}
-		if got := strings.Join(References(e), " "); got != want {
-			t.Errorf("%s: %s", src, got)
 		}
 	}
 }
@@ -665,10 +628,10 @@ text
 `)
 	var bag diag.Bag
 	p, ok := Compile(tree, &bag)
-	if !ok || !p.Check(cached, CheckOptions{}, &bag) {
+	if !ok || !Vet(p, cached, CheckOptions{}, &bag) {
 		t.Fatal(show(&bag))
 	}
-	f, _ := p.Frame(Options{RootDir: tree.Root.Module.Dir}, &bag)
+	f, _ := NewFrame(p, Options{RootDir: tree.Root.Module.Dir}, &bag)
 	v, _ := f.Output("o", After, &bag)
 	if got := fmt.Sprintf("%#v", v.Raw); got != `cty.TupleVal([]cty.Value{cty.StringVal("."), cty.StringVal("."), cty.StringVal(". sub/m text\n"), cty.True, cty.True})` {
 		t.Error(got, show(&bag))
@@ -677,7 +640,7 @@ text
 
 // A chosen instance of a provider must be there.
 func TestProviderKeyThatIsNotThere(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 required "test" { source = "test" }
 provider "test" {
   alias    = "each"

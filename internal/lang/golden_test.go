@@ -74,7 +74,7 @@ func goldenCase(t *testing.T, config, stage string) string {
 	case stage == "refs":
 		return showRefs(p)
 	}
-	ok = p.Check(cached, CheckOptions{}, &bag) && ok
+	ok = Vet(p, cached, CheckOptions{}, &bag) && ok
 	switch {
 	case stage == "check":
 		return verdict(ok, &bag)

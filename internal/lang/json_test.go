@@ -80,7 +80,7 @@ func evalJ(t *testing.T, tree *config.Tree) cty.Value {
 	t.Helper()
 	var bag diag.Bag
 	p, ok := Compile(tree, &bag)
-	if !ok || !p.Check(cached, CheckOptions{}, &bag) {
+	if !ok || !Vet(p, cached, CheckOptions{}, &bag) {
 		t.Fatal(show(&bag))
 	}
 	s := run(p, Options{}, true, &bag)
@@ -122,7 +122,7 @@ main.tf.json:1: error: Reference to undeclared resource
 			var bag diag.Bag
 			p, ok := Compile(inJSON(t, "", test.json), &bag)
 			if ok {
-				p.Check(cached, CheckOptions{}, &bag)
+				Vet(p, cached, CheckOptions{}, &bag)
 			}
 			if got := show(&bag); got != test.want {
 				t.Errorf("got\n%s\nwant\n%s", got, test.want)
@@ -137,7 +137,9 @@ func TestExpressionsOfOtherSyntax(t *testing.T) {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	if _, ok := native(e).(*hclsyntax.TupleConsExpr); !ok {
-		t.Errorf("%T", native(e))
+	if n, _ := config.Native(e); !isTuple(n) {
+		t.Errorf("%T", n)
 	}
 }
+
+func isTuple(e hclsyntax.Expression) bool { _, ok := e.(*hclsyntax.TupleConsExpr); return ok }

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/zclconf/go-cty/cty"
 	"pgregory.net/rapid"
 )
@@ -32,7 +33,7 @@ func TestLikeTheLibrary(t *testing.T) {
 				given[n] = Given{Value: v}
 			}
 			var bag diag.Bag
-			f, ok := p.Frame(Options{Variables: given}, &bag)
+			f, ok := NewFrame(p, Options{Variables: given}, &bag)
 			if !ok {
 				t.Fatal(show(&bag))
 			}
@@ -41,7 +42,7 @@ func TestLikeTheLibrary(t *testing.T) {
 				v, _ := f.Local(n, After, &bag)
 				local[n] = v.Raw
 			}
-			ctx := &hcl.EvalContext{Variables: map[string]cty.Value{"var": cty.ObjectVal(vals), "local": cty.ObjectVal(local)}, Functions: f.w.table}
+			ctx := &hcl.EvalContext{Variables: map[string]cty.Value{"var": cty.ObjectVal(vals), "local": cty.ObjectVal(local)}, Functions: funcs.Table(&funcs.Env{})}
 			rapid.Check(t, func(t *rapid.T) { likeLibrary(t, f, ctx, exprGen(3).Draw(t, "expr")) })
 		})
 	}

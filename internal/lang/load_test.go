@@ -16,6 +16,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // The tests here build declarations from text by a small reader of their own, so that they test
@@ -163,7 +164,7 @@ func (r *reader) variable(b *hclsyntax.Block) *config.Variable {
 	}
 	if e := r.expr(b, "default"); e != nil {
 		v.Default, _ = e.Value(nil)
-		if out, problem := prepareVariable(v, v.Default); problem == "" {
+		if out, err := convert.Convert(v.Default, v.Type); err == nil {
 			v.Default = out
 		}
 	}
@@ -262,12 +263,7 @@ func (r *reader) lifecycle(b *hclsyntax.Block) config.Lifecycle {
 
 func (r *reader) importBlock(b *hclsyntax.Block) *config.Import {
 	im := &config.Import{To: r.expr(b, "to"), ID: r.expr(b, "id"), Identity: r.expr(b, "identity"), ForEach: r.expr(b, "for_each"), Range: b.DefRange()}
-	var names []string
-	walkSteps(native(im.To), func(word string, key bool) {
-		if !key {
-			names = append(names, word)
-		}
-	})
+	names := words(im.To)
 	var m addr.Module
 	for len(names) > 1 && names[0] == "module" {
 		m = m.Child(names[1])
@@ -275,6 +271,35 @@ func (r *reader) importBlock(b *hclsyntax.Block) *config.Import {
 	}
 	im.Resource = addr.Resource{Module: m, Mode: addr.Managed, Type: names[0], Name: names[1]}
 	return im
+}
+
+// words are the names in an address.
+func words(e hcl.Expression) []string {
+	var t hcl.Traversal
+	var out []string
+	switch e := e.(type) {
+	case *hclsyntax.ScopeTraversalExpr:
+		t = e.Traversal
+	case *hclsyntax.IndexExpr:
+		return words(e.Collection)
+	case *hclsyntax.RelativeTraversalExpr:
+		out, t = words(e.Source), e.Traversal
+	case *hclsyntax.TemplateWrapExpr:
+		return words(e.Wrapped)
+	case *hclsyntax.TemplateExpr:
+		v, _ := e.Value(nil)
+		inner, _ := hclsyntax.ParseExpression([]byte(v.AsString()), "", hcl.InitialPos)
+		return words(inner)
+	}
+	for _, s := range t {
+		switch s := s.(type) {
+		case hcl.TraverseRoot:
+			out = append(out, s.Name)
+		case hcl.TraverseAttr:
+			out = append(out, s.Name)
+		}
+	}
+	return out
 }
 
 func (r *reader) conditions(b *hclsyntax.Body, typ string) []*config.Condition {
@@ -443,17 +468,17 @@ func check(t testing.TB, text string) *Program {
 	t.Helper()
 	p := compile(t, text)
 	var bag diag.Bag
-	if !p.Check(cached, CheckOptions{}, &bag) {
+	if !Vet(p, cached, CheckOptions{}, &bag) {
 		t.Fatalf("check:\n%s", show(&bag))
 	}
 	return p
 }
 
-// frame makes a root frame of a checked program.
-func frame(t testing.TB, text string, o Options) *Frame {
+// rootFrame makes a root frame of a checked program.
+func rootFrame(t testing.TB, text string, o Options) *Frame {
 	t.Helper()
 	var bag diag.Bag
-	f, ok := check(t, text).Frame(o, &bag)
+	f, ok := NewFrame(check(t, text), o, &bag)
 	if !ok {
 		t.Fatalf("frame:\n%s", show(&bag))
 	}

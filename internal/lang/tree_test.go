@@ -87,7 +87,7 @@ output "out" { value = "<${var.in}>" }
 `)
 	var bag diag.Bag
 	p, ok := Compile(tree, &bag)
-	if !ok || !p.Check(cached, CheckOptions{}, &bag) {
+	if !ok || !Vet(p, cached, CheckOptions{}, &bag) {
 		t.Fatal(show(&bag))
 	}
 	s := run(p, Options{}, true, &bag)

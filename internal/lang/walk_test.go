@@ -22,7 +22,7 @@ type small struct {
 }
 
 func run(p *Program, o Options, apply bool, bag *diag.Bag) *small {
-	f, ok := p.Frame(o, bag)
+	f, ok := NewFrame(p, o, bag)
 	s := &small{p: p, f: f, bag: bag, apply: apply, done: map[Decl]bool{}, got: map[string]mark.Value{}}
 	if !ok {
 		return s

@@ -1,11 +1,12 @@
 package lease
 
 import (
-	"cmp"
+	"context"
 	"slices"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/walk"
 )
 
 // session is a provider process that CloseAll has to stop.
@@ -43,130 +44,53 @@ func (l *Ledger) CloseAll() []Left {
 			return l.Open()
 		}
 		seen = n
-		l.run(l.ending(leases, sessions))
+		l.end(leases, sessions)
 	}
 }
 
-// job is something to end, after the jobs that it waits for.
-type job struct {
-	do    func()
-	waits int
-	then  []*job
-	done  bool
-	chain int // how many jobs there are in a row from this one on; 0: not measured yet
-}
-
-func (j *job) before(k *job) {
-	if k != nil {
-		j.then = append(j.then, k)
-		k.waits++
+// end closes leases and stops sessions, as many at a time as allowed: a lease after those that were
+// obtained with it and after the sessions that were configured with it, a session after the leases
+// opened through it. What waits for each other in a circle, which time itself forbids, is ended last.
+func (l *Ledger) end(leases []*Lease, sessions []*session) {
+	var graph walk.Graph
+	var work []func()
+	add := func(do func()) walk.Node {
+		work = append(work, do)
+		return graph.Add(nil, walk.Options{})
 	}
-}
-
-// measure gives the chain.
-func (j *job) measure() int {
-	if j.chain == 0 {
-		j.chain = 1 // should it come round to this one again
-		for _, k := range j.then {
-			j.chain = max(j.chain, 1+k.measure())
-		}
-	}
-	return j.chain
-}
-
-// ending makes the jobs: a lease after those that were obtained with it and after the sessions
-// that were configured with it, a session after the leases opened through it.
-func (l *Ledger) ending(leases []*Lease, sessions []*session) []*job {
-	jobs := make([]*job, 0, len(leases)+len(sessions))
-	add := func(do func()) *job {
-		j := &job{do: do}
-		jobs = append(jobs, j)
-		return j
-	}
-	of := make(map[*Lease]*job, len(leases))
+	of := make(map[*Lease]walk.Node, len(leases))
 	for _, x := range leases {
 		if !x.over() {
 			of[x] = add(func() { l.Close(x) })
 		}
 	}
-	through := make(map[provider.Provider]*job, len(sessions))
+	before := func(n walk.Node, parents []*Lease) {
+		for _, p := range parents {
+			if parent, open := of[p]; open {
+				graph.Waits(parent, n)
+			}
+		}
+	}
+	through := make(map[provider.Provider]walk.Node, len(sessions))
 	for _, s := range sessions {
-		j := add(s.end)
-		through[s.provider] = j
-		for _, p := range s.parents {
-			j.before(of[p])
-		}
+		n := add(s.end)
+		through[s.provider] = n
+		before(n, s.parents)
 	}
-	for _, x := range leases {
-		j := of[x]
-		if j == nil {
-			continue
+	for x, n := range of {
+		if s, ok := through[x.opened.Provider]; ok {
+			graph.Waits(s, n)
 		}
-		j.before(through[x.opened.Provider])
-		for _, p := range x.opened.Parents {
-			j.before(of[p])
-		}
+		before(n, x.opened.Parents)
 	}
-	return jobs
-}
-
-// run does the jobs, as many at a time as allowed, and those first on which the longest row of others
-// waits. Jobs that wait for each other in a circle, which time itself forbids, are done at the end.
-func (l *Ledger) run(jobs []*job) {
-	var (
-		wg      sync.WaitGroup
-		mu      sync.Mutex
-		change  = sync.NewCond(&mu)
-		ready   []*job // the longest row last
-		running int
-	)
-	add := func(j *job) {
-		i, _ := slices.BinarySearchFunc(ready, j, func(a, b *job) int { return cmp.Compare(a.measure(), b.measure()) })
-		ready = slices.Insert(ready, i, j)
-	}
-	take := func() *job {
-		for len(ready) == 0 && running > 0 {
-			change.Wait()
-		}
-		if len(ready) == 0 {
-			return nil
-		}
-		j := ready[len(ready)-1]
-		ready = ready[:len(ready)-1]
-		running++
-		return j
-	}
-	finish := func(j *job) {
-		j.done = true
-		running--
-		for _, k := range j.then {
-			if k.waits--; k.waits == 0 {
-				add(k)
-			}
-		}
-		change.Broadcast()
-	}
-	for _, j := range jobs {
-		if j.waits == 0 {
-			add(j)
-		}
-	}
-	for range min(l.o.Parallelism, len(jobs)) {
-		wg.Go(func() {
-			mu.Lock()
-			defer mu.Unlock()
-			for j := take(); j != nil; j = take() {
-				mu.Unlock()
-				l.safely(j.do)
-				mu.Lock()
-				finish(j)
-			}
-		})
-	}
-	wg.Wait()
-	for _, j := range jobs {
-		if !j.done {
-			l.safely(j.do)
-		}
+	result := graph.Run(context.Background(), walk.RunOptions{
+		Workers: l.o.Parallelism,
+		Visit: func(_ context.Context, n walk.Node, _ *walk.Fan) bool {
+			l.safely(work[n])
+			return true
+		},
+	})
+	for _, n := range result.Stuck {
+		l.safely(work[n])
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
-	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -29,7 +29,7 @@ type Stored struct {
 
 // Up creates or updates an object as proposed. The entry is what is to be recorded, also when the
 // call failed; it is nil if there is nothing.
-func (t *Tools) Up(ctx context.Context, c *plan.Change, p *Proposal, config mark.Value, prior *state.Entry, s Stored) (mark.Value, *state.Entry, bool) {
+func (t *Tools) Up(ctx context.Context, c *plan.Change, p *Proposal, prior *state.Entry, s Stored) (mark.Value, *state.Entry, bool) {
 	op := event.Update
 	if prior == nil {
 		op = event.Create
@@ -52,7 +52,7 @@ func (t *Tools) Up(ctx context.Context, c *plan.Change, p *Proposal, config mark
 		t.unanswered(op, ds)
 	}
 	ok := t.Report(ds)
-	v, entry, good := recordMade(ctx, t, p, config, resp, prior, s, ok)
+	v, entry, good := recordMade(ctx, t, p, resp, prior, s, ok)
 	ok = ok && good
 	if idKey, id = shownID(t, v.Raw); !ok {
 		t.tell(event.Failed{Object: t.Object, Op: op, Took: time.Since(began)})
@@ -73,10 +73,10 @@ func (t *Tools) Up(ctx context.Context, c *plan.Change, p *Proposal, config mark
 // Same is an object that a proposal leaves as it is, with what the configuration now says is sensitive
 // in it. It reports whether that is something new, which is told as an update although the provider
 // has nothing to do with it.
-func (t *Tools) Same(p *Proposal, config mark.Value, e *state.Entry) (mark.Value, *state.Entry, bool) {
-	v, next := markResult(t, p.Value, config), *e
+func (t *Tools) Same(p *Proposal, e *state.Entry) (mark.Value, *state.Entry, bool) {
+	v, next := markResult(t, p.Value, p.Asked), *e
 	next.Sensitive = v.PathsOf(mark.Sensitive)
-	news := remarked(t, e, p, config)
+	news := remarked(t, e, p)
 	if news {
 		idKey, id := wireID(t, p.Prior)
 		t.tell(event.Started{Object: t.Object, Op: event.Update, IDKey: idKey, ID: id, At: time.Now()})
@@ -86,7 +86,7 @@ func (t *Tools) Same(p *Proposal, config mark.Value, e *state.Entry) (mark.Value
 }
 
 // recordMade turns the answer to an apply call into a value and an entry, holding it against the plan.
-func recordMade(ctx context.Context, t *Tools, p *Proposal, config mark.Value, resp provider.ApplyResponse, prior *state.Entry, s Stored, succeeded bool) (mark.Value, *state.Entry, bool) {
+func recordMade(ctx context.Context, t *Tools, p *Proposal, resp provider.ApplyResponse, prior *state.Entry, s Stored, succeeded bool) (mark.Value, *state.Entry, bool) {
 	if resp.State.Msgpack == nil && resp.State.JSON == nil {
 		if succeeded {
 			t.breach("Provider produced inconsistent result after apply", "%s said nothing about what became of %s. This is a bug in the provider, to be reported there.", t.who(), t.Object)
@@ -114,15 +114,15 @@ func recordMade(ctx context.Context, t *Tools, p *Proposal, config mark.Value, r
 		CreateFirst: s.CreateFirst, SkipDestroy: s.SkipDestroy,
 	}
 	answered, said := v, identity
-	v, identity, kept := guardEntry(t, entry, v, identity, &rights{config: config.Raw, was: prior}, "Provider produced invalid object")
+	v, identity, kept := guardEntry(t, entry, v, identity, &rights{config: p.Asked.Raw, was: prior}, "Provider produced invalid object")
 	if !kept && prior == nil && lostValue(t, answered, said, v, identity) && undo(ctx, t, wire, resp, s) {
 		return mark.Value{}, nil, false
 	}
 	good = good && kept
 	if good && succeeded && !resp.LegacyTypes {
-		good = asPlanned(t, p, v, markResult(t, v, config).Marks)
+		good = asPlanned(t, p, v, markResult(t, v, p.Asked).Marks)
 	}
-	value := markResult(t, v, config)
+	value := markResult(t, v, p.Asked)
 	if identity == cty.NilVal {
 		identity = p.Identity
 	} else if ok && !resp.LegacyTypes { // that SDK holds its providers to it itself, as far as it shall
@@ -144,7 +144,7 @@ func recordMade(ctx context.Context, t *Tools, p *Proposal, config mark.Value, r
 // settle makes a value fit to be kept: no write-only values, nothing unknown.
 func settle(t *Tools, v cty.Value, succeeded bool) (cty.Value, bool) {
 	v, good := nullWriteOnly(t, v, "Provider produced invalid object", "after apply")
-	if schema.WhollyKnown(v) {
+	if ctyvalue.WhollyKnown(v) {
 		return v, good
 	}
 	if succeeded {

@@ -1,9 +1,9 @@
 package object
 
 import (
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
-	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
@@ -33,7 +33,8 @@ func (t *Tools) Approved(c *plan.Change, cur Current, config mark.Value, f Force
 		}
 	}
 	p.Was = prior
-	if p.Config, ok = encode(t, ignore(config.Raw, prior, f)); !ok {
+	p.Asked = ignore(config, prior, cur.Entry, f)
+	if p.Config, ok = encode(t, p.Asked.Raw); !ok {
 		return nil, false
 	}
 	p.Planned, ok = encode(t, c.After.Raw)
@@ -42,5 +43,5 @@ func (t *Tools) Approved(c *plan.Change, cur Current, config mark.Value, f Force
 
 // Settled reports whether a configuration leaves nothing for apply to plan again.
 func (t *Tools) Settled(config mark.Value) bool {
-	return schema.WhollyKnown(config.Raw) && !config.Has(mark.Ephemeral) && len(t.Type.WriteOnly(config.Raw)) == 0
+	return ctyvalue.WhollyKnown(config.Raw) && !config.Has(mark.Ephemeral) && len(t.Type.WriteOnly(config.Raw)) == 0
 }

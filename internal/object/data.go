@@ -71,17 +71,21 @@ func recordRead(t *Tools, config mark.Value, resp provider.DataResponse, ds prov
 }
 
 // StoredData gives the stored result of a data source if it answers the question that the
-// configuration asks now.
-func (t *Tools) StoredData(config mark.Value, e *state.Entry) (mark.Value, bool) {
+// configuration asks now, with the entry that has what the configuration now says is sensitive in it.
+func (t *Tools) StoredData(config mark.Value, e *state.Entry) (mark.Value, *state.Entry, bool) {
 	if e == nil || e.Schema != t.Type.Version || e.Attrs == nil {
-		return mark.Value{}, false
+		return mark.Value{}, nil, false
 	}
 	v, err := t.Type.DecodeJSON(e.Attrs)
 	if err != nil || !t.Type.ConfigEqual(v, config.Raw) {
-		return mark.Value{}, false
+		return mark.Value{}, nil, false
 	}
 	t.tell(event.Stored{Object: t.Object})
-	return markResult(t, v, config), true
+	value, next := markResult(t, v, config), *e
+	if next.Sensitive = value.PathsOf(mark.Sensitive); samePaths(next.Sensitive, e.Sensitive) {
+		return value, e, true
+	}
+	return value, &next, true
 }
 
 // Validate has the provider check a configuration, unknown values and all.

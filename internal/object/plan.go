@@ -31,7 +31,8 @@ type Current struct {
 // Proposal is what a provider plans to make of a configuration: the part that planning and
 // applying have in common.
 type Proposal struct {
-	Config   []byte // wire form
+	Asked    mark.Value // the configuration, what is to be ignored as it was
+	Config   []byte     // wire form of Asked
 	Planned  []byte
 	Prior    []byte
 	Was      cty.Value // of Prior
@@ -52,9 +53,9 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 			return nil, false
 		}
 	}
-	raw := ignore(config.Raw, prior, f)
+	p := &Proposal{Prior: cur.Wire, Was: prior, Asked: ignore(config, prior, cur.Entry, f)}
+	raw := p.Asked.Raw
 	proposed := t.Type.Propose(prior, raw)
-	p := &Proposal{Prior: cur.Wire, Was: prior}
 	if p.Prior == nil {
 		p.Prior = nullWire
 	}
@@ -83,7 +84,7 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 		return nil, false
 	}
 	p.Private, p.Legacy = resp.Private, resp.LegacyTypes
-	if !checkPlanned(t, p, prior, mark.Value{Raw: raw, Marks: config.Marks}, r, proposed, wantWire) {
+	if !checkPlanned(t, p, prior, r, proposed, wantWire) {
 		return nil, false
 	}
 	if p.Identity, ok = decodeIdentity(t, resp.Identity); !ok {
@@ -115,7 +116,7 @@ func callPlan(ctx context.Context, t *Tools, r *rights, req provider.PlanRequest
 
 // checkPlanned decodes the answer and holds it against configuration and prior object. An answer equal
 // to the proposal was made by our own rules and needs no further look.
-func checkPlanned(t *Tools, p *Proposal, prior cty.Value, config mark.Value, r *rights, proposed cty.Value, proposedWire []byte) bool {
+func checkPlanned(t *Tools, p *Proposal, prior cty.Value, r *rights, proposed cty.Value, proposedWire []byte) bool {
 	if sameWire(t, p.Planned, proposedWire) && (!t.Type.HasWriteOnly() || noWriteOnlyIn(t, p.Planned)) {
 		p.Value = proposed
 		return true
@@ -139,10 +140,10 @@ func checkPlanned(t *Tools, p *Proposal, prior cty.Value, config mark.Value, r *
 	if p.Legacy {
 		return true
 	}
-	breaches := t.Type.PlanBreaches(prior, t.Type.NullWriteOnly(config.Raw), p.Value)
+	breaches := t.Type.PlanBreaches(prior, t.Type.NullWriteOnly(p.Asked.Raw), p.Value)
 	for _, b := range breaches {
 		t.breach("Provider produced invalid plan", "%s planned an invalid value for %s: %s.\n\nThis is a bug in the provider, to be reported there.",
-			t.who(), placeText(t, b.Path), said(b, config.Marks))
+			t.who(), placeText(t, b.Path), said(b, p.Asked.Marks))
 	}
 	return len(breaches) == 0
 }
@@ -197,11 +198,11 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 	c := &plan.Change{Object: t.Object, Was: t.Object, Entry: cur.Entry, Settled: t.Settled(config)}
 	if cur.Entry == nil {
 		c.Action = plan.Create
-		completeChange(t, c, p, config)
+		completeChange(t, c, p)
 		return c, true
 	}
 	c.Action, c.Why, c.Replace = decide(t, cur, p, f)
-	if c.Action == plan.NoOp && remarked(t, cur.Entry, p, config) {
+	if c.Action == plan.NoOp && remarked(t, cur.Entry, p) {
 		c.Action = plan.Update
 	}
 	switch {
@@ -214,7 +215,7 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 			return nil, false
 		}
 	}
-	completeChange(t, c, p, config)
+	completeChange(t, c, p)
 	if before, ok := t.Value(cur.Entry, cur.Known); ok {
 		c.Before = before
 	}
@@ -224,14 +225,17 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 
 // remarked reports whether other parts of an object are sensitive than those that are stored as such.
 // Nothing changes then but what may be shown, which has to be stored.
-func remarked(t *Tools, e *state.Entry, p *Proposal, config mark.Value) bool {
-	if !config.Has(mark.Sensitive) && len(e.Sensitive) == 0 {
+func remarked(t *Tools, e *state.Entry, p *Proposal) bool {
+	if !p.Asked.Has(mark.Sensitive) && len(e.Sensitive) == 0 {
 		return false
 	}
-	was, is := sensitivePaths(t, p.Value, e.Sensitive), markResult(t, p.Value, config).PathsOf(mark.Sensitive)
-	return len(was) != len(is) || slices.ContainsFunc(is, func(p cty.Path) bool {
-		return !slices.ContainsFunc(was, p.Equals)
-	})
+	was, is := sensitivePaths(t, p.Value, e.Sensitive), markResult(t, p.Value, p.Asked).PathsOf(mark.Sensitive)
+	return !samePaths(was, is)
+}
+
+// samePaths reports whether two sets have the same paths.
+func samePaths(a, b []cty.Path) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(p cty.Path) bool { return !slices.ContainsFunc(b, p.Equals) })
 }
 
 // Nothing reports whether a proposal leaves an object as it is. Sets may be equal though their wire
@@ -259,11 +263,11 @@ func decide(t *Tools, cur Current, p *Proposal, f Forced) (plan.Action, plan.Rea
 }
 
 // completeChange writes the proposal into the change.
-func completeChange(t *Tools, c *plan.Change, p *Proposal, config mark.Value) {
+func completeChange(t *Tools, c *plan.Change, p *Proposal) {
 	c.Before = mark.Plain(t.Type.Null())
-	c.After = markResult(t, p.Value, config)
+	c.After = markResult(t, p.Value, p.Asked)
 	if t.Type.HasWriteOnly() {
-		c.Sent = t.Type.WriteOnly(config.Raw)
+		c.Sent = t.Type.WriteOnly(p.Asked.Raw)
 	}
 	c.Private, c.Identity, c.Legacy = p.Private, p.Identity, p.Legacy
 }
@@ -328,18 +332,29 @@ func (t *Tools) Within(approved *plan.Change, p *Proposal) bool {
 	return false
 }
 
-// ignore puts the prior object's values over the configuration where ignore_changes says so.
-func ignore(config, prior cty.Value, f Forced) cty.Value {
-	if prior.IsNull() || !f.IgnoreAll && len(f.Ignore) == 0 {
+// ignore puts the prior object's values over the configuration where ignore_changes says so, with what
+// was sensitive of them.
+func ignore(config mark.Value, prior cty.Value, was *state.Entry, f Forced) mark.Value {
+	paths := f.Ignore
+	if f.IgnoreAll {
+		paths = []cty.Path{nil}
+	}
+	if prior.IsNull() || len(paths) == 0 {
 		return config
 	}
-	if f.IgnoreAll {
-		return prior
+	ignored := func(at cty.Path) bool { return slices.ContainsFunc(paths, at.HasPrefix) }
+	out := mark.Value{Raw: config.Raw, Marks: slices.DeleteFunc(slices.Clone(config.Marks), func(m mark.At) bool {
+		return m.Tag == mark.Sensitive && ignored(m.Path)
+	})}
+	for _, p := range paths {
+		out.Raw = overlay(out.Raw, prior, p)
 	}
-	for _, p := range f.Ignore {
-		config = overlay(config, prior, p)
+	for _, m := range mark.Paths(was.Sensitive, mark.Sensitive) {
+		if ignored(m.Path) {
+			out.Marks = mark.Add(out.Marks, m)
+		}
 	}
-	return config
+	return out
 }
 
 // overlay is config with the value at path taken from prior. A map key that one of them lacks is

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/provider"
-	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
@@ -162,7 +162,7 @@ func checkRefreshed(t *Tools, entry *state.Entry, k Known, resp provider.ReadRes
 
 // whollyKnown refuses unknown values where only facts may be.
 func whollyKnown(t *Tools, v cty.Value, title, when string) bool {
-	if schema.WhollyKnown(v) {
+	if ctyvalue.WhollyKnown(v) {
 		return true
 	}
 	cty.Walk(v, func(p cty.Path, v cty.Value) (bool, error) {

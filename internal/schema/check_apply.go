@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 )
@@ -90,14 +91,14 @@ func (c *applyCheck) blocks(n *node, planned, actual cty.Value) {
 		c.add("block count changed from %d to %d", was, is)
 	case n.nesting == List:
 		now := elements(actual)
-		for i, pv := range items(planned) {
+		for i, pv := range ctyvalue.Items(planned) {
 			c.here.index(i)
 			c.object(n.inner, pv, now[i])
 			c.here.up()
 		}
 	default:
 		now := lookup(actual)
-		for k, pv := range members(planned) {
+		for k, pv := range ctyvalue.Members(planned) {
 			c.here.key(k)
 			if av, ok := now(k); ok {
 				c.object(n.inner, pv, av)
@@ -131,7 +132,7 @@ func (c *applyCheck) value(planned, actual cty.Value) {
 		c.mapping(planned, actual)
 	case ty.IsObjectType():
 		is := fieldsOf(actual)
-		for name, pv := range members(planned) {
+		for name, pv := range ctyvalue.Members(planned) {
 			if av, ok := is.get(name); ok {
 				c.here.attr(name)
 				c.value(pv, av)
@@ -146,7 +147,7 @@ func (c *applyCheck) value(planned, actual cty.Value) {
 func (c *applyCheck) list(planned, actual cty.Value) {
 	now := elements(actual)
 	was := planned.LengthInt()
-	for i, pv := range items(planned) {
+	for i, pv := range ctyvalue.Items(planned) {
 		if i >= len(now) {
 			c.add("element %d has vanished", i)
 			continue
@@ -162,7 +163,7 @@ func (c *applyCheck) list(planned, actual cty.Value) {
 
 func (c *applyCheck) mapping(planned, actual cty.Value) {
 	was, now := lookup(planned), lookup(actual)
-	for k, pv := range members(planned) {
+	for k, pv := range ctyvalue.Members(planned) {
 		if av, ok := now(k); ok {
 			c.here.key(k)
 			c.value(pv, av)
@@ -171,7 +172,7 @@ func (c *applyCheck) mapping(planned, actual cty.Value) {
 			c.tell(false, "an element has vanished", func() string { return fmt.Sprintf("element %q has vanished", k) })
 		}
 	}
-	for k := range members(actual) {
+	for k := range ctyvalue.Members(actual) {
 		if _, ok := was(k); !ok {
 			c.tell(false, "a new element has appeared", func() string { return fmt.Sprintf("new element %q has appeared", k) })
 		}
@@ -203,7 +204,7 @@ func attrNames(ty cty.Type) []string {
 func (c *applyCheck) sets(planned, actual cty.Value, exact []string, hide bool, fits func(p, a cty.Value) bool) {
 	now := elements(actual)
 	index, met, missing := newIndex(now, exact), make([]bool, len(now)), false
-	for _, pv := range items(planned) {
+	for _, pv := range ctyvalue.Items(planned) {
 		found := false
 		for _, i := range index.candidates(pv) {
 			if fits(pv, now[i]) {

@@ -1,6 +1,9 @@
 package schema
 
-import "github.com/zclconf/go-cty/cty"
+import (
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/zclconf/go-cty/cty"
+)
 
 // A plan must hold what was configured: the provider may choose only where nothing is configured
 // and the schema says that it may (computed), or keep what was there before and means the same.
@@ -102,7 +105,7 @@ func (c *planCheck) nested(n *node, prior, config, planned cty.Value) {
 		c.list(n, prior, config, planned)
 	case Map:
 		was, plan, want := lookup(prior), lookup(planned), lookup(config)
-		for k, nv := range members(planned) {
+		for k, nv := range ctyvalue.Members(planned) {
 			cv, ok := want(k)
 			if !ok {
 				c.add("map key %q from plan is not present in config", k)
@@ -112,7 +115,7 @@ func (c *planCheck) nested(n *node, prior, config, planned cty.Value) {
 			c.inside(n.inner, orNull(was, k), cv, nv)
 			c.here.up()
 		}
-		for k := range members(config) {
+		for k := range ctyvalue.Members(config) {
 			if _, ok := plan(k); !ok {
 				c.add("map key %q from config is not present in plan", k)
 			}
@@ -123,7 +126,7 @@ func (c *planCheck) nested(n *node, prior, config, planned cty.Value) {
 // list checks lists of the same length.
 func (c *planCheck) list(n *node, prior, config, planned cty.Value) {
 	was, want := elements(prior), elements(config)
-	for i, nv := range items(planned) {
+	for i, nv := range ctyvalue.Items(planned) {
 		c.here.index(i)
 		pv := cty.NullVal(nv.Type())
 		if i < len(was) {
@@ -158,7 +161,7 @@ func (c *planCheck) blocks(n *node, prior, config, planned cty.Value) {
 		}
 	case n.nesting == Set:
 		// What is in the elements is not compared: an old SDK may give them other defaults.
-		for _, nv := range items(planned) {
+		for _, nv := range ctyvalue.Items(planned) {
 			if !nv.IsKnown() {
 				c.here.elem(nv)
 				c.add(textElemUnknown)
@@ -180,7 +183,7 @@ func (c *planCheck) blocks(n *node, prior, config, planned cty.Value) {
 
 func (c *planCheck) blockMap(n *node, prior, config, planned cty.Value) {
 	was, plan, want := lookup(prior), lookup(planned), lookup(config)
-	for k, nv := range members(planned) {
+	for k, nv := range ctyvalue.Members(planned) {
 		c.here.key(k)
 		cv, ok := want(k)
 		switch {
@@ -193,7 +196,7 @@ func (c *planCheck) blockMap(n *node, prior, config, planned cty.Value) {
 		}
 		c.here.up()
 	}
-	for k := range members(config) {
+	for k := range ctyvalue.Members(config) {
 		if _, ok := plan(k); !ok {
 			c.add("block key %q from config is not present in plan", k)
 		}

@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -45,7 +46,7 @@ func (n *node) placeholder(v cty.Value) cty.Value {
 		return n.inner.placeholder(v)
 	case n.nesting == Map:
 		vals := make(map[string]cty.Value, v.LengthInt())
-		for k, ev := range members(v) {
+		for k, ev := range ctyvalue.Members(v) {
 			vals[k] = n.inner.placeholder(ev)
 		}
 		return mapLike(v, vals)
@@ -108,7 +109,7 @@ func (s *shape) coerce(v cty.Value) (cty.Value, *failure) {
 
 // surplus names an attribute that the schema does not have.
 func (s *shape) surplus(v cty.Value) *failure {
-	for name := range members(v) {
+	for name := range ctyvalue.Members(v) {
 		if s.node(name) == nil {
 			return unsupported(name)
 		}
@@ -151,7 +152,7 @@ func (n *node) coerceEach(v cty.Value) (cty.Value, *failure) {
 			return cty.NilVal, fail("a map is required")
 		}
 		vals := make(map[string]cty.Value, v.LengthInt())
-		for k, ev := range members(v) {
+		for k, ev := range ctyvalue.Members(v) {
 			made, f := n.inner.coerce(ev)
 			if f != nil {
 				return cty.NilVal, f.in(cty.IndexStep{Key: cty.StringVal(k)})
@@ -164,7 +165,7 @@ func (n *node) coerceEach(v cty.Value) (cty.Value, *failure) {
 		return cty.NilVal, fail(fmt.Sprintf("a %s is required", n.nesting))
 	}
 	vals := make([]cty.Value, 0, v.LengthInt())
-	for i, ev := range items(v) {
+	for i, ev := range ctyvalue.Items(v) {
 		made, f := n.inner.coerce(ev)
 		if f != nil {
 			return cty.NilVal, f.at(i)

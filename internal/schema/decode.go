@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -75,7 +76,7 @@ func (c *codec) read(r *reader) (cty.Value, *failure) {
 		if !ok {
 			return cty.NilVal, fail("a string is required")
 		}
-		return stringOf(s), nil
+		return ctyvalue.String(s), nil
 	case kindNumber:
 		return r.number()
 	case kindBool:

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -33,7 +34,7 @@ func (c *codec) appendMsgpack(b []byte, v cty.Value) ([]byte, *failure) {
 	case kindString:
 		return appendStr(b, v.AsString()), nil
 	case kindNumber:
-		return appendNumber(b, floatOf(v)), nil
+		return appendNumber(b, ctyvalue.Number(v)), nil
 	case kindBool:
 		if v.True() {
 			return append(b, codeTrue), nil
@@ -52,7 +53,7 @@ func (c *codec) appendMsgpack(b []byte, v cty.Value) ([]byte, *failure) {
 func (c *codec) appendList(b []byte, v cty.Value) ([]byte, *failure) {
 	b = appendHead(b, v.LengthInt(), codeFixArray, codeArray16)
 	var f *failure
-	for i, ev := range items(v) {
+	for i, ev := range ctyvalue.Items(v) {
 		if b, f = c.item(i).appendMsgpack(b, ev); f != nil {
 			return nil, f.at(i)
 		}
@@ -63,7 +64,7 @@ func (c *codec) appendList(b []byte, v cty.Value) ([]byte, *failure) {
 func (c *codec) appendMap(b []byte, v cty.Value) ([]byte, *failure) {
 	b = appendHead(b, v.LengthInt(), codeFixMap, codeMap16)
 	var f *failure
-	for k, ev := range members(v) {
+	for k, ev := range ctyvalue.Members(v) {
 		b = appendStr(b, k)
 		if b, f = c.elem.appendMsgpack(b, ev); f != nil {
 			return nil, f.in(cty.IndexStep{Key: cty.StringVal(k)})

@@ -2,8 +2,8 @@ package schema
 
 import (
 	"math/big"
-	"reflect"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -14,8 +14,8 @@ func equal(a, b cty.Value) bool {
 	if !sameType(ta, tb) {
 		return false
 	}
-	if direct {
-		return equalRaw(ta, inside(a), inside(b))
+	if ctyvalue.Direct {
+		return equalRaw(ta, ctyvalue.Held(a), ctyvalue.Held(b))
 	}
 	return equalSlow(a, b)
 }
@@ -23,15 +23,10 @@ func equal(a, b cty.Value) bool {
 // sameType is Type.Equals, but for a look at whether it is one and the same object type: all
 // objects of a block have that.
 func sameType(a, b cty.Type) bool {
-	if a.IsObjectType() && b.IsObjectType() && sameMap(a.AttributeTypes(), b.AttributeTypes()) {
+	if a.IsObjectType() && b.IsObjectType() && ctyvalue.SameMap(a.AttributeTypes(), b.AttributeTypes()) {
 		return true
 	}
 	return a.Equals(b)
-}
-
-// sameMap reports whether two maps are one.
-func sameMap[V any](a, b map[string]V) bool {
-	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
 }
 
 // equalRaw compares what two values of one type hold.
@@ -53,9 +48,9 @@ func equalRaw(ty cty.Type, x, y any) bool {
 		return ok && equalRawList(ty, x, y)
 	case map[string]any:
 		y, ok := y.(map[string]any)
-		return ok && (sameMap(x, y) || equalRawMap(ty, x, y))
+		return ok && (ctyvalue.SameMap(x, y) || equalRawMap(ty, x, y))
 	}
-	return equalSlow(seal(ty, x), seal(ty, y))
+	return equalSlow(ctyvalue.Make(ty, x), ctyvalue.Make(ty, y))
 }
 
 func equalRawList(ty cty.Type, x, y []any) bool {
@@ -122,7 +117,7 @@ func equalSlow(a, b cty.Value) bool {
 		return true
 	case ty.IsMapType():
 		other := lookup(b)
-		for k, av := range members(a) {
+		for k, av := range ctyvalue.Members(a) {
 			if bv, ok := other(k); !ok || !equal(av, bv) {
 				return false
 			}
@@ -141,7 +136,7 @@ func equalElements(a, b cty.Value) bool {
 		return false
 	}
 	others := elements(b)
-	for i, av := range items(a) {
+	for i, av := range ctyvalue.Items(a) {
 		if !equal(av, others[i]) {
 			return false
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math/big"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -24,7 +25,7 @@ func appendKey(b []byte, v cty.Value) []byte {
 	case ty == cty.String:
 		return appendText(append(b, 's'), v.AsString())
 	case ty == cty.Number:
-		return appendExact(append(b, 'n'), floatOf(v))
+		return appendExact(append(b, 'n'), ctyvalue.Number(v))
 	case ty == cty.Bool:
 		if v.True() {
 			return append(b, 'T')
@@ -40,13 +41,13 @@ func appendKey(b []byte, v cty.Value) []byte {
 		return append(b, '}')
 	case ty.IsMapType():
 		b = append(b, '{')
-		for k, ev := range members(v) {
+		for k, ev := range ctyvalue.Members(v) {
 			b = appendKey(appendText(b, k), ev)
 		}
 		return append(b, '}')
 	case ty.IsListType() || ty.IsSetType() || ty.IsTupleType():
 		b = append(b, '[')
-		for _, ev := range items(v) {
+		for _, ev := range ctyvalue.Items(v) {
 			b = appendKey(b, ev)
 		}
 		return append(b, ']')

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -90,7 +91,7 @@ func (c *codec) readPrimitive(t *text, first byte) (cty.Value, *failure) {
 		case t.Err != nil:
 			return cty.NilVal, t.failure()
 		case c.kind == kindString:
-			return stringOf(s), nil
+			return ctyvalue.String(s), nil
 		case c.kind == kindNumber:
 			return parseNumber(s)
 		case s == "true" || s == "1":
@@ -108,7 +109,7 @@ func (c *codec) readPrimitive(t *text, first byte) (cty.Value, *failure) {
 		case c.kind == kindNumber:
 			return parseNumber(s)
 		case c.kind == kindString:
-			return stringOf(s), nil
+			return ctyvalue.String(s), nil
 		}
 	case t.literal("true"):
 		switch c.kind {

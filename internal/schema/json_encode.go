@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -27,7 +28,7 @@ func (c *codec) appendJSON(b []byte, v cty.Value) ([]byte, *failure) {
 	case kindString:
 		return jsontext.AppendString(b, v.AsString()), nil
 	case kindNumber:
-		f := floatOf(v)
+		f := ctyvalue.Number(v)
 		if f.IsInf() {
 			return nil, fail("infinity has no form in JSON")
 		}
@@ -53,7 +54,7 @@ func (c *codec) appendJSON(b []byte, v cty.Value) ([]byte, *failure) {
 func (c *codec) appendJSONList(b []byte, v cty.Value) ([]byte, *failure) {
 	b = append(b, '[')
 	var f *failure
-	for i, ev := range items(v) {
+	for i, ev := range ctyvalue.Items(v) {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -67,7 +68,7 @@ func (c *codec) appendJSONList(b []byte, v cty.Value) ([]byte, *failure) {
 func (c *codec) appendJSONMap(b []byte, v cty.Value) ([]byte, *failure) {
 	b = append(b, '{')
 	var f *failure
-	for k, ev := range members(v) {
+	for k, ev := range ctyvalue.Members(v) {
 		if b[len(b)-1] != '{' {
 			b = append(b, ',')
 		}

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -69,20 +70,20 @@ func (f *finder) node(n *node, v cty.Value) {
 	case Single, Group:
 		f.object(n.inner, v)
 	case Map:
-		for k, ev := range members(v) {
+		for k, ev := range ctyvalue.Members(v) {
 			f.here.key(k)
 			f.object(n.inner, ev)
 			f.here.up()
 		}
 	case List:
-		for i, ev := range items(v) {
+		for i, ev := range ctyvalue.Items(v) {
 			f.here.index(i)
 			f.object(n.inner, ev)
 			f.here.up()
 		}
 	case Set:
 		some := finder{in: f.in, is: f.is}
-		for _, ev := range items(v) {
+		for _, ev := range ctyvalue.Items(v) {
 			if some.object(n.inner, ev); len(some.found) > 0 {
 				f.found = append(f.found, f.here.path())
 				return
@@ -126,7 +127,7 @@ func (n *node) nullWriteOnly(v cty.Value) cty.Value {
 	}
 	if n.nesting == Map {
 		vals := make(map[string]cty.Value, v.LengthInt())
-		for k, ev := range members(v) {
+		for k, ev := range ctyvalue.Members(v) {
 			vals[k] = n.inner.nullWriteOnly(ev)
 		}
 		return remark(mapLike(v, vals))

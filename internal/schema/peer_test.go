@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -134,12 +135,12 @@ func typeOf(o *Object) cty.Type {
 
 // bothWays runs a test with values taken apart directly and through the front door.
 func bothWays(t *testing.T, test func(t *testing.T)) {
-	if !direct {
-		t.Error("this version of cty lays values out in another way: raw.go does nothing any more")
+	if !ctyvalue.Direct {
+		t.Error("this version of cty lays values out in another way: package ctyvalue does nothing any more")
 	}
 	t.Run("direct", test)
-	defer func(was bool) { direct = was }(direct)
-	direct = false
+	defer func(was bool) { ctyvalue.Direct = was }(ctyvalue.Direct)
+	ctyvalue.Direct = false
 	t.Run("front door", test)
 }
 

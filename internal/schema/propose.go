@@ -1,6 +1,9 @@
 package schema
 
-import "github.com/zclconf/go-cty/cty"
+import (
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/zclconf/go-cty/cty"
+)
 
 // The proposed new state is what an object would become if the provider had no opinion: the
 // configuration, and where that says nothing about what the provider may fill in, what was there
@@ -51,7 +54,7 @@ func (n *node) proposeEach(prior, config cty.Value) cty.Value {
 		return n.inner.propose(prior, config)
 	case Map:
 		was, vals := lookup(prior), make(map[string]cty.Value, config.LengthInt())
-		for k, cv := range members(config) {
+		for k, cv := range ctyvalue.Members(config) {
 			vals[k] = n.inner.propose(orNull(was, k), cv)
 		}
 		return mapLike(config, vals)
@@ -152,7 +155,7 @@ func (n *node) from(prior, config cty.Value) bool {
 		return n.fromUnknown(prior)
 	case n.nesting == Map:
 		want := lookup(config)
-		for k, pv := range members(prior) {
+		for k, pv := range ctyvalue.Members(prior) {
 			if cv, ok := want(k); !ok || !n.inner.from(pv, cv) {
 				return false
 			}
@@ -160,7 +163,7 @@ func (n *node) from(prior, config cty.Value) bool {
 		return true
 	}
 	want := elements(config)
-	for i, pv := range items(prior) {
+	for i, pv := range ctyvalue.Items(prior) {
 		if i >= len(want) || !n.inner.from(pv, want[i]) {
 			return false
 		}

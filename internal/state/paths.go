@@ -18,7 +18,7 @@ type paths = []cty.Path
 //
 // and most objects have none.
 
-// sensitive reads the sensitive paths of an instance.
+// paths reads the sensitive paths of an instance.
 func (f *fields) paths() paths {
 	text := f.Scanner.Raw()
 	if f.Err != nil || len(text) == 2 && text[0] == '[' {

@@ -12,6 +12,7 @@
 package state
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -35,6 +36,15 @@ type Entry struct {
 	SkipDestroy    bool // to be forgotten instead of destroyed (lifecycle.destroy = false)
 	Tainted        bool
 	Extra          []byte // JSON object with fields we do not know, kept
+}
+
+// ID is the attribute "id", "" if there is none that is a string.
+func (e *Entry) ID() string {
+	var attrs struct {
+		ID string `json:"id"`
+	}
+	_ = json.Unmarshal(e.Attrs, &attrs) // an id of another type is none
+	return attrs.ID
 }
 
 // Output is a stored root output.

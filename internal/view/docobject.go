@@ -182,7 +182,7 @@ const (
 	inChildren
 )
 
-// start begins the root module.
+// modules begins with the root module.
 func (d *doc) modules() *modules {
 	d.Key("root_module")
 	d.Open('{')

@@ -209,6 +209,6 @@ func (c peerCase) program(t *testing.T, schemas peerSchemas) *lang.Program {
 	if !ok {
 		t.Fatal(bag.List())
 	}
-	prog.Check(schemas, lang.CheckOptions{BodiesOnly: true}, &bag)
+	lang.Vet(prog, schemas, lang.CheckOptions{BodiesOnly: true}, &bag)
 	return prog
 }

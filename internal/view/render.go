@@ -253,7 +253,7 @@ func (r *renderer) element(k *node, h how) {
 	r.WriteByte('\n')
 }
 
-// Parts with these names tell a reader what an object is; they are shown though they are unchanged.
+// telling reports whether a part of that name tells a reader what an object is: it is shown though it is unchanged.
 func telling(name string) bool { return name == "id" || name == "name" || name == "tags" }
 
 func (r *renderer) dict(n *node, h how, tail string) {

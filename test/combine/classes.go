@@ -1,6 +1,8 @@
 package combine
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -62,8 +64,22 @@ var classes = []class{
 	{"`destroy` with a `moved` block whose object is still declared at its old address", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && c.refused(d, "Moved object still exists")
 	}},
-	{"an output of an instance that is not there yet, with `-refresh-only`", func(c *comparison, d Difference) bool {
-		return c.st.Do.Refresh == "only" && c.refused(d, "Invalid index")
+	{"an output of an instance that is not there", func(c *comparison, d Difference) bool {
+		theirs, _ := d.B.([]any)
+		return c.st.Do.Refresh == "only" && (c.refused(d, "Invalid index") || strings.HasPrefix(d.Section, "output_changes") ||
+			d.Section == "outputs" && d.A != nil && len(theirs) > 0 && theirs[0] == nil)
+	}},
+	{"`destroy` where there is nothing, with a value that a variable refuses", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && d.Section == "exits" && d.A == 1 && d.B == 0 && len(c.a.Before.Resources) == 0 && c.a.only("Invalid value for variable")
+	}},
+	{"what moved to another type, and did not change", func(c *comparison, d Difference) bool {
+		return strings.HasPrefix(d.Section, "resource_drift") && d.A == nil && unchanged(c.b, d.At)
+	}},
+	{"a provider whose settings are not known yet", func(_ *comparison, d Difference) bool {
+		return d.Section == "resource_changes reason" && d.A == "read_because_config_unknown" && d.B == "read_because_dependency_pending"
+	}},
+	{"a destroy plan of nothing but data sources", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0
 	}},
 	{"a refresh-only plan without changes", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && c.refused(d, "Cannot apply non-applyable plan")
@@ -90,11 +106,33 @@ var classes = []class{
 				unkept(get(ch, "change", "before_sensitive"), get(ch, "change", "after_sensitive"))
 		})
 	}},
+	{"marks of write-only attributes", func(_ *comparison, d Difference) bool {
+		ours, _ := d.A.([]any)
+		theirs, _ := d.B.([]any)
+		return d.What == "state" && d.Section == "sensitive" && len(theirs) > len(ours) && !slices.ContainsFunc(theirs, func(path any) bool {
+			name := attribute.FindStringSubmatch(fmt.Sprint(path))
+			return !slices.Contains(ours, path) && (name == nil || !box.WriteOnly(name[1]))
+		})
+	}},
+	{"`-refresh-only`, where keys depend on what is not there yet", func(c *comparison, d Difference) bool {
+		return c.st.Do.Refresh == "only" && (c.refused(d, "Invalid count argument") || c.refused(d, "Invalid for_each argument"))
+	}},
 	{"a plan that reads nothing but data of checks", func(c *comparison, d Difference) bool {
 		return c.idle(d, func(ch any) bool { return c.ofCheck(ch) })
 	}},
-	{"expressions of what is destroyed", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && (c.refused(d, "Invalid index") || c.refused(d, "Attempt to get attribute from null value"))
+	{"conditions, expressions and data of what is destroyed", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && slices.ContainsFunc([]string{"Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "On demand"}, func(title string) bool {
+			return c.refused(d, title)
+		})
+	}},
+	{"`output_changes` of a destroy", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && d.Section == "output_changes before"
+	}},
+	{"data sources, with a destroy of a part", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.What == "state" && strings.Contains("."+d.At, ".data.")
+	}},
+	{"what is forgotten, where it was deleted outside", func(c *comparison, d Difference) bool {
+		return strings.HasPrefix(d.Section, "resource_") && c.a.gone(d.At) && does(c.b, d.At, "forget")
 	}},
 	{"`removed` with `destroy = false`, and then `destroy`", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && d.Section == "exits" && d.A == 1 && d.B == 0 && c.a.only("Objects were forgotten, not destroyed")
@@ -104,11 +142,25 @@ var classes = []class{
 			return slices.ContainsFunc(i.Errors, func(e string) bool { return strings.Contains(c.a.said(), "Warning: "+e) && c.refused(d, e) })
 		})
 	}},
+	{"an ephemeral output may be given a plain value", func(c *comparison, d Difference) bool {
+		return c.refused(d, "Value not allowed in ephemeral output")
+	}},
+	{"what names a whole module", func(c *comparison, d Difference) bool {
+		ours, _ := d.A.(string)
+		theirs, _ := d.B.(string)
+		more := slices.DeleteFunc(strings.Fields(theirs), func(a string) bool { return strings.HasPrefix(a, "module.") })
+		return c.wholeModules() && (d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && contains(strings.Fields(ours), more) ||
+			d.Section == "create first" && d.B == true && strings.HasPrefix(d.At, "module.") ||
+			strings.HasPrefix(d.Section, "resource_changes") && d.A == nil && does(c.b, d.At, "read"))
+	}},
 	{"an output made from what failed to be applied", func(c *comparison, d Difference) bool {
 		return d.What == "state" && d.Section == "outputs" && c.b.Apply.Exit == 1
 	}},
 	{"`create_before_destroy` in the state", func(c *comparison, d Difference) bool {
-		return d.Section == "create first" && d.A == true && (len(c.st.Do.Target) > 0 || imports(c.a, d.At))
+		if d.Section == "create first" && c.st.Do.Refresh == "only" {
+			return true
+		}
+		return d.Section == "create first" && d.A == true && (len(c.st.Do.Target) > 0 || imports(c.a, d.At) || strings.HasSuffix(d.At, "]"))
 	}},
 	{"dependencies of what does not change", func(_ *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
@@ -116,6 +168,21 @@ var classes = []class{
 		return d.Section == "dependencies" && contains(strings.Fields(ours), strings.Fields(theirs))
 	}},
 }
+
+// wholeModules is whether something refers to a module, or to all instances of one.
+func (c *comparison) wholeModules() bool {
+	yes := false
+	c.st.Config.each(func(m *Module, b *Block) {
+		b.exprs(func(e *Expr) {
+			to := m.find(e.Ref)
+			yes = yes || to != nil && to.Kind == Call && (e.Op == "whole" || e.Op == "addr" || e.Op == "ref" && to.repeats() != "")
+		})
+	})
+	return yes
+}
+
+// attribute is the name that a path in a state begins with.
+var attribute = regexp.MustCompile(`"value":"(\w+)"`)
 
 // ofCheck is whether a change is one of a data source that a check declares.
 func (c *comparison) ofCheck(change any) bool {
@@ -127,6 +194,23 @@ func (c *comparison) ofCheck(change any) bool {
 		}
 	})
 	return yes && get(change, "mode") == "data"
+}
+
+// unchanged is whether a plan tells a drift that changes nothing.
+func unchanged(o *Outcome, addr string) bool {
+	list, _ := o.PlanJSON["resource_drift"].([]any)
+	return slices.ContainsFunc(list, func(c any) bool {
+		return get(c, "address") == addr && compact(get(c, "change", "before")) == compact(get(c, "change", "after"))
+	})
+}
+
+// gone is whether an object that a removed block is about was deleted outside.
+func (o *Outcome) gone(addr string) bool {
+	list, _ := o.PlanJSON["resource_drift"].([]any)
+	return slices.ContainsFunc(list, func(c any) bool {
+		change, _ := get(c, "change").(object)
+		return get(c, "address") == addr && slices.Equal(actions(change), []string{"delete"})
+	})
 }
 
 // said is all that was written.

@@ -39,10 +39,8 @@ func ifLong(long, short int) int {
 // waiting are the seeds of a default run that find something which is not mended yet: those are passed
 // over until it is. Long runs take them.
 var waiting = map[bool]map[uint64]string{
-	false: {
-		6: "checks of what is destroyed", 17: "create_before_destroy in the state of what stays",
-	},
-	true: {},
+	false: {},
+	true:  {},
 }
 
 // TestAlone judges scenarios without a peer.

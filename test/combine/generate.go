@@ -259,7 +259,9 @@ func (g *gen) module(m *Module, depth int) {
 		n = 2 + g.IntN(3-depth)
 	}
 	for range n {
-		g.add(m, depth, len(m.Blocks))
+		if b := g.add(m, depth, len(m.Blocks)); b.Kind == Provider && b.Name != "" && g.one(2) { // something goes through it
+			g.put(m, len(m.Blocks), g.resource(m, depth, len(m.Blocks)))
+		}
 	}
 	for range 1 + g.IntN(2) {
 		g.output(m, len(m.Blocks), depth)
@@ -273,7 +275,7 @@ func (g *gen) add(m *Module, depth, at int) *Block {
 	if depth == 2 {
 		calls = 0
 	}
-	switch Kind(g.draw(weight{"resource", 44}, weight{"data", 13}, weight{"variable", 9}, weight{"local", 6}, weight{"provider", 8}, weight{"module", calls}, weight{"ephemeral", 5}, weight{"check", 5})) {
+	switch Kind(g.draw(weight{"resource", 44}, weight{"data", 13}, weight{"variable", 9}, weight{"local", 6}, weight{"provider", 10}, weight{"module", calls}, weight{"ephemeral", 5}, weight{"check", 5})) {
 	case Data:
 		b = g.data(m, at)
 	case Variable:
@@ -291,6 +293,11 @@ func (g *gen) add(m *Module, depth, at int) *Block {
 	default:
 		b = g.resource(m, depth, at)
 	}
+	return g.put(m, at, b)
+}
+
+// put gives a declaration its name and its place.
+func (g *gen) put(m *Module, at int, b *Block) *Block {
 	if b.ID == 0 {
 		b.ID = g.id()
 	}
@@ -380,7 +387,7 @@ func (g *gen) through(m *Module, b *Block, at int) {
 
 // attribute sets an attribute of a box.
 func (g *gen) attribute(m *Module, b *Block, at int) {
-	switch word := g.draw(weight{"content", 3}, weight{"kind", 1}, weight{"note", 1}, weight{"size", 1}, weight{"uses", 2}, weight{"tags", 1}, weight{"labels", 1},
+	switch word := g.draw(weight{"content", 3}, weight{"kind", 1}, weight{"note", 1}, weight{"size", 1}, weight{"uses", 3}, weight{"tags", 1}, weight{"labels", 1},
 		weight{"any", 1}, weight{"secret", 1}, weight{"password", 2}, weight{"limits", 1}, weight{"part", 1}); word {
 	case "content":
 		b.set(word, g.text(m, at, 2))
@@ -483,9 +490,21 @@ func (g *gen) truth(m *Module, at int) *Expr {
 }
 
 func (g *gen) ignore(b *Block) {
-	paths := []string{"input", `input["k"]`, "input.k", "input[0]", "triggers_replace"}
+	paths := []string{"input", "triggers_replace"}
 	if b.Type != "terraform_data" {
-		paths = []string{"content", "size", `tags["x"]`, `tags["y"]`, "tags", "any", `any["k"]`, "kind", "labels", "password_version", "note", "part[0].label"}
+		paths = []string{"content", "size", `tags["x"]`, "tags", "any", "kind", "labels", "password_version", "note", "part[0].label"}
+	}
+	for _, a := range b.Args {
+		switch a.Value.Op {
+		case "map":
+			for i := 0; i < len(a.Value.Args); i += 2 {
+				paths = append(paths, fmt.Sprintf("%s[%q]", a.Name, a.Value.Args[i].Text), a.Name+"."+a.Value.Args[i].Text)
+			}
+		case "list":
+			if a.Name != "labels" { // a set has no places
+				paths = append(paths, a.Name+"[0]")
+			}
+		}
 	}
 	paths = slices.DeleteFunc(paths, func(p string) bool {
 		return g.taste[strings.FieldsFunc(p, func(r rune) bool { return r == '[' || r == '_' })[0]] < 0
@@ -602,7 +621,7 @@ func (g *gen) provider(m *Module, at int) *Block {
 	if g.alone && b.Type == "" && g.one(4) {
 		b.set("for_each", g.fixed(m))
 	}
-	if g.one(2) {
+	if !g.one(3) {
 		b.set("region", g.setting(m, at))
 	}
 	if g.one(4) {
@@ -613,8 +632,15 @@ func (g *gen) provider(m *Module, at int) *Block {
 
 // setting is the region of a provider: of something that is made or read rather than a word.
 func (g *gen) setting(m *Module, at int) *Expr {
-	if e := g.ref(m, at); e != nil && g.one(2) {
-		return e
+	for _, b := range slices.Backward(m.Blocks[:at]) {
+		if names := readable(b); len(names) > 0 && g.one(2) {
+			if strings.HasPrefix(b.Type, "combine_") && b.Kind == Resource && !g.one(3) {
+				if names = []string{"content"}; b.arg("content") == nil { // what somebody says rather than what is made
+					b.set("content", lit(choose(g, "a", "b", "c")))
+				}
+			}
+			return &Expr{Op: "ref", Ref: b.ID, Path: choose(g, names...), Sel: g.sel(b), Type: Text}
+		}
 	}
 	return g.text(m, at, 1)
 }
@@ -668,8 +694,8 @@ func (g *gen) lease(m *Module, at int) *Block {
 			*e = *fn("length", Number, e.clone())
 		}
 	}
-	if g.one(3) {
-		b.set("input", g.hidden(m, at))
+	if g.one(2) {
+		b.set("input", choose(g, g.hidden(m, at), g.setting(m, at)))
 	}
 	g.through(m, b, at)
 	if g.one(8) {

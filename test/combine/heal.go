@@ -22,6 +22,7 @@ func heal(root *Module) {
 				t.withoutProviders(b.Module)
 			}
 			passing(m, b)
+			b.Module.each(func(in *Module, b *Block) { t.references(in, b) })
 		}
 	})
 	secret := secrets(root)
@@ -39,7 +40,7 @@ func heal(root *Module) {
 // pointless is whether a block says where something is that is nowhere, or that it is gone where it is
 // still declared. Some of these are left: what is refused is to be seen, too.
 func (t tree) pointless(m *Module, b *Block) bool {
-	if b.Kind != Moved && b.Kind != Removed && b.Kind != Import || b.ID%5 == 0 {
+	if b.Kind != Moved && b.Kind != Removed && b.Kind != Import || b.ID%5 == 0 || b.ID%2 == 0 && strings.HasSuffix(b.arg("to").text(), "]") {
 		return false
 	}
 	if b.Kind == Import {
@@ -120,8 +121,8 @@ func (t tree) references(m *Module, b *Block) {
 		})
 	}
 	block(b)
-	if id := b.arg("id"); b.Type == "combine_look" && (id.Op != "ref" || id.Sel == "" && m.find(id.Ref).repeats() != "") {
-		b.Type, b.Args = "combine_calc", append(b.Args, Arg{"input", id}) // there is nothing to look at
+	if id := b.arg("id"); b.Type == "combine_look" && (id == nil || id.Op != "ref" || id.Sel == "" && m.find(id.Ref).repeats() != "") {
+		b.Type = "combine_calc" // there is nothing to look at
 		b.drop("id")
 	}
 	if b.repeats() != "" && b.nested("lifecycle") != nil {
@@ -155,21 +156,20 @@ func passing(m *Module, call *Block) {
 		}
 	}
 	wants := []string{"combine"}
-	for _, p := range call.Module.Blocks {
+	call.Module.Blocks = slices.DeleteFunc(call.Module.Blocks, func(p *Block) bool {
 		if p.passed() {
 			wants = append(wants, p.addr())
 		}
-	}
+		return p.passed() && len(before) == 0
+	})
 	for i, name := range wants {
 		e := given[name]
 		switch {
 		case slices.ContainsFunc(before, func(p *Block) bool { return e != nil && p.ID == e.Ref }):
-		case i == 0:
+		case i == 0 || len(before) == 0:
 			continue
-		case len(before) > 0:
-			e = addr(before[len(before)-1])
 		default:
-			e = raw("combine")
+			e = addr(before[len(before)-1])
 		}
 		all.Args = append(all.Args, raw(name), e)
 	}

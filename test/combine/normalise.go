@@ -82,7 +82,7 @@ func get(v any, path ...string) any {
 	return v
 }
 
-// plan is what of a plan is compared, by section.
+// planOf is what of a plan is compared, by section.
 func planOf(doc object) map[string]any {
 	out := map[string]any{}
 	for _, section := range []string{"resource_changes", "resource_drift"} {

@@ -221,6 +221,8 @@ func (w *writer) whole(b *Block) string {
 		return "{}"
 	case b.repeats() == "count":
 		return "{ for i, v in " + b.addr() + ` : "p${i}" => v }`
+	case b.optional():
+		return "{ for k, v in { p = " + b.addr() + " } : k => v if v != null }"
 	case b.repeats() == "":
 		return "{ p = " + b.addr() + " }"
 	}
@@ -297,14 +299,14 @@ func (w *writer) ref(e *Expr) string {
 	}
 	one := func(of string) string {
 		of += "." + e.Path
+		if b.optional() {
+			of = "try(" + of + `, "off")`
+		}
 		switch {
 		case slices.Contains(nullable, e.Path) && b.Kind != Call:
 			return fmt.Sprintf("coalesce(%s, %q)", of, "none")
 		case e.Path == "output" && b.Type == "terraform_data" && e.Type == Text:
 			return "jsonencode(" + of + ")"
-		}
-		if l := b.nested("lifecycle"); l != nil && l.arg("enabled") != nil {
-			of = "try(" + of + `, "off")`
 		}
 		return of
 	}

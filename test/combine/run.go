@@ -38,6 +38,7 @@ type side struct {
 	cloud    *cloud.Cloud
 	attached *box.Attached
 	names    *names
+	applied  *Module         // the configuration that was applied last
 	foreign  map[string]bool // ids of objects that are not the engine's business
 	env      []string
 	running  *exec.Cmd
@@ -81,7 +82,7 @@ func (l *Lab) side(name, program string) (*side, error) {
 			return nil, err
 		}
 	}
-	x := &side{lab: l, name: name, program: program, dir: filepath.Join(dir, "work"), names: newNames(), foreign: map[string]bool{}}
+	x := &side{lab: l, name: name, program: program, dir: filepath.Join(dir, "work"), names: newNames(), applied: &Module{}, foreign: map[string]bool{}}
 	x.cloud = &cloud.Cloud{Dir: filepath.Join(dir, "cloud"), Interrupt: func() {
 		if x.running != nil {
 			_ = x.running.Process.Signal(os.Interrupt)
@@ -97,7 +98,7 @@ func (l *Lab) side(name, program string) (*side, error) {
 	if err := os.WriteFile(rc, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	x.env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", cloud.Env + "=" + x.cloud.Dir}
+	x.env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", "GOGC=off", cloud.Env + "=" + x.cloud.Dir}
 	return x, nil
 }
 

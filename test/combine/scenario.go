@@ -149,6 +149,12 @@ func (b *Block) set(name string, v *Expr) {
 	b.Args = append(b.Args, Arg{name, v})
 }
 
+// optional is whether the block may be there or not.
+func (b *Block) optional() bool {
+	l := b.nested("lifecycle")
+	return l != nil && l.arg("enabled") != nil
+}
+
 // passed is whether the block stands for a provider that the caller of the module gives it.
 func (b *Block) passed() bool { return b.Kind == Provider && b.Type == "passed" }
 
@@ -219,6 +225,13 @@ func (b *Block) exprs(f func(e *Expr)) {
 	for _, n := range b.Nested {
 		n.exprs(f)
 	}
+}
+
+func (e *Expr) text() string {
+	if e == nil {
+		return ""
+	}
+	return e.Text
 }
 
 func (e *Expr) each(f func(*Expr)) {

@@ -159,9 +159,9 @@ func (g *gen) ids(m *Module, at int) []*Expr {
 // any is a value of any type.
 func (g *gen) any(m *Module, at int) *Expr {
 	switch g.IntN(8) {
-	case 0:
+	case 0, 4, 5:
 		return &Expr{Op: "map", Type: Any, Args: []*Expr{raw("k"), g.text(m, at, 1), raw("j"), g.text(m, at, 1)}}
-	case 1:
+	case 1, 6:
 		return &Expr{Op: "list", Type: Any, Args: []*Expr{g.text(m, at, 1), g.text(m, at, 1)}}
 	case 2:
 		return lit(g.IntN(3))

@@ -2,6 +2,9 @@ package funcs
 
 import (
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -20,9 +23,6 @@ type builtin struct {
 	// run does the work. What it gets is converted to the parameters' types and neither null nor
 	// unknown nor marked, except as the parameters say. Nested values may be null or unknown.
 	run func(*call) (cty.Value, error)
-	// quick gives the result for arguments as simple as most are, without a look at what is in them; ok is false
-	// for all others.
-	quick func(*call) (v cty.Value, ok bool)
 	// kind is the type of the result for the case that an argument is unknown; nil: returns.
 	kind func(*call) (cty.Type, error)
 	// nullable is set if the result can be null.
@@ -63,13 +63,12 @@ func (p *param) may(m mode) bool { return p.mode&m != 0 }
 type call struct {
 	*builtin
 	*scope
-	given   []cty.Value // the arguments, converted to the types of the parameters
-	args    []cty.Value // given, without the marks that the framework takes care of
-	unknown bool        // something in the arguments that were walked through is unknown
-	marked  []int       // which arguments that were walked through have something marked in them
-	taken   marks       // what was taken off args
-	ready   cty.Value   // the result, if it was there at once
-	veiled  string      // what keeps the text of a template from being shown, if anything does
+	given        []cty.Value // the arguments, converted to the types of the parameters
+	args         []cty.Value // given, without the marks that the framework takes care of
+	unknown      bool        // something in the arguments that were walked through is unknown
+	marked       []int       // which arguments that were walked through have something marked in them
+	taken        marks       // what was taken off args
+	secretReason string      // what keeps the text of a template from being shown, if anything does
 }
 
 // marks are what was taken off some values, to be put onto what is made from them.
@@ -102,7 +101,7 @@ func (m marks) put(v cty.Value) cty.Value {
 // scope is what the functions of one table share.
 type scope struct {
 	env    *Env
-	limits Limits
+	limits limits.Limits
 	table  map[string]function.Function
 	own    []*builtin // those that are different inside of a template
 	render *render    // the template being rendered, nil outside of one
@@ -122,17 +121,14 @@ func (b *builtin) invoke(s *scope, in []cty.Value) (result cty.Value, err error)
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
-		case spent:
-			result, err = cty.NilVal, r.err
+		case syntax.Spent:
+			result, err = cty.NilVal, r.Err
 		default:
 			result, err = cty.NilVal, c.because(fmt.Errorf("internal error: %v; this is a bug in Lethe, please report it", r))
 		}
 	}()
 	if err := c.accept(in); err != nil {
 		return cty.NilVal, err
-	}
-	if c.ready != cty.NilVal {
-		return c.ready, nil
 	}
 	if !b.whole {
 		if r, done, err := c.prepare(); done || err != nil {
@@ -154,26 +150,20 @@ func (c *call) accept(in []cty.Value) error {
 		c.given[i] = unwrap(v)
 	}
 	c.args = c.given
-	if c.quick != nil && (len(c.given) == len(c.params) || c.rest != nil) {
-		if v, ok := c.quick(c); ok {
-			c.ready = v
-			return nil
-		}
-	}
 	for i, v := range c.given {
 		p := c.param(i)
 		if p.typ.IsCapsuleType() {
 			continue
 		}
 		if !p.may(quick) && !v.Type().IsPrimitiveType() {
-			if err := c.survey(i, v); err != nil {
+			if err := c.scan(i, v); err != nil {
 				return err
 			}
 		}
 		if p.typ == cty.DynamicPseudoType {
 			continue
 		}
-		v, err := Convert(v, p.typ)
+		v, err := convert.To(v, p.typ)
 		if err != nil {
 			return c.badBecause(i, err)
 		}
@@ -182,7 +172,7 @@ func (c *call) accept(in []cty.Value) error {
 	return nil
 }
 
-func (c *call) survey(i int, v cty.Value) error {
+func (c *call) scan(i int, v cty.Value) error {
 	s, all := c.look(v)
 	if !all {
 		return bad(i, "%s", s.problem(c))

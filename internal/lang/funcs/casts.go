@@ -2,6 +2,7 @@ package funcs
 
 import (
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"strconv"
 
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -37,11 +38,8 @@ func cast(name, doc string, want cty.Type) *builtin {
 
 func castTo(c *call, want cty.Type) (cty.Value, error) {
 	v := c.args[0]
-	if f, ok := conversion(v.Type(), want); ok {
-		r, err := run(f, v, want)
-		if err == nil {
-			return r, nil
-		}
+	if r, err := convert.To(v, want); err == nil {
+		return r, nil
 	}
 	return cty.NilVal, bad(0, "%s", c.castProblem(v, want))
 }
@@ -58,13 +56,13 @@ func (c *call) castProblem(v cty.Value, want cty.Type) string {
 	bare, _ := mark.Bare(v)
 	text := short(bare.AsString(), 200)
 	switch {
-	case len(bare.AsString()) > maxDigits:
-		return errManyDigits.Error()
+	case len(bare.AsString()) > convert.MaxDigits:
+		return convert.ErrManyDigits.Error()
 	case want == cty.Bool:
 		return fmt.Sprintf(`cannot convert %s to bool; only the strings "true" or "false" are allowed`, strconv.Quote(text))
 	}
 	if n, err := cty.ParseNumberVal(bare.AsString()); err == nil {
-		return writable(n).Error() // it is a number, and there is no other reason
+		return convert.Writable(n).Error() // it is a number, and there is no other reason
 	}
 	return fmt.Sprintf("cannot convert %s to number; given string must be a decimal representation of a number", strconv.Quote(text))
 }
@@ -76,6 +74,6 @@ func convertTo(c *call) (cty.Value, error) {
 	if want.defaults != nil && !v.IsNull() {
 		v = want.defaults.Apply(v)
 	}
-	r, err := Convert(v, want.typ)
+	r, err := convert.To(v, want.typ)
 	return r, c.badBecause(0, err)
 }

@@ -4,19 +4,19 @@
 // evaluation as they are and never copied. Names, Docs and Signatures describe them.
 //
 // A function is a builtin: a row with its parameters, its documentation and a Go function that
-// does the work (numeric.go, strings.go, collection.go and so on). What all calls have in common is in
+// does the work (numbers.go, strings.go, sequences.go and so on). What all calls have in common is in
 // call.go: arguments are converted to the types of their parameters, refused when null, and their
 // marks taken off and put onto the result; an unknown argument makes an unknown result.
 //
 // Three things are done here that package cty's own calling convention does not do:
 //
 //   - Arguments travel in capsules (arg.go), so that nothing walks through a list of 50,000 elements
-//     to find out that `element` wants one of them. Conversions look at each type once (unify.go,
-//     convert.go), so that work grows with the number of elements and not with its square.
-//   - What a call may read and make is bounded (Limits, survey.go): a bomb is an error in little time
+//     to find out that `element` wants one of them. Conversions look at each type once
+//     (package convert), so that work grows with the number of elements and not with its square.
+//   - What a call may read and make is bounded (package limits, argscan.go): a bomb is an error in little time
 //     and memory.
-//   - A message never shows what is sensitive or ephemeral (fault.go), and no function takes the
-//     ephemeral mark off but ephemeralasnull: `can`, `try` and `issensitive` keep it (try.go).
+//   - A message never shows what is sensitive or ephemeral (argerrors.go), and no function takes the
+//     ephemeral mark off but ephemeralasnull: `can`, `try` and `issensitive` keep it (trycan.go).
 //
 // Results are those of Terraform 1.11.4 and OpenTofu 1.12 where the two agree; testdata/peer holds what the
 // former answered to more than two thousand expressions. Where they differ, the newer rule is taken.

@@ -4,7 +4,10 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"io"
+	"math/big"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -58,7 +61,7 @@ func csvDecode(c *call) (cty.Value, error) {
 		attrs[name] = cty.String
 	}
 	var rows []cty.Value
-	for left := c.limits.MaxElements; ; {
+	for left := c.limits.Elements; ; {
 		row, err := r.Read()
 		switch {
 		case errors.Is(err, io.EOF):
@@ -94,7 +97,7 @@ func yamlEncode(c *call) (cty.Value, error) {
 		return cty.UnknownVal(cty.String), nil
 	}
 	if v := c.args[0]; v.Type() == cty.Number && !v.IsNull() {
-		if err := writable(v); err != nil {
+		if err := convert.Writable(v); err != nil {
 			return cty.NilVal, err
 		}
 	}
@@ -108,16 +111,13 @@ func yamlEncode(c *call) (cty.Value, error) {
 func narrow(v cty.Value) cty.Value {
 	ty := v.Type()
 	if ty == cty.Number {
-		if n, ok := plainNumber(v); ok && -1<<53 <= n && n <= 1<<53 {
-			return cty.NumberIntVal(n)
-		}
-		return v
+		return narrowNumber(v)
 	}
 	if v.IsNull() || !v.CanIterateElements() || ty.IsCollectionType() && ty.ElementType() == cty.String {
 		return v
 	}
 	if isSequence(ty) {
-		vals := elements(v)
+		vals := ctyvalue.Elements(v)
 		for i := range vals {
 			vals[i] = narrow(vals[i])
 		}
@@ -128,6 +128,19 @@ func narrow(v cty.Value) cty.Value {
 		attrs[name] = narrow(a)
 	}
 	return cty.ObjectVal(attrs)
+}
+
+func narrowNumber(v cty.Value) cty.Value {
+	const most = 1 << 53
+	if !v.IsKnown() || v.IsNull() {
+		return v
+	}
+	f := ctyvalue.Number(v)
+	n, acc := f.Int64()
+	if acc != big.Exact || n < -most || n > most || n == 0 && f.Signbit() {
+		return v
+	}
+	return cty.NumberIntVal(n)
 }
 
 // yamlDecode first finds out the type, which is small where parts are shared through anchors, and then
@@ -141,7 +154,7 @@ func yamlDecode(c *call) (cty.Value, error) {
 	if err != nil {
 		return cty.NilVal, c.because(err)
 	}
-	left := c.limits.MaxElements
+	left := c.limits.Elements
 	if spend(ty, &left); left < 0 {
 		return cty.NilVal, c.tooMany()
 	}
@@ -179,7 +192,7 @@ func numbersFit(v cty.Value) error {
 		if v.Type() != cty.Number || v.IsNull() || !v.IsKnown() {
 			return true, nil
 		}
-		return false, writable(v)
+		return false, convert.Writable(v)
 	})
 }
 
@@ -188,14 +201,14 @@ func numbersFit(v cty.Value) error {
 // with each other.
 func (c *call) yamlFits(text string) error {
 	limits := c.limits
-	if strings.Count(text, "\n")+strings.Count(text, ",")+strings.Count(text, "- ") > limits.MaxElements {
+	if strings.Count(text, "\n")+strings.Count(text, ",")+strings.Count(text, "- ") > limits.Elements {
 		return c.tooMany()
 	}
-	if strings.Count(text, "<<")*strings.Count(text, ":") > 4*limits.MaxElements {
+	if strings.Count(text, "<<")*strings.Count(text, ":") > 4*limits.Elements {
 		return c.tooMany()
 	}
-	if yamlDepth(text) > limits.MaxDepth {
-		return tooMuch("nested too deeply", limits.MaxDepth)
+	if yamlDepth(text) > limits.Nesting {
+		return tooMuch("nested too deeply", limits.Nesting)
 	}
 	return nil
 }

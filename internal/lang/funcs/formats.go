@@ -2,7 +2,6 @@ package funcs
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -15,7 +14,7 @@ var formats = []*builtin{
 		name: "format", doc: "Writes values into a string, at the places and in the way that a format says.",
 		params:  []param{{name: "format", typ: cty.String, doc: "Text with verbs in it, as in %s for a string or %05.1f for a number."}},
 		rest:    &param{name: "args", typ: cty.DynamicPseudoType, doc: "The values, one for each verb.", mode: null | unknown | dynamic},
-		returns: cty.DynamicPseudoType, kind: stringKind, run: formatted(stdlib.FormatFunc), quick: quickFormat,
+		returns: cty.DynamicPseudoType, kind: stringKind, run: formatted(stdlib.FormatFunc),
 	},
 	{
 		name: "formatlist", doc: "Does what format does for each element of lists, and gives a list of the strings.",
@@ -40,7 +39,7 @@ func formatted(f function.Function) func(*call) (cty.Value, error) {
 		if err != nil {
 			return cty.NilVal, c.because(err)
 		}
-		s := survey{bytes: wide}
+		s := argumentScan{bytes: wide}
 		rows := 1
 		for _, v := range c.args[1:] {
 			if !s.look(v, &c.limits) {
@@ -56,42 +55,6 @@ func formatted(f function.Function) func(*call) (cty.Value, error) {
 		r, err := f.Call(c.args)
 		return r, c.because(err)
 	}
-}
-
-// quickFormat writes texts and whole numbers at %s, %d and %v, which is all that most formats ask for.
-func quickFormat(c *call) (cty.Value, bool) {
-	format, ok := plainText(c.given[0])
-	if !ok {
-		return cty.NilVal, false
-	}
-	var out []byte
-	args := c.given[1:]
-	for {
-		text, verb, found := strings.Cut(format, "%")
-		if out = append(out, text...); !found {
-			break
-		}
-		if verb == "" || len(args) == 0 {
-			return cty.NilVal, false
-		}
-		if out, ok = appendPlain(out, verb[0], args[0]); !ok || int64(len(out)) > c.limits.MaxBytes {
-			return cty.NilVal, false
-		}
-		format, args = verb[1:], args[1:]
-	}
-	return cty.StringVal(string(out)), len(args) == 0
-}
-
-// appendPlain writes a text or a whole number that is not too large; false for all else.
-func appendPlain(out []byte, verb byte, v cty.Value) ([]byte, bool) {
-	if text, ok := plainText(v); ok && (verb == 's' || verb == 'v') {
-		return append(out, text...), true
-	}
-	n, ok := plainNumber(v)
-	if ok && (verb == 's' || verb == 'd' || verb == 'v' && -1e6 < n && n < 1e6) { // %v writes more digits with an exponent
-		return strconv.AppendInt(out, n, 10), true
-	}
-	return out, false
 }
 
 // fields adds up widths and precisions in a format.

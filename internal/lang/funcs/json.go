@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
@@ -57,11 +59,11 @@ func (c *call) jsonFits(text string) error {
 			digits = 0
 		}
 		switch {
-		case digits > maxDigits, !quoted && (b == 'e' || b == 'E') && exponentAt(text[i+1:]) > maxDigits:
-			return errManyDigits
-		case depth > c.limits.MaxDepth:
-			return tooMuch("nested too deeply", c.limits.MaxDepth)
-		case count > c.limits.MaxElements:
+		case digits > convert.MaxDigits, !quoted && (b == 'e' || b == 'E') && exponentAt(text[i+1:]) > convert.MaxDigits:
+			return convert.ErrManyDigits
+		case depth > c.limits.Nesting:
+			return tooMuch("nested too deeply", c.limits.Nesting)
+		case count > c.limits.Elements:
 			return c.tooMany()
 		}
 	}
@@ -71,10 +73,10 @@ func (c *call) jsonFits(text string) error {
 // jsonReader reads plain JSON.
 type jsonReader struct {
 	jsontext.Scanner
-	text   string      // the input, whose parts serve as values
-	names  []string    // of the attributes of the objects that are being read, the innermost last
-	vals   []cty.Value // and their values
-	moulds moulds
+	text    string      // the input, whose parts serve as values
+	names   []string    // of the attributes of the objects that are being read, the innermost last
+	vals    []cty.Value // and their values
+	objects ctyvalue.ObjectBuilders
 }
 
 func (r *jsonReader) document() (cty.Value, bool) {
@@ -111,11 +113,8 @@ func (r *jsonReader) array() (cty.Value, bool) {
 		if !ok {
 			return cty.NilVal, false
 		}
-		if vals = append(vals, v); Due(len(vals)) {
-			Alike(vals)
-		}
+		vals = append(vals, v)
 	}
-	Alike(vals)
 	return cty.TupleVal(vals), r.Err == nil
 }
 
@@ -134,16 +133,12 @@ func (r *jsonReader) object() (cty.Value, bool) {
 			return cty.NilVal, false
 		}
 		r.names, r.vals = append(r.names, name), append(r.vals, v)
-		if vals := r.vals[from:]; Due(len(vals)) {
-			Alike(vals)
-		}
 	}
 	names, vals := r.names[from:], r.vals[from:]
 	if r.Err != nil || len(vals) == 0 {
 		return cty.EmptyObjectVal, r.Err == nil
 	}
-	Alike(vals)
-	obj := r.moulds.object(names, vals)
+	obj := r.objects.Object(names, vals)
 	r.names, r.vals = r.names[:from], r.vals[:from]
 	return obj, obj.LengthInt() == len(names)
 }
@@ -177,7 +172,7 @@ func (r *jsonReader) number() (cty.Value, bool) {
 func exponentAt(text string) int {
 	text = strings.TrimLeft(text, "+-")
 	n := 0
-	for i := 0; i < len(text) && text[i] >= '0' && text[i] <= '9' && n <= maxDigits; i++ {
+	for i := 0; i < len(text) && text[i] >= '0' && text[i] <= '9' && n <= convert.MaxDigits; i++ {
 		n = 10*n + int(text[i]-'0')
 	}
 	return n
@@ -189,7 +184,7 @@ func jsonEncode(c *call) (cty.Value, error) {
 		r, err := stdlib.JSONEncodeFunc.Call(c.args) // its beginning may be known
 		return r, c.because(err)
 	}
-	w := jsonWriter{most: c.limits.MaxBytes}
+	w := jsonWriter{most: c.limits.Bytes}
 	if err := w.value(v); err != nil {
 		if errors.Is(err, errFull) {
 			return cty.NilVal, c.tooLong()
@@ -237,7 +232,7 @@ func (w *jsonWriter) value(v cty.Value) (err error) {
 
 func (w *jsonWriter) sequence(v cty.Value) error {
 	w.out = append(w.out, '[')
-	for i, e := range elements(v) {
+	for i, e := range ctyvalue.Elements(v) {
 		if i > 0 {
 			w.out = append(w.out, ',')
 		}
@@ -259,7 +254,8 @@ func (w *jsonWriter) object(v cty.Value) error {
 	slices.Sort(names)
 	for i, name := range names {
 		w.name(i, name)
-		if err := w.value(attributeOf(v, name)); err != nil {
+		e, _ := ctyvalue.Attribute(v, name)
+		if err := w.value(e); err != nil {
 			return err
 		}
 	}
@@ -291,14 +287,14 @@ func (w *jsonWriter) name(i int, name string) {
 
 // appendNumber writes a number with all of its digits and no exponent.
 func appendNumber(b []byte, v cty.Value) ([]byte, error) {
-	f := Number(v)
+	f := ctyvalue.Number(v)
 	if f.IsInf() {
 		return b, errors.New("cannot serialize infinity as JSON")
 	}
 	if i, acc := f.Int64(); acc == big.Exact && i != 0 {
 		return strconv.AppendInt(b, i, 10), nil
 	}
-	if err := writable(v); err != nil {
+	if err := convert.Writable(v); err != nil {
 		return b, err
 	}
 	return f.Append(b, 'f', -1), nil

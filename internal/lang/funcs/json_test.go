@@ -1,9 +1,12 @@
 package funcs
 
 import (
+	"github.com/lethe-iac/lethe/internal/limits"
 	"strings"
 	"testing"
 
+	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/convert/converttest"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 	"pgregory.net/rapid"
@@ -19,11 +22,11 @@ var jsonTexts = []string{
 func sameJSONDecoding(t interface {
 	Errorf(string, ...any)
 }, text string) {
-	c := &call{scope: &scope{env: &Env{}, limits: Limits{}.filled()}}
+	c := &call{scope: &scope{env: &Env{}, limits: limits.Limits{}.Filled()}}
 	c.given = []cty.Value{cty.StringVal(text)}
 	c.args = c.given
 	got, err := jsonDecode(c)
-	if err != nil && strings.Contains(err.Error(), errManyDigits.Error()) {
+	if err != nil && strings.Contains(err.Error(), convert.ErrManyDigits.Error()) {
 		return // cty has no such limit
 	}
 	want, wantErr := stdlib.JSONDecode(cty.StringVal(text))
@@ -42,7 +45,7 @@ func TestJSONIsThatOfCty(t *testing.T) {
 		sameJSONDecoding(t, text)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		v := genKnown(3).Draw(t, "value")
+		v := converttest.Known(3).Draw(t, "value")
 		want, wantErr := stdlib.JSONEncode(v)
 		w := jsonWriter{most: 1 << 20}
 		err := w.value(v)

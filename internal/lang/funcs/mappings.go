@@ -3,6 +3,8 @@ package funcs
 import (
 	"errors"
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"maps"
 	"slices"
 
@@ -58,21 +60,17 @@ func keys(c *call) (cty.Value, error) {
 	m := c.taken.bare(c.args[0])
 	switch ty := m.Type(); {
 	case ty.IsObjectType():
-		return cty.TupleVal(nameVals(slices.Sorted(maps.Keys(ty.AttributeTypes())))), nil
+		names := make([]cty.Value, 0, len(ty.AttributeTypes()))
+		for _, name := range slices.Sorted(maps.Keys(ty.AttributeTypes())) {
+			names = append(names, ctyvalue.String(name))
+		}
+		return cty.TupleVal(names), nil
 	case !ty.IsMapType():
 		return cty.NilVal, bad(0, "must have map or object type")
 	case !m.IsKnown():
 		return cty.UnknownVal(cty.List(cty.String)), nil
 	}
-	if raw, ok := byName(m); ok {
-		return listOf(cty.String, nameVals(slices.Sorted(maps.Keys(raw)))), nil
-	}
-	vals := make([]cty.Value, 0, m.LengthInt())
-	for it := m.ElementIterator(); it.Next(); {
-		k, _ := it.Element()
-		vals = append(vals, k)
-	}
-	return listOf(cty.String, vals), nil
+	return listOf(cty.String, ctyvalue.Keys(m)), nil
 }
 
 func lookupType(c *call) (cty.Type, error) {
@@ -84,7 +82,7 @@ func lookupType(c *call) (cty.Type, error) {
 		return c.attributeType(ty)
 	case ty.IsMapType():
 		if len(c.args) == 3 {
-			if _, err := Convert(c.args[2], ty.ElementType()); err != nil {
+			if _, err := convert.To(c.args[2], ty.ElementType()); err != nil {
 				return cty.NilType, bad(2, "the default value must have the same type as the map elements")
 			}
 		}
@@ -122,20 +120,20 @@ func lookup(c *call) (cty.Value, error) {
 	case len(c.args) < 3:
 		return cty.NilVal, fmt.Errorf("lookup failed to find key %s", c.quote(1, key.AsString()))
 	}
-	v, err := Convert(c.args[2], ty)
+	v, err := convert.To(c.args[2], ty)
 	return v, c.badBecause(2, err)
 }
 
 // merge makes a map if all arguments are maps of one type, else an object.
 func merge(c *call) (cty.Value, error) {
-	m := merger{attrs: make(map[string]cty.Value, c.keysAtMost()), alike: true, fuel: c.limits.MaxElements}
+	m := merger{attrs: make(map[string]cty.Value, c.keysAtMost()), alike: true, fuel: c.limits.Elements}
 	for i, v := range c.args {
 		if !v.Type().IsMapType() && !v.Type().IsObjectType() && v.Type() != cty.DynamicPseudoType {
 			return cty.NilVal, fmt.Errorf("arguments must be maps or objects, got %q", v.Type().FriendlyName())
 		}
 		m.add(i, c.taken.bare(v))
 	}
-	if len(m.attrs) > c.limits.MaxElements {
+	if len(m.attrs) > c.limits.Elements {
 		return cty.NilVal, c.tooMany()
 	}
 	return m.result(), nil
@@ -144,11 +142,11 @@ func merge(c *call) (cty.Value, error) {
 // keysAtMost is about how many keys the arguments have together.
 func (c *call) keysAtMost() (n int) {
 	for _, v := range c.args {
-		if raw, ok := byName(v); ok {
-			n += len(raw)
+		if v.IsKnown() && !v.IsNull() && !v.IsMarked() && v.CanIterateElements() {
+			n += v.LengthInt()
 		}
 	}
-	return min(n, c.limits.MaxElements)
+	return min(n, c.limits.Elements)
 }
 
 type merger struct {
@@ -181,21 +179,13 @@ func (m *merger) add(i int, v cty.Value) {
 	if i == 0 {
 		m.first = ty
 	}
-	m.alike = m.alike && sameType(ty, m.first, &m.fuel)
+	m.alike = m.alike && ctyvalue.SameType(ty, m.first, &m.fuel)
 }
 
 // put adds the elements of a known map or object.
 func (m *merger) put(v cty.Value) {
-	if raw, ok := byName(v); ok {
-		k := slotsOf(v.Type())
-		for name, p := range raw {
-			m.attrs[name] = k.of(name, p)
-		}
-		return
-	}
-	for it := v.ElementIterator(); it.Next(); {
-		k, e := it.Element()
-		m.attrs[k.AsString()] = e
+	for name, e := range ctyvalue.Members(v) {
+		m.attrs[name] = e
 	}
 }
 
@@ -231,7 +221,7 @@ func transpose(c *call) (cty.Value, error) {
 		if list.IsNull() {
 			return cty.NilVal, errors.New("input must not contain null list")
 		}
-		for _, v := range elements(list) {
+		for _, v := range ctyvalue.Elements(list) {
 			if v.IsNull() {
 				return cty.NilVal, errors.New("input list must not contain null string")
 			}
@@ -266,7 +256,7 @@ func values(c *call) (cty.Value, error) {
 	if !ty.IsMapType() && !ty.IsObjectType() {
 		return valuesError(c)
 	}
-	vals := elements(c.taken.bare(c.args[0]))
+	vals := ctyvalue.Elements(c.taken.bare(c.args[0]))
 	if ty.IsMapType() {
 		return listOf(ty.ElementType(), vals), nil
 	}
@@ -308,7 +298,7 @@ func (c *call) zipKeys(n int) ([]string, error) {
 		return nil, fmt.Errorf("number of keys (%s) does not match number of values (%s)", c.show(0, have), c.show(1, n))
 	}
 	names := make([]string, n)
-	for i, v := range elements(list) {
+	for i, v := range ctyvalue.Elements(list) {
 		if v.IsNull() {
 			return nil, fmt.Errorf("keys list has null value at index %d", i)
 		}
@@ -335,7 +325,7 @@ func zipMap(c *call) (cty.Value, error) {
 	if err != nil {
 		return cty.NilVal, err
 	}
-	vals := elements(list)
+	vals := ctyvalue.Elements(list)
 	out := make(map[string]cty.Value, len(names))
 	for i, name := range names {
 		out[name] = vals[i]

@@ -1,6 +1,7 @@
 package funcs
 
 import (
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -78,7 +79,7 @@ func nulled(v cty.Value) (r cty.Value, any bool) {
 	if ty := bare.Type(); ty.IsObjectType() || ty.IsMapType() {
 		return nulledMap(v, bare, put)
 	}
-	vals := elements(bare)
+	vals := ctyvalue.Elements(bare)
 	for i := range vals {
 		var was bool
 		vals[i], was = nulled(vals[i])

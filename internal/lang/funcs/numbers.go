@@ -2,6 +2,8 @@ package funcs
 
 import (
 	"errors"
+	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"math"
 	"math/big"
 
@@ -133,8 +135,8 @@ func parseInt(c *call) (cty.Value, error) {
 	if base < 2 || base > 62 {
 		return cty.NilVal, bad(1, "base must be a whole number between 2 and 62 inclusive")
 	}
-	if len(text) > maxDigits {
-		return cty.NilVal, bad(0, "%w", errManyDigits)
+	if len(text) > convert.MaxDigits {
+		return cty.NilVal, bad(0, "%w", convert.ErrManyDigits)
 	}
 	n, ok := new(big.Int).SetString(text, base)
 	if !ok {
@@ -158,10 +160,7 @@ func sum(c *call) (cty.Value, error) {
 	if c.unknown {
 		return cty.UnknownVal(cty.Number), nil
 	}
-	if total, ok := sumWhole(v); ok {
-		return total, nil
-	}
-	vals := elements(v)
+	vals := ctyvalue.Elements(v)
 	if len(vals) == 0 {
 		return cty.NilVal, bad(0, "cannot sum an empty list")
 	}
@@ -172,43 +171,17 @@ func sum(c *call) (cty.Value, error) {
 	for _, e := range vals {
 		n, err := e, error(nil)
 		if e.Type() != cty.Number {
-			n, err = Convert(e, cty.Number)
+			n, err = convert.To(e, cty.Number)
 		}
 		if err != nil || n.IsNull() {
 			return cty.NilVal, errSumTypes
 		}
-		if err := writable(n); err != nil { // or adding one to it takes half a gigabyte
+		if err := convert.Writable(n); err != nil { // or adding one to it takes half a gigabyte
 			return cty.NilVal, bad(0, "%w", err)
 		}
 		total = total.Add(n)
 	}
 	return total, nil
-}
-
-// sumWhole adds up a list of nothing but whole numbers that are not large; ok is false for all others. The sum is as
-// precise as its most precise part, as that of big.Float is.
-func sumWhole(v cty.Value) (total cty.Value, ok bool) {
-	const large = 1 << 62
-	raw, ok := inRow(v)
-	if !ok || len(raw) == 0 {
-		return cty.NilVal, false
-	}
-	sum, prec := int64(0), cty.Zero.AsBigFloat().Prec()
-	for _, p := range raw {
-		f, ok := p.(*big.Float)
-		if !ok {
-			return cty.NilVal, false
-		}
-		n, acc := f.Int64()
-		if acc != big.Exact || n <= -large || n >= large {
-			return cty.NilVal, false
-		}
-		if sum += n; sum <= -large || sum >= large {
-			return cty.NilVal, false
-		}
-		prec = max(prec, f.Prec())
-	}
-	return cty.NumberVal(new(big.Float).SetPrec(prec).SetInt64(sum)), true
 }
 
 var errSumTypes = bad(0, "argument must be list, set, or tuple of number values")

@@ -3,6 +3,8 @@ package funcs
 import (
 	"errors"
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
@@ -38,7 +40,7 @@ var selections = []*builtin{
 			{name: "list", typ: cty.DynamicPseudoType, doc: "The list, tuple or set."},
 			{name: "value", typ: cty.DynamicPseudoType, doc: "The value, of the very type of the elements.", mode: null | dynamic},
 		},
-		returns: cty.DynamicPseudoType, kind: boolKind, run: contains, quick: quickContains,
+		returns: cty.DynamicPseudoType, kind: boolKind, run: contains,
 	},
 	{
 		name: "element", doc: "Gives one element of a list. Counting goes on at the other end when it leaves the list.",
@@ -54,7 +56,7 @@ var selections = []*builtin{
 			{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple."},
 			{name: "value", typ: cty.DynamicPseudoType, doc: "The value to find."},
 		},
-		returns: cty.DynamicPseudoType, kind: numberKind, run: indexOf, quick: quickIndex,
+		returns: cty.DynamicPseudoType, kind: numberKind, run: indexOf,
 	},
 	{
 		name: "length", doc: "Counts the elements of a list, set, map, tuple or object, or the characters of a string.",
@@ -84,7 +86,7 @@ func boolKind(*call) (cty.Type, error) { return cty.Bool, nil }
 func decide(all bool) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		open := false
-		for _, v := range elements(c.args[0]) {
+		for _, v := range ctyvalue.Elements(c.args[0]) {
 			switch {
 			case !v.IsKnown():
 				open = true
@@ -104,7 +106,7 @@ func coalesce(c *call) (cty.Value, error) {
 	for i, v := range c.args {
 		types[i] = v.Type()
 	}
-	ty := Unify(types)
+	ty := convert.Unify(types)
 	if ty == cty.NilType {
 		return cty.NilVal, errors.New("all arguments must have the same type")
 	}
@@ -115,7 +117,7 @@ func coalesce(c *call) (cty.Value, error) {
 		if !v.IsKnown() {
 			return c.unknownOf(ty), nil
 		}
-		v, err := Convert(v, ty)
+		v, err := convert.To(v, ty)
 		if err != nil {
 			return cty.NilVal, c.badBecause(i, err)
 		}
@@ -160,10 +162,15 @@ func contains(c *call) (cty.Value, error) {
 		return cty.NilVal, err
 	}
 	if !c.unknown && list.Type().IsSetType() && list.Type().ElementType().Equals(value.Type()) {
-		return cty.BoolVal(has(list, value)), nil
+		return cty.BoolVal(ctyvalue.SetHas(list, value)), nil
+	}
+	if text, ok := ctyvalue.Text(value); ok {
+		if at, sure := findText(list, text); sure {
+			return cty.BoolVal(at >= 0), nil
+		}
 	}
 	open := false
-	for _, v := range elements(list) {
+	for v := range ctyvalue.Unordered(list) {
 		eq := value.Equals(v)
 		switch {
 		case !eq.IsKnown():
@@ -178,15 +185,19 @@ func contains(c *call) (cty.Value, error) {
 	return cty.False, nil
 }
 
-func quickContains(c *call) (cty.Value, bool) {
-	at, sure := c.find(c.args[0], c.args[1])
-	return cty.BoolVal(at >= 0), sure
-}
-
-// quickIndex leaves it to others to say that there is none.
-func quickIndex(c *call) (cty.Value, bool) {
-	at, sure := c.find(c.args[0], c.args[1])
-	return cty.NumberIntVal(int64(at)), sure && at >= 0
+// findText looks for a text in a list or tuple of nothing but texts; -1 if it is not there. Else sure is false.
+func findText(list cty.Value, want string) (at int, sure bool) {
+	at = -1
+	for i, v := range ctyvalue.Items(list) {
+		text, ok := ctyvalue.Text(v)
+		if !ok {
+			return 0, false
+		}
+		if at < 0 && text == want {
+			at = i
+		}
+	}
+	return at, true
 }
 
 // canCompare refuses a value that cty would compare by writing down all of its digits.
@@ -194,7 +205,7 @@ func canCompare(v cty.Value) error {
 	if v.Type() != cty.Number || v.IsNull() || !v.IsKnown() {
 		return nil
 	}
-	if err := writable(v); err != nil {
+	if err := convert.Writable(v); err != nil {
 		return bad(1, "%s", err)
 	}
 	return nil
@@ -238,7 +249,12 @@ func indexOf(c *call) (cty.Value, error) {
 	if err := canCompare(value); err != nil {
 		return cty.NilVal, err
 	}
-	vals := elements(list)
+	if text, ok := ctyvalue.Text(value); ok {
+		if at, sure := findText(list, text); sure && at >= 0 {
+			return cty.NumberIntVal(int64(at)), nil
+		}
+	}
+	vals := ctyvalue.Elements(list)
 	if len(vals) == 0 {
 		return cty.NilVal, errors.New("cannot search an empty list")
 	}
@@ -261,7 +277,7 @@ func length(c *call) (cty.Value, error) {
 		return cty.UnknownVal(cty.Number).Refine().NotNull().NumberRangeLowerBound(cty.Zero, true).NewValue(), nil
 	case ty.IsTupleType(), ty.IsObjectType():
 		return cty.NumberIntVal(int64(v.LengthInt())), nil
-	case ty.IsCollectionType() && v.IsKnown() && sized(v):
+	case ty.IsCollectionType() && v.IsKnown() && ctyvalue.Sized(v):
 		return cty.NumberIntVal(int64(v.LengthInt())), nil
 	case ty.IsCollectionType():
 		return v.Length(), nil
@@ -273,26 +289,26 @@ func length(c *call) (cty.Value, error) {
 
 func matchKeys(c *call) (cty.Value, error) {
 	ty := c.args[0].Type()
-	kty := Unify([]cty.Type{c.args[1].Type(), c.args[2].Type()})
+	kty := convert.Unify([]cty.Type{c.args[1].Type(), c.args[2].Type()})
 	if kty == cty.NilType {
 		return cty.NilVal, errors.New("keys and searchset must be of the same type")
 	}
 	if c.unknown && !(c.args[1].IsWhollyKnown() && c.args[2].IsWhollyKnown()) {
 		return cty.UnknownVal(ty), nil
 	}
-	vals, keys := elements(c.args[0]), elements(c.args[1])
+	vals, keys := ctyvalue.Elements(c.args[0]), ctyvalue.Elements(c.args[1])
 	if len(vals) != len(keys) {
 		return cty.NilVal, errors.New("length of keys and values should be equal")
 	}
 	wanted := valueSet{}
-	for _, v := range elements(c.args[2]) {
-		if v, err := Convert(v, kty.ElementType()); err == nil {
+	for _, v := range ctyvalue.Elements(c.args[2]) {
+		if v, err := convert.To(v, kty.ElementType()); err == nil {
 			wanted.add(v)
 		}
 	}
 	var found []cty.Value
 	for i, k := range keys {
-		if k, err := Convert(k, kty.ElementType()); err == nil && wanted.has(k) {
+		if k, err := convert.To(k, kty.ElementType()); err == nil && wanted.has(k) {
 			found = append(found, vals[i])
 		}
 	}
@@ -319,10 +335,10 @@ func one(c *call) (cty.Value, error) {
 		return cty.NilVal, err
 	}
 	list := c.taken.bare(c.args[0])
-	if !sized(list) {
+	if !ctyvalue.Sized(list) {
 		return cty.UnknownVal(ty), nil
 	}
-	switch vals := elements(list); len(vals) {
+	switch vals := ctyvalue.Elements(list); len(vals) {
 	case 0:
 		return cty.NullVal(ty), nil
 	case 1:

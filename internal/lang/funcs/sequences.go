@@ -3,6 +3,8 @@ package funcs
 import (
 	"errors"
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -83,7 +85,7 @@ func chunkList(c *call) (cty.Value, error) {
 	if size < 0 {
 		return cty.NilVal, errors.New("the size argument must be positive")
 	}
-	vals := elements(list)
+	vals := ctyvalue.Elements(list)
 	var chunks []cty.Value
 	if size == 0 && len(vals) > 0 {
 		size = len(vals)
@@ -98,7 +100,7 @@ func compact(c *call) (cty.Value, error) {
 	if c.unknown {
 		return cty.UnknownVal(cty.List(cty.String)), nil
 	}
-	kept := slices.DeleteFunc(elements(c.args[0]), func(v cty.Value) bool { return v.IsNull() || v.AsString() == "" })
+	kept := slices.DeleteFunc(ctyvalue.Elements(c.args[0]), func(v cty.Value) bool { return v.IsNull() || v.AsString() == "" })
 	return listOf(cty.String, kept), nil
 }
 
@@ -119,7 +121,7 @@ func concatType(c *call) (cty.Type, error) {
 		sized = sized && (types[i].IsTupleType() || v.IsKnown())
 	}
 	if lists {
-		if ty := Unify(types); ty.IsListType() {
+		if ty := convert.Unify(types); ty.IsListType() {
 			return ty, nil
 		}
 	}
@@ -153,11 +155,11 @@ func concat(c *call) (cty.Value, error) {
 	var vals []cty.Value
 	for i, seq := range c.args {
 		if ty.IsListType() {
-			if seq, err = Convert(seq, ty); err != nil {
+			if seq, err = convert.To(seq, ty); err != nil {
 				return cty.NilVal, c.badBecause(i, err)
 			}
 		}
-		vals = append(vals, elements(c.taken.bare(seq))...)
+		vals = append(vals, ctyvalue.Elements(c.taken.bare(seq))...)
 	}
 	if ty.IsListType() {
 		return listOf(ty.ElementType(), vals), nil
@@ -172,7 +174,7 @@ func (c *call) concatFits() error {
 			total += bare.LengthInt()
 		}
 	}
-	if total > c.limits.MaxElements {
+	if total > c.limits.Elements {
 		return c.tooMany()
 	}
 	return nil
@@ -184,7 +186,7 @@ func distinctElements(c *call) (cty.Value, error) {
 		return cty.UnknownVal(ty), nil
 	}
 	seen := valueSet{}
-	kept := slices.DeleteFunc(elements(c.args[0]), func(v cty.Value) bool { return !seen.add(v) })
+	kept := slices.DeleteFunc(ctyvalue.Elements(c.args[0]), func(v cty.Value) bool { return !seen.add(v) })
 	return listOf(ty.ElementType(), kept), nil
 }
 
@@ -211,11 +213,11 @@ type flattening struct {
 
 func (f *flattening) walk(list cty.Value) {
 	list = f.taken.bare(list)
-	if !list.IsKnown() || !sized(list) {
+	if !list.IsKnown() || !ctyvalue.Sized(list) {
 		f.unsure = true
 		return
 	}
-	for _, v := range elements(list) {
+	for _, v := range ctyvalue.Elements(list) {
 		switch {
 		case v.Type() == cty.DynamicPseudoType && !v.IsKnown():
 			f.unsure = true
@@ -229,36 +231,14 @@ func (f *flattening) walk(list cty.Value) {
 	}
 }
 
-// mostCounted is how many numbers a range may have, in package cty.
-const mostCounted = 1024
-
 // count refuses to count to numbers that are too far apart to be added.
 func count(c *call) (cty.Value, error) {
 	for i, v := range c.args {
-		if err := writable(v); err != nil {
+		if err := convert.Writable(v); err != nil {
 			return cty.NilVal, bad(i, "%w", err)
 		}
 	}
-	if limit, ok := c.upTo(); ok {
-		vals := make([]cty.Value, limit)
-		for i := range vals {
-			vals[i] = cty.NumberIntVal(int64(i))
-		}
-		if limit > 0 {
-			vals[0] = cty.Zero // which has no precision of its own
-		}
-		return listOf(cty.Number, vals), nil
-	}
 	return library(stdlib.RangeFunc)(c)
-}
-
-// upTo is the limit where a range starts at zero and goes up to one that is allowed, as most do.
-func (c *call) upTo() (limit int64, ok bool) {
-	if len(c.args) != 1 {
-		return 0, false
-	}
-	limit, ok = plainNumber(c.args[0])
-	return limit, ok && limit >= 0 && limit <= mostCounted
 }
 
 func reverseType(c *call) (cty.Type, error) {
@@ -280,10 +260,10 @@ func reverse(c *call) (cty.Value, error) {
 		return cty.NilVal, err
 	}
 	list := c.taken.bare(c.args[0])
-	if !sized(list) {
+	if !ctyvalue.Sized(list) {
 		return cty.UnknownVal(ty), nil
 	}
-	vals := elements(list)
+	vals := ctyvalue.Elements(list)
 	slices.Reverse(vals)
 	if ty.IsTupleType() {
 		return cty.TupleVal(vals), nil
@@ -358,12 +338,7 @@ func slice(c *call) (cty.Value, error) {
 	}
 	list := c.taken.bare(c.args[0])
 	vals := make([]cty.Value, 0, end-start)
-	raw, ok := inRow(list)
-	for k, i := slotsOf(list.Type()), start; i < end; i++ {
-		if ok {
-			vals = append(vals, k.at(i, raw[i]))
-			continue
-		}
+	for i := start; i < end; i++ {
 		vals = append(vals, list.Index(cty.NumberIntVal(int64(i))))
 	}
 	if ty.IsTupleType() {
@@ -381,7 +356,7 @@ func sorted(c *call) (cty.Value, error) {
 			CollectionLengthUpperBound(rng.LengthUpperBound()).
 			NewValue(), nil
 	}
-	vals := elements(list)
+	vals := ctyvalue.Elements(list)
 	texts := make([]string, len(vals))
 	for i, v := range vals {
 		if v.IsNull() {

@@ -2,6 +2,8 @@ package funcs
 
 import (
 	"errors"
+	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"slices"
 
 	"github.com/zclconf/go-cty/cty"
@@ -51,7 +53,7 @@ func setType(c *call) (cty.Type, error) {
 	if len(etys) == 0 {
 		return anySet, nil
 	}
-	ety := Unify(etys)
+	ety := convert.Unify(etys)
 	if ety == cty.NilType {
 		return cty.NilType, errors.New("given sets must all have compatible element types")
 	}
@@ -72,20 +74,19 @@ func members(keep func(sets []valueSet, i int, v cty.Value) bool) func(*call) (c
 		all := make([][]cty.Value, len(c.args))
 		index := make([]valueSet, len(c.args))
 		for i, v := range c.args {
-			if v, err = Convert(v, ty); err != nil {
+			if v, err = convert.To(v, ty); err != nil {
 				return cty.NilVal, c.badBecause(i, err)
 			}
-			all[i] = anyOrder(v)
+			all[i] = ctyvalue.Elements(v)
 			if keep != nil && i > 0 {
 				index[i] = newValueSet(all[i])
 			}
 		}
 		var kept []cty.Value
-		seen := valueSet{} // sets of cty are slow to find out for themselves; SetVal is not, for texts
-		asIs := c.unknown || ty.ElementType() == cty.String
+		seen := valueSet{} // sets of cty are slow to find out for themselves
 		for i, vals := range all {
 			for _, v := range vals {
-				if (keep == nil || keep(index, i, v)) && (asIs || seen.add(v)) {
+				if (keep == nil || keep(index, i, v)) && (c.unknown || seen.add(v)) {
 					kept = append(kept, v)
 				}
 			}
@@ -114,14 +115,14 @@ func setProduct(c *call) (cty.Value, error) {
 	all := true // lengths are known
 	for i, v := range c.args {
 		v = c.taken.bare(v)
-		if all = all && v.IsKnown() && sized(v); all {
-			factors[i] = elements(v)
+		if all = all && v.IsKnown() && ctyvalue.Sized(v); all {
+			factors[i] = ctyvalue.Elements(v)
 		}
 	}
 	if !all {
 		return c.productRange(ty), nil
 	}
-	total, ok := rowCount(factors, c.limits.MaxElements/(len(c.args)+1))
+	total, ok := rowCount(factors, c.limits.Elements/(len(c.args)+1))
 	if !ok {
 		return cty.NilVal, c.tooMany()
 	}
@@ -157,7 +158,7 @@ func (c *call) productType() (cty.Type, error) {
 		case ty.IsTupleType() && ty.Length() == 0:
 			etys[i] = cty.DynamicPseudoType
 		case ty.IsTupleType():
-			if etys[i] = Unify(ty.TupleElementTypes()); etys[i] == cty.NilType {
+			if etys[i] = convert.Unify(ty.TupleElementTypes()); etys[i] == cty.NilType {
 				return cty.NilType, bad(i, "all elements must be of the same type")
 			}
 		case ty.IsListType(), ty.IsSetType():
@@ -178,7 +179,7 @@ func (c *call) convertFactors(factors [][]cty.Value, row cty.Type) error {
 		ety := row.TupleElementType(i)
 		for j, v := range vals {
 			var err error
-			if vals[j], err = Convert(v, ety); err != nil {
+			if vals[j], err = convert.To(v, ety); err != nil {
 				return c.badBecause(i, err)
 			}
 		}

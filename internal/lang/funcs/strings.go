@@ -2,6 +2,7 @@ package funcs
 
 import (
 	"errors"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -171,7 +172,7 @@ func indent(c *call) (cty.Value, error) {
 
 // fits refuses a string of so many bytes and so many pieces of a size besides, if it is too long.
 func (c *call) fits(bytes, pieces, size int) error {
-	room := c.limits.MaxBytes - int64(bytes)
+	room := c.limits.Bytes - int64(bytes)
 	if room < 0 || size > 0 && int64(pieces) > room/int64(size) {
 		return c.tooLong()
 	}
@@ -188,14 +189,14 @@ func join(c *call) (cty.Value, error) {
 	var parts []string
 	size := 0
 	for i, list := range c.args[1:] {
-		for j, v := range elements(list) {
+		for j, v := range ctyvalue.Elements(list) {
 			if v.IsNull() {
 				return cty.NilVal, nullElement(len(c.args)-1, i+1, j)
 			}
 			parts = append(parts, v.AsString())
 			size += len(v.AsString())
 		}
-		if len(parts) > c.limits.MaxElements {
+		if len(parts) > c.limits.Elements {
 			return cty.NilVal, c.tooMany()
 		}
 	}
@@ -216,7 +217,7 @@ func nullElement(lists, i, element int) error {
 
 func split(c *call) (cty.Value, error) {
 	sep, str := c.args[0].AsString(), c.args[1].AsString()
-	if strings.Count(str, sep) >= c.limits.MaxElements {
+	if strings.Count(str, sep) >= c.limits.Elements {
 		return cty.NilVal, c.tooMany()
 	}
 	return stringList(strings.Split(str, sep)), nil

@@ -2,6 +2,7 @@ package funcs
 
 import (
 	"encoding/binary"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"math/big"
 	"slices"
 
@@ -82,7 +83,7 @@ func appendText(b []byte, s string) []byte {
 // appendSet brings the keys of the elements into an order of its own.
 func appendSet(b []byte, v cty.Value) []byte {
 	var keys []string
-	for _, e := range elements(v) {
+	for _, e := range ctyvalue.Elements(v) {
 		keys = append(keys, string(appendKey(nil, e)))
 	}
 	slices.Sort(keys)

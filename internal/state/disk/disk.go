@@ -22,6 +22,15 @@ import (
 	"strings"
 )
 
+// Reason is what went wrong with a file, without its name, for messages that name it in their own
+// words.
+func Reason(err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
 // Modes of files and directories.
 const (
 	FileMode fs.FileMode = 0o600

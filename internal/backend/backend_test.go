@@ -1,0 +1,308 @@
+package backend
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/workspace"
+	"github.com/zclconf/go-cty/cty"
+)
+
+var ctx = context.Background()
+
+// bench is a working directory whose configuration may change.
+type bench struct {
+	*testing.T
+	*Directory
+	env map[string]string
+}
+
+func newBench(t *testing.T) *bench {
+	dir := t.TempDir()
+	b := &bench{T: t, env: map[string]string{}}
+	b.Directory = &Directory{
+		Env: &workspace.Env{
+			FS: disk.OS, Now: time.Now, Dir: dir, Data: filepath.Join(dir, ".terraform"), Version: "1.12.0", Bag: &diag.Bag{},
+			Getenv: func(name string) string { return b.env[name] },
+		},
+		Sources: &diag.Sources{},
+		Static:  func(root *config.Module) *lang.StaticFrame { return lang.Static(root, nil, lang.Options{BaseDir: dir}) },
+		Display: func(path string) string { return strings.TrimPrefix(path, dir+"/") },
+	}
+	b.configure("")
+	return b
+}
+
+// configure sets the contents of the terraform block.
+func (b *bench) configure(text string) {
+	b.write("main.tf", "terraform {\n"+text+"\n}\n")
+	root, ok := config.Load(b.Env.Dir, config.Options{}, b.Sources, b.Env.Bag)
+	if !ok {
+		b.Fatal(b.Env.Bag.List())
+	}
+	b.Root = func() *config.Module { return root }
+}
+
+func (b *bench) write(name, text string) {
+	b.Helper()
+	path := filepath.Join(b.Env.Dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) exists(name string) bool {
+	_, err := os.Stat(filepath.Join(b.Env.Dir, name))
+	return err == nil
+}
+
+// said checks what was reported since the last time, and gives the last detail.
+func (b *bench) said(titles ...string) (detail string) {
+	b.Helper()
+	var got []string
+	for _, d := range b.Env.Bag.List() {
+		got, detail = append(got, d.Summary), d.Detail
+	}
+	if strings.Join(got, "\n") != strings.Join(titles, "\n") {
+		b.Errorf("said %q, want %q: %v", got, titles, b.Env.Bag.List())
+	}
+	b.Env.Bag.Clear()
+	return detail
+}
+
+// save writes a state with an object into the store in use.
+func (b *bench) save() {
+	b.Helper()
+	o, ok := b.Open(ctx, Files{})
+	if !ok {
+		b.Fatal(b.Env.Bag.List())
+	}
+	s, ok := workspace.Lock(ctx, b.Env, workspace.Request{Store: o.Store, Name: b.Env.Selected(), Written: o.Written})
+	if !ok {
+		b.Fatal(b.Env.Bag.List())
+	}
+	defer s.Unlock()
+	i, err := addr.ParseInstance("a.x")
+	if err != nil {
+		b.Fatal(err)
+	}
+	e := s.Snapshot().Edit()
+	e.Head().Lineage = "of " + b.Env.Dir
+	e.Head().Outputs["o"] = state.Output{Value: mark.Plain(cty.StringVal("v")), Type: cty.String}
+	e.Put(i.Current(), &state.Entry{Attrs: []byte(`{}`), Provider: addr.ProviderInstance{ProviderConfig: addr.ProviderConfig{Provider: addr.Default("a")}}})
+	if !s.Save(e.Done()) {
+		b.Fatal(b.Env.Bag.List())
+	}
+}
+
+func (b *bench) opens() bool {
+	_, ok := b.Open(ctx, Files{})
+	return ok
+}
+
+const initNeeded = `Backend initialization required: please run "lethe init"`
+
+// TestRememberedByUse: without init, the first writing remembers the place, and a later change of the
+// block is noticed, with both places.
+func TestRememberedByUse(t *testing.T) {
+	b := newBench(t)
+	b.configure(`backend "local" { path = "one/s" }`)
+	if !b.opens() || b.exists(".terraform") {
+		t.Error("it does not open, or something is remembered although nothing was written")
+	}
+	b.save()
+	if !b.opens() || !b.exists("one/s") || !b.exists(".terraform/terraform.tfstate") {
+		t.Error("not remembered")
+	}
+	b.configure(`backend "local" { path = "two/s" }`)
+	if b.opens() {
+		t.Error("a changed block is not noticed")
+	}
+	if d := b.said(initNeeded); !strings.Contains(d, "one/s, and is to be kept in two/s") {
+		t.Error(d)
+	}
+	b.configure("")
+	if b.opens() {
+		t.Error("a block that is gone is not noticed")
+	}
+	b.said(initNeeded)
+}
+
+// TestStateLeftBehind: a block that is new, where the directory has a state without one.
+func TestStateLeftBehind(t *testing.T) {
+	b := newBench(t)
+	b.save()
+	b.configure(`backend "local" { path = "one/s" }`)
+	if b.opens() {
+		t.Error("it works in an empty place")
+	}
+	if d := b.said(initNeeded); !strings.Contains(d, "no state in one/s") || !strings.Contains(d, "one in terraform.tfstate") {
+		t.Error(d)
+	}
+	if _, ok := b.Open(ctx, Files{In: filepath.Join(b.Env.Dir, "terraform.tfstate")}); !ok {
+		t.Error("a file that is named is not opened")
+	}
+	b.said()
+}
+
+func TestInitMigrates(t *testing.T) {
+	b := newBench(t)
+	b.save()
+	b.configure(`backend "local" { path = "one/s" }`)
+	asked := 0
+	req := InitRequest{Lock: workspace.Request{Lock: true}, Copies: func(from, to string) (bool, bool) { asked++; return asked > 1, asked > 1 }}
+	if _, ok := b.Init(ctx, req); ok || asked != 1 {
+		t.Error("nothing was answered, and yet it goes on")
+	}
+	if configured, ok := b.Init(ctx, req); !ok || configured != "local" || asked != 2 || !b.exists("one/s") || b.exists("terraform.tfstate") {
+		t.Fatalf("%q, %t: %v", configured, ok, b.Env.Bag.List())
+	}
+	if configured, ok := b.Init(ctx, req); !ok || configured != "" {
+		t.Errorf("again: %q, %t", configured, ok)
+	}
+	b.configure(`backend "local" { path = "two/s" }`)
+	if _, ok := b.Init(ctx, req); ok {
+		t.Error("migrated without being asked to")
+	}
+	b.said("Backend configuration changed")
+	req.ForceCopy = true
+	if _, ok := b.Init(ctx, req); !ok || !b.exists("two/s") || !b.exists("one/s") || asked != 2 {
+		t.Error(b.Env.Bag.List())
+	}
+	req.ForceCopy, req.Reconfigure = false, true
+	b.configure(`backend "local" { path = "three/s" }`)
+	if _, ok := b.Init(ctx, req); !ok || b.exists("three/s") || !b.opens() {
+		t.Error(b.Env.Bag.List())
+	}
+}
+
+// TestInitKeepsOther: a state in the new backend that does not descend from the old one stays.
+func TestInitKeepsOther(t *testing.T) {
+	b := newBench(t)
+	b.save()
+	b.write("one/s", `{"version":4,"terraform_version":"1.9.0","serial":9,"lineage":"other","outputs":{"x":{"value":1,"type":"number"}},"resources":[{"mode":"managed","type":"b","name":"y","provider":"provider[\"registry.opentofu.org/hashicorp/b\"]","instances":[{"attributes":{}}]}]}`)
+	b.configure(`backend "local" { path = "one/s" }`)
+	yes := func(string, string) (bool, bool) { return true, true }
+	if _, ok := b.Init(ctx, InitRequest{Lock: workspace.Request{Lock: true}, Copies: yes}); ok {
+		t.Error("overwritten")
+	}
+	b.said("The new backend has a state already")
+	b.write("one/s", "") // as init of Terraform leaves one that it has moved
+	if _, ok := b.Init(ctx, InitRequest{Lock: workspace.Request{Lock: true}, Copies: yes}); !ok {
+		t.Error(b.Env.Bag.List())
+	}
+}
+
+func TestOverrides(t *testing.T) {
+	b := newBench(t)
+	b.configure(`backend "local" {}`)
+	b.write("x.tfbackend", "path = \"one/s\"\n")
+	for _, tt := range []struct{ override, said string }{
+		{"nothing=1", "Invalid backend configuration argument"}, {"missing", "Failed to read backend configuration"}, {"main.tf", "Unsupported block type"},
+	} {
+		if _, ok := b.Init(ctx, InitRequest{Overrides: []string{tt.override}}); ok {
+			t.Errorf("%s is taken", tt.override)
+		}
+		if got := b.Env.Bag.List()[0].Summary; got != tt.said && tt.override != "main.tf" {
+			t.Errorf("%s: %s", tt.override, got)
+		}
+		b.Env.Bag.Clear()
+	}
+	if _, ok := b.Init(ctx, InitRequest{Overrides: []string{"x.tfbackend", "workspace_dir=w"}}); !ok {
+		t.Fatal(b.Env.Bag.List())
+	}
+	b.save()
+	if _, ok := b.Init(ctx, InitRequest{}); !ok || !b.exists("one/s") { // without them, they are remembered
+		t.Error(b.Env.Bag.List())
+	}
+	b.save()
+	b.said()
+	b.configure("")
+	b.Init(ctx, InitRequest{Overrides: []string{"path=x"}, Reconfigure: true})
+	b.said("Missing backend configuration")
+}
+
+// TestRememberedByPeer: what init of Terraform wrote down has no fingerprint of ours.
+func TestRememberedByPeer(t *testing.T) {
+	b := newBench(t)
+	b.configure(`backend "local" { path = "one/s" }`)
+	b.write(".terraform/terraform.tfstate", `{"version":3,"terraform_version":"1.11.4","backend":{"type":"local","config":{"path":"one/s","workspace_dir":"w"},"hash":1}}`)
+	if !b.opens() {
+		t.Error(b.Env.Bag.List())
+	}
+	b.configure(`backend "local" { path = "two/s" }`)
+	if b.opens() {
+		t.Error("a changed block is not noticed")
+	}
+	b.said(initNeeded)
+	for _, text := range []string{`{`, `{"version":3,"backend":{"type":"local","config":{"path":[]}}}`} {
+		b.write(".terraform/terraform.tfstate", text)
+		if b.opens() {
+			t.Error("it opens")
+		}
+		b.said("Failed to read the remembered backend")
+	}
+}
+
+// TestNotStorable: what is to be encrypted, or kept by a service, is not written otherwise.
+func TestNotStorable(t *testing.T) {
+	b := newBench(t)
+	for text, title := range map[string]string{
+		`backend "nowhere" {}`: "Unsupported backend type", "cloud {}": "Unsupported backend type", "encryption {}": "Unsupported block type",
+	} {
+		b.configure(text)
+		if b.opens() {
+			t.Errorf("%s opens", text)
+		}
+		b.said(title)
+	}
+	b.configure("")
+	b.env["TF_ENCRYPTION"] = "x"
+	if b.opens() {
+		t.Error("it opens")
+	}
+	b.said("Unsupported encryption")
+}
+
+func TestOutputs(t *testing.T) {
+	b := newBench(t)
+	b.save()
+	config := func(text string) cty.Value {
+		var m map[string]string
+		if err := json.Unmarshal([]byte(text), &m); err != nil {
+			t.Fatal(err)
+		}
+		v := map[string]cty.Value{}
+		for name, s := range m {
+			v[name] = cty.StringVal(s)
+		}
+		return cty.ObjectVal(v)
+	}
+	outs, ds := b.Outputs(ctx, "local", store.Default, config(`{"path": "terraform.tfstate"}`))
+	if _, ok := outs["o"]; !ok || len(ds) > 0 {
+		t.Errorf("%v, %v", outs, ds)
+	}
+	for _, tt := range []struct{ backend, config, said string }{
+		{"nowhere", `{}`, "Unsupported backend type"}, {"local", `{"x": "y"}`, "Invalid backend configuration"}, {"local", `{"path": "none"}`, "Unable to find remote state"},
+	} {
+		if _, ds := b.Outputs(ctx, tt.backend, store.Default, config(tt.config)); len(ds) != 1 || ds[0].Summary != tt.said {
+			t.Errorf("%s %s: %v", tt.backend, tt.config, ds)
+		}
+	}
+}

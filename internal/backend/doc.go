@@ -1,0 +1,91 @@
+// Package backend knows where the states of a working directory are kept, and moves them when that
+// changes.
+//
+// A configuration says in its backend block where states are kept; -backend-config adds what should
+// not stand there. What both come to is remembered by init in .terraform/terraform.tfstate, in the
+// form that Terraform and OpenTofu use, so that later commands need no -backend-config:
+//
+//	declared    what the block says, evaluated; the files of the directory without a block
+//	overridden  with what -backend-config says
+//	remembered  what init wrote down, with a fingerprint of the block that it saw
+//	current     what commands work with: what is remembered, as long as the block is still that one
+//
+// Open is for every command: it opens the current store, and refuses to work where the block has
+// changed since. Init is for the command of that name: it settles which store is used from now on,
+// moves what the former one has if that is wanted, and writes it down.
+//
+// Without a remembered backend the block alone counts: for settings that need nothing else, init is
+// not required (settle.go).
+//
+// A kind of store is a store.Driver: a name, a schema for its settings, and a function that opens
+// one. Nothing here knows more of any of them, but that two may be the same files.
+package backend
+
+import (
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/workspace"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Drivers are the kinds of store that there are.
+var Drivers = store.Drivers{store.LocalDriver, store.MemoryDriver}
+
+// Directory is a working directory as far as its states are concerned.
+type Directory struct {
+	Env     *workspace.Env
+	Limits  limits.Limits // for files of settings
+	Sources *diag.Sources // takes their texts
+	// Root is the root module, nil where there is none.
+	Root func() *config.Module
+	// Static evaluates what may stand in a backend block.
+	Static func(root *config.Module) *lang.StaticFrame
+	// Display is a path as messages show it.
+	Display func(path string) string
+}
+
+// Files are the files that the flags of a command name instead of those of the workspace, "" for none.
+// They are absolute, but for a Backup of store.NoBackup.
+type Files struct{ In, Out, Backup string }
+
+// Opened is a store in use.
+type Opened struct {
+	store.Store
+	Type string // its driver's name
+	// Written remembers where the state was written, if nothing does yet: it is called after the first
+	// writing. nil where there is nothing to do.
+	Written func()
+}
+
+// InitRequest is what init is asked to do about the backend.
+type InitRequest struct {
+	Overrides   []string // of -backend-config: "name=value", or a file of settings
+	Reconfigure bool     // what was used before is of no interest
+	Migrate     bool     // states may be moved
+	ForceCopy   bool     // they are, without a question, over those that are there
+	Lock        workspace.Request
+	// Copies asks whether states are to be copied from a backend of one type to one of another. It
+	// reports that the question has no answer.
+	Copies func(from, to string) (copies, answered bool)
+}
+
+// settings say which store to use, and how it is set up.
+type settings struct {
+	driver store.Driver
+	config cty.Value // of the driver's schema
+}
+
+func (s settings) same(as settings) bool {
+	return s.driver.Name == as.driver.Name && s.config.RawEquals(as.config)
+}
+
+// block is the backend block; nil without one.
+func (d *Directory) block() *config.Backend {
+	if m := d.Root(); m != nil {
+		return m.Backend
+	}
+	return nil
+}

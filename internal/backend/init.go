@@ -1,0 +1,125 @@
+package backend
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/workspace"
+)
+
+// Init settles which store is used from now on, moves what another one has if that is wanted, and
+// writes it down. configured is the type of a backend that is used for the first time, or otherwise
+// than before; "" for none.
+func (d *Directory) Init(ctx context.Context, req InitRequest) (configured string, ok bool) {
+	declared, ok := d.declared()
+	if !ok {
+		return "", false
+	}
+	next, ok := d.overridden(declared, req.Overrides)
+	if !ok {
+		return "", false
+	}
+	before, ok := d.remembered()
+	if !ok && !req.Reconfigure {
+		return "", false
+	}
+	block := d.block()
+	was := implied()
+	if before != nil && !req.Reconfigure {
+		if was, ok = d.settingsOf(before); !ok {
+			return "", false
+		}
+		if len(req.Overrides) == 0 && block != nil && was.driver.Name == next.driver.Name && before.saw(declared, was) {
+			next = was // what -backend-config said when it was last given
+		}
+	}
+	if !req.Reconfigure && !was.same(next) && !d.migrate(ctx, was, next, before != nil, req) {
+		return "", false
+	}
+	if !d.remember(declared, next, d.Env.Bag) || !d.try(ctx, next) {
+		return "", false
+	}
+	if block != nil && (req.Reconfigure || before == nil || !was.same(next)) {
+		configured = block.Type
+	}
+	return configured, true
+}
+
+// try opens the store once, so that wrong settings are found now.
+func (d *Directory) try(ctx context.Context, s settings) bool {
+	st, ok := d.open(ctx, s)
+	if !ok {
+		return false
+	}
+	if _, err := st.List(ctx); err != nil {
+		d.Env.Bag.Add(diag.Errorf("Failed to use the backend", "%s.", err))
+		return false
+	}
+	return true
+}
+
+// migrate moves the states of one store into another, if there are any and the user agrees.
+func (d *Directory) migrate(ctx context.Context, was, next settings, configured bool, req InitRequest) bool {
+	if configured && !req.Migrate && !req.ForceCopy {
+		d.Env.Bag.Add(diag.Errorf("Backend configuration changed", "A change in the backend configuration has been detected, which may require migrating existing state.\n\nIf you wish to attempt automatic migration of the state, use \"lethe init -migrate-state\".\nIf you wish to store the current configuration with no changes to the state, use \"lethe init -reconfigure\"."))
+		return false
+	}
+	from, ok1 := d.open(ctx, was)
+	to, ok2 := d.open(ctx, next)
+	if !ok1 || !ok2 {
+		return false
+	}
+	if sameFiles(from, to) {
+		return true
+	}
+	names, ok := d.filled(ctx, from)
+	if !ok || len(names) == 0 {
+		return ok
+	}
+	if !req.ForceCopy {
+		if copies, answered := req.Copies(was.driver.Name, next.driver.Name); !copies {
+			return answered
+		}
+	}
+	for _, name := range names {
+		if !d.copyState(ctx, from, to, name, !configured, req) {
+			return false
+		}
+	}
+	return true
+}
+
+// copyState copies one workspace, both sides locked. The original stays where it is, as a backup if it is
+// moved: what is in the place of a directory without a backend block is taken for a state in use.
+// Init of Terraform or OpenTofu that has moved a state elsewhere leaves an empty file in its place.
+func (d *Directory) copyState(ctx context.Context, from, to store.Store, name string, moves bool, req InitRequest) bool {
+	lock := req.Lock
+	lock.Store, lock.Name, lock.Operation = from, name, "migration source state"
+	source, ok := workspace.Lock(ctx, d.Env, lock)
+	if !ok {
+		return false
+	}
+	defer source.Unlock()
+	lock.Store, lock.Operation, lock.Replaces = to, "migration destination state", true
+	target, ok := workspace.Lock(ctx, d.Env, lock)
+	if !ok {
+		return false
+	}
+	defer target.Unlock()
+	if have := target.Snapshot(); target.Stored() && have.Len() > 0 && have.Lineage != source.Snapshot().Lineage && !req.ForceCopy {
+		d.Env.Bag.Add(diag.Errorf("The new backend has a state already", "The workspace %q has a state in both backends, and they do not descend from one another. Use -force-copy to overwrite the one in the new backend, or -reconfigure to use it as it is.", name))
+		return false
+	}
+	if !target.Put(source.Snapshot()) {
+		return false
+	}
+	if local, ok := from.(*store.Local); ok && moves {
+		if err := local.SetAside(name); err != nil {
+			d.Env.Bag.Add(diag.Errorf("Failed to move the state", "It was copied to the new backend, but the original cannot be renamed: %s. Remove it.", disk.Reason(err)))
+			return false
+		}
+	}
+	return true
+}

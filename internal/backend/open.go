@@ -1,0 +1,139 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Open opens the store in use, with what flags say about files.
+func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
+	current, known, ok := d.current()
+	if !ok {
+		return nil, false
+	}
+	st, ok := d.open(ctx, current)
+	if !ok {
+		return nil, false
+	}
+	o := &Opened{Store: st, Type: current.driver.Name}
+	if !known && f.In == "" {
+		if !d.settled(ctx, current, st) {
+			return nil, false
+		}
+		if f.Out == "" {
+			o.Written = func() { d.adopt(current, true) }
+		}
+	}
+	if local, ok := st.(*store.Local); ok && f != (Files{}) {
+		o.Store = local.Override(f.In, f.Out, f.Backup)
+	}
+	return o, true
+}
+
+// current are the settings that commands work with: what init remembered, as long as the block is
+// still the one that it saw. known is false for a block that nothing remembers.
+func (d *Directory) current() (current settings, known, ok bool) {
+	declared, ok := d.declared()
+	if !ok {
+		return settings{}, false, false
+	}
+	was, ok := d.remembered()
+	block := d.block()
+	if !ok || was == nil {
+		return declared, block == nil, ok
+	}
+	current, ok = d.settingsOf(was)
+	if !ok {
+		return settings{}, false, false
+	}
+	reason := ""
+	switch {
+	case block == nil:
+		reason = fmt.Sprintf("Unsetting the previously set backend %q", was.Type)
+	case block.Type != was.Type:
+		reason = fmt.Sprintf("Backend type changed from %q to %q", was.Type, block.Type)
+	case !was.saw(declared, current):
+		reason = "Backend configuration block has changed"
+	default:
+		return current, true, true
+	}
+	d.uninitialized(reason, d.moved(current, declared))
+	return settings{}, false, false
+}
+
+// moved says from where to where the state has to go.
+func (d *Directory) moved(was, next settings) string {
+	from, ok1 := d.open(context.Background(), was)
+	to, ok2 := d.open(context.Background(), next)
+	if !ok1 || !ok2 {
+		return "Changes to backend configurations require reinitialization."
+	}
+	name := d.Env.Selected()
+	return fmt.Sprintf("The state was kept in %s, and is to be kept in %s.", d.place(was, from, name), d.place(next, to, name))
+}
+
+func (d *Directory) uninitialized(reason, places string) {
+	d.Env.Bag.Add(diag.Errorf("Backend initialization required: please run \"lethe init\"",
+		"Reason: %s\n\n%s\n\nTo move the state, run: lethe init -migrate-state\nTo use the backend as it is configured now, and leave the state where it is, run: lethe init -reconfigure\n\nNo changes to your existing configuration or state have been made.", reason, places))
+}
+
+// open opens a store.
+func (d *Directory) open(ctx context.Context, s settings) (store.Store, bool) {
+	st, err := s.driver.Open(ctx, d.storeSettings(s.config))
+	if err != nil {
+		problem := diag.Errorf("Failed to open the state store", "%s.", err)
+		if b := d.block(); b != nil {
+			problem = problem.At(b.Range)
+		}
+		d.Env.Bag.Add(problem)
+		return nil, false
+	}
+	return st, true
+}
+
+func (d *Directory) storeSettings(config cty.Value) store.Settings {
+	return store.Settings{Config: config, Dir: d.Env.Dir, Getenv: d.Env.Getenv, FS: d.Env.FS}
+}
+
+// Outputs reads the outputs of the state that another configuration keeps, for
+// terraform_remote_state: config are the settings of a backend of that type, null for none.
+func (d *Directory) Outputs(ctx context.Context, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
+	driver, ok := Drivers.Find(backend)
+	if !ok {
+		return nil, provider.Diags{noDriver(backend).In(cty.GetAttrPath("backend"))}
+	}
+	if config.IsNull() {
+		config = cty.EmptyObjectVal
+	}
+	config, err := driver.Schema.Coerce(config)
+	if err != nil {
+		return nil, provider.Diags{diag.Errorf("Invalid backend configuration", "The settings of the store are not what %q takes: %s.", backend, err).In(cty.GetAttrPath("config"))}
+	}
+	st, err := driver.Open(ctx, d.storeSettings(config))
+	if err != nil {
+		return nil, provider.Diags{diag.Errorf("Failed to open the state store", "%s.", err)}
+	}
+	data, _, err := st.Get(ctx, workspace)
+	if err != nil {
+		return nil, provider.Diags{diag.Errorf("Failed to load state", "%s.", err)}
+	}
+	if data == nil {
+		return nil, provider.Diags{diag.Errorf("Unable to find remote state", "No stored state was found for the given workspace in the given backend.")}
+	}
+	var bag diag.Bag
+	s, ok := state.Read(data, &bag)
+	if !ok {
+		return nil, provider.Diags(bag.List())
+	}
+	out := map[string]cty.Value{}
+	for name, o := range s.Outputs {
+		out[name] = o.Value.Raw
+	}
+	return out, nil
+}

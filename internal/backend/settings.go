@@ -1,0 +1,156 @@
+package backend
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+func (d *Directory) driver(name string, at diag.Range) (store.Driver, bool) {
+	driver, ok := Drivers.Find(name)
+	if !ok {
+		d.Env.Bag.Add(noDriver(name).At(at))
+	}
+	return driver, ok
+}
+
+func noDriver(name string) diag.Diagnostic {
+	return diag.Errorf("Unsupported backend type", "There is no backend type named %q. Available are: %s.", name, strings.Join(Drivers.Names(), ", "))
+}
+
+// declared are the settings of the backend block; those of the working directory without one.
+func (d *Directory) declared() (settings, bool) {
+	root := d.Root()
+	if !d.storable(root) {
+		return settings{}, false
+	}
+	if root == nil || root.Backend == nil {
+		return implied(), true
+	}
+	b := root.Backend
+	driver, ok := d.driver(b.Type, b.Range)
+	if !ok {
+		return settings{}, false
+	}
+	static := d.Static(root)
+	if !static.Lasting(b.Body, "backend "+b.Type, d.Env.Bag) {
+		return settings{}, false
+	}
+	v, ok := static.Body(b.Body, driver.Schema, "backend "+b.Type, d.Env.Bag)
+	return settings{driver, v.Raw}, ok
+}
+
+// storable refuses to keep a state otherwise than the configuration asks for: in the clear what is to be
+// encrypted, and in a file what belongs elsewhere.
+func (d *Directory) storable(root *config.Module) bool {
+	switch bag := d.Env.Bag; {
+	case d.Env.Getenv("TF_ENCRYPTION") != "":
+		bag.Add(diag.Errorf("Unsupported encryption", "The environment variable TF_ENCRYPTION asks for states and plans to be encrypted. They are not encrypted here, and what is to be encrypted must not be written as it is. Unset it if what keeps the state encrypts it."))
+	case root != nil && root.Encryption != nil:
+		bag.Add(diag.Errorf("Unsupported block type", "States and plans are not encrypted here, and what is to be encrypted must not be written as it is. Remove the block if what keeps the state encrypts it.").At(root.Encryption.MissingItemRange()))
+	case root != nil && root.Cloud != nil:
+		bag.Add(diag.Errorf("Unsupported backend type", "A cloud block asks for HCP Terraform, or something of its kind, to keep the state, and there is no such store here. Available backends are: %s.", strings.Join(Drivers.Names(), ", ")).At(root.Cloud.Range))
+	default:
+		return true
+	}
+	return false
+}
+
+// implied are the settings where nothing is declared.
+func implied() settings {
+	none, err := store.LocalDriver.Schema.Coerce(cty.EmptyObjectVal)
+	if err != nil {
+		panic(err) // nothing in it is required
+	}
+	return settings{store.LocalDriver, none}
+}
+
+// fingerprint tells backend blocks apart.
+func (s settings) fingerprint() string {
+	text, err := ctyjson.Marshal(s.config, s.config.Type())
+	if err != nil {
+		panic(err) // it is known, and of a schema's type
+	}
+	sum := sha256.Sum256(append([]byte(s.driver.Name+"\n"), text...))
+	return hex.EncodeToString(sum[:16])
+}
+
+// overridden adds what -backend-config says.
+func (d *Directory) overridden(s settings, overrides []string) (settings, bool) {
+	if len(overrides) == 0 {
+		return s, true
+	}
+	if d.block() == nil {
+		d.Env.Bag.Add(diag.Warningf("Missing backend configuration", "-backend-config was used without a \"backend\" block in the configuration, and has no effect."))
+		return s, true
+	}
+	attrs := s.config.AsValueMap()
+	for _, text := range overrides {
+		if !d.override(s.driver, text, attrs) {
+			return s, false
+		}
+	}
+	v, err := s.driver.Schema.Coerce(cty.ObjectVal(attrs))
+	if err != nil {
+		d.Env.Bag.Add(diag.Errorf("Invalid backend configuration", "The settings given with -backend-config are not what the backend %q takes: %s.", s.driver.Name, err))
+		return s, false
+	}
+	s.config = v
+	return s, true
+}
+
+// override takes one -backend-config: "name=value", or a file of such settings.
+func (d *Directory) override(driver store.Driver, text string, attrs map[string]cty.Value) bool {
+	given := map[string]cty.Value{}
+	if name, value, ok := strings.Cut(text, "="); ok {
+		given[name] = cty.StringVal(value)
+	} else if !d.readOverrides(text, given) {
+		return false
+	}
+	ty := driver.Schema.Type()
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !ty.HasAttribute(name) {
+			d.Env.Bag.Add(diag.Errorf("Invalid backend configuration argument", "The backend configuration argument %q given with -backend-config is not expected for the backend %q. Available are: %s.", name, driver.Name, strings.Join(slices.Sorted(maps.Keys(ty.AttributeTypes())), ", ")))
+			return false
+		}
+		attrs[name] = given[name]
+	}
+	return true
+}
+
+func (d *Directory) readOverrides(file string, given map[string]cty.Value) bool {
+	path := file
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(d.Env.Dir, path)
+	}
+	src, err := os.ReadFile(path)
+	if err != nil {
+		d.Env.Bag.Add(diag.Errorf("Failed to read backend configuration", "The file given with -backend-config cannot be read: %s.", err))
+		return false
+	}
+	d.Sources.Set(file, src)
+	values, ok := config.LoadValues(file, src, d.Limits, d.Env.Bag)
+	for name, v := range values {
+		given[name] = v.Value
+	}
+	return ok
+}
+
+// place names the place of a workspace's state.
+func (d *Directory) place(s settings, st store.Store, workspace string) string {
+	if f, ok := st.(store.Filer); ok {
+		return d.Display(f.File(workspace))
+	}
+	return fmt.Sprintf("the backend %q", s.driver.Name)
+}

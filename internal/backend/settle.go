@@ -1,0 +1,91 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/workspace"
+)
+
+// A backend that needs no init is used from the first command on. So that a change of it is noticed all
+// the same, the first command that finds a state there, or writes one, remembers the place as init
+// would; and where there is none, it looks into the place that the directory has without a backend
+// block. To plan in an empty place while the state lies in another would create everything again.
+
+// settled reports whether work may begin in a place that nothing remembers.
+func (d *Directory) settled(ctx context.Context, current settings, st store.Store) bool {
+	name := d.Env.Selected()
+	if workspace.Begun(ctx, d.Env, st, name) {
+		d.adopt(current, false)
+		return true
+	}
+	old, ok := d.open(ctx, implied())
+	if !ok || sameFiles(old, st) {
+		return ok
+	}
+	left, ok := d.filled(ctx, old)
+	if !ok || len(left) == 0 {
+		return ok
+	}
+	from := name
+	if !slices.Contains(left, name) {
+		here, ok := d.filled(ctx, st)
+		if !ok || len(here) > 0 {
+			return ok // it is this workspace that is new, and not the place
+		}
+		from = left[0]
+	}
+	d.uninitialized(fmt.Sprintf("Initial configuration of the requested backend %q", current.driver.Name),
+		fmt.Sprintf("There is no state in %s, where it is to be kept, and there is one in %s, where this directory kept it before: all that it has would be created again.", d.place(current, st, name), d.place(implied(), old, from)))
+	return false
+}
+
+// adopt remembers a place that is in use. Where the state was written there and the place could not be
+// remembered, a user is warned that a change of it will go unnoticed.
+func (d *Directory) adopt(s settings, written bool) {
+	var bag diag.Bag
+	if !d.remember(s, s, &bag) && written {
+		d.Env.Bag.Add(diag.Warningf("Backend not remembered", "The state was written, but which backend has it could not be: a later change of the backend block will go unnoticed. Run \"lethe init\" when the directory %s can be written.", d.Display(d.Env.Data)))
+	}
+}
+
+// filled lists the workspaces of a store that have a state, if any of these holds something.
+func (d *Directory) filled(ctx context.Context, st store.Store) ([]string, bool) {
+	all, err := st.List(ctx)
+	var names []string
+	holds := false
+	for _, name := range all {
+		var data []byte
+		if data, _, err = st.Get(ctx, name); err != nil {
+			break
+		}
+		if len(data) > 0 {
+			names = append(names, name)
+			holds = holds || holdsAnything(data)
+		}
+	}
+	if err != nil {
+		d.Env.Bag.Add(diag.Errorf("Failed to read the previous backend", "%s.", err))
+	}
+	if !holds {
+		names = nil
+	}
+	return names, err == nil
+}
+
+// holdsAnything reports whether a state has objects or outputs. One that cannot be read may have some.
+func holdsAnything(data []byte) bool {
+	s, ok := state.Read(data, &diag.Bag{})
+	return !ok || s.Len() > 0 || len(s.Outputs) > 0
+}
+
+// sameFiles reports whether two stores keep their states in the same files.
+func sameFiles(a, b store.Store) bool {
+	x, ok1 := a.(store.Filer)
+	y, ok2 := b.(store.Filer)
+	return ok1 && ok2 && x.File(store.Default) == y.File(store.Default) && x.File("w") == y.File("w")
+}

@@ -1,0 +1,109 @@
+package cliconfig
+
+import (
+	"github.com/lethe-iac/lethe/internal/limits"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFilesOfAnEnvironment: the variable names the only file; without it the first file of the home
+// directory counts, and all in the directory beside it.
+func TestFilesOfAnEnvironment(t *testing.T) {
+	home, xdg := t.TempDir(), t.TempDir()
+	for _, f := range []string{".tofurc", ".terraformrc", ".terraform.d/b.tfrc", ".terraform.d/a.tfrc.json", ".terraform.d/other"} {
+		write(t, filepath.Join(home, f), "")
+	}
+	write(t, filepath.Join(xdg, "opentofu/tofurc"), "")
+	write(t, filepath.Join(xdg, "opentofu/c.tfrc"), "")
+	in := func(dir string, names ...string) []string {
+		for i := range names {
+			names[i] = filepath.Join(dir, names[i])
+		}
+		return names
+	}
+	for _, tt := range []struct {
+		env  map[string]string
+		want []string
+	}{
+		{map[string]string{}, nil},
+		{map[string]string{"HOME": home, "TF_CLI_CONFIG_FILE": "/x"}, []string{"/x"}},
+		{map[string]string{"HOME": home, "XDG_CONFIG_HOME": xdg}, in(home, ".tofurc", ".terraform.d/b.tfrc", ".terraform.d/a.tfrc.json")},
+		{map[string]string{"XDG_CONFIG_HOME": xdg}, in(xdg, "opentofu/tofurc", "opentofu/c.tfrc")},
+	} {
+		if d := cmp.Diff(tt.want, files(func(name string) string { return tt.env[name] })); d != "" {
+			t.Errorf("%v: %s", tt.env, d)
+		}
+	}
+}
+
+// TestLoad reads the syntax of today and the older one, leaves out what cannot be opened, and
+// says what is wrong.
+func TestLoad(t *testing.T) {
+	home := t.TempDir()
+	write(t, filepath.Join(home, ".terraformrc"), `
+"plugin_cache_dir" = "/cache/${name}"
+close_timeout = "30s"
+provider_installation {
+  dev_overrides { "lethe/x" = "/dev/x" }
+  filesystem_mirror {
+    path    = "/mirror"
+    include = ["lethe/*"]
+  }
+  direct {}
+}
+host "example.com" {
+  services = { "modules.v1" = "https://example.com/m" }
+}
+credentials "example.com" { token = "t" }
+`)
+	if err := os.Mkdir(filepath.Join(home, ".terraform.d"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(home, ".terraform.d/x.tfrc.json"), `{"close_timeout": "1m", "credentials_helper": {"h": {"args": ["a"]}}}`)
+	if err := os.Mkdir(filepath.Join(home, ".terraform.d/y.tfrc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	getenv := func(name string) string { return map[string]string{"HOME": home}[name] }
+	var bag diag.Bag
+	var skipped []string
+	s, ok := Load(getenv, limits.Limits{}, &diag.Sources{}, &bag, func(file string, _ error) { skipped = append(skipped, filepath.Base(file)) })
+	if !ok || bag.Len() > 0 {
+		t.Fatalf("%t, %v", ok, bag.List())
+	}
+	x, err := addr.ParseProvider("lethe/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Settings{
+		PluginCacheDir: "/cache/${name}", CloseTimeout: time.Minute, Installs: true,
+		Overrides:   map[addr.Provider]string{x: "/dev/x"},
+		Sources:     []Installation{{Method: "filesystem_mirror", Path: "/mirror", Include: []string{"lethe/*"}}, {Method: "direct"}},
+		Hosts:       map[string]map[string]string{"example.com": {"modules.v1": "https://example.com/m"}},
+		Credentials: map[string]string{"example.com": "t"}, Helper: []string{"h", "a"},
+	}
+	if d := cmp.Diff(want, s); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"y.tfrc"}, skipped); d != "" {
+		t.Error(d)
+	}
+	if (&Settings{}).Parse([]byte("defer_ephemerals = [\n"), "x.tfrc", limits.Limits{}, &bag); !bag.HasErrors() {
+		t.Error("a mistake is not reported")
+	}
+}

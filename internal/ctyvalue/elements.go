@@ -1,0 +1,241 @@
+package ctyvalue
+
+import (
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Elements are the elements of a list, set, map, tuple or object that is known, not null and has no mark of its
+// own, in the order of cty's iterators; nil if there are none.
+func Elements(v cty.Value) []cty.Value {
+	if !Direct {
+		return v.AsValueSlice()
+	}
+	if n := v.LengthInt(); n > 0 {
+		return slices.AppendSeq(make([]cty.Value, 0, n), inOrder(v))
+	}
+	return nil
+}
+
+func inOrder(v cty.Value) iter.Seq[cty.Value] {
+	return func(yield func(cty.Value) bool) {
+		switch ty := v.Type(); {
+		case ty.IsMapType() || ty.IsObjectType():
+			for _, e := range Members(v) {
+				if !yield(e) {
+					return
+				}
+			}
+		default:
+			for _, e := range Items(v) {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Items goes through a list, set or tuple that is known, not null and unmarked, in the order of cty's iterators.
+func Items(v cty.Value) iter.Seq2[int, cty.Value] {
+	return func(yield func(int, cty.Value) bool) {
+		ty := v.Type()
+		switch {
+		case Direct && ty.IsSetType():
+			for i, e := range setInOrder(v) {
+				if !yield(i, e) {
+					return
+				}
+			}
+		case Direct:
+			typeAt := typesInRow(ty)
+			for i, held := range Held(v).([]any) {
+				if !yield(i, Make(typeAt(i), held)) {
+					return
+				}
+			}
+		default:
+			for it, i := v.ElementIterator(), 0; it.Next(); i++ {
+				if _, e := it.Element(); !yield(i, e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// typesInRow gives the type of each element of a list or tuple.
+func typesInRow(ty cty.Type) func(int) cty.Type {
+	if ty.IsTupleType() {
+		types := ty.TupleElementTypes()
+		return func(i int) cty.Type { return types[i] }
+	}
+	ety := ty.ElementType()
+	return func(int) cty.Type { return ety }
+}
+
+// setInOrder does not compare texts through cty, which takes a microsecond for each comparison.
+func setInOrder(v cty.Value) []cty.Value {
+	in, _ := buckets(Held(v))
+	var texts []string
+	for _, bucket := range in {
+		for _, held := range bucket {
+			text, ok := held.(string)
+			if !ok {
+				return v.AsValueSlice()
+			}
+			texts = append(texts, text)
+		}
+	}
+	slices.Sort(texts)
+	vals := make([]cty.Value, len(texts))
+	for i, text := range texts {
+		vals[i] = Make(cty.String, text)
+	}
+	return vals
+}
+
+// Members goes through a map or object that is known, not null and unmarked, in the order of its keys.
+func Members(v cty.Value) iter.Seq2[string, cty.Value] {
+	return func(yield func(string, cty.Value) bool) {
+		if Direct {
+			held, typeOf := Held(v).(map[string]any), typesByName(v.Type())
+			for _, k := range slices.Sorted(maps.Keys(held)) {
+				if !yield(k, Make(typeOf(k), held[k])) {
+					return
+				}
+			}
+			return
+		}
+		for it := v.ElementIterator(); it.Next(); {
+			if k, e := it.Element(); !yield(k.AsString(), e) {
+				return
+			}
+		}
+	}
+}
+
+// typesByName gives the type of each element of a map or object.
+func typesByName(ty cty.Type) func(string) cty.Type {
+	if ty.IsObjectType() {
+		types := ty.AttributeTypes()
+		return func(k string) cty.Type { return types[k] }
+	}
+	ety := ty.ElementType()
+	return func(string) cty.Type { return ety }
+}
+
+// Keys are the keys of a map, or the attribute names of an object, that is known, not null and unmarked, sorted,
+// as values.
+func Keys(v cty.Value) []cty.Value {
+	vals := make([]cty.Value, 0, v.LengthInt())
+	for k := range Members(v) {
+		if Direct { // it is in normal form
+			vals = append(vals, Make(cty.String, k))
+		} else {
+			vals = append(vals, cty.StringVal(k))
+		}
+	}
+	return vals
+}
+
+// Unordered gives the elements of a list, set, map, tuple or object that is known, not null and unmarked, in no order
+// that means anything.
+func Unordered(v cty.Value) iter.Seq[cty.Value] {
+	if !Direct {
+		return slices.Values(v.AsValueSlice())
+	}
+	ty := v.Type()
+	return func(yield func(cty.Value) bool) {
+		switch held := Held(v).(type) {
+		case map[string]any:
+			typeOf := typesByName(ty)
+			for k, h := range held {
+				if !yield(Make(typeOf(k), h)) {
+					return
+				}
+			}
+		case []any:
+			typeAt := typesInRow(ty)
+			for i, h := range held {
+				if !yield(Make(typeAt(i), h)) {
+					return
+				}
+			}
+		default:
+			in, _ := buckets(held)
+			for _, bucket := range in {
+				for _, h := range bucket {
+					if !yield(Make(ty.ElementType(), h)) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// Attribute is an attribute of an object that is known, not null and has no mark; false for anything else, and if
+// there is none of that name, which is in Unicode normal form.
+func Attribute(v cty.Value, name string) (cty.Value, bool) {
+	ty := v.Type()
+	if !ty.IsObjectType() {
+		return cty.NilVal, false
+	}
+	if Direct {
+		held, _ := Held(v).(map[string]any)
+		h, ok := held[name]
+		if !ok {
+			return cty.NilVal, false
+		}
+		return Make(ty.AttributeTypes()[name], h), true
+	}
+	if v.IsMarked() || v.IsNull() || !v.IsKnown() || !ty.HasAttribute(name) {
+		return cty.NilVal, false
+	}
+	return v.GetAttr(name), true
+}
+
+// SetOpen reports whether a set that is known, not null and unmarked has an unknown value in it, at any depth.
+func SetOpen(v cty.Value) bool {
+	if !Direct {
+		return !v.IsWhollyKnown()
+	}
+	if ety := v.Type().ElementType(); ety.IsPrimitiveType() {
+		in, _ := buckets(Held(v))
+		return len(in[cty.UnknownVal(ety).Hash()]) > 0
+	}
+	for e := range Unordered(v) {
+		if !WhollyKnown(e) {
+			return true
+		}
+	}
+	return false
+}
+
+// SetHas reports whether a set that is known, not null and unmarked has an element that equals e, which is of its
+// element type, known, and has no marks. cty sorts the set to answer.
+func SetHas(v, e cty.Value) bool {
+	if !Direct {
+		return v.HasElement(e).RawEquals(cty.True)
+	}
+	in, _ := buckets(Held(v))
+	for _, held := range in[e.Hash()] {
+		if Make(e.Type(), held).Equals(e).RawEquals(cty.True) {
+			return true
+		}
+	}
+	return false
+}
+
+// Sized reports whether the number of elements of an unmarked value is known: of a set with an unknown element it is
+// not, since that may turn out to be another one of its elements.
+func Sized(v cty.Value) bool {
+	if !v.IsKnown() {
+		return v.Type().IsTupleType() || v.Type().IsObjectType()
+	}
+	return !v.Type().IsSetType() || !SetOpen(v) || v.LengthInt() == 1
+}

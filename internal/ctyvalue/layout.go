@@ -1,0 +1,157 @@
+// Package ctyvalue reads and makes values of package cty where cty has them, in fields that are not exported.
+//
+// Through cty's own methods an attribute costs two Unicode normalisations and three map look-ups, an element of a
+// list an allocated number for its index, a new object four maps and a type of its own, and a question to a set
+// sorts the set. That is a third of planning objects of forty attributes and two thirds of evaluating a loop over
+// 50,000 objects (ADR 23). This is the only package that knows the layout; nothing that is in a value is ever
+// changed.
+package ctyvalue
+
+import (
+	"math/big"
+	"os"
+	"reflect"
+	"unsafe"
+
+	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/set"
+)
+
+// Direct says that values are read and made in place. It is found out on samples when the program starts: should
+// a later version of cty have another layout, everything goes through its own methods again, slower and not wrong.
+// The shortcut "values" closes it as well. Only tests change it.
+var Direct = layoutKnown() && !closed()
+
+type layout struct {
+	ty   cty.Type
+	held any
+}
+
+// Held is what a value holds: nil for null, a string, bool or *big.Float, []any for a list or tuple, map[string]any
+// for a map or object; of what is unknown, marked, a set or a capsule something of cty's own. It must not be
+// changed, and not be asked for unless Direct.
+func Held(v cty.Value) any { return (*layout)(unsafe.Pointer(&v)).held }
+
+// Make makes a value of type ty of what another value of that type held. Not unless Direct.
+func Make(ty cty.Type, held any) cty.Value {
+	l := layout{ty, held}
+	return *(*cty.Value)(unsafe.Pointer(&l))
+}
+
+// buckets are what the elements of a set hold, by their hashes; false for anything else.
+func buckets(held any) (map[int][]any, bool) {
+	s, ok := held.(set.Set[any])
+	if !ok {
+		return nil, false
+	}
+	return *(*map[int][]any)(unsafe.Pointer(&s)), true
+}
+
+func closed() bool {
+	set, err := shortcut.Parse(os.Getenv(shortcut.Variable))
+	return err == nil && set.Has(shortcut.Values)
+}
+
+func layoutKnown() (ok bool) {
+	defer func() { ok = recover() == nil && ok }()
+	value, sets := reflect.TypeFor[cty.Value](), reflect.TypeFor[set.Set[any]]()
+	vals, found := sets.FieldByName("vals")
+	if value.NumField() != 2 || value.Size() != unsafe.Sizeof(layout{}) ||
+		value.Field(0).Type != reflect.TypeFor[cty.Type]() || value.Field(1).Type != reflect.TypeFor[any]() ||
+		!found || vals.Offset != 0 || vals.Type != reflect.TypeFor[map[int][]any]() {
+		return false
+	}
+	a := cty.StringVal("a")
+	list := cty.ListVal([]cty.Value{a})
+	maps := cty.MapVal(map[string]cty.Value{"k": a})
+	object := cty.ObjectVal(map[string]cty.Value{"a": a, "u": cty.UnknownVal(cty.Bool), "n": cty.NullVal(cty.Number)})
+	attrs := Held(object).(map[string]any)
+	inSet, _ := buckets(Held(cty.SetVal([]cty.Value{a})))
+	return Held(a).(string) == "a" && Held(cty.True).(bool) && Held(cty.Zero).(*big.Float).Sign() == 0 &&
+		Held(list).([]any)[0].(string) == "a" && Held(maps).(map[string]any)["k"].(string) == "a" &&
+		len(attrs) == 3 && attrs["a"].(string) == "a" && attrs["n"] == nil && inSet[a.Hash()][0].(string) == "a" &&
+		attrs["u"] == Held(cty.UnknownVal(cty.Bool)) && attrs["u"] == Held(cty.DynamicVal) &&
+		Make(object.Type(), map[string]any{"a": "a", "u": attrs["u"], "n": nil}).RawEquals(object)
+}
+
+// Text is a text that is known, not null and has no mark; false for all else.
+func Text(v cty.Value) (string, bool) {
+	switch {
+	case Direct:
+		text, ok := Held(v).(string)
+		return text, ok
+	case v.Type() != cty.String || v.IsMarked() || !v.IsKnown() || v.IsNull():
+		return "", false
+	}
+	return v.AsString(), true
+}
+
+// Number is a number that is known, not null and has no mark, and not a copy of it: it must not be changed.
+func Number(v cty.Value) *big.Float {
+	if Direct {
+		return Held(v).(*big.Float)
+	}
+	return v.AsBigFloat()
+}
+
+// String is cty.StringVal, which normalizes the text, without looking twice at one that is ASCII.
+func String(s string) cty.Value {
+	if Direct && IsASCII(s) {
+		return Make(cty.String, s)
+	}
+	return cty.StringVal(s)
+}
+
+// IsASCII reports whether a text is in Unicode normal form in any case.
+func IsASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// WhollyKnown is v.IsWhollyKnown(), for values that hold no marks mostly without allocating.
+func WhollyKnown(v cty.Value) bool {
+	if !Direct {
+		return v.IsWhollyKnown()
+	}
+	whole, sure := wholly(Held(v))
+	if !sure {
+		return v.IsWhollyKnown()
+	}
+	return whole
+}
+
+// wholly reports whether nothing in what a value holds is unknown, if it is sure.
+func wholly(held any) (whole, sure bool) {
+	switch x := held.(type) {
+	case nil, string, bool, *big.Float:
+		return true, true
+	case map[string]any:
+		for _, part := range x {
+			if whole, sure := wholly(part); !whole || !sure {
+				return whole, sure
+			}
+		}
+		return true, true
+	case []any:
+		for _, part := range x {
+			if whole, sure := wholly(part); !whole || !sure {
+				return whole, sure
+			}
+		}
+		return true, true
+	}
+	return false, held == unknown // else a set, marks, a refined unknown value, or something opaque
+}
+
+// unknown is what an unknown value holds that nothing more is known of.
+var unknown = func() any {
+	if layoutKnown() {
+		return Held(cty.DynamicVal)
+	}
+	return nil
+}()

@@ -1,0 +1,76 @@
+package declared
+
+import (
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provision"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// Provisioners are the provisioners of one object that run at one end of its life.
+type Provisioners struct {
+	List       []*config.Provisioner
+	Connection *config.Connection  // of the resource
+	Decl       *lang.Declaration   // nil: they stand in a removed block
+	In         addr.ModuleInstance // where they are evaluated
+}
+
+// ProvisionersOf lists the provisioners that a change makes run: destroy says at which end.
+func ProvisionersOf(prog *lang.Program, removed *Removals, c *plan.Change, e *state.Entry, destroy bool) Provisioners {
+	runs := c.Action == plan.Create || c.Action.Replaces()
+	if destroy {
+		// A tainted object was never complete: there is nothing to wind up.
+		runs = (c.Action == plan.Delete || c.Action == plan.DeleteCreate || c.Action == plan.CreateDelete) && e != nil && !e.Tainted
+	}
+	if !runs || c.Object.Mode != addr.Managed {
+		return Provisioners{}
+	}
+	if d, ok := prog.Resource(c.Object.Resource()); ok {
+		return Provisioners{during(d.Res.Provisioners, destroy), d.Res.Connection, d, c.Object.Module}
+	}
+	if b, ok := removed.Of(c.Object.Instance); ok && destroy {
+		return Provisioners{during(b.Block.Provisioners, true), b.Block.Connection, nil, b.In.Unkeyed()}
+	}
+	return Provisioners{}
+}
+
+// Deposes reports whether the object that a change destroys is deposed by then: its successor is
+// there already.
+func Deposes(c *plan.Change) bool { return c.Action == plan.CreateDelete || c.Object.IsDeposed() }
+
+func during(all []*config.Provisioner, destroy bool) []*config.Provisioner {
+	var out []*config.Provisioner
+	for _, p := range all {
+		if p.Destroy == destroy {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Connections are the blocks that say how a provisioner reaches its machine, the more general one
+// first.
+func (h *Provisioners) Connections(p *config.Provisioner) []*config.Connection {
+	var out []*config.Connection
+	if p.Type == provision.LocalExec {
+		return nil
+	}
+	if h.Connection != nil {
+		out = append(out, h.Connection)
+	}
+	if p.Connection != nil {
+		out = append(out, p.Connection)
+	}
+	return out
+}
+
+// Parts are the bodies that are evaluated for a provisioner.
+func (h *Provisioners) Parts(p *config.Provisioner) []any {
+	out := []any{p}
+	for _, c := range h.Connections(p) {
+		out = append(out, c)
+	}
+	return out
+}

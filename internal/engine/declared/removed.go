@@ -1,0 +1,82 @@
+package declared
+
+import (
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+)
+
+// Removal is a removed block, with the module that it stands in.
+type Removal struct {
+	Block *config.Removed
+	In    addr.Module
+}
+
+// Removals are the removed blocks by what they cover.
+type Removals struct {
+	resources map[addr.Resource][]Removal
+	modules   map[addr.Module][]Removal
+}
+
+// NewRemovals collects the removed blocks of a module tree.
+func NewRemovals(root *config.Node) *Removals {
+	out := &Removals{resources: map[addr.Resource][]Removal{}, modules: map[addr.Module][]Removal{}}
+	root.Walk(func(n *config.Node) {
+		for _, b := range n.Module.Removed {
+			m := n.Path.Join(b.From.Target.Module())
+			if res := b.From.Target.Resource(); b.From.Target.Mode != 0 {
+				res.Module = m
+				out.resources[res] = append(out.resources[res], Removal{b, n.Path})
+			} else {
+				out.modules[m] = append(out.modules[m], Removal{b, n.Path})
+			}
+		}
+	})
+	return out
+}
+
+// Of finds the block that covers an instance: its resource's, or that of the nearest module.
+func (r *Removals) Of(i addr.Instance) (Removal, bool) {
+	all := r.covering(i)
+	if len(all) == 0 {
+		return Removal{}, false
+	}
+	return all[0], true
+}
+
+// covering lists the blocks that cover an instance, from its resource's outwards.
+func (r *Removals) covering(i addr.Instance) []Removal {
+	out := slices.Clone(r.resources[i.Resource()])
+	for m := i.Module.Module(); !m.IsRoot(); m = m.Parent() {
+		out = append(out, r.modules[m]...)
+	}
+	return out
+}
+
+// Fate is what removed blocks say of an object.
+type Fate uint8
+
+// The fates. Of an object that several blocks cover, RemovedForget wins.
+const (
+	NotRemoved     Fate = iota
+	RemovedUnsaid       // no block says whether to destroy it
+	RemovedForget       // it is to be forgotten
+	RemovedDestroy      // it is to be destroyed
+)
+
+// Fate is what the blocks that cover an instance say: not to destroy it, if any of them does.
+func (r *Removals) Fate(i addr.Instance) Fate {
+	out := NotRemoved
+	for _, b := range r.covering(i) {
+		switch {
+		case b.Block.Destroy != nil && !*b.Block.Destroy:
+			return RemovedForget
+		case b.Block.Destroy != nil:
+			out = RemovedDestroy
+		default:
+			out = max(out, RemovedUnsaid)
+		}
+	}
+	return out
+}

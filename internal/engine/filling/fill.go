@@ -1,0 +1,152 @@
+package filling
+
+import (
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// filler puts what a plan says into the frame of its apply walk.
+type filler struct {
+	prog    *lang.Program
+	frame   *lang.Frame
+	plan    *plan.Plan
+	changes map[addr.Object]*plan.Change
+}
+
+// Applied fills a frame as the apply walk of a plan begins with it.
+func Applied(prog *lang.Program, frame *lang.Frame, p *plan.Plan) {
+	(&filler{prog, frame, p, ChangesByObject(p)}).fill()
+}
+
+// Foreseen fills a frame with what the apply walk of a plan will have put there at its end.
+func Foreseen(prog *lang.Program, frame *lang.Frame, p *plan.Plan) {
+	x := &filler{prog, frame, p, ChangesByObject(p)}
+	x.fill()
+	x.fillPlanned()
+}
+
+// fill puts what is there into the frame: on the before face everything, on the after face what
+// stays as it is. What the plan left out and no run made has no value.
+func (x *filler) fill() {
+	x.expand()
+	for _, res := range x.plan.Refreshed.Resources() {
+		d, ok := x.prog.Resource(res.Addr.Resource())
+		if !ok {
+			continue
+		}
+		x.fillFace(d, res, lang.Before)
+		if x.plan.Mode != plan.Destroy {
+			x.fillFace(d, res, lang.After)
+		}
+	}
+	x.fillReadings()
+	if len(x.plan.Targets)+len(x.plan.Excludes) > 0 && x.plan.Mode != plan.Destroy {
+		x.fillLeft()
+	}
+}
+
+func (x *filler) fillFace(d *lang.Declaration, res *state.Resource, face lang.Face) {
+	f := x.frame.At(res.Addr.Module, face)
+	if f == nil {
+		return
+	}
+	if face == lang.Before {
+		f.SetKeys(d.ID, face, lang.Keys{Repeat: d.Repeat(), List: res.Keys()})
+	}
+	for o, e := range res.Objects() {
+		if o.IsDeposed() || face == lang.After && !x.stays(o) {
+			continue
+		}
+		f.PutLazy(d.ID, o.Key, face, func() mark.Value { return StoredValue(x.prog, d, o, e) })
+	}
+}
+
+// fillReadings puts what planning read for the before face there.
+func (x *filler) fillReadings() {
+	for _, r := range x.plan.Readings {
+		d, ok := x.prog.Resource(r.Object.Resource())
+		if !ok || r.Entry == nil {
+			continue
+		}
+		f := x.frame.At(r.Object.Module, lang.Before)
+		if f == nil {
+			continue
+		}
+		if keys := f.Expanded(d.ID, lang.Before); d.Repeat() != lang.Once && !slices.Contains(keys.List, r.Object.Key) {
+			f.SetKeys(d.ID, lang.Before, lang.Keys{Repeat: d.Repeat(), List: append(slices.Clone(keys.List), r.Object.Key)})
+		}
+		f.PutLazy(d.ID, r.Object.Key, lang.Before, func() mark.Value { return StoredValue(x.prog, d, r.Object, r.Entry) })
+	}
+}
+
+// fillLeft gives what targeting left out, and the state does not have, a value that is not known.
+func (x *filler) fillLeft() {
+	for _, d := range x.prog.Decls() {
+		if d.Kind != lang.Resource || d.Resource.Mode == addr.Ephemeral {
+			continue
+		}
+		frames, _ := x.frame.Instances(d.Module, lang.After)
+		for _, f := range frames {
+			abs := d.Resource.In(f.Addr())
+			for _, k := range f.Expanded(d.ID, lang.After).List {
+				o := abs.Instance(k).Current()
+				if x.changes[o] == nil && x.plan.Refreshed.Get(o) == nil {
+					f.Put(d.ID, k, lang.After, mark.Plain(x.prog.Schema(d.ID).Unknown()))
+				}
+			}
+		}
+	}
+}
+
+// stays reports whether an object keeps its value.
+func (x *filler) stays(o addr.Object) bool {
+	c := x.changes[o]
+	return c == nil || c.Action == plan.NoOp && !c.Conditions
+}
+
+// fillPlanned puts what is planned into the frame, where the apply walk itself would.
+func (x *filler) fillPlanned() {
+	if x.plan.Mode == plan.Destroy {
+		return
+	}
+	for _, c := range x.plan.Changes {
+		d, declared := x.prog.Resource(c.Object.Resource())
+		f := x.frame.At(c.Object.Module, lang.After)
+		if !declared || f == nil || c.Object.IsDeposed() {
+			continue
+		}
+		switch {
+		case c.Action.Ups():
+			f.Put(d.ID, c.Object.Key, lang.After, c.After)
+		case c.Action == plan.NoOp:
+			if e := x.plan.Refreshed.Get(c.Object); e != nil {
+				f.PutLazy(d.ID, c.Object.Key, lang.After, func() mark.Value { return StoredValue(x.prog, d, c.Object, e) })
+			}
+		}
+	}
+}
+
+// ChangesByObject finds the changes of a plan.
+func ChangesByObject(p *plan.Plan) map[addr.Object]*plan.Change {
+	out := make(map[addr.Object]*plan.Change, len(p.Changes))
+	for _, c := range p.Changes {
+		out[c.Object] = c
+	}
+	return out
+}
+
+// StoredValue is a stored object as a value, without a provider's help; for what targeting leaves
+// out.
+func StoredValue(prog *lang.Program, d *lang.Declaration, o addr.Object, e *state.Entry) mark.Value {
+	sch := prog.Schema(d.ID)
+	v, err := sch.DecodeJSON(e.Attrs)
+	if err != nil || e.Schema != sch.Version {
+		return mark.Plain(sch.Unknown())
+	}
+	return mark.Value{Raw: v, Marks: mark.Paths(e.Sensitive, mark.Sensitive)}
+}

@@ -1,0 +1,58 @@
+package filling
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/enginetest"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
+)
+
+const repeated = `
+module "m" {
+  source = "./m"
+  count  = 1
+}
+`
+
+// Before, there are the module instances that the state has, not those that count says now; the after face has those
+// of the plan.
+func TestInstances(t *testing.T) {
+	prog := enginetest.Program(t, map[string]string{"main.tf": repeated, "m/main.tf": "resource \"t_item\" \"a\" {\n}\n"})
+	s := enginetest.State(t, "module.m[0].t_item.a", "module.m[1].t_item.a")
+	p := &plan.Plan{Refreshed: s, Keys: map[string][]addr.Key{"module.m": {addr.IntKey(0)}}, KeysBefore: map[string][]addr.Key{"module.m": {addr.IntKey(0), addr.IntKey(1)}}}
+	f := enginetest.Frame(t, prog, lang.Options{Applying: true})
+	Applied(prog, f, p)
+	for face, want := range map[lang.Face]string{lang.Before: "[module.m[0] module.m[1]]", lang.After: "[module.m[0]]"} {
+		frames, _ := f.Instances(addr.Module{}.Child("m"), face)
+		var got []string
+		for _, x := range frames {
+			got = append(got, x.Addr().String())
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("face %v: %v, want %s", face, got, want)
+		}
+	}
+	// What was collected of a frame is what it was filled with.
+	again := &plan.Plan{}
+	CollectKeys(prog, f, again)
+	if fmt.Sprint(again.Keys, again.KeysBefore) != fmt.Sprint(p.Keys, p.KeysBefore) {
+		t.Errorf("collected %v and %v", again.Keys, again.KeysBefore)
+	}
+}
+
+// An object that the plan changes has no value on the after face before its step; one that stays has its own.
+func TestUnchangedObjectHasItsValue(t *testing.T) {
+	prog := enginetest.Program(t, map[string]string{"main.tf": "resource \"t_item\" \"a\" {\n}\nresource \"t_item\" \"b\" {\n}\n"})
+	s := enginetest.State(t, "t_item.a", "t_item.b")
+	a := enginetest.Declaration(t, prog, "t_item.a")
+	p := &plan.Plan{Refreshed: s, Changes: []*plan.Change{{Object: a.Resource.In(addr.ModuleInstance{}).Instance(addr.NoKey).Current(), Action: plan.Update}}}
+	x := &filler{prog: prog, plan: p, changes: ChangesByObject(p)}
+	for o := range s.Objects() {
+		if got := x.stays(o); got != (o.Name == "b") {
+			t.Errorf("%s stays: %v", o, got)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package filling
+
+import (
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// called is a module call in a module instance.
+type called struct {
+	in   addr.ModuleInstance
+	name string
+}
+
+// calledIn are the instances of module calls that have objects in a state.
+func calledIn(s *state.Snapshot) map[called][]addr.Key {
+	out := map[called][]addr.Key{}
+	seen := map[addr.ModuleInstance]bool{}
+	for _, r := range s.Resources() {
+		for at := r.Addr.Module; !at.IsRoot() && !seen[at]; at = at.Parent() {
+			seen[at] = true
+			name, key := at.Call()
+			c := called{at.Parent(), name}
+			out[c] = append(out[c], key)
+		}
+	}
+	return out
+}
+
+// ExpandBefore says which instances of module calls there are on the before face: those in the state,
+// and what their repetition says, once that is evaluated.
+func ExpandBefore(prog *lang.Program, frame *lang.Frame, s *state.Snapshot) {
+	stored := calledIn(s)
+	for _, d := range prog.Decls() {
+		if d.Kind != lang.Call {
+			continue
+		}
+		frames, _ := frame.Instances(d.Module, lang.Before)
+		for _, f := range frames {
+			list := stored[called{f.Addr(), d.Name}]
+			repeat := d.Repeat()
+			if repeat == lang.Once {
+				if !slices.ContainsFunc(list, func(k addr.Key) bool { return !k.IsNone() }) {
+					continue
+				}
+				if !slices.Contains(list, addr.NoKey) {
+					list = append(list, addr.NoKey)
+				}
+			}
+			f.SetKeys(d.ID, lang.Before, lang.Keys{Repeat: repeat, List: list, More: true})
+		}
+	}
+}
+
+// CollectKeys collects, for the plan, which instances were decided on.
+func CollectKeys(prog *lang.Program, frame *lang.Frame, out *plan.Plan) {
+	out.Keys, out.KeysBefore = map[string][]addr.Key{}, map[string][]addr.Key{}
+	add := func(to map[string][]addr.Key, at string, keys lang.Keys) {
+		if keys.Status == lang.Known {
+			to[at] = append([]addr.Key{}, keys.List...)
+		}
+	}
+	for _, d := range prog.Decls() {
+		if d.Repeat() == lang.Once || d.Kind == lang.Provider || d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral {
+			continue // of an ephemeral block nothing is kept, not even how it is repeated
+		}
+		frames, _ := frame.Instances(d.Module, lang.After)
+		for _, f := range frames {
+			add(out.Keys, placeOf(d, f), f.Expanded(d.ID, lang.After))
+		}
+		if d.Kind != lang.Call {
+			continue
+		}
+		frames, _ = frame.Instances(d.Module, lang.Before)
+		for _, f := range frames {
+			add(out.KeysBefore, placeOf(d, f), f.Expanded(d.ID, lang.Before))
+		}
+	}
+}
+
+// placeOf names a repeated declaration in a module instance.
+func placeOf(d *lang.Declaration, f *lang.Frame) string {
+	if d.Kind == lang.Call {
+		return f.Addr().Child(d.Name, addr.NoKey).String()
+	}
+	return d.Resource.In(f.Addr()).String()
+}
+
+// expand takes the instances from the plan.
+func (x *filler) expand() {
+	ExpandBefore(x.prog, x.frame, x.plan.Refreshed)
+	for _, d := range x.prog.Decls() {
+		switch {
+		case d.Repeat() == lang.Once || d.Kind == lang.Provider || d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral:
+			continue
+		case d.Kind == lang.Call:
+			x.setPlanned(d, lang.Before, x.plan.KeysBefore)
+		}
+		x.setPlanned(d, lang.After, x.plan.Keys)
+	}
+}
+
+// setPlanned sets the keys of a declaration in all module instances. What was not decided is unknown.
+func (x *filler) setPlanned(d *lang.Declaration, face lang.Face, from map[string][]addr.Key) {
+	frames, _ := x.frame.Instances(d.Module, face)
+	for _, f := range frames {
+		list, ok := from[placeOf(d, f)]
+		keys := lang.Keys{Repeat: d.Repeat(), List: slices.Clone(list)}
+		if !ok {
+			keys.Status = lang.Unknown
+		}
+		f.SetKeys(d.ID, face, keys)
+	}
+}

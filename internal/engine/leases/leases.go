@@ -1,0 +1,278 @@
+package leases
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lease"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/walk"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Leases are the leases of one walk.
+type Leases struct {
+	o     Options
+	frame *lang.Frame
+
+	mu       sync.Mutex
+	openings map[leaseKey]*opening
+	of       map[lang.Decl][]leaseKey // the same, by ephemeral resource
+	waiting  map[addr.Object]bool     // those of which it was reported that they wait
+}
+
+// New makes the leases of a walk, none of which is open.
+func New(o Options) *Leases {
+	return &Leases{o: o, openings: map[leaseKey]*opening{}, of: map[lang.Decl][]leaseKey{}, waiting: map[addr.Object]bool{}}
+}
+
+// Fill says which frame gets the values. It is called once, before anything is received.
+func (l *Leases) Fill(f *lang.Frame) { l.frame = f }
+
+// leaseKey names a lease: one opening of an instance on a face.
+type leaseKey struct {
+	instance addr.Instance // its key hidden, because not every receiver that names it knows whether that is
+	face     lang.Face
+}
+
+func keyOf(inst addr.Instance, face lang.Face) leaseKey {
+	inst.Key = inst.Key.Hide()
+	return leaseKey{inst, face}
+}
+
+// opening is a lease that was asked for.
+type opening struct {
+	sync.Mutex
+	done  bool
+	lease atomic.Pointer[lease.Lease] // nil if it is not open: deferred, or failed
+}
+
+// Receive makes sure that the ephemeral resources whose values reach an instance of a declaration are
+// open, or known not to be: after it, everything the instance evaluates has a value. It renews what
+// is due.
+func (l *Leases) Receive(ctx context.Context, bag *diag.Bag, d lang.Decl, at addr.ModuleInstance, own addr.Key, face lang.Face) {
+	l.ReceiveAll(ctx, bag, l.o.Receivers.Received(d), at, own, face)
+}
+
+// ReceiveAll does so for some ephemeral resources, in the module instances that are meant.
+func (l *Leases) ReceiveAll(ctx context.Context, bag *diag.Bag, list []receivers.Received, at addr.ModuleInstance, own addr.Key, face lang.Face) {
+	for _, w := range list {
+		info, face := l.o.Program.Decls()[w.Of], l.o.Receivers.Face(w.Of, face)
+		for _, f := range l.framesNear(info.Module, at, face) {
+			l.ReceiveFrom(ctx, bag, info, f, face, w.Keys(own))
+		}
+	}
+}
+
+// framesNear are the instances of a module path that a declaration in another one can mean: the
+// one around it, or those below the nearest module instance that is around both.
+func (l *Leases) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Face) []*lang.Frame {
+	at = at.Around(m)
+	if at.Module() == m {
+		if f := l.frame.At(at, face); f != nil {
+			return []*lang.Frame{f}
+		}
+		return nil
+	}
+	all, _ := l.frame.Instances(m, face)
+	var out []*lang.Frame
+	for _, f := range all {
+		if f.Addr().Under(at) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// ReceiveFrom does so in one module instance, for some of its instances; nil: all.
+func (l *Leases) ReceiveFrom(ctx context.Context, bag *diag.Bag, e *lang.Declaration, f *lang.Frame, face lang.Face, some []addr.Key) {
+	l.ReceiveAll(ctx, bag, l.o.Receivers.Repeating(e.ID), f.Addr(), addr.NoKey, face) // keys and values of a repetition are evaluated once
+	keys := f.Keys(e.ID, face, bag)
+	if keys.Status == lang.Unknown {
+		l.deferred(e.Resource.In(f.Addr()).Instance(addr.NoKey).Current())
+	}
+	if keys.Status != lang.Known {
+		return
+	}
+	list := receivers.Among(keys.List, some)
+	walk.Each(len(list), func(i int) { l.lease(ctx, bag, e, f, list[i], face) })
+}
+
+// deferred says once in a walk that an ephemeral resource is left for apply.
+func (l *Leases) deferred(o addr.Object) {
+	l.mu.Lock()
+	told := l.waiting[o]
+	l.waiting[o] = true
+	l.mu.Unlock()
+	if !told {
+		l.o.Tell(event.Deferred{Object: o, Reason: "Configuration unknown"})
+	}
+}
+
+// lease opens one instance if that was not done yet, and renews it if that is due. In a check block what
+// fails is a warning; what cannot be closed is an error there too.
+func (l *Leases) lease(ctx context.Context, bag *diag.Bag, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
+	if e.Res.Check == "" {
+		l.leaseOne(ctx, bag, e, f, key, face)
+		return
+	}
+	bag.Lenient(func(bag *diag.Bag) { l.leaseOne(ctx, bag, e, f, key, face) })
+}
+
+func (l *Leases) leaseOne(ctx context.Context, bag *diag.Bag, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
+	inst := e.Resource.In(f.Addr()).Instance(key)
+	k := keyOf(inst, face)
+	l.mu.Lock()
+	o := l.openings[k]
+	if o == nil {
+		o = &opening{}
+		l.openings[k] = o
+		l.of[e.ID] = append(l.of[e.ID], k)
+	}
+	l.mu.Unlock()
+	o.Lock()
+	defer o.Unlock()
+	if !o.done {
+		o.done = true
+		o.lease.Store(l.open(ctx, bag, e, f, key, face, inst))
+	}
+	held := o.lease.Load()
+	if held == nil {
+		return
+	}
+	if err := held.Fresh(ctx); err != nil {
+		bag.Add(diag.Errorf("Ephemeral resource instance has expired", "%s could not be renewed, and its value must not be used any more: %s.", inst, err).At(e.Range).About(inst))
+		f.Fail(e.ID, key, face)
+	}
+}
+
+// open opens an instance and fills its slot. What cannot be opened yet gets a placeholder,
+// what fails a failed slot; both give no lease.
+func (l *Leases) open(ctx context.Context, bag *diag.Bag, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face, inst addr.Instance) *lease.Lease {
+	good := false
+	defer func() {
+		if !good { // nor if anything else kept it from being open
+			f.Fail(e.ID, key, face)
+		}
+	}()
+	l.Receive(ctx, bag, e.ID, f.Addr(), addr.NoKey, face) // the leases it is obtained with
+	opener := l.o.Opener(bag)
+	v, held, ok := l.tryOpen(ctx, bag, opener, e, f, key, face, inst)
+	if !ok {
+		return held
+	}
+	good = true
+	f.Put(e.ID, key, face, v)
+	if held != nil && !opener.Post(e, f, key, inst, func() mark.Value { return v }) {
+		f.Fail(e.ID, key, face)
+	}
+	return held
+}
+
+func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face, inst addr.Instance) (mark.Value, *lease.Lease, bool) {
+	ready := Open
+	if l.o.Ready != nil {
+		ready = l.o.Ready(e.ID, inst.Module)
+	}
+	if ready == Never || !opener.Pre(e, f, key, inst) {
+		return mark.Value{}, nil, false
+	}
+	config, out := f.Config(e.ID, key, face, bag)
+	if out != lang.OK {
+		return mark.Value{}, nil, false
+	}
+	t, known, ok := opener.Tools(ctx, e, f, key, inst, face)
+	if !ok {
+		return mark.Value{}, nil, false
+	}
+	t.Where = func(p cty.Path) diag.Range { return f.Where(e.ID, key, p) }
+	why := &mark.Origin{What: inst.String(), Range: e.Range}
+	known = known && config.Raw.IsWhollyKnown()
+	if !known && l.o.Ready == nil {
+		bag.Add(diag.Errorf("Internal error", "This is a bug in Lethe: %s is to be opened, and its configuration or that of its provider is not known.", inst).At(e.Range).About(inst))
+		return mark.Value{}, nil, false
+	}
+	if !t.Validate(ctx, config) {
+		return mark.Value{}, nil, false
+	}
+	if !known || face == lang.After && ready == Later { // what is there changes only later
+		l.deferred(inst.Current())
+		return t.Closed(config, why), nil, true
+	}
+	return l.hold(ctx, bag, t, config, why, e, inst)
+}
+
+// hold opens the lease and enters it into the ledger. One whose answer breaks the contract is
+// closed again at once.
+func (l *Leases) hold(ctx context.Context, bag *diag.Bag, t *object.Tools, config mark.Value, why *mark.Origin, e *lang.Declaration, inst addr.Instance) (mark.Value, *lease.Lease, bool) {
+	over, ok := l.opening(bag, inst, t.Provider.Addr())
+	if !ok {
+		return mark.Value{}, nil, false
+	}
+	var held *lease.Lease
+	later := *t // what is said after the opening belongs to the whole walk, also in a check
+	later.Bag = l.o.All
+	v, ok := t.Open(ctx, config, why, func(o object.Opened) {
+		held = l.o.Ledger.Opened(lease.Opened{
+			Object: inst.Current(), Provider: t.Provider, Type: t.Type.Name, Private: o.Private, RenewAt: o.RenewAt,
+			Parents: l.Parents(e.ID), Report: func(ds provider.Diags) { later.Report(ds) }, Closed: over,
+		})
+	})
+	l.o.InFlight(inst.Current(), false)
+	switch {
+	case ok:
+		return v, held, true
+	case held != nil:
+		l.o.Ledger.Close(held)
+	case !t.Unanswered:
+		over()
+	}
+	return mark.Value{}, nil, false
+}
+
+// opening takes note that an instance is about to be opened. What it returns says that it is open
+// no more.
+func (l *Leases) opening(bag *diag.Bag, inst addr.Instance, p addr.Provider) (over func(), ok bool) {
+	over = func() {}
+	if l.o.Journal != nil {
+		op, err := l.o.Journal.Opening(inst.Current(), p)
+		if err != nil {
+			bag.Add(diag.Errorf("Failed to record progress", "It could not be written down that %s is about to be opened, and so it was not: %s.", inst, err).About(inst))
+			return nil, false
+		}
+		over = func() { l.o.Journal.Over(op) }
+	}
+	l.o.InFlight(inst.Current(), true)
+	return over, true
+}
+
+// Parents are the open leases that an ephemeral resource was obtained with, or a provider
+// configured.
+func (l *Leases) Parents(d lang.Decl) []*lease.Lease {
+	var out []*lease.Lease
+	for _, p := range l.o.Receivers.Ephemerals(d) {
+		out = append(out, l.OpenOf(p)...)
+	}
+	return out
+}
+
+// OpenOf are the open leases of an ephemeral resource.
+func (l *Leases) OpenOf(e lang.Decl) []*lease.Lease {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []*lease.Lease
+	for _, k := range l.of[e] {
+		if held := l.openings[k].lease.Load(); held != nil {
+			out = append(out, held)
+		}
+	}
+	return out
+}

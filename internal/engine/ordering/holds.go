@@ -1,0 +1,260 @@
+package ordering
+
+import (
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// What the objects of a plan go through and hold while they are brought up and taken down: sessions
+// of providers, and leases.
+
+// Hold is what is up only while steps work through it: a provider instance, or an ephemeral
+// resource in one module instance.
+type Hold struct {
+	Use   declared.Use
+	Lease *lang.Declaration // set for an ephemeral resource, where Use is zero
+	At    addr.ModuleInstance
+	One   bool     // only the instance with the key Key
+	Key   addr.Key // see One
+}
+
+// Keys are the instances of an ephemeral resource that belong to the hold; nil: all.
+func (h Hold) Keys() []addr.Key {
+	if h.One {
+		return []addr.Key{h.Key}
+	}
+	return nil
+}
+
+// leasePlace is an ephemeral resource in a module instance, or one instance of it.
+type leasePlace struct {
+	Place
+	one bool
+	key addr.Key
+}
+
+func (o *Ordering) provisionerHolds(h declared.Provisioners, own addr.Key) [][]int32 {
+	out := make([][]int32, len(h.List))
+	for i, p := range h.List {
+		if h.Decl != nil {
+			out[i] = o.leasesOf(o.source.Receivers.ReceivedByParts(h.Decl.ID, h.Parts(p)), h.In, own, nil)
+		}
+	}
+	return out
+}
+
+// hold is the provider instance that an object works through.
+func (o *Ordering) hold(obj addr.Object, e *state.Entry, c *plan.Change) (int32, bool) {
+	inst := addr.ProviderInstance{}
+	if c != nil {
+		inst = c.Provider
+	} else if e != nil {
+		inst = e.Provider
+	}
+	if inst.Provider.IsZero() {
+		return 0, false
+	}
+	u := declared.Use{Instance: inst}
+	if d, ok := o.source.Program.Resource(obj.Resource()); ok {
+		u = declared.UseOf(o.source.Program, d, inst.Key)
+	} else if p, ok := o.source.Program.ProviderFor(inst.Module, inst.Provider, inst.Alias); ok {
+		u = declared.Use{Decl: p, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: o.source.Program.Decls()[p].Provider, Key: inst.Key}}
+	}
+	return o.holdFor(u), true
+}
+
+func (o *Ordering) holdFor(u declared.Use) int32 {
+	h, ok := o.holdOf[u.Instance]
+	if ok {
+		return h
+	}
+	h = o.addHold(Hold{Use: u})
+	o.holdOf[u.Instance] = h
+	if u.Declared {
+		o.Input.Holds[h].Over = o.leasesFor(u.Decl, u.Instance.Module.Unkeyed(), u.Instance.Key, nil)
+		for _, l := range o.through[u.Decl] {
+			o.Input.Holds[l].Over = append(o.Input.Holds[l].Over, h)
+		}
+	}
+	return h
+}
+
+func (o *Ordering) addHold(h Hold) int32 {
+	o.Holds = append(o.Holds, h)
+	o.Input.Holds = append(o.Input.Holds, plan.Hold{})
+	return int32(len(o.Holds) - 1)
+}
+
+// alone is the list of one hold, shared by all objects that work through nothing else.
+func (o *Ordering) alone(h int32) []int32 {
+	for int(h) >= len(o.single) {
+		o.single = append(o.single, []int32{int32(len(o.single))})
+	}
+	return o.single[h]
+}
+
+// leasesFor adds the ephemeral resources whose values reach an instance of a declaration in a module
+// instance.
+func (o *Ordering) leasesFor(d lang.Decl, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
+	return o.leasesOf(o.source.Receivers.Received(d), at, own, list)
+}
+
+// leasesOf adds ephemeral resources as seen from an instance in a module instance: those instances
+// of them that it means, where every receiver says which.
+func (o *Ordering) leasesOf(wants []receivers.Received, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
+	add := func(x Hold) {
+		if h := o.leaseFor(x); !slices.Contains(list, h) {
+			list = append(list, h)
+		}
+	}
+	for _, w := range wants {
+		info := o.source.Program.Decls()[w.Of]
+		o.meant(info.Module, at, func(m addr.ModuleInstance) {
+			if !o.source.Receivers.ByInstance(w.Of) {
+				add(Hold{Lease: info, At: m})
+				return
+			}
+			for _, k := range w.Keys(own) {
+				add(Hold{Lease: info, At: m, One: true, Key: k})
+			}
+		})
+	}
+	return list
+}
+
+// leaseFor is the hold of an ephemeral resource in a module instance, or of one instance of it. It
+// works through its provider and through the leases that it is obtained with.
+func (o *Ordering) leaseFor(x Hold) int32 {
+	k := leasePlace{Place{x.Lease.ID, x.At}, x.One, x.Key}
+	if h, ok := o.leaseOf[k]; ok {
+		return h
+	}
+	h := o.addHold(x)
+	o.leaseOf[k] = h
+	o.Input.Holds[h].Over = o.leasesFor(x.Lease.ID, x.At, addr.NoKey, o.providersOf(x.Lease, h))
+	return h
+}
+
+// providersOf are the holds that a lease is opened through. Through which instance of a repeated provider
+// configuration that is, only its opening finds out: it is closed before any that others work through is
+// stopped, and while what they are configured with is open.
+func (o *Ordering) providersOf(lease *lang.Declaration, h int32) []int32 {
+	u := declared.UseOf(o.source.Program, lease, addr.NoKey)
+	if o.source.Program.Decls()[u.Decl].Repeat() == lang.Once {
+		return []int32{o.holdFor(u)}
+	}
+	o.through[u.Decl] = append(o.through[u.Decl], h)
+	over := o.leasesFor(u.Decl, u.Instance.Module.Unkeyed(), addr.NoKey, nil)
+	for i, x := range o.Holds {
+		if x.Lease == nil && x.Use.Declared && x.Use.Decl == u.Decl {
+			over = append(over, int32(i))
+		}
+	}
+	return over
+}
+
+// ownHolds are the holds of an ephemeral resource that opens itself: of all its instances, or of those
+// that are meant.
+func (o *Ordering) ownHolds(at Place) []int32 {
+	e := o.source.Program.Decls()[at.Decl]
+	keys := o.source.Receivers.OwnKeys(e)
+	if keys == nil || !o.source.Receivers.ByInstance(e.ID) {
+		return []int32{o.leaseFor(Hold{Lease: e, At: at.At})}
+	}
+	var out []int32
+	for _, k := range keys {
+		out = append(out, o.leaseFor(Hold{Lease: e, At: at.At, One: true, Key: k}))
+	}
+	return out
+}
+
+// acting are the holds that objects work through in this walk, or what they are made from.
+func (o *Ordering) acting() map[int32]bool {
+	out := map[int32]bool{}
+	var add func(list []int32)
+	add = func(list []int32) {
+		for _, h := range list {
+			if !out[h] {
+				out[h] = true
+				add(o.Input.Holds[h].Over)
+			}
+		}
+	}
+	for i := range o.Input.Objects {
+		x := &o.Input.Objects[i]
+		if x.Up {
+			add(x.UpHolds)
+		}
+		if x.Down {
+			add(x.DownHolds)
+		}
+		if p := x.Provisioners; p != nil {
+			for _, list := range append(slices.Clone(p.After), p.Before...) {
+				add(list)
+			}
+		}
+	}
+	return out
+}
+
+// addOwns puts ephemeral resources that open themselves after what they are made from.
+func (o *Ordering) addOwns() {
+	for _, at := range inOrder(o.ownGroups) {
+		o.Input.Declared = append(o.Input.Declared, plan.Edge{From: o.ownGroups[at], To: o.vertex(o.source.Program.Decls()[at.Decl], at.At)})
+	}
+}
+
+// addSettings says what a hold is made from.
+func (o *Ordering) addSettings(h int32) {
+	x := o.Holds[h]
+	d, at, ok := x.Use.Decl, x.Use.Instance.Module.Unkeyed(), x.Use.Declared
+	if x.Lease != nil {
+		d, at, ok = x.Lease.ID, x.At, true
+	}
+	if !ok || o.source.Receivers.Steady(d) {
+		return
+	}
+	in := &o.Input.Holds[h]
+	o.eachSource(d, at, map[Place]bool{}, func(to plan.Vertex, at plan.At) {
+		in.Settings = append(in.Settings, plan.Ref{To: to, At: at})
+	})
+	if x.Lease == nil {
+		found := o.settingsOf(x.Use)
+		in.Equal, in.NoBefore = found.Equal, found.NoBefore
+	}
+}
+
+// eachSource visits what settings are made from. What is read has no down, but what its reading refers
+// to may go: that is a source as well.
+func (o *Ordering) eachSource(d lang.Decl, at addr.ModuleInstance, seen map[Place]bool, visit func(plan.Vertex, plan.At)) {
+	seen[Place{d, at}] = true
+	o.eachRef(d, at, visit)
+	o.source.Receivers.Resources(d, func(ref lang.Ref) {
+		to := o.source.Program.Decls()[ref.To]
+		if to.Resource.Mode != addr.Data {
+			return
+		}
+		o.meant(to.Module, at, func(m addr.ModuleInstance) {
+			if !seen[Place{to.ID, m}] {
+				o.eachSource(to.ID, m, seen, visit)
+			}
+		})
+	})
+}
+
+// settingsOf is what planning found out about the settings of a provider instance.
+func (o *Ordering) settingsOf(u declared.Use) plan.Settings {
+	if o.settled == nil {
+		o.settled = map[addr.ProviderInstance]plan.Settings{}
+		for _, x := range o.source.Plan.Settings {
+			o.settled[x.Provider] = x
+		}
+	}
+	return o.settled[u.Instance]
+}

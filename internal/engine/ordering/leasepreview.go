@@ -1,0 +1,149 @@
+package ordering
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// PreviewLeases says which leases the apply walk of a plan will open, as far as the configuration and
+// the plan tell, and what receives them.
+func PreviewLeases(prog *lang.Program, received *receivers.Analysis, o lang.Options, p *plan.Plan) []plan.Lease {
+	if p.Errored || !received.Any || !slices.ContainsFunc(p.Changes, (*plan.Change).Visited) {
+		return nil
+	}
+	o.Applying, o.Pure, o.PlanTime = true, true, p.Timestamp
+	o.Steady, o.Variables = received.Steady, withEphemeral(o.Variables, prog)
+	frame, ok := lang.NewFrame(prog, o, &diag.Bag{})
+	if !ok {
+		return nil
+	}
+	filling.Foreseen(prog, frame, p)
+	f := &preview{ordering: New(Source{prog, frame, received, declared.NewRemovals(prog.Tree().Root), p}), by: map[int32]map[string]bool{}}
+	return f.leases()
+}
+
+// withEphemeral adds the ephemeral root variables that are not set, as not known.
+func withEphemeral(set map[string]lang.Given, prog *lang.Program) map[string]lang.Given {
+	out := maps.Clone(set)
+	if out == nil {
+		out = map[string]lang.Given{}
+	}
+	for name, v := range prog.Tree().Root.Module.Variables {
+		if _, given := out[name]; !given && v.Ephemeral {
+			out[name] = lang.Given{Value: cty.DynamicVal}
+		}
+	}
+	return out
+}
+
+func (f *preview) leases() []plan.Lease {
+	for i := range f.ordering.Input.Objects {
+		f.object(int32(i))
+	}
+	leases := map[string]map[string]bool{}
+	for h, by := range f.by {
+		for _, name := range f.instancesOf(f.ordering.Holds[h]) {
+			if leases[name] == nil {
+				leases[name] = map[string]bool{}
+			}
+			maps.Copy(leases[name], by)
+		}
+	}
+	var out []plan.Lease
+	for _, name := range slices.Sorted(maps.Keys(leases)) {
+		out = append(out, plan.Lease{Addr: name, Receivers: slices.Sorted(maps.Keys(leases[name]))})
+	}
+	return out
+}
+
+// instancesOf names the leases of a hold: one for each instance, as far as these are known.
+func (f *preview) instancesOf(h Hold) []string {
+	abs, face := h.Lease.Resource.In(h.At), lang.After
+	if f.ordering.Input.Destroy {
+		face = f.ordering.source.Receivers.Face(h.Lease.ID, lang.Before)
+	}
+	frame := f.ordering.source.Frame.At(h.At, face)
+	if frame == nil {
+		return []string{f.ordering.name(true, f.ordering.leaseFor(h))}
+	}
+	keys := frame.Keys(h.Lease.ID, face, &diag.Bag{})
+	switch {
+	case keys.Hidden && len(keys.List) > 0:
+		return []string{abs.String()}
+	case keys.Status != lang.Known:
+		return []string{f.ordering.name(true, f.ordering.leaseFor(h))}
+	}
+	var out []string
+	for _, k := range receivers.Among(keys.List, h.Keys()) {
+		out = append(out, abs.Instance(k).String())
+	}
+	return out
+}
+
+// preview collects what receives what, by lease.
+type preview struct {
+	ordering *Ordering
+	by       map[int32]map[string]bool
+}
+
+func (f *preview) object(i int32) {
+	x, name := &f.ordering.Input.Objects[i], f.ordering.name(false, i)
+	if t, ok := f.ordering.Tests[i]; ok && f.ordering.source.Program.Decls()[t.Decl].Kind == lang.Resource {
+		name = f.ownName(t)
+	}
+	if x.Up {
+		f.holds(x.UpHolds, name)
+	}
+	if x.Down {
+		f.holds(x.DownHolds, name)
+	}
+	if p := x.Provisioners; p != nil {
+		for _, list := range append(slices.Clone(p.After), p.Before...) {
+			f.holds(list, "a provisioner of "+name)
+		}
+	}
+}
+
+// ownName says for what an ephemeral resource opens itself.
+func (f *preview) ownName(t Place) string {
+	e := f.ordering.source.Program.Decls()[t.Decl]
+	w, is := f.ordering.source.Receivers.Exported(t.Decl)
+	switch {
+	case receivers.ReceivesItself(e):
+		return "its own conditions"
+	case !is:
+		return "the test of its provider"
+	}
+	var names []string
+	for _, d := range w.Through {
+		out := f.ordering.source.Program.Decls()[d]
+		f.ordering.meant(out.Module, t.At, func(m addr.ModuleInstance) { names = append(names, declared.ConditionsAddr(out, m)) })
+	}
+	return strings.Join(names, ", ")
+}
+
+func (f *preview) holds(list []int32, receiver string) {
+	for _, h := range list {
+		if f.ordering.Holds[h].Lease == nil {
+			f.holds(f.ordering.Input.Holds[h].Over, f.ordering.name(true, h))
+			continue
+		}
+		by := f.by[h]
+		if by == nil {
+			by = map[string]bool{}
+			f.by[h] = by
+			f.holds(f.ordering.Input.Holds[h].Over, f.ordering.name(true, h))
+		}
+		by[receiver] = true
+	}
+}

@@ -1,0 +1,166 @@
+package ordering
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/enginetest"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// planned is a plan that does one action to each of some objects, through the providers that the program
+// says, with the keys of what is repeated.
+func planned(t *testing.T, p *lang.Program, action plan.Action, keys map[string][]addr.Key, objects ...string) *plan.Plan {
+	t.Helper()
+	out := &plan.Plan{Mode: plan.Normal, Previous: &state.Snapshot{}, Refreshed: &state.Snapshot{}, Keys: keys}
+	for _, o := range objects {
+		i := enginetest.Instance(t, o)
+		d, ok := p.Resource(i.Resource())
+		if !ok {
+			t.Fatalf("%s is not declared", o)
+		}
+		out.Changes = append(out.Changes, &plan.Change{Object: i.Current(), Action: action, Provider: declared.UseOf(p, d, addr.NoKey).Instance})
+	}
+	return out
+}
+
+// source is what the apply walk of a plan would order.
+func source(t *testing.T, prog *lang.Program, p *plan.Plan) Source {
+	r := receivers.Analyse(prog, nil)
+	f := enginetest.Frame(t, prog, lang.Options{Applying: true, Steady: r.Steady})
+	filling.Applied(prog, f, p)
+	return Source{Program: prog, Frame: f, Receivers: r, Removals: declared.NewRemovals(prog.Tree().Root), Plan: p}
+}
+
+// What refers to another resource comes after it, along values and through modules; instances that mean each
+// other by their keys wait for each other alone.
+func TestDeclaredOrder(t *testing.T) {
+	prog := enginetest.Program(t, map[string]string{
+		"main.tf": `
+resource "t_item" "a" {
+  count = 2
+}
+resource "t_item" "b" {
+  count = 2
+  a     = t_item.a[count.index].id
+}
+module "m" {
+  source = "./m"
+  in     = t_item.a[0].id
+}
+`,
+		"m/main.tf": `
+variable "in" {
+}
+resource "t_item" "c" {
+  a = var.in
+}
+`})
+	two := []addr.Key{addr.IntKey(0), addr.IntKey(1)}
+	p := planned(t, prog, plan.Create, map[string][]addr.Key{"t_item.a": two, "t_item.b": two},
+		"t_item.a[0]", "t_item.a[1]", "t_item.b[0]", "t_item.b[1]", "module.m.t_item.c")
+	o := New(source(t, prog, p))
+	const want = `+t_item.a[0]; needs +provider["registry.opentofu.org/hashicorp/t"]
++t_item.a[1]; needs +provider["registry.opentofu.org/hashicorp/t"]
++t_item.b[0]; needs +t_item.a[0] +provider["registry.opentofu.org/hashicorp/t"]
++t_item.b[1]; needs +t_item.a[1] +provider["registry.opentofu.org/hashicorp/t"]
++module.m.t_item.c; needs +t_item.a[0] +provider["registry.opentofu.org/hashicorp/t"]
++provider["registry.opentofu.org/hashicorp/t"] late
+-provider["registry.opentofu.org/hashicorp/t"] closer; waits +t_item.a[0] +t_item.a[1] +t_item.b[0] +t_item.b[1] +module.m.t_item.c +provider["registry.opentofu.org/hashicorp/t"]
+`
+	if diff := cmp.Diff(want, plan.Order(&o.Input).Graph().String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A lease is a hold of each instance where every receiver says which one it means, else one hold for all.
+func TestLeaseHolds(t *testing.T) {
+	const lease = `
+ephemeral "t_key" "k" {
+  count = 2
+}
+provider "t" {
+  alias = "x"
+}
+resource "t_item" "a" {
+  count = 2
+  a_wo  = ephemeral.t_key.k[%s].token
+}
+`
+	for key, want := range map[string]string{
+		"count.index": "[ephemeral.t_key.k[0] ephemeral.t_key.k[1]]",
+		"0":           "[ephemeral.t_key.k[0]]",
+		"*":           "[ephemeral.t_key.k]",
+	} {
+		prog := enginetest.Program(t, map[string]string{"main.tf": fmt.Sprintf(lease, key)})
+		p := planned(t, prog, plan.Create, map[string][]addr.Key{"t_item.a": {addr.IntKey(0), addr.IntKey(1)}}, "t_item.a[0]", "t_item.a[1]")
+		o := New(source(t, prog, p))
+		var got []string
+		for i, h := range o.Holds {
+			if h.Lease != nil {
+				got = append(got, o.name(true, int32(i)))
+			}
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s: %v, want %s", key, got, want)
+		}
+	}
+}
+
+// What replacements settle: one that is create-first is turned round, and so is what it refers to.
+func TestSettleReplacements(t *testing.T) {
+	prog := enginetest.Program(t, map[string]string{"main.tf": `
+resource "t_item" "a" {
+}
+resource "t_item" "b" {
+  a = t_item.a.id
+  lifecycle {
+    create_before_destroy = true
+  }
+}
+resource "t_item" "c" {
+}
+`})
+	p := planned(t, prog, plan.DeleteCreate, nil, "t_item.a", "t_item.b", "t_item.c")
+	SettleReplacements(source(t, prog, p))
+	got := ""
+	for _, c := range p.Changes {
+		got += fmt.Sprintf("%s %s %s\n", c.Object, c.Action, c.FirstFor)
+	}
+	if p.Changes[0].Action != plan.CreateDelete || p.Changes[0].FirstFor != "t_item.b" || p.Changes[1].Action != plan.CreateDelete || p.Changes[2].Action != plan.DeleteCreate {
+		t.Error(got)
+	}
+}
+
+// The preview names each lease of an apply and what receives it, without opening anything.
+func TestPreviewLeases(t *testing.T) {
+	prog := enginetest.Program(t, map[string]string{"main.tf": `
+ephemeral "t_key" "single" {
+}
+ephemeral "t_key" "derived" {
+  of = ephemeral.t_key.single.token
+}
+resource "t_item" "a" {
+  a_wo = ephemeral.t_key.derived.token
+  provisioner "local-exec" {
+    command = ephemeral.t_key.single.token
+  }
+}
+`})
+	p := planned(t, prog, plan.Create, nil, "t_item.a")
+	var got string
+	for _, l := range PreviewLeases(prog, receivers.Analyse(prog, nil), lang.Options{}, p) {
+		got += fmt.Sprintln(l.Addr, l.Receivers)
+	}
+	const want = "ephemeral.t_key.derived [t_item.a]\nephemeral.t_key.single [a provisioner of t_item.a ephemeral.t_key.derived]\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

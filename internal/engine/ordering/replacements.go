@@ -1,0 +1,49 @@
+package ordering
+
+import (
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
+)
+
+// SettleReplacements settles what is create-first: which replacements are follows from the order, and
+// the state is to remember of all objects whether they are declared so.
+func SettleReplacements(s Source) {
+	out := s.Plan
+	replaces := slices.ContainsFunc(out.Changes, func(c *plan.Change) bool { return c.Action.Replaces() })
+	if !replaces && (out.Mode != plan.Normal || !declaresFirst(s.Program)) {
+		return
+	}
+	o := New(s)
+	changes := filling.ChangesByObject(out)
+	var steps *plan.Steps
+	if replaces {
+		steps = plan.Order(&o.Input)
+	} else {
+		steps = &plan.Steps{CreateFirst: plan.CreateFirst(&o.Input)}
+	}
+	for i, obj := range o.Objects {
+		c := changes[obj]
+		if c == nil || obj.IsDeposed() {
+			continue
+		}
+		c.CreateFirst = steps.CreateFirst[o.Input.Objects[i].Group]
+		if c.Action != plan.DeleteCreate || !steps.First[i] {
+			continue
+		}
+		c.Action = plan.CreateDelete
+		if by := steps.FirstFor[i]; by >= 0 && int(by) < len(o.Groups) {
+			c.FirstFor = o.Groups[by].String()
+		}
+	}
+}
+
+// declaresFirst reports whether any resource is declared create-first.
+func declaresFirst(prog *lang.Program) bool {
+	return slices.ContainsFunc(prog.Decls(), func(d *lang.Declaration) bool {
+		return d.Kind == lang.Resource && d.Resource.Mode == addr.Managed && d.Res.Lifecycle.CreateFirst
+	})
+}

@@ -1,0 +1,160 @@
+package receivers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/enginetest"
+	"github.com/lethe-iac/lethe/internal/lang"
+)
+
+// text writes what is received: "x[same]", "x[3]", or "x" for all instances.
+func text(p *lang.Program, list []Received) string {
+	var out []string
+	for _, w := range list {
+		name := p.Decls()[w.Of].Resource.Name
+		if w.Instances == nil {
+			out = append(out, name)
+		}
+		for _, i := range w.Instances {
+			if i.Same {
+				out = append(out, name+"[same]")
+			} else {
+				out = append(out, name+i.Key.String())
+			}
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, " ")
+}
+
+const keys = `
+ephemeral "t_key" "k" {
+  count = 2
+}
+ephemeral "t_key" "single" {
+}
+ephemeral "t_key" "derived" {
+  of = ephemeral.t_key.single.token
+}
+`
+
+func TestReceived(t *testing.T) {
+	for what, c := range map[string]struct{ config, want string }{
+		"an argument":                 {`a = ephemeral.t_key.single.token`, "single[]"},
+		"of the same key":             {"count = 2\n a = ephemeral.t_key.k[count.index].token", "k[same]"},
+		"a fixed one":                 {`a = ephemeral.t_key.k[1].token`, "k[1]"},
+		"all of them":                 {`a = ephemeral.t_key.k[*].token`, "k"},
+		"fixed and all":               {"a = ephemeral.t_key.k[*].token\n b = ephemeral.t_key.k[0].token", "k"},
+		"along a local":               {`a = local.along`, "k[0]"},
+		"through another lease":       {`a = ephemeral.t_key.derived.token`, "derived[]"},
+		"made null":                   {`a = ephemeralasnull(ephemeral.t_key.single.token)`, ""},
+		"by depends_on":               {`depends_on = [ephemeral.t_key.k]`, "k"},
+		"a postcondition":             {"lifecycle {\n postcondition {\n condition = ephemeral.t_key.single.token != null\n error_message = \"no\"\n}\n}", "single[]"},
+		"a provisioner's are its own": {"provisioner \"local-exec\" {\n command = ephemeral.t_key.single.token\n}", ""},
+	} {
+		t.Run(what, func(t *testing.T) {
+			p := enginetest.Program(t, map[string]string{"main.tf": keys + "locals {\n along = ephemeral.t_key.k[0].token\n}\nresource \"t_item\" \"x\" {\n" + c.config + "\n}\n"})
+			if got := text(p, Analyse(p, nil).Received(enginetest.Declaration(t, p, "t_item.x").ID)); strings.ReplaceAll(got, "[]", "") != strings.ReplaceAll(c.want, "[]", "") {
+				t.Errorf("received %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// Each instance of a resource means its own lease, until one declaration takes all of them.
+func TestByInstance(t *testing.T) {
+	each := keys + "resource \"t_item\" \"x\" {\n count = 2\n a = ephemeral.t_key.k[count.index].token\n}\n"
+	for more, want := range map[string]bool{
+		"": true,
+		"resource \"t_item\" \"y\" {\n a = ephemeral.t_key.k[0].token\n}\n":                 true,
+		"resource \"t_item\" \"y\" {\n a = ephemeral.t_key.k[*].token\n}\n":                 false,
+		"locals {\n y = ephemeral.t_key.k\n}\nprovider \"u\" {\n a = local.y[0].token\n}\n": false,
+	} {
+		p := enginetest.Program(t, map[string]string{"main.tf": each + more})
+		if got := Analyse(p, nil).ByInstance(enginetest.Declaration(t, p, "ephemeral.t_key.k").ID); got != want {
+			t.Errorf("with %q: %v", more, got)
+		}
+	}
+}
+
+// A lease of which only write-only arguments may get the value can be deferred, with those that it was
+// obtained with. One that a provider receives cannot.
+func TestOnlyWritten(t *testing.T) {
+	item := "resource \"t_item\" \"x\" {\n a_wo = ephemeral.t_key.derived.token\n}\n"
+	for more, want := range map[string]string{
+		"": "derived k single",
+		"provider \"t\" {\n alias = \"x\"\n token = ephemeral.t_key.derived.token\n}\n":                              "k",
+		"check \"c\" {\n assert {\n condition = ephemeral.t_key.k[0].token != null\n error_message = \"no\"\n}\n}\n": "derived single",
+	} {
+		p := enginetest.Program(t, map[string]string{"main.tf": keys + item + more})
+		var got []string
+		for e, only := range Analyse(p, nil).OnlyWritten() {
+			if only {
+				got = append(got, p.Decls()[e].Resource.Name)
+			}
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != want {
+			t.Errorf("with %q: %v, want %s", more, got, want)
+		}
+	}
+}
+
+// What nothing receives is opened for its conditions, for an output of a module, or for the test of its
+// provider.
+func TestOpensItself(t *testing.T) {
+	const lone = "ephemeral \"t_key\" \"k\" {\n%s}\n"
+	condition := "lifecycle {\n postcondition {\n condition = self.token != null\n error_message = \"no\"\n}\n}\n"
+	output := "output \"o\" {\n ephemeral = true\n value = ephemeral.t_key.k.token\n}\n"
+	for _, c := range []struct {
+		what, module        string
+		tested, whole, want bool
+	}{
+		{"nothing", fmt.Sprintf(lone, ""), false, true, false},
+		{"its conditions", fmt.Sprintf(lone, condition), false, true, true},
+		{"its conditions, in part of a walk", fmt.Sprintf(lone, condition), false, false, true},
+		{"an output", fmt.Sprintf(lone, "") + output, false, true, true},
+		{"an output, in part of a walk", fmt.Sprintf(lone, "") + output, false, false, false},
+		{"a test", fmt.Sprintf(lone, ""), true, true, true},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			files, name := map[string]string{"main.tf": "module \"m\" {\n source = \"./m\"\n}\n", "m/main.tf": c.module}, "module.m.ephemeral.t_key.k"
+			if c.tested { // nothing at all refers to it
+				files, name = map[string]string{"main.tf": c.module}, "ephemeral.t_key.k"
+			}
+			p := enginetest.Program(t, files)
+			a := Analyse(p, func(addr.Provider) bool { return c.tested })
+			if got := a.OpensItself(enginetest.Declaration(t, p, name), c.whole); got != c.want {
+				t.Errorf("%v", got)
+			}
+		})
+	}
+}
+
+// Managed resources, and all that is made from them, have two faces; ephemeral resources and constants one.
+func TestSteady(t *testing.T) {
+	p := enginetest.Program(t, map[string]string{"main.tf": keys + `
+resource "t_item" "a" {
+}
+locals {
+  made  = t_item.a.id
+  plain = "x"
+}
+data "t_thing" "d" {
+  a = local.made
+}
+`})
+	a := Analyse(p, nil)
+	for name, want := range map[string]bool{"t_item.a": false, "data.t_thing.d": false, "local.made": false, "local.plain": true, "ephemeral.t_key.k": true} {
+		if got := a.Steady(enginetest.Declaration(t, p, name).ID); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if got := fmt.Sprint(a.Recorded(enginetest.Declaration(t, p, "data.t_thing.d").ID)); got != "[t_item.a]" {
+		t.Errorf("recorded %s", got)
+	}
+}

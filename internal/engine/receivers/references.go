@@ -1,0 +1,175 @@
+package receivers
+
+import (
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang"
+)
+
+// Analysis answers questions about what the declarations of one program refer to, near and far.
+// References have no cycles, so each question is one search with a memory: linear in declarations plus
+// references. It may be asked from many goroutines.
+type Analysis struct {
+	Any bool // the program declares ephemeral resources
+
+	prog   *lang.Program
+	tested func(addr.Provider) bool // nil: no provider is under test
+	moving []answer                 // by declaration: does it, or anything it refers to, come from a managed resource?
+	parted []answer                 // by declaration: does an ephemeral resource have a part in it? nil: not known yet
+
+	mu         sync.Mutex
+	receivedOf map[lang.Decl][]Received // ephemeral resources that reach a declaration, once asked for
+	repeats    map[lang.Decl][]Received // those that reach its repetition
+	whole      map[lang.Decl]bool       // ephemeral resources that some declaration receives with all instances; nil: not known yet
+	exports    map[lang.Decl]Received   // ephemeral resources that outputs of modules hand on; nil: not known yet
+	named      map[lang.Decl]bool       // declarations that another one refers to; nil: not known yet
+}
+
+type answer uint8
+
+const (
+	notAsked answer = iota
+	no
+	yes
+)
+
+// Analyse makes the analysis of a compiled program. tested says which providers a test program runs;
+// nil: none.
+func Analyse(p *lang.Program, tested func(addr.Provider) bool) *Analysis {
+	r := &Analysis{prog: p, tested: tested, moving: computeMoving(p), receivedOf: map[lang.Decl][]Received{}, repeats: map[lang.Decl][]Received{}}
+	for _, d := range p.Decls() {
+		r.Any = r.Any || d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral
+	}
+	return r
+}
+
+// Leased reports whether an ephemeral resource has a part in a value, other than by what managed and
+// data resources are made from.
+func (r *Analysis) Leased(d lang.Decl) bool {
+	if !r.Any {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.parted == nil {
+		r.parted = computeLeased(r.prog)
+	}
+	return r.parted[d] == yes
+}
+
+// computeLeased finds the declarations that a lease has a part in, by values alone.
+func computeLeased(p *lang.Program) []answer {
+	return propagate(p, func(d *lang.Declaration) answer {
+		switch {
+		case d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral:
+			return yes
+		case d.Kind == lang.Resource || d.Kind == lang.Provider:
+			return no
+		}
+		return notAsked
+	})
+}
+
+// computeMoving finds the declarations whose value differs between the two faces.
+func computeMoving(p *lang.Program) []answer {
+	return propagate(p, func(d *lang.Declaration) answer {
+		if d.Kind == lang.Resource && d.Resource.Mode == addr.Managed {
+			return yes
+		}
+		return notAsked
+	})
+}
+
+// propagate answers a question for each declaration: by itself where own knows, and elsewhere with yes if
+// that is the answer for something that it refers to.
+func propagate(p *lang.Program, own func(*lang.Declaration) answer) []answer {
+	memo := make([]answer, len(p.Decls()))
+	var ask func(lang.Decl) bool
+	ask = func(d lang.Decl) bool {
+		if memo[d] != notAsked {
+			return memo[d] == yes
+		}
+		if memo[d] = own(p.Decls()[d]); memo[d] != notAsked {
+			return memo[d] == yes
+		}
+		memo[d] = no
+		for _, ref := range p.Refs(d) {
+			if ask(ref.To) {
+				memo[d] = yes
+				break
+			}
+		}
+		return memo[d] == yes
+	}
+	for d := range memo {
+		ask(lang.Decl(d))
+	}
+	return memo
+}
+
+// Steady reports whether a declaration's value is the same before and after: no managed resource
+// has a part in it.
+func (r *Analysis) Steady(d lang.Decl) bool { return r.moving[d] == no }
+
+// FromResources reports whether a declaration's value is made from resources.
+func (r *Analysis) FromResources(d lang.Decl) bool {
+	found := false
+	r.Resources(d, func(lang.Ref) { found = true })
+	return found
+}
+
+// Resources visits the references of d to resources: its own, and those of values (variables, locals,
+// outputs, module calls) on the way, but not those of other resources.
+func (r *Analysis) Resources(d lang.Decl, visit func(lang.Ref)) {
+	r.things(d, func(ref lang.Ref) {
+		if r.prog.Decls()[ref.To].Kind == lang.Resource {
+			visit(ref)
+		}
+	})
+}
+
+// things is resources with the provider configurations among what is referred to.
+func (r *Analysis) things(d lang.Decl, visit func(lang.Ref)) {
+	seen := map[lang.Decl]bool{}
+	var walk func([]lang.Ref)
+	walk = func(refs []lang.Ref) {
+		for _, ref := range refs {
+			switch r.prog.Decls()[ref.To].Kind {
+			case lang.Resource, lang.Provider:
+				visit(ref)
+			default:
+				if !seen[ref.To] {
+					seen[ref.To] = true
+					walk(r.prog.Refs(ref.To))
+				}
+			}
+		}
+	}
+	walk(r.prog.Refs(d))
+}
+
+// Recorded is what the state remembers as the dependencies of a resource: the managed and data
+// resources that it refers to, through values, and through what leaves no trace itself: ephemeral
+// resources, and the settings of its provider.
+func (r *Analysis) Recorded(d lang.Decl) []addr.Resource {
+	var out []addr.Resource
+	self := r.prog.Decls()[d].Resource
+	seen := map[lang.Decl]bool{}
+	var visit func(lang.Ref)
+	visit = func(ref lang.Ref) {
+		if seen[ref.To] {
+			return
+		}
+		seen[ref.To] = true
+		to := r.prog.Decls()[ref.To]
+		switch {
+		case to.Kind == lang.Provider || to.Resource.Mode == addr.Ephemeral:
+			r.things(ref.To, visit)
+		case to.Resource != self:
+			out = append(out, to.Resource)
+		}
+	}
+	r.things(d, visit)
+	return out
+}

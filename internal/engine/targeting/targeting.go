@@ -1,0 +1,320 @@
+package targeting
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// Selection is what -target and -exclude leave to do. The zero selection leaves everything.
+type Selection struct {
+	Active  bool
+	targets []addr.Target
+	exclude []addr.Target
+	whole   map[addr.Resource]bool              // selected because something selected needs it: all instances
+	some    map[addr.Resource]map[addr.Key]bool // and where that is certain, the instances that it needs, in every module instance
+	Named   map[addr.Resource]bool              // selected by name: the instances that a target contains
+	left    map[addr.Resource][]addr.Target     // left out because they need what is excluded
+	decls   map[lang.Decl]bool                  // everything selected
+	objects map[addr.Instance]bool              // in a destroy of targets: the instances that go, and nothing else of the above
+}
+
+// Includes reports whether an instance is to be dealt with.
+func (s *Selection) Includes(i addr.Instance) bool {
+	if !s.Active {
+		return true
+	}
+	if s.objects != nil {
+		return s.objects[i]
+	}
+	res := i.Resource()
+	if len(s.exclude) > 0 {
+		return s.whole[res] && !contains(s.exclude, i) && !contains(s.left[res], i)
+	}
+	return s.whole[res] || s.some[res][i.Key] || s.Named[res] && contains(s.targets, i)
+}
+
+// Skips reports whether nothing of a declaration is to be dealt with.
+func (s *Selection) Skips(d lang.Decl) bool { return s.Active && !s.decls[d] }
+
+func contains(targets []addr.Target, i addr.Instance) bool {
+	for _, t := range targets {
+		if t.Contains(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// Request says what to select from.
+type Request struct {
+	Program   *lang.Program
+	Receivers *receivers.Analysis
+	Prior     *state.Snapshot                     // where everything has moved
+	Stored    map[addr.Resource][]*state.Resource // the same, by what declares it
+	Targets   []addr.Target
+	Excludes  []addr.Target
+	Destroy   bool // everything that is selected is to be destroyed
+	Quiet     bool // the targets are not the user's: nothing is said of them
+}
+
+// selector works out a selection.
+type selector struct {
+	request Request
+	bag     *diag.Bag
+}
+
+// Select works out the selection and warns that it is partial. It reports false if the request
+// contradicts itself.
+func Select(r Request, bag *diag.Bag) (*Selection, bool) {
+	p := &selector{r, bag}
+	s := &Selection{
+		targets: p.request.Targets, exclude: p.request.Excludes,
+		whole: map[addr.Resource]bool{}, some: map[addr.Resource]map[addr.Key]bool{}, Named: map[addr.Resource]bool{},
+		left: map[addr.Resource][]addr.Target{}, decls: map[lang.Decl]bool{},
+	}
+	switch {
+	case len(s.targets) > 0 && len(s.exclude) > 0:
+		p.bag.Add(diag.Errorf("Invalid combination of arguments", "-target and -exclude cannot be used together: say either what to work on, or what to leave out."))
+		return s, false
+	case len(s.targets) > 0:
+		s.Active = true
+		p.chooseTargets(s)
+		p.warnPartial("target")
+		p.warnUnreceived(s)
+	case len(s.exclude) > 0:
+		s.Active = true
+		p.chooseExcludes(s)
+		p.warnPartial("exclude")
+	}
+	return s, true
+}
+
+func (p *selector) warnPartial(flag string) {
+	if p.request.Quiet {
+		return
+	}
+	p.bag.Add(diag.Warningf("Resource targeting is in effect",
+		"You are creating a plan with the -%s option, which means that the result of this plan may not represent all of the changes requested by the current configuration.\n\nThe -%s option is not for routine use, and is provided only for exceptional situations such as recovering from errors or mistakes, or when Lethe specifically suggests to use it as part of an error message.", flag, flag))
+}
+
+// warnUnreceived says which ephemeral resources are selected by name although nothing that receives
+// them is: they are not opened.
+func (p *selector) warnUnreceived(s *Selection) {
+	received := p.request.Receivers.Needed(func(d lang.Decl) bool { return s.decls[d] })
+	for _, d := range p.request.Program.Decls() {
+		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && s.Named[d.Resource] && !received[d.ID] {
+			p.bag.Add(diag.Warningf("Targeted ephemeral resource is not opened", "%s is selected with the -target option, and nothing that receives its value is: it is not opened. Select what needs it instead.", d.Resource).At(d.Range).About(d))
+		}
+	}
+}
+
+// chooseTargets selects what is named, and what that needs: in a destroy, what needs that.
+func (p *selector) chooseTargets(s *Selection) {
+	var start []lang.Decl
+	for _, d := range p.request.Program.Decls() {
+		if d.Kind == lang.Resource && covers(s.targets, d.Resource) {
+			s.Named[d.Resource] = true
+			start = append(start, d.ID)
+		}
+	}
+	for res := range p.request.Stored {
+		if covers(s.targets, res) {
+			s.Named[res] = true
+		}
+	}
+	if p.request.Destroy {
+		p.chooseDestroyed(s)
+		return
+	}
+	p.selectDependencies(s, start, p.request.Program.Refs)
+	p.selectDependencies(s, p.fedOutputs(s), p.values)
+}
+
+// values are the references of d but for those to resources.
+func (p *selector) values(d lang.Decl) []lang.Ref {
+	return slices.DeleteFunc(slices.Clone(p.request.Program.Refs(d)), func(r lang.Ref) bool { return p.request.Program.Decls()[r.To].Kind == lang.Resource })
+}
+
+// fedOutputs are the root outputs made from what is all selected. Other outputs keep what they have.
+func (p *selector) fedOutputs(s *Selection) []lang.Decl {
+	var out []lang.Decl
+	for _, d := range p.request.Program.Decls() {
+		if d.Kind != lang.Output || !d.Module.IsRoot() {
+			continue
+		}
+		from, all := 0, true
+		p.request.Receivers.Resources(d.ID, func(r lang.Ref) { from, all = from+1, all && s.selects(r, p.request.Program.Decls()[r.To].Resource) })
+		if from > 0 && all {
+			out = append(out, d.ID)
+		}
+	}
+	return out
+}
+
+// selects reports whether all instances of a resource that a reference means are selected by targets.
+func (s *Selection) selects(ref lang.Ref, res addr.Resource) bool {
+	switch {
+	case s.whole[res] || wholly(s.targets, res):
+		return true
+	case ref.Key == lang.Fixed && res.Module.IsRoot():
+		return s.some[res][ref.Fixed] || contains(s.targets, res.In(addr.ModuleInstance{}).Instance(ref.Fixed))
+	}
+	return false
+}
+
+// chooseExcludes leaves out what is named, and what needs that.
+func (p *selector) chooseExcludes(s *Selection) {
+	x := excluder{selector: p, s: s, out: map[lang.Decl]bool{}, seen: map[string]bool{}, back: p.referrers()}
+	for _, d := range p.request.Program.Decls() {
+		switch {
+		case d.Kind != lang.Resource || !covers(s.exclude, d.Resource):
+		// Of a lease nothing is kept that its receivers could go on with.
+		case wholly(s.exclude, d.Resource) || d.Resource.Mode == addr.Ephemeral:
+			x.leave(d.ID)
+		default:
+			for _, t := range s.exclude {
+				if t.Covers(d.Resource) {
+					x.leaveSome(d, t, true)
+				}
+			}
+		}
+	}
+	for _, d := range p.request.Program.Decls() {
+		if !x.out[d.ID] {
+			s.decls[d.ID] = true
+			if d.Kind == lang.Resource {
+				s.whole[d.Resource] = true
+			}
+		}
+	}
+	for res := range p.request.Stored {
+		if _, declared := p.request.Program.Resource(res); !declared {
+			s.whole[res] = true
+		}
+	}
+}
+
+// excluder works out what -exclude leaves out.
+type excluder struct {
+	selector *selector
+	s        *Selection
+	out      map[lang.Decl]bool // left out with all instances
+	seen     map[string]bool
+	back     map[lang.Decl][]user
+}
+
+// user is a declaration with a reference to another one.
+type user struct {
+	*lang.Declaration
+	ref lang.Ref
+}
+
+// leave leaves out a declaration, and what needs it.
+func (x *excluder) leave(d lang.Decl) {
+	if x.out[d] {
+		return
+	}
+	x.out[d] = true
+	for _, u := range x.back[d] {
+		x.leave(u.ID)
+	}
+}
+
+// leaveSome leaves out what needs the instances of d that a target with a key points at: of resources whose
+// instances each need one of them, those. direct says that d is the resource that the target is about, and no
+// value made from it in its module.
+func (x *excluder) leaveSome(d *lang.Declaration, t addr.Target, direct bool) {
+	at := fmt.Sprint(d.ID, " ", t)
+	if x.seen[at] {
+		return
+	}
+	x.seen[at] = true
+	for _, u := range x.back[d.ID] {
+		key := direct && t.KeyGiven
+		switch {
+		case key && (u.ref.Key == lang.Single || u.ref.Key == lang.Fixed && u.ref.Fixed != t.Key):
+		case u.Module != d.Module || u.Kind == lang.Resource && u.Resource.Mode == addr.Ephemeral:
+			x.leave(u.ID)
+		case u.Kind != lang.Resource && t.InKeyedModule():
+			x.leaveSome(u.Declaration, t, false)
+		case u.Kind != lang.Resource:
+			x.leave(u.ID)
+		case t.Mode == 0: // the target is the module, and so about this one, too
+		default:
+			t := t.Of(u.Resource, key && u.ref.Key == lang.Same)
+			if !t.Keyed() {
+				x.leave(u.ID)
+				continue
+			}
+			x.s.left[u.Resource] = append(x.s.left[u.Resource], t)
+			x.leaveSome(u.Declaration, t, true)
+		}
+	}
+}
+
+// referrers gives for each declaration those that refer to it.
+func (p *selector) referrers() map[lang.Decl][]user {
+	out := map[lang.Decl][]user{}
+	for _, d := range p.request.Program.Decls() {
+		for _, r := range p.request.Program.Refs(d.ID) {
+			out[r.To] = append(out[r.To], user{d, r})
+		}
+	}
+	return out
+}
+
+// covers reports whether some target may point at instances of the resource.
+func covers(targets []addr.Target, res addr.Resource) bool {
+	for _, t := range targets {
+		if t.Covers(res) {
+			return true
+		}
+	}
+	return false
+}
+
+// wholly reports whether a target points at all instances of the resource.
+func wholly(targets []addr.Target, res addr.Resource) bool {
+	for _, t := range targets {
+		if t.Covers(res) && !t.Keyed() {
+			return true
+		}
+	}
+	return false
+}
+
+// selectDependencies selects everything that next leads to from the start: of resources all instances, or the one that is
+// meant.
+func (p *selector) selectDependencies(s *Selection, start []lang.Decl, next func(lang.Decl) []lang.Ref) {
+	queue := start
+	for _, d := range start {
+		s.decls[d] = true
+	}
+	for len(queue) > 0 {
+		d := queue[0]
+		queue = queue[1:]
+		for _, r := range next(d) {
+			info := p.request.Program.Decls()[r.To]
+			switch {
+			case info.Kind != lang.Resource:
+			case r.Key == lang.Fixed:
+				if s.some[info.Resource] == nil {
+					s.some[info.Resource] = map[addr.Key]bool{}
+				}
+				s.some[info.Resource][r.Fixed] = true
+			default:
+				s.whole[info.Resource] = true
+			}
+			if !s.decls[r.To] {
+				s.decls[r.To] = true
+				queue = append(queue, r.To)
+			}
+		}
+	}
+}

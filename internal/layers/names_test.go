@@ -1,0 +1,79 @@
+package layers
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	fileName  = regexp.MustCompile(`[\w./-]*\w\.(?:go|md)\b`)
+	invariant = regexp.MustCompile(`\bI[1-9][0-9]?\b`)
+)
+
+// TestCommentsNameWhatIsThere holds the comments of all files against the tree: a file that a comment
+// names exists, an invariant that it cites is in docs/ARCHITECTURE.md, and outside of tests the comment
+// of a function begins with its name.
+func TestCommentsNameWhatIsThere(t *testing.T) {
+	text, err := os.ReadFile("../../docs/ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir("../..", func(file string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() && (e.Name() == "testdata" || strings.HasPrefix(e.Name(), ".") && len(e.Name()) > 2) {
+			if e != nil && e.IsDir() {
+				return filepath.SkipDir
+			}
+			return err
+		}
+		if !strings.HasSuffix(file, ".go") {
+			return nil
+		}
+		fset := token.NewFileSet()
+		parsed, err := parser.ParseFile(fset, file, nil, parser.ParseComments)
+		if err != nil || ast.IsGenerated(parsed) {
+			return err
+		}
+		for _, group := range parsed.Comments {
+			comment := group.Text()
+			for _, name := range fileName.FindAllString(comment, -1) {
+				if !named(filepath.Dir(file), name) {
+					t.Errorf("%s: there is no %s", fset.Position(group.Pos()), name)
+				}
+			}
+			for _, id := range invariant.FindAllString(comment, -1) {
+				if !strings.Contains(string(text), "\n| "+id+" |") {
+					t.Errorf("%s: docs/ARCHITECTURE.md has no %s", fset.Position(group.Pos()), id)
+				}
+			}
+		}
+		if strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		for _, d := range parsed.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Doc != nil && !strings.HasPrefix(f.Doc.Text(), f.Name.Name) {
+				t.Errorf("%s: the comment of %s begins with another name", fset.Position(f.Pos()), f.Name.Name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// named reports whether a file of that name is in the directory, or below the root or package internal.
+func named(dir, name string) bool {
+	for _, base := range []string{dir, "../..", "../../internal", "../../docs"} {
+		if _, err := os.Stat(filepath.Join(base, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,50 @@
+// Package workspace is the state of one workspace as a command works with it: locked, with what an
+// earlier run left in its journal taken in, written back once, and never lost between.
+//
+// A command that changes things goes through these steps; one that plans leaves out the middle two:
+//
+//	Lock     takes the lock, reads the state, takes in the journal of a run that was killed
+//	Record   begins a journal of its own, before the first change
+//	Save     writes the state if it differs; what the journal has is then in the state
+//	Unlock   ends the journal and gives the lock back
+//
+// A journal that has what no state has (changes that could not be written, calls without an answer,
+// leases that are open) stays, and the next Lock takes it in. Read is for commands that only show
+// something: it takes no lock and writes nothing, and what journals have belongs to what it gives.
+//
+// What keeps states is a store.Store (package state/store has its contract): five methods, of
+// which the versions of Put keep two writers apart even without a lock. The journal stands beside the
+// state where that is a file of this machine (store.Filer), and otherwise in the data directory.
+package workspace
+
+import (
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// Env is what the states of a working directory touch besides their store, and where they report.
+type Env struct {
+	FS      disk.FS
+	Now     func() time.Time
+	Getenv  func(string) string
+	Dir     string // the working directory, absolute
+	Data    string // what belongs to the working directory and to no configuration: .terraform
+	Version string // of the program; stands in locks, journals and states
+	Bag     *diag.Bag
+}
+
+// Request names the state that a command needs, and what for.
+type Request struct {
+	Store     store.Store
+	Name      string        // of the workspace
+	Operation string        // as the lock says it
+	Lock      bool          // false: no lock is taken, as with -lock=false
+	Timeout   time.Duration // how long to wait for a lock that another has
+	Waiting   func()        // called before waiting; may be nil
+	Looks     bool          // nothing is changed: what journals have is taken in, and not written down
+	Replaces  bool          // the state will be overwritten: where a file is empty, there is none
+	Written   func()        // called after the state was written for the first time; may be nil
+}

@@ -1,0 +1,123 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// recover takes in what a run that was killed had done, and names the calls whose outcome is not
+// known. Only commands that change things write it down.
+func (s *State) recover(ctx context.Context) bool {
+	fsys, path, bag := s.env.FS, s.record.path, s.env.Bag
+	r, err := journal.Recover(fsys, path, s.snapshot)
+	var mismatch *journal.MismatchError
+	switch {
+	case errors.As(err, &mismatch):
+		aside, err := journal.Aside(fsys, path)
+		if err != nil {
+			aside = path
+		}
+		bag.Add(diag.Warningf("Journal of another state", "Beside the state there was a journal of an earlier run that does not belong to it: %s. It was kept as %s.", mismatch.Reason, aside))
+		reportLeases(mismatch.Leases, bag)
+		return true
+	case err != nil:
+		bag.Add(diag.Errorf("Failed to read the journal", "%s.", err))
+		return false
+	case r == nil:
+		return true
+	}
+	if s.busy(ctx) {
+		if !s.req.Looks {
+			bag.Add(diag.Errorf("Another run goes on", "The run %s is changing this state at this moment and keeps its journal beside it. Two runs cannot, not even with -lock=false. Wait until it is over.", r.Header.Run))
+			return false
+		}
+		bag.Add(diag.Warningf("Another run goes on", "With -lock=false this is done on a state that another run is changing, the run %s. What it did so far is taken into account, what it still does is not.", r.Header.Run))
+		s.snapshot = r.Snapshot
+		return true
+	}
+	report(r, bag)
+	if s.req.Looks {
+		s.snapshot, s.record.left = r.Snapshot, r
+		return true
+	}
+	return s.takeIn(ctx, r)
+}
+
+// busy reports whether another run holds the lock: that its journal has no end then means nothing.
+func (s *State) busy(ctx context.Context) bool {
+	if s.release != nil {
+		return false
+	}
+	release, err := s.req.Store.Lock(ctx, s.req.Name, store.NewLockInfo("OperationTypePlan", s.env.Version))
+	if err == nil {
+		err = release(ctx)
+	}
+	var held *store.LockError
+	return errors.As(err, &held)
+}
+
+// takeIn writes the recovered state, drops the journal, and reads the state again: the next journal
+// says by its digest which state it is about.
+func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
+	fsys, path := s.env.FS, s.record.path
+	next, changed := state.Next(s.snapshot, r.Snapshot, s.env.Version)
+	var err error
+	if changed && !r.Written {
+		var data []byte
+		if data, err = next.Bytes(); err == nil {
+			err = r.Conclude(fsys, path, state.DigestOf(data))
+		}
+		if err == nil && !s.Put(next) {
+			return false
+		}
+	}
+	s.record.unknown = r.Unknown
+	if err == nil {
+		err = journal.Remove(fsys, path)
+	}
+	if err != nil {
+		s.env.Bag.Add(diag.Errorf("Failed to take in the journal", "%s.", err))
+		return false
+	}
+	if !changed || r.Written {
+		return true
+	}
+	var ok bool
+	s.snapshot, s.version, ok = read(ctx, s.env, s.req)
+	return ok
+}
+
+// report says what a journal has.
+func report(r *journal.Recovery, bag *diag.Bag) {
+	if r.Changes > 0 && !r.Written {
+		bag.Add(diag.Warningf("Recovered an interrupted run", "The run %s ended before it wrote the state. By its journal, %s taken in.", r.Header.Run, diag.Counted(r.Changes, "change was", "changes were")))
+	}
+	if r.Missing > 0 {
+		bag.Add(diag.Warningf("Journal damaged", "In the journal of run %s, %s unreadable. Compare the state with what really exists.", r.Header.Run, diag.Counted(r.Missing, "record is", "records are")))
+	}
+	if len(r.Unknown) > 0 {
+		text := ""
+		for _, u := range r.Unknown {
+			text += "  " + u.String() + "\n"
+		}
+		bag.Add(diag.Warningf("Outcome unknown", "An earlier run ended without an answer to these calls:\n%s\nCheck whether the objects exist, and import those that do.", text))
+	}
+	reportLeases(r.Leases, bag)
+}
+
+// reportLeases names leases that a run opened and did not live to close.
+func reportLeases(leases []journal.Lease, bag *diag.Bag) {
+	if len(leases) == 0 {
+		return
+	}
+	text := ""
+	for _, l := range leases {
+		text += "  " + l.String() + "\n"
+	}
+	bag.Add(diag.Warningf("Leases left open", "An earlier run ended without closing what it had opened, as far as is known:\n%s\nNothing closes these any more: they end when their time is over, or when you revoke them.", text))
+}

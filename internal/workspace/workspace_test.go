@@ -1,0 +1,261 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+var ctx = context.Background()
+
+// bench is a working directory with a store in it.
+type bench struct {
+	*testing.T
+	*Env
+	store store.Store
+}
+
+func newBench(t *testing.T) *bench {
+	dir := t.TempDir()
+	env := &Env{
+		FS: disk.OS, Now: time.Now, Dir: dir, Data: filepath.Join(dir, ".terraform"), Version: "1.12.0", Bag: &diag.Bag{},
+		Getenv: func(name string) string { return map[string]string{"HOME": dir, "TMPDIR": dir}[name] },
+	}
+	return &bench{t, env, store.NewLocal(store.LocalOptions{Dir: dir, FS: disk.OS})}
+}
+
+func (b *bench) lock(req Request) *State {
+	b.Helper()
+	req.Store, req.Name, req.Lock = b.store, store.Default, true
+	s, ok := Lock(ctx, b.Env, req)
+	if !ok {
+		b.Fatal(b.Bag.List())
+	}
+	return s
+}
+
+// said checks what was reported since the last time.
+func (b *bench) said(titles ...string) {
+	b.Helper()
+	var got []string
+	for _, d := range b.Bag.List() {
+		got = append(got, d.Summary)
+	}
+	if strings.Join(got, "\n") != strings.Join(titles, "\n") {
+		b.Errorf("said %q, want %q: %v", got, titles, b.Bag.List())
+	}
+	b.Bag.Clear()
+}
+
+func (b *bench) journals() bool {
+	_, err := os.Stat(filepath.Join(b.Dir, "terraform.tfstate.journal"))
+	return err == nil
+}
+
+func object(t *testing.T, a string) addr.Object {
+	i, err := addr.ParseInstance(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i.Current()
+}
+
+var provider = addr.ProviderInstance{ProviderConfig: addr.ProviderConfig{Provider: addr.Default("x")}}
+
+func entry(id string) *state.Entry {
+	return &state.Entry{Attrs: []byte(`{"id":"` + id + `"}`), Provider: provider}
+}
+
+// with is a snapshot with one object more.
+func with(t *testing.T, s *state.Snapshot, a string) *state.Snapshot {
+	e := s.Edit()
+	e.Put(object(t, a), entry(a))
+	if e.Head().Lineage == "" {
+		e.Head().Lineage = "l"
+	}
+	return e.Done()
+}
+
+// change records in the journal of an apply that an object was made.
+func change(t *testing.T, s *State, a string) journal.Journal {
+	j, ok := s.Record()
+	if !ok {
+		t.Fatal("no journal")
+	}
+	op, err := j.Intent(journal.Intent{Object: object(t, a), Action: "create", Provider: provider})
+	if err == nil {
+		err = j.Result(op, journal.Change{Object: object(t, a), Entry: entry(a)})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// die leaves a journal and a lock as a killed process does: the system drops its lock.
+func die(t *testing.T, s *State) {
+	if err := s.record.journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.record.journal = nil
+	if err := s.release(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s.release = nil
+}
+
+func TestSave(t *testing.T) {
+	b := newBench(t)
+	written := 0
+	s := b.lock(Request{Written: func() { written++ }})
+	if !s.Missing() || s.Stored() {
+		t.Error("there is a state")
+	}
+	if _, ok := Lock(ctx, b.Env, Request{Store: b.store, Name: store.Default, Lock: true}); ok {
+		t.Error("it is locked twice")
+	}
+	b.said("Error acquiring the state lock")
+	change(t, s, "a.x")
+	if !b.journals() || !s.Save(with(t, s.Snapshot(), "a.x")) || !s.Save(with(t, s.Snapshot(), "a.y")) {
+		t.Fatal(b.Bag.List())
+	}
+	s.Unlock()
+	s.Unlock()
+	if written != 1 || b.journals() {
+		t.Errorf("written %d times; journal %t", written, b.journals())
+	}
+	have, ok := Read(ctx, b.Env, b.store, store.Default)
+	if !ok || have.Len() != 2 || have.Serial != 2 {
+		t.Errorf("%v, %t", have, ok)
+	}
+	b.lock(Request{}).Unlock()
+	b.said()
+}
+
+// TestKilled takes in what a killed run recorded: for commands that look without writing, for those
+// that change things for good.
+func TestKilled(t *testing.T) {
+	b := newBench(t)
+	if Begun(ctx, b.Env, b.store, store.Default) {
+		t.Error("begun before anything was done")
+	}
+	s := b.lock(Request{})
+	j := change(t, s, "a.x")
+	if _, err := j.Intent(journal.Intent{Object: object(t, "a.unknown"), Action: "create", Provider: provider}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Opening(object(t, "ephemeral.a.lease"), addr.Default("x")); err != nil {
+		t.Fatal(err)
+	}
+	die(t, s)
+	if !Begun(ctx, b.Env, b.store, store.Default) {
+		t.Error("not begun, although there is a journal")
+	}
+	if have, ok := Read(ctx, b.Env, b.store, store.Default); !ok || have.Len() != 1 {
+		t.Errorf("read without a lock: %v, %t", have, ok)
+	}
+	b.said()
+	said := []string{"Recovered an interrupted run", "Outcome unknown", "Leases left open"}
+	looks := b.lock(Request{Looks: true})
+	if looks.Snapshot().Len() != 1 {
+		t.Error("the change is not seen")
+	}
+	looks.Unlock()
+	b.said(said...)
+	if _, v, _ := b.store.Get(ctx, store.Default); v != "" || !b.journals() {
+		t.Error("a command that looks has changed something")
+	}
+	writes := b.lock(Request{})
+	b.said(said...)
+	if writes.Snapshot().Len() != 1 || !writes.Stored() || b.journals() {
+		t.Errorf("not taken in: journal %t", b.journals())
+	}
+	change(t, writes, "a.y") // its journal carries the calls without an answer
+	die(t, writes)
+	again := b.lock(Request{})
+	b.said("Recovered an interrupted run", "Outcome unknown")
+	again.Unlock()
+}
+
+// TestWithoutLock: two runs on one state do not take each other's journals in.
+func TestWithoutLock(t *testing.T) {
+	b := newBench(t)
+	s := b.lock(Request{})
+	change(t, s, "a.x")
+	if _, ok := Lock(ctx, b.Env, Request{Store: b.store, Name: store.Default}); ok {
+		t.Error("two runs change one state")
+	}
+	b.said("Another run goes on")
+	looks, ok := Lock(ctx, b.Env, Request{Store: b.store, Name: store.Default, Looks: true})
+	if !ok || looks.Snapshot().Len() != 1 {
+		t.Fatal(b.Bag.List())
+	}
+	b.said("Another run goes on")
+	if op, err := looks.Opening(object(t, "ephemeral.a.lease"), addr.Default("x")); op != 0 || err != nil {
+		t.Error("it writes into the journal of another")
+	}
+	looks.Unlock()
+	if !b.journals() {
+		t.Error("the journal of the other is gone")
+	}
+	s.Unlock()
+}
+
+// broken is a store that takes nothing.
+type broken struct{ store.Store }
+
+func (broken) Put(context.Context, string, []byte, store.Version) (store.Version, error) {
+	return "", errors.New("it takes nothing")
+}
+
+// TestStoreRefuses: what a store refuses is in a file that is named, or in the journal.
+func TestStoreRefuses(t *testing.T) {
+	b := newBench(t)
+	b.store = broken{b.store}
+	s := b.lock(Request{})
+	change(t, s, "a.x")
+	if s.Save(with(t, s.Snapshot(), "a.x")) {
+		t.Error("it was saved")
+	}
+	s.Unlock()
+	detail := b.Bag.List()[0].Detail
+	b.said("Failed to save state")
+	_, rest, _ := strings.Cut(detail, "The updated state was written to ")
+	name, _, ok := strings.Cut(rest, ". Put it in place with")
+	data, err := os.ReadFile(name)
+	if !ok || err != nil {
+		t.Fatalf("%v: %s", err, detail)
+	}
+	if kept, ok := state.Read(data, b.Bag); !ok || kept.Len() != 1 {
+		t.Errorf("the file %s has not the state: %s", name, data)
+	}
+	if _, err := os.Stat(journal.Path(filepath.Join(b.Data, store.Default))); err != nil {
+		t.Errorf("the journal is gone: %v", err)
+	}
+}
+
+func TestSelected(t *testing.T) {
+	b := newBench(t)
+	if got := b.Selected(); got != store.Default {
+		t.Error(got)
+	}
+	if err := b.Select("w"); err != nil || b.Selected() != "w" {
+		t.Errorf("%s, %v", b.Selected(), err)
+	}
+	b.Getenv = func(string) string { return "of the environment" }
+	if got := b.Selected(); got != "of the environment" || b.CheckName(got) || !b.CheckName("w") {
+		t.Error(got)
+	}
+	b.said("Invalid workspace name")
+}
