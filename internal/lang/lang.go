@@ -100,7 +100,6 @@ type (
 	Frame       = frame.Frame
 	StaticFrame = frame.StaticFrame
 	Options     = frame.Options
-	Limits      = frame.Limits
 	Run         = frame.Run
 	NoRun       = frame.NoRun
 	Functions   = frame.Functions

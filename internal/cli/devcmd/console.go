@@ -129,7 +129,7 @@ func (c *console) look(ctx context.Context, s *state.Snapshot, planned bool) (ok
 
 // batch evaluates what standard input has, and fails if something cannot be evaluated.
 func (c *console) batch() int {
-	src, err := config.ReadStream(c.c.Stdin, c.p.Limits.FileSize())
+	src, err := config.ReadStream(c.c.Stdin, c.p.Limits.Filled().Bytes)
 	if err != nil {
 		c.c.Bag.Add(diag.Errorf("Failed to read standard input", "%s.", err))
 		return c.c.UI.Fail()

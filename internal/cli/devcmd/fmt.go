@@ -58,7 +58,7 @@ func (f *formatting) all() int {
 	if !ok {
 		return f.c.UI.Fail()
 	}
-	f.most = l.FileSize()
+	f.most = l.Filled().Bytes
 	if f.check {
 		f.write = false
 	}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"maps"
 	"runtime"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/fetch"
 )
 
@@ -22,7 +22,7 @@ var Version = &base.Command{
 
 func runVersion(_ context.Context, c *base.Call) int {
 	selections := map[string]string{}
-	lock, ok := fetch.ReadLockfile(c.Dir, config.Limits{}, c.Sources, &c.Bag)
+	lock, ok := fetch.ReadLockfile(c.Dir, limits.Limits{}, c.Sources, &c.Bag)
 	if ok {
 		for _, l := range lock.Providers() {
 			selections[l.Provider.String()] = l.Version

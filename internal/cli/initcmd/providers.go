@@ -73,7 +73,7 @@ func (i *initialization) onlyDirs() bool {
 	switch {
 	case len(dirs) == 0:
 		var text []byte
-		if text, err = config.ReadOne(file, i.p.Limits.Config); err == nil {
+		if text, err = config.ReadOne(file, i.p.Limits); err == nil {
 			err = json.Unmarshal(text, &dirs)
 		}
 	case len(dirs) == 1 && dirs[0] == "":

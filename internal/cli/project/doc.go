@@ -13,6 +13,7 @@
 package project
 
 import (
+	"github.com/lethe-iac/lethe/internal/limits"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -59,7 +60,7 @@ type Project struct {
 	Root      string // the directory of the root module
 	Data      string // .terraform
 	Settings  *cliconfig.Settings
-	Limits    Limits
+	Limits    limits.Limits
 	Lock      *fetch.Lockfile
 	Providers *fetch.Providers
 	Pool      *provider.Pool

@@ -37,7 +37,7 @@ func (p *Project) load(root string, o config.Options, resolve config.Resolve) bo
 // LoadOptions are those of all that is read as configuration.
 func (p *Project) LoadOptions() config.Options {
 	return config.Options{
-		Display: p.Display, Version: base.Version, Limits: p.Limits.Config,
+		Display: p.Display, Version: base.Version, Limits: p.Limits,
 		Hushed: p.Options.Deprecation == Deprecations[2], HushedFar: p.Options.Deprecation == Deprecations[1],
 	}
 }
@@ -122,7 +122,7 @@ func (p *Project) LangOptions() lang.Options {
 	return lang.Options{
 		Variables: p.Vars.Given, Workspace: Workspaces(p.Call).Selected(), Applying: p.Applying,
 		RootDir: p.Root, Cwd: cmp.Or(p.Call.Called, p.Dir), BaseDir: p.Dir,
-		Limits: p.Limits.Lang, Functions: p.Limits.Functions, Closed: p.closed,
+		Limits: p.Limits, Closed: p.closed,
 	}
 }
 

@@ -3,13 +3,13 @@ package project
 import (
 	"cmp"
 	"context"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"os"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cliconfig"
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/event"
@@ -49,10 +49,10 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	if p.Limits, ok = ReadLimits(c); !ok {
 		return nil, false
 	}
-	if p.Settings, ok = cliConfig(c, p.Limits.Config); !ok {
+	if p.Settings, ok = cliConfig(c, p.Limits); !ok {
 		return nil, false
 	}
-	if p.Lock, ok = fetch.ReadLockfile(p.Dir, p.Limits.Config, c.Sources, &c.Bag); !ok {
+	if p.Lock, ok = fetch.ReadLockfile(p.Dir, p.Limits, c.Sources, &c.Bag); !ok {
 		return nil, false
 	}
 	p.Providers = &fetch.Providers{
@@ -102,7 +102,7 @@ func (p *Project) cacheDir() string {
 
 // cliConfig reads the CLI configuration files. One that cannot be opened is warned of on standard
 // error, also by commands that print a document.
-func cliConfig(c *base.Call, l config.Limits) (*cliconfig.Settings, bool) {
+func cliConfig(c *base.Call, l limits.Limits) (*cliconfig.Settings, bool) {
 	return cliconfig.Load(c.Getenv, l, c.Sources, &c.Bag, func(file string, err error) {
 		human := view.NewHuman(c.Stderr, c.Stderr, c.ViewOptions())
 		human.Diagnostics([]diag.Diagnostic{diag.Warningf("Unable to open CLI configuration file", "The CLI configuration file at %q is left out: %s.", file, disk.Reason(err))})

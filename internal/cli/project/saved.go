@@ -97,7 +97,7 @@ func (v *Variables) same(of *config.Variable, given lang.Given, kept cty.Value) 
 	value := cty.StringVal(given.Text)
 	if of.TypeGiven && !of.Type.IsPrimitiveType() {
 		var ok bool
-		if value, ok = config.ParseValue("-var", given.Text, v.p.Limits.Config, &diag.Bag{}); !ok {
+		if value, ok = config.ParseValue("-var", given.Text, v.p.Limits, &diag.Bag{}); !ok {
 			return false
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // States is the working directory as far as its states are concerned.
 func (p *Project) States() *backend.Directory {
 	return &backend.Directory{
-		Env: Workspaces(p.Call), Limits: p.Limits.Config, Sources: p.Call.Sources, Root: p.root, Display: p.Display,
+		Env: Workspaces(p.Call), Limits: p.Limits, Sources: p.Call.Sources, Root: p.root, Display: p.Display,
 		Static: func(root *config.Module) *lang.StaticFrame { return lang.Static(root, p.Vars.Given, p.StaticOptions()) },
 	}
 }

@@ -97,7 +97,7 @@ func (v *Variables) hides(name string) bool {
 // mayHide reports whether a file of values can have one that must not be shown, as far as is known.
 func (v *Variables) mayHide() bool {
 	m := v.p.Tree.Root.Module
-	return m.Gap() || slices.ContainsFunc(names(m.Variables), v.hides)
+	return m.Unreadable() || slices.ContainsFunc(names(m.Variables), v.hides)
 }
 
 // showable is the text of a file of values as messages may show it: without the values of

@@ -17,7 +17,7 @@ module "m" {
 }
 `
 
-// Before, there are the module instances that the state has, whatever count says now; the after face has those
+// Before, there are the module instances that the state has, not those that count says now; the after face has those
 // of the plan.
 func TestInstances(t *testing.T) {
 	prog := enginetest.Program(t, map[string]string{"main.tf": repeated, "m/main.tf": "resource \"t_item\" \"a\" {\n}\n"})

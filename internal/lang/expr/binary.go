@@ -24,12 +24,8 @@ func (e *Binary) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		}
 	}
 	s := envOf(ctx)
-	within := func(toil int) bool { return s == nil || s.Meter == nil || s.Meter.Work(toil, l, e.SrcRange) }
 	equality := e.Op == hclsyntax.OpEqual || e.Op == hclsyntax.OpNotEqual
-	if !within(costMake) {
-		return Raise(cty.DynamicVal, l, r), nil
-	}
-	if !within(costCompare) {
+	if s != nil && s.Meter != nil && !s.Meter.Work(costMake, l, e.SrcRange) {
 		return Raise(cty.DynamicVal, l, r), nil
 	}
 	stub := *e.BinaryOpExpr

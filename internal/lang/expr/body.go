@@ -292,7 +292,7 @@ func (e *expansion) mapping(ty cty.Type) cty.Value {
 // Fold evaluates blocks of constants once and for all. Anything that would be reported is left to
 // the evaluations, which know their instance.
 func (n *BodyBlocks) Fold() cty.Value {
-	least, most := limits(n.Nested)
+	least, most := blockCounts(n.Nested)
 	if len(n.Items) < least || most > 0 && len(n.Items) > most || n.Nesting == schema.Map && len(n.Items) > 1 {
 		return cty.NilVal
 	}
@@ -304,7 +304,7 @@ func (n *BodyBlocks) Fold() cty.Value {
 	return n.eval(nil, nil)
 }
 
-func limits(n *schema.Nested) (int, int) {
+func blockCounts(n *schema.Nested) (int, int) {
 	if n.Nesting == schema.Single || n.Nesting == schema.Group {
 		return n.Min, 1
 	}

@@ -29,7 +29,7 @@ type Scope interface {
 type meter interface {
 	// Element counts one more element that a loop makes.
 	Element(at hcl.Range) bool
-	// Work counts that a function goes through a value, at a cost for each element of it.
+	// Work counts that a function in a loop goes through a value, at a cost for each element of it.
 	Work(cost int, v cty.Value, at hcl.Range) bool
 	// Keep counts what a loop keeps of one turn; made is the sum for this loop so far.
 	Keep(made *int, v cty.Value, at hcl.Range) bool

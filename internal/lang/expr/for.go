@@ -94,8 +94,7 @@ type turns struct {
 	result cty.Value   // carries the marks of what decided which elements there are
 	lost   []cty.Value // values that did not get into the result, because keys are unknown
 
-	made   int       // elements of what was made
-	before cty.Value // the last long text; of no type before there is one
+	made   int // elements of what was made
 	list   []cty.Value
 	obj    map[string]cty.Value
 	groups map[string][]cty.Value
@@ -176,15 +175,8 @@ func (t *turns) turn(k, v cty.Value) {
 	}
 }
 
-// weigh charges the budget for an element that was made. A long text that is the same as the one before
-// takes no memory of its own.
+// weigh charges the budget for an element that was made.
 func (t *turns) weigh(v cty.Value) cty.Value {
-	if text := LongText(v); text != "" {
-		if text == LongText(t.before) {
-			return t.before
-		}
-		t.before = v
-	}
 	if t.s != nil && t.s.Meter != nil && !t.s.Meter.Keep(&t.made, v, t.e.SrcRange) {
 		t.known = false
 		return cty.DynamicVal

@@ -2,65 +2,39 @@ package frame
 
 import (
 	"slices"
-	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Limits are how much a configuration may ask for. They exist so that a mistake or an attack is an
-// error instead of a machine without memory. A zero field has its default.
-type Limits struct {
-	Instances int // of one block in one module instance; default 1,000,000
-	Depth     int // declarations being evaluated for one another; default 10,000
-	Elements  int // made by loops in one evaluation; default 2,000,000
-	Work      int // elements that functions in these loops go through, by their toil; default 110,000,000
-	Weight    int // values in one value, counted as if nothing were shared; default 5,000,000
-	Kept      int // values, and each 128 bytes of a text, in all large values of one walk; default 10,000,000
-	Text      int // bytes in one string; default 64 MiB
+// budget bounds what one walk evaluates. A loop pays for the elements that it makes and the functions in it for those
+// that they go through, in one currency: making an element costs as much as going through 55, so that 10,000 look-ups in
+// 10,000 elements are within the limit of 2,000,000. What costs more than it counts is left to the watch over memory and
+// time (limits.Exceeded), which looks every few thousand elements, and at every large value.
+type budget struct {
+	l    limits.Limits
+	made atomic.Int64 // instances, by their weight
 }
 
 const (
-	defaultInstances = 1_000_000
-	defaultDepth     = 10_000
-	defaultElements  = 2_000_000
-	defaultWork      = 110_000_000 // 10,000 lookups in 10,000 elements, and some more
-	defaultWeight    = 5_000_000
-	defaultKept      = 10_000_000
-	defaultText      = 64 << 20
+	makeCost  = 55
+	textPart  = 16      // bytes of text that count as an element
+	watchCost = 1 << 16 // what may be spent between two looks at memory and time
+	bigValue  = 1024    // elements of a value behind which the watch looks
+
+	mostDepth    = 10_000 // declarations that need one another in a row
+	moduleWeight = 10     // instances of a resource that an instance of a module takes as much memory as
 )
 
-type budget struct {
-	l    Limits
-	made atomic.Int64 // instances, by their weight
-	kept keeping
-}
-
-func newBudget(l Limits) *budget {
-	set := func(field *int, value int) {
-		if *field <= 0 {
-			*field = value
-		}
-	}
-	set(&l.Instances, defaultInstances)
-	set(&l.Depth, defaultDepth)
-	set(&l.Elements, defaultElements)
-	set(&l.Work, defaultWork)
-	set(&l.Weight, defaultWeight)
-	set(&l.Kept, defaultKept)
-	set(&l.Text, defaultText)
-	return &budget{l: l}
-}
+func newBudget(l limits.Limits) *budget { return &budget{l: l.Filled()} }
 
 func (b *budget) instances() int64 { return int64(b.l.Instances) }
-
-// moduleWeight is how many instances of a resource an instance of a module takes as much memory as.
-const moduleWeight = 10
 
 // all reports whether the instances that a declaration has are not too many together with those that
 // others have in this walk. There may be two of each: of what is, and of what will be.
@@ -71,61 +45,79 @@ func (b *budget) all(d *program.Def, n int) bool {
 	return b.made.Add(int64(n)) <= 2*b.instances()
 }
 
-// addCost counts what an element takes beyond what any does.
-func (b *budget) addCost(s *scope, v cty.Value) {
-	if v.IsMarked() {
-		s.elements += expr.MarkedWeight - 1
-		v, _ = v.Unmark()
-	}
-	s.elements += len(expr.LongText(v)) / expr.TextPart
+// Element counts one more element that a loop makes (expr.Meter).
+func (s *scope) Element(at diag.Range) bool {
+	return s.spend(makeCost, at, "The loops of this expression would make more than %d elements, which is more than can be evaluated safely.")
 }
 
-// element reports whether one more element may be made in this evaluation.
-func (b *budget) element(s *scope, at diag.Range) bool {
-	s.elements++
-	if s.elements <= b.l.Elements {
-		return true
-	}
-	if !s.exceeded {
-		s.exceeded = true
-		s.Error(diag.Errorf("Too many elements", "The loops of this expression would make more than %d elements, which is more than can be evaluated safely.", b.l.Elements).At(at))
-	}
-	return false
-}
-
-// works reports whether a function may go through one more value in the loops of this evaluation. Each
-// element of a loop can be little and the work for it much, so that the number of elements bounds nothing.
+// Work counts what a function goes through in a loop, at a cost for each element (expr.Meter). Each element of a loop can be little and the work for it much.
 // Outside of loops what a call is given has bounds of its own.
-func (b *budget) works(s *scope, toil int, v cty.Value, at diag.Range) bool {
-	if s.elements == 0 || toil == 0 {
+func (s *scope) Work(cost int, v cty.Value, at diag.Range) bool {
+	return s.spent == 0 || s.spend(cost*extent(v), at, "In the loops of this expression functions would go through more elements than making %d of them takes, which is more than can be evaluated safely: the same large value is looked through again and again. Do what does not depend on the loop outside of it, in a local value, and make a map of what is looked for.")
+}
+
+// Keep counts what a loop keeps of one turn (expr.Meter); made is the sum for this loop so far.
+func (s *scope) Keep(made *int, v cty.Value, at diag.Range) bool {
+	n := extent(v)
+	if !v.Type().IsPrimitiveType() {
+		*made += n
+	}
+	switch most := s.f.w.budget.l.Elements; {
+	case s.watchCost(n) && !s.watch(at):
+	case *made <= most:
 		return true
+	default:
+		s.exceed(diag.Errorf("Value too large", "What this loop makes has more than %d elements in all, which is more than can be handled safely.", most).At(at))
 	}
-	if s.work += toil * extent(v); s.work <= b.l.Work {
-		return true
-	}
-	if !s.exceeded {
-		s.exceeded = true
-		s.Error(diag.Errorf("Too many elements", "In the loops of this expression functions would go through more than %d elements in all, which is more than can be evaluated safely: the same large value is looked through again and again. Do what does not depend on the loop outside of it, in a local value, and make a map of what is looked for.", b.l.Work).At(at))
-	}
-	s.elements = max(s.elements, b.l.Elements) // loops end
 	return false
 }
 
-// checkLoopSize reports whether a loop may keep one more element of this size, beside what it has made so far.
-func (b *budget) checkLoopSize(s *scope, made *int, v cty.Value, at diag.Range) bool {
-	n := extent(v)
-	if n >= keptPart && v.Type().IsObjectType() { // two maps, of values and of types, that are not shared
-		n *= 2
+// TextLimit is how many bytes one string may have (expr.Meter).
+func (s *scope) TextLimit() int { return int(s.f.w.budget.l.Bytes) }
+
+// spend takes a cost off the budget of the evaluation. text says what is wrong if there is not so much left.
+func (s *scope) spend(cost int, at diag.Range, text string) bool {
+	most := s.f.w.budget.l.Elements
+	s.spent += cost
+	if s.watchCost(cost) && !s.watch(at) {
+		return false
 	}
-	if *made += n; *made <= b.l.Weight {
+	if s.spent/makeCost <= most {
 		return true
 	}
+	s.exceed(diag.Errorf("Too many elements", text, most).At(at))
+	return false
+}
+
+// watchCost reports whether enough was done for a look at memory and time.
+func (s *scope) watchCost(cost int) bool {
+	if s.watched += cost; s.watched < watchCost {
+		return false
+	}
+	s.watched = 0
+	return true
+}
+
+// watch reports whether memory and time are within their limits.
+func (s *scope) watch(at diag.Range) bool {
+	if s.began.IsZero() {
+		s.began = time.Now()
+	}
+	why := s.f.w.budget.l.Exceeded(s.began)
+	if why == "" {
+		return true
+	}
+	s.exceed(diag.Errorf("Evaluation takes too much", "While this was evaluated a limit was passed: %s. If the machine has more to give, raise the limit; LETHE_LIMITS does that.", why).At(at))
+	return false
+}
+
+// exceed reports that a limit is passed, once in an evaluation, and ends all loops.
+func (s *scope) exceed(d diag.Diagnostic) {
 	if !s.exceeded {
 		s.exceeded = true
-		s.Error(diag.Errorf("Value too large", "What this loop makes has more than %d elements in all, which is more than can be handled safely.", b.l.Weight).At(at))
+		s.Error(d)
 	}
-	s.elements = max(s.elements, b.l.Elements)
-	return false
+	s.spent = max(s.spent, (s.f.w.budget.l.Elements+1)*makeCost)
 }
 
 // extent is how much there is to go through in a value, near enough: of what is in its elements the first
@@ -137,7 +129,8 @@ func extent(v cty.Value) int {
 	case !v.IsKnown() || v.IsNull():
 		return 0
 	case ty == cty.String:
-		return len(v.AsString()) / expr.WorkPart
+		text, _ := ctyvalue.Text(v)
+		return len(text) / textPart
 	case ty.IsPrimitiveType() || ty.IsCapsuleType() || ty == cty.DynamicPseudoType:
 		return 0
 	}
@@ -152,10 +145,10 @@ func extent(v cty.Value) int {
 
 // deeper reports whether one more declaration may be evaluated for another.
 func (b *budget) deeper(s *scope, d *program.Def) bool {
-	if s.depth <= b.l.Depth {
+	if s.depth <= mostDepth {
 		return true
 	}
-	s.Error(diag.Errorf("Evaluation too deep", "More than %d declarations need one another in a row here, which is more than can be evaluated safely.", b.l.Depth).At(d.At))
+	s.Error(diag.Errorf("Evaluation too deep", "More than %d declarations need one another in a row here, which is more than can be evaluated safely.", mostDepth).At(d.At))
 	return false
 }
 
@@ -163,115 +156,34 @@ func (b *budget) deeper(s *scope, d *program.Def) bool {
 // that a few declarations that repeat one another can stand for more elements than there are atoms;
 // whatever walks through such a value never ends.
 func (b *budget) checkValueSize(s *scope, d *program.Def, v cty.Value) bool {
-	left, all := b.l.Weight, b.l.Weight
-	if size(v.Type(), &all) || weigh(v, &left) {
-		return b.checkWalkSize(s, d, v, 2*b.l.Weight-left-all)
+	left := b.l.Elements
+	if !countParts(v, &left) {
+		s.Error(diag.Errorf("Value too large", "The value of %s has more than %d elements in all, which is more than can be handled safely. Does it contain itself several times over?", nameOf(s.f, d), b.l.Elements).At(d.At))
+		return false
 	}
-	s.Error(diag.Errorf("Value too large", "The value of %s has more than %d elements in all, which is more than can be handled safely. Does it contain itself several times over?", nameOf(s.f, d), b.l.Weight).At(d.At))
-	return false
+	return b.l.Elements-left < bigValue && extent(v) < bigValue || s.watch(d.At)
 }
 
-// keeping is what the large values of a walk hold that were computed so far. What is in several of them, as when one
-// hands on what it got, is there once.
-type keeping struct {
-	mu    sync.Mutex
-	seen  map[uintptr]int // what large collections and texts were found where, with how many elements
-	total int
-}
-
-// Values and collections with fewer elements do not count, so that there is nothing to be remembered of most.
-const (
-	keptValue = 1024
-	keptPart  = 64
-)
-
-// checkWalkSize reports whether one more value, of about so many elements, may be kept for the rest of the walk. Each of
-// thousands can be little more than the one before.
-func (b *budget) checkWalkSize(s *scope, d *program.Def, v cty.Value, about int) bool {
-	if about < keptValue && len(expr.LongText(v)) < keptValue*expr.TextPart {
-		return true
-	}
-	b.kept.mu.Lock()
-	b.kept.add(v)
-	within := b.kept.total <= b.l.Kept
-	b.kept.mu.Unlock()
-	if !within {
-		s.Error(diag.Errorf("Values too large", "With the value of %s all values that were computed have more than %d elements, which is more than can be kept safely. Do many declarations make large values, each of another?", nameOf(s.f, d), b.l.Kept).At(d.At))
-	}
-	return within
-}
-
-// add counts what is in v and was in nothing before.
-func (k *keeping) add(v cty.Value) {
-	v, _ = mark.Bare(v)
-	ty := v.Type()
-	if !v.IsKnown() || v.IsNull() || ty.IsCapsuleType() || ty.IsPrimitiveType() && ty != cty.String {
-		return
-	}
-	n := len(expr.LongText(v)) / expr.TextPart
-	if ty != cty.String {
-		n = v.LengthInt()
-	}
-	if n >= keptPart {
-		if at, ok := ctyvalue.Place(v); ok && k.seen[at] == n {
-			return
-		} else if ok {
-			if k.seen == nil {
-				k.seen = map[uintptr]int{}
-			}
-			k.seen[at] = n
-		}
-	}
-	k.total += n
-	switch {
-	case ty == cty.String:
-	case ty.IsSetType():
-		if !ty.ElementType().IsPrimitiveType() {
-			k.total += n * (1 + extentOfType(ty.ElementType()))
-		}
-	default:
-		for e := range ctyvalue.Unordered(v) {
-			if !e.Type().IsPrimitiveType() || expr.LongText(e) != "" {
-				k.add(e)
-			}
-		}
-	}
-}
-
-// extentOfType is how many elements values of a type have that all have.
-func extentOfType(ty cty.Type) int {
-	switch {
-	case ty.IsObjectType():
-		return len(ty.AttributeTypes())
-	case ty.IsTupleType():
-		return ty.Length()
-	}
-	return 0
-}
-
-// size adds up how many values there are in one of a type, if that is the same for all of them; what is null or not
-// known counts as if it were there. false: it is not the same, or more than are left.
-func size(ty cty.Type, left *int) bool {
+// countParts walks through a value until nothing is left.
+func countParts(v cty.Value, left *int) bool {
 	if *left--; *left < 0 {
 		return false
 	}
+	v, _ = mark.Bare(v)
+	ty := v.Type()
 	switch {
-	case ty.IsObjectType():
-		for _, t := range ty.AttributeTypes() {
-			if !size(t, left) {
-				return false
-			}
-		}
+	case ty.IsPrimitiveType() || ty.IsCapsuleType() || !v.IsKnown() || v.IsNull():
 		return true
-	case ty.IsTupleType():
-		for _, t := range ty.TupleElementTypes() {
-			if !size(t, left) {
-				return false
-			}
-		}
-		return true
+	case flat(ty):
+		*left -= v.LengthInt()
+		return *left >= 0
 	}
-	return ty.IsPrimitiveType() || ty.IsCapsuleType()
+	for e := range ctyvalue.Unordered(v) {
+		if !countParts(e, left) {
+			return false
+		}
+	}
+	return true
 }
 
 // flat reports whether all elements of values of the type are primitive.
@@ -289,50 +201,3 @@ func flat(ty cty.Type) bool {
 	}
 	return true
 }
-
-// weigh walks through a value until nothing is left.
-func weigh(v cty.Value, left *int) bool {
-	if *left--; *left < 0 {
-		return false
-	}
-	v, _ = mark.Bare(v)
-	ty := v.Type()
-	switch {
-	case ty.IsPrimitiveType() || ty.IsCapsuleType() || !v.IsKnown() || v.IsNull():
-		return true
-	case flat(ty):
-		*left -= v.LengthInt()
-		return *left >= 0
-	}
-	if ty.IsObjectType() { // without the iterator, which sorts the names
-		for name := range ty.AttributeTypes() {
-			if !weigh(v.GetAttr(name), left) {
-				return false
-			}
-		}
-		return true
-	}
-	for it := v.ElementIterator(); it.Next(); {
-		if _, e := it.Element(); !weigh(e, left) {
-			return false
-		}
-	}
-	return true
-}
-
-// Element counts one more element that a loop makes (expr.Meter).
-func (s *scope) Element(at diag.Range) bool { return s.f.w.budget.element(s, at) }
-
-// Work counts what a function goes through (expr.Meter).
-func (s *scope) Work(cost int, v cty.Value, at diag.Range) bool {
-	return s.f.w.budget.works(s, cost, v, at)
-}
-
-// Keep counts what a loop keeps (expr.Meter).
-func (s *scope) Keep(made *int, v cty.Value, at diag.Range) bool {
-	s.f.w.budget.addCost(s, v)
-	return v.Type().IsPrimitiveType() || s.f.w.budget.checkLoopSize(s, made, v, at)
-}
-
-// TextLimit is how many bytes one string may have (expr.Meter).
-func (s *scope) TextLimit() int { return s.f.w.budget.l.Text }

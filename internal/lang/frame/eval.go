@@ -261,7 +261,7 @@ func (s *scope) outputs(f *Frame, name string) cty.Value {
 		}
 		return s.read(f, f.u.Defs[i])
 	}
-	if f.u.Module.Gap() {
+	if f.u.Module.Unreadable() {
 		return cty.DynamicVal // it may have more outputs than can be read
 	}
 	vals := make(map[string]cty.Value, len(f.u.ByName[program.Output]))

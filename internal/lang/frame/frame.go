@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"github.com/lethe-iac/lethe/internal/limits"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -8,7 +9,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
-	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/zclconf/go-cty/cty"
@@ -52,8 +52,7 @@ type Options struct {
 	Validate  bool                    // everything that is not literal is unknown
 	Run       Run                     // nil: NoRun
 	Steady    func(program.Decl) bool // declarations whose two faces are one; nil: none
-	Limits    Limits
-	Functions funcs.Limits // budgets of one function call
+	Limits    limits.Limits
 	Console   bool         // there is a function type
 	Closed    shortcut.Set // what is not to be taken
 }

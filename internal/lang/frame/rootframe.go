@@ -2,6 +2,7 @@ package frame
 
 import (
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -79,7 +80,7 @@ func (g Given) value(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 	if literalText(v) {
 		return cty.StringVal(g.Text), true
 	}
-	return config.ParseValue(fmt.Sprintf("<value for var.%s from %s>", v.Name, g.From), g.Text, config.Limits{}, bag)
+	return config.ParseValue(fmt.Sprintf("<value for var.%s from %s>", v.Name, g.From), g.Text, limits.Limits{}, bag)
 }
 
 // literalText reports whether a variable's text is taken as it is.
@@ -99,6 +100,6 @@ func (g Given) invalid(v *config.Variable, problem string) diag.Diagnostic {
 func functionTable(o *Options) map[string]function.Function {
 	return funcs.Table(&funcs.Env{
 		BaseDir: o.BaseDir, PlanTime: o.PlanTime, Pure: o.Pure || o.Validate,
-		Observe: o.Run.Observe, Limits: o.Functions, Console: o.Console,
+		Observe: o.Run.Observe, Limits: o.Limits, Console: o.Console,
 	})
 }

@@ -2,6 +2,7 @@ package frame
 
 import (
 	"sync"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -25,10 +26,11 @@ type scope struct {
 	cell  *program.Def // the cell being computed; nil at the top
 	what  string       // what a static evaluation is for
 
-	elements int  // made by this evaluation
-	work     int  // done by functions in its loops
-	exceeded bool // they are too many, as was reported
-	early    bool // a lease that is not open was read
+	spent    int       // for the elements that loops make and functions in them go through
+	watched  int       // spent since the last look at memory and time
+	began    time.Time // the first of these looks
+	exceeded bool      // a limit is passed, as was reported
+	early    bool      // a lease that is not open was read
 }
 
 var scopes = sync.Pool{New: func() any {

@@ -61,9 +61,9 @@ func (c *call) jsonFits(text string) error {
 		switch {
 		case digits > convert.MaxDigits, !quoted && (b == 'e' || b == 'E') && exponentAt(text[i+1:]) > convert.MaxDigits:
 			return convert.ErrManyDigits
-		case depth > c.limits.MaxDepth:
-			return tooMuch("nested too deeply", c.limits.MaxDepth)
-		case count > c.limits.MaxElements:
+		case depth > c.limits.Nesting:
+			return tooMuch("nested too deeply", c.limits.Nesting)
+		case count > c.limits.Elements:
 			return c.tooMany()
 		}
 	}
@@ -184,7 +184,7 @@ func jsonEncode(c *call) (cty.Value, error) {
 		r, err := stdlib.JSONEncodeFunc.Call(c.args) // its beginning may be known
 		return r, c.because(err)
 	}
-	w := jsonWriter{most: c.limits.MaxBytes}
+	w := jsonWriter{most: c.limits.Bytes}
 	if err := w.value(v); err != nil {
 		if errors.Is(err, errFull) {
 			return cty.NilVal, c.tooLong()

@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// compileTree gives a configuration its meaning, as far as that needs no schema: every reference is
+// Compile gives a configuration its meaning, as far as that needs no schema: every reference is
 // found and resolved, names that are not declared are reported, and every resource finds its provider
 // configuration.
 //

@@ -47,7 +47,7 @@ func checkArguments(call *program.Def, child *program.Node, bag *diag.Bag) bool 
 	for name, v := range vars {
 		if call.Args[name] == nil && !program.HasDefault(v) && !slices.Contains(meant, name) {
 			ok = false
-			if child.Unit.Module.Spoilt(v.Range) {
+			if child.Unit.Module.Broken(v.Range) {
 				continue // it may have a default
 			}
 			bag.Add(diag.Errorf("Missing required argument", "The argument %q is required, but no definition was found.", name).At(call.At).See("declared here", v.Range))
