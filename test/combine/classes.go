@@ -128,6 +128,9 @@ var classes = []class{
 	{"`output_changes` of a destroy", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && d.Section == "output_changes before"
 	}},
+	{"it gives the resource, not the missing module, as the reason", func(_ *comparison, d Difference) bool {
+		return d.Section == "resource_changes reason" && d.A == "delete_because_no_module" && d.B == "delete_because_no_resource_config"
+	}},
 	{"data sources, with a destroy of a part", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.What == "state" && strings.Contains("."+d.At, ".data.")
 	}},
