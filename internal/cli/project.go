@@ -96,7 +96,7 @@ func (c *call) open() (*project, bool) {
 		r, ok := p.reattach[a.Canon()]
 		return r.Named, ok && r.Named.Namespace != addr.LegacyNamespace
 	}
-	p.engine = &engine.Engine{Settings: engine.Settings{Tested: tested, Named: named, Host: c.registry(), Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.stops.halt, Abandon: c.stops.abandon, Leave: c.stops.leave, CloseTimeout: cmp.Or(c.opts.closeTimeout, p.settings.CloseTimeout)}}
+	p.engine = &engine.Engine{Settings: engine.Settings{Tested: tested, Named: named, Host: c.registry(), Pool: p.pool, Secrets: p.secrets, Parallelism: c.opts.parallelism, Closed: p.closed, Now: c.Now, Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Abandon: c.stops.abandon, Leave: c.stops.leave, CloseTimeout: cmp.Or(c.opts.closeTimeout, p.settings.CloseTimeout)}}
 	if c.ui != nil {
 		p.engine.Sink = c.ui
 	}

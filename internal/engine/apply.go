@@ -66,7 +66,7 @@ func applyPlan(ctx context.Context, env Env, req ApplyRequest, bag *diag.Bag) (*
 		return &Applied{Snapshot: req.Plan.Previous}, false
 	}
 	defer r.sessions.close()
-	defer r.leases.End()
+	defer r.end()
 	a := &applier{
 		run: r, req: &req, plan: req.Plan, hosts: hostsFor(env.Settings, req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
 		changes: filling.ChangesByObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{}, taken: map[addr.Object]bool{},

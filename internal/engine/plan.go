@@ -78,7 +78,7 @@ func makePlan(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Result
 	}
 	r := p.run
 	defer r.sessions.keep(ctx, bag)
-	defer r.leases.End()
+	defer r.end()
 	p.leaseUsers = r.leases.Users()
 	if req.DeferEphemerals {
 		p.spared = r.receivers.OnlyWritten()

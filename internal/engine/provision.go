@@ -136,7 +136,7 @@ func (x *step) runHook(ctx context.Context, h declared.Provisioners, p *config.P
 		return false
 	}
 	x.run.settings.tell(event.ProvisionStarted{Object: o, Type: p.Type})
-	ds := provision.Run(x.run.halting(ctx), req)
+	ds := provision.Run(x.run.ctx, req)
 	ok = x.hookReport(ds, p, o)
 	x.run.settings.tell(event.ProvisionDone{Object: o, Type: p.Type, Failed: !ok})
 	return ok || p.Continue

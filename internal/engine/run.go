@@ -36,7 +36,8 @@ type run struct {
 	destroys bool // nothing will be there: everything is served by what is
 
 	handover *Handover
-	ctx      context.Context // ends when nothing new is to be started
+	ctx      context.Context // ends when nothing new is to be started, and what runs is to be given up
+	over     func() bool     // nothing is to be given up any more
 	ledger   *lease.Ledger
 	inFlight *inFlight
 	types    *types
@@ -89,9 +90,7 @@ func newRun(ctx context.Context, env Env, req runRequest, bag *diag.Bag) (*run, 
 		s.Secrets.Elsewhere((&plainStrings{run: r, known: map[string]bool{}}).holds)
 	}
 	h.now.Store(r)
-	if s.Halt != nil {
-		context.AfterFunc(s.Halt, r.stopProviders)
-	}
+	r.over = context.AfterFunc(ctx, r.stopProviders)
 	o := req.Options
 	o.Observe = r.observe
 	if s.Secrets != nil && !o.Validate {
@@ -144,9 +143,17 @@ func (r *run) token(_ context.Context, call func()) bool {
 	return false
 }
 
-// walkGraph runs a graph until the run is asked to end.
+// walkGraph runs a graph until the run is asked to end. What fails after that was asked to give up.
 func (r *run) walkGraph(ctx context.Context, g *walk.Graph, o walk.RunOptions) walk.Result {
 	o.Inside, o.Panicked = r.settings.Abandon, r.panicked
+	visit := o.Visit
+	o.Visit = func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
+		ok := visit(ctx, n, f)
+		if !ok && r.ctx.Err() != nil {
+			r.cut.Store(true)
+		}
+		return ok
+	}
 	result := g.Run(ctx, o)
 	if result.Cut {
 		r.cut.Store(true)
