@@ -72,7 +72,7 @@ func KeyOf(v cty.Value) (Key, bool) {
 	return NoKey, false
 }
 
-// Hide is k as a key that is made of something secret: whoever writes it or an address with it
+// Hide is k as a key that is made of something secret: what writes it or an address with it
 // writes that it is ephemeral, and not which it is.
 func (k Key) Hide() Key {
 	k.hidden = !k.IsNone()

@@ -57,7 +57,7 @@ func (m Mode) prefix() string {
 	return ""
 }
 
-// Resource is a resource as declared: one block, whatever the number of its instances and of
+// Resource is a resource as declared: one block, however many instances it has and of
 // those of its module.
 type Resource struct {
 	Module     Module

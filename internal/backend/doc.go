@@ -25,6 +25,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/workspace"
 	"github.com/zclconf/go-cty/cty"
@@ -36,7 +37,7 @@ var Drivers = store.Drivers{store.LocalDriver, store.MemoryDriver}
 // Directory is a working directory as far as its states are concerned.
 type Directory struct {
 	Env     *workspace.Env
-	Limits  config.Limits // for files of settings
+	Limits  limits.Limits // for files of settings
 	Sources *diag.Sources // takes their texts
 	// Root is the root module, nil where there is none.
 	Root func() *config.Module

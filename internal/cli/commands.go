@@ -1,5 +1,14 @@
 package cli
 
+import (
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/devcmd"
+	"github.com/lethe-iac/lethe/internal/cli/initcmd"
+	"github.com/lethe-iac/lethe/internal/cli/runcmd"
+	"github.com/lethe-iac/lethe/internal/cli/statecmd"
+	"github.com/lethe-iac/lethe/internal/cli/workspacecmd"
+)
+
 // aliases are other names of commands.
 var aliases = map[string]string{
 	"state ls": "state list", "state move": "state mv", "state remove": "state rm",
@@ -7,20 +16,20 @@ var aliases = map[string]string{
 	"env list": "workspace list", "env new": "workspace new", "env select": "workspace select", "env delete": "workspace delete",
 }
 
-// gone are commands that the peers have had, with what they say about them.
+// gone are commands that Terraform and OpenTofu have had, with what they say about them.
 var gone = map[string]string{
 	"push": "It pushed a configuration to a service that has reached its end of life. Use the API of the service that has taken its place.",
 }
 
 // commands are all commands, in the order in which help lists them.
-func commands() []*Command {
-	return []*Command{
-		initCommand, validateCommand, planCommand, applyCommand, destroyCommand,
-		consoleCommand, explainCommand, fmtCommand, forceUnlockCommand, getCommand, graphCommand, importCommand,
-		metadataCommand, outputCommand, providersCommand, providersSchemaCommand, refreshCommand, showCommand,
-		stateListCommand, stateMvCommand, statePullCommand, statePushCommand, stateReplaceProviderCommand,
-		stateRmCommand, stateShowCommand, taintCommand, untaintCommand, versionCommand,
-		workspaceDeleteCommand, workspaceListCommand, workspaceNewCommand, workspaceSelectCommand, workspaceShowCommand,
+func commands() []*base.Command {
+	return []*base.Command{
+		initcmd.Init, devcmd.Validate, runcmd.Plan, runcmd.Apply, runcmd.Destroy,
+		devcmd.Console, devcmd.Explain, devcmd.Fmt, workspacecmd.ForceUnlock, initcmd.Get, devcmd.Graph, runcmd.Import,
+		devcmd.Metadata, devcmd.Output, devcmd.Providers, devcmd.ProvidersSchema, runcmd.Refresh, devcmd.Show,
+		statecmd.List, statecmd.Mv, statecmd.Pull, statecmd.Push, statecmd.ReplaceProvider,
+		statecmd.Rm, statecmd.Show, statecmd.Taint, statecmd.Untaint, devcmd.Version,
+		workspacecmd.Delete, workspacecmd.List, workspacecmd.New, workspacecmd.Select, workspacecmd.Show,
 		helpCommand,
 	}
 }

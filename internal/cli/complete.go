@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -11,12 +10,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/devcmd"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/workspacecmd"
 )
 
 // complete answers a shell that asks, through COMP_LINE and COMP_POINT, how the last word of a line
 // may go on: commands, options, their values and names of workspaces, one on a line. No answer leaves
 // it to the shell, which offers files.
-func (e *Env) complete() {
+func complete(e *Env) {
 	e.Stderr = io.Discard // a shell would write it into the line
 	line := e.Getenv("COMP_LINE")
 	if n, err := strconv.Atoi(e.Getenv("COMP_POINT")); err == nil && n >= 0 && n < len(line) {
@@ -37,8 +41,8 @@ func (e *Env) complete() {
 	} else {
 		option = ""
 	}
-	for _, c := range e.candidates(words[1:last], option) {
-		if word == "" && strings.HasPrefix(c, "-") { // options are offered to who begins one
+	for _, c := range candidates(e, words[1:last], option) {
+		if word == "" && strings.HasPrefix(c, "-") { // options are offered once one is begun
 			continue
 		}
 		if strings.HasPrefix(c, word) || strings.HasPrefix(c, "-") && strings.HasPrefix("-"+c, word) {
@@ -48,10 +52,10 @@ func (e *Env) complete() {
 }
 
 // candidates are the words that may follow others; with an option, its values.
-func (e *Env) candidates(before []string, option string) []string {
+func candidates(e *Env, before []string, option string) []string {
 	for len(before) > 0 && strings.HasPrefix(before[0], "-") { // global options
 		if dir, ok := strings.CutPrefix(before[0], "-chdir="); ok {
-			e.chdir(dir)
+			e.Chdir(dir)
 		}
 		before = before[1:]
 	}
@@ -68,30 +72,27 @@ func (e *Env) candidates(before []string, option string) []string {
 		}
 		return nil
 	}
-	c := e.newCall(cmd)
+	c, _ := e.New(cmd)
 	if option != "" {
-		values, _ := flagValues(c.flags.Lookup(strings.TrimLeft(option, "-")))
+		values, _ := flagValues(c.Flags.Lookup(strings.TrimLeft(option, "-")))
 		return values
 	}
 	if len(rest) > 0 && strings.HasPrefix(rest[len(rest)-1], "-") {
-		if values, apart := flagValues(c.flags.Lookup(strings.TrimLeft(rest[len(rest)-1], "-"))); apart {
+		if values, apart := flagValues(c.Flags.Lookup(strings.TrimLeft(rest[len(rest)-1], "-"))); apart {
 			return values
 		}
 	}
 	var out []string
 	switch cmd.Name {
 	case "workspace select", "workspace delete":
-		if p, names, ok := c.listWorkspaces(context.Background()); ok {
-			p.close()
-			out = names
-		}
+		out = workspacecmd.Names(c)
 	case "help":
 		out = commandsAfter("")
 	}
 	if len(rest) == 0 {
 		out = append(out, commandsAfter(cmd.Name+" ")...)
 	}
-	c.flags.VisitAll(func(f *flag.Flag) { out = append(out, "-"+f.Name) })
+	c.Flags.VisitAll(func(f *flag.Flag) { out = append(out, "-"+f.Name) })
 	return out
 }
 
@@ -111,7 +112,7 @@ func commandsAfter(prefix string) []string {
 	return slices.Compact(out)
 }
 
-// flagValues are the values that an option may have, none if nobody knows, and whether the value may
+// flagValues are the values that an option may have, none if they are not known, and whether the value may
 // stand apart from the option, as the next word.
 func flagValues(f *flag.Flag) (values []string, apart bool) {
 	if f == nil {
@@ -122,9 +123,9 @@ func flagValues(f *flag.Flag) (values []string, apart bool) {
 	}
 	switch f.Name {
 	case "type":
-		return graphTypes, true
+		return devcmd.GraphTypes, true
 	case "deprecation":
-		return []string{deprecationAll, deprecationLocal, deprecationNone}, true
+		return project.Deprecations, true
 	case "lockfile":
 		return []string{"readonly"}, true
 	}
@@ -133,13 +134,13 @@ func flagValues(f *flag.Flag) (values []string, apart bool) {
 
 // autocomplete makes the shells whose settings are in the home directory ask for completions, or no
 // longer.
-func (e *Env) autocomplete(install bool) int {
+func autocomplete(e *Env, install bool) int {
 	program, err := os.Executable()
 	if err != nil {
 		fmt.Fprintf(e.Stderr, "Error: the path of the program is not known: %s.\n", err)
-		return exitError
+		return base.ExitError
 	}
-	_, name := e.persona()
+	_, name := e.Names()
 	line := fmt.Sprintf("complete -o default -C %s %s\n", quoteShell(quoteShell(program)), name) // a shell reads it twice
 	home, found := e.Getenv("HOME"), false
 	for _, rc := range []struct{ file, text string }{
@@ -163,13 +164,13 @@ func (e *Env) autocomplete(install bool) int {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			_ = os.WriteFile(path, have, 0o644) // on a full disk there is the room that it had
 			fmt.Fprintf(e.Stderr, "Error: %s.\n", err)
-			return exitError
+			return base.ExitError
 		}
 		fmt.Fprintf(e.Stdout, "%s was changed. New shells know it.\n", path)
 	}
 	if !found {
 		fmt.Fprintf(e.Stderr, "Error: there is no .bashrc and no .zshrc in the home directory. The line to put where a shell reads its settings is:\n  %s", line)
-		return exitError
+		return base.ExitError
 	}
-	return exitOK
+	return base.ExitOK
 }

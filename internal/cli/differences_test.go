@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -45,18 +44,10 @@ func TestDifferences(t *testing.T) {
 // scriptDifferences is a table of reasons with the scripts that show each.
 func scriptDifferences(t *testing.T) string {
 	t.Helper()
-	files, err := filepath.Glob("testdata/script/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
 	by := map[string][]string{}
 	var reasons []string
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, rest, ok := strings.Cut(string(text), "\n"+peerDiffers)
+	for _, script := range scripts(t) {
+		_, rest, ok := strings.Cut(string(script.text), "\n"+peerDiffers)
 		if !ok {
 			continue
 		}
@@ -64,7 +55,7 @@ func scriptDifferences(t *testing.T) string {
 		if by[reason] == nil {
 			reasons = append(reasons, reason)
 		}
-		by[reason] = append(by[reason], "`"+strings.TrimSuffix(filepath.Base(f), ".txtar")+"`")
+		by[reason] = append(by[reason], "`"+script.folder+"/"+script.name+"`")
 	}
 	slices.Sort(reasons)
 	out := "| in Terraform | shown by |\n|---|---|\n"

@@ -1,28 +1,32 @@
 package cli
 
-import "context"
+import (
+	"context"
 
-var helpCommand = &Command{
+	"github.com/lethe-iac/lethe/internal/cli/base"
+)
+
+var helpCommand = &base.Command{
 	Name: "help", Args: "[command]", Short: "Show this help output, or the help for a specified subcommand", Hidden: true,
 	Long: "Shows what a command does and which options it takes.",
-	Run:  nil, // set below: it looks at the list that it is part of
 }
 
-func init() { helpCommand.Run = runHelp }
+func init() { helpCommand.Setup = base.NoFlags(runHelp) } // it looks at the list that it is part of
 
-func runHelp(_ context.Context, c *call) int {
-	if len(c.operands) == 0 {
-		c.ui.print(usage())
-		return exitOK
+func runHelp(_ context.Context, c *base.Call) int {
+	if len(c.Operands) == 0 {
+		c.UI.Print(usage())
+		return base.ExitOK
 	}
-	cmd, _ := find(c.operands)
+	cmd, _ := find(c.Operands)
 	if cmd == nil {
-		if group := subcommands(c.operands[0]); group != "" && len(c.operands) == 1 {
-			c.ui.print(group)
-			return exitOK
+		if group := subcommands(c.Operands[0]); group != "" && len(c.Operands) == 1 {
+			c.UI.Print(group)
+			return base.ExitOK
 		}
-		return c.noCommand(c.operands)
+		return noCommand(c.Env, c.Operands)
 	}
-	c.ui.print(c.newCall(cmd).help())
-	return exitOK
+	about, _ := c.Env.New(cmd)
+	c.UI.Print(about.Help())
+	return base.ExitOK
 }

@@ -13,11 +13,11 @@ import (
 	"testing"
 )
 
-// TestMatrix leads objects through their lives whose attributes are every combination that providers
+// TestAttributesOfEveryKind leads objects through their lives whose attributes are every combination that providers
 // have: what is optional, computed, preset, sensitive, write-only, of every type, nested and in
 // blocks. After each step there is nothing left to do, and with LETHE_LONG set Terraform comes to
 // the same.
-func TestMatrix(t *testing.T) {
+func TestAttributesOfEveryKind(t *testing.T) {
 	t.Parallel()
 	for _, provider := range []string{"playground", "playground5"} {
 		t.Run(provider, func(t *testing.T) {

@@ -30,10 +30,10 @@ func TestPeer(t *testing.T) {
 	if _, err := exec.LookPath("terraform"); err != nil {
 		t.Skip("there is no terraform on PATH")
 	}
-	files, seed := peerScripts(t)
+	list, seed := peerScripts(t)
 	if os.Getenv("LETHE_LONG") == "" {
-		rand.New(rand.NewPCG(seed, 0)).Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
-		files = files[:min(sampled, len(files))]
+		rand.New(rand.NewPCG(seed, 0)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		list = list[:min(sampled, len(list))]
 	}
 	bin := t.TempDir()
 	if err := os.WriteFile(filepath.Join(bin, "lethe"), []byte("#!/bin/sh\nexec peer \"$@\"\n"), 0o755); err != nil {
@@ -43,35 +43,26 @@ func TestPeer(t *testing.T) {
 		e.Setenv("PATH", bin+string(os.PathListSeparator)+e.Getenv("PATH"))
 		return setupFor(e, "registry.terraform.io")
 	})
-	p.Files = files
-	testscript.Run(t, p)
+	runScripts(t, p, list)
 }
 
 // peerScripts lists the scripts that Terraform passes, and gives a number that changes when any of
 // them does: the sample is another one then.
-func peerScripts(t *testing.T) ([]string, uint64) {
+func peerScripts(t *testing.T) ([]script, uint64) {
 	t.Helper()
-	all, err := filepath.Glob("testdata/script/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var files []string
+	var list []script
 	h := fnv.New64a()
-	for _, f := range all {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		script, _, _ := strings.Cut(string(text), "\n-- ")
-		if slices.Contains(strings.Split(script, "\n"), sameAsPeer) || os.Getenv("LETHE_PEER") == "all" {
-			files = append(files, f)
-			h.Write(text)
+	for _, s := range scripts(t) {
+		commands, _, _ := strings.Cut(string(s.text), "\n-- ")
+		if slices.Contains(strings.Split(commands, "\n"), sameAsPeer) || os.Getenv("LETHE_PEER") == "all" {
+			list = append(list, s)
+			h.Write(s.text)
 		}
 	}
-	if len(files) == 0 {
+	if len(list) == 0 {
 		t.Fatal("no script is for Terraform too")
 	}
-	return files, h.Sum64()
+	return list, h.Sum64()
 }
 
 // peer is the program that stands for Lethe in TestPeer: Terraform, with its modules installed,

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/cli"
-	"github.com/lethe-iac/lethe/internal/hop/sshdtest"
+	"github.com/lethe-iac/lethe/internal/sshconn/sshdtest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -47,14 +47,58 @@ func (m tidy) Run() int {
 	return code
 }
 
-// TestScripts runs what users do, one behaviour a script. The condition [providers] is met, or the
-// script fails: the playground providers are built here.
+// TestScripts runs what users do, one behaviour a script. A script stands in a folder by what it is
+// about, and runs by itself with -run 'TestScripts/^folder$/^name$'.
 func TestScripts(t *testing.T) {
 	p := params(setup)
-	p.Dir = "testdata/script"
 	p.UpdateScripts = os.Getenv("UPDATE_SCRIPTS") != ""
 	p.Cmds["sshd"] = sshd(t)
-	testscript.Run(t, p)
+	runScripts(t, p, scripts(t))
+}
+
+// script is one of the files that TestScripts runs.
+type script struct {
+	folder, name string // name without .txtar
+	file         string
+	text         []byte
+}
+
+// scripts lists them by name.
+func scripts(t *testing.T) []script {
+	t.Helper()
+	files, err := filepath.Glob("testdata/script/*/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	if strays, _ := filepath.Glob("testdata/script/*.txtar"); len(strays) > 0 {
+		t.Errorf("these belong into a folder: %s", strays)
+	}
+	var out []script
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, script{filepath.Base(filepath.Dir(f)), strings.TrimSuffix(filepath.Base(f), ".txtar"), f, text})
+	}
+	return out
+}
+
+// runScripts runs scripts, all of them at once as far as there are processors, each as a test below the
+// test of its folder.
+func runScripts(t *testing.T, p testscript.Params, list []script) {
+	by := map[string][]string{}
+	for _, s := range list {
+		by[s.folder] = append(by[s.folder], s.file)
+	}
+	for folder, files := range by {
+		t.Run(folder, func(t *testing.T) {
+			t.Parallel()
+			p := p
+			p.Files = files
+			testscript.Run(t, p)
+		})
+	}
 }
 
 func params(setup func(*testscript.Env) error) testscript.Params {
@@ -63,12 +107,6 @@ func params(setup func(*testscript.Env) error) testscript.Params {
 		RequireExplicitExec: true,
 		Condition: func(cond string) (bool, error) {
 			switch cond {
-			case "providers":
-				_, err := playground()
-				return err == nil, err
-			case "combine":
-				_, err := combined()
-				return err == nil, err
 			case "peer":
 				_, err := exec.LookPath("terraform")
 				return err == nil, nil
@@ -81,6 +119,10 @@ func params(setup func(*testscript.Env) error) testscript.Params {
 			"calls": calls,
 			"keeps": keeps,
 			"dial":  dial,
+			"combine": func(ts *testscript.TestScript, _ bool, _ []string) {
+				_, err := combined()
+				ts.Check(err)
+			},
 		},
 	}
 }
@@ -90,7 +132,10 @@ func setup(e *testscript.Env) error {
 }
 
 func setupFor(e *testscript.Env, host string) error {
-	bin, _ := playground() // scripts that need them ask for them by their condition
+	bin, err := playground()
+	if err != nil {
+		return err
+	}
 	rc := filepath.Join(e.WorkDir, ".rc")
 	text := "provider_installation {\n  dev_overrides {\n"
 	for _, name := range []string{"playground", "playground5", "rogue", "strict"} {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/lethe-iac/lethe/internal/hop/sshdtest"
+	"github.com/lethe-iac/lethe/internal/sshconn/sshdtest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 

@@ -1,6 +1,7 @@
 package cliconfig
 
 import (
+	"github.com/lethe-iac/lethe/internal/limits"
 	"os"
 	"path/filepath"
 	"testing"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
@@ -82,7 +82,7 @@ credentials "example.com" { token = "t" }
 	getenv := func(name string) string { return map[string]string{"HOME": home}[name] }
 	var bag diag.Bag
 	var skipped []string
-	s, ok := Load(getenv, config.Limits{}, &diag.Sources{}, &bag, func(file string, _ error) { skipped = append(skipped, filepath.Base(file)) })
+	s, ok := Load(getenv, limits.Limits{}, &diag.Sources{}, &bag, func(file string, _ error) { skipped = append(skipped, filepath.Base(file)) })
 	if !ok || bag.Len() > 0 {
 		t.Fatalf("%t, %v", ok, bag.List())
 	}
@@ -103,7 +103,7 @@ credentials "example.com" { token = "t" }
 	if d := cmp.Diff([]string{"y.tfrc"}, skipped); d != "" {
 		t.Error(d)
 	}
-	if (&Settings{}).Parse([]byte("defer_ephemerals = [\n"), "x.tfrc", config.Limits{}, &bag); !bag.HasErrors() {
+	if (&Settings{}).Parse([]byte("defer_ephemerals = [\n"), "x.tfrc", limits.Limits{}, &bag); !bag.HasErrors() {
 		t.Error("a mistake is not reported")
 	}
 }

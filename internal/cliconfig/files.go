@@ -4,6 +4,7 @@
 package cliconfig
 
 import (
+	"github.com/lethe-iac/lethe/internal/limits"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,7 +17,7 @@ import (
 // Load reads all files that count in an environment and keeps their texts in sources. A file that
 // cannot be opened is left out, and handed to skipped with the reason; false says that a file has
 // mistakes, which are in the bag.
-func Load(getenv func(string) string, l config.Limits, sources *diag.Sources, bag *diag.Bag, skipped func(file string, err error)) (*Settings, bool) {
+func Load(getenv func(string) string, l limits.Limits, sources *diag.Sources, bag *diag.Bag, skipped func(file string, err error)) (*Settings, bool) {
 	s, ok := &Settings{}, true
 	for _, f := range files(getenv) {
 		src, err := config.ReadOne(f, l)

@@ -1,6 +1,7 @@
 package cliconfig
 
 import (
+	"github.com/lethe-iac/lethe/internal/limits"
 	"strings"
 	"time"
 
@@ -37,7 +38,7 @@ type Installation struct {
 
 // Parse adds the contents of one file, whose name says in which syntax it is. What is wrong with it
 // goes to the bag; what can be understood counts all the same.
-func (s *Settings) Parse(src []byte, filename string, l config.Limits, bag *diag.Bag) bool {
+func (s *Settings) Parse(src []byte, filename string, l limits.Limits, bag *diag.Bag) bool {
 	if !strings.HasSuffix(filename, ".json") {
 		src = modern(src, filename)
 	}

@@ -19,14 +19,14 @@ var notResource = map[string]bool{
 const exampleAddress = "aws_instance.web or module.net"
 
 // endpoint reads the address in a moved or removed block.
-func (l *loader) endpoint(a *hcl.Attribute) (Endpoint, bool) {
-	t, ok := l.traversal(a.Expr, a.Name, exampleAddress)
+func (rd *reader) endpoint(a *hcl.Attribute) (Endpoint, bool) {
+	t, ok := rd.traversal(a.Expr, a.Name, exampleAddress)
 	if !ok {
 		return Endpoint{}, false
 	}
 	target, problem := addressOf(t)
 	if problem != "" {
-		l.error(a.Expr.Range(), "Invalid address", "%s", problem)
+		rd.error(a.Expr.Range(), "Invalid address", "%s", problem)
 		return Endpoint{}, false
 	}
 	return Endpoint{Target: target, Range: a.Expr.Range()}, true

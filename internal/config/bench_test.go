@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"strings"
 	"testing"
 
@@ -121,12 +123,12 @@ func BenchmarkJSONParserAlone(b *testing.B) {
 
 func BenchmarkLoadJSON(b *testing.B) { benchLoad(b, Memory{"main.tf.json": bulkJSON(tenMB)}) }
 
-func BenchmarkWeigh(b *testing.B) {
+func BenchmarkCheck(b *testing.B) {
 	text := bulk(tenMB)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, t := weighNative(text, DefaultLimits); t.kind != noTrouble {
-			b.Fatal(t)
+		if _, p := syntax.Check(text, limits.Limits{}.Filled()); p.Kind != syntax.None {
+			b.Fatal(p)
 		}
 	}
 }

@@ -16,31 +16,31 @@ var callSchema = &hcl.BodySchema{
 
 func (l *loader) call(b *hcl.Block) {
 	m := &Call{Name: b.Labels[0], Range: place(b)}
-	if !l.name(b, 0, "Invalid module instance name") {
+	if !l.rd.name(b, 0, "Invalid module instance name") {
 		return
 	}
 	if first := l.mod.Calls[m.Name]; first != nil {
-		l.again(m.Range, first.Range, "Duplicate module call", "A module call named %q was already defined at %s. Module calls must have unique names within a module: rename or remove one of them.", m.Name, first.Range)
+		l.rd.again(m.Range, first.Range, "Duplicate module call", "A module call named %q was already defined at %s. Module calls must have unique names within a module: rename or remove one of them.", m.Name, first.Range)
 		return
 	}
 	l.mod.Calls[m.Name] = m
 	c, rest, ds := b.Body.PartialContent(callSchema)
-	l.hcl(ds)
+	l.rd.hcl(ds)
 	if a := c.Attributes["source"]; a != nil {
 		m.Source, m.SourceRange = a.Expr, a.Expr.Range()
 	}
 	if a := c.Attributes["version"]; a != nil {
 		m.Versions = a.Expr
 	}
-	l.boolean(c.Attributes["ignore_nested_deprecations"], &m.IgnoreNestedDeprecations)
-	l.repeat(&m.Repeat, c)
-	m.DependsOn = l.dependsOn(c.Attributes["depends_on"])
+	l.rd.boolean(c.Attributes["ignore_nested_deprecations"], &m.IgnoreNestedDeprecations)
+	l.rd.repeat(&m.Repeat, c)
+	m.DependsOn = l.rd.dependsOn(c.Attributes["depends_on"])
 	l.passed(m, c.Attributes["providers"])
-	l.callLifecycle(m, c.Blocks.OfType("lifecycle"))
+	callLifecycle(l.rd, m, c.Blocks.OfType("lifecycle"))
 	for _, inner := range c.Blocks.OfType("provider") {
-		l.error(inner.TypeRange, "Reserved block type name in module block", "The block type name \"provider\" is reserved for use in a future version. To pass a provider configuration to the module, use the \"providers\" argument.")
+		l.rd.error(inner.TypeRange, "Reserved block type name in module block", "The block type name \"provider\" is reserved for use in a future version. To pass a provider configuration to the module, use the \"providers\" argument.")
 	}
-	m.Body = l.inputs(m, l.body("module", b, rest, c, callSchema))
+	m.Body = l.inputs(m, l.rd.body("module", b, rest, c, callSchema))
 }
 
 // inputs checks that a module's inputs are arguments.
@@ -48,14 +48,14 @@ func (l *loader) inputs(m *Call, b hcl.Body) hcl.Body {
 	_, ds := b.JustAttributes()
 	for _, d := range ds {
 		if d.Subject != nil {
-			l.error(*d.Subject, "Unsupported block type", "The inputs of a module are arguments, and blocks are not expected here. To set an input variable that takes an object or a list of objects, use an equals sign and brackets.")
+			l.rd.error(*d.Subject, "Unsupported block type", "The inputs of a module are arguments, and blocks are not expected here. To set an input variable that takes an object or a list of objects, use an equals sign and brackets.")
 		}
 	}
 	return b
 }
 
 // repeat takes count and for_each; at most one of them may be there.
-func (l *loader) repeat(r *Repeat, c *hcl.BodyContent) {
+func (rd *reader) repeat(r *Repeat, c *hcl.BodyContent) {
 	count, each := c.Attributes["count"], c.Attributes["for_each"]
 	if count != nil {
 		r.Count = count.Expr
@@ -64,14 +64,14 @@ func (l *loader) repeat(r *Repeat, c *hcl.BodyContent) {
 		return
 	}
 	if count != nil {
-		l.again(each.NameRange, count.NameRange, `Invalid combination of "count" and "for_each"`, "The \"count\" and \"for_each\" meta-arguments are mutually-exclusive: only one can say how many instances there are. Remove one of them.")
+		rd.again(each.NameRange, count.NameRange, `Invalid combination of "count" and "for_each"`, "The \"count\" and \"for_each\" meta-arguments are mutually-exclusive: only one can say how many instances there are. Remove one of them.")
 		return
 	}
 	r.ForEach = each.Expr
 }
 
 // enabled takes the enabled argument of a lifecycle block.
-func (l *loader) enabled(r *Repeat, a *hcl.Attribute) {
+func (rd *reader) enabled(r *Repeat, a *hcl.Attribute) {
 	if a == nil {
 		return
 	}
@@ -85,29 +85,29 @@ func (l *loader) enabled(r *Repeat, a *hcl.Attribute) {
 		r.Enabled = a.Expr
 		return
 	}
-	l.error(a.NameRange, `Invalid combination of "`+other+`" and "enabled"`, "The %q and \"enabled\" arguments are mutually-exclusive: only one can say how many instances there are. Remove one of them.", other)
+	rd.error(a.NameRange, `Invalid combination of "`+other+`" and "enabled"`, "The %q and \"enabled\" arguments are mutually-exclusive: only one can say how many instances there are. Remove one of them.", other)
 }
 
 var callLifecycleSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "enabled"}}}
 
-func (l *loader) callLifecycle(m *Call, blocks hcl.Blocks) {
+func callLifecycle(rd *reader, m *Call, blocks hcl.Blocks) {
 	for i, b := range blocks {
 		if i > 0 {
-			l.again(b.DefRange, blocks[0].DefRange, "Duplicate lifecycle block", "This module call already has a lifecycle block at %s. Put everything into one of them.", blocks[0].DefRange)
+			rd.again(b.DefRange, blocks[0].DefRange, "Duplicate lifecycle block", "This module call already has a lifecycle block at %s. Put everything into one of them.", blocks[0].DefRange)
 			continue
 		}
 		c, _, ds := b.Body.PartialContent(lifecycleSchema)
-		if !l.hcl(ds) {
+		if !rd.hcl(ds) {
 			continue
 		}
 		for _, a := range byPlace(c.Attributes) {
 			if a.Name != "enabled" {
-				l.error(a.NameRange, "Invalid module lifecycle argument", "The lifecycle argument %q is defined only for resources, and a module call may only have \"enabled\". Set it in the resources of the module.", a.Name)
+				rd.error(a.NameRange, "Invalid module lifecycle argument", "The lifecycle argument %q is defined only for resources, and a module call may only have \"enabled\". Set it in the resources of the module.", a.Name)
 				return
 			}
 		}
-		if c, ok := l.content(b.Body, callLifecycleSchema); ok {
-			l.enabled(&m.Repeat, c.Attributes["enabled"])
+		if c, ok := rd.content(b.Body, callLifecycleSchema); ok {
+			rd.enabled(&m.Repeat, c.Attributes["enabled"])
 		}
 	}
 }
@@ -120,17 +120,17 @@ func (l *loader) passed(m *Call, a *hcl.Attribute) {
 	m.ProvidersGiven = true
 	pairs, ds := hcl.ExprMap(a.Expr)
 	if ds.HasErrors() {
-		l.error(a.Expr.Range(), "Invalid expression", "A static map expression is required for \"providers\", such as { aws = aws.west }.")
+		l.rd.error(a.Expr.Range(), "Invalid expression", "A static map expression is required for \"providers\", such as { aws = aws.west }.")
 		return
 	}
 	seen := map[ProviderName]hcl.Range{}
 	for _, p := range pairs {
-		child, ok := l.providerRef(keyOf(p.Key), "providers")
-		parent, good := l.providerRef(p.Value, "providers")
+		child, ok := l.rd.providerRef(keyOf(p.Key), "providers")
+		parent, good := l.rd.providerRef(p.Value, "providers")
 		switch {
 		case !ok || !good:
 		case child.Key != nil:
-			l.error(p.Key.Range(), "Invalid provider configuration reference", "What a module expects is a whole configuration: an instance key may stand on the right hand side only.")
+			l.rd.error(p.Key.Range(), "Invalid provider configuration reference", "What a module expects is a whole configuration: an instance key may stand on the right hand side only.")
 		default:
 			l.pass(m, Passed{Child: child.ProviderName, Parent: parent, Range: hcl.RangeBetween(p.Key.Range(), p.Value.Range())}, seen)
 		}
@@ -139,7 +139,7 @@ func (l *loader) passed(m *Call, a *hcl.Attribute) {
 
 func (l *loader) pass(m *Call, p Passed, seen map[ProviderName]hcl.Range) {
 	if first, again := seen[p.Child]; again {
-		l.again(p.Range, first, "Duplicate provider address", "A provider configuration was already passed to %s at %s. Each child provider configuration can be assigned only once.", p.Child, first)
+		l.rd.again(p.Range, first, "Duplicate provider address", "A provider configuration was already passed to %s at %s. Each child provider configuration can be assigned only once.", p.Child, first)
 		return
 	}
 	seen[p.Child] = p.Range

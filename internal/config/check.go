@@ -13,23 +13,23 @@ var checkSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 
 func (l *loader) check(b *hcl.Block) {
 	ch := &Check{Name: b.Labels[0], Range: place(b)}
-	if !l.name(b, 0, "Invalid check block name") {
+	if !l.rd.name(b, 0, "Invalid check block name") {
 		return
 	}
 	if first := l.mod.Checks[ch.Name]; first != nil {
-		l.again(ch.Range, first.Range, "Duplicate check \""+ch.Name+"\" configuration", "A check block named %q was already declared at %s. Check blocks must be unique within each module: rename or remove one of them.", ch.Name, first.Range)
+		l.rd.again(ch.Range, first.Range, "Duplicate check \""+ch.Name+"\" configuration", "A check block named %q was already declared at %s. Check blocks must be unique within each module: rename or remove one of them.", ch.Name, first.Range)
 		return
 	}
 	l.mod.Checks[ch.Name] = ch
-	c, ok := l.content(b.Body, checkSchema)
+	c, ok := l.rd.content(b.Body, checkSchema)
 	asserts := c.Blocks.OfType("assert")
 	for _, inner := range asserts {
-		if cond, ok := l.condition(inner); ok {
+		if cond, ok := l.rd.condition(inner); ok {
 			ch.Asserts = append(ch.Asserts, cond)
 		}
 	}
 	if ok && len(asserts) == 0 {
-		l.error(ch.Range, "Zero assert blocks", "Check blocks must have at least one assert block: without one there is nothing to check.")
+		l.rd.error(ch.Range, "Zero assert blocks", "Check blocks must have at least one assert block: without one there is nothing to check.")
 	}
 	l.scoped(ch, c.Blocks)
 }
@@ -45,7 +45,7 @@ func (l *loader) scoped(ch *Check, blocks hcl.Blocks) {
 		case "data":
 			mode = addr.Data
 			if data != nil {
-				l.again(place(b), place(data), "Multiple data resource blocks", "This check block already has a data resource defined at %s. Move one of them to a check block of its own, or out of the check block.", place(data))
+				l.rd.again(place(b), place(data), "Multiple data resource blocks", "This check block already has a data resource defined at %s. Move one of them to a check block of its own, or out of the check block.", place(data))
 				continue
 			}
 			data = b

@@ -11,23 +11,23 @@ var conditionSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
 
 // condition reads a precondition, postcondition, validation or assert block, which has to refer to
 // something.
-func (l *loader) condition(b *hcl.Block) (*Condition, bool) {
-	cond, ok := l.anyCondition(b)
+func (rd *reader) condition(b *hcl.Block) (*Condition, bool) {
+	cond, ok := rd.anyCondition(b)
 	if ok && len(cond.Condition.Variables()) == 0 {
-		l.error(cond.Condition.Range(), "Invalid "+b.Type+" expression", "The condition expression must refer to at least one object from elsewhere in the configuration, or else its result would not be checking anything.")
+		rd.error(cond.Condition.Range(), "Invalid "+b.Type+" expression", "The condition expression must refer to at least one object from elsewhere in the configuration, or else its result would not be checking anything.")
 		return nil, false
 	}
 	return cond, ok
 }
 
 // anyCondition reads such a block, also one that refers to nothing.
-func (l *loader) anyCondition(b *hcl.Block) (*Condition, bool) {
-	c, ok := l.content(b.Body, conditionSchema)
+func (rd *reader) anyCondition(b *hcl.Block) (*Condition, bool) {
+	c, ok := rd.content(b.Body, conditionSchema)
 	if !ok {
 		return nil, false
 	}
 	test, ds := Native(c.Attributes["condition"].Expr)
-	if !l.hcl(ds) {
+	if !rd.hcl(ds) {
 		return nil, false
 	}
 	return &Condition{Condition: test, Message: c.Attributes["error_message"].Expr, Range: b.DefRange}, true

@@ -6,10 +6,10 @@
 //
 // The loader takes what both peers take: native and JSON syntax, .tf and .tofu, override files.
 // It collects all mistakes it finds into the bag and returns what it understood. It works in this
-// order: every text is weighed before it is parsed (weigh.go: a bomb is refused, because the
+// order: every text is checked before it is parsed (package syntax: a bomb is refused, because the
 // parser cannot refuse it); the versions that a module asks for are checked before anything else
 // is said about it (version.go); override files are laid over the blocks that they change
-// (drafts.go, merge.go); then each block is read by the file named after it.
+// (overrides.go, merge.go); then each block is read by the file named after it.
 //
 // Bodies are *hclsyntax.Body in native syntax, without what was read here. Where JSON is involved
 // (IsJSON) they are something else, and only a schema tells their arguments from their blocks;
@@ -54,9 +54,9 @@ type Module struct {
 	Removed []*Removed
 	Imports []*Import
 
-	Unfit  bool // it asks for another version: nothing else of it was read
-	gaps   gaps
-	spoilt diag.Places // blocks that mistakes were found in
+	VersionMismatch bool // it asks for another version: nothing else of it was read
+	unreadable      unreadable
+	broken          diag.Places // blocks that mistakes were found in
 }
 
 // File is one file as read.

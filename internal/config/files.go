@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"io/fs"
 	"math"
 	"slices"
@@ -76,9 +78,9 @@ type parsed struct {
 // parseFile reads and parses one configuration file. tokens counts those of the whole module.
 func parseFile(path string, o Options, tokens *atomic.Int64) *parsed {
 	p := &parsed{File: File{Name: o.Display(path)}, body: hcl.EmptyBody()}
-	text, err := o.Files.Read(path, o.Limits.FileSize)
+	text, err := o.Files.Read(path, o.Limits.Bytes)
 	if err != nil {
-		p.bag.Add(unreadable(p.Name, err))
+		p.bag.Add(unreadableFile(p.Name, err))
 		return p
 	}
 	p.Bytes = text
@@ -93,7 +95,7 @@ func parseFile(path string, o Options, tokens *atomic.Int64) *parsed {
 	return p
 }
 
-func unreadable(name string, err error) diag.Diagnostic {
+func unreadableFile(name string, err error) diag.Diagnostic {
 	var large TooLarge
 	switch {
 	case errors.As(err, &large):
@@ -120,8 +122,8 @@ func inJSON(name string) bool { return strings.HasSuffix(name, ".json") }
 
 // ParseBody parses a text that belongs to no module, such as a CLI configuration file, within the same
 // limits. The name says in which syntax it is.
-func ParseBody(name string, text []byte, l Limits, bag *diag.Bag) (hcl.Body, bool) {
-	if _, ok := measure(name, text, l.filled(), bag); !ok {
+func ParseBody(name string, text []byte, l limits.Limits, bag *diag.Bag) (hcl.Body, bool) {
+	if _, ok := measure(name, text, l.Filled(), bag); !ok {
 		return nil, false
 	}
 	return parseText(name, text, bag)
@@ -251,44 +253,45 @@ func firstSyntaxError(ds hcl.Diagnostics) hcl.Diagnostics {
 }
 
 // measure counts the words and symbols of a text, and reports whether the parser can take it.
-func measure(name string, text []byte, l Limits, bag *diag.Bag) (tokens int, ok bool) {
-	weigh := weighNative
+func measure(name string, text []byte, l limits.Limits, bag *diag.Bag) (tokens int, ok bool) {
+	check := syntax.Check
 	if inJSON(name) {
-		weigh = weighJSON
+		check = syntax.CheckJSON
 	}
 	if at := bytes.IndexByte(text, 0); at >= 0 {
 		bag.Add(diag.Errorf("Invalid character", "There is a NUL byte here, and no text has one. The file may be damaged, or be something else than configuration.").At(rangeAt(name, text, at)))
 		return 0, false
 	}
-	tokens, t := weigh(text, l)
-	if t.kind != noTrouble {
-		bag.Add(t.diagnostic(rangeAt(name, text, t.at)))
+	tokens, p := check(text, l)
+	if p.Kind != syntax.None {
+		bag.Add(problem(p, name, text))
 	}
-	return tokens, t.kind == noTrouble
+	return tokens, p.Kind == syntax.None
 }
 
-func (t trouble) diagnostic(r diag.Range) diag.Diagnostic {
-	title, detail := t.text()
-	return diag.Errorf(title, "%s", detail).At(r)
+// problem says what is wrong with a text that is not given to the parser.
+func problem(p syntax.Problem, name string, text []byte) diag.Diagnostic {
+	title, detail := problemText(p)
+	return diag.Errorf(title, "%s", detail).At(rangeAt(name, text, p.At))
 }
 
-func (t trouble) text() (title, detail string) {
-	switch t.kind {
-	case tooDeep:
-		return "Configuration nested too deeply", fmt.Sprintf("Brackets, blocks and templates may be nested %d deep, and here it gets deeper. Name a part of it in a locals block, or raise the limit if it is meant to be this deep.", t.n)
-	case tooLong:
-		return "Expression too long", fmt.Sprintf("One expression may combine %d operators and brackets without a comma between them, and here it gets more. Name parts of it in a locals block, or use a function that takes a list.", t.n)
-	case tooManyTokens:
-		return "Configuration file too large", fmt.Sprintf("A file may have %d words and symbols, and this one has more. Split it up, or raise the limit if it is meant to be this large.", t.n)
-	case numberTooLong:
-		return "Number literal too long", fmt.Sprintf("A number may be written with %d characters, and this one has more. Numbers are kept to about 150 digits in any case.", t.n)
-	case exponentTooLarge:
-		return "Number literal too large", fmt.Sprintf("The exponent of a number literal must lie between -%d and %d.", t.n, t.n)
-	case nameTooLong:
-		return "Name too long", fmt.Sprintf("A name may have %d bytes, and this one has more.", t.n)
-	case textTooLong:
+func problemText(p syntax.Problem) (title, detail string) {
+	switch p.Kind {
+	case syntax.Deep:
+		return "Configuration nested too deeply", fmt.Sprintf("Brackets, blocks and templates may be nested %d deep, and here it gets deeper. Name a part of it in a locals block, or raise the limit if it is meant to be this deep.", p.Limit)
+	case syntax.Long:
+		return "Expression too long", fmt.Sprintf("One expression may combine %d operators and brackets without a comma between them, and here it gets more. Name parts of it in a locals block, or use a function that takes a list.", p.Limit)
+	case syntax.Tokens:
+		return "Configuration file too large", fmt.Sprintf("A file may have %d words and symbols, and this one has more. Split it up, or raise the limit if it is meant to be this large.", p.Limit)
+	case syntax.Number:
+		return "Number literal too long", fmt.Sprintf("A number may be written with %d characters, and this one has more. Numbers are kept to about 150 digits in any case.", p.Limit)
+	case syntax.Exponent:
+		return "Number literal too large", fmt.Sprintf("The exponent of a number literal must lie between -%d and %d.", p.Limit, p.Limit)
+	case syntax.Name:
+		return "Name too long", fmt.Sprintf("A name may have %d bytes, and this one has more.", p.Limit)
+	case syntax.Text:
 		return "Text too long", "Strings and heredocs with very many lines take very long to read, and the one that begins here has too many of them. Put the text into a file of its own, and read it with file() or templatefile()."
-	case openComment:
+	case syntax.Comment:
 		return "Unterminated comment", "Nothing closes the comment that begins here. Add */ at its end."
 	}
 	return "Invalid character encoding", "All input files must be UTF-8 encoded, and here is a byte that is not. Save the file with UTF-8 encoding selected in the editor."

@@ -2,6 +2,8 @@ package config
 
 import (
 	"bytes"
+	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -39,10 +41,10 @@ const maxRounds = 4
 // FormatSource is Format with a name for messages: what cannot be parsed is reported, and the
 // result is false.
 func FormatSource(name string, src []byte, bag *diag.Bag) ([]byte, bool) {
-	l := DefaultLimits
+	l := limits.Limits{}.Filled()
 	for range maxRounds {
-		if _, t := weighNative(src, l); t.kind != noTrouble {
-			bag.Add(t.diagnostic(rangeAt(name, src, t.at)))
+		if _, p := syntax.Check(src, l); p.Kind != syntax.None {
+			bag.Add(problem(p, name, src))
 			return src, false
 		}
 		file, ds := hclsyntax.ParseConfig(src, name, hcl.InitialPos)

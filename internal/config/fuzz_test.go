@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/lethe-iac/lethe/internal/limits"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ func seeds(f *testing.F, js bool) {
 }
 
 // tight limits keep a single input cheap.
-var tight = Limits{Tokens: 20_000, Nesting: 100, Chain: 500, Literal: 10_000}
+var tight = limits.Limits{Tokens: 20_000, Nesting: 100, Elements: 10_000}
 
 func fuzzLoad(t *testing.T, name string, text []byte) {
 	start := time.Now()

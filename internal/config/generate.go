@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
@@ -286,7 +288,7 @@ func stringExpression(b *strings.Builder, s string) {
 }
 
 func fromJSON(text string) (cty.Value, bool) {
-	if _, t := weighJSON([]byte(text), DefaultLimits); t.kind != noTrouble {
+	if _, p := syntax.CheckJSON([]byte(text), limits.Limits{}.Filled()); p.Kind != syntax.None {
 		return cty.NilVal, false
 	}
 	t, err := ctyjson.ImpliedType([]byte(text))

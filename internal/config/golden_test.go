@@ -3,6 +3,7 @@ package config
 import (
 	"flag"
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"os"
 	"path/filepath"
 	"slices"
@@ -100,7 +101,7 @@ func (c *goldenCase) run() string {
 // localSources resolves calls whose source is a constant path.
 func localSources(files Files) Resolve {
 	return func(_ addr.Module, call *Call, parent *Node, bag *diag.Bag) (string, string, string, bool) {
-		v, d := constant(call.Source, DefaultLimits)
+		v, d := constant(call.Source, limits.Limits{}.Filled())
 		if d != nil {
 			return "", "", "", true
 		}

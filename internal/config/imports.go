@@ -11,18 +11,18 @@ var importSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
 }}
 
 func (l *loader) imports(b *hcl.Block) {
-	c, ok := l.content(b.Body, importSchema)
+	c, ok := l.rd.content(b.Body, importSchema)
 	if !ok {
 		return
 	}
 	im := &Import{Range: place(b)}
-	ok = l.importTo(im, c.Attributes["to"])
-	ok = l.importID(im, b, c) && ok
+	ok = l.rd.importTo(im, c.Attributes["to"])
+	ok = l.rd.importID(im, b, c) && ok
 	if a := c.Attributes["for_each"]; a != nil {
 		im.ForEach = a.Expr
 	}
 	if a := c.Attributes["provider"]; a != nil {
-		ref, good := l.providerRef(a.Expr, "provider")
+		ref, good := l.rd.providerRef(a.Expr, "provider")
 		im.Provider, ok = &ref, ok && good
 	}
 	if ok && l.firstImport(im) {
@@ -31,19 +31,19 @@ func (l *loader) imports(b *hcl.Block) {
 }
 
 // importTo reads the address of what is imported, which may have keys of any kind.
-func (l *loader) importTo(im *Import, a *hcl.Attribute) bool {
-	e := l.reference(a.Expr)
+func (rd *reader) importTo(im *Import, a *hcl.Attribute) bool {
+	e := rd.reference(a.Expr)
 	t, ok := skeleton(e)
 	if !ok {
-		l.error(a.Expr.Range(), "Invalid import address", "The \"to\" argument is the address of a managed resource, such as aws_instance.web, written without quotes or function calls. An expression may stand only between the brackets of a key, as in aws_instance.web[each.key].")
+		rd.error(a.Expr.Range(), "Invalid import address", "The \"to\" argument is the address of a managed resource, such as aws_instance.web, written without quotes or function calls. An expression may stand only between the brackets of a key, as in aws_instance.web[each.key].")
 		return false
 	}
 	target, problem := addressOf(t)
 	switch {
 	case problem != "":
-		l.error(a.Expr.Range(), "Invalid import address", "%s", problem)
+		rd.error(a.Expr.Range(), "Invalid import address", "%s", problem)
 	case target.Mode != addr.Managed:
-		l.error(a.Expr.Range(), "Invalid import address", "Only managed resources can be imported, and %s is not one.", target)
+		rd.error(a.Expr.Range(), "Invalid import address", "Only managed resources can be imported, and %s is not one.", target)
 	default:
 		im.To, im.Resource = e, target.Resource()
 		return true
@@ -52,18 +52,18 @@ func (l *loader) importTo(im *Import, a *hcl.Attribute) bool {
 }
 
 // importID takes what the provider knows the object by.
-func (l *loader) importID(im *Import, b *hcl.Block, c *hcl.BodyContent) bool {
+func (rd *reader) importID(im *Import, b *hcl.Block, c *hcl.BodyContent) bool {
 	id, identity := c.Attributes["id"], c.Attributes["identity"]
 	switch {
 	case id != nil && identity != nil:
-		l.again(identity.NameRange, id.NameRange, "Invalid import configuration", "The \"id\" and \"identity\" arguments are mutually-exclusive: an object is known by one or the other. Remove one of them.")
+		rd.again(identity.NameRange, id.NameRange, "Invalid import configuration", "The \"id\" and \"identity\" arguments are mutually-exclusive: an object is known by one or the other. Remove one of them.")
 		return false
 	case id != nil:
 		im.ID = id.Expr
 	case identity != nil:
 		im.Identity = identity.Expr
 	default:
-		l.error(c.MissingItemRange, "Missing required argument", "The argument \"id\" is required, but no definition was found. It is what the provider knows the object by; resource types that have an identity also take \"identity\".")
+		rd.error(c.MissingItemRange, "Missing required argument", "The argument \"id\" is required, but no definition was found. It is what the provider knows the object by; resource types that have an identity also take \"identity\".")
 		return false
 	}
 	return true
@@ -76,7 +76,7 @@ func (l *loader) firstImport(im *Import) bool {
 		return true
 	}
 	if first, again := l.imported[key]; again {
-		l.again(im.To.Range(), first, "Duplicate import configuration for \""+key+"\"", "An import block for the resource %q was already declared at %s. A resource can have only one import block: remove one of them.", key, first)
+		l.rd.again(im.To.Range(), first, "Duplicate import configuration for \""+key+"\"", "An import block for the resource %q was already declared at %s. A resource can have only one import block: remove one of them.", key, first)
 		return false
 	}
 	if l.imported == nil {

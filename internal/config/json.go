@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -63,7 +64,7 @@ func nativeObject(e hcl.Expression, pairs []hcl.KeyValuePair) (hclsyntax.Express
 // duplicateKey refuses a constant key that came before: in native syntax the last one would win.
 func duplicateKey(key hcl.Expression, seen map[string]hcl.Range) hcl.Diagnostics {
 	v, ds := key.Value(nil)
-	if ds.HasErrors() || v.Type() != cty.String || hasSequence([]byte(v.AsString())) {
+	if ds.HasErrors() || v.Type() != cty.String || syntax.HasSequence([]byte(v.AsString())) {
 		return nil
 	}
 	name := v.AsString()

@@ -14,29 +14,29 @@ var lifecycleSchema = &hcl.BodySchema{
 	Blocks: []hcl.BlockHeaderSchema{{Type: "precondition"}, {Type: "postcondition"}},
 }
 
-func (l *loader) lifecycles(r *Resource, blocks hcl.Blocks) {
+func (rd *reader) lifecycles(r *Resource, blocks hcl.Blocks) {
 	for i, b := range blocks {
 		if i > 0 {
-			l.again(b.DefRange, blocks[0].DefRange, "Duplicate lifecycle block", "This resource already has a lifecycle block at %s. Put everything into one of them.", blocks[0].DefRange)
+			rd.again(b.DefRange, blocks[0].DefRange, "Duplicate lifecycle block", "This resource already has a lifecycle block at %s. Put everything into one of them.", blocks[0].DefRange)
 			continue
 		}
-		l.lifecycle(r, b)
+		rd.lifecycle(r, b)
 	}
 }
 
-func (l *loader) lifecycle(r *Resource, b *hcl.Block) {
+func (rd *reader) lifecycle(r *Resource, b *hcl.Block) {
 	r.Lifecycle.Range = b.DefRange
-	c, _ := l.content(b.Body, lifecycleSchema)
-	l.enabled(&r.Repeat, c.Attributes["enabled"])
+	c, _ := rd.content(b.Body, lifecycleSchema)
+	rd.enabled(&r.Repeat, c.Attributes["enabled"])
 	delete(c.Attributes, "enabled")
 	if r.Mode == addr.Managed {
-		l.managedLifecycle(&r.Lifecycle, c.Attributes)
+		rd.managedLifecycle(&r.Lifecycle, c.Attributes)
 	} else {
-		l.refuseLifecycle(r.Mode, c.Attributes)
+		rd.refuseLifecycle(r.Mode, c.Attributes)
 	}
-	read := l.condition
+	read := rd.condition
 	if r.Mode == addr.Ephemeral {
-		read = l.anyCondition // the RFC about ephemeral resources has one that is constant
+		read = rd.anyCondition // the RFC about ephemeral resources has one that is constant
 	}
 	for _, inner := range c.Blocks {
 		cond, ok := read(inner)
@@ -50,8 +50,8 @@ func (l *loader) lifecycle(r *Resource, b *hcl.Block) {
 	}
 }
 
-func (l *loader) managedLifecycle(life *Lifecycle, attrs hcl.Attributes) {
-	l.boolean(attrs["create_before_destroy"], &life.CreateFirst)
+func (rd *reader) managedLifecycle(life *Lifecycle, attrs hcl.Attributes) {
+	rd.boolean(attrs["create_before_destroy"], &life.CreateFirst)
 	life.CreateFirstSet = attrs["create_before_destroy"] != nil
 	if a := attrs["prevent_destroy"]; a != nil {
 		life.PreventDestroy = a.Expr
@@ -60,39 +60,39 @@ func (l *loader) managedLifecycle(life *Lifecycle, attrs hcl.Attributes) {
 		life.Destroy = a.Expr
 	}
 	if a := attrs["ignore_changes"]; a != nil {
-		l.ignoreChanges(life, a)
+		rd.ignoreChanges(life, a)
 	}
 	if a := attrs["replace_triggered_by"]; a != nil {
-		l.triggers(life, a)
+		rd.triggers(life, a)
 	}
 }
 
 // refuseLifecycle refuses the arguments that only managed resources have.
-func (l *loader) refuseLifecycle(mode addr.Mode, attrs hcl.Attributes) {
+func (rd *reader) refuseLifecycle(mode addr.Mode, attrs hcl.Attributes) {
 	for _, a := range byPlace(attrs) {
 		if mode == addr.Ephemeral {
-			l.error(a.NameRange, "Invalid lifecycle configuration for ephemeral resource", "The lifecycle argument %q cannot be used in ephemeral resources. This is meant to be used strictly in \"resource\" blocks.", a.Name)
+			rd.error(a.NameRange, "Invalid lifecycle configuration for ephemeral resource", "The lifecycle argument %q cannot be used in ephemeral resources. This is meant to be used strictly in \"resource\" blocks.", a.Name)
 			continue
 		}
-		l.error(a.NameRange, "Invalid data resource lifecycle argument", "The lifecycle argument %q is defined only for managed resources (\"resource\" blocks), and is not valid for data resources. Remove it.", a.Name)
+		rd.error(a.NameRange, "Invalid data resource lifecycle argument", "The lifecycle argument %q is defined only for managed resources (\"resource\" blocks), and is not valid for data resources. Remove it.", a.Name)
 	}
 }
 
 // ignoreChanges reads `all`, or a list of paths into the resource.
-func (l *loader) ignoreChanges(life *Lifecycle, a *hcl.Attribute) {
+func (rd *reader) ignoreChanges(life *Lifecycle, a *hcl.Attribute) {
 	if word(a.Expr) == "all" {
 		life.IgnoreAll = true
 		return
 	}
-	items, _ := l.list(a.Expr, a.Name, "tags")
+	items, _ := rd.list(a.Expr, a.Name, "tags")
 	for _, item := range items {
 		if text, quoted := plainText(item); quoted && text == "*" {
-			l.error(item.Range(), "Invalid ignore_changes wildcard", "The [\"*\"] form of the wildcard is from very old versions and not accepted any more. Use \"ignore_changes = all\" to ignore changes to all attributes.")
+			rd.error(item.Range(), "Invalid ignore_changes wildcard", "The [\"*\"] form of the wildcard is from very old versions and not accepted any more. Use \"ignore_changes = all\" to ignore changes to all attributes.")
 			continue
 		}
-		t, ok := relative(l.bare(item))
+		t, ok := relative(rd.bare(item))
 		if !ok {
-			l.error(item.Range(), "Invalid expression", "An element of ignore_changes is the name of an attribute, or a path into one such as tags[\"team\"] or disk[0].size: only attribute access and indexing with constant keys.")
+			rd.error(item.Range(), "Invalid expression", "An element of ignore_changes is the name of an attribute, or a path into one such as tags[\"team\"] or disk[0].size: only attribute access and indexing with constant keys.")
 			continue
 		}
 		life.Ignore = append(life.Ignore, t)
@@ -109,13 +109,13 @@ func relative(e hclsyntax.Expression) (hcl.Traversal, bool) {
 }
 
 // triggers reads replace_triggered_by: references to managed resources or parts of them.
-func (l *loader) triggers(life *Lifecycle, a *hcl.Attribute) {
-	items, _ := l.list(a.Expr, a.Name, "aws_vpc.main.id")
+func (rd *reader) triggers(life *Lifecycle, a *hcl.Attribute) {
+	items, _ := rd.list(a.Expr, a.Name, "aws_vpc.main.id")
 	for _, item := range items {
-		n := l.reference(item)
+		n := rd.reference(item)
 		if n == nil {
-			l.error(item.Range(), "Invalid replace_triggered_by expression", "%s", badTrigger)
-		} else if l.validTrigger(n) {
+			rd.error(item.Range(), "Invalid replace_triggered_by expression", "%s", badTrigger)
+		} else if rd.validTrigger(n) {
 			life.Triggers = append(life.Triggers, n)
 		}
 	}
@@ -125,9 +125,9 @@ const badTrigger = "Missing resource reference in replace_triggered_by expressio
 
 // reference is the expression that stands for one; in JSON it is in a string. Quotes in native
 // syntax never were allowed there. It is nil if there is none.
-func (l *loader) reference(e hcl.Expression) hclsyntax.Expression {
+func (rd *reader) reference(e hcl.Expression) hclsyntax.Expression {
 	if text, quoted := plainText(e); quoted && isJSON(e) {
-		return l.parseInside(e, text)
+		return rd.parseInside(e, text)
 	}
 	n, ds := Native(e)
 	if ds.HasErrors() {
@@ -142,13 +142,13 @@ var notManaged = map[string]bool{
 	"terraform": true, "tofu": true, "self": true, "output": true, "check": true, "run": true,
 }
 
-func (l *loader) validTrigger(e hclsyntax.Expression) bool {
+func (rd *reader) validTrigger(e hclsyntax.Expression) bool {
 	resources := 0
 	for _, t := range e.Variables() {
 		switch root := t.RootName(); {
 		case root == "count" && isAttr(t, "index"), root == "each" && isAttr(t, "key"):
 		case root == "count" || root == "each" || notManaged[root]:
-			l.error(t.SourceRange(), "Invalid reference in replace_triggered_by expression", "Only managed resources, count.index, and each.key may be used in replace_triggered_by. To react to another value, store it in a terraform_data resource and refer to that.")
+			rd.error(t.SourceRange(), "Invalid reference in replace_triggered_by expression", "Only managed resources, count.index, and each.key may be used in replace_triggered_by. To react to another value, store it in a terraform_data resource and refer to that.")
 			return false
 		default:
 			resources++
@@ -158,9 +158,9 @@ func (l *loader) validTrigger(e hclsyntax.Expression) bool {
 	case resources == 1 && isReference(e):
 		return true
 	case resources > 1:
-		l.error(e.Range(), "Invalid replace_triggered_by expression", "Multiple resource references in one expression. Make each of them an element of its own.")
+		rd.error(e.Range(), "Invalid replace_triggered_by expression", "Multiple resource references in one expression. Make each of them an element of its own.")
 	default:
-		l.error(e.Range(), "Invalid replace_triggered_by expression", "%s", badTrigger)
+		rd.error(e.Range(), "Invalid replace_triggered_by expression", "%s", badTrigger)
 	}
 	return false
 }

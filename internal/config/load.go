@@ -15,7 +15,7 @@ import (
 //
 // The story: parse every file; check the versions that the module asks for, before anything else;
 // gather the blocks of the primary files; lay those of the override files over them; then read
-// each block. What cannot be read leaves gaps in what is known of the module (gap.go), so that the
+// each block. What cannot be read is noted (unreadable.go), so that the
 // rest can be judged without telling the consequences.
 //
 // sources, if not nil, gets the text of every file, by the name that ranges spell. The result is
@@ -26,9 +26,9 @@ func Load(dir string, o Options, sources *diag.Sources, bag *diag.Bag) (*Module,
 
 // load is Load for a node in the tree, which messages about the module as a whole name.
 func load(dir string, n *Node, o Options, sources *diag.Sources, bag *diag.Bag) (*Module, bool) {
-	l := &loader{opts: o, mod: newModule(dir)}
+	l := &loader{rd: &reader{opts: o}, mod: newModule(dir)}
 	ok := l.files(dir, n, sources)
-	bag.Take(&l.bag)
+	bag.Take(&l.rd.bag)
 	return l.mod, ok
 }
 
@@ -49,27 +49,25 @@ func newModule(dir string) *Module {
 
 // loader reads one module.
 type loader struct {
-	opts Options
-	bag  diag.Bag
-	mod  *Module
-	set  settings
+	rd  *reader
+	mod *Module
+	set settings
 
 	imported map[string]hcl.Range // by constant address
 
-	texts  map[string][]byte // by file name
-	errors int               // how many mistakes were found so far
+	texts map[string][]byte // by file name
 }
 
 func (l *loader) files(dir string, n *Node, sources *diag.Sources) bool {
-	names, err := l.opts.Files.List(dir)
+	names, err := l.rd.opts.Files.List(dir)
 	if err != nil {
 		l.unlisted(dir, n, err)
 		return false
 	}
 	primary, overrides := moduleFiles(names)
 	var tokens atomic.Int64
-	base := l.parse(dir, primary, &tokens)
-	over := l.parse(dir, overrides, &tokens)
+	base := parseFiles(l.rd, dir, primary, &tokens)
+	over := parseFiles(l.rd, dir, overrides, &tokens)
 	all := append(append([]*parsed(nil), base...), over...)
 	for _, p := range all {
 		l.mod.Files = append(l.mod.Files, p.File)
@@ -78,26 +76,26 @@ func (l *loader) files(dir string, n *Node, sources *diag.Sources) bool {
 		}
 	}
 	if !l.versions(base, over, n) {
-		l.mod.Unfit = true
+		l.mod.VersionMismatch = true
 		return false
 	}
 	l.texts = make(map[string][]byte, len(all))
 	for _, p := range all {
 		l.texts[p.Name] = p.Bytes
 	}
-	base = l.readable(base, &l.mod.gaps)
-	var changed gaps // what override files change that cannot be read
-	over = l.readable(over, &changed)
+	base = readable(l.rd, base, &l.mod.unreadable)
+	var changed unreadable // what override files change that cannot be read
+	over = readable(l.rd, over, &changed)
 	blocks := l.gather(base)
-	l.doubt(blocks, &changed)
+	l.suppress(blocks, &changed)
 	l.read(blocks, over)
-	return !l.bag.HasErrors()
+	return !l.rd.bag.HasErrors()
 }
 
-// readable reports what parsing found, and gives the files that could be parsed. The others are gaps.
-func (l *loader) readable(files []*parsed, g *gaps) []*parsed {
+// readable reports what parsing found, and gives the files that could be parsed. The others are unreadable.
+func readable(rd *reader, files []*parsed, g *unreadable) []*parsed {
 	return slices.DeleteFunc(files, func(p *parsed) bool {
-		l.bag.Take(&p.bag)
+		rd.bag.Take(&p.bag)
 		if !p.ok {
 			g.text(p.Bytes)
 		}
@@ -105,28 +103,28 @@ func (l *loader) readable(files []*parsed, g *gaps) []*parsed {
 	})
 }
 
-// doubt says nothing of blocks that may be changed by override files that cannot be read, whose
+// suppress says nothing of blocks that may be changed by override files that cannot be read, whose
 // words are given.
-func (l *loader) doubt(blocks hcl.Blocks, changed *gaps) {
+func (l *loader) suppress(blocks hcl.Blocks, changed *unreadable) {
 	for _, b := range blocks {
 		if n := len(b.Labels); n > 0 && changed.has(b.Labels[n-1]) {
-			l.mod.spoilt.Add(extent(b)...)
+			l.mod.broken.Add(extent(b)...)
 		}
 	}
 }
 
 // unlisted reports a directory that cannot be read.
 func (l *loader) unlisted(dir string, n *Node, err error) {
-	l.mod.gaps.all = true
+	l.mod.unreadable.all = true
 	if n.Call == nil {
-		l.add(diag.Errorf("Failed to read module directory", "Module directory %s does not exist or cannot be read: %v.", l.opts.Display(dir), reason(err)))
+		l.rd.add(diag.Errorf("Failed to read module directory", "Module directory %s does not exist or cannot be read: %v.", l.rd.opts.Display(dir), reason(err)))
 		return
 	}
-	l.add(diag.Errorf("Unreadable module directory", "The directory %s could not be read for %s: %v.", l.opts.Display(dir), n.Path, reason(err)).At(n.Call.SourceRange))
+	l.rd.add(diag.Errorf("Unreadable module directory", "The directory %s could not be read for %s: %v.", l.rd.opts.Display(dir), n.Path, reason(err)).At(n.Call.SourceRange))
 }
 
-// parse reads files side by side; parsing is most of the work of loading.
-func (l *loader) parse(dir string, names []string, tokens *atomic.Int64) []*parsed {
+// parseFiles reads files side by side; parsing is most of the work of loading.
+func parseFiles(rd *reader, dir string, names []string, tokens *atomic.Int64) []*parsed {
 	out := make([]*parsed, len(names))
 	next := make(chan int, len(names))
 	for i := range names {
@@ -137,7 +135,7 @@ func (l *loader) parse(dir string, names []string, tokens *atomic.Int64) []*pars
 	for range min(len(names), runtime.GOMAXPROCS(0)) {
 		wg.Go(func() {
 			for i := range next {
-				out[i] = parseFile(l.opts.Files.Join(dir, names[i]), l.opts, tokens)
+				out[i] = parseFile(rd.opts.Files.Join(dir, names[i]), rd.opts, tokens)
 			}
 		})
 	}
@@ -173,7 +171,7 @@ func (l *loader) gather(files []*parsed) hcl.Blocks {
 
 func (l *loader) blocks(p *parsed) hcl.Blocks {
 	content, ds := p.body.Content(rootSchema)
-	if !l.hcl(ds) {
+	if !l.rd.hcl(ds) {
 		l.unexpected(p.body, rootSchema, p.Bytes)
 	}
 	return content.Blocks
@@ -182,7 +180,7 @@ func (l *loader) blocks(p *parsed) hcl.Blocks {
 // read turns blocks into declarations: settings first, because they decide nothing about others
 // but are merged among themselves, then everything else.
 func (l *loader) read(base hcl.Blocks, over []*parsed) {
-	d := newDrafts(l)
+	d := newOverrides(l)
 	for _, b := range base {
 		d.add(b)
 	}
@@ -191,25 +189,25 @@ func (l *loader) read(base hcl.Blocks, over []*parsed) {
 	}
 	l.finishSettings()
 	for _, b := range d.list {
-		before := l.errors
+		before := l.rd.errors
 		l.declare(b)
-		if l.errors > before {
-			l.spoilt(b)
+		if l.rd.errors > before {
+			l.broken(b)
 		}
 	}
 	d.finish()
 	l.implied()
 }
 
-// spoilt takes note of a block with mistakes: what else is wrong with it may follow from them, and
+// broken takes note of a block with mistakes: what else is wrong with it may follow from them, and
 // if it was not taken, its name is not to be missed.
-func (l *loader) spoilt(b *hcl.Block) {
+func (l *loader) broken(b *hcl.Block) {
 	if b.Type != "locals" { // whose entries stand for themselves
-		l.mod.spoilt.Add(extent(b)...)
+		l.mod.broken.Add(extent(b)...)
 	}
 	if !l.taken(b) {
 		for _, label := range b.Labels {
-			l.mod.gaps.name(label)
+			l.mod.unreadable.name(label)
 		}
 	}
 }

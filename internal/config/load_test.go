@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -299,7 +300,7 @@ func TestBombs(t *testing.T) {
 		"loops in a type":    {"main.tf", "variable \"a\" {\n  type = object({ a = optional(any, [for a in [" + r("1,", 1000) + "] : [for b in [" + r("1,", 1000) + "] : [for c in [" + r("1,", 1000) + "] : \"${a}\"]]]) })\n}\n", "Constant expression too large"},
 		"defaults in a type": {"main.tf", "variable \"a\" {\n  type = object({ a = optional(list(any), [" + r("{ a = 1 },", 100_000) + "]) })\n}\n", "Constant expression too large"},
 		"deep types":         {"main.tf", "variable \"a\" {\n  type = " + r("list(", 900) + "any" + r(")", 900) + "\n  default = " + r("[", 900) + r("]", 900) + "\n}\n", "Type nested too deeply"},
-		"powers":             {"main.tf", "variable \"a\" {\n  type = string\n  default = 1e9999" + r("*1e9999", 4000) + "\n}\n", "Constant expression too large"},
+		"powers":             {"main.tf", "variable \"a\" {\n  type = string\n  default = 1e9999" + r("*1e9999", 4000) + "\n}\n", "Invalid default value for variable"},
 		"encoding":           {"main.tf", "variable \"\xe9\" {}\n", "Invalid character encoding"},
 	}
 	for name, tt := range tests {
@@ -325,11 +326,11 @@ func TestTreeBombs(t *testing.T) {
 	}
 	files["m40/main.tf"] = nil
 	tests := map[string]struct {
-		limits Limits
+		limits limits.Limits
 		title  string
 	}{
-		"doubling": {Limits{Modules: 1000}, "Too many modules"},
-		"depth":    {Limits{ModuleDepth: 5}, "Modules nested too deeply"},
+		"doubling": {limits.Limits{Instances: 10_000}, "Too many modules"},
+		"depth":    {limits.Limits{Nesting: 5}, "Modules nested too deeply"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -344,7 +345,7 @@ func TestTreeBombs(t *testing.T) {
 
 func TestFileLimits(t *testing.T) {
 	var bag diag.Bag
-	o := Options{Files: one("variable \"a\" {}\n"), Limits: Limits{FileSize: 5}}
+	o := Options{Files: one("variable \"a\" {}\n"), Limits: limits.Limits{Bytes: 5}}
 	if _, ok := Load(".", o, nil, &bag); ok || bag.List()[0].Summary != "Configuration file too large" {
 		t.Errorf("%v", bag.List())
 	}

@@ -12,7 +12,7 @@ import (
 // LoadTree reads the root module in a directory and every module that it calls, to any depth.
 // resolve says where a called module is; calls that it cannot resolve are left out, with what it
 // put into the bag. Mistakes do not end the reading: what is understood is read, and what is not
-// leaves gaps (Module.MayDeclare), and in the bag the places of which enough was said. One directory
+// leaves unreadable (Module.MayDeclare), and in the bag the places of which enough was said. One directory
 // is read once, however many calls lead to it.
 //
 // What depends on where a module stands is checked here: it may not call itself, and some blocks
@@ -30,7 +30,7 @@ func LoadTree(root string, o Options, resolve Resolve, bag *diag.Bag) (*Tree, bo
 	t.tree.Root = t.node(&Node{}, root)
 	t.check(t.tree.Root)
 	for _, m := range t.modules {
-		bag.Enough(m.module.spoilt.List()...)
+		bag.Enough(m.module.broken.List()...)
 	}
 	return t.tree, t.ok
 }
@@ -67,15 +67,18 @@ func (t *treeLoader) add(d diag.Diagnostic) {
 	t.ok = t.ok && d.Severity != diag.Error
 }
 
+// mostModules is how many modules there may be: one counts as ten instances.
+func (t *treeLoader) mostModules() int { return t.opts.Limits.Instances / 10 }
+
 // node fills in a node from the module in dir.
 func (t *treeLoader) node(n *Node, dir string) *Node {
 	m := t.module(n, dir)
 	n.Module, n.Children = m.module, map[string]*Node{}
-	if t.nodes++; t.nodes == t.opts.Limits.Modules+1 {
-		t.add(diag.Errorf("Too many modules", "The configuration calls more than %d modules in all. Modules that each call another one twice double with every level: check whether that is meant, or raise the limit.", t.opts.Limits.Modules))
+	if t.nodes++; t.nodes == t.mostModules()+1 {
+		t.add(diag.Errorf("Too many modules", "The configuration calls more than %d modules in all. Modules that each call another one twice double with every level: check whether that is meant, or raise the limit.", t.mostModules()))
 		t.tree.Closed = true
 	}
-	if t.nodes > t.opts.Limits.Modules {
+	if t.nodes > t.mostModules() {
 		return n
 	}
 	for _, name := range sortedKeys(n.Module.Calls) {
@@ -95,7 +98,7 @@ func (t *treeLoader) module(n *Node, dir string) *loaded {
 	m := &loaded{}
 	m.module, m.ok = load(dir, n, t.opts, t.tree.Sources, t.bag)
 	t.ok = t.ok && m.ok
-	t.tree.Closed = t.tree.Closed || m.module.Unfit
+	t.tree.Closed = t.tree.Closed || m.module.VersionMismatch
 	t.modules[key] = m
 	return m
 }
@@ -128,8 +131,8 @@ func (t *treeLoader) endless(n *Node, dir string) bool {
 		t.add(diag.Errorf("Module call cycle", "Calling this module never ends, because it calls itself: %s. Give the calls in this circle another source, or take one of them out.", circle(p, n)).At(n.Call.SourceRange))
 		return true
 	}
-	if n.Path.Depth() > t.opts.Limits.ModuleDepth {
-		t.add(diag.Errorf("Modules nested too deeply", "Module calls may be nested %d deep, and %s is deeper.", t.opts.Limits.ModuleDepth, n.Path).At(n.Call.SourceRange))
+	if n.Path.Depth() > t.opts.Limits.Nesting {
+		t.add(diag.Errorf("Modules nested too deeply", "Module calls may be nested %d deep, and %s is deeper.", t.opts.Limits.Nesting, n.Path).At(n.Call.SourceRange))
 		return true
 	}
 	return false

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"slices"
 	"strings"
 
@@ -24,8 +25,8 @@ type Lock struct {
 }
 
 // ParseLocks reads a dependency lock file.
-func ParseLocks(src []byte, filename string, l Limits, bag *diag.Bag) ([]Lock, bool) {
-	if _, ok := measure(filename, src, l.filled(), bag); !ok {
+func ParseLocks(src []byte, filename string, l limits.Limits, bag *diag.Bag) ([]Lock, bool) {
+	if _, ok := measure(filename, src, l.Filled(), bag); !ok {
 		return nil, false
 	}
 	body, ok := parseText(filename, src, bag)

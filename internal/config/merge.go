@@ -23,7 +23,7 @@ func override(base, over hcl.Body) hcl.Body {
 	if bok && ook {
 		return overrideNative(b, o, true)
 	}
-	return &layered{base: base, over: over, replace: true, deep: true}
+	return &mergedBody{base: base, over: over, replace: true, deep: true}
 }
 
 func overrideNative(base, over *hclsyntax.Body, deep bool) *hclsyntax.Body {
@@ -81,7 +81,7 @@ func escape(rest, esc hcl.Body) hcl.Body {
 	r, rok := rest.(*hclsyntax.Body)
 	e, eok := esc.(*hclsyntax.Body)
 	if !rok || !eok {
-		return &layered{base: rest, over: esc}
+		return &mergedBody{base: rest, over: esc}
 	}
 	attrs := maps.Clone(r.Attributes)
 	maps.Copy(attrs, e.Attributes)
@@ -135,21 +135,21 @@ func clashes(rest, esc hcl.Body) (again, first *hcl.Attribute) {
 // IsJSON reports whether a body, or part of it, is in JSON syntax, where only a schema says what
 // is an argument and what is a block.
 func IsJSON(b hcl.Body) bool {
-	if l, ok := b.(*layered); ok {
+	if l, ok := b.(*mergedBody); ok {
 		return IsJSON(l.base) || IsJSON(l.over)
 	}
 	return json.IsJSONBody(b)
 }
 
-// layered is two bodies asked together.
-type layered struct {
+// mergedBody is two bodies asked together.
+type mergedBody struct {
 	base, over hcl.Body
 	replace    bool // over replaces what base says; otherwise it adds to it
 	deep       bool // lifecycle blocks are merged
 }
 
 // Content implements hcl.Body.
-func (l *layered) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnostics) {
+func (l *mergedBody) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnostics) {
 	loose := withoutRequired(schema)
 	base, ds := l.base.Content(loose)
 	over, more := l.over.Content(loose)
@@ -158,18 +158,18 @@ func (l *layered) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnos
 }
 
 // PartialContent implements hcl.Body.
-func (l *layered) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Body, hcl.Diagnostics) {
+func (l *mergedBody) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Body, hcl.Diagnostics) {
 	loose := withoutRequired(schema)
 	base, baseRest, ds := l.base.PartialContent(loose)
 	over, overRest, more := l.over.PartialContent(loose)
 	content := l.join(base, over)
-	rest := &layered{base: baseRest, over: overRest, replace: l.replace, deep: l.deep}
+	rest := &mergedBody{base: baseRest, over: overRest, replace: l.replace, deep: l.deep}
 	return content, rest, append(append(ds, more...), missing(schema, content)...)
 }
 
 // JustAttributes implements hcl.Body. Blocks in native syntax show as the arguments that JSON
 // syntax would write for them, so that whoever looks for references finds those too.
-func (l *layered) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
+func (l *mergedBody) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
 	out, ds := likeJSON(l.base)
 	over, more := likeJSON(l.over)
 	maps.Copy(out, over)
@@ -177,9 +177,9 @@ func (l *layered) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
 }
 
 // MissingItemRange implements hcl.Body.
-func (l *layered) MissingItemRange() hcl.Range { return l.base.MissingItemRange() }
+func (l *mergedBody) MissingItemRange() hcl.Range { return l.base.MissingItemRange() }
 
-func (l *layered) join(base, over *hcl.BodyContent) *hcl.BodyContent {
+func (l *mergedBody) join(base, over *hcl.BodyContent) *hcl.BodyContent {
 	out := &hcl.BodyContent{Attributes: base.Attributes, MissingItemRange: base.MissingItemRange}
 	if l.replace && (over.Attributes["count"] != nil || over.Attributes["for_each"] != nil) {
 		delete(out.Attributes, "count")
@@ -196,7 +196,7 @@ func (l *layered) join(base, over *hcl.BodyContent) *hcl.BodyContent {
 
 // kept are the blocks of the base that nothing replaces. Lifecycle blocks that are merged are
 // taken out of over.
-func (l *layered) kept(base hcl.Blocks, over *hcl.BodyContent) hcl.Blocks {
+func (l *mergedBody) kept(base hcl.Blocks, over *hcl.BodyContent) hcl.Blocks {
 	replaced := map[string]bool{}
 	for _, b := range over.Blocks {
 		replaced[generates(b.Type, b.Labels)] = true
@@ -214,7 +214,7 @@ func (l *layered) kept(base hcl.Blocks, over *hcl.BodyContent) hcl.Blocks {
 					rest = append(rest, o)
 					continue
 				}
-				m.Body = &layered{base: m.Body, over: o.Body, replace: true}
+				m.Body = &mergedBody{base: m.Body, over: o.Body, replace: true}
 			}
 			over.Blocks = rest
 			out = append(out, &m)

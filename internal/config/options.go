@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"io"
 	"io/fs"
 	"os"
@@ -18,7 +19,7 @@ type Options struct {
 	Files   Files                    // nil: the disk
 	Display func(path string) string // a file's path as ranges spell it; nil: as it is
 	Version string                   // what required_version is compared with; "" compares nothing
-	Limits  Limits
+	Limits  limits.Limits
 	Hushed  bool // no user wants to hear of what is deprecated in modules
 	// HushedFar is the same of those that come from elsewhere, and of what they call.
 	HushedFar bool
@@ -231,13 +232,13 @@ func (o Options) filled() Options {
 	if o.Display == nil {
 		o.Display = func(p string) string { return p }
 	}
-	o.Limits = o.Limits.filled()
+	o.Limits = o.Limits.Filled()
 	return o
 }
 
 // ReadOne reads a file that is not part of a module, or a pipe, to the limit that holds for one that is.
-func ReadOne(path string, l Limits) ([]byte, error) {
-	limit := l.filled().FileSize
+func ReadOne(path string, l limits.Limits) ([]byte, error) {
+	limit := l.Filled().Bytes
 	text, err := Disk.Read(path, limit)
 	if errors.As(err, new(NotRegular)) {
 		return readStream(path, limit)

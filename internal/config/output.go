@@ -14,27 +14,27 @@ var outputSchema = &hcl.BodySchema{
 
 func (l *loader) output(b *hcl.Block) {
 	o := &Output{Name: b.Labels[0], Range: place(b)}
-	if !l.name(b, 0, "Invalid output name") {
+	if !l.rd.name(b, 0, "Invalid output name") {
 		return
 	}
 	if first := l.mod.Outputs[o.Name]; first != nil {
-		l.again(o.Range, first.Range, "Duplicate output definition", "An output named %q was already defined at %s. Output names must be unique within a module: rename or remove one of them.", o.Name, first.Range)
+		l.rd.again(o.Range, first.Range, "Duplicate output definition", "An output named %q was already defined at %s. Output names must be unique within a module: rename or remove one of them.", o.Name, first.Range)
 		return
 	}
 	l.mod.Outputs[o.Name] = o
-	c, _ := l.content(b.Body, outputSchema)
+	c, _ := l.rd.content(b.Body, outputSchema)
 	if a := c.Attributes["value"]; a != nil {
 		o.Expr = a.Expr
 	}
-	l.text(c.Attributes["description"], &o.Description)
+	l.rd.text(c.Attributes["description"], &o.Description)
 	if a := c.Attributes["type"]; a != nil {
-		o.Type, o.Defaults, _ = l.typeConstraint(a.Expr)
+		o.Type, o.Defaults, _ = l.rd.typeConstraint(a.Expr)
 	}
-	l.boolean(c.Attributes["sensitive"], &o.Sensitive)
+	l.rd.boolean(c.Attributes["sensitive"], &o.Sensitive)
 	o.SensitiveSet = c.Attributes["sensitive"] != nil
-	l.boolean(c.Attributes["ephemeral"], &o.Ephemeral)
-	l.deprecation(c.Attributes["deprecated"], &o.Deprecated)
-	o.DependsOn = l.dependsOn(c.Attributes["depends_on"])
+	l.rd.boolean(c.Attributes["ephemeral"], &o.Ephemeral)
+	l.rd.deprecation(c.Attributes["deprecated"], &o.Deprecated)
+	o.DependsOn = l.rd.dependsOn(c.Attributes["depends_on"])
 	for _, inner := range c.Blocks {
 		l.outputCondition(o, inner)
 	}
@@ -42,10 +42,10 @@ func (l *loader) output(b *hcl.Block) {
 
 func (l *loader) outputCondition(o *Output, b *hcl.Block) {
 	if b.Type == "postcondition" {
-		l.error(b.DefRange, "Postconditions are not allowed", "Output values can only have preconditions, not postconditions: the value is known before it is put out. Use a precondition block.")
+		l.rd.error(b.DefRange, "Postconditions are not allowed", "Output values can only have preconditions, not postconditions: the value is known before it is put out. Use a precondition block.")
 		return
 	}
-	if cond, ok := l.condition(b); ok {
+	if cond, ok := l.rd.condition(b); ok {
 		o.Preconditions = append(o.Preconditions, cond)
 	}
 }
@@ -53,14 +53,14 @@ func (l *loader) outputCondition(o *Output, b *hcl.Block) {
 // locals reads a locals block.
 func (l *loader) locals(b *hcl.Block) {
 	attrs, ds := b.Body.JustAttributes()
-	l.hcl(ds)
+	l.rd.hcl(ds)
 	for _, a := range byPlace(attrs) {
 		if !validName(a.Name) {
-			l.error(a.NameRange, "Invalid local value name", "%s", badName)
+			l.rd.error(a.NameRange, "Invalid local value name", "%s", badName)
 			continue
 		}
 		if first := l.mod.Locals[a.Name]; first != nil {
-			l.again(a.Range, first.Range, "Duplicate local value definition", "A local value named %q was already defined at %s. Local value names must be unique within a module: rename or remove one of them.", a.Name, first.Range)
+			l.rd.again(a.Range, first.Range, "Duplicate local value definition", "A local value named %q was already defined at %s. Local value names must be unique within a module: rename or remove one of them.", a.Name, first.Range)
 			continue
 		}
 		l.mod.Locals[a.Name] = &Local{Name: a.Name, Expr: a.Expr, Range: a.Range}

@@ -14,11 +14,11 @@ var providerSchema = &hcl.BodySchema{
 
 func (l *loader) provider(b *hcl.Block) {
 	p := &Provider{ProviderName: ProviderName{Local: b.Labels[0]}, Range: place(b)}
-	if !l.localName(p.Local, b.LabelRanges[0]) {
+	if !l.rd.localName(p.Local, b.LabelRanges[0]) {
 		return
 	}
 	c, rest, ds := b.Body.PartialContent(providerSchema)
-	l.hcl(ds)
+	l.rd.hcl(ds)
 	if a := c.Attributes["alias"]; a != nil {
 		if !l.alias(p, a) {
 			return
@@ -28,74 +28,74 @@ func (l *loader) provider(b *hcl.Block) {
 		}
 	}
 	if first := l.mod.Providers[p.ProviderName]; first != nil {
-		l.secondProvider(p, first)
+		secondProvider(l.rd, p, first)
 		return
 	}
 	l.mod.Providers[p.ProviderName] = p
 	l.providerVersion(p, c.Attributes["version"])
-	l.providerEach(p, c.Attributes["for_each"])
+	providerEach(l.rd, p, c.Attributes["for_each"])
 	for _, name := range []string{"count", "depends_on", "source"} {
 		if a := c.Attributes[name]; a != nil {
-			l.error(a.NameRange, "Reserved argument name in provider block", "The provider argument name %q is reserved for use in a future version. If the provider has an argument of that name, put it into a block named \"_\".", name)
+			l.rd.error(a.NameRange, "Reserved argument name in provider block", "The provider argument name %q is reserved for use in a future version. If the provider has an argument of that name, put it into a block named \"_\".", name)
 		}
 	}
-	p.Body = l.body("provider", b, rest, c, providerSchema)
+	p.Body = l.rd.body("provider", b, rest, c, providerSchema)
 }
 
 func (l *loader) alias(p *Provider, a *hcl.Attribute) bool {
-	if !l.text(a, &p.Alias) {
+	if !l.rd.text(a, &p.Alias) {
 		return false
 	}
 	if !validName(p.Alias) {
-		l.error(a.Expr.Range(), "Invalid provider configuration alias", "An alias must be a valid name. %s", badName)
+		l.rd.error(a.Expr.Range(), "Invalid provider configuration alias", "An alias must be a valid name. %s", badName)
 		return false
 	}
 	return true
 }
 
-func (l *loader) secondProvider(p, first *Provider) {
+func secondProvider(rd *reader, p, first *Provider) {
 	const title = "Duplicate provider configuration"
 	if p.Alias == "" {
-		l.again(p.Range, first.Range, title, "A default (non-aliased) provider configuration for %q was already given at %s. If multiple configurations are required, set the \"alias\" argument for alternative configurations.", p.Local, first.Range)
+		rd.again(p.Range, first.Range, title, "A default (non-aliased) provider configuration for %q was already given at %s. If multiple configurations are required, set the \"alias\" argument for alternative configurations.", p.Local, first.Range)
 		return
 	}
-	l.again(p.Range, first.Range, title, "A provider configuration for %q with alias %q was already given at %s. Each configuration for the same provider must have a distinct alias.", p.Local, p.Alias, first.Range)
+	rd.again(p.Range, first.Range, title, "A provider configuration for %q with alias %q was already given at %s. Each configuration for the same provider must have a distinct alias.", p.Local, p.Alias, first.Range)
 }
 
 func (l *loader) providerVersion(p *Provider, a *hcl.Attribute) {
 	if a == nil {
 		return
 	}
-	l.warn(a.Expr.Range(), "Version constraints inside provider configuration blocks are deprecated", "Move the provider version constraint into the required_providers block: this place for it is from very old versions, and accepted for their sake.")
-	if c, ok := l.constraint(a.Expr, "the version of a provider"); ok {
+	l.rd.warn(a.Expr.Range(), "Version constraints inside provider configuration blocks are deprecated", "Move the provider version constraint into the required_providers block: this place for it is from very old versions, and accepted for their sake.")
+	if c, ok := l.rd.constraint(a.Expr, "the version of a provider"); ok {
 		p.Versions = append(p.Versions, c)
 	}
 }
 
 // providerEach takes for_each. Repeated configurations have an alias, because the default one is
 // what resources use without naming it, and then there would be no place for a key.
-func (l *loader) providerEach(p *Provider, a *hcl.Attribute) {
+func providerEach(rd *reader, p *Provider, a *hcl.Attribute) {
 	if a == nil {
 		return
 	}
 	p.ForEach = a.Expr
 	if p.Alias == "" {
-		l.error(a.NameRange, `Alias required when using "for_each"`, "A default (non-aliased) provider configuration cannot be repeated. Set the \"alias\" argument, and refer to the instances as %s.ALIAS[KEY].", p.Local)
+		rd.error(a.NameRange, `Alias required when using "for_each"`, "A default (non-aliased) provider configuration cannot be repeated. Set the \"alias\" argument, and refer to the instances as %s.ALIAS[KEY].", p.Local)
 	}
 }
 
 // body is what is left of a body for a provider's schema to describe: what no meta-argument took,
 // and what stands in the escape block. Reserved block types are refused.
-func (l *loader) body(kind string, whole *hcl.Block, rest hcl.Body, c *hcl.BodyContent, schema *hcl.BodySchema) hcl.Body {
+func (rd *reader) body(kind string, whole *hcl.Block, rest hcl.Body, c *hcl.BodyContent, schema *hcl.BodySchema) hcl.Body {
 	rest = remains(whole.Body, rest, c, schema)
 	var esc *hcl.Block
 	for _, b := range c.Blocks {
 		switch {
 		case b.Type == "locals" || b.Type == "lifecycle" && (kind == "provider" || kind == "provisioner"):
-			l.error(b.TypeRange, "Reserved block type name in "+kind+" block", "The block type name %q is reserved for use in a future version. Remove the block.", b.Type)
+			rd.error(b.TypeRange, "Reserved block type name in "+kind+" block", "The block type name %q is reserved for use in a future version. Remove the block.", b.Type)
 		case b.Type != "_":
 		case esc != nil:
-			l.again(b.DefRange, esc.DefRange, "Duplicate escaping block", "The special block type \"_\" can be used to force particular arguments to be taken for those of the %s itself rather than as meta-arguments, but there can be only one such block. The first escaping block was at %s: put everything into that one.", kind, esc.DefRange)
+			rd.again(b.DefRange, esc.DefRange, "Duplicate escaping block", "The special block type \"_\" can be used to force particular arguments to be taken for those of the %s itself rather than as meta-arguments, but there can be only one such block. The first escaping block was at %s: put everything into that one.", kind, esc.DefRange)
 		default:
 			esc = b
 		}
@@ -104,7 +104,7 @@ func (l *loader) body(kind string, whole *hcl.Block, rest hcl.Body, c *hcl.BodyC
 		return rest
 	}
 	if again, first := clashes(rest, esc.Body); again != nil {
-		l.again(again.NameRange, first.NameRange, "Duplicate argument", "Argument %q was already set at %s. Remove one of them.", again.Name, first.NameRange)
+		rd.again(again.NameRange, first.NameRange, "Duplicate argument", "Argument %q was already set at %s. Remove one of them.", again.Name, first.NameRange)
 	}
 	return escape(rest, esc.Body)
 }

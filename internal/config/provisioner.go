@@ -16,49 +16,49 @@ var vendorProvisioners = map[string]bool{"chef": true, "habitat": true, "puppet"
 var provisioners = map[string]bool{"local-exec": true, "remote-exec": true, "file": true}
 
 // provisioner reads a provisioner block, nil if it cannot be used.
-func (l *loader) provisioner(b *hcl.Block) *Provisioner {
+func (rd *reader) provisioner(b *hcl.Block) *Provisioner {
 	p := &Provisioner{Type: b.Labels[0], Range: place(b)}
 	switch {
 	case vendorProvisioners[p.Type]:
-		l.error(b.LabelRanges[0], "The \""+p.Type+"\" provisioner has been removed", "The %q provisioner was removed from the language years ago. Use \"remote-exec\" to run its command line tools, or prepare machine images with it instead.", p.Type)
+		rd.error(b.LabelRanges[0], "The \""+p.Type+"\" provisioner has been removed", "The %q provisioner was removed from the language years ago. Use \"remote-exec\" to run its command line tools, or prepare machine images with it instead.", p.Type)
 		return nil
 	case !provisioners[p.Type]:
-		l.error(b.LabelRanges[0], "Missing required provisioner plugin", "There is no provisioner %q.%s Provisioners are local-exec, remote-exec and file; provisioner plugins are not supported.", p.Type, suggestion(p.Type, sortedKeys(provisioners)))
+		rd.error(b.LabelRanges[0], "Missing required provisioner plugin", "There is no provisioner %q.%s Provisioners are local-exec, remote-exec and file; provisioner plugins are not supported.", p.Type, suggestion(p.Type, sortedKeys(provisioners)))
 		return nil
 	}
 	c, rest, ds := b.Body.PartialContent(provisionerSchema)
-	l.hcl(ds)
-	p.Destroy = l.oneOf(c.Attributes["when"], "create", "destroy")
-	p.Continue = l.oneOf(c.Attributes["on_failure"], "fail", "continue")
+	rd.hcl(ds)
+	p.Destroy = rd.oneOf(c.Attributes["when"], "create", "destroy")
+	p.Continue = rd.oneOf(c.Attributes["on_failure"], "fail", "continue")
 	for _, inner := range c.Blocks.OfType("connection") {
 		if p.Connection != nil {
-			l.again(inner.DefRange, p.Connection.Range, "Duplicate connection block", "This provisioner already has a connection block at %s. Put everything into one of them.", p.Connection.Range)
+			rd.again(inner.DefRange, p.Connection.Range, "Duplicate connection block", "This provisioner already has a connection block at %s. Put everything into one of them.", p.Connection.Range)
 			continue
 		}
-		p.Connection = l.connection(inner)
+		p.Connection = rd.connection(inner)
 	}
-	p.Body = l.body("provisioner", b, rest, c, provisionerSchema)
+	p.Body = rd.body("provisioner", b, rest, c, provisionerSchema)
 	return p
 }
 
 // oneOf reads an argument that is one of two keywords, and reports whether it is the second.
-func (l *loader) oneOf(a *hcl.Attribute, first, second string) bool {
+func (rd *reader) oneOf(a *hcl.Attribute, first, second string) bool {
 	if a == nil {
 		return false
 	}
-	kw := l.keyword(a)
+	kw := rd.keyword(a)
 	if kw != first && kw != second {
-		l.error(a.Expr.Range(), "Invalid \""+a.Name+"\" keyword", "The %q argument requires one of the following keywords: %s or %s.", a.Name, first, second)
+		rd.error(a.Expr.Range(), "Invalid \""+a.Name+"\" keyword", "The %q argument requires one of the following keywords: %s or %s.", a.Name, first, second)
 	}
 	return kw == second
 }
 
 // connection takes a connection block, and refuses the one type of connection that is gone.
-func (l *loader) connection(b *hcl.Block) *Connection {
+func (rd *reader) connection(b *hcl.Block) *Connection {
 	c, _, _ := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "type"}}})
 	if a := c.Attributes["type"]; a != nil {
 		if text, ok := plainText(a.Expr); ok && text == "winrm" {
-			l.error(a.Expr.Range(), "Connection type not supported", "Connections of type \"winrm\" are not supported. Windows can be reached with type \"ssh\": install the OpenSSH server that comes with it, and set target_platform = \"windows\".")
+			rd.error(a.Expr.Range(), "Connection type not supported", "Connections of type \"winrm\" are not supported. Windows can be reached with type \"ssh\": install the OpenSSH server that comes with it, and set target_platform = \"windows\".")
 		}
 	}
 	return &Connection{Body: b.Body, Range: b.DefRange}

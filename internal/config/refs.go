@@ -4,6 +4,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -32,7 +33,7 @@ func plainText(e hcl.Expression) (string, bool) {
 
 // bare gives the syntax tree of what stands in a reference argument, whatever the syntax and the
 // quotes, nil if there is none; the caller says what it wanted to find.
-func (l *loader) bare(e hcl.Expression) hclsyntax.Expression {
+func (rd *reader) bare(e hcl.Expression) hclsyntax.Expression {
 	text, quoted := plainText(e)
 	if !quoted {
 		n, ds := Native(e)
@@ -42,19 +43,19 @@ func (l *loader) bare(e hcl.Expression) hclsyntax.Expression {
 		return n
 	}
 	if !isJSON(e) {
-		l.quoted(e, "references")
+		rd.quoted(e, "references")
 	}
-	return l.parseInside(e, text)
+	return rd.parseInside(e, text)
 }
 
 // quoted warns about quotes where none belong.
-func (l *loader) quoted(e hcl.Expression, what string) {
-	l.warn(e.Range(), "Quoted "+what+" are deprecated", "In this context, %s are expected literally rather than in quotes. Quotes were needed by very old versions and are accepted for their sake. Remove the quotes to silence this warning.", what)
+func (rd *reader) quoted(e hcl.Expression, what string) {
+	rd.warn(e.Range(), "Quoted "+what+" are deprecated", "In this context, %s are expected literally rather than in quotes. Quotes were needed by very old versions and are accepted for their sake. Remove the quotes to silence this warning.", what)
 }
 
 // parseInside parses the text of a string as an expression, nil if it is none.
-func (l *loader) parseInside(e hcl.Expression, text string) hclsyntax.Expression {
-	if _, t := weighNative([]byte(text), l.opts.Limits); t.kind != noTrouble {
+func (rd *reader) parseInside(e hcl.Expression, text string) hclsyntax.Expression {
+	if _, p := syntax.Check([]byte(text), rd.opts.Limits); p.Kind != syntax.None {
 		return nil
 	}
 	n, ds := hclsyntax.ParseExpression([]byte(text), e.Range().Filename, inside(e.Range()))
@@ -65,20 +66,20 @@ func (l *loader) parseInside(e hcl.Expression, text string) hclsyntax.Expression
 }
 
 // list takes a list apart. example is one element of it, for the message.
-func (l *loader) list(e hcl.Expression, arg, example string) ([]hcl.Expression, bool) {
+func (rd *reader) list(e hcl.Expression, arg, example string) ([]hcl.Expression, bool) {
 	items, ds := hcl.ExprList(e)
 	if ds.HasErrors() {
-		l.error(e.Range(), "Invalid expression", "A static list expression is required for %q: write the elements out between brackets, such as [%s].", arg, example)
+		rd.error(e.Range(), "Invalid expression", "A static list expression is required for %q: write the elements out between brackets, such as [%s].", arg, example)
 		return nil, false
 	}
 	return items, true
 }
 
 // traversal reads one reference without calculations in it.
-func (l *loader) traversal(e hcl.Expression, arg, example string) (hcl.Traversal, bool) {
-	t, ok := absolute(l.bare(e))
+func (rd *reader) traversal(e hcl.Expression, arg, example string) (hcl.Traversal, bool) {
+	t, ok := absolute(rd.bare(e))
 	if !ok {
-		l.error(e.Range(), "Invalid expression", "A single static variable reference is required for %q, such as %s: only attribute access and indexing with constant keys. No calculations, function calls, template expressions, etc are allowed here.", arg, example)
+		rd.error(e.Range(), "Invalid expression", "A single static variable reference is required for %q, such as %s: only attribute access and indexing with constant keys. No calculations, function calls, template expressions, etc are allowed here.", arg, example)
 		return nil, false
 	}
 	return t, true
@@ -94,14 +95,14 @@ func absolute(e hclsyntax.Expression) (hcl.Traversal, bool) {
 }
 
 // dependsOn reads a depends_on argument.
-func (l *loader) dependsOn(a *hcl.Attribute) []hcl.Traversal {
+func (rd *reader) dependsOn(a *hcl.Attribute) []hcl.Traversal {
 	if a == nil {
 		return nil
 	}
-	items, _ := l.list(a.Expr, a.Name, "aws_vpc.main")
+	items, _ := rd.list(a.Expr, a.Name, "aws_vpc.main")
 	var out []hcl.Traversal
 	for _, item := range items {
-		if t, ok := l.traversal(item, a.Name, "aws_vpc.main"); ok {
+		if t, ok := rd.traversal(item, a.Name, "aws_vpc.main"); ok {
 			out = append(out, t)
 		}
 	}
@@ -109,10 +110,10 @@ func (l *loader) dependsOn(a *hcl.Attribute) []hcl.Traversal {
 }
 
 // keyword reads an argument whose value is a bare word, "" if it is something else.
-func (l *loader) keyword(a *hcl.Attribute) string {
+func (rd *reader) keyword(a *hcl.Attribute) string {
 	text, quoted := plainText(a.Expr)
 	if quoted && !isJSON(a.Expr) {
-		l.quoted(a.Expr, "keywords")
+		rd.quoted(a.Expr, "keywords")
 		return text
 	}
 	return word(a.Expr)
@@ -131,17 +132,17 @@ func word(e hcl.Expression) string {
 }
 
 // providerRef reads a reference to a provider configuration: aws, aws.west, aws.by_region[key].
-func (l *loader) providerRef(e hcl.Expression, arg string) (ProviderRef, bool) {
-	n := l.bare(e)
+func (rd *reader) providerRef(e hcl.Expression, arg string) (ProviderRef, bool) {
+	n := rd.bare(e)
 	ref := ProviderRef{Range: e.Range()}
 	if ix, ok := n.(*hclsyntax.IndexExpr); ok {
 		ref.Key = ix.Key
 		n = ix.Collection
 	}
 	if t, ok := absolute(n); ok && ref.steps(t) {
-		return ref, l.localName(ref.Local, t.SourceRange())
+		return ref, rd.localName(ref.Local, t.SourceRange())
 	}
-	l.error(e.Range(), "Invalid provider configuration reference", "The %s argument requires a provider type name, optionally followed by a period and then a configuration alias: aws, or aws.west, or aws.by_region[\"eu\"] where that configuration has for_each.", arg)
+	rd.error(e.Range(), "Invalid provider configuration reference", "The %s argument requires a provider type name, optionally followed by a period and then a configuration alias: aws, or aws.west, or aws.by_region[\"eu\"] where that configuration has for_each.", arg)
 	return ProviderRef{}, false
 }
 

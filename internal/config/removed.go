@@ -17,19 +17,19 @@ var removedSchema = &hcl.BodySchema{
 var removedLifecycleSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "destroy"}}}
 
 func (l *loader) removed(b *hcl.Block) {
-	c, ok := l.content(b.Body, removedSchema)
+	c, ok := l.rd.content(b.Body, removedSchema)
 	if !ok {
 		return
 	}
 	r := &Removed{Range: place(b)}
-	r.From, ok = l.endpoint(c.Attributes["from"])
-	ok = ok && l.removable(r.From)
+	r.From, ok = l.rd.endpoint(c.Attributes["from"])
+	ok = ok && l.rd.removable(r.From)
 	for _, inner := range c.Blocks {
 		switch inner.Type {
 		case "lifecycle":
-			l.removedLifecycle(r, inner, c.Blocks.OfType("lifecycle")[0])
+			l.rd.removedLifecycle(r, inner, c.Blocks.OfType("lifecycle")[0])
 		default:
-			l.removedExtra(r, inner, ok)
+			l.rd.removedExtra(r, inner, ok)
 		}
 	}
 	if ok {
@@ -38,58 +38,58 @@ func (l *loader) removed(b *hcl.Block) {
 }
 
 // removable checks what a removed block points at.
-func (l *loader) removable(e Endpoint) bool {
+func (rd *reader) removable(e Endpoint) bool {
 	switch t := e.Target; {
 	case t.Mode == addr.Data:
-		l.error(e.Range, "Data source address not allowed", "Data sources are never destroyed, so they are not valid targets of removed blocks. To remove the data source from state, remove the data source block from configuration.")
+		rd.error(e.Range, "Data source address not allowed", "Data sources are never destroyed, so they are not valid targets of removed blocks. To remove the data source from state, remove the data source block from configuration.")
 	case t.Mode == addr.Ephemeral:
-		l.error(e.Range, "Ephemeral resource address is not allowed", "Ephemeral resources are not kept from one run to the next, so there is nothing to remove. Remove this block.")
+		rd.error(e.Range, "Ephemeral resource address is not allowed", "Ephemeral resources are not kept from one run to the next, so there is nothing to remove. Remove this block.")
 	case t.Mode != 0 && t.KeyGiven:
-		l.error(e.Range, "Resource instance keys not allowed", "Resource address must be a resource (e.g. \"test_instance.foo\"), not a resource instance (e.g. \"test_instance.foo[1]\"). Remove the key, or use the state rm command to forget one instance.")
+		rd.error(e.Range, "Resource instance keys not allowed", "Resource address must be a resource (e.g. \"test_instance.foo\"), not a resource instance (e.g. \"test_instance.foo[1]\"). Remove the key, or use the state rm command to forget one instance.")
 	case strings.ContainsRune(t.String(), '['):
-		l.error(e.Range, "Module instance keys not allowed", "Module address must be a module (e.g. \"module.foo\"), not a module instance (e.g. \"module.foo[1]\"). Remove the key, or use the state rm command to forget one instance.")
+		rd.error(e.Range, "Module instance keys not allowed", "Module address must be a module (e.g. \"module.foo\"), not a module instance (e.g. \"module.foo[1]\"). Remove the key, or use the state rm command to forget one instance.")
 	default:
 		return true
 	}
 	return false
 }
 
-func (l *loader) removedLifecycle(r *Removed, b, first *hcl.Block) {
+func (rd *reader) removedLifecycle(r *Removed, b, first *hcl.Block) {
 	if b != first {
-		l.again(b.DefRange, first.DefRange, "Duplicate lifecycle block", "This removed block already has a lifecycle block at %s. Put everything into one of them.", first.DefRange)
+		rd.again(b.DefRange, first.DefRange, "Duplicate lifecycle block", "This removed block already has a lifecycle block at %s. Put everything into one of them.", first.DefRange)
 		return
 	}
-	c, _ := l.content(b.Body, removedLifecycleSchema)
+	c, _ := rd.content(b.Body, removedLifecycleSchema)
 	if a := c.Attributes["destroy"]; a != nil {
 		destroy := true
-		l.boolean(a, &destroy)
+		rd.boolean(a, &destroy)
 		r.Destroy = &destroy
 	}
 }
 
 // removedExtra reads provisioners and the connection, which only make sense for resources.
-func (l *loader) removedExtra(r *Removed, b *hcl.Block, known bool) {
+func (rd *reader) removedExtra(r *Removed, b *hcl.Block, known bool) {
 	if known && r.From.Target.Mode != addr.Managed {
 		if b.Type == "connection" {
-			l.error(b.DefRange, "Invalid connection block", "Provisioner connection configuration is valid only when a removed block targets a managed resource. Remove the block.")
+			rd.error(b.DefRange, "Invalid connection block", "Provisioner connection configuration is valid only when a removed block targets a managed resource. Remove the block.")
 		} else {
-			l.error(b.DefRange, "Invalid provisioner block", "Provisioners are valid only when a removed block targets a managed resource. Remove the block.")
+			rd.error(b.DefRange, "Invalid provisioner block", "Provisioners are valid only when a removed block targets a managed resource. Remove the block.")
 		}
 		return
 	}
 	if b.Type == "connection" {
 		if r.Connection != nil {
-			l.again(b.DefRange, r.Connection.Range, "Duplicate connection block", "This \"removed\" block already has a connection block at %s. Put everything into one of them.", r.Connection.Range)
+			rd.again(b.DefRange, r.Connection.Range, "Duplicate connection block", "This \"removed\" block already has a connection block at %s. Put everything into one of them.", r.Connection.Range)
 			return
 		}
-		r.Connection = l.connection(b)
+		r.Connection = rd.connection(b)
 		return
 	}
-	p := l.provisioner(b)
+	p := rd.provisioner(b)
 	switch {
 	case p == nil:
 	case !p.Destroy:
-		l.error(b.DefRange, "Invalid provisioner block", "Only destroy-time provisioners are valid in \"removed\" blocks. To declare a destroy-time provisioner, use:\n    when = destroy")
+		rd.error(b.DefRange, "Invalid provisioner block", "Only destroy-time provisioners are valid in \"removed\" blocks. To declare a destroy-time provisioner, use:\n    when = destroy")
 	default:
 		r.Provisioners = append(r.Provisioners, p)
 	}

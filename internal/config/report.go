@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"slices"
 	"strings"
 
@@ -10,44 +11,51 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
+// reader reads arguments, of whatever block they are, and reports what is wrong with them. It knows nothing of the module.
+type reader struct {
+	opts   Options
+	bag    diag.Bag
+	errors int // how many mistakes were found so far
+}
+
 // add puts a message into the bag, up to a number of them.
-func (l *loader) add(d diag.Diagnostic) {
+func (rd *reader) add(d diag.Diagnostic) {
 	if d.Severity == diag.Error {
-		l.errors++
+		rd.errors++
 	}
-	switch n := l.bag.Len(); {
+	switch n := rd.bag.Len(); {
 	case n < 10*maxMessages:
-		l.bag.Add(d)
+		rd.bag.Add(d)
 	case n == 10*maxMessages:
-		l.bag.Add(diag.Errorf("Too many errors", "There are more errors in this module than can be listed. Correct those that are, and try again."))
+		rd.bag.Add(diag.Errorf("Too many errors", "There are more errors in this module than can be listed. Correct those that are, and try again."))
 	}
 }
 
 // error reports a mistake at a place.
-func (l *loader) error(at hcl.Range, title, format string, a ...any) {
-	l.add(diag.Errorf(title, format, a...).At(at))
+func (rd *reader) error(at hcl.Range, title, format string, a ...any) {
+	rd.add(diag.Errorf(title, format, a...).At(at))
 }
 
 // again reports a second declaration of something, pointing at the first.
-func (l *loader) again(at, first hcl.Range, title, format string, a ...any) {
-	l.add(diag.Errorf(title, format, a...).At(at).See("declared here", first))
+func (rd *reader) again(at, first hcl.Range, title, format string, a ...any) {
+	rd.add(diag.Errorf(title, format, a...).At(at).See("declared here", first))
 }
 
 // warn reports something to be mended that does no harm yet.
-func (l *loader) warn(at hcl.Range, title, format string, a ...any) {
-	l.add(diag.Warningf(title, format, a...).At(at))
+func (rd *reader) warn(at hcl.Range, title, format string, a ...any) {
+	rd.add(diag.Warningf(title, format, a...).At(at))
 }
 
 // hcl passes on what the HCL library says.
-func (l *loader) hcl(ds hcl.Diagnostics) bool {
+func (rd *reader) hcl(ds hcl.Diagnostics) bool {
 	for _, d := range ds {
-		l.add(diag.FromHCL(d))
+		rd.add(diag.FromHCL(d))
 	}
 	return !ds.HasErrors()
 }
 
 // content asks a body for exactly what the schema describes; false if it holds anything else.
-func (l *loader) content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool) {
+func (rd *reader) content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool) {
 	c, ds := b.Content(s)
 	for _, d := range ds {
 		var typ string
@@ -55,7 +63,7 @@ func (l *loader) content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool)
 			d.Detail += Misplaced(typ)
 		}
 	}
-	l.hcl(withoutMeant(ds))
+	rd.hcl(withoutMeant(ds))
 	return c, !ds.HasErrors()
 }
 
@@ -85,24 +93,24 @@ func place(b *hcl.Block) hcl.Range {
 const badName = "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes."
 
 // name checks a label that becomes part of references.
-func (l *loader) name(b *hcl.Block, i int, title string) bool {
+func (rd *reader) name(b *hcl.Block, i int, title string) bool {
 	if validName(b.Labels[i]) {
 		return true
 	}
-	l.error(b.LabelRanges[i], title, "%s", badName)
+	rd.error(b.LabelRanges[i], title, "%s", badName)
 	return false
 }
 
 // validName is hclsyntax.ValidIdentifier with a fast way for the usual names.
 func validName(s string) bool {
-	if s == "" || !identStart(s[0]) {
+	if s == "" || !syntax.IdentStart(s[0]) {
 		return false
 	}
 	for i := range len(s) {
 		if s[i] >= 0x80 {
 			return hclsyntax.ValidIdentifier(s)
 		}
-		if !identPart(s[i]) {
+		if !syntax.IdentPart(s[i]) {
 			return false
 		}
 	}

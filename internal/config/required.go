@@ -14,14 +14,14 @@ import (
 func (l *loader) requiredProviders(b *hcl.Block, over bool) {
 	if l.set.required != nil && !over {
 		first := place(l.set.required)
-		l.again(place(b), first, "Duplicate required providers configuration", "A module may have only one required_providers block, and one was given at %s. Put all entries into one of them.", first)
+		l.rd.again(place(b), first, "Duplicate required providers configuration", "A module may have only one required_providers block, and one was given at %s. Put all entries into one of them.", first)
 		return
 	}
 	if l.set.required == nil {
 		l.set.required = b
 	}
 	attrs, ds := b.Body.JustAttributes()
-	l.hcl(ds)
+	l.rd.hcl(ds)
 	if l.set.entries == nil {
 		l.set.entries = map[string]*hcl.Attribute{}
 	}
@@ -32,7 +32,7 @@ func (l *loader) requiredProviders(b *hcl.Block, over bool) {
 
 // requirement reads one entry: an object, or in the old form a version constraint.
 func (l *loader) requirement(local string, a *hcl.Attribute) {
-	if !l.localName(local, a.NameRange) {
+	if !l.rd.localName(local, a.NameRange) {
 		return
 	}
 	r := &Requirement{Local: local, Source: addr.Default(local), Range: a.Range}
@@ -41,11 +41,11 @@ func (l *loader) requirement(local string, a *hcl.Attribute) {
 		if !l.requirementObject(r, pairs) {
 			return
 		}
-	} else if !l.requirementText(r, a.Expr) {
+	} else if !requirementText(l.rd, r, a.Expr) {
 		return
 	}
 	if r.Source.IsBuiltin() && len(r.Versions) > 0 {
-		l.error(a.Range, "Invalid dependency on built-in provider", "Provider %s is built in to Lethe, so it has no versions of its own. Remove the version argument.", r.Source)
+		l.rd.error(a.Range, "Invalid dependency on built-in provider", "Provider %s is built in to Lethe, so it has no versions of its own. Remove the version argument.", r.Source)
 		return
 	}
 	l.mod.Required[local] = r
@@ -53,16 +53,16 @@ func (l *loader) requirement(local string, a *hcl.Attribute) {
 
 const badRequirement = `An entry of required_providers is an object such as { source = "hashicorp/aws", version = "~> 5.0" }, or in the old form a version constraint.`
 
-func (l *loader) requirementText(r *Requirement, e hcl.Expression) bool {
-	v, ok := l.constant(e)
+func requirementText(rd *reader, r *Requirement, e hcl.Expression) bool {
+	v, ok := rd.constant(e)
 	if !ok {
 		return false
 	}
 	if v.Type() != cty.String || v.IsNull() {
-		l.error(e.Range(), "Invalid required_providers object", badRequirement)
+		rd.error(e.Range(), "Invalid required_providers object", badRequirement)
 		return false
 	}
-	c, ok := l.constraint(e, "the version of a provider")
+	c, ok := rd.constraint(e, "the version of a provider")
 	r.Versions = append(r.Versions, c)
 	return ok
 }
@@ -70,14 +70,14 @@ func (l *loader) requirementText(r *Requirement, e hcl.Expression) bool {
 func (l *loader) requirementObject(r *Requirement, pairs []hcl.KeyValuePair) bool {
 	ok := true
 	for _, p := range pairs {
-		key, good := l.constant(p.Key)
+		key, good := l.rd.constant(p.Key)
 		if !good || key.Type() != cty.String || key.IsNull() {
 			ok = false
 			continue
 		}
 		switch name := key.AsString(); name {
 		case "version":
-			c, good := l.constraint(p.Value, "the version of a provider")
+			c, good := l.rd.constraint(p.Value, "the version of a provider")
 			r.Versions = append(r.Versions, c)
 			ok = ok && good
 		case "source":
@@ -86,7 +86,7 @@ func (l *loader) requirementObject(r *Requirement, pairs []hcl.KeyValuePair) boo
 			ok = l.configurationAliases(r, p.Value) && ok
 		case "//": // a comment in JSON syntax
 		default:
-			l.error(p.Key.Range(), "Invalid required_providers object", `required_providers objects can only contain "version", "source" and "configuration_aliases" attributes, and not %q.%s To configure a provider, use a "provider" block.`, name, suggestion(name, []string{"version", "source", "configuration_aliases"}))
+			l.rd.error(p.Key.Range(), "Invalid required_providers object", `required_providers objects can only contain "version", "source" and "configuration_aliases" attributes, and not %q.%s To configure a provider, use a "provider" block.`, name, suggestion(name, []string{"version", "source", "configuration_aliases"}))
 			ok = false
 		}
 	}
@@ -94,18 +94,18 @@ func (l *loader) requirementObject(r *Requirement, pairs []hcl.KeyValuePair) boo
 }
 
 func (l *loader) source(r *Requirement, e hcl.Expression) bool {
-	v, ok := l.constant(e)
+	v, ok := l.rd.constant(e)
 	if !ok {
 		return false
 	}
 	if v.Type() != cty.String || v.IsNull() {
-		l.error(e.Range(), "Invalid source", "Source must be specified as a string, such as \"hashicorp/aws\".")
+		l.rd.error(e.Range(), "Invalid source", "Source must be specified as a string, such as \"hashicorp/aws\".")
 		return false
 	}
 	src := v.AsString()
 	p, err := addr.ParseProvider(src)
 	if err != nil {
-		l.error(e.Range(), "Invalid provider source string", `The "source" attribute must be in the format "[hostname/][namespace/]name": %v.`, err)
+		l.rd.error(e.Range(), "Invalid provider source string", `The "source" attribute must be in the format "[hostname/][namespace/]name": %v.`, err)
 		return false
 	}
 	r.Source = p
@@ -115,17 +115,17 @@ func (l *loader) source(r *Requirement, e hcl.Expression) bool {
 }
 
 func (l *loader) configurationAliases(r *Requirement, e hcl.Expression) bool {
-	list, ok := l.list(e, "configuration_aliases", r.Local+".west")
+	list, ok := l.rd.list(e, "configuration_aliases", r.Local+".west")
 	for _, item := range list {
-		ref, good := l.providerRef(item, "configuration_aliases")
+		ref, good := l.rd.providerRef(item, "configuration_aliases")
 		switch {
 		case !good:
 			ok = false
 		case ref.Alias == "" || ref.Key != nil:
-			l.error(item.Range(), "Invalid configuration_aliases value", "Configuration aliases can only contain references to local provider configuration names in the format of provider.alias, such as %s.west.", r.Local)
+			l.rd.error(item.Range(), "Invalid configuration_aliases value", "Configuration aliases can only contain references to local provider configuration names in the format of provider.alias, such as %s.west.", r.Local)
 			ok = false
 		case ref.Local != r.Local:
-			l.error(item.Range(), "Invalid configuration_aliases value", "Configuration aliases must be prefixed with the provider name. Expected %q, but found %q.", r.Local, ref.Local)
+			l.rd.error(item.Range(), "Invalid configuration_aliases value", "Configuration aliases must be prefixed with the provider name. Expected %q, but found %q.", r.Local, ref.Local)
 			ok = false
 		case !slices.Contains(r.Aliases, ref.ProviderName):
 			r.Aliases = append(r.Aliases, ref.ProviderName)
@@ -175,7 +175,7 @@ func (l *loader) sameSource() {
 			continue
 		}
 		if f := first[r.Source]; f != nil {
-			l.warn(r.Range, "Duplicate required provider", "Provider %s with the local name %q was previously required as %q. A provider can only be required once within required_providers: use one name for both.", r.Source.ForDisplay(), local, f.Local)
+			l.rd.warn(r.Range, "Duplicate required provider", "Provider %s with the local name %q was previously required as %q. A provider can only be required once within required_providers: use one name for both.", r.Source.ForDisplay(), local, f.Local)
 			continue
 		}
 		first[r.Source] = r

@@ -25,27 +25,27 @@ func (l *loader) topResource(b *hcl.Block, mode addr.Mode) { l.resource(b, mode,
 // resource reads a resource block; check names the check block around it, if there is one.
 func (l *loader) resource(b *hcl.Block, mode addr.Mode, check string) *Resource {
 	r := &Resource{Name: Name{Mode: mode, Type: b.Labels[0], Name: b.Labels[1]}, Check: check, Range: place(b), TypeRange: b.LabelRanges[0]}
-	okType := l.name(b, 0, "Invalid resource type name")
-	if !l.name(b, 1, "Invalid resource name") || !okType {
+	okType := l.rd.name(b, 0, "Invalid resource type name")
+	if !l.rd.name(b, 1, "Invalid resource name") || !okType {
 		return nil
 	}
 	if first := l.mod.Resources[r.Name]; first != nil {
-		l.secondResource(r, first)
+		secondResource(l.rd, r, first)
 		return nil
 	}
 	l.mod.Resources[r.Name] = r
 	schema := resourceSchemas[mode]
 	c, rest, ds := b.Body.PartialContent(schema)
-	l.hcl(ds)
+	l.rd.hcl(ds)
 	if check != "" && mode == addr.Data {
-		l.refuseScoped(c)
+		l.rd.refuseScoped(c)
 	}
-	l.repeat(&r.Repeat, c)
+	l.rd.repeat(&r.Repeat, c)
 	l.ownProvider(r, c.Attributes["provider"])
-	r.DependsOn = l.dependsOn(c.Attributes["depends_on"])
-	l.lifecycles(r, c.Blocks.OfType("lifecycle"))
+	r.DependsOn = l.rd.dependsOn(c.Attributes["depends_on"])
+	l.rd.lifecycles(r, c.Blocks.OfType("lifecycle"))
 	l.extras(r, c)
-	r.Body = l.body(mode.Block(), b, rest, c, schema)
+	r.Body = l.rd.body(mode.Block(), b, rest, c, schema)
 	return r
 }
 
@@ -60,7 +60,7 @@ func modeNoun(m addr.Mode) string {
 	return "resource"
 }
 
-func (l *loader) secondResource(r, first *Resource) {
+func secondResource(rd *reader, r, first *Resource) {
 	title := "Duplicate resource \"" + r.Type + "\" configuration"
 	if r.Mode != addr.Managed {
 		title = "Duplicate " + r.Mode.Block() + " \"" + r.Type + "\" configuration"
@@ -69,7 +69,7 @@ func (l *loader) secondResource(r, first *Resource) {
 	if r.Check != "" || first.Check != "" {
 		within = ", including within check blocks"
 	}
-	l.again(r.Range, first.Range, title, "A %s %s named %q was already declared at %s. Resource names must be unique per type in each module%s: rename or remove one of them.",
+	rd.again(r.Range, first.Range, title, "A %s %s named %q was already declared at %s. Resource names must be unique per type in each module%s: rename or remove one of them.",
 		r.Type, modeNoun(r.Mode), r.Name.Name, first.Range, within)
 }
 
@@ -77,11 +77,11 @@ func (l *loader) secondResource(r, first *Resource) {
 func (l *loader) ownProvider(r *Resource, a *hcl.Attribute) {
 	if a == nil {
 		if local := impliedProvider(r.Type); !providerWord(local) {
-			l.error(r.TypeRange, "Invalid provider local name", "The type %q implies a provider named %q, and that is not a valid name. Set the \"provider\" argument, or correct the type.", r.Type, local)
+			l.rd.error(r.TypeRange, "Invalid provider local name", "The type %q implies a provider named %q, and that is not a valid name. Set the \"provider\" argument, or correct the type.", r.Type, local)
 		}
 		return
 	}
-	if ref, ok := l.providerRef(a.Expr, "provider"); ok {
+	if ref, ok := l.rd.providerRef(a.Expr, "provider"); ok {
 		r.Provider = &ref
 	}
 }
@@ -94,32 +94,32 @@ func (l *loader) extras(r *Resource, c *hcl.BodyContent) {
 		}
 		switch {
 		case r.Mode == addr.Ephemeral:
-			l.error(b.DefRange, "Invalid configuration block for ephemeral resource", "The block type %q cannot be used in ephemeral resources. This is meant to be used strictly in \"resource\" blocks.", b.Type)
+			l.rd.error(b.DefRange, "Invalid configuration block for ephemeral resource", "The block type %q cannot be used in ephemeral resources. This is meant to be used strictly in \"resource\" blocks.", b.Type)
 		case b.Type == "provisioner":
-			if p := l.provisioner(b); p != nil {
+			if p := l.rd.provisioner(b); p != nil {
 				r.Provisioners = append(r.Provisioners, p)
 			}
 		case r.Connection != nil:
-			l.again(b.DefRange, r.Connection.Range, "Duplicate connection block", "This resource already has a connection block at %s. Put everything into one of them.", r.Connection.Range)
+			l.rd.again(b.DefRange, r.Connection.Range, "Duplicate connection block", "This resource already has a connection block at %s. Put everything into one of them.", r.Connection.Range)
 		default:
-			r.Connection = l.connection(b)
+			r.Connection = l.rd.connection(b)
 		}
 	}
 }
 
 // refuseScoped refuses what a data block inside a check may not have. An ephemeral block may have
 // all that it may have elsewhere.
-func (l *loader) refuseScoped(c *hcl.BodyContent) {
+func (rd *reader) refuseScoped(c *hcl.BodyContent) {
 	for _, name := range []string{"count", "for_each"} {
 		if a := c.Attributes[name]; a != nil {
-			l.error(a.NameRange, "Invalid \""+name+"\" attribute", "The \"count\" and \"for_each\" meta-arguments are not supported within nested data blocks. Move the block out of the check block to repeat it.")
+			rd.error(a.NameRange, "Invalid \""+name+"\" attribute", "The \"count\" and \"for_each\" meta-arguments are not supported within nested data blocks. Move the block out of the check block to repeat it.")
 			delete(c.Attributes, name)
 		}
 	}
 	kept := c.Blocks[:0:0]
 	for _, b := range c.Blocks {
 		if b.Type == "lifecycle" {
-			l.error(b.DefRange, "Invalid lifecycle block", "Nested data blocks do not support \"lifecycle\" blocks as the lifecycle is managed by the containing block. Use assert blocks for conditions.")
+			rd.error(b.DefRange, "Invalid lifecycle block", "Nested data blocks do not support \"lifecycle\" blocks as the lifecycle is managed by the containing block. Use assert blocks for conditions.")
 			continue
 		}
 		kept = append(kept, b)

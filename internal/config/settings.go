@@ -36,12 +36,12 @@ func (l *loader) beginOverride() { l.set.overrides, l.set.inThis = true, map[str
 
 // terraform reads one terraform block. Its required_version was read before (see version.go).
 func (l *loader) terraform(b *hcl.Block, over bool) {
-	c, ok := l.content(b.Body, terraformSchema)
+	c, ok := l.rd.content(b.Body, terraformSchema)
 	if !ok {
 		l.unexpected(b.Body, terraformSchema, l.texts[b.DefRange.Filename])
 	}
-	l.edition(c.Attributes["language"])
-	l.experiments(c.Attributes["experiments"])
+	checkEdition(l.rd, c.Attributes["language"])
+	checkExperiments(l.rd, c.Attributes["experiments"])
 	for _, inner := range c.Blocks {
 		switch inner.Type {
 		case "backend":
@@ -58,32 +58,32 @@ func (l *loader) terraform(b *hcl.Block, over bool) {
 	}
 }
 
-// edition checks the language edition. There has been one so far.
-func (l *loader) edition(a *hcl.Attribute) {
+// checkEdition checks the language edition. There has been one so far.
+func checkEdition(rd *reader, a *hcl.Attribute) {
 	if a == nil {
 		return
 	}
 	switch kw := word(a.Expr); {
 	case kw == "":
-		l.error(a.Expr.Range(), "Invalid language edition", "A language edition is written as a bare word, such as TF2021. There is only one so far: remove the %q argument.", a.Name)
+		rd.error(a.Expr.Range(), "Invalid language edition", "A language edition is written as a bare word, such as TF2021. There is only one so far: remove the %q argument.", a.Name)
 	case kw != "TF2021" && !strings.HasPrefix(kw, "tofu2024"):
-		l.error(a.Expr.Range(), "Unsupported language edition", "The language edition %s is not known: the module is written for newer software. There is only one edition so far, so if that is not meant, remove the %q argument.", kw, a.Name)
+		rd.error(a.Expr.Range(), "Unsupported language edition", "The language edition %s is not known: the module is written for newer software. There is only one edition so far, so if that is not meant, remove the %q argument.", kw, a.Name)
 	}
 }
 
-// experiments must be a list of words. There are none to take part in, so they are let pass.
-func (l *loader) experiments(a *hcl.Attribute) {
+// checkExperiments must be a list of words. There are none to take part in, so they are let pass.
+func checkExperiments(rd *reader, a *hcl.Attribute) {
 	if a == nil {
 		return
 	}
 	list, ds := hcl.ExprList(a.Expr)
 	if ds.HasErrors() {
-		l.error(a.Expr.Range(), "Invalid experiments value", "The names of experiments are written as a list of bare words, in brackets.")
+		rd.error(a.Expr.Range(), "Invalid experiments value", "The names of experiments are written as a list of bare words, in brackets.")
 		return
 	}
 	for _, e := range list {
 		if word(e) == "" {
-			l.error(e.Range(), "Invalid experiment keyword", "The name of an experiment is a bare word, without quotes.")
+			rd.error(e.Range(), "Invalid experiment keyword", "The name of an experiment is a bare word, without quotes.")
 		}
 	}
 }
@@ -92,7 +92,7 @@ func (l *loader) experiments(a *hcl.Attribute) {
 func (l *loader) backend(b *hcl.Block, typ string, over bool) {
 	if over {
 		if first, again := l.set.inThis["backend"]; again {
-			l.again(place(b), first, "Duplicate backend configuration", "Each override file may have only one backend configuration, and one was given at %s. Remove one of them.", first)
+			l.rd.again(place(b), first, "Duplicate backend configuration", "Each override file may have only one backend configuration, and one was given at %s. Remove one of them.", first)
 			return
 		}
 		l.set.inThis["backend"] = place(b)
@@ -121,36 +121,36 @@ func (l *loader) secondBackend(b *hcl.Block, typ string, first *Backend) {
 	cloud := b.Type == "cloud"
 	switch {
 	case cloud != (l.mod.Cloud != nil):
-		l.again(place(b), first.Range, "Both a backend and cloud configuration are present", "A module may declare either one 'cloud' block or one 'backend' block, and the other one is at %s. Remove one of them.", first.Range)
+		l.rd.again(place(b), first.Range, "Both a backend and cloud configuration are present", "A module may declare either one 'cloud' block or one 'backend' block, and the other one is at %s. Remove one of them.", first.Range)
 	case cloud:
-		l.again(place(b), first.Range, "Duplicate HCP Terraform configurations", "A module may have only one 'cloud' block, and one was given at %s. Remove one of them.", first.Range)
+		l.rd.again(place(b), first.Range, "Duplicate HCP Terraform configurations", "A module may have only one 'cloud' block, and one was given at %s. Remove one of them.", first.Range)
 	default:
-		l.again(place(b), first.Range, "Duplicate backend configuration", "A module may have only one backend configuration, and one was given at %s. Remove one of them.", first.Range)
+		l.rd.again(place(b), first.Range, "Duplicate backend configuration", "A module may have only one backend configuration, and one was given at %s. Remove one of them.", first.Range)
 	}
 }
 
 func (l *loader) providerMeta(b *hcl.Block, over bool) {
 	local := b.Labels[0]
 	if first := l.mod.Meta[local]; first != nil && !over {
-		l.again(place(b), first.Range, "Duplicate provider_meta block", "A provider_meta block for provider %q was already declared at %s. A module may have one for each provider: put everything into one of them.", local, first.Range)
+		l.rd.again(place(b), first.Range, "Duplicate provider_meta block", "A provider_meta block for provider %q was already declared at %s. A module may have one for each provider: put everything into one of them.", local, first.Range)
 		return
 	}
-	if !l.localName(local, b.LabelRanges[0]) {
+	if !l.rd.localName(local, b.LabelRanges[0]) {
 		return
 	}
-	if body, ok := l.constants(b.Body); ok {
+	if body, ok := onlyConstants(l.rd, b.Body); ok {
 		l.mod.Meta[local] = &Meta{Local: local, Body: body, Range: place(b)}
 	}
 }
 
-// constants evaluates the arguments of a body that may hold nothing else.
-func (l *loader) constants(b hcl.Body) (*hclsyntax.Body, bool) {
+// onlyConstants evaluates the arguments of a body that may hold nothing else.
+func onlyConstants(rd *reader, b hcl.Body) (*hclsyntax.Body, bool) {
 	attrs, ds := b.JustAttributes()
-	ok := l.hcl(ds)
+	ok := rd.hcl(ds)
 	out := &hclsyntax.Body{Attributes: hclsyntax.Attributes{}, EndRange: b.MissingItemRange()}
 	for _, name := range slices.Sorted(maps.Keys(attrs)) {
 		a := attrs[name]
-		v, constant := l.constant(a.Expr)
+		v, constant := rd.constant(a.Expr)
 		ok = constant && ok
 		out.Attributes[name] = &hclsyntax.Attribute{
 			Name: name, Expr: &hclsyntax.LiteralValueExpr{Val: v, SrcRange: a.Expr.Range()}, SrcRange: a.Range, NameRange: a.NameRange,
@@ -161,7 +161,7 @@ func (l *loader) constants(b hcl.Body) (*hclsyntax.Body, bool) {
 
 func (l *loader) encryption(b *hcl.Block, over bool) {
 	if l.set.crypt != nil && !over {
-		l.again(place(b), place(l.set.crypt), "Duplicate encryption configuration", "A module may have only one encryption block, and one was given at %s. Put everything into one of them.", place(l.set.crypt))
+		l.rd.again(place(b), place(l.set.crypt), "Duplicate encryption configuration", "A module may have only one encryption block, and one was given at %s. Put everything into one of them.", place(l.set.crypt))
 		return
 	}
 	body := b.Body
@@ -178,9 +178,9 @@ var languageSchema = &hcl.BodySchema{
 
 // language reads a language block. Its compatible_with was read before (see version.go).
 func (l *loader) language(b *hcl.Block) {
-	c, _ := l.content(b.Body, languageSchema)
-	l.edition(c.Attributes["edition"])
-	l.experiments(c.Attributes["experiments"])
+	c, _ := l.rd.content(b.Body, languageSchema)
+	checkEdition(l.rd, c.Attributes["edition"])
+	checkExperiments(l.rd, c.Attributes["experiments"])
 }
 
 // finishSettings reads what the settings gathered.
@@ -188,19 +188,19 @@ func (l *loader) finishSettings() {
 	for _, local := range sortedKeys(l.set.entries) {
 		l.requirement(local, l.set.entries[local])
 		if l.mod.Required[local] == nil {
-			l.mod.gaps.name(local)
+			l.mod.unreadable.name(local)
 		}
 	}
 }
 
 // localName checks the local name of a provider.
-func (l *loader) localName(name string, at hcl.Range) bool {
+func (rd *reader) localName(name string, at hcl.Range) bool {
 	if low := strings.ToLower(name); low != name && providerWord(low) {
-		l.error(at, "Invalid provider local name", "Provider names must be normalized. Replace %q with %q to fix this error.", name, low)
+		rd.error(at, "Invalid provider local name", "Provider names must be normalized. Replace %q with %q to fix this error.", name, low)
 		return false
 	}
 	if !providerWord(name) {
-		l.error(at, "Invalid provider local name", "%q is an invalid provider local name: it must contain only letters, digits, and dashes, and may not use leading or trailing dashes.", name)
+		rd.error(at, "Invalid provider local name", "%q is an invalid provider local name: it must contain only letters, digits, and dashes, and may not use leading or trailing dashes.", name)
 		return false
 	}
 	return true

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/lethe-iac/lethe/internal/limits"
 	"slices"
 	"strings"
 
@@ -41,9 +42,9 @@ func CheckTests(dirs []string, o Options, sources *diag.Sources, bag *diag.Bag) 
 				continue
 			}
 			path := o.Files.Join(dir, name)
-			text, err := o.Files.Read(path, o.Limits.FileSize)
+			text, err := o.Files.Read(path, o.Limits.Bytes)
 			if err != nil {
-				bag.Add(unreadable(o.Display(path), err))
+				bag.Add(unreadableFile(o.Display(path), err))
 				continue
 			}
 			sources.Set(o.Display(path), text)
@@ -56,7 +57,7 @@ func isTest(name string) bool {
 	return slices.ContainsFunc([]string{".tftest.hcl", ".tftest.json", ".tofutest.hcl", ".tofutest.json"}, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-func checkTest(name string, text []byte, l Limits, bag *diag.Bag) {
+func checkTest(name string, text []byte, l limits.Limits, bag *diag.Bag) {
 	if _, ok := measure(name, text, l, bag); !ok {
 		return
 	}

@@ -15,18 +15,18 @@ import (
 func isJSON(e hcl.Expression) bool { return json.IsJSONExpression(e) }
 
 // typeTree is a type expression in native syntax. Strings in JSON are parsed as one.
-func (l *loader) typeTree(e hcl.Expression) (hclsyntax.Expression, bool) {
+func (rd *reader) typeTree(e hcl.Expression) (hclsyntax.Expression, bool) {
 	n, ok := e.(hclsyntax.Expression)
 	if text, quoted := plainText(e); quoted && isJSON(e) {
-		n = l.parseInside(e, text)
+		n = rd.parseInside(e, text)
 		ok = n != nil
 	}
 	if !ok {
-		l.error(e.Range(), "Invalid type specification", "A type specification is either a primitive type keyword (bool, number, string) or a complex type constructor call, like list(string).")
+		rd.error(e.Range(), "Invalid type specification", "A type specification is either a primitive type keyword (bool, number, string) or a complex type constructor call, like list(string).")
 		return nil, false
 	}
-	if defaultsIn(n) > maxTypeDefaults || (&estimate{}).of(n) > uint64(l.opts.Limits.Literal) {
-		l.error(e.Range(), "Constant expression too large", "The defaults of the optional attributes in this type could get larger than a constant may be.")
+	if defaultsIn(n) > maxTypeDefaults {
+		rd.error(e.Range(), "Constant expression too large", "The defaults of the optional attributes in this type could get larger than a constant may be.")
 		return nil, false
 	}
 	return n, true
@@ -36,12 +36,19 @@ func (l *loader) typeTree(e hcl.Expression) (hclsyntax.Expression, bool) {
 // HCL library converts them while it reads the type, and compares each with each.
 const maxTypeDefaults = 10_000
 
-// defaultsIn counts the elements in the defaults of optional attributes.
-func defaultsIn(e hclsyntax.Expression) uint64 {
-	n := uint64(0)
+// defaultsIn counts the elements in the defaults of optional attributes; those of a loop are as many as can be.
+func defaultsIn(e hclsyntax.Expression) int {
+	n := 0
 	_ = hclsyntax.VisitAll(e, func(node hclsyntax.Node) hcl.Diagnostics {
 		if call, ok := node.(*hclsyntax.FunctionCallExpr); ok && call.Name == "optional" && len(call.Args) > 1 {
-			n = plus(n, (&estimate{elements: true}).of(call.Args[1]))
+			_ = hclsyntax.VisitAll(call.Args[1], func(part hclsyntax.Node) hcl.Diagnostics {
+				switch part.(type) {
+				case *hclsyntax.ForExpr, *hclsyntax.SplatExpr:
+					n *= max(n, 2)
+				}
+				n = min(n+1, 2*maxTypeDefaults)
+				return nil
+			})
 		}
 		return nil
 	})

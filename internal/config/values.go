@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"io/fs"
 	"slices"
 	"strings"
@@ -24,8 +26,8 @@ type Value struct {
 // LoadValues reads a file of values for variables: .tfvars in native syntax, .tfvars.json in JSON,
 // told apart by the name. The values are constants, and strings in JSON are taken as they are.
 // The result has every value that could be read; it is false if an error is in the bag.
-func LoadValues(name string, text []byte, l Limits, bag *diag.Bag) (map[string]*Value, bool) {
-	l = l.filled()
+func LoadValues(name string, text []byte, l limits.Limits, bag *diag.Bag) (map[string]*Value, bool) {
+	l = l.Filled()
 	if _, ok := measure(name, text, l, bag); !ok {
 		return nil, false
 	}
@@ -65,12 +67,12 @@ func inValues(ds hcl.Diagnostics) hcl.Diagnostics {
 // make such names for what a command prints. It gives the text too, nil if that cannot be read.
 func ReadValues(path string, o Options, bag *diag.Bag) (text []byte, values map[string]*Value, ok bool) {
 	o = o.filled()
-	text, err := o.Files.Read(path, o.Limits.FileSize)
+	text, err := o.Files.Read(path, o.Limits.Bytes)
 	if errors.As(err, new(NotRegular)) {
-		text, err = readStream(path, o.Limits.FileSize)
+		text, err = readStream(path, o.Limits.Bytes)
 	}
 	if err != nil {
-		d := unreadable(o.Display(path), err)
+		d := unreadableFile(o.Display(path), err)
 		d.Summary = "Failed to read variables file"
 		if errors.Is(err, fs.ErrNotExist) {
 			d.Detail = fmt.Sprintf("Given variables file %s does not exist.", o.Display(path))
@@ -109,8 +111,8 @@ func ValueFiles(dir string, o Options) []string {
 
 // ParseValue reads one value in native syntax, as -var and TF_VAR_ have it for variables whose
 // type is not a primitive one. name is what the value's place is called in messages.
-func ParseValue(name, text string, l Limits, bag *diag.Bag) (cty.Value, bool) {
-	l = l.filled()
+func ParseValue(name, text string, l limits.Limits, bag *diag.Bag) (cty.Value, bool) {
+	l = l.Filled()
 	e, ok := parseValue(name, text, l, bag)
 	if !ok {
 		return cty.DynamicVal, false
@@ -122,9 +124,9 @@ func ParseValue(name, text string, l Limits, bag *diag.Bag) (cty.Value, bool) {
 	return v, true
 }
 
-func parseValue(name, text string, l Limits, bag *diag.Bag) (hcl.Expression, bool) {
-	if _, t := weighNative([]byte(text), l); t.kind != noTrouble {
-		bag.Add(t.diagnostic(rangeAt(name, []byte(text), t.at)))
+func parseValue(name, text string, l limits.Limits, bag *diag.Bag) (hcl.Expression, bool) {
+	if _, p := syntax.Check([]byte(text), l); p.Kind != syntax.None {
+		bag.Add(problem(p, name, []byte(text)))
 		return nil, false
 	}
 	e, ds := hclsyntax.ParseExpression([]byte(text), name, hcl.InitialPos)

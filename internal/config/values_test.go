@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"strings"
 	"testing"
 
@@ -45,7 +46,7 @@ error x.tfvars:2,5-15
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var bag diag.Bag
-			values, ok := LoadValues(tt.name, []byte(tt.text), Limits{}, &bag)
+			values, ok := LoadValues(tt.name, []byte(tt.text), limits.Limits{}, &bag)
 			var b strings.Builder
 			for _, n := range sortedKeys(values) {
 				fmt.Fprintf(&b, "%s = %#v\n", n, values[n].Value)
@@ -62,7 +63,7 @@ error x.tfvars:2,5-15
 
 func TestValueRanges(t *testing.T) {
 	var bag diag.Bag
-	values, _ := LoadValues("x.tfvars", []byte("\nlong = \"v\"\n"), Limits{}, &bag)
+	values, _ := LoadValues("x.tfvars", []byte("\nlong = \"v\"\n"), limits.Limits{}, &bag)
 	v := values["long"]
 	if v.At.String() != "x.tfvars:2,1-5" || v.Range.String() != "x.tfvars:2,8-11" {
 		t.Errorf("%v %v", v.At, v.Range)
@@ -82,13 +83,13 @@ func TestValueFiles(t *testing.T) {
 
 func TestParseValue(t *testing.T) {
 	var bag diag.Bag
-	v, ok := ParseValue("value for var.x", `{ a = [1, 2] }`, Limits{}, &bag)
+	v, ok := ParseValue("value for var.x", `{ a = [1, 2] }`, limits.Limits{}, &bag)
 	if !ok || !v.RawEquals(cty.ObjectVal(map[string]cty.Value{"a": cty.TupleVal([]cty.Value{cty.NumberIntVal(1), cty.NumberIntVal(2)})})) {
 		t.Errorf("%v %v", v, bag.List())
 	}
 	for _, text := range []string{"[1", "var.x", strings.Repeat("(", 5000)} {
 		var bag diag.Bag
-		if _, ok := ParseValue("value for var.x", text, Limits{}, &bag); ok || bag.Len() != 1 {
+		if _, ok := ParseValue("value for var.x", text, limits.Limits{}, &bag); ok || bag.Len() != 1 {
 			t.Errorf("%.20q: %v %v", text, ok, bag.List())
 		}
 	}

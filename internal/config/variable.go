@@ -23,25 +23,25 @@ var reserved = map[string]bool{
 
 func (l *loader) variable(b *hcl.Block) {
 	v := &Variable{Name: b.Labels[0], Type: cty.DynamicPseudoType, Nullable: true, Default: cty.NilVal, Range: place(b)}
-	if !l.name(b, 0, "Invalid variable name") {
+	if !l.rd.name(b, 0, "Invalid variable name") {
 		return
 	}
 	if reserved[v.Name] {
-		l.error(b.LabelRanges[0], "Invalid variable name", "The variable name %q is reserved due to its special meaning inside module blocks. Choose another name.", v.Name)
+		l.rd.error(b.LabelRanges[0], "Invalid variable name", "The variable name %q is reserved due to its special meaning inside module blocks. Choose another name.", v.Name)
 		return
 	}
 	if first := l.mod.Variables[v.Name]; first != nil {
-		l.again(v.Range, first.Range, "Duplicate variable declaration", "A variable named %q was already declared at %s. Variable names must be unique within a module: rename or remove one of them.", v.Name, first.Range)
+		l.rd.again(v.Range, first.Range, "Duplicate variable declaration", "A variable named %q was already declared at %s. Variable names must be unique within a module: rename or remove one of them.", v.Name, first.Range)
 		return
 	}
 	l.mod.Variables[v.Name] = v
-	c, _ := l.content(b.Body, variableSchema)
-	l.text(c.Attributes["description"], &v.Description)
-	l.boolean(c.Attributes["nullable"], &v.Nullable)
-	l.boolean(c.Attributes["sensitive"], &v.Sensitive)
-	l.boolean(c.Attributes["ephemeral"], &v.Ephemeral)
-	l.boolean(c.Attributes["const"], &v.Const)
-	l.deprecation(c.Attributes["deprecated"], &v.Deprecated)
+	c, _ := l.rd.content(b.Body, variableSchema)
+	l.rd.text(c.Attributes["description"], &v.Description)
+	l.rd.boolean(c.Attributes["nullable"], &v.Nullable)
+	l.rd.boolean(c.Attributes["sensitive"], &v.Sensitive)
+	l.rd.boolean(c.Attributes["ephemeral"], &v.Ephemeral)
+	l.rd.boolean(c.Attributes["const"], &v.Const)
+	l.rd.deprecation(c.Attributes["deprecated"], &v.Deprecated)
 	typeOK := l.variableType(v, c.Attributes["type"])
 	l.variableDefault(v, c.Attributes["default"], typeOK)
 	for _, inner := range c.Blocks {
@@ -49,9 +49,9 @@ func (l *loader) variable(b *hcl.Block) {
 	}
 }
 
-func (l *loader) deprecation(a *hcl.Attribute, message *string) {
-	if l.text(a, message) && *message == "" {
-		l.error(a.Expr.Range(), "Invalid deprecation message", "Say in \"deprecated\" what to use instead: it is the text of the warning.")
+func (rd *reader) deprecation(a *hcl.Attribute, message *string) {
+	if rd.text(a, message) && *message == "" {
+		rd.error(a.Expr.Range(), "Invalid deprecation message", "Say in \"deprecated\" what to use instead: it is the text of the warning.")
 	}
 }
 
@@ -62,17 +62,17 @@ func (l *loader) variableType(v *Variable, a *hcl.Attribute) bool {
 	}
 	v.TypeGiven = true
 	var ok bool
-	v.Type, v.Defaults, ok = l.typeConstraint(a.Expr)
+	v.Type, v.Defaults, ok = l.rd.typeConstraint(a.Expr)
 	return ok
 }
 
 // typeConstraint reads a type expression. The bare words list, set and map stand for collections
 // of any one type.
-func (l *loader) typeConstraint(e hcl.Expression) (cty.Type, *Defaults, bool) {
-	if text, quoted := plainText(e); quoted && !l.quotedType(e, text) {
+func (rd *reader) typeConstraint(e hcl.Expression) (cty.Type, *Defaults, bool) {
+	if text, quoted := plainText(e); quoted && !rd.quotedType(e, text) {
 		return cty.DynamicPseudoType, nil, false
 	}
-	n, ok := l.typeTree(e)
+	n, ok := rd.typeTree(e)
 	if !ok {
 		return cty.DynamicPseudoType, nil, false
 	}
@@ -85,44 +85,44 @@ func (l *loader) typeConstraint(e hcl.Expression) (cty.Type, *Defaults, bool) {
 		return cty.Map(cty.DynamicPseudoType), nil, true
 	}
 	if typeDepth(n) > maxTypeDepth {
-		l.error(e.Range(), "Type nested too deeply", "Types may be nested %d deep, and this one is deeper.", maxTypeDepth)
+		rd.error(e.Range(), "Type nested too deeply", "Types may be nested %d deep, and this one is deeper.", maxTypeDepth)
 		return cty.DynamicPseudoType, nil, false
 	}
 	t, defaults, ds := typeexpr.TypeConstraintWithDefaults(n)
 	if ds.HasErrors() {
-		l.hcl(withTypeNames(n, ds))
+		rd.hcl(withTypeNames(n, ds))
 		return cty.DynamicPseudoType, nil, false
 	}
 	return t, defaults, true
 }
 
 // quotedType refuses type constraints in quotes in native syntax, with the way to write each.
-func (l *loader) quotedType(e hcl.Expression, text string) bool {
+func (rd *reader) quotedType(e hcl.Expression, text string) bool {
 	if isJSON(e) {
 		return true
 	}
 	const title = "Invalid quoted type constraints"
 	switch text {
 	case "string":
-		l.error(e.Range(), title, "Type constraints are written without quotes. Remove the quotes around \"string\".")
+		rd.error(e.Range(), title, "Type constraints are written without quotes. Remove the quotes around \"string\".")
 	case "list":
-		l.error(e.Range(), title, "Type constraints are written without quotes. Replace \"list\" by list(string), which is what it meant.")
+		rd.error(e.Range(), title, "Type constraints are written without quotes. Replace \"list\" by list(string), which is what it meant.")
 	case "map":
-		l.error(e.Range(), title, "Type constraints are written without quotes. Replace \"map\" by map(string), which is what it meant.")
+		rd.error(e.Range(), title, "Type constraints are written without quotes. Replace \"map\" by map(string), which is what it meant.")
 	default:
-		l.error(e.Range(), "Invalid legacy variable type hint", "Type constraints are written without quotes. To provide a full type expression, remove the surrounding quotes and give the type expression directly.")
+		rd.error(e.Range(), "Invalid legacy variable type hint", "Type constraints are written without quotes. To provide a full type expression, remove the surrounding quotes and give the type expression directly.")
 	}
 	return false
 }
 
 // validation reads a validation block, whose condition must look at the variable.
 func (l *loader) validation(v *Variable, b *hcl.Block) {
-	cond, ok := l.condition(b)
+	cond, ok := l.rd.condition(b)
 	if !ok {
 		return
 	}
 	if !mentions(cond.Condition, "var", v.Name) {
-		l.error(cond.Condition.Range(), "Invalid variable validation condition", "The condition for variable %q must refer to var.%s in order to test incoming values.", v.Name, v.Name)
+		l.rd.error(cond.Condition.Range(), "Invalid variable validation condition", "The condition for variable %q must refer to var.%s in order to test incoming values.", v.Name, v.Name)
 		return
 	}
 	v.Validations = append(v.Validations, cond)
@@ -134,7 +134,7 @@ func (l *loader) variableDefault(v *Variable, a *hcl.Attribute, typeOK bool) {
 		return
 	}
 	v.DefaultRange = a.Expr.Range()
-	val, ok := l.constant(a.Expr)
+	val, ok := l.rd.constant(a.Expr)
 	if !ok {
 		v.Default = cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep())
 		return
@@ -145,7 +145,7 @@ func (l *loader) variableDefault(v *Variable, a *hcl.Attribute, typeOK bool) {
 	}
 	if val.IsNull() {
 		if !v.Nullable {
-			l.error(v.DefaultRange, "Invalid default value for variable", "A null default value is not valid when nullable=false. Give another default, or remove one of the two arguments.")
+			l.rd.error(v.DefaultRange, "Invalid default value for variable", "A null default value is not valid when nullable=false. Give another default, or remove one of the two arguments.")
 		}
 		v.Default = cty.NullVal(v.Type.WithoutOptionalAttributesDeep())
 		return
@@ -159,7 +159,7 @@ func (l *loader) variableDefault(v *Variable, a *hcl.Attribute, typeOK bool) {
 		if v.Ephemeral || v.Sensitive {
 			at = v.Range // no snippet with the value in it
 		}
-		l.error(at, "Invalid default value for variable", "This default value is not compatible with the variable's type constraint: %s.", conversion(err))
+		l.rd.error(at, "Invalid default value for variable", "This default value is not compatible with the variable's type constraint: %s.", conversion(err))
 		v.Default = cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep())
 		return
 	}

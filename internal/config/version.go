@@ -27,20 +27,20 @@ func Sniff(dir string, o Options) ([]VersionConstraint, bool) {
 	if err != nil {
 		return nil, false
 	}
-	l := &loader{opts: o, mod: newModule(dir)}
+	l := &loader{rd: &reader{opts: o}, mod: newModule(dir)}
 	primary, overrides := moduleFiles(names)
 	var tokens atomic.Int64
-	return l.wanted(l.parse(dir, primary, &tokens), l.parse(dir, overrides, &tokens)), true
+	return wantedVersions(l.rd, parseFiles(l.rd, dir, primary, &tokens), parseFiles(l.rd, dir, overrides, &tokens)), true
 }
 
-// wanted lists the version constraints of a module. Each override file replaces those before it.
-func (l *loader) wanted(base, over []*parsed) []VersionConstraint {
+// wantedVersions lists the version constraints of a module. Each override file replaces those before it.
+func wantedVersions(rd *reader, base, over []*parsed) []VersionConstraint {
 	var out []VersionConstraint
 	for _, p := range base {
-		out = append(out, l.sniff(p)...)
+		out = append(out, sniffVersions(rd, p)...)
 	}
 	for _, p := range over {
-		if vs := l.sniff(p); len(vs) > 0 {
+		if vs := sniffVersions(rd, p); len(vs) > 0 {
 			out = vs
 		}
 	}
@@ -49,8 +49,8 @@ func (l *loader) wanted(base, over []*parsed) []VersionConstraint {
 
 var sniffSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "terraform"}, {Type: "language"}}}
 
-// sniff finds the version constraints in one file.
-func (l *loader) sniff(p *parsed) []VersionConstraint {
+// sniffVersions finds the version constraints in one file.
+func sniffVersions(rd *reader, p *parsed) []VersionConstraint {
 	var out []VersionConstraint
 	c, _, _ := p.body.PartialContent(sniffSchema)
 	for _, b := range c.Blocks {
@@ -59,12 +59,12 @@ func (l *loader) sniff(p *parsed) []VersionConstraint {
 			inner, _, _ := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "required_version"}}})
 			a = inner.Attributes["required_version"]
 		} else {
-			a = l.compatible(b)
+			a = compatible(rd, b)
 		}
 		if a == nil {
 			continue
 		}
-		if v, ok := l.constraint(a.Expr, "required_version"); ok {
+		if v, ok := rd.constraint(a.Expr, "required_version"); ok {
 			out = append(out, v)
 		}
 	}
@@ -72,7 +72,7 @@ func (l *loader) sniff(p *parsed) []VersionConstraint {
 }
 
 // compatible finds the entry of compatible_with that speaks of this program.
-func (l *loader) compatible(b *hcl.Block) *hcl.Attribute {
+func compatible(rd *reader, b *hcl.Block) *hcl.Attribute {
 	c, _, _ := b.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "compatible_with"}}})
 	for _, name := range products {
 		for _, inner := range c.Blocks {
@@ -86,18 +86,18 @@ func (l *loader) compatible(b *hcl.Block) *hcl.Attribute {
 }
 
 // constraint reads a version constraint.
-func (l *loader) constraint(e hcl.Expression, what string) (VersionConstraint, bool) {
-	v, ok := l.constant(e)
+func (rd *reader) constraint(e hcl.Expression, what string) (VersionConstraint, bool) {
+	v, ok := rd.constant(e)
 	if !ok {
 		return VersionConstraint{}, false
 	}
 	if v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
-		l.error(e.Range(), "Invalid version constraint", "A string value is required for %s, such as \">= 1.6, < 2.0\".", what)
+		rd.error(e.Range(), "Invalid version constraint", "A string value is required for %s, such as \">= 1.6, < 2.0\".", what)
 		return VersionConstraint{}, false
 	}
 	text := v.AsString()
 	if _, err := version.NewConstraint(text); err != nil {
-		l.error(e.Range(), "Invalid version constraint", "This string does not use correct version constraint syntax. A constraint is an operator and a version, such as \">= 1.6\" or \"~> 2.1\"; several are divided by commas.")
+		rd.error(e.Range(), "Invalid version constraint", "This string does not use correct version constraint syntax. A constraint is an operator and a version, such as \">= 1.6\" or \"~> 2.1\"; several are divided by commas.")
 		return VersionConstraint{}, false
 	}
 	return VersionConstraint{Text: text, Range: e.Range()}, true
@@ -106,22 +106,22 @@ func (l *loader) constraint(e hcl.Expression, what string) (VersionConstraint, b
 // versions reports the constraints that this program does not meet. If there are any, that is all
 // there is to say about the module.
 func (l *loader) versions(base, over []*parsed, n *Node) bool {
-	l.mod.Version = l.wanted(base, over)
-	have, err := version.NewVersion(l.opts.Version)
-	if l.opts.Version == "" || err != nil {
+	l.mod.Version = wantedVersions(l.rd, base, over)
+	have, err := version.NewVersion(l.rd.opts.Version)
+	if l.rd.opts.Version == "" || err != nil {
 		return true
 	}
 	ok := true
 	var unmet []diag.Diagnostic
 	for _, v := range l.mod.Version {
 		if want, err := version.NewConstraint(v.Text); err == nil && !want.Check(have) {
-			unmet = append(unmet, unsupported(v, n, l.opts.Version))
+			unmet = append(unmet, unsupported(v, n, l.rd.opts.Version))
 			ok = false
 		}
 	}
 	if !ok {
-		l.bag = diag.Bag{}
-		l.bag.Add(unmet...)
+		l.rd.bag = diag.Bag{}
+		l.rd.bag.Add(unmet...)
 	}
 	return ok
 }

@@ -18,7 +18,7 @@ func (b *Bug) Error() string {
 	return fmt.Sprintf("Lethe crashed while %s%s. This is a bug in Lethe, please report it with what follows.\n\n%s", b.Doing, b.What, b.Stack)
 }
 
-// Caught is deferred where a goroutine begins whose panic nobody else would catch. It makes a Bug
+// Caught is deferred where a goroutine begins whose panic would not be caught otherwise. It makes a Bug
 // of it.
 func Caught(err *error, doing string) {
 	v := recover()

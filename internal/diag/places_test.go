@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Places agree with a look at each range, whatever their order and however they overlap.
+// Places agree with a look at each range, in any order and however they overlap.
 func TestPlaces(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 0))

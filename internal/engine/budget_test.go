@@ -13,8 +13,8 @@ import (
 // What a run may cost, in figures that are the same on every machine: calls of providers and their
 // starts, objects allocated, bytes of state, and how all of these grow with the number of resources.
 //
-// Limits leave a third of room over what was measured. Whoever exceeds one has made the engine
-// slower for everybody, or has a good reason and raises it.
+// Limits leave a third of room over what was measured. A change that exceeds one has made the engine
+// slower for every user, or has a good reason and raises it.
 
 // costs are the costs of one shape at one size, for each resource.
 type costs struct {
@@ -27,7 +27,7 @@ type costs struct {
 // measure runs all tasks.
 func measure(t *testing.T, shape string, n int) costs {
 	w, p := newPlantWorld(t)
-	w.engine.Parallelism = 100 // nobody waits for a token: waiting allocates, and depends on the moment
+	w.engine.Parallelism = 100 // no job waits for a token: waiting allocates, and depends on the moment
 	c := costs{map[string]float64{}, map[string]int{}, map[string]float64{}, 0}
 	var prog *lang.Program
 	var made *plan.Plan

@@ -16,7 +16,7 @@ import (
 // The draft's two pictures (seed 000): a provider configured with a lease, and a provisioner that
 // receives one. Here the provisioner is a step of its own, so that the lease is opened after its
 // object is created and not before.
-func TestDraftGraphs(t *testing.T) {
+func TestOrderOfLeasesAndTheirReceivers(t *testing.T) {
 	const lease = "ephemeral \"plant_key\" \"example\" {\n}\n"
 	for name, c := range map[string]struct{ config, want string }{
 		"provider": {lease + `

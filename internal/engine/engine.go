@@ -1,18 +1,3 @@
-// Package engine plans, applies, validates, refreshes and imports.
-//
-// Everything that happens is a node of one of two graphs. The plan walk goes over declarations:
-// a managed resource has a node that refreshes what is there and one that decides what will be;
-// variables, locals and outputs are gates between them. The apply walk goes over the steps that
-// plan.Order derives from the changes. Values are never stored here: they are in the slots of a
-// lang.Frame, on the face where they belong (before: what is there; after: what will be), and
-// whoever needs one evaluates it where it stands.
-//
-// A Request says what is wanted; Plan answers with a plan.Plan, Apply with a new snapshot. Both go
-// through the same functions for one object (package object) and the same sessions with providers.
-//
-// Files: plan.go, the walk over declarations; refresh.go, decide.go, data.go, orphan.go, what
-// happens at its nodes; session.go, providers; apply.go, the walk over steps. Rooms below:
-// declared, receivers, ordering, targeting, moving.
 package engine
 
 import (
@@ -21,6 +6,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/applying"
+	"github.com/lethe-iac/lethe/internal/engine/planning"
+	"github.com/lethe-iac/lethe/internal/engine/run"
+	"github.com/lethe-iac/lethe/internal/engine/validating"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/lease"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -30,8 +19,26 @@ import (
 // Engine plans, applies and so on for one command.
 type Engine struct {
 	Settings
-	handover Handover
+	handover run.Handover
 }
+
+// The requests and results of the engine's rooms, under the names that callers use.
+type (
+	// Settings are what the caller sets for all runs of one command.
+	Settings = run.Settings
+	// Hosts says under which registry host providers are known in one run.
+	Hosts = run.Hosts
+	// Request says what to plan, or what to import.
+	Request = planning.Request
+	// Import asks for an existing object to be taken in.
+	Import = planning.Import
+	// Result is a finished plan with what an apply right after it can go on using.
+	Result = planning.Result
+	// ApplyRequest says what to carry out.
+	ApplyRequest = applying.Request
+	// Applied is what came of it.
+	Applied = applying.Result
+)
 
 // Compile makes a program of a configuration and holds it against its providers' schemas, also after
 // mistakes: all of them are reported.
@@ -47,7 +54,7 @@ func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o lang.CheckOpt
 			p, _ = lang.Compile(tree, &diag.Bag{}) // what it has to say was said
 		}
 	}
-	o.Options.Caller = newCaller(ctx, e.env(), bag)
+	o.Options.Run = run.NewCaller(ctx, e.env(), bag)
 	return p, lang.Vet(p, schemas, o, bag) && ok
 }
 
@@ -78,34 +85,34 @@ func (s *schemaSource) Of(p addr.Provider) *provider.Schemas {
 
 // Hosts is for a configuration and the state that it is applied to; either may be nil.
 func (e *Engine) Hosts(tree *config.Tree, s *state.Snapshot) Hosts {
-	return hostsFor(&e.Settings, tree, s)
+	return run.HostsFor(&e.Settings, tree, s)
 }
 
 // Walked reports whether a walk has begun.
-func (e *Engine) Walked() bool { return e.handover.walked() }
+func (e *Engine) Walked() bool { return e.handover.Walked() }
 
 // Unfinished is what is under way at this moment: changes and openings whose outcome is not known,
 // and leases that are open. It waits for nothing: a process that must end at once names what it leaves behind.
 func (e *Engine) Unfinished() (changes []addr.Object, leases []lease.Left) {
-	return e.handover.unfinished()
+	return e.handover.Unfinished()
 }
 
 // env is what runs take place in.
-func (e *Engine) env() Env { return Env{&e.Settings, &e.handover} }
+func (e *Engine) env() run.Env { return run.Env{Settings: &e.Settings, Handover: &e.handover} }
 
 // Validate holds a compiled program against its providers' own rules, with everything unknown that
 // is not written out. Nothing is configured, no state is needed. It may be called after Compile
 // failed: what mistakes were found in is left out.
 func (e *Engine) Validate(ctx context.Context, prog *lang.Program, o lang.Options, bag *diag.Bag) bool {
-	return validateProgram(ctx, e.env(), prog, o, bag)
+	return validating.Program(ctx, e.env(), prog, o, bag)
 }
 
 // Plan finds out what would have to be done.
 func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result, bool) {
-	return makePlan(ctx, e.env(), req, bag)
+	return planning.Plan(ctx, e.env(), req, bag)
 }
 
 // Apply carries a plan out.
 func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*Applied, bool) {
-	return applyPlan(ctx, e.env(), req, bag)
+	return applying.Apply(ctx, e.env(), req, bag)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/state"
 )
@@ -12,13 +13,13 @@ import (
 // Frame gives a frame whose before face is a stored state, for looking around: nothing is read,
 // planned or opened. What the state does not have is unknown.
 func (e *Engine) Frame(ctx context.Context, prog *lang.Program, o lang.Options, s *state.Snapshot, bag *diag.Bag) (*lang.Frame, bool) {
-	r, ok := newRun(ctx, e.env(), runRequest{Program: prog, Options: o}, bag)
+	r, ok := run.New(ctx, e.env(), run.Request{Program: prog, Options: o}, bag)
 	if !ok {
 		return nil, false
 	}
 	if s == nil {
 		s = &state.Snapshot{}
 	}
-	filling.Stored(prog, r.frame, s)
-	return r.frame, true
+	filling.Stored(prog, r.Frame, s)
+	return r.Frame, true
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Private data of a plan is looked through whatever else the plan says: also where it is what we
+// Private data of a plan is looked through in every plan: also where it is what we
 // proposed, byte for byte, and where an object is to be destroyed.
 func TestPlannedPrivateData(t *testing.T) {
 	const canary = "canary-0f3d-in-private-data"
@@ -87,4 +87,26 @@ resource "plant_safe" "a" {
 			}
 		})
 	}
+}
+
+// What stands in a plain variable is no secret, also where a plan validates provisioners before it begins.
+func TestPlainVariableBesideProvisioners(t *testing.T) {
+	const text = "canary-0f3f-in-two-variables"
+	w, p := newPlantWorld(t)
+	w.engine.Secrets = &secret.Set{}
+	w.vars = map[string]lang.Given{"s": {Value: cty.StringVal(text)}, "plain": {Value: cty.StringVal(text)}}
+	p.private = []byte("made of " + text)
+	w.plan(w.compile(map[string]string{"main.tf": `
+variable "s" {
+  ephemeral = true
+}
+variable "plain" {
+}
+resource "plant_item" "a" {
+  name = "a"
+  provisioner "local-exec" {
+    command = "true"
+  }
+}
+`}), nil)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 )
@@ -21,7 +22,7 @@ func (e *Engine) Import(ctx context.Context, req Request, bag *diag.Bag) (*state
 		}
 		req.Targets = append(req.Targets, t)
 	}
-	req.quiet = true
+	req.Quiet = true
 	result, ok := e.Plan(ctx, req, bag)
 	if result == nil || !ok {
 		return nil, false
@@ -33,7 +34,7 @@ func (e *Engine) Import(ctx context.Context, req Request, bag *diag.Bag) (*state
 			bag.Add(diag.Errorf("Configuration for import target does not exist", "No instance has the address %s, although %s is declared. Objects can only be imported to instances that the configuration declares: check the key of the address, and what count, for_each or enabled of the block and of the modules around it say.", im.To, im.To.Resource()))
 			return nil, false
 		}
-		next.Put(c.Object, hosts.hosted(c.Object, amended(c, c.Entry)))
+		next.Put(c.Object, hosts.Hosted(c.Object, run.Amended(c, c.Entry)))
 	}
 	return next.Done(), true
 }

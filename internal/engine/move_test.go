@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang"
 )
 
-// Objects follow their addresses, whatever the order of the blocks; what cannot move stays, with a
+// Objects follow their addresses, in any order of the blocks; what cannot move stays, with a
 // warning.
 func TestMoves(t *testing.T) {
 	before := map[string]string{

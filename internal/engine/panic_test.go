@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang"
 )
 
-// bomb is a sink that panics when it is told of one operation, and counts leases.
+// bomb is a sink that panics at the event of one operation, and counts leases.
 type bomb struct {
 	mu     sync.Mutex
 	op     event.Op

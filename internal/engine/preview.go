@@ -8,7 +8,7 @@ import (
 )
 
 // PreviewLeases says which leases the apply walk of a plan will open, as far as the configuration and
-// the plan tell, and who receives them. Nothing is opened or started, and a plan never holds it.
+// the plan tell, and what receives them. Nothing is opened or started, and a plan never holds it.
 // Ephemeral variables need no value.
 func (e *Engine) PreviewLeases(prog *lang.Program, o lang.Options, p *plan.Plan) []plan.Lease {
 	return ordering.PreviewLeases(prog, receivers.Analyse(prog, e.Tested), o, p)

@@ -67,9 +67,9 @@ func drawn(t *rapid.T) map[string]string {
 	return map[string]string{"main.tf": root.String(), "m/main.tf": child.String()}
 }
 
-// TestTwice goes from one random configuration to the next, sometimes in parts. After each apply a plan
+// TestPlanAfterApplyIsEmpty goes from one random configuration to the next, sometimes in parts. After each apply a plan
 // finds nothing to do, and a destroy leaves nothing.
-func TestTwice(t *testing.T) {
+func TestPlanAfterApplyIsEmpty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &plant{running: map[*machine]bool{}, upgrade: map[string][]byte{}}
 		pool := provider.NewPool(p)

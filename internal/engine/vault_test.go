@@ -193,7 +193,7 @@ func (v *vault) fails(kind string) provider.Diags {
 	return provider.Diags{diag.Errorf("Refused", "It is meant to fail.")}
 }
 
-// leased is a random configuration of leases, some obtained with others, and of those who receive
+// leased is a random configuration of leases, some obtained with others, and of those that receive
 // them: all of a block, one by its name, each its own, by way of values, modules and providers.
 func leased(t *rapid.T) map[string]string {
 	var root strings.Builder
@@ -205,7 +205,7 @@ func leased(t *rapid.T) map[string]string {
 	var leases []block
 	var users, providers []string
 	one := func(n int, label string) bool { return rapid.IntRange(0, n-1).Draw(t, label) == 0 }
-	// token is an expression for one or more tokens; own is how many instances have whoever says it.
+	// token is an expression for one or more tokens; own is how many instances the receiver has.
 	token := func(own int, label string) string {
 		b := rapid.SampledFrom(leases).Draw(t, label)
 		at := "ephemeral.vault_token." + b.name
@@ -308,7 +308,7 @@ resource "vault_user" "first" {
 
 // TestLeases plans, applies, changes and destroys random configurations, with calls that fail and
 // runs that are cancelled:
-// whatever fails, no token is used that is closed, none stays open, and none is obtained twice in
+// whichever call fails, no token is used that is closed, none stays open, and none is obtained twice in
 // a walk for the same face.
 func TestLeases(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/child"
 	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
 // Described is the file in which is kept how a provider describes itself, schemas and all: making
@@ -38,7 +38,7 @@ func (p *Providers) Described(a addr.Provider, env []string) *Described {
 // switches are the variables of an environment that say yes or no.
 func switches(env []string) []string {
 	words := []string{"", "0", "1", "f", "false", "n", "no", "off", "on", "t", "true", "y", "yes", "disabled", "enabled"}
-	env = child.Environ(env, func(name string) bool { return name == "SHLVL" || name == "_" })
+	env = subprocess.Environ(env, func(name string) bool { return name == "SHLVL" || name == "_" })
 	env = slices.DeleteFunc(env, func(e string) bool {
 		_, value, _ := strings.Cut(e, "=")
 		return !slices.Contains(words, strings.ToLower(value))

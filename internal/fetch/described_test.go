@@ -17,7 +17,7 @@ func TestDescribed(t *testing.T) {
 	p := &Providers{DataDir: t.TempDir()}
 	env := []string{"TOKEN=canary-3f0a", "TF_VAR_beta=true", "BETA=true"}
 	if p.Described(a, env) != nil {
-		t.Fatal("a package that nobody verified is described")
+		t.Fatal("a package that was not verified is described")
 	}
 	p.verified.Store(a.Canon(), "h1:one")
 	text := strings.Repeat("schemas ", 1000)

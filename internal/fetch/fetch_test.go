@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,7 +92,7 @@ func archive(t *testing.T, entries ...entry) string {
 func (s *stage) lockfile() *Lockfile {
 	s.Helper()
 	var bag diag.Bag
-	l, ok := ReadLockfile(s.dir, config.Limits{}, &diag.Sources{}, &bag)
+	l, ok := ReadLockfile(s.dir, limits.Limits{}, &diag.Sources{}, &bag)
 	if !ok {
 		s.Fatal(bag.List())
 	}
@@ -258,7 +259,7 @@ func TestLocked(t *testing.T) {
 	s.fails(s.install(false), "does not match any of the checksums")
 }
 
-// TestImplied looks into the directories that nobody has to name.
+// TestImplied looks into the directories that need not be named.
 func TestImplied(t *testing.T) {
 	s := newStage(t)
 	s.p.Settings = &cliconfig.Settings{}
@@ -395,7 +396,7 @@ func TestArchives(t *testing.T) {
 func TestLockfile(t *testing.T) {
 	dir := t.TempDir()
 	var bag diag.Bag
-	l, ok := ReadLockfile(dir, config.Limits{}, &diag.Sources{}, &bag)
+	l, ok := ReadLockfile(dir, limits.Limits{}, &diag.Sources{}, &bag)
 	if !ok || !l.IsNew() || l.Changed() {
 		t.Error("a missing file is not empty")
 	}
@@ -404,7 +405,7 @@ func TestLockfile(t *testing.T) {
 	if err := l.Write(); err != nil {
 		t.Fatal(err)
 	}
-	back, ok := ReadLockfile(dir, config.Limits{}, &diag.Sources{}, &bag)
+	back, ok := ReadLockfile(dir, limits.Limits{}, &diag.Sources{}, &bag)
 	if !ok || len(back.Providers()) != 2 || back.Changed() || back.Providers()[0].Provider.Host != "example.com" {
 		t.Errorf("%v %v", back.Providers(), bag.List())
 	}
@@ -415,7 +416,7 @@ func TestLockfile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, LockName), []byte("provider {"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := ReadLockfile(dir, config.Limits{}, &diag.Sources{}, &bag); ok || !bag.HasErrors() {
+	if _, ok := ReadLockfile(dir, limits.Limits{}, &diag.Sources{}, &bag); ok || !bag.HasErrors() {
 		t.Error("a torn file is read")
 	}
 }

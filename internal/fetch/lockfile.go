@@ -3,6 +3,7 @@ package fetch
 import (
 	"bytes"
 	"errors"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,7 +23,7 @@ type Lockfile struct {
 
 // ReadLockfile reads the lock file in dir; a missing one is empty. Messages about what is in it find
 // its text in the sources.
-func ReadLockfile(dir string, limits config.Limits, sources *diag.Sources, bag *diag.Bag) (*Lockfile, bool) {
+func ReadLockfile(dir string, limits limits.Limits, sources *diag.Sources, bag *diag.Bag) (*Lockfile, bool) {
 	l := &Lockfile{path: filepath.Join(dir, LockName), locks: map[addr.Provider]config.Lock{}}
 	src, err := config.ReadOne(l.path, limits)
 	switch {

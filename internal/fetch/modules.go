@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -190,7 +191,7 @@ func sameSource(s string) string {
 // readManifest gives what was recorded, as far as it can be read: it is written anew.
 func readManifest(path string) []manifestEntry {
 	var m manifest
-	if text, err := config.ReadOne(path, config.Limits{}); err == nil {
+	if text, err := config.ReadOne(path, limits.Limits{}); err == nil {
 		_ = json.Unmarshal(text, &m)
 	}
 	return m.Modules

@@ -2,13 +2,13 @@ package fetch
 
 import (
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
@@ -27,7 +27,7 @@ func TestManyAtOnce(t *testing.T) {
 			one := &Providers{Settings: s.p.Settings, Getenv: s.p.Getenv, CacheDir: cache, DataDir: filepath.Join(s.dir, fmt.Sprint(i/2))}
 			all.Go(func() {
 				var bag diag.Bag
-				l, _ := ReadLockfile(s.dir, config.Limits{}, &diag.Sources{}, &bag)
+				l, _ := ReadLockfile(s.dir, limits.Limits{}, &diag.Sources{}, &bag)
 				if !one.Install([]Need{{Provider: acme}}, l, false, &bag) {
 					t.Errorf("round %d: %s", round, bag.List())
 					return

@@ -76,7 +76,7 @@ func resource(p *Program, typ, name string) *Declaration {
 }
 
 func BenchmarkConfig(b *testing.B) {
-	f := frame(b, `
+	f := rootFrame(b, `
 variable "v" { default = "x" }
 locals { l = "${var.v}-y" }
 resource "test_thing" "a" {
@@ -100,7 +100,7 @@ resource "test_thing" "a" {
 }
 
 func BenchmarkConfigConstant(b *testing.B) {
-	f := frame(b, `
+	f := rootFrame(b, `
 resource "test_thing" "a" {
   name = "x"
   rule { a = "x" }

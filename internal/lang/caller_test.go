@@ -13,8 +13,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// calls is a Caller with three functions: join, fail, and one that only a configuration has.
-type calls struct{ log []string }
+// calls is a Run with three functions: join, fail, and one that only a configuration has.
+type calls struct {
+	NoRun
+	log []string
+}
 
 func (c *calls) Function(p addr.Provider, fn string) *provider.Function {
 	str := func(name string) provider.Param { return provider.Param{Name: name, Type: cty.String} }
@@ -96,7 +99,7 @@ locals {
 		t.Fatal(show(&bag))
 	}
 	c := &calls{}
-	f, _ := NewFrame(p, Options{Caller: c}, &bag)
+	f, _ := NewFrame(p, Options{Run: c}, &bag)
 	f.Put(resource(p, "test_thing", "u").ID, addr.NoKey, After, mark.Plain(cty.ObjectVal(map[string]cty.Value{"id": cty.UnknownVal(cty.String)})))
 	tests := []struct{ name, want string }{
 		{"a", `cty.StringVal("x-y")`},

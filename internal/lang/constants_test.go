@@ -75,9 +75,9 @@ output "out" { value = 1 }
 `
 	p := compile(t, around)
 	constants := map[string]bool{"text": true, "number": true, "next": true, "objects": true, "attr": true, "keys": true, "hidden": true, "tried": true, "chain": true}
-	for _, d := range p.root.unit.decls {
-		if d.kind != Local && d.once != nil || d.kind == Local && (d.once != nil) != constants[d.name] {
-			t.Errorf("%s %s: constant: %v", d.kind, d.name, d.once != nil)
+	for _, d := range p.Root().Unit.Defs {
+		if d.Kind != Local && d.Once != nil || d.Kind == Local && (d.Once != nil) != constants[d.Name] {
+			t.Errorf("%s %s: constant: %v", d.Kind, d.Name, d.Once != nil)
 		}
 	}
 }
@@ -95,9 +95,9 @@ func TestConstantsInCycles(t *testing.T) {
 	if ok {
 		t.Fatal("no cycle")
 	}
-	for _, d := range p.root.unit.decls {
-		if (d.once != nil) != (d.name == "d") {
-			t.Errorf("%s: constant: %v", d.name, d.once != nil)
+	for _, d := range p.Root().Unit.Defs {
+		if (d.Once != nil) != (d.Name == "d") {
+			t.Errorf("%s: constant: %v", d.Name, d.Once != nil)
 		}
 	}
 }

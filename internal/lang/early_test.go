@@ -11,8 +11,8 @@ import (
 
 // Keys are asked for before the leases are open that the values of for_each come from. What was
 // computed on the way stands until a lease is opened, and no longer.
-func TestEarly(t *testing.T) {
-	f := frame(t, `
+func TestKeysBeforeLeasesAreOpen(t *testing.T) {
+	f := rootFrame(t, `
 locals { token = ephemeral.test_thing.e.id }
 locals { all = { a = local.token, b = "plain" } }
 ephemeral "test_thing" "e" {}

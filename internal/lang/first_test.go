@@ -11,7 +11,7 @@ import (
 
 // The main path: compile, references, frames, configurations, slots, outputs, conditions.
 func TestMainPath(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 variable "names" { default = ["x", "y"] }
 locals {
   upper = [for n in var.names : upper(n)]

@@ -127,7 +127,7 @@ func value(f *Frame, src string) (mark.Value, bool) {
 
 // What is not ephemeral in a result does not depend on anything ephemeral: with other secrets it is
 // the same. No expression launders (issue "ephemerality", section 1).
-func TestNothingLaunders(t *testing.T) {
+func TestNoExpressionLosesEphemeralMarks(t *testing.T) {
 	both, validate := newFlows(t)
 	rapid.Check(t, func(t *rapid.T) {
 		src := exprGen(3).Draw(t, "expr")

@@ -94,7 +94,7 @@ output "nn" { value = var.nn }
 
 // Marks of variables carry where they come from.
 func TestOrigins(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 variable "password" {
   sensitive = true
   default   = "canary"
@@ -121,7 +121,7 @@ output "out" { value = [var.in] }
 // An empty slot is a mistake only where a walk promises to fill it in time.
 func TestEmptySlots(t *testing.T) {
 	read := func(stage func(*Frame)) (v mark.Value, o Outcome, said string) {
-		f := frame(t, `
+		f := rootFrame(t, `
 resource "test_thing" "a" {}
 locals { it = test_thing.a.id }
 `, Options{})
@@ -152,7 +152,7 @@ locals { it = test_thing.a.id }
 }
 
 func TestInstances(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 module "m" {
   source   = "m"
   for_each = { a = 1, b = 2 }
@@ -207,7 +207,7 @@ locals {
   all   = test_thing.a[*].id
   third = test_thing.a[2].id
 }`
-	f := frame(t, text, Options{})
+	f := rootFrame(t, text, Options{})
 	d := resource(f.Program(), "test_thing", "a").ID
 	var bag diag.Bag
 	obj := func(id string) mark.Value {
@@ -256,7 +256,7 @@ func TestConcurrent(t *testing.T) {
 		fmt.Fprintf(&text, "  l%d = [local.l%d, module.m[0].out, \"${local.l%d}\" == \"x\" ? 1 : 2][0]\n", i, i-1, i/2)
 	}
 	text.WriteString("}\nmodule \"m\" {\n  source = \"m\"\n  count = local.l0\n  in = local.l0\n}\nresource \"test_thing\" \"a\" {\n  for_each = toset([\"a\", \"b\"])\n  num = local.l49\n name = each.value\n}\n-- m --\nvariable \"in\" {}\noutput \"out\" { value = var.in }\n")
-	f := frame(t, text.String(), Options{})
+	f := rootFrame(t, text.String(), Options{})
 	d := resource(f.Program(), "test_thing", "a").ID
 	var wg sync.WaitGroup
 	for range 8 {
@@ -273,7 +273,7 @@ func TestConcurrent(t *testing.T) {
 }
 
 func TestBuiltins(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 output "o" {
   value = [path.module, path.root, path.cwd, terraform.workspace, tofu.workspace, ephemeralasnull(terraform.applying), plantimestamp(), module.m.p]
 }
@@ -300,7 +300,7 @@ output "p" { value = path.module }
 }
 
 func TestWhere(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 resource "test_thing" "a" {
   name = "x"
   tags = {
@@ -359,7 +359,7 @@ resource "test_thing" "a" {
 }
 
 func TestTriggers(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 resource "test_thing" "m" { count = 2 }
 resource "test_thing" "o" {}
 resource "test_thing" "a" {
@@ -382,7 +382,7 @@ resource "test_thing" "a" {
 }
 
 func TestImports(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 variable "ids" { default = { a = "i-1", b = "i-2" } }
 import {
   for_each = var.ids
@@ -447,7 +447,7 @@ func TestImportMistakes(t *testing.T) {
 }
 
 func TestProviderKeys(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 required "test" { source = "test" }
 provider "test" {
   alias    = "each"
@@ -512,7 +512,7 @@ resource "test_thing" "b" {}
 }
 
 func TestFlags(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 variable "p" { default = true }
 resource "test_thing" "a" {
   lifecycle {
@@ -542,7 +542,7 @@ resource "test_thing" "u" {
 }
 
 func TestProvisioners(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 variable "v" { default = "x" }
 resource "test_thing" "a" {
   count = 2
@@ -575,7 +575,7 @@ resource "test_thing" "a" {
 }
 
 func TestConsole(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 variable "v" { default = "x" }
 resource "test_thing" "a" { count = 2 }
 `, Options{Console: true})
@@ -640,7 +640,7 @@ text
 
 // A chosen instance of a provider must be there.
 func TestProviderKeyThatIsNotThere(t *testing.T) {
-	f := frame(t, `
+	f := rootFrame(t, `
 required "test" { source = "test" }
 provider "test" {
   alias    = "each"

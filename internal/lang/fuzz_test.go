@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"github.com/lethe-iac/lethe/internal/limits"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,13 +11,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang/funcs"
 )
 
 // tight are budgets for inputs that nobody has looked at.
 var (
-	tight      = Limits{Instances: 1000, Depth: 200, Elements: 10_000, Weight: 50_000, Text: 1 << 20}
-	tightFuncs = funcs.Limits{MaxElements: 10_000, MaxBytes: 1 << 20, MaxDepth: 100, TemplateDepth: 10, MaxCost: 4}
+	tight = limits.Limits{Instances: 1000, Elements: 10_000, Bytes: 1 << 20, Nesting: 100, Templates: 10}
 )
 
 // FuzzEval evaluates expressions in a frame that has everything a frame can have. Whatever the
@@ -34,10 +33,10 @@ func FuzzEval(f *testing.F) {
 	var bag diag.Bag
 	var frames []*Frame
 	for i := range 2 {
-		fr, _ := NewFrame(p, Options{Variables: secrets(i), Limits: tight, Functions: tightFuncs}, &bag)
+		fr, _ := NewFrame(p, Options{Variables: secrets(i), Limits: tight}, &bag)
 		frames = append(frames, fr)
 	}
-	validate, _ := NewFrame(p, Options{Validate: true, Limits: tight, Functions: tightFuncs}, &bag)
+	validate, _ := NewFrame(p, Options{Validate: true, Limits: tight}, &bag)
 	f.Fuzz(func(t *testing.T, src string) {
 		if len(src) > 2000 || strings.Contains(src, "file") { // the disk is no place for fuzzing
 			return
@@ -115,12 +114,12 @@ func FuzzProgram(f *testing.F) {
 			return
 		}
 		p, ok := Compile(tree, &bag)
-		ok = Vet(p, cached, CheckOptions{Options: Options{Limits: tight, Functions: tightFuncs}}, &bag) && ok
+		ok = Vet(p, cached, CheckOptions{Options: Options{Limits: tight}}, &bag) && ok
 		if ok == bag.HasErrors() && !ok {
 			t.Error("not ok without an error")
 		}
 		if ok {
-			run(p, Options{Limits: tight, Functions: tightFuncs}, false, &bag)
+			run(p, Options{Limits: tight}, false, &bag)
 		}
 	})
 }

@@ -474,8 +474,8 @@ func check(t testing.TB, text string) *Program {
 	return p
 }
 
-// frame makes a root frame of a checked program.
-func frame(t testing.TB, text string, o Options) *Frame {
+// rootFrame makes a root frame of a checked program.
+func rootFrame(t testing.TB, text string, o Options) *Frame {
 	t.Helper()
 	var bag diag.Bag
 	f, ok := NewFrame(check(t, text), o, &bag)

@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// Close closes a lease, if nobody has before, and reports whether it is closed now. It takes no
+// Close closes a lease, if that was not done before, and reports whether it is closed now. It takes no
 // context, because nothing but the time limit ends it.
 func (l *Ledger) Close(x *Lease) bool {
 	if !x.begin() {

@@ -52,7 +52,7 @@ type Expired struct{ Reason string }
 
 func (e *Expired) Error() string { return e.Reason }
 
-// Diagnostic is what whoever wanted to use the lease is told. The caller adds address and place.
+// Diagnostic is the report for what wanted to use the lease. The caller adds address and place.
 func (e *Expired) Diagnostic() diag.Diagnostic {
 	return diag.Errorf("Ephemeral resource instance has expired",
 		"The ephemeral resource instance cannot be used any more, because it could not be renewed: %s.", e.Reason)
@@ -193,8 +193,8 @@ func (x *Lease) callRenew(ctx context.Context, private []byte) (provider.RenewRe
 	return a.resp, a.ds
 }
 
-// failed ends renewing. Who still wanted to use the lease learns why; whoever closes it already
-// did not need it any more, so that the error is no more than a warning then.
+// failed ends renewing. What still wants to use the lease learns why; what closes it already
+// does not need it any more, so that the error is no more than a warning then.
 func (x *Lease) failed(ds provider.Diags) {
 	x.mu.Lock()
 	x.renew = time.Time{}

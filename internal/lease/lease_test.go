@@ -343,7 +343,7 @@ func TestHangingRenewalDoesNotBlockClose(t *testing.T) {
 	})
 }
 
-// Who wants to be gone gives up renewals, and then closings: each lease is listed that stays open.
+// A process that has to end gives up renewals, and then closings: each lease is listed that stays open.
 func TestAbandonAndLeave(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		abandon, abandoned := context.WithCancel(t.Context())
@@ -587,7 +587,7 @@ func TestCloseAllOrder(t *testing.T) {
 	})
 }
 
-// Whoever closes, no more are closed at a time than allowed, and the time limit of each begins when
+// From many callers, no more are closed at a time than allowed, and the time limit of each begins when
 // its turn comes.
 func TestClosesWithinParallelism(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -623,7 +623,7 @@ type buggy struct{}
 
 func (buggy) Tell(event.Event) { panic("a bug") }
 
-// A panic of whoever is told is passed on, and everything is closed in spite of it.
+// A panic of the sink is passed on, and everything is closed in spite of it.
 func TestPanickingSink(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var panics []any

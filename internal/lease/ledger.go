@@ -5,13 +5,13 @@
 // and reported like everything else that goes up; what was opened is handed over with Opened, and
 // from then on this package renews it while it is held (in the background, and before each use,
 // see Fresh), and closes it. Closing and renewing run under contexts of their own, with a time
-// limit: an interrupt that stops everything else stops neither of them. Only who wants to be gone in
+// limit: an interrupt that stops everything else stops neither of them. Only a process that has to end in
 // seconds gives them up (Options.Abandon, Options.Leave).
 //
 // There is one way to close and two callers of it. Close is for the step that follows the last
 // user; CloseAll is the net below all of them, for walks that ended early: it closes what is still
 // open, those first that were obtained with others, and lists what could not be closed. Every
-// lease that was handed over is closed once, by whoever comes first, or listed (invariants I7,
+// lease that was handed over is closed once, by the first caller, or listed (invariants I7,
 // I8).
 //
 // Results of leases are not here: a Ledger holds the provider's private data and nothing that a
@@ -32,11 +32,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// Options are what a ledger may be told.
+// Options are what a ledger works with.
 type Options struct {
 	// Now is the wall clock, which renewal times are held against; nil: time.Now.
 	Now func() time.Time
-	// Sink takes the events; nil: nobody.
+	// Sink takes the events; nil: they are dropped.
 	Sink event.Sink
 	// CloseTimeout is how long one closing may take, and how long it waits for a renewal that is
 	// under way before that; 0: a minute.

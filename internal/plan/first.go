@@ -29,7 +29,7 @@ type passing struct {
 }
 
 // spread finds what is create-first. It spreads in two ways. Along declared references from groups
-// that are declared so, whatever the plan at hand changes: that is what replacements go by, and
+// that are declared so, also where the plan at hand changes nothing of it: that is what replacements go by, and
 // what the state is to remember. And along recorded ones from the downs that come last by then,
 // since what an object referred to may not go before it. Of the objects that go and do not come
 // again, those go last that are stored so. The objects in extra do, too.

@@ -13,10 +13,10 @@ package plan
 //
 // What is declared create-first makes create-first what it depends on as declared. A create-first
 // down makes create-first the downs of what its object depends on as recorded, and of what the
-// settings of the holds that it goes through are made from. So whatever goes and depended on a
+// settings of the holds that it goes through are made from. So what is destroyed and depended on a
 // destroy-first object is destroy-first itself, and this order satisfies all rules: the
 // destroy-first downs, in recorded order; the ups, in declared order; the create-first downs, in
-// recorded order. Hence there is no cycle, whatever configuration and state say. (Recorded sets that are cyclic in themselves come from edited
+// recorded order. Hence there is no cycle, for any configuration and state. (Recorded sets that are cyclic in themselves come from edited
 // states; they lose the edges inside the component.)
 //
 // Holds, that is provider instances and ephemeral resources, are up while a step works through
@@ -42,7 +42,7 @@ type Input struct {
 	Groups []Group
 	// Gates is the number of vertices beyond the groups: value declarations (locals, outputs,
 	// variables) among the declared edges, resources in all their module instances among the
-	// recorded ones, or whatever else turns n×m edges into n+m. One gate is in one of the two.
+	// recorded ones, or what else turns n×m edges into n+m. One gate is in one of the two.
 	Gates    int
 	Objects  []Object
 	Declared []Edge

@@ -79,7 +79,7 @@ func (s *Steps) Edges(step int) (needs, waits []int) {
 }
 
 // Graph is the graph to walk; its nodes are the steps, in order. Ends of sessions wait and are
-// closers, so that they come whatever failed. A cycle in it would be a bug of Order.
+// closers, so that they come though others failed. A cycle in it would be a bug of Order.
 func (s *Steps) Graph() *walk.Graph {
 	g := &walk.Graph{}
 	g.Name(func(n walk.Node) string { return s.Label(int(n)) })

@@ -599,7 +599,7 @@ func (v *verifier) inside(step int, k int32, face Face) {
 	s, ok := v.sessions[sessionKey{k, face}]
 	up := v.before
 	if v.s.List[step].Kind == HoldDown {
-		up = v.over // it comes whatever failed
+		up = v.over // it comes though others failed
 	}
 	if !ok || !up(s.first, step) || !v.over(step, s.last) {
 		v.bad("%s works through hold %d outside its %v session", v.s.Label(step), k, face)

@@ -8,7 +8,7 @@ import (
 )
 
 // idle is what Pool.Idle gives: a provider that, for each call, uses the process that answers such
-// calls at the time. A session may take that process over and end it without asking whoever
+// calls at the time. A session may take that process over and end it without asking the session that
 // validates through it; the next call then goes to another one.
 type idle struct {
 	pool *Pool

@@ -75,8 +75,8 @@ type Crasher interface {
 }
 
 // mostLost is how many crashes of the process that answers what needs no settings are made up for. The calls
-// that come after a crash have nothing to do with it and are not to fail by it; a provider that crashes whatever
-// it is asked is not to be started for each of them.
+// that come after a crash have nothing to do with it and are not to fail by it; a provider that crashes at every call
+// is not to be started for each of them.
 const mostLost = 5
 
 // releaseTime is how long Release waits for calls that share the process.
@@ -196,7 +196,7 @@ func (pool *Pool) share(ctx context.Context, k *kind) (*process, error) {
 			if err := wait(ctx, over); err != nil {
 				return nil, err
 			}
-			continue // to see how it went; somebody else's giving up is not ours
+			continue // to see how it went; another caller's giving up is not ours
 		}
 		over := make(chan struct{})
 		k.starting = over
@@ -290,7 +290,7 @@ func (pool *Pool) prime(ctx context.Context, p *process) {
 	})
 }
 
-// Schemas gives what a provider describes. It asks once in a command, whatever the number of
+// Schemas gives what a provider describes. It asks once in a command, however high the number of
 // processes.
 func (pool *Pool) Schemas(ctx context.Context, a addr.Provider) (*Schemas, Diags) {
 	d := pool.describe(ctx, pool.kind(a))
@@ -329,7 +329,7 @@ func (pool *Pool) describe(ctx context.Context, k *kind) *said {
 	schemas, diags := from.Schemas(ctx)
 	d := &said{schemas, diags, from}
 	if (schemas != nil || ctx.Err() == nil) && !k.said.CompareAndSwap(nil, d) {
-		d = k.said.Load() // somebody else asked at the same time: all get the same
+		d = k.said.Load() // another caller asked at the same time: all get the same
 	}
 	return d
 }
@@ -355,7 +355,7 @@ func (pool *Pool) Release(session Provider) {
 	case <-over:
 	case <-time.After(releaseTime):
 	}
-	_ = session.Shutdown() // whatever it says, there is nobody to do anything about it
+	_ = session.Shutdown() // no caller is left who could act on its error
 }
 
 // other is some running process of the kind; nil if there is none.

@@ -267,7 +267,7 @@ func (l launcher) Start(ctx context.Context, a addr.Provider) (provider.Provider
 }
 
 // The schemas are read once; further processes are asked for them only if they rely on it, and
-// then nobody reads the answer.
+// then no caller reads the answer.
 func TestSchemasOncePerCommand(t *testing.T) {
 	for _, optional := range []bool{false, true} {
 		describe := func() (*provider.Schemas, provider.Diags) {
@@ -412,7 +412,7 @@ func TestStartsAreBounded(t *testing.T) {
 	}
 }
 
-// A built-in provider is what it is, for everybody, and stays.
+// A built-in provider is what it is for all callers, and stays.
 func TestBuiltin(t *testing.T) {
 	s := &stage{}
 	pool := provider.NewPool(s)
@@ -539,7 +539,7 @@ type mortal struct {
 func (m mortal) Lost() bool { return *m.lost }
 
 // A crash of the process that answers without settings costs the call that made it, not those that come
-// after; one that crashes whatever it is asked is not started for ever.
+// after; one that crashes at every call is not started for ever.
 func TestCrashOfShared(t *testing.T) {
 	var lost []*bool
 	pool := provider.NewPool(launcher(func(context.Context, addr.Provider) (provider.Provider, error) {

@@ -1,8 +1,8 @@
 // Package provider is what a provider can do, in Go.
 //
-// A Provider is one running process (or a built-in) behind one interface, whatever protocol it
+// A Provider is one running process (or a built-in) behind one interface, whichever protocol it
 // speaks; package wire implements it over protocols 5 and 6. Values travel as Dynamic: encoded,
-// and decoded only where somebody looks inside, so that an object nobody changes is never taken
+// and decoded only where a caller looks inside, so that an object that does not change is never taken
 // apart. What a provider says to the user comes back as diagnostics with attribute paths; that a
 // call failed altogether is a diagnostic as well, and names the provider.
 //

@@ -5,8 +5,8 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/lethe-iac/lethe/internal/child"
-	"github.com/lethe-iac/lethe/internal/hop"
+	"github.com/lethe-iac/lethe/internal/sshconn"
+	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
 // useAgent connects to the SSH agent: if the configuration asks for it, or says nothing and there
@@ -16,8 +16,8 @@ func (s *settings) useAgent(obj cty.Value, env []string) error {
 	if set && !wanted {
 		return nil
 	}
-	socket := child.Getenv(env, "SSH_AUTH_SOCK")
-	a, err := hop.DialAgent(socket, text(obj, "agent_identity"))
+	socket := subprocess.Getenv(env, "SSH_AUTH_SOCK")
+	a, err := sshconn.DialAgent(socket, text(obj, "agent_identity"))
 	switch {
 	case err != nil && !set:
 		return nil

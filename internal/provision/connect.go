@@ -13,7 +13,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 
-	"github.com/lethe-iac/lethe/internal/hop"
+	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
 // attempt is how long one try to connect may take.
@@ -99,7 +99,7 @@ func (s *settings) dial(ctx context.Context) (*client, error) {
 		if s.proxy != nil {
 			return s.proxy.dial(ctx, address)
 		}
-		return hop.Direct(ctx, address)
+		return sshconn.Direct(ctx, address)
 	}
 	if s.bastion != nil {
 		bastion, err := s.bastion.Login(ctx, reach)
@@ -127,6 +127,6 @@ func (s *settings) dial(ctx context.Context) (*client, error) {
 	if a := s.target.Agent; a != nil {
 		c.forward = agent.ForwardToAgent(target, a) == nil
 	}
-	c.over = hop.Watch(target, alive, silent)
+	c.over = sshconn.Watch(target, alive, silent)
 	return c, nil
 }

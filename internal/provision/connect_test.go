@@ -17,8 +17,8 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/hop/sshdtest"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/sshconn/sshdtest"
 )
 
 func TestCertificate(t *testing.T) {
@@ -233,7 +233,7 @@ func TestBastion(t *testing.T) {
 	}
 }
 
-// TestHostThatTakesItsTime: a port that nobody listens at, then a server.
+// TestHostThatTakesItsTime: a port without a server, then one with it.
 func TestHostThatTakesItsTime(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)

@@ -9,13 +9,13 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/lethe-iac/lethe/internal/hop"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
 const (
-	errIrregular = hop.Fixed("it is neither a file nor a directory")
-	errCircle    = hop.Fixed("it is a link to a directory that it lies in")
+	errIrregular = sshconn.Fixed("it is neither a file nor a directory")
+	errCircle    = sshconn.Fixed("it is a link to a directory that it lies in")
 )
 
 // file copies a file, a directory or a text to the target.
@@ -23,7 +23,7 @@ func (r *run) file(ctx context.Context) error {
 	// What cannot be read is found before anybody is called.
 	u, err := r.source()
 	if err != nil {
-		return &fault{full: err.Error(), bare: "The source cannot be read: " + r.hush.reason(err)}
+		return &fault{full: err.Error(), bare: "The source cannot be read: " + r.redaction.reason(err)}
 	}
 	s, err := r.settings()
 	if err != nil {
@@ -92,7 +92,7 @@ func (r *run) contentMode() fs.FileMode {
 	return 0o644
 }
 
-// sendFile sends a file. Its mode on the target is what it always was, whatever it is here, save
+// sendFile sends a file. Its mode on the target is what it always was and not what it is here, save
 // that programs stay programs.
 func sendFile(to *sender, path string) error {
 	f, size, err := openRegular(path)

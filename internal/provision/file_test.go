@@ -223,7 +223,7 @@ func TestInterruptOfAnUpload(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// One that is under way, and one that the remote scp never begins, because nobody reads the pipe.
+	// One that is under way, and one that the remote scp never begins, because the pipe is not read.
 	for _, dest := range []string{"/dev/null", pipe} {
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
@@ -237,7 +237,7 @@ func TestInterruptOfAnUpload(t *testing.T) {
 			t.Error(got)
 		}
 	}
-	// What waits for a reader notices only with one that nobody listens to it any more.
+	// What waits for a reader notices only with one that its reader is gone.
 	r, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/child"
+	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
 // grace is how long a program that was told to stop may take before it is killed.
@@ -62,7 +62,7 @@ func (r *run) execute(ctx context.Context, args []string, out *lines) error {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = r.environment()
 	cmd.Dir = r.path(text(r.Config.Raw, "working_dir"))
-	cmd.SysProcAttr = child.Attributes()
+	cmd.SysProcAttr = subprocess.Attributes()
 	if err := present(cmd); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (r *run) execute(ctx context.Context, args []string, out *lines) error {
 	}
 	defer read.Close()
 	cmd.Stdout, cmd.Stderr = write, write
-	err = child.Start(cmd)
+	err = subprocess.Start(cmd)
 	write.Close()
 	if err != nil {
 		return err
@@ -92,14 +92,14 @@ func (r *run) await(ctx context.Context, cmd *exec.Cmd, output *os.File, ended <
 		return err
 	case <-ctx.Done():
 	}
-	child.Terminate(cmd.Process)
+	subprocess.Terminate(cmd.Process)
 	select {
 	case <-ended:
 		return errInterrupted
 	case <-time.After(grace):
 	case <-r.Abandon.Done():
 	}
-	child.Kill(cmd.Process)
+	subprocess.Kill(cmd.Process)
 	// What left the group may still hold the output; it is not waited for.
 	rest := 2 * time.Second
 	if r.Abandon.Err() != nil {
@@ -116,7 +116,7 @@ func (r *run) await(ctx context.Context, cmd *exec.Cmd, output *os.File, ended <
 // environment is what the command gets: ours, without the values of variables, and what the
 // configuration adds.
 func (r *run) environment() []string {
-	env := child.Environ(r.Env, nil)
+	env := subprocess.Environ(r.Env, nil)
 	if add := r.Config.Raw.GetAttr("environment"); !add.IsNull() {
 		for it := add.ElementIterator(); it.Next(); {
 			k, v := it.Element()

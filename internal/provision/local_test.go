@@ -20,9 +20,9 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/hop"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
 const canary = "canary-9b1d4c"
@@ -235,18 +235,18 @@ func TestSuppressedBecause(t *testing.T) {
 	conn := args(ConnectionSchema(), nil)
 	for _, c := range []struct {
 		config, conn mark.Value
-		want         hush
+		want         redaction
 	}{
-		{mark.Plain(config), mark.Plain(conn), hush{}},
-		{marked(config, mark.Sensitive, "inline"), mark.Plain(conn), hush{"sensitive", true}},
-		{marked(config, mark.Ephemeral, "inline"), mark.Plain(conn), hush{"ephemeral", true}},
-		{marked(config, mark.Sensitive, "inline"), marked(conn, mark.Ephemeral, "password"), hush{"ephemeral", true}},
-		{mark.Plain(config), marked(conn, mark.Ephemeral, "password"), hush{"ephemeral", true}},
-		{mark.Plain(config), marked(conn, mark.Sensitive, "password", "private_key", "bastion_private_key"), hush{}},
-		{mark.Plain(config), marked(conn, mark.Sensitive, "user"), hush{"", true}},
-		{mark.Plain(config), mark.Value{Raw: conn, Marks: []mark.At{{Tag: mark.Sensitive}}}, hush{"", true}},
+		{mark.Plain(config), mark.Plain(conn), redaction{}},
+		{marked(config, mark.Sensitive, "inline"), mark.Plain(conn), redaction{"sensitive", true}},
+		{marked(config, mark.Ephemeral, "inline"), mark.Plain(conn), redaction{"ephemeral", true}},
+		{marked(config, mark.Sensitive, "inline"), marked(conn, mark.Ephemeral, "password"), redaction{"ephemeral", true}},
+		{mark.Plain(config), marked(conn, mark.Ephemeral, "password"), redaction{"ephemeral", true}},
+		{mark.Plain(config), marked(conn, mark.Sensitive, "password", "private_key", "bastion_private_key"), redaction{}},
+		{mark.Plain(config), marked(conn, mark.Sensitive, "user"), redaction{"", true}},
+		{mark.Plain(config), mark.Value{Raw: conn, Marks: []mark.At{{Tag: mark.Sensitive}}}, redaction{"", true}},
 	} {
-		if got := newHush(c.config, c.conn); got != c.want {
+		if got := newRedaction(c.config, c.conn); got != c.want {
 			t.Errorf("%v %v: %+v, want %+v", c.config.Marks, c.conn.Marks, got, c.want)
 		}
 	}
@@ -254,7 +254,7 @@ func TestSuppressedBecause(t *testing.T) {
 
 // TestReasons: what is said of causes when their text must not be shown.
 func TestReasons(t *testing.T) {
-	h := hush{why: "ephemeral", names: true}
+	h := redaction{why: "ephemeral", names: true}
 	dial := func(err error) error {
 		return &net.OpError{Op: "dial", Net: canary, Err: os.NewSyscallError("connect", err)}
 	}
@@ -270,7 +270,7 @@ func TestReasons(t *testing.T) {
 		{fmt.Errorf("%s: %w", canary, context.DeadlineExceeded), "it took too long"},
 		{&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, "it took too long"},
 		{&proxyError{407, canary}, "the proxy answered with status 407"},
-		{&hop.HostKeyError{Why: "no"}, "host key verification failed: no"},
+		{&sshconn.HostKeyError{Why: "no"}, "host key verification failed: no"},
 		{fmt.Errorf("%s: %w", canary, &ssh.ExitMissingError{}), "the connection ended before the exit status came"},
 		{&fs.PathError{Op: "open", Path: canary, Err: syscall.ENOENT}, "no such file or directory"},
 		{&fs.PathError{Op: "open", Path: canary, Err: errIrregular}, string(errIrregular)},
@@ -282,14 +282,14 @@ func TestReasons(t *testing.T) {
 		if got := h.text(outer); got != "It: "+c.want {
 			t.Errorf("%v: %s", outer, got)
 		}
-		if got := (hush{names: true}).text(outer); got != "It: "+c.want {
+		if got := (redaction{names: true}).text(outer); got != "It: "+c.want {
 			t.Errorf("names only: %s", got)
 		}
-		if got := (hush{}).text(outer); !strings.Contains(got, canary) {
+		if got := (redaction{}).text(outer); !strings.Contains(got, canary) {
 			t.Errorf("nothing hidden: %s", got)
 		}
 		outer.remote = false
-		if got := (hush{names: true}).text(outer); !strings.Contains(got, canary) {
+		if got := (redaction{names: true}).text(outer); !strings.Contains(got, canary) {
 			t.Errorf("nothing about the connection: %s", got)
 		}
 	}

@@ -23,9 +23,9 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/lethe-iac/lethe/internal/hop"
-	"github.com/lethe-iac/lethe/internal/hop/sshdtest"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/sshconn"
+	"github.com/lethe-iac/lethe/internal/sshconn/sshdtest"
 )
 
 // An OpenSSH server without PAM takes passwords only of users of the system, which a test should
@@ -277,7 +277,7 @@ func socksProxy(t *testing.T, user, password string, used *atomic.Int32) (port i
 			return conn.Close()
 		}
 		ip, port := net.IP(read(4)), read(2)
-		far, err := net.Dial("tcp", hop.Join(ip.String(), int(port[0])<<8|int(port[1])))
+		far, err := net.Dial("tcp", sshconn.Join(ip.String(), int(port[0])<<8|int(port[1])))
 		if err != nil {
 			return conn.Close()
 		}

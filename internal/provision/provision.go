@@ -54,8 +54,8 @@ func Run(ctx context.Context, req Request) []diag.Diagnostic {
 // run is a provisioner being run.
 type run struct {
 	Request
-	hush hush
-	said []diag.Diagnostic // warnings so far
+	redaction redaction
+	said      []diag.Diagnostic // warnings so far
 }
 
 func newRun(req Request) *run {
@@ -66,10 +66,10 @@ func newRun(req Request) *run {
 		req.Env = os.Environ()
 	}
 	out := req.Output
-	r := &run{Request: req, hush: newHush(req.Config, req.Connection)}
+	r := &run{Request: req, redaction: newRedaction(req.Config, req.Connection)}
 	r.Output = func(line string) {
-		if r.hush.why != "" {
-			line = "(output suppressed due to " + r.hush.why + " value in config)"
+		if r.redaction.why != "" {
+			line = "(output suppressed due to " + r.redaction.why + " value in config)"
 		}
 		if out != nil {
 			out(line)
@@ -83,7 +83,7 @@ func (r *run) failure(err error) []diag.Diagnostic {
 	if err == nil {
 		return nil
 	}
-	return []diag.Diagnostic{diag.Errorf(r.Type+" provisioner error", "%s", r.hush.text(err))}
+	return []diag.Diagnostic{diag.Errorf(r.Type+" provisioner error", "%s", r.redaction.text(err))}
 }
 
 // path is a local path as the program opens it.

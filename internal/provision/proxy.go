@@ -17,7 +17,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/lethe-iac/lethe/internal/hop"
+	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
 // proxy is a host that relays the first connection.
@@ -54,7 +54,7 @@ func (p *proxy) dial(ctx context.Context, address string) (net.Conn, error) {
 	if p.scheme == "socks5" {
 		return p.socks(ctx, address)
 	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", hop.Join(p.host, p.port))
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", sshconn.Join(p.host, p.port))
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (p *proxy) socks(ctx context.Context, address string) (net.Conn, error) {
 	if p.user != "" || p.password != "" {
 		auth = &socks.Auth{User: p.user, Password: p.password}
 	}
-	d, err := socks.SOCKS5("tcp", hop.Join(p.host, p.port), auth, &net.Dialer{})
+	d, err := socks.SOCKS5("tcp", sshconn.Join(p.host, p.port), auth, &net.Dialer{})
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/lethe-iac/lethe/internal/hop"
+	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
 // platform is the kind of system at the other end.
@@ -17,7 +17,7 @@ const (
 	windows platform = true
 )
 
-const errUnquotable = hop.Fixed("the path has characters that cannot be passed on to the remote system")
+const errUnquotable = sshconn.Fixed("the path has characters that cannot be passed on to the remote system")
 
 // quote makes a word of a remote command line out of a path, so that the remote shell sees it as
 // one argument and finds nothing in it to expand. The word does not begin with a hyphen.

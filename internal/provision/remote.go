@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/hop"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
 // script is one that is to be run: where its text comes from, and how long it is.
@@ -123,7 +123,7 @@ func openRegular(path string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// runScript uploads a script, runs it, and removes it whatever happens.
+// runScript uploads a script, runs it, and removes it in any case.
 func (r *run) runScript(ctx context.Context, c *client, sc script) (err error) {
 	p := c.settings.platform
 	path := p.script(c.settings.script)
@@ -171,23 +171,23 @@ func (r *run) removeScript(ctx context.Context, c *client, path string) {
 		return
 	}
 	what := "The script " + path + " on " + c.settings.target.Name
-	if r.hush.names {
+	if r.redaction.names {
 		what = "A script on the remote system"
 	}
 	r.said = append(r.said, diag.Warningf("Remote script not removed",
-		"%s could not be removed (%s). Whoever may read it finds in it what the configuration put there: remove it by hand, if the system still exists.", what, r.hush.text(err)))
+		"%s could not be removed (%s). Whoever may read it finds in it what the configuration put there: remove it by hand, if the system still exists.", what, r.redaction.text(err)))
 }
 
 // announce tells where the connection goes and what it uses, in the words of the peers.
 func (r *run) announce(s *settings) {
 	name := func(n string) string {
-		if r.hush.names {
+		if r.redaction.names {
 			return mark.Sensitive.Mask()
 		}
 		return n
 	}
 	tell := func(format string, a ...any) { r.Output(fmt.Sprintf(format, a...)) }
-	host := func(h *hop.Host) {
+	host := func(h *sshconn.Host) {
 		tell("  Host: %s", name(h.Name))
 		tell("  User: %s", name(h.User))
 		tell("  Password: %t", h.Password != "")

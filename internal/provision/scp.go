@@ -10,7 +10,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/lethe-iac/lethe/internal/hop"
+	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
 // This is the sending side of the protocol of scp (the one before SFTP; every OpenSSH server
@@ -98,7 +98,7 @@ func (s *sender) file(name string, mode fs.FileMode, size int64, content io.Read
 	n, err := io.CopyN(s.to, content, size)
 	switch {
 	case errors.Is(err, io.EOF) && n < size:
-		return hop.Fixed("the file became shorter while it was read")
+		return sshconn.Fixed("the file became shorter while it was read")
 	case err != nil:
 		return err
 	}

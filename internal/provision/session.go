@@ -117,7 +117,7 @@ func soon(ended <-chan error, limit time.Duration) bool {
 }
 
 // session opens a session; a host that does not answer is left when the context ends. Package ssh
-// waits for ever for an answer if the connection ends at the very moment of the question, so nobody
+// waits for ever for an answer if the connection ends at the very moment of the question, so no caller
 // waits for it longer than for the connection.
 func (c *client) session(ctx context.Context) (*ssh.Session, error) {
 	type opened struct {

@@ -8,17 +8,17 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/lethe-iac/lethe/internal/hop"
+	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
 // settings are a connection block's, with defaults filled in.
 type settings struct {
 	platform platform
 	timeout  time.Duration
-	script   string    // pattern of paths for scripts; may be empty
-	proxy    *proxy    // nil: direct
-	bastion  *hop.Host // nil: direct
-	target   hop.Host
+	script   string        // pattern of paths for scripts; may be empty
+	proxy    *proxy        // nil: direct
+	bastion  *sshconn.Host // nil: direct
+	target   sshconn.Host
 }
 
 // readSettings reads a connection block that was validated. Errors hold no value of it.
@@ -27,7 +27,7 @@ func readSettings(obj cty.Value, env []string) (*settings, error) {
 		platform: text(obj, "target_platform") == "windows",
 		script:   text(obj, "script_path"),
 		timeout:  5 * time.Minute,
-		target: hop.Host{
+		target: sshconn.Host{
 			Name: text(obj, "host"),
 			Port: cmp.Or(number(obj, "port"), 22),
 			User: cmp.Or(text(obj, "user"), "root"),
@@ -40,7 +40,7 @@ func readSettings(obj cty.Value, env []string) (*settings, error) {
 		return nil, err
 	}
 	if text(obj, "bastion_host") != "" {
-		s.bastion = &hop.Host{
+		s.bastion = &sshconn.Host{
 			Name: text(obj, "bastion_host"),
 			Port: cmp.Or(number(obj, "bastion_port"), s.target.Port),
 			User: cmp.Or(text(obj, "bastion_user"), s.target.User),
@@ -57,17 +57,17 @@ func readSettings(obj cty.Value, env []string) (*settings, error) {
 }
 
 // credentials reads what is named the same for the target and, with a prefix, for a bastion.
-func credentials(h *hop.Host, obj cty.Value, prefix string) error {
+func credentials(h *sshconn.Host, obj cty.Value, prefix string) error {
 	h.Password = text(obj, prefix+"password")
 	if pem := text(obj, prefix+"private_key"); pem != "" {
-		key, err := hop.ParseKey(pem)
+		key, err := sshconn.ParseKey(pem)
 		if err != nil {
 			return fmt.Errorf("%sprivate_key cannot be used: %w", prefix, err)
 		}
 		h.Key = key
 	}
 	if cert := text(obj, prefix+"certificate"); cert != "" && h.Key != nil {
-		signer, err := hop.Certify(h.Key, cert)
+		signer, err := sshconn.Certify(h.Key, cert)
 		if err != nil {
 			return fmt.Errorf("%scertificate cannot be used: %w", prefix, err)
 		}
@@ -75,7 +75,7 @@ func credentials(h *hop.Host, obj cty.Value, prefix string) error {
 	}
 	if keys := text(obj, prefix+"host_key"); keys != "" {
 		var err error
-		if h.HostKeys, err = hop.ParseHostKeys(keys); err != nil {
+		if h.HostKeys, err = sshconn.ParseHostKeys(keys); err != nil {
 			return fmt.Errorf("%shost_key cannot be used: %w", prefix, err)
 		}
 	}
@@ -83,7 +83,7 @@ func credentials(h *hop.Host, obj cty.Value, prefix string) error {
 }
 
 // inherit fills in what a bastion has from the target, where nothing else is said.
-func inherit(h, from *hop.Host) {
+func inherit(h, from *sshconn.Host) {
 	h.Password = cmp.Or(h.Password, from.Password)
 	if h.Key == nil {
 		h.Key, h.Cert = from.Key, from.Cert

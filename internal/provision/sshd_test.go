@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/lethe-iac/lethe/internal/hop/sshdtest"
+	"github.com/lethe-iac/lethe/internal/sshconn/sshdtest"
 )
 
 // server is an OpenSSH server of our own.

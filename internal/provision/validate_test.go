@@ -164,7 +164,7 @@ func TestHome(t *testing.T) {
 	}
 }
 
-// FuzzQuote: whatever is quoted is one word to a shell, and the word is the path.
+// FuzzQuote: a quoted text is one word to a shell, and the word is the path.
 func FuzzQuote(f *testing.F) {
 	for _, s := range []string{"/tmp/x", "a b", "it's", "''", "$(id)", "`id`", "a\nb", "-n", "~", "*", `\`, "\\'", "a;b", "\x7f\x1b[2J", "ü", "#", "!!", "{a,b}", "a\xffb"} {
 		f.Add(s)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -149,7 +150,7 @@ func object(ty cty.Type) *codec {
 	for name, aty := range ty.AttributeTypes() {
 		a := attrCodec{codec: compile(aty), name: name}
 		a.wire = appendStr(nil, name)
-		a.text = append(appendJSONString(nil, name), ':')
+		a.text = append(jsontext.AppendString(nil, name), ':')
 		c.attrs = append(c.attrs, a)
 		c.loose = c.loose || a.loose
 	}

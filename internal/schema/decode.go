@@ -104,7 +104,7 @@ func (c *codec) readList(r *reader) (cty.Value, *failure) {
 		return cty.NilVal, fail("a " + c.noun() + " is required")
 	}
 	if c.kind == kindTuple && n != len(c.items) {
-		return cty.NilVal, fail(fmt.Sprintf("a tuple of length %d is required", len(c.items)))
+		return cty.NilVal, c.otherLength()
 	}
 	vals := newLister(c, n)
 	for i := range n {

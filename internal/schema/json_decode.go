@@ -2,31 +2,29 @@ package schema
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // text is JSON being read. Values are read by the type they must have, in one pass.
 type text struct {
-	b     []byte
-	s     string // b as a string, whose parts serve as values; "" if they must be copied
-	pos   int
-	depth int // of dynamic values in dynamic values
+	jsontext.Scanner
+	s     string // the input as a string, whose parts serve as values; "" if they must be copied
+	depth int    // of dynamic values in dynamic values
 }
 
 func (c *codec) decodeJSON(b []byte) (cty.Value, error) {
-	t := &text{b: b}
+	t := &text{Scanner: jsontext.Scanner{In: b}}
 	if len(b) <= shareLimit {
 		t.s = string(b)
 	}
 	v, f := c.readJSON(t)
-	if f == nil && t.next() != 0 {
-		f = fail("more follows the end of the value")
+	if f == nil {
+		f = t.end()
 	}
 	if f != nil {
 		return cty.DynamicVal, f.err()
@@ -34,31 +32,34 @@ func (c *codec) decodeJSON(b []byte) (cty.Value, error) {
 	return v, nil
 }
 
-// next skips white space and shows the next byte, 0 at the end.
-func (t *text) next() byte {
-	for t.pos < len(t.b) {
-		switch c := t.b[t.pos]; c {
-		case ' ', '\t', '\r', '\n':
-			t.pos++
-		default:
-			return c
-		}
+// failure is what is wrong with the text, nil if nothing is.
+func (t *text) failure() *failure {
+	if t.Err != nil {
+		return fail(t.Err.What)
 	}
-	return 0
+	return nil
 }
 
-// literal passes over a word.
+// end fails unless the text is over.
+func (t *text) end() *failure {
+	if t.Err == nil && (t.Peek() != 0 || t.Pos < len(t.In)) {
+		t.Fail("more follows the end of the value")
+	}
+	return t.failure()
+}
+
+// literal passes over a word, if it stands here.
 func (t *text) literal(word string) bool {
-	if !bytes.HasPrefix(t.b[t.pos:], []byte(word)) {
+	if !bytes.HasPrefix(t.In[t.Pos:], []byte(word)) {
 		return false
 	}
-	t.pos += len(word)
+	t.Pos += len(word)
 	return true
 }
 
 // readJSON reads one value of the codec's type.
 func (c *codec) readJSON(t *text) (cty.Value, *failure) {
-	first := t.next()
+	first := t.Peek()
 	switch {
 	case first == 0:
 		return cty.NilVal, fail(errShort)
@@ -85,10 +86,10 @@ func (c *codec) readJSON(t *text) (cty.Value, *failure) {
 func (c *codec) readPrimitive(t *text, first byte) (cty.Value, *failure) {
 	switch {
 	case first == '"':
-		s, ok := t.str()
+		s := t.str()
 		switch {
-		case !ok:
-			return cty.NilVal, fail("invalid string")
+		case t.Err != nil:
+			return cty.NilVal, t.failure()
 		case c.kind == kindString:
 			return ctyvalue.String(s), nil
 		case c.kind == kindNumber:
@@ -99,10 +100,12 @@ func (c *codec) readPrimitive(t *text, first byte) (cty.Value, *failure) {
 			return cty.False, nil
 		}
 	case first == '-' || first >= '0' && first <= '9':
-		s, ok := t.number()
+		from := t.Pos
+		t.Number()
+		s := t.part(from, t.Pos)
 		switch {
-		case !ok:
-			return cty.NilVal, fail("invalid number")
+		case t.Err != nil:
+			return cty.NilVal, t.failure()
 		case c.kind == kindNumber:
 			return parseNumber(s)
 		case c.kind == kindString:
@@ -127,16 +130,14 @@ func (c *codec) readPrimitive(t *text, first byte) (cty.Value, *failure) {
 }
 
 func (c *codec) readJSONList(t *text) (cty.Value, *failure) {
-	if t.b[t.pos] != '[' {
+	if t.In[t.Pos] != '[' {
 		return cty.NilVal, fail("a " + c.noun() + " is required")
 	}
+	t.Pos++
 	vals := newLister(c, 0)
-	for more, ok := t.open(']'); more || !ok; more, ok = t.comma(']') {
-		if !ok {
-			return cty.NilVal, fail("a comma or a closing bracket is missing")
-		}
+	for first := true; t.More(']', first); first = false {
 		if c.kind == kindTuple && vals.len() == len(c.items) {
-			break
+			return cty.NilVal, c.otherLength()
 		}
 		v, f := c.item(vals.len()).readJSON(t)
 		if f != nil {
@@ -144,14 +145,21 @@ func (c *codec) readJSONList(t *text) (cty.Value, *failure) {
 		}
 		vals.add(v)
 	}
-	if c.kind == kindTuple && (vals.len() != len(c.items) || t.b[t.pos-1] != ']') {
-		return cty.NilVal, fail(fmt.Sprintf("a tuple of length %d is required", len(c.items)))
+	switch {
+	case t.Err != nil:
+		return cty.NilVal, t.failure()
+	case c.kind == kindTuple && vals.len() != len(c.items):
+		return cty.NilVal, c.otherLength()
 	}
 	return vals.value()
 }
 
+func (c *codec) otherLength() *failure {
+	return fail(fmt.Sprintf("a tuple of length %d is required", len(c.items)))
+}
+
 func (c *codec) readJSONMap(t *text) (cty.Value, *failure) {
-	if t.b[t.pos] != '{' {
+	if t.In[t.Pos] != '{' {
 		return cty.NilVal, fail("a map is required")
 	}
 	vals := newBuilder(c, 0)
@@ -170,7 +178,7 @@ func (c *codec) readJSONMap(t *text) (cty.Value, *failure) {
 }
 
 func (c *codec) readJSONObject(t *text) (cty.Value, *failure) {
-	if t.b[t.pos] != '{' {
+	if t.In[t.Pos] != '{' {
 		return cty.NilVal, fail("an object is required")
 	}
 	vals := newBuilder(c, len(c.attrs))
@@ -204,7 +212,7 @@ func (c *codec) readJSONObject(t *text) (cty.Value, *failure) {
 // readDynamicJSON reads an object of a type and a value of that type, in any order.
 func readDynamicJSON(t *text) (cty.Value, *failure) {
 	const required = "a value of any type must come with its type"
-	if t.b[t.pos] != '{' {
+	if t.In[t.Pos] != '{' {
 		return cty.NilVal, fail(required)
 	}
 	if t.depth++; t.depth > depthLimit {
@@ -213,10 +221,10 @@ func readDynamicJSON(t *text) (cty.Value, *failure) {
 	defer func() { t.depth-- }()
 	var typ, value []byte
 	f := t.members(func(name string) *failure {
-		raw, ok := t.skip()
+		raw := t.Raw()
 		switch {
-		case !ok:
-			return fail(errShort)
+		case t.Err != nil:
+			return t.failure()
 		case name == "type":
 			typ = raw
 		case name == "value":
@@ -236,127 +244,52 @@ func readDynamicJSON(t *text) (cty.Value, *failure) {
 	if f != nil {
 		return cty.NilVal, f
 	}
-	inner := &text{b: value, depth: t.depth}
+	inner := &text{Scanner: jsontext.Scanner{In: value}, depth: t.depth}
 	v, f := compile(ty).readJSON(inner)
-	if f == nil && inner.next() != 0 {
-		f = fail("more follows the end of the value")
+	if f == nil {
+		f = inner.end()
 	}
 	return v, f
 }
 
-// open enters an array or object and reports whether anything is in it.
-func (t *text) open(end byte) (more, ok bool) {
-	t.pos++
-	if t.next() == end {
-		t.pos++
-		return false, true
-	}
-	return true, true
-}
-
-// comma passes over what stands between elements and reports whether another follows.
-func (t *text) comma(end byte) (more, ok bool) {
-	switch t.next() {
-	case ',':
-		t.pos++
-		return true, true
-	case end:
-		t.pos++
-		return false, true
-	}
-	return true, false
-}
-
 // members calls read at the value of each member of an object.
 func (t *text) members(read func(name string) *failure) *failure {
-	for more, ok := t.open('}'); more || !ok; more, ok = t.comma('}') {
-		if !ok {
-			return fail("a comma or a closing brace is missing")
+	t.Pos++
+	for first := true; t.More('}', first); first = false {
+		if t.Peek() != '"' {
+			t.Expected("a quoted name")
+			break
 		}
-		if t.next() != '"' {
-			return fail("a name in quotes is required")
+		name := t.str()
+		if !t.Want(':') {
+			break
 		}
-		name, ok := t.str()
-		if !ok || t.next() != ':' {
-			return fail("a name in quotes and a colon are required")
-		}
-		t.pos++
 		if f := read(name); f != nil {
 			return f
 		}
 	}
-	return nil
+	return t.failure()
 }
 
-// str reads a string. What has escapes or is not valid UTF-8 is left to package encoding/json.
-func (t *text) str() (string, bool) {
-	from := t.pos
-	plain, ascii := true, true
-	for i := from + 1; i < len(t.b); i++ {
-		switch c := t.b[i]; {
-		case c == '"':
-			t.pos = i + 1
-			if plain && (ascii || utf8.Valid(t.b[from+1:i])) {
-				return t.part(from+1, i), true
-			}
-			var s string
-			err := json.Unmarshal(t.b[from:i+1], &s)
-			return s, err == nil
-		case c == '\\':
-			plain = false
-			i++
-		case c < 0x20:
-			return "", false
-		case c >= utf8.RuneSelf:
-			ascii = false
-		}
+// str reads the string that begins here.
+func (t *text) str() string {
+	from := t.Pos
+	b := t.Str()
+	switch {
+	case t.Err != nil:
+		return ""
+	case !utf8.Valid(b):
+		s, _ := jsontext.Unquote(t.In[from:t.Pos]) // it is a string
+		return s
+	case t.Pos-from == len(b)+2: // without escapes
+		return t.part(from+1, t.Pos-1)
 	}
-	return "", false
+	return string(b)
 }
 
 func (t *text) part(from, to int) string {
 	if t.s != "" {
 		return t.s[from:to]
 	}
-	return string(t.b[from:to])
-}
-
-// number reads the text of a number.
-func (t *text) number() (string, bool) {
-	from := t.pos
-	for t.pos < len(t.b) && strings.IndexByte("+-.0123456789eE", t.b[t.pos]) >= 0 {
-		t.pos++
-	}
-	s := t.part(from, t.pos)
-	if i, ok := shortInt(s); ok && (s[0] != '0' || i == 0 && len(s) == 1) && !strings.HasPrefix(s, "-0") {
-		return s, true
-	}
-	return s, json.Valid([]byte(s))
-}
-
-// skip passes over a value and gives its text; whether it is well formed shows when it is read.
-func (t *text) skip() ([]byte, bool) {
-	t.next()
-	from, depth := t.pos, 0
-	for t.pos < len(t.b) {
-		switch c := t.b[t.pos]; c {
-		case '"':
-			if _, ok := t.str(); !ok {
-				return nil, false
-			}
-			t.pos--
-		case '[', '{':
-			depth++
-		case ']', '}':
-			if depth--; depth < 0 {
-				return t.b[from:t.pos], t.pos > from
-			}
-		case ',':
-			if depth == 0 {
-				return t.b[from:t.pos], t.pos > from
-			}
-		}
-		t.pos++
-	}
-	return nil, false
+	return string(t.In[from:to])
 }

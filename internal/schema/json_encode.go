@@ -1,9 +1,8 @@
 package schema
 
 import (
-	"encoding/json"
-
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -27,7 +26,7 @@ func (c *codec) appendJSON(b []byte, v cty.Value) ([]byte, *failure) {
 	}
 	switch c.kind {
 	case kindString:
-		return appendJSONString(b, v.AsString()), nil
+		return jsontext.AppendString(b, v.AsString()), nil
 	case kindNumber:
 		f := ctyvalue.Number(v)
 		if f.IsInf() {
@@ -73,7 +72,7 @@ func (c *codec) appendJSONMap(b []byte, v cty.Value) ([]byte, *failure) {
 		if b[len(b)-1] != '{' {
 			b = append(b, ',')
 		}
-		b = append(appendJSONString(b, k), ':')
+		b = append(jsontext.AppendString(b, k), ':')
 		if b, f = c.elem.appendJSON(b, ev); f != nil {
 			return nil, f.in(cty.IndexStep{Key: cty.StringVal(k)})
 		}
@@ -116,18 +115,4 @@ func appendDynamicJSON(b []byte, v cty.Value, ty cty.Type) ([]byte, *failure) {
 	b = append(b, `,"type":`...)
 	b = append(b, name...)
 	return append(b, '}'), nil
-}
-
-// appendJSONString writes a string as package encoding/json does; it is left to that package
-// where there is something to escape.
-func appendJSONString(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < 0x20 || c >= 0x80 || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			text, _ := json.Marshal(s) // a string cannot fail
-			return append(b, text...)
-		}
-	}
-	b = append(b, '"')
-	b = append(b, s...)
-	return append(b, '"')
 }

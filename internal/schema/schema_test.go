@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -376,54 +375,6 @@ func TestValidUse(t *testing.T) {
 		if err := ValidUse(use, testBlock()); err != nil {
 			t.Errorf("%s: %s", use, err)
 		}
-	}
-}
-
-func TestJSON(t *testing.T) {
-	b := secretBlock()
-	b.Description, b.Markdown = "What it is.", true
-	b.Attrs[2].Description, b.Attrs[2].Deprecated = `A "name" <here>.`, true
-	b.Blocks[2].Min, b.Blocks[2].Max = 1, 2
-	s := &Schema{Version: 3, Block: b}
-	data, ok := s.JSON().(json.RawMessage)
-	if !ok || !json.Valid(data) {
-		t.Fatalf("%s", data)
-	}
-	var got map[string]any
-	if err := json.Unmarshal(data, &got); err != nil {
-		t.Fatal(err)
-	}
-	block := got["block"].(map[string]any)
-	attrs, types := block["attributes"].(map[string]any), block["block_types"].(map[string]any)
-	if d := cmp.Diff(map[string]any{
-		"type": "string", "description": `A "name" <here>.`, "description_kind": "plain", "deprecated": true, "optional": true,
-	}, attrs["n"]); d != "" {
-		t.Error(d)
-	}
-	if d := cmp.Diff(map[string]any{
-		"nested_type": map[string]any{
-			"nesting_mode": "single",
-			"attributes": map[string]any{
-				"n": attrs["n"],
-				"s": map[string]any{"type": "string", "description_kind": "plain", "optional": true, "sensitive": true},
-			},
-		},
-		"description_kind": "plain", "optional": true, "sensitive": true,
-	}, attrs["whole"]); d != "" {
-		t.Error(d)
-	}
-	blist := types["blist"].(map[string]any)
-	if blist["nesting_mode"] != "list" || blist["min_items"] != 1.0 || blist["max_items"] != 2.0 {
-		t.Errorf("%v", blist)
-	}
-	if got["version"] != 3.0 || block["description"] != "What it is." || block["description_kind"] != "markdown" {
-		t.Errorf("%v", got)
-	}
-	if again := s.AppendJSON(nil); string(again) != string(data) {
-		t.Error("not the same bytes again")
-	}
-	if empty := (&Schema{Block: &Block{}}).AppendJSON(nil); string(empty) != `{"version":0,"block":{"description_kind":"plain"}}` {
-		t.Errorf("%s", empty)
 	}
 }
 

@@ -240,8 +240,8 @@ func FuzzLayers(f *testing.F) {
 	})
 }
 
-// TestBounded: what was made to take long does not, and is not let pass.
-func TestBounded(t *testing.T) {
+// TestEndlessLayersAreRefused: what was made to take long does not, and is not let pass.
+func TestEndlessLayersAreRefused(t *testing.T) {
 	var s Set
 	s.Add("hunter2-canary", origin("var.a"))
 	bomb := gzipped(strings.Repeat("\x00", 1<<25))
@@ -273,8 +273,8 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// TestInnocent: large files and archives are not taken for secrets, and are looked through.
-func TestInnocent(t *testing.T) {
+// TestLargeFilesAreNoSecrets: large files and archives are not taken for secrets, and are looked through.
+func TestLargeFilesAreNoSecrets(t *testing.T) {
 	var s Set
 	s.Add("hunter2-canary", origin("var.a"))
 	zip := make([]byte, 1<<17)

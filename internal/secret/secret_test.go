@@ -358,7 +358,7 @@ func BenchmarkAdd(b *testing.B) {
 }
 
 // What is said while secrets may be learned waits until they are known.
-func TestLearning(t *testing.T) {
+func TestOutputWaitsForSecrets(t *testing.T) {
 	var s Set
 	var said []string
 	say := func(text string) { s.Then(func() { said = append(said, s.Scrub(text)) }) }

@@ -9,7 +9,7 @@ import (
 // first 8 bytes. A bitmap says of most places in a text, for the price of a multiplication, that no
 // piece starts there; where it does not, a hash table gives the pieces that start with those 8
 // bytes, which are compared. So a text is looked at once, and what is done at one place is bounded
-// by the number of pieces that start alike, whatever the lengths of secrets and text. Adding is
+// by the number of pieces that start alike, and not with the lengths of secrets and text. Adding is
 // cheap: nothing is built anew but the bitmap, when it becomes too full.
 // A part of a long secret is masked as well.
 

@@ -17,14 +17,14 @@ type Set uint16
 
 // The shortcuts.
 const (
-	Logs      Set = 1 << iota // providers are told not to write log lines that nobody would see
+	Logs      Set = 1 << iota // providers are told not to write log lines that are not shown
 	Sessions                  // apply goes on using the processes that plan configured with the same settings
 	Settled                   // apply does not have planned again what nothing can have changed about
 	Wire                      // an answer of the same bytes as the question is not decoded
 	Packages                  // a provider's package is not read again while its files are the same
 	Calls                     // providers are called with package rpc, not with all of gRPC
 	Schemas                   // a provider is not asked again for the schemas of the same package
-	Lines                     // lines of progress wait for others, where nobody watches a terminal
+	Lines                     // lines of progress wait for others, where no terminal is watched
 	Constants                 // locals that depend on nothing are evaluated once for all walks
 	Values                    // values of package cty are read and made where it has them
 )

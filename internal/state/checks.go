@@ -8,25 +8,25 @@ import (
 
 // checks reads "check_results". The peers write them in no order; here they are sorted.
 func (r *reader) checks() {
-	r.array(func() {
-		r.peek()
-		pos := r.pos
+	r.Array(func() {
+		r.Peek()
+		pos := r.Pos
 		var c Check
-		r.object(func(key []byte) {
+		r.Object(func(key []byte) {
 			switch string(key) {
 			case "object_kind":
-				c.Kind = r.string(r.text())
+				c.Kind = r.string(r.Text())
 			case "config_addr":
-				c.Addr = validText(r.text())
+				c.Addr = validText(r.Text())
 			case "status":
 				c.Status = r.checkStatus()
 			case "objects":
 				c.Objects = r.checkObjects()
 			default:
-				r.skip()
+				r.Skip()
 			}
 		})
-		if r.err == nil && (c.Kind == "" || c.Addr == "") {
+		if r.Err == nil && (c.Kind == "" || c.Addr == "") {
 			r.problem(pos, badContent, "A check result does not say what it is about.")
 		}
 		r.snap.Checks = append(r.snap.Checks, c)
@@ -35,22 +35,22 @@ func (r *reader) checks() {
 }
 
 func (r *reader) checkObjects() []CheckedObject {
-	if r.null() {
+	if r.Null() {
 		return nil
 	}
 	out := []CheckedObject{}
-	r.array(func() {
+	r.Array(func() {
 		var o CheckedObject
-		r.object(func(key []byte) {
+		r.Object(func(key []byte) {
 			switch string(key) {
 			case "object_addr":
-				o.Addr = validText(r.text())
+				o.Addr = validText(r.Text())
 			case "status":
 				o.Status = r.checkStatus()
 			case "failure_messages":
-				r.array(func() { o.Failures = append(o.Failures, validText(r.text())) })
+				r.Array(func() { o.Failures = append(o.Failures, validText(r.Text())) })
 			default:
-				r.skip()
+				r.Skip()
 			}
 		})
 		out = append(out, o)
@@ -59,10 +59,10 @@ func (r *reader) checkObjects() []CheckedObject {
 }
 
 func (r *reader) checkStatus() (st Status) {
-	r.peek()
-	pos := r.pos
-	text := r.text()
-	if err := st.UnmarshalText(text); err != nil && r.err == nil {
+	r.Peek()
+	pos := r.Pos
+	text := r.Text()
+	if err := st.UnmarshalText(text); err != nil && r.Err == nil {
 		r.problem(pos, badContent, "A check result has the unknown status %q.", text)
 	}
 	return st
@@ -80,51 +80,47 @@ func compareChecks(a, b Check) int {
 }
 
 // checks writes check results.
-func (e *encoder) checks(list []Check) {
+func (e *writer) checks(list []Check) {
 	if len(list) == 0 {
-		e.word("null")
+		e.Word("null")
 		return
 	}
 	if !slices.IsSortedFunc(list, compareChecks) {
 		list = slices.Clone(list)
 		slices.SortStableFunc(list, compareChecks)
 	}
-	e.open('[')
+	e.Open('[')
 	for _, c := range list {
-		e.item()
-		e.open('{')
-		e.keyText("object_kind", c.Kind)
-		e.keyText("config_addr", c.Addr)
-		e.keyText("status", c.Status.String())
-		e.key("objects")
+		e.Open('{')
+		e.KeyText("object_kind", c.Kind)
+		e.KeyText("config_addr", c.Addr)
+		e.KeyText("status", c.Status.String())
+		e.Key("objects")
 		e.checkObjects(c.Objects)
-		e.close('}')
-		e.flush(false)
+		e.Close('}')
 	}
-	e.close(']')
+	e.Close(']')
 }
 
-func (e *encoder) checkObjects(list []CheckedObject) {
+func (e *writer) checkObjects(list []CheckedObject) {
 	if list == nil {
-		e.word("null")
+		e.Word("null")
 		return
 	}
-	e.open('[')
+	e.Open('[')
 	for _, o := range list {
-		e.item()
-		e.open('{')
-		e.keyText("object_addr", o.Addr)
-		e.keyText("status", o.Status.String())
+		e.Open('{')
+		e.KeyText("object_addr", o.Addr)
+		e.KeyText("status", o.Status.String())
 		if len(o.Failures) > 0 {
-			e.key("failure_messages")
-			e.open('[')
+			e.Key("failure_messages")
+			e.Open('[')
 			for _, m := range o.Failures {
-				e.item()
-				e.text(m)
+				e.Text(m)
 			}
-			e.close(']')
+			e.Close(']')
 		}
-		e.close('}')
+		e.Close('}')
 	}
-	e.close(']')
+	e.Close(']')
 }

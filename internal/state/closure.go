@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
 // Recorded dependencies are direct in memory; files list them transitively, because the peers
@@ -263,7 +264,7 @@ func (c *Closure) compare(a, b int32) int {
 // spell makes the texts that are not made yet, and the ranks.
 func (c *Closure) spell() {
 	for _, n := range c.names[len(c.text):] {
-		c.text = append(c.text, string(AppendText(nil, n.String())))
+		c.text = append(c.text, string(jsontext.AppendString(nil, n.String())))
 	}
 	if c.rank != nil {
 		return

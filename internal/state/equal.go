@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"maps"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -23,7 +23,7 @@ func Equal(a, b *Snapshot) bool {
 	c := comparison{a: x, b: y}
 	return x.Lineage == y.Lineage && x.count == y.count && len(x.resources) == len(y.resources) &&
 		maps.EqualFunc(x.Outputs, y.Outputs, sameOutput) && sameChecks(x.Checks, y.Checks) &&
-		sameJSON(x.Extra, y.Extra) && c.resources()
+		jsontext.Same(x.Extra, y.Extra) && c.resources()
 }
 
 // Next makes of next what is to be written after prev: with prev's lineage, or a new one; with
@@ -101,7 +101,7 @@ func (c *comparison) resources() bool {
 		if x == y {
 			continue
 		}
-		if y == nil || x.Len() != y.Len() || !sameJSON(x.Extra, y.Extra) {
+		if y == nil || x.Len() != y.Len() || !jsontext.Same(x.Extra, y.Extra) {
 			return false
 		}
 		for s, e := range x.each {
@@ -121,7 +121,7 @@ func (c *comparison) entries(at addr.AbsResource, x, y *Entry) bool {
 		x.CreateFirst == y.CreateFirst && x.SkipDestroy == y.SkipDestroy && x.Tainted == y.Tainted &&
 		bytes.Equal(x.Private, y.Private) && maps.Equal(x.Flatmap, y.Flatmap) && samePaths(x.Sensitive, y.Sensitive) &&
 		c.recorded(at, x.Recorded, y.Recorded) &&
-		sameJSON(x.Attrs, y.Attrs) && sameJSON(x.Identity, y.Identity) && sameJSON(x.Extra, y.Extra)
+		jsontext.Same(x.Attrs, y.Attrs) && jsontext.Same(x.Identity, y.Identity) && jsontext.Same(x.Extra, y.Extra)
 }
 
 func (c *comparison) recorded(at addr.AbsResource, x, y []addr.Resource) bool {
@@ -148,55 +148,4 @@ func samePaths(a, b paths) bool {
 		return out
 	}
 	return len(a) == 0 || slices.Equal(texts(a), texts(b))
-}
-
-// sameJSON reports whether two JSON texts are equal but for white space and the spelling of
-// strings. It says no to objects whose members are in different order: that costs a write, no
-// more.
-func sameJSON(a, b []byte) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	x, y := scanner{in: a}, scanner{in: b}
-	for {
-		c, d := x.peek(), y.peek()
-		if x.pos == len(a) || y.pos == len(b) {
-			return x.pos == len(a) && y.pos == len(b)
-		}
-		switch {
-		case c != d:
-			return false
-		case c == '"':
-			if !sameString(&x, &y) {
-				return false
-			}
-		case layout[c] != plain:
-			x.pos++
-			y.pos++
-		case !bytes.Equal(x.atom(), y.atom()):
-			return false
-		}
-	}
-}
-
-func sameString(x, y *scanner) bool {
-	i, j := x.pos, y.pos
-	if !x.skipString() || !y.skipString() {
-		return false
-	}
-	a, b := x.in[i:x.pos], y.in[j:y.pos]
-	if bytes.Equal(a, b) {
-		return true
-	}
-	var s, t string
-	return json.Unmarshal(a, &s) == nil && json.Unmarshal(b, &t) == nil && s == t
-}
-
-// atom passes a number or a word.
-func (s *scanner) atom() []byte {
-	from := s.pos
-	for s.pos < len(s.in) && layout[s.in[s.pos]] == plain {
-		s.pos++
-	}
-	return s.in[from:s.pos]
 }

@@ -4,40 +4,39 @@ import (
 	"fmt"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
 // AppendObject appends one object as JSON that stands for itself, without white space of ours:
 // the fields of a state file's instance, and its address, provider and direct dependencies. A nil
 // entry says that nothing is there. It is the form of the journal.
 func AppendObject(dst []byte, o addr.Object, entry *Entry) []byte {
-	e := encoder{buf: dst, compact: true}
-	e.open('{')
-	e.keyText("address", o.Instance.String())
+	e := writer{jsontext.Writer{Buf: dst, Compact: true}}
+	e.Open('{')
+	e.KeyText("address", o.Instance.String())
 	if entry == nil {
 		if o.IsDeposed() {
-			e.keyText("deposed", o.Deposed)
+			e.KeyText("deposed", o.Deposed)
 		}
-		e.key("gone")
-		e.boolean(true)
+		e.KeyBool("gone", true)
 	} else {
 		e.instance(slot{deposed: o.Deposed}, entry, entry.Provider.String(), func() { e.recorded(entry.Recorded) })
 	}
-	e.close('}')
-	return e.buf
+	e.Close('}')
+	return e.Buf
 }
 
 // recorded writes dependencies as they are.
-func (e *encoder) recorded(list []addr.Resource) {
+func (e *writer) recorded(list []addr.Resource) {
 	if len(list) == 0 {
 		return
 	}
-	e.key("dependencies")
-	e.open('[')
+	e.Key("dependencies")
+	e.Open('[')
 	for _, d := range list {
-		e.item()
-		e.text(d.String())
+		e.Text(d.String())
 	}
-	e.close(']')
+	e.Close(']')
 }
 
 // ParseObject reads what AppendObject wrote. The entry keeps parts of data.
@@ -56,28 +55,28 @@ func (p *ObjectParser) Parse(data []byte) (addr.Object, *Entry, error) {
 		p.r = newReader(nil, nil)
 	}
 	r := p.r
-	r.scanner = scanner{in: data}
+	r.Scanner = jsontext.Scanner{In: data}
 	n := instance{entry: r.entry()}
 	f := &r.fields
 	f.n = &n
 	var address string
 	gone := false
-	r.object(func(key []byte) {
+	r.Object(func(key []byte) {
 		switch string(key) {
 		case "address":
-			address = string(r.text())
+			address = string(r.Text())
 		case "gone":
-			gone = r.boolean()
+			gone = r.Boolean()
 		default:
 			f.read(key)
 		}
 	})
 	f.done()
-	if r.err == nil && r.peek() != 0 {
-		r.fail("something stands after the end of the object")
+	if r.Err == nil && r.Peek() != 0 {
+		r.Fail("something stands after the end of the object")
 	}
-	if r.err != nil {
-		return addr.Object{}, nil, r.err
+	if r.Err != nil {
+		return addr.Object{}, nil, r.Err
 	}
 	i, err := addr.ParseInstance(address)
 	o := addr.Object{Instance: i, Deposed: n.slot.deposed}

@@ -8,25 +8,25 @@ import (
 
 // output reads one member of "outputs".
 func (r *reader) output(name []byte) {
-	r.peek()
-	pos := r.pos
+	r.Peek()
+	pos := r.Pos
 	var o Output
 	var value, typ []byte
-	r.object(func(key []byte) {
+	r.Object(func(key []byte) {
 		switch string(key) {
 		case "value":
-			value = r.scanner.raw()
+			value = r.Scanner.Raw()
 		case "type":
-			typ = r.scanner.raw()
+			typ = r.Scanner.Raw()
 		case "sensitive":
-			o.Sensitive = r.boolean()
+			o.Sensitive = r.Boolean()
 		case "deprecated":
-			o.Deprecated = validText(r.text())
+			o.Deprecated = validText(r.Text())
 		default:
-			r.skip()
+			r.Skip()
 		}
 	})
-	if r.err != nil {
+	if r.Err != nil {
 		return
 	}
 	var err error
@@ -47,7 +47,7 @@ func (r *reader) output(name []byte) {
 }
 
 // output writes one output. The type is the value's own, so that the two agree.
-func (e *encoder) output(o Output) error {
+func (e *writer) output(o Output) error {
 	value, err := schema.EncodeJSON(o.Value.Raw, o.Value.Raw.Type())
 	if err != nil {
 		return err
@@ -56,18 +56,17 @@ func (e *encoder) output(o Output) error {
 	if err != nil {
 		return err
 	}
-	e.open('{')
-	e.key("value")
-	e.raw(value)
-	e.key("type")
-	e.raw(typ)
+	e.Open('{')
+	e.Key("value")
+	e.Raw(value)
+	e.Key("type")
+	e.Raw(typ)
 	if o.Sensitive {
-		e.key("sensitive")
-		e.boolean(true)
+		e.KeyBool("sensitive", true)
 	}
 	if o.Deprecated != "" {
-		e.keyText("deprecated", o.Deprecated)
+		e.KeyText("deprecated", o.Deprecated)
 	}
-	e.close('}')
+	e.Close('}')
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
@@ -19,8 +20,8 @@ type paths = []cty.Path
 
 // paths reads the sensitive paths of an instance.
 func (f *fields) paths() paths {
-	text := f.scanner.raw()
-	if f.err != nil || len(text) == 2 && text[0] == '[' {
+	text := f.Scanner.Raw()
+	if f.Err != nil || len(text) == 2 && text[0] == '[' {
 		return nil
 	}
 	p, err := once(f.names.sensitive, text, parsePaths)
@@ -33,11 +34,11 @@ func (f *fields) paths() paths {
 func parsePaths(text string) (paths, error) {
 	var out paths
 	var err error
-	s := scanner{in: []byte(text)}
-	s.array(func() {
+	s := jsontext.Scanner{In: []byte(text)}
+	s.Array(func() {
 		var p cty.Path
-		s.array(func() {
-			step, bad := s.step()
+		s.Array(func() {
+			step, bad := readStep(&s)
 			if err == nil {
 				err = bad
 			}
@@ -45,35 +46,35 @@ func parsePaths(text string) (paths, error) {
 		})
 		out = append(out, p)
 	})
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	return out, err
 }
 
-// step reads one step of a path.
-func (s *scanner) step() (cty.PathStep, error) {
+// readStep reads one step of a path.
+func readStep(s *jsontext.Scanner) (cty.PathStep, error) {
 	var kind string
 	var value []byte
-	s.object(func(key []byte) {
+	s.Object(func(key []byte) {
 		switch string(key) {
 		case "type":
-			kind = string(s.text())
+			kind = string(s.Text())
 		case "value":
-			value = s.raw()
+			value = s.Raw()
 		default:
-			s.skip()
+			s.Skip()
 		}
 	})
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	in := scanner{in: value}
+	in := jsontext.Scanner{In: value}
 	switch kind {
 	case "get_attr":
-		name := validText(in.str())
-		if in.err != nil {
-			return nil, in.err
+		name := validText(in.Str())
+		if in.Err != nil {
+			return nil, in.Err
 		}
 		return cty.GetAttrStep{Name: name}, nil
 	case "index":
@@ -96,50 +97,48 @@ func indexKey(value []byte) (cty.Value, error) {
 }
 
 // paths writes sensitive paths.
-func (e *encoder) paths(list paths) {
+func (e *writer) paths(list paths) {
 	if len(list) == 0 {
-		e.emptyArray()
+		e.Word("[]")
 		return
 	}
-	e.open('[')
+	e.Open('[')
 	for _, p := range list {
-		e.item()
 		e.path(p)
 	}
-	e.close(']')
+	e.Close(']')
 }
 
-func (e *encoder) path(p cty.Path) {
-	e.open('[')
+func (e *writer) path(p cty.Path) {
+	e.Open('[')
 	for _, step := range p {
-		e.item()
-		e.open('{')
+		e.Open('{')
 		switch step := step.(type) {
 		case cty.GetAttrStep:
-			e.keyText("type", "get_attr")
-			e.keyText("value", step.Name)
+			e.KeyText("type", "get_attr")
+			e.KeyText("value", step.Name)
 		case cty.IndexStep:
-			e.keyText("type", "index")
-			e.key("value")
+			e.KeyText("type", "index")
+			e.Key("value")
 			e.index(step.Key)
 		}
-		e.close('}')
+		e.Close('}')
 	}
-	e.close(']')
+	e.Close(']')
 }
 
 // index writes the key of an index step: the file knows strings and numbers.
-func (e *encoder) index(key cty.Value) {
-	e.open('{')
+func (e *writer) index(key cty.Value) {
+	e.Open('{')
 	if key.Type() == cty.String {
-		e.keyText("value", key.AsString())
-		e.keyText("type", "string")
+		e.KeyText("value", key.AsString())
+		e.KeyText("type", "string")
 	} else {
-		e.key("value")
-		e.word(key.AsBigFloat().Text('f', -1))
-		e.keyText("type", "number")
+		e.Key("value")
+		e.Word(key.AsBigFloat().Text('f', -1))
+		e.KeyText("type", "number")
 	}
-	e.close('}')
+	e.Close('}')
 }
 
 // pathText is a path as one comparable string.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
 // Titles of what can be wrong with a state file; the first three are the peers'.
@@ -42,7 +43,7 @@ func Read(data []byte, bag *diag.Bag) (*Snapshot, bool) {
 
 // reader reads one file.
 type reader struct {
-	scanner
+	jsontext.Scanner
 	*names
 	bag    *diag.Bag
 	snap   *Snapshot
@@ -63,7 +64,7 @@ type reader struct {
 }
 
 func newReader(data []byte, bag *diag.Bag) *reader {
-	r := &reader{scanner: scanner{in: data}, names: newNames(), bag: bag}
+	r := &reader{Scanner: jsontext.Scanner{In: data}, names: newNames(), bag: bag}
 	r.fields.reader = r
 	r.onBlock, r.onInstance, r.onField = r.blockField, r.instance, r.fields.read
 	return r
@@ -72,17 +73,17 @@ func newReader(data []byte, bag *diag.Bag) *reader {
 // problem reports what is wrong with the content at a position.
 func (r *reader) problem(pos int, title, format string, a ...any) {
 	r.broken = true
-	line, column := position(r.in, pos)
+	line, column := jsontext.Position(r.In, pos)
 	detail := fmt.Sprintf(format, a...)
 	r.bag.Add(diag.Errorf(title, "%s (line %d, column %d of the state file.)", detail, line, column))
 }
 
 // finish reports a syntax error, if there was one, and whether the snapshot can be used.
 func (r *reader) finish() bool {
-	if r.err != nil {
-		line, column := position(r.in, r.err.pos)
+	if r.Err != nil {
+		line, column := jsontext.Position(r.In, r.Err.Pos)
 		hint := "The file may have been cut off while it was written, or edited by hand. Nothing was changed; restore it from a backup."
-		r.bag.Add(diag.Errorf(badFormat, "The state file could not be parsed as JSON: %s (line %d, column %d). %s", r.err.what, line, column, hint))
+		r.bag.Add(diag.Errorf(badFormat, "The state file could not be parsed as JSON: %s (line %d, column %d). %s", r.Err.What, line, column, hint))
 		return false
 	}
 	return !r.broken
@@ -92,18 +93,18 @@ func (r *reader) finish() bool {
 func (r *reader) file() {
 	r.snap = &Snapshot{Outputs: map[string]Output{}, resources: map[addr.AbsResource]*Resource{}}
 	r.seen, r.later = map[string]bool{}, map[string]int{}
-	if r.peek() != '{' {
-		r.expected("an object")
+	if r.Peek() != '{' {
+		r.Expected("an object")
 	}
-	r.object(func(key []byte) {
+	r.Object(func(key []byte) {
 		if r.unique(key) {
 			r.top(string(key))
 		}
 	})
-	if r.err == nil && r.peek() != 0 {
-		r.fail("something stands after the end of the state")
+	if r.Err == nil && r.Peek() != 0 {
+		r.Fail("something stands after the end of the state")
 	}
-	if r.err != nil || r.broken || !r.supported() {
+	if r.Err != nil || r.broken || !r.supported() {
 		return
 	}
 	r.postponed()
@@ -113,8 +114,8 @@ func (r *reader) file() {
 // unique reports a name that stands twice in the top level.
 func (r *reader) unique(key []byte) bool {
 	if r.seen[string(key)] {
-		r.problem(r.pos, badContent, "The field %q stands in it twice, and the two may contradict each other.", key)
-		r.skip()
+		r.problem(r.Pos, badContent, "The field %q stands in it twice, and the two may contradict each other.", key)
+		r.Skip()
 		return false
 	}
 	r.seen[string(key)] = true
@@ -124,23 +125,23 @@ func (r *reader) unique(key []byte) bool {
 func (r *reader) top(key string) {
 	switch key {
 	case "version":
-		r.version, r.hasVersion = r.uint(), r.err == nil
+		r.version, r.hasVersion = r.Uint(), r.Err == nil
 	case "terraform_version":
-		r.snap.Version = validText(r.text())
+		r.snap.Version = validText(r.Text())
 	case "serial":
-		r.snap.Serial = r.uint()
+		r.snap.Serial = r.Uint()
 	case "lineage":
-		r.snap.Lineage = validText(r.text())
+		r.snap.Lineage = validText(r.Text())
 	case "outputs", "resources", "check_results", "modules":
 		if r.version != 4 {
-			r.peek()
-			r.later[key] = r.pos
-			r.skip()
+			r.Peek()
+			r.later[key] = r.Pos
+			r.Skip()
 			return
 		}
 		r.body(key)
 	default:
-		r.extra.add(key, r.scanner.raw())
+		r.extra.add(key, r.Scanner.Raw())
 	}
 }
 
@@ -148,22 +149,22 @@ func (r *reader) top(key string) {
 func (r *reader) body(key string) {
 	switch key {
 	case "outputs":
-		r.object(r.output)
+		r.Object(r.output)
 	case "resources":
-		r.array(r.resourceBlock)
+		r.Array(r.resourceBlock)
 	case "check_results":
 		r.checks()
 	case "modules":
-		r.problem(r.pos, badContent, "The file says that it has format version 4, but has the field \"modules\" of version 3. It was probably edited by hand.")
-		r.skip()
+		r.problem(r.Pos, badContent, "The file says that it has format version 4, but has the field \"modules\" of version 3. It was probably edited by hand.")
+		r.Skip()
 	}
 }
 
 // postponed reads what came before the version.
 func (r *reader) postponed() {
 	for _, key := range []string{"outputs", "resources", "check_results"} {
-		if pos, ok := r.later[key]; ok && r.err == nil {
-			r.pos = pos
+		if pos, ok := r.later[key]; ok && r.Err == nil {
+			r.Pos = pos
 			r.body(key)
 		}
 	}
@@ -204,7 +205,7 @@ func (x *extra) add(key string, value []byte) {
 	} else {
 		x.buf = append(x.buf, ',')
 	}
-	x.buf = AppendText(x.buf, key)
+	x.buf = jsontext.AppendString(x.buf, key)
 	x.buf = append(x.buf, ':')
 	x.buf = append(x.buf, value...)
 }
@@ -264,8 +265,8 @@ func unquote(raw string) string {
 	if len(raw) == 0 || raw[0] != '"' {
 		return ""
 	}
-	s := scanner{in: []byte(raw)}
-	return validText(s.str())
+	s := jsontext.Scanner{In: []byte(raw)}
+	return validText(s.Str())
 }
 
 // module reads a module path from its text in the file.

@@ -36,11 +36,11 @@ type block struct {
 
 // resourceBlock reads one element of "resources".
 func (r *reader) resourceBlock() {
-	r.peek()
+	r.Peek()
 	b := &r.block
-	*b = block{pos: r.pos, instances: b.instances[:0]}
-	r.object(r.onBlock)
-	if r.err == nil {
+	*b = block{pos: r.Pos, instances: b.instances[:0]}
+	r.Object(r.onBlock)
+	if r.Err == nil {
 		r.place(b)
 	}
 }
@@ -49,26 +49,26 @@ func (r *reader) blockField(key []byte) {
 	b := &r.block
 	switch string(key) {
 	case "module":
-		b.module = r.quoted()
+		b.module = r.Quoted()
 	case "mode":
-		b.mode = r.string(r.text())
+		b.mode = r.string(r.Text())
 	case "type":
-		b.typ = r.string(r.text())
+		b.typ = r.string(r.Text())
 	case "name":
-		b.name = r.string(r.text())
+		b.name = r.string(r.Text())
 	case "each": // "list" or "map": of the first files of format 4; follows from the keys
-		r.skip()
+		r.Skip()
 	case "provider":
 		b.provider, b.given = r.providerText(&b.problems)
 	case "instances":
-		r.array(r.onInstance)
+		r.Array(r.onInstance)
 	default:
-		b.extra.add(string(key), r.scanner.raw())
+		b.extra.add(string(key), r.Scanner.Raw())
 	}
 }
 
 func (r *reader) providerText(problems *[]string) (addr.ProviderInstance, bool) {
-	text := r.quoted()
+	text := r.Quoted()
 	if len(text) <= len(`""`) {
 		return addr.ProviderInstance{}, false
 	}
@@ -200,10 +200,10 @@ func objectAt(a addr.AbsResource, s slot) addr.Object {
 
 // instance reads one element of "instances".
 func (r *reader) instance() {
-	r.peek()
-	r.block.instances = append(r.block.instances, instance{pos: r.pos, entry: r.entry()})
+	r.Peek()
+	r.block.instances = append(r.block.instances, instance{pos: r.Pos, entry: r.entry()})
 	r.fields.n = &r.block.instances[len(r.block.instances)-1]
-	r.object(r.onField)
+	r.Object(r.onField)
 	r.fields.done()
 }
 
@@ -226,7 +226,7 @@ func (f *fields) read(key []byte) {
 	case "index_key":
 		f.n.slot.key = f.key()
 	case "deposed":
-		f.n.slot.deposed = validText(f.text())
+		f.n.slot.deposed = validText(f.Text())
 	case "status":
 		f.status()
 	case "schema_version":
@@ -248,9 +248,9 @@ func (f *fields) read(key []byte) {
 	case "depends_on":
 		f.n.old = f.dependsOn()
 	case "create_before_destroy":
-		e.CreateFirst = f.boolean()
+		e.CreateFirst = f.Boolean()
 	case "skip_destroy":
-		e.SkipDestroy = f.boolean()
+		e.SkipDestroy = f.Boolean()
 	case "provider":
 		var problems []string
 		e.Provider, f.n.provider = f.providerText(&problems)
@@ -258,7 +258,7 @@ func (f *fields) read(key []byte) {
 			f.wrong("%s", problems[0])
 		}
 	default:
-		f.extra.add(string(key), f.scanner.raw())
+		f.extra.add(string(key), f.Scanner.Raw())
 	}
 }
 
@@ -276,14 +276,14 @@ func (f *fields) done() {
 
 // key reads an instance key.
 func (f *fields) key() addr.Key {
-	switch c := f.peek(); {
+	switch c := f.Peek(); {
 	case c == 'n':
-		f.word("null")
+		f.Word("null")
 		return addr.NoKey
 	case c == '"':
-		return addr.StringKey(f.string(f.str()))
+		return addr.StringKey(f.string(f.Str()))
 	}
-	raw := f.scanner.raw()
+	raw := f.Scanner.Raw()
 	n, err := strconv.Atoi(string(raw))
 	if err != nil || n < 0 {
 		f.wrong("its key %s is neither a string nor a whole number of 0 or more.", raw)
@@ -292,7 +292,7 @@ func (f *fields) key() addr.Key {
 }
 
 func (f *fields) status() {
-	switch s := f.text(); string(s) {
+	switch s := f.Text(); string(s) {
 	case "":
 	case "tainted":
 		f.n.entry.Tainted = true
@@ -302,44 +302,44 @@ func (f *fields) status() {
 }
 
 func (f *fields) schemaVersion() int64 {
-	if f.null() {
+	if f.Null() {
 		return 0
 	}
-	pos := f.pos
-	n := f.uint()
+	pos := f.Pos
+	n := f.Uint()
 	if n > 1<<62 {
-		f.failAt(pos, "the version is too large")
+		f.FailAt(pos, "the version is too large")
 	}
 	return int64(n)
 }
 
 // jsonObject takes an object as it stands.
 func (f *fields) jsonObject(what string) []byte {
-	switch f.peek() {
+	switch f.Peek() {
 	case 'n':
-		f.word("null")
+		f.Word("null")
 		return nil
 	case '{':
 	default:
 		f.wrong("its %s should be an object.", what)
 	}
-	return f.scanner.raw()
+	return f.Scanner.Raw()
 }
 
 func (f *fields) flatmap() map[string]string {
-	if f.null() {
+	if f.Null() {
 		return nil
 	}
 	m := map[string]string{}
-	f.object(func(key []byte) {
+	f.Object(func(key []byte) {
 		name := validText(key)
-		m[name] = validText(f.text())
+		m[name] = validText(f.Text())
 	})
 	return m
 }
 
 func (f *fields) private() []byte {
-	text := f.text()
+	text := f.Text()
 	if len(text) == 0 {
 		return nil
 	}
@@ -352,18 +352,18 @@ func (f *fields) private() []byte {
 
 // dependencies reads a list of resource addresses.
 func (f *fields) dependencies() []addr.Resource {
-	text := f.scanner.raw()
-	if f.err != nil {
+	text := f.Scanner.Raw()
+	if f.Err != nil {
 		return nil
 	}
 	list, hash, ok := f.known(text)
 	if ok {
 		return list
 	}
-	f.pos -= len(text)
+	f.Pos -= len(text)
 	list = make([]addr.Resource, 0, bytes.Count(text, []byte(","))+1)
-	f.array(func() {
-		d, err := f.dependency(f.str())
+	f.Array(func() {
+		d, err := f.dependency(f.Str())
 		if err != nil {
 			f.wrong("its dependencies are not what they should be: %v.", err)
 		}
@@ -377,8 +377,8 @@ func (f *fields) dependencies() []addr.Resource {
 // module, with modules and instances among them. Only resources are taken.
 func (f *fields) dependsOn() []addr.Resource {
 	var list []addr.Resource
-	f.array(func() {
-		if d, err := f.dependency(f.str()); err == nil && d.Module.IsRoot() {
+	f.Array(func() {
+		if d, err := f.dependency(f.Str()); err == nil && d.Module.IsRoot() {
 			list = append(list, d)
 		}
 	})

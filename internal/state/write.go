@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
 // Write writes the snapshot as a file of format 4, byte for byte as the peers lay theirs out:
 // the same order of fields, resources and instances, the same white space and escapes. Fields
 // that we do not know come after those that we do.
 func (s *Snapshot) Write(w io.Writer) error {
-	f := fileWriter{encoder: encoder{w: w, buf: make([]byte, 0, full+full/4)}, Snapshot: s}
+	f := fileWriter{writer: writer{jsontext.Writer{W: w, Buf: make([]byte, 0, 64<<10)}}, Snapshot: s}
 	return f.file()
 }
 
@@ -24,15 +25,18 @@ func (s *Snapshot) Write(w io.Writer) error {
 func (s *Snapshot) Bytes() ([]byte, error) {
 	f := fileWriter{Snapshot: s}
 	if s != nil && s.source != nil {
-		f.buf = make([]byte, 0, len(s.source)+len(s.source)/16)
+		f.Buf = make([]byte, 0, len(s.source)+len(s.source)/16)
 	}
 	err := f.file()
-	return f.buf, err
+	return f.Buf, err
 }
+
+// writer writes what a state knows.
+type writer struct{ jsontext.Writer }
 
 // fileWriter writes one file.
 type fileWriter struct {
-	encoder
+	writer
 	*Snapshot
 	closure *Closure
 	slots   []slot
@@ -52,43 +56,41 @@ func (f *fileWriter) file() error {
 	}
 	f.closure = f.Snapshot.Closure()
 	f.modules, f.providers = map[addr.ModuleInstance]string{}, map[addr.ProviderConfig]string{}
-	f.open('{')
-	f.key("version")
-	f.word("4")
-	f.keyText("terraform_version", f.Version)
-	f.key("serial")
-	f.uint(f.Serial)
-	f.keyText("lineage", f.Lineage)
-	f.key("outputs")
+	f.Open('{')
+	f.Key("version")
+	f.Word("4")
+	f.KeyText("terraform_version", f.Version)
+	f.Key("serial")
+	f.Uint(f.Serial)
+	f.KeyText("lineage", f.Lineage)
+	f.Key("outputs")
 	if err := f.outputs(); err != nil {
 		return err
 	}
-	f.key("resources")
-	f.open('[')
+	f.Key("resources")
+	f.Open('[')
 	for _, r := range f.fileOrder() {
-		f.item()
 		f.block(r)
 	}
-	f.close(']')
-	f.key("check_results")
+	f.Close(']')
+	f.Key("check_results")
 	f.checks(f.Checks)
-	f.members(f.Extra)
-	f.close('}')
-	f.word("\n")
-	f.flush(true)
-	return f.err
+	f.Members(f.Extra)
+	f.Close('}')
+	f.Buf = append(f.Buf, '\n')
+	f.Flush()
+	return f.Err
 }
 
 func (f *fileWriter) outputs() error {
-	f.open('{')
+	f.Open('{')
 	for _, name := range slices.Sorted(maps.Keys(f.Outputs)) {
-		f.key(name)
+		f.Key(name)
 		if err := f.output(f.Outputs[name]); err != nil {
 			return fmt.Errorf("output %q cannot be stored: %w", name, err)
 		}
-		f.flush(false)
 	}
-	f.close('}')
+	f.Close('}')
 	return nil
 }
 
@@ -126,7 +128,7 @@ func quotedOnce[T interface {
 }](made map[T]string, name T) string {
 	text, ok := made[name]
 	if !ok {
-		text = string(AppendText(nil, name.String()))
+		text = string(jsontext.AppendString(nil, name.String()))
 		made[name] = text
 	}
 	return text
@@ -134,38 +136,36 @@ func quotedOnce[T interface {
 
 // block writes one resource.
 func (f *fileWriter) block(r *Resource) {
-	f.open('{')
+	f.Open('{')
 	if m := r.Addr.Module; !m.IsRoot() {
-		f.key("module")
-		f.word(quotedOnce(f.modules, m))
+		f.Key("module")
+		f.Word(quotedOnce(f.modules, m))
 	}
-	f.keyText("mode", r.Addr.Mode.String())
-	f.keyText("type", r.Addr.Type)
-	f.keyText("name", r.Addr.Name)
+	f.KeyText("mode", r.Addr.Mode.String())
+	f.KeyText("type", r.Addr.Type)
+	f.KeyText("name", r.Addr.Name)
 	f.slots = r.ordered(f.slots[:0], fileSlots)
 	provider, each := r.fileProvider(f.slots), r.keyed()
 	if !each {
-		f.key("provider")
-		f.word(quotedOnce(f.providers, provider))
+		f.Key("provider")
+		f.Word(quotedOnce(f.providers, provider))
 	}
-	f.key("instances")
-	f.open('[')
+	f.Key("instances")
+	f.Open('[')
 	self := r.Addr.Resource()
 	for _, s := range f.slots {
-		f.item()
 		e := r.at(s)
-		f.open('{')
+		f.Open('{')
 		own := ""
 		if each {
 			own = addr.ProviderInstance{ProviderConfig: provider, Key: e.Provider.Key}.String()
 		}
 		f.instance(s, e, own, func() { f.dependencies(self, e.Recorded) })
-		f.close('}')
-		f.flush(false)
+		f.Close('}')
 	}
-	f.close(']')
-	f.members(r.Extra)
-	f.close('}')
+	f.Close(']')
+	f.Members(r.Extra)
+	f.Close('}')
 }
 
 // fileSlots is the order of instances in a file: without key, by text, by number; current objects
@@ -209,81 +209,78 @@ func (r *Resource) fileProvider(slots []slot) addr.ProviderConfig {
 
 // instance writes the fields of one object, its provider only if it is given. deps writes its
 // dependencies, or nothing.
-func (e *encoder) instance(s slot, n *Entry, provider string, deps func()) {
+func (e *writer) instance(s slot, n *Entry, provider string, deps func()) {
 	e.instanceKey(s.key)
 	if provider != "" {
-		e.keyText("provider", provider)
+		e.KeyText("provider", provider)
 	}
 	if n.Tainted {
-		e.keyText("status", "tainted")
+		e.KeyText("status", "tainted")
 	}
 	if s.deposed != "" {
-		e.keyText("deposed", s.deposed)
+		e.KeyText("deposed", s.deposed)
 	}
 	e.attributes(n)
 	e.identity(n)
 	if len(n.Private) > 0 {
-		e.key("private")
-		e.buf = append(e.buf, '"')
-		e.buf = base64.StdEncoding.AppendEncode(e.buf, n.Private)
-		e.buf = append(e.buf, '"')
+		e.Key("private")
+		e.Next()
+		e.Buf = append(e.Buf, '"')
+		e.Buf = base64.StdEncoding.AppendEncode(e.Buf, n.Private)
+		e.Buf = append(e.Buf, '"')
 	}
 	deps()
 	if n.CreateFirst {
-		e.key("create_before_destroy")
-		e.boolean(true)
+		e.KeyBool("create_before_destroy", true)
 	}
 	if n.SkipDestroy {
-		e.key("skip_destroy")
-		e.boolean(true)
+		e.KeyBool("skip_destroy", true)
 	}
-	e.members(n.Extra)
+	e.Members(n.Extra)
 }
 
-func (e *encoder) instanceKey(k addr.Key) {
+func (e *writer) instanceKey(k addr.Key) {
 	if k.IsNone() {
 		return
 	}
-	e.key("index_key")
+	e.Key("index_key")
 	if i, ok := k.Int(); ok {
-		e.int(int64(i))
+		e.Int(int64(i))
 		return
 	}
 	text, _ := k.Str()
-	e.text(text)
+	e.Text(text)
 }
 
-func (e *encoder) attributes(n *Entry) {
-	e.key("schema_version")
-	e.int(n.Schema)
+func (e *writer) attributes(n *Entry) {
+	e.KeyInt("schema_version", n.Schema)
 	if n.Flatmap != nil {
 		e.flatmap(n.Flatmap)
 	} else if n.Attrs != nil {
-		e.key("attributes")
-		e.raw(n.Attrs)
+		e.Key("attributes")
+		e.Raw(n.Attrs)
 	}
-	e.key("sensitive_attributes")
+	e.Key("sensitive_attributes")
 	e.paths(n.Sensitive)
 }
 
-func (e *encoder) identity(n *Entry) {
+func (e *writer) identity(n *Entry) {
 	if n.Identity != nil || n.IdentitySchema != 0 {
-		e.key("identity_schema_version")
-		e.int(n.IdentitySchema)
+		e.KeyInt("identity_schema_version", n.IdentitySchema)
 	}
 	if n.Identity != nil {
-		e.key("identity")
-		e.raw(n.Identity)
+		e.Key("identity")
+		e.Raw(n.Identity)
 	}
 }
 
-func (e *encoder) flatmap(m map[string]string) {
-	e.key("attributes_flat")
-	e.open('{')
+func (e *writer) flatmap(m map[string]string) {
+	e.Key("attributes_flat")
+	e.Open('{')
 	for _, k := range slices.Sorted(maps.Keys(m)) {
-		e.keyText(k, m[k])
+		e.KeyText(k, m[k])
 	}
-	e.close('}')
+	e.Close('}')
 }
 
 // dependencies writes the closed list of what an object of resource self depends on.
@@ -296,8 +293,9 @@ func (f *fileWriter) dependencies(self addr.Resource, recorded []addr.Resource) 
 		f.lastText = f.appendNames(f.lastText[:0], f.closure.of(self, recorded))
 	}
 	if len(f.lastText) > 0 {
-		f.key("dependencies")
-		f.buf = append(f.buf, f.lastText...)
+		f.Key("dependencies")
+		f.Next()
+		f.Buf = append(f.Buf, f.lastText...)
 	}
 }
 
@@ -319,8 +317,8 @@ func (f *fileWriter) appendNames(dst []byte, ids []int32) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendLine(dst, f.depth+1)
+		dst = jsontext.AppendLine(dst, f.Depth()+1)
 		dst = append(dst, f.closure.quoted(id)...)
 	}
-	return append(appendLine(dst, f.depth), ']')
+	return append(jsontext.AppendLine(dst, f.Depth()), ']')
 }

@@ -15,7 +15,7 @@ func (d *doc) checks(list []state.Check) {
 	}
 	sorted := slices.Clone(list)
 	slices.SortStableFunc(sorted, func(a, b state.Check) int { return strings.Compare(a.Addr, b.Addr) })
-	d.key("checks")
+	d.Key("checks")
 	d.array(func() {
 		for _, c := range sorted {
 			d.object(func() { d.check(c) })
@@ -24,13 +24,13 @@ func (d *doc) checks(list []state.Check) {
 }
 
 func (d *doc) check(c state.Check) {
-	d.key("address")
+	d.Key("address")
 	d.object(func() { d.checkAddress(c) })
 	d.keyStr("status", c.Status.String())
 	if len(c.Objects) == 0 {
 		return
 	}
-	d.key("instances")
+	d.Key("instances")
 	d.array(func() {
 		for _, o := range c.Objects {
 			d.object(func() { d.checkedObject(c.Kind, o) })
@@ -75,12 +75,12 @@ func splitCheck(kind, address string) (module, name string) {
 }
 
 func (d *doc) checkedObject(kind string, o state.CheckedObject) {
-	d.key("address")
+	d.Key("address")
 	d.object(func() {
 		module := ""
 		if i, err := addr.ParseInstance(o.Addr); kind == "resource" && err == nil {
 			if !i.Key.IsNone() {
-				d.key("instance_key")
+				d.Key("instance_key")
 				d.instanceKey(i.Key)
 			}
 			module = i.Module.String()
@@ -96,7 +96,7 @@ func (d *doc) checkedObject(kind string, o state.CheckedObject) {
 	if len(o.Failures) == 0 {
 		return
 	}
-	d.key("problems")
+	d.Key("problems")
 	d.array(func() {
 		for _, m := range o.Failures {
 			d.object(func() { d.keyStr("message", m) })

@@ -24,7 +24,7 @@ func (d *doc) configuration(prog *lang.Program, x *objects) {
 	c := &configDoc{d, x, prog}
 	d.object(func() {
 		c.providers()
-		d.key("root_module")
+		d.Key("root_module")
 		c.module(prog.Tree().Root)
 	})
 }
@@ -89,10 +89,10 @@ func (d *configDoc) providers() {
 	if len(entries) == 0 {
 		return
 	}
-	d.key("provider_config")
+	d.Key("provider_config")
 	d.object(func() {
 		for _, key := range slices.Sorted(maps.Keys(entries)) {
-			d.key(key)
+			d.Key(key)
 			d.object(func() { d.provider(entries[key]) })
 		}
 	})
@@ -138,22 +138,22 @@ func (d *configDoc) configOutputs(m *config.Module) {
 	if len(m.Outputs) == 0 {
 		return
 	}
-	d.key("outputs")
+	d.Key("outputs")
 	d.object(func() {
 		for _, name := range slices.Sorted(maps.Keys(m.Outputs)) {
 			o := m.Outputs[name]
-			d.key(name)
+			d.Key(name)
 			d.object(func() {
 				if o.Sensitive {
-					d.keyBool("sensitive", true)
+					d.KeyBool("sensitive", true)
 				}
 				if o.Ephemeral {
-					d.keyBool("ephemeral", true)
+					d.KeyBool("ephemeral", true)
 				}
 				if o.Deprecated != "" {
 					d.keyStr("deprecated", o.Deprecated)
 				}
-				d.key("expression")
+				d.Key("expression")
 				d.expression(outline.Of(o.Expr))
 				d.dependsOn(outline.Names(o.DependsOn))
 				if o.Description != "" {
@@ -177,7 +177,7 @@ func (d *configDoc) resources(n *config.Node) {
 	}
 	list := slices.Collect(maps.Values(n.Module.Resources))
 	slices.SortFunc(list, func(a, b *config.Resource) int { return a.In(n.Path).Compare(b.In(n.Path)) })
-	d.key("resources")
+	d.Key("resources")
 	d.array(func() {
 		for _, r := range list {
 			d.object(func() { d.resource(n, r) })
@@ -194,7 +194,7 @@ func (d *configDoc) resource(n *config.Node, r *config.Resource) {
 	name := r.LocalProvider()
 	d.keyStr("provider_config_key", keyOf(n, name))
 	if len(r.Provisioners) > 0 {
-		d.key("provisioners")
+		d.Key("provisioners")
 		d.array(func() {
 			for _, p := range r.Provisioners {
 				d.object(func() {
@@ -210,7 +210,7 @@ func (d *configDoc) resource(n *config.Node, r *config.Resource) {
 		version = s.Version
 		d.expressions("expressions", outline.OfBody(r.Body, s.Block))
 	}
-	d.keyInt("schema_version", version)
+	d.KeyInt("schema_version", version)
 	d.repeat(r.Repeat)
 	d.dependsOn(outline.Names(r.DependsOn))
 }
@@ -241,10 +241,10 @@ func (d *configDoc) calls(n *config.Node) {
 	if len(n.Module.Calls) == 0 {
 		return
 	}
-	d.key("module_calls")
+	d.Key("module_calls")
 	d.object(func() {
 		for _, name := range slices.Sorted(maps.Keys(n.Module.Calls)) {
-			d.key(name)
+			d.Key(name)
 			d.object(func() { d.call(n.Module.Calls[name], n.Children[name]) })
 		}
 	})
@@ -264,7 +264,7 @@ func (d *configDoc) call(c *config.Call, child *config.Node) {
 	}
 	d.repeat(c.Repeat)
 	if child != nil {
-		d.key("module")
+		d.Key("module")
 		d.module(child)
 	}
 	if v := outline.Of(c.Versions).Constant; c.Versions != nil && isText(v) {
@@ -283,11 +283,11 @@ func (d *configDoc) configVariables(m *config.Module) {
 	if len(m.Variables) == 0 {
 		return
 	}
-	d.key("variables")
+	d.Key("variables")
 	d.object(func() {
 		for _, name := range slices.Sorted(maps.Keys(m.Variables)) {
 			v := m.Variables[name]
-			d.key(name)
+			d.Key(name)
 			d.object(func() { d.variable(v) })
 		}
 	})
@@ -295,24 +295,24 @@ func (d *configDoc) configVariables(m *config.Module) {
 
 func (d *configDoc) variable(v *config.Variable) {
 	if v.TypeGiven {
-		d.key("type")
+		d.Key("type")
 		d.typeOf(v.Type.WithoutOptionalAttributesDeep())
 	}
 	switch {
 	case v.Default == cty.NilVal:
-		d.keyBool("required", true)
+		d.KeyBool("required", true)
 	case !v.Ephemeral:
-		d.key("default")
+		d.Key("default")
 		d.value(v.Default)
 	}
 	if v.Description != "" {
 		d.keyStr("description", v.Description)
 	}
 	if v.Sensitive {
-		d.keyBool("sensitive", true)
+		d.KeyBool("sensitive", true)
 	}
 	if v.Ephemeral {
-		d.keyBool("ephemeral", true)
+		d.KeyBool("ephemeral", true)
 	}
 	if v.Deprecated != "" {
 		d.keyStr("deprecated", v.Deprecated)
@@ -322,7 +322,7 @@ func (d *configDoc) variable(v *config.Variable) {
 // given writes an expression if there is anything to say about it.
 func (d *configDoc) given(name string, e outline.Expr) {
 	if e.Given() {
-		d.key(name)
+		d.Key(name)
 		d.expression(e)
 	}
 }
@@ -333,7 +333,7 @@ func (d *configDoc) expression(e outline.Expr) {
 		case len(e.References) > 0:
 			d.strings("references", e.References)
 		case e.Constant != cty.NilVal:
-			d.key("constant_value")
+			d.Key("constant_value")
 			d.value(e.Constant)
 		}
 	})
@@ -344,7 +344,7 @@ func (d *configDoc) expressions(name string, b *outline.Body) {
 	if len(b.Attrs)+len(b.Blocks) == 0 {
 		return
 	}
-	d.key(name)
+	d.Key(name)
 	d.body(b)
 }
 
@@ -353,12 +353,12 @@ func (d *configDoc) body(b *outline.Body) {
 		attrs, blocks := b.Attrs, b.Blocks
 		for len(attrs) > 0 || len(blocks) > 0 {
 			if len(blocks) == 0 || len(attrs) > 0 && attrs[0].Name < blocks[0].Name {
-				d.key(attrs[0].Name)
+				d.Key(attrs[0].Name)
 				d.expression(attrs[0].Expr)
 				attrs = attrs[1:]
 				continue
 			}
-			d.key(blocks[0].Name)
+			d.Key(blocks[0].Name)
 			d.blocks(blocks[0])
 			blocks = blocks[1:]
 		}
@@ -372,7 +372,7 @@ func (d *configDoc) blocks(b outline.Blocks) {
 	case schema.Map:
 		d.object(func() {
 			for _, l := range b.Bodies {
-				d.key(l.Label)
+				d.Key(l.Label)
 				d.body(l.Body)
 			}
 		})

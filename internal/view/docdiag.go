@@ -21,10 +21,10 @@ func WriteValidateJSON(w io.Writer, ds []diag.Diagnostic, sources *diag.Sources)
 	}
 	d.object(func() {
 		d.keyStr("format_version", formatValidate)
-		d.keyBool("valid", errors == 0)
-		d.keyInt("error_count", int64(errors))
-		d.keyInt("warning_count", int64(len(ds)-errors))
-		d.key("diagnostics")
+		d.KeyBool("valid", errors == 0)
+		d.KeyInt("error_count", int64(errors))
+		d.KeyInt("warning_count", int64(len(ds)-errors))
+		d.Key("diagnostics")
 		d.array(func() {
 			for _, dg := range ds {
 				d.object(func() { d.diagnostic(dg, src) })
@@ -52,10 +52,10 @@ func (d *doc) diagnostic(dg diag.Diagnostic, src *sources) {
 	if dg.Subject == nil {
 		return
 	}
-	d.key("range")
+	d.Key("range")
 	d.rang(*dg.Subject)
 	if s, ok := src.snippet(*dg.Subject, dg.Context); ok {
-		d.key("snippet")
+		d.Key("snippet")
 		d.object(func() { d.snippet(s, dg) })
 	}
 }
@@ -73,28 +73,28 @@ func (d *doc) rang(r diag.Range) {
 			name string
 			pos  diag.Pos
 		}{{"start", r.Start}, {"end", r.End}} {
-			d.key(p.name)
+			d.Key(p.name)
 			d.object(func() {
-				d.keyInt("line", int64(p.pos.Line))
-				d.keyInt("column", int64(p.pos.Column))
-				d.keyInt("byte", int64(p.pos.Byte))
+				d.KeyInt("line", int64(p.pos.Line))
+				d.KeyInt("column", int64(p.pos.Column))
+				d.KeyInt("byte", int64(p.pos.Byte))
 			})
 		}
 	})
 }
 
 func (d *doc) snippet(s snippet, dg diag.Diagnostic) {
-	d.key("context")
+	d.Key("context")
 	if s.context == "" {
-		d.null()
+		d.Word("null")
 	} else {
 		d.str(s.context)
 	}
 	d.keyStr("code", strings.TrimSuffix(s.code, "\n"))
-	d.keyInt("start_line", int64(s.line))
-	d.keyInt("highlight_start_offset", int64(s.start))
-	d.keyInt("highlight_end_offset", int64(s.end))
-	d.key("values")
+	d.KeyInt("start_line", int64(s.line))
+	d.KeyInt("highlight_start_offset", int64(s.start))
+	d.KeyInt("highlight_end_offset", int64(s.end))
+	d.Key("values")
 	d.array(func() {
 		for _, v := range dg.Values {
 			d.object(func() {
@@ -104,7 +104,7 @@ func (d *doc) snippet(s snippet, dg diag.Diagnostic) {
 		}
 	})
 	if dg.Call != nil {
-		d.key("function_call")
+		d.Key("function_call")
 		d.object(func() { d.call(dg.Call) })
 	}
 }
@@ -112,11 +112,11 @@ func (d *doc) snippet(s snippet, dg diag.Diagnostic) {
 // call describes the function that complained.
 func (d *doc) call(c *diag.Call) {
 	d.keyStr("called_as", c.Function)
-	d.key("signature")
+	d.Key("signature")
 	d.object(func() {
 		d.keyStr("name", c.Function[strings.LastIndexByte(c.Function, ':')+1:])
 		if len(c.Params) > 0 {
-			d.key("params")
+			d.Key("params")
 			d.array(func() {
 				for _, p := range c.Params {
 					d.parameter(p.Name, "", p.Nullable, p.Type)
@@ -124,10 +124,10 @@ func (d *doc) call(c *diag.Call) {
 			})
 		}
 		if p := c.Variadic; p != nil {
-			d.key("variadic_param")
+			d.Key("variadic_param")
 			d.parameter(p.Name, "", p.Nullable, p.Type)
 		}
-		d.key("return_type")
+		d.Key("return_type")
 		d.typeOf(c.Returns)
 	})
 }

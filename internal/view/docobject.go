@@ -42,7 +42,7 @@ func (d *doc) named(i addr.Instance) {
 	d.keyStr("type", i.Type)
 	d.keyStr("name", i.Name)
 	if !i.Key.IsNone() {
-		d.key("index")
+		d.Key("index")
 		d.instanceKey(i.Key)
 	}
 }
@@ -51,11 +51,11 @@ func (d *doc) instanceKey(k addr.Key) {
 	if k.Hidden() {
 		d.str(mark.Ephemeral.Mask())
 	} else if n, ok := k.Int(); ok {
-		d.integer(int64(n))
+		d.Int(int64(n))
 	} else if s, ok := k.Str(); ok {
 		d.str(s)
 	} else {
-		d.null()
+		d.Word("null")
 	}
 }
 
@@ -66,9 +66,9 @@ func (d *doc) sensitives(v cty.Value, f *form, secrets *tree) {
 	ty := v.Type()
 	switch {
 	case secrets.is() || f.hides():
-		d.boolean(true)
+		d.Bool(true)
 	case !composite(ty) || v.IsKnown() && v.IsNull():
-		d.boolean(false)
+		d.Bool(false)
 	case ty.IsObjectType() || ty.IsMapType():
 		d.object(func() {
 			if !v.IsKnown() {
@@ -79,7 +79,7 @@ func (d *doc) sensitives(v cty.Value, f *form, secrets *tree) {
 				name := k.AsString()
 				in, sec := f.part(name), secrets.at(name)
 				if sec.is() || in.hides() || composite(ev.Type()) && !(ev.IsKnown() && ev.IsNull()) {
-					d.key(name)
+					d.Key(name)
 					d.sensitives(ev, in, sec)
 				}
 			}
@@ -100,9 +100,9 @@ func (d *doc) sensitives(v cty.Value, f *form, secrets *tree) {
 
 // sensitiveObject writes where an object is sensitive; false if there is no object.
 func (d *doc) sensitiveObject(name string, v mark.Value, f *blockForm) {
-	d.key(name)
+	d.Key(name)
 	if v.Raw == cty.NilVal || v.Raw.IsNull() {
-		d.boolean(false)
+		d.Bool(false)
 		return
 	}
 	d.sensitives(v.Raw, &f.form, secretTree(v))
@@ -153,7 +153,7 @@ func (d *doc) typeParts(ty cty.Type) {
 		attrs := ty.AttributeTypes()
 		d.object(func() {
 			for _, name := range slices.Sorted(maps.Keys(attrs)) {
-				d.key(name)
+				d.Key(name)
 				d.typeOf(attrs[name])
 			}
 		})
@@ -184,8 +184,8 @@ const (
 
 // modules begins with the root module.
 func (d *doc) modules() *modules {
-	d.key("root_module")
-	d.open('{')
+	d.Key("root_module")
+	d.Open('{')
 	return &modules{d, []openModule{{}}}
 }
 
@@ -197,8 +197,8 @@ func (m *modules) resource(in addr.ModuleInstance, write func()) {
 	top := m.top()
 	if top.state != inResources {
 		m.closeArray()
-		m.key("resources")
-		m.doc.open('[')
+		m.Key("resources")
+		m.doc.Open('[')
 		top.state = inResources
 	}
 	m.object(write)
@@ -215,17 +215,17 @@ func (m *modules) enter(in addr.ModuleInstance) {
 	m.enter(in.Parent())
 	if top := m.top(); top.state != inChildren {
 		m.closeArray()
-		m.key("child_modules")
-		m.doc.open('[')
+		m.Key("child_modules")
+		m.doc.Open('[')
 		top.state = inChildren
 	}
-	m.doc.open('{')
+	m.doc.Open('{')
 	m.open = append(m.open, openModule{addr: in})
 }
 
 func (m *modules) closeArray() {
 	if m.top().state != begun {
-		m.close(']')
+		m.Close(']')
 		m.top().state = begun
 	}
 }
@@ -235,7 +235,7 @@ func (m *modules) leave() {
 	if a := m.top().addr; !a.IsRoot() {
 		m.keyStr("address", a.String())
 	}
-	m.close('}')
+	m.Close('}')
 	m.open = m.open[:len(m.open)-1]
 }
 

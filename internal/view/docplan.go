@@ -38,22 +38,22 @@ func (d *planDoc) write(program *lang.Program, version string) {
 	d.deferred()
 	d.outputChanges()
 	if s := d.p.Refreshed; s != nil && (s.Len() > 0 || len(s.Outputs) > 0) {
-		d.key("prior_state")
+		d.Key("prior_state")
 		d.object(func() {
 			d.keyStr("format_version", formatState)
 			d.stateBody(s, d.objects, version)
 		})
 	}
 	if program != nil {
-		d.key("configuration")
+		d.Key("configuration")
 		d.configuration(program, d.objects)
 	}
 	d.relevant()
 	d.checks(d.p.Checks)
 	d.keyStr("timestamp", d.p.Timestamp.UTC().Format(time.RFC3339))
-	d.keyBool("applyable", d.p.Applyable())
-	d.keyBool("complete", d.p.Complete)
-	d.keyBool("errored", d.p.Errored)
+	d.KeyBool("applyable", d.p.Applyable())
+	d.KeyBool("complete", d.p.Complete)
+	d.KeyBool("errored", d.p.Errored)
 }
 
 // variables writes the root variables as they were set; ephemeral ones are not among them.
@@ -61,12 +61,12 @@ func (d *planDoc) variables() {
 	if len(d.p.Variables) == 0 {
 		return
 	}
-	d.key("variables")
+	d.Key("variables")
 	d.object(func() {
 		for _, name := range slices.Sorted(maps.Keys(d.p.Variables)) {
-			d.key(name)
+			d.Key(name)
 			d.object(func() {
-				d.key("value")
+				d.Key("value")
 				d.value(d.p.Variables[name].Value)
 			})
 		}
@@ -75,7 +75,7 @@ func (d *planDoc) variables() {
 
 // planned writes what there will be, as far as it is known.
 func (d *planDoc) planned() {
-	d.key("planned_values")
+	d.Key("planned_values")
 	d.object(func() {
 		d.plannedOutputs()
 		m := d.modules()
@@ -101,8 +101,8 @@ func (d *planDoc) plannedObject(c *plan.Change, after mark.Value) {
 	if s := d.schema(p, c.Object.Instance); s != nil {
 		version = s.Version
 	}
-	d.keyInt("schema_version", version)
-	d.key("values")
+	d.KeyInt("schema_version", version)
+	d.Key("values")
 	d.value(after.Raw)
 	d.sensitiveObject("sensitive_values", after, d.form(p, c.Object.Instance))
 	d.identity("identity", c.Identity)
@@ -110,7 +110,7 @@ func (d *planDoc) plannedObject(c *plan.Change, after mark.Value) {
 
 func (d *doc) identity(name string, v cty.Value) {
 	if v != cty.NilVal && !v.IsNull() {
-		d.key(name)
+		d.Key(name)
 		d.value(v)
 	}
 }
@@ -125,16 +125,16 @@ func (d *planDoc) plannedOutputs() {
 	if len(outs) == 0 {
 		return
 	}
-	d.key("outputs")
+	d.Key("outputs")
 	d.object(func() {
 		for _, o := range outs {
-			d.key(o.Name)
+			d.Key(o.Name)
 			d.object(func() {
-				d.keyBool("sensitive", o.Sensitive)
+				d.KeyBool("sensitive", o.Sensitive)
 				if v := o.After.Raw; v != cty.NilVal && v.IsWhollyKnown() {
-					d.key("type")
+					d.Key("type")
 					d.typeOf(v.Type())
-					d.key("value")
+					d.Key("value")
 					d.value(v)
 				}
 			})
@@ -147,7 +147,7 @@ func (d *planDoc) list(name string, changes []*plan.Change) {
 	if len(changes) == 0 {
 		return
 	}
-	d.key(name)
+	d.Key(name)
 	d.array(func() {
 		for _, c := range changes {
 			d.object(func() { d.change(c) })
@@ -169,7 +169,7 @@ func (d *planDoc) change(c *plan.Change) {
 	if c.Object.IsDeposed() {
 		d.keyStr("deposed", c.Object.Deposed)
 	}
-	d.key("change")
+	d.Key("change")
 	d.object(func() { d.changeValues(c) })
 	if c.Why != plan.NoReason {
 		d.keyStr("action_reason", string(c.Why))
@@ -183,20 +183,20 @@ func (d *planDoc) changeValues(c *plan.Change) {
 		after = mark.Value{}
 	}
 	d.strings("actions", actionNames(c.Action))
-	d.key("before")
+	d.Key("before")
 	d.value(before.Raw)
-	d.key("after")
+	d.Key("after")
 	d.value(after.Raw)
-	d.key("after_unknown")
+	d.Key("after_unknown")
 	if exists(after) && !after.Raw.IsWhollyKnown() {
 		d.unknowns(after.Raw)
 	} else {
-		d.raw("{}")
+		d.Word("{}")
 	}
 	d.sensitiveObject("before_sensitive", before, f)
 	d.sensitiveObject("after_sensitive", after, f)
 	if len(c.Replace) > 0 {
-		d.key("replace_paths")
+		d.Key("replace_paths")
 		d.array(func() {
 			for _, p := range c.Replace {
 				d.path(p)
@@ -204,7 +204,7 @@ func (d *planDoc) changeValues(c *plan.Change) {
 		})
 	}
 	if c.Importing != nil {
-		d.key("importing")
+		d.Key("importing")
 		d.object(func() { d.importing(c.Importing) })
 	}
 	if c.Generated != "" {
@@ -217,7 +217,7 @@ func (d *planDoc) changeValues(c *plan.Change) {
 func (d *doc) importing(i *plan.Importing) {
 	switch {
 	case i.Unknown:
-		d.keyBool("unknown", true)
+		d.KeyBool("unknown", true)
 	case i.ID != "":
 		d.keyStr("id", i.ID)
 	}
@@ -260,12 +260,12 @@ func (d *planDoc) deferred() {
 	if len(d.p.Deferred) == 0 {
 		return
 	}
-	d.key("deferred_changes")
+	d.Key("deferred_changes")
 	d.array(func() {
 		for _, c := range ordered(d.p.Deferred) {
 			d.object(func() {
 				d.keyStr("reason", "unknown")
-				d.key("resource_change")
+				d.Key("resource_change")
 				d.object(func() { d.change(c) })
 			})
 		}
@@ -276,10 +276,10 @@ func (d *planDoc) outputChanges() {
 	if len(d.p.Outputs) == 0 {
 		return
 	}
-	d.key("output_changes")
+	d.Key("output_changes")
 	d.object(func() {
 		for _, o := range d.p.Outputs {
-			d.key(o.Name)
+			d.Key(o.Name)
 			d.object(func() { d.outputChange(o) })
 		}
 	})
@@ -287,22 +287,22 @@ func (d *planDoc) outputChanges() {
 
 func (d *planDoc) outputChange(o *plan.OutputChange) {
 	d.strings("actions", actionNames(o.Action))
-	d.key("before")
+	d.Key("before")
 	d.value(o.Before.Raw)
 	v := o.After.Raw
 	if v == cty.NilVal || v.IsKnown() {
-		d.key("after")
+		d.Key("after")
 		d.value(v)
 	}
-	d.key("after_unknown")
+	d.Key("after_unknown")
 	if v != cty.NilVal && !v.IsWhollyKnown() {
 		d.unknowns(v)
 	} else {
-		d.boolean(false)
+		d.Bool(false)
 	}
 	secret := o.Sensitive || d.p.Previous != nil && d.p.Previous.Outputs[o.Name].Sensitive // until it is applied
-	d.keyBool("before_sensitive", secret)
-	d.keyBool("after_sensitive", secret)
+	d.KeyBool("before_sensitive", secret)
+	d.KeyBool("after_sensitive", secret)
 }
 
 // relevant writes which attributes the changes depend on.
@@ -310,12 +310,12 @@ func (d *planDoc) relevant() {
 	if len(d.p.Relevant) == 0 {
 		return
 	}
-	d.key("relevant_attributes")
+	d.Key("relevant_attributes")
 	d.array(func() {
 		for _, r := range d.p.Relevant {
 			d.object(func() {
 				d.keyStr("resource", r.Resource.Instance(r.Key).String())
-				d.key("attribute")
+				d.Key("attribute")
 				d.path(r.Path)
 			})
 		}

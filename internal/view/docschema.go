@@ -25,11 +25,11 @@ func WriteSchemasJSON(w io.Writer, ps []addr.Provider, s Schemas, hosts Hosts) e
 		if len(ps) == 0 {
 			return
 		}
-		d.key("provider_schemas")
+		d.Key("provider_schemas")
 		d.object(func() {
 			for _, p := range ps {
 				if all := s.Of(p); all != nil {
-					d.key(hosts.of(p).String())
+					d.Key(hosts.of(p).String())
 					d.object(func() { failed = d.providerSchemas(all, failed) })
 				}
 			}
@@ -43,18 +43,18 @@ func WriteSchemasJSON(w io.Writer, ps []addr.Provider, s Schemas, hosts Hosts) e
 
 // providerSchemas writes one provider's schemas. A type with a broken schema is left out and reported.
 func (d *doc) providerSchemas(s *provider.Schemas, failed error) error {
-	d.key("provider")
+	d.Key("provider")
 	if s.Config != nil {
 		d.typeSchema(s.Config)
 	} else {
-		d.raw(`{"version":0}`)
+		d.Word(`{"version":0}`)
 	}
 	for _, part := range []struct {
 		name string
 		mode addr.Mode
 	}{{"resource_schemas", addr.Managed}, {"data_source_schemas", addr.Data}, {"ephemeral_resource_schemas", addr.Ephemeral}} {
 		if types := s.Types(part.mode); len(types) > 0 {
-			d.key(part.name)
+			d.Key(part.name)
 			d.object(func() {
 				for _, name := range types {
 					sch, err := s.Type(part.mode, name)
@@ -62,7 +62,7 @@ func (d *doc) providerSchemas(s *provider.Schemas, failed error) error {
 						failed = err
 						continue
 					}
-					d.key(name)
+					d.Key(name)
 					d.typeSchema(sch)
 				}
 			})
@@ -76,10 +76,10 @@ func (d *doc) functions(all map[string]*provider.Function) {
 	if len(all) == 0 {
 		return
 	}
-	d.key("functions")
+	d.Key("functions")
 	d.object(func() {
 		for _, name := range slices.Sorted(maps.Keys(all)) {
-			d.key(name)
+			d.Key(name)
 			d.object(func() { d.function(all[name]) })
 		}
 	})
@@ -90,7 +90,7 @@ func (d *doc) identities(s *provider.Schemas, failed error) error {
 	if len(names) == 0 {
 		return failed
 	}
-	d.key("resource_identity_schemas")
+	d.Key("resource_identity_schemas")
 	d.object(func() {
 		for _, name := range names {
 			id, err := s.Identity(name)
@@ -98,7 +98,7 @@ func (d *doc) identities(s *provider.Schemas, failed error) error {
 				failed = err
 				continue
 			}
-			d.key(name)
+			d.Key(name)
 			d.object(func() { d.identitySchema(id) })
 		}
 	})
@@ -106,22 +106,22 @@ func (d *doc) identities(s *provider.Schemas, failed error) error {
 }
 
 func (d *doc) identitySchema(id *provider.Identity) {
-	d.keyInt("version", id.Version)
-	d.key("attributes")
+	d.KeyInt("version", id.Version)
+	d.Key("attributes")
 	d.object(func() {
 		for _, a := range id.Attrs {
-			d.key(a.Name)
+			d.Key(a.Name)
 			d.object(func() {
-				d.key("type")
+				d.Key("type")
 				d.typeOf(a.Type)
 				if a.Description != "" {
 					d.keyStr("description", a.Description)
 				}
 				if a.Required {
-					d.keyBool("required_for_import", true)
+					d.KeyBool("required_for_import", true)
 				}
 				if a.Optional {
-					d.keyBool("optional_for_import", true)
+					d.KeyBool("optional_for_import", true)
 				}
 			})
 		}
@@ -130,9 +130,9 @@ func (d *doc) identitySchema(id *provider.Identity) {
 
 func (d *doc) typeSchema(s *schema.Schema) {
 	d.object(func() {
-		d.keyInt("version", s.Version)
+		d.KeyInt("version", s.Version)
 		if s.Block != nil {
-			d.key("block")
+			d.Key("block")
 			d.blockSchema(s.Block)
 		}
 	})
@@ -141,14 +141,14 @@ func (d *doc) typeSchema(s *schema.Schema) {
 func (d *doc) blockSchema(b *schema.Block) {
 	d.object(func() {
 		if len(b.Attrs) > 0 {
-			d.key("attributes")
+			d.Key("attributes")
 			d.attrSchemas(b.Attrs)
 		}
 		if len(b.Blocks) > 0 {
-			d.key("block_types")
+			d.Key("block_types")
 			d.object(func() {
 				for _, n := range b.Blocks {
-					d.key(n.Name)
+					d.Key(n.Name)
 					d.object(func() { d.nestedSchema(n) })
 				}
 			})
@@ -171,7 +171,7 @@ func (d *doc) described(text string, markdown bool) {
 
 func (d *doc) deprecated(is bool, message string) {
 	if is {
-		d.keyBool("deprecated", true)
+		d.KeyBool("deprecated", true)
 	}
 	if message != "" {
 		d.keyStr("deprecation_message", message)
@@ -181,7 +181,7 @@ func (d *doc) deprecated(is bool, message string) {
 func (d *doc) attrSchemas(attrs []*schema.Attr) {
 	d.object(func() {
 		for _, a := range attrs {
-			d.key(a.Name)
+			d.Key(a.Name)
 			d.object(func() { d.attrSchema(a) })
 		}
 	})
@@ -189,14 +189,14 @@ func (d *doc) attrSchemas(attrs []*schema.Attr) {
 
 func (d *doc) attrSchema(a *schema.Attr) {
 	if a.Object != nil {
-		d.key("nested_type")
+		d.Key("nested_type")
 		d.object(func() {
-			d.key("attributes")
+			d.Key("attributes")
 			d.attrSchemas(a.Object.Attrs)
 			d.keyStr("nesting_mode", a.Object.Nesting.String())
 		})
 	} else {
-		d.key("type")
+		d.Key("type")
 		d.typeOf(a.Type)
 	}
 	d.described(a.Description, a.Markdown)
@@ -206,20 +206,20 @@ func (d *doc) attrSchema(a *schema.Attr) {
 		is   bool
 	}{{"required", a.Required}, {"optional", a.Optional}, {"computed", a.Computed}, {"sensitive", a.Sensitive}, {"write_only", a.WriteOnly}} {
 		if f.is {
-			d.keyBool(f.name, true)
+			d.KeyBool(f.name, true)
 		}
 	}
 }
 
 func (d *doc) nestedSchema(n *schema.Nested) {
 	d.keyStr("nesting_mode", n.Nesting.String())
-	d.key("block")
+	d.Key("block")
 	d.blockSchema(n.Block)
 	if n.Min > 0 {
-		d.keyInt("min_items", int64(n.Min))
+		d.KeyInt("min_items", int64(n.Min))
 	}
 	if n.Max > 0 {
-		d.keyInt("max_items", int64(n.Max))
+		d.KeyInt("max_items", int64(n.Max))
 	}
 }
 
@@ -229,10 +229,10 @@ func (d *doc) function(f *provider.Function) {
 			d.keyStr(t.name, t.text)
 		}
 	}
-	d.key("return_type")
+	d.Key("return_type")
 	d.typeOf(f.Return)
 	if len(f.Params) > 0 {
-		d.key("parameters")
+		d.Key("parameters")
 		d.array(func() {
 			for _, p := range f.Params {
 				d.parameter(p.Name, p.Description, p.AllowNull, p.Type)
@@ -240,7 +240,7 @@ func (d *doc) function(f *provider.Function) {
 		})
 	}
 	if p := f.Variadic; p != nil {
-		d.key("variadic_parameter")
+		d.Key("variadic_parameter")
 		d.parameter(p.Name, p.Description, p.AllowNull, p.Type)
 	}
 }
@@ -252,9 +252,9 @@ func (d *doc) parameter(name, description string, nullable bool, ty cty.Type) {
 			d.keyStr("description", description)
 		}
 		if nullable {
-			d.keyBool("is_nullable", true)
+			d.KeyBool("is_nullable", true)
 		}
-		d.key("type")
+		d.Key("type")
 		d.typeOf(ty)
 	})
 }
@@ -265,12 +265,12 @@ func WriteFunctionsJSON(w io.Writer) error {
 	d := newDoc(w)
 	d.object(func() {
 		d.keyStr("format_version", formatFunctions)
-		d.key("function_signatures")
+		d.Key("function_signatures")
 		d.object(func() {
 			for _, prefix := range []string{"", "core::"} {
 				for _, name := range funcs.Names() {
 					if sig, ok := funcs.SignatureOf(name); ok {
-						d.key(prefix + name)
+						d.Key(prefix + name)
 						d.object(func() { d.builtin(name, sig) })
 					}
 				}
@@ -284,10 +284,10 @@ func (d *doc) builtin(name string, sig funcs.Signature) {
 	if text := funcs.Docs(name).Description; text != "" {
 		d.keyStr("description", text)
 	}
-	d.key("return_type")
+	d.Key("return_type")
 	d.typeOf(sig.Returns)
 	if len(sig.Params) > 0 {
-		d.key("parameters")
+		d.Key("parameters")
 		d.array(func() {
 			for _, p := range sig.Params {
 				d.parameter(p.Name, p.Doc, p.Nullable, p.Type)
@@ -295,7 +295,7 @@ func (d *doc) builtin(name string, sig funcs.Signature) {
 		})
 	}
 	if p := sig.Variadic; p != nil {
-		d.key("variadic_parameter")
+		d.Key("variadic_parameter")
 		d.parameter(p.Name, p.Doc, p.Nullable, p.Type)
 	}
 }

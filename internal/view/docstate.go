@@ -28,7 +28,7 @@ func WriteStateJSON(w io.Writer, s *state.Snapshot, sch Schemas, version string)
 // stateBody is what a state document and the prior state of a plan have in common.
 func (d *doc) stateBody(s *state.Snapshot, x *objects, version string) {
 	d.keyStr("terraform_version", version)
-	d.key("values")
+	d.Key("values")
 	d.object(func() {
 		d.storedOutputs(s.Outputs)
 		m := d.modules()
@@ -44,16 +44,16 @@ func (d *doc) storedOutputs(outs map[string]state.Output) {
 	if len(outs) == 0 {
 		return
 	}
-	d.key("outputs")
+	d.Key("outputs")
 	d.object(func() {
 		for _, name := range slices.Sorted(maps.Keys(outs)) {
 			o := outs[name]
-			d.key(name)
+			d.Key(name)
 			d.object(func() {
-				d.keyBool("sensitive", o.Sensitive)
-				d.key("value")
+				d.KeyBool("sensitive", o.Sensitive)
+				d.Key("value")
 				d.value(o.Value.Raw)
-				d.key("type")
+				d.Key("type")
 				d.typeOf(o.Value.Raw.Type())
 			})
 		}
@@ -90,13 +90,13 @@ func (d *doc) storedObject(x *objects, o addr.Object, e *state.Entry, closure *s
 	v := x.stored(e, o.Instance)
 	d.address(o.Instance)
 	d.keyStr("provider_name", e.Provider.Provider.String())
-	d.keyInt("schema_version", e.Schema)
-	d.key("values")
+	d.KeyInt("schema_version", e.Schema)
+	d.Key("values")
 	d.value(v.Raw)
 	d.sensitiveObject("sensitive_values", v, x.form(e.Provider.Provider, o.Instance))
 	if e.Identity != nil && validJSON(e.Identity) {
-		d.keyInt("identity_schema_version", e.IdentitySchema)
-		d.key("identity")
+		d.KeyInt("identity_schema_version", e.IdentitySchema)
+		d.Key("identity")
 		d.ready(e.Identity)
 	}
 	depends := e.Recorded
@@ -104,7 +104,7 @@ func (d *doc) storedObject(x *objects, o addr.Object, e *state.Entry, closure *s
 		depends = closure.Of(o.Instance.Resource(), e.Recorded)
 	}
 	if len(depends) > 0 {
-		d.key("depends_on")
+		d.Key("depends_on")
 		d.array(func() {
 			for _, r := range depends {
 				d.str(r.String())
@@ -112,7 +112,7 @@ func (d *doc) storedObject(x *objects, o addr.Object, e *state.Entry, closure *s
 		})
 	}
 	if e.Tainted {
-		d.keyBool("tainted", true)
+		d.KeyBool("tainted", true)
 	}
 	if o.IsDeposed() {
 		d.keyStr("deposed_key", o.Deposed)

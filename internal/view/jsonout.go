@@ -4,118 +4,62 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"strconv"
 	"unicode/utf8"
 
+	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// doc writes JSON as it comes, without reflection and without holding the whole. Members are
-// written in the order in which they are asked for.
+// doc writes a document as it comes, without holding the whole. Members are written in the order in
+// which they are asked for.
 type doc struct {
-	w     io.Writer
-	b     []byte
-	comma bool // something stands before, on this level
-	err   error
-	scrub func(string) string
-	later bool // what is written may wait
+	jsontext.Writer
+	scrub func(string) string // of strings that are no names; nil: they stay
+	later bool                // what is written may wait
 }
 
-// flushAt is how much is held back before it is written.
-const flushAt = 1 << 15
-
-func newDoc(w io.Writer) *doc { return &doc{w: w} }
-
-func (d *doc) flush() {
-	if p, ok := d.w.(patient); ok && d.later {
-		p.Later(string(d.b))
-	} else if d.err == nil && len(d.b) > 0 {
-		_, d.err = d.w.Write(d.b)
-	}
-	d.b = d.b[:0]
+func newDoc(w io.Writer) *doc {
+	return &doc{Writer: jsontext.Writer{W: w, Compact: true, Quote: appendJSON}}
 }
 
 // end finishes the document with a line break.
 func (d *doc) end() error {
-	d.b = append(d.b, '\n')
-	d.flush()
-	return d.err
-}
-
-func (d *doc) sep() {
-	if d.comma {
-		d.b = append(d.b, ',')
+	d.Buf = append(d.Buf, '\n')
+	if p, ok := d.W.(patient); ok && d.later {
+		p.Later(string(d.Buf))
+		d.Buf = d.Buf[:0]
 	}
-	d.comma = true
-	if len(d.b) >= flushAt {
-		d.flush()
-	}
-}
-
-func (d *doc) open(c byte) {
-	d.sep()
-	d.b = append(d.b, c)
-	d.comma = false
-}
-
-func (d *doc) close(c byte) {
-	d.b = append(d.b, c)
-	d.comma = true
-}
-
-// key begins a member.
-func (d *doc) key(name string) {
-	d.sep()
-	d.b = appendJSON(d.b, name)
-	d.b = append(d.b, ':')
-	d.comma = false
+	d.Flush()
+	return d.Err
 }
 
 // object writes an object as a member or an element.
 func (d *doc) object(inside func()) {
-	d.open('{')
+	d.Open('{')
 	inside()
-	d.close('}')
+	d.Close('}')
 }
 
 func (d *doc) array(inside func()) {
-	d.open('[')
+	d.Open('[')
 	inside()
-	d.close(']')
+	d.Close(']')
 }
 
 func (d *doc) str(s string) {
-	d.sep()
 	if d.scrub != nil {
 		s = d.scrub(s)
 	}
-	d.b = appendJSON(d.b, s)
+	d.Text(s)
 }
 
-func (d *doc) boolean(v bool) {
-	d.sep()
-	d.b = strconv.AppendBool(d.b, v)
+func (d *doc) keyStr(name, s string) {
+	d.Key(name)
+	d.str(s)
 }
 
-func (d *doc) integer(n int64) {
-	d.sep()
-	d.b = strconv.AppendInt(d.b, n, 10)
-}
-
-func (d *doc) null() { d.raw("null") }
-
-// raw writes JSON that is ready.
-func (d *doc) raw(s string) {
-	d.sep()
-	d.b = append(d.b, s...)
-}
-
-func (d *doc) keyStr(name, s string)       { d.key(name); d.str(s) }
-func (d *doc) keyBool(name string, v bool) { d.key(name); d.boolean(v) }
-func (d *doc) keyInt(name string, n int64) { d.key(name); d.integer(n) }
-func (d *doc) keyRaw(name, s string)       { d.key(name); d.raw(s) }
 func (d *doc) strings(name string, l []string) {
-	d.key(name)
+	d.Key(name)
 	d.array(func() {
 		for _, s := range l {
 			d.str(s)
@@ -202,7 +146,7 @@ func appendRune(b []byte, r rune) []byte {
 func (d *doc) value(v cty.Value) {
 	switch {
 	case v == cty.NilVal || !v.IsKnown() || v.IsNull():
-		d.null()
+		d.Word("null")
 		return
 	}
 	switch ty := v.Type(); {
@@ -211,7 +155,7 @@ func (d *doc) value(v cty.Value) {
 	case ty == cty.Number:
 		d.number(v)
 	case ty == cty.Bool:
-		d.boolean(v.True())
+		d.Bool(v.True())
 	case ty.IsObjectType() || ty.IsMapType():
 		d.object(func() {
 			for it := v.ElementIterator(); it.Next(); {
@@ -219,7 +163,7 @@ func (d *doc) value(v cty.Value) {
 				if !ev.IsKnown() {
 					continue
 				}
-				d.key(k.AsString())
+				d.Key(k.AsString())
 				d.value(ev)
 			}
 		})
@@ -231,24 +175,24 @@ func (d *doc) value(v cty.Value) {
 			}
 		})
 	default:
-		d.null()
+		d.Word("null")
 	}
 }
 
 // ready writes valid JSON that comes from elsewhere, without its white space.
 func (d *doc) ready(text []byte) {
-	d.sep()
-	b := bytes.NewBuffer(d.b)
+	d.Next()
+	b := bytes.NewBuffer(d.Buf)
 	_ = json.Compact(b, text) // fails only for what is not valid
-	d.b = b.Bytes()
+	d.Buf = b.Bytes()
 }
 
 // number writes a number as exactly as it is known. JSON has no infinity.
 func (d *doc) number(v cty.Value) {
 	if f := v.AsBigFloat(); f.IsInf() {
-		d.null()
+		d.Word("null")
 	} else {
-		d.raw(numberText(f))
+		d.Word(numberText(f))
 	}
 }
 
@@ -267,7 +211,7 @@ func (d *doc) flags(v cty.Value, what func(cty.Value) (flag, leaf bool)) {
 	ty := v.Type()
 	switch {
 	case leaf || !composite(ty):
-		d.boolean(flag)
+		d.Bool(flag)
 	case ty.IsObjectType() || ty.IsMapType():
 		d.object(func() {
 			for it := v.ElementIterator(); it.Next(); {
@@ -275,7 +219,7 @@ func (d *doc) flags(v cty.Value, what func(cty.Value) (flag, leaf bool)) {
 				if flag, leaf := what(ev); !flag && (leaf || !composite(ev.Type())) {
 					continue
 				}
-				d.key(k.AsString())
+				d.Key(k.AsString())
 				d.flags(ev, what)
 			}
 		})

@@ -71,12 +71,12 @@ func OutputsJSON(w io.Writer, outs map[string]state.Output) error {
 	d.object(func() {
 		for _, name := range slices.Sorted(maps.Keys(outs)) {
 			o := outs[name]
-			d.key(name)
+			d.Key(name)
 			d.object(func() {
-				d.keyBool("sensitive", o.Sensitive)
-				d.key("type")
+				d.KeyBool("sensitive", o.Sensitive)
+				d.Key("type")
 				d.typeOf(o.Value.Raw.Type())
-				d.key("value")
+				d.Key("value")
 				d.value(o.Value.Raw)
 			})
 		}

@@ -34,7 +34,7 @@ func (o Options) rule() string {
 }
 
 func (t *planText) write() {
-	b := bufio.NewWriterSize(t.w, flushAt) // a change is a few hundred bytes
+	b := bufio.NewWriterSize(t.w, 32<<10) // a change is a few hundred bytes
 	defer b.Flush()
 	t.w = b
 	changes := slices.DeleteFunc(ordered(t.p.Changes), func(c *plan.Change) bool { return !shown(c) })

@@ -48,7 +48,6 @@ func NewJSON(stdout io.Writer, version string, o Options) *JSON {
 // line prints one object. Its members stand in the order of their names, around "type".
 func (j *JSON) line(level, message, typ string, before func(*doc), after ...func(*doc)) {
 	d := j.doc
-	d.comma = false
 	d.object(func() {
 		d.keyStr("@level", level)
 		d.keyStr("@message", message)
@@ -124,7 +123,7 @@ func (j *JSON) note(text, code string) {
 // hook prints an event about an object.
 func (j *JSON) hook(o addr.Object, text, typ string, rest func(*doc)) {
 	j.line("info", o.String()+": "+text, typ, func(d *doc) {
-		d.key("hook")
+		d.Key("hook")
 		d.object(func() {
 			d.resource("resource", o.Instance)
 			rest(d)
@@ -134,7 +133,7 @@ func (j *JSON) hook(o addr.Object, text, typ string, rest func(*doc)) {
 
 // resource writes what an object is called, in the form of the stream.
 func (d *doc) resource(name string, i addr.Instance) {
-	d.key(name)
+	d.Key(name)
 	d.object(func() {
 		d.keyStr("addr", i.String())
 		d.keyStr("module", i.Module.String())
@@ -143,7 +142,7 @@ func (d *doc) resource(name string, i addr.Instance) {
 		d.keyStr("implied_provider", implied)
 		d.keyStr("resource_type", i.Type)
 		d.keyStr("resource_name", i.Name)
-		d.key("resource_key")
+		d.Key("resource_key")
 		d.instanceKey(i.Key)
 	})
 }
@@ -225,7 +224,7 @@ func (j *JSON) done(e event.Done) {
 		}
 		d.identified(e.IDKey, e.ID)
 		if e.Op != event.Refresh {
-			d.keyInt("elapsed_seconds", int64(e.Took/time.Second))
+			d.KeyInt("elapsed_seconds", int64(e.Took/time.Second))
 		}
 	})
 }
@@ -237,7 +236,7 @@ func (j *JSON) failed(e event.Failed) {
 	}
 	j.hook(e.Object, w.fails+" after "+seconds(e.Took), kind+"_errored", func(d *doc) {
 		d.keyStr("action", w.action)
-		d.keyInt("elapsed_seconds", int64(e.Took/time.Second))
+		d.KeyInt("elapsed_seconds", int64(e.Took/time.Second))
 		if e.Reason != "" {
 			d.keyStr("reason", e.Reason)
 		}
@@ -253,7 +252,7 @@ func (j *JSON) beat(now time.Time) {
 		if kind := kindOf(op.op); kind != "" {
 			j.hook(op.object, fmt.Sprintf("Still %s... [%s elapsed]", w.still, seconds(op.heard)), kind+"_progress", func(d *doc) {
 				d.keyStr("action", w.action)
-				d.keyInt("elapsed_seconds", int64(op.heard/time.Second))
+				d.KeyInt("elapsed_seconds", int64(op.heard/time.Second))
 			})
 		}
 	}
@@ -269,14 +268,14 @@ func (j *JSON) provisioned(e event.ProvisionDone) {
 
 func (j *JSON) summary(text string, n counts, operation string) {
 	j.line("info", text, "change_summary", func(d *doc) {
-		d.key("changes")
+		d.Key("changes")
 		d.object(func() {
-			d.keyInt("add", int64(n.added))
-			d.keyInt("change", int64(n.changed))
-			d.keyInt("import", int64(n.imported))
-			d.keyInt("remove", int64(n.destroyed))
+			d.KeyInt("add", int64(n.added))
+			d.KeyInt("change", int64(n.changed))
+			d.KeyInt("import", int64(n.imported))
+			d.KeyInt("remove", int64(n.destroyed))
 			if n.forgotten > 0 {
-				d.keyInt("forget", int64(n.forgotten))
+				d.KeyInt("forget", int64(n.forgotten))
 			}
 			d.keyStr("operation", operation)
 		})
@@ -285,13 +284,14 @@ func (j *JSON) summary(text string, n counts, operation string) {
 
 func (j *JSON) leases(e event.Leases) {
 	j.line("info", leasesText(e), "ephemeral_summary", func(d *doc) {
-		d.key("leases")
+		d.Key("leases")
 		d.object(func() {
-			d.keyInt("opened", int64(e.Opened))
-			d.keyInt("renewed", int64(e.Renewed))
-			d.keyInt("closed", int64(e.Closed))
-			d.keyInt("left_open", int64(e.Left))
-			d.keyRaw("longest_seconds", fmt.Sprintf("%.3f", e.Longest.Seconds()))
+			d.KeyInt("opened", int64(e.Opened))
+			d.KeyInt("renewed", int64(e.Renewed))
+			d.KeyInt("closed", int64(e.Closed))
+			d.KeyInt("left_open", int64(e.Left))
+			d.Key("longest_seconds")
+			d.Word(fmt.Sprintf("%.3f", e.Longest.Seconds()))
 		})
 	})
 }
@@ -324,7 +324,7 @@ func (j *JSON) Plan(p *plan.Plan, o PlanOptions) {
 
 func (j *JSON) change(typ, text string, c *plan.Change) {
 	j.line("info", c.Object.String()+": "+text, typ, func(d *doc) {
-		d.key("change")
+		d.Key("change")
 		d.object(func() {
 			d.resource("resource", c.Object.Instance)
 			if moved(c) {
@@ -335,7 +335,7 @@ func (j *JSON) change(typ, text string, c *plan.Change) {
 				d.keyStr("reason", why)
 			}
 			if c.Importing != nil {
-				d.key("importing")
+				d.Key("importing")
 				d.object(func() { d.importing(c.Importing) })
 			}
 			if c.Generated != "" {
@@ -382,12 +382,12 @@ func (j *JSON) outputChanges(outs []*plan.OutputChange) {
 		return
 	}
 	j.line("info", fmt.Sprintf("Outputs: %d", len(outs)), "outputs", func(d *doc) {
-		d.key("outputs")
+		d.Key("outputs")
 		d.object(func() {
 			for _, o := range outs {
-				d.key(o.Name)
+				d.Key(o.Name)
 				d.object(func() {
-					d.keyBool("sensitive", o.Sensitive)
+					d.KeyBool("sensitive", o.Sensitive)
 					d.keyStr("action", strings.ReplaceAll(o.Action.String(), "-", ""))
 				})
 			}
@@ -400,10 +400,10 @@ func (j *JSON) Outputs(outs map[string]state.Output) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.line("info", fmt.Sprintf("Outputs: %d", len(outs)), "outputs", func(d *doc) {
-		d.key("outputs")
+		d.Key("outputs")
 		d.object(func() {
 			for _, name := range slices.Sorted(maps.Keys(outs)) {
-				d.key(name)
+				d.Key(name)
 				d.object(func() { d.output(outs[name]) })
 			}
 		})
@@ -411,15 +411,15 @@ func (j *JSON) Outputs(outs map[string]state.Output) {
 }
 
 func (d *doc) output(o state.Output) {
-	d.keyBool("sensitive", o.Sensitive)
+	d.KeyBool("sensitive", o.Sensitive)
 	ty := cty.DynamicPseudoType
 	if o.Value.Raw != cty.NilVal {
 		ty = o.Value.Raw.Type()
 	}
-	d.key("type")
+	d.Key("type")
 	d.typeOf(ty)
 	if !o.Sensitive {
-		d.key("value")
+		d.Key("value")
 		d.value(o.Value.Raw)
 	}
 }
@@ -444,7 +444,7 @@ func (j *JSON) diagnostic(dg diag.Diagnostic) {
 		level, title = "warn", "Warning: "
 	}
 	j.line(level, title+dg.Summary, "diagnostic", func(d *doc) {
-		d.key("diagnostic")
+		d.Key("diagnostic")
 		d.object(func() { d.diagnostic(dg, j.sources) })
 	})
 }

@@ -19,11 +19,11 @@ type RunOptions struct {
 	// is finished.
 	Inside context.Context
 
-	// Skipped, if set, is told of every node that is over without a visit, before anything that
+	// Skipped, if set, is called for every node that is over without a visit, before anything that
 	// comes after it starts. Calls come one at a time and must not wait for anything.
 	Skipped func(Node)
 
-	// Panicked, if set, is told of a panic in a visit or a job, which then counts as a failure.
+	// Panicked, if set, is called for a panic in a visit or a job, which then counts as a failure.
 	// Without it a panic ends the program, as anywhere.
 	Panicked func(n Node, value any, stack []byte)
 }
@@ -67,12 +67,12 @@ func (r Result) Of(n Node) Outcome { return r.Outcomes[n] }
 // that is not late asks for the late ones it needs: they wake, and ask for theirs. A node that
 // cannot run any more is dead: something that it needs has not succeeded, or it is late and all
 // that need it are dead or over. It still waits for what runs or may run yet, so that "comes after"
-// also holds across it; late nodes that nobody asked for it does not wait for.
+// also holds across it; late nodes that were not asked for it does not wait for.
 type status struct {
 	wait     uint32 // nodes before this one that are not over
 	lateLeft uint32 // late ones it needs that are not over
 	unripe   uint32 // of these, those that are not ripe
-	asleep   uint32 // of these, those that nobody has asked for
+	asleep   uint32 // of these, those that were not asked for
 	wanters  uint32 // nodes that need this late one and are neither dead nor over
 	flags    flags
 }
@@ -253,9 +253,9 @@ func (r *run) endFan(n Node, f *Fan) {
 	}
 }
 
-// leave has n be over when somebody says so.
+// leave has n be over when rest says so.
 func (r *run) leave(n Node, rest func(func(bool))) {
-	r.working++ // so that nobody thinks that nothing happens any more
+	r.working++ // so that no worker takes the run for stuck
 	r.mu.Unlock()
 	defer r.mu.Lock()
 	rest(func(ok bool) {

@@ -245,7 +245,7 @@ func (c *checker) complain(format string, a ...any) {
 }
 
 // before calls back for everything that x comes after, through gates, but not for late nodes that
-// those need: a gate that cannot succeed any more does not wait for late ones that nobody asked for.
+// those need: a gate that cannot succeed any more does not wait for late ones that were not asked for.
 func (c *checker) before(x Node, seen map[Node]bool, f func(Node)) {
 	for _, a := range c.f.before(x) {
 		if seen[a.node()] || a.needs() && c.f.traits[a.node()]&late != 0 && len(seen) > 0 {
@@ -443,7 +443,7 @@ func layered(n int) *Graph {
 	return g
 }
 
-// A node that rests is over when somebody says so. The worker does something else meanwhile, and
+// A node that rests is over when its worker reports it. The worker does something else meanwhile, and
 // what comes after the node waits.
 func TestRest(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -474,7 +474,7 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// Nothing else runs while everything rests: whoever ends a node wakes who goes on, and the run ends
+// Nothing else runs while everything rests: the end of a node wakes the worker that goes on, and the run ends
 // with the last node, also if that is told from elsewhere or at once.
 func TestRestAlone(t *testing.T) {
 	g := parse("a\nb: a\nc: b\nd: c")

@@ -141,7 +141,7 @@ func (r *run) kill(n Node) {
 	r.todo = append(r.todo, n)
 }
 
-// release gives up what n wanted of the late nodes it needs. One that nobody wants is dead, unless
+// release gives up what n wanted of the late nodes it needs. One that no node wants is dead, unless
 // it runs already.
 func (r *run) release(n Node) {
 	for _, a := range r.before(n) {

@@ -3,7 +3,7 @@ package walk
 import "context"
 
 // Tokens limits how many of something happen at once. A token is taken around one call and around
-// nothing else, so nobody waits while holding one. A nil *Tokens sets no limit.
+// nothing else, so no job waits while holding one. A nil *Tokens sets no limit.
 type Tokens struct{ free chan struct{} }
 
 // NewTokens gives n tokens, at least one.

@@ -14,7 +14,7 @@
 //   - a Late node runs only when some node that needs it waits for nothing else, late nodes in
 //     the same position apart; and not at all when no such node is left. So nothing is opened
 //     before its first user is ready for it (invariant I7).
-//   - a Closer runs whatever failed and whatever was cancelled (I8), before anything else that is
+//   - a Closer runs also after failures and cancellation (I8), before anything else that is
 //     ready. It is skipped only when nothing that it comes after was ever started: then there is
 //     nothing to close.
 //
@@ -23,7 +23,7 @@
 // run is deterministic.
 //
 // A node may stand for many: its visit hands the walker jobs (see Fan), and the node is over when
-// the last of them is. Tokens limit something finer than workers; nobody waits while holding one.
+// the last of them is. Tokens limit something finer than workers; no job waits while holding one.
 package walk
 
 import (
@@ -38,7 +38,7 @@ type Node uint32
 // Options are the traits of a node.
 type Options struct {
 	Late   bool // runs only when a node that needs it waits for nothing else
-	Closer bool // runs whatever failed, before everything else that is ready
+	Closer bool // runs also after failures, before everything else that is ready
 }
 
 // Graph is a set of nodes and the order they must run in. The zero value is empty. It may be run
@@ -82,7 +82,7 @@ func (g *Graph) Add(label func() string, o Options) Node {
 	return g.add(label, o, 0)
 }
 
-// Gate makes a node without work: nobody visits it, and it succeeds if what it needs did. It makes
+// Gate makes a node without work: it is not visited, and it succeeds if what it needs did. It makes
 // n×m edges n+m.
 func (g *Graph) Gate(label func() string, o Options) Node {
 	return g.add(label, o, gate)

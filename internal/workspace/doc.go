@@ -12,7 +12,7 @@
 // leases that are open) stays, and the next Lock takes it in. Read is for commands that only show
 // something: it takes no lock and writes nothing, and what journals have belongs to what it gives.
 //
-// Whatever keeps states is a store.Store (package state/store has its contract): five methods, of
+// What keeps states is a store.Store (package state/store has its contract): five methods, of
 // which the versions of Put keep two writers apart even without a lock. The journal stands beside the
 // state where that is a file of this machine (store.Filer), and otherwise in the data directory.
 package workspace

@@ -66,7 +66,17 @@ var classes = []class{
 	}},
 	{"an output of an instance that is not there", func(c *comparison, d Difference) bool {
 		theirs, _ := d.B.([]any)
-		return c.st.Do.Refresh == "only" && (c.refused(d, "Invalid index") || d.Section == "outputs" && d.A != nil && len(theirs) > 0 && theirs[0] == nil)
+		return c.st.Do.Refresh == "only" && (c.refused(d, "Invalid index") || strings.HasPrefix(d.Section, "output_changes") ||
+			d.Section == "outputs" && d.A != nil && len(theirs) > 0 && theirs[0] == nil)
+	}},
+	{"`destroy` where there is nothing, with a value that a variable refuses", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && d.Section == "exits" && d.A == 1 && d.B == 0 && len(c.a.Before.Resources) == 0 && c.a.only("Invalid value for variable")
+	}},
+	{"what moved to another type, and did not change", func(c *comparison, d Difference) bool {
+		return strings.HasPrefix(d.Section, "resource_drift") && d.A == nil && unchanged(c.b, d.At)
+	}},
+	{"a provider whose settings are not known yet", func(_ *comparison, d Difference) bool {
+		return d.Section == "resource_changes reason" && d.A == "read_because_config_unknown" && d.B == "read_because_dependency_pending"
 	}},
 	{"a destroy plan of nothing but data sources", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0
@@ -110,8 +120,8 @@ var classes = []class{
 	{"a plan that reads nothing but data of checks", func(c *comparison, d Difference) bool {
 		return c.idle(d, func(ch any) bool { return c.ofCheck(ch) })
 	}},
-	{"conditions and expressions of what is destroyed", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && slices.ContainsFunc([]string{"Invalid index", "Attempt to get attribute from null value", "condition failed"}, func(title string) bool {
+	{"conditions, expressions and data of what is destroyed", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && slices.ContainsFunc([]string{"Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "On demand"}, func(title string) bool {
 			return c.refused(d, title)
 		})
 	}},
@@ -140,7 +150,8 @@ var classes = []class{
 		theirs, _ := d.B.(string)
 		more := slices.DeleteFunc(strings.Fields(theirs), func(a string) bool { return strings.HasPrefix(a, "module.") })
 		return c.wholeModules() && (d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && contains(strings.Fields(ours), more) ||
-			d.Section == "create first" && d.B == true && strings.HasPrefix(d.At, "module."))
+			d.Section == "create first" && d.B == true && strings.HasPrefix(d.At, "module.") ||
+			strings.HasPrefix(d.Section, "resource_changes") && d.A == nil && does(c.b, d.At, "read"))
 	}},
 	{"an output made from what failed to be applied", func(c *comparison, d Difference) bool {
 		return d.What == "state" && d.Section == "outputs" && c.b.Apply.Exit == 1
@@ -183,6 +194,14 @@ func (c *comparison) ofCheck(change any) bool {
 		}
 	})
 	return yes && get(change, "mode") == "data"
+}
+
+// unchanged is whether a plan tells a drift that changes nothing.
+func unchanged(o *Outcome, addr string) bool {
+	list, _ := o.PlanJSON["resource_drift"].([]any)
+	return slices.ContainsFunc(list, func(c any) bool {
+		return get(c, "address") == addr && compact(get(c, "change", "before")) == compact(get(c, "change", "after"))
+	})
 }
 
 // gone is whether an object that a removed block is about was deleted outside.

@@ -27,8 +27,12 @@ func (g *gen) edit(root *Module, st *Step) {
 	}
 	at := g.IntN(len(m.Blocks))
 	b := m.Blocks[at]
-	for range 4 { // rather what does something
-		if b.Kind == Resource || b.Kind == Provider || b.Kind == Data {
+	used := map[int]bool{}
+	for _, t := range m.Blocks {
+		t.exprs(func(e *Expr) { used[e.Ref] = true })
+	}
+	for range 4 { // rather what does something, and what others refer to
+		if (b.Kind == Resource || b.Kind == Provider || b.Kind == Data) && (used[b.ID] || g.one(3)) {
 			break
 		}
 		at = g.IntN(len(m.Blocks))
@@ -76,6 +80,16 @@ func (g *gen) change(root, m *Module, b *Block, at int) {
 		case g.one(8):
 			if e := b.arg("name"); e != nil {
 				e.Args = append(e.Args, lit(choose(g, "x", "y")))
+			}
+		case g.one(3): // what is there already
+			var texts []int
+			for i, a := range b.Args {
+				if a.Value.Type == Text && a.Name != "name" && !strings.HasPrefix(a.Name, "password") {
+					texts = append(texts, i)
+				}
+			}
+			if len(texts) > 0 {
+				b.Args[choose(g, texts...)].Value = choose(g, lit(choose(g, "a", "b", "c")), g.text(m, at, 1))
 			}
 		case g.one(5) && len(b.Args) > 2:
 			if a := b.Args[1+g.IntN(len(b.Args)-1)]; a.Name != "name" {

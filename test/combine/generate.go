@@ -275,7 +275,7 @@ func (g *gen) add(m *Module, depth, at int) *Block {
 	if depth == 2 {
 		calls = 0
 	}
-	switch Kind(g.draw(weight{"resource", 44}, weight{"data", 13}, weight{"variable", 9}, weight{"local", 6}, weight{"provider", 8}, weight{"module", calls}, weight{"ephemeral", 5}, weight{"check", 5})) {
+	switch Kind(g.draw(weight{"resource", 44}, weight{"data", 13}, weight{"variable", 9}, weight{"local", 6}, weight{"provider", 10}, weight{"module", calls}, weight{"ephemeral", 5}, weight{"check", 5})) {
 	case Data:
 		b = g.data(m, at)
 	case Variable:
@@ -501,7 +501,9 @@ func (g *gen) ignore(b *Block) {
 				paths = append(paths, fmt.Sprintf("%s[%q]", a.Name, a.Value.Args[i].Text), a.Name+"."+a.Value.Args[i].Text)
 			}
 		case "list":
-			paths = append(paths, a.Name+"[0]")
+			if a.Name != "labels" { // a set has no places
+				paths = append(paths, a.Name+"[0]")
+			}
 		}
 	}
 	paths = slices.DeleteFunc(paths, func(p string) bool {
@@ -619,7 +621,7 @@ func (g *gen) provider(m *Module, at int) *Block {
 	if g.alone && b.Type == "" && g.one(4) {
 		b.set("for_each", g.fixed(m))
 	}
-	if g.one(2) {
+	if !g.one(3) {
 		b.set("region", g.setting(m, at))
 	}
 	if g.one(4) {
@@ -632,8 +634,12 @@ func (g *gen) provider(m *Module, at int) *Block {
 func (g *gen) setting(m *Module, at int) *Expr {
 	for _, b := range slices.Backward(m.Blocks[:at]) {
 		if names := readable(b); len(names) > 0 && g.one(2) {
-			set := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return b.arg(name) == nil })
-			return &Expr{Op: "ref", Ref: b.ID, Path: choose(g, append(set, names...)...), Sel: g.sel(b), Type: Text}
+			if strings.HasPrefix(b.Type, "combine_") && b.Kind == Resource && !g.one(3) {
+				if names = []string{"content"}; b.arg("content") == nil { // what somebody says rather than what is made
+					b.set("content", lit(choose(g, "a", "b", "c")))
+				}
+			}
+			return &Expr{Op: "ref", Ref: b.ID, Path: choose(g, names...), Sel: g.sel(b), Type: Text}
 		}
 	}
 	return g.text(m, at, 1)

@@ -49,6 +49,9 @@ func (x *side) judge(n int, st *Step, o *Outcome) []Finding {
 	j.sameCloud()
 	j.order()
 	if o.Apply != nil && o.Apply.Exit == 0 {
+		if st.Do.full() {
+			x.applied = st.Config
+		}
 		j.counts()
 		j.asPlanned()
 		j.again()
@@ -180,7 +183,11 @@ func (j *judgement) once() {
 			}
 		}
 		for _, what := range slices.Sorted(maps.Keys(asked)) {
-			if asked[what] > 1 {
+			most := 1
+			if j.o.Plan == nil && strings.HasPrefix(what, "data") { // as it was when it was planned, and as it becomes
+				most = 2
+			}
+			if asked[what] > most {
 				j.find(i.Args[0]+" asks twice: "+strings.Fields(what)[0], "%d times: %s", asked[what], what)
 			}
 		}
@@ -396,6 +403,16 @@ func all(ids []string, holds func(id string) bool) bool {
 	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return !holds(id) })
 }
 
+// createsFirst is whether a configuration says so of a resource.
+func (m *Module) createsFirst(r *StateResource) bool {
+	yes := false
+	m.each(func(in *Module, b *Block) {
+		l := b.nested("lifecycle")
+		yes = yes || b.Kind == Resource && b.Name == r.Name && b.Type == r.Type && l != nil && l.arg("create_before_destroy") != nil
+	})
+	return yes
+}
+
 // order: what depends on something is made after it, and goes before it. A state names resources where
 // it depends on one of their instances perhaps: the others may come and go when they will.
 func (j *judgement) order() {
@@ -413,7 +430,7 @@ func (j *judgement) order() {
 	}
 	first, now := map[string]string{}, map[string]string{} // what was created first is of which resource, and what is there now
 	j.o.Before.managed(func(r *StateResource, i *StateInstance) {
-		if id, _ := i.Attributes["id"].(string); i.CreateFirst {
+		if id, _ := i.Attributes["id"].(string); i.CreateFirst || j.x.applied.createsFirst(r) {
 			first[id] = r.addr()
 		}
 	})

@@ -68,10 +68,10 @@ func (t tree) over(m *Module, e *Expr) []string {
 	case "whole":
 		b := m.find(e.Ref)
 		switch {
-		case b == nil || b.repeats() == "for_each":
-			return t.keys(m, b)
-		case b.optional():
+		case b == nil || b.optional():
 			return nil
+		case b.repeats() == "for_each":
+			return t.keys(m, b)
 		case b.repeats() == "":
 			return []string{"p"}
 		}

@@ -38,6 +38,7 @@ type side struct {
 	cloud    *cloud.Cloud
 	attached *box.Attached
 	names    *names
+	applied  *Module         // the configuration that was applied last
 	foreign  map[string]bool // ids of objects that are not the engine's business
 	env      []string
 	running  *exec.Cmd
@@ -81,7 +82,7 @@ func (l *Lab) side(name, program string) (*side, error) {
 			return nil, err
 		}
 	}
-	x := &side{lab: l, name: name, program: program, dir: filepath.Join(dir, "work"), names: newNames(), foreign: map[string]bool{}}
+	x := &side{lab: l, name: name, program: program, dir: filepath.Join(dir, "work"), names: newNames(), applied: &Module{}, foreign: map[string]bool{}}
 	x.cloud = &cloud.Cloud{Dir: filepath.Join(dir, "cloud"), Interrupt: func() {
 		if x.running != nil {
 			_ = x.running.Process.Signal(os.Interrupt)

@@ -37,7 +37,7 @@ func (s *Scenario) Script(f Finding, outcomes []*Outcome) string {
 		w.line("#   %s", strings.TrimRight(line, "\n"))
 	}
 	w.line("# Seed %d, step %d.", s.Seed, f.Step+1)
-	w.line("[!combine] skip 'the provider of the scenarios could not be built'")
+	w.line("combine")
 	for i, st := range slices.Concat(s.Steps, []*Step{s.last()}) {
 		if i <= f.Step && i < len(outcomes) {
 			w.step(i, st, outcomes[i])

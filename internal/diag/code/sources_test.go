@@ -57,7 +57,7 @@ var roots = []string{
 // foreign are packages whose diagnostics are not ours: those of providers, and of tests.
 var foreign = []string{"/provider/wire/wirepb", "/provider/providertest", "/provider/wire/wiretest"}
 
-// silent are titles that stand in the sources and reach nobody under a code, with the reason.
+// silent are titles that stand in the sources and reach no user under a code, with the reason.
 var silent = map[string]string{
 	"Failed to close file":           "the library's way to read JSON from disk is not used",
 	"Failed to open file":            "the library's way to read JSON from disk is not used",

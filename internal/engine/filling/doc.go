@@ -5,7 +5,7 @@
 // what a repetition says besides (ExpandBefore). On the after face a module call is expanded at its node of
 // the plan walk, when all that its repetition refers to was decided, and resources are at theirs. The plan
 // hands the keys on (CollectKeys), and the apply walk takes them (Applied): it evaluates of a repetition
-// nothing but each.value, where that is asked for. So what goes over module instances, such as the order of
+// nothing but each.value, where that is asked for. So code that visits module instances, such as the order of
 // steps, evaluates nothing.
 //
 // Three frames are filled here: that of an apply walk as it begins (Applied), that of the preview of

@@ -31,7 +31,7 @@ func Foreseen(prog *lang.Program, frame *lang.Frame, p *plan.Plan) {
 }
 
 // fill puts what is there into the frame: on the before face everything, on the after face what
-// stays as it is. What the plan left out and nobody made has no value.
+// stays as it is. What the plan left out and no run made has no value.
 func (x *filler) fill() {
 	x.expand()
 	for _, res := range x.plan.Refreshed.Resources() {

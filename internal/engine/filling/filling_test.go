@@ -17,7 +17,7 @@ module "m" {
 }
 `
 
-// Before, there are the module instances that the state has, whatever count says now; the after face has those
+// Before, there are the module instances that the state has, not those that count says now; the after face has those
 // of the plan.
 func TestInstances(t *testing.T) {
 	prog := enginetest.Program(t, map[string]string{"main.tf": repeated, "m/main.tf": "resource \"t_item\" \"a\" {\n}\n"})
@@ -44,7 +44,7 @@ func TestInstances(t *testing.T) {
 }
 
 // An object that the plan changes has no value on the after face before its step; one that stays has its own.
-func TestStays(t *testing.T) {
+func TestUnchangedObjectHasItsValue(t *testing.T) {
 	prog := enginetest.Program(t, map[string]string{"main.tf": "resource \"t_item\" \"a\" {\n}\nresource \"t_item\" \"b\" {\n}\n"})
 	s := enginetest.State(t, "t_item.a", "t_item.b")
 	a := enginetest.Declaration(t, prog, "t_item.a")

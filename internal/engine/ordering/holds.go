@@ -91,7 +91,7 @@ func (o *Ordering) addHold(h Hold) int32 {
 	return int32(len(o.Holds) - 1)
 }
 
-// alone is the list of one hold, shared by all who work through nothing else.
+// alone is the list of one hold, shared by all objects that work through nothing else.
 func (o *Ordering) alone(h int32) []int32 {
 	for int(h) >= len(o.single) {
 		o.single = append(o.single, []int32{int32(len(o.single))})
@@ -106,7 +106,7 @@ func (o *Ordering) leasesFor(d lang.Decl, at addr.ModuleInstance, own addr.Key, 
 }
 
 // leasesOf adds ephemeral resources as seen from an instance in a module instance: those instances
-// of them that it means, where everybody says which.
+// of them that it means, where every receiver says which.
 func (o *Ordering) leasesOf(wants []receivers.Received, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
 	add := func(x Hold) {
 		if h := o.leaseFor(x); !slices.Contains(list, h) {

@@ -394,7 +394,7 @@ func (o *Ordering) gate() plan.Vertex {
 // addRecorded adds the references that the state remembers. They name declarations; of those in
 // several module instances the ones meant are those nearest to the object.
 func (o *Ordering) addRecorded() {
-	var seen []plan.Vertex // by what is referred to: who did last, plus one; the objects of a group follow each other
+	var seen []plan.Vertex // by what is referred to: the group that did last, plus one; the objects of a group follow each other
 	for obj, e := range o.source.Plan.Refreshed.Objects() {
 		from := o.groupOf[obj.Abs()]
 		for _, dep := range e.Recorded {

@@ -255,7 +255,7 @@ func (t *tracer) visit(ref lang.Ref, around, direct bool) {
 		} else {
 			t.follow(next, repeats, false)
 		}
-	case lang.Whole:
+	case lang.ModuleContents:
 		t.follow(next, t.inside, false)
 	default:
 		t.follow(next, passes, false)
@@ -283,7 +283,7 @@ func (t *tracer) add(ref lang.Ref, direct bool) {
 // module in it.
 func (t *tracer) inside(ref lang.Ref) bool {
 	k := t.prog.Decls()[ref.To].Kind
-	return k == lang.Resource || k == lang.Whole
+	return k == lang.Resource || k == lang.ModuleContents
 }
 
 // fromAround reports whether what a module call refers to is received by what is in the module.

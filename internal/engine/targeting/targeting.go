@@ -174,7 +174,7 @@ func (p *selector) chooseExcludes(s *Selection) {
 	for _, d := range p.request.Program.Decls() {
 		switch {
 		case d.Kind != lang.Resource || !covers(s.exclude, d.Resource):
-		// Of a lease nothing is kept that those who need it could go on with.
+		// Of a lease nothing is kept that its receivers could go on with.
 		case wholly(s.exclude, d.Resource) || d.Resource.Mode == addr.Ephemeral:
 			x.leave(d.ID)
 		default:

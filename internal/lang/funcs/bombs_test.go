@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -236,27 +237,25 @@ func TestLargeIsAllowed(t *testing.T) {
 func TestLimits(t *testing.T) {
 	rec := cty.StringVal(`${n == 0 ? "" : templatestring(rec, {rec = rec, n = n - 1})}`)
 	for _, c := range []struct {
-		limits Limits
+		limits limits.Limits
 		expr   string
 		ok     bool
 	}{
-		{Limits{MaxElements: 10}, `flatten([1, 2, 3, 4, 5, 6, 7, 8, 9])`, true},
-		{Limits{MaxElements: 10}, `flatten([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])`, false},
-		{Limits{MaxElements: 9}, `setproduct([1, 2], [3])`, true},
-		{Limits{MaxElements: 9}, `setproduct([1, 2], [3, 4])`, false},
-		{Limits{MaxBytes: 100}, `indent(50, "a\nb")`, true},
-		{Limits{MaxBytes: 100}, `indent(99, "a\nb")`, false},
-		{Limits{MaxBytes: 100}, `file("data/hello.txt")`, true},
-		{Limits{MaxBytes: 10}, `file("data/hello.txt")`, false},
-		{Limits{MaxBytes: 1}, `filesha256("data/hello.txt")`, true},
-		{Limits{MaxDepth: 3}, `jsondecode("[[[]]]")`, true},
-		{Limits{MaxDepth: 3}, `jsondecode("[[[[]]]]")`, false},
-		{Limits{MaxCost: 4}, `bcrypt("x", 4)`, true},
-		{Limits{MaxCost: 4}, `bcrypt("x", 5)`, false},
-		{Limits{TemplateDepth: 3}, `templatestring(rec, {rec = rec, n = 2})`, true},
-		{Limits{TemplateDepth: 3}, `templatestring(rec, {rec = rec, n = 3})`, false},
-		{Limits{}, `templatestring(rec, {rec = rec, n = 1000})`, true},
-		{Limits{TemplateDepth: 2000}, `templatestring(rec, {rec = rec, n = 1500})`, true},
+		{limits.Limits{Elements: 10}, `flatten([1, 2, 3, 4, 5, 6, 7, 8, 9])`, true},
+		{limits.Limits{Elements: 10}, `flatten([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])`, false},
+		{limits.Limits{Elements: 9}, `setproduct([1, 2], [3])`, true},
+		{limits.Limits{Elements: 9}, `setproduct([1, 2], [3, 4])`, false},
+		{limits.Limits{Bytes: 100}, `indent(50, "a\nb")`, true},
+		{limits.Limits{Bytes: 100}, `indent(99, "a\nb")`, false},
+		{limits.Limits{Bytes: 100}, `file("data/hello.txt")`, true},
+		{limits.Limits{Bytes: 10}, `file("data/hello.txt")`, false},
+		{limits.Limits{Bytes: 1}, `filesha256("data/hello.txt")`, true},
+		{limits.Limits{Nesting: 3}, `jsondecode("[[[]]]")`, true},
+		{limits.Limits{Nesting: 3}, `jsondecode("[[[[]]]]")`, false},
+		{limits.Limits{Templates: 3}, `templatestring(rec, {rec = rec, n = 2})`, true},
+		{limits.Limits{Templates: 3}, `templatestring(rec, {rec = rec, n = 3})`, false},
+		{limits.Limits{}, `templatestring(rec, {rec = rec, n = 1000})`, true},
+		{limits.Limits{Templates: 2000}, `templatestring(rec, {rec = rec, n = 1500})`, true},
 	} {
 		ctx := &hcl.EvalContext{
 			Functions: Table(&Env{BaseDir: "testdata", Limits: c.limits}),

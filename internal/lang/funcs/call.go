@@ -3,6 +3,8 @@ package funcs
 import (
 	"fmt"
 	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -61,12 +63,12 @@ func (p *param) may(m mode) bool { return p.mode&m != 0 }
 type call struct {
 	*builtin
 	*scope
-	given   []cty.Value // the arguments, converted to the types of the parameters
-	args    []cty.Value // given, without the marks that the framework takes care of
-	unknown bool        // something in the arguments that were walked through is unknown
-	marked  []int       // which arguments that were walked through have something marked in them
-	taken   marks       // what was taken off args
-	veiled  string      // what keeps the text of a template from being shown, if anything does
+	given        []cty.Value // the arguments, converted to the types of the parameters
+	args         []cty.Value // given, without the marks that the framework takes care of
+	unknown      bool        // something in the arguments that were walked through is unknown
+	marked       []int       // which arguments that were walked through have something marked in them
+	taken        marks       // what was taken off args
+	secretReason string      // what keeps the text of a template from being shown, if anything does
 }
 
 // marks are what was taken off some values, to be put onto what is made from them.
@@ -99,7 +101,7 @@ func (m marks) put(v cty.Value) cty.Value {
 // scope is what the functions of one table share.
 type scope struct {
 	env    *Env
-	limits Limits
+	limits limits.Limits
 	table  map[string]function.Function
 	own    []*builtin // those that are different inside of a template
 	render *render    // the template being rendered, nil outside of one
@@ -119,8 +121,8 @@ func (b *builtin) invoke(s *scope, in []cty.Value) (result cty.Value, err error)
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
-		case spent:
-			result, err = cty.NilVal, r.err
+		case syntax.Spent:
+			result, err = cty.NilVal, r.Err
 		default:
 			result, err = cty.NilVal, c.because(fmt.Errorf("internal error: %v; this is a bug in Lethe, please report it", r))
 		}
@@ -154,7 +156,7 @@ func (c *call) accept(in []cty.Value) error {
 			continue
 		}
 		if !p.may(quick) && !v.Type().IsPrimitiveType() {
-			if err := c.survey(i, v); err != nil {
+			if err := c.scan(i, v); err != nil {
 				return err
 			}
 		}
@@ -170,7 +172,7 @@ func (c *call) accept(in []cty.Value) error {
 	return nil
 }
 
-func (c *call) survey(i int, v cty.Value) error {
+func (c *call) scan(i int, v cty.Value) error {
 	s, all := c.look(v)
 	if !all {
 		return bad(i, "%s", s.problem(c))

@@ -11,12 +11,12 @@
 // Three things are done here that package cty's own calling convention does not do:
 //
 //   - Arguments travel in capsules (arg.go), so that nothing walks through a list of 50,000 elements
-//     to find out that `element` wants one of them. Conversions look at each type once (unify.go,
-//     convert.go), so that work grows with the number of elements and not with its square.
-//   - What a call may read and make is bounded (Limits, survey.go): a bomb is an error in little time
+//     to find out that `element` wants one of them. Conversions look at each type once
+//     (package convert), so that work grows with the number of elements and not with its square.
+//   - What a call may read and make is bounded (package limits, argscan.go): a bomb is an error in little time
 //     and memory.
-//   - A message never shows what is sensitive or ephemeral (fault.go), and no function takes the
-//     ephemeral mark off but ephemeralasnull: `can`, `try` and `issensitive` keep it (tries.go).
+//   - A message never shows what is sensitive or ephemeral (argerrors.go), and no function takes the
+//     ephemeral mark off but ephemeralasnull: `can`, `try` and `issensitive` keep it (trycan.go).
 //
 // Results are those of Terraform 1.11.4 and OpenTofu 1.12 where the two agree; testdata/peer holds what the
 // former answered to more than two thousand expressions. Where they differ, the newer rule is taken.

@@ -61,7 +61,7 @@ func csvDecode(c *call) (cty.Value, error) {
 		attrs[name] = cty.String
 	}
 	var rows []cty.Value
-	for left := c.limits.MaxElements; ; {
+	for left := c.limits.Elements; ; {
 		row, err := r.Read()
 		switch {
 		case errors.Is(err, io.EOF):
@@ -154,7 +154,7 @@ func yamlDecode(c *call) (cty.Value, error) {
 	if err != nil {
 		return cty.NilVal, c.because(err)
 	}
-	left := c.limits.MaxElements
+	left := c.limits.Elements
 	if spend(ty, &left); left < 0 {
 		return cty.NilVal, c.tooMany()
 	}
@@ -201,14 +201,14 @@ func numbersFit(v cty.Value) error {
 // with each other.
 func (c *call) yamlFits(text string) error {
 	limits := c.limits
-	if strings.Count(text, "\n")+strings.Count(text, ",")+strings.Count(text, "- ") > limits.MaxElements {
+	if strings.Count(text, "\n")+strings.Count(text, ",")+strings.Count(text, "- ") > limits.Elements {
 		return c.tooMany()
 	}
-	if strings.Count(text, "<<")*strings.Count(text, ":") > 4*limits.MaxElements {
+	if strings.Count(text, "<<")*strings.Count(text, ":") > 4*limits.Elements {
 		return c.tooMany()
 	}
-	if yamlDepth(text) > limits.MaxDepth {
-		return tooMuch("nested too deeply", limits.MaxDepth)
+	if yamlDepth(text) > limits.Nesting {
+		return tooMuch("nested too deeply", limits.Nesting)
 	}
 	return nil
 }

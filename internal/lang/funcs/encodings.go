@@ -115,7 +115,7 @@ func base64Gunzip(c *call) (cty.Value, error) {
 	if err != nil {
 		return cty.NilVal, c.because(fmt.Errorf("failed to read gzip data: %w", err))
 	}
-	most := c.limits.MaxBytes
+	most := c.limits.Bytes
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	switch {
 	case err != nil:

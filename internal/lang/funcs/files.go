@@ -112,7 +112,7 @@ func absPath(c *call) (cty.Value, error) {
 	return cty.StringVal(filepath.ToSlash(path)), nil
 }
 
-// open opens the regular file that the first argument names, of factor times MaxBytes at most. It never
+// open opens the regular file that the first argument names, of factor times Bytes at most. It never
 // waits for the other end of a pipe.
 func (c *call) open(factor int64) (*os.File, error) {
 	path, err := c.at(c.args[0].AsString())
@@ -140,8 +140,8 @@ func (c *call) readable(path string, info fs.FileInfo, factor int64) error {
 		return &fs.PathError{Op: "read", Path: path, Err: syscall.EISDIR}
 	case !info.Mode().IsRegular():
 		return &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("is %s, not a regular file", kindOf(info.Mode()))}
-	case info.Size() > factor*c.limits.MaxBytes:
-		return &fs.PathError{Op: "read", Path: path, Err: tooMuch("too many bytes", factor*c.limits.MaxBytes)}
+	case info.Size() > factor*c.limits.Bytes:
+		return &fs.PathError{Op: "read", Path: path, Err: tooMuch("too many bytes", factor*c.limits.Bytes)}
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (c *call) read() ([]byte, error) {
 		return nil, c.cannotRead(err)
 	}
 	defer f.Close()
-	most := c.limits.MaxBytes
+	most := c.limits.Bytes
 	raw, err := io.ReadAll(io.LimitReader(f, most+1))
 	switch {
 	case err != nil:

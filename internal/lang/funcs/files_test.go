@@ -2,6 +2,7 @@ package funcs
 
 import (
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -81,7 +82,7 @@ func TestFileSetOfEverything(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc")
 	}
-	ctx := &hcl.EvalContext{Functions: Table(&Env{Limits: Limits{MaxElements: 20_000}})}
+	ctx := &hcl.EvalContext{Functions: Table(&Env{Limits: limits.Limits{Elements: 20_000}})}
 	for _, expr := range []string{`fileset("/proc", "**/nosuch")`, `fileset("/", "**")`, `fileset("/", "*/*/*/*/*/*")`} {
 		if got := outcome(ctx, expr); !strings.Contains(got, "too many") {
 			t.Errorf("%s: %.200s", expr, got)

@@ -25,7 +25,7 @@ func fileSet(c *call) (cty.Value, error) {
 	if !doublestar.ValidatePattern(glob) {
 		return cty.NilVal, fmt.Errorf("failed to glob pattern %s: syntax error in pattern", c.quote(1, pattern))
 	}
-	w := &walkedFS{FS: os.DirFS(base), root: base, left: c.limits.MaxElements}
+	w := &walkedFS{FS: os.DirFS(base), root: base, left: c.limits.Elements}
 	names, err := doublestar.Glob(w, glob, doublestar.WithFilesOnly())
 	switch {
 	case w.left < 0:

@@ -39,7 +39,7 @@ func formatted(f function.Function) func(*call) (cty.Value, error) {
 		if err != nil {
 			return cty.NilVal, c.because(err)
 		}
-		s := survey{bytes: wide}
+		s := argumentScan{bytes: wide}
 		rows := 1
 		for _, v := range c.args[1:] {
 			if !s.look(v, &c.limits) {

@@ -1,6 +1,7 @@
 package funcs
 
 import (
+	"github.com/lethe-iac/lethe/internal/limits"
 	"strings"
 	"testing"
 
@@ -14,7 +15,7 @@ func fuzzed(f *testing.F, expr string, seeds ...string) {
 	for _, s := range seeds {
 		f.Add(s)
 	}
-	limits := Limits{MaxElements: 10_000, MaxBytes: 1 << 20, MaxDepth: 100, TemplateDepth: 10, MaxCost: 4}
+	limits := limits.Limits{Elements: 10_000, Bytes: 1 << 20, Nesting: 100, Templates: 10}
 	ctx := &hcl.EvalContext{Functions: Table(&Env{BaseDir: "testdata/data", Limits: limits})}
 	f.Fuzz(func(t *testing.T, text string) {
 		child := ctx.NewChild()

@@ -92,7 +92,7 @@ func allocated(tb testing.TB, e hcl.Expression, ctx *hcl.EvalContext) (objects, 
 }
 
 // Ten times the elements are at most fifteen times the allocations.
-func TestGrowth(t *testing.T) {
+func TestAllocationsAreLinear(t *testing.T) {
 	few, many := growingContext(2_000), growingContext(20_000)
 	for _, expr := range growing {
 		e := parsed(t, expr)

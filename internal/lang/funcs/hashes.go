@@ -90,8 +90,11 @@ func fileHashOf(name, algorithm, form string, h func() hash.Hash, encode func([]
 	}
 }
 
-// hashFactor is how much larger than MaxBytes a file may be that is hashed: it is never in memory.
+// hashFactor is how much larger than Bytes a file may be that is hashed: it is never in memory.
 const hashFactor = 16
+
+// mostCost is the highest cost of bcrypt, of which each step doubles the time: 16 takes a few seconds.
+const mostCost = 16
 
 // feed hashes a file.
 func (c *call) feed(sum hash.Hash) error {
@@ -100,9 +103,9 @@ func (c *call) feed(sum hash.Hash) error {
 		return err
 	}
 	defer f.Close()
-	n, err := io.Copy(sum, io.LimitReader(f, hashFactor*c.limits.MaxBytes+1))
-	if err == nil && n > hashFactor*c.limits.MaxBytes {
-		err = tooMuch("too many bytes", hashFactor*c.limits.MaxBytes)
+	n, err := io.Copy(sum, io.LimitReader(f, hashFactor*c.limits.Bytes+1))
+	if err == nil && n > hashFactor*c.limits.Bytes {
+		err = tooMuch("too many bytes", hashFactor*c.limits.Bytes)
 	}
 	return err
 }
@@ -118,8 +121,8 @@ func bcryptHash(c *call) (cty.Value, error) {
 			return cty.NilVal, c.because(err)
 		}
 	}
-	if most := c.limits.MaxCost; cost > most && cost <= bcrypt.MaxCost {
-		return cty.NilVal, bad(1, "%s", tooMuch("too high a cost", most))
+	if cost > mostCost && cost <= bcrypt.MaxCost {
+		return cty.NilVal, bad(1, "%s", tooMuch("too high a cost", mostCost))
 	}
 	hash, err := bcrypt.GenerateFromPassword([]byte(c.args[0].AsString()), cost)
 	if err != nil {

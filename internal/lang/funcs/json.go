@@ -1,16 +1,16 @@
 package funcs
 
 import (
-	"encoding/json"
 	"errors"
-	"github.com/lethe-iac/lethe/internal/convert"
-	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
@@ -61,9 +61,9 @@ func (c *call) jsonFits(text string) error {
 		switch {
 		case digits > convert.MaxDigits, !quoted && (b == 'e' || b == 'E') && exponentAt(text[i+1:]) > convert.MaxDigits:
 			return convert.ErrManyDigits
-		case depth > c.limits.MaxDepth:
-			return tooMuch("nested too deeply", c.limits.MaxDepth)
-		case count > c.limits.MaxElements:
+		case depth > c.limits.Nesting:
+			return tooMuch("nested too deeply", c.limits.Nesting)
+		case count > c.limits.Elements:
 			return c.tooMany()
 		}
 	}
@@ -72,104 +72,60 @@ func (c *call) jsonFits(text string) error {
 
 // jsonReader reads plain JSON.
 type jsonReader struct {
-	text    string
-	at      int
+	jsontext.Scanner
+	text    string      // the input, whose parts serve as values
 	names   []string    // of the attributes of the objects that are being read, the innermost last
 	vals    []cty.Value // and their values
 	objects ctyvalue.ObjectBuilders
 }
 
 func (r *jsonReader) document() (cty.Value, bool) {
+	r.In = []byte(r.text)
 	v, ok := r.value()
-	r.space()
-	return v, ok && r.at == len(r.text)
-}
-
-func (r *jsonReader) space() {
-	for r.at < len(r.text) && (r.text[r.at] == ' ' || r.text[r.at] == '\n' || r.text[r.at] == '\t' || r.text[r.at] == '\r') {
-		r.at++
-	}
-}
-
-// next is the first character after white space, zero at the end.
-func (r *jsonReader) next() byte {
-	if r.space(); r.at < len(r.text) {
-		return r.text[r.at]
-	}
-	return 0
-}
-
-// take reads a character that must come next.
-func (r *jsonReader) take(b byte) bool {
-	if r.next() != b {
-		return false
-	}
-	r.at++
-	return true
+	r.Peek()
+	return v, ok && r.Err == nil && r.Pos == len(r.In)
 }
 
 func (r *jsonReader) value() (cty.Value, bool) {
-	switch b := r.next(); b {
+	switch r.Peek() {
 	case '{':
 		return r.object()
 	case '[':
 		return r.array()
 	case '"':
-		s, ok := r.string()
-		return cty.StringVal(s), ok
-	case 't':
-		return cty.True, r.word("true")
-	case 'f':
-		return cty.False, r.word("false")
+		s := r.string()
+		return cty.StringVal(s), r.Err == nil
+	case 't', 'f':
+		b := r.Boolean()
+		return cty.BoolVal(b), r.Err == nil
 	case 'n':
-		return cty.NullVal(cty.DynamicPseudoType), r.word("null")
+		return cty.NullVal(cty.DynamicPseudoType), r.Null()
 	default:
 		return r.number()
 	}
 }
 
-func (r *jsonReader) word(w string) bool {
-	if len(r.text)-r.at < len(w) || r.text[r.at:r.at+len(w)] != w {
-		return false
-	}
-	r.at += len(w)
-	return true
-}
-
 func (r *jsonReader) array() (cty.Value, bool) {
-	r.at++
-	if r.take(']') {
-		return cty.EmptyTupleVal, true
-	}
+	r.Pos++
 	var vals []cty.Value
-	for {
+	for first := true; r.More(']', first); first = false {
 		v, ok := r.value()
 		if !ok {
 			return cty.NilVal, false
 		}
 		vals = append(vals, v)
-		if r.take(']') {
-			return cty.TupleVal(vals), true
-		}
-		if !r.take(',') {
-			return cty.NilVal, false
-		}
 	}
+	return cty.TupleVal(vals), r.Err == nil
 }
 
 // object reads no name twice: what to make of that is for cty to say.
 func (r *jsonReader) object() (cty.Value, bool) {
-	r.at++
-	if r.take('}') {
-		return cty.EmptyObjectVal, true
-	}
-	first := len(r.names)
-	for {
-		if r.next() != '"' {
-			return cty.NilVal, false
-		}
-		name, ok := r.string()
-		if !ok || !r.take(':') {
+	r.Pos++
+	from := len(r.names)
+	for first := true; r.More('}', first); first = false {
+		r.Peek()
+		name := r.string()
+		if !r.Want(':') {
 			return cty.NilVal, false
 		}
 		v, ok := r.value()
@@ -177,72 +133,35 @@ func (r *jsonReader) object() (cty.Value, bool) {
 			return cty.NilVal, false
 		}
 		r.names, r.vals = append(r.names, name), append(r.vals, v)
-		names, vals := r.names[first:], r.vals[first:]
-		if r.take('}') {
-			obj := r.objects.Object(names, vals)
-			r.names, r.vals = r.names[:first], r.vals[:first]
-			return obj, obj.LengthInt() == len(names)
-		}
-		if !r.take(',') {
-			return cty.NilVal, false
-		}
 	}
+	names, vals := r.names[from:], r.vals[from:]
+	if r.Err != nil || len(vals) == 0 {
+		return cty.EmptyObjectVal, r.Err == nil
+	}
+	obj := r.objects.Object(names, vals)
+	r.names, r.vals = r.names[:from], r.vals[:from]
+	return obj, obj.LengthInt() == len(names)
 }
 
-func (r *jsonReader) string() (string, bool) {
-	start := r.at
-	escaped := false
-	for r.at++; r.at < len(r.text); r.at++ {
-		switch b := r.text[r.at]; {
-		case b == '"':
-			r.at++
-			if escaped {
-				var s string
-				err := json.Unmarshal([]byte(r.text[start:r.at]), &s)
-				return s, err == nil
-			}
-			return r.text[start+1 : r.at-1], true
-		case b == '\\':
-			escaped = true
-			r.at++
-		case b < ' ':
-			return "", false
-		}
+// string reads the string that begins here.
+func (r *jsonReader) string() string {
+	from := r.Pos
+	b := r.Str()
+	if r.Pos-from == len(b)+2 { // without escapes
+		return r.text[from+1 : r.Pos-1]
 	}
-	return "", false
+	return string(b)
 }
 
 // number has 512 bits, as all numbers that were written down have: what is calculated with it depends on
 // that.
 func (r *jsonReader) number() (cty.Value, bool) {
-	start := r.at
-	r.sign()
-	whole := r.at
-	n := r.digits()
-	if n == 0 || n > 1 && r.text[whole] == '0' {
+	from := r.Pos
+	if r.Number(); r.Err != nil {
 		return cty.NilVal, false
 	}
-	plain := true
-	if r.at < len(r.text) && r.text[r.at] == '.' {
-		plain = false
-		if r.at++; r.digits() == 0 {
-			return cty.NilVal, false
-		}
-	}
-	if r.at < len(r.text) && (r.text[r.at] == 'e' || r.text[r.at] == 'E') {
-		plain = false
-		r.at++
-		if r.at < len(r.text) && r.text[r.at] == '+' {
-			r.at++
-		} else {
-			r.sign()
-		}
-		if r.digits() == 0 {
-			return cty.NilVal, false
-		}
-	}
-	text := r.text[start:r.at]
-	if i, err := strconv.ParseInt(text, 10, 64); plain && err == nil && i != 0 {
+	text := r.text[from:r.Pos]
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil && i != 0 {
 		return cty.NumberVal(new(big.Float).SetPrec(512).SetInt64(i)), true
 	}
 	v, err := cty.ParseNumberVal(text)
@@ -259,26 +178,13 @@ func exponentAt(text string) int {
 	return n
 }
 
-func (r *jsonReader) sign() {
-	if r.at < len(r.text) && r.text[r.at] == '-' {
-		r.at++
-	}
-}
-
-func (r *jsonReader) digits() (n int) {
-	for ; r.at < len(r.text) && r.text[r.at] >= '0' && r.text[r.at] <= '9'; r.at++ {
-		n++
-	}
-	return n
-}
-
 func jsonEncode(c *call) (cty.Value, error) {
 	v := c.args[0]
 	if c.unknown || !v.IsKnown() {
 		r, err := stdlib.JSONEncodeFunc.Call(c.args) // its beginning may be known
 		return r, c.because(err)
 	}
-	w := jsonWriter{most: c.limits.MaxBytes}
+	w := jsonWriter{most: c.limits.Bytes}
 	if err := w.value(v); err != nil {
 		if errors.Is(err, errFull) {
 			return cty.NilVal, c.tooLong()
@@ -307,7 +213,7 @@ func (w *jsonWriter) value(v cty.Value) (err error) {
 	}
 	switch ty := v.Type(); {
 	case ty == cty.String:
-		w.string(v.AsString())
+		w.out = jsontext.AppendString(w.out, v.AsString())
 	case ty == cty.Number:
 		w.out, err = appendNumber(w.out, v)
 	case ty == cty.Bool:
@@ -375,20 +281,8 @@ func (w *jsonWriter) name(i int, name string) {
 	if i > 0 {
 		w.out = append(w.out, ',')
 	}
-	w.string(name)
+	w.out = jsontext.AppendString(w.out, name)
 	w.out = append(w.out, ':')
-}
-
-// string writes what needs no escapes itself.
-func (w *jsonWriter) string(s string) {
-	for i := 0; i < len(s); i++ {
-		if b := s[i]; b < ' ' || b >= utf8.RuneSelf || b == '"' || b == '\\' || b == '<' || b == '>' || b == '&' {
-			quoted, _ := json.Marshal(s) // a string always can be
-			w.out = append(w.out, quoted...)
-			return
-		}
-	}
-	w.out = append(append(append(w.out, '"'), s...), '"')
 }
 
 // appendNumber writes a number with all of its digits and no exponent.

@@ -1,6 +1,7 @@
 package funcs
 
 import (
+	"github.com/lethe-iac/lethe/internal/limits"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ var jsonTexts = []string{
 func sameJSONDecoding(t interface {
 	Errorf(string, ...any)
 }, text string) {
-	c := &call{scope: &scope{env: &Env{}, limits: Limits{}.filled()}}
+	c := &call{scope: &scope{env: &Env{}, limits: limits.Limits{}.Filled()}}
 	c.given = []cty.Value{cty.StringVal(text)}
 	c.args = c.given
 	got, err := jsonDecode(c)

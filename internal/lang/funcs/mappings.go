@@ -126,14 +126,14 @@ func lookup(c *call) (cty.Value, error) {
 
 // merge makes a map if all arguments are maps of one type, else an object.
 func merge(c *call) (cty.Value, error) {
-	m := merger{attrs: make(map[string]cty.Value, c.keysAtMost()), alike: true, fuel: c.limits.MaxElements}
+	m := merger{attrs: make(map[string]cty.Value, c.keysAtMost()), alike: true, fuel: c.limits.Elements}
 	for i, v := range c.args {
 		if !v.Type().IsMapType() && !v.Type().IsObjectType() && v.Type() != cty.DynamicPseudoType {
 			return cty.NilVal, fmt.Errorf("arguments must be maps or objects, got %q", v.Type().FriendlyName())
 		}
 		m.add(i, c.taken.bare(v))
 	}
-	if len(m.attrs) > c.limits.MaxElements {
+	if len(m.attrs) > c.limits.Elements {
 		return cty.NilVal, c.tooMany()
 	}
 	return m.result(), nil
@@ -146,7 +146,7 @@ func (c *call) keysAtMost() (n int) {
 			n += v.LengthInt()
 		}
 	}
-	return min(n, c.limits.MaxElements)
+	return min(n, c.limits.Elements)
 }
 
 type merger struct {

@@ -78,7 +78,7 @@ func regexAll(c *call) (cty.Value, error) {
 
 // matches are the places of all matches, as FindAllStringSubmatchIndex has them.
 func (c *call) matches(re *regexp.Regexp, str string) ([][]int, error) {
-	most := c.limits.MaxElements / (re.NumSubexp() + 1)
+	most := c.limits.Elements / (re.NumSubexp() + 1)
 	found := re.FindAllStringSubmatchIndex(str, most+1)
 	if len(found) > most {
 		return nil, c.tooMany()
@@ -136,7 +136,7 @@ func (c *call) replaceMatches(str, pattern, with string) (cty.Value, error) {
 	end := 0
 	for _, at := range found {
 		out = append(out, str[end:at[0]]...)
-		if int64(strings.Count(with, "$")+1)*int64(at[1]-at[0])+int64(len(with)+len(out)) > c.limits.MaxBytes {
+		if int64(strings.Count(with, "$")+1)*int64(at[1]-at[0])+int64(len(with)+len(out)) > c.limits.Bytes {
 			return cty.NilVal, c.tooLong()
 		}
 		out = re.ExpandString(out, with, str, at)

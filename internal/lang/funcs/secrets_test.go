@@ -1,6 +1,7 @@
 package funcs
 
 import (
+	"github.com/lethe-iac/lethe/internal/limits"
 	"strings"
 	"testing"
 
@@ -250,7 +251,7 @@ func (r compiledReference) Value(*hcl.EvalContext) (cty.Value, hcl.Diagnostics) 
 func TestCompiledReferencesAreLookedAt(t *testing.T) {
 	secret := mark.With(cty.StringVal("x"), mark.Ephemeral, nil)
 	for _, r := range []compiledReference{{v: secret}, {v: secret, fails: true}} {
-		l := looker{call: &call{scope: &scope{limits: Limits{}.filled()}}, r: cty.False}
+		l := looker{call: &call{scope: &scope{limits: limits.Limits{}.Filled()}}, r: cty.False}
 		l.see(r)
 		if !mark.Is(l.r, mark.Ephemeral) {
 			t.Errorf("fails %v: mark lost", r.fails)

@@ -174,7 +174,7 @@ func (c *call) concatFits() error {
 			total += bare.LengthInt()
 		}
 	}
-	if total > c.limits.MaxElements {
+	if total > c.limits.Elements {
 		return c.tooMany()
 	}
 	return nil

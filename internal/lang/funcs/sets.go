@@ -122,7 +122,7 @@ func setProduct(c *call) (cty.Value, error) {
 	if !all {
 		return c.productRange(ty), nil
 	}
-	total, ok := rowCount(factors, c.limits.MaxElements/(len(c.args)+1))
+	total, ok := rowCount(factors, c.limits.Elements/(len(c.args)+1))
 	if !ok {
 		return cty.NilVal, c.tooMany()
 	}

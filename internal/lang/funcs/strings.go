@@ -172,7 +172,7 @@ func indent(c *call) (cty.Value, error) {
 
 // fits refuses a string of so many bytes and so many pieces of a size besides, if it is too long.
 func (c *call) fits(bytes, pieces, size int) error {
-	room := c.limits.MaxBytes - int64(bytes)
+	room := c.limits.Bytes - int64(bytes)
 	if room < 0 || size > 0 && int64(pieces) > room/int64(size) {
 		return c.tooLong()
 	}
@@ -196,7 +196,7 @@ func join(c *call) (cty.Value, error) {
 			parts = append(parts, v.AsString())
 			size += len(v.AsString())
 		}
-		if len(parts) > c.limits.MaxElements {
+		if len(parts) > c.limits.Elements {
 			return cty.NilVal, c.tooMany()
 		}
 	}
@@ -217,7 +217,7 @@ func nullElement(lists, i, element int) error {
 
 func split(c *call) (cty.Value, error) {
 	sep, str := c.args[0].AsString(), c.args[1].AsString()
-	if strings.Count(str, sep) >= c.limits.MaxElements {
+	if strings.Count(str, sep) >= c.limits.Elements {
 		return cty.NilVal, c.tooMany()
 	}
 	return stringList(strings.Split(str, sep)), nil

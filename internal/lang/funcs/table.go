@@ -13,8 +13,8 @@ import (
 
 // builtins are all functions by name. The function type is for the console only.
 var builtins = register(
-	numbers, texts, patterns, formats, sequences, mappings, sets, selections, casts, tries, markings,
-	encodings, documents, files, templates, hashes, dates, networks, gone)
+	numbers, texts, patterns, formats, sequences, mappings, sets, selections, casts, tryCan, markings,
+	encodings, documents, files, templates, hashes, dates, networks, removed)
 
 func register(groups ...[]*builtin) map[string]*builtin {
 	all := map[string]*builtin{}
@@ -29,7 +29,7 @@ func register(groups ...[]*builtin) map[string]*builtin {
 // Table makes the functions for an Env, by plain name and by core:: name. The table may be used by
 // any number of evaluations at once and is not to be changed.
 func Table(env *Env) map[string]function.Function {
-	s := &scope{env: env, limits: env.Limits.filled(), table: make(map[string]function.Function, 2*len(builtins)+2), own: templates}
+	s := &scope{env: env, limits: env.Limits.Filled(), table: make(map[string]function.Function, 2*len(builtins)+2), own: templates}
 	for name, b := range builtins {
 		s.add(name, b)
 	}
@@ -79,7 +79,7 @@ func (p *param) parameter() function.Parameter {
 func Names() []string {
 	names := make([]string, 0, len(builtins))
 	for name, b := range builtins {
-		if !b.isGone() {
+		if !b.isRemoved() {
 			names = append(names, name)
 		}
 	}

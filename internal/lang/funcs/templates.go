@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"maps"
 	"slices"
 	"strings"
@@ -17,7 +19,7 @@ import (
 )
 
 // Templates are evaluated with the same functions as everything else, template functions included: these
-// know how deep they are and draw on one budget (meter.go), so that templates that call each other
+// know how deep they are and draw on one budget (syntax.Budget), so that templates that call each other
 // come to an end.
 var templates = []*builtin{
 	{
@@ -41,11 +43,11 @@ var templates = []*builtin{
 // render is the state of a template and of all that it calls.
 type render struct {
 	depth  int
-	fuel   *fuel
+	budget *syntax.Budget
 	parsed map[string]*template // by name and text
 }
 
-// template is a parsed template. Its nodes draw on the fuel of the call it was parsed for.
+// template is a parsed template. Its nodes draw on the budget of the call it was parsed for.
 type template struct {
 	expr hclsyntax.Expression
 	refs []hcl.Traversal
@@ -90,7 +92,7 @@ func templateString(c *call) (cty.Value, error) {
 	}
 	for _, tag := range []mark.Tag{mark.Sensitive, mark.Ephemeral} {
 		if mark.Is(v, tag) {
-			c.veiled = tag.String()
+			c.secretReason = tag.String()
 		}
 	}
 	v = c.taken.bare(v)
@@ -149,29 +151,28 @@ func notReference(e hcl.Expression) string {
 // inner is the state for the template that is called now.
 func (c *call) inner() (*render, error) {
 	outer := c.render
-	limits := c.limits
 	if outer == nil {
-		return &render{depth: 1, fuel: newFuel(limits), parsed: map[string]*template{}}, nil
+		return &render{depth: 1, budget: syntax.NewBudget(c.limits, innerError), parsed: map[string]*template{}}, nil
 	}
-	if outer.depth >= limits.TemplateDepth {
-		return nil, errTooDeep{limits.TemplateDepth}
+	if outer.depth >= c.limits.Templates {
+		return nil, errTooDeep{c.limits.Templates}
 	}
-	outer.fuel.step(callCost)
-	return &render{depth: outer.depth + 1, fuel: outer.fuel, parsed: outer.parsed}, nil
+	outer.budget.Step(callCost)
+	return &render{depth: outer.depth + 1, budget: outer.budget, parsed: outer.parsed}, nil
 }
 
 // parse parses a template once, however often it is called from inside another.
-func (r *render) parse(name string, src []byte, l Limits) (*template, hcl.Diagnostics) {
+func (r *render) parse(name string, src []byte, l limits.Limits) (*template, hcl.Diagnostics) {
 	key := name + "\x00" + string(src)
 	if t := r.parsed[key]; t != nil {
 		return t, nil
 	}
 	start := hcl.Pos{Line: 1, Column: 1}
-	if why := unfit(src, name, l); why != "" {
+	if p := syntax.CheckTemplate(src, l); p.Kind != syntax.None {
 		return nil, hcl.Diagnostics{{
 			Severity: hcl.DiagError,
 			Summary:  "Template too complicated",
-			Detail:   why,
+			Detail:   tooComplicated(p, l),
 			Subject:  &hcl.Range{Filename: name, Start: start, End: start},
 		}}
 	}
@@ -180,9 +181,22 @@ func (r *render) parse(name string, src []byte, l Limits) (*template, hcl.Diagno
 		return nil, diags
 	}
 	t := &template{expr: expr, refs: expr.Variables()}
-	r.fuel.meter(expr)
+	r.budget.Bind(expr)
 	r.parsed[key] = t
 	return t, nil
+}
+
+// callCost is how many turns of a loop a template costs that is called from another.
+const callCost = 100
+
+func tooComplicated(p syntax.Problem, l limits.Limits) string {
+	switch p.Kind {
+	case syntax.Deep, syntax.Long:
+		return fmt.Sprintf("Expressions and control sequences in a template can be nested %d levels deep, of which an operator counts a tenth.", l.Nesting)
+	case syntax.Tokens:
+		return fmt.Sprintf("Expressions and control sequences in a template can have %d tokens in all.", l.Tokens)
+	}
+	return "A name, a number, a comment or the text itself is too long to be read in a reasonable time."
 }
 
 // templateVars are the second argument.
@@ -208,8 +222,8 @@ func (c *call) templateVars() (map[string]cty.Value, error) {
 // evaluate renders a template.
 func (c *call) evaluate(r *render, t *template, vars map[string]cty.Value) (cty.Value, error) {
 	for _, ref := range t.refs {
-		if _, ok := vars[ref.RootName()]; !ok && c.veiled != "" {
-			return cty.NilVal, bad(1, "vars map does not contain all keys that the template refers to, which is %s", c.veiled)
+		if _, ok := vars[ref.RootName()]; !ok && c.secretReason != "" {
+			return cty.NilVal, bad(1, "vars map does not contain all keys that the template refers to, which is %s", c.secretReason)
 		} else if !ok {
 			return cty.NilVal, bad(1, "vars map does not contain key %q, referenced at %s", ref.RootName(), ref.SourceRange())
 		}
@@ -250,8 +264,8 @@ func (c *call) templateError(diags hcl.Diagnostics) error {
 		if inner := innerError(d); inner != nil {
 			return inner
 		}
-		if c.veiled != "" {
-			return fmt.Errorf("what is wrong is not shown, because the template is %s", c.veiled)
+		if c.secretReason != "" {
+			return fmt.Errorf("what is wrong is not shown, because the template is %s", c.secretReason)
 		}
 		line := d.Summary + "; " + c.suggested(d)
 		if d.Subject != nil {
@@ -271,7 +285,7 @@ func innerError(d *hcl.Diagnostic) error {
 		return nil
 	}
 	var deep errTooDeep
-	if err := extra.FunctionCallError(); errors.As(err, &deep) || errors.Is(err, errOutOfFuel) {
+	if err := extra.FunctionCallError(); errors.As(err, &deep) || errors.Is(err, syntax.ErrSpent) {
 		return err
 	}
 	return nil

@@ -9,7 +9,7 @@
 //	tfconfig/modules.json   the modules of the configuration
 //	tfconfig/m-KEY/…        their files, as they were when the plan was made
 //	.terraform.lock.hcl     the dependency lock file
-//	schemas/PROVIDER        how providers describe the types in it, so that nobody has to start them to
+//	schemas/PROVIDER        how providers describe the types in it, so that providers need not be started to
 //	                        show it
 //
 // What is in it is changes, not steps: the order follows from the changes (plan.Order) and is found
@@ -19,9 +19,9 @@
 //
 // The archive ends with a seal, a digest over every byte before it, so that no damage goes
 // unnoticed. The seal has no key: it protects from accidents, not from people. Plans contain
-// whatever state and variables contain, so callers keep the file at mode 0600.
+// what state and variables contain, so callers keep the file at mode 0600.
 //
-// Reading trusts nothing: sizes, counts and paths are checked before they are used, and whatever
+// Reading trusts nothing: sizes, counts and paths are checked before they are used, and what
 // is wrong is one diagnostic.
 package file
 

@@ -42,7 +42,7 @@ func dial(ctx context.Context, client *plugin.Client, config *plugin.ClientConfi
 	}, nil
 }
 
-// listen takes what the program prints. It must be taken even if nobody is interested: a program
+// listen takes what the program prints. It must be taken even if it is not wanted: a program
 // that cannot print stops.
 func listen(ctx context.Context, conn *rpc.Conn, stdout, stderr io.Writer) {
 	_ = conn.Listen(ctx, hear, func(message []byte) { // programs older than the call have an error

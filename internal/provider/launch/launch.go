@@ -1,4 +1,4 @@
-// Package launch starts provider processes, or finds those that somebody else started.
+// Package launch starts provider processes, or finds those that another program started.
 //
 // Processes is the provider.Launcher of every day: it asks where a provider's program is, starts
 // it, agrees on a protocol version over the program's first line of output, and hands the
@@ -16,7 +16,7 @@
 //     providers are configured that way;
 //   - its socket lies in a directory of its own, which goes when it goes.
 //
-// A process that somebody else started (TF_REATTACH_PROVIDERS) is used and left alone.
+// A process that another program started (TF_REATTACH_PROVIDERS) is used and left alone.
 //
 // Errors name the provider and say what it did instead of starting; they are diag.Diagnostic
 // values, ready to be shown.
@@ -38,9 +38,9 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/child"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
+	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
 // The time a program has to make itself known, unless Processes says otherwise, and the time it
@@ -51,8 +51,8 @@ var (
 	graceTime = 2 * time.Second // of that, when it has said that it will
 )
 
-// handshake tells a program that it was started as a plugin, by somebody who speaks the protocol.
-// The cookie is the protocol's and the same for everybody; it is no secret.
+// handshake tells a program that it was started as a plugin, by a client that speaks the protocol.
+// The cookie is the protocol's and the same for all clients; it is no secret.
 var handshake = plugin.HandshakeConfig{
 	MagicCookieKey:   "TF_PLUGIN_MAGIC_COOKIE",
 	MagicCookieValue: "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2",
@@ -150,7 +150,7 @@ func (ps *Processes) config(proc *process) (*plugin.ClientConfig, error) {
 	}
 	var secure *tls.Config
 	var own []string // variables of the program alone
-	if child.Getenv(ps.environ(), "TF_DISABLE_PLUGIN_TLS") == "" {
+	if subprocess.Getenv(ps.environ(), "TF_DISABLE_PLUGIN_TLS") == "" {
 		config, certificate, err := identify()
 		if err != nil {
 			return nil, err
@@ -171,7 +171,7 @@ func (ps *Processes) config(proc *process) (*plugin.ClientConfig, error) {
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: socketDir(os.TempDir())},
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, dir string) (runner.Runner, error) {
 			proc.dir = dir
-			proc.env = append(child.Environ(ps.environ(), func(name string) bool { return slices.Contains(handedDown, name) }), append(own, cmd.Env...)...)
+			proc.env = append(subprocess.Environ(ps.environ(), func(name string) bool { return slices.Contains(handedDown, name) }), append(own, cmd.Env...)...)
 			if ps.Quiet {
 				proc.env = quiet(proc.env, proc.addr)
 			}
@@ -244,7 +244,7 @@ var sdkLogs = []string{
 func quiet(env []string, p addr.Provider) []string {
 	own := "TF_LOG_PROVIDER_" + strings.ToUpper(strings.ReplaceAll(p.Type, "-", "_"))
 	for _, name := range append(sdkLogs[:len(sdkLogs):len(sdkLogs)], own) {
-		if child.Getenv(env, name) == "" {
+		if subprocess.Getenv(env, name) == "" {
 			env = append(env, name+"=off")
 		}
 	}

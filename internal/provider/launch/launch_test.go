@@ -69,7 +69,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A provider whose log nobody reads is told to write none, unless the environment asks for it.
+// A provider whose log is not read is told to write none, unless the environment asks for it.
 func TestQuiet(t *testing.T) {
 	ps := processes(t, "protocol 6", "TF_LOG_SDK_PROTO=trace")
 	ps.Quiet = true
@@ -327,7 +327,7 @@ func TestParseReattach(t *testing.T) {
 	}
 }
 
-// A process that somebody else runs: used under either registry's name, and left alone.
+// A process that another program runs: used under either registry's name, and left alone.
 func TestReattach(t *testing.T) {
 	dir, err := os.MkdirTemp("", "launch")
 	if err != nil {

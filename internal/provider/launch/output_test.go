@@ -120,7 +120,7 @@ func FuzzLines(f *testing.F) {
 
 // A log that panics costs the lines that it panics about, and neither our process nor the program;
 // wherever they are written.
-func TestUnfailing(t *testing.T) {
+func TestPanickingLog(t *testing.T) {
 	var j journal
 	writes(t, &j, func(p addr.Provider, level, line string) {
 		j.log(p, level, line)

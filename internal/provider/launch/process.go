@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/child"
+	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
 // process is one run of a provider's program. It is a runner.Runner of go-plugin, which gets from
@@ -20,7 +20,7 @@ type process struct {
 	path    string
 	version string
 	env     []string
-	log     func(level, line string) // nil: nobody listens
+	log     func(level, line string) // nil: its lines are dropped
 	first   *firstLine
 	dir     string // for its socket; it goes when the process does
 
@@ -31,7 +31,7 @@ type process struct {
 
 	done  chan struct{} // closed when the process is gone; then there are:
 	how   string        // it ended
-	alone bool          // nobody killed it before
+	alone bool          // it was not killed before
 }
 
 // Start runs the program.
@@ -60,8 +60,8 @@ func (p *process) run() error {
 			p.cmd.Stderr = newLines(p.log) // else it is the null device's
 		}
 		p.cmd.WaitDelay = time.Second // for children of its own that keep its output open
-		p.cmd.SysProcAttr = child.Attributes()
-		err := child.Start(p.cmd)
+		p.cmd.SysProcAttr = subprocess.Attributes()
+		err := subprocess.Start(p.cmd)
 		if err == nil || !busy(err) || try == 5 {
 			return err
 		}
@@ -101,7 +101,7 @@ func (p *process) kill() {
 	select {
 	case <-p.done:
 	default:
-		child.Kill(p.cmd.Process)
+		subprocess.Kill(p.cmd.Process)
 	}
 }
 

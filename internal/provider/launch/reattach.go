@@ -15,7 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 )
 
-// Reattach is a running provider process that somebody else started and will end.
+// Reattach is a running provider process that another program started and will end.
 type Reattach struct {
 	Named addr.Provider // as the key has it, with the registry host that its user writes
 	Test  bool          // a test program runs it, to look at what it does

@@ -20,7 +20,7 @@ import (
 
 // Contract is what Run needs to know of the way to the provider under test.
 type Contract struct {
-	// Open puts whatever is under test in front of a provider.
+	// Open puts the client under test in front of a provider.
 	Open func(t *testing.T, far provider.Provider) provider.Provider
 	// FlatTypes: attributes with attributes inside cannot be described (protocol 5).
 	FlatTypes bool

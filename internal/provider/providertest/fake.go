@@ -1,7 +1,7 @@
 // Package providertest is for testing what uses providers, and what makes them.
 //
 // Fake is a provider in this process whose answers are functions: rooms that drive providers test
-// against it without any process. Run is the contract of provider.Provider as a test: whatever
+// against it without any process. Run is the contract of provider.Provider as a test: what
 // stands between a caller and a provider (the two versions of the wire, a relay, a pool) must
 // carry every request and every answer over unchanged, and Run checks this with a Fake at the far
 // end.

@@ -209,7 +209,7 @@ func (c *Conn) giveUp(id uint32, s *stream) bool {
 	return true
 }
 
-// reset tells the server that nobody waits for an answer any more.
+// reset tells the server that no caller waits for an answer any more.
 func (c *Conn) reset(id uint32) {
 	delete(c.streams, id)
 	c.changed.Broadcast()

@@ -8,7 +8,7 @@
 // costs with a complete implementation, and a plan of ten thousand resources makes forty thousand.
 //
 // Errors are those of package status, with the codes and texts that grpc-go has for the same
-// things, so that nobody has to know which of the two made a call.
+// things, so that callers need not know which of the two made a call.
 package rpc
 
 import (
@@ -42,7 +42,7 @@ type Conn struct {
 	next       uint32            // id of the next stream
 	heads      map[string][]byte // what a request begins with, by method
 	out, spare []byte            // to be written; a buffer to fill meanwhile
-	writing    bool              // somebody writes, and will write what is in out
+	writing    bool              // a caller writes, and will write what is in out
 	window     int64             // bytes of messages that the server still takes
 	initial    int64             // the same for a stream, at first
 	frame      int               // the longest frame that the server takes
@@ -126,7 +126,7 @@ func (c *Conn) fail(err error) {
 	c.changed.Broadcast()
 }
 
-// flush writes what is in out, unless somebody does already. The caller holds the lock, which is
+// flush writes what is in out, unless another caller does already. The caller holds the lock, which is
 // not held while writing.
 func (c *Conn) flush() {
 	if c.writing {

@@ -59,7 +59,7 @@ func echo(st grpc.ServerStream) error {
 }
 
 // Messages of all sizes, many at a time, against a server that takes little at once.
-func TestEcho(t *testing.T) {
+func TestMessagesOfAllSizes(t *testing.T) {
 	c := serve(t, echo, grpc.MaxConcurrentStreams(7), grpc.InitialWindowSize(1<<16), grpc.InitialConnWindowSize(1<<16))
 	var all sync.WaitGroup
 	for i := range 25 {
@@ -136,7 +136,7 @@ func TestLimits(t *testing.T) {
 }
 
 // A call that is given up ends at once and the server learns of it, wherever it was; others go on.
-func TestGiveUp(t *testing.T) {
+func TestCancelledCall(t *testing.T) {
 	gone := make(chan error, 10)
 	read := make(chan bool)
 	c := serve(t, func(st grpc.ServerStream) error {

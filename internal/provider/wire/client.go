@@ -55,7 +55,7 @@ func (c *client) Lost() bool { return c.lost.Load() }
 // protocol, 5 or 6. The connection must have been made with DialOptions.
 func Client(conn grpc.ClientConnInterface, major int, p addr.Provider, o Options) provider.Provider {
 	if tables[major] == nil {
-		panic(fmt.Sprintf("no protocol version %d", major)) // whoever dials has agreed on a version before
+		panic(fmt.Sprintf("no protocol version %d", major)) // the dialler has agreed on a version before
 	}
 	if o.Close == nil {
 		o.Close = func() error { return nil }

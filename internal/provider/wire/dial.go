@@ -24,7 +24,7 @@ func DialOptions() []grpc.DialOption {
 	}
 }
 
-// Dial connects to a provider that somebody else started and that uses no TLS. It does not wait
+// Dial connects to a provider that another program started and that uses no TLS. It does not wait
 // for the connection; the caller closes it.
 func Dial(a net.Addr) (*grpc.ClientConn, error) {
 	opts := append(DialOptions(),

@@ -4,7 +4,7 @@
 // a few numbers (see wirepb) and differ in names; so there is one set of generated messages, one
 // implementation of each call, and a table of method names. Values pass through as the bytes they
 // are: nothing is decoded here but diagnostics, paths and schemas, and of the schemas only those
-// that somebody asks for, when he asks (index.go finds them in the answer, decode.go reads them).
+// that a caller asks for, when it asks (index.go finds them in the answer, decode.go reads them).
 //
 // Whatever goes wrong on the way is a diagnostic like those that the provider itself reports: it
 // names the provider and the call, and says whether the process died, did not know the call, sent

@@ -175,7 +175,7 @@ func TestBadRenewal(t *testing.T) {
 }
 
 // A function may blame only an argument that was given.
-func TestBlame(t *testing.T) {
+func TestArgumentOfFunctionError(t *testing.T) {
 	for given, want := range map[int64]int{-1: -1, 0: 0, 1: 1, 2: -1, 1 << 40: -1} {
 		p := open(t, &wiretest.Server{Major: 6, Handlers: map[string]wiretest.Handler{
 			"CallFunction": wiretest.Answer(&wirepb.CallFunction_Response{Error: &wirepb.FunctionError{Text: "no", FunctionArgument: &given}}),
@@ -212,7 +212,7 @@ func TestStopWithoutProvider(t *testing.T) {
 	})
 }
 
-// Close is called once, whatever the number of Shutdowns, and all get its error.
+// Close is called once, however many Shutdowns there are, and all get its error.
 func TestShutdownOnce(t *testing.T) {
 	n := 0
 	p := open(t, &wiretest.Server{Major: 6}, wire.Options{Close: func() error { n++; return fmt.Errorf("stays") }})

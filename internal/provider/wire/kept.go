@@ -11,7 +11,7 @@ import (
 )
 
 // Kept is where the answers of a provider about its schemas stay from one command to the next. What
-// is stored is good for the same package in the same circumstances only; whoever implements it sees
+// is stored is good for the same package in the same circumstances only; an implementation sees
 // to that, and that Load gives all of what was stored, or nil. Answers are stored if they gave no
 // diagnostics and if the provider does not rely on being asked (SchemaOptional).
 type Kept interface {

@@ -20,7 +20,7 @@ import (
 
 // onceSchemas is what the process described, asked for once, however many ask at a time.
 type onceSchemas struct {
-	turn chan struct{} // full while somebody asks
+	turn chan struct{} // full while a caller asks
 	done atomic.Pointer[described]
 }
 
@@ -95,7 +95,7 @@ func (c *client) Prime(ctx context.Context) provider.Diags {
 // rawAnswer makes a call without arguments whose answer stays encoded.
 var rawAnswer = grpc.ForceCodecV2(rawCodec{})
 
-// rawCodec sends an empty message and gives the answer's bytes to a *[]byte, or to nobody.
+// rawCodec sends an empty message and gives the answer's bytes to a *[]byte, or drops them.
 type rawCodec struct{}
 
 func (rawCodec) Name() string { return "proto" } // what both sides call it on the wire

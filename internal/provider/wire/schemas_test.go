@@ -232,7 +232,7 @@ func counted(t *testing.T, n *atomic.Int32, handler wiretest.Handler) provider.P
 	}}, wire.Options{})
 }
 
-// However many ask for the schemas, and whatever comes of it, the process is asked once.
+// However many ask for the schemas, and with whichever outcome, the process is asked once.
 func TestAskedOnce(t *testing.T) {
 	for name, handler := range map[string]wiretest.Handler{
 		"answer": wiretest.Answer(&wirepb.GetProviderSchema_Response{}), "failure": wiretest.Fail(codes.Internal, "no"),

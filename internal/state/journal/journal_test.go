@@ -88,7 +88,7 @@ func create(t fataler, path string, base *state.Snapshot, o Options) *Writer {
 	return w
 }
 
-func TestStory(t *testing.T) {
+func TestReplayOfARun(t *testing.T) {
 	base := snapshot(t, "a.keep", "a.gone", "a.replaced")
 	path := Path(filepath.Join(t.TempDir(), "terraform.tfstate"))
 	w := create(t, path, base, Options{})
@@ -693,7 +693,7 @@ func (f *gatedFile) DataSync() error {
 }
 
 // What comes while the disk is busy goes along in one write after it.
-func TestShared(t *testing.T) {
+func TestOneWriteForMany(t *testing.T) {
 	const records = 50
 	g := &gated{disktest.NewVolatile(), make(chan struct{}, 1), make(chan struct{}, 1)}
 	g.go_ <- struct{}{} // for the header
@@ -727,7 +727,7 @@ func TestShared(t *testing.T) {
 }
 
 // It waits for company only while calls are under way, and less and less often while nobody comes.
-func TestCompany(t *testing.T) {
+func TestWriterWaitsForMore(t *testing.T) {
 	w := &Writer{idle: make(chan struct{}, 1), took: time.Hour}
 	timer := time.NewTimer(time.Hour)
 	waits := func() bool {

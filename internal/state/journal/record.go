@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
@@ -191,7 +192,7 @@ func encodeIntent(op Op, u Unknown) []byte {
 	dst := make([]byte, 0, 256)
 	text := func(name, s string) {
 		dst = append(dst, name...)
-		dst = state.AppendText(dst, s)
+		dst = jsontext.AppendString(dst, s)
 	}
 	dst = strconv.AppendUint(append(dst, `{"op":`...), uint64(op), 10)
 	text(`,"object":`, u.Object.Instance.String())

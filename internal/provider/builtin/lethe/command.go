@@ -14,9 +14,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/child"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/subprocess"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -65,21 +65,21 @@ func (c *command) run(ctx context.Context, env []string) ([]byte, error) {
 	out, said := &limited{max: printMax}, &tail{max: stderrIn}
 	cmd := exec.CommandContext(within, c.args[0], c.args[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.dir, env, bytes.NewReader(c.stdin), out, said
-	cmd.SysProcAttr = child.Attributes()
+	cmd.SysProcAttr = subprocess.Attributes()
 	cmd.WaitDelay = grace
-	cmd.Cancel = func() error { child.Terminate(cmd.Process); return nil }
-	if err := child.Start(cmd); err != nil {
+	cmd.Cancel = func() error { subprocess.Terminate(cmd.Process); return nil }
+	if err := subprocess.Start(cmd); err != nil {
 		return nil, &commandError{cause: err, text: startReason(err)}
 	}
 	if c.killed != nil {
-		defer context.AfterFunc(c.killed, func() { child.Kill(cmd.Process) })()
+		defer context.AfterFunc(c.killed, func() { subprocess.Kill(cmd.Process) })()
 	}
 	err := cmd.Wait()
 	if errors.Is(err, exec.ErrWaitDelay) && within.Err() == nil {
 		err = nil // it ended well; what it left behind holds its output, and is not waited for
 	}
 	if within.Err() != nil && err != nil {
-		child.Kill(cmd.Process)
+		subprocess.Kill(cmd.Process)
 	}
 	if err == nil {
 		return out.b.Bytes(), nil
@@ -127,7 +127,7 @@ func startReason(err error) string {
 
 // environment is what programs get: ours, without the values of variables.
 func (p *Provider) environment() []string {
-	return child.Environ(p.o.Env, nil)
+	return subprocess.Environ(p.o.Env, nil)
 }
 
 // mask takes every value that the program was given, and all that it printed, out of what it wrote

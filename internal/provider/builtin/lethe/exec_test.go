@@ -242,7 +242,7 @@ func TestExecMasks(t *testing.T) {
 	}
 }
 
-// TestMaskLeavesNothing: whatever values stand in whatever a program writes, none is left.
+// TestMaskLeavesNothing: of the values that stand in what a program writes, none is left.
 func TestMaskLeavesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringMatching(`[A-Z0-9+/"\\-]{4,20}`)
@@ -360,7 +360,7 @@ func TestExecIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestExecLeavesHelpers: what open started in the background lives until somebody ends it.
+// TestExecLeavesHelpers: what open started in the background lives until another process ends it.
 func TestExecLeavesHelpers(t *testing.T) {
 	setGrace(t, 100*time.Millisecond)
 	r := newRig(t)

@@ -3,7 +3,7 @@
 //
 //	ephemeral "lethe_random"       a password, or random bytes
 //	ephemeral "lethe_file"         what a secret file holds
-//	ephemeral "lethe_exec"         whatever a program hands out, as a lease
+//	ephemeral "lethe_exec"         what a program hands out, as a lease
 //	ephemeral "lethe_ssh_tunnel"   an address that leads through an SSH server
 //	resource  "lethe_secret_file"  a secret file of our own; its content is write-only
 //	data      "lethe_null"         what it was given, for trying things out
@@ -23,11 +23,11 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/child"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/builtin"
 	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/subprocess"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -87,7 +87,7 @@ func (p *Provider) Stop(context.Context) error {
 	return nil
 }
 
-// Shutdown takes down what is still open in this process: there is nobody left who could use it.
+// Shutdown takes down what is still open in this process: no user of it is left.
 func (p *Provider) Shutdown() error {
 	_ = p.Stop(context.Background())
 	p.tunnels.closeAll()
@@ -112,7 +112,7 @@ func (p *Provider) path(s string) string {
 }
 
 // getenv looks a variable up, "" if it is not set.
-func (p *Provider) getenv(name string) string { return child.Getenv(p.o.Env, name) }
+func (p *Provider) getenv(name string) string { return subprocess.Getenv(p.o.Env, name) }
 
 // What follows makes schemas and reads values.
 

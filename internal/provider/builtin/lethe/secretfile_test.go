@@ -137,7 +137,7 @@ func TestSecretFile(t *testing.T) {
 		t.Errorf("after destroying: %#v", gone)
 	}
 	r.wants("a/b/secret", "", "-")
-	if again := must(v, nil); !again.IsNull() { // somebody else removed it
+	if again := must(v, nil); !again.IsNull() { // another process removed it
 		t.Errorf("after destroying twice: %#v", again)
 	}
 	if left, _ := filepath.Glob(filepath.Join(r.dir, "a/b", ".*")); len(left) > 0 {

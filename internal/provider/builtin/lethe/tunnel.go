@@ -15,10 +15,10 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/hop"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/builtin"
 	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/sshconn"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -90,7 +90,7 @@ func (p *Provider) openTunnel(ctx context.Context, config cty.Value) (builtin.Le
 	out := config.AsValueMap()
 	out["local_port"] = cty.NumberIntVal(int64(port))
 	out["local_host"] = cty.StringVal(loopback)
-	out["local_address"] = cty.StringVal(hop.Join(loopback, port))
+	out["local_address"] = cty.StringVal(sshconn.Join(loopback, port))
 	return builtin.Lease{Result: cty.ObjectVal(out), Private: []byte(p.tunnels.add(t))}, nil
 }
 
@@ -100,9 +100,9 @@ func (p *Provider) makeTunnel(config cty.Value) (*tunnel, provider.Diags) {
 	remotePort, _ := number(config, "remote_port")
 	localPort, _ := number(config, "local_port")
 	t := &tunnel{
-		host:   hop.Host{Name: text(config, "tunnel_host"), Port: cmp.Or(port, 22), User: text(config, "user")},
-		remote: hop.Join(text(config, "remote_host"), remotePort),
-		local:  hop.Join(loopback, localPort),
+		host:   sshconn.Host{Name: text(config, "tunnel_host"), Port: cmp.Or(port, 22), User: text(config, "user")},
+		remote: sshconn.Join(text(config, "remote_host"), remotePort),
+		local:  sshconn.Join(loopback, localPort),
 		conns:  map[io.Closer]bool{},
 	}
 	t.limit, _ = duration(config, "timeout", 30*time.Second)
@@ -120,18 +120,18 @@ func (p *Provider) credentials(t *tunnel, config cty.Value) provider.Diags {
 	const summary = "Cannot log in to the SSH server"
 	var err error
 	if pem := text(config, "private_key"); pem != "" {
-		if t.host.Key, err = hop.ParseKey(pem); err != nil {
+		if t.host.Key, err = sshconn.ParseKey(pem); err != nil {
 			return fails(refused("private_key", summary, "The private key cannot be used: %s.", err))
 		}
 	}
 	if cert := text(config, "certificate"); cert != "" && t.host.Key != nil {
-		if t.host.Cert, err = hop.Certify(t.host.Key, cert); err != nil {
+		if t.host.Cert, err = sshconn.Certify(t.host.Key, cert); err != nil {
 			return fails(refused("certificate", summary, "The certificate cannot be used: %s.", err))
 		}
 	}
 	use := config.GetAttr("agent")
 	if use.IsNull() || use.True() {
-		if t.host.Agent, err = hop.DialAgent(p.getenv("SSH_AUTH_SOCK"), ""); err != nil && !use.IsNull() {
+		if t.host.Agent, err = sshconn.DialAgent(p.getenv("SSH_AUTH_SOCK"), ""); err != nil && !use.IsNull() {
 			return fails(refused("agent", summary, "There is no SSH agent that can be reached at SSH_AUTH_SOCK."))
 		}
 	}
@@ -147,7 +147,7 @@ func (p *Provider) hostKeys(t *tunnel, config cty.Value) provider.Diags {
 	const summary = "SSH server not known"
 	var err error
 	if keys := text(config, "host_key"); keys != "" {
-		if t.host.HostKeys, err = hop.ParseHostKeys(keys); err != nil {
+		if t.host.HostKeys, err = sshconn.ParseHostKeys(keys); err != nil {
 			return fails(refused("host_key", summary, "The host_key cannot be used: %s.", err))
 		}
 		return nil
@@ -156,7 +156,7 @@ func (p *Provider) hostKeys(t *tunnel, config cty.Value) provider.Diags {
 	if home := p.getenv("HOME"); home != "" {
 		files = append(files, filepath.Join(home, ".ssh", "known_hosts"))
 	}
-	switch t.host.HostKeys, err = hop.Known(t.host.Address(), files...); {
+	switch t.host.HostKeys, err = sshconn.Known(t.host.Address(), files...); {
 	case err != nil:
 		return fails(refused("tunnel_host", summary, "What is known of the SSH server cannot be read: %s.", err))
 	case t.host.HostKeys == nil:
@@ -206,7 +206,7 @@ func (ts *tunnels) closeAll() {
 
 // tunnel is one that is open.
 type tunnel struct {
-	host          hop.Host
+	host          sshconn.Host
 	remote, local string // addresses
 	limit         time.Duration
 	listener      net.Listener
@@ -241,7 +241,7 @@ func (t *tunnel) start(ctx context.Context) provider.Diags {
 
 // reason is what may be said of an error.
 func reason(err error) string {
-	switch s := hop.Reason(err); {
+	switch s := sshconn.Reason(err); {
 	case errors.Is(err, context.Canceled):
 		return "it was interrupted"
 	case s != "":
@@ -265,17 +265,17 @@ func (t *tunnel) server(ctx context.Context) (*ssh.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.client, t.gone = c, hop.Watch(c, alive, silent)
+	t.client, t.gone = c, sshconn.Watch(c, alive, silent)
 	return c, nil
 }
 
-// reach logs in, and tries again as long as nobody answers: a server that was just made takes a
+// reach logs in, and tries again as long as no server answers: a server that was just made takes a
 // while until it listens. One that refuses is not asked again, because servers count tries.
 func (t *tunnel) reach(ctx context.Context) (*ssh.Client, error) {
 	var last error
 	for {
-		c, err := t.host.Login(ctx, hop.Direct)
-		if err == nil || hop.Refused(err) || nameless(err) {
+		c, err := t.host.Login(ctx, sshconn.Direct)
+		if err == nil || sshconn.Refused(err) || nameless(err) {
 			return c, err
 		}
 		if last == nil || ctx.Err() == nil {
@@ -292,7 +292,7 @@ func (t *tunnel) reach(ctx context.Context) (*ssh.Client, error) {
 	}
 }
 
-// nameless reports that the host's name is known to nobody.
+// nameless reports that no resolver knows the host's name.
 func nameless(err error) bool {
 	var dns *net.DNSError
 	return errors.As(err, &dns) && dns.IsNotFound
@@ -407,7 +407,7 @@ func (t *tunnel) end() {
 	}
 }
 
-// complaint says that the tunnel did not do what it was for: whoever used it only saw connections
+// complaint says that the tunnel did not do what it was for: its users only saw connections
 // that broke off.
 func (t *tunnel) complaint() provider.Diags {
 	t.mu.Lock()

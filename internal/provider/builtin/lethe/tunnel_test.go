@@ -19,8 +19,8 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 
-	"github.com/lethe-iac/lethe/internal/hop"
-	"github.com/lethe-iac/lethe/internal/hop/sshdtest"
+	"github.com/lethe-iac/lethe/internal/sshconn"
+	"github.com/lethe-iac/lethe/internal/sshconn/sshdtest"
 )
 
 // echo is a service behind the server: it gives each line back, and says goodbye when no more
@@ -105,7 +105,7 @@ func TestTunnel(t *testing.T) {
 	r := newRig(t)
 	o := r.mustOpen(tunnelType, through(t, s, port, nil))
 	address := o.text("local_address")
-	if n, _ := number(o.Value, "local_port"); address != hop.Join("127.0.0.1", n) || o.text("local_host") != "127.0.0.1" || n == port {
+	if n, _ := number(o.Value, "local_port"); address != sshconn.Join("127.0.0.1", n) || o.text("local_host") != "127.0.0.1" || n == port {
 		t.Errorf("%s", address)
 	}
 	var all sync.WaitGroup
@@ -155,7 +155,7 @@ func TestTunnelPort(t *testing.T) {
 	local := sshdtest.FreePort(t)
 	given := through(t, s, port, map[string]any{"local_port": local})
 	o := r.mustOpen(tunnelType, given)
-	if got := ask(t, hop.Join("127.0.0.1", local), "hi"); got != "echo hi\nbye\n" {
+	if got := ask(t, sshconn.Join("127.0.0.1", local), "hi"); got != "echo hi\nbye\n" {
 		t.Errorf("%q", got)
 	}
 	if _, ds := r.open(tunnelType, given); !strings.Contains(r.show(ds), "error local_port: Tunnel not opened; The local port cannot be listened on: address already in use") {
@@ -357,7 +357,7 @@ func TestTunnelIsInterrupted(t *testing.T) {
 		if got := r.show(ds); !strings.Contains(got, "The SSH server cannot be used: it was interrupted") || o.private != nil {
 			t.Errorf("%s: %s", name, got)
 		}
-		if !closedTo(t, hop.Join("127.0.0.1", local)) {
+		if !closedTo(t, sshconn.Join("127.0.0.1", local)) {
 			t.Errorf("%s: the port is still open", name)
 		}
 		cancel()

@@ -3,6 +3,7 @@ package terraform
 import (
 	"errors"
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"slices"
 	"strings"
 
@@ -56,7 +57,7 @@ func encodeValues(v cty.Value) (cty.Value, error) {
 
 func decodeValues(src cty.Value) (cty.Value, error) {
 	var bag diag.Bag
-	values, ok := config.LoadValues("<decode_tfvars argument>", []byte(src.AsString()), config.Limits{}, &bag)
+	values, ok := config.LoadValues("<decode_tfvars argument>", []byte(src.AsString()), limits.Limits{}, &bag)
 	if !ok {
 		return cty.NilVal, errors.New(complaint(bag.List()))
 	}

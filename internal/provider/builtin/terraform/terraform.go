@@ -17,7 +17,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// RemoteState reads the root outputs of another state. It opens no store itself: whoever knows how
+// RemoteState reads the root outputs of another state. It opens no store itself: the part that knows how
 // hands the function in.
 type RemoteState func(ctx context.Context, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags)
 

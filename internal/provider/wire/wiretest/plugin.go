@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Main is the main function of a provider program: it serves as the plugin of whoever started the
+// Main is the main function of a provider program: it serves as the plugin of the program that started the
 // process, and returns when that is over. A test that needs such a program can be one itself: it
 // starts its own binary, with something in the environment that makes TestMain call this.
 func (s *Server) Main() {

@@ -88,7 +88,7 @@ func (s *Server) server(more []grpc.ServerOption) *grpc.Server {
 		grpc.MaxRecvMsgSize(1<<30), grpc.MaxSendMsgSize(1<<30))...)
 }
 
-// Kill breaks the connection off, whatever runs on it.
+// Kill breaks the connection off, with all calls on it.
 func (s *Server) Kill() { s.grpc.Stop() }
 
 // newNames are the calls of which protocol 6 has the name that protocol 5 does not have, by the

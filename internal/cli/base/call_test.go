@@ -1,0 +1,87 @@
+package base
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+type testFlags struct {
+	name string
+	many List
+	sure bool
+}
+
+// run runs a command that prints its flags and operands.
+func run(t *testing.T, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := &Command{
+		Name: "try", Args: "WORD...", Long: "Tries things.", Result: true,
+		Setup: Flags(func(c *Call, f *testFlags) {
+			c.Flags.StringVar(&f.name, "name", "none", "A `name`.")
+			c.Flags.Var(&f.many, "many", "One of `many`.")
+			c.Flags.BoolVar(&f.sure, "sure", false, "Be sure.")
+		}, func(_ context.Context, c *Call, f *testFlags) int {
+			if !c.Between(1, 2) {
+				return c.UI.Fail()
+			}
+			c.UI.Print(f.name + " " + f.many.String() + " " + strings.Join(c.Operands, " "))
+			if f.sure {
+				return c.UI.Done(ExitChanges)
+			}
+			return c.UI.Done(ExitOK)
+		}),
+	}
+	env := Env{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr}
+	code = env.Run(cmd, args)
+	return code, stdout.String(), stderr.String()
+}
+
+// TestRun: flags take one or two dashes and stand anywhere; what follows two dashes is no flag.
+func TestRun(t *testing.T) {
+	for _, tt := range []struct {
+		args string
+		code int
+		out  string
+	}{
+		{"a", ExitOK, "none  a"},
+		{"a -name=x b --many 1 -many=2", ExitOK, "x 1,2 a b"},
+		{"-sure -name x -- -a", ExitChanges, "x  -a"},
+	} {
+		if code, out, errs := run(t, strings.Fields(tt.args)...); code != tt.code || out != tt.out || errs != "" {
+			t.Errorf("%s: %d, %q, %q", tt.args, code, out, errs)
+		}
+	}
+	for args, want := range map[string]string{
+		"": "Usage: lethe try [options] WORD...", "a b c": "Wrong number of arguments", "a -nam x": `the option -nam is not known here. Did you mean -name?`,
+		"a -chdir=x": "stands before the command", "a -name": "needs an argument",
+	} {
+		if code, out, errs := run(t, strings.Fields(args)...); code != ExitError || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("%s: %d, %q, %q", args, code, out, errs)
+		}
+	}
+	code, help, _ := run(t, "-help")
+	for _, want := range []string{"Usage: lethe [global options] try [options] WORD...\n\n  Tries things.\n", "-many=many", "A name. The default is none.", "-no-color", "-sure"} {
+		if code != ExitOK || !strings.Contains(help, want) {
+			t.Errorf("help has no %q: %d\n%s", want, code, help)
+		}
+	}
+}
+
+// TestAtEnd: what is wrong at the end of a command, after it has reported, is reported as well.
+func TestAtEnd(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	env := Env{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr}
+	code := env.Run(&Command{Name: "try", Setup: NoFlags(func(_ context.Context, c *Call) int {
+		c.AtEnd(func() { c.Bag.Add(diag.Errorf("Second", "x")) })
+		c.AtEnd(func() { c.UI.Print("first\n") })
+		return c.UI.Done(ExitOK)
+	})}, nil)
+	if code != ExitError || stdout.String() != "first\n" || strings.Count(stderr.String(), "Error: Second") != 1 {
+		t.Errorf("%d, %q, %q", code, stdout.String(), stderr.String())
+	}
+}

@@ -1,0 +1,128 @@
+// Package base is what all commands share: the world as a command sees it, the command itself with
+// its flags, and the screen where it reports.
+//
+//	Env      arguments, streams, environment, clock, interrupts: all that a command may touch
+//	Command  a name, texts for help, and a Setup that registers flags
+//	Call     one command being run: its flags and operands, what is wrong (Bag), what must not be
+//	         shown (Secrets), how it reports (UI)
+//	Screen   a view for what happens, plain lines, questions, and the exit code at the end
+//
+// The flags of a command are a struct beside the function that runs it; Flags puts both together:
+//
+//	Setup: base.Flags(func(c *base.Call, f *listFlags) {
+//		c.Flags.StringVar(&f.id, "id", "", "Only objects whose attribute \"id\" is this `ID`.")
+//	}, runList),
+//
+// Flags take one or two dashes and may stand before or after operands. Those that decide how a
+// command reports are ViewFlags; those that say how to work on a directory are in package project.
+package base
+
+import (
+	"context"
+	"flag"
+	"io"
+	"os"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lease"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+)
+
+// Version is the program's number. Its minor part is the level of the language that it speaks.
+const Version = "1.12.0"
+
+// Exit codes.
+const (
+	ExitOK      = 0
+	ExitError   = 1
+	ExitChanges = 2 // plan -detailed-exitcode
+	ExitFormat  = 3 // fmt -check
+	ExitUsage   = 127
+)
+
+// Env is what a command sees of the world.
+type Env struct {
+	Args    []string // without the program's name
+	Program string   // argv[0]
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Dir     string // the working directory, absolute
+	Environ []string
+	Now     func() time.Time
+	Signals <-chan os.Signal // interrupts; may be nil
+	Files   disk.FS          // where states, journals, plans and selections are kept; nil: the real one
+	Called  string           // Dir as it was before -chdir; "" without one
+}
+
+// Command is one command of the program.
+type Command struct {
+	Name   string // "plan", "state list"
+	Args   string // operands, for the usage line
+	Short  string
+	Long   string
+	Hidden bool
+	Stream bool // -json is a stream of events; elsewhere it is one document
+	Result bool // standard output is for what is asked for alone, also without -json
+	// Setup registers the flags of the command and gives the function that runs it with them. Help and
+	// completion call it for the flags alone.
+	Setup func(c *Call) Run
+}
+
+// Run runs a command until ctx is done, and gives its exit code.
+type Run func(ctx context.Context) int
+
+// Flags makes the Setup of a command whose flags are a T.
+func Flags[T any](define func(*Call, *T), run func(context.Context, *Call, *T) int) func(*Call) Run {
+	return func(c *Call) Run {
+		f := new(T)
+		define(c, f)
+		return func(ctx context.Context) int { return run(ctx, c, f) }
+	}
+}
+
+// NoFlags makes the Setup of a command without any.
+func NoFlags(run func(context.Context, *Call) int) func(*Call) Run {
+	return func(c *Call) Run { return func(ctx context.Context) int { return run(ctx, c) } }
+}
+
+// Call is one command being run.
+type Call struct {
+	*Env
+	Command  *Command
+	Flags    *flag.FlagSet
+	Operands []string
+	View     ViewFlags
+	Bag      diag.Bag
+	Sources  *diag.Sources
+	Secrets  *secret.Set
+	UI       *Screen
+	Stops    Stops
+	Work     Work // nil before there is any
+
+	ends []func()
+}
+
+// ViewFlags are the flags that say how a command reports. Each command registers those it takes.
+type ViewFlags struct {
+	NoColor     bool
+	JSON        bool   // -json: for programs
+	JSONInto    string // a file that gets the JSON stream as well
+	Raw         bool   // -raw: standard output has one value to itself
+	Compact     bool   // warnings without their details
+	Concise     bool   // no lines about progress
+	ShowSecrets bool   // -show-sensitive
+
+	gatherWarnings, gatherErrors bool // show similar ones as one
+}
+
+// Work is what a command has under way, as far as interrupts are concerned.
+type Work interface {
+	// Walked reports whether everything that had begun was done.
+	Walked() bool
+	// Unfinished names the objects whose calls are not over, and the leases that are open.
+	Unfinished() (changes []addr.Object, leases []lease.Left)
+}

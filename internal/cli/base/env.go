@@ -1,0 +1,87 @@
+package base
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/subprocess"
+)
+
+// FS is where a command keeps things.
+func (e *Env) FS() disk.FS {
+	if e.Files != nil {
+		return e.Files
+	}
+	return disk.OS
+}
+
+// Getenv looks a variable up, "" if it is not set.
+func (e *Env) Getenv(name string) string { return subprocess.Getenv(e.Environ, name) }
+
+// Path makes a path from a flag absolute: relative ones are seen from the working directory. "" stays.
+func (e *Env) Path(p string) string {
+	if p == "" || filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(e.Dir, p)
+}
+
+// Chdir makes another directory the working directory. It reports one that there is not.
+func (e *Env) Chdir(dir string) bool {
+	dir = e.Path(dir)
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a directory", dir)
+	}
+	if err != nil {
+		fmt.Fprintf(e.Stderr, "Error handling -chdir option: %s\n", err)
+		return false
+	}
+	if e.Called == "" {
+		e.Called = e.Dir
+	}
+	e.Dir = dir
+	return true
+}
+
+// Names are how the program is called and what it calls itself in the lines that other programs
+// read: installed under the name of Terraform or OpenTofu it has theirs, so that what drives these
+// finds the lines it looks for. Wrappers put "-bin" behind the name of what they wrap.
+func (e *Env) Names() (product, command string) {
+	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(e.Program), ".exe"), "-bin")
+	switch name {
+	case "terraform":
+		return "Terraform", name
+	case "tofu":
+		return "OpenTofu", name
+	}
+	return "Lethe", "lethe"
+}
+
+// Product is what the program calls itself.
+func (e *Env) Product() string {
+	product, _ := e.Names()
+	return product
+}
+
+// Registry is the host under which new providers are known, where neither the configuration nor the
+// state names one: that of the program under whose name this one was called.
+func (e *Env) Registry() string {
+	if e.Product() == "Terraform" {
+		return addr.TerraformHost
+	}
+	return addr.DefaultHost
+}
+
+// Meant is " Did you mean …?" if a name is near to one of those that there are, which verb quotes.
+func Meant(verb, given string, names []string) string {
+	if near := diag.Suggest(given, names); near != "" {
+		return fmt.Sprintf(" Did you mean "+verb+"?", near)
+	}
+	return ""
+}

@@ -1,0 +1,46 @@
+package base
+
+import (
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// NoOperands refuses operands.
+func (c *Call) NoOperands() bool {
+	if len(c.Operands) == 0 {
+		return true
+	}
+	c.Bag.Add(diag.Errorf("Too many command line arguments", "The command %s takes no arguments, and got %q. To work in another directory, use the global -chdir option.", c.Command.Name, strings.Join(c.Operands, " ")))
+	return false
+}
+
+// Between refuses fewer operands than least, and more than most unless that is negative.
+func (c *Call) Between(least, most int) bool {
+	if n := len(c.Operands); n >= least && (most < 0 || n <= most) {
+		return true
+	}
+	c.Bag.Add(diag.Errorf("Wrong number of arguments", "Usage: lethe %s [options] %s", c.Command.Name, c.Command.Args))
+	return false
+}
+
+// NotApproved names the ways out of a question that gets no answer.
+func NotApproved(use string) diag.Diagnostic {
+	return diag.Errorf("Plan not approved", "Approval is needed, and nobody can be asked: use %s.", use)
+}
+
+// List is a flag that may be given many times.
+type List []string
+
+func (l *List) String() string     { return strings.Join(*l, ",") }
+func (l *List) Set(s string) error { *l = append(*l, s); return nil }
+
+// RemoteFlag registers a flag that says nothing here.
+func (c *Call) RemoteFlag() {
+	c.Flags.Bool("ignore-remote-version", false, "Accepted for compatibility.")
+}
+
+// TestsFlag registers a flag that says nothing here.
+func (c *Call) TestsFlag() {
+	c.Flags.String("test-directory", "tests", "Accepted for compatibility: the `directory` of test files.")
+}

@@ -1,0 +1,138 @@
+package base
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/view"
+)
+
+// Screen is where a command talks to its user: a view for what happens, plain lines, questions.
+type Screen struct {
+	view.View
+	call  *Call
+	held  *view.Held // nil on a terminal
+	into  *os.File   // of -json-into; nil without it
+	in    *bufio.Reader
+	ended bool // nothing comes from it any more
+}
+
+// wait is how long lines of progress may wait for others where no terminal shows them.
+const wait = 50 * time.Millisecond
+
+// ViewOptions are those of all that a command shows.
+func (c *Call) ViewOptions() view.Options {
+	product, command := c.Names()
+	return view.Options{
+		Product: product, Command: command, Plain: c.View.NoColor, Color: c.Color(), ShowSensitive: c.View.ShowSecrets,
+		Sources: c.Sources, Scrub: c.Secrets.Scrub, Now: c.Now,
+	}
+}
+
+// NewScreen makes the screen of a command whose flags are read.
+func NewScreen(c *Call) *Screen {
+	s := &Screen{call: c, in: bufio.NewReader(c.Stdin)}
+	if closed, _ := shortcut.Parse(c.Getenv(shortcut.Variable)); !IsTerminal(c.Stdout) && !closed.Has(shortcut.Lines) {
+		s.held = view.Hold(c.Stdout, wait)
+		c.Stdout, c.Stderr = s.held, s.held.Beside(c.Stderr)
+	}
+	o := c.ViewOptions()
+	o.Width, o.Terminal = c.width(), IsTerminal(c.Stdout) && !c.Dumb() && !c.View.JSON
+	o.Compact, o.Apart, o.Concise = c.View.Compact, c.View.apart(), c.View.Concise
+	o.Importing = c.Command.Name == "import"
+	o.Automation = c.Getenv("TF_IN_AUTOMATION") != ""
+	if c.View.JSON && c.Command.Stream {
+		s.View = view.NewJSON(c.Stdout, Version, o)
+		return s.alsoInto(o)
+	}
+	out := c.Stdout
+	if c.View.JSON || c.View.Raw || c.Command.Result {
+		out = c.Stderr // the document has standard output to itself
+	}
+	s.View = view.NewHuman(out, c.Stderr, o)
+	return s.alsoInto(o)
+}
+
+// alsoInto makes a screen that writes the JSON stream to the file of -json-into as well.
+func (s *Screen) alsoInto(o view.Options) *Screen {
+	c := s.call
+	if c.View.JSONInto == "" {
+		return s
+	}
+	f, err := os.OpenFile(c.Path(c.View.JSONInto), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		c.Bag.Add(diag.Errorf("Failed to open the file of -json-into", "%s.", err))
+		return s
+	}
+	s.into = f
+	o.Terminal, o.Color, o.Width = false, false, 0
+	s.View = both{s.View, view.NewJSON(f, Version, o)}
+	return s
+}
+
+// both shows everything twice: on the screen and in a file.
+type both struct{ screen, file view.View }
+
+func (b both) Tell(e event.Event)                    { b.screen.Tell(e); b.file.Tell(e) }
+func (b both) Diagnostics(ds []diag.Diagnostic)      { b.screen.Diagnostics(ds); b.file.Diagnostics(ds) }
+func (b both) Plan(p *plan.Plan, o view.PlanOptions) { b.screen.Plan(p, o); b.file.Plan(p, o) }
+func (b both) Outputs(outs map[string]state.Output)  { b.screen.Outputs(outs); b.file.Outputs(outs) }
+func (b both) Finish()                               { b.screen.Finish(); b.file.Finish() }
+
+// Line prints one line of progress.
+func (s *Screen) Line(text string) { s.Tell(event.Note{Text: text}) }
+
+// Step prints one line of init's progress, with the code that programs know it by.
+func (s *Screen) Step(code, text string) { s.Tell(event.Note{Text: text, Code: code}) }
+
+// Print prints a command's result as it is.
+func (s *Screen) Print(text string) { io.WriteString(s.call.Stdout, text) }
+
+// flush writes what waits to be written.
+func (s *Screen) flush() {
+	if s.held != nil {
+		s.held.Flush()
+	}
+}
+
+// close ends a screen.
+func (s *Screen) close() {
+	s.into.Close() // nil is fine: there is nothing to close then
+	s.flush()
+}
+
+// MayAsk reports whether the user may be asked: where a program reads the output, or the input has ended,
+// a question has no answer. A completion, which has no screen, asks nothing.
+func (s *Screen) MayAsk() bool { return s != nil && !s.call.View.JSON && !s.ended }
+
+// Done prints the diagnostics and gives the exit code that they ask for.
+func (s *Screen) Done(code int) int {
+	s.Diagnostics(s.call.Bag.List())
+	s.Finish()
+	if code == ExitOK && s.call.Bag.HasErrors() {
+		return ExitError
+	}
+	return code
+}
+
+// Fail is done for a command that could not do its work.
+func (s *Screen) Fail() int { return s.Done(ExitError) }
+
+// DoneQuiet is Done for a command whose standard output is a document: diagnostics go to standard error.
+func (s *Screen) DoneQuiet() int {
+	c := s.call
+	human := view.NewHuman(c.Stderr, c.Stderr, c.ViewOptions())
+	human.Diagnostics(c.Bag.List())
+	human.Finish()
+	if c.Bag.HasErrors() {
+		return ExitError
+	}
+	return ExitOK
+}

@@ -1,0 +1,366 @@
+package devcmd
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/view"
+	"golang.org/x/term"
+)
+
+// Console is `console`.
+var Console = &base.Command{
+	Name: "console", Short: "Try Lethe expressions at an interactive command prompt",
+	Long: `Starts an interactive console for experimenting with Lethe
+interpolations.
+
+This will open an interactive console that you can use to type
+interpolations into and inspect their values. This command loads the
+current state. This lets you explore and test interpolations before
+using them in future configurations. It takes no lock and changes nothing.
+
+An expression goes on over several lines while a bracket or a heredoc is
+open, or when a line ends with a backslash. From a pipe, all expressions
+are evaluated and all results printed; the exit code is 1 if one of them
+cannot be evaluated.`,
+	Setup: base.Flags(func(c *base.Call, f *consoleFlags) {
+		f.StateFlag(c)
+		c.Flags.BoolVar(&f.planned, "plan", false, "Make a plan first, and evaluate with what will be.")
+		c.SensitiveFlag()
+		c.Flags.Bool("lock", true, "Accepted for compatibility: nothing is changed, so nothing is locked.")
+		f.VarFlags(c)
+	}, runConsole),
+	Result: true,
+}
+
+// consoleHelp is what "help" prints.
+const consoleHelp = `The Lethe console allows you to experiment with Lethe expressions.
+You may access resources in the state (if you have one) just as you would
+from a configuration. For example: "aws_instance.foo.id" would evaluate
+to the ID of "aws_instance.foo" if it exists in your state.
+
+Type in the expression to test and hit <enter> to see the result; <tab>
+completes names, and the arrow keys bring back what was typed before.
+
+To exit the console, type "exit" and hit <enter>, or use Control-C or
+Control-D.
+`
+
+// console evaluates what is typed in.
+type console struct {
+	c     *base.Call
+	p     *project.Project
+	frame *lang.Frame
+	face  lang.Face
+}
+
+type consoleFlags struct {
+	project.Options
+	planned bool
+}
+
+func runConsole(ctx context.Context, c *base.Call, f *consoleFlags) int {
+	if !f.NoOperands(c) {
+		return c.UI.Fail()
+	}
+	p, ok := project.Open(c, &f.Options)
+	if !ok {
+		return c.UI.Fail()
+	}
+	if !p.Load() || !p.Vars.Collect() {
+		return c.UI.Fail()
+	}
+	p.Vars.LeaveUnset()
+	if !p.Compile(ctx, lang.CheckOptions{}) {
+		return c.UI.Fail()
+	}
+	s, ok := p.ReadState(ctx)
+	if !ok {
+		return c.UI.Fail()
+	}
+	con := &console{c: c, p: p, face: lang.Before}
+	if !con.look(ctx, s, f.planned) {
+		return c.UI.Fail()
+	}
+	p.UI.Diagnostics(p.Bag.List())
+	p.Bag.Clear()
+	if base.IsTerminal(c.Stdin) {
+		return con.interactive(ctx)
+	}
+	return until(ctx, con.batch)
+}
+
+// look makes the frame that expressions are evaluated in: of the state, or of a plan.
+func (c *console) look(ctx context.Context, s *state.Snapshot, planned bool) (ok bool) {
+	p := c.p
+	options := p.LangOptions()
+	options.Console = true
+	if !planned {
+		c.frame, ok = p.Engine.Frame(ctx, p.Program, options, s, p.Bag)
+		return ok
+	}
+	if s == nil {
+		s = &state.Snapshot{}
+	}
+	req, ok := p.PlanRequest(s)
+	if !ok {
+		return false
+	}
+	req.Options = options
+	result, ok := p.Engine.Plan(ctx, req, p.Bag)
+	if result == nil || !ok {
+		return false
+	}
+	c.frame, c.face = result.Frame, lang.After
+	return true
+}
+
+// batch evaluates what standard input has, and fails if something cannot be evaluated.
+func (c *console) batch() int {
+	src, err := config.ReadStream(c.c.Stdin, c.p.Limits.Filled().Bytes)
+	if err != nil {
+		c.c.Bag.Add(diag.Errorf("Failed to read standard input", "%s.", err))
+		return c.c.UI.Fail()
+	}
+	code := base.ExitOK
+	var in input
+	for _, line := range strings.Split(string(src), "\n") {
+		text, ready := in.add(line)
+		if !ready {
+			continue
+		}
+		switch text {
+		case "exit":
+			return code
+		case "help":
+			c.c.UI.Print(consoleHelp)
+		default:
+			code = max(code, c.evaluate(text))
+		}
+	}
+	if text := in.rest(); text != "" {
+		code = max(code, c.evaluate(text))
+	}
+	return code
+}
+
+// input gathers the lines of an expression.
+type input struct {
+	pending string
+	inside  bool // brackets or a heredoc
+}
+
+// add takes a line in. It gives an expression when one is complete.
+func (in *input) add(line string) (text string, ready bool) {
+	line = strings.TrimSuffix(line, "\r")
+	if in.inside && !lang.MayClose(line) {
+		if len(in.pending) <= lang.LongestInput { // more is refused, when it ends
+			in.pending += line + "\n"
+		}
+		return "", false
+	}
+	in.pending += line
+	in.inside = false
+	switch lang.Typed([]byte(in.pending)) {
+	case lang.Blank:
+		in.pending = ""
+		return "", false
+	case lang.Open:
+		in.inside = !strings.HasSuffix(strings.TrimRight(in.pending, " \t"), `\`)
+		if cut, ok := strings.CutSuffix(strings.TrimRight(in.pending, " \t"), `\`); ok {
+			in.pending = cut
+		}
+		in.pending += "\n"
+		return "", false
+	}
+	return in.rest(), true
+}
+
+// rest gives what there is, complete or not. A heredoc ends with the end of its last line.
+func (in *input) rest() string {
+	text := strings.TrimSpace(in.pending)
+	in.pending = ""
+	if strings.Contains(text, "\n") {
+		text += "\n"
+	}
+	return text
+}
+
+// interactive reads expressions from a terminal, and leaves that as it was.
+func (c *console) interactive(ctx context.Context) int {
+	if c.c.Dumb() {
+		return until(ctx, c.lineByLine)
+	}
+	in := c.c.Stdin.(*os.File)
+	fd := int(in.Fd())
+	cooked, err := term.MakeRaw(fd)
+	if err != nil {
+		return until(ctx, c.batch)
+	}
+	defer term.Restore(fd, cooked)
+	return until(ctx, func() int { return c.converse(in, fd, cooked) })
+}
+
+// lineByLine answers what is typed at a terminal that edits no lines.
+func (c *console) lineByLine() int {
+	lines := bufio.NewScanner(c.c.Stdin)
+	var typed input
+	for prompt := "> "; ; {
+		c.c.UI.Print(prompt)
+		if !lines.Scan() {
+			return base.ExitOK
+		}
+		text, ready := typed.add(lines.Text())
+		prompt = "> "
+		switch {
+		case typed.pending != "":
+			prompt = ": "
+		case !ready:
+		case text == "exit":
+			return base.ExitOK
+		case text == "help":
+			c.c.UI.Print(consoleHelp)
+		default:
+			c.evaluate(text)
+		}
+	}
+}
+
+// converse answers what is typed, with a history and with completion.
+func (c *console) converse(in *os.File, fd int, cooked *term.State) int {
+	t := term.NewTerminal(in, "> ")
+	t.AutoCompleteCallback = c.complete(t)
+	var typed input
+	for {
+		if w, h, err := term.GetSize(fd); err == nil && w > 0 {
+			_ = t.SetSize(w, h) // without it, long lines look worse
+		}
+		line, err := t.ReadLine()
+		if errors.Is(err, io.EOF) {
+			return base.ExitOK
+		}
+		if err != nil && !errors.Is(err, term.ErrPasteIndicator) {
+			return base.ExitError
+		}
+		text, ready := typed.add(line)
+		if typed.pending != "" {
+			t.SetPrompt(": ")
+			continue
+		}
+		t.SetPrompt("> ")
+		if !ready {
+			continue
+		}
+		if text == "exit" {
+			return base.ExitOK
+		}
+		term.Restore(fd, cooked)
+		if text == "help" {
+			c.c.UI.Print(consoleHelp)
+		} else {
+			c.evaluate(text)
+		}
+		if _, err := term.MakeRaw(fd); err != nil {
+			return base.ExitError
+		}
+	}
+}
+
+// evaluate prints the value of an expression, or what is wrong with it, and gives the exit code.
+func (c *console) evaluate(text string) int {
+	const name = "<console-input>"
+	c.c.Sources.Set(name, []byte(text))
+	v, outcome := c.frame.ParseAndEval([]byte(text), name, c.face, c.p.Bag)
+	c.c.UI.Diagnostics(c.c.Bag.List())
+	failed := c.c.Bag.HasErrors()
+	c.c.Bag.Clear()
+	if outcome != lang.OK || failed {
+		return base.ExitError
+	}
+	shown, ok := funcs.TypeText(v.Raw, c.frame.EphemeralName)
+	if shown = c.c.Secrets.Scrub(shown); !ok { // attributes may have secret names
+		shown = view.ValueText(v, 0, c.c.ViewOptions())
+	}
+	c.c.UI.Print(shown + "\n")
+	return base.ExitOK
+}
+
+// complete offers names that begin with what stands before the cursor: one is completed, of several
+// what they have in common; when that is nothing more, they are listed.
+func (c *console) complete(t *term.Terminal) func(string, int, rune) (string, int, bool) {
+	names := completions(c.frame.Program())
+	return func(line string, pos int, key rune) (string, int, bool) {
+		if key != '\t' {
+			return "", 0, false
+		}
+		start := strings.LastIndexAny(line[:pos], " \t([{,!+*/%<>=&|?") + 1
+		word := line[start:pos]
+		found := c.candidates(word, names)
+		if len(found) == 0 {
+			return line, pos, true // a tab is no part of an expression
+		}
+		common := found[0]
+		for _, n := range found {
+			for !strings.HasPrefix(n, common) {
+				common = common[:len(common)-1]
+			}
+		}
+		if common == word && len(found) > 1 {
+			_, _ = t.Write([]byte(strings.Join(found, "  ") + "\n"))
+		}
+		return line[:start] + common + line[pos:], start + len(common), true
+	}
+}
+
+// candidates are the names that a word may become.
+func (c *console) candidates(word string, names []string) []string {
+	var out []string
+	for _, n := range names {
+		if word != "" && strings.HasPrefix(n, word) {
+			out = append(out, n)
+		}
+	}
+	if i := strings.LastIndexByte(word, '.'); i > 0 {
+		for _, m := range c.frame.Members(word[:i], c.face) {
+			if n := word[:i+1] + m; strings.HasPrefix(n, word) {
+				out = append(out, n)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// completions are the names that expressions of the root module may begin with.
+func completions(p *lang.Program) []string {
+	out := []string{"path.cwd", "path.module", "path.root", "terraform.applying", "terraform.workspace", "type("}
+	for _, name := range funcs.Names() {
+		out = append(out, name+"(")
+	}
+	for _, d := range p.Decls() {
+		switch {
+		case !d.Module.IsRoot():
+		case d.Kind == lang.Resource:
+			out = append(out, d.Resource.Local())
+		case d.Kind == lang.Variable:
+			out = append(out, "var."+d.Name)
+		case d.Kind == lang.Local:
+			out = append(out, "local."+d.Name)
+		case d.Kind == lang.Call:
+			out = append(out, "module."+d.Name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,144 @@
+package devcmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/diag/code"
+)
+
+// Explain is `explain`.
+var Explain = &base.Command{
+	Name: "explain", Args: "[CODE...]", Short: "Explain the code of an error or a warning",
+	Long: `Shows the page about a code, such as LE0301: what is wrong, a configuration
+that makes the mistake, the message, and how to mend it. The code stands in
+the last line of each message.
+
+Without a code, all codes are listed. Words of a title instead of a code list
+the codes whose titles have them.`,
+	Setup: jsonOnly(runExplain),
+}
+
+func runExplain(_ context.Context, c *base.Call) int {
+	if len(c.Operands) == 0 {
+		listCodes(c, code.All())
+		return c.UI.Done(base.ExitOK)
+	}
+	var pages []*code.Page
+	for _, name := range c.Operands {
+		p := code.Find(name)
+		if p == nil {
+			return searchCodes(c)
+		}
+		pages = append(pages, p)
+	}
+	if c.View.JSON {
+		codesJSON(c, pages)
+		return c.UI.Done(base.ExitOK)
+	}
+	for i, p := range pages {
+		if i > 0 {
+			c.UI.Print("\n")
+		}
+		c.UI.Print(pageText(c, p))
+	}
+	return c.UI.Done(base.ExitOK)
+}
+
+// searchCodes lists the pages about titles with the words that were given.
+func searchCodes(c *base.Call) int {
+	words := strings.ToLower(strings.Join(c.Operands, " "))
+	var found []*code.Page
+	var codes []string
+	for _, p := range code.All() {
+		codes = append(codes, p.Code)
+		if strings.Contains(strings.ToLower(strings.Join(p.Titles, "\n")+"\n"+p.Head), words) || p.Has(strings.Join(c.Operands, " ")) {
+			found = append(found, p)
+		}
+	}
+	if len(found) == 0 {
+		hint := ""
+		if near := diag.Suggest(strings.ToUpper(c.Operands[0]), codes); near != "" && len(c.Operands) == 1 {
+			hint = fmt.Sprintf(" Did you mean %q?", near)
+		}
+		c.Bag.Add(diag.Errorf("Unknown code", "There is no code %q, and no title has these words.%s Without an operand, the command lists all codes.", strings.Join(c.Operands, " "), hint))
+		return c.UI.Fail()
+	}
+	listCodes(c, found)
+	return c.UI.Done(base.ExitOK)
+}
+
+// listCodes prints each code with its titles.
+func listCodes(c *base.Call, pages []*code.Page) {
+	if c.View.JSON {
+		codesJSON(c, pages)
+		return
+	}
+	for _, p := range pages {
+		c.UI.Print(fmt.Sprintf("%s  %s\n", p.Code, p.Head))
+		for _, t := range p.Titles {
+			c.UI.Print("        " + strings.ReplaceAll(t, "*", "…") + "\n")
+		}
+	}
+}
+
+// codesJSON prints pages for programs.
+func codesJSON(c *base.Call, pages []*code.Page) {
+	type page struct {
+		Code   string   `json:"code"`
+		About  string   `json:"about"`
+		Titles []string `json:"titles"`
+		Page   string   `json:"page"`
+	}
+	doc := struct {
+		Format string `json:"format_version"`
+		Codes  []page `json:"codes"`
+	}{Format: "1.0", Codes: []page{}}
+	for _, p := range pages {
+		doc.Codes = append(doc.Codes, page{p.Code, p.Head, p.Titles, p.Text})
+	}
+	enc := json.NewEncoder(c.Stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	_ = enc.Encode(doc)
+}
+
+// pageText is a page for people: Markdown without its punctuation, examples indented.
+func pageText(c *base.Call, p *code.Page) string {
+	bold := func(s string) string {
+		if c.Color() {
+			return "\x1b[1m" + s + "\x1b[0m"
+		}
+		return s
+	}
+	var b strings.Builder
+	b.WriteString(bold(p.Code+": "+p.Head) + "\n")
+	b.WriteString("\n")
+	for _, t := range p.Titles {
+		b.WriteString("  " + strings.ReplaceAll(t, "*", "…") + "\n")
+	}
+	b.WriteString("\n")
+	fenced := false
+	for _, line := range strings.Split(strings.TrimSpace(p.Text), "\n") {
+		head, isHead := strings.CutPrefix(line, "## ")
+		fence, isFence := strings.CutPrefix(line, "```")
+		switch {
+		case isFence:
+			fenced = !fenced
+			if _, file, ok := strings.Cut(fence, " "); ok {
+				b.WriteString("    # " + file + "\n")
+			}
+		case fenced && line != "":
+			b.WriteString("    " + line + "\n")
+		case !fenced && isHead:
+			b.WriteString(bold(head) + "\n")
+		default:
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String()
+}

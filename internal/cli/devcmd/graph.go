@@ -1,0 +1,193 @@
+package devcmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+)
+
+// Graph is `graph`.
+var Graph = &base.Command{
+	Name: "graph", Short: "Generate a Graphviz graph of the steps in an operation",
+	Long: `Produces a representation of the dependency graph between different
+objects in the current configuration, in the DOT language.
+
+By default it shows only resources and which of them refer to which. With
+-type or -plan it shows everything that is declared: variables, locals,
+outputs, modules, providers and checks, too.`,
+	Setup: base.Flags(func(c *base.Call, f *graphFlags) {
+		c.Flags.StringVar(&f.plan, "plan", "", "Draw the configuration in this plan `file`, with all that is declared.")
+		c.Flags.StringVar(&f.kind, "type", "", "Draw all that is declared. The `kind` is one of "+strings.Join(GraphTypes, ", ")+";\nthe drawing is the same for all of them.")
+		c.Flags.Bool("draw-cycles", false, "Accepted for compatibility: a configuration with a cycle is refused with its path.")
+		c.Flags.Int("module-depth", -1, "Accepted for compatibility: all `levels` of modules are drawn.")
+		c.Flags.Bool("verbose", false, "Accepted for compatibility.")
+		f.VarFlags(c)
+	}, runGraph),
+}
+
+// GraphTypes are the operations that Terraform and OpenTofu draw different graphs of.
+var GraphTypes = []string{"plan", "plan-refresh-only", "plan-destroy", "apply"}
+
+type graphFlags struct {
+	project.Options
+	plan, kind string
+}
+
+func runGraph(ctx context.Context, c *base.Call, f *graphFlags) int {
+	if !f.NoOperands(c) {
+		return c.UI.Fail()
+	}
+	if f.kind != "" && !slices.Contains(GraphTypes, f.kind) {
+		c.Bag.Add(diag.Errorf("Unsupported graph type", "The kind of graph given with -type must be one of %s, and not %q.", strings.Join(GraphTypes, ", "), f.kind))
+		return c.UI.Fail()
+	}
+	p, ok := project.Open(c, &f.Options)
+	if !ok {
+		return c.UI.Fail()
+	}
+	if !readDrawn(ctx, p, f.plan) {
+		return p.UI.DoneQuiet()
+	}
+	draw := resourceGraph
+	if f.kind+f.plan != "" {
+		draw = fullGraph
+	}
+	c.UI.Print(draw(p.Program))
+	return p.UI.DoneQuiet()
+}
+
+// readDrawn reads the configuration to draw. It needs no values of variables.
+func readDrawn(ctx context.Context, p *project.Project, plan string) bool {
+	if plan == "" {
+		return p.Load() && p.Compile(ctx, lang.CheckOptions{})
+	}
+	saved, ok := project.ReadPlan(p.Call, plan)
+	if !ok {
+		return false
+	}
+	p.Recall(saved)
+	return p.LoadSaved(ctx, saved)
+}
+
+// resourceGraph draws resources, those of each module together, and what they refer to, through
+// values.
+func resourceGraph(p *lang.Program) string {
+	var list []*lang.Declaration
+	for _, d := range p.Decls() {
+		if d.Kind == lang.Resource {
+			list = append(list, d)
+		}
+	}
+	slices.SortFunc(list, func(a, b *lang.Declaration) int {
+		return cmp.Or(strings.Compare(a.Module.String(), b.Module.String()), strings.Compare(a.Resource.Local(), b.Resource.Local()))
+	})
+	var b strings.Builder
+	b.WriteString("digraph G {\n  rankdir = \"RL\";\n  node [shape = rect, fontname = \"sans-serif\"];\n")
+	module, indent := (addr.Module{}), "  "
+	for _, d := range list {
+		if d.Module != module {
+			if !module.IsRoot() {
+				b.WriteString("  }\n")
+			}
+			module, indent = d.Module, "    "
+			fmt.Fprintf(&b, "  subgraph %q {\n    label = %q\n    fontname = \"sans-serif\"\n", "cluster_"+module.String(), module.String())
+		}
+		fmt.Fprintf(&b, "%s%q [label=%q];\n", indent, d.Resource.String(), d.Resource.Local())
+	}
+	if !module.IsRoot() {
+		b.WriteString("  }\n")
+	}
+	if len(list) == 0 {
+		b.WriteString("  /* This configuration does not contain any resources.     */\n  /* For a more detailed graph, try: lethe graph -type=plan */\n")
+	}
+	for _, d := range list {
+		for _, to := range resourcesBehind(p, d.ID) {
+			fmt.Fprintf(&b, "  %q -> %q;\n", d.Resource.String(), to.String())
+		}
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// resourcesBehind are the resources that a declaration refers to, through values.
+func resourcesBehind(p *lang.Program, d lang.Decl) []addr.Resource {
+	var out []addr.Resource
+	seen := map[lang.Decl]bool{d: true}
+	var walk func(lang.Decl)
+	walk = func(d lang.Decl) {
+		for _, r := range p.Refs(d) {
+			if seen[r.To] {
+				continue
+			}
+			seen[r.To] = true
+			if to := p.Decls()[r.To]; to.Kind == lang.Resource {
+				out = append(out, to.Resource)
+			} else {
+				walk(r.To)
+			}
+		}
+	}
+	walk(d)
+	return out
+}
+
+// fullGraph draws every declaration and what it refers to directly, with the names and shapes that
+// programs know from Terraform and OpenTofu.
+func fullGraph(p *lang.Program) string {
+	var nodes, edges []string
+	drawn, reached := map[string]bool{}, map[string]bool{}
+	for _, d := range p.Decls() {
+		from := drawnName(d)
+		if shape := drawnShape(d); shape != "" {
+			nodes = append(nodes, fmt.Sprintf("\t\t%q [label = %q, shape = %q]\n", from, d.String(), shape))
+		}
+		for _, r := range p.Refs(d.ID) {
+			to := drawnName(p.Decls()[r.To])
+			if edge := fmt.Sprintf("\t\t%q -> %q\n", from, to); !drawn[edge] {
+				drawn[edge], reached[to] = true, true
+				edges = append(edges, edge)
+			}
+		}
+	}
+	for _, d := range p.Decls() {
+		if name := drawnName(d); !reached[name] {
+			edges = append(edges, fmt.Sprintf("\t\t\"[root] root\" -> %q\n", name))
+		}
+	}
+	slices.Sort(nodes)
+	slices.Sort(edges)
+	return "digraph {\n\tcompound = \"true\"\n\tnewrank = \"true\"\n\tsubgraph \"root\" {\n" + strings.Join(nodes, "") + strings.Join(edges, "") + "\t}\n}\n"
+}
+
+// drawnName is a declaration's name in a graph.
+func drawnName(d *lang.Declaration) string {
+	name := "[root] " + d.String()
+	switch {
+	case d.Kind == lang.ModuleContents:
+		return name + " (close)"
+	case d.Kind == lang.Provider, d.Kind == lang.Variable && d.Module.IsRoot():
+		return name
+	}
+	return name + " (expand)"
+}
+
+// drawnShape is the shape of what is not only text on the way, "" for that.
+func drawnShape(d *lang.Declaration) string {
+	switch {
+	case d.Kind == lang.Resource:
+		return "box"
+	case d.Kind == lang.Provider:
+		return "diamond"
+	case d.Kind == lang.Variable && d.Module.IsRoot():
+		return "note"
+	}
+	return ""
+}

@@ -1,0 +1,27 @@
+package devcmd
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/view"
+)
+
+// Metadata is `metadata functions`.
+var Metadata = &base.Command{
+	Name: "metadata functions", Short: "Show signatures and descriptions for the available functions",
+	Long:  "Prints out a json representation of the available function signatures.",
+	Setup: jsonOnly(runMetadata),
+}
+
+func runMetadata(_ context.Context, c *base.Call) int {
+	if !c.View.JSON {
+		c.Bag.Add(diag.Errorf("The `-json` flag is required", "Function signatures are only printed as JSON: lethe metadata functions -json."))
+		return c.UI.Fail()
+	}
+	if err := view.WriteFunctionsJSON(c.Stdout); err != nil {
+		return base.ExitError
+	}
+	return base.ExitOK
+}

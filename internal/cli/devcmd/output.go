@@ -1,0 +1,96 @@
+package devcmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/view"
+)
+
+// Output is `output`.
+var Output = &base.Command{
+	Name: "output", Args: "[NAME]", Short: "Show output values from your root module",
+	Long: `Reads an output variable from a Lethe state file and prints
+the value. With no additional arguments, output will display all
+the outputs for the root module. If NAME is not specified, all
+outputs are printed.`,
+	Setup: base.Flags(func(c *base.Call, f *project.Options) {
+		c.JSONFlag()
+		c.Flags.BoolVar(&c.View.Raw, "raw", false, "Print the value of one output without quotes; only for strings, numbers and booleans.")
+		c.SensitiveFlag()
+		f.StateFlag(c)
+		f.VarFlags(c)
+	}, runOutput),
+}
+
+func runOutput(ctx context.Context, c *base.Call, f *project.Options) int {
+	if !c.Between(0, 1) || !rawFits(c) {
+		return c.UI.Fail()
+	}
+	p, ok := project.Open(c, f)
+	if !ok {
+		return c.UI.Fail()
+	}
+	s, ok := p.ReadState(ctx)
+	if !ok {
+		return c.UI.Fail()
+	}
+	outputs := map[string]state.Output{}
+	if s != nil {
+		outputs = s.Outputs
+	}
+	o := view.Options{ShowSensitive: c.View.ShowSecrets, Color: c.Color()}
+	if len(c.Operands) == 1 {
+		return oneOutput(c, outputs, c.Operands[0], o)
+	}
+	switch {
+	case c.View.JSON:
+		if err := view.OutputsJSON(c.Stdout, outputs); err != nil {
+			return base.ExitError
+		}
+	case len(outputs) == 0:
+		c.Bag.Add(noOutputs())
+	default:
+		view.OutputsText(c.Stdout, outputs, o)
+	}
+	return c.UI.Done(base.ExitOK)
+}
+
+func noOutputs() diag.Diagnostic {
+	return diag.Warningf("No outputs found", "The state file either has no outputs defined, or all the defined outputs are empty. Please define an output in your configuration with the `output` keyword and run `lethe refresh` for it to become available. If you are using interpolation, please verify the interpolated value is not empty. You can use the `lethe console` command to assist.")
+}
+
+func rawFits(c *base.Call) bool {
+	if c.View.Raw && (c.View.JSON || len(c.Operands) != 1) {
+		c.Bag.Add(diag.Errorf("Invalid output format", "The -raw option prints one named output, and cannot be combined with -json."))
+		return false
+	}
+	return true
+}
+
+func oneOutput(c *base.Call, outputs map[string]state.Output, name string, o view.Options) int {
+	out, ok := outputs[name]
+	if !ok {
+		c.Bag.Add(diag.Errorf(fmt.Sprintf("Output %q not found", name), "The output variable requested could not be found in the state file. If you recently added this to your configuration, be sure to run `lethe apply`, since the state won't be updated with new output variables until that command is run."))
+		return c.UI.Fail()
+	}
+	var err error
+	switch {
+	case c.View.Raw:
+		err = view.OutputRaw(c.Stdout, out)
+	case c.View.JSON:
+		err = view.OutputJSON(c.Stdout, out)
+	default:
+		o.ShowSensitive = true // naming an output asks for its value
+		err = view.OutputText(c.Stdout, out, o)
+	}
+	if err != nil {
+		c.Bag.Add(diag.Errorf("Unsupported value for raw output", "%s", err))
+		return c.UI.Fail()
+	}
+	return c.UI.Done(base.ExitOK)
+}

@@ -1,0 +1,81 @@
+package devcmd
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine"
+)
+
+// Providers is `providers`.
+var Providers = &base.Command{
+	Name: "providers", Short: "Show the providers required for this configuration",
+	Long: "Prints out a tree of modules in the referenced configuration annotated with\ntheir provider requirements.",
+	Setup: base.Flags(func(c *base.Call, f *project.Options) {
+		c.TestsFlag()
+		f.VarFlags(c)
+	}, runProviders),
+}
+
+func runProviders(ctx context.Context, c *base.Call, f *project.Options) int {
+	if len(c.Operands) > 0 { // providers lock and its kind: to list instead would look like success
+		c.Bag.Add(diag.Errorf("Too many command line arguments", "Lethe has no command named %q, and the command providers takes no arguments.", "providers "+c.Operands[0]))
+		return c.UI.Fail()
+	}
+	p, ok := project.Open(c, f)
+	if !ok {
+		return c.UI.Fail()
+	}
+	if !p.Load() || !p.RequireFiles("What a configuration requires is in its files, and there are none here.") {
+		return c.UI.Fail()
+	}
+	s, ok := p.ReadState(ctx)
+	hosts := p.Engine.Hosts(p.Tree, s)
+	c.UI.Print("\nProviders required by configuration:\n.\n" + providerTree(p.Tree.Root, hosts, "") + "\n")
+	if ok && s.Len() > 0 {
+		c.UI.Print("Providers required by state:\n\n")
+		for _, n := range project.StateNeeds(s, nil) {
+			c.UI.Print(fmt.Sprintf("    provider[%s]\n\n", n.Provider))
+		}
+	}
+	return c.UI.Done(base.ExitOK)
+}
+
+// providerTree draws the requirements of a module and what it calls.
+func providerTree(n *config.Node, hosts engine.Hosts, indent string) string {
+	var lines []string
+	for _, local := range slices.Sorted(maps.Keys(n.Module.Required)) {
+		r := n.Module.Required[local]
+		text := "provider[" + hosts.Of(r.Source).String() + "]"
+		if c := config.Constraint(r.Versions); c != "" {
+			text += " " + c
+		}
+		lines = append(lines, text)
+	}
+	var b strings.Builder
+	children := slices.Sorted(maps.Keys(n.Children))
+	total := len(lines) + len(children)
+	branch := func(i int) (string, string) {
+		if i == total-1 {
+			return "└── ", "    "
+		}
+		return "├── ", "│   "
+	}
+	for i, l := range lines {
+		mark, _ := branch(i)
+		b.WriteString(indent + mark + l + "\n")
+	}
+	for i, name := range children {
+		mark, deeper := branch(len(lines) + i)
+		b.WriteString(indent + mark + "module." + name + "\n")
+		b.WriteString(providerTree(n.Children[name], hosts, indent+deeper))
+	}
+	return b.String()
+}

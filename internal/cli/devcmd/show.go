@@ -1,0 +1,118 @@
+package devcmd
+
+import (
+	"bytes"
+	"context"
+	"os"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/plan/file"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/view"
+)
+
+// Show is `show`.
+var Show = &base.Command{
+	Name: "show", Args: "[path]", Short: "Show the current state or a saved plan",
+	Long: `Reads and outputs a Lethe state or plan file in a human-readable
+form. If no path is specified, the current state will be shown.`,
+	Setup: base.Flags(func(c *base.Call, f *showFlags) {
+		c.JSONFlag()
+		c.SensitiveFlag()
+		c.Flags.StringVar(&f.state, "state", "", "Show this state `file`.")
+		c.Flags.StringVar(&f.plan, "plan", "", "Show this plan `file`.")
+		f.VarFlags(c)
+	}, runShow),
+}
+
+type showFlags struct {
+	project.Options
+	state, plan string
+}
+
+func runShow(ctx context.Context, c *base.Call, f *showFlags) int {
+	if !c.Between(0, 1) {
+		return c.UI.Fail()
+	}
+	path := f.state + f.plan
+	if len(c.Operands) == 1 {
+		path = c.Operands[0]
+	}
+	p, ok := project.Open(c, &f.Options)
+	if !ok {
+		return c.UI.Fail()
+	}
+	if path == "" {
+		return showCurrent(ctx, p)
+	}
+	data, err := os.ReadFile(p.Call.Path(path))
+	if err != nil {
+		p.Bag.Add(diag.Errorf("Failed to read the given file as a state or plan file", "%s.", err))
+		return p.UI.Fail()
+	}
+	if bytes.HasPrefix(data, []byte("PK")) {
+		return showSaved(ctx, p, data)
+	}
+	if text := bytes.TrimSpace(data); len(text) > 0 && text[0] != '{' {
+		p.Bag.Add(diag.Errorf("Failed to read the given file as a state or plan file", "%s is neither: a state is a JSON object, a saved plan a zip archive.", path))
+		return p.UI.Fail()
+	}
+	s, ok := state.Read(data, p.Bag)
+	if !ok {
+		return p.UI.Fail()
+	}
+	return showSnapshot(p, s)
+}
+
+func showCurrent(ctx context.Context, p *project.Project) int {
+	s, ok := p.ReadState(ctx)
+	if !ok {
+		return p.UI.Fail()
+	}
+	return showSnapshot(p, s)
+}
+
+func showSnapshot(p *project.Project, s *state.Snapshot) int {
+	schemas := p.Schemas()
+	if p.Call.View.JSON {
+		// Nothing but the document goes to standard output.
+		if err := view.WriteStateJSON(p.Call.Stdout, s, schemas, base.Version); err != nil {
+			p.Bag.Add(diag.Errorf("Failed to marshal state to json", "%s.", err))
+		}
+		return p.UI.DoneQuiet()
+	}
+	switch {
+	case s == nil:
+		p.UI.Print("No state.\n")
+		return p.UI.Done(base.ExitOK)
+	case s.Len() == 0 && len(s.Outputs) == 0:
+		p.UI.Print("The state file is empty. No resources are represented.\n")
+		return p.UI.Done(base.ExitOK)
+	}
+	view.StateText(p.Call.Stdout, s, schemas, p.Call.ViewOptions())
+	return p.UI.Done(base.ExitOK)
+}
+
+// showSaved shows a saved plan, with the configuration that is inside it.
+func showSaved(ctx context.Context, p *project.Project, data []byte) int {
+	saved, ok := file.Read(bytes.NewReader(data), int64(len(data)), p.Bag)
+	if !ok {
+		return p.UI.Fail()
+	}
+	p.Recall(saved)
+	if !p.LoadSaved(ctx, saved) {
+		return p.UI.Fail()
+	}
+	if p.Call.View.JSON {
+		hosts := p.Engine.Hosts(p.Tree, saved.Plan.Refreshed)
+		if err := view.WritePlanJSON(p.Call.Stdout, saved.Plan, p.Program, p.Schemas(), hosts.Of, base.Version); err != nil {
+			p.Bag.Add(diag.Errorf("Failed to marshal plan to json", "%s.", err))
+		}
+		return p.UI.DoneQuiet()
+	}
+	saved.Plan.Leases = p.Engine.PreviewLeases(p.Program, p.LangOptions(), saved.Plan)
+	view.PlanText(p.Call.Stdout, saved.Plan, p.Schemas(), p.Call.ViewOptions())
+	return p.UI.Done(base.ExitOK)
+}

@@ -1,0 +1,70 @@
+package devcmd
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/view"
+)
+
+// Validate is `validate`.
+var Validate = &base.Command{
+	Name: "validate", Short: "Check whether the configuration is valid",
+	Long: `Validate the configuration files in a directory, referring only to the
+configuration and not accessing any remote services such as remote state,
+provider APIs, etc.`,
+	Setup: base.Flags(func(c *base.Call, f *validateFlags) {
+		c.JSONFlag()
+		f.VarFlags(c)
+		c.Flags.BoolVar(&f.noTests, "no-tests", false, "Leave test files out.")
+		c.Flags.StringVar(&f.testDir, "test-directory", "tests", "The `directory` of test files.")
+		f.WarningFlags(c)
+		c.Flags.BoolVar(&c.View.Compact, "compact-warnings", false, "Show warnings without their details.")
+	}, runValidate),
+}
+
+type validateFlags struct {
+	project.Options
+	noTests bool
+	testDir string
+}
+
+// runValidate reports everything that is wrong, and prints its whole result even after errors.
+func runValidate(ctx context.Context, c *base.Call, f *validateFlags) int {
+	if f.NoOperands(c) {
+		validate(ctx, c, f)
+	}
+	if c.View.JSON {
+		if err := view.WriteValidateJSON(c.Stdout, c.Bag.List(), c.Sources); err != nil {
+			return base.ExitError
+		}
+		if c.Bag.HasErrors() {
+			return base.ExitError
+		}
+		return base.ExitOK
+	}
+	code := c.UI.Done(base.ExitOK)
+	if code == base.ExitOK {
+		if c.Bag.Len() > 0 {
+			c.UI.Print("Success! The configuration is valid, but there were some validation warnings as shown above.\n\n")
+		} else {
+			c.UI.Print("Success! The configuration is valid.\n\n")
+		}
+	}
+	return code
+}
+
+func validate(ctx context.Context, c *base.Call, f *validateFlags) {
+	p, ok := project.Open(c, &f.Options)
+	if !ok {
+		return
+	}
+	p.Load()
+	if !f.noTests {
+		config.CheckTests([]string{p.Root, p.Call.Path(f.testDir)}, p.LoadOptions(), c.Sources, p.Bag)
+	}
+	p.Judge(ctx, lang.CheckOptions{})
+}

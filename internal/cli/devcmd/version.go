@@ -1,0 +1,54 @@
+package devcmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"github.com/lethe-iac/lethe/internal/limits"
+	"maps"
+	"runtime"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/fetch"
+)
+
+// Version is `version`.
+var Version = &base.Command{
+	Name: "version", Short: "Show the current Lethe version",
+	Long:  "Displays the version of Lethe and all installed plugins.",
+	Setup: jsonOnly(runVersion),
+}
+
+func runVersion(_ context.Context, c *base.Call) int {
+	selections := map[string]string{}
+	lock, ok := fetch.ReadLockfile(c.Dir, limits.Limits{}, c.Sources, &c.Bag)
+	if ok {
+		for _, l := range lock.Providers() {
+			selections[l.Provider.String()] = l.Version
+		}
+	}
+	if c.View.JSON {
+		text, err := json.MarshalIndent(struct {
+			Version    string            `json:"terraform_version"`
+			Platform   string            `json:"platform"`
+			Selections map[string]string `json:"provider_selections"`
+			Outdated   bool              `json:"terraform_outdated"`
+			Engine     string            `json:"engine"`
+		}{base.Version, fetch.Platform(), selections, false, "lethe"}, "", "  ")
+		if err != nil {
+			panic(err)
+		}
+		c.UI.Print(string(text) + "\n")
+		return base.ExitOK
+	}
+	is := ""
+	if c.Product() != "Lethe" {
+		is = fmt.Sprintf("Lethe v%s, ", base.Version)
+	}
+	c.UI.Print(fmt.Sprintf("%s v%s\non %s_%s\n%scompatible with OpenTofu v%s\n", c.Product(), base.Version, runtime.GOOS, runtime.GOARCH, is, base.Version))
+	for _, name := range slices.Sorted(maps.Keys(selections)) {
+		c.UI.Print(fmt.Sprintf("+ provider %s v%s\n", name, selections[name]))
+	}
+	return base.ExitOK
+}

@@ -1,0 +1,39 @@
+package initcmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lethe-iac/lethe/internal/backend"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// initBackend settles which store is used.
+func (i *initialization) initBackend(ctx context.Context) bool {
+	configured, ok := i.p.States().Init(ctx, backend.InitRequest{
+		Overrides: i.f.backendConfig, Reconfigure: i.f.reconfigure, Migrate: i.f.migrate, ForceCopy: i.f.forceCopy,
+		Lock: i.p.LockRequest(""), Copies: i.askCopy,
+	})
+	if configured != "" {
+		i.p.UI.Step("backend_configured_success_message", fmt.Sprintf("\nSuccessfully configured the backend %q! Lethe will automatically\nuse this backend unless the backend configuration changes.", configured))
+	}
+	return ok
+}
+
+// askCopy asks whether existing states are to be copied to another backend.
+func (i *initialization) askCopy(from, to string) (copies, answered bool) {
+	if i.p.MayAsk() {
+		text, ok := i.p.UI.Ask(base.Question{
+			Title: "Do you want to copy existing state to the new backend?",
+			Note:  fmt.Sprintf("Pre-existing state was found while migrating the previous %q backend to the\nnewly configured %q backend. Do you want to copy this state to the new %q\nbackend? Enter \"yes\" to copy and \"no\" to start with an empty state.", from, to, to),
+		})
+		if ok {
+			return text == "yes", true
+		}
+	}
+	if !i.p.Call.CutShort() {
+		i.p.Bag.Add(diag.Errorf("Existing state would be left behind", "The previous backend %q has state, and nobody can be asked whether it is to be copied to the newly configured %q. Use -force-copy to copy it, or -reconfigure to leave it where it is.", from, to))
+	}
+	return false, false
+}

@@ -1,0 +1,39 @@
+package initcmd
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+)
+
+// Get is `get`.
+var Get = &base.Command{
+	Name: "get", Stream: true, Short: "Install or upgrade remote modules",
+	Long: "Downloads and installs modules needed for the configuration in the\ncurrent working directory.",
+	Setup: base.Flags(func(c *base.Call, f *getFlags) {
+		c.Flags.BoolVar(&f.update, "update", false, "Check for newer versions.")
+		c.TestsFlag()
+		c.JSONFlag()
+		f.VarFlags(c)
+	}, runGet),
+}
+
+type getFlags struct {
+	project.Options
+	update bool
+}
+
+func runGet(_ context.Context, c *base.Call, f *getFlags) int {
+	if !f.NoOperands(c) {
+		return c.UI.Fail()
+	}
+	p, ok := project.Open(c, &f.Options)
+	if !ok {
+		return c.UI.Fail()
+	}
+	if !p.Load() || !initModules(p, f.update, func() {}) {
+		return c.UI.Fail()
+	}
+	return c.UI.Done(base.ExitOK)
+}

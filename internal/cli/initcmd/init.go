@@ -1,0 +1,127 @@
+// Package initcmd has the commands that make a working directory ready: init and get.
+package initcmd
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// Init is `init`.
+var Init = &base.Command{
+	Name: "init", Stream: true, Short: "Prepare your working directory for other commands",
+	Long: `Initialize a new or existing Lethe working directory by creating
+initial files, loading any remote state, downloading modules, etc.
+
+This is the first command that should be run for any new or existing
+Lethe configuration per machine. This sets up all the local data
+necessary to run Lethe that is typically not committed to version
+control.`,
+	Setup: base.Flags(func(c *base.Call, f *initFlags) {
+		flags := c.Flags
+		flags.BoolVar(&f.backend, "backend", true, "Set up the backend.")
+		flags.BoolVar(&f.backend, "cloud", true, "Another name of -backend.")
+		flags.Var(&f.backendConfig, "backend-config", "A backend setting, as `key=value`, or a file with settings.")
+		flags.BoolVar(&f.forceCopy, "force-copy", false, "Answer \"yes\" to questions about copying state.")
+		flags.StringVar(&f.fromModule, "from-module", "", "Copy this `module` into the directory first.")
+		flags.BoolVar(&f.get, "get", true, "Install modules.")
+		flags.Var(&f.pluginDirs, "plugin-dir", "Look for providers only in this `directory`. May be given many times.")
+		flags.BoolVar(&f.reconfigure, "reconfigure", false, "Forget the saved backend configuration.")
+		flags.BoolVar(&f.migrate, "migrate-state", false, "Move the state to the backend as configured now.")
+		flags.BoolVar(&f.upgrade, "upgrade", false, "Install the newest allowed versions instead of the locked ones.")
+		flags.StringVar(&f.lockfile, "lockfile", "", "Set to \"readonly\" to fail instead of changing the lock file (`mode`).")
+		c.RemoteFlag()
+		c.TestsFlag()
+		c.JSONFlag()
+		f.VarFlags(c)
+		f.LockFlags(c)
+	}, runInit),
+}
+
+// initFlags are what init is asked to do.
+type initFlags struct {
+	project.Options
+	backend, forceCopy, get, reconfigure, migrate, upgrade bool
+	backendConfig, pluginDirs                              base.List
+	fromModule, lockfile                                   string
+}
+
+// initialization is init under way.
+type initialization struct {
+	p *project.Project
+	f *initFlags
+}
+
+func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
+	if !f.NoOperands(c) || !f.fit(&c.Bag) {
+		return c.UI.Fail()
+	}
+	p, ok := project.Open(c, &f.Options)
+	if !ok {
+		return c.UI.Fail()
+	}
+	i := &initialization{p, f}
+	if f.fromModule != "" && !i.copyModule() {
+		return c.UI.Fail()
+	}
+	if empty, err := i.emptyDir(); err != nil || empty {
+		c.UI.Step("output_init_empty_message", "Lethe initialized in an empty directory!\n\nThe directory has no Lethe configuration files. You may begin working\nwith Lethe immediately by creating Lethe configuration files.\n")
+		return c.UI.Done(base.ExitOK)
+	}
+	if !p.Load() {
+		return c.UI.Fail()
+	}
+	if f.backend {
+		c.UI.Step("initializing_backend_message", "\nInitializing the backend...")
+		if !i.initBackend(ctx) {
+			return c.UI.Fail()
+		}
+	}
+	title := func() { c.UI.Step("initializing_modules_message", "Initializing modules...") }
+	if f.upgrade {
+		title = func() { c.UI.Step("upgrading_modules_message", "Upgrading modules...") }
+	}
+	if f.get && !initModules(p, f.upgrade, title) || !i.initProviders(ctx) {
+		return c.UI.Fail()
+	}
+	code := c.UI.Done(base.ExitOK)
+	if code == base.ExitOK {
+		i.initDone()
+	}
+	return code
+}
+
+// fit refuses options that exclude one another.
+func (f *initFlags) fit(bag *diag.Bag) bool {
+	switch {
+	case f.migrate && f.reconfigure:
+		bag.Add(diag.Errorf("Wrong combination of migration options", "The -migrate-state and -reconfigure options are mutually-exclusive."))
+	case f.lockfile != "" && f.lockfile != "readonly":
+		bag.Add(diag.Errorf("Invalid lock file mode", "The only mode of -lockfile is \"readonly\", and %q was given.", f.lockfile))
+	case f.lockfile == "readonly" && f.upgrade:
+		bag.Add(diag.Errorf("Wrong combination of options", "The -upgrade flag conflicts with -lockfile=readonly."))
+	}
+	return !bag.HasErrors()
+}
+
+// emptyDir reports whether the directory has no configuration at all.
+func (i *initialization) emptyDir() (bool, error) {
+	for _, pattern := range []string{"*.tf", "*.tf.json", "*.tofu", "*.tofu.json"} {
+		found, err := filepath.Glob(filepath.Join(i.p.Dir, pattern))
+		if err != nil || len(found) > 0 {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (i *initialization) initDone() {
+	i.p.UI.Step("output_init_success_message", "\nLethe has been successfully initialized!")
+	if i.p.Call.Getenv("TF_IN_AUTOMATION") != "" {
+		return
+	}
+	i.p.UI.Step("output_init_success_cli_message", "\nYou may now begin working with Lethe. Try running \"lethe plan\" to see\nany changes that are required for your infrastructure. All Lethe commands\nshould now work.\n\nIf you ever set or change modules or backend configuration for Lethe,\nrerun this command to reinitialize your working directory. If you forget, other\ncommands will detect it and remind you to do so if necessary.")
+}

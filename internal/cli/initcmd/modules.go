@@ -1,0 +1,61 @@
+package initcmd
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/fetch"
+)
+
+// copyModule copies the module of -from-module into the working directory, which has to be empty. Names that
+// begin with a dot are left out, as by Terraform and OpenTofu.
+func (i *initialization) copyModule() bool {
+	source := i.f.fromModule
+	i.p.UI.Step("copying_configuration_message", fmt.Sprintf("Copying configuration from %q...", source))
+	entries, err := os.ReadDir(i.p.Dir)
+	switch {
+	case err == nil && len(entries) > 0:
+		i.p.Bag.Add(diag.Errorf("Can't populate non-empty directory", "The target directory %s is not empty, so it cannot be initialized with the -from-module=... option.", i.p.Display(i.p.Dir)))
+		return false
+	case err == nil && !config.IsLocal(source) && !filepath.IsAbs(source):
+		i.p.Bag.Add(diag.Errorf("Invalid module source address", "The module of -from-module is %q, and only local paths, absolute or beginning with ./ or ../, can be copied.", source))
+		return false
+	}
+	if err == nil {
+		err = fetch.CopyModule(i.p.Call.Path(source), i.p.Dir)
+	}
+	if err != nil {
+		i.p.Bag.Add(diag.Errorf("Failed to copy the module", "The module in %s cannot be copied: %s.", source, err))
+	}
+	return err == nil
+}
+
+// initModules writes down which modules are where, and lists those that are new, or all of them for an
+// upgrade; title goes before.
+func initModules(p *project.Project, upgrade bool, title func()) bool {
+	if len(p.Tree.Root.Children) == 0 {
+		return true
+	}
+	title()
+	list := func(n *config.Node) {
+		p.UI.Line(fmt.Sprintf("- %s in %s", project.ModuleKey(n.Path), p.Display(n.Module.Dir)))
+	}
+	fresh := list
+	if upgrade {
+		p.Tree.Root.Walk(func(n *config.Node) {
+			if n.Parent != nil {
+				list(n)
+			}
+		})
+		fresh = func(*config.Node) {}
+	}
+	if err := fetch.WriteManifest(p.Data, p.Dir, p.Tree.Root, fresh); err != nil {
+		p.Bag.Add(diag.Errorf("Failed to write module manifest", "%s.", err))
+		return false
+	}
+	return true
+}

@@ -1,0 +1,129 @@
+package initcmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/fetch"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+)
+
+// initProviders installs what configuration and state need.
+func (i *initialization) initProviders(ctx context.Context) bool {
+	i.p.UI.Step("initializing_provider_plugin_message", "Initializing provider plugins...")
+	needs := i.p.Needs()
+	if i.f.backend {
+		s, ok := i.p.ReadState(ctx)
+		if !ok {
+			return false
+		}
+		hosts := i.p.Engine.Hosts(i.p.Tree, s)
+		for i, n := range needs {
+			needs[i].Provider = hosts.Of(n.Provider)
+		}
+		needs = append(needs, project.StateNeeds(s, needs)...)
+	}
+	var install []fetch.Need
+	for _, n := range needs {
+		switch {
+		case n.Provider.IsBuiltin():
+			i.p.UI.Line(fmt.Sprintf("- %s is built in to Lethe", n.Provider))
+		case !i.p.Attached(n.Provider):
+			install = append(install, n)
+		}
+	}
+	if !i.onlyDirs() {
+		return false
+	}
+	if !i.p.Providers.Install(install, i.p.Lock, i.f.upgrade, i.p.Bag) {
+		return false
+	}
+	if i.f.backend { // without it what the state needs is not known
+		i.p.Lock.Keep(func(a addr.Provider) bool {
+			return slices.ContainsFunc(needs, func(n fetch.Need) bool { return n.Provider.Canon() == a.Canon() })
+		})
+	}
+	if !i.writeLock() {
+		return false
+	}
+	i.warnUnheld()
+	if len(i.p.Providers.Unasked) > 0 {
+		i.p.Bag.Add(diag.Warningf("Installation method not supported", "Newer versions than those installed may be found by methods of the CLI configuration that were not asked, because only file system mirrors are:\n  - %s\n\nWhere that is meant, exclude the provider from these methods, or leave them out.", strings.Join(i.p.Providers.Unasked, "\n  - ")))
+	}
+	return true
+}
+
+// onlyDirs settles where init looks for providers: in the directories of -plugin-dir, which are remembered for
+// the next time as by Terraform and OpenTofu; an empty one forgets them.
+func (i *initialization) onlyDirs() bool {
+	file := filepath.Join(i.p.Data, "plugin_path")
+	dirs := i.f.pluginDirs
+	var err error
+	switch {
+	case len(dirs) == 0:
+		var text []byte
+		if text, err = config.ReadOne(file, i.p.Limits); err == nil {
+			err = json.Unmarshal(text, &dirs)
+		}
+	case len(dirs) == 1 && dirs[0] == "":
+		dirs = nil
+		err = os.Remove(file)
+	default:
+		var text []byte
+		if text, err = json.MarshalIndent(dirs, "", "  "); err == nil {
+			err = errors.Join(project.Workspaces(i.p.Call).MakeData(), disk.Replace(i.p.Call.FS(), file, text))
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		i.p.Bag.Add(diag.Errorf("Failed to remember the plugin directories", "The file %s, which keeps what -plugin-dir says: %s.", i.p.Display(file), disk.Reason(err)))
+		return false
+	}
+	for _, dir := range dirs {
+		i.p.Providers.Only = append(i.p.Providers.Only, i.p.Call.Path(dir))
+	}
+	return true
+}
+
+// warnUnheld says that what was written into the lock file is of no use on other platforms.
+func (i *initialization) warnUnheld() {
+	if len(i.p.Providers.Unheld) == 0 {
+		return
+	}
+	list := ""
+	for _, a := range i.p.Providers.Unheld {
+		list += "\n  - " + a.ForDisplay()
+	}
+	i.p.Bag.Add(diag.Warningf("Incomplete lock file information for providers", "The checksums of these providers were computed from what was installed:%s\n\nThe lock file %s has those for %s only, so that on another platform init refuses their packages. The command \"providers lock -fs-mirror=DIR -platform=OS_ARCH\" of Terraform or OpenTofu, which share this file, adds those of another platform.", list, fetch.LockName, fetch.Platform()))
+}
+
+func (i *initialization) writeLock() bool {
+	if !i.p.Lock.Changed() {
+		return true
+	}
+	if i.f.lockfile == "readonly" {
+		i.p.Bag.Add(diag.Errorf("Provider dependency changes detected", "Changes to the required provider dependencies were detected, but the lock file is read-only. To use and record these requirements, run \"lethe init\" without the \"-lockfile=readonly\" flag."))
+		return false
+	}
+	isNew := i.p.Lock.IsNew()
+	if err := i.p.Lock.Write(); err != nil {
+		i.p.Bag.Add(diag.Errorf("Failed to save dependency lock file", "The file %s cannot be written: %s.", fetch.LockName, disk.Reason(err)))
+		return false
+	}
+	if isNew {
+		i.p.UI.Step("lock_info", "\nLethe has created a lock file .terraform.lock.hcl to record the provider\nselections it made above. Include this file in your version control repository\nso that Lethe can guarantee to make the same selections by default when\nyou run \"lethe init\" in the future.")
+	} else {
+		i.p.UI.Step("dependencies_lock_changes_info", "\nLethe has made some changes to the provider dependency selections recorded\nin the .terraform.lock.hcl file. Review those changes and commit them to your\nversion control system if they represent changes you intended to make.")
+	}
+	return true
+}

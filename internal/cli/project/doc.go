@@ -1,0 +1,77 @@
+// Package project is a working directory as a command uses it: its configuration, its providers, its
+// state, and the values of its variables.
+//
+//	Open       settings, limits, the lock file, and a pool of providers; no configuration yet
+//	Load       the configuration, with the modules it calls
+//	Vars       values of root variables: collected, asked for, taken from a saved plan
+//	Compile    the program: names, references, schemas
+//	Judge      all that is wrong with what was loaded
+//	LockState  the state of a workspace, locked until the command ends; ReadState reads one without
+//
+// What flags say about it is in Options; each command registers those that it takes. Plans, applies and
+// what they print are for the commands.
+package project
+
+import (
+	"github.com/lethe-iac/lethe/internal/limits"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cliconfig"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/fetch"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/launch"
+	"github.com/lethe-iac/lethe/internal/shortcut"
+)
+
+// Options are the flags about a working directory.
+type Options struct {
+	Vars         []Assignment // -var and -var-file, in the order given
+	Input        bool         // questions may be asked
+	Lock         bool         // the state is locked
+	LockTimeout  time.Duration
+	State        string // files instead of those of the workspace
+	StateOut     string
+	Backup       string
+	Parallelism  int
+	CloseTimeout time.Duration // of one lease; 0: as the CLI configuration says
+	Deprecation  string        // one of Deprecations
+	Config       string        // the directory of the root module; "": the working directory
+}
+
+// Assignment is one -var or -var-file.
+type Assignment struct {
+	File bool
+	Text string
+}
+
+// Project is a working directory that was opened.
+type Project struct {
+	Call      *base.Call
+	Bag       *diag.Bag    // of the call
+	UI        *base.Screen // of the call
+	Options   *Options
+	Dir       string // the working directory
+	Root      string // the directory of the root module
+	Data      string // .terraform
+	Settings  *cliconfig.Settings
+	Limits    limits.Limits
+	Lock      *fetch.Lockfile
+	Providers *fetch.Providers
+	Pool      *provider.Pool
+	Engine    *engine.Engine
+	Tree      *config.Tree  // nil before Load
+	Program   *lang.Program // nil before Compile
+	Vars      *Variables
+	Applying  bool   // the command changes things
+	Backend   string // the type of the store whose state is locked
+
+	reattach map[addr.Provider]launch.Reattach
+	closed   shortcut.Set
+	modules  func() fetch.Modules // that init of Terraform or OpenTofu installed
+}

@@ -1,0 +1,29 @@
+package project
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/lang"
+)
+
+// Judge says all that is wrong with the configuration that was loaded, also where mistakes were found
+// before. What
+// only follows from a mistake that was reported is not said: see config.Module.MayDeclare and
+// diag.Bag.Enough.
+func (p *Project) Judge(ctx context.Context, check lang.CheckOptions) {
+	if p.Tree.Closed || ctx.Err() != nil {
+		return
+	}
+	p.Vars.Collect()
+	if b := p.Tree.Root.Module.Backend; b != nil {
+		o := p.StaticOptions()
+		o.Validate = true
+		lang.Static(p.Tree.Root.Module, p.Vars.Given, o).Lasting(b.Body, "backend "+b.Type, p.Bag)
+	}
+	if p.Program == nil {
+		p.Compile(ctx, check)
+	}
+	if p.Program != nil {
+		p.Engine.Validate(ctx, p.Program, p.LangOptions(), p.Bag)
+	}
+}

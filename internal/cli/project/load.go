@@ -1,0 +1,162 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/fetch"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// Load reads the configuration of the working directory.
+func (p *Project) Load() bool { return p.load(p.Root, p.LoadOptions(), p.resolve) }
+
+// LoadWith reads it with a file more, of that name in the root module.
+func (p *Project) LoadWith(name string, text []byte) bool {
+	o := p.LoadOptions()
+	o.Files = config.With(nil, p.Root, name, text)
+	return p.load(p.Root, o, p.resolve)
+}
+
+func (p *Project) load(root string, o config.Options, resolve config.Resolve) bool {
+	var ok bool
+	p.Tree, ok = config.LoadTree(root, o, resolve, p.Bag)
+	p.Call.Sources.Adopt(p.Tree.Sources)
+	return ok
+}
+
+// LoadOptions are those of all that is read as configuration.
+func (p *Project) LoadOptions() config.Options {
+	return config.Options{
+		Display: p.Display, Version: base.Version, Limits: p.Limits,
+		Hushed: p.Options.Deprecation == Deprecations[2], HushedFar: p.Options.Deprecation == Deprecations[1],
+	}
+}
+
+// Empty reports whether there is no file of configuration in the root module.
+func (p *Project) Empty() bool { return len(p.Tree.Root.Module.Files) == 0 }
+
+// RequireFiles refuses a directory without configuration, with the reason.
+func (p *Project) RequireFiles(why string) bool {
+	if p.Empty() {
+		p.Bag.Add(diag.Errorf("No configuration files", "%s Otherwise, create a Lethe configuration file (.tf file) and try again.", why))
+	}
+	return !p.Empty()
+}
+
+// Display is a path as messages show it: relative to the working directory.
+func (p *Project) Display(path string) string {
+	if rel, err := filepath.Rel(p.Dir, path); err == nil {
+		return rel
+	}
+	return path
+}
+
+// resolve finds the directory of a called module.
+func (p *Project) resolve(path addr.Module, call *config.Call, parent *config.Node, bag *diag.Bag) (dir, source, version string, ok bool) {
+	if p.Vars.Given == nil && len(path.Path()) == 1 {
+		p.rootOnly(parent.Module) // a source may name variables
+		if !p.Vars.Collect() {
+			return "", "", "", false
+		}
+	}
+	source, ok = lang.StaticSource(parent, call, p.StaticOptions(), bag)
+	if !ok {
+		return "", "", "", false
+	}
+	if !config.IsLocal(source) {
+		return p.installedModule(path, source, call, parent, bag)
+	}
+	if call.Versions != nil {
+		bag.Add(diag.Errorf("Invalid registry module source address", "The module %s is local, and a local module has no versions. Remove the version argument.", path).At(call.Range))
+		return "", source, "", false
+	}
+	dir, err := fetch.LocalDir(source, parent.Module.Dir)
+	if err != nil {
+		bag.Add(diag.Errorf("Unreadable module directory", "Unable to evaluate directory symlink or read the module %s: %s.", path, err).At(call.SourceRange))
+		return "", source, "", false
+	}
+	return dir, source, "", true
+}
+
+// installedModule finds a module that comes from elsewhere. Nothing is installed from elsewhere here, but what
+// init of Terraform or OpenTofu has installed in this directory is there.
+func (p *Project) installedModule(path addr.Module, source string, call *config.Call, parent *config.Node, bag *diag.Bag) (dir, from, version string, ok bool) {
+	wanted, ok := lang.StaticVersion(parent, call, p.StaticOptions(), bag)
+	if !ok {
+		return "", source, "", false
+	}
+	dir, from, version, err := p.modules().Find(p.Dir, strings.Join(path.Path(), "."), source, wanted)
+	switch {
+	case err != nil:
+		bag.Add(diag.Errorf("Module not installed", "The module %s comes from %q, and is not in %s as it should be: %s. Run the init of Terraform or OpenTofu, which install it again.", path, source, p.Display(filepath.Join(p.Data, "modules")), err).At(call.SourceRange))
+	case dir == "":
+		bag.Add(diag.Errorf("Module not installed", "The module %s comes from %q, and only local paths beginning with ./ or ../ can be installed. What the init of Terraform or OpenTofu has installed in this directory is used.", path, source).At(call.SourceRange))
+	default:
+		return dir, from, version, true
+	}
+	return "", source, "", false
+}
+
+// Compile makes the program: names, references, schemas, and all that can be wrong without values.
+func (p *Project) Compile(ctx context.Context, o lang.CheckOptions) bool {
+	p.WarnOverrides()
+	installed := p.Installed()
+	var ok bool
+	o.Options = p.StaticOptions()
+	p.Program, ok = p.Engine.Compile(ctx, p.Tree, o, p.Bag)
+	return ok && installed
+}
+
+// LangOptions are the frame options that all commands share.
+func (p *Project) LangOptions() lang.Options {
+	return lang.Options{
+		Variables: p.Vars.Given, Workspace: Workspaces(p.Call).Selected(), Applying: p.Applying,
+		RootDir: p.Root, Cwd: cmp.Or(p.Call.Called, p.Dir), BaseDir: p.Dir,
+		Limits: p.Limits, Closed: p.closed,
+	}
+}
+
+// StaticOptions are those of what is evaluated before there is a program.
+func (p *Project) StaticOptions() lang.Options {
+	o := p.LangOptions()
+	o.Applying = false
+	if p.MayAsk() {
+		o.Run = asker{v: p.Vars}
+	}
+	return o
+}
+
+// PlanRequest is what every plan asks of the engine: with this state, its real objects looked at first,
+// and as the environment and the CLI configuration have it.
+func (p *Project) PlanRequest(s *state.Snapshot) (engine.Request, bool) {
+	spares, ok := p.sparesDeposed()
+	return engine.Request{
+		Program: p.Program, Options: p.LangOptions(), State: s, Refresh: true, Backend: p.Backend,
+		DeferEphemerals: p.Settings.DeferEphemerals, SpareDeposed: spares,
+	}, ok
+}
+
+// sparesDeposed says whether destroy-time provisioners are not to run for deposed objects: as the
+// environment says, or the CLI configuration.
+func (p *Project) sparesDeposed() (spares, ok bool) {
+	const name = "LETHE_SKIP_DEPOSED_PROVISIONERS"
+	given := p.Call.Getenv(name)
+	if given == "" {
+		return p.Settings.SkipDeposed, true
+	}
+	spares, err := strconv.ParseBool(given)
+	if err != nil {
+		p.Bag.Add(diag.Errorf("Invalid CLI configuration", "The environment variable %s is %q, and must be true or false.", name, given))
+	}
+	return spares, err == nil
+}

@@ -1,0 +1,126 @@
+package project
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/provider/launch"
+	"github.com/lethe-iac/lethe/internal/secret"
+)
+
+// logger writes what TF_LOG asks for: to standard error, or to the file that TF_LOG_PATH names.
+type logger struct {
+	out      io.Writer
+	core     int // rank of the least important level that is written; 0: nothing
+	provider int
+	json     bool
+	now      func() time.Time
+	secrets  *secret.Set
+}
+
+// levels by rank, the most important first.
+var levels = []string{"ERROR", "WARN", "INFO", "DEBUG", "TRACE"}
+
+func levelRank(name string) int {
+	name = strings.ToUpper(name)
+	if name == "JSON" {
+		name = "TRACE"
+	}
+	if i := slices.Index(levels, name); i >= 0 {
+		return i + 1
+	}
+	if name == "" || name == "OFF" {
+		return 0
+	}
+	return len(levels)
+}
+
+// newLogger reads the environment. A nil logger writes nothing.
+func newLogger(c *base.Call) *logger {
+	pick := func(name string) int {
+		if v := c.Getenv(name); v != "" {
+			return levelRank(v)
+		}
+		return levelRank(c.Getenv("TF_LOG"))
+	}
+	l := &logger{out: c.Stderr, core: pick("TF_LOG_CORE"), provider: pick("TF_LOG_PROVIDER"), secrets: c.Secrets}
+	if l.core == 0 && l.provider == 0 {
+		return nil
+	}
+	l.now = c.Now
+	for _, name := range []string{"TF_LOG", "TF_LOG_CORE", "TF_LOG_PROVIDER"} {
+		l.json = l.json || strings.EqualFold(c.Getenv(name), "JSON")
+	}
+	if path := c.Getenv("TF_LOG_PATH"); path != "" {
+		f, err := os.OpenFile(c.Path(path), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err == nil {
+			l.out = f
+		}
+	}
+	return l
+}
+
+// hearsProviders reports whether anything that a provider writes may be of interest.
+func (l *logger) hearsProviders() bool { return l != nil && l.provider > 0 }
+
+// fromProvider writes a line that a provider process wrote.
+func (l *logger) fromProvider(p addr.Provider, level, line string) {
+	if l == nil || levelRank(level) > l.provider {
+		return
+	}
+	l.write(level, "provider."+p.Type+": "+line)
+}
+
+// line writes a line of our own.
+func (l *logger) line(level, format string, a ...any) {
+	if l == nil || levelRank(level) > l.core {
+		return
+	}
+	l.write(level, fmt.Sprintf(format, a...))
+}
+
+// write writes a line, once it is known what must not be in it.
+func (l *logger) write(level, text string) {
+	now := l.now()
+	l.secrets.Then(func() {
+		text := shorter(l.secrets.Scrub(text), len(text) > launch.Longest)
+		if l.json {
+			io.WriteString(l.out, jsonLine(now, level, text))
+			return
+		}
+		fmt.Fprintf(l.out, "%s [%s] %s\n", now.Format("2006-01-02T15:04:05.000-0700"), strings.ToUpper(level), text)
+	})
+}
+
+// margin is what is left out at the end of a line that was cut: a secret may begin there whose rest is not
+// there, in more letters than it has itself.
+const margin = 1 << 10
+
+// shorter is a line that was too long without the end of what there is of it.
+func shorter(text string, cut bool) string {
+	if !cut {
+		return text
+	}
+	const mask = " value)" // the end of any: nothing before that is left of a secret
+	return text[:max(0, len(text)-margin, min(len(text), strings.LastIndex(text, mask)+len(mask)))] + "..."
+}
+
+// jsonLine is a line of the log for programs.
+func jsonLine(now time.Time, level, text string) string {
+	line, err := json.Marshal(struct {
+		Level     string `json:"@level"`
+		Message   string `json:"@message"`
+		Timestamp string `json:"@timestamp"`
+	}{strings.ToLower(level), text, now.UTC().Format("2006-01-02T15:04:05.000000Z07:00")})
+	if err != nil {
+		panic(err) // three strings
+	}
+	return string(line) + "\n"
+}

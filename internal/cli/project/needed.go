@@ -1,0 +1,59 @@
+package project
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// neededBy adds to a message about a provider where it is required: in required_providers, or by
+// the first block that implies it. For one that is only implied, a local name like its own may be
+// the one that was meant.
+func neededBy(tree *config.Tree, a addr.Provider, d diag.Diagnostic) diag.Diagnostic {
+	found := false
+	tree.Root.Walk(func(n *config.Node) {
+		for _, local := range names(n.Module.Required) {
+			r := n.Module.Required[local]
+			if found || r.Source != a {
+				continue
+			}
+			if r.Range != (diag.Range{}) {
+				found, d = true, d.See("required here", r.Range)
+				continue
+			}
+			at, ok := implies(n.Module, local)
+			if !ok {
+				continue
+			}
+			found, d = true, d.See("required here", at)
+			others := slices.DeleteFunc(append(names(n.Module.Required), "terraform", "lethe"), func(s string) bool { return s == local })
+			if hint := base.Meant("%q", local, others); hint != "" {
+				d.Detail += "\n\nNothing declares a provider " + strconv.Quote(local) + "; it is only implied here." + hint
+			}
+		}
+	})
+	return d
+}
+
+// implies finds the first block of a module that needs the provider of a local name.
+func implies(m *config.Module, local string) (diag.Range, bool) {
+	var places []diag.Range
+	for _, r := range m.Resources {
+		if r.LocalProvider().Local == local {
+			places = append(places, r.TypeRange)
+		}
+	}
+	for name, p := range m.Providers {
+		if name.Local == local {
+			places = append(places, p.Range)
+		}
+	}
+	if len(places) == 0 {
+		return diag.Range{}, false
+	}
+	return slices.MinFunc(places, diag.CompareRanges), true
+}

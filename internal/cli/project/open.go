@@ -1,0 +1,146 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"github.com/lethe-iac/lethe/internal/limits"
+	"os"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cliconfig"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/fetch"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/builtin/lethe"
+	"github.com/lethe-iac/lethe/internal/provider/builtin/terraform"
+	"github.com/lethe-iac/lethe/internal/provider/launch"
+	"github.com/lethe-iac/lethe/internal/provider/wire"
+	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Open makes a project of the working directory, reading no configuration yet. Its providers end with the
+// command.
+func Open(c *base.Call, o *Options) (*Project, bool) {
+	if o.CloseTimeout < 0 {
+		c.Bag.Add(diag.Errorf("Invalid close timeout", "Closing a lease may take some time, such as 30s or 5m. Not %s.", o.CloseTimeout))
+		return nil, false
+	}
+	if o.Parallelism < 1 && c.Flags.Lookup("parallelism") != nil {
+		c.Bag.Add(diag.Errorf("Invalid parallelism value", "The parallelism must be a positive value. Not %d.", o.Parallelism))
+		return nil, false
+	}
+	warnUnhonoured(c)
+	p := &Project{Call: c, Bag: &c.Bag, UI: c.UI, Options: o, Dir: c.Dir, Root: cmp.Or(c.Path(o.Config), c.Dir), Data: dataDir(c.Env)}
+	p.Vars = &Variables{p: p}
+	p.modules = sync.OnceValue(func() fetch.Modules { return fetch.ReadModules(p.Data) })
+	var err error
+	if p.closed, err = shortcut.Parse(c.Getenv(shortcut.Variable)); err != nil {
+		c.Bag.Add(diag.Errorf("Invalid "+shortcut.Variable, "The environment variable %s names shortcuts not to take: %s.", shortcut.Variable, err))
+		return nil, false
+	}
+	var ok bool
+	if p.Limits, ok = ReadLimits(c); !ok {
+		return nil, false
+	}
+	if p.Settings, ok = cliConfig(c, p.Limits); !ok {
+		return nil, false
+	}
+	if p.Lock, ok = fetch.ReadLockfile(p.Dir, p.Limits, c.Sources, &c.Bag); !ok {
+		return nil, false
+	}
+	p.Providers = &fetch.Providers{
+		Settings: p.Settings, WorkDir: p.Dir, DataDir: p.Data, CacheDir: p.cacheDir(), Getenv: c.Getenv, Closed: p.closed,
+		Note: func(s string) { c.UI.Line(s) },
+	}
+	if p.reattach, err = launch.ParseReattach(c.Getenv("TF_REATTACH_PROVIDERS")); err != nil {
+		c.Bag.Add(diag.Errorf("Invalid TF_REATTACH_PROVIDERS", "%s.", err))
+		return nil, false
+	}
+	p.Pool = p.newPool()
+	c.AtEnd(func() { _ = p.Pool.Close() })
+	p.Engine = p.newEngine()
+	c.Work = p.Engine
+	return p, true
+}
+
+func (p *Project) newEngine() *engine.Engine {
+	c := p.Call
+	e := &engine.Engine{Settings: engine.Settings{
+		Tested: func(a addr.Provider) bool { return p.reattach[a.Canon()].Test },
+		Named: func(a addr.Provider) (addr.Provider, bool) {
+			r, ok := p.reattach[a.Canon()]
+			return r.Named, ok && r.Named.Namespace != addr.LegacyNamespace
+		},
+		Host: c.Registry(), Pool: p.Pool, Secrets: c.Secrets, Parallelism: p.Options.Parallelism, Closed: p.closed, Now: c.Now,
+		Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Abandon: c.Stops.Abandon, Leave: c.Stops.Leave,
+		CloseTimeout: cmp.Or(p.Options.CloseTimeout, p.Settings.CloseTimeout),
+	}}
+	if c.UI != nil {
+		e.Sink = c.UI
+	}
+	return e
+}
+
+// dataDir is where the program keeps what belongs to the working directory.
+func dataDir(e *base.Env) string {
+	return e.Path(cmp.Or(e.Getenv("TF_DATA_DIR"), ".terraform"))
+}
+
+func (p *Project) cacheDir() string {
+	if d := p.Call.Getenv("TF_PLUGIN_CACHE_DIR"); d != "" {
+		return d
+	}
+	return os.Expand(p.Settings.PluginCacheDir, p.Call.Getenv)
+}
+
+// cliConfig reads the CLI configuration files. One that cannot be opened is warned of on standard
+// error, also by commands that print a document.
+func cliConfig(c *base.Call, l limits.Limits) (*cliconfig.Settings, bool) {
+	return cliconfig.Load(c.Getenv, l, c.Sources, &c.Bag, func(file string, err error) {
+		human := view.NewHuman(c.Stderr, c.Stderr, c.ViewOptions())
+		human.Diagnostics([]diag.Diagnostic{diag.Warningf("Unable to open CLI configuration file", "The CLI configuration file at %q is left out: %s.", file, disk.Reason(err))})
+	})
+}
+
+// newPool makes the pool of providers: plugins, reattached ones, built-in ones.
+func (p *Project) newPool() *provider.Pool {
+	log := newLogger(p.Call)
+	log.line("INFO", "Lethe version: %s", base.Version)
+	processes := &launch.Processes{
+		Find: func(a addr.Provider) (string, error) {
+			path, _, err := p.Providers.Find(a, p.Lock)
+			return path, err
+		},
+		VersionOf: func(a addr.Provider) string {
+			lock, _ := p.Lock.Get(a)
+			return lock.Version
+		},
+		Kept: func(a addr.Provider) wire.Kept {
+			if d := p.Providers.Described(a, p.Call.Environ); d != nil {
+				return d
+			}
+			return nil
+		},
+		Reattach: p.reattach,
+		Env:      p.Call.Environ,
+		Quiet:    !p.closed.Has(shortcut.Logs),
+		Complete: p.closed.Has(shortcut.Calls),
+		Version:  base.Version,
+	}
+	if log.hearsProviders() {
+		processes.Log, processes.Quiet = log.fromProvider, false
+	}
+	pool := provider.NewPool(processes)
+	pool.Builtin(addr.Builtin("terraform"), terraform.New(func(ctx context.Context, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
+		return p.States().Outputs(ctx, backend, workspace, config)
+	}))
+	pool.Builtin(addr.Builtin("lethe"), lethe.New(lethe.Options{Dir: p.Dir, Env: p.Call.Environ, Now: p.Call.Now}))
+	return pool
+}

@@ -1,0 +1,125 @@
+package project
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// assignments collects -var and -var-file in one order.
+type assignments struct {
+	to   *[]Assignment
+	file bool
+}
+
+func (a assignments) String() string { return "" }
+func (a assignments) Set(s string) error {
+	*a.to = append(*a.to, Assignment{a.file, s})
+	return nil
+}
+
+// VarFlags registers the flags that give values to root variables.
+func (o *Options) VarFlags(c *base.Call) {
+	c.Flags.Var(assignments{&o.Vars, false}, "var", "Set a root variable, as `name=value`. May be given many times.")
+	c.Flags.Var(assignments{&o.Vars, true}, "var-file", "Load root variables from the `file`. May be given many times.")
+	o.InputFlag(c)
+}
+
+// InputFlag registers -input, whose default the environment may set.
+func (o *Options) InputFlag(c *base.Call) {
+	asks, err := strconv.ParseBool(c.Getenv("TF_INPUT"))
+	c.Flags.BoolVar(&o.Input, "input", asks || err != nil, "Ask for what is missing.")
+}
+
+// LockFlags registers the flags about locking the state.
+func (o *Options) LockFlags(c *base.Call) {
+	c.Flags.BoolVar(&o.Lock, "lock", true, "Hold a lock on the state.")
+	c.Flags.DurationVar(&o.LockTimeout, "lock-timeout", 0, "How `long` to wait for a lock that another holds.")
+}
+
+// StateFlag registers the name of a file to read the state from.
+func (o *Options) StateFlag(c *base.Call) {
+	c.Flags.StringVar(&o.State, "state", "", "Read the state from this `file`.")
+}
+
+// StateFlags registers the names of files to keep the state in.
+func (o *Options) StateFlags(c *base.Call) {
+	c.Flags.StringVar(&o.State, "state", "", "Read the state from this `file` instead of the one of the workspace.")
+	c.Flags.StringVar(&o.StateOut, "state-out", "", "Write the state to this `file`.")
+	c.Flags.StringVar(&o.Backup, "backup", "", "Keep the previous state in this `file`; \"-\" keeps none.")
+}
+
+// Deprecations say of which modules deprecated outputs and variables are warned of: of all, of those
+// whose source is a path, or of none.
+var Deprecations = []string{"module:all", "module:local", "module:none"}
+
+// WarningFlags registers the flags about which diagnostics are shown.
+func (o *Options) WarningFlags(c *base.Call) {
+	o.Deprecation = Deprecations[0]
+	c.Flags.Func("deprecation", "Warn of deprecated outputs and variables of modules: `module:all`, module:local (those whose source is a path), or module:none.", func(s string) error {
+		if !slices.Contains(Deprecations, s) {
+			return fmt.Errorf("must be %s, %s or %s", Deprecations[0], Deprecations[1], Deprecations[2])
+		}
+		o.Deprecation = s
+		return nil
+	})
+	c.GatherFlags()
+}
+
+// OperationFlags registers the flags of everything that calls providers.
+func (o *Options) OperationFlags(c *base.Call) {
+	f, v := c.Flags, &c.View
+	f.IntVar(&o.Parallelism, "parallelism", 10, "How `many` provider calls may run at once.")
+	f.DurationVar(&o.CloseTimeout, "close-timeout", 0, "How `long` closing one lease may take: 1m, if the CLI configuration says nothing else.")
+	f.BoolVar(&v.Compact, "compact-warnings", false, "Show warnings without their details unless there are errors.")
+	o.WarningFlags(c)
+	f.BoolVar(&v.Concise, "concise", false, "Leave out the lines about progress.")
+	f.StringVar(&v.JSONInto, "json-into", "", "Write the JSON stream to this `file` as well.")
+	c.SensitiveFlag()
+	c.JSONFlag()
+	o.VarFlags(c)
+	o.LockFlags(c)
+	o.StateFlags(c)
+}
+
+// NoOperands refuses operands. One may be the value of a variable, as in -var NAME VALUE.
+func (o *Options) NoOperands(c *base.Call) bool {
+	if len(c.Operands) > 0 && slices.ContainsFunc(o.Vars, func(a Assignment) bool { return !a.File && !strings.Contains(a.Text, "=") }) {
+		c.Bag.Add(noAssignment(""))
+		return false
+	}
+	return c.NoOperands()
+}
+
+// Addresses reads the addresses that an option gave, and those in files, one on a line.
+func Addresses(c *base.Call, option string, given, files []string) ([]addr.Target, bool) {
+	ok := true
+	for _, f := range files {
+		text, err := os.ReadFile(c.Path(f))
+		if err != nil {
+			c.Bag.Add(diag.Errorf("Failed to read address file", "The file given with -%s-file cannot be read: %s.", option, err))
+			ok = false
+		}
+		for _, line := range strings.Split(string(text), "\n") {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				given = append(given, line)
+			}
+		}
+	}
+	var out []addr.Target
+	for _, s := range given {
+		t, err := addr.ParseTarget(s)
+		if err != nil {
+			c.Bag.Add(diag.Errorf(fmt.Sprintf("Invalid "+option+" %q", s), "%s.", err))
+			ok = false
+		}
+		out = append(out, t)
+	}
+	return out, ok
+}

@@ -1,0 +1,110 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/plan/file"
+	"github.com/lethe-iac/lethe/internal/provider/wire"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// ReadPlan reads a plan file.
+func ReadPlan(c *base.Call, name string) (*file.Contents, bool) {
+	data, err := os.ReadFile(c.Path(name))
+	if err != nil {
+		c.Bag.Add(diag.Errorf("Failed to load \""+name+"\" as a plan file", "Error: %s.", err))
+		return nil, false
+	}
+	return file.Read(bytes.NewReader(data), int64(len(data)), &c.Bag)
+}
+
+// LoadSaved takes configuration and variables from a saved plan. Its files lie where they were when
+// the plan was made, so that path.module and the files that expressions read are the same.
+func (p *Project) LoadSaved(ctx context.Context, saved *file.Contents) bool {
+	files := config.Memory{}
+	for _, m := range saved.Config {
+		for name, text := range m.Files {
+			files[path.Join(filepath.ToSlash(p.Call.Path(m.Dir)), name)] = text
+		}
+	}
+	o := p.LoadOptions()
+	o.Files = files
+	ok := p.load(filepath.ToSlash(p.Dir), o, func(at addr.Module, _ *config.Call, _ *config.Node, bag *diag.Bag) (string, string, string, bool) {
+		for _, m := range saved.Config {
+			if m.Key == ModuleKey(at) {
+				return filepath.ToSlash(p.Call.Path(m.Dir)), m.Source, m.Version, true
+			}
+		}
+		bag.Add(diag.Errorf("Invalid plan file", "The plan has no configuration for %s.", at))
+		return "", "", "", false
+	})
+	if !ok {
+		return false
+	}
+	// What is in a plan was checked when the plan was made; files beside it may be gone.
+	return p.Vars.saved(saved.Plan.Variables) && p.Compile(ctx, lang.CheckOptions{BodiesOnly: true})
+}
+
+// Recall takes how providers described themselves when a plan was made, so that they need not be
+// started.
+func (p *Project) Recall(saved *file.Contents) {
+	for a, part := range saved.Schemas {
+		if s := wire.Described(part, a); s != nil {
+			p.Pool.Know(a, s)
+		}
+	}
+}
+
+// saved takes the values of variables from the plan, except those of ephemeral ones, which
+// a plan does not hold. Other values may be given again if they are the same.
+func (v *Variables) saved(values map[string]plan.Variable) bool {
+	if !v.Collect() {
+		return false
+	}
+	ok := true
+	for name, of := range v.p.Tree.Root.Module.Variables {
+		if of.Ephemeral {
+			continue
+		}
+		given, isGiven := v.Given[name]
+		delete(v.Given, name)
+		kept, isKept := values[name]
+		if isKept {
+			v.Given[name] = lang.Given{Value: kept.Value, From: "the saved plan"}
+		}
+		if isGiven && given.From == "-var" && !(isKept && v.same(of, given, kept.Value)) {
+			v.p.Bag.Add(diag.Errorf("Can't change variable when applying a saved plan", "The variable %s cannot be set using the -var and -var-file options when applying a saved plan file, because a saved plan includes the variable values that were set when it was created. To change it, make a new plan.", name))
+			ok = false
+		}
+	}
+	return ok
+}
+
+// same reports whether a value given on the command line is the one that a plan has.
+func (v *Variables) same(of *config.Variable, given lang.Given, kept cty.Value) bool {
+	value := cty.StringVal(given.Text)
+	if of.TypeGiven && !of.Type.IsPrimitiveType() {
+		var ok bool
+		if value, ok = config.ParseValue("-var", given.Text, v.p.Limits, &diag.Bag{}); !ok {
+			return false
+		}
+	}
+	a, err1 := convert.Convert(value, of.Type.WithoutOptionalAttributesDeep())
+	b, err2 := convert.Convert(kept, of.Type.WithoutOptionalAttributesDeep())
+	return err1 == nil && err2 == nil && a.RawEquals(b)
+}
+
+// ModuleKey is the address of a module as files know it: the names of its calls, with dots between.
+func ModuleKey(m addr.Module) string { return strings.Join(m.Path(), ".") }

@@ -1,0 +1,98 @@
+package project
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/backend"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/workspace"
+)
+
+// States is the working directory as far as its states are concerned.
+func (p *Project) States() *backend.Directory {
+	return &backend.Directory{
+		Env: Workspaces(p.Call), Limits: p.Limits, Sources: p.Call.Sources, Root: p.root, Display: p.Display,
+		Static: func(root *config.Module) *lang.StaticFrame { return lang.Static(root, p.Vars.Given, p.StaticOptions()) },
+	}
+}
+
+// Workspaces is what the states of the working directory touch.
+func Workspaces(c *base.Call) *workspace.Env {
+	return &workspace.Env{FS: c.FS(), Now: c.Now, Getenv: c.Getenv, Dir: c.Dir, Data: dataDir(c.Env), Version: base.Version, Bag: &c.Bag}
+}
+
+// root is the root module, read now by commands that need no configuration but its backend block;
+// nil without one.
+func (p *Project) root() *config.Module {
+	if p.Tree == nil {
+		if root, _ := config.Load(p.Dir, p.LoadOptions(), &diag.Sources{}, &diag.Bag{}); root != nil {
+			p.rootOnly(root)
+		}
+	}
+	if p.Tree == nil || p.Tree.Root == nil {
+		return nil
+	}
+	return p.Tree.Root.Module
+}
+
+// rootOnly takes the root module alone for a configuration: enough to find the backend.
+func (p *Project) rootOnly(root *config.Module) {
+	p.Tree = &config.Tree{Root: &config.Node{Module: root}, Sources: p.Call.Sources}
+}
+
+// OpenStore opens the store in use, with what flags say about files.
+func (p *Project) OpenStore(ctx context.Context) (*backend.Opened, bool) {
+	backup := p.Options.Backup
+	if backup != store.NoBackup {
+		backup = p.Call.Path(backup)
+	}
+	return p.States().Open(ctx, backend.Files{In: p.Call.Path(p.Options.State), Out: p.Call.Path(p.Options.StateOut), Backup: backup})
+}
+
+// LockRequest says how the flags want states to be locked.
+func (p *Project) LockRequest(operation string) workspace.Request {
+	return workspace.Request{
+		Operation: operation, Lock: p.Options.Lock, Timeout: p.Options.LockTimeout, Looks: operation == "OperationTypePlan",
+		Waiting: func() { p.UI.Line("Acquiring state lock. This may take a few moments...") },
+	}
+}
+
+// LockState locks a workspace, "" for the selected one, until the command ends, and reads its state.
+func (p *Project) LockState(ctx context.Context, name, operation string) (*workspace.State, bool) {
+	env := Workspaces(p.Call)
+	if name = cmp.Or(name, env.Selected()); !env.CheckName(name) {
+		return nil, false
+	}
+	st, ok := p.OpenStore(ctx)
+	if !ok {
+		return nil, false
+	}
+	req := p.LockRequest(operation)
+	req.Store, req.Name, req.Written = st.Store, name, st.Written
+	ws, ok := workspace.Lock(ctx, env, req)
+	if ok {
+		p.Call.AtEnd(ws.Unlock)
+		p.Backend, p.Engine.Leases = st.Type, ws
+	}
+	return ws, ok
+}
+
+// ReadState reads the state of the selected workspace without a lock; nil where there is none.
+func (p *Project) ReadState(ctx context.Context) (*state.Snapshot, bool) {
+	env := Workspaces(p.Call)
+	name := env.Selected()
+	if !env.CheckName(name) {
+		return nil, false
+	}
+	st, ok := p.OpenStore(ctx)
+	if !ok {
+		return nil, false
+	}
+	return workspace.Read(ctx, env, st.Store, name)
+}

@@ -1,0 +1,37 @@
+package runcmd
+
+import (
+	"context"
+	"os"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// Destroy is `destroy`.
+var Destroy = &base.Command{
+	Name: "destroy", Stream: true, Short: "Destroy previously-created infrastructure",
+	Long: `Destroy Lethe-managed infrastructure.
+
+This command is a convenience alias for:
+    lethe apply -destroy`,
+	Setup: base.Flags(func(c *base.Call, f *applyFlags) { f.define(c) }, runDestroy),
+}
+
+func runDestroy(ctx context.Context, c *base.Call, f *applyFlags) int {
+	f.destroy = true
+	if len(c.Operands) == 1 && isFile(c.Path(c.Operands[0])) {
+		c.Bag.Add(diag.Errorf("Destroy can't be called with a plan file", "What a saved plan does was decided when it was made. If %q was made with plan -destroy, apply it with:\n  lethe apply %[1]q", c.Operands[0]))
+		return c.UI.Fail()
+	}
+	if !f.NoOperands(c) {
+		return c.UI.Fail()
+	}
+	return runApply(ctx, c, f)
+}
+
+// isFile reports whether there is a file of that name.
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}

@@ -1,0 +1,144 @@
+package runcmd
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/plan/file"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/view"
+)
+
+// Plan is `plan`.
+var Plan = &base.Command{
+	Name: "plan", Stream: true, Short: "Show changes required by the current configuration",
+	Long: `Generates a speculative execution plan, showing what actions Lethe
+would take to apply the current configuration. This command will not
+actually perform the planned actions.
+
+You can optionally save the plan to a file, which you can then pass to
+the "apply" command to perform exactly the actions described in the plan.`,
+	Setup: base.Flags(func(c *base.Call, f *planFlags) {
+		f.define(c)
+		c.Flags.StringVar(&f.out, "out", "", "Write the plan to this `file`.")
+		c.Flags.BoolVar(&f.detailed, "detailed-exitcode", false, "Exit with 0 if nothing changes, 1 on errors, 2 if something changes.")
+		c.Flags.StringVar(&f.generate, "generate-config-out", "", "Write configuration for imported objects that have none to this new `file`.")
+	}, runPlan),
+}
+
+// noPlan is why there is no plan without configuration.
+const noPlan = "Plan requires configuration to be present. Planning without a configuration would mark everything for destruction, which is normally not what is desired. If you would like to destroy everything, run plan with the -destroy option."
+
+func runPlan(ctx context.Context, c *base.Call, f *planFlags) int {
+	if !f.NoOperands(c) || !f.mayGenerate(c) {
+		return c.UI.Fail()
+	}
+	o, ok := begin(ctx, c, f, "OperationTypePlan", f.unlessDestroying(noPlan), false)
+	if !ok {
+		return c.UI.Fail()
+	}
+	result, ok := o.planAndGenerate(ctx)
+	if result == nil {
+		return c.UI.Fail()
+	}
+	o.showPlan(result.Plan, view.PlanOptions{Saved: f.out})
+	saved := f.out == "" || o.savePlan(result) // with errors, too: others may want to know of them
+	if !ok || !saved {
+		return c.UI.Fail()
+	}
+	if f.detailed && result.Plan.Applyable() {
+		return c.UI.Done(base.ExitChanges)
+	}
+	return c.UI.Done(base.ExitOK)
+}
+
+// unlessDestroying is a reason that does not hold where everything is to be destroyed.
+func (f *planFlags) unlessDestroying(why string) string {
+	if f.destroy {
+		return ""
+	}
+	return why
+}
+
+// planAndGenerate plans; where configuration is missing for imports, and is to be made, twice.
+func (o *operation) planAndGenerate(ctx context.Context) (*engine.Result, bool) {
+	file := o.f.generate
+	if file == "" || len(o.p.Program.UndeclaredImports()) == 0 {
+		o.f.generate = ""
+		return o.plan(ctx)
+	}
+	sink := o.p.Engine.Sink
+	o.p.Engine.Sink = event.Discard // the second time will tell
+	result, ok := o.plan(ctx)
+	o.p.Engine.Sink = sink
+	if result == nil || !ok {
+		return result, ok
+	}
+	if len(result.Generated) == 0 {
+		o.f.generate = ""
+		return o.plan(ctx)
+	}
+	o.p.Bag.Clear()
+	o.reportGenerated(file)
+	return o.planGenerated(ctx, result.Generated)
+}
+
+// plan plans as the flags ask for.
+func (o *operation) plan(ctx context.Context) (*engine.Result, bool) {
+	req, ok := o.f.request(o.p, o.ws.Snapshot())
+	if !ok {
+		return nil, false
+	}
+	result, ok := o.p.Engine.Plan(ctx, req, o.p.Bag)
+	if result != nil && result.Cut {
+		o.p.Call.CutShort()
+	}
+	return result, ok
+}
+
+// showPlan hands the plan to the view.
+func (o *operation) showPlan(out *plan.Plan, how view.PlanOptions) {
+	how.Schemas = o.p.Schemas()
+	o.p.UI.Plan(out, how)
+}
+
+// savePlan writes the plan file.
+func (o *operation) savePlan(r *engine.Result) bool {
+	r.Plan.Ephemeral = ephemeralGiven(o.p)
+	var b bytes.Buffer
+	path := o.p.Call.Path(o.f.out)
+	_, err := os.Stat(filepath.Dir(path)) // no directory is made for it: it is misspelt
+	if err == nil {
+		err = file.Write(&b, &file.Contents{Plan: r.Plan, Config: o.snapshotConfig(), Lock: o.p.Lock.Bytes(), Version: base.Version, Schemas: described(o.p, r.Plan)})
+	}
+	if err == nil {
+		err = disk.Replace(o.p.Call.FS(), path, b.Bytes())
+	}
+	if err != nil {
+		o.p.Bag.Add(diag.Errorf("Failed to write plan file", "The plan could not be written to %s: %s.", o.f.out, disk.Reason(err)))
+		return false
+	}
+	return true
+}
+
+// snapshotConfig is the configuration as it was read, for the plan file.
+func (o *operation) snapshotConfig() []file.ConfigModule {
+	var out []file.ConfigModule
+	o.p.Tree.Root.Walk(func(n *config.Node) {
+		m := file.ConfigModule{Key: project.ModuleKey(n.Path), Source: n.Source, Version: n.Version, Dir: o.p.Display(n.Module.Dir), Files: map[string][]byte{}}
+		for _, f := range n.Module.Files {
+			m.Files[filepath.Base(f.Name)] = f.Bytes
+		}
+		out = append(out, m)
+	})
+	return out
+}

@@ -1,0 +1,120 @@
+package runcmd
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/plan/file"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/view"
+)
+
+// applySaved applies a saved plan, without asking.
+func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) int {
+	if f.destroy || f.refreshOnly || len(f.targets)+len(f.excludes)+len(f.replace) > 0 {
+		// -refresh is about planning and changes nothing: test suites of providers give it with every plan.
+		c.Bag.Add(diag.Errorf("Can't change plan options when applying a saved plan", "The mode, targets and other planning options were decided when the plan was made. Make a new plan to change them."))
+		return c.UI.Fail()
+	}
+	saved, ok := project.ReadPlan(c, name)
+	if !ok {
+		return c.UI.Fail()
+	}
+	if d := saved.WrittenBy(base.Version); d != nil {
+		c.Bag.Add(*d)
+		return c.UI.Fail()
+	}
+	p, ok := project.Open(c, &f.Options)
+	if !ok {
+		return c.UI.Fail()
+	}
+	p.Applying = true
+	p.AskProviders()
+	if !p.LoadSaved(ctx, saved) || !ephemeralAgain(p, saved.Plan.Ephemeral) {
+		return c.UI.Fail()
+	}
+	ws, ok := p.LockState(ctx, "", "OperationTypeApply")
+	if !ok {
+		return c.UI.Fail()
+	}
+	if d := file.Stale(saved.Plan, ws.Snapshot(), project.Workspaces(c).Selected()); d != nil {
+		c.Bag.Add(*d)
+		return c.UI.Fail()
+	}
+	if saved.Plan.Errored {
+		c.Bag.Add(diag.Errorf("Cannot apply incomplete plan", "Lethe encountered an error when generating this plan, so it cannot be applied."))
+		return c.UI.Fail()
+	}
+	c.UI.Plan(saved.Plan, view.PlanOptions{Applying: true, Earlier: true})
+	o := &operation{p, &f.planFlags, ws}
+	return o.carryOut(ctx, saved.Plan, f.mayForget)
+}
+
+// described is how providers describe the types that have to do with a plan: those of the
+// configuration, and those of objects that are or were.
+func described(p *project.Project, pl *plan.Plan) map[addr.Provider][]byte {
+	type name struct {
+		mode addr.Mode
+		typ  string
+	}
+	used := map[name]bool{}
+	for _, d := range p.Program.Decls() {
+		used[name{d.Resource.Mode, d.Resource.Type}] = true
+	}
+	for _, s := range []*state.Snapshot{pl.Previous, pl.Refreshed} {
+		for o := range s.Objects() {
+			used[name{o.Mode, o.Type}] = true
+		}
+	}
+	out := map[addr.Provider][]byte{}
+	for a, s := range p.Pool.Known() {
+		if s.Part != nil {
+			out[a] = s.Part(func(m addr.Mode, typ string) bool { return used[name{m, typ}] })
+		}
+	}
+	return out
+}
+
+// ephemeralGiven names the ephemeral variables that have a value, for the plan file.
+func ephemeralGiven(p *project.Project) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(p.Tree.Root.Module.Variables)) {
+		if _, given := p.Vars.Given[name]; given && p.Tree.Root.Module.Variables[name].Ephemeral {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// ephemeralAgain holds the ephemeral variables that are given now against those that were given
+// when the plan was made. The same ones have to be, their values may differ: a plan has nothing
+// that was made of them.
+func ephemeralAgain(p *project.Project, planned []string) bool {
+	ok := true
+	for _, name := range ephemeralGiven(p) {
+		if !slices.Contains(planned, name) {
+			p.Bag.Add(diag.Errorf("Ephemeral variable was not set during planning", "The ephemeral variable %q has a value now (from %s), and had none when this plan was made, so that the plan may not fit it. Apply without a value for it, or make a new plan with one.", name, p.Vars.Given[name].From).At(p.Vars.Declared(name).Range))
+			ok = false
+		}
+	}
+	for _, name := range planned {
+		v := p.Vars.Declared(name)
+		if _, given := p.Vars.Given[name]; given || v == nil {
+			continue
+		}
+		if ok && p.MayAsk() && p.Vars.Ask(v) {
+			continue
+		}
+		if !p.Call.CutShort() {
+			p.Bag.Add(diag.Errorf("No value for required variable", "The ephemeral variable %q was set when this plan was made. Plans do not hold values of ephemeral variables, so that it has to be set again, by any of the ways to set a variable: -var, -var-file, TF_VAR_%s or a variables file. The value may differ.", name, name).At(v.Range))
+		}
+		ok = false
+	}
+	return ok
+}

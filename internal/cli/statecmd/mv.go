@@ -1,0 +1,97 @@
+package statecmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/workspace"
+)
+
+// Mv is `state mv`.
+var Mv = &base.Command{
+	Name: "state mv", Args: "SOURCE DESTINATION", Short: "Move an item in the state",
+	Long: "This command will move an item matched by the address given to the\ndestination address. This command can also move to a destination address\nin a completely different state file.",
+	Setup: base.Flags(func(c *base.Call, f *mvFlags) {
+		c.Flags.BoolVar(&f.dryRun, "dry-run", false, "Only say what would be moved.")
+		c.Flags.StringVar(&f.backupOut, "backup-out", "", "Keep the previous content of -state-out in this `file`.")
+		f.LockFlags(c)
+		f.StateFlags(c)
+		c.RemoteFlag()
+	}, runMv),
+}
+
+type mvFlags struct {
+	project.Options
+	dryRun    bool
+	backupOut string
+}
+
+func runMv(ctx context.Context, c *base.Call, f *mvFlags) int {
+	if !c.Between(2, 2) {
+		return c.UI.Fail()
+	}
+	ends, ok := project.Addresses(c, "address", c.Operands, nil)
+	if !ok {
+		return c.UI.Fail()
+	}
+	out := f.StateOut // here it is where to, not another name for the same state
+	f.StateOut = ""
+	if out != "" && out != f.State {
+		return moveInto(ctx, c, f, ends[0], ends[1], out)
+	}
+	return change(ctx, c, &f.Options, "state-mv", func(s *state.Snapshot) (*state.Snapshot, bool) {
+		next, _, done, ok := s.Mv(ends[0], ends[1], nil, &c.Bag)
+		moved(c.UI, done, ok, f.dryRun)
+		return next, ok && !f.dryRun
+	})
+}
+
+// moved says what was moved, or would be.
+func moved(ui *base.Screen, done []state.Renaming, ok, dryRun bool) {
+	word := "Move"
+	if dryRun {
+		word = "Would move"
+	}
+	for _, m := range done {
+		ui.Print(fmt.Sprintf("%s %q to %q\n", word, m.From, m.To))
+	}
+	if ok && !dryRun {
+		ui.Print(fmt.Sprintf("Successfully moved %d object(s).\n", len(done)))
+	}
+}
+
+// moveInto moves into the state of another file. That is written first: should the second writing
+// fail, the objects are in both states, and in none never.
+func moveInto(ctx context.Context, c *base.Call, f *mvFlags, from, to addr.Target, out string) int {
+	p, ok := project.Open(c, &f.Options)
+	if !ok {
+		return c.UI.Fail()
+	}
+	source, ok := p.LockState(ctx, "", "state-mv")
+	if !ok {
+		return c.UI.Fail()
+	}
+	if source.Missing() {
+		c.Bag.Add(noState())
+		return c.UI.Fail()
+	}
+	file := store.NewLocal(store.LocalOptions{Dir: p.Dir, FS: c.FS(), Path: c.Path(out), Backup: c.Path(f.backupOut)})
+	req := p.LockRequest("state-mv")
+	req.Store, req.Name = file, store.Default
+	target, ok := workspace.Lock(ctx, project.Workspaces(c), req)
+	if !ok {
+		return c.UI.Fail()
+	}
+	c.AtEnd(target.Unlock)
+	left, grown, done, ok := source.Snapshot().Mv(from, to, target.Snapshot(), &c.Bag)
+	if !ok || !f.dryRun && !(target.Save(grown) && source.Save(left)) {
+		return c.UI.Fail()
+	}
+	moved(c.UI, done, ok, f.dryRun)
+	return c.UI.Done(base.ExitOK)
+}

@@ -1,0 +1,61 @@
+package statecmd
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// Push is `state push`.
+var Push = &base.Command{
+	Name: "state push", Args: "PATH", Short: "Update remote state from a local state file",
+	Long: "Update remote state from a local state file at PATH. If PATH is \"-\" then\nthe state is read from standard input.",
+	Setup: base.Flags(func(c *base.Call, f *pushFlags) {
+		f.LockFlags(c)
+		c.Flags.BoolVar(&f.force, "force", false, "Write even if lineages differ or the stored serial is higher.")
+	}, runPush),
+}
+
+type pushFlags struct {
+	project.Options
+	force bool
+}
+
+func runPush(ctx context.Context, c *base.Call, f *pushFlags) int {
+	if !c.Between(1, 1) {
+		return c.UI.Fail()
+	}
+	pushed, ok := ReadFile(c, c.Operands[0])
+	if !ok {
+		return c.UI.Fail()
+	}
+	p, ok := project.Open(c, &f.Options)
+	if !ok {
+		return c.UI.Fail()
+	}
+	ws, ok := p.LockState(ctx, "", "state-push")
+	if !ok {
+		return c.UI.Fail()
+	}
+	if !f.force && !follows(ws.Snapshot(), pushed, &c.Bag) || !ws.Put(pushed) {
+		return c.UI.Fail()
+	}
+	return c.UI.Done(base.ExitOK)
+}
+
+// follows refuses to overwrite a state with one of another lineage, or an older one.
+func follows(have, pushed *state.Snapshot, bag *diag.Bag) bool {
+	switch {
+	case have == nil || have.Len() == 0 && len(have.Outputs) == 0 && have.Lineage == "":
+	case have.Lineage != pushed.Lineage:
+		bag.Add(diag.Errorf("Failed to write state", "cannot import state with lineage %q over unrelated state with lineage %q", pushed.Lineage, have.Lineage))
+		return false
+	case pushed.Serial < have.Serial:
+		bag.Add(diag.Errorf("Failed to write state", "cannot import state with serial %d over newer state with serial %d", pushed.Serial, have.Serial))
+		return false
+	}
+	return true
+}

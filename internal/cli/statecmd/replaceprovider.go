@@ -1,0 +1,68 @@
+package statecmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// ReplaceProvider is `state replace-provider`.
+var ReplaceProvider = &base.Command{
+	Name: "state replace-provider", Args: "FROM_PROVIDER_FQN TO_PROVIDER_FQN", Short: "Replace provider in the state",
+	Long: "Replace provider for resources in the Lethe state.",
+	Setup: base.Flags(func(c *base.Call, f *replaceFlags) {
+		c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval.")
+		f.InputFlag(c)
+		f.LockFlags(c)
+		f.StateFlags(c)
+		c.RemoteFlag()
+	}, runReplaceProvider),
+}
+
+type replaceFlags struct {
+	project.Options
+	autoApprove bool
+}
+
+func runReplaceProvider(ctx context.Context, c *base.Call, f *replaceFlags) int {
+	if !c.Between(2, 2) {
+		return c.UI.Fail()
+	}
+	from, err1 := addr.ParseProvider(c.Operands[0])
+	to, err2 := addr.ParseProvider(c.Operands[1])
+	for _, err := range []error{err1, err2} {
+		if err != nil {
+			c.Bag.Add(diag.Errorf("Invalid provider source address", "%s.", err))
+			return c.UI.Fail()
+		}
+	}
+	return change(ctx, c, &f.Options, "state-replace-provider", func(s *state.Snapshot) (*state.Snapshot, bool) {
+		next, changed := s.ReplaceProvider(from, to)
+		if len(changed) == 0 {
+			c.UI.Print("No matching resources found.\n")
+			return nil, false
+		}
+		c.UI.Print(fmt.Sprintf("Lethe will perform the following actions:\n\n  ~ Updating provider:\n    - %s\n    + %s\n\nChanging %d resources:\n\n", from, to, len(changed)))
+		for _, r := range changed {
+			c.UI.Print("  " + r.String() + "\n")
+		}
+		if !f.autoApprove {
+			yes, answered := c.UI.Confirm("Do you want to make these changes?", "")
+			if !answered && !c.CutShort() {
+				c.Bag.Add(base.NotApproved("-auto-approve"))
+				return nil, false
+			}
+			if !yes {
+				c.UI.Print("Cancelled replacing providers.\n")
+				return nil, false
+			}
+		}
+		c.UI.Print(fmt.Sprintf("\nSuccessfully replaced provider for %d resources.\n", len(changed)))
+		return next, true
+	})
+}

@@ -1,0 +1,68 @@
+// Package statecmd has the commands that look at the state, or change it, and nothing else: state list,
+// show, pull, push, rm, mv, replace-provider, and taint and untaint.
+package statecmd
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// readOnly opens the working directory for a command that looks at nothing but the state.
+func readOnly(ctx context.Context, c *base.Call, o *project.Options) (*project.Project, *state.Snapshot, bool) {
+	p, ok := project.Open(c, o)
+	if !ok {
+		return nil, nil, false
+	}
+	s, ok := p.ReadState(ctx)
+	if ok && s == nil {
+		c.Bag.Add(noState())
+	}
+	return p, s, s != nil
+}
+
+func noState() diag.Diagnostic {
+	return diag.Errorf("No state file was found!", "State management commands require a state file. Run this command in a directory where Lethe has been run or use the -state flag to point the command to a specific state location.")
+}
+
+// change locks the state, changes it and writes it back.
+func change(ctx context.Context, c *base.Call, o *project.Options, operation string, edit func(*state.Snapshot) (*state.Snapshot, bool)) int {
+	p, ok := project.Open(c, o)
+	if !ok {
+		return c.UI.Fail()
+	}
+	ws, ok := p.LockState(ctx, "", operation)
+	if !ok {
+		return c.UI.Fail()
+	}
+	if ws.Missing() && operation != "taint" { // of which Terraform and OpenTofu say that there is no such object
+		c.Bag.Add(noState())
+		return c.UI.Fail()
+	}
+	next, ok := edit(ws.Snapshot())
+	if ok && !ws.Save(next) {
+		return c.UI.Fail()
+	}
+	return c.UI.Done(base.ExitOK)
+}
+
+// ReadFile reads a state from a file, or from standard input if its name is "-".
+func ReadFile(c *base.Call, name string) (*state.Snapshot, bool) {
+	var data []byte
+	var err error
+	if name == "-" {
+		data, err = io.ReadAll(c.Stdin)
+	} else {
+		data, err = os.ReadFile(c.Path(name))
+	}
+	if err != nil {
+		c.Bag.Add(diag.Errorf("Error reading source state", "%s.", err))
+		return nil, false
+	}
+	return state.Read(data, &c.Bag)
+}

@@ -1,0 +1,61 @@
+package workspacecmd
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// ForceUnlock is `force-unlock`.
+var ForceUnlock = &base.Command{
+	Name: "force-unlock", Args: "LOCK_ID", Short: "Release a stuck lock on the current workspace",
+	Long: "Manually unlock the state for the defined configuration. This will not modify\nyour infrastructure. It removes the lock on the state; do this only if you are\nsure that nobody works on it.",
+	Setup: base.Flags(func(c *base.Call, f *unlockFlags) {
+		c.Flags.BoolVar(&f.force, "force", false, "Don't ask for input for unlock confirmation.")
+		f.VarFlags(c)
+	}, runForceUnlock),
+}
+
+type unlockFlags struct {
+	project.Options
+	force bool
+}
+
+func runForceUnlock(ctx context.Context, c *base.Call, f *unlockFlags) int {
+	if !c.Between(1, 1) {
+		return c.UI.Fail()
+	}
+	p, ok := project.Open(c, &f.Options)
+	if !ok {
+		return c.UI.Fail()
+	}
+	st, ok := p.OpenStore(ctx)
+	if !ok {
+		return c.UI.Fail()
+	}
+	if !f.force {
+		yes, answered := c.UI.Confirm("Do you really want to force-unlock?", "Lethe will remove the lock on the remote state.\nThis will allow local Lethe commands to modify this state, even though it\nmay still be in use.")
+		if !answered && !c.CutShort() {
+			c.Bag.Add(base.NotApproved("-force"))
+			return c.UI.Fail()
+		}
+		if !yes {
+			c.UI.Print("force-unlock cancelled.\n")
+			return c.UI.Fail()
+		}
+	}
+	breaker, ok := st.Store.(store.Breaker)
+	if !ok {
+		c.Bag.Add(diag.Errorf("Local state cannot be unlocked by another process", "This store has no locks that could be broken."))
+		return c.UI.Fail()
+	}
+	if err := breaker.Break(ctx, project.Workspaces(c).Selected(), c.Operands[0]); err != nil {
+		c.Bag.Add(diag.Errorf("Failed to unlock state", "Nothing was unlocked: %s", err))
+		return c.UI.Fail()
+	}
+	c.UI.Print("Lethe state has been successfully unlocked!\n\nThe state has been unlocked, and Lethe commands should now be able to\nobtain a new lock on the remote state.\n")
+	return c.UI.Done(base.ExitOK)
+}

@@ -1,0 +1,73 @@
+package workspacecmd
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/workspace"
+)
+
+// List is `workspace list`.
+var List = &base.Command{
+	Name: "workspace list", Short: "List workspaces",
+	Long:   "List workspaces. The selected one has a star.",
+	Result: true,
+	Setup: base.Flags(func(c *base.Call, f *project.Options) {
+		f.VarFlags(c)
+		c.JSONFlag()
+	}, runList),
+}
+
+func runList(ctx context.Context, c *base.Call, f *project.Options) int {
+	env := project.Workspaces(c)
+	if !f.NoOperands(c) || !env.CheckName(env.Selected()) {
+		return c.UI.Fail()
+	}
+	_, names, ok := open(ctx, c, f)
+	if !ok {
+		return c.UI.Fail()
+	}
+	if w := env.Selected(); !slices.Contains(names, w) { // it exists as soon as something is stored in it
+		names = append(names, w)
+	}
+	if c.View.JSON {
+		return listJSON(c, names, env.Selected())
+	}
+	for _, n := range names {
+		mark := "  "
+		if n == env.Selected() {
+			mark = "* "
+		}
+		c.UI.Print(mark + n + "\n")
+	}
+	c.UI.Print("\n")
+	if c.Getenv(workspace.Variable) != "" {
+		c.UI.Print("The active workspace is being overridden using the TF_WORKSPACE environment\nvariable.\n\n")
+	}
+	return c.UI.Done(base.ExitOK)
+}
+
+// listJSON prints the workspaces as a document for programs.
+func listJSON(c *base.Call, names []string, selected string) int {
+	type entry struct {
+		Name      string `json:"name"`
+		IsCurrent bool   `json:"is_current"`
+	}
+	doc := struct {
+		FormatVersion string  `json:"format_version"`
+		Workspaces    []entry `json:"workspaces"`
+		Diagnostics   []any   `json:"diagnostics"`
+	}{"1.0", []entry{}, []any{}}
+	for _, n := range names {
+		doc.Workspaces = append(doc.Workspaces, entry{n, n == selected})
+	}
+	text, err := json.Marshal(doc)
+	if err != nil {
+		panic(err) // names are strings
+	}
+	c.UI.Print(string(text) + "\n")
+	return base.ExitOK
+}

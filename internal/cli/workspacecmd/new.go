@@ -1,0 +1,56 @@
+package workspacecmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/statecmd"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// New is `workspace new`.
+var New = &base.Command{
+	Name: "workspace new", Args: "NAME", Short: "Create a new workspace",
+	Long: "Create a new workspace and select it.",
+	Setup: base.Flags(func(c *base.Call, f *newFlags) {
+		f.LockFlags(c)
+		c.Flags.StringVar(&f.State, "state", "", "Begin with the state in this `file`.")
+		f.VarFlags(c)
+	}, runNew),
+}
+
+type newFlags struct{ project.Options }
+
+func runNew(ctx context.Context, c *base.Call, f *newFlags) int {
+	if !c.Between(1, 1) || !mayChange(c) {
+		return c.UI.Fail()
+	}
+	name := c.Operands[0]
+	if !project.Workspaces(c).CheckName(name) {
+		return c.UI.Fail()
+	}
+	initial := empty()
+	if f.State != "" {
+		var ok bool
+		if initial, ok = statecmd.ReadFile(c, f.State); !ok {
+			return c.UI.Fail()
+		}
+		f.State = ""
+	}
+	p, names, ok := open(ctx, c, &f.Options)
+	if !ok {
+		return c.UI.Fail()
+	}
+	if slices.Contains(names, name) {
+		c.Bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q already exists", name), "Select it with: lethe workspace select %s", name))
+		return c.UI.Fail()
+	}
+	if !create(ctx, p, name, initial) || !choose(c, name) {
+		return c.UI.Fail()
+	}
+	switched(c.UI, name)
+	return c.UI.Done(base.ExitOK)
+}

@@ -1,0 +1,59 @@
+package workspacecmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// Select is `workspace select`.
+var Select = &base.Command{
+	Name: "workspace select", Args: "NAME", Short: "Select a workspace",
+	Long: "Select a different workspace.",
+	Setup: base.Flags(func(c *base.Call, f *selectFlags) {
+		c.Flags.BoolVar(&f.orCreate, "or-create", false, "Create the workspace if it does not exist.")
+		f.VarFlags(c)
+	}, runSelect),
+}
+
+type selectFlags struct {
+	project.Options
+	orCreate bool
+}
+
+func runSelect(ctx context.Context, c *base.Call, f *selectFlags) int {
+	if !c.Between(1, 1) || !mayChange(c) {
+		return c.UI.Fail()
+	}
+	env, name := project.Workspaces(c), c.Operands[0]
+	p, names, ok := open(ctx, c, &f.Options)
+	if !ok {
+		return c.UI.Fail()
+	}
+	if !env.CheckName(name) {
+		return c.UI.Fail()
+	}
+	if name == env.Selected() {
+		return c.UI.Done(base.ExitOK)
+	}
+	if !slices.Contains(names, name) {
+		if !f.orCreate {
+			c.Bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q doesn't exist.", name), "You can create this workspace with the \"new\" subcommand \nor include the \"-or-create\" flag with the \"select\" subcommand."))
+			return c.UI.Fail()
+		}
+		if !create(ctx, p, name, empty()) || !choose(c, name) {
+			return c.UI.Fail()
+		}
+		switched(c.UI, name)
+		return c.UI.Done(base.ExitOK)
+	}
+	if !choose(c, name) {
+		return c.UI.Fail()
+	}
+	c.UI.Print(fmt.Sprintf("Switched to workspace %q.\n", name))
+	return c.UI.Done(base.ExitOK)
+}

@@ -1,0 +1,94 @@
+package applying
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// freeKey is the key under which an instance's object is deposed: made from what names this state
+// and this moment of it, the next free one if that is taken. The caller holds the lock.
+func (a *applier) freeKey(i addr.Instance) string {
+	head := a.edit.Head()
+	for n := 0; ; n++ {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s\x00%d", head.Lineage, head.Serial, i, n))
+		key := hex.EncodeToString(sum[:4])
+		if a.edit.Get(addr.Object{Instance: i, Deposed: key}) == nil {
+			return key
+		}
+	}
+}
+
+// outputs stores the root outputs.
+func (a *applier) outputs() {
+	for _, c := range a.plan.Outputs {
+		a.output(c)
+	}
+}
+
+func (a *applier) output(c *plan.OutputChange) {
+	if c.Action == plan.Delete {
+		a.edit.DropOutput(c.Name)
+		return
+	}
+	v := c.After
+	_, declared := a.run.Program.Lookup(addr.Module{}, lang.Output, c.Name)
+	if declared && a.plan.Mode == plan.Normal && !v.Raw.IsWhollyKnown() { // what was shown is what is stored
+		var outcome lang.Outcome
+		if v, outcome = a.run.Frame.Output(c.Name, lang.After, a.run.Bag); outcome != lang.OK {
+			return // it keeps what it had
+		}
+	}
+	if !v.Raw.IsWhollyKnown() || v.Raw.IsNull() && c.Before.Raw.IsNull() {
+		return
+	}
+	if v.Raw.IsNull() && v.Raw.Type() == cty.DynamicPseudoType {
+		a.edit.DropOutput(c.Name)
+		return
+	}
+	a.edit.Output(c.Name, state.Output{Value: v, Type: v.Raw.Type(), Sensitive: c.Sensitive, Deprecated: c.Deprecated})
+}
+
+// keepOutputs stores, after a run that failed, those outputs that can still be known. Those that are to
+// go wait for nothing: what they were made from may be gone.
+func (a *applier) keepOutputs() {
+	for _, c := range a.plan.Outputs {
+		if c.Action == plan.Delete {
+			a.edit.DropOutput(c.Name)
+			continue
+		}
+		if c.Action == plan.NoOp || a.run.Checks.Failed("output."+c.Name) {
+			continue
+		}
+		var quiet diag.Bag
+		v, outcome := a.run.Frame.Output(c.Name, lang.After, &quiet)
+		if c.After.Raw.IsWhollyKnown() {
+			v = c.After
+		}
+		if outcome == lang.OK && v.Raw.IsWhollyKnown() && !v.Raw.IsNull() {
+			a.edit.Output(c.Name, state.Output{Value: v, Type: v.Raw.Type(), Sensitive: c.Sensitive, Deprecated: c.Deprecated})
+		}
+	}
+}
+
+// finalChecks are the results to store: those of this walk, over those of the plan.
+func (a *applier) finalChecks() []state.Check {
+	now := a.run.Checks.Results()
+	seen := map[string]bool{}
+	for _, c := range now {
+		seen[c.Addr] = true
+	}
+	for _, c := range a.plan.Checks {
+		if !seen[c.Addr] {
+			now = append(now, c)
+		}
+	}
+	return now
+}

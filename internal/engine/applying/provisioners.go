@@ -1,0 +1,159 @@
+package applying
+
+import (
+	"context"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provision"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+)
+
+// Provisioners are steps of their own, after their object is created or before it is destroyed, so
+// that what they receive is held while they run and no longer. An object that has some to come is
+// recorded as tainted until they are over: anything that keeps them from running, a failure, an
+// interrupt or the end of the process, leaves an object that will be replaced.
+
+// provision runs one provisioner of an object that was created, and ends its taint after the last.
+func (x *step) provision(ctx context.Context, c *plan.Change, part int) bool {
+	h := declared.ProvisionersOf(x.run.Program, x.run.Removals, c, nil, false)
+	o := c.Object
+	f := x.run.Frame.At(o.Module, lang.After)
+	self, ok := f.Got(h.Decl.ID, o.Key, lang.After)
+	if !ok || !x.runProvisioner(ctx, h, h.List[part], f, self, o, lang.After) {
+		x.a.failed(h.Decl, o.Instance)
+		x.a.complete(o, false)
+		return false
+	}
+	if part < len(h.List)-1 {
+		return true
+	}
+	e := x.a.entry(o)
+	if e == nil {
+		return false
+	}
+	x.a.complete(o, true)
+	done := *e
+	done.Tainted = false
+	return x.write(0, journal.Change{Object: o, Entry: &done}) && x.after(h.Decl, f, o.Instance, self)
+}
+
+// made is an object whose creation is not complete before its provisioners are.
+type made struct {
+	event.Done
+	began time.Time
+}
+
+func (a *applier) postpone(d event.Done) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.made[d.Object] = made{d, time.Now().Add(-d.Took)}
+}
+
+// complete tells how a creation with its provisioners ended.
+func (a *applier) complete(o addr.Object, ok bool) {
+	a.mu.Lock()
+	m, found := a.made[o]
+	delete(a.made, o)
+	a.mu.Unlock()
+	if m.Took = time.Since(m.began); found && ok {
+		a.run.Settings.Tell(m.Done)
+	} else if found {
+		a.run.Settings.Tell(event.Failed{Object: o, Op: m.Op, Took: m.Took})
+	}
+}
+
+// unmade tells of creations whose provisioners never ran.
+func (a *applier) unmade() {
+	for o := range a.made {
+		a.complete(o, false)
+	}
+}
+
+// after checks an object's postconditions, once everything that makes it is over.
+func (x *step) after(d *lang.Declaration, f *lang.Frame, inst addr.Instance, v mark.Value) bool {
+	if x.run.Post(d, f, inst.Key, inst, func() mark.Value { return v }) {
+		return true
+	}
+	x.a.failed(d, inst) // what waits for it gets nothing, outputs included
+	return false
+}
+
+// retire runs one provisioner of an object that is about to be destroyed.
+func (x *step) retire(ctx context.Context, c *plan.Change, part int) bool {
+	if !x.takeIn(c) {
+		return false
+	}
+	o := x.a.downed(c)
+	e := x.a.entry(o)
+	if e == nil {
+		return true // the create failed, and the old object lives on
+	}
+	h := declared.ProvisionersOf(x.run.Program, x.run.Removals, c, e, true)
+	typ := x.run.TypeOf(ctx, c.Provider.Provider, o.Resource(), o.Instance)
+	if part >= len(h.List) || typ == nil {
+		return typ != nil
+	}
+	v, err := typ.DecodeJSON(e.Attrs)
+	if err != nil {
+		x.run.Bag.Add(diag.Errorf("Invalid resource state", "The stored object %s cannot be read with the schema of its provider: %s.", o, err).About(o.Instance))
+		return false
+	}
+	f := x.run.Frame.At(h.In, lang.Before)
+	if f == nil {
+		f = x.run.Frame.At(h.In, lang.After)
+	}
+	if f == nil {
+		return true // the module that had the provisioner is gone
+	}
+	self := mark.Value{Raw: v, Marks: mark.Paths(e.Sensitive, mark.Sensitive)}
+	return x.runProvisioner(ctx, h, h.List[part], f, self, o, lang.Before)
+}
+
+// runProvisioner receives what a provisioner needs, evaluates it and runs it.
+func (x *step) runProvisioner(ctx context.Context, h declared.Provisioners, p *config.Provisioner, f *lang.Frame, self mark.Value, o addr.Object, face lang.Face) bool {
+	in := lang.Scope{Decl: lang.Nowhere, Key: o.Key, Self: &self}
+	if h.Decl != nil {
+		in.Decl = h.Decl.ID
+		x.run.Leases.ReceiveAll(ctx, x.run.Bag, x.run.Receivers.ReceivedByParts(h.Decl.ID, h.Parts(p)), f.Addr(), o.Key, face)
+	}
+	req := provision.Request{Type: p.Type, Dir: x.run.Settings.Dir, Env: x.run.Settings.Env, Abandon: x.run.Settings.Abandon, Output: func(line string) {
+		x.run.Settings.Tell(event.ProvisionOutput{Object: o, Type: p.Type, Line: line})
+	}}
+	var out lang.Outcome
+	if req.Config, out = f.Provisioner(p, provision.Schema(p.Type), in, face, x.run.Bag); out != lang.OK {
+		return false
+	}
+	var ok bool
+	if req.Connection, ok = x.run.Connection(h.Connections(p), f, in, face); !ok {
+		return false
+	}
+	x.run.Settings.Tell(event.ProvisionStarted{Object: o, Type: p.Type})
+	ds := provision.Run(x.run.Context(), req)
+	ok = x.report(ds, p, o)
+	x.run.Settings.Tell(event.ProvisionDone{Object: o, Type: p.Type, Failed: !ok})
+	return ok || p.Continue
+}
+
+// report passes on what a provisioner complained about. Where a failure is to be ignored it is
+// a warning.
+func (x *step) report(ds []diag.Diagnostic, p *config.Provisioner, o addr.Object) bool {
+	ok := true
+	for _, d := range ds {
+		if d.Severity == diag.Error {
+			ok = false
+			if p.Continue {
+				d.Severity = diag.Warning
+			}
+		}
+		x.run.Bag.Add(d.At(p.Range).About(o.Instance))
+	}
+	return ok
+}

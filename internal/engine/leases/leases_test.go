@@ -1,0 +1,203 @@
+package leases
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/enginetest"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lease"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/providertest"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// stage is a walk in which leases are opened, with a provider that writes down what it is asked.
+type stage struct {
+	*Leases
+	prog   *lang.Program
+	frame  *lang.Frame
+	fake   *providertest.Fake
+	bag    diag.Bag
+	events []string
+
+	mu  sync.Mutex
+	log []string
+}
+
+var key = &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
+	{Name: "of", Type: cty.String, Optional: true}, {Name: "token", Type: cty.String, Computed: true},
+}}}
+
+// Of is a part of lang.Schemas.
+func (s *stage) Of(addr.Provider) *provider.Schemas {
+	out := provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
+	out.Add(addr.Ephemeral, "t_key", func() (*schema.Schema, error) { return key, nil })
+	out.Add(addr.Managed, "t_item", func() (*schema.Schema, error) {
+		return &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{{Name: "a", Type: cty.String, Optional: true, WriteOnly: true}}}}, nil
+	})
+	return out
+}
+
+func (s *stage) note(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = append(s.log, what)
+}
+
+// said gives what the provider was asked since the last time.
+func (s *stage) said() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := strings.Join(s.log, ", ")
+	s.log = nil
+	return out
+}
+
+// opener is the stage for one instance.
+type opener struct{ *stage }
+
+func (o opener) Tools(_ context.Context, e *lang.Declaration, _ *lang.Frame, _ addr.Key, inst addr.Instance, _ lang.Face) (*object.Tools, bool, bool) {
+	token := func(_ context.Context, call func()) bool { call(); return true }
+	p := &providertest.Fake{Address: o.fake.Address, OnCloseLease: o.fake.OnCloseLease}
+	p.OnOpen = func(context.Context, provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
+		o.note("open " + inst.String())
+		wire, err := key.Encode(cty.ObjectVal(map[string]cty.Value{"of": cty.NullVal(cty.String), "token": cty.StringVal("t")}))
+		if err != nil {
+			panic(err)
+		}
+		return provider.OpenResponse{Result: provider.Dynamic{Msgpack: wire}, Private: []byte(inst.String())}, nil
+	}
+	return &object.Tools{
+		Object: inst.Current(), Provider: p, Bag: &o.bag, Walk: &object.Walk{Sink: event.Discard, Token: token},
+		Type: &object.Type{Schema: key, Name: "t_key", Mode: addr.Ephemeral},
+	}, true, true
+}
+
+func (o opener) Pre(*lang.Declaration, *lang.Frame, addr.Key, addr.Instance) bool { return true }
+func (o opener) Post(*lang.Declaration, *lang.Frame, addr.Key, addr.Instance, func() mark.Value) bool {
+	return true
+}
+
+const config = `
+ephemeral "t_key" "k" {
+  count = 2
+}
+resource "t_item" "a" {
+  count = 2
+  a     = ephemeral.t_key.k[count.index].token
+}
+resource "t_item" "b" {
+  a = ephemeral.t_key.k[0].token
+}
+`
+
+func newStage(t *testing.T, ready Readiness) *stage {
+	s := &stage{prog: enginetest.Program(t, map[string]string{"main.tf": config})}
+	if !lang.Vet(s.prog, s, lang.CheckOptions{}, &s.bag) {
+		t.Fatal(s.bag.List())
+	}
+	s.frame = enginetest.Frame(t, s.prog, lang.Options{})
+	s.frame.Begin()
+	s.fake = &providertest.Fake{Address: addr.Default("t"), OnCloseLease: func(_ context.Context, _ string, private []byte) provider.Diags {
+		s.note("close " + string(private))
+		return nil
+	}}
+	s.Leases = New(Options{
+		Program: s.prog, Receivers: receivers.Analyse(s.prog, nil), Ledger: lease.NewLedger(lease.Options{Now: time.Now}), All: &s.bag,
+		Opener:   func(*diag.Bag) Opener { return opener{s} },
+		Ready:    func(lang.Decl, addr.ModuleInstance) Readiness { return ready },
+		InFlight: func(addr.Object, bool) {},
+		Tell:     func(e event.Event) { s.events = append(s.events, fmt.Sprintf("%T", e)) },
+	})
+	s.Fill(s.frame)
+	return s
+}
+
+// receive has an instance of a resource receive.
+func (s *stage) receive(t *testing.T, resource string, k addr.Key) lang.Decl {
+	t.Helper()
+	d := enginetest.Declaration(t, s.prog, resource)
+	s.Receive(t.Context(), &s.bag, d.ID, addr.ModuleInstance{}, k, lang.After)
+	return d.ID
+}
+
+// The first receiver opens, the next gets the same lease, and nothing is open after End.
+func TestOpenedOnce(t *testing.T) {
+	s := newStage(t, Open)
+	s.receive(t, "t_item.a", addr.IntKey(0))
+	s.receive(t, "t_item.b", addr.NoKey)
+	s.receive(t, "t_item.a", addr.IntKey(0))
+	if got := s.said(); got != "open ephemeral.t_key.k[0]" {
+		t.Errorf("%s", got)
+	}
+	e := enginetest.Declaration(t, s.prog, "ephemeral.t_key.k")
+	if n := len(s.OpenOf(e.ID)); n != 1 {
+		t.Errorf("%d are open", n)
+	}
+	if v, ok := s.frame.Got(e.ID, addr.IntKey(0), lang.After); !ok || v.Raw.GetAttr("token").AsString() != "t" {
+		t.Errorf("the slot holds %v", v)
+	}
+	s.End()
+	if got := s.said(); got != "close ephemeral.t_key.k[0]" || len(s.bag.List()) > 0 {
+		t.Errorf("%s: %v", got, s.bag.List())
+	}
+}
+
+// Each instance is closed after the last user that names it, and not after those of others.
+func TestUsers(t *testing.T) {
+	s := newStage(t, Open)
+	u := s.Users()
+	for _, name := range []string{"t_item.a", "t_item.b"} {
+		if !u.Add(enginetest.Declaration(t, s.prog, name).ID) {
+			t.Errorf("%s names no instance", name)
+		}
+	}
+	a := s.receive(t, "t_item.a", addr.IntKey(0))
+	s.receive(t, "t_item.a", addr.IntKey(1))
+	b := s.receive(t, "t_item.b", addr.NoKey)
+	s.said()
+	for _, step := range []struct {
+		what string
+		do   func()
+		want string
+	}{
+		{"a[0] is over, b is to come", func() { u.InstanceOver(a, addr.ModuleInstance{}, addr.IntKey(0)) }, ""},
+		{"a[1] is over", func() { u.InstanceOver(a, addr.ModuleInstance{}, addr.IntKey(1)) }, "close ephemeral.t_key.k[1]"},
+		{"b is over", func() { u.InstanceOver(b, addr.ModuleInstance{}, addr.NoKey); u.Over(b) }, "close ephemeral.t_key.k[0]"},
+		{"all of a is over", func() { u.Over(a) }, ""},
+	} {
+		step.do()
+		if got := s.said(); got != step.want {
+			t.Errorf("%s: %q, want %q", step.what, got, step.want)
+		}
+	}
+}
+
+// What may be opened only later has a placeholder, reported once, and what depends on a failure has nothing.
+func TestNotReady(t *testing.T) {
+	for ready, want := range map[Readiness]bool{Later: true, Never: false} {
+		s := newStage(t, ready)
+		s.receive(t, "t_item.a", addr.IntKey(0))
+		s.receive(t, "t_item.a", addr.IntKey(0))
+		e := enginetest.Declaration(t, s.prog, "ephemeral.t_key.k")
+		v, ok := s.frame.Got(e.ID, addr.IntKey(0), lang.After)
+		if ok != want || ok && v.Raw.GetAttr("token").IsKnown() {
+			t.Errorf("readiness %d: %v %v", ready, ok, v)
+		}
+		if got := s.said(); got != "" || len(s.events) > 1 || (len(s.events) == 1) != want {
+			t.Errorf("readiness %d: %s, events %v", ready, got, s.events)
+		}
+	}
+}

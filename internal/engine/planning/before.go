@@ -1,0 +1,168 @@
+package planning
+
+import (
+	"context"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/walk"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Providers as they were configured before are wanted where the settings to come are not known, and for
+// what is destroyed. Their settings are evaluated when a job of the plan walk needs them, and only then
+// is what they are made from got ready on the before face: by then all of it has been refreshed, since
+// what works through a provider comes after everything that its settings refer to. What is read for
+// it is handed on in the plan, for the apply walk reads nothing on this face.
+
+// lookBack is what a plan walk knows of the before face.
+type lookBack struct {
+	p   *planner
+	got sync.Map // by declaration: a *sync.Once
+
+	mu       sync.Mutex
+	after    map[addr.Instance]reading // what was read of data whose faces may differ
+	readings []plan.Reading
+}
+
+// reading is what a data source gave, and what it was asked.
+type reading struct {
+	config cty.Value
+	value  mark.Value
+}
+
+// getReady makes sure that a declaration can be evaluated on the before face.
+func (b *lookBack) getReady(ctx context.Context, d lang.Decl) {
+	once, _ := b.got.LoadOrStore(d, new(sync.Once))
+	once.(*sync.Once).Do(func() { b.makeReady(ctx, b.p.run.Program.Decls()[d]) })
+}
+
+// needless are references for other reasons than a value.
+const needless = lang.ByDepends | lang.ByCondition | lang.ByTrigger | lang.ByLifecycle | lang.ByProvision | lang.ByImport
+
+func (b *lookBack) makeReady(ctx context.Context, d *lang.Declaration) {
+	switch {
+	case d.Kind == lang.Resource && d.Resource.Mode == addr.Managed:
+		b.beforeKeys(d)
+		return
+	case b.p.req.Mode != plan.Destroy && b.p.run.Receivers.Steady(d.ID):
+		return // it was decided
+	}
+	for _, ref := range b.p.run.Program.Refs(d.ID) {
+		if ref.Use&^needless != 0 {
+			b.getReady(ctx, ref.To)
+		}
+	}
+	frames, _ := b.p.run.Frame.Instances(d.Module, lang.Before)
+	for _, f := range frames {
+		switch {
+		case d.Kind == lang.Call:
+			f.Keys(d.ID, lang.Before, &diag.Bag{}) // what the repetition says comes on top of what is stored
+		case d.Kind == lang.Resource && d.Resource.Mode == addr.Data:
+			list := f.Keys(d.ID, lang.Before, &diag.Bag{}).List
+			walk.Each(len(list), func(i int) { b.readBefore(ctx, d, f, list[i]) })
+		}
+	}
+}
+
+// beforeKeys tells the before face which instances of a managed resource there are.
+func (b *lookBack) beforeKeys(d *lang.Declaration) {
+	frames, _ := b.p.run.Frame.Instances(d.Module, lang.Before)
+	for _, f := range frames {
+		stored := b.p.prior.Resource(d.Resource.In(f.Addr()))
+		f.SetKeys(d.ID, lang.Before, lang.Keys{Repeat: d.Repeat(), List: stored.Keys()})
+	}
+}
+
+// readBefore gives an instance of a data source its value before. It is read unless that was done
+// with the same question. What cannot be read has no value: where everything is destroyed that is an
+// error, since nothing else is left to go by.
+func (b *lookBack) readBefore(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key) {
+	bag := b.p.run.Bag
+	if b.p.req.Mode != plan.Destroy {
+		bag = &diag.Bag{}
+	}
+	inst := d.Resource.In(f.Addr()).Instance(key)
+	config, out := f.Config(d.ID, key, lang.Before, bag)
+	if out != lang.OK || !config.Raw.IsWhollyKnown() {
+		return
+	}
+	pk, out := f.ProviderKey(d.ID, key, lang.Before, bag)
+	if out != lang.OK {
+		return
+	}
+	u := declared.UseOf(b.p.run.Program, d, pk)
+	if v, ok := b.readAlready(ctx, inst, config, u); ok {
+		f.Put(d.ID, key, lang.Before, v)
+		return
+	}
+	s, ok := b.p.run.Sessions.Get(ctx, bag, u, lang.Before)
+	typ := b.p.run.TypeOf(ctx, u.Instance.Provider, d.Resource, inst)
+	if !ok || s.Unknown || typ == nil {
+		return
+	}
+	t := b.p.run.With(bag).Tools(inst.Current(), s, typ)
+	v, entry, ok := b.readOrStored(ctx, d, t, config, inst, u)
+	if !ok {
+		f.Fail(d.ID, key, lang.Before)
+		return
+	}
+	f.Put(d.ID, key, lang.Before, v)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.readings = append(b.readings, plan.Reading{Object: inst.Current(), Entry: entry})
+}
+
+func (b *lookBack) readOrStored(ctx context.Context, d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance, u declared.Use) (mark.Value, *state.Entry, bool) {
+	if v, entry, ok := b.p.useStored(d, t, config, inst); ok {
+		return v, entry, true
+	}
+	return t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: b.p.recordedOf(d.ID)}, true)
+}
+
+// wasRead remembers what a data source gave, where its faces may differ.
+func (b *lookBack) wasRead(d lang.Decl, inst addr.Instance, config, v mark.Value) {
+	if b.p.run.Receivers.Steady(d) {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.after[inst] = reading{config.Raw, v}
+}
+
+// readAlready is what a data source gave on the after face, if it was asked the same there.
+func (b *lookBack) readAlready(ctx context.Context, inst addr.Instance, config mark.Value, u declared.Use) (mark.Value, bool) {
+	b.mu.Lock()
+	got, ok := b.after[inst]
+	b.mu.Unlock()
+	if !ok || !got.config.RawEquals(config.Raw) {
+		return mark.Value{}, false
+	}
+	before, ok := b.p.run.Sessions.Settle(ctx, b.p.run.Bag, u, lang.Before)
+	after, okAfter := b.p.run.Sessions.Settle(ctx, b.p.run.Bag, u, lang.After)
+	return got.value, ok && okAfter && before.Same(after)
+}
+
+// foresee gets ready what the apply walk will need on the before face to take an object down.
+func (b *lookBack) foresee(ctx context.Context, c *plan.Change, e *state.Entry) {
+	if !c.Action.Downs() || e == nil {
+		return
+	}
+	if u, ok := b.p.run.StoredUse(ctx, c.Object.Instance, e); ok && u.Declared {
+		b.p.run.Sessions.Settle(ctx, b.p.run.Bag, u, lang.Before)
+	}
+	if h := declared.ProvisionersOf(b.p.run.Program, b.p.run.Removals, c, e, true); h.Decl != nil {
+		for _, part := range h.List {
+			for _, w := range b.p.run.Receivers.ReceivedByParts(h.Decl.ID, h.Parts(part)) {
+				b.getReady(ctx, w.Of)
+			}
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package planning
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/run"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/walk"
+)
+
+// readAll reads all instances of a data source, or leaves them for apply.
+func (p *planner) readAll(_ context.Context, f *walk.Fan, d *lang.Declaration) bool {
+	if p.req.Mode == plan.Destroy {
+		p.dropData(d.Resource)
+		return true
+	}
+	frames, status := p.run.Frame.Instances(d.Module, lang.After)
+	if status != lang.Known {
+		p.outcomes.fail(d.ID)
+		return false
+	}
+	var jobs []job
+	kept := map[addr.Instance]bool{}
+	whole := true
+	for _, fr := range frames {
+		keys := fr.Keys(d.ID, lang.After, p.run.Bag)
+		if keys.Status != lang.Known {
+			whole = false
+			continue
+		}
+		for _, k := range keys.List {
+			inst := d.Resource.In(fr.Addr()).Instance(k)
+			kept[inst] = true
+			if p.sel.Includes(inst) {
+				jobs = append(jobs, job{frame: fr, key: k})
+			} else {
+				p.keepPrior(fr, d, k)
+			}
+		}
+	}
+	if whole {
+		p.dropDataExcept(d.Resource, kept)
+	} else {
+		p.outcomes.fail(d.ID)
+	}
+	f.Jobs(len(jobs), func(ctx context.Context, i int) bool {
+		defer p.leaseUsers.InstanceOver(d.ID, jobs[i].frame.Addr(), jobs[i].key)
+		x := p.instance(d, jobs[i].frame, jobs[i].key)
+		if d.Res.Check == "" {
+			return x.read(ctx)
+		}
+		ok := false
+		said := p.run.Scoped(func(r *run.Run) {
+			x.run = r
+			ok = x.read(ctx)
+		})
+		p.run.Unread(d, jobs[i].frame.Addr(), said)
+		return ok
+	})
+	return whole
+}
+
+// useStored takes the result of the last run instead of reading again: with -refresh=false, where
+// the question is the same (seed 002).
+func (p *planner) useStored(d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance) (mark.Value, *state.Entry, bool) {
+	if p.req.Refresh || d.Res.Check != "" || d.Resource.Type == "terraform_remote_state" {
+		return mark.Value{}, nil, false
+	}
+	return t.StoredData(config, p.prior.Get(inst.Current()))
+}
+
+func (p *planner) put(o addr.Object, e *state.Entry) {
+	e = p.hosts.Hosted(o, e)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.edit.Put(o, e)
+}
+
+// placeholder is what is known of a result before it was read.
+func placeholder(t *object.Tools, config mark.Value) mark.Value {
+	after := mark.Value{Raw: t.Type.Placeholder(config.Raw), Marks: config.Only(mark.Sensitive).Marks}
+	for _, m := range mark.Paths(t.Type.SensitivePaths(after.Raw), mark.Sensitive) {
+		after.Marks = mark.Add(after.Marks, m)
+	}
+	return after
+}
+
+// dropData removes a data source's results from the state: nothing needs them any more.
+func (p *planner) dropData(res addr.Resource) { p.dropDataExcept(res, nil) }
+
+func (p *planner) dropDataExcept(res addr.Resource, kept map[addr.Instance]bool) {
+	for _, o := range p.stored(res) {
+		if !kept[o.Instance] {
+			p.put(o, nil)
+		}
+	}
+}
+
+// pending is why a data source cannot be read yet (ADR 14).
+func (x *instance) pending(config mark.Value, u declared.Use) plan.Reason {
+	switch {
+	case !config.Raw.IsWhollyKnown() || x.run.Sessions.Unknown(u, lang.After):
+		return plan.ReadConfigUnknown
+	case x.p.outcomes.dependencyChanges(x.d.ID, x.inst.Module, updated):
+		return plan.ReadDependencyPending
+	}
+	return plan.NoReason
+}
+
+// read reads one instance, or puts a placeholder where its value will be.
+func (x *instance) read(ctx context.Context) bool {
+	v, ok := x.readOrDefer(ctx)
+	if !ok {
+		x.p.outcomes.fail(x.d.ID)
+		x.f.Fail(x.d.ID, x.key, lang.After)
+		return false
+	}
+	x.f.Put(x.d.ID, x.key, lang.After, v)
+	return x.run.Post(x.d, x.f, x.key, x.inst, func() mark.Value { return v })
+}
+
+func (x *instance) readOrDefer(ctx context.Context) (mark.Value, bool) {
+	x.run.Receive(ctx, x.d.ID, x.f.Addr(), x.key, lang.After)
+	if x.p.outcomes.dependencyFailed(x.d.ID) || !x.run.Pre(x.d, x.f, x.key, x.inst) {
+		return mark.Value{}, false
+	}
+	config, out := x.f.Config(x.d.ID, x.key, lang.After, x.run.Bag)
+	if out != lang.OK {
+		return mark.Value{}, false
+	}
+	t, u, ok := x.run.ToolsAfter(ctx, x.d, x.f, x.key, x.inst)
+	if !ok || !t.Validate(ctx, config) {
+		return mark.Value{}, false
+	}
+	if why := x.pending(config, u); why != plan.NoReason {
+		x.p.outcomes.noteDeferred(x.d.ID, x.inst, why)
+		return x.deferRead(t, u, why, placeholder(t, config)), true
+	}
+	if stored, entry, ok := x.p.useStored(x.d, t, config, x.inst); ok {
+		if entry != x.p.prior.Get(x.inst.Current()) {
+			x.p.put(x.inst.Current(), entry)
+		}
+		x.p.back.wasRead(x.d.ID, x.inst, config, stored)
+		return stored, true
+	}
+	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: x.p.recordedOf(x.d.ID), Was: x.p.prior.Get(x.inst.Current())}, true)
+	if ok {
+		x.p.put(x.inst.Current(), entry)
+	}
+	switch {
+	case ok && x.d.Res.Check == "":
+		x.p.back.wasRead(x.d.ID, x.inst, config, v)
+	case x.d.Res.Check != "": // it is read again to verify the check
+		after := v
+		if !ok {
+			after = placeholder(t, config)
+		}
+		x.deferRead(t, u, plan.ReadCheckNested, after)
+	}
+	return v, ok
+}
+
+// deferRead plans the reading for apply, of what it is expected to give.
+func (x *instance) deferRead(t *object.Tools, u declared.Use, why plan.Reason, after mark.Value) mark.Value {
+	if x.run.Looks {
+		return after // there will be no reading
+	}
+	c := &plan.Change{
+		Object: x.inst.Current(), Was: x.p.moved.Origin(x.inst.Current()), Action: plan.Read, Why: why,
+		Before: mark.Plain(t.Type.Null()), After: after, Provider: u.Instance,
+		Entry: x.p.prior.Get(x.inst.Current()), Recorded: x.p.recordedOf(x.d.ID),
+		Conditions: len(x.d.Res.Lifecycle.Postconditions) > 0,
+	}
+	x.p.decisions.record(c)
+	x.run.Settings.Tell(event.Deferred{Object: x.inst.Current(), Reason: string(why)})
+	return after
+}

@@ -1,0 +1,172 @@
+package planning
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/walk"
+)
+
+// job is one instance to decide about.
+type job struct {
+	frame *lang.Frame
+	key   addr.Key
+	gone  addr.Object // set instead: an object that nothing declares any more
+	why   plan.Reason
+}
+
+// decideAll decides about all instances of a managed resource: the declared ones, and those in
+// the state that are declared no longer.
+func (p *planner) decideAll(_ context.Context, f *walk.Fan, d *lang.Declaration) bool {
+	if p.req.Mode == plan.RefreshOnly {
+		p.keepAll(d)
+		return true
+	}
+	jobs, ok := p.jobs(d)
+	if !ok {
+		p.outcomes.fail(d.ID)
+	}
+	f.Jobs(len(jobs), func(ctx context.Context, i int) bool {
+		j := jobs[i]
+		if j.frame == nil {
+			return (&goneObject{p, j.gone, j.why, d}).decide(ctx)
+		}
+		defer p.leaseUsers.InstanceOver(d.ID, j.frame.Addr(), j.key)
+		return p.instance(d, j.frame, j.key).decide(ctx)
+	})
+	return ok
+}
+
+// jobs lists what a resource's node has to decide. Unknown or failed keys decide nothing about
+// existing instances: none is an orphan.
+func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
+	if p.req.Mode == plan.Destroy {
+		return p.allGone(d), true
+	}
+	frames, status := p.run.Frame.Instances(d.Module, lang.After)
+	if status != lang.Known {
+		return nil, false
+	}
+	var jobs []job
+	kept := map[addr.Instance]bool{}
+	whole := true
+	for _, f := range frames {
+		abs := d.Resource.In(f.Addr())
+		keys := f.Keys(d.ID, lang.After, p.run.Bag)
+		if keys.Status != lang.Known {
+			whole = false
+			for _, k := range p.prior.Resource(abs).Keys() {
+				kept[abs.Instance(k)] = true
+			}
+			continue
+		}
+		p.moved.CheckLeft(d, f, keys.List, p.run.Bag)
+		jobs = slices.Grow(jobs, len(keys.List))
+		for _, k := range keys.List {
+			kept[abs.Instance(k)] = true
+			if !p.sel.Includes(abs.Instance(k)) {
+				p.keepPrior(f, d, k)
+				continue
+			}
+			jobs = append(jobs, job{frame: f, key: k})
+		}
+	}
+	return append(jobs, p.orphans(d, frames, kept)...), whole
+}
+
+// keepAll fills the after face with what was found: nothing is decided.
+func (p *planner) keepAll(d *lang.Declaration) {
+	frames, _ := p.run.Frame.Instances(d.Module, lang.After)
+	for _, f := range frames {
+		var wanted []addr.Key // of which conditions are looked at
+		if declared.HasResourceConditions(d) || p.moved.Leaving[d.ID] != nil {
+			wanted = f.Keys(d.ID, lang.After, &diag.Bag{}).List
+			p.moved.CheckLeft(d, f, wanted, p.run.Bag)
+		}
+		stored := p.prior.Resource(d.Resource.In(f.Addr()))
+		keys := lang.Keys{Status: lang.Known, Repeat: lang.RepeatOf(d.Res)}
+		for _, k := range stored.Keys() {
+			o := stored.Addr.Instance(k).Current()
+			p.mu.Lock()
+			cur, seen := p.found[o]
+			p.mu.Unlock()
+			if seen && cur.Entry == nil {
+				continue
+			}
+			keys.List = append(keys.List, k)
+			if cur.Entry != nil {
+				f.PutLazy(d.ID, k, lang.After, func() mark.Value { return filling.StoredValue(p.run.Program, d, o, cur.Entry) })
+			} else {
+				f.Fail(d.ID, k, lang.After)
+			}
+		}
+		f.SetKeys(d.ID, lang.After, keys)
+		p.review(d, f, wanted)
+	}
+}
+
+// review evaluates the conditions of declared instances that were found, or are not there yet.
+func (p *planner) review(d *lang.Declaration, f *lang.Frame, wanted []addr.Key) {
+	for _, k := range wanted {
+		inst := d.Resource.In(f.Addr()).Instance(k)
+		v, ok := f.Got(d.ID, k, lang.After)
+		if !ok && p.prior.Get(inst.Current()) != nil {
+			continue // it could not be looked at, or is gone
+		}
+		if !ok {
+			v = p.placeholder(d)
+		}
+		p.run.Pre(d, f, k, inst)
+		p.run.Post(d, f, k, inst, func() mark.Value { return v })
+	}
+}
+
+// keepPrior fills the slot of an instance that targeting leaves out with what is stored.
+func (p *planner) keepPrior(f *lang.Frame, d *lang.Declaration, k addr.Key) {
+	o := d.Resource.In(f.Addr()).Instance(k).Current()
+	entry := p.prior.Get(o)
+	if entry == nil {
+		f.Put(d.ID, k, lang.After, p.placeholder(d))
+		return
+	}
+	f.PutLazy(d.ID, k, lang.After, func() mark.Value { return filling.StoredValue(p.run.Program, d, o, entry) })
+}
+
+// placeholder is the value of an instance that nothing is known about.
+func (p *planner) placeholder(d *lang.Declaration) mark.Value {
+	return mark.Plain(p.run.Program.Schema(d.ID).Unknown())
+}
+
+// faceOf is the one on which what decides about the end of objects is evaluated: as everything that
+// goes down it is served by what is there, where the module instance is.
+func (p *planner) faceOf(f *lang.Frame) lang.Face {
+	if p.run.Frame.At(f.Addr(), lang.Before) == nil {
+		return lang.After
+	}
+	return lang.Before
+}
+
+// allowed refuses a change that lifecycle.prevent_destroy forbids.
+func (p *planner) allowed(d *lang.Declaration, f *lang.Frame, c *plan.Change) bool {
+	if !c.Action.Downs() || c.Action == plan.Forget || c.Object.IsDeposed() || d.Res.Lifecycle.PreventDestroy == nil {
+		return true
+	}
+	prevent, out := f.PreventDestroy(d.ID, p.faceOf(f), p.run.Bag)
+	if out != lang.OK {
+		return false
+	}
+	if !prevent {
+		return true
+	}
+	p.run.Bag.Add(diag.Errorf("Instance cannot be destroyed",
+		"Resource %s has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. To avoid this error and continue with the plan, either disable lifecycle.prevent_destroy or reduce the scope of the plan using the -target option.",
+		c.Object.Instance).At(d.Res.Range).About(c.Object.Instance))
+	return false
+}

@@ -1,0 +1,108 @@
+package planning
+
+import (
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// expand is the work of a module call's node: from now on it has instances on the after face. Where
+// everything is destroyed, nothing is there after; but values that are made from no resource can be
+// looked at.
+func (p *planner) expand(d *lang.Declaration) bool {
+	if p.req.Mode == plan.Destroy && p.run.Receivers.FromResources(d.ID) {
+		return true
+	}
+	frames, status := p.run.Frame.Instances(d.Module, lang.After)
+	ok := status == lang.Known
+	for _, f := range frames {
+		ok = p.expandIn(d, f) && ok
+	}
+	if !ok {
+		p.outcomes.fail(d.ID)
+	}
+	return ok
+}
+
+func (p *planner) expandIn(d *lang.Declaration, f *lang.Frame) bool {
+	if p.req.Mode != plan.RefreshOnly {
+		return f.Keys(d.ID, lang.After, p.run.Bag).Status == lang.Known
+	}
+	// What is declared need not be there yet.
+	var bag diag.Bag
+	keys := f.Keys(d.ID, lang.After, &bag)
+	if keys.Status == lang.Unknown {
+		f.SetKeys(d.ID, lang.After, p.stay(d, f))
+		return true
+	}
+	p.run.Bag.Add(bag.List()...)
+	return keys.Status == lang.Known
+}
+
+// stay are the instances of a module call that are there.
+func (p *planner) stay(d *lang.Declaration, f *lang.Frame) lang.Keys {
+	return lang.Keys{Repeat: d.Repeat(), List: slices.Clone(f.Expanded(d.ID, lang.Before).List)}
+}
+
+// leave is the work of the node of a declaration that targeting leaves out: on the after face it is
+// what it was before, as far as the state tells.
+func (p *planner) leave(d *lang.Declaration) {
+	if p.req.Mode == plan.Destroy {
+		return
+	}
+	frames, _ := p.run.Frame.Instances(d.Module, lang.After)
+	for _, f := range frames {
+		if d.Kind == lang.Call {
+			if d.Repeat() != lang.Once {
+				f.SetKeys(d.ID, lang.After, p.stay(d, f))
+			}
+			continue
+		}
+		stored := p.prior.Resource(d.Resource.In(f.Addr()))
+		if d.Repeat() != lang.Once {
+			f.SetKeys(d.ID, lang.After, keysLeft(d, stored))
+		} else if stored.Get(addr.NoKey) == nil {
+			f.Put(d.ID, addr.NoKey, lang.After, p.placeholder(d))
+		}
+		for _, k := range stored.Keys() {
+			p.keepPrior(f, d, k)
+		}
+	}
+}
+
+// keysLeft are the instances of a repeated resource that nothing is decided about.
+func keysLeft(d *lang.Declaration, stored *state.Resource) lang.Keys {
+	keys := lang.Keys{Repeat: d.Repeat()}
+	if keys.List = stored.Keys(); len(keys.List) == 0 {
+		keys.Status = lang.Unknown
+	}
+	return keys
+}
+
+// leaveBefore fills the before face with what targeting leaves out: that is not looked at.
+func (p *planner) leaveBefore() {
+	if !p.sel.Active {
+		return
+	}
+	for _, res := range p.prior.Resources() {
+		d, ok := p.run.Program.Resource(res.Addr.Resource())
+		if !ok || d.Resource.Mode != addr.Managed {
+			continue
+		}
+		f := p.run.Frame.At(res.Addr.Module, lang.Before)
+		if f == nil {
+			continue
+		}
+		for o, e := range res.Objects() {
+			if !o.IsDeposed() && !p.sel.Includes(o.Instance) {
+				f.PutLazy(d.ID, o.Key, lang.Before, func() mark.Value { return filling.StoredValue(p.run.Program, d, o, e) })
+			}
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package planning
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// importOf finds the import that names an instance.
+func (p *planner) importOf(d *lang.Declaration, inst addr.Instance) (lang.Import, bool, bool) {
+	for _, im := range p.req.Imports {
+		if im.To == inst {
+			return lang.Import{To: inst, ID: im.ID, Identity: cty.NilVal}, true, true
+		}
+	}
+	imports, out := p.run.Frame.Imports(d.ID, p.run.Bag)
+	if out != lang.OK {
+		return lang.Import{}, false, false
+	}
+	for _, im := range imports {
+		if im.To == inst {
+			return im, true, true
+		}
+	}
+	return lang.Import{}, false, true
+}
+
+// importFor takes an existing object in for a declared instance that has none, if an import block
+// or the command line says so.
+func (x *instance) importFor(ctx context.Context) (object.Current, *plan.Importing, bool) {
+	im, found, ok := x.p.importOf(x.d, x.inst)
+	if !ok || !found {
+		return object.Current{}, nil, ok
+	}
+	if im.Unknown {
+		x.run.Bag.Add(diag.Errorf("Invalid import id argument", "The import block for %s has an id that depends on values that cannot be determined until apply, so that Lethe cannot plan to import this resource.", x.inst).At(im.Range))
+		return object.Current{}, nil, false
+	}
+	t, u, ok := x.run.ToolsAfter(ctx, x.d, x.f, x.inst.Key, x.inst)
+	if !ok {
+		return object.Current{}, nil, false
+	}
+	entry, known, ok := t.Import(ctx, im.ID, im.Identity, object.Stored{Provider: u.Instance})
+	if !ok {
+		return object.Current{}, nil, false
+	}
+	cur := object.Current{Entry: entry}
+	if cur.Entry, cur.Known, ok = t.Read(ctx, entry, known); !ok {
+		return object.Current{}, nil, false
+	}
+	if cur.Entry == nil {
+		x.run.Bag.Add(diag.Errorf("Cannot import non-existent remote object", "While attempting to import an existing object to %q, the provider detected that no object exists with the given id. Only pre-existing objects can be imported; check that the id is correct and that it is associated with the provider's configured region or endpoint, or use `lethe apply` to create a new remote object for this resource.", x.inst.String()).At(im.Range).About(x.inst))
+		return object.Current{}, nil, false
+	}
+	x.p.mu.Lock()
+	x.p.found[x.inst.Current()] = cur
+	x.p.mu.Unlock()
+	return cur, &plan.Importing{ID: im.ID, Identity: im.Identity}, true
+}
+
+// takenIn is what the import command makes of an instance: what there is of it, or what it imports. Its
+// arguments are not looked at, they may have yet to be written.
+func (x *instance) takenIn(ctx context.Context) (*plan.Change, func() mark.Value, bool) {
+	cur, importing, ok := x.current(ctx)
+	if !ok {
+		return nil, nil, false
+	}
+	if cur.Entry == nil { // something that the import goes through, to be made one day
+		v := x.p.placeholder(x.d)
+		return &plan.Change{Object: x.inst.Current(), Was: x.inst.Current(), Action: plan.Create, Before: mark.Plain(cty.NullVal(v.Raw.Type())), After: v}, func() mark.Value { return v }, true
+	}
+	t, u, ok := x.run.ToolsAfter(ctx, x.d, x.f, x.inst.Key, x.inst)
+	if !ok {
+		return nil, nil, false
+	}
+	c := &plan.Change{
+		Object: x.inst.Current(), Was: x.p.moved.Origin(x.inst.Current()), Entry: cur.Entry, Unchanged: true,
+		Provider: u.Instance, Importing: importing, Recorded: x.p.recordedOf(x.d.ID),
+	}
+	return c, lazy(t, cur), true
+}

@@ -1,0 +1,136 @@
+package planning
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/run"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
+)
+
+// instance is one declared instance of a managed resource or a data source, in a plan walk.
+type instance struct {
+	p    *planner
+	run  *run.Run // with the bag that diagnostics go to
+	d    *lang.Declaration
+	f    *lang.Frame
+	key  addr.Key
+	inst addr.Instance
+}
+
+// instance is the instance with the key of a declaration in a frame.
+func (p *planner) instance(d *lang.Declaration, f *lang.Frame, key addr.Key) *instance {
+	return &instance{p, p.run, d, f, key, d.Resource.In(f.Addr()).Instance(key)}
+}
+
+// decide takes one declared instance through planning and fills its after slot.
+func (x *instance) decide(ctx context.Context) bool {
+	c, v, ok := x.propose(ctx)
+	if !ok {
+		x.p.outcomes.fail(x.d.ID)
+		x.f.Fail(x.d.ID, x.key, lang.After)
+		return false
+	}
+	x.f.PutLazy(x.d.ID, x.key, lang.After, v)
+	x.p.back.foresee(ctx, c, c.Entry)
+	x.p.outcomes.noteChange(x.d.ID, c)
+	x.p.decisions.record(c)
+	return x.run.Post(x.d, x.f, x.key, x.inst, v)
+}
+
+// propose evaluates an instance's configuration and has its provider plan it.
+func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value, bool) {
+	if x.p.req.Quiet {
+		return x.takenIn(ctx)
+	}
+	x.run.Receive(ctx, x.d.ID, x.f.Addr(), x.key, lang.After)
+	if x.p.outcomes.dependencyFailed(x.d.ID) {
+		return nil, nil, false
+	}
+	ok, unsure := x.run.Preconditions(x.d, x.f, x.key, x.inst)
+	if !ok {
+		return nil, nil, false
+	}
+	cur, importing, ok := x.current(ctx)
+	if !ok {
+		return nil, nil, false
+	}
+	config, out := x.f.Config(x.d.ID, x.key, lang.After, x.run.Bag)
+	if out != lang.OK {
+		return nil, nil, false
+	}
+	t, u, ok := x.run.ToolsAfter(ctx, x.d, x.f, x.key, x.inst)
+	if !ok || !t.Validate(ctx, config) {
+		return nil, nil, false
+	}
+	forced, ok := x.forced(cur)
+	if !ok {
+		return nil, nil, false
+	}
+	c, ok := t.Plan(ctx, config, cur, forced)
+	if !ok {
+		return nil, nil, false
+	}
+	c.Was = x.p.moved.Origin(c.Object)
+	c.Provider, c.Importing = u.Instance, importing
+	c.Settled = c.Settled && !x.run.Sessions.Unknown(u, lang.After)
+	c.Recorded = x.p.recordedOf(x.d.ID)
+	c.Conditions = unsure || len(x.d.Res.Lifecycle.Postconditions) > 0
+	if c.SkipDestroy, out = x.f.Forget(x.d.ID, x.p.faceOf(x.f), x.run.Bag); out != lang.OK {
+		return nil, nil, false
+	}
+	if c.Action.Replaces() && cur.Entry != nil && cur.Entry.SkipDestroy {
+		c.Action = plan.ForgetCreate
+	}
+	if !x.p.allowed(x.d, x.f, c) {
+		x.p.decisions.record(c) // the proposed change is still shown
+		return nil, nil, false
+	}
+	return c, x.valueOf(t, c, cur, config), true
+}
+
+// valueOf is what an instance's after slot holds.
+func (x *instance) valueOf(t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) func() mark.Value {
+	if !c.Unchanged {
+		return func() mark.Value { return c.After }
+	}
+	return lazy(t, cur)
+}
+
+// current is the refreshed object that an instance has, or the one it is to import.
+func (x *instance) current(ctx context.Context) (object.Current, *plan.Importing, bool) {
+	o := x.inst.Current()
+	x.p.mu.Lock()
+	cur, seen := x.p.found[o]
+	x.p.mu.Unlock()
+	if seen && cur.Entry != nil {
+		return cur, nil, true
+	}
+	if !seen && x.p.prior.Get(o) != nil {
+		return object.Current{}, nil, false // refreshing it failed
+	}
+	return x.importFor(ctx)
+}
+
+// forced is what bears on the decision beside configuration and provider.
+func (x *instance) forced(cur object.Current) (object.Forced, bool) {
+	out := object.Forced{
+		Replace:   slices.Contains(x.p.req.Replace, x.inst),
+		IgnoreAll: x.d.Res.Lifecycle.IgnoreAll, Ignore: run.Ignored(x.d),
+	}
+	if len(x.d.Res.Lifecycle.Triggers) == 0 || cur.Entry == nil {
+		return out, true
+	}
+	triggers, outcome := x.f.Triggers(x.d.ID, x.key, x.run.Bag)
+	if outcome != lang.OK {
+		return out, false
+	}
+	for _, t := range triggers {
+		out.Triggered = out.Triggered || x.p.decisions.triggered(t)
+	}
+	return out, true
+}

@@ -1,0 +1,181 @@
+package planning
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/walk"
+)
+
+// orphans are a declared resource's stored objects that no declared instance stands for: deposed
+// ones, and instances whose key or module instance is gone.
+func (p *planner) orphans(d *lang.Declaration, frames []*lang.Frame, kept map[addr.Instance]bool) []job {
+	at := map[addr.ModuleInstance]*lang.Frame{}
+	for _, f := range frames {
+		at[f.Addr()] = f
+	}
+	var jobs []job
+	for _, o := range p.stored(d.Resource) {
+		if o.IsDeposed() {
+			jobs = append(jobs, job{gone: o})
+		} else if !kept[o.Instance] {
+			jobs = append(jobs, job{gone: o, why: orphanReason(d, at[o.Module], o)})
+		}
+	}
+	return jobs
+}
+
+// orphanReason says why a stored instance of a declared resource is not wanted.
+func orphanReason(d *lang.Declaration, f *lang.Frame, o addr.Object) plan.Reason {
+	if f == nil {
+		return plan.DeleteNoModule
+	}
+	_, isInt := o.Key.Int()
+	_, isStr := o.Key.Str()
+	switch repeat := lang.RepeatOf(d.Res); {
+	case repeat == lang.Enabled && o.Key.IsNone():
+		return plan.DeleteDisabled
+	case repeat == lang.Count && isInt:
+		return plan.DeleteCountIndex
+	case repeat == lang.ForEach && isStr:
+		return plan.DeleteEachKey
+	}
+	return plan.DeleteWrongRepetition
+}
+
+// allGone lists a resource's objects for a destroy plan.
+func (p *planner) allGone(d *lang.Declaration) []job {
+	var jobs []job
+	for _, o := range p.stored(d.Resource) {
+		jobs = append(jobs, job{gone: o})
+	}
+	return jobs
+}
+
+// addGhosts makes nodes for resources that only the state knows.
+func (p *planner) addGhosts() {
+	for res := range p.storedResources() {
+		if _, declared := p.run.Program.Resource(res); declared {
+			continue
+		}
+		if res.Mode != addr.Managed {
+			p.dropData(res)
+			continue
+		}
+		p.addGhost(res)
+	}
+}
+
+func (p *planner) addGhost(res addr.Resource) {
+	objects := p.stored(res)
+	decide := p.node(func() string { return res.String() + " (not declared)" }, func(_ context.Context, f *walk.Fan) bool {
+		if p.req.Mode == plan.RefreshOnly {
+			return true // nothing is decided
+		}
+		f.Jobs(len(objects), func(ctx context.Context, i int) bool {
+			return (&goneObject{p, objects[i], p.ghostReason(objects[i]), nil}).decide(ctx)
+		})
+		return true
+	})
+	var through []lang.Decl
+	for _, o := range objects {
+		stored := p.prior.Get(o).Provider
+		if c, ok := p.run.Program.ProviderFor(stored.Module, stored.Provider, stored.Alias); ok && !slices.Contains(through, c) {
+			through = append(through, c)
+			p.users[c] = append(p.users[c], decide) // it is ended through the same
+		}
+	}
+	p.addRefresh(res, decide, through...)
+}
+
+func (p *planner) ghostReason(o addr.Object) plan.Reason {
+	switch {
+	case o.IsDeposed() || p.req.Mode == plan.Destroy:
+		return plan.NoReason
+	case p.moved.Origin(o) != o:
+		return plan.DeleteNoMoveTarget
+	}
+	if _, ok := p.run.Program.Lookup(o.Module.Module().Parent(), lang.Call, o.Module.Module().Name()); !o.Module.IsRoot() && !ok {
+		return plan.DeleteNoModule
+	}
+	return plan.DeleteNoResource
+}
+
+// goneObject is an object whose end a plan walk decides about: nothing declares it any more, or it is to be destroyed.
+type goneObject struct {
+	p   *planner
+	o   addr.Object
+	why plan.Reason
+	d   *lang.Declaration // nil: only the state knows its resource
+}
+
+// decide plans the end of an object that nothing declares, or that is to be destroyed.
+func (x *goneObject) decide(ctx context.Context) bool {
+	x.p.mu.Lock()
+	cur, seen := x.p.found[x.o]
+	x.p.mu.Unlock()
+	if !seen || cur.Entry == nil {
+		return seen // it is gone by itself, or refreshing it failed
+	}
+	u, ok := x.p.run.StoredUse(ctx, x.o.Instance, cur.Entry)
+	if !ok {
+		return false
+	}
+	s, ok := x.p.run.Sessions.GetDown(ctx, x.p.run.Bag, u)
+	typ := x.p.run.TypeOf(ctx, u.Instance.Provider, x.o.Resource(), x.o.Instance)
+	if !ok || typ == nil {
+		return false
+	}
+	t := x.p.run.Tools(x.o, s, typ)
+	c, ok := x.plan(ctx, t, cur)
+	if !ok {
+		return false
+	}
+	c.Why, c.Provider = x.why, u.Instance
+	if c.Was = x.o; x.p.req.Mode != plan.Destroy {
+		c.Was = x.p.moved.Origin(x.o)
+	}
+	x.p.back.foresee(ctx, c, cur.Entry)
+	x.p.decisions.record(c)
+	if x.d == nil {
+		return true
+	}
+	x.p.outcomes.noteChange(x.d.ID, c)
+	f := x.p.run.Frame.At(x.o.Module, lang.Before)
+	return f == nil || x.p.allowed(x.d, f, c) // what is in no module instance that can be is protected by nothing
+}
+
+// plan destroys an object, or forgets it where the configuration or the object itself says so.
+func (x *goneObject) plan(ctx context.Context, t *object.Tools, cur object.Current) (*plan.Change, bool) {
+	forgets, said := x.forgets(cur.Entry)
+	if !forgets {
+		schemas, _ := x.p.run.Settings.Pool.Schemas(ctx, t.Provider.Addr())
+		return t.PlanDown(ctx, cur, schemas.Capabilities.PlanDestroy)
+	}
+	before, ok := t.Value(cur.Entry, cur.Known)
+	c := object.Forget(x.o, cur, before, t.Type.Null())
+	c.SkipDestroy = said
+	return c, ok
+}
+
+// forgets reports whether the end of an object leaves the real thing alone, and whether something
+// says so. A removed block that does not say it means it, unless everything is to be destroyed.
+func (x *goneObject) forgets(e *state.Entry) (yes, said bool) {
+	if x.d == nil {
+		switch x.p.run.Removals.Fate(x.o.Instance) {
+		case declared.RemovedForget:
+			return true, true
+		case declared.RemovedDestroy:
+			return false, false
+		case declared.RemovedUnsaid:
+			return x.p.req.Mode != plan.Destroy || e.SkipDestroy, e.SkipDestroy
+		}
+	}
+	return e.SkipDestroy, e.SkipDestroy
+}

@@ -1,0 +1,85 @@
+package planning
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// rootOutputs works out what becomes of the root outputs.
+type rootOutputs struct{ p *planner }
+
+// changes works out what becomes of the root outputs.
+func (x *rootOutputs) changes() []*plan.OutputChange {
+	var out []*plan.OutputChange
+	declared := x.p.run.Program.Tree().Root.Module.Outputs
+	for name, o := range declared {
+		if c := x.change(name, o); c != nil {
+			out = append(out, c)
+		}
+	}
+	for name, old := range x.previous() {
+		switch {
+		case declared[name] != nil || x.p.sel.Active:
+		default:
+			out = append(out, &plan.OutputChange{
+				Name: name, Action: plan.Delete, Before: old.Value, After: mark.Plain(cty.NullVal(cty.DynamicPseudoType)), Sensitive: old.Sensitive,
+			})
+		}
+	}
+	slices.SortFunc(out, func(a, b *plan.OutputChange) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+func (x *rootOutputs) previous() map[string]state.Output {
+	if x.p.prior == nil {
+		return nil
+	}
+	return x.p.prior.Outputs
+}
+
+// change compares one declared output with what is stored; nil: it keeps what it has. One that reaches
+// something left out by targeting does, and so do all when only a part is destroyed.
+func (x *rootOutputs) change(name string, o *config.Output) *plan.OutputChange {
+	old, had := x.previous()[name]
+	null := mark.Plain(cty.NullVal(cty.DynamicPseudoType))
+	if x.p.req.Mode == plan.Destroy && !x.p.sel.Active {
+		if !had {
+			return nil
+		}
+		return &plan.OutputChange{Name: name, Action: plan.Delete, Before: old.Value, After: null, Sensitive: old.Sensitive}
+	}
+	d, ok := x.p.run.Program.Lookup(addr.Module{}, lang.Output, name)
+	if !ok || x.p.sel.Skips(d.ID) || x.p.req.Mode == plan.Destroy {
+		return nil
+	}
+	bag := x.p.run.Bag
+	if x.p.req.Mode == plan.RefreshOnly {
+		bag = &diag.Bag{} // what is declared need not be there yet
+	}
+	v, outcome := x.p.run.Frame.Output(name, lang.After, bag)
+	switch {
+	case x.p.req.Mode == plan.RefreshOnly && (outcome != lang.OK || !v.Raw.IsWhollyKnown()):
+		return nil // nothing that could make it known will be done
+	case outcome != lang.OK:
+		return nil
+	}
+	c := &plan.OutputChange{Name: name, Before: null, After: v, Sensitive: o.Sensitive, Deprecated: o.Deprecated, Action: plan.Create}
+	if had {
+		c.Before, c.Action = old.Value, plan.Update
+		if v.Raw.IsWhollyKnown() && v.Raw.RawEquals(old.Value.Raw) && old.Sensitive == o.Sensitive {
+			c.Action = plan.NoOp
+		}
+	} else if v.Raw.IsNull() && v.Raw.IsKnown() {
+		c.Action = plan.NoOp
+	}
+	return c
+}

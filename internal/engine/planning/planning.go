@@ -1,0 +1,321 @@
+package planning
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/engine/leases"
+	"github.com/lethe-iac/lethe/internal/engine/moving"
+	"github.com/lethe-iac/lethe/internal/engine/ordering"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
+	"github.com/lethe-iac/lethe/internal/engine/run"
+	"github.com/lethe-iac/lethe/internal/engine/targeting"
+	"github.com/lethe-iac/lethe/internal/engine/validating"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/walk"
+)
+
+// planner is the plan walk: over declarations, and over resources that only the state knows.
+type planner struct {
+	env   run.Env
+	run   *run.Run
+	req   *Request
+	prior *state.Snapshot // the previous run's, moves done
+	moved *moving.Moves
+	hosts run.Hosts
+	sel   *targeting.Selection
+
+	graph  walk.Graph
+	visits []visit
+	decide []walk.Node               // by declaration
+	users  map[lang.Decl][]walk.Node // by provider configuration: nodes that work through it
+	back   *lookBack
+
+	outcomes   *outcomes
+	decisions  decisions
+	leaseUsers *leases.Users
+	spared     map[lang.Decl]bool // ephemeral resources that are kept closed while planning
+
+	mu    sync.Mutex
+	found map[addr.Object]object.Current // refreshed objects
+	edit  *state.Edit
+	drift []*plan.Change
+
+	recorded map[lang.Decl][]addr.Resource
+}
+
+// visit is the work of a node.
+type visit func(ctx context.Context, f *walk.Fan) bool
+
+// Plan finds out what would have to be done.
+func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result, bool) {
+	req.Options.Pure = true
+	if req.Options.PlanTime.IsZero() {
+		req.Options.PlanTime = env.Settings.Now().UTC()
+	}
+	p := &planner{
+		env: env,
+		req: &req, prior: req.State,
+		users: map[lang.Decl][]walk.Node{},
+		found: map[addr.Object]object.Current{}, recorded: map[lang.Decl][]addr.Resource{},
+		outcomes: newOutcomes(req.Program),
+	}
+	p.back = &lookBack{p: p, after: map[addr.Instance]reading{}}
+	var ok bool
+	p.run, ok = run.New(ctx, env, run.Request{
+		Program: req.Program, Options: req.Options, Looks: req.Mode == plan.RefreshOnly, Destroy: req.Mode == plan.Destroy,
+		Ready: p.ready, Before: p.back.getReady,
+	}, bag)
+	if !ok {
+		return nil, false
+	}
+	r := p.run
+	defer r.Sessions.Keep(ctx, bag)
+	defer r.End()
+	p.leaseUsers = r.Leases.Users()
+	if req.DeferEphemerals {
+		p.spared = r.Receivers.OnlyWritten()
+	}
+	if !validating.Imports(req.Program, req.Generate, bag) || !p.prepare(ctx) {
+		return nil, false
+	}
+	rest := &unplanned{p}
+	rest.ephemerals(ctx)
+	rest.provisioners(ctx)
+	p.build()
+	r.Frame.Begin()
+	p.walk(ctx)
+	r.Frame.End()
+	p.run.Objects.Review()
+	p.moved.Faults(p.run.Frame, p.req.Mode == plan.Destroy, p.run.Bag)
+	made := (&importFinisher{p}).finish(ctx)
+	out := p.result(ctx)
+	return &Result{Plan: out, Frame: r.Frame, Generated: made, Cut: r.Cut.Load()}, !out.Errored
+}
+
+// ready says whether an ephemeral resource may be opened: not if what it depends on is created or replaced, and
+// not if that failed.
+func (p *planner) ready(e lang.Decl, in addr.ModuleInstance) leases.Readiness {
+	switch {
+	case p.outcomes.dependencyFailed(e):
+		return leases.Never
+	case p.spared[e] || p.outcomes.dependencyChanges(e, in, remade):
+		return leases.Later
+	}
+	return leases.Open
+}
+
+// prepare settles what is known before anything is asked of a provider: moves and targets.
+func (p *planner) prepare(ctx context.Context) bool {
+	p.moved = moving.Make(p.run.Program, p.req.State)
+	p.prior = p.moved.State
+	p.edit, p.hosts = p.prior.Edit(), run.HostsFor(p.run.Settings, p.run.Program.Tree(), p.prior)
+	filling.ExpandBefore(p.run.Program, p.run.Frame, p.prior)
+	sel, ok := targeting.Select(targeting.Request{
+		Program: p.run.Program, Receivers: p.run.Receivers, Prior: p.prior, Stored: p.storedResources(),
+		Targets: p.req.Targets, Excludes: p.req.Excludes, Destroy: p.req.Mode == plan.Destroy, Quiet: p.req.Quiet,
+	}, p.run.Bag)
+	p.sel = sel
+	p.leaveBefore()
+	return ok && p.checkMoved() && checkReplace(p.req.Replace, p.run.Bag)
+}
+
+// build makes the graph: a node or gate for every declaration, refresh nodes for what is in the
+// state, and ghosts for what only the state knows. References become Waits: failure travels with
+// values, so that one mistake stops only what receives something from it.
+func (p *planner) build() {
+	decls := p.run.Program.Decls()
+	p.decide = make([]walk.Node, len(decls))
+	for _, d := range decls {
+		p.decide[d.ID] = p.add(d)
+	}
+	for _, d := range decls {
+		for _, ref := range p.run.Program.Refs(d.ID) {
+			p.graph.Waits(p.decide[d.ID], p.decide[ref.To])
+		}
+	}
+	for _, d := range decls {
+		if d.Kind == lang.Resource && d.Resource.Mode == addr.Managed {
+			p.addRefresh(d.Resource, p.decide[d.ID], p.run.Program.ProviderOf(d.ID))
+		}
+	}
+	p.addGhosts()
+	p.addLeaseNodes()
+}
+
+// add makes the deciding node of a declaration. When that was visited, nothing more comes of it.
+func (p *planner) add(d *lang.Declaration) walk.Node {
+	name, work := func() string { return label(d) }, p.work(d)
+	if work == nil {
+		return p.node(name, nil)
+	}
+	return p.node(name, func(ctx context.Context, f *walk.Fan) bool {
+		defer p.run.Frame.Past(d.ID)
+		return work(ctx, f)
+	})
+}
+
+// work is what is to be done at the node of a declaration, nil for a gate.
+func (p *planner) work(d *lang.Declaration) visit {
+	keeps := d.Kind == lang.Call && d.Repeat() != lang.Once || d.Kind == lang.Resource && d.Resource.Mode != addr.Ephemeral
+	switch {
+	case p.sel.Skips(d.ID) && keeps:
+		return func(context.Context, *walk.Fan) bool { p.leave(d); return true }
+	case p.sel.Skips(d.ID):
+		return nil
+	case d.Kind == lang.Call && keeps:
+		return func(context.Context, *walk.Fan) bool { return p.expand(d) }
+	case d.Kind != lang.Resource && p.tests(d):
+		return func(ctx context.Context, _ *walk.Fan) bool { return p.testAll(ctx, d) }
+	case d.Kind == lang.Resource && d.Resource.Mode == addr.Managed:
+		return func(ctx context.Context, f *walk.Fan) bool { return p.decideAll(ctx, f, d) }
+	case d.Kind == lang.Resource && d.Resource.Mode == addr.Data:
+		return func(ctx context.Context, f *walk.Fan) bool { return p.readAll(ctx, f, d) }
+	}
+	return nil
+}
+
+func label(d *lang.Declaration) string {
+	switch d.Kind {
+	case lang.Resource:
+		return d.Resource.String()
+	case lang.Provider:
+		return d.Provider.String()
+	}
+	return fmt.Sprintf("%s %s", d.Module, d.Name)
+}
+
+// node adds a node with work, or a gate.
+func (p *planner) node(label func() string, v visit) walk.Node {
+	var n walk.Node
+	if v == nil {
+		n = p.graph.Gate(label, walk.Options{})
+	} else {
+		n = p.graph.Add(label, walk.Options{})
+	}
+	p.visits = append(p.visits, v)
+	return n
+}
+
+// addRefresh makes the node that looks at a resource's real objects, before decide, through some
+// provider configurations. What their settings refer to is decided by then.
+func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...lang.Decl) {
+	objects := p.stored(res)
+	if len(objects) == 0 {
+		return
+	}
+	n := p.node(func() string { return res.String() + " (refresh)" }, func(_ context.Context, f *walk.Fan) bool {
+		f.Jobs(len(objects), func(ctx context.Context, i int) bool {
+			return (&storedObject{p, objects[i], p.prior.Get(objects[i])}).look(ctx)
+		})
+		return true
+	})
+	p.graph.Waits(decide, n)
+	for _, c := range through {
+		p.users[c] = append(p.users[c], n)
+		p.graph.Waits(n, p.decide[c])
+	}
+}
+
+// walk runs the graph.
+func (p *planner) walk(ctx context.Context) {
+	p.run.WalkGraph(ctx, &p.graph, walk.RunOptions{
+		Workers: maxJobs(p.run.Settings, p.run.Receivers),
+		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
+			return p.visits[n](ctx, f)
+		},
+	})
+}
+
+// stored lists the objects of a resource in the prior snapshot, in all module instances.
+func (p *planner) stored(res addr.Resource) []addr.Object {
+	var out []addr.Object
+	for _, r := range p.storedResources()[res] {
+		for o := range r.Objects() {
+			if p.sel.Includes(o.Instance) {
+				out = append(out, o)
+			}
+		}
+	}
+	return out
+}
+
+// storedResources groups the prior snapshot by declaration, once.
+func (p *planner) storedResources() map[addr.Resource][]*state.Resource {
+	return p.moved.ByDeclaration()
+}
+
+// result collects what was decided.
+func (p *planner) result(ctx context.Context) *plan.Plan {
+	out := &plan.Plan{
+		Mode: p.req.Mode, Changes: p.decisions.list, Drift: p.drift,
+		Previous: p.req.State, Variables: variables(p.run), Targets: p.req.Targets, Excludes: p.req.Excludes,
+		ForceReplace: p.req.Replace, Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
+		Timestamp: p.req.Options.PlanTime, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, Settings: p.run.Sessions.Decided(),
+	}
+	filling.CollectKeys(p.run.Program, p.run.Frame, out)
+	byObject := func(a, b *plan.Change) int { return a.Object.Compare(b.Object) }
+	slices.SortFunc(out.Changes, byObject)
+	slices.SortFunc(out.Drift, byObject)
+	slices.SortFunc(out.Readings, func(a, b plan.Reading) int { return a.Object.Compare(b.Object) })
+	out.Refreshed = p.edit.Done()
+	ordering.SettleReplacements(p.run.Source(out))
+	warnForgotten(p.run, out.Changes)
+	warnRetired(p.run, out)
+	out.Outputs = (&rootOutputs{p}).changes()
+	if p.req.Mode == plan.Normal && !p.sel.Active && !p.run.Cut.Load() {
+		p.run.CheckValues()
+	}
+	out.Relevant = relevant(p.run, out)
+	out.Checks = p.run.AllResults(!p.sel.Active, p.sel.Skips)
+	out.Functions = p.run.Results.Digests() // of what outputs call, too
+	out.Errored = p.run.Bag.HasErrors() || p.run.Cut.Load()
+	out.Complete = !p.sel.Active && !out.Errored
+	out.Leases = ordering.PreviewLeases(p.run.Program, p.run.Receivers, p.req.Options, out)
+	return out
+}
+
+// variables are the root variables as they were set, for the plan: ephemeral ones leave only
+// their names, elsewhere.
+func variables(r *run.Run) map[string]plan.Variable {
+	out := map[string]plan.Variable{}
+	for name, v := range r.Program.Tree().Root.Module.Variables {
+		if v.Ephemeral {
+			continue
+		}
+		if value, outcome := r.Frame.Variable(name, lang.After, &diag.Bag{}); outcome == lang.OK {
+			out[name] = plan.Variable{Value: value.Raw}
+		}
+	}
+	return out
+}
+
+// maxJobs is how many jobs are under way at once: for each token one more than works with it, so that
+// a call stands ready when the token is free. Not where there are ephemeral resources: a call that
+// stands ready may keep a lease open.
+func maxJobs(s *run.Settings, r *receivers.Analysis) int {
+	if r.Any {
+		return s.Workers()
+	}
+	return s.Workers() + s.Tokens()
+}
+
+// recordedOf is what the state is to remember as a resource's dependencies.
+func (p *planner) recordedOf(d lang.Decl) []addr.Resource {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	deps, ok := p.recorded[d]
+	if !ok {
+		deps = p.run.Receivers.Recorded(d)
+		p.recorded[d] = deps
+	}
+	return deps
+}

@@ -1,0 +1,89 @@
+package planning
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/run"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
+)
+
+// relevant lists the attributes that changes depend on, as far as the text of the configuration
+// tells: what changed objects and outputs refer to, through values, up to the next resource. It
+// decides which drift is worth showing.
+func relevant(r *run.Run, out *plan.Plan) []plan.Relevant {
+	x := relevance{run: r, seen: map[lang.Decl]bool{}, have: map[taken]bool{}}
+	for _, c := range out.Changes {
+		if d, ok := r.Program.Resource(c.Object.Resource()); ok && c.Action != plan.NoOp {
+			x.follow(d.ID)
+		}
+	}
+	for _, o := range out.Outputs {
+		if d, ok := r.Program.Lookup(addr.Module{}, lang.Output, o.Name); ok && o.Action != plan.NoOp {
+			x.follow(d.ID)
+		}
+	}
+	slices.SortFunc(x.list, func(a, b plan.Relevant) int {
+		if c := cmp.Or(a.Resource.Compare(b.Resource), a.Key.Compare(b.Key)); c != 0 {
+			return c
+		}
+		return cmp.Compare(mark.PathString(a.Path), mark.PathString(b.Path))
+	})
+	return x.list
+}
+
+type relevance struct {
+	run  *run.Run
+	seen map[lang.Decl]bool
+	have map[taken]bool
+	list []plan.Relevant
+}
+
+// taken is one entry, as it is compared.
+type taken struct {
+	from addr.AbsResource
+	key  addr.Key
+	path string
+}
+
+func (r *relevance) follow(d lang.Decl) {
+	if r.seen[d] {
+		return
+	}
+	r.seen[d] = true
+	prog := r.run.Program
+	for _, ref := range prog.Refs(d) {
+		if ref.Use&^(lang.ByDepends|lang.ByModule|lang.ByProvider) == 0 {
+			continue
+		}
+		to := prog.Decls()[ref.To]
+		switch {
+		case to.Kind != lang.Resource:
+			r.follow(ref.To)
+		case to.Resource.Mode != addr.Ephemeral:
+			r.add(d, ref, to)
+		}
+	}
+}
+
+// add notes what d takes from a resource, in every instance of its module.
+func (r *relevance) add(d lang.Decl, ref lang.Ref, to *lang.Declaration) {
+	key := addr.NoKey
+	if ref.Key == lang.Fixed {
+		key = ref.Fixed
+	}
+	frames, _ := r.run.Frame.Instances(to.Module, lang.After)
+	for _, f := range frames {
+		for _, path := range r.run.Program.Selected(d, ref.To) {
+			one := plan.Relevant{Resource: to.Resource.In(f.Addr()), Key: key, Path: path}
+			id := taken{one.Resource, key, mark.PathString(path)}
+			if !r.have[id] {
+				r.have[id] = true
+				r.list = append(r.list, one)
+			}
+		}
+	}
+}

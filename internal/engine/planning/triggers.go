@@ -1,0 +1,75 @@
+package planning
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// decisions are the changes that a plan walk has decided on.
+type decisions struct {
+	mu         sync.Mutex
+	list       []*plan.Change
+	byResource map[addr.AbsResource][]*plan.Change // for replace_triggered_by
+}
+
+// record keeps a decision.
+func (x *decisions) record(c *plan.Change) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.list = append(x.list, c)
+	if c.Action != plan.NoOp && !c.Object.IsDeposed() {
+		if x.byResource == nil {
+			x.byResource = map[addr.AbsResource][]*plan.Change{}
+		}
+		x.byResource[c.Object.Abs()] = append(x.byResource[c.Object.Abs()], c)
+	}
+}
+
+// triggered reports whether what a replace_triggered_by names is about to change.
+func (x *decisions) triggered(t lang.Trigger) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, c := range x.byResource[t.Resource] {
+		if !t.All && c.Object.Key != t.Key {
+			continue
+		}
+		if changesAt(c, t.Path) {
+			return true
+		}
+	}
+	return false
+}
+
+// changesAt reports whether a change touches the value at path, or whether that is sensitive; a
+// replacement touches the object as a whole. What is created or goes has no value that could have
+// changed, so that neither triggers anything.
+func changesAt(c *plan.Change, path cty.Path) bool {
+	if c.Action != plan.Update && !c.Action.Replaces() || len(path) == 0 {
+		return c.Action == plan.Update || c.Action.Replaces()
+	}
+	before, err1 := path.Apply(c.Before.Raw)
+	after, err2 := path.Apply(c.After.Raw)
+	return err1 != nil || err2 != nil || !before.RawEquals(after) ||
+		!slices.Equal(sensitiveAt(c.Before, path), sensitiveAt(c.After, path))
+}
+
+// sensitiveAt names what is sensitive of the value at path.
+func sensitiveAt(v mark.Value, path cty.Path) []string {
+	var out []string
+	for _, p := range v.PathsOf(mark.Sensitive) {
+		switch {
+		case path.HasPrefix(p):
+			return []string{""}
+		case p.HasPrefix(path):
+			out = append(out, mark.PathString(p))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,49 @@
+package run
+
+import (
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/provision"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Connection evaluates the connection blocks of a provisioner: what the later ones set stands.
+func (r *Run) Connection(blocks []*config.Connection, f *lang.Frame, in lang.Scope, face lang.Face) (mark.Value, bool) {
+	var out mark.Value
+	for i, c := range blocks {
+		v, outcome := f.Connection(c, provision.ConnectionSchema(), in, face, r.Bag)
+		if outcome != lang.OK {
+			return v, false
+		}
+		if i == 0 || out.Raw.IsNull() || !v.Raw.IsKnown() {
+			out = v
+			continue
+		}
+		out = override(out, v)
+	}
+	return out, true
+}
+
+// override puts the attributes that are set in b over those of a, with their marks.
+func override(a, b mark.Value) mark.Value {
+	attrs := a.Raw.AsValueMap()
+	set := map[string]bool{}
+	for name, v := range b.Raw.AsValueMap() {
+		if !v.IsNull() {
+			attrs[name], set[name] = v, true
+		}
+	}
+	out := mark.Value{Raw: cty.ObjectVal(attrs)}
+	for i, side := range [][]mark.At{a.Marks, b.Marks} {
+		for _, m := range side {
+			if len(m.Path) > 0 {
+				if step, ok := m.Path[0].(cty.GetAttrStep); ok && set[step.Name] != (i == 1) {
+					continue
+				}
+			}
+			out.Marks = mark.Add(out.Marks, m)
+		}
+	}
+	return out
+}

@@ -1,0 +1,171 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// guardVariable registers the value of an ephemeral variable: of a root variable all of it. That of
+// another one is known from where it comes: what is ephemeral in it is registered there, and what is
+// sensitive may be kept, but not be shown.
+func (r *Run) guardVariable(f *lang.Frame, name string, v cty.Value) {
+	origin := secret.Origin{Addr: "var." + name, Kind: secret.EphemeralVariable}
+	if at := f.Addr(); !at.IsRoot() {
+		origin.Addr = at.String() + ".var." + name
+	} else {
+		r.Settings.Secrets.AddValue(v, origin)
+		return
+	}
+	origin.Sensitive = true
+	given := mark.Split(v)
+	for _, p := range given.PathsOf(mark.Sensitive) {
+		if part, err := p.Apply(given.Raw); err == nil {
+			r.Settings.Secrets.MaskValue(part, origin)
+		}
+	}
+}
+
+// guardVariables makes sure that the values of ephemeral root variables are registered, used or not.
+func (r *Run) guardVariables() {
+	for name, v := range r.Program.Tree().Root.Module.Variables {
+		if v.Ephemeral {
+			r.Frame.Variable(name, lang.After, &diag.Bag{})
+		}
+	}
+}
+
+// guardArguments is a part of lang.Run, Handed: what is ephemeral in the arguments of a provider's function
+// may be known only to this run.
+func (r *Run) guardArguments(name string, args []cty.Value) {
+	for _, a := range args {
+		r.Objects.Given(mark.Split(a), nil, name)
+	}
+}
+
+// observe is a part of lang.Run, Observe. What a provider's function makes of plain arguments is plain, and
+// may be kept; no secret may be in it, such as one that the provider is configured with.
+func (r *Run) observe(name string, args []cty.Value, result cty.Value) error {
+	if strings.HasPrefix(name, "provider::") && !r.Settings.Secrets.Empty() && !slices.ContainsFunc(args, cty.Value.ContainsMarked) {
+		var err error
+		secret.Leaves(result, func(path cty.Path, _ cty.Value, text string) {
+			if from, hit := r.Settings.Secrets.Check(text, "", nil); hit && err == nil {
+				err = fmt.Errorf("the provider's function returned %s, which it was not given as an argument. What functions make of plain arguments may be kept; this is a bug in the provider, to be reported there", from)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return r.Results.observe(name, args, result)
+}
+
+// testProviderValues is what providers that a test program runs are configured with, which some are there to
+// show.
+type testProviderValues struct {
+	mu    sync.Mutex
+	texts map[addr.Provider]map[string]bool
+}
+
+// add remembers a configuration: its strings and numbers, and the keys in it.
+func (s *testProviderValues) add(p addr.Provider, settings cty.Value) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p = p.Canon()
+	if s.texts == nil {
+		s.texts = map[addr.Provider]map[string]bool{}
+	}
+	if s.texts[p] == nil {
+		s.texts[p] = map[string]bool{}
+	}
+	secret.Leaves(settings, func(path cty.Path, _ cty.Value, text string) {
+		s.texts[p][text] = true
+		for _, step := range path {
+			switch step := step.(type) {
+			case cty.GetAttrStep:
+				s.texts[p][step.Name] = true
+			case cty.IndexStep:
+				if step.Key.Type() == cty.String {
+					s.texts[p][step.Key.AsString()] = true
+				}
+			}
+		}
+	})
+}
+
+func (s *testProviderValues) holds(p addr.Provider, text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.texts[p.Canon()][text]
+}
+
+// plainStrings answers where a string can be read anyway: in the text of the configuration, in a plain
+// variable. A default of an ephemeral variable is no such place. What stands in the previous state is for
+// the object to say that it stands in.
+type plainStrings struct {
+	run *Run
+
+	mu    sync.Mutex
+	known map[string]bool
+}
+
+func (p *plainStrings) holds(text string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found, ok := p.known[text]
+	if !ok {
+		found = !p.ephemeralDefault(text) && p.inConfiguration(text) || p.inVariables(text)
+		p.known[text] = found
+	}
+	return found
+}
+
+func (p *plainStrings) ephemeralDefault(text string) bool {
+	found := false
+	p.run.Program.Tree().Root.Walk(func(n *config.Node) {
+		for _, v := range n.Module.Variables {
+			found = found || v.Ephemeral && v.Default != cty.NilVal && mentions(v.Default, text)
+		}
+	})
+	return found
+}
+
+func (p *plainStrings) inConfiguration(text string) bool {
+	found := false
+	p.run.Program.Tree().Root.Walk(func(n *config.Node) {
+		for _, f := range n.Module.Files {
+			found = found || strings.Contains(string(f.Bytes), text)
+		}
+	})
+	return found
+}
+
+func (p *plainStrings) inVariables(text string) bool {
+	for name, v := range p.run.Program.Tree().Root.Module.Variables {
+		if v.Ephemeral {
+			continue
+		}
+		if value, out := p.run.Frame.Variable(name, lang.After, &diag.Bag{}); out == lang.OK && mentions(value.Raw, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// mentions reports whether text stands in one of a value's strings.
+func mentions(v cty.Value, text string) bool {
+	found := false
+	secret.Leaves(v, func(_ cty.Path, leaf cty.Value, own string) {
+		found = found || leaf.Type() == cty.String && strings.Contains(own, text)
+	})
+	return found
+}

@@ -1,0 +1,392 @@
+package run
+
+import (
+	"context"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/leases"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lease"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/walk"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// A session is one configured provider process: an instance of a provider configuration, on one
+// face. It starts when the first job needs it and ends after the last.
+type Session struct {
+	mu       sync.Mutex
+	settled  bool // its settings were evaluated
+	well     bool // and nothing is wrong with them
+	Unknown  bool // they hold unknown values: it may plan, but not read
+	settings mark.Value
+	opened   bool
+	ok       bool
+	Provider provider.Provider
+	shared   bool   // another session's process
+	warned   bool   // it was said that nothing is refreshed through it
+	end      func() // ends the process, which was configured with leases; nil: any time will do
+
+	asking    sync.Once // for its functions
+	functions map[string]*provider.Function
+	failed    error // of asking
+}
+
+// FirstWarning reports, once, that it was not warned yet of what cannot be done through it.
+func (s *Session) FirstWarning() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := !s.warned
+	s.warned = true
+	return first
+}
+
+// stop ends the process.
+func (s *Session) stop(pool *provider.Pool) {
+	if s.end != nil {
+		s.end()
+		return
+	}
+	pool.Release(s.Provider)
+}
+
+// Sessions are the sessions of one walk.
+type Sessions struct {
+	settings  *Settings
+	handover  *Handover
+	prog      *lang.Program
+	frame     *lang.Frame
+	receivers *receivers.Analysis
+	leases    *leases.Leases
+	ledger    *lease.Ledger
+	objs      *object.Walk
+	shown     *testProviderValues
+	destroys  bool
+	before    func(context.Context, lang.Decl)
+
+	mu   sync.Mutex
+	open map[sessionKey]*Session
+}
+
+// sessionKey names a session. Sessions of steady configurations, whose settings no managed
+// resource has a part in, have only an after face.
+type sessionKey struct {
+	instance addr.ProviderInstance
+	face     lang.Face
+}
+
+func (ss *Sessions) key(u declared.Use, face lang.Face) sessionKey {
+	if !u.Declared {
+		face = lang.After
+	} else {
+		face = ss.receivers.Face(u.Decl, face)
+	}
+	return sessionKey{u.Instance, face}
+}
+
+// Get gives the configured provider that an object works through, starting it if need be. It
+// reports false where that failed; the first caller got the diagnostics.
+func (ss *Sessions) Get(ctx context.Context, bag *diag.Bag, u declared.Use, face lang.Face) (*Session, bool) {
+	return ss.GetIf(ctx, bag, u, face, false)
+}
+
+// GetIf starts nothing if the settings have to be known and are not.
+func (ss *Sessions) GetIf(ctx context.Context, bag *diag.Bag, u declared.Use, face lang.Face, known bool) (*Session, bool) {
+	s := ss.slot(ss.key(u, face))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ss.settleIn(ctx, bag, s, u, face)
+	if known && s.well && s.Unknown {
+		return s, true
+	}
+	if !s.opened {
+		s.opened = true
+		s.ok = s.well && ss.begin(ctx, bag, s, u, face)
+	}
+	return s, s.ok
+}
+
+// Settle gives a session whose settings are evaluated, and starts nothing.
+func (ss *Sessions) Settle(ctx context.Context, bag *diag.Bag, u declared.Use, face lang.Face) (*Session, bool) {
+	s := ss.slot(ss.key(u, face))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ss.settleIn(ctx, bag, s, u, face)
+	return s, s.well
+}
+
+func (ss *Sessions) settleIn(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face lang.Face) {
+	if !s.settled {
+		s.well = ss.evaluate(ctx, bag, s, u, face)
+		s.settled = true
+	}
+}
+
+// GetDown gives the session through which what is there is ended: as the provider was configured
+// before, or where that cannot be known, as it will be.
+func (ss *Sessions) GetDown(ctx context.Context, bag *diag.Bag, u declared.Use) (*Session, bool) {
+	before, ok := ss.Settle(ctx, bag, u, lang.Before)
+	if !ss.destroys && (!ok || before.Unknown) {
+		return ss.Get(ctx, bag, u, lang.After)
+	}
+	return ss.Get(ctx, bag, u, lang.Before)
+}
+
+// Same reports whether two sessions have the same known settings.
+func (s *Session) Same(t *Session) bool {
+	return s.settled && t.settled && s.well && t.well && !s.Unknown && !t.Unknown && s.settings.Raw.RawEquals(t.settings.Raw)
+}
+
+func (ss *Sessions) slot(k sessionKey) *Session {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	s := ss.open[k]
+	if s == nil {
+		s = &Session{}
+		ss.open[k] = s
+	}
+	return s
+}
+
+// evaluate evaluates the settings of a session.
+func (ss *Sessions) evaluate(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face lang.Face) bool {
+	schemas, ds := ss.settings.Pool.Schemas(ctx, u.Instance.Provider)
+	if bag.Add(ds...); ds.HasErrors() {
+		return false
+	}
+	if err := schemas.UsableConfig(); err != nil {
+		bag.Add(diag.Errorf("Invalid provider schema", "The schema of the settings of provider %s cannot be used: %s.\n\nThis is a bug in the provider, to be reported there.", u.Instance.Provider.ForDisplay(), err))
+		return false
+	}
+	s.settings = mark.Plain(schemas.Config.Empty())
+	if u.Declared {
+		if face == lang.Before && ss.before != nil {
+			ss.before(ctx, u.Decl)
+		}
+		if !ss.evaluateDeclared(ctx, bag, s, u, face) {
+			return false
+		}
+	}
+	ss.objs.Given(s.settings, schemas.Config, u.Instance.String())
+	s.Unknown = !s.settings.Raw.IsWhollyKnown()
+	if ss.settings.Tested != nil && ss.settings.Tested(u.Instance.Provider) {
+		ss.shown.add(u.Instance.Provider, s.settings.Raw)
+	}
+	return true
+}
+
+// evaluateDeclared evaluates a provider block. What it says is wrong today need not have been there
+// before: then it cannot be known how the provider was configured.
+func (ss *Sessions) evaluateDeclared(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face lang.Face) bool {
+	past := face == lang.Before && !ss.destroys && !ss.receivers.Steady(u.Decl)
+	if past {
+		bag = &diag.Bag{}
+	}
+	ss.leases.Receive(ctx, bag, u.Decl, u.Instance.Module.Unkeyed(), u.Instance.Key, face)
+	frame := ss.frame.At(u.Instance.Module.Unkeyed(), face)
+	if frame == nil {
+		return false // its module is not there
+	}
+	var out lang.Outcome
+	s.settings, out = frame.Settings(u.Decl, u.Instance.Key, face, bag)
+	if out != lang.OK && past {
+		s.settings, out = mark.Plain(ss.prog.Schema(u.Decl).Unknown()), lang.OK
+	}
+	return out == lang.OK
+}
+
+// begin configures a process with the settings.
+func (ss *Sessions) begin(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face lang.Face) bool {
+	schemas, ds := ss.settings.Pool.Schemas(ctx, u.Instance.Provider)
+	if bag.Add(ds...); ds.HasErrors() {
+		return false
+	}
+	where := func(p cty.Path) diag.Range {
+		if frame := ss.frame.At(u.Instance.Module.Unkeyed(), face); u.Declared && frame != nil {
+			return frame.Where(u.Decl, u.Instance.Key, p)
+		}
+		return diag.Range{}
+	}
+	return ss.share(s, u, face) || ss.configure(ctx, bag, s, u, schemas, where)
+}
+
+// share gives a session the process of the other face's, if the settings are the same. That one
+// cannot be released meanwhile.
+func (ss *Sessions) share(s *Session, u declared.Use, face lang.Face) bool {
+	other := lang.Before
+	if face == lang.Before {
+		other = lang.After
+	}
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	t := ss.open[sessionKey{u.Instance, other}]
+	if t == nil || s.Unknown || !t.mu.TryLock() {
+		return false
+	}
+	defer t.mu.Unlock()
+	if !t.opened || !t.ok || t.Unknown || t.Provider == nil || !t.settings.Raw.RawEquals(s.settings.Raw) {
+		return false
+	}
+	s.Provider, s.shared = t.Provider, true
+	return true
+}
+
+// give makes p the process of a session. What ends sessions looks at that under the lock of all of them.
+func (ss *Sessions) give(s *Session, p provider.Provider, end func()) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	s.Provider, s.end = p, end
+}
+
+func (ss *Sessions) configure(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, schemas *provider.Schemas, where func(cty.Path) diag.Range) bool {
+	report := func(ds provider.Diags) bool {
+		for _, d := range ds {
+			if d.Address == "" {
+				d.Address = u.Instance.String()
+			}
+			if d.Subject == nil {
+				d = d.At(where(d.Path))
+			}
+			bag.Add(d)
+		}
+		return !ds.HasErrors()
+	}
+	wire, err := schemas.Config.Encode(s.settings.Raw)
+	if err != nil {
+		return report(provider.Diags{diag.Errorf("Invalid provider configuration", "The settings cannot be sent to the provider: %s.", err)})
+	}
+	if p := ss.handover.idle.claim(u.Instance, s.settings.Raw, ss.settings.Now()); p != nil {
+		ss.give(s, p, nil)
+		return true
+	}
+	p, err := ss.settings.Pool.Session(ctx, u.Instance.Provider)
+	if err != nil {
+		return report(provider.Diags{provider.Fault(u.Instance.Provider, err)})
+	}
+	var end func()
+	if u.Declared {
+		if parents := ss.leases.Parents(u.Decl); len(parents) > 0 {
+			end = ss.ledger.Session(p, parents, func() { ss.settings.Pool.Release(p) })
+		}
+	}
+	ss.give(s, p, end)
+	config := provider.Dynamic{Msgpack: wire}
+	if _, ds := p.ValidateConfig(ctx, config); !report(ds) {
+		return false
+	}
+	return report(p.Configure(ctx, config, provider.Allow{Deferral: ss.objs.AllowDeferral}))
+}
+
+// Close ends the processes that this walk configured.
+func (ss *Sessions) Close() { ss.end(func(*Session) bool { return false }) }
+
+// Keep ends the processes that this walk configured, but for those that the next one may
+// go on using. After an error none is kept: it may be the process that is broken.
+func (ss *Sessions) Keep(ctx context.Context, bag *diag.Bag) {
+	well := !ss.settings.Closed.Has(shortcut.Sessions) && !bag.HasErrors() && ctx.Err() == nil
+	ss.end(func(s *Session) bool {
+		return well && s.ok && !s.Unknown && !s.settings.Has(mark.Ephemeral)
+	})
+}
+
+// end ends all sessions. Their processes are kept or ended, all at once.
+func (ss *Sessions) end(stays func(*Session) bool) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	var left []idleSession
+	var end []func() // each takes its time
+	for k, s := range ss.open {
+		switch {
+		case s.Provider == nil || s.shared:
+		case stays(s):
+			left = append(left, idleSession{k.instance, s.settings.Raw, s.Provider, ss.settings.Now()})
+		default:
+			end = append(end, func() { s.stop(ss.settings.Pool) })
+		}
+	}
+	clear(ss.open)
+	for _, p := range ss.handover.idle.swap(left) {
+		end = append(end, func() { ss.settings.Pool.Release(p) })
+	}
+	walk.Each(len(end), func(i int) { end[i]() })
+}
+
+// Release ends a session, unless another one shares its process.
+func (ss *Sessions) Release(u declared.Use, face lang.Face) {
+	if s := ss.leave(ss.key(u, face)); s != nil {
+		s.stop(ss.settings.Pool)
+	}
+}
+
+// leave takes a session out, and gives it if no other one works through its process.
+func (ss *Sessions) leave(k sessionKey) *Session {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	s := ss.open[k]
+	if s == nil || s.Provider == nil {
+		return nil
+	}
+	delete(ss.open, k)
+	for _, other := range ss.open {
+		if other.Provider == s.Provider {
+			if other.shared = false; other.end == nil {
+				other.end = s.end
+			}
+			return nil
+		}
+	}
+	return s
+}
+
+// ReleaseAll ends all sessions of a provider configuration.
+func (ss *Sessions) ReleaseAll(c addr.ProviderConfig) {
+	ss.mu.Lock()
+	var mine []sessionKey
+	for k := range ss.open {
+		if k.instance.ProviderConfig == c {
+			mine = append(mine, k)
+		}
+	}
+	ss.mu.Unlock()
+	for _, k := range mine {
+		d, is := ss.prog.ProviderConfig(c)
+		u := declared.Use{Instance: k.instance, Declared: is}
+		if is {
+			u.Decl = d.ID
+		}
+		ss.Release(u, k.face)
+	}
+}
+
+// Decided says of the providers whose settings were evaluated on the before face how the two faces
+// compare, for the order of steps.
+func (ss *Sessions) Decided() []plan.Settings {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	var out []plan.Settings
+	for k, before := range ss.open {
+		d, ok := ss.prog.ProviderConfig(k.instance.ProviderConfig)
+		if k.face != lang.Before || !ok || !before.settled || len(ss.receivers.Ephemerals(d.ID)) > 0 {
+			continue // a lease has another value in each walk
+		}
+		x := plan.Settings{Provider: k.instance, NoBefore: !before.well || before.Unknown}
+		if after := ss.open[sessionKey{k.instance, lang.After}]; after != nil {
+			x.Equal = before.Same(after)
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// Unknown reports whether the settings of a session hold unknown values, as far as they were evaluated.
+func (ss *Sessions) Unknown(u declared.Use, face lang.Face) bool {
+	return ss.slot(ss.key(u, face)).Unknown
+}

@@ -1,0 +1,184 @@
+package validating
+
+import (
+	"context"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/run"
+	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provision"
+	"github.com/lethe-iac/lethe/internal/walk"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Program holds a compiled program against its providers' own rules, with everything unknown that
+// is not written out. Nothing is configured, no state is needed. It may be called after Compile
+// failed: what mistakes were found in is left out.
+func Program(ctx context.Context, env run.Env, prog *lang.Program, o lang.Options, bag *diag.Bag) bool {
+	var todo []*lang.Declaration
+	for _, d := range prog.Decls() {
+		if (d.Kind == lang.Resource || d.Kind == lang.Provider && d.Prov != nil) && prog.Sound(d.ID) {
+			todo = append(todo, d)
+		}
+	}
+	if !Resources(ctx, env, prog, o, todo, bag) {
+		return false
+	}
+	Imports(prog, false, bag)
+	return !bag.HasErrors()
+}
+
+// validator holds declarations against their providers' rules.
+type validator struct{ run *run.Run }
+
+// Resources holds resources and providers against the rules; false if that could not be begun.
+func Resources(ctx context.Context, env run.Env, prog *lang.Program, o lang.Options, todo []*lang.Declaration, bag *diag.Bag) bool {
+	o.Validate = true
+	run, ok := run.New(ctx, env, run.Request{Program: prog, Options: o}, bag)
+	if !ok {
+		return false
+	}
+	r := &validator{run}
+	var g walk.Graph
+	for range todo {
+		g.Add(nil, walk.Options{})
+	}
+	g.Run(ctx, walk.RunOptions{
+		Workers: env.Settings.Workers(), Panicked: r.run.Panicked,
+		Visit: func(ctx context.Context, n walk.Node, _ *walk.Fan) bool { return r.validate(ctx, todo[n]) },
+	})
+	return true
+}
+
+func (r *validator) validate(ctx context.Context, d *lang.Declaration) bool {
+	return r.eachInstance(d, func(f *lang.Frame, k addr.Key) {
+		if d.Kind == lang.Provider {
+			r.settings(ctx, d, f, k)
+		} else {
+			r.instance(ctx, d, f, k)
+		}
+	})
+}
+
+// eachInstance visits the instances of a declaration, as far as they are known.
+func (r *validator) eachInstance(d *lang.Declaration, visit func(*lang.Frame, addr.Key)) bool {
+	frames, status := r.run.Frame.Expand(d.Module, lang.After, r.run.Bag)
+	if status != lang.Known {
+		return false
+	}
+	for _, f := range frames {
+		keys := f.Keys(d.ID, lang.After, r.run.Bag)
+		if keys.Status != lang.Known {
+			return false
+		}
+		for _, k := range keys.List {
+			visit(f, k)
+		}
+	}
+	return true
+}
+
+func (r *validator) instance(ctx context.Context, d *lang.Declaration, f *lang.Frame, k addr.Key) {
+	config, out := f.Config(d.ID, k, lang.After, r.run.Bag)
+	if out != lang.OK {
+		return
+	}
+	inst := d.Resource.In(f.Addr()).Instance(k)
+	p := declared.UseOf(r.run.Program, d, addr.NoKey).Instance.Provider
+	typ := r.run.TypeOf(ctx, p, d.Resource, inst)
+	idle, err := r.run.Settings.Pool.Idle(ctx, p)
+	if err != nil || typ == nil {
+		return // said when the schema was asked for
+	}
+	about := d.Resource.In(f.Addr()).Instance(addr.NoKey)
+	t := &object.Tools{Object: about.Current(), Provider: idle, Type: typ, Walk: r.run.Objects, Bag: r.run.Bag,
+		Where: func(path cty.Path) diag.Range { return f.Where(d.ID, k, path) }}
+	t.Validate(ctx, config)
+	r.provisioners(d, f, k)
+}
+
+func (r *validator) settings(ctx context.Context, d *lang.Declaration, f *lang.Frame, k addr.Key) {
+	settings, out := f.Settings(d.ID, k, lang.After, r.run.Bag)
+	if out != lang.OK {
+		return
+	}
+	idle, err := r.run.Settings.Pool.Idle(ctx, d.Provider.Provider)
+	if err != nil {
+		return
+	}
+	wire, err := r.run.Program.Schema(d.ID).Encode(settings.Raw)
+	if err != nil {
+		r.run.Bag.Add(diag.Errorf("Invalid provider configuration", "The settings cannot be sent to the provider: %s.", err).At(d.Range))
+		return
+	}
+	_, ds := idle.ValidateConfig(ctx, provider.Dynamic{Msgpack: wire})
+	for _, x := range ds {
+		x.Address = d.Provider.String()
+		if x.Subject == nil {
+			x = x.At(f.Where(d.ID, k, x.Path))
+		}
+		r.run.Bag.Add(x)
+	}
+}
+
+// provisioners evaluates provisioners and connections with nothing known but what is written out.
+func (r *validator) provisioners(d *lang.Declaration, f *lang.Frame, k addr.Key) {
+	self := mark.Plain(r.run.Program.Schema(d.ID).Unknown())
+	in := lang.Scope{Decl: d.ID, Key: k, Self: &self}
+	h := declared.Provisioners{List: d.Res.Provisioners, Connection: d.Res.Connection, Decl: d, In: f.Addr()}
+	for _, p := range h.List {
+		v, out := f.Provisioner(p, provision.Schema(p.Type), in, lang.After, r.run.Bag)
+		if out == lang.OK {
+			r.faults(provision.Validate(p.Type, v.Raw), d, p.Range)
+		}
+		c, ok := r.run.Connection(h.Connections(p), f, in, lang.After)
+		if ok && c.Raw != cty.NilVal {
+			r.faults(provision.ValidateConnection(c.Raw), d, p.Range)
+		}
+		if p.Type != provision.LocalExec && ok && c.Raw == cty.NilVal {
+			r.run.Bag.Add(diag.Errorf("Missing connection configuration", "A %s provisioner runs on another machine: say in a connection block, here or in the resource, how that is reached.", p.Type).At(p.Range).About(d))
+		}
+	}
+}
+
+func (r *validator) faults(ds []diag.Diagnostic, d *lang.Declaration, at diag.Range) {
+	for _, x := range ds {
+		if arg := strings.TrimPrefix(mark.PathString(x.Path), "."); arg != "" {
+			x.Detail = "Argument " + arg + ": " + x.Detail
+		}
+		r.run.Bag.Add(x.At(at).About(d))
+	}
+}
+
+// Imports refuses import blocks into resources that nothing declares, unless configuration is
+// to be made for them.
+func Imports(prog *lang.Program, generate bool, bag *diag.Bag) bool {
+	if generate {
+		return true
+	}
+	ok := true
+	for to, b := range prog.UndeclaredImports() {
+		bag.Add(diag.Errorf("Configuration for import target does not exist", "The configuration for the given import target %s does not exist. To have configuration made for this resource, use the -generate-config-out option of lethe plan. Otherwise, make sure the target resource exists within your configuration. For example:\n\n  lethe plan -generate-config-out=generated.tf", to).At(b.Range))
+		ok = false
+	}
+	return ok
+}
+
+// Provisioners holds the provisioners and connections of resources against their rules.
+func Provisioners(ctx context.Context, env run.Env, prog *lang.Program, o lang.Options, of []*lang.Declaration, bag *diag.Bag) {
+	o.Validate = true
+	run, ok := run.New(ctx, env, run.Request{Program: prog, Options: o}, bag)
+	if !ok {
+		return
+	}
+	r := &validator{run}
+	for _, d := range of {
+		r.eachInstance(d, func(f *lang.Frame, k addr.Key) { r.provisioners(d, f, k) })
+	}
+}

@@ -1,0 +1,439 @@
+package jsontext
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math/bits"
+)
+
+// maxDepth bounds how deep JSON may nest, so that hostile files cannot exhaust anything.
+const maxDepth = 10000
+
+// Scanner reads JSON by position. The first mistake is kept in Err and moves the position to the end,
+// where every method finds nothing more to do; so callers read straight through and look at Err once.
+type Scanner struct {
+	In  []byte
+	Pos int
+	Err *Error
+}
+
+// Error is a place in the input, as an offset in bytes, and what is wrong there.
+type Error struct {
+	Pos  int
+	What string
+}
+
+func (e *Error) Error() string { return e.What }
+
+// Fail keeps the first mistake and ends the reading.
+func (s *Scanner) Fail(format string, a ...any) { s.FailAt(s.Pos, format, a...) }
+
+// FailAt is Fail at another place.
+func (s *Scanner) FailAt(pos int, format string, a ...any) {
+	if s.Err == nil {
+		s.Err = &Error{pos, fmt.Sprintf(format, a...)}
+	}
+	s.Pos = len(s.In)
+}
+
+// spaces is eight blanks: files are indented, so most of a large one is passed eight at a time.
+const spaces = 0x2020202020202020
+
+// Peek passes white space and gives the byte after it, 0 at the end.
+func (s *Scanner) Peek() byte {
+	in, p := s.In, s.Pos
+	for p < len(in) {
+		switch in[p] {
+		case ' ':
+			for p+8 <= len(in) && binary.LittleEndian.Uint64(in[p:]) == spaces {
+				p += 8
+			}
+			for p < len(in) && in[p] == ' ' {
+				p++
+			}
+		case '\n', '\r', '\t':
+			p++
+		default:
+			s.Pos = p
+			return in[p]
+		}
+	}
+	s.Pos = p
+	return 0
+}
+
+// Want passes the byte c, after white space.
+func (s *Scanner) Want(c byte) bool {
+	if got := s.Peek(); got != c || s.Pos == len(s.In) {
+		s.Expected(fmt.Sprintf("%q", c))
+		return false
+	}
+	s.Pos++
+	return true
+}
+
+// Expected fails because what should be here is not.
+func (s *Scanner) Expected(what string) {
+	if s.Pos >= len(s.In) {
+		s.Fail("the text ends where %s should be", what)
+		return
+	}
+	s.Fail("%s should be here, not %q", what, s.In[s.Pos])
+}
+
+// More steps to the next member of an object or array that ends with end; first says that none
+// was read yet.
+func (s *Scanner) More(end byte, first bool) bool {
+	if s.Err != nil {
+		return false
+	}
+	switch c := s.Peek(); {
+	case c == end && s.Pos < len(s.In):
+		s.Pos++
+		return false
+	case first:
+		return true
+	case c == ',':
+		s.Pos++
+		return true
+	}
+	s.Expected(fmt.Sprintf("a comma or %q", end))
+	return false
+}
+
+// Object reads an object and calls field with the position at each value, which field must pass.
+// null is no object but passes for an empty one.
+func (s *Scanner) Object(field func(key []byte)) {
+	if s.Null() || !s.Want('{') {
+		return
+	}
+	for first := true; s.More('}', first); first = false {
+		if key := s.Name(); s.Err == nil {
+			field(key)
+		}
+	}
+}
+
+// Name reads the name of a member and the colon after it.
+func (s *Scanner) Name() []byte {
+	if s.Peek() != '"' {
+		s.Expected("a quoted name")
+		return nil
+	}
+	name := s.Str()
+	s.Want(':')
+	return name
+}
+
+// Array reads an array and calls elem with the position at each value. null passes for an empty one.
+func (s *Scanner) Array(elem func()) {
+	if s.Null() || !s.Want('[') {
+		return
+	}
+	for first := true; s.More(']', first); first = false {
+		elem()
+	}
+}
+
+// Null passes a null, if one is here.
+func (s *Scanner) Null() bool {
+	if s.Peek() == 'n' && bytes.HasPrefix(s.In[s.Pos:], []byte("null")) {
+		s.Pos += 4
+		return true
+	}
+	return false
+}
+
+// Str reads a string; the result is a part of the input unless it has escapes.
+func (s *Scanner) Str() []byte {
+	start := s.Pos
+	raw := s.quotedString()
+	if raw == nil {
+		return nil
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1]
+	}
+	out, err := Unquote(raw)
+	if err != nil {
+		s.FailAt(start, "the string is not valid: %v", err)
+	}
+	return []byte(out)
+}
+
+// Unquote gives the text of a string with its quotes. What is no UTF-8 in it becomes a replacement
+// character.
+func Unquote(raw []byte) (text string, err error) {
+	err = json.Unmarshal(raw, &text)
+	return text, err
+}
+
+// Text reads a string, or null as an empty one.
+func (s *Scanner) Text() []byte {
+	if s.Null() {
+		return nil
+	}
+	return s.Str()
+}
+
+// Quoted reads a string, or null, as it stands in the input, with its quotes.
+func (s *Scanner) Quoted() []byte {
+	if s.Null() {
+		return nil
+	}
+	return s.quotedString()
+}
+
+// quotedString reads a string with its quotes, nil if there is none.
+func (s *Scanner) quotedString() []byte {
+	if s.Peek() != '"' {
+		s.Expected("a string")
+		return nil
+	}
+	from := s.Pos
+	if !s.skipString() {
+		return nil
+	}
+	return s.In[from:s.Pos]
+}
+
+// Boolean reads true or false, or null as false.
+func (s *Scanner) Boolean() bool {
+	switch s.Peek() {
+	case 't':
+		s.Word("true")
+		return true
+	case 'f':
+		s.Word("false")
+	case 'n':
+		s.Word("null")
+	default:
+		s.Expected("true or false")
+	}
+	return false
+}
+
+// Uint reads a whole number of 0 or more.
+func (s *Scanner) Uint() uint64 {
+	if c := s.Peek(); c < '0' || c > '9' {
+		s.Expected("a whole number of 0 or more")
+		return 0
+	}
+	start := s.Pos
+	s.Number()
+	var n uint64
+	for _, c := range s.In[start:min(s.Pos, len(s.In))] {
+		if c < '0' || c > '9' {
+			s.FailAt(start, "a whole number of 0 or more should be here")
+			return 0
+		}
+		hi, lo := bits.Mul64(n, 10)
+		sum, carry := bits.Add64(lo, uint64(c-'0'), 0)
+		if hi+carry > 0 {
+			s.FailAt(start, "the number is too large")
+			return 0
+		}
+		n = sum
+	}
+	return n
+}
+
+// Raw passes any value and gives its text.
+func (s *Scanner) Raw() []byte {
+	s.Peek()
+	start := s.Pos
+	s.Skip()
+	if s.Err != nil {
+		return nil
+	}
+	return s.In[start:s.Pos:s.Pos]
+}
+
+// Skip passes any value, checking that it is one.
+func (s *Scanner) Skip() {
+	open := make([]byte, 0, 64) // the closing bytes still due
+	for {
+		switch c := s.Peek(); c {
+		case '{', '[':
+			s.Pos++
+			open = append(open, c+2) // '}' is '{'+2, ']' is '['+2
+			if len(open) > maxDepth {
+				s.Fail("the nesting is deeper than %d", maxDepth)
+				return
+			}
+			if s.Peek() != c+2 {
+				if c == '{' {
+					s.name()
+				}
+				continue
+			}
+		case '"':
+			s.skipString()
+		case 't':
+			s.Word("true")
+		case 'f':
+			s.Word("false")
+		case 'n':
+			s.Word("null")
+		default:
+			s.Number()
+		}
+		if open = s.leave(open); len(open) == 0 || s.Err != nil {
+			return
+		}
+	}
+}
+
+// leave passes what may stand after a value inside the given brackets, up to the next value or
+// the end of the outermost bracket.
+func (s *Scanner) leave(open []byte) []byte {
+	for len(open) > 0 && s.Err == nil {
+		end := open[len(open)-1]
+		switch s.Peek() {
+		case ',':
+			s.Pos++
+			if end == '}' {
+				s.name()
+			}
+			return open
+		case end:
+			s.Pos++
+			open = open[:len(open)-1]
+		default:
+			s.Expected(fmt.Sprintf("a comma or %q", end))
+		}
+	}
+	return open
+}
+
+// name passes a member's name and the colon after it.
+func (s *Scanner) name() {
+	if s.Peek() != '"' {
+		s.Expected("a quoted name")
+		return
+	}
+	if s.skipString() {
+		s.Want(':')
+	}
+}
+
+// Word passes a word that must stand here.
+func (s *Scanner) Word(w string) {
+	if !bytes.HasPrefix(s.In[s.Pos:], []byte(w)) {
+		s.Expected("a value")
+		return
+	}
+	s.Pos += len(w)
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// special has the high bit set in bytes that end a plain run inside a string: quotes, backslashes
+// and control characters. The lowest bit set is exact.
+func special(x uint64) uint64 {
+	q, b := x^(ones*'"'), x^(ones*'\\')
+	return ((q-ones)&^q | (b-ones)&^b | (x-ones*0x20)&^x) & highs
+}
+
+// skipString passes a string and reports whether it is one.
+func (s *Scanner) skipString() bool {
+	in, start, p := s.In, s.Pos, s.Pos+1
+	for {
+		for p+8 <= len(in) {
+			m := special(binary.LittleEndian.Uint64(in[p:]))
+			if m != 0 {
+				p += bits.TrailingZeros64(m) / 8
+				break
+			}
+			p += 8
+		}
+		for p < len(in) && in[p] >= 0x20 && in[p] != '"' && in[p] != '\\' {
+			p++
+		}
+		switch {
+		case p >= len(in):
+			s.FailAt(start, "the string that begins here is not closed")
+			return false
+		case in[p] == '"':
+			s.Pos = p + 1
+			return true
+		case in[p] == '\\':
+			n := escapeLen(in[p:])
+			if n == 0 {
+				s.FailAt(p, "this is no escape that JSON has")
+				return false
+			}
+			p += n
+		default:
+			s.FailAt(p, "a control character stands in a string")
+			return false
+		}
+	}
+}
+
+// escapeLen is the length of the escape at the start of b, 0 if it is none.
+func escapeLen(b []byte) int {
+	if len(b) < 2 {
+		return 0
+	}
+	switch b[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if len(b) < 6 {
+			return 0
+		}
+		for _, c := range b[2:6] {
+			if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F') {
+				return 0
+			}
+		}
+		return 6
+	}
+	return 0
+}
+
+// Number passes a number.
+func (s *Scanner) Number() {
+	in, p := s.In, s.Pos
+	digits := func() bool {
+		from := p
+		for p < len(in) && in[p] >= '0' && in[p] <= '9' {
+			p++
+		}
+		return p > from
+	}
+	if p < len(in) && in[p] == '-' {
+		p++
+	}
+	zero := p < len(in) && in[p] == '0'
+	from := p
+	ok := digits() && (!zero || p == from+1)
+	if ok && p < len(in) && in[p] == '.' {
+		p++
+		ok = digits()
+	}
+	if ok && p < len(in) && (in[p] == 'e' || in[p] == 'E') {
+		p++
+		if p < len(in) && (in[p] == '+' || in[p] == '-') {
+			p++
+		}
+		ok = digits()
+	}
+	if !ok {
+		s.Expected("a value")
+		return
+	}
+	s.Pos = p
+}
+
+// Position is the line and column of a byte offset, both from 1.
+func Position(in []byte, pos int) (line, column int) {
+	before := in[:min(pos, len(in))]
+	return bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n')
+}

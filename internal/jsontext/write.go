@@ -1,0 +1,295 @@
+package jsontext
+
+import (
+	"encoding/json"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Writer writes JSON in the order in which it is called, with the commas that are due, either laid out
+// as Terraform and OpenTofu lay out state files (two blanks a level, HTML-sensitive characters
+// escaped) or without any white space. Values that were never decoded are laid out anew as they pass,
+// byte by byte.
+type Writer struct {
+	Buf     []byte
+	W       io.Writer // where the buffer goes when it is full; nil: it grows
+	Err     error     // of W
+	Compact bool
+	Quote   func(dst []byte, s string) []byte // how strings are spelled; nil: AppendString
+
+	depth  int
+	filled bool // something stands already in the innermost bracket
+	named  bool // a name stands before
+}
+
+// full is how much is collected before it is written.
+const full = 48 << 10
+
+// Flush writes out what is in the buffer.
+func (w *Writer) Flush() {
+	if w.W == nil {
+		return
+	}
+	if w.Err == nil && len(w.Buf) > 0 {
+		_, w.Err = w.W.Write(w.Buf)
+	}
+	w.Buf = w.Buf[:0]
+}
+
+// Next is called by everything that writes a value, and by callers that append one to Buf.
+func (w *Writer) Next() {
+	if w.named {
+		w.named = false
+		return
+	}
+	if w.filled {
+		w.Buf = append(w.Buf, ',')
+	}
+	if w.filled = true; w.depth > 0 {
+		w.line()
+	}
+	if len(w.Buf) >= full {
+		w.Flush()
+	}
+}
+
+func (w *Writer) line() {
+	if !w.Compact {
+		w.Buf = AppendLine(w.Buf, w.depth)
+	}
+}
+
+// Open begins an object or array.
+func (w *Writer) Open(c byte) {
+	w.Next()
+	w.Buf = append(w.Buf, c)
+	w.depth++
+	w.filled = false
+}
+
+// Close ends it with the matching bracket.
+func (w *Writer) Close(c byte) {
+	if w.depth--; w.filled {
+		w.line()
+	}
+	w.Buf = append(w.Buf, c)
+	w.filled = w.depth > 0
+}
+
+// Depth is how many brackets are open.
+func (w *Writer) Depth() int { return w.depth }
+
+// Key begins a member of an object.
+func (w *Writer) Key(name string) {
+	w.Text(name)
+	w.Buf = append(w.Buf, ':')
+	if !w.Compact {
+		w.Buf = append(w.Buf, ' ')
+	}
+	w.named = true
+}
+
+// Text writes a string.
+func (w *Writer) Text(s string) {
+	w.Next()
+	if w.Quote != nil {
+		w.Buf = w.Quote(w.Buf, s)
+	} else {
+		w.Buf = AppendString(w.Buf, s)
+	}
+}
+
+// Uint writes a whole number.
+func (w *Writer) Uint(n uint64) {
+	w.Next()
+	w.Buf = strconv.AppendUint(w.Buf, n, 10)
+}
+
+// Int writes a whole number.
+func (w *Writer) Int(n int64) {
+	w.Next()
+	w.Buf = strconv.AppendInt(w.Buf, n, 10)
+}
+
+// Bool writes true or false.
+func (w *Writer) Bool(v bool) {
+	w.Next()
+	w.Buf = strconv.AppendBool(w.Buf, v)
+}
+
+// Word writes a value that is spelled already.
+func (w *Writer) Word(value string) {
+	w.Next()
+	w.Buf = append(w.Buf, value...)
+}
+
+// KeyText writes a member that is a string.
+func (w *Writer) KeyText(name, s string) {
+	w.Key(name)
+	w.Text(s)
+}
+
+// KeyInt writes a member that is a whole number.
+func (w *Writer) KeyInt(name string, n int64) {
+	w.Key(name)
+	w.Int(n)
+}
+
+// KeyBool writes a member that is true or false.
+func (w *Writer) KeyBool(name string, v bool) {
+	w.Key(name)
+	w.Bool(v)
+}
+
+// Raw writes a value that is JSON already.
+func (w *Writer) Raw(v []byte) {
+	w.Next()
+	if w.Compact {
+		w.Buf = append(w.Buf, v...)
+		return
+	}
+	w.Buf = appendLaidOut(w.Buf, v, w.depth)
+}
+
+// Members writes the members of a JSON object into the current one.
+func (w *Writer) Members(object []byte) {
+	if len(object) == 0 {
+		return
+	}
+	s := Scanner{In: object}
+	s.Object(func(key []byte) {
+		w.Key(string(key))
+		w.Raw(s.Raw())
+	})
+}
+
+const blank = "\n                                                                                "
+
+// AppendLine begins a line at the given depth.
+func AppendLine(dst []byte, depth int) []byte {
+	n := 2 * depth
+	dst = append(dst, blank[:1+min(n, len(blank)-1)]...)
+	for n -= len(blank) - 1; n > 0; n -= len(blank) - 1 {
+		dst = append(dst, blank[1:1+min(n, len(blank)-1)]...)
+	}
+	return dst
+}
+
+// AppendString appends s as a JSON string, spelled as Go's encoder spells it by default, which is
+// how Terraform and OpenTofu spell theirs. What is no UTF-8 becomes a replacement character.
+func AppendString(dst []byte, s string) []byte {
+	start, from := len(dst), 0
+	dst = append(dst, '"')
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case simple[c]:
+		case c == '"' || c == '\\':
+			dst = append(append(dst, s[from:i]...), '\\', c)
+			from = i + 1
+		default:
+			text, err := json.Marshal(s)
+			if err != nil { // a string always has a JSON form
+				panic(err)
+			}
+			return append(dst[:start], text...)
+		}
+	}
+	return append(append(dst, s[from:]...), '"')
+}
+
+// simple marks the bytes that stand for themselves in a JSON string.
+var simple = func() (t [256]bool) {
+	for c := ' '; c < 0x7f; c++ {
+		t[c] = !strings.ContainsRune("\"\\<>&", c)
+	}
+	return t
+}()
+
+// What a byte of JSON text asks for while it is laid out.
+const (
+	plain = iota
+	skipped
+	quote
+	bracket
+	unbracket
+	comma
+	colon
+)
+
+var layout = [256]uint8{
+	' ': skipped, '\n': skipped, '\r': skipped, '\t': skipped, '"': quote,
+	'{': bracket, '[': bracket, '}': unbracket, ']': unbracket, ',': comma, ':': colon,
+}
+
+// appendLaidOut writes valid JSON with new white space, its first line continuing the present one.
+func appendLaidOut(dst, src []byte, depth int) []byte {
+	for i := 0; i < len(src); {
+		c := src[i]
+		switch layout[c] {
+		case skipped:
+			for i++; i < len(src) && src[i] == ' '; i++ {
+			}
+			continue
+		case quote:
+			dst, i = copyString(dst, src, i)
+			continue
+		case bracket:
+			dst = append(dst, c)
+			for i++; i < len(src) && layout[src[i]] == skipped; i++ {
+			}
+			if i < len(src) && src[i] == c+2 {
+				dst = append(dst, c+2)
+				i++
+				continue
+			}
+			depth++
+			dst = AppendLine(dst, depth)
+			continue
+		case unbracket:
+			depth--
+			dst = AppendLine(dst, depth)
+			dst = append(dst, c)
+		case comma:
+			dst = AppendLine(append(dst, c), depth)
+		case colon:
+			dst = append(dst, ':', ' ')
+		default:
+			dst = append(dst, c)
+		}
+		i++
+	}
+	return dst
+}
+
+// stops marks the bytes inside a JSON string at which copying stops for a look.
+var stops = [256]bool{'"': true, '\\': true, '<': true, '>': true, '&': true, 0xe2: true}
+
+// copyString copies the JSON string at src[i:] and gives the position after it.
+func copyString(dst, src []byte, i int) ([]byte, int) {
+	const hex = "0123456789abcdef"
+	from := i
+	for i++; i < len(src); i++ {
+		c := src[i]
+		if !stops[c] {
+			continue
+		}
+		switch {
+		case c == '"':
+			return append(dst, src[from:i+1]...), i + 1
+		case c == '\\':
+			i++
+		case c != 0xe2:
+			dst = append(dst, src[from:i]...)
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+			from = i + 1
+		case i+2 < len(src) && src[i+1] == 0x80 && src[i+2]&^1 == 0xa8: // U+2028 and U+2029
+			dst = append(dst, src[from:i]...)
+			dst = append(dst, `\u202`...)
+			dst = append(dst, hex[src[i+2]&15])
+			i += 2
+			from = i + 1
+		}
+	}
+	return append(dst, src[from:]...), len(src)
+}

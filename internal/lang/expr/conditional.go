@@ -1,0 +1,105 @@
+package expr
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// Conditional is condition ? one : other.
+type Conditional struct{ *hclsyntax.ConditionalExpr }
+
+func (e *Conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	yes, yesDiags := e.TrueResult.Value(ctx)
+	no, noDiags := e.FalseResult.Value(ctx)
+	ty, ok := unifyArms(yes, no)
+	if !ok {
+		return sameMarks(cty.DynamicVal, yes, no), e.mismatch(yes.Type(), no.Type(), ctx)
+	}
+	cond, diags := e.Condition.Value(ctx)
+	if cond.IsNull() {
+		return sameMarks(cty.UnknownVal(ty), cond, yes, no), append(diags, errorIn(e.Condition, ctx, e.Condition.Range(), e.SrcRange, "Null condition", "The condition value is null. Conditions must either be true or false."))
+	}
+	cond, remark := mark.Bare(cond)
+	if !cond.IsKnown() {
+		return remark(Raise(e.either(yes, no, ty), yes, no)), diags
+	}
+	b, err := convert.Convert(cond, cty.Bool)
+	if err != nil {
+		return remark(sameMarks(cty.UnknownVal(ty), yes, no)), append(diags, errorIn(e.Condition, ctx, e.Condition.Range(), e.SrcRange, "Incorrect condition type", "The condition expression must be of type bool."))
+	}
+	taken, other, arm, which, more := no, yes, e.FalseResult, "false", noDiags
+	if b.True() {
+		taken, other, arm, which, more = yes, no, e.TrueResult, "true", yesDiags
+	}
+	diags = append(diags, more...)
+	out, err := ConvertValue(taken, ty)
+	if err != nil {
+		diags = append(diags, errorIn(arm, ctx, arm.Range(), e.SrcRange, "Inconsistent conditional result types", fmt.Sprintf("The %s result value has the wrong type: %s.", which, err)))
+		out = cty.UnknownVal(ty)
+	}
+	return remark(mark.Same(out, other)), diags
+}
+
+// unifyArms finds the type of a conditional's result.
+func unifyArms(yes, no cty.Value) (cty.Type, bool) {
+	yt, nt := yes.Type(), no.Type()
+	switch {
+	case isNullLiteral(yes):
+		return nt, true
+	case isNullLiteral(no):
+		return yt, true
+	case yt == cty.DynamicPseudoType || nt == cty.DynamicPseudoType:
+		return cty.DynamicPseudoType, true
+	case yt.Equals(nt):
+		return yt, true
+	}
+	ty := unify([]cty.Type{yt, nt})
+	return ty, ty != cty.NilType
+}
+
+func isNullLiteral(v cty.Value) bool { return v.Type() == cty.DynamicPseudoType && v.IsNull() }
+
+// mismatch lets the library describe how two types differ.
+func (e *Conditional) mismatch(yes, no cty.Type, ctx *hcl.EvalContext) hcl.Diagnostics {
+	stub := *e.ConditionalExpr
+	stub.Condition = &hclsyntax.LiteralValueExpr{Val: cty.True, SrcRange: e.Condition.Range()}
+	stub.TrueResult = &hclsyntax.LiteralValueExpr{Val: cty.UnknownVal(yes), SrcRange: e.TrueResult.Range()}
+	stub.FalseResult = &hclsyntax.LiteralValueExpr{Val: cty.UnknownVal(no), SrcRange: e.FalseResult.Range()}
+	_, diags := stub.Value(nil)
+	s := envOf(ctx)
+	telling := s != nil && (s.Names.in(yes) || s.Names.in(no))
+	for _, d := range diags {
+		if d.Expression, d.EvalContext = e.ConditionalExpr, ctx; telling {
+			d.Detail = "The true and false result expressions must have consistent types. How they differ is not shown, because it could reveal a value that is ephemeral."
+		}
+	}
+	return diags
+}
+
+// either is what is known of a result that can be one of two values: the library knows how to
+// combine their ranges.
+func (e *Conditional) either(yes, no cty.Value, ty cty.Type) cty.Value {
+	yes, _ = mark.BareDeep(yes)
+	no, _ = mark.BareDeep(no)
+	if yes.IsNull() && no.IsNull() {
+		return cty.NullVal(ty)
+	}
+	if yt, err := ConvertValue(yes, ty); err == nil {
+		yes = yt
+	}
+	if nt, err := ConvertValue(no, ty); err == nil {
+		no = nt
+	}
+	if yes.Type() == cty.DynamicPseudoType || no.Type() == cty.DynamicPseudoType || !yes.Type().Equals(no.Type()) {
+		return cty.UnknownVal(ty)
+	}
+	lit := func(v cty.Value) hclsyntax.Expression { return &hclsyntax.LiteralValueExpr{Val: v} }
+	stub := hclsyntax.ConditionalExpr{Condition: lit(cty.UnknownVal(cty.Bool)), TrueResult: lit(yes), FalseResult: lit(no)}
+	v, _ := stub.Value(nil)
+	return v
+}

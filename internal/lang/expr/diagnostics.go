@@ -1,0 +1,21 @@
+package expr
+
+import "github.com/hashicorp/hcl/v2"
+
+// errorIn is one error about an expression.
+func errorIn(e hcl.Expression, ctx *hcl.EvalContext, at, context hcl.Range, title, detail string) *hcl.Diagnostic {
+	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: title, Detail: detail, Subject: &at, Context: &context, Expression: e, EvalContext: ctx}
+}
+
+func withContext(ds hcl.Diagnostics, e hcl.Expression, ctx *hcl.EvalContext) {
+	for _, d := range ds {
+		if d.Expression == nil {
+			d.Expression, d.EvalContext = e, ctx
+		}
+	}
+}
+
+// ErrorAt is one error about a place.
+func ErrorAt(title, detail string, at hcl.Range) hcl.Diagnostics {
+	return hcl.Diagnostics{{Severity: hcl.DiagError, Summary: title, Detail: detail, Subject: &at}}
+}

@@ -1,0 +1,132 @@
+package expr
+
+import (
+	"reflect"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Scope says what references mean where an expression is evaluated. Package frame has the one that counts; tests
+// have simpler ones.
+type Scope interface {
+	// Value is the value of what a reference names, before e.rest is selected from it.
+	Value(e *Ref) (cty.Value, hcl.Diagnostics)
+	// Instance is the value of one instance of what a reference names, or of the output of it that the
+	// reference is about. at is where the key stands. The result need not carry the key's marks.
+	Instance(e *Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics)
+	// Sample stands for any instance of something repeated while it is not known which instances there are:
+	// its parts may be ephemeral, for example. It is false where the instances are known.
+	Sample(e *Ref) (cty.Value, bool)
+	// Call calls the function of a provider.
+	Call(e *ProviderCall, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics)
+}
+
+// meter bounds what an evaluation makes and goes through. Its methods report whether that is within the
+// limits; where it is not, the meter has put an error about the place into the bag, once for each evaluation.
+type meter interface {
+	// Element counts one more element that a loop makes.
+	Element(at hcl.Range) bool
+	// Work counts that a function in a loop goes through a value, at a cost for each element of it.
+	Work(cost int, v cty.Value, at hcl.Range) bool
+	// Keep counts what a loop keeps of one turn; made is the sum for this loop so far.
+	Keep(made *int, v cty.Value, at hcl.Range) bool
+	// TextLimit is how many bytes one string may have.
+	TextLimit() int
+}
+
+// Env is one evaluation, as the nodes of the expression see it: what names mean, what it may cost, and how
+// it went so far. Nodes find it in the root of the library's evaluation context, under a name that no
+// identifier can have.
+type Env struct {
+	Ctx      *hcl.EvalContext // the root; its only variable leads back here
+	Scope    Scope            // nil: there are no names
+	Meter    meter            // nil: nothing is bounded
+	Bag      *diag.Bag
+	Names    *EphemeralNames
+	Block    diag.Range // the block that is evaluated, for what is missing in it
+	Validate bool       // nothing is known but what is written out: mistakes are looked for everywhere
+
+	// Marked is set once something with a mark was read or made. As long as it is not, there is no need to
+	// look through a result for marks.
+	Marked bool
+	Failed bool // something that was read has failed, and that is reported elsewhere
+	Broken bool // something that was read is broken, and that is in the bag
+
+	// SetLeaves is where something ephemeral was put into sets, in their order: members have no place in a set,
+	// whose marks say no more than that something in it is ephemeral.
+	SetLeaves []SetLeaf
+
+	explaining bool        // values are collected for a diagnostic: none are for one about that
+	seen       []cty.Value // arguments of the calls that are running
+}
+
+// SetLeaf is what is ephemeral in a set: the attribute or block type that the set belongs to, the way there
+// from a member, and where it is written.
+type SetLeaf struct {
+	Set  string
+	Path cty.Path
+	At   diag.Range
+}
+
+const envName = "\x00"
+
+var envType = cty.Capsule("env", reflect.TypeFor[Env]())
+
+// Init makes the context of an evaluation, which can be used for one after the other.
+func (v *Env) Init() {
+	v.Ctx = &hcl.EvalContext{Variables: map[string]cty.Value{envName: cty.CapsuleVal(envType, v)}}
+}
+
+// Reset forgets one evaluation, so that another one can have its place.
+func (v *Env) Reset() {
+	*v = Env{Ctx: v.Ctx, seen: v.seen[:0]}
+	v.Ctx.Functions = nil
+}
+
+// NewEnv is the evaluation of something that refers to nothing.
+func NewEnv(bag *diag.Bag) *Env {
+	out := &Env{Bag: bag, Names: &EphemeralNames{}}
+	out.Init()
+	return out
+}
+
+// envOf finds the evaluation that a context belongs to; nil if it belongs to none.
+func envOf(ctx *hcl.EvalContext) *Env {
+	if ctx == nil {
+		return nil
+	}
+	for p := ctx.Parent(); p != nil; p = ctx.Parent() {
+		ctx = p
+	}
+	v, ok := ctx.Variables[envName]
+	if !ok {
+		return nil
+	}
+	return v.EncapsulatedValue().(*Env)
+}
+
+// Eval evaluates a compiled expression. The value of a failed evaluation is not to be used.
+func (v *Env) Eval(e hclsyntax.Expression) cty.Value { return v.EvalIn(e, v.Ctx) }
+
+// EvalIn is Eval in a child context.
+func (v *Env) EvalIn(e hclsyntax.Expression, ctx *hcl.EvalContext) cty.Value {
+	if lit, ok := e.(*hclsyntax.LiteralValueExpr); ok {
+		return lit.Val
+	}
+	out, diags := e.Value(ctx)
+	if len(diags) > 0 {
+		v.Report(diags)
+	}
+	return out
+}
+
+// Error reports a mistake found while evaluating, or a warning.
+func (v *Env) Error(d diag.Diagnostic) {
+	v.Bag.Add(d)
+	if d.Severity == diag.Error {
+		v.Broken = true
+	}
+}

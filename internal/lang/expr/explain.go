@@ -1,0 +1,286 @@
+package expr
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// Way writes the way that a value came, with the places: "local.cfg (main.tf:12) ← var.password
+// (main.tf:1)".
+func Way(o *mark.Origin) string {
+	var parts []string
+	for ; o != nil; o = o.From {
+		part := o.What
+		if o.Range.Filename != "" {
+			part += fmt.Sprintf(" (%s:%d)", o.Range.Filename, o.Range.Start.Line)
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, " ← ")
+}
+
+// Report puts the library's diagnostics into the bag, with the values in scope.
+func (s *Env) Report(ds hcl.Diagnostics) {
+	for _, d := range ds {
+		out := diag.FromHCL(d)
+		if e, ok := d.Expression.(hclsyntax.Expression); ok && d.EvalContext != nil {
+			out = s.WithValues(out, e, d.EvalContext)
+		}
+		out.Detail += s.suggest(d)
+		out.Call = calling(d)
+		s.Error(out)
+	}
+}
+
+// calling says which function complained, with what it takes.
+func calling(d *hcl.Diagnostic) *diag.Call {
+	call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d)
+	if !ok || call.CalledFunctionName() == "" || d.EvalContext == nil {
+		return nil
+	}
+	out := &diag.Call{Function: call.CalledFunctionName(), Returns: cty.DynamicPseudoType}
+	if sig, ok := funcs.SignatureOf(strings.TrimPrefix(out.Function, "core::")); ok {
+		for _, p := range sig.Params {
+			out.Params = append(out.Params, diag.Param{Name: p.Name, Type: p.Type, Nullable: p.Nullable})
+		}
+		if p := sig.Variadic; p != nil {
+			out.Variadic = &diag.Param{Name: p.Name, Type: p.Type, Nullable: p.Nullable}
+		}
+		out.Returns = sig.Returns
+		return out
+	}
+	for ctx := d.EvalContext; ctx != nil; ctx = ctx.Parent() {
+		f, ok := ctx.Functions[call.CalledFunctionName()]
+		if !ok {
+			continue
+		}
+		var types []cty.Type
+		for _, p := range f.Params() {
+			out.Params = append(out.Params, parameterOf(p))
+			types = append(types, p.Type)
+		}
+		if p := f.VarParam(); p != nil {
+			v := parameterOf(*p)
+			out.Variadic = &v
+		}
+		if ty, err := f.ReturnType(types); err == nil {
+			out.Returns = ty
+		}
+		return out
+	}
+	return nil
+}
+
+func parameterOf(p function.Parameter) diag.Param {
+	return diag.Param{Name: p.Name, Type: p.Type, Nullable: p.AllowNull}
+}
+
+// About says what a diagnostic is about, where that decides which values help to understand it.
+type About uint8
+
+const (
+	AboutValue   About = iota
+	AboutUnknown       // something is unknown
+	AboutMarks         // something is sensitive or ephemeral
+)
+
+// WithValues adds the values in scope to a diagnostic about an expression. Values with a mark are
+// never shown; that they have one is said only where the diagnostic is about marks.
+func (s *Env) WithValues(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext) diag.Diagnostic {
+	return s.WithValuesAbout(d, e, ctx, AboutValue)
+}
+
+func (s *Env) WithValuesAbout(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext, what About) diag.Diagnostic {
+	if s.explaining {
+		return d
+	}
+	s.explaining = true
+	failed, broken := s.Failed, s.Broken
+	c := &collector{s: s, ctx: ctx, what: what}
+	hclsyntax.Walk(e, c)
+	s.Failed, s.Broken, s.explaining = failed, broken, false
+	slices.SortFunc(c.out, func(a, b diag.Value) int { return strings.Compare(a.Traversal, b.Traversal) })
+	d.Values = slices.Compact(c.out)
+	return d
+}
+
+// collector gathers what the references in an expression are.
+type collector struct {
+	s    *Env
+	ctx  *hcl.EvalContext
+	what About
+	out  []diag.Value
+}
+
+func (c *collector) Enter(n hclsyntax.Node) hcl.Diagnostics {
+	switch n := bareNode(n).(type) {
+	case *Ref:
+		c.ref(n)
+	case *hclsyntax.ScopeTraversalExpr:
+		c.traversal(n.Traversal)
+	}
+	return nil
+}
+
+// bareNode is what our wrappers wrap. Their children are those of what they wrap.
+func bareNode(n hclsyntax.Node) hclsyntax.Node {
+	for {
+		switch w := n.(type) {
+		case *Argument:
+			n = w.Expression
+		case *remembered:
+			n = w.Expression
+		case *evaluated:
+			n = w.Expression
+		case *LoopVar:
+			n = w.ScopeTraversalExpr
+		default:
+			return n
+		}
+	}
+}
+
+func (c *collector) Exit(hclsyntax.Node) hcl.Diagnostics { return nil }
+
+// ref evaluates a reference once more; whatever it needs has been evaluated before. All instances
+// of something repeated are not: some may not be there yet.
+func (c *collector) ref(e *Ref) {
+	if e.Repeated && !e.HasKey || e.Root == RootCall && e.Output == "" {
+		return
+	}
+	v, diags := e.base(c.s)
+	if diags.HasErrors() {
+		return
+	}
+	c.steps(v, e.Traversal[:len(e.Traversal)-len(e.Rest)], e.Rest)
+}
+
+// traversal shows a for variable or an iterator, if something is selected from it.
+func (c *collector) traversal(t hcl.Traversal) {
+	if len(t) < 2 {
+		return
+	}
+	v, diags := t[:1].TraverseAbs(c.ctx)
+	if !diags.HasErrors() {
+		c.steps(v, t[:1], t[1:])
+	}
+}
+
+// steps selects as far as that goes, and shows what is there.
+func (c *collector) steps(v cty.Value, name, rest hcl.Traversal) {
+	for i, step := range rest {
+		next, diags := step.TraversalStep(v)
+		if diags.HasErrors() {
+			rest = rest[:i]
+			break
+		}
+		v = next
+	}
+	if statement := c.statement(v); statement != "" {
+		full := append(slices.Clone(name), rest...)
+		c.out = append(c.out, diag.Value{Traversal: TraversalText(full), Statement: statement})
+	}
+}
+
+// statement is what can be said of a value: "is 5", "is list of string with 2 elements".
+func (c *collector) statement(v cty.Value) string {
+	for tag, text := range map[mark.Tag]string{mark.Sensitive: "has a sensitive value", mark.Ephemeral: "has an ephemeral value"} {
+		if mark.Is(v, tag) {
+			if c.what == AboutMarks {
+				return text
+			}
+			return ""
+		}
+	}
+	ty := v.Type()
+	switch {
+	case v.IsNull():
+		return "is null"
+	case !v.IsKnown():
+		return c.unknown(ty)
+	}
+	return "is " + describe(v)
+}
+
+func (c *collector) unknown(ty cty.Type) string {
+	switch {
+	case ty == cty.DynamicPseudoType && c.what == AboutUnknown:
+		return "will be known only after apply"
+	case ty == cty.DynamicPseudoType:
+		return ""
+	case c.what == AboutUnknown:
+		return "is " + ofType(ty) + ", known only after apply"
+	}
+	return "is " + ofType(ty)
+}
+
+// ofType names any value of a type.
+func ofType(ty cty.Type) string {
+	switch name := ty.FriendlyName(); {
+	case ty.IsObjectType():
+		return "an " + describeObject(ty)
+	default:
+		return "a " + name
+	}
+}
+
+// describe shows a known value shortly.
+func describe(v cty.Value) string {
+	ty := v.Type()
+	switch {
+	case ty == cty.String:
+		return strconv.Quote(shorten(v.AsString()))
+	case ty == cty.Number:
+		return v.AsBigFloat().Text('g', -1)
+	case ty == cty.Bool:
+		return strconv.FormatBool(v.True())
+	case ty.IsObjectType():
+		return describeObject(ty)
+	case ty.IsTupleType() || ty.IsCollectionType():
+		if l := v.Length(); !l.IsKnown() || l.IsMarked() {
+			return ty.FriendlyName()
+		}
+		switch n := v.LengthInt(); n {
+		case 0:
+			return "empty " + ty.FriendlyName()
+		case 1:
+			return ty.FriendlyName() + " with 1 element"
+		default:
+			return fmt.Sprintf("%s with %d elements", ty.FriendlyName(), n)
+		}
+	}
+	return ty.FriendlyName()
+}
+
+func describeObject(ty cty.Type) string {
+	atys := ty.AttributeTypes()
+	switch len(atys) {
+	case 0:
+		return "object with no attributes"
+	case 1:
+		for name := range atys {
+			return fmt.Sprintf("object with 1 attribute %q", name)
+		}
+	}
+	return fmt.Sprintf("object with %d attributes", len(atys))
+}
+
+// longest is how much of a string is shown.
+const longest = 500
+
+func shorten(s string) string {
+	if len(s) <= longest {
+		return s
+	}
+	return strings.ToValidUTF8(s[:longest], "") + "…"
+}

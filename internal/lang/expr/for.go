@@ -1,0 +1,329 @@
+package expr
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// For is a for expression.
+type For struct{ *hclsyntax.ForExpr }
+
+// Value evaluates the collection, then the body once for each element.
+func (e *For) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	if v, ok := sample(e.CollExpr, ctx); ok {
+		t := &turns{e: e, ctx: ctx, s: envOf(ctx), known: true, result: cty.DynamicVal}
+		return t.probe(cty.DynamicVal, v), t.diags
+	}
+	coll, diags := e.CollExpr.Value(ctx)
+	if diags.HasErrors() {
+		return Raise(cty.DynamicVal, coll), diags
+	}
+	bare, remark := mark.Bare(coll)
+	if d := e.iterable(bare, ctx); d != nil {
+		return Raise(cty.DynamicVal, coll), append(diags, d)
+	}
+	t := &turns{e: e, ctx: ctx, s: envOf(ctx), diags: diags, known: true, result: remark(cty.DynamicVal)}
+	if bare.Type() == cty.DynamicPseudoType || !bare.IsKnown() {
+		if bare.Type() != cty.DynamicPseudoType && !t.tryCondition() {
+			return Raise(cty.DynamicVal, coll), t.diags
+		}
+		v := cty.DynamicVal
+		if bare.Type().IsCollectionType() {
+			v = cty.UnknownVal(bare.Type().ElementType())
+		}
+		return Raise(t.probe(remark(cty.DynamicVal), remark(v)), coll), t.diags
+	}
+	if bare.LengthInt() == 0 && !t.tryCondition() {
+		return Raise(cty.DynamicVal, coll), t.diags
+	}
+	t.begin(bare.LengthInt())
+	for k, v := range Entries(bare) {
+		if !t.within() || len(t.diags) > enough {
+			break
+		}
+		t.turn(remark(k), remark(v))
+	}
+	return remark(t.finish()), t.diags
+}
+
+// Entries are the keys and values of a known collection, without marks, in the library's order. Its own
+// iterators sort the elements of a set with work that grows faster than the set.
+func Entries(v cty.Value) iter.Seq2[cty.Value, cty.Value] {
+	return func(yield func(k, v cty.Value) bool) {
+		if v.Type().IsSetType() {
+			for _, e := range ctyvalue.Elements(v) {
+				if !yield(e, e) {
+					return
+				}
+			}
+			return
+		}
+		for it := v.ElementIterator(); it.Next(); {
+			if !yield(it.Element()) {
+				return
+			}
+		}
+	}
+}
+
+func (e *For) iterable(v cty.Value, ctx *hcl.EvalContext) *hcl.Diagnostic {
+	switch {
+	case v.IsNull():
+		return errorIn(e.CollExpr, ctx, e.CollExpr.Range(), e.SrcRange, "Iteration over null value", "A null value cannot be used as the collection in a 'for' expression.")
+	case v.Type() == cty.DynamicPseudoType || iterable(v.Type()):
+		return nil
+	}
+	return errorIn(e.CollExpr, ctx, e.CollExpr.Range(), e.SrcRange, "Iteration over non-iterable value", fmt.Sprintf("A value of type %s cannot be used as the collection in a 'for' expression.", v.Type().FriendlyName()))
+}
+
+// turns is one evaluation of a loop.
+type turns struct {
+	e      *For
+	s      *Env // nil outside of a frame
+	ctx    *hcl.EvalContext
+	child  *hcl.EvalContext // of the current turn; one for all turns that report nothing
+	diags  hcl.Diagnostics
+	known  bool
+	result cty.Value   // carries the marks of what decided which elements there are
+	lost   []cty.Value // values that did not get into the result, because keys are unknown
+
+	made   int // elements of what was made
+	list   []cty.Value
+	obj    map[string]cty.Value
+	groups map[string][]cty.Value
+}
+
+func (t *turns) begin(n int) {
+	switch {
+	case t.e.KeyExpr == nil:
+		t.list = make([]cty.Value, 0, n)
+	case t.e.Group:
+		t.groups = map[string][]cty.Value{}
+	default:
+		t.obj = make(map[string]cty.Value, n)
+	}
+}
+
+// enough mistakes in the turns of one loop are reported: the others are likely the same.
+const enough = 20
+
+// within reports whether the budget allows one more turn.
+func (t *turns) within() bool {
+	if t.s == nil || t.s.Meter == nil || t.s.Meter.Element(t.e.SrcRange) {
+		return true
+	}
+	t.known = false
+	return false
+}
+
+// scope is the context of one turn.
+func (t *turns) scope(k, v cty.Value) *hcl.EvalContext {
+	if t.child == nil {
+		t.child = t.ctx.NewChild()
+		t.child.Variables = make(map[string]cty.Value, 2)
+	}
+	if t.e.KeyVar != "" {
+		t.child.Variables[t.e.KeyVar] = k
+	}
+	t.child.Variables[t.e.ValVar] = v
+	return t.child
+}
+
+// report keeps what a turn reported. Its context belongs to the diagnostics from now on.
+func (t *turns) report(ds ...*hcl.Diagnostic) {
+	if len(ds) > 0 {
+		t.diags = append(t.diags, ds...)
+		t.child = nil
+	}
+}
+
+func (t *turns) turn(k, v cty.Value) {
+	ctx := t.scope(k, v)
+	if t.e.CondExpr != nil && !t.included(ctx) {
+		return
+	}
+	if t.e.KeyExpr == nil {
+		val, diags := t.e.ValExpr.Value(ctx)
+		t.report(diags...)
+		t.list = append(t.list, t.weigh(val))
+		return
+	}
+	name, ok := t.key(ctx)
+	val, diags := t.e.ValExpr.Value(ctx)
+	if !ok {
+		t.lost = append(t.lost, val) // for its marks
+		return
+	}
+	t.report(diags...)
+	val = t.weigh(val)
+	switch {
+	case t.e.Group:
+		t.groups[name] = append(t.groups[name], val)
+	default:
+		if _, again := t.obj[name]; again {
+			t.duplicate(name, ctx)
+			return
+		}
+		t.obj[name] = val
+	}
+}
+
+// weigh charges the budget for an element that was made.
+func (t *turns) weigh(v cty.Value) cty.Value {
+	if t.s != nil && t.s.Meter != nil && !t.s.Meter.Keep(&t.made, v, t.e.SrcRange) {
+		t.known = false
+		return cty.DynamicVal
+	}
+	return v
+}
+
+// included evaluates the if clause.
+func (t *turns) included(ctx *hcl.EvalContext) bool {
+	v, diags := t.e.CondExpr.Value(ctx)
+	t.report(diags...)
+	t.result = Raise(t.result, v)
+	if diags.HasErrors() {
+		t.known = false
+		return false
+	}
+	v, _ = mark.BareDeep(v)
+	b, err := convert.Convert(v, cty.Bool)
+	switch {
+	case v.IsNull():
+		t.wrong(ctx, t.e.CondExpr, "Invalid 'for' condition", "The value of the 'if' clause must not be null.")
+	case err != nil:
+		t.wrong(ctx, t.e.CondExpr, "Invalid 'for' condition", fmt.Sprintf("The 'if' clause value is invalid: %s.", err))
+	case !b.IsKnown():
+		t.known = false
+		val, diags := t.e.ValExpr.Value(ctx) // it may be in the result: its marks are
+		if !diags.HasErrors() {
+			t.lost = append(t.lost, val)
+		}
+	default:
+		return b.True()
+	}
+	return false
+}
+
+// key evaluates the key of an object's element.
+func (t *turns) key(ctx *hcl.EvalContext) (string, bool) {
+	v, diags := t.e.KeyExpr.Value(ctx)
+	t.report(diags...)
+	t.result = Raise(t.result, v)
+	if diags.HasErrors() {
+		t.known = false
+		return "", false
+	}
+	v, remark := mark.BareDeep(v)
+	if v.IsNull() {
+		t.wrong(ctx, t.e.KeyExpr, "Invalid object key", "Key expression in 'for' expression must not produce a null value.")
+		return "", false
+	}
+	if !v.IsKnown() {
+		t.known = false
+		return "", false
+	}
+	if v.Type() == cty.Number {
+		v = cty.StringVal(numberText(v))
+	}
+	str, err := convert.Convert(v, cty.String)
+	if err != nil {
+		t.wrong(ctx, t.e.KeyExpr, "Invalid object key", fmt.Sprintf("The key expression produced an invalid result: %s.", err))
+		return "", false
+	}
+	noteKey(ctx, remark(v), str.AsString())
+	return str.AsString(), true
+}
+
+// wrong reports what is wrong with a clause, once for all turns.
+func (t *turns) wrong(ctx *hcl.EvalContext, e hcl.Expression, title, detail string) {
+	if t.known {
+		t.report(errorIn(e, ctx, e.Range(), t.e.SrcRange, title, detail))
+	}
+	t.known = false
+}
+
+// duplicate does not show the key if it is not to be shown.
+func (t *turns) duplicate(name string, ctx *hcl.EvalContext) {
+	what := fmt.Sprintf("the key %q", name)
+	if t.result.IsMarked() {
+		what = "the same key"
+	}
+	t.report(errorIn(t.e.KeyExpr, ctx, t.e.KeyExpr.Range(), t.e.SrcRange, "Duplicate object key",
+		fmt.Sprintf("Two different items produced %s in this 'for' expression. If duplicates are expected, use the ellipsis (...) after the value expression to enable grouping by key.", what)))
+}
+
+// tryCondition looks for what is wrong with the if clause where no element would show it.
+func (t *turns) tryCondition() bool {
+	if t.e.CondExpr == nil {
+		return true
+	}
+	v, diags := t.e.CondExpr.Value(t.scope(cty.DynamicVal, cty.DynamicVal))
+	t.report(diags...)
+	if diags.HasErrors() {
+		return false
+	}
+	v, _ = mark.BareDeep(v)
+	if v.IsNull() {
+		t.wrong(t.ctx, t.e.CondExpr, "Condition is null", "The value of the 'if' clause must not be null.")
+		return false
+	}
+	if _, err := convert.Convert(v, cty.Bool); err != nil {
+		t.wrong(t.ctx, t.e.CondExpr, "Invalid 'for' condition", fmt.Sprintf("The 'if' clause value is invalid: %s.", err))
+		return false
+	}
+	return true
+}
+
+// probe evaluates the body for an element of which little is known, to find which marks it adds
+// and, while validating, what is wrong with it.
+func (t *turns) probe(k, v cty.Value) cty.Value {
+	ctx := t.scope(k, v)
+	out := t.result
+	for _, e := range []hclsyntax.Expression{t.e.CondExpr, t.e.KeyExpr, t.e.ValExpr} {
+		if e == nil {
+			continue
+		}
+		val, diags := e.Value(ctx)
+		if t.s != nil && t.s.Validate {
+			t.report(diags...)
+		}
+		out = Raise(out, val)
+	}
+	return out
+}
+
+// finish makes the result.
+func (t *turns) finish() cty.Value {
+	if !t.known {
+		out := Raise(Raise(t.result, t.lost...), t.list...)
+		for _, v := range t.obj {
+			out = Raise(out, v)
+		}
+		for _, vs := range t.groups {
+			out = Raise(out, vs...)
+		}
+		return out
+	}
+	var v cty.Value
+	switch {
+	case t.e.KeyExpr == nil:
+		v = cty.TupleVal(t.list)
+	case t.e.Group:
+		vals := make(map[string]cty.Value, len(t.groups))
+		for k, vs := range t.groups {
+			vals[k] = cty.TupleVal(vs)
+		}
+		v = cty.ObjectVal(vals)
+	default:
+		v = cty.ObjectVal(t.obj)
+	}
+	return Raise(v, t.result)
+}

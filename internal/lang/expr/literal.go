@@ -1,0 +1,145 @@
+package expr
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Constant is the value of a compiled expression that needs no scope.
+func Constant(e hclsyntax.Expression) (cty.Value, bool) {
+	switch e := e.(type) {
+	case *hclsyntax.LiteralValueExpr:
+		return e.Val, true
+	case *hclsyntax.ParenthesesExpr:
+		return Constant(e.Expression)
+	case *hclsyntax.TemplateWrapExpr:
+		return Constant(e.Wrapped)
+	case *hclsyntax.ObjectConsKeyExpr:
+		return Constant(e.Wrapped)
+	}
+	return cty.NilVal, false
+}
+
+// Fold evaluates e now if all its parts are literals and nothing goes wrong.
+func Fold(e hclsyntax.Expression, parts ...hclsyntax.Expression) hclsyntax.Expression {
+	for _, p := range parts {
+		if _, ok := Constant(p); !ok {
+			return e
+		}
+	}
+	v, diags := e.Value(nil)
+	if len(diags) > 0 {
+		return e
+	}
+	return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: e.Range()}
+}
+
+// InsideExpr follows a path into object and tuple constructors.
+func InsideExpr(e hclsyntax.Expression, at hcl.Range, path cty.Path) hcl.Range {
+	if len(path) == 0 {
+		return at
+	}
+	switch e := e.(type) {
+	case *Object:
+		return InsideExpr(e.ObjectConsExpr, at, path)
+	case *hclsyntax.ObjectConsExpr:
+		name := StepName(path[0])
+		for _, item := range e.Items {
+			if k, ok := itemName(item.KeyExpr); ok && k == name {
+				return InsideExpr(item.ValueExpr, item.ValueExpr.Range(), path[1:])
+			}
+		}
+	case *hclsyntax.TupleConsExpr:
+		if ix, ok := path[0].(cty.IndexStep); ok {
+			if k, ok := addr.KeyOf(ix.Key); ok {
+				if n, ok := k.Int(); ok && n < len(e.Exprs) {
+					return InsideExpr(e.Exprs[n], e.Exprs[n].Range(), path[1:])
+				}
+			}
+		}
+	case *hclsyntax.ParenthesesExpr:
+		return InsideExpr(e.Expression, e.SrcRange, path)
+	}
+	return at
+}
+
+// StepName is the name that a step of a path selects, empty where it selects by number.
+func StepName(s cty.PathStep) string {
+	switch s := s.(type) {
+	case cty.GetAttrStep:
+		return s.Name
+	case cty.IndexStep:
+		if k, ok := addr.KeyOf(s.Key); ok {
+			name, _ := k.Str()
+			return name
+		}
+	}
+	return ""
+}
+
+func itemName(e hclsyntax.Expression) (string, bool) {
+	if k, ok := e.(*hclsyntax.ObjectConsKeyExpr); ok && !k.ForceNonLiteral {
+		if name := hcl.ExprAsKeyword(k.Wrapped); name != "" {
+			return name, true
+		}
+	}
+	v, diags := e.Value(nil)
+	if diags.HasErrors() || v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
+		return "", false
+	}
+	return v.AsString(), true
+}
+
+// LiteralKey is the text of a constant object key.
+func LiteralKey(e hclsyntax.Expression) (string, bool) {
+	v, diags := e.Value(nil)
+	if diags.HasErrors() || v.Type() != cty.String || !v.IsKnown() || v.IsNull() {
+		return "", false
+	}
+	return v.AsString(), true
+}
+
+// Path is a relative traversal as a path, as far as its steps are constant: what follows a
+// resource in a reference, an entry of ignore_changes.
+func Path(t hcl.Traversal) cty.Path {
+	var out cty.Path
+	for _, step := range t {
+		switch step := step.(type) {
+		case hcl.TraverseRoot: // the relative traversals of ignore_changes may begin with a name
+			out = out.GetAttr(step.Name)
+		case hcl.TraverseAttr:
+			out = out.GetAttr(step.Name)
+		case hcl.TraverseIndex:
+			out = out.Index(step.Key)
+		default:
+			return out
+		}
+	}
+	return out
+}
+
+// TraversalText is a reference as users write it.
+func TraversalText(t hcl.Traversal) string {
+	var b strings.Builder
+	for _, s := range t {
+		switch s := s.(type) {
+		case hcl.TraverseRoot:
+			b.WriteString(s.Name)
+		case hcl.TraverseAttr:
+			b.WriteString("." + s.Name)
+		case hcl.TraverseIndex:
+			if k, ok := addr.KeyOf(s.Key); ok {
+				b.WriteString(k.String())
+			} else {
+				b.WriteString("[...]")
+			}
+		case hcl.TraverseSplat:
+			b.WriteString("[*]")
+		}
+	}
+	return b.String()
+}

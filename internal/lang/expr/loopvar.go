@@ -1,0 +1,60 @@
+package expr
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
+)
+
+// LoopVar is the name of a loop variable or of an iterator, with what is selected from it. The turns of a
+// loop evaluate little else, so it goes to the attribute without the library's ceremony where nothing stands
+// in the way; everything else is the library's, messages included.
+type LoopVar struct {
+	*hclsyntax.ScopeTraversalExpr
+	name  string
+	attrs []string // the attributes selected
+	plain bool     // attributes are all that is selected
+}
+
+// NewLoopVar compiles a reference to a loop variable or an iterator.
+func NewLoopVar(e *hclsyntax.ScopeTraversalExpr) *LoopVar {
+	out := &LoopVar{ScopeTraversalExpr: e, name: e.Traversal.RootName(), plain: true}
+	for _, step := range e.Traversal[1:] {
+		attr, ok := step.(hcl.TraverseAttr)
+		if !ok {
+			out.plain = false
+			break
+		}
+		out.attrs = append(out.attrs, cty.NormalizeString(attr.Name))
+	}
+	return out
+}
+
+// Value finds the innermost variable of the name and selects from it.
+func (e *LoopVar) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	if e.plain {
+		for c := ctx; c != nil; c = c.Parent() {
+			if v, ok := c.Variables[e.name]; ok {
+				if v, ok = attributesOf(v, e.attrs); ok {
+					return v, nil
+				}
+				break
+			}
+		}
+	}
+	return e.ScopeTraversalExpr.Value(ctx)
+}
+
+// attributesOf selects one attribute after the other; false if anything but objects that are there is in
+// the way.
+func attributesOf(v cty.Value, names []string) (cty.Value, bool) {
+	for _, name := range names {
+		var ok bool
+		if v, ok = ctyvalue.Attribute(v, name); !ok {
+			return v, false
+		}
+	}
+	return v, true
+}

@@ -1,0 +1,106 @@
+package expr
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// Object is { key = value, … }.
+type Object struct {
+	*hclsyntax.ObjectConsExpr
+	names   []string // of all attributes, if all were written down
+	builder *ctyvalue.ObjectBuilder
+}
+
+// NewObject compiles an object constructor whose parts are compiled.
+func NewObject(e *hclsyntax.ObjectConsExpr) *Object {
+	names := make([]string, 0, len(e.Items))
+	for _, item := range e.Items {
+		name, ok := Constant(item.KeyExpr)
+		if !ok || name.IsMarked() || name.Type() != cty.String || name.IsNull() || !name.IsKnown() {
+			return &Object{ObjectConsExpr: e}
+		}
+		names = append(names, name.AsString())
+	}
+	return &Object{ObjectConsExpr: e, names: names, builder: new(ctyvalue.ObjectBuilder)}
+}
+
+func (e *Object) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	if e.names != nil {
+		return e.named(ctx)
+	}
+	vals := make(map[string]cty.Value, len(e.Items))
+	var diags hcl.Diagnostics
+	var keys []cty.Value // marked ones
+	lost := []cty.Value{}
+	known := true
+	for _, item := range e.Items {
+		key, keyDiags := item.KeyExpr.Value(ctx)
+		val, valDiags := item.ValueExpr.Value(ctx)
+		diags = append(append(diags, keyDiags...), valDiags...)
+		name, ok, d := objectKey(key, item, ctx)
+		if d != nil && !keyDiags.HasErrors() {
+			diags = append(diags, d)
+		}
+		if key.IsMarked() {
+			keys = append(keys, key)
+			noteKey(ctx, key, name)
+		}
+		if !ok || keyDiags.HasErrors() {
+			known = false
+			lost = append(lost, val)
+			continue
+		}
+		vals[name] = val
+	}
+	if !known {
+		for _, v := range vals {
+			lost = append(lost, v)
+		}
+		return Raise(Raise(cty.DynamicVal, keys...), lost...), diags
+	}
+	return Raise(cty.ObjectVal(vals), keys...), diags
+}
+
+// named is the value where all names were written down.
+func (e *Object) named(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	var diags hcl.Diagnostics
+	var few [8]cty.Value
+	vals := few[:0]
+	for _, item := range e.Items {
+		val, valDiags := item.ValueExpr.Value(ctx)
+		vals, diags = append(vals, val), append(diags, valDiags...)
+	}
+	return e.builder.Object(e.names, vals), diags
+}
+
+// noteKey remembers a name that was made of ephemeral text.
+func noteKey(ctx *hcl.EvalContext, key cty.Value, name string) {
+	if s := envOf(ctx); s != nil && mark.Is(key, mark.Ephemeral) {
+		s.Names.add(name)
+	}
+}
+
+// objectKey turns a key into an attribute name; ok is false if there is none (yet).
+func objectKey(key cty.Value, item hclsyntax.ObjectConsItem, ctx *hcl.EvalContext) (string, bool, *hcl.Diagnostic) {
+	key, _ = mark.Bare(key)
+	if key.IsNull() {
+		at := item.ValueExpr.Range()
+		return "", false, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Null value as key", Detail: "Can't use a null value as a key.", Subject: &at, Expression: item.KeyExpr, EvalContext: ctx}
+	}
+	str, err := convert.Convert(key, cty.String)
+	if err != nil {
+		at := item.KeyExpr.Range()
+		return "", false, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Incorrect key type", Detail: fmt.Sprintf("Can't use this value as a key: %s.", err), Subject: &at, Expression: item.KeyExpr, EvalContext: ctx}
+	}
+	if !str.IsKnown() {
+		return "", false, nil
+	}
+	return str.AsString(), true, nil
+}

@@ -1,0 +1,109 @@
+package expr
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// mostNames is how many names are compared with one that is not there.
+const MostNames = 1000
+
+// suggest is " Did you mean …?" where an attribute or a key is not there and the value that it is
+// looked for in has one like it; "" elsewhere. What a marked value has is not told.
+func (s *Env) suggest(d *hcl.Diagnostic) string {
+	switch d.Summary {
+	case "Unsupported attribute", "Invalid index", "Missing map element":
+	default:
+		return ""
+	}
+	if s.explaining || d.EvalContext == nil {
+		return ""
+	}
+	s.explaining = true
+	failed, broken := s.Failed, s.Broken
+	defer func() { s.Failed, s.Broken, s.explaining = failed, broken, false }()
+	e, _ := d.Expression.(hclsyntax.Expression)
+	if e == nil {
+		return ""
+	}
+	v, given := s.missing(e, d.EvalContext)
+	if given == "" {
+		return ""
+	}
+	return diag.DidYouMean(given, NamesIn(v))
+}
+
+// missing is the value in which a name was looked for, and the name.
+func (s *Env) missing(e hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Value, string) {
+	switch e := bareNode(e).(type) {
+	case *Ref:
+		if v, diags := e.base(s); !diags.HasErrors() {
+			return follow(v, e.Rest)
+		}
+	case *hclsyntax.ScopeTraversalExpr:
+		if v, diags := e.Traversal[:1].TraverseAbs(ctx); !diags.HasErrors() {
+			return follow(v, e.Traversal[1:])
+		}
+	case *hclsyntax.RelativeTraversalExpr:
+		if v, diags := e.Source.Value(ctx); !diags.HasErrors() {
+			return follow(v, e.Traversal)
+		}
+	case *hclsyntax.IndexExpr:
+		v, diags := e.Collection.Value(ctx)
+		key, more := e.Key.Value(ctx)
+		if !diags.HasErrors() && !more.HasErrors() && !key.IsMarked() {
+			return v, keyText(key)
+		}
+	}
+	return cty.DynamicVal, ""
+}
+
+// follow goes along a traversal up to the step that leads nowhere.
+func follow(v cty.Value, steps hcl.Traversal) (cty.Value, string) {
+	for _, step := range steps {
+		next, diags := step.TraversalStep(v)
+		if !diags.HasErrors() {
+			v = next
+			continue
+		}
+		switch step := step.(type) {
+		case hcl.TraverseAttr:
+			return v, step.Name
+		case hcl.TraverseIndex:
+			return v, keyText(step.Key)
+		}
+		break
+	}
+	return cty.DynamicVal, ""
+}
+
+// keyText is a key of a map, "" for anything else.
+func keyText(key cty.Value) string {
+	if key.Type() != cty.String || !key.IsKnown() || key.IsNull() {
+		return ""
+	}
+	return key.AsString()
+}
+
+// NamesIn are the attributes of an object, or the keys of a map.
+func NamesIn(v cty.Value) []string {
+	ty := v.Type()
+	switch {
+	case v.IsMarked():
+	case ty.IsObjectType() && len(ty.AttributeTypes()) <= MostNames:
+		return slices.Collect(maps.Keys(ty.AttributeTypes()))
+	case ty.IsMapType() && v.IsKnown() && !v.IsNull() && v.LengthInt() <= MostNames:
+		var out []string
+		for it := v.ElementIterator(); it.Next(); {
+			k, _ := it.Element()
+			out = append(out, k.AsString())
+		}
+		return out
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package expr
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// TemplateJoin is the text of a template's loop.
+type TemplateJoin struct{ *hclsyntax.TemplateJoinExpr }
+
+func (e *TemplateJoin) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	tuple, diags := e.Tuple.Value(ctx)
+	if tuple.IsNull() || !tuple.IsKnown() || tuple.Type() == cty.DynamicPseudoType {
+		return Raise(cty.UnknownVal(cty.String), tuple), diags
+	}
+	stub := &hclsyntax.TemplateJoinExpr{Tuple: &hclsyntax.LiteralValueExpr{Val: tuple, SrcRange: e.Tuple.Range()}}
+	v, more := stub.Value(ctx)
+	if !v.IsKnown() {
+		v = Raise(v, tuple)
+	}
+	return v, append(diags, more...)
+}
+
+// Template is a template with more than one part. It does what the library's does, and stops before
+// its result gets longer than the budget allows: templates that repeat one another double with
+// every step.
+type Template struct{ *hclsyntax.TemplateExpr }
+
+func (e *Template) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	w := &writer{e: e, ctx: ctx, known: true, limit: math.MaxInt}
+	if s := envOf(ctx); s != nil && s.Meter != nil {
+		w.limit = s.Meter.TextLimit()
+	}
+	for _, part := range e.Parts {
+		w.part(part)
+	}
+	return w.value()
+}
+
+// writer puts a template together.
+type writer struct {
+	e     *Template
+	ctx   *hcl.EvalContext
+	buf   []byte
+	known bool
+	long  bool
+	limit int
+	marks []cty.Value // marked parts
+	diags hcl.Diagnostics
+}
+
+func (w *writer) part(part hclsyntax.Expression) {
+	v, diags := part.Value(w.ctx)
+	w.diags = append(w.diags, diags...)
+	if v.IsNull() {
+		w.error(part, "The expression result is null. Cannot include a null value in a string template.")
+		return
+	}
+	if v.IsMarked() {
+		w.marks = append(w.marks, v)
+		v, _ = mark.Bare(v)
+	}
+	if !v.IsKnown() {
+		w.known = false
+		return
+	}
+	switch {
+	case !w.known && v.Type().IsPrimitiveType(): // what follows the first unknown part does not matter
+	case v.Type() == cty.String:
+		w.write(part, v.AsString())
+	case v.Type() == cty.Number:
+		w.write(part, numberText(v))
+	default:
+		str, err := convert.Convert(v, cty.String)
+		if err != nil {
+			w.error(part, fmt.Sprintf("Cannot include the given value in a string template: %s.", err))
+			return
+		}
+		w.write(part, str.AsString())
+	}
+}
+
+func (w *writer) write(part hclsyntax.Expression, s string) {
+	switch {
+	case !w.known || w.long:
+	case len(w.buf)+len(s) > w.limit:
+		w.long = true
+		w.diags = append(w.diags, errorIn(part, w.ctx, part.Range(), w.e.SrcRange, "Template result too long", fmt.Sprintf("This template makes more than %d bytes of text, which is more than the limit for one string.", w.limit)))
+	default:
+		w.buf = append(w.buf, s...)
+	}
+}
+
+func (w *writer) error(part hclsyntax.Expression, detail string) {
+	w.diags = append(w.diags, errorIn(part, w.ctx, part.Range(), w.e.SrcRange, "Invalid template interpolation value", detail))
+}
+
+// prefixLength is how much of an unknown text's beginning is kept, as the library does.
+const prefixLength = 128
+
+func (w *writer) value() (cty.Value, hcl.Diagnostics) {
+	var v cty.Value
+	switch {
+	case w.known && !w.long:
+		v = cty.StringVal(string(w.buf))
+	case len(w.buf) > 0 && !w.diags.HasErrors():
+		v = cty.UnknownVal(cty.String).Refine().NotNull().StringPrefix(string(w.buf[:min(len(w.buf), prefixLength)])).NewValue()
+	default:
+		v = cty.UnknownVal(cty.String).RefineNotNull()
+	}
+	for _, m := range w.marks {
+		v = mark.Same(v, m)
+	}
+	return v, w.diags
+}
+
+// numberText writes a number as the library does, shortly for the integers that most of them are.
+func numberText(v cty.Value) string {
+	f := ctyvalue.Number(v)
+	if n, acc := f.Int64(); acc == 0 && n > -1e15 && n < 1e15 {
+		return strconv.FormatInt(n, 10)
+	}
+	str, err := ConvertValue(v, cty.String)
+	if err != nil {
+		return f.Text('g', -1)
+	}
+	return str.AsString()
+}

@@ -1,0 +1,199 @@
+package frame
+
+import (
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// Result is the outcome of one condition.
+type Result struct {
+	Status  state.Status
+	Message string // of a failed one, if it can be shown
+	Range   diag.Range
+}
+
+var failedTitles = map[program.When]string{
+	program.Pre: "Resource precondition failed", program.Post: "Resource postcondition failed", program.Validation: "Invalid value for variable",
+	program.OutputPre: "Module output value precondition failed", program.Assert: "Check block assertion failed",
+}
+
+// Conditions evaluates the conditions of a declaration. Failures are diagnostics in the bag.
+func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, face Face, self *mark.Value, bag *diag.Bag) []Result {
+	ld := f.local(d)
+	conds := ld.Conditions[when]
+	if len(conds) == 0 {
+		return nil
+	}
+	out := make([]Result, len(conds))
+	for i, c := range conds {
+		s := f.scope(face, bag).of(ld, k)
+		s.setSelf(self)
+		out[i] = (&conditionCheck{s, c, when}).run()
+		s.release()
+	}
+	return out
+}
+
+// Refuse takes a variable's value away, because it was reported to break a rule: whatever needs it
+// fails in silence from then on. Nothing but the rules themselves may have asked for it before.
+func (f *Frame) Refuse(d program.Decl) {
+	ld := f.local(d)
+	c := &f.vals[2*ld.Index+int32(f.faceOf(ld, After))]
+	c.got.Store(&result{val: cty.DynamicVal, rest: mark.Plain(cty.DynamicVal), outcome: Failed})
+}
+
+// conditionCheck evaluates one condition.
+type conditionCheck struct {
+	*scope
+	c    *program.Condition
+	when program.When
+}
+
+func (s *conditionCheck) run() Result {
+	c := s.c
+	out := Result{Status: state.Errored, Range: c.Test.Range()}
+	v := s.Eval(c.Test)
+	if s.outcome() != OK {
+		if s.Failed && !s.Broken {
+			out.Status = state.Unknown
+		}
+		return out
+	}
+	if s.f.w.o.Validate {
+		s.tryMessage()
+	}
+	v, _ = mark.Bare(v)
+	b, err := convert.Convert(v, cty.Bool)
+	switch {
+	case err != nil:
+		s.Error(s.WithValues(diag.Errorf("Invalid condition result", "Condition expression must return either true or false, not %s.", v.Type().FriendlyName()).At(c.Test.Range()), c.Test, s.Ctx))
+		return out
+	case b.IsNull():
+		s.Error(s.WithValues(diag.Errorf("Invalid condition result", "Condition expression must return either true or false, not null.").At(c.Test.Range()), c.Test, s.Ctx))
+		return out
+	case !b.IsKnown():
+		out.Status = state.Unknown
+		return out
+	case b.True():
+		out.Status = state.Pass
+		return out
+	}
+	out.Status = state.Fail
+	if !s.f.w.o.Validate {
+		out.Message = s.message()
+	}
+	return out
+}
+
+// tryMessage evaluates a message although nothing failed, to find what is wrong with it.
+func (s *conditionCheck) tryMessage() {
+	if s.c.Message == nil {
+		return
+	}
+	v := s.Eval(s.c.Message)
+	if s.outcome() == OK {
+		s.messageType(v)
+	}
+}
+
+// messageType is the message as a string, which may be unknown; it reports what cannot be one.
+func (s *conditionCheck) messageType(v cty.Value) (cty.Value, bool) {
+	str, err := convert.Convert(v, cty.String)
+	switch {
+	case err != nil:
+		s.Error(diag.Errorf("Invalid error message", "Unsuitable value for error message: %s.", err).At(s.c.Message.Range()))
+	case str.IsNull():
+		s.Error(diag.Errorf("Invalid error message", "Unsuitable value for error message: must not be null.").At(s.c.Message.Range()))
+	default:
+		return str, true
+	}
+	return str, false
+}
+
+// message reports a failed condition and gives its text.
+func (s *conditionCheck) message() string {
+	c, when := s.c, s.when
+	const hidden = "This check failed, but has an invalid error message as described in the other accompanying messages."
+	text, ok := s.messageText()
+	if !ok {
+		text = hidden
+	}
+	d := diag.Errorf(failedTitles[when], "%s", text).At(c.Test.Range())
+	if when == program.Pre || when == program.Post {
+		d.Address = s.address()
+	}
+	if when == program.Validation {
+		d.Detail += "\n\nThis was checked by the validation rule at " + place2(c.Range) + "."
+		d = d.At(s.givenAt())
+	}
+	s.Error(s.WithValues(d, c.Test, s.Ctx))
+	return text
+}
+
+// address is the instance that the scope belongs to.
+func (s *conditionCheck) address() string {
+	return s.d.Res.In(s.f.n.Config.Path).In(s.f.addr).Instance(s.key).String()
+}
+
+// givenAt is where the variable of the scope got its value: the argument of the call, or its own
+// declaration.
+func (s *conditionCheck) givenAt() diag.Range {
+	if s.f.parent != nil {
+		if a := s.f.parent.u.Defs[s.f.n.Call].Args[s.d.Name]; a != nil {
+			return a.Expr.Range()
+		}
+	}
+	return s.d.At
+}
+
+// markedMessages are the marks that keep a message from being shown.
+var markedMessages = []struct {
+	tag       mark.Tag
+	what, way string
+}{
+	{mark.Sensitive, "sensitive", "carefully using the nonsensitive() function if the expression will not reveal the sensitive data"},
+	{mark.Ephemeral, "ephemeral", "using the ephemeralasnull() function on the references to not reveal ephemeral data"},
+}
+
+func (s *conditionCheck) messageText() (string, bool) {
+	if s.c.Message == nil {
+		return "The condition is not met.", true
+	}
+	v := s.Eval(s.c.Message)
+	if s.outcome() != OK {
+		return "", false
+	}
+	return s.plainMessage(v)
+}
+
+// plainMessage refuses messages that cannot be shown.
+func (s *conditionCheck) plainMessage(v cty.Value) (string, bool) {
+	at := s.c.Message.Range()
+	for _, m := range markedMessages {
+		if !mark.Anywhere(v, m.tag) {
+			continue
+		}
+		d := diag.Warningf("Error message refers to "+m.what+" values", "The error expression used to explain this condition refers to %s values, so the resulting message is not displayed.\n\nYou can correct this by removing references to %s values, or by %s.", m.what, m.what, m.way).At(at)
+		if s.when == program.Validation {
+			d.Severity = diag.Error
+		}
+		s.Error(d)
+		return "", false
+	}
+	str, ok := s.messageType(v)
+	switch {
+	case !ok:
+		return "", false
+	case !str.IsKnown():
+		s.Error(diag.Errorf("Unknown error message", "The expression used to explain this condition depends on what is known only after apply, so it cannot be displayed.").At(at))
+		return "", false
+	}
+	return strings.TrimSpace(str.AsString()), true
+}

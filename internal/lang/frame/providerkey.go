@@ -1,0 +1,84 @@
+package frame
+
+import (
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/expr"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// ProviderKey evaluates the key of the provider instance that a resource instance uses: its own
+// provider argument chooses, or that of a call above it.
+func (f *Frame) ProviderKey(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Outcome) {
+	ld := f.local(d)
+	if ld.ProviderKey != nil {
+		return chosenKey(f, d, ld.ProviderKey, ld, k, face, bag)
+	}
+	at, ok := f.w.p.PassedKey(d)
+	if !ok {
+		return addr.NoKey, OK
+	}
+	below := f
+	for range at.Up {
+		below = below.parent
+	}
+	call := below.parent.u.Defs[below.n.Call]
+	return chosenKey(below.parent, d, call.PassedKeys[at.Entry], call, below.key, face, bag)
+}
+
+// chosenKey evaluates the key that an expression in f chooses, and looks whether there is such an
+// instance of the configuration that resource uses.
+func chosenKey(f *Frame, resource program.Decl, e hclsyntax.Expression, d *program.Def, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Outcome) {
+	key, o := f.providerKey(e, d, k, face, bag)
+	used := f.w.p.ProviderOf(resource)
+	if o != OK || f.w.o.Validate || used == program.NoDecl || f.w.p.NodeOf(used) == nil {
+		return key, o
+	}
+	home := f
+	for home.n != f.w.p.NodeOf(used) {
+		home = home.parent
+	}
+	keys := home.keys(home.local(used), face, bag)
+	if keys.Status == Known && !keys.has(key) {
+		bag.Add(diag.Errorf("Invalid provider instance key", "There is no instance %s of the provider configuration %q.", key, home.local(used).Prov.ProviderName).At(e.Range()))
+		return key, Broken
+	}
+	return key, o
+}
+
+// providerKey evaluates the key in provider = aws.x[key].
+func (f *Frame) providerKey(e hclsyntax.Expression, d *program.Def, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Outcome) {
+	s := f.scope(face, bag).of(d, k)
+	defer s.release()
+	v := s.Eval(e)
+	if s.outcome() != OK {
+		return addr.NoKey, s.outcome()
+	}
+	fail := func(detail string) (addr.Key, Outcome) {
+		s.Error(s.WithValues(diag.Errorf("Invalid provider instance key", "%s", detail).At(e.Range()), e, s.Ctx))
+		return addr.NoKey, Broken
+	}
+	switch {
+	case mark.Is(v, mark.Ephemeral):
+		return fail("A provider instance key must not be derived from an ephemeral value." + cameFrom(v))
+	case mark.Is(v, mark.Sensitive):
+		return fail("A provider instance key must not be derived from a sensitive value.")
+	}
+	str, err := convert.Convert(v, cty.String)
+	switch {
+	case err != nil:
+		return fail("The key of a provider instance must be a string: " + expr.ConversionText(err) + ".")
+	case str.IsNull():
+		return fail("The key of a provider instance must not be null.")
+	case !str.IsKnown():
+		if f.w.o.Validate {
+			return addr.NoKey, OK
+		}
+		return fail("The key of a provider instance must be known while planning.")
+	}
+	return addr.StringKey(str.AsString()), OK
+}

@@ -1,0 +1,74 @@
+package frame
+
+import (
+	"sync"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/expr"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// scope is what one evaluation of a frame happens in: a face, an instance. Scopes come from a pool: an evaluation
+// makes none of its own.
+type scope struct {
+	expr.Env
+	f     *Frame
+	face  Face
+	d     *program.Def // the declaration whose repetition key and self are meant
+	key   addr.Key     // the instance, where d repeats
+	self  *cty.Value
+	each  *repeated    // for_each values that belong to no declaration: of import blocks
+	depth int          // cells being computed around this evaluation
+	from  *scope       // the evaluation that needs this cell; nil at the top
+	cell  *program.Def // the cell being computed; nil at the top
+	what  string       // what a static evaluation is for
+
+	spent    int       // for the elements that loops make and functions in them go through
+	watched  int       // spent since the last look at memory and time
+	began    time.Time // the first of these looks
+	exceeded bool      // a limit is passed, as was reported
+	early    bool      // a lease that is not open was read
+}
+
+var scopes = sync.Pool{New: func() any {
+	s := &scope{}
+	s.Init()
+	return s
+}}
+
+// scope makes the scope of one evaluation; release gives it back.
+func (f *Frame) scope(face Face, bag *diag.Bag) *scope {
+	s := scopes.Get().(*scope)
+	s.f, s.face = f, face
+	s.Scope, s.Meter, s.Bag, s.Names, s.Validate = s, s, bag, &f.w.names, f.w.o.Validate
+	s.Ctx.Functions = f.w.table
+	return s
+}
+
+func (s *scope) release() {
+	s.Reset()
+	*s = scope{Env: s.Env}
+	scopes.Put(s)
+}
+
+// of sets the instance that the scope belongs to.
+func (s *scope) of(d *program.Def, key addr.Key) *scope {
+	if s.d, s.key = d, key; d != nil {
+		s.Block = d.At
+	}
+	return s
+}
+
+// outcome is how the evaluation went, with what the library had to say already in the bag.
+func (s *scope) outcome() Outcome {
+	switch {
+	case s.Broken:
+		return Broken
+	case s.Failed:
+		return Failed
+	}
+	return OK
+}

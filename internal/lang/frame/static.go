@@ -1,0 +1,233 @@
+package frame
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/expr"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// StaticFrame evaluates what must be known before there is a program: module sources and
+// versions, settings of backends and encryption. It has variables, locals, pure functions, paths
+// and the workspace, and no objects. It is not safe for concurrent use.
+type StaticFrame struct {
+	f *Frame
+}
+
+// Static makes the static frame of a root module.
+func Static(m *config.Module, vars map[string]Given, o Options) *StaticFrame {
+	o.Variables = vars
+	w := &walk{o: o.in(m.Dir), budget: newBudget(o.Limits), roots: map[string]cty.Value{}}
+	w.table = functionTable(&w.o)
+	w.static = &StaticFrame{}
+	n := &program.Node{Config: &config.Node{Module: m}, Unit: program.NewUnit(m)}
+	w.static.f = newFrame(w, n, nil, addr.NoKey)
+	return w.static
+}
+
+// Child makes the static frame of a module called from this one: its variables are the static
+// arguments of the call.
+func (s *StaticFrame) Child(call *config.Call, m *config.Module) *StaticFrame {
+	parent := s.f
+	i, ok := parent.u.Index(program.Call, call.Name)
+	if !ok {
+		panic(fmt.Sprintf("lang: there is no call %q", call.Name))
+	}
+	n := &program.Node{
+		Config: &config.Node{Path: parent.n.Config.Path.Child(call.Name), Module: m, Call: call, Parent: parent.n.Config},
+		Unit:   program.NewUnit(m), Parent: parent.n, Call: i,
+	}
+	w := &walk{o: parent.w.o, budget: parent.w.budget, table: parent.w.table, roots: parent.w.roots}
+	w.static = &StaticFrame{f: newFrame(w, n, parent, addr.NoKey)}
+	return w.static
+}
+
+// Eval evaluates an expression. what names it in messages: "the source of module.a".
+func (s *StaticFrame) Eval(e hcl.Expression, what string, bag *diag.Bag) (mark.Value, bool) {
+	compiled, ok := s.f.n.Expression(e, program.AllowedRefs{}, what, bag)
+	if !ok {
+		return mark.Plain(cty.DynamicVal), false
+	}
+	sc := s.f.scope(After, bag)
+	defer sc.release()
+	sc.what = what
+	v := sc.Eval(compiled)
+	return sc.split(v), sc.outcome() == OK
+}
+
+// Body evaluates a body against a schema.
+func (s *StaticFrame) Body(b hcl.Body, sch *schema.Block, what string, bag *diag.Bag) (mark.Value, bool) {
+	compiled, ok := s.f.n.Block(b, sch, program.AllowedRefs{}, what, bag)
+	if !ok {
+		return mark.Plain(cty.DynamicVal), false
+	}
+	sc := s.f.scope(After, bag)
+	defer sc.release()
+	sc.what = what
+	v := compiled.Eval(&sc.Env, sc.Ctx)
+	return sc.split(v), sc.outcome() == OK
+}
+
+// Lasting reports what is ephemeral in the settings of a backend, which init writes down. Whatever
+// else is wrong with them is left to Body: they may be incomplete without the command line.
+func (s *StaticFrame) Lasting(b hcl.Body, what string, bag *diag.Bag) bool {
+	ok := true
+	for _, a := range attributesIn(b) {
+		v, _ := s.Eval(a.Expr, what, &diag.Bag{})
+		m, found := v.Find(mark.Ephemeral)
+		if !found {
+			continue
+		}
+		ok = false
+		e := program.Native(a.Expr)
+		bag.Add(diag.Errorf("Backend config contains ephemeral values", "The settings of a backend are written down, and ephemeral values cannot be.%s\n\nSecrets of a backend are best left to its own sources, such as environment variables and credential files.", wayOf(m)).
+			At(expr.InsideExpr(e, e.Range(), m.Path)))
+	}
+	return ok
+}
+
+// attributesIn are the attributes of a body and of the blocks in it, in the order of the source.
+func attributesIn(b hcl.Body) []*hcl.Attribute {
+	attrs, _ := b.JustAttributes()
+	out := slices.Collect(maps.Values(attrs))
+	if n, ok := b.(*hclsyntax.Body); ok {
+		for _, inner := range n.Blocks {
+			out = append(out, attributesIn(inner.Body)...)
+		}
+	}
+	slices.SortFunc(out, func(a, b *hcl.Attribute) int { return diag.CompareRanges(a.Range, b.Range) })
+	return out
+}
+
+// compiledInTime compiles a local or an argument when a static evaluation first needs it.
+func compiledInTime(f *Frame, d *program.Def, s *scope) bool {
+	if f.w.static == nil {
+		return true
+	}
+	if s.inside(f, d) {
+		s.Error(diag.Errorf("Cycle", "The value of %s needs itself: %s.", nameOf(f, d), s.way()).At(d.At))
+		return false
+	}
+	ok := true
+	switch {
+	case d.Kind == program.Local:
+		ok = f.n.Local(d, s.way(), s.Bag)
+	case d.Kind == program.Variable && f.parent != nil:
+		ok = f.parent.n.Inputs(f.parent.u.Defs[f.n.Call], s.way(), s.Bag)
+	}
+	s.Broken = s.Broken || !ok
+	return ok
+}
+
+// inside reports whether the evaluation serves the cell of d already: before a program is compiled
+// nobody has looked for cycles.
+func (s *scope) inside(f *Frame, d *program.Def) bool {
+	for p := s.from; p != nil; p = p.from {
+		if p.f == f && p.cell == d {
+			return true
+		}
+	}
+	return false
+}
+
+// way names what needs what, from the cell being computed to what was asked for.
+func (s *scope) way() string {
+	var parts []string
+	for p := s; p != nil; p = p.from {
+		switch {
+		case p.cell != nil:
+			parts = append(parts, nameOf(p.f, p.cell))
+		case p.what != "":
+			parts = append(parts, p.what)
+		}
+		if s != p && p.cell == s.cell && p.cell != nil && p.f == s.f {
+			break
+		}
+	}
+	return strings.Join(parts, " ← ")
+}
+
+// StaticSource evaluates the source of a module call, for the resolver of the loader: parent is
+// the module that has the call, with all above it.
+func StaticSource(parent *config.Node, call *config.Call, o Options, bag *diag.Bag) (string, bool) {
+	s, ok := staticString(parent, call, call.Source, "source", o, bag)
+	if ok && isBareWord(s) {
+		bag.Add(diag.Errorf("Invalid module source address", "The source %q of module.%s is no address. A directory beside this one is written with a dot: %q. A module of a registry has a name of three parts: namespace/name/provider.", s, call.Name, "./"+s).At(call.SourceRange))
+		return "", false
+	}
+	return s, ok
+}
+
+// isBareWord reports whether a source is too short for anything but a directory without its ./ before
+// it. Other kinds of sources have a colon, a host, or two slashes.
+func isBareWord(source string) bool {
+	return source != "." && source != ".." && !strings.ContainsAny(source, ":@\\") && !strings.HasPrefix(source, "/") && strings.Count(source, "/") < 2 &&
+		!strings.HasPrefix(source, "./") && !strings.HasPrefix(source, "../") && !strings.Contains(strings.SplitN(source, "/", 2)[0], ".")
+}
+
+// StaticVersion evaluates the version argument of a module call; "" where there is none or it is
+// null.
+func StaticVersion(parent *config.Node, call *config.Call, o Options, bag *diag.Bag) (string, bool) {
+	if call.Versions == nil {
+		return "", true
+	}
+	return staticString(parent, call, call.Versions, "version", o, bag)
+}
+
+func staticString(parent *config.Node, call *config.Call, e hcl.Expression, arg string, o Options, bag *diag.Bag) (string, bool) {
+	if v, ok := expr.LiteralKey(program.Native(e)); ok {
+		return v, true
+	}
+	what := parent.Path.Child(call.Name).String() + "." + arg
+	v, ok := staticOf(parent, o).Eval(e, what, bag)
+	if !ok {
+		return "", false
+	}
+	return plainString(v, what, arg == "version", e.Range(), bag)
+}
+
+// plainString takes a value that must be a string to be shown and kept.
+func plainString(v mark.Value, what string, nullable bool, at diag.Range, bag *diag.Bag) (string, bool) {
+	fail := func(title, detail string) (string, bool) {
+		bag.Add(diag.Errorf(title, "%s", detail).At(at))
+		return "", false
+	}
+	switch {
+	case v.Has(mark.Ephemeral):
+		return fail("Ephemeral value not allowed", "This value is ephemeral and cannot be used as "+what+".")
+	case v.Has(mark.Sensitive):
+		return fail("Sensitive value not allowed", "This value is sensitive and cannot be used as "+what+".")
+	}
+	s, err := convert.Convert(v.Raw, cty.String)
+	switch {
+	case err != nil:
+		return fail("Unsuitable value type", "The value of "+what+" must be a string: "+expr.ConversionText(err)+".")
+	case !s.IsKnown():
+		return fail("Unsuitable value", "The value of "+what+" must be known before anything is planned.")
+	case s.IsNull() && nullable:
+		return "", true
+	case s.IsNull():
+		return fail("Unsuitable value", "The value of "+what+" must not be null.")
+	}
+	return s.AsString(), true
+}
+
+// staticOf is the static frame of a module in the tree.
+func staticOf(n *config.Node, o Options) *StaticFrame {
+	if n.Parent == nil {
+		return Static(n.Module, o.Variables, o)
+	}
+	return staticOf(n.Parent, o).Child(n.Call, n.Module)
+}

@@ -1,0 +1,115 @@
+package frame
+
+import (
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/expr"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// Trigger is an object, or a part of one, whose change replaces the resource that names it in
+// replace_triggered_by.
+type Trigger struct {
+	Resource addr.AbsResource
+	Key      addr.Key
+	All      bool     // every instance
+	Path     cty.Path // the attribute; empty: any
+	Range    diag.Range
+}
+
+// Triggers evaluates replace_triggered_by of one instance.
+func (f *Frame) Triggers(d program.Decl, k addr.Key, bag *diag.Bag) ([]Trigger, Outcome) {
+	ld := f.local(d)
+	var out []Trigger
+	s := f.scope(After, bag).of(ld, k)
+	defer s.release()
+	for _, t := range ld.Triggers {
+		if got, ok := s.trigger(t); ok {
+			out = append(out, got)
+		}
+	}
+	return out, s.outcome()
+}
+
+func (s *scope) trigger(t *program.Trigger) (Trigger, bool) {
+	d := s.f.u.Defs[t.Target.Local]
+	out := Trigger{Resource: d.Res.In(s.f.n.Config.Path).In(s.f.addr), Key: t.Target.Key, Range: t.At, Path: expr.Path(t.Rest)}
+	out.All = !t.Target.HasKey && t.Key == nil && t.Target.Repeated
+	if t.Key == nil {
+		return out, true
+	}
+	v := s.Eval(t.Key)
+	if mark.Anywhere(v, mark.Sensitive) || mark.Anywhere(v, mark.Ephemeral) {
+		s.Error(diag.Errorf(program.TriggerTitle, "The instance key must be neither sensitive nor ephemeral.%s", cameFrom(v)).At(t.Key.Range()))
+		return out, false
+	}
+	if d.Repeat.ForEach != nil {
+		if c, err := convert.Convert(v, cty.String); err == nil {
+			v = c
+		}
+	}
+	key, ok := addr.KeyOf(v)
+	if !ok && s.f.w.o.Validate && !v.IsKnown() {
+		return out, false
+	}
+	if !ok {
+		s.Error(diag.Errorf(program.TriggerTitle, "The instance key must be a known string or whole number.").At(t.Key.Range()))
+	}
+	out.Key = key
+	return out, ok
+}
+
+// PreventDestroy evaluates lifecycle.prevent_destroy, once for all instances in a module instance.
+func (f *Frame) PreventDestroy(d program.Decl, face Face, bag *diag.Bag) (bool, Outcome) {
+	ld := f.local(d)
+	return lifecycleFlag(f, ld.PreventDestroy, face, "prevent_destroy", bag)
+}
+
+// Forget evaluates lifecycle.destroy: true if objects are to be forgotten instead of destroyed.
+func (f *Frame) Forget(d program.Decl, face Face, bag *diag.Bag) (bool, Outcome) {
+	ld := f.local(d)
+	if ld.Destroy == nil {
+		return false, OK
+	}
+	destroy, o := lifecycleFlag(f, ld.Destroy, face, "destroy", bag)
+	return !destroy && o == OK, o
+}
+
+// lifecycleFlag evaluates a boolean lifecycle argument.
+func lifecycleFlag(f *Frame, e hclsyntax.Expression, face Face, name string, bag *diag.Bag) (bool, Outcome) {
+	if e == nil {
+		return false, OK
+	}
+	s := f.scope(face, bag)
+	defer s.release()
+	v := s.Eval(e)
+	if s.outcome() != OK {
+		return false, s.outcome()
+	}
+	title := "Invalid " + name + " argument"
+	fail := func(detail string) (bool, Outcome) {
+		s.Error(s.WithValues(diag.Errorf(title, "%s", detail).At(e.Range()), e, s.Ctx))
+		return false, Broken
+	}
+	if mark.Is(v, mark.Ephemeral) {
+		return fail("The value decides what happens to objects that are kept, so it cannot be ephemeral." + cameFrom(v))
+	}
+	v, _ = mark.Bare(v)
+	b, err := convert.Convert(v, cty.Bool)
+	switch {
+	case err != nil:
+		return fail("A boolean is required: " + expr.ConversionText(err) + ".")
+	case b.IsNull():
+		return false, OK
+	case !b.IsKnown():
+		if f.w.o.Validate {
+			return false, OK
+		}
+		return fail("The value must be known while planning, and it depends on what is decided only by applying.")
+	}
+	return b.True(), OK
+}

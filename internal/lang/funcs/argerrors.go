@@ -1,0 +1,141 @@
+package funcs
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// A message may quote what the user wrote, but nothing that is sensitive or ephemeral. So a function
+// never formats an argument into a message itself: it asks quote or show, which know whether the argument
+// is secret, and wraps the errors of libraries in because, which drops them if any argument is.
+
+// bad is a mistake in argument i.
+func bad(i int, format string, a ...any) error {
+	return function.NewArgErrorf(i, format, a...)
+}
+
+// secret says what keeps argument i from being shown: "sensitive", "ephemeral", or "". An argument that is
+// too large to be looked through counts as sensitive.
+func (c *call) secret(i int) string {
+	if i >= len(c.given) || c.given[i].Type().IsCapsuleType() {
+		return ""
+	}
+	v := c.given[i]
+	s, all := c.look(v)
+	switch {
+	case !all:
+		return mark.Sensitive.String()
+	case !s.marked:
+		return ""
+	case mark.Is(v, mark.Ephemeral), !v.Type().IsPrimitiveType() && mark.Anywhere(v, mark.Ephemeral):
+		return mark.Ephemeral.String()
+	}
+	return mark.Sensitive.String()
+}
+
+// anySecret is secret for the call as a whole.
+func (c *call) anySecret() string {
+	for i := range c.given {
+		if s := c.secret(i); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// show is text taken from argument i, or a stand-in if the argument is secret.
+func (c *call) show(i int, text any) string {
+	if s := c.secret(i); s != "" {
+		return "(" + s + " value)"
+	}
+	return short(fmt.Sprint(text), 200)
+}
+
+// quote is show with quotation marks around text that can be shown.
+func (c *call) quote(i int, text string) string {
+	if c.secret(i) != "" {
+		return c.show(i, text)
+	}
+	return strconv.Quote(short(text, 200))
+}
+
+// short leaves out what is too long for a message.
+func short(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
+}
+
+// because is an error of a library, which may quote any of the arguments.
+func (c *call) because(err error) error {
+	if err == nil {
+		return nil
+	}
+	s := c.anySecret()
+	if s == "" {
+		return clean(err)
+	}
+	hidden := fmt.Errorf("the reason is not shown, because it could reveal a value that is %s", s)
+	if i, ok := argIndex(err); ok {
+		return function.NewArgError(i, hidden)
+	}
+	return hidden
+}
+
+// badBecause is because for a mistake in argument i.
+func (c *call) badBecause(i int, err error) error {
+	if err == nil {
+		return nil
+	}
+	if s := c.secret(i); s != "" {
+		return bad(i, "the reason is not shown, because it could reveal a value that is %s", s)
+	}
+	return clean(function.NewArgError(i, err))
+}
+
+func argIndex(err error) (int, bool) {
+	var arg function.ArgError
+	if errors.As(err, &arg) {
+		return arg.Index, true
+	}
+	return 0, false
+}
+
+// clean keeps the stack of a panic inside a library from the user, and long texts.
+func clean(err error) error {
+	const most = 1000
+	var p function.PanicError
+	if errors.As(err, &p) {
+		return fmt.Errorf("cannot work with these arguments: %s", short(fmt.Sprint(p.Value), most))
+	}
+	if text := err.Error(); len(text) > most {
+		hidden := errors.New(short(text, most))
+		if i, ok := argIndex(err); ok {
+			return function.NewArgError(i, hidden)
+		}
+		return hidden
+	}
+	return err
+}
+
+// tooMuch is the error for whatever exceeds a limit.
+func tooMuch(what string, limit any) error {
+	return fmt.Errorf("%s; the limit for one call is %v", what, limit)
+}
+
+func (c *call) tooMany() error {
+	return tooMuch("too many elements", c.limits.Elements)
+}
+
+func (c *call) tooLong() error {
+	return tooMuch("too many bytes", c.limits.Bytes)
+}
+
+// isNull is the mistake of a null argument, in cty's words.
+func isNull(i int) error { return bad(i, "argument must not be null") }

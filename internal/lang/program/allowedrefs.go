@@ -1,0 +1,85 @@
+package program
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/lang/expr"
+	"github.com/lethe-iac/lethe/internal/lang/funcs"
+)
+
+// AllowedRefs says which symbols an expression may use beside the declarations of its module.
+type AllowedRefs struct {
+	Count bool // the block has count, and the expression is evaluated once per instance
+	Each  bool // the same with for_each
+	Self  bool
+}
+
+// symbols are the roots that mean something else than a managed resource type.
+var reserved = map[string]bool{"template": true, "lazy": true, "arg": true}
+
+// allowed reports whether a symbol may be used where the expression stands, and says why not.
+func (r *rewriter) allowed(e *expr.Ref) bool {
+	switch e.Root {
+	case expr.RootCount:
+		if r.place.Count {
+			return true
+		}
+		r.c.error(`Reference to "count" in non-counted context`, `The "count" object can only be used in "module", "resource", "data" and "ephemeral" blocks, and only when the "count" argument is set.`, e.SrcRange)
+		return false
+	case expr.RootEach:
+		if r.place.Each {
+			return true
+		}
+		r.c.error(`Reference to "each" in context without for_each`, `The "each" object can be used only in "module", "resource", "data", "ephemeral" and "provider" blocks, and only when the "for_each" argument is set.`, e.SrcRange)
+		return false
+	case expr.RootSelf:
+		if r.place.Self {
+			return true
+		}
+		r.c.error(`Invalid "self" reference`, `The "self" object is not available in this context. This object can be used only in resource provisioner, connection, and postcondition blocks.`, e.SrcRange)
+		return false
+	}
+	return true
+}
+
+// ownKey reports whether e is the key of the instance that e is evaluated for.
+func ownKey(e hclsyntax.Expression) bool {
+	for {
+		switch x := e.(type) {
+		case *hclsyntax.ParenthesesExpr:
+			e = x.Expression
+			continue
+		case *expr.Ref:
+			return (x.Root == expr.RootCount || x.Root == expr.RootEach && x.Field == "key") && len(x.Rest) == 0
+		}
+		return false
+	}
+}
+
+// staticOnly refuses what static evaluation cannot know.
+func (r *rewriter) staticOnly(e *expr.Ref) bool {
+	if r.c.static == "" {
+		return true
+	}
+	switch e.Root {
+	case expr.RootVariable, expr.RootLocal, expr.RootPath:
+		return true
+	case expr.RootTerraform:
+		if e.Field == "workspace" {
+			return true
+		}
+	}
+	r.c.error("Dynamic value in static context", fmt.Sprintf("Unable to use %s in static context, which is required by %s.\n\nWhat is needed before anything is planned can be made from input variables, local values, functions and the workspace name only.", expr.TraversalText(e.Traversal), r.c.static), e.SrcRange)
+	return false
+}
+
+// lastingFunction refuses functions whose results are others each time in what is evaluated statically: init, plan
+// and apply would see different modules.
+func (r *rewriter) lastingFunction(e *hclsyntax.FunctionCallExpr) bool {
+	if r.c.static == "" || !funcs.Fleeting(e.Name) {
+		return true
+	}
+	r.c.error("Dynamic value in static context", fmt.Sprintf("Unable to use %s() in static context, which is required by %s: its result is another one in each run.", e.Name, r.c.static), e.NameRange)
+	return false
+}

@@ -1,0 +1,345 @@
+package program
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/expr"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// bodyCompiler compiles the bodies of a unit against schemas and reports what does not fit.
+type bodyCompiler struct {
+	c   *compiler // for JSON: expressions are compiled when the schema says what they are
+	bag *diag.Bag
+	ok  bool
+
+	incomplete           bool     // arguments may be missing
+	outer                *RawBody // the body that metaArgs and metaBlocks belong to
+	metaArgs, metaBlocks []string // what the language gives it beside its schema
+}
+
+func (c *bodyCompiler) error(d diag.Diagnostic) {
+	c.bag.Add(d)
+	c.ok = false
+}
+
+// beside says which names of the language stand beside those of a declaration's schema.
+func (c *bodyCompiler) beside(raw *RawBody, d *Def) {
+	switch {
+	case d == nil:
+	case d.Kind == Resource:
+		c.outer = raw
+		c.metaArgs, c.metaBlocks = config.MetaNames(d.Res.Mode)
+	case d.Kind == Provider:
+		c.outer = raw
+		c.metaArgs, c.metaBlocks = config.ProviderMetaNames()
+	}
+}
+
+// compile holds a raw body against a schema.
+func (c *bodyCompiler) compile(raw *RawBody, sch *schema.Block) *expr.Body {
+	if raw.json != nil {
+		content := c.jsonContent(raw, sch)
+		raw.Attrs, raw.Blocks = content.Attrs, content.Blocks // for who wants to know where things are
+		raw = content
+	}
+	b := &expr.Body{Schema: sch, Ty: sch.Type()}
+	c.unknownNames(raw, sch)
+	constant := true
+	b.Attrs = make([]expr.BodyAttr, 0, len(sch.Attrs))
+	for _, a := range sch.Attrs {
+		ba := c.attr(raw, sch, a)
+		constant = constant && ba.Ready != cty.NilVal
+		b.Attrs = append(b.Attrs, ba)
+	}
+	for _, n := range sch.Blocks {
+		bn := c.nested(raw, n)
+		bn.Ready = bn.Fold()
+		constant = constant && bn.Ready != cty.NilVal
+		b.Nested = append(b.Nested, bn)
+	}
+	if constant {
+		b.Ready = b.Eval(nil, nil)
+		b.Attrs, b.Nested = nil, nil
+	}
+	return b
+}
+
+func (c *bodyCompiler) attr(raw *RawBody, sch *schema.Block, a *schema.Attr) expr.BodyAttr {
+	out := expr.BodyAttr{Attr: a, Want: configType(a)}
+	written := raw.attr(a.Name)
+	if written == nil {
+		if n := asBlocks(sch, a.Name); n != nil && slices.ContainsFunc(raw.Blocks, func(b rawBlock) bool { return b.typ == a.Name }) {
+			return c.asBlocks(raw, n, out)
+		}
+		c.absent(raw, a)
+		out.Ready = cty.NullVal(a.Type)
+		return out
+	}
+	if raw.fromJSON && asBlocks(sch, a.Name) != nil {
+		out.Want = looseType(a.Type) // there is no telling blocks from objects: parts may be left out
+	}
+	out.Expr = written.Expr
+	if v, ok := expr.Constant(written.Expr); ok {
+		if v, err := expr.ConvertValue(v, out.Want); err == nil && !(a.WriteOnly && a.Required && v.IsNull()) {
+			out.Ready = v
+		}
+	}
+	return out
+}
+
+func (c *bodyCompiler) nested(raw *RawBody, n *schema.Nested) expr.BodyBlocks {
+	out := expr.BodyBlocks{Nested: n}
+	for i := range raw.Blocks {
+		b := &raw.Blocks[i]
+		if b.typ != n.Name || !c.labels(b, n) {
+			continue
+		}
+		out.Items = append(out.Items, expr.BodyBlock{Body: c.compile(b.Body, n.Block), Labels: b.labels, Dynamic: b.Dynamic, At: b.typeAt, Raw: b.Body})
+	}
+	return out
+}
+
+// unknownNames reports arguments and blocks that the schema does not have.
+func (c *bodyCompiler) unknownNames(raw *RawBody, sch *schema.Block) {
+	var metaArgs, metaBlocks []string
+	if raw == c.outer {
+		metaArgs, metaBlocks = c.metaArgs, c.metaBlocks
+	}
+	for i := range raw.Attrs {
+		a := &raw.Attrs[i]
+		if sch.Attr(a.Name) != nil {
+			continue
+		}
+		if sch.Nested(a.Name) != nil || slices.Contains(metaBlocks, a.Name) {
+			c.error(diag.Errorf("Unsupported argument", "An argument named %q is not expected here. Did you mean to define a block of type %q?", a.Name, a.Name).At(a.NameAt))
+			continue
+		}
+		near := diag.SuggestAmong(a.Name, append(argumentNames(sch), metaArgs...))
+		hint := diag.Meant(near)
+		if near == a.Name { // it is not one of those only in a block _
+			hint = ` In a block "_", every name is an argument of the provider: what has a meaning of its own stands outside of it.`
+		}
+		c.error(diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.Name, hint).At(a.NameAt))
+		raw.mean(sch, near)
+	}
+	for i := range raw.Blocks {
+		b := &raw.Blocks[i]
+		if sch.Nested(b.typ) != nil {
+			continue
+		}
+		if a := sch.Attr(b.typ); a != nil {
+			if asBlocks(sch, a.Name) == nil {
+				c.error(diag.Errorf("Unsupported block type", "Blocks of type %q are not expected here. Did you mean to define argument %q? If so, use the equals sign to assign it a value.", b.typ, b.typ).At(b.typeAt))
+			}
+			continue
+		}
+		hint := cmp.Or(config.Misplaced(b.typ), diag.DidYouMean(b.typ, append(blockNames(sch), metaBlocks...)))
+		c.error(diag.Errorf("Unsupported block type", "Blocks of type %q are not expected here.%s", b.typ, hint).At(b.typeAt))
+	}
+}
+
+// mean remembers the required argument that is there under a wrong name: it is not reported as
+// missing, too.
+func (raw *RawBody) mean(sch *schema.Block, name string) {
+	if a := sch.Attr(name); a != nil && a.Required && raw.attr(name) == nil {
+		raw.meant = name
+	}
+}
+
+func argumentNames(sch *schema.Block) []string {
+	var out []string
+	for _, a := range sch.Attrs {
+		if a.Required || a.Optional {
+			out = append(out, a.Name)
+		}
+	}
+	return out
+}
+
+func blockNames(sch *schema.Block) []string {
+	var out []string
+	for _, n := range sch.Blocks {
+		out = append(out, n.Name)
+	}
+	return out
+}
+
+// absent reports a required argument that is not there.
+func (c *bodyCompiler) absent(raw *RawBody, a *schema.Attr) {
+	if a.Required && raw.meant != a.Name && !c.incomplete {
+		c.error(diag.Errorf("Missing required argument", "The argument %q is required, but no definition was found.", a.Name).At(raw.missing))
+	}
+}
+
+// labels checks the labels of a block: one for maps, none otherwise.
+func (c *bodyCompiler) labels(b *rawBlock, n *schema.Nested) bool {
+	want := 0
+	if n.Nesting == schema.Map {
+		want = 1
+	}
+	have := len(b.labels)
+	if b.Dynamic != nil {
+		have = len(b.Dynamic.Labels)
+	}
+	switch {
+	case have > want && want == 0:
+		c.error(diag.Errorf("Extraneous label for "+n.Name, "No labels are expected for %s blocks.", n.Name).At(b.typeAt))
+	case have > want:
+		c.error(diag.Errorf("Extraneous label for "+n.Name, "Only 1 labels (key) are expected for %s blocks.", n.Name).At(b.typeAt))
+	case have < want:
+		c.error(diag.Errorf("Missing key for "+n.Name, "All %s blocks must have 1 labels (key).", n.Name).At(b.typeAt))
+	}
+	return have == want
+}
+
+// configType is what an argument is converted to: its type, where parts of nested attributes that
+// a configuration need not set may be left out.
+func configType(a *schema.Attr) cty.Type {
+	if a.Object == nil {
+		return a.Type
+	}
+	return objectType(a.Object)
+}
+
+func objectType(o *schema.Object) cty.Type {
+	atys := make(map[string]cty.Type, len(o.Attrs))
+	var optional []string
+	for _, a := range o.Attrs {
+		atys[a.Name] = configType(a)
+		if !a.Required {
+			optional = append(optional, a.Name)
+		}
+	}
+	ty := cty.ObjectWithOptionalAttrs(atys, optional)
+	switch o.Nesting {
+	case schema.List:
+		return cty.List(ty)
+	case schema.Set:
+		return cty.Set(ty)
+	case schema.Map:
+		return cty.Map(ty)
+	}
+	return ty
+}
+
+// asBlocks is an attribute as a block type, where configurations for old providers may write it so;
+// nil otherwise.
+func asBlocks(sch *schema.Block, name string) *schema.Nested {
+	for _, n := range sch.BlocksAsAttrs() {
+		if n.Name == name {
+			return n
+		}
+	}
+	return nil
+}
+
+// looseType is a type in which no attribute of an object is required.
+func looseType(ty cty.Type) cty.Type {
+	switch {
+	case ty.IsListType():
+		return cty.List(looseType(ty.ElementType()))
+	case ty.IsSetType():
+		return cty.Set(looseType(ty.ElementType()))
+	case ty.IsObjectType():
+		atys := map[string]cty.Type{}
+		for name, aty := range ty.AttributeTypes() {
+			atys[name] = looseType(aty)
+		}
+		return cty.ObjectWithOptionalAttrs(atys, expr.Sorted(atys))
+	}
+	return ty
+}
+
+// asBlocks compiles blocks that stand for an attribute.
+func (c *bodyCompiler) asBlocks(raw *RawBody, nested *schema.Nested, out expr.BodyAttr) expr.BodyAttr {
+	n := c.nested(raw, nested)
+	if len(n.Items) == 0 { // they are wrong, as was reported
+		out.Ready = cty.UnknownVal(out.Attr.Type)
+		return out
+	}
+	out.Expr = &expr.BlocksAsList{LiteralValueExpr: &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: n.Items[0].At}, N: &n}
+	return out
+}
+
+// jsonContent reads a JSON body as its schema says.
+func (c *bodyCompiler) jsonContent(raw *RawBody, sch *schema.Block) *RawBody {
+	hs := &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "dynamic", LabelNames: []string{"type"}}}}
+	for _, a := range sch.Attrs {
+		hs.Attributes = append(hs.Attributes, hcl.AttributeSchema{Name: a.Name})
+	}
+	for _, n := range sch.Blocks {
+		h := hcl.BlockHeaderSchema{Type: n.Name}
+		if n.Nesting == schema.Map {
+			h.LabelNames = []string{"key"}
+		}
+		hs.Blocks = append(hs.Blocks, h)
+	}
+	content, diags := raw.json.Content(hs)
+	if !c.bag.HCL(diags) {
+		c.ok = false
+	}
+	r := &rewriter{c: c.c, why: raw.why, place: raw.place, locals: raw.locals}
+	out := &RawBody{missing: content.MissingItemRange, fromJSON: true}
+	for _, a := range inOrder(content.Attributes) {
+		source := Native(a.Expr)
+		out.Attrs = append(out.Attrs, rawAttr{Name: a.Name, Expr: r.node(source), source: source, NameAt: a.NameRange, at: a.Range})
+	}
+	for _, b := range content.Blocks {
+		if rb, ok := c.jsonBlock(r, b, sch); ok {
+			out.Blocks = append(out.Blocks, rb)
+		}
+	}
+	return out
+}
+
+func (c *bodyCompiler) jsonBlock(r *rewriter, b *hcl.Block, sch *schema.Block) (rawBlock, bool) {
+	out := rawBlock{typ: b.Type, labels: b.Labels, labelsAt: b.LabelRanges, typeAt: b.TypeRange, openAt: b.DefRange}
+	if b.Type != "dynamic" || sch.Nested("dynamic") != nil {
+		out.Body = r.jsonRaw(b.Body)
+		return out, true
+	}
+	return c.jsonDynamic(r, b, out)
+}
+
+// jsonRaw is a JSON body whose references are known already.
+func (r *rewriter) jsonRaw(b hcl.Body) *RawBody {
+	return &RawBody{json: b, missing: b.MissingItemRange(), why: r.why, place: r.place, locals: slices.Clone(r.locals)}
+}
+
+func (c *bodyCompiler) jsonDynamic(r *rewriter, b *hcl.Block, out rawBlock) (rawBlock, bool) {
+	content, diags := b.Body.Content(&hcl.BodySchema{
+		Attributes: []hcl.AttributeSchema{{Name: "for_each", Required: true}, {Name: "iterator"}, {Name: "labels"}},
+		Blocks:     []hcl.BlockHeaderSchema{{Type: "content"}},
+	})
+	if !c.bag.HCL(diags) {
+		c.ok = false
+		return out, false
+	}
+	if len(content.Blocks) != 1 {
+		c.error(diag.Errorf("Missing dynamic content block", "A dynamic block must have exactly one nested block of type \"content\" to describe the body of each generated block.").At(b.DefRange))
+		return out, false
+	}
+	out.typ, out.labels = b.Labels[0], nil
+	d := &expr.Dynamic{Iterator: b.Labels[0], At: b.DefRange}
+	if a := content.Attributes["iterator"]; a != nil {
+		d.Iterator = hcl.ExprAsKeyword(a.Expr)
+	}
+	d.ForEach = r.expr(content.Attributes["for_each"].Expr)
+	out.Dynamic = d
+	r.within(locals{d.Iterator: nil}, func() {
+		if a := content.Attributes["labels"]; a != nil {
+			if list, ok := Native(a.Expr).(*hclsyntax.TupleConsExpr); ok {
+				d.Labels = r.nodes(list.Exprs)
+			}
+		}
+		out.Body = r.jsonRaw(content.Blocks[0].Body)
+	})
+	return out, true
+}

@@ -1,0 +1,115 @@
+package program
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/lang/expr"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// ImportBlock is a compiled import block.
+type ImportBlock struct {
+	Config       *config.Import
+	ID, Identity hclsyntax.Expression
+	ForEach      hclsyntax.Expression
+	ModuleKeys   []hclsyntax.Expression // in the address, of each module call on the way; nil where there is none
+	Key          hclsyntax.Expression   // of the resource
+	Def          *Def                   // carries for_each and the references
+}
+
+func (c *compiler) importBlock(im *config.Import) {
+	d := &Def{Kind: Resource, Name: im.Resource.Name, At: im.Range, Res: &config.Resource{Name: config.Name{Mode: im.Resource.Mode, Type: im.Resource.Type, Name: im.Resource.Name}}}
+	d.Repeat.ForEach = im.ForEach
+	c.d = d
+	pl := AllowedRefs{Each: im.ForEach != nil}
+	out := &ImportBlock{Config: im, Def: d}
+	out.ForEach = c.in(ByImport, AllowedRefs{}).optional(im.ForEach)
+	d.Repetition = out.ForEach
+	out.ID = c.in(ByImport, pl).optional(im.ID)
+	out.Identity = c.in(ByImport, pl).optional(im.Identity)
+	out.ModuleKeys = make([]hclsyntax.Expression, len(im.Resource.Module.Path()))
+	words := 0
+	for _, step := range c.importSteps(Native(im.To), pl) {
+		switch at := words/2 - 1; {
+		case step == nil:
+			words++
+		case at < len(out.ModuleKeys):
+			out.ModuleKeys[at] = step
+		default:
+			out.Key = step
+		}
+	}
+	c.u.Imports = append(c.u.Imports, out)
+}
+
+// importSteps goes through an address from left to right: of names there is a nil, of keys the expression.
+func (c *compiler) importSteps(e hclsyntax.Expression, pl AllowedRefs) []hclsyntax.Expression {
+	switch e := e.(type) {
+	case *hclsyntax.TemplateExpr:
+		if v, ok := expr.Constant(expr.Fold(e, e.Parts...)); ok && v.Type() == cty.String {
+			inner, diags := hclsyntax.ParseExpression([]byte(v.AsString()), e.SrcRange.Filename, e.SrcRange.Start)
+			if diags.HasErrors() {
+				c.hcl(diags)
+				return nil
+			}
+			return c.importSteps(inner, pl)
+		}
+	case *hclsyntax.TemplateWrapExpr:
+		return c.importSteps(e.Wrapped, pl)
+	case *hclsyntax.ScopeTraversalExpr:
+		return traversalSteps(nil, e.Traversal)
+	case *hclsyntax.IndexExpr:
+		return append(c.importSteps(e.Collection, pl), c.in(ByImport, pl).node(e.Key))
+	case *hclsyntax.RelativeTraversalExpr:
+		return traversalSteps(c.importSteps(e.Source, pl), e.Traversal)
+	}
+	c.error("Invalid import address", "The \"to\" argument must be the address of a resource instance; its instance keys may be expressions.", e.Range())
+	return nil
+}
+
+func traversalSteps(steps []hclsyntax.Expression, t hcl.Traversal) []hclsyntax.Expression {
+	for _, s := range t {
+		if ix, ok := s.(hcl.TraverseIndex); ok {
+			steps = append(steps, &hclsyntax.LiteralValueExpr{Val: ix.Key, SrcRange: ix.SrcRange})
+		} else {
+			steps = append(steps, nil)
+		}
+	}
+	return steps
+}
+
+// UndeclaredImports are the import blocks into resources that nothing declares, by resource.
+func (p *Program) UndeclaredImports() map[addr.Resource]*config.Import {
+	out := map[addr.Resource]*config.Import{}
+	for m, n := range p.nodes {
+		for _, b := range n.Unit.Imports {
+			to := b.Target(m)
+			if _, declared := p.resources[to]; !declared && !p.mayHave(to) {
+				out[to] = b.Config
+			}
+		}
+	}
+	return out
+}
+
+// mayHave reports whether a resource that is not declared may be, where a module could not be read.
+func (p *Program) mayHave(r addr.Resource) bool {
+	if n := p.nodes[r.Module]; n != nil {
+		return n.Unit.Module.MayDeclare(r.Type) && n.Unit.Module.MayDeclare(r.Name)
+	}
+	m := r.Module // up to the call that leads to what was not read
+	for p.nodes[m.Parent()] == nil {
+		m = m.Parent()
+	}
+	parent := p.nodes[m.Parent()].Unit.Module
+	return parent.Calls[m.Name()] != nil || parent.MayDeclare(m.Name())
+}
+
+// Target is the resource that an import block names, seen from the module that has the block.
+func (b *ImportBlock) Target(m addr.Module) addr.Resource {
+	r := b.Config.Resource
+	r.Module = m.Join(r.Module)
+	return r
+}

@@ -1,0 +1,209 @@
+package program
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// link turns the uses of the units into references between declarations of the tree.
+func (p *Program) link(bag *diag.Bag) bool {
+	p.refs = make([][]Ref, len(p.decls))
+	l := &linker{p: p, bag: bag, ok: true, last: make([]int32, len(p.decls)), imports: p.importsByResource()}
+	for _, d := range p.decls {
+		l.declaration(d)
+	}
+	return l.ok
+}
+
+// linker collects the references of one declaration after another. For each target it remembers
+// where in the list the last entry for it stands, so that merging needs no map.
+type linker struct {
+	p       *Program
+	bag     *diag.Bag
+	ok      bool
+	list    []Ref
+	prev    []int32 // of each entry, the one before it for the same target, plus one
+	imports map[addr.Resource][]placedImport
+	own     Decl    // the declaration itself
+	last    []int32 // of each target, its last entry, plus one; nil: nothing is merged
+}
+
+func (l *linker) declaration(d *Declaration) {
+	l.list, l.prev, l.own = l.list[:0], l.prev[:0], d.ID
+	if int(d.ID) >= len(l.p.at) || l.p.at[d.ID] == nil {
+		return // an implied provider
+	}
+	n := l.p.at[d.ID]
+	u := n.Unit.Defs[d.ID-n.Base]
+	l.uses(n, u.uses)
+	l.functions(n, u.functions)
+	switch d.Kind {
+	case Variable:
+		l.variable(n, d)
+	case ModuleContents:
+		l.whole(n, u)
+	case Resource:
+		l.resource(d)
+	}
+	if n.Parent != nil {
+		l.add(Ref{To: n.Parent.Decl(n.Call), Use: ByModule, Key: AllKeys, Range: n.Config.Call.Range})
+	}
+	for _, r := range l.list {
+		l.last[r.To] = 0
+	}
+	l.p.refs[d.ID] = slices.Clone(l.list)
+}
+
+// resource adds the provider configuration that a resource uses, and what the import blocks for it
+// refer to, from whatever module they stand in.
+func (l *linker) resource(d *Declaration) {
+	to := l.p.uses[d.ID]
+	hint := Single
+	if to != NoDecl && l.p.decls[to].Prov != nil && l.p.decls[to].Prov.ForEach != nil {
+		hint = AllKeys
+	}
+	l.add(Ref{To: to, Use: ByProvider, Key: hint, Range: d.Range})
+	for _, im := range l.imports[d.Resource] {
+		l.uses(im.n, im.block.Def.uses)
+	}
+}
+
+// importsByResource finds the import blocks for each resource.
+func (p *Program) importsByResource() map[addr.Resource][]placedImport {
+	out := map[addr.Resource][]placedImport{}
+	nodes := slices.SortedFunc(maps.Values(p.nodes), func(a, b *Node) int { return cmp.Compare(a.Base, b.Base) })
+	for _, n := range nodes {
+		for _, b := range n.Unit.Imports {
+			r := b.Target(n.Config.Path)
+			out[r] = append(out[r], placedImport{n, b})
+		}
+	}
+	return out
+}
+
+type placedImport struct {
+	n     *Node
+	block *ImportBlock
+}
+
+// uses adds what a unit's declaration refers to, seen from a node.
+func (l *linker) uses(n *Node, uses []use) {
+	for _, u := range uses {
+		to := n.Decl(u.local)
+		l.add(Ref{To: to, Use: u.why, Key: u.hint, Fixed: u.fixed, Range: u.at})
+		if n.Unit.Defs[u.local].Kind == Call {
+			l.outputs(n, u)
+		}
+	}
+}
+
+// outputs adds the outputs that a reference to a module call reads.
+func (l *linker) outputs(n *Node, u use) {
+	child := n.Children[n.Unit.Defs[u.local].Nth]
+	if child == nil {
+		return
+	}
+	if u.output == "" {
+		for i := range child.Unit.outputs() {
+			l.add(Ref{To: child.Decl(i), Use: u.why, Key: u.hint, Fixed: u.fixed, Range: u.at})
+		}
+		return
+	}
+	i, ok := child.Unit.Index(Output, u.output)
+	if !ok {
+		l.ok = false
+		if child.Unit.Module.MayDeclare(u.output) {
+			return
+		}
+		l.bag.Add(diag.Errorf("Unsupported attribute", "This object does not have an attribute named %q.%s", u.output,
+			noOutputs(child, u.output)).At(u.at))
+		return
+	}
+	l.add(Ref{To: child.Decl(i), Use: u.why, Key: u.hint, Fixed: u.fixed, Range: u.at})
+}
+
+func noOutputs(child *Node, name string) string {
+	names := slices.Collect(maps.Keys(child.Unit.ByName[Output]))
+	if hint := diag.DidYouMean(name, names); hint != "" {
+		return hint
+	}
+	return fmt.Sprintf(" Module %q declares no output of that name.", child.Config.Call.Name)
+}
+
+// variable adds what the argument for it in the call refers to, in the caller's module.
+func (l *linker) variable(n *Node, d *Declaration) {
+	if n.Parent == nil {
+		return
+	}
+	if a := n.Parent.Unit.Defs[n.Call].Args[d.Name]; a != nil {
+		l.uses(n.Parent, a.uses)
+		l.functions(n.Parent, a.functions)
+	}
+}
+
+// whole adds everything inside a called module.
+func (l *linker) whole(n *Node, u *Def) {
+	call := n.Unit.Calls[u.Nth]
+	l.add(Ref{To: n.Decl(call), Use: ByDepends, Key: AllKeys, Range: u.At})
+	child := n.Children[u.Nth]
+	if child == nil {
+		return
+	}
+	for _, d := range child.Unit.Defs {
+		switch d.Kind {
+		case Resource, Output, Variable, ModuleContents:
+			l.add(Ref{To: child.Decl(d.Index), Use: ByDepends, Key: AllKeys, Range: u.At})
+		}
+	}
+}
+
+// add puts a reference into the list, or its reasons onto the entry that is there.
+func (l *linker) add(r Ref) {
+	if r.To == NoDecl {
+		return
+	}
+	if l.last == nil { // a few references, of which none are merged
+		l.list = append(l.list, r)
+		return
+	}
+	if r.To == l.own && r.Use == ByProvision && (r.Key == Single || r.Key == Same) {
+		return // by the time a provisioner runs its own object is there
+	}
+	for i := l.last[r.To]; i > 0; i = l.prev[i-1] {
+		if have := &l.list[i-1]; have.Key == r.Key && have.Fixed == r.Fixed {
+			have.Use |= r.Use
+			return
+		}
+	}
+	l.list, l.prev = append(l.list, r), append(l.prev, l.last[r.To])
+	l.last[r.To] = int32(len(l.list))
+}
+
+// inputs lists the arguments of a module call, those of an escape block included.
+func inputs(b hcl.Body, c *compiler) []*hcl.Attribute {
+	if b == nil {
+		return nil
+	}
+	content, rest, _ := b.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "_"}}})
+	attrs, diags := rest.JustAttributes()
+	c.hcl(diags)
+	all := inOrder(attrs)
+	for _, block := range content.Blocks {
+		more, diags := block.Body.JustAttributes()
+		c.hcl(diags)
+		all = append(all, inOrder(more)...)
+	}
+	return all
+}
+
+func (c *compiler) hcl(ds hcl.Diagnostics) {
+	if !c.bag.HCL(ds) {
+		c.failed = true
+	}
+}

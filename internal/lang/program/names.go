@@ -1,0 +1,211 @@
+package program
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/expr"
+)
+
+// The titles here are those of the peers: people search for them, and tests of providers match
+// them.
+
+func (c *compiler) error(title, detail string, at diag.Range) {
+	c.bag.Add(diag.Diagnostic{Severity: diag.Error, Summary: title, Detail: detail}.At(at))
+	c.failed = true
+}
+
+// inModule is "in the root module" or "in module.a".
+func (c *compiler) inModule() string {
+	if c.n.Config.Path.IsRoot() {
+		return "in the root module"
+	}
+	return "in " + c.n.Config.Path.String()
+}
+
+func (c *compiler) undeclared(k Kind, name string, at diag.Range) {
+	if c.u.Module.MayDeclare(name) {
+		c.failed = true
+		return
+	}
+	hint := ""
+	if c.mayGuess(len(c.u.ByName[k])) {
+		hint = diag.DidYouMean(name, slices.Collect(maps.Keys(c.u.ByName[k])))
+	}
+	switch k {
+	case Variable:
+		if hint == "" {
+			hint = fmt.Sprintf(" This variable can be declared with a variable %q {} block.", name)
+		}
+		c.error("Reference to undeclared input variable", fmt.Sprintf("An input variable with the name %q has not been declared.%s", name, hint), at)
+	case Local:
+		c.error("Reference to undeclared local value", fmt.Sprintf("A local value with the name %q has not been declared.%s", name, hint), at)
+	case Call:
+		c.error("Reference to undeclared module", fmt.Sprintf("No module call named %q is declared %s.%s", name, c.inModule(), hint), at)
+	}
+}
+
+// mostGuessed is how many names of a module are compared with names that are not there. A thousand
+// mistakes in a module of thousands of names must not take their product.
+const mostGuessed = 1_000_000
+
+// mayGuess reports whether n more names may be compared.
+func (c *compiler) mayGuess(n int) bool {
+	c.u.guessed += n
+	return c.u.guessed <= mostGuessed
+}
+
+var modeNouns = map[addr.Mode]string{addr.Managed: "A managed resource", addr.Data: "A data resource", addr.Ephemeral: "An ephemeral resource"}
+
+func (c *compiler) undeclaredResource(n config.Name, at diag.Range) {
+	if c.u.Module.MayDeclare(n.Type) && c.u.Module.MayDeclare(n.Name) {
+		c.failed = true
+		return
+	}
+	detail := fmt.Sprintf("%s %q %q has not been declared %s.", modeNouns[n.Mode], n.Type, n.Name, c.inModule())
+	hint := c.nearResource(n)
+	if hint == "" && n.Mode == addr.Managed {
+		hint = cmp.Or(c.maybeVariable(n.Type), maybeRoot(n))
+	}
+	c.error("Reference to undeclared resource", detail+hint, at)
+}
+
+// nearResource suggests a resource of the same name in another mode, or one spelled similarly.
+func (c *compiler) nearResource(n config.Name) string {
+	for _, m := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral} {
+		if _, ok := c.u.resources[config.Name{Mode: m, Type: n.Type, Name: n.Name}]; ok {
+			return fmt.Sprintf("\n\nDid you mean the %s resource %s?", m, localName(config.Name{Mode: m, Type: n.Type, Name: n.Name}))
+		}
+	}
+	if !c.mayGuess(len(c.u.resources)) {
+		return ""
+	}
+	var all []string
+	for r := range c.u.resources {
+		if r.Mode == n.Mode {
+			all = append(all, localName(r))
+		}
+	}
+	slices.Sort(all)
+	if s := diag.Suggest(localName(n), all); s != "" {
+		return fmt.Sprintf(" Did you mean %s?", s)
+	}
+	return ""
+}
+
+func localName(n config.Name) string { return n.In(addr.Module{}).Local() }
+
+func (c *compiler) invalidResourceReference(t hcl.Traversal) {
+	switch t.RootName() {
+	case "data":
+		c.error("Invalid reference", `The "data" object must be followed by two attribute names: the data source type and the resource name.`, t.SourceRange())
+	case "ephemeral", "resource":
+		c.error("Invalid reference", fmt.Sprintf("The %q object must be followed by two attribute names: the resource type and the resource name.", t.RootName()), t.SourceRange())
+	default:
+		c.error("Invalid reference", "A reference to a resource type must be followed by at least one attribute access, specifying the resource name."+c.maybeVariable(t.RootName()), t.SourceRange())
+	}
+}
+
+// roots are what references begin with that are to no managed resource, and rootsAlike what they are taken for.
+var (
+	roots      = []string{"count", "data", "each", "ephemeral", "local", "module", "path", "self", "terraform", "var"}
+	rootsAlike = map[string]string{"variable": "var", "variables": "var", "vars": "var", "locals": "local", "modules": "module", "datasource": "data"}
+)
+
+// maybeRoot helps those who wrote locals.x, or modul.x.
+func maybeRoot(n config.Name) string {
+	root := rootsAlike[n.Type]
+	if root == "" {
+		root = diag.Suggest(n.Type, roots)
+	}
+	if root == "" {
+		return ""
+	}
+	return fmt.Sprintf(" Did you mean %s.%s?", root, n.Name)
+}
+
+// maybeVariable helps those who forgot "var." or "local.".
+func (c *compiler) maybeVariable(name string) string {
+	if _, ok := c.u.ByName[Variable][name]; ok {
+		return fmt.Sprintf(" Did you mean the input variable var.%s?", name)
+	}
+	if _, ok := c.u.ByName[Local][name]; ok {
+		return fmt.Sprintf(" Did you mean the local value local.%s?", name)
+	}
+	return ""
+}
+
+func (c *compiler) unexpectedKey(e *expr.Ref, at diag.Range) {
+	if e.Root == expr.RootCall {
+		c.error("Unexpected module instance key", fmt.Sprintf(`Because module.%s does not have "count" or "for_each" set, references to it must not include an index key. Remove the bracketed index to refer to the single instance of this module.`, c.u.Defs[e.Local].Name), at)
+		return
+	}
+	c.error("Unexpected resource instance key", fmt.Sprintf(`Because %s does not have "count" or "for_each" set, references to it must not include an index key. Remove the bracketed index to refer to the single instance of this resource.`, localName(c.u.Defs[e.Local].Res.Name)), at)
+}
+
+// missingKey complains about an attribute of something repeated.
+func (r *rewriter) missingKey(e *expr.Ref) bool {
+	d := r.c.u.Defs[e.Local]
+	what, index, noun, all := "count", "count.index", "resource", "%s[*]"
+	if d.Repeat.ForEach != nil {
+		what, index, all = "for_each", "each.key", "values(%s)[*]"
+	}
+	if r.why == ByTrigger {
+		all = "%s"
+	}
+	name := "module." + d.Name
+	if e.Root == expr.RootResource {
+		name = localName(d.Res.Name)
+	} else {
+		noun = "module"
+	}
+	r.c.error(fmt.Sprintf("Missing %s instance key", noun), fmt.Sprintf("Because %s has %q set, its attributes must be accessed on specific instances.\n\nFor example, to correlate with indices of a referring resource, use:\n    %s[%s]\n\nTo take all instances together, use:\n    %s", name, what, name, index, fmt.Sprintf(all, name)), e.SrcRange)
+	return false
+}
+
+// visible refuses references from outside to what a check block holds for itself.
+func (c *compiler) visible(d *Def, at diag.Range) bool {
+	if d.Res.Check == "" || d.Res.Check == c.check {
+		return true
+	}
+	c.bag.Add(diag.Diagnostic{Severity: diag.Error, Summary: "Reference to scoped resource",
+		Detail: fmt.Sprintf("%s belongs to the check %q and is not available outside of it.", localName(d.Res.Name), d.Res.Check)}.At(at).See("declared here", d.Res.Range))
+	c.failed = true
+	return false
+}
+
+// fields are the attributes of the built-in objects.
+var fields = map[string][]string{
+	"path":      {"cwd", "module", "root"},
+	"terraform": {"applying", "workspace"},
+	"tofu":      {"applying", "workspace"},
+	"count":     {"index"},
+	"each":      {"key", "value"},
+}
+
+func (c *compiler) knownField(symbol, name string, at diag.Range) bool {
+	if slices.Contains(fields[symbol], name) {
+		return true
+	}
+	detail := fmt.Sprintf("The %q object does not have an attribute named %q.", symbol, name)
+	switch {
+	case symbol == "terraform" && name == "env":
+		detail = `The attribute terraform.env was removed long ago: what was called an environment is now called a workspace, and its name is terraform.workspace.`
+	case symbol == "count":
+		detail += ` The only supported attribute is count.index, which is the index of each instance of a resource block that has the "count" argument set.`
+	case symbol == "each":
+		detail += ` The supported attributes are each.key and each.value, the current key and value pair of the "for_each" attribute set.`
+	case symbol == "path":
+		detail += diag.DidYouMean(name, slices.Clone(fields[symbol]))
+	default:
+		detail += fmt.Sprintf(" The only supported attributes are %s.workspace, the name of the currently-selected workspace, and %s.applying, a boolean which is true only during apply.", symbol, symbol)
+	}
+	c.error(fmt.Sprintf("Invalid %q attribute", symbol), detail, at)
+	return false
+}

@@ -1,0 +1,245 @@
+package program
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/lang/expr"
+	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Expressions are compiled by rewriting their syntax trees: what refers to a declaration becomes a
+// node of ours, and so does what the library evaluates otherwise than this language needs it.
+// Everything else stays the library's. Our nodes embed the library's node that they stand for,
+// which keeps ranges and the sealed interface; they find the frame through the root of the
+// evaluation context (expr.Env).
+
+// rewriter compiles the expressions of one declaration.
+type rewriter struct {
+	c       *compiler
+	why     Use
+	place   AllowedRefs
+	locals  []locals // names of for variables and iterators, innermost last
+	depth   int
+	lenient int // calls of try and can around
+}
+
+// locals are names that a loop or a dynamic block gives to what it goes through: what a for expression goes
+// over, where that is a reference to something whole, else nil.
+type locals map[string]*expr.Ref
+
+// maxDepth is how deep expressions may nest. The parser has a limit of its own; this one is for
+// what was built from JSON.
+const maxDepth = 2000
+
+// expr compiles e. The result evaluates e inside a scope.
+func (r *rewriter) expr(e hcl.Expression) hclsyntax.Expression {
+	return r.node(Native(e))
+}
+
+func (r *rewriter) node(e hclsyntax.Expression) hclsyntax.Expression {
+	r.depth++
+	defer func() { r.depth-- }()
+	if r.depth > maxDepth {
+		return r.c.tooDeep(e)
+	}
+	switch e := e.(type) {
+	case *hclsyntax.LiteralValueExpr:
+		return e
+	case *hclsyntax.ScopeTraversalExpr:
+		return r.traversal(e)
+	case *hclsyntax.RelativeTraversalExpr:
+		return r.relative(e)
+	case *hclsyntax.IndexExpr:
+		return r.index(e)
+	case *hclsyntax.SplatExpr:
+		return r.splat(e)
+	case *hclsyntax.ForExpr:
+		return r.forExpr(e)
+	case *hclsyntax.FunctionCallExpr:
+		return r.call(e)
+	case *hclsyntax.ConditionalExpr:
+		n := *e
+		n.Condition, n.TrueResult, n.FalseResult = r.node(e.Condition), r.node(e.TrueResult), r.node(e.FalseResult)
+		return &expr.Conditional{ConditionalExpr: &n}
+	case *hclsyntax.BinaryOpExpr:
+		n := *e
+		n.LHS, n.RHS = r.node(e.LHS), r.node(e.RHS)
+		if expr.TestsNull(&n) {
+			return &expr.NullTest{BinaryOpExpr: &n}
+		}
+		return &expr.Binary{BinaryOpExpr: &n}
+	case *hclsyntax.UnaryOpExpr:
+		n := *e
+		n.Val = r.node(e.Val)
+		return expr.Fold(&expr.Unary{UnaryOpExpr: &n}, n.Val)
+	case *hclsyntax.ParenthesesExpr:
+		n := *e
+		n.Expression = r.node(e.Expression)
+		return &n
+	}
+	return r.composite(e)
+}
+
+// composite compiles constructors and templates.
+func (r *rewriter) composite(e hclsyntax.Expression) hclsyntax.Expression {
+	switch e := e.(type) {
+	case *hclsyntax.TupleConsExpr:
+		n := *e
+		n.Exprs = r.nodes(e.Exprs)
+		return expr.Fold(&n, n.Exprs...)
+	case *hclsyntax.ObjectConsExpr:
+		n := *e
+		n.Items = make([]hclsyntax.ObjectConsItem, len(e.Items))
+		parts := make([]hclsyntax.Expression, 0, 2*len(e.Items))
+		for i, item := range e.Items {
+			n.Items[i] = hclsyntax.ObjectConsItem{KeyExpr: r.node(item.KeyExpr), ValueExpr: r.node(item.ValueExpr)}
+			parts = append(parts, n.Items[i].KeyExpr, n.Items[i].ValueExpr)
+		}
+		return expr.Fold(expr.NewObject(&n), parts...)
+	case *hclsyntax.ObjectConsKeyExpr:
+		return r.objectKey(e)
+	case *hclsyntax.TemplateExpr:
+		n := *e
+		n.Parts = r.nodes(e.Parts)
+		return expr.Fold(&expr.Template{TemplateExpr: &n}, n.Parts...)
+	case *hclsyntax.TemplateWrapExpr:
+		n := *e
+		n.Wrapped = r.node(e.Wrapped)
+		return &n
+	case *hclsyntax.TemplateJoinExpr:
+		n := *e
+		n.Tuple = r.node(e.Tuple)
+		return &expr.TemplateJoin{TemplateJoinExpr: &n}
+	}
+	if bad, ok := e.(*hclsyntax.ExprSyntaxError); ok {
+		r.c.hcl(bad.ParseDiags)
+		return expr.UnknownAt(bad.SrcRange)
+	}
+	return e // the anonymous symbol of a splat
+}
+
+func (r *rewriter) nodes(es []hclsyntax.Expression) []hclsyntax.Expression {
+	out := make([]hclsyntax.Expression, len(es))
+	for i, e := range es {
+		out[i] = r.node(e)
+	}
+	return out
+}
+
+// objectKey leaves bare names alone: they are strings.
+func (r *rewriter) objectKey(e *hclsyntax.ObjectConsKeyExpr) hclsyntax.Expression {
+	if name := hcl.ExprAsKeyword(e.Wrapped); !e.ForceNonLiteral && name != "" {
+		return &hclsyntax.LiteralValueExpr{Val: cty.StringVal(name), SrcRange: e.Range()}
+	}
+	if _, ok := e.Wrapped.(*hclsyntax.ScopeTraversalExpr); ok && !e.ForceNonLiteral {
+		return e // evaluates to the library's "Ambiguous attribute key"
+	}
+	n := *e
+	n.Wrapped = r.node(e.Wrapped)
+	return &n
+}
+
+func (r *rewriter) forExpr(e *hclsyntax.ForExpr) hclsyntax.Expression {
+	n := *e
+	n.CollExpr = r.node(e.CollExpr)
+	names := locals{e.ValVar: nil}
+	if over, ok := n.CollExpr.(*expr.Ref); ok && len(over.Rest) == 0 && (over.Root == expr.RootLocal || over.Repeated && !over.HasKey) {
+		names[e.ValVar] = over
+	}
+	if e.KeyVar != "" {
+		names[e.KeyVar] = nil
+	}
+	r.within(names, func() {
+		if e.KeyExpr != nil {
+			n.KeyExpr = r.node(e.KeyExpr)
+		}
+		n.ValExpr = r.node(e.ValExpr)
+		if e.CondExpr != nil {
+			n.CondExpr = r.node(e.CondExpr)
+		}
+	})
+	return &expr.For{ForExpr: &n}
+}
+
+// within runs f with more local names.
+func (r *rewriter) within(names locals, f func()) {
+	r.locals = append(r.locals, names)
+	f()
+	r.locals = r.locals[:len(r.locals)-1]
+}
+
+func (r *rewriter) isLocal(name string) bool {
+	for _, names := range r.locals {
+		if _, ok := names[name]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// loopOver is what the loop that a local name belongs to goes over, if that is something whole.
+func (r *rewriter) loopOver(name string) *expr.Ref {
+	for _, names := range slices.Backward(r.locals) {
+		if over, ok := names[name]; ok {
+			return over
+		}
+	}
+	return nil
+}
+
+func (r *rewriter) splat(e *hclsyntax.SplatExpr) hclsyntax.Expression {
+	n := &hclsyntax.SplatExpr{Source: r.node(e.Source), Each: r.node(e.Each), Item: e.Item, SrcRange: e.SrcRange, MarkerRange: e.MarkerRange}
+	r.selectsEach(n.Source, n.Each)
+	return &expr.Splat{SplatExpr: n}
+}
+
+// arguments compiles what a function is given. The second argument of convert is a type, whose
+// names are no references.
+func (r *rewriter) arguments(e *hclsyntax.FunctionCallExpr) []hclsyntax.Expression {
+	if strings.TrimPrefix(e.Name, "core::") == "convert" && len(e.Args) > 1 {
+		out := r.nodes(append([]hclsyntax.Expression{e.Args[0]}, e.Args[2:]...))
+		return slices.Insert(out, 1, e.Args[1])
+	}
+	switch strings.TrimPrefix(e.Name, "core::") {
+	case "try", "can":
+		r.lenient++
+		defer func() { r.lenient-- }()
+	case "ephemeralasnull":
+		defer func(why Use) { r.why = why }(r.why)
+		r.why = ByNull
+	}
+	return r.nodes(e.Args)
+}
+
+func (r *rewriter) call(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
+	if !funcs.Pure(e.Name) {
+		r.c.varies()
+	}
+	n := *e
+	n.Args = r.arguments(e)
+	if provided := r.providerFunction(&n); provided != nil {
+		return provided
+	}
+	if !r.checkFunction(&n) || !r.lastingFunction(&n) {
+		return expr.UnknownAt(e.Range())
+	}
+	return expr.NewCall(&n)
+}
+
+// Native gives the syntax tree of an expression, whatever syntax it is written in. What cannot be
+// read becomes a syntax error, which is reported when the tree is compiled.
+func Native(e hcl.Expression) hclsyntax.Expression {
+	if n, ok := e.(hclsyntax.Expression); ok {
+		return n
+	}
+	n, diags := config.Native(e)
+	if diags.HasErrors() {
+		return &hclsyntax.ExprSyntaxError{Placeholder: cty.DynamicVal, ParseDiags: diags, SrcRange: e.Range()}
+	}
+	return n
+}

@@ -1,0 +1,99 @@
+package program
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/expr"
+)
+
+// Trigger is a compiled entry of replace_triggered_by.
+type Trigger struct {
+	Target *expr.Ref
+	Key    hclsyntax.Expression // nil: none, or constant in target
+	Rest   hcl.Traversal
+	At     diag.Range
+}
+
+// triggers compiles replace_triggered_by.
+func (c *compiler) triggers(d *Def, pl AllowedRefs) {
+	for _, e := range d.Res.Lifecycle.Triggers {
+		if t := c.in(ByTrigger, pl).trigger(Native(e)); t != nil {
+			d.Triggers = append(d.Triggers, t)
+		}
+	}
+}
+
+const TriggerTitle = "Invalid replace_triggered_by expression"
+
+// trigger compiles one entry: a resource, one of its instances, or an attribute of that.
+func (r *rewriter) trigger(e hclsyntax.Expression) *Trigger {
+	out := &Trigger{At: e.Range()}
+	if wrapped, ok := e.(*hclsyntax.TemplateWrapExpr); ok { // JSON: "${…}"
+		return r.trigger(wrapped.Wrapped)
+	}
+	if lit, ok := e.(*hclsyntax.TemplateExpr); ok && lit.IsStringLiteral() { // JSON: a bare address
+		return r.jsonTrigger(lit)
+	}
+	switch e := e.(type) {
+	case *hclsyntax.ScopeTraversalExpr:
+		return r.triggerOf(out, e, nil, nil)
+	case *hclsyntax.IndexExpr:
+		return r.triggerOf(out, e.Collection, e.Key, nil)
+	case *hclsyntax.RelativeTraversalExpr:
+		if ix, ok := e.Source.(*hclsyntax.IndexExpr); ok {
+			return r.triggerOf(out, ix.Collection, ix.Key, e.Traversal)
+		}
+	}
+	r.c.error(TriggerTitle, "Missing resource reference in replace_triggered_by expression.", e.Range())
+	return nil
+}
+
+func (r *rewriter) jsonTrigger(lit *hclsyntax.TemplateExpr) *Trigger {
+	v, _ := expr.Constant(lit.Parts[0])
+	e, diags := hclsyntax.ParseExpression([]byte(v.AsString()), lit.SrcRange.Filename, lit.SrcRange.Start)
+	if diags.HasErrors() {
+		r.c.hcl(diags)
+		return nil
+	}
+	return r.trigger(e)
+}
+
+func (r *rewriter) triggerOf(out *Trigger, e hclsyntax.Expression, key hclsyntax.Expression, rest hcl.Traversal) *Trigger {
+	t, ok := e.(*hclsyntax.ScopeTraversalExpr)
+	if !ok {
+		r.c.error(TriggerTitle, "Missing resource reference in replace_triggered_by expression.", out.At)
+		return nil
+	}
+	target, ok := r.resolve(t)
+	if !ok {
+		return nil
+	}
+	if target.Root != expr.RootResource || r.c.u.Defs[target.Local].Res.Mode != addr.Managed {
+		r.c.error("Invalid reference in replace_triggered_by expression", "Only managed resources and their attributes can be named here; count.index and each.key may select an instance.", out.At)
+		return nil
+	}
+	r.selects(target, target.Rest)
+	r.selects(target, rest)
+	out.Target, out.Rest = target, append(target.Rest[:len(target.Rest):len(target.Rest)], rest...)
+	if key != nil {
+		out.Key = r.node(key)
+		if !r.noteIndexed(target, out.Key, out.At) {
+			return nil
+		}
+		return out
+	}
+	u := use{hint: AllKeys}
+	switch {
+	case !target.Repeated:
+		u.hint = Single
+	case target.HasKey:
+		u.hint, u.fixed = Fixed, target.Key
+	}
+	if !r.keyed(target) {
+		return nil
+	}
+	r.note(target, u)
+	return out
+}

@@ -1,0 +1,103 @@
+package vet
+
+import (
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// evaluate evaluates every declaration of every unit once, in a frame where all that is not written
+// out is unknown, and drops the values: what matters is what is reported.
+func (c *checker) evaluate(o frame.Options) {
+	o.Validate, o.Steady, o.Variables = true, nil, nil
+	root, _ := frame.New(c.p, o, c.bag)
+	c.p.EachUnit(func(n *program.Node) {
+		e := &validation{c: c, f: root.Placeholder(n.Config.Path)}
+		for _, d := range n.Unit.Defs {
+			if id := n.Decl(d.Index); !c.p.Endless(id) {
+				e.declaration(id, d)
+			}
+		}
+		if !c.p.Cyclic() {
+			e.imports()
+		}
+	})
+}
+
+// validation evaluates the declarations of one unit.
+type validation struct {
+	c *checker
+	f *frame.Frame
+}
+
+// result takes note of how an evaluation went.
+func (t *validation) result(o frame.Outcome) {
+	if o != frame.OK {
+		t.c.ok = false
+	}
+}
+
+func (t *validation) declaration(id program.Decl, d *program.Def) {
+	bag := t.c.bag
+	switch d.Kind {
+	case program.Variable:
+		t.conditions(id, d, program.Validation, nil)
+	case program.Local:
+		_, o := t.f.Local(d.Name, frame.After, bag)
+		t.result(o)
+	case program.Output:
+		_, o := t.f.Output(d.Name, frame.After, bag)
+		t.result(o)
+		t.conditions(id, d, program.OutputPre, nil)
+	case program.Call:
+		t.keys(id)
+		t.result(t.f.TryInputs(id, bag))
+	case program.Resource:
+		t.resource(id, d)
+	case program.Provider:
+		t.keys(id)
+		_, o := t.f.Settings(id, addr.NoKey, frame.After, bag)
+		t.result(o)
+	case program.Check:
+		t.conditions(id, d, program.Assert, nil)
+	}
+}
+
+func (t *validation) keys(d program.Decl) {
+	t.result(max(t.f.Keys(d, frame.After, t.c.bag).Status, frame.OK))
+}
+
+func (t *validation) resource(id program.Decl, d *program.Def) {
+	bag := t.c.bag
+	t.keys(id)
+	_, o := t.f.Config(id, addr.NoKey, frame.After, bag)
+	t.result(o)
+	self := t.f.SelfOf(id)
+	t.conditions(id, d, program.Pre, nil)
+	t.conditions(id, d, program.Post, &self)
+	_, o = t.f.PreventDestroy(id, frame.Before, bag)
+	t.result(o)
+	_, o = t.f.Forget(id, frame.Before, bag)
+	t.result(o)
+	_, o = t.f.ProviderKey(id, addr.NoKey, frame.After, bag)
+	t.result(o)
+	_, o = t.f.Triggers(id, addr.NoKey, bag)
+	t.result(o)
+	t.result(t.f.TryProvisioners(id, &self, bag))
+}
+
+func (t *validation) conditions(id program.Decl, d *program.Def, when program.When, self *mark.Value) {
+	if len(d.Conditions[when]) == 0 {
+		return
+	}
+	for _, r := range t.f.Conditions(id, addr.NoKey, when, frame.After, self, t.c.bag) {
+		t.c.ok = t.c.ok && r.Status != state.Errored
+	}
+}
+
+func (t *validation) imports() {
+	_, o := t.f.AllImports(t.c.bag)
+	t.result(o)
+}

@@ -1,0 +1,152 @@
+package vet
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+)
+
+// trail is an address from the root on, as steps: the name of a call or resource, then the instance
+// of it, if the address goes on or is about one instance. What contains something has a trail that
+// its trail begins with.
+type trail []string
+
+// Steps that are instances.
+const (
+	anyInstance = "[*]" // of a module that a block stands in
+	unkeyed     = "[]"
+)
+
+func newTrail(in addr.Module, t addr.Target, whole bool) trail {
+	var out trail
+	for m := in; !m.IsRoot(); m = m.Parent() {
+		out = append(out, anyInstance, "module."+m.Name())
+	}
+	slices.Reverse(out)
+	modules := t.Enclosing()
+	for i, m := range modules {
+		name, key := m.AsModule().Call()
+		out = append(out, "module."+name)
+		if !whole || t.Mode != 0 || i < len(modules)-1 {
+			out = append(out, instanceStep(key))
+		}
+	}
+	if t.Mode == 0 {
+		return out
+	}
+	out = append(out, addr.Resource{Mode: t.Mode, Type: t.Type, Name: t.Name}.String())
+	if !whole {
+		out = append(out, instanceStep(t.Key))
+	}
+	return out
+}
+
+func instanceStep(k addr.Key) string {
+	if k.IsNone() {
+		return unkeyed
+	}
+	return k.String()
+}
+
+// matches reports whether two trails may lead to the same.
+func (t trail) matches(u trail) bool { return len(t) == len(u) && t.within(u) }
+
+// within reports whether t may begin with u.
+func (t trail) within(u trail) bool {
+	if len(u) > len(t) {
+		return false
+	}
+	for i, s := range u {
+		if s != t[i] && (s != anyInstance || !isInstance(t[i])) && (t[i] != anyInstance || !isInstance(s)) {
+			return false
+		}
+	}
+	return true
+}
+
+func isInstance(step string) bool { return step[0] == '[' }
+
+// open reports whether t leads through any instance of something.
+func (t trail) open() bool { return slices.Contains(t, anyInstance) }
+
+// text is t for looking up, as it is or with any instance in place of each.
+func (t trail) text(open bool) string {
+	if !open {
+		return strings.Join(t, "\x00")
+	}
+	t = slices.Clone(t)
+	for i, s := range t {
+		if isInstance(s) {
+			t[i] = anyInstance
+		}
+	}
+	return strings.Join(t, "\x00")
+}
+
+// trails finds numbered trails by others.
+type trails struct {
+	list  map[int]trail
+	whole map[trailKey][]int
+	parts map[trailKey][]int // by all that they begin with
+}
+
+// trailKey is the text of a trail. Those through any instance are found by all that may match them,
+// others under their own text, and by the open ones also without their keys.
+type trailKey struct {
+	text      string
+	open      bool // text is without keys
+	different bool // and what is found has some
+}
+
+func (x *trails) add(n int, t trail) {
+	if x.list == nil {
+		*x = trails{map[int]trail{}, map[trailKey][]int{}, map[trailKey][]int{}}
+	}
+	x.list[n] = t
+	for i := 1; i <= len(t); i++ {
+		into := x.parts
+		if i == len(t) {
+			into = x.whole
+		}
+		keys := []trailKey{{t[:i].text(false), false, false}, {t[:i].text(true), true, true}}
+		if t.open() {
+			keys = []trailKey{{t[:i].text(true), true, false}}
+		}
+		for _, k := range keys {
+			into[k] = append(into[k], n)
+		}
+	}
+}
+
+// find looks up one trail, or the beginning of one.
+func find(in map[trailKey][]int, t trail, open bool) []int {
+	out := in[trailKey{t.text(true), true, false}]
+	if open {
+		return slices.Concat(out, in[trailKey{t.text(true), true, true}])
+	}
+	return slices.Concat(out, in[trailKey{t.text(false), false, false}])
+}
+
+// same finds what may be t.
+func (x *trails) same(t trail) []int {
+	return x.those(find(x.whole, t, t.open()), func(u trail) bool { return u.matches(t) })
+}
+
+// inside finds what may lie within t.
+func (x *trails) inside(t trail) []int {
+	return x.those(find(x.parts, t, t.open()), func(u trail) bool { return u.within(t) })
+}
+
+// around finds what t may lie within.
+func (x *trails) around(t trail) []int {
+	var out []int
+	for i := 1; i < len(t); i++ {
+		out = append(out, x.those(find(x.whole, t[:i], t.open()), t.within)...)
+	}
+	return out
+}
+
+func (x *trails) those(list []int, ok func(trail) bool) []int {
+	return slices.DeleteFunc(list, func(n int) bool { return !ok(x.list[n]) })
+}

@@ -1,0 +1,113 @@
+// Package limits is how much a configuration may ask for, and the watch over what it takes.
+//
+// Limits exist so that a mistake or an attack is an error instead of a machine without memory. They lie far above what
+// is written on purpose. docs/limits.md describes them.
+package limits
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Limits are how much one command may ask for. A field that is zero has its default.
+type Limits struct {
+	Bytes     int64 // of a file that is read, and of a string that is made
+	Tokens    int   // words and symbols of one module, roughly: each takes 200 to 300 bytes of memory
+	Nesting   int   // brackets, blocks and templates inside each other; an operator counts a tenth
+	Instances int   // of all blocks together; one of a module counts as ten
+	Elements  int   // of one value, of an argument of a function, and made by the loops of one expression
+	Memory    int64 // bytes that live on the heap
+	Time      int64 // seconds that one expression may take
+	Templates int   // templates that call templates: TF_TEMPLATE_RECURSION_DEPTH
+}
+
+// Filled is l with the defaults where it says nothing.
+func (l Limits) Filled() Limits {
+	fill(&l.Bytes, 256<<20)
+	fill(&l.Tokens, 3_000_000)
+	fill(&l.Nesting, 1_000)
+	fill(&l.Instances, 1_000_000)
+	fill(&l.Elements, 2_000_000)
+	fill(&l.Memory, ownMemory)
+	fill(&l.Time, 60)
+	fill(&l.Templates, 1_024)
+	return l
+}
+
+func fill[T int | int64](field *T, value T) {
+	if *field <= 0 {
+		*field = value
+	}
+}
+
+// Seconds is Time as a duration.
+func (l Limits) Seconds() time.Duration {
+	return time.Duration(min(l.Time, math.MaxInt32)) * time.Second
+}
+
+type named struct {
+	name  string
+	field any // *int or *int64
+}
+
+// all lists what Parse knows, in the order of docs/limits.md.
+func (l *Limits) all() []named {
+	return []named{
+		{"bytes", &l.Bytes}, {"tokens", &l.Tokens}, {"nesting", &l.Nesting}, {"instances", &l.Instances},
+		{"elements", &l.Elements}, {"memory", &l.Memory}, {"time", &l.Time},
+	}
+}
+
+// Names are the names that Parse knows.
+func Names() []string {
+	var names []string
+	for _, n := range new(Limits).all() {
+		names = append(names, n.name)
+	}
+	return names
+}
+
+// Parse reads a list such as `tokens=6000000,bytes=512M` over what l has already.
+func (l *Limits) Parse(list string) error {
+	all := l.all()
+	for part := range strings.SplitSeq(list, ",") {
+		name, text, _ := strings.Cut(strings.TrimSpace(part), "=")
+		if name == "" && text == "" {
+			continue
+		}
+		i := slices.IndexFunc(all, func(n named) bool { return n.name == name })
+		if i < 0 {
+			return fmt.Errorf("there is no limit %q; there are: %s", name, strings.Join(Names(), ", "))
+		}
+		n, ok := Amount(text)
+		if !ok {
+			return fmt.Errorf("%s is to be a whole number above zero, with K, M or G behind it for bytes, and not %q", name, text)
+		}
+		switch f := all[i].field.(type) {
+		case *int:
+			*f = int(min(n, math.MaxInt))
+		case *int64:
+			*f = n
+		}
+	}
+	return nil
+}
+
+// Amount reads 5000, 64M and the like; false for what is no whole number above zero.
+func Amount(text string) (int64, bool) {
+	unit := int64(1)
+	if text != "" {
+		if i := strings.IndexByte("KMG", text[len(text)-1]); i >= 0 {
+			unit, text = 1<<(10*(i+1)), text[:len(text)-1]
+		}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n <= 0 || n > math.MaxInt64/unit {
+		return 0, false
+	}
+	return n * unit, true
+}

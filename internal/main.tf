@@ -1,5 +1,0 @@
-terraform { 
- required_providers { 
-  toy = { source = "acme/toy" } 
- } 
-}

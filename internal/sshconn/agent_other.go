@@ -1,0 +1,15 @@
+//go:build !unix
+
+package sshconn
+
+import (
+	"cmp"
+	"io"
+	"os"
+)
+
+// dialAgent opens the pipe of the agent that comes with Windows. It can be used as a file because
+// each request is answered before the next.
+func dialAgent(socket string) (io.ReadWriteCloser, error) {
+	return os.OpenFile(cmp.Or(socket, `\\.\pipe\openssh-ssh-agent`), os.O_RDWR, 0)
+}

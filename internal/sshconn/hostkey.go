@@ -1,0 +1,96 @@
+package sshconn
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// HostKeyError says that a host is not the one that was meant.
+type HostKeyError struct{ Why string }
+
+func (e *HostKeyError) Error() string { return "host key verification failed: " + e.Why }
+
+// ParseHostKeys reads public keys in the format of authorized_keys, one on each line: keys of the
+// host itself, or of an authority that signs the certificates of hosts.
+func ParseHostKeys(s string) ([]ssh.PublicKey, error) {
+	var keys []ssh.PublicKey
+	for line := range strings.Lines(s) {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(line))
+		if err != nil {
+			return nil, Fixed("it is no public key in OpenSSH format")
+		}
+		keys = append(keys, key)
+	}
+	if keys == nil {
+		return nil, Fixed("it holds no public key")
+	}
+	return keys, nil
+}
+
+// check holds a host's key against those that are expected.
+func (h *Host) check(address string, remote net.Addr, key ssh.PublicKey) error {
+	cert, ok := key.(*ssh.Certificate)
+	if !ok {
+		if h.expects(key) {
+			return nil
+		}
+		return &HostKeyError{"the host's key is not the one in the configuration"}
+	}
+	if h.expects(cert.Key) {
+		return nil
+	}
+	authority := ssh.CertChecker{IsHostAuthority: func(k ssh.PublicKey, _ string) bool { return h.expects(k) }}
+	if !h.expects(cert.SignatureKey) {
+		return &HostKeyError{"the host's certificate was not signed with the key in the configuration"}
+	}
+	if err := authority.CheckHostKey(address, remote, key); err != nil {
+		return &HostKeyError{"the host's certificate is not valid for this host at this time"}
+	}
+	return nil
+}
+
+func (h *Host) expects(key ssh.PublicKey) bool {
+	return slices.ContainsFunc(h.HostKeys, func(k ssh.PublicKey) bool { return bytes.Equal(k.Marshal(), key.Marshal()) })
+}
+
+// proofs are the lists of host key algorithms to be tried one after the other: a host that has
+// keys of several types shows the one that is asked for. The zero list stands for any.
+func (h *Host) proofs() [][]string {
+	if h.HostKeys == nil {
+		return [][]string{nil}
+	}
+	var plain []string
+	for _, k := range h.HostKeys {
+		algos := []string{k.Type()}
+		if k.Type() == ssh.KeyAlgoRSA {
+			algos = []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}
+		}
+		for _, a := range algos {
+			if !slices.Contains(plain, a) {
+				plain = append(plain, a)
+			}
+		}
+	}
+	return [][]string{plain, certAlgos}
+}
+
+// certAlgos are the algorithms of host certificates.
+var certAlgos = []string{
+	ssh.CertAlgoED25519v01, ssh.CertAlgoECDSA256v01, ssh.CertAlgoECDSA384v01, ssh.CertAlgoECDSA521v01,
+	ssh.CertAlgoRSASHA512v01, ssh.CertAlgoRSASHA256v01,
+}
+
+// unproven reports that a handshake failed because of the host's key.
+func unproven(err error) bool {
+	var key *HostKeyError
+	var algo *ssh.AlgorithmNegotiationError
+	return errors.As(err, &key) || errors.As(err, &algo) && algo.What == "host key"
+}

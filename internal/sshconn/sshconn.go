@@ -1,0 +1,208 @@
+// Package sshconn logs in to a host over SSH: it proves who the host is, and to the host who we are.
+//
+// A Host says where it is and what is known of it; Login gives a connection of the ssh library.
+// How the host is reached (directly, through a proxy or another host) is the caller's business.
+// Errors may name addresses and users; Reason is for callers that must not show those.
+package sshconn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// Host is a host that we log in to.
+type Host struct {
+	Name     string
+	Port     int
+	User     string
+	Password string
+	Key      ssh.Signer      // nil: none
+	Cert     ssh.Signer      // the key with its certificate; nil: none
+	HostKeys []ssh.PublicKey // of the host, or of an authority that certifies hosts; nil: any host is believed
+	Agent    *Agent          // nil: not used
+}
+
+// Address is host:port.
+func (h *Host) Address() string { return Join(h.Name, h.Port) }
+
+// Join is host:port; the host may be an IPv6 address, in brackets or not.
+func Join(host string, port int) string {
+	return net.JoinHostPort(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), strconv.Itoa(port))
+}
+
+// Reach makes a connection to an address.
+type Reach func(ctx context.Context, address string) (net.Conn, error)
+
+// Direct reaches an address without help.
+func Direct(ctx context.Context, address string) (net.Conn, error) {
+	return (&net.Dialer{}).DialContext(ctx, "tcp", address)
+}
+
+// Login connects to the host and authenticates there. A host whose keys are to be checked is asked
+// for one kind of them after the other.
+func (h *Host) Login(ctx context.Context, reach Reach) (*ssh.Client, error) {
+	var last error
+	for _, algorithms := range h.proofs() {
+		conn, err := reach(ctx, h.Address())
+		if err != nil {
+			return nil, err
+		}
+		c, err := h.handshake(ctx, conn, algorithms)
+		if err == nil {
+			return c, nil
+		}
+		var key *HostKeyError
+		if last == nil || errors.As(err, &key) { // a wrong key says more than a missing one
+			last = err
+		}
+		if !unproven(err) {
+			return nil, err
+		}
+	}
+	return nil, last
+}
+
+func (h *Host) handshake(ctx context.Context, conn net.Conn, algorithms []string) (*ssh.Client, error) {
+	config := &ssh.ClientConfig{User: h.User, Auth: h.auth(), HostKeyAlgorithms: algorithms, HostKeyCallback: h.check}
+	if h.HostKeys == nil {
+		config.HostKeyCallback = ssh.InsecureIgnoreHostKey() // as documented: new hosts are not known
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	sc, channels, requests, err := ssh.NewClientConn(conn, h.Address(), config)
+	if !stop() {
+		if err == nil {
+			sc.Close()
+		}
+		return nil, fmt.Errorf("SSH handshake with %s: %w", h.Address(), ctx.Err())
+	}
+	switch {
+	case Unauthorized(err):
+		return nil, fmt.Errorf("SSH authentication failed (%s@%s): %w", h.User, h.Address(), err)
+	case err != nil:
+		return nil, fmt.Errorf("SSH connection to %s: %w", h.Address(), err)
+	}
+	return ssh.NewClient(sc, channels, requests), nil
+}
+
+// Unauthorized reports that a host let us get as far as the login and no further. The library has
+// no type for it.
+func Unauthorized(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "unable to authenticate")
+}
+
+// Refused reports that the host was reached and that it is no use to try again: it does not let us
+// in, or is not the one that was meant.
+func Refused(err error) bool { return Unauthorized(err) || unproven(err) }
+
+// auth are the ways to log in: keys before passwords, and the configured key before the agent's,
+// because servers count tries.
+func (h *Host) auth() []ssh.AuthMethod {
+	var signers []ssh.Signer
+	if h.Cert != nil {
+		signers = append(signers, h.Cert)
+	}
+	if h.Key != nil {
+		signers = append(signers, h.Key)
+	}
+	var methods []ssh.AuthMethod
+	if len(signers) > 0 || h.Agent != nil {
+		methods = append(methods, ssh.PublicKeysCallback(func() ([]ssh.Signer, error) {
+			if h.Agent == nil {
+				return signers, nil
+			}
+			more, err := h.Agent.signers()
+			if len(signers) > 0 {
+				err = nil // the agent is not all we have
+			}
+			return append(slices.Clip(signers), more...), err
+		}))
+	}
+	if h.Password != "" {
+		methods = append(methods, ssh.Password(h.Password), ssh.KeyboardInteractive(h.answer))
+	}
+	return methods
+}
+
+// answer gives the password to questions whose answers are not shown, and nothing to others.
+func (h *Host) answer(_, _ string, questions []string, echos []bool) ([]string, error) {
+	answers := make([]string, len(questions))
+	for i, shown := range echos {
+		if !shown {
+			answers[i] = h.Password
+		}
+	}
+	return answers, nil
+}
+
+// Watch asks every now and then (alive) whether the host is still there, and ends the connection
+// if it does not answer for a while (silent): a host that was switched off does not say so. The
+// channel is closed when the connection has ended, for any reason.
+func Watch(c *ssh.Client, alive, silent time.Duration) <-chan struct{} {
+	over := make(chan struct{})
+	go func() {
+		_ = c.Wait()
+		close(over)
+	}()
+	go func() {
+		tick := time.NewTicker(alive)
+		defer tick.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+			}
+			dead := time.AfterFunc(silent, func() { c.Close() })
+			_, _, err := c.SendRequest("keepalive@openssh.com", true, nil)
+			dead.Stop()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return over
+}
+
+// Fixed is an error whose text holds nothing of the configuration, nor of what others said.
+type Fixed string
+
+func (f Fixed) Error() string { return string(f) }
+
+// Reason is what an error of this package, of the ssh library or of the network says about its
+// kind, without any name, address or text that was sent from elsewhere; "" if nothing can be said.
+func Reason(err error) string {
+	var (
+		ours  Fixed
+		key   *HostKeyError
+		errno syscall.Errno
+		dns   *net.DNSError
+		open  *ssh.OpenChannelError
+	)
+	switch {
+	case errors.As(err, &ours):
+		return ours.Error()
+	case errors.As(err, &key):
+		return key.Error()
+	case errors.As(err, &open):
+		return "the SSH server refused to connect (" + open.Reason.String() + ")"
+	case errors.As(err, &errno):
+		return errno.Error()
+	case errors.As(err, &dns):
+		return "the host's name cannot be resolved"
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return "it took too long"
+	case Unauthorized(err):
+		return "SSH authentication failed"
+	}
+	return ""
+}

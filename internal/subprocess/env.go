@@ -1,0 +1,31 @@
+package subprocess
+
+import (
+	"slices"
+	"strings"
+)
+
+// Getenv looks a variable up in an environment of "name=value", where the last one counts; "" if it
+// is not set.
+func Getenv(env []string, name string) string {
+	for _, e := range slices.Backward(env) {
+		if v, ok := strings.CutPrefix(e, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// Environ is the part of an environment that a program gets: what is withheld are the values of
+// variables (TF_VAR_*) and arguments of commands (TF_CLI_ARGS*), among which there may be secrets,
+// and what else the caller says.
+func Environ(env []string, withheld func(name string) bool) []string {
+	out := make([]string, 0, len(env)+8)
+	for _, e := range env {
+		name, _, _ := strings.Cut(e, "=")
+		if !strings.HasPrefix(name, "TF_VAR_") && !strings.HasPrefix(name, "TF_CLI_ARGS") && (withheld == nil || !withheld(name)) {
+			out = append(out, e)
+		}
+	}
+	return out
+}

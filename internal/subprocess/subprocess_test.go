@@ -1,0 +1,47 @@
+//go:build unix
+
+package subprocess
+
+import (
+	"bufio"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestEndsAll: a program is ended with what it started, and has no terminal and no group of ours.
+func TestEndsAll(t *testing.T) {
+	for name, end := range map[string]func(*exec.Cmd){
+		"terminate": func(cmd *exec.Cmd) { Terminate(cmd.Process) },
+		"kill":      func(cmd *exec.Cmd) { Kill(cmd.Process) },
+	} {
+		cmd := exec.Command("/bin/sh", "-c", "sleep 1000 & echo $$; wait")
+		cmd.SysProcAttr = Attributes()
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Start(cmd); err != nil {
+			t.Fatal(err)
+		}
+		in := bufio.NewReader(out)
+		line, err := in.ReadString('\n')
+		pid, _ := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil || pid != cmd.Process.Pid {
+			t.Fatalf("%s: %q %v", name, line, err)
+		}
+		if group, err := syscall.Getpgid(pid); err != nil || group != pid {
+			t.Errorf("%s: its group is %d, %v", name, group, err)
+		}
+		end(cmd)
+		if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil { // ends when no process holds it any more
+			t.Errorf("%s: %q %v", name, rest, err)
+		}
+		if err := cmd.Wait(); err == nil {
+			t.Errorf("%s: it ended by itself", name)
+		}
+	}
+}
