@@ -35,6 +35,7 @@ var floors = map[string][][]string{
 		{"declared"}, {"receivers", "filling", "moving"}, {"leases", "ordering", "targeting"}, {"run"}, {"validating"},
 		{"planning", "applying"}, {""},
 	},
+	"lang": {{"funcs", "outline"}, {"expr"}, {"program"}, {"frame"}, {"vet"}, {""}},
 }
 
 // floor is that of a package in its room, -1 where none is listed.

@@ -35,14 +35,14 @@ func (t *Tools) Up(ctx context.Context, c *plan.Change, p *Proposal, prior *stat
 		op = event.Create
 	}
 	began := time.Now()
-	idKey, id := t.id(p.Prior)
+	idKey, id := wireID(t, p.Prior)
 	t.tell(event.Started{Object: t.Object, Op: op, IDKey: idKey, ID: id, Replace: c.Action.Replaces(), At: began})
 	var resp provider.ApplyResponse
 	var ds provider.Diags
 	called := t.token(ctx, func() {
 		resp, ds = t.Provider.Apply(ctx, provider.ApplyRequest{
 			Type: t.Type.Name, Prior: send(p.Prior), Planned: send(p.Planned), Config: send(p.Config),
-			Private: p.Private, Identity: t.identityWire(p.Identity), Meta: t.Type.Meta,
+			Private: p.Private, Identity: identityWire(t, p.Identity), Meta: t.Type.Meta,
 		})
 	})
 	if !called {
@@ -52,9 +52,9 @@ func (t *Tools) Up(ctx context.Context, c *plan.Change, p *Proposal, prior *stat
 		t.unanswered(op, ds)
 	}
 	ok := t.Report(ds)
-	v, entry, good := t.made(ctx, p, resp, prior, s, ok)
+	v, entry, good := recordMade(ctx, t, p, resp, prior, s, ok)
 	ok = ok && good
-	if idKey, id = t.idOf(v.Raw); !ok {
+	if idKey, id = shownID(t, v.Raw); !ok {
 		t.tell(event.Failed{Object: t.Object, Op: op, Took: time.Since(began)})
 		if prior == nil && entry != nil {
 			entry.Tainted = true
@@ -74,32 +74,32 @@ func (t *Tools) Up(ctx context.Context, c *plan.Change, p *Proposal, prior *stat
 // in it. It reports whether that is something new, which is told as an update although the provider
 // has nothing to do with it.
 func (t *Tools) Same(p *Proposal, e *state.Entry) (mark.Value, *state.Entry, bool) {
-	v, next := t.marked(p.Value, p.Asked), *e
+	v, next := markResult(t, p.Value, p.Asked), *e
 	next.Sensitive = v.PathsOf(mark.Sensitive)
-	news := t.remarked(e, p)
+	news := remarked(t, e, p)
 	if news {
-		idKey, id := t.id(p.Prior)
+		idKey, id := wireID(t, p.Prior)
 		t.tell(event.Started{Object: t.Object, Op: event.Update, IDKey: idKey, ID: id, At: time.Now()})
 		t.tell(event.Done{Object: t.Object, Op: event.Update, IDKey: idKey, ID: id})
 	}
 	return v, &next, news
 }
 
-// made turns the answer to an apply call into a value and an entry, holding it against the plan.
-func (t *Tools) made(ctx context.Context, p *Proposal, resp provider.ApplyResponse, prior *state.Entry, s Stored, succeeded bool) (mark.Value, *state.Entry, bool) {
+// recordMade turns the answer to an apply call into a value and an entry, holding it against the plan.
+func recordMade(ctx context.Context, t *Tools, p *Proposal, resp provider.ApplyResponse, prior *state.Entry, s Stored, succeeded bool) (mark.Value, *state.Entry, bool) {
 	if resp.State.Msgpack == nil && resp.State.JSON == nil {
 		if succeeded {
 			t.breach("Provider produced inconsistent result after apply", "%s said nothing about what became of %s. This is a bug in the provider, to be reported there.", t.who(), t.Object)
 		}
 		return mark.Value{}, prior, false
 	}
-	wire, ok := t.wire(resp.State, "Provider produced invalid object")
+	wire, ok := msgpackOf(t, resp.State, "Provider produced invalid object")
 	if !ok {
-		return mark.Value{}, t.unreadable(prior, s, resp), false
+		return mark.Value{}, recordUnreadable(t, prior, s, resp), false
 	}
-	v, ok := t.decode(wire, "Provider produced invalid object")
+	v, ok := decode(t, wire, "Provider produced invalid object")
 	if !ok {
-		return mark.Value{}, t.unreadable(prior, s, resp), false
+		return mark.Value{}, recordUnreadable(t, prior, s, resp), false
 	}
 	if v.IsNull() {
 		if succeeded {
@@ -107,26 +107,26 @@ func (t *Tools) made(ctx context.Context, p *Proposal, resp provider.ApplyRespon
 		}
 		return mark.Value{}, nil, false
 	}
-	v, good := t.settle(v, succeeded)
-	identity, ok := t.identity(resp.Identity)
+	v, good := settle(t, v, succeeded)
+	identity, ok := decodeIdentity(t, resp.Identity)
 	entry := &state.Entry{
 		Provider: s.Provider, Private: resp.Private, Recorded: s.Recorded,
 		CreateFirst: s.CreateFirst, SkipDestroy: s.SkipDestroy,
 	}
 	answered, said := v, identity
-	v, identity, kept := t.guarded(entry, v, identity, &rights{config: p.Asked.Raw, was: prior}, "Provider produced invalid object")
-	if !kept && prior == nil && t.lost(answered, said, v, identity) && t.undo(ctx, wire, resp, s) {
+	v, identity, kept := guardEntry(t, entry, v, identity, &rights{config: p.Asked.Raw, was: prior}, "Provider produced invalid object")
+	if !kept && prior == nil && lostValue(t, answered, said, v, identity) && undo(ctx, t, wire, resp, s) {
 		return mark.Value{}, nil, false
 	}
 	good = good && kept
 	if good && succeeded && !resp.LegacyTypes {
-		good = t.asPlanned(p, v, t.marked(v, p.Asked).Marks)
+		good = asPlanned(t, p, v, markResult(t, v, p.Asked).Marks)
 	}
-	value := t.marked(v, p.Asked)
+	value := markResult(t, v, p.Asked)
 	if identity == cty.NilVal {
 		identity = p.Identity
 	} else if ok && !resp.LegacyTypes { // that SDK holds its providers to it itself, as far as it shall
-		good = t.steadyIdentity(p.Identity, identity, value) && good
+		good = steadyIdentity(t, p.Identity, identity, value) && good
 	}
 	entry.Sensitive = value.PathsOf(mark.Sensitive)
 	if prior != nil {
@@ -135,20 +135,20 @@ func (t *Tools) made(ctx context.Context, p *Proposal, resp provider.ApplyRespon
 	if identity != cty.NilVal && !identity.IsWhollyKnown() {
 		identity = cty.NilVal
 	}
-	if !t.fill(entry, v, identity) {
-		return value, t.unreadable(prior, s, resp), false
+	if !fillEntry(t, entry, v, identity) {
+		return value, recordUnreadable(t, prior, s, resp), false
 	}
 	return value, entry, good && ok
 }
 
 // settle makes a value fit to be kept: no write-only values, nothing unknown.
-func (t *Tools) settle(v cty.Value, succeeded bool) (cty.Value, bool) {
-	v, good := t.nullWriteOnly(v, "Provider produced invalid object", "after apply")
+func settle(t *Tools, v cty.Value, succeeded bool) (cty.Value, bool) {
+	v, good := nullWriteOnly(t, v, "Provider produced invalid object", "after apply")
 	if ctyvalue.WhollyKnown(v) {
 		return v, good
 	}
 	if succeeded {
-		t.known(v, "Provider returned invalid result object after apply", "after the apply operation")
+		whollyKnown(t, v, "Provider returned invalid result object after apply", "after the apply operation")
 		good = false
 	}
 	v, _ = cty.Transform(v, func(_ cty.Path, v cty.Value) (cty.Value, error) {
@@ -161,31 +161,31 @@ func (t *Tools) settle(v cty.Value, succeeded bool) (cty.Value, bool) {
 }
 
 // asPlanned reports where the result is not what was planned.
-func (t *Tools) asPlanned(p *Proposal, v cty.Value, marks []mark.At) bool {
+func asPlanned(t *Tools, p *Proposal, v cty.Value, marks []mark.At) bool {
 	breaches := t.Type.ApplyBreaches(p.Value, v)
 	for _, b := range breaches {
 		t.breach("Provider produced inconsistent result after apply", "When applying changes to %s, %s produced an unexpected new value: %s: %s.\n\nThis is a bug in the provider, to be reported there.",
-			t.Object, t.who(), t.place(b.Path), said(b, marks))
+			t.Object, t.who(), placeText(t, b.Path), said(b, marks))
 	}
 	return len(breaches) == 0
 }
 
-// unreadable keeps what can be kept of an object whose answer cannot be read: an update keeps what
+// recordUnreadable keeps what can be kept of an object whose answer cannot be read: an update keeps what
 // was known before; a create keeps an empty, tainted object, so that it is not forgotten.
-func (t *Tools) unreadable(prior *state.Entry, s Stored, resp provider.ApplyResponse) *state.Entry {
+func recordUnreadable(t *Tools, prior *state.Entry, s Stored, resp provider.ApplyResponse) *state.Entry {
 	if prior != nil {
 		return prior
 	}
 	entry := &state.Entry{Provider: s.Provider, Recorded: s.Recorded, CreateFirst: s.CreateFirst, Tainted: true}
-	entry.Private, _ = t.keepablePrivate(resp.Private, &rights{}, "Provider produced invalid object")
-	if !t.fill(entry, t.Type.Empty(), cty.NilVal) {
+	entry.Private, _ = keepablePrivate(t, resp.Private, &rights{}, "Provider produced invalid object")
+	if !fillEntry(t, entry, t.Type.Empty(), cty.NilVal) {
 		return nil
 	}
 	return entry
 }
 
-// idOf finds what identifies a value to a reader.
-func (t *Tools) idOf(v cty.Value) (string, string) {
+// shownID finds what identifies a value to a reader.
+func shownID(t *Tools, v cty.Value) (string, string) {
 	if v == cty.NilVal || v.IsNull() {
 		return "", ""
 	}
@@ -204,14 +204,14 @@ func (t *Tools) idOf(v cty.Value) (string, string) {
 // Down destroys an object. The entry is what is left of it, nil for nothing.
 func (t *Tools) Down(ctx context.Context, cur Current, private []byte, replacing bool) (*state.Entry, bool) {
 	began := time.Now()
-	idKey, id := t.id(cur.Wire)
+	idKey, id := wireID(t, cur.Wire)
 	t.tell(event.Started{Object: t.Object, Op: event.Delete, IDKey: idKey, ID: id, Replace: replacing, At: began})
 	var resp provider.ApplyResponse
 	var ds provider.Diags
 	called := t.token(ctx, func() {
 		resp, ds = t.Provider.Apply(ctx, provider.ApplyRequest{
 			Type: t.Type.Name, Prior: send(cur.Wire), Planned: send(nullWire), Config: send(nullWire),
-			Private: private, Identity: t.storedIdentity(cur.Entry), Meta: t.Type.Meta,
+			Private: private, Identity: storedIdentity(t, cur.Entry), Meta: t.Type.Meta,
 		})
 	})
 	if !called {
@@ -221,7 +221,7 @@ func (t *Tools) Down(ctx context.Context, cur Current, private []byte, replacing
 		t.unanswered(event.Delete, ds)
 	}
 	ok := t.Report(ds)
-	left, good := t.left(cur, resp, ok)
+	left, good := recordLeft(t, cur, resp, ok)
 	if ok = ok && good; !ok {
 		t.tell(event.Failed{Object: t.Object, Op: event.Delete, Took: time.Since(began)})
 		return left, false
@@ -230,33 +230,33 @@ func (t *Tools) Down(ctx context.Context, cur Current, private []byte, replacing
 	return nil, true
 }
 
-// left is what remains after a destroy call.
-func (t *Tools) left(cur Current, resp provider.ApplyResponse, succeeded bool) (*state.Entry, bool) {
+// recordLeft is what remains after a destroy call.
+func recordLeft(t *Tools, cur Current, resp provider.ApplyResponse, succeeded bool) (*state.Entry, bool) {
 	if resp.State.Msgpack == nil && resp.State.JSON == nil {
 		if succeeded {
 			return nil, true
 		}
 		return cur.Entry, false
 	}
-	wire, ok := t.wire(resp.State, "Provider produced invalid object")
+	wire, ok := msgpackOf(t, resp.State, "Provider produced invalid object")
 	if !ok {
 		return cur.Entry, false
 	}
 	if isNull(wire) {
 		return nil, true
 	}
-	v, ok := t.decode(wire, "Provider produced invalid object")
+	v, ok := decode(t, wire, "Provider produced invalid object")
 	if !ok {
 		return cur.Entry, false
 	}
 	if succeeded {
 		t.breach("Provider returned invalid result object after apply", "%s reported success in destroying %s and yet answered with an object. This is a bug in the provider, to be reported there; the object stays recorded.", t.who(), t.Object)
 	}
-	v, _ = t.settle(v, false)
+	v, _ = settle(t, v, false)
 	next := *cur.Entry
 	next.Private = resp.Private
-	v, _, kept := t.guarded(&next, v, cty.NilVal, &rights{was: cur.Entry}, "Provider produced invalid object")
-	if !kept || !t.fill(&next, v, cty.NilVal) {
+	v, _, kept := guardEntry(t, &next, v, cty.NilVal, &rights{was: cur.Entry}, "Provider produced invalid object")
+	if !kept || !fillEntry(t, &next, v, cty.NilVal) {
 		return cur.Entry, false
 	}
 	return &next, false

@@ -12,10 +12,10 @@ import (
 func (t *Tools) Stored(e *state.Entry) (Known, bool) {
 	v, err := t.Type.DecodeJSON(e.Attrs)
 	if err != nil {
-		t.malformed("Invalid stored object", err)
+		malformed(t, "Invalid stored object", err)
 		return Known{}, false
 	}
-	wire, ok := t.encode(v)
+	wire, ok := encode(t, v)
 	return Known{Wire: wire, Upgraded: wire}, ok
 }
 
@@ -28,16 +28,16 @@ func (t *Tools) Approved(c *plan.Change, cur Current, config mark.Value, f Force
 	var ok bool
 	if cur.Entry != nil {
 		p.Prior = cur.Wire
-		if prior, ok = t.decode(cur.Wire, "Invalid stored object"); !ok {
+		if prior, ok = decode(t, cur.Wire, "Invalid stored object"); !ok {
 			return nil, false
 		}
 	}
 	p.Was = prior
 	p.Asked = ignore(config, prior, cur.Entry, f)
-	if p.Config, ok = t.encode(p.Asked.Raw); !ok {
+	if p.Config, ok = encode(t, p.Asked.Raw); !ok {
 		return nil, false
 	}
-	p.Planned, ok = t.encode(c.After.Raw)
+	p.Planned, ok = encode(t, c.After.Raw)
 	return p, ok
 }
 

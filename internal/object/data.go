@@ -16,7 +16,7 @@ import (
 // ReadData reads a data source. The provider gets no prior object: the same configuration is a new
 // question every time.
 func (t *Tools) ReadData(ctx context.Context, config mark.Value, s Stored, refreshing bool) (mark.Value, *state.Entry, bool) {
-	wire, ok := t.encode(config.Raw)
+	wire, ok := encode(t, config.Raw)
 	if !ok {
 		return mark.Value{}, nil, false
 	}
@@ -30,25 +30,25 @@ func (t *Tools) ReadData(ctx context.Context, config mark.Value, s Stored, refre
 	if !called {
 		return mark.Value{}, nil, false
 	}
-	v, entry, ok := t.dataRead(config, resp, ds, s)
+	v, entry, ok := recordRead(t, config, resp, ds, s)
 	if !ok {
 		t.tell(event.Failed{Object: t.Object, Op: event.ReadData, Took: time.Since(began)})
 		return mark.Value{}, nil, false
 	}
-	idKey, id := t.idOf(v.Raw)
+	idKey, id := shownID(t, v.Raw)
 	t.tell(event.Done{Object: t.Object, Op: event.ReadData, IDKey: idKey, ID: id, Refreshing: refreshing, Took: time.Since(began)})
 	return v, entry, true
 }
 
-func (t *Tools) dataRead(config mark.Value, resp provider.DataResponse, ds provider.Diags, s Stored) (mark.Value, *state.Entry, bool) {
+func recordRead(t *Tools, config mark.Value, resp provider.DataResponse, ds provider.Diags, s Stored) (mark.Value, *state.Entry, bool) {
 	if !t.Report(ds) || t.deferred(resp.Deferred) {
 		return mark.Value{}, nil, false
 	}
-	wire, ok := t.wire(resp.State, "Provider produced invalid object")
+	wire, ok := msgpackOf(t, resp.State, "Provider produced invalid object")
 	if !ok {
 		return mark.Value{}, nil, false
 	}
-	v, ok := t.decode(wire, "Provider produced invalid object")
+	v, ok := decode(t, wire, "Provider produced invalid object")
 	if !ok {
 		return mark.Value{}, nil, false
 	}
@@ -56,17 +56,17 @@ func (t *Tools) dataRead(config mark.Value, resp provider.DataResponse, ds provi
 		t.breach("Provider produced null object", "%s answered for %s with no object at all. This is a bug in the provider, to be reported there.", t.who(), t.Object)
 		return mark.Value{}, nil, false
 	}
-	if !t.known(v, "Provider produced invalid object", "in a data source") {
+	if !whollyKnown(t, v, "Provider produced invalid object", "in a data source") {
 		return mark.Value{}, nil, false
 	}
 	r := &rights{config: config.Raw, was: s.Was}
-	v, clean := t.keepable(v, r, "Provider produced invalid object")
-	value := t.marked(v, config)
+	v, clean := keepable(t, v, r, "Provider produced invalid object")
+	value := markResult(t, v, config)
 	entry := &state.Entry{Provider: s.Provider, Recorded: s.Recorded, Sensitive: value.PathsOf(mark.Sensitive)}
-	if !t.fill(entry, v, cty.NilVal) {
+	if !fillEntry(t, entry, v, cty.NilVal) {
 		return mark.Value{}, nil, false
 	}
-	t.review(entry, r, "Provider produced invalid object")
+	reviewEntry(t, entry, r, "Provider produced invalid object")
 	return value, entry, clean
 }
 
@@ -81,7 +81,7 @@ func (t *Tools) StoredData(config mark.Value, e *state.Entry) (mark.Value, *stat
 		return mark.Value{}, nil, false
 	}
 	t.tell(event.Stored{Object: t.Object})
-	value, next := t.marked(v, config), *e
+	value, next := markResult(t, v, config), *e
 	if next.Sensitive = value.PathsOf(mark.Sensitive); samePaths(next.Sensitive, e.Sensitive) {
 		return value, e, true
 	}
@@ -90,10 +90,10 @@ func (t *Tools) StoredData(config mark.Value, e *state.Entry) (mark.Value, *stat
 
 // Validate has the provider check a configuration, unknown values and all.
 func (t *Tools) Validate(ctx context.Context, config mark.Value) bool {
-	if t.guardWriteOnly(config); t.Type.Mode == addr.Ephemeral {
+	if guardWriteOnly(t, config); t.Type.Mode == addr.Ephemeral {
 		t.Walk.Given(config, t.Type.Schema, t.Object.Instance.String())
 	}
-	wire, ok := t.encode(config.Raw)
+	wire, ok := encode(t, config.Raw)
 	if !ok {
 		return false
 	}
@@ -108,13 +108,13 @@ func (t *Tools) Import(ctx context.Context, id string, identity cty.Value, s Sto
 	var resp provider.ImportResponse
 	var ds provider.Diags
 	called := t.token(ctx, func() {
-		resp, ds = t.Provider.Import(ctx, provider.ImportRequest{Type: t.Type.Name, ID: id, Identity: t.identityWire(identity), Allow: t.allow()})
+		resp, ds = t.Provider.Import(ctx, provider.ImportRequest{Type: t.Type.Name, ID: id, Identity: identityWire(t, identity), Allow: t.allow()})
 	})
 	if !called || !t.Report(ds) || t.deferred(resp.Deferred) {
 		t.tell(event.Failed{Object: t.Object, Op: event.Import, Took: time.Since(began)})
 		return nil, Known{}, false
 	}
-	entry, k, ok := t.imported(resp, s)
+	entry, k, ok := recordImported(t, resp, s)
 	if ok {
 		t.tell(event.Done{Object: t.Object, Op: event.Import, ID: id, Took: time.Since(began)})
 	}
@@ -140,7 +140,7 @@ func (t *Tools) Existing(ctx context.Context, id string, identity cty.Value, s S
 
 // Objections are the attributes that the provider does not accept in a configuration.
 func (t *Tools) Objections(ctx context.Context, config cty.Value) []cty.Path {
-	wire, ok := t.encode(config)
+	wire, ok := encode(t, config)
 	if !ok {
 		return nil
 	}
@@ -153,7 +153,7 @@ func (t *Tools) Objections(ctx context.Context, config cty.Value) []cty.Path {
 	return out
 }
 
-func (t *Tools) imported(resp provider.ImportResponse, s Stored) (*state.Entry, Known, bool) {
+func recordImported(t *Tools, resp provider.ImportResponse, s Stored) (*state.Entry, Known, bool) {
 	var found *provider.Imported
 	for i := range resp.Objects {
 		if resp.Objects[i].Type == t.Type.Name && found == nil {
@@ -165,35 +165,35 @@ func (t *Tools) imported(resp provider.ImportResponse, s Stored) (*state.Entry, 
 		return nil, Known{}, false
 	}
 	const title = "Import returned a non-null value for a write-only attribute"
-	wire, ok := t.wire(found.State, "Provider returned invalid value")
+	wire, ok := msgpackOf(t, found.State, "Provider returned invalid value")
 	if !ok {
 		return nil, Known{}, false
 	}
-	wire, clean := t.withoutWriteOnly(wire, title, "while importing")
+	wire, clean := withoutWriteOnly(t, wire, title, "while importing")
 	if wire == nil || isNull(wire) {
 		return nil, Known{}, false
 	}
-	v, ok := t.decode(wire, "Provider returned invalid value")
+	v, ok := decode(t, wire, "Provider returned invalid value")
 	if !ok {
 		return nil, Known{}, false
 	}
-	identity, ok := t.identity(found.Identity)
+	identity, ok := decodeIdentity(t, found.Identity)
 	if !ok {
 		return nil, Known{}, false
 	}
 	entry := &state.Entry{Provider: s.Provider, Private: found.Private}
 	r := &rights{}
-	if _, _, kept := t.guarded(entry, v, identity, r, "Provider returned invalid value"); !kept {
+	if _, _, kept := guardEntry(t, entry, v, identity, r, "Provider returned invalid value"); !kept {
 		return nil, Known{}, false
 	}
-	t.review(entry, r, "Provider returned invalid value")
+	reviewEntry(t, entry, r, "Provider returned invalid value")
 	if !v.IsWhollyKnown() {
-		v, _ = t.settle(v, false)
-		if wire, ok = t.encode(v); !ok {
+		v, _ = settle(t, v, false)
+		if wire, ok = encode(t, v); !ok {
 			return nil, Known{}, false
 		}
 	}
-	if !t.fill(entry, v, identity) {
+	if !fillEntry(t, entry, v, identity) {
 		return nil, Known{}, false
 	}
 	return entry, Known{Wire: wire, Upgraded: wire}, clean

@@ -22,7 +22,7 @@ type Opened struct {
 // The value is ephemeral as a whole. held is called before anything else happens that could go
 // wrong.
 func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin, held func(Opened)) (mark.Value, bool) {
-	wire, ok := t.encode(config.Raw)
+	wire, ok := encode(t, config.Raw)
 	if !ok {
 		return mark.Value{}, false
 	}
@@ -44,9 +44,9 @@ func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin, h
 	var v mark.Value
 	ok = t.Report(ds) && !t.deferred(resp.Deferred)
 	if ok {
-		v, ok = t.opened(config, resp, why)
+		v, ok = checkOpened(t, config, resp, why)
 	} else if v, err := decodeAny(resp.Result, t.Type.Type()); err == nil {
-		t.guardResult(v, config.Raw) // of which the provider may have told in its errors
+		guardResult(t, v, config.Raw) // of which the provider may have told in its errors
 	}
 	if !ok {
 		t.tell(event.Failed{Object: t.Object, Op: event.Open, Took: time.Since(began)})
@@ -56,40 +56,40 @@ func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin, h
 	return v, true
 }
 
-func (t *Tools) opened(config mark.Value, resp provider.OpenResponse, why *mark.Origin) (mark.Value, bool) {
+func checkOpened(t *Tools, config mark.Value, resp provider.OpenResponse, why *mark.Origin) (mark.Value, bool) {
 	const title = "Provider produced invalid ephemeral resource instance"
-	wire, ok := t.wire(resp.Result, title)
+	wire, ok := msgpackOf(t, resp.Result, title)
 	if !ok {
 		return mark.Value{}, false
 	}
-	v, ok := t.decode(wire, title)
+	v, ok := decode(t, wire, title)
 	if !ok {
 		return mark.Value{}, false
 	}
-	t.guardResult(v, config.Raw)
+	guardResult(t, v, config.Raw)
 	if v.IsNull() {
 		t.breach(title, "%s opened %s and answered with no object at all. This is a bug in the provider, to be reported there.", t.who(), t.Object)
 		return mark.Value{}, false
 	}
-	if !t.known(v, title, "after opening") || !t.asConfigured(config.Raw, v, title) {
+	if !whollyKnown(t, v, title, "after opening") || !asConfigured(t, config.Raw, v, title) {
 		return mark.Value{}, false
 	}
-	return t.ephemeral(v, config, why), true
+	return markEphemeral(t, v, config, why), true
 }
 
 // asConfigured reports configured arguments that came back changed, without their values.
-func (t *Tools) asConfigured(config, v cty.Value, title string) bool {
+func asConfigured(t *Tools, config, v cty.Value, title string) bool {
 	good := true
 	for _, b := range t.Type.PlanBreaches(t.Type.Null(), config, v) {
 		good = false
-		t.breach(title, "%s changed the configured argument %s while opening it. This is a bug in the provider, to be reported there.", t.who(), t.place(b.Path))
+		t.breach(title, "%s changed the configured argument %s while opening it. This is a bug in the provider, to be reported there.", t.who(), placeText(t, b.Path))
 	}
 	return good
 }
 
-// ephemeral marks a result: ephemeral as a whole, sensitive where configuration and schema say so.
-func (t *Tools) ephemeral(v cty.Value, config mark.Value, why *mark.Origin) mark.Value {
-	out := t.marked(v, config)
+// markEphemeral marks a result: ephemeral as a whole, sensitive where configuration and schema say so.
+func markEphemeral(t *Tools, v cty.Value, config mark.Value, why *mark.Origin) mark.Value {
+	out := markResult(t, v, config)
 	out.Marks = append([]mark.At{{Tag: mark.Ephemeral, Why: why}}, out.Marks...)
 	return out
 }
@@ -97,5 +97,5 @@ func (t *Tools) ephemeral(v cty.Value, config mark.Value, why *mark.Origin) mark
 // Closed is the value of an ephemeral resource that is not opened: what is configured, everything
 // else unknown, and all of it ephemeral.
 func (t *Tools) Closed(config mark.Value, why *mark.Origin) mark.Value {
-	return t.ephemeral(t.Type.Placeholder(config.Raw), config, why)
+	return markEphemeral(t, t.Type.Placeholder(config.Raw), config, why)
 }

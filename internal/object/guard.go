@@ -19,7 +19,7 @@ import (
 // answered beyond the configuration is looked through before it is kept.
 
 // guardWriteOnly registers the write-only arguments of a configuration whose value is secret.
-func (t *Tools) guardWriteOnly(config mark.Value) {
+func guardWriteOnly(t *Tools, config mark.Value) {
 	if t.Walk.Secrets == nil || len(config.Marks) == 0 || !t.Type.HasWriteOnly() {
 		return
 	}
@@ -74,7 +74,7 @@ func marksAt(marks []mark.At, path cty.Path) (ephemeral, sensitive bool) {
 
 // guardResult registers what the provider computed for an ephemeral resource. What is configured
 // is known from elsewhere, and guarded there if it must be.
-func (t *Tools) guardResult(v, config cty.Value) {
+func guardResult(t *Tools, v, config cty.Value) {
 	if t.Walk.Secrets == nil {
 		return
 	}
@@ -172,14 +172,14 @@ func place(p cty.Path) string {
 
 // keepable is an answer without the secrets that the provider put there, and the configuration did
 // not: they are nulled and reported. Where something is configured, that stays.
-func (t *Tools) keepable(v cty.Value, r *rights, title string) (cty.Value, bool) {
+func keepable(t *Tools, v cty.Value, r *rights, title string) (cty.Value, bool) {
 	if t.Walk.Secrets.Empty() || v.IsNull() {
 		return v, true
 	}
 	clean := true
 	var swaps []swap
 	look := func(at, p cty.Path, text string) { // of the value at p, what is at a place in it
-		origin, hit := t.secretIn(text, func(hidden string) bool { return r.allows(t, at, text, hidden) })
+		origin, hit := secretIn(t, text, func(hidden string) bool { return r.allows(t, at, text, hidden) })
 		if !hit {
 			return
 		}
@@ -197,7 +197,7 @@ func (t *Tools) keepable(v cty.Value, r *rights, title string) (cty.Value, bool)
 			t.who(), origin, t.Object, mark.PathString(p), kept)
 	}
 	secret.Leaves(v, func(p cty.Path, _ cty.Value, text string) { look(p, p, text) })
-	t.chosenNames(v, look)
+	chosenNames(t, v, look)
 	for _, s := range swaps {
 		v = s.in(v)
 	}
@@ -218,22 +218,22 @@ func (r *rights) before(t *Tools, p cty.Path) (cty.Value, bool) {
 
 // harmless reports whether an answer on the wire may be worked with, and says what may not be kept of
 // it. Few answers have to be decoded for that: the wire holds texts as they are, though not numbers.
-func (t *Tools) harmless(wire []byte, was *state.Entry, title string) bool {
+func harmless(t *Tools, wire []byte, was *state.Entry, title string) bool {
 	if secrets := t.Walk.Secrets; !secrets.Number() {
 		if !secrets.Has(string(wire)) {
 			return true
 		}
 	}
-	v, ok := t.decode(wire, title)
+	v, ok := decode(t, wire, title)
 	if ok {
-		_, ok = t.keepable(v, &rights{was: was}, title)
+		_, ok = keepable(t, v, &rights{was: was}, title)
 	}
 	return ok
 }
 
 // chosenNames visits the keys that an answer has of its own: of maps, and of objects where the
 // schema leaves the type open. A key cannot be dropped alone: the map or object at p goes with it.
-func (t *Tools) chosenNames(v cty.Value, visit func(at, p cty.Path, name string)) {
+func chosenNames(t *Tools, v cty.Value, visit func(at, p cty.Path, name string)) {
 	_ = cty.Walk(v, func(p cty.Path, v cty.Value) (bool, error) {
 		switch ty := v.Type(); {
 		case v.IsNull() || !v.IsKnown():
@@ -242,7 +242,7 @@ func (t *Tools) chosenNames(v cty.Value, visit func(at, p cty.Path, name string)
 			for name := range v.AsValueMap() {
 				visit(p.Index(cty.StringVal(name)), p, name)
 			}
-		case ty.IsObjectType() && t.open(p):
+		case ty.IsObjectType() && mayChoose(t, p):
 			for name := range ty.AttributeTypes() {
 				visit(p.GetAttr(name), p, name)
 			}
@@ -251,8 +251,8 @@ func (t *Tools) chosenNames(v cty.Value, visit func(at, p cty.Path, name string)
 	})
 }
 
-// open reports whether the schema does not say what there is at a path.
-func (t *Tools) open(p cty.Path) bool {
+// mayChoose reports whether the schema does not say what there is at a path.
+func mayChoose(t *Tools, p cty.Path) bool {
 	ty := t.Type.Type()
 	for _, step := range p {
 		switch step := step.(type) {
@@ -273,7 +273,7 @@ func (t *Tools) open(p cty.Path) bool {
 
 // secretIn finds a secret in a string that is to be stored, and that is not allowed there. What a provider
 // that shows its configuration says of that is none.
-func (t *Tools) secretIn(text string, allowed func(hidden string) bool) (secret.Origin, bool) {
+func secretIn(t *Tools, text string, allowed func(hidden string) bool) (secret.Origin, bool) {
 	if t.Walk.Shows != nil && t.Walk.Shows(t.Provider.Addr(), text) {
 		return secret.Origin{}, false
 	}
@@ -287,11 +287,11 @@ func vital(p cty.Path) bool {
 }
 
 // keepablePrivate is private data that may be kept: nothing, where there is a secret in it.
-func (t *Tools) keepablePrivate(private []byte, r *rights, title string) ([]byte, bool) {
+func keepablePrivate(t *Tools, private []byte, r *rights, title string) ([]byte, bool) {
 	if t.Walk.Secrets.Empty() || len(private) == 0 || r.was != nil && bytes.Equal(private, r.was.Private) {
 		return private, true
 	}
-	origin, hit := t.secretIn(string(private), func(hidden string) bool {
+	origin, hit := secretIn(t, string(private), func(hidden string) bool {
 		return r.was != nil && secret.Holds(string(r.was.Private), hidden) || r.allows(t, nil, "", hidden)
 	})
 	if !hit {
@@ -303,13 +303,13 @@ func (t *Tools) keepablePrivate(private []byte, r *rights, title string) ([]byte
 }
 
 // keepableIdentity is an identity that may be kept: none, where there is a secret in it.
-func (t *Tools) keepableIdentity(identity cty.Value, r *rights, title string) (cty.Value, bool) {
+func keepableIdentity(t *Tools, identity cty.Value, r *rights, title string) (cty.Value, bool) {
 	if identity == cty.NilVal || t.Walk.Secrets.Empty() {
 		return identity, true
 	}
 	good := true
 	secret.Leaves(identity, func(p cty.Path, _ cty.Value, text string) {
-		origin, hit := t.secretIn(text, func(hidden string) bool {
+		origin, hit := secretIn(t, text, func(hidden string) bool {
 			return r.was != nil && secret.Holds(string(r.was.Identity), hidden) || r.allows(t, cty.GetAttrPath("id"), text, hidden)
 		})
 		if hit {
@@ -324,33 +324,33 @@ func (t *Tools) keepableIdentity(identity cty.Value, r *rights, title string) (c
 	return identity, true
 }
 
-// guarded looks an entry's parts through before they are kept.
-func (t *Tools) guarded(e *state.Entry, v, identity cty.Value, r *rights, title string) (cty.Value, cty.Value, bool) {
-	v, clean := t.keepable(v, r, title)
-	private, ok := t.keepablePrivate(e.Private, r, title)
+// guardEntry looks an entry's parts through before they are kept.
+func guardEntry(t *Tools, e *state.Entry, v, identity cty.Value, r *rights, title string) (cty.Value, cty.Value, bool) {
+	v, clean := keepable(t, v, r, title)
+	private, ok := keepablePrivate(t, e.Private, r, title)
 	e.Private = private
-	identity, known := t.keepableIdentity(identity, r, title)
+	identity, known := keepableIdentity(t, identity, r, title)
 	return v, identity, clean && ok && known
 }
 
-// review notes that an entry is to be looked through again, if more secrets are known at the end: a
+// reviewEntry notes that an entry is to be looked through again, if more secrets are known at the end: a
 // refresh may bring what a lease is opened for later.
-func (t *Tools) review(e *state.Entry, r *rights, title string) {
-	t.again(func() {
+func reviewEntry(t *Tools, e *state.Entry, r *rights, title string) {
+	lookAgain(t, func() {
 		all := string(e.Attrs) + string(e.Private) + string(e.Identity)
 		if !t.Walk.Secrets.Has(all) {
 			return
 		}
 		if v, err := t.Type.DecodeJSON(e.Attrs); err == nil {
-			t.keepable(v, r, title)
+			keepable(t, v, r, title)
 		}
-		t.keepablePrivate(e.Private, r, title)
-		t.keepableIdentity(t.identityOf(e), r, title)
+		keepablePrivate(t, e.Private, r, title)
+		keepableIdentity(t, identityOf(t, e), r, title)
 	})
 }
 
-// again calls look at the end of the walk, if more secrets are known then.
-func (t *Tools) again(look func()) {
+// lookAgain calls look at the end of the walk, if more secrets are known then.
+func lookAgain(t *Tools, look func()) {
 	if t.Walk.Secrets == nil {
 		return
 	}
@@ -375,8 +375,8 @@ func (w *Walk) Review() {
 	w.later = nil
 }
 
-// lost reports whether a new object is not to be found by what may be kept of it.
-func (t *Tools) lost(answered, said, kept, identity cty.Value) bool {
+// lostValue reports whether a new object is not to be found by what may be kept of it.
+func lostValue(t *Tools, answered, said, kept, identity cty.Value) bool {
 	if t.Type.Attr("id") == nil {
 		return said != cty.NilVal && identity == cty.NilVal
 	}
@@ -385,7 +385,7 @@ func (t *Tools) lost(answered, said, kept, identity cty.Value) bool {
 
 // undo destroys what was just made, as it is not to be found by what may be kept of it. It reports whether
 // nothing is left.
-func (t *Tools) undo(ctx context.Context, wire []byte, resp provider.ApplyResponse, s Stored) bool {
+func undo(ctx context.Context, t *Tools, wire []byte, resp provider.ApplyResponse, s Stored) bool {
 	undone := false
 	if !s.SkipDestroy {
 		t.token(ctx, func() {

@@ -28,7 +28,7 @@ func agrees(was, is cty.Value) bool {
 
 // steadyIdentity refuses an identity of an object, whose value is v, that is not the one that was
 // planned.
-func (t *Tools) steadyIdentity(was, is cty.Value, v mark.Value) bool {
+func steadyIdentity(t *Tools, was, is cty.Value, v mark.Value) bool {
 	if was == cty.NilVal || is == cty.NilVal || !was.IsWhollyKnown() || !is.IsWhollyKnown() || agrees(was, is) {
 		return true
 	}

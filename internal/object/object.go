@@ -1,17 +1,3 @@
-// Package object is the life of one object, by kind.
-//
-// Managed resources, data sources, ephemeral resources and provider instances are four
-// implementations of one life cycle: refreshed, planned, brought up, brought down. They differ
-// nowhere else; the engine decides when each of these happens and never asks what kind it deals
-// with beyond the Traits.
-//
-// A kind talks to one provider through Tools and returns what is to be recorded. Whatever a
-// provider answers is held against the schema, the configuration and the plan before anybody uses
-// it (invariant I10). A provider that breaks the contract is named with type, address and path,
-// and what it made is still recorded: entries that come back are written whether or not the call
-// succeeded.
-//
-// What is not here: order (plan, walk), evaluation (lang), durability (state/journal).
 package object
 
 import (
@@ -28,7 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Tools is what a kind needs to deal with one object.
+// Tools is what the steps of one object's life need. See the package's comment for the steps.
 type Tools struct {
 	Object   addr.Object
 	Provider provider.Provider

@@ -55,7 +55,7 @@ func TestSilent(t *testing.T) {
 				Object: &schema.Object{Nesting: schema.Single, Attrs: []*schema.Attr{secret}}}, secret}}, 0, false},
 	} {
 		tools := &Tools{Type: &Type{Schema: &schema.Schema{Block: c.block}}, Walk: &Walk{Closed: c.closed}}
-		if got := tools.silent(plain); got != c.want {
+		if got := noWriteOnlyIn(tools, plain); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

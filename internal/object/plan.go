@@ -49,7 +49,7 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 	prior := t.Type.Null()
 	if cur.Wire != nil {
 		var ok bool
-		if prior, ok = t.decode(cur.Wire, "Invalid stored object"); !ok {
+		if prior, ok = decode(t, cur.Wire, "Invalid stored object"); !ok {
 			return nil, false
 		}
 	}
@@ -60,47 +60,47 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 		p.Prior = nullWire
 	}
 	var ok bool
-	if p.Config, ok = t.encode(raw); !ok {
+	if p.Config, ok = encode(t, raw); !ok {
 		return nil, false
 	}
-	wantWire, ok := t.encode(proposed)
+	wantWire, ok := encode(t, proposed)
 	if !ok {
 		return nil, false
 	}
 	var private []byte
 	var identity cty.Value
 	if cur.Entry != nil {
-		private, identity = cur.Entry.Private, t.identityOf(cur.Entry)
+		private, identity = cur.Entry.Private, identityOf(t, cur.Entry)
 	}
 	r := &rights{config: raw, was: cur.Entry}
-	resp, ok := t.callPlan(ctx, r, provider.PlanRequest{
+	resp, ok := callPlan(ctx, t, r, provider.PlanRequest{
 		Type: t.Type.Name, Prior: send(p.Prior), Proposed: send(wantWire), Config: send(p.Config),
-		Private: private, Identity: t.identityWire(identity), Meta: t.Type.Meta, Allow: t.allow(),
+		Private: private, Identity: identityWire(t, identity), Meta: t.Type.Meta, Allow: t.allow(),
 	})
 	if !ok {
 		return nil, false
 	}
-	if p.Planned, ok = t.wire(resp.Planned, "Provider produced invalid plan"); !ok {
+	if p.Planned, ok = msgpackOf(t, resp.Planned, "Provider produced invalid plan"); !ok {
 		return nil, false
 	}
 	p.Private, p.Legacy = resp.Private, resp.LegacyTypes
-	if !t.planned(p, prior, r, proposed, wantWire) {
+	if !checkPlanned(t, p, prior, r, proposed, wantWire) {
 		return nil, false
 	}
-	if p.Identity, ok = t.identity(resp.Identity); !ok {
+	if p.Identity, ok = decodeIdentity(t, resp.Identity); !ok {
 		return nil, false
 	}
-	if p.Identity, ok = t.keepableIdentity(p.Identity, r, "Provider produced invalid plan"); !ok {
+	if p.Identity, ok = keepableIdentity(t, p.Identity, r, "Provider produced invalid plan"); !ok {
 		return nil, false
 	}
 	if p.Identity == cty.NilVal {
 		p.Identity = identity // another one is allowed: some objects change theirs when they change
 	}
-	p.Replace = t.replacing(resp.Replace, prior, p.Value)
+	p.Replace = replacePaths(t, resp.Replace, prior, p.Value)
 	return p, true
 }
 
-func (t *Tools) callPlan(ctx context.Context, r *rights, req provider.PlanRequest) (provider.PlanResponse, bool) {
+func callPlan(ctx context.Context, t *Tools, r *rights, req provider.PlanRequest) (provider.PlanResponse, bool) {
 	var resp provider.PlanResponse
 	var ds provider.Diags
 	if !t.token(ctx, func() { resp, ds = t.Provider.Plan(ctx, req) }) {
@@ -110,31 +110,31 @@ func (t *Tools) callPlan(ctx context.Context, r *rights, req provider.PlanReques
 		return resp, false
 	}
 	var kept bool
-	resp.Private, kept = t.keepablePrivate(resp.Private, r, "Provider produced invalid plan")
+	resp.Private, kept = keepablePrivate(t, resp.Private, r, "Provider produced invalid plan")
 	return resp, kept
 }
 
-// planned decodes the answer and holds it against configuration and prior object. An answer equal
+// checkPlanned decodes the answer and holds it against configuration and prior object. An answer equal
 // to the proposal was made by our own rules and needs no further look.
-func (t *Tools) planned(p *Proposal, prior cty.Value, r *rights, proposed cty.Value, proposedWire []byte) bool {
-	if t.same(p.Planned, proposedWire) && (!t.Type.HasWriteOnly() || t.silent(p.Planned)) {
+func checkPlanned(t *Tools, p *Proposal, prior cty.Value, r *rights, proposed cty.Value, proposedWire []byte) bool {
+	if sameWire(t, p.Planned, proposedWire) && (!t.Type.HasWriteOnly() || noWriteOnlyIn(t, p.Planned)) {
 		p.Value = proposed
 		return true
 	}
 	var ok bool
-	if p.Value, ok = t.decode(p.Planned, "Provider produced invalid plan"); !ok {
+	if p.Value, ok = decode(t, p.Planned, "Provider produced invalid plan"); !ok {
 		return false
 	}
 	if p.Value.IsNull() {
 		t.breach("Provider produced invalid plan", "%s planned to destroy %s, which the configuration wants. This is a bug in the provider, to be reported there.", t.who(), t.Object)
 		return false
 	}
-	v, clean := t.nullWriteOnly(p.Value, "Provider produced invalid plan", "during planning")
+	v, clean := nullWriteOnly(t, p.Value, "Provider produced invalid plan", "during planning")
 	if !clean {
 		return false
 	}
 	p.Value = v
-	if _, kept := t.keepable(v, r, "Provider produced invalid plan"); !kept {
+	if _, kept := keepable(t, v, r, "Provider produced invalid plan"); !kept {
 		return false
 	}
 	if p.Legacy {
@@ -143,7 +143,7 @@ func (t *Tools) planned(p *Proposal, prior cty.Value, r *rights, proposed cty.Va
 	breaches := t.Type.PlanBreaches(prior, t.Type.NullWriteOnly(p.Asked.Raw), p.Value)
 	for _, b := range breaches {
 		t.breach("Provider produced invalid plan", "%s planned an invalid value for %s: %s.\n\nThis is a bug in the provider, to be reported there.",
-			t.who(), t.place(b.Path), said(b, p.Asked.Marks))
+			t.who(), placeText(t, b.Path), said(b, p.Asked.Marks))
 	}
 	return len(breaches) == 0
 }
@@ -158,8 +158,8 @@ func said(b schema.Breach, marks []mark.At) string {
 	return b.Text
 }
 
-// place is an attribute of the object as messages name it.
-func (t *Tools) place(p cty.Path) string {
+// placeText is an attribute of the object as messages name it.
+func placeText(t *Tools, p cty.Path) string {
 	if len(p) == 0 {
 		return t.Object.String()
 	}
@@ -170,9 +170,9 @@ func (t *Tools) place(p cty.Path) string {
 	return t.Object.String() + s
 }
 
-// replacing keeps the paths that really change, as the protocol says; a write-only attribute has
+// replacePaths keeps the paths that really change, as the protocol says; a write-only attribute has
 // no visible change and is taken at the provider's word.
-func (t *Tools) replacing(paths []cty.Path, prior, planned cty.Value) []cty.Path {
+func replacePaths(t *Tools, paths []cty.Path, prior, planned cty.Value) []cty.Path {
 	if prior.IsNull() {
 		return nil
 	}
@@ -198,11 +198,11 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 	c := &plan.Change{Object: t.Object, Was: t.Object, Entry: cur.Entry, Settled: t.Settled(config)}
 	if cur.Entry == nil {
 		c.Action = plan.Create
-		t.complete(c, p)
+		completeChange(t, c, p)
 		return c, true
 	}
-	c.Action, c.Why, c.Replace = t.decide(cur, p, f)
-	if c.Action == plan.NoOp && t.remarked(cur.Entry, p) {
+	c.Action, c.Why, c.Replace = decide(t, cur, p, f)
+	if c.Action == plan.NoOp && remarked(t, cur.Entry, p) {
 		c.Action = plan.Update
 	}
 	switch {
@@ -215,21 +215,21 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 			return nil, false
 		}
 	}
-	t.complete(c, p)
+	completeChange(t, c, p)
 	if before, ok := t.Value(cur.Entry, cur.Known); ok {
 		c.Before = before
 	}
-	c.BeforeIdentity = t.identityOf(cur.Entry)
+	c.BeforeIdentity = identityOf(t, cur.Entry)
 	return c, true
 }
 
 // remarked reports whether other parts of an object are sensitive than those that are stored as such.
 // Nothing changes then but what may be shown, which has to be stored.
-func (t *Tools) remarked(e *state.Entry, p *Proposal) bool {
+func remarked(t *Tools, e *state.Entry, p *Proposal) bool {
 	if !p.Asked.Has(mark.Sensitive) && len(e.Sensitive) == 0 {
 		return false
 	}
-	was, is := t.sensitive(p.Value, e.Sensitive), t.marked(p.Value, p.Asked).PathsOf(mark.Sensitive)
+	was, is := sensitivePaths(t, p.Value, e.Sensitive), markResult(t, p.Value, p.Asked).PathsOf(mark.Sensitive)
 	return !samePaths(was, is)
 }
 
@@ -241,11 +241,11 @@ func samePaths(a, b []cty.Path) bool {
 // Nothing reports whether a proposal leaves an object as it is. Sets may be equal though their wire
 // forms are not.
 func (t *Tools) Nothing(p *Proposal) bool {
-	return t.same(p.Planned, p.Prior) || p.Was.RawEquals(p.Value)
+	return sameWire(t, p.Planned, p.Prior) || p.Was.RawEquals(p.Value)
 }
 
 // decide chooses the action for an object that exists and is wanted.
-func (t *Tools) decide(cur Current, p *Proposal, f Forced) (plan.Action, plan.Reason, []cty.Path) {
+func decide(t *Tools, cur Current, p *Proposal, f Forced) (plan.Action, plan.Reason, []cty.Path) {
 	const replace = plan.DeleteCreate // the order may turn it round
 	switch {
 	case cur.Entry.Tainted:
@@ -262,25 +262,25 @@ func (t *Tools) decide(cur Current, p *Proposal, f Forced) (plan.Action, plan.Re
 	return plan.Update, plan.NoReason, nil
 }
 
-// complete writes the proposal into the change.
-func (t *Tools) complete(c *plan.Change, p *Proposal) {
+// completeChange writes the proposal into the change.
+func completeChange(t *Tools, c *plan.Change, p *Proposal) {
 	c.Before = mark.Plain(t.Type.Null())
-	c.After = t.marked(p.Value, p.Asked)
+	c.After = markResult(t, p.Value, p.Asked)
 	if t.Type.HasWriteOnly() {
 		c.Sent = t.Type.WriteOnly(p.Asked.Raw)
 	}
 	c.Private, c.Identity, c.Legacy = p.Private, p.Identity, p.Legacy
 }
 
-// marked gives an answer the marks of the configuration it came from and those of its schema.
+// markResult gives an answer the marks of the configuration it came from and those of its schema.
 // Ephemeral marks end here: what a provider answers about a persistent object is not ephemeral.
-func (t *Tools) marked(v cty.Value, config mark.Value) mark.Value {
-	return mark.Value{Raw: v, Marks: t.withSchema(mark.Carry(config.Only(mark.Sensitive), v), v)}
+func markResult(t *Tools, v cty.Value, config mark.Value) mark.Value {
+	return mark.Value{Raw: v, Marks: withSchemaMarks(t, mark.Carry(config.Only(mark.Sensitive), v), v)}
 }
 
-// withSchema is what is sensitive in v: what the configuration says, now or when it was stored, and
+// withSchemaMarks is what is sensitive in v: what the configuration says, now or when it was stored, and
 // what the schema says. The configuration says nothing about write-only attributes: they are null.
-func (t *Tools) withSchema(configured []mark.At, v cty.Value) []mark.At {
+func withSchemaMarks(t *Tools, configured []mark.At, v cty.Value) []mark.At {
 	if t.Type.HasWriteOnly() {
 		configured = slices.DeleteFunc(configured, func(m mark.At) bool { return t.Type.IsWriteOnly(m.Path) })
 	}
@@ -298,13 +298,13 @@ func (t *Tools) PlanDown(ctx context.Context, cur Current, capable bool) (*plan.
 		return nil, false
 	}
 	c.Before, c.After = before, mark.Plain(t.Type.Null())
-	c.BeforeIdentity = t.identityOf(cur.Entry)
+	c.BeforeIdentity = identityOf(t, cur.Entry)
 	if !capable {
 		return c, true
 	}
-	resp, ok := t.callPlan(ctx, &rights{was: cur.Entry}, provider.PlanRequest{
+	resp, ok := callPlan(ctx, t, &rights{was: cur.Entry}, provider.PlanRequest{
 		Type: t.Type.Name, Prior: send(cur.Wire), Proposed: send(nullWire), Config: send(nullWire),
-		Private: cur.Entry.Private, Identity: t.storedIdentity(cur.Entry), Meta: t.Type.Meta, Allow: t.allow(),
+		Private: cur.Entry.Private, Identity: storedIdentity(t, cur.Entry), Meta: t.Type.Meta, Allow: t.allow(),
 	})
 	if !ok {
 		return nil, false
@@ -327,7 +327,7 @@ func (t *Tools) Within(approved *plan.Change, p *Proposal) bool {
 	for _, b := range breaches {
 		t.breach("Provider produced inconsistent final plan",
 			"When the plan for %s was made again with what was learned while applying, %s gave %s another value than the approved plan: %s.\n\nThis is a bug in the provider, to be reported there.",
-			t.Object, t.who(), t.place(b.Path), said(b, approved.After.Marks))
+			t.Object, t.who(), placeText(t, b.Path), said(b, approved.After.Marks))
 	}
 	return false
 }

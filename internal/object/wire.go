@@ -20,7 +20,7 @@ type Known struct {
 }
 
 // encode gives a value of the type its form on the wire.
-func (t *Tools) encode(v cty.Value) ([]byte, bool) {
+func encode(t *Tools, v cty.Value) ([]byte, bool) {
 	b, err := t.Type.Encode(v)
 	if err != nil {
 		t.breach("Invalid value", "A value of %s cannot be sent to %s: %s.", t.Object, t.who(), err)
@@ -29,33 +29,33 @@ func (t *Tools) encode(v cty.Value) ([]byte, bool) {
 	return b, true
 }
 
-// wire is a provider's answer as MessagePack, whichever encoding the provider chose.
-func (t *Tools) wire(d provider.Dynamic, title string) ([]byte, bool) {
+// msgpackOf is a provider's answer as MessagePack, whichever encoding the provider chose.
+func msgpackOf(t *Tools, d provider.Dynamic, title string) ([]byte, bool) {
 	if d.JSON == nil {
 		return d.Msgpack, true
 	}
 	v, err := t.Type.DecodeJSON(d.JSON)
 	if err != nil {
-		t.malformed(title, err)
+		malformed(t, title, err)
 		return nil, false
 	}
-	return t.encode(v)
+	return encode(t, v)
 }
 
 // decode opens a provider's answer, which must be of the type.
-func (t *Tools) decode(wire []byte, title string) (cty.Value, bool) {
+func decode(t *Tools, wire []byte, title string) (cty.Value, bool) {
 	if wire == nil {
 		return t.Type.Null(), true
 	}
 	v, err := t.Type.Decode(wire)
 	if err != nil {
-		t.malformed(title, err)
+		malformed(t, title, err)
 		return cty.NilVal, false
 	}
 	return v, true
 }
 
-func (t *Tools) malformed(title string, err error) {
+func malformed(t *Tools, title string, err error) {
 	if at := (cty.PathError{}); errors.As(err, &at) && len(at.Path) > 0 {
 		t.breach(title, "%s answered for %s with an object that its own schema does not describe, in \"%s.%s\": %s.\n\nThis is a bug in the provider, to be reported there.",
 			t.who(), t.Object, t.Object, mark.PathString(at.Path), err)
@@ -71,8 +71,8 @@ var nullWire = []byte{0xc0}
 // isNull reports whether an answer says that there is no object.
 func isNull(wire []byte) bool { return len(wire) == 0 || len(wire) == 1 && wire[0] == nullWire[0] }
 
-// same reports whether an answer is, byte for byte, what we have the value of already.
-func (t *Tools) same(answer, have []byte) bool {
+// sameWire reports whether an answer is, byte for byte, what we have the value of already.
+func sameWire(t *Tools, answer, have []byte) bool {
 	return !t.Walk.Closed.Has(shortcut.Wire) && bytes.Equal(answer, have)
 }
 
@@ -89,7 +89,7 @@ func identityType(i *provider.Identity) cty.Type {
 }
 
 // identityWire encodes an identity; NilVal is nothing.
-func (t *Tools) identityWire(v cty.Value) provider.Dynamic {
+func identityWire(t *Tools, v cty.Value) provider.Dynamic {
 	if v == cty.NilVal || v.IsNull() || t.Type.Identity == nil {
 		return provider.Dynamic{}
 	}
@@ -100,14 +100,14 @@ func (t *Tools) identityWire(v cty.Value) provider.Dynamic {
 	return send(b)
 }
 
-// identity decodes an identity that a provider answered; NilVal where there is none.
-func (t *Tools) identity(d provider.Dynamic) (cty.Value, bool) {
+// decodeIdentity decodes an identity that a provider answered; NilVal where there is none.
+func decodeIdentity(t *Tools, d provider.Dynamic) (cty.Value, bool) {
 	if t.Type.Identity == nil || d.Msgpack == nil && d.JSON == nil || isNull(d.Msgpack) && d.JSON == nil {
 		return cty.NilVal, true
 	}
 	v, err := decodeAny(d, identityType(t.Type.Identity))
 	if err != nil {
-		t.malformed("Provider produced invalid identity", err)
+		malformed(t, "Provider produced invalid identity", err)
 		return cty.NilVal, false
 	}
 	return v, true

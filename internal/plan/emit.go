@@ -1,5 +1,7 @@
 package plan
 
+import "github.com/lethe-iac/lethe/internal/walk"
+
 // outIn are the edges of a graph by node, in both directions.
 type outIn struct {
 	start []int32
@@ -66,8 +68,7 @@ func (b *building) harden() bool {
 		return false
 	}
 	b.acyclic() // to link all of them again
-	comp := components(len(b.nodes), func(v int32) int { return len(b.out.of(v)) },
-		func(v int32, i int) int32 { return b.out.of(v)[i].node() })
+	comp, _ := walk.Components(len(b.nodes), func(v int32) []arc { return b.out.of(v) }, arc.node)
 	kept := b.soft[:0]
 	for _, e := range b.soft {
 		if comp[e.from.node()] != comp[e.to.node()] {

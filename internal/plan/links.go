@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+
+	"github.com/lethe-iac/lethe/internal/walk"
 )
 
 // adjacency is a list of edges that is fast to go through: those from v are one stretch of it.
@@ -44,7 +46,7 @@ func (a *adjacency) breakCycles() [][]Vertex {
 		return nil
 	}
 	n := len(a.start) - 1
-	comp := components(n, func(v int32) int { return len(a.from(v)) }, func(v int32, i int) int32 { return a.from(v)[i].To })
+	comp, _ := walk.Components(n, func(v int32) []Edge { return a.from(v) }, func(e Edge) int32 { return e.To })
 	var inside []Edge
 	kept := a.edges[:0:0]
 	for _, e := range a.edges {
@@ -72,64 +74,6 @@ func (a *adjacency) breakCycles() [][]Vertex {
 	}
 	slices.SortFunc(out, func(x, y []Vertex) int { return cmp.Compare(x[0], y[0]) })
 	return out
-}
-
-// components numbers the strongly connected components of a graph (Tarjan's algorithm, without
-// recursion): nodes with equal numbers reach each other.
-func components(n int, degree func(int32) int, to func(v int32, i int) int32) []int32 {
-	comp, low, next := make([]int32, n), make([]int32, n), make([]int32, n)
-	var stack, path []int32 // nodes without a component yet; nodes being visited
-	count, found := int32(0), int32(0)
-	for root := range int32(n) {
-		if low[root] != 0 {
-			continue
-		}
-		for path = append(path, root); len(path) > 0; {
-			v := path[len(path)-1]
-			if low[v] == 0 {
-				count++
-				low[v] = count
-				stack = append(stack, v)
-			}
-			if i := next[v]; int(i) < degree(v) {
-				next[v]++
-				if w := to(v, int(i)); low[w] == 0 {
-					path = append(path, w)
-				}
-				continue
-			}
-			path = path[:len(path)-1]
-			if closeComponent(v, &stack, low, comp, found+1, degree, to) {
-				found++
-			}
-		}
-	}
-	return comp
-}
-
-// closeComponent ends the visit of v. If v is the first node of a component, that is all nodes on
-// the stack from v on.
-func closeComponent(v int32, stack *[]int32, low, comp []int32, number int32, degree func(int32) int, to func(int32, int) int32) bool {
-	lowest := low[v]
-	for i := range degree(v) {
-		if w := to(v, i); comp[w] == 0 {
-			lowest = min(lowest, low[w])
-		}
-	}
-	if lowest < low[v] {
-		low[v] = lowest
-		return false
-	}
-	s := *stack
-	at := len(s) - 1
-	for s[at] != v {
-		at--
-	}
-	for _, w := range s[at:] {
-		comp[w] = number
-	}
-	*stack = s[:at]
-	return true
 }
 
 // sortMembers groups the objects.

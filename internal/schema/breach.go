@@ -25,7 +25,7 @@ func (b Breach) String() string { return b.At() + ": " + b.Text }
 
 // breaches collects what a check finds on its way.
 type breaches struct {
-	here  trail
+	here  pathBuilder
 	found []Breach
 }
 

@@ -35,7 +35,7 @@ func (b *Block) HasWriteOnly() bool { return b.shape().writeOnly }
 type finder struct {
 	in    func(deep) bool             // worth looking into
 	is    func(*Attr, cty.Value) bool // what is looked for
-	here  trail
+	here  pathBuilder
 	found []cty.Path
 }
 

@@ -88,6 +88,7 @@ type Set struct {
 
 	elsewhere func(string) bool
 
+	found  atomic.Bool  // Check has found one
 	peeled atomic.Int64 // see layers
 
 	learning sync.Mutex // guards what follows
@@ -317,8 +318,16 @@ func (s *Set) Check(leaf, owner string, allowed func(secret string) bool) (Origi
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.check(leaf, owner, allowed)
+	from, hit := s.check(leaf, owner, allowed)
+	if hit {
+		s.found.Store(true)
+	}
+	return from, hit
 }
+
+// Found reports whether Check has found a secret: what this run has made may hold it, and is not to be
+// kept.
+func (s *Set) Found() bool { return s != nil && s.found.Load() }
 
 // Holds reports whether a secret stands in a text, however it is written.
 func Holds(text, secret string) bool {

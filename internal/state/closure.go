@@ -6,6 +6,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/jsontext"
+	"github.com/lethe-iac/lethe/internal/walk"
 )
 
 // Recorded dependencies are direct in memory; files list them transitively, because the peers
@@ -15,7 +16,7 @@ import (
 // Files give back closed lists. A search over closed lists would look at as many edges from every
 // node as the node has in its closure, which is cubic for a chain; so the edges are reduced first:
 // a dependency that another one already leads to is left out. Resources are taken in the order in
-// which what they depend on comes first (Tarjan's components), each one's dependencies nearest
+// which what they depend on comes first (walk.Components), each one's dependencies nearest
 // first, and each search runs over edges that are reduced already. All this together looks at
 // about as many edges as names are written in the end.
 //
@@ -143,14 +144,19 @@ func same(a, b []addr.Resource) bool {
 
 // reduce leaves out the edges that others already imply.
 func (c *Closure) reduce() {
-	order := components(c.needs)
-	for _, v := range order.nodes {
-		if c.setOf[v] < 0 || order.cyclic[v] {
+	of, nodes := walk.Components(len(c.needs), func(v int32) []int32 { return c.needs[v] }, func(w int32) int32 { return w })
+	place := make([]int32, len(nodes))
+	for i, v := range nodes {
+		place[v] = int32(i)
+	}
+	for i, v := range nodes {
+		cyclic := i > 0 && of[nodes[i-1]] == of[v] || i+1 < len(nodes) && of[nodes[i+1]] == of[v]
+		if c.setOf[v] < 0 || cyclic || slices.Contains(c.needs[v], v) {
 			continue
 		}
 		set := &c.sets[c.setOf[v]]
 		if set.nearest == nil {
-			set.nearest = c.nearest(slices.Clone(set.all), order.place)
+			set.nearest = c.nearest(slices.Clone(set.all), place)
 		}
 		c.needs[v] = set.nearest
 	}
@@ -279,86 +285,4 @@ func (c *Closure) spell() {
 		rank[id] = int32(i)
 	}
 	c.rank = rank
-}
-
-// componentOrder lists nodes so that what they lead to comes first, except inside cycles.
-type componentOrder struct {
-	nodes  []int32
-	place  []int32 // of each node in nodes
-	cyclic []bool  // the node lies on a cycle of two or more, or leads to itself
-}
-
-// components is Tarjan's algorithm with a stack of its own, since chains can be long.
-func components(needs [][]int32) componentOrder {
-	n := len(needs)
-	o := componentOrder{nodes: make([]int32, 0, n), place: make([]int32, n), cyclic: make([]bool, n)}
-	t := tarjan{needs: needs, order: &o, index: make([]int32, n), low: make([]int32, n), next: make([]int32, n), on: make([]bool, n)}
-	for v := range needs {
-		if t.index[v] == 0 {
-			t.visit(int32(v))
-		}
-	}
-	return o
-}
-
-type tarjan struct {
-	needs [][]int32
-	order *componentOrder
-	index []int32 // when first seen, from 1
-	low   []int32
-	next  []int32 // the edge to look at next
-	on    []bool  // on the stack of open components
-	open  []int32
-	path  []int32
-	clock int32
-}
-
-func (t *tarjan) visit(root int32) {
-	t.enter(root)
-	for len(t.path) > 0 {
-		v := t.path[len(t.path)-1]
-		if int(t.next[v]) == len(t.needs[v]) {
-			t.leave(v)
-			continue
-		}
-		w := t.needs[v][t.next[v]]
-		t.next[v]++
-		switch {
-		case t.index[w] == 0:
-			t.enter(w)
-		case t.on[w]:
-			t.low[v] = min(t.low[v], t.index[w])
-			t.order.cyclic[v] = t.order.cyclic[v] || w == v
-		}
-	}
-}
-
-func (t *tarjan) enter(v int32) {
-	t.clock++
-	t.index[v], t.low[v] = t.clock, t.clock
-	t.on[v] = true
-	t.open = append(t.open, v)
-	t.path = append(t.path, v)
-}
-
-func (t *tarjan) leave(v int32) {
-	t.path = t.path[:len(t.path)-1]
-	if len(t.path) > 0 {
-		p := t.path[len(t.path)-1]
-		t.low[p] = min(t.low[p], t.low[v])
-	}
-	if t.low[v] != t.index[v] {
-		return
-	}
-	from := len(t.open) - 1
-	for t.open[from] != v {
-		from--
-	}
-	for _, w := range t.open[from:] {
-		t.on[w] = false
-		t.order.cyclic[w] = t.order.cyclic[w] || len(t.open)-from > 1
-		t.order.place[w] = int32(len(t.order.nodes))
-		t.order.nodes = append(t.order.nodes, w)
-	}
-	t.open = t.open[:from]
 }

@@ -14,17 +14,11 @@ import (
 type sources struct {
 	files  *diag.Sources
 	mu     sync.Mutex
-	blocks map[string][]topBlock
+	blocks map[string][]diag.TopBlock
 }
 
 func newSources(files *diag.Sources) *sources {
-	return &sources{files: files, blocks: map[string][]topBlock{}}
-}
-
-// topBlock is a block at the top of a file: its header, such as `resource "a" "b"`, and its bytes.
-type topBlock struct {
-	header     string
-	start, end int
+	return &sources{files: files, blocks: map[string][]diag.TopBlock{}}
 }
 
 // snippet is a piece of source with a part of it marked.
@@ -105,191 +99,12 @@ func (s *sources) context(name string, src []byte, at int) string {
 	defer s.mu.Unlock()
 	list, ok := s.blocks[name]
 	if !ok {
-		list = topBlocks(src)
+		list = diag.TopBlocks(src)
 		s.blocks[name] = list
 	}
-	i := sort.Search(len(list), func(i int) bool { return at < list[i].end })
-	if i < len(list) && list[i].start <= at {
-		return list[i].header
+	i := sort.Search(len(list), func(i int) bool { return at < list[i].End })
+	if i < len(list) && list[i].Start <= at {
+		return list[i].Header
 	}
 	return ""
-}
-
-// topBlocks finds the blocks of a file in native syntax, without understanding what is in them: it
-// skips comments, strings and heredocs, and counts braces. Where a file is not well-formed, it
-// finds what it can.
-func topBlocks(src []byte) []topBlock {
-	var out []topBlock
-	sc := scan{src: src}
-	for {
-		sc.blank()
-		if sc.pos >= len(src) {
-			return out
-		}
-		start := sc.pos
-		header, ok := sc.header()
-		if !ok {
-			sc.restOfLine()
-			continue
-		}
-		sc.body()
-		out = append(out, topBlock{header, start, sc.pos})
-	}
-}
-
-// scan moves over source.
-type scan struct {
-	src []byte
-	pos int
-}
-
-func (s *scan) peek() byte {
-	if s.pos < len(s.src) {
-		return s.src[s.pos]
-	}
-	return 0
-}
-
-// blank skips white space and comments.
-func (s *scan) blank() {
-	for s.pos < len(s.src) {
-		switch c := s.src[s.pos]; {
-		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
-			s.pos++
-		case !s.comment():
-			return
-		}
-	}
-}
-
-// comment skips a comment, if there is one.
-func (s *scan) comment() bool {
-	rest := s.src[s.pos:]
-	switch {
-	case bytes.HasPrefix(rest, []byte("#")), bytes.HasPrefix(rest, []byte("//")):
-		s.restOfLine()
-	case bytes.HasPrefix(rest, []byte("/*")):
-		n := bytes.Index(rest[2:], []byte("*/"))
-		if n < 0 {
-			s.pos = len(s.src)
-		} else {
-			s.pos += n + 4
-		}
-	default:
-		return false
-	}
-	return true
-}
-
-func (s *scan) restOfLine() {
-	if n := bytes.IndexByte(s.src[s.pos:], '\n'); n >= 0 {
-		s.pos += n + 1
-	} else {
-		s.pos = len(s.src)
-	}
-}
-
-// header reads a block's type and labels up to its brace, and stops behind it.
-func (s *scan) header() (string, bool) {
-	word := s.word()
-	if word == "" {
-		s.pos++
-		return "", false
-	}
-	parts := []string{word}
-	for {
-		for s.peek() == ' ' || s.peek() == '\t' {
-			s.pos++
-		}
-		switch c := s.peek(); {
-		case c == '{':
-			s.pos++
-			return strings.Join(parts, " "), true
-		case c == '"':
-			at := s.pos
-			s.quoted()
-			parts = append(parts, string(s.src[at:s.pos]))
-		default:
-			label := s.word()
-			if label == "" {
-				return "", false
-			}
-			parts = append(parts, quote(label))
-		}
-	}
-}
-
-func (s *scan) word() string {
-	at := s.pos
-	for s.pos < len(s.src) && (isWordByte(s.src[s.pos])) {
-		s.pos++
-	}
-	return string(s.src[at:s.pos])
-}
-
-func isWordByte(c byte) bool {
-	return c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
-}
-
-// quoted skips a string with the templates in it.
-func (s *scan) quoted() {
-	defer func() { s.pos = min(s.pos, len(s.src)) }()
-	for s.pos++; s.pos < len(s.src); s.pos++ {
-		switch c := s.src[s.pos]; {
-		case c == '\\':
-			s.pos++
-		case c == '"':
-			s.pos++
-			return
-		case c == '\n':
-			return
-		case (c == '$' || c == '%') && s.pos+1 < len(s.src) && s.src[s.pos+1] == '{':
-			if s.src[s.pos-1] != c {
-				s.pos += 2
-				s.body()
-				s.pos--
-			}
-		}
-	}
-}
-
-// body skips to behind the brace that closes what was opened.
-func (s *scan) body() {
-	for depth := 1; s.pos < len(s.src) && depth > 0; {
-		switch c := s.src[s.pos]; {
-		case c == '{':
-			depth++
-			s.pos++
-		case c == '}':
-			depth--
-			s.pos++
-		case c == '"':
-			s.quoted()
-		case c == '<' && bytes.HasPrefix(s.src[s.pos:], []byte("<<")):
-			s.heredoc()
-		case s.comment():
-		default:
-			s.pos++
-		}
-	}
-}
-
-// heredoc skips a heredoc. Two angle brackets that begin none are skipped alone.
-func (s *scan) heredoc() {
-	s.pos += 2
-	if s.peek() == '-' {
-		s.pos++
-	}
-	mark := s.word()
-	if mark == "" {
-		return
-	}
-	s.restOfLine()
-	for s.pos < len(s.src) {
-		at := s.pos
-		s.restOfLine()
-		if strings.TrimSpace(string(s.src[at:s.pos])) == mark {
-			return
-		}
-	}
 }

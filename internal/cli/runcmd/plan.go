@@ -51,7 +51,9 @@ func runPlan(ctx context.Context, c *base.Call, f *planFlags) int {
 		return c.UI.Fail()
 	}
 	o.showPlan(result.Plan, view.PlanOptions{Saved: f.out})
-	saved := f.out == "" || o.savePlan(result) // with errors, too: others may want to know of them
+	// A plan with errors is saved as well, for others may want to know of them; but not one in which a secret
+	// was found.
+	saved := f.out == "" || !ok && c.Secrets.Found() || o.savePlan(result)
 	if !ok || !saved {
 		return c.UI.Fail()
 	}

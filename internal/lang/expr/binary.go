@@ -69,7 +69,7 @@ func howToJoin(l, r cty.Value, ds hcl.Diagnostics) hcl.Diagnostics {
 	return ds[:1]
 }
 
-// tooLong refuses a number so large or so small that whatever looks at its digits may never end. As no
+// tooLong refuses a number so large or so small that a look at all its digits may never end. As no
 // operation makes one, and no conversion, there are none.
 func tooLong(v cty.Value) error {
 	if v.Type() != cty.Number {
@@ -82,7 +82,7 @@ func tooLong(v cty.Value) error {
 	return writable(bare)
 }
 
-// surelyDiffer reports whether two values of one type are different whatever their unknown parts will be. The
+// surelyDiffer reports whether two values of one type are different with any values of their unknown parts. The
 // library stops at the first such part that it comes across, in no order.
 func surelyDiffer(l, r cty.Value) bool {
 	l, _ = mark.Bare(l)

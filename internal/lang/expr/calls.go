@@ -161,14 +161,14 @@ type ProviderCall struct {
 	Local    string
 	Alias    string
 	Name     string
-	// configured is set by Check if only a configured provider has the function, wrong if nobody has.
+	// configured is set by Bind if only a configured provider has the function, wrong if no provider has it.
 	Configured, Wrong bool
 }
 
 // Value calls a provider's function.
 func (e *ProviderCall) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if e.Wrong {
-		return cty.DynamicVal, nil // as Check has reported
+		return cty.DynamicVal, nil // as Bind has reported
 	}
 	return envOf(ctx).Scope.Call(e, ctx)
 }

@@ -15,7 +15,7 @@
 //
 // What a node needs from outside it finds in an Env, which is one evaluation: a Scope, which says what names
 // mean, a Meter, which counts, a bag, and the state of the evaluation. Package frame has the Scope and the Meter
-// that count; a test can do with a few lines of its own (env_test.go).
+// that count; a test can do with a few lines of its own.
 //
 // Body is a body that was compiled against a schema: it evaluates to a value of the schema's type.
 package expr

@@ -80,10 +80,10 @@ func (v *Env) Init() {
 	v.Ctx = &hcl.EvalContext{Variables: map[string]cty.Value{envName: cty.CapsuleVal(envType, v)}}
 }
 
-// Reset forgets one evaluation, so that another one can have its place.
-func (v *Env) Reset() {
-	*v = Env{Ctx: v.Ctx, seen: v.seen[:0]}
+// Fresh is an evaluation in the same place that has not begun.
+func (v *Env) Fresh() Env {
 	v.Ctx.Functions = nil
+	return Env{Ctx: v.Ctx, seen: v.seen[:0]}
 }
 
 // NewEnv is the evaluation of something that refers to nothing.

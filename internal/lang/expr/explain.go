@@ -152,7 +152,7 @@ func bareNode(n hclsyntax.Node) hclsyntax.Node {
 
 func (c *collector) Exit(hclsyntax.Node) hcl.Diagnostics { return nil }
 
-// ref evaluates a reference once more; whatever it needs has been evaluated before. All instances
+// ref evaluates a reference once more; what it needs has been evaluated before. All instances
 // of something repeated are not: some may not be there yet.
 func (c *collector) ref(e *Ref) {
 	if e.Repeated && !e.HasKey || e.Root == RootCall && e.Output == "" {

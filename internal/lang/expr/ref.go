@@ -47,7 +47,7 @@ type Ref struct {
 	Field    string        // of path, terraform, count, each
 	Rest     hcl.Traversal // what is selected from the value
 	Repeated bool          // it has count or for_each
-	Wrong    bool          // it selects what the schema does not have, as Check has reported
+	Wrong    bool          // it selects what the schema does not have, as Bind has reported
 }
 
 // Root is what the first names of a reference stand for.

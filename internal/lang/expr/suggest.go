@@ -14,7 +14,7 @@ import (
 const MostNames = 1000
 
 // suggest is " Did you mean …?" where an attribute or a key is not there and the value that it is
-// looked for in has one like it; "" elsewhere. What a marked value has is not told.
+// looked for in has one like it; "" elsewhere. The names in a marked value are not listed.
 func (s *Env) suggest(d *hcl.Diagnostic) string {
 	switch d.Summary {
 	case "Unsupported attribute", "Invalid index", "Missing map element":

@@ -154,7 +154,7 @@ func (b *budget) deeper(s *scope, d *program.Def) bool {
 
 // checkValueSize reports whether a value is small enough to be handed on. Values share their parts, so
 // that a few declarations that repeat one another can stand for more elements than there are atoms;
-// whatever walks through such a value never ends.
+// a walk through such a value never ends.
 func (b *budget) checkValueSize(s *scope, d *program.Def, v cty.Value) bool {
 	left := b.l.Elements
 	if !countParts(v, &left) {

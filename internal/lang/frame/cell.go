@@ -15,7 +15,7 @@ import (
 // wait for nothing but other cells (invariant I5); since the program has no cycles, the locks of
 // cells being computed are always taken in the order of the references, and none waits for itself.
 //
-// A cell keeps what it had to report: whoever asks gets the same diagnostics into their own bag,
+// A cell keeps what it had to report: every evaluation that asks gets the same diagnostics into its own bag,
 // where repeats fall out. So a broken value is an error for everyone who needs it, even if the
 // first to ask was a check, whose errors are collected apart.
 

@@ -41,7 +41,7 @@ func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, face F
 	return out
 }
 
-// Refuse takes a variable's value away, because it was reported to break a rule: whatever needs it
+// Refuse takes a variable's value away, because it was reported to break a rule: what needs it
 // fails in silence from then on. Nothing but the rules themselves may have asked for it before.
 func (f *Frame) Refuse(d program.Decl) {
 	ld := f.local(d)

@@ -33,7 +33,7 @@ func (f *Frame) Settings(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (
 func (f *Frame) body(d *program.Def, k addr.Key, face Face, bag *diag.Bag) (mark.Value, []expr.SetLeaf, Outcome) {
 	b := f.w.p.Body(d)
 	if b == nil {
-		return mark.Plain(cty.DynamicVal), nil, Broken // its schema is missing, which Check reported
+		return mark.Plain(cty.DynamicVal), nil, Broken // its schema is missing, which Bind reported
 	}
 	s := f.scope(face, bag).of(d, k)
 	defer s.release()

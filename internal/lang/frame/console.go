@@ -132,7 +132,7 @@ func MayClose(line string) bool {
 }
 
 // Members are the names that can be selected from the value of an expression: attributes, and keys
-// that are names. What a marked value has is not told.
+// that are names. The names in a marked value are not listed.
 func (f *Frame) Members(src string, face Face) []string {
 	var bag diag.Bag
 	v, o := f.ParseAndEval([]byte(src), "", face, &bag)

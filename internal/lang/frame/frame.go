@@ -57,7 +57,7 @@ type Options struct {
 	Closed    shortcut.Set // what is not to be taken
 }
 
-// Given is the value of a root variable as somebody set it.
+// Given is the value of a root variable as the user set it.
 type Given struct {
 	Value  cty.Value
 	Text   string

@@ -55,7 +55,7 @@ func (s *scope) repeat(d *program.Def) *repeated {
 	return r
 }
 
-// fewKeys is how many instances are told apart while validating.
+// fewKeys is how many instances are kept apart while validating.
 const fewKeys = 100
 
 // placeholders are the keys of something repeated, while validating, where they are written out;

@@ -49,8 +49,7 @@ func (f *Frame) scope(face Face, bag *diag.Bag) *scope {
 }
 
 func (s *scope) release() {
-	s.Reset()
-	*s = scope{Env: s.Env}
+	*s = scope{Env: s.Fresh()}
 	scopes.Put(s)
 }
 

@@ -73,13 +73,13 @@ func (f *Frame) Put(d program.Decl, k addr.Key, face Face, v mark.Value) {
 	f.put(d, k, face, &slot{rest: v})
 }
 
-// PutLazy fills a slot with a value that is made only if somebody looks. load is called at most
+// PutLazy fills a slot with a value that is made only if a reference reads it. load is called at most
 // once, from whichever goroutine looks first.
 func (f *Frame) PutLazy(d program.Decl, k addr.Key, face Face, load func() mark.Value) {
 	f.put(d, k, face, &slot{load: load})
 }
 
-// Fail says that there is no value because something went wrong: whoever receives it gets the
+// Fail says that there is no value because something went wrong: an evaluation that reads it has the
 // outcome Failed.
 func (f *Frame) Fail(d program.Decl, k addr.Key, face Face) { f.put(d, k, face, &slot{failed: true}) }
 
@@ -199,7 +199,7 @@ func placeholderOf(f *Frame, d *program.Def) cty.Value {
 	return markOwn(f, d, v)
 }
 
-// whole is the value of all instances, once somebody wanted it.
+// whole is the value of all instances, once a reference has read it.
 type whole struct {
 	val           cty.Value
 	marked, early bool

@@ -80,7 +80,7 @@ func (s *StaticFrame) Body(b hcl.Body, sch *schema.Block, what string, bag *diag
 	return sc.split(v), sc.outcome() == OK
 }
 
-// Lasting reports what is ephemeral in the settings of a backend, which init writes down. Whatever
+// Lasting reports what is ephemeral in the settings of a backend, which init writes down. What
 // else is wrong with them is left to Body: they may be incomplete without the command line.
 func (s *StaticFrame) Lasting(b hcl.Body, what string, bag *diag.Bag) bool {
 	ok := true
@@ -132,7 +132,7 @@ func compiledInTime(f *Frame, d *program.Def, s *scope) bool {
 }
 
 // inside reports whether the evaluation serves the cell of d already: before a program is compiled
-// nobody has looked for cycles.
+// cycles are not looked for yet.
 func (s *scope) inside(f *Frame, d *program.Def) bool {
 	for p := s.from; p != nil; p = p.from {
 		if p.f == f && p.cell == d {

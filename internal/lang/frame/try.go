@@ -52,7 +52,7 @@ func (f *Frame) TryInputs(call program.Decl, bag *diag.Bag) Outcome {
 	return worst
 }
 
-// TryProvisioners evaluates what the provisioners and connections of a resource say, whatever they are for.
+// TryProvisioners evaluates what the provisioners and connections of a resource say, of every kind.
 func (f *Frame) TryProvisioners(d program.Decl, self *mark.Value, bag *diag.Bag) Outcome {
 	worst := OK
 	for _, raw := range f.local(d).Bodies {

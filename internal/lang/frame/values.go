@@ -249,7 +249,7 @@ func (s *scope) enter(in Scope) {
 	s.setSelf(in.Self)
 }
 
-// setSelf says what self is. That of an ephemeral block is ephemeral, whoever hands it in.
+// setSelf says what self is. That of an ephemeral block is ephemeral, wherever it comes from.
 func (s *scope) setSelf(self *mark.Value) {
 	if self == nil {
 		return

@@ -2,7 +2,7 @@
 // whether they are constant and what they refer to.
 //
 // A body is held against its schema and becomes a tree of expressions; dynamic blocks and what the
-// schema does not know are left out, as the peers leave them out. Nothing is evaluated that is not
+// schema does not know are left out, as Terraform and OpenTofu leave them out. Nothing is evaluated that is not
 // constant.
 package outline
 

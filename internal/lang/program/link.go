@@ -61,7 +61,7 @@ func (l *linker) declaration(d *Declaration) {
 }
 
 // resource adds the provider configuration that a resource uses, and what the import blocks for it
-// refer to, from whatever module they stand in.
+// refer to, from the modules that they stand in.
 func (l *linker) resource(d *Declaration) {
 	to := l.p.uses[d.ID]
 	hint := Single

@@ -13,7 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// The titles here are those of the peers: people search for them, and tests of providers match
+// The titles here are those of Terraform and OpenTofu: users search for them, and tests of providers match
 // them.
 
 func (c *compiler) error(title, detail string, at diag.Range) {

@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// use is a reference inside a unit, from whatever declaration holds it.
+// use is a reference inside a unit, from the declaration that has it.
 type use struct {
 	local  int32
 	output string // of a call: one output; "" for all of it

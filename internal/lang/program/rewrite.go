@@ -231,7 +231,7 @@ func (r *rewriter) call(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 	return expr.NewCall(&n)
 }
 
-// Native gives the syntax tree of an expression, whatever syntax it is written in. What cannot be
+// Native gives the syntax tree of an expression in either syntax. What cannot be
 // read becomes a syntax error, which is reported when the tree is compiled.
 func Native(e hcl.Expression) hclsyntax.Expression {
 	if n, ok := e.(hclsyntax.Expression); ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// selection is a reference to an attribute of a resource, whatever the instance: what Check holds
+// selection is a reference to an attribute of a resource, of any instance: what Bind holds
 // against the schema. A reference inside try or can counts as well: an attribute that no version of
 // the object has is a mistake everywhere.
 type selection struct {

@@ -147,8 +147,8 @@ func reportCycle(p *program.Program, component []program.Decl, bag *diag.Bag) bo
 
 // reportedAt reports whether a static evaluation ran into the cycle before there was a program to look for it in.
 func reportedAt(p *program.Program, component []program.Decl, bag *diag.Bag) bool {
-	for _, told := range bag.List() {
-		if told.Summary == "Cycle" && told.Subject != nil && slices.ContainsFunc(component, func(d program.Decl) bool { return p.Decls()[d].Range == *told.Subject }) {
+	for _, reported := range bag.List() {
+		if reported.Summary == "Cycle" && reported.Subject != nil && slices.ContainsFunc(component, func(d program.Decl) bool { return p.Decls()[d].Range == *reported.Subject }) {
 			return true
 		}
 	}

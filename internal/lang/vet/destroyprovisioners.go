@@ -8,7 +8,7 @@ import (
 
 // destroyProvisioners reports destroy-time provisioners, and the connections they use, that need the value of
 // another object: by the time an object is destroyed there is no telling whether that still exists.
-// Ephemeral resources are obtained anew, so they may be used, and so may whatever is known from
+// Ephemeral resources are obtained anew, so they may be used, and so may what is known from
 // variables alone.
 func destroyProvisioners(p *program.Program, bag *diag.Bag) bool {
 	ok := true

@@ -726,13 +726,13 @@ func TestOneWriteForMany(t *testing.T) {
 	}
 }
 
-// It waits for company only while calls are under way, and less and less often while nobody comes.
+// It waits for others only while calls are under way, and less and less often while nobody comes.
 func TestWriterWaitsForMore(t *testing.T) {
 	w := &Writer{idle: make(chan struct{}, 1), took: time.Hour}
 	timer := time.NewTimer(time.Hour)
 	waits := func() bool {
 		before := [2]int{w.vain, w.skip}
-		w.company(timer)
+		w.batchWait(timer)
 		return w.vain > before[0]
 	}
 	if waits() {

@@ -43,7 +43,7 @@ type Writer struct {
 	// The goroutine's own.
 	spare      batch
 	took       time.Duration // by the last write
-	vain, skip int           // see company
+	vain, skip int           // see batchWait
 }
 
 // batch is records that are written together.
@@ -255,18 +255,19 @@ func (w *Writer) write() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for range w.work {
-		w.company(timer)
+		w.batchWait(timer)
 		if w.commit() {
 			return
 		}
 	}
 }
 
-// company lets others come whose records can go along. Those who could go on at this moment come
-// first; then it waits for the outcomes of calls under way, no longer than a write takes, so that
-// nobody waits for more than twice what he would have to. While nobody came when it waited, it
-// waits less and less often: calls that take longer than a write are not worth it.
-func (w *Writer) company(timer *time.Timer) {
+// batchWait waits for more records that can go into the next write. Goroutines that are ready to run
+// come first; then it waits for the outcomes of provider calls under way, at most as long as a write
+// takes, so that no record takes more than twice the time that it would take alone. After waits that
+// brought no record it waits less and less often: calls that take longer than a write are not worth
+// waiting for.
+func (w *Writer) batchWait(timer *time.Timer) {
 	runtime.Gosched()
 	if w.skip > 0 {
 		w.skip--
@@ -287,7 +288,7 @@ func (w *Writer) company(timer *time.Timer) {
 	timer.Reset(min(w.took, longest))
 	select {
 	case <-w.idle:
-		runtime.Gosched() // who came last may have more
+		runtime.Gosched() // the caller that came last may have more
 	case <-timer.C:
 	}
 	w.mu.Lock()
@@ -301,7 +302,7 @@ func (w *Writer) company(timer *time.Timer) {
 	w.skip = w.vain
 }
 
-// longest is how long nobody waits for company any more.
+// longest is the longest wait for further records.
 const longest = time.Millisecond
 
 // commit writes what has collected, and reports whether that was all there will be.

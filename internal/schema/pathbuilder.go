@@ -7,9 +7,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// trail is the way from the root to where a rule looks at the moment. A path is made of it only
+// pathBuilder is the way from the root to where a rule looks at the moment. A path is made of it only
 // where there is something to say about the place.
-type trail []segment
+type pathBuilder []segment
 
 type segment struct {
 	kind  segmentKind
@@ -27,14 +27,14 @@ const (
 	segmentElem
 )
 
-func (t *trail) attr(name string) { *t = append(*t, segment{name: name}) }
-func (t *trail) index(i int)      { *t = append(*t, segment{kind: segmentIndex, index: i}) }
-func (t *trail) key(k string)     { *t = append(*t, segment{kind: segmentKey, name: k}) }
-func (t *trail) elem(v cty.Value) { *t = append(*t, segment{kind: segmentElem, elem: v}) }
-func (t *trail) up()              { *t = (*t)[:len(*t)-1] }
+func (t *pathBuilder) attr(name string) { *t = append(*t, segment{name: name}) }
+func (t *pathBuilder) index(i int)      { *t = append(*t, segment{kind: segmentIndex, index: i}) }
+func (t *pathBuilder) key(k string)     { *t = append(*t, segment{kind: segmentKey, name: k}) }
+func (t *pathBuilder) elem(v cty.Value) { *t = append(*t, segment{kind: segmentElem, elem: v}) }
+func (t *pathBuilder) up()              { *t = (*t)[:len(*t)-1] }
 
-// path is the trail as a path of its own.
-func (t trail) path() cty.Path {
+// path is the way as a path of its own.
+func (t pathBuilder) path() cty.Path {
 	path := make(cty.Path, len(t))
 	for i, s := range t {
 		switch s.kind {

@@ -1,0 +1,132 @@
+package expr
+
+import (
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// names is a Scope of which each reference has the value of its number. Instances are elements.
+type names []cty.Value
+
+func (n names) Value(e *Ref) (cty.Value, hcl.Diagnostics) { return n[e.Local], nil }
+
+func (n names) Instance(e *Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
+	bare, _ := mark.Bare(key)
+	return hcl.Index(n[e.Local], bare, &at)
+}
+
+func (names) Sample(*Ref) (cty.Value, bool) { return cty.NilVal, false }
+
+func (names) Call(e *ProviderCall, _ *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	return cty.StringVal(e.Name), nil
+}
+
+// few is a Meter that allows so many elements, and texts of so many bytes.
+type few struct{ elements, text int }
+
+func (f *few) Element(hcl.Range) bool              { f.elements--; return f.elements >= 0 }
+func (f *few) Work(int, cty.Value, hcl.Range) bool { return true }
+func (f *few) Keep(*int, cty.Value, hcl.Range) bool {
+	return true
+}
+func (f *few) TextLimit() int { return f.text }
+
+// in is an evaluation with these names.
+func in(values ...cty.Value) (*Env, *diag.Bag) {
+	bag := &diag.Bag{}
+	v := NewEnv(bag)
+	v.Scope, v.Meter = names(values), &few{1000, 1000}
+	return v, bag
+}
+
+func reference(n int32) *Ref {
+	return &Ref{ScopeTraversalExpr: &hclsyntax.ScopeTraversalExpr{Traversal: hcl.Traversal{hcl.TraverseRoot{Name: "local"}, hcl.TraverseAttr{Name: "x"}}}, Root: RootLocal, Local: n}
+}
+
+func literal(v cty.Value) hclsyntax.Expression { return &hclsyntax.LiteralValueExpr{Val: v} }
+
+var (
+	why    = &mark.Origin{What: "var.e"}
+	secret = mark.With(cty.StringVal("s"), mark.Ephemeral, why)
+)
+
+// A conditional of which neither the condition nor the arms are lost keeps the marks of all of them.
+func TestConditionalKeepsMarks(t *testing.T) {
+	for name, cond := range map[string]cty.Value{"known": cty.True, "unknown": cty.UnknownVal(cty.Bool)} {
+		v, bag := in(cond, secret)
+		got := v.Eval(&Conditional{ConditionalExpr: &hclsyntax.ConditionalExpr{Condition: reference(0), TrueResult: literal(cty.StringVal("a")), FalseResult: reference(1)}})
+		if bag.Len() > 0 || !mark.Is(got, mark.Ephemeral) {
+			t.Errorf("%s: %#v %v", name, got, bag.List())
+		}
+	}
+}
+
+// An index that is ephemeral makes what it selects so, which the library does not.
+func TestIndexKeepsMarks(t *testing.T) {
+	v, bag := in(cty.ObjectVal(map[string]cty.Value{"s": cty.StringVal("x")}), secret)
+	got := v.Eval(&Index{IndexExpr: &hclsyntax.IndexExpr{Collection: reference(0), Key: reference(1)}})
+	if bag.Len() > 0 || !mark.Is(got, mark.Ephemeral) {
+		t.Errorf("%#v %v", got, bag.List())
+	}
+}
+
+// Comparing with null says nothing about what is inside.
+func TestNullTestDropsInnerMarks(t *testing.T) {
+	v, _ := in(cty.ObjectVal(map[string]cty.Value{"s": secret}))
+	got := v.Eval(&NullTest{BinaryOpExpr: &hclsyntax.BinaryOpExpr{LHS: reference(0), RHS: literal(cty.NullVal(cty.DynamicPseudoType)), Op: hclsyntax.OpNotEqual}})
+	if got.IsMarked() || got.False() {
+		t.Errorf("%#v", got)
+	}
+}
+
+// Names that are made of ephemeral text are remembered: types have no marks.
+func TestObjectRemembersNames(t *testing.T) {
+	v, _ := in(secret)
+	got := v.Eval(NewObject(&hclsyntax.ObjectConsExpr{Items: []hclsyntax.ObjectConsItem{{KeyExpr: reference(0), ValueExpr: literal(cty.True)}}}))
+	if !mark.Is(got, mark.Ephemeral) || !v.Names.Has("s") || v.Names.Has("x") {
+		t.Errorf("%#v", got)
+	}
+}
+
+// A meter ends loops and texts.
+func TestMeter(t *testing.T) {
+	v, bag := in(cty.TupleVal([]cty.Value{cty.StringVal("aa"), cty.StringVal("bb"), cty.StringVal("cc")}))
+	v.Meter = &few{2, 3}
+	over := &For{ForExpr: &hclsyntax.ForExpr{ValVar: "x", CollExpr: reference(0), ValExpr: literal(cty.True)}}
+	if got := v.Eval(over); got.IsKnown() {
+		t.Errorf("%#v", got)
+	}
+	if bag.Len() > 0 {
+		t.Error("the meter reports, not the node")
+	}
+	v.Eval(&Template{TemplateExpr: &hclsyntax.TemplateExpr{Parts: []hclsyntax.Expression{literal(cty.StringVal("ab")), literal(cty.StringVal("cd"))}}})
+	if l := bag.List(); len(l) != 1 || l[0].Summary != "Template result too long" {
+		t.Error(l)
+	}
+}
+
+// A name that is not there is compared with those that are, unless they are not to be shown.
+func TestSuggestion(t *testing.T) {
+	for hidden, want := range map[bool]string{false: " Did you mean \"length\"?", true: ""} {
+		object := cty.ObjectVal(map[string]cty.Value{"length": cty.True})
+		if hidden {
+			object = mark.With(object, mark.Sensitive, why)
+		}
+		v, bag := in(object)
+		e := reference(0)
+		e.Rest = hcl.Traversal{hcl.TraverseAttr{Name: "lenght"}}
+		v.Eval(e)
+		l := bag.List()
+		if len(l) != 1 || !v.Broken {
+			t.Fatal(l)
+		}
+		if got := l[0].Detail[len(l[0].Detail)-len(want):]; got != want || hidden && len(l[0].Detail) > 70 {
+			t.Error(l[0].Detail)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package frame
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// none has no schemas: it is for modules without resources.
+type none struct{}
+
+func (none) Of(addr.Provider) *provider.Schemas { return provider.NewSchemas(nil) }
+
+// compile compiles a module, with another one in the directory m if there is a text for it.
+func compile(t *testing.T, root, called string) *program.Program {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"main.tf": root, "m/main.tf": called} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resolve := func(addr.Module, *config.Call, *config.Node, *diag.Bag) (string, string, string, bool) {
+		return filepath.Join(dir, "m"), "./m", "", true
+	}
+	var bag diag.Bag
+	tree, ok := config.LoadTree(dir, config.Options{}, resolve, &bag)
+	if !ok {
+		t.Fatal(bag.List())
+	}
+	p, ok := program.Compile(tree, &bag)
+	if !ok {
+		t.Fatal(bag.List())
+	}
+	p.Bind(none{}, false, &bag)
+	return p
+}
+
+func frameOf(t *testing.T, p *program.Program, o Options) *Frame {
+	t.Helper()
+	var bag diag.Bag
+	f, ok := New(p, o, &bag)
+	if !ok {
+		t.Fatal(bag.List())
+	}
+	return f
+}
+
+// Steady declarations have one cell for both faces.
+func TestSteady(t *testing.T) {
+	f := frameOf(t, compile(t, `locals { a = path.root }`, ""), Options{Steady: func(program.Decl) bool { return true }})
+	f.Local("a", After, &diag.Bag{})
+	if f.vals[Before].got.Load() == nil || f.vals[After].got.Load() != nil {
+		t.Error("not shared")
+	}
+}
+
+// A constant has one value in all walks, in all instances of a module and in both faces; with the
+// shortcut closed each has its own.
+func TestConstantsAreComputedOnce(t *testing.T) {
+	p := compile(t, "module \"m\" {\n source = \"./m\"\n count = 2\n}", "locals {\n constant = [for x in [\"a\", \"b\"] : upper(x)]\n}\noutput \"out\" { value = local.constant }")
+	m := addr.Module{}.Child("m")
+	i, _ := p.Node(m).Unit.Index(program.Local, "constant")
+	d := p.Node(m).Unit.Defs[i]
+	var first *result
+	for _, closed := range []shortcut.Set{0, 0, shortcut.Constants} {
+		var bag diag.Bag
+		frames, _ := frameOf(t, p, Options{Closed: closed}).Expand(m, After, &bag)
+		if len(frames) != 2 {
+			t.Fatal(len(frames))
+		}
+		for _, f := range frames {
+			for _, face := range []Face{Before, After} {
+				v, o := f.Output("out", face, &bag)
+				if o != OK || !v.Raw.RawEquals(cty.TupleVal([]cty.Value{cty.StringVal("A"), cty.StringVal("B")})) {
+					t.Errorf("%#v %v", v.Raw, o)
+				}
+				got := f.value(d, face, nil)
+				if first == nil {
+					first = got
+				}
+				if (got == first) == (closed != 0) {
+					t.Errorf("closed %q: the first value: %v", closed, got == first)
+				}
+			}
+		}
+	}
+}
+
+// A repetition is evaluated once.
+func TestRepetitionIsRemembered(t *testing.T) {
+	f := frameOf(t, compile(t, "module \"m\" {\n source = \"./m\"\n for_each = { a = 1 }\n}", ""), Options{})
+	i, _ := f.u.Index(program.Call, "m")
+	d := f.u.Defs[i]
+	first := f.repeat(d, After, nil)
+	if len(first.List) != 1 || f.repeat(d, After, nil) != first {
+		t.Errorf("%v", first.Keys)
+	}
+}
+
+// Keys that are set stand for what the configuration says; with More they come on top of it.
+func TestSetKeys(t *testing.T) {
+	p := compile(t, "module \"m\" {\n source = \"./m\"\n for_each = { a = 1 }\n}", "")
+	call, _ := p.Lookup(addr.Module{}, program.Call, "m")
+	for more, want := range map[bool]int{false: 1, true: 2} {
+		f := frameOf(t, p, Options{})
+		f.SetKeys(call.ID, After, Keys{Repeat: program.ForEach, List: []addr.Key{addr.StringKey("b")}, More: more})
+		if k := f.Keys(call.ID, After, &diag.Bag{}); len(k.List) != want {
+			t.Errorf("more %v: %v", more, k.List)
+		}
+	}
+}
+
+// A cell keeps what it had to report for everyone who asks, and is broken for those who need it.
+func TestBrokenCell(t *testing.T) {
+	f := frameOf(t, compile(t, "locals {\n a = tonumber(\"x\")\n b = local.a\n}", ""), Options{})
+	for _, name := range []string{"a", "b", "a"} {
+		var bag diag.Bag
+		if _, o := f.Local(name, After, &bag); o != Broken || bag.Len() != 1 {
+			t.Error(name, o, bag.List())
+		}
+	}
+}
+
+// The guard of a run gets the values of ephemeral variables before anything is made of them.
+func TestGuardIsAsked(t *testing.T) {
+	p := compile(t, "variable \"e\" {\n ephemeral = true\n type = string\n}\nlocals { a = upper(var.e) }", "")
+	seen := &guard{}
+	f := frameOf(t, p, Options{Run: seen, Variables: map[string]Given{"e": {Value: cty.StringVal("canary")}}})
+	v, o := f.Local("a", After, &diag.Bag{})
+	if o != OK || !v.Has(mark.Ephemeral) || len(seen.values) != 1 || seen.values[0].RawEquals(cty.StringVal("CANARY")) {
+		t.Error(o, v, seen.values)
+	}
+}
+
+type guard struct {
+	NoRun
+	values []cty.Value
+}
+
+func (g *guard) Guard(_ *Frame, _ string, v cty.Value) { g.values = append(g.values, v) }

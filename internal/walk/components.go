@@ -1,0 +1,73 @@
+package walk
+
+// Components finds the strongly connected components of a graph with n nodes (Tarjan's algorithm,
+// without recursion, because chains can be as long as a configuration): from gives the edges of a
+// node, to where one leads. It gives the number of each node's component, from 1, and the nodes by
+// component. A component comes after all those that it leads to.
+func Components[E any](n int, from func(v int32) []E, to func(E) int32) (of, nodes []int32) {
+	t := tarjan{of: make([]int32, n), seen: make([]int32, n), low: make([]int32, n), next: make([]int32, n), nodes: make([]int32, 0, n)}
+	for root := range int32(n) {
+		if t.seen[root] != 0 {
+			continue
+		}
+		for t.enter(root); len(t.path) > 0; {
+			v := t.path[len(t.path)-1]
+			edges := from(v)
+			i, low := int(t.next[v]), t.low[v]
+			child := int32(-1)
+			for ; i < len(edges) && child < 0; i++ {
+				switch w := to(edges[i]); {
+				case t.seen[w] == 0:
+					child = w
+				case t.of[w] == 0:
+					low = min(low, t.low[w])
+				}
+			}
+			t.next[v], t.low[v] = int32(i), low
+			if child >= 0 {
+				t.enter(child)
+			} else {
+				t.leave(v)
+			}
+		}
+	}
+	return t.of, t.nodes
+}
+
+type tarjan struct {
+	of    []int32 // 0: not known yet
+	seen  []int32 // when, from 1; 0: not yet
+	low   []int32 // when the earliest node was seen that is known to be in the same component
+	next  []int32 // edge to look at
+	path  []int32 // nodes being visited
+	open  []int32 // nodes seen whose component is not known yet
+	nodes []int32
+
+	clock, found int32
+}
+
+func (t *tarjan) enter(v int32) {
+	t.clock++
+	t.seen[v], t.low[v] = t.clock, t.clock
+	t.open, t.path = append(t.open, v), append(t.path, v)
+}
+
+// leave ends the visit of v. If v is the first node of a component, that is all open nodes from v on.
+func (t *tarjan) leave(v int32) {
+	t.path = t.path[:len(t.path)-1]
+	if t.low[v] < t.seen[v] {
+		parent := t.path[len(t.path)-1] // there is one, since something was seen before
+		t.low[parent] = min(t.low[parent], t.low[v])
+		return
+	}
+	t.found++
+	first := len(t.open) - 1
+	for t.open[first] != v {
+		first--
+	}
+	for _, w := range t.open[first:] {
+		t.of[w] = t.found
+	}
+	t.nodes = append(t.nodes, t.open[first:]...)
+	t.open = t.open[:first]
+}
