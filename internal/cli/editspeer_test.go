@@ -97,6 +97,7 @@ func (e *editing) run(dir string) (class, diff string) {
 	}
 	class, diff = "the same", ""
 	explain(want, got, e.draft)
+	leftDeposed(want, got, e.flags)
 	for _, at := range slices.Sorted(maps.Keys(union(want.changes, got.changes))) {
 		if w, g := want.changes[at], got.changes[at]; w != g {
 			diff += fmt.Sprintf("%s: %v; the peer: %v\n", at, g, w)
@@ -290,6 +291,14 @@ func explain(want, got *outcome, d *draft) {
 			continue
 		}
 		want.changes[at] = w
+	}
+}
+
+// leftDeposed takes out deposed objects that the peer leaves behind: those that nothing targeted needs to be
+// destroyed.
+func leftDeposed(want, got *outcome, flags []string) {
+	if slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, "-target=") }) {
+		maps.DeleteFunc(want.final, func(at, _ string) bool { return strings.HasSuffix(at, "true") && got.final[at] == "" })
 	}
 }
 

@@ -72,6 +72,8 @@ func (x *Lease) callClose() provider.Diags {
 	if x.ledger.o.Leave.Err() != nil {
 		return provider.Diags{diag.Errorf("Ephemeral resource not closed", "There was no time left to close %s.", x.opened.Object)}
 	}
+	x.ledger.beginCall(x.opened.Provider)
+	defer x.ledger.leave(x.ledger.closings, x.opened.Provider)
 	asked := time.Now()
 	ds, over := within(x.ledger.o.Leave, x.ledger.o.CloseTimeout, func(ctx context.Context) (ds provider.Diags) {
 		defer caught(&ds, "closed")

@@ -465,6 +465,32 @@ func TestClockJumps(t *testing.T) {
 	})
 }
 
+// TestBetween: it waits for the closings that are under way through a process, not for those through others,
+// and the next closing waits for it.
+func TestBetween(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{})
+		s.close = func(string, string) provider.Diags {
+			time.Sleep(5 * time.Second)
+			return nil
+		}
+		second := &providertest.Fake{OnCloseLease: s.fake.OnCloseLease}
+		next := s.open("next", time.Time{})
+		s.openThrough(second, "other", time.Time{})
+		x := s.open("first", time.Time{})
+		go s.Close(x)
+		time.Sleep(time.Second)
+		s.Between(second, func() { s.note("the other") })
+		s.Between(s.fake, func() {
+			go s.Close(next)
+			time.Sleep(time.Second)
+			s.note("between")
+		})
+		s.CloseAll()
+		s.expect(t, "calls", &s.calls, "0s close first p0", "1s the other", "6s between", "6s close next p0", "6s close other p0")
+	})
+}
+
 func TestCloseOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newStage(Options{})

@@ -63,6 +63,10 @@ type Ledger struct {
 	list     []*Lease // in the order in which they were opened
 	sessions []*session
 	renewed  int
+
+	turn     sync.Cond                 // one of the next two has changed
+	closings map[provider.Provider]int // that are under way
+	held     map[provider.Provider]int // whose closings wait (Between)
 }
 
 // NewLedger makes an empty ledger.
@@ -83,7 +87,9 @@ func NewLedger(o Options) *Ledger {
 	}
 	o.Parallelism = max(o.Parallelism, 0)
 	o.Parallelism = cmp.Or(o.Parallelism, 10)
-	return &Ledger{o: o, slots: make(chan struct{}, o.Parallelism)}
+	l := &Ledger{o: o, slots: make(chan struct{}, o.Parallelism), closings: map[provider.Provider]int{}, held: map[provider.Provider]int{}}
+	l.turn.L = &l.mu
+	return l
 }
 
 // Opened is what a provider opened.
@@ -155,14 +161,34 @@ func (l *Ledger) Open() []Left {
 	return left
 }
 
-// Through reports whether a lease that was opened through a process is still open.
-func (l *Ledger) Through(p provider.Provider) bool {
-	for _, x := range l.leases() {
-		if _, open := x.reason(); open && x.opened.Provider == p {
-			return true
-		}
+// Between calls f while no lease is being closed through a process: it waits for the closings that are under
+// way, and those that come next wait for f.
+func (l *Ledger) Between(p provider.Provider, f func()) {
+	l.mu.Lock()
+	for l.closings[p] > 0 {
+		l.turn.Wait()
 	}
-	return false
+	l.held[p]++
+	l.mu.Unlock()
+	f()
+	l.leave(l.held, p)
+}
+
+// beginCall waits until no request to stop is on its way to a process through which a lease is to be closed.
+func (l *Ledger) beginCall(p provider.Provider) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.held[p] > 0 {
+		l.turn.Wait()
+	}
+	l.closings[p]++
+}
+
+func (l *Ledger) leave(of map[provider.Provider]int, p provider.Provider) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of[p]--
+	l.turn.Broadcast()
 }
 
 // leases are those handed over so far.

@@ -80,7 +80,8 @@ type Provider interface {
 	// UpgradeIdentity brings a stored identity to the current identity schema.
 	UpgradeIdentity(ctx context.Context, typ string, version int64, json []byte) (Dynamic, Diags)
 
-	// Stop asks the provider to give up what it is doing (protocol StopProvider).
+	// Stop asks the provider to give up what it is doing at this moment (protocol StopProvider). Calls
+	// that come after it are answered.
 	Stop(ctx context.Context) error
 	// Shutdown ends the process. It may be called more than once.
 	Shutdown() error

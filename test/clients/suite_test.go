@@ -25,8 +25,6 @@ var leftOut = map[string]string{
 	"TestProvidersMirror":                        "there is no such command yet (fails with Terraform, too, where there is no registry)",
 	"TestProvidersMirror_lockFileFalse":          "there is no such command yet (fails with Terraform, too, where there is no registry)",
 	"TestTest":                                   "there is no such command yet",
-	"TestContext_sleepTimeoutExpired":            "wants providers to be told to stop by the first interrupt: here what runs is finished, as docs/differences.md says",
-	"TestContext_sleepGracefulShutdown":          "wants providers to be told to stop by the first interrupt: here what runs is finished, as docs/differences.md says",
 	"TestShow_noInitInmemBackend":                "wants an error without init: no backend needs it here, where there was no other before",
 	"TestShow_noInitLocalBackendNonDefaultState": "wants an error without init: no backend needs it here, where there was no other before",
 }

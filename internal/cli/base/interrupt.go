@@ -25,9 +25,8 @@ const (
 
 // Stops are what interrupts end, one after the other.
 type Stops struct {
-	Begin   context.Context // the first: nothing new is started, what runs finishes
-	Halt    context.Context // the second: providers and provisioners are asked to give up
-	Abandon context.Context // a second later: no call is waited for, but for those that close leases
+	Begin   context.Context // the first: nothing new is started, providers and provisioners are asked to give up
+	Abandon context.Context // a second after the second: no call is waited for, but for those that close leases
 	Leave   context.Context // and then these are not, either
 	cut     atomic.Bool     // that kept something from being done
 }
@@ -42,13 +41,12 @@ func (s *Stops) begun() <-chan struct{} {
 
 // interrupts makes what interrupts end, and listens for them.
 func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
-	var begin, halt context.CancelFunc
+	var begin context.CancelFunc
 	var abandon, leave context.CancelCauseFunc
 	c.Stops.Begin, begin = context.WithCancel(parent)
-	c.Stops.Halt, halt = context.WithCancel(parent)
 	c.Stops.Abandon, abandon = context.WithCancelCause(parent)
 	c.Stops.Leave, leave = context.WithCancelCause(parent)
-	end := func() { begin(); halt(); abandon(nil); leave(nil) }
+	end := func() { begin(); abandon(nil); leave(nil) }
 	if c.Signals == nil {
 		return c.Stops.Begin, end
 	}
@@ -68,8 +66,6 @@ func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
 				case 1:
 					begin()
 				case 2:
-					begin()
-					halt()
 					time.AfterFunc(abandonAfter, func() { abandon(provider.ErrAbandoned) })
 					time.AfterFunc(leaveAfter, func() { leave(provider.ErrAbandoned) })
 					time.AfterFunc(goneAfter, c.vanish)

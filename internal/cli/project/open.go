@@ -79,7 +79,7 @@ func (p *Project) newEngine() *engine.Engine {
 			return r.Named, ok && r.Named.Namespace != addr.LegacyNamespace
 		},
 		Host: c.Registry(), Pool: p.Pool, Secrets: c.Secrets, Parallelism: p.Options.Parallelism, Closed: p.closed, Now: c.Now,
-		Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Halt: c.Stops.Halt, Abandon: c.Stops.Abandon, Leave: c.Stops.Leave,
+		Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Abandon: c.Stops.Abandon, Leave: c.Stops.Leave,
 		CloseTimeout: cmp.Or(p.Options.CloseTimeout, p.Settings.CloseTimeout),
 	}}
 	if c.UI != nil {

@@ -67,7 +67,7 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 		return &Result{Snapshot: req.Plan.Previous}, false
 	}
 	defer r.Sessions.Close()
-	defer r.Leases.End()
+	defer r.End()
 	a := &applier{
 		run: r, req: &req, plan: req.Plan, hosts: run.HostsFor(env.Settings, req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
 		changes: filling.ChangesByObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{}, taken: map[addr.Object]bool{},

@@ -136,7 +136,7 @@ func (x *step) runProvisioner(ctx context.Context, h declared.Provisioners, p *c
 		return false
 	}
 	x.run.Settings.Tell(event.ProvisionStarted{Object: o, Type: p.Type})
-	ds := provision.Run(x.run.Halting(ctx), req)
+	ds := provision.Run(x.run.Context(), req)
 	ok = x.report(ds, p, o)
 	x.run.Settings.Tell(event.ProvisionDone{Object: o, Type: p.Type, Failed: !ok})
 	return ok || p.Continue

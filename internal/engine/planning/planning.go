@@ -79,7 +79,7 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 	}
 	r := p.run
 	defer r.Sessions.Keep(ctx, bag)
-	defer r.Leases.End()
+	defer r.End()
 	p.leaseUsers = r.Leases.Users()
 	if req.DeferEphemerals {
 		p.spared = r.Receivers.OnlyWritten()

@@ -1,8 +1,6 @@
 package run
 
 import (
-	"context"
-
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -48,12 +46,4 @@ func override(a, b mark.Value) mark.Value {
 		}
 	}
 	return out
-}
-
-// Halting is a context that ends when what runs is to be given up.
-func (r *Run) Halting(ctx context.Context) context.Context {
-	if r.Settings.Halt == nil {
-		return ctx
-	}
-	return r.Settings.Halt
 }

@@ -36,7 +36,8 @@ type Run struct {
 	Destroys bool // nothing will be there: everything is served by what is
 
 	handover *Handover
-	ctx      context.Context // ends when nothing new is to be started
+	ctx      context.Context // ends when nothing new is to be started, and what runs is to be given up
+	over     func() bool     // nothing is to be given up any more
 	ledger   *lease.Ledger
 	InFlight *Calls
 	types    *types
@@ -93,9 +94,7 @@ func New(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Run, bool) 
 	} else {
 		h.now.CompareAndSwap(nil, r) // a part of a plan may be validated: the plan's run goes on
 	}
-	if s.Halt != nil {
-		context.AfterFunc(s.Halt, r.stopProviders)
-	}
+	r.over = context.AfterFunc(ctx, r.stopProviders)
 	o := req.Options
 	guards := s.Secrets != nil && !o.Validate
 	o.Steady, o.Run = r.Receivers.Steady, &evaluated{caller{ctx: ctx, run: r, validating: o.Validate}, guards}
@@ -145,9 +144,17 @@ func (r *Run) token(_ context.Context, call func()) bool {
 	return false
 }
 
-// WalkGraph runs a graph until the run is asked to end.
+// WalkGraph runs a graph until the run is asked to end. What fails after that was asked to give up.
 func (r *Run) WalkGraph(ctx context.Context, g *walk.Graph, o walk.RunOptions) walk.Result {
 	o.Inside, o.Panicked = r.Settings.Abandon, r.Panicked
+	visit := o.Visit
+	o.Visit = func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
+		ok := visit(ctx, n, f)
+		if !ok && r.ctx.Err() != nil {
+			r.Cut.Store(true)
+		}
+		return ok
+	}
 	result := g.Run(ctx, o)
 	if result.Cut {
 		r.Cut.Store(true)

@@ -30,10 +30,10 @@ type Settings struct {
 	Dir string
 	Env []string
 
-	// The context of a run merely keeps more from starting. When Halt ends, providers and
-	// provisioners are asked to give up; when Abandon ends, nothing waits for a call any more but
-	// for those that close leases, and for these no longer than until Leave ends. nil: never.
-	Halt, Abandon, Leave context.Context
+	// When the context of a run ends, nothing more is started, and providers and provisioners are
+	// asked to give up. When Abandon ends, nothing waits for a call any more but for those that
+	// close leases, and for these no longer than until Leave ends. nil: never.
+	Abandon, Leave context.Context
 
 	// Leases takes note of what is open, for the case that the process is lost. nil: no note is taken.
 	Leases journal.Leases

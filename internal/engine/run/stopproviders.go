@@ -5,21 +5,35 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/lease"
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// stopProviders asks the processes of a walk to give up what they are doing, those that hold leases
-// excepted: these still have to close them, and are stopped after that. Built-in ones go on
-// closing when they are asked to stop.
+// stopProviders asks the processes of a walk to give up what they are doing, as Terraform and OpenTofu
+// do. It is about the calls that are under way, and closing a lease must not be one of them.
 func (r *Run) stopProviders() {
 	for _, p := range r.Sessions.processes() {
-		if !r.ledger.Through(p) || p.Addr().IsBuiltin() {
-			go func() { _ = p.Stop(context.Background()) }()
-		}
+		go r.ledger.Between(p, func() {
+			ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+			defer cancel()
+			_ = p.Stop(ctx)
+		})
 	}
+}
+
+// Context ends when nothing new is to be started, and what runs is to be given up.
+func (r *Run) Context() context.Context { return r.ctx }
+
+// stopTime is how long a provider may take to say that it will stop.
+const stopTime = time.Second
+
+// End closes what is still open at the end of a walk.
+func (r *Run) End() {
+	r.Leases.End()
+	r.over()
 }
 
 // processes are the provider processes that are configured.

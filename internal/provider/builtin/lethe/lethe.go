@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -45,9 +46,11 @@ type Options struct {
 type Provider struct {
 	*builtin.Provider
 	o       Options
-	life    context.Context // ends when we are asked to give up what we are doing
-	giveUp  context.CancelFunc
 	tunnels tunnels
+
+	mu     sync.Mutex
+	life   context.Context // ends when we are asked to give up what we are doing
+	giveUp context.CancelFunc
 }
 
 // New makes the provider.
@@ -74,16 +77,19 @@ func New(o Options) *Provider {
 	return p
 }
 
-// Stop gives up what is being opened or renewed. What is open stays open until it is closed, and
-// closing goes on.
+// Stop gives up what is being opened or renewed at this moment. What is open stays open until it is
+// closed, is renewed until then, and closing goes on.
 func (p *Provider) Stop(context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.giveUp()
+	p.life, p.giveUp = context.WithCancel(context.Background())
 	return nil
 }
 
 // Shutdown takes down what is still open in this process: no user of it is left.
 func (p *Provider) Shutdown() error {
-	p.giveUp()
+	_ = p.Stop(context.Background())
 	p.tunnels.closeAll()
 	return nil
 }
@@ -91,6 +97,8 @@ func (p *Provider) Shutdown() error {
 // until gives a context that also ends with Stop.
 func (p *Provider) until(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	stop := context.AfterFunc(p.life, cancel)
 	return ctx, func() { stop(); cancel() }
 }
