@@ -333,14 +333,6 @@ func CompareRanges(a, b Range) int {
 	return cmp.Or(strings.Compare(a.Filename, b.Filename), cmp.Compare(a.Start.Byte, b.Start.Byte))
 }
 
-// Capture collects what f reports in a bag of its own and hands it back instead of passing it on:
-// for checks, whose errors are warnings.
-func Capture(f func(*Bag)) []Diagnostic {
-	var b Bag
-	f(&b)
-	return b.List()
-}
-
 // Sources are the texts that snippets are cut from, by file name as ranges spell it. It may be
 // used from many goroutines.
 type Sources struct {

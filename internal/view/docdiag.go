@@ -131,12 +131,3 @@ func (d *doc) call(c *diag.Call) {
 		d.typeOf(c.Returns)
 	})
 }
-
-// DiagnosticJSON is one diagnostic in the documented format.
-func DiagnosticJSON(dg diag.Diagnostic, sources *diag.Sources) []byte {
-	var b bytes.Buffer
-	d := newDoc(&b)
-	d.object(func() { d.diagnostic(dg, newSources(sources)) })
-	_ = d.end()
-	return bytes.TrimSpace(b.Bytes())
-}

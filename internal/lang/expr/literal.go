@@ -1,8 +1,6 @@
 package expr
 
 import (
-	"strings"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -120,26 +118,4 @@ func Path(t hcl.Traversal) cty.Path {
 		}
 	}
 	return out
-}
-
-// TraversalText is a reference as users write it.
-func TraversalText(t hcl.Traversal) string {
-	var b strings.Builder
-	for _, s := range t {
-		switch s := s.(type) {
-		case hcl.TraverseRoot:
-			b.WriteString(s.Name)
-		case hcl.TraverseAttr:
-			b.WriteString("." + s.Name)
-		case hcl.TraverseIndex:
-			if k, ok := addr.KeyOf(s.Key); ok {
-				b.WriteString(k.String())
-			} else {
-				b.WriteString("[...]")
-			}
-		case hcl.TraverseSplat:
-			b.WriteString("[*]")
-		}
-	}
-	return b.String()
 }

@@ -1,14 +1,12 @@
 package frame
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/lang/program/programtest"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/shortcut"
@@ -20,32 +18,12 @@ type none struct{}
 
 func (none) Of(addr.Provider) *provider.Schemas { return provider.NewSchemas(nil) }
 
-// compile compiles a module, with another one in the directory m if there is a text for it.
+// compile compiles a module, with another one in the directory m if there is a text for it, and binds it
+// without schemas.
 func compile(t *testing.T, root, called string) *program.Program {
 	t.Helper()
-	dir := t.TempDir()
-	for name, text := range map[string]string{"main.tf": root, "m/main.tf": called} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	resolve := func(addr.Module, *config.Call, *config.Node, *diag.Bag) (string, string, string, bool) {
-		return filepath.Join(dir, "m"), "./m", "", true
-	}
-	var bag diag.Bag
-	tree, ok := config.LoadTree(dir, config.Options{}, resolve, &bag)
-	if !ok {
-		t.Fatal(bag.List())
-	}
-	p, ok := program.Compile(tree, &bag)
-	if !ok {
-		t.Fatal(bag.List())
-	}
-	p.Bind(none{}, false, &bag)
+	p := programtest.Compile(t, root, called)
+	p.Bind(none{}, false, &diag.Bag{})
 	return p
 }
 

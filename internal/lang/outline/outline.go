@@ -146,7 +146,7 @@ func Free(b hcl.Body) *Body {
 func Names(ts []hcl.Traversal) []string {
 	var out []string
 	for _, t := range ts {
-		out = append(out, text(t))
+		out = append(out, Text(t))
 	}
 	return out
 }
@@ -167,7 +167,7 @@ func prefixes(t hcl.Traversal) []string {
 	end := constant(t)
 	var out []string
 	for n := end; n >= min(least, end); n-- {
-		out = append(out, text(t[:n]))
+		out = append(out, Text(t[:n]))
 	}
 	return out
 }
@@ -198,7 +198,8 @@ func constant(t hcl.Traversal) int {
 	return len(t)
 }
 
-func text(t hcl.Traversal) string {
+// Text is a reference as users write it, with [...] for an index that is not a key.
+func Text(t hcl.Traversal) string {
 	var b strings.Builder
 	for _, s := range t {
 		switch s := s.(type) {
@@ -209,7 +210,11 @@ func text(t hcl.Traversal) string {
 		case hcl.TraverseIndex:
 			if k, ok := addr.KeyOf(s.Key); ok {
 				b.WriteString(k.String())
+			} else {
+				b.WriteString("[...]")
 			}
+		case hcl.TraverseSplat:
+			b.WriteString("[*]")
 		}
 	}
 	return b.String()

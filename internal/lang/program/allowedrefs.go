@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/lethe-iac/lethe/internal/lang/outline"
 )
 
 // AllowedRefs says which symbols an expression may use beside the declarations of its module.
@@ -70,7 +71,7 @@ func (r *rewriter) staticOnly(e *expr.Ref) bool {
 			return true
 		}
 	}
-	r.c.error("Dynamic value in static context", fmt.Sprintf("Unable to use %s in static context, which is required by %s.\n\nWhat is needed before anything is planned can be made from input variables, local values, functions and the workspace name only.", expr.TraversalText(e.Traversal), r.c.static), e.SrcRange)
+	r.c.error("Dynamic value in static context", fmt.Sprintf("Unable to use %s in static context, which is required by %s.\n\nWhat is needed before anything is planned can be made from input variables, local values, functions and the workspace name only.", outline.Text(e.Traversal), r.c.static), e.SrcRange)
 	return false
 }
 

@@ -1,44 +1,13 @@
 package vet
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/lang/program/programtest"
 )
-
-// compile compiles a module, with another one in the directory m if there is a text for it.
-func compile(t *testing.T, root, called string) *program.Program {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range map[string]string{"main.tf": root, "m/main.tf": called} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	resolve := func(addr.Module, *config.Call, *config.Node, *diag.Bag) (string, string, string, bool) {
-		return filepath.Join(dir, "m"), "./m", "", true
-	}
-	var bag diag.Bag
-	tree, ok := config.LoadTree(dir, config.Options{}, resolve, &bag)
-	if !ok {
-		t.Fatal(bag.List())
-	}
-	p, ok := program.Compile(tree, &bag)
-	if !ok {
-		t.Fatal(bag.List())
-	}
-	return p
-}
 
 // Each check finds its mistake, and says it once.
 func TestStructure(t *testing.T) {
@@ -58,7 +27,7 @@ func TestStructure(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var bag diag.Bag
-			ok := Structure(compile(t, test.root, test.called), &bag)
+			ok := Structure(programtest.Compile(t, test.root, test.called), &bag)
 			var got []string
 			for _, d := range bag.List() {
 				got = append(got, d.Summary)
@@ -72,7 +41,7 @@ func TestStructure(t *testing.T) {
 
 // What needs a cycle is known to the program afterwards.
 func TestEndless(t *testing.T) {
-	p := compile(t, "locals {\n a = local.b\n b = local.a\n c = local.a\n d = 1\n}", "")
+	p := programtest.Compile(t, "locals {\n a = local.b\n b = local.a\n c = local.a\n d = 1\n}", "")
 	Structure(p, &diag.Bag{})
 	for _, d := range p.Decls() {
 		if d.Kind == program.Local && p.Endless(d.ID) != (d.Name != "d") {
