@@ -111,6 +111,13 @@ var classes = []class{
 	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
 		return d.What == "plan" && c.b.halfConfigured() && unknowns(c.a, d.At) > unknowns(c.b, d.At)
 	}},
+	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
+		return c.b.halfConfigured() && d.Section == "exits" && d.A == 1 && d.B != 1 && (c.a.only("Invalid for_each argument") || c.a.only("Invalid count argument"))
+	}},
+	{"a destroy of a part, where what depends on it in the state alone was deleted outside", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.A == nil && slices.ContainsFunc(c.st.Drifts, func(d Drift) bool { return d.Do == "delete" }) &&
+			(d.What == "calls" && d.Section == "delete" || strings.HasPrefix(d.Section, "resource_changes") && c.a.drifted(d.At) && does(c.b, d.At, "delete"))
+	}},
 	{"a destroy plan of nothing but data sources", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0
 	}},
