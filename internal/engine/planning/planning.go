@@ -259,7 +259,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 		Mode: p.req.Mode, Changes: p.decisions.list, Drift: p.drift,
 		Previous: p.req.State, Variables: variables(p.run), Targets: p.req.Targets, Excludes: p.req.Excludes,
 		ForceReplace: p.req.Replace, Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
-		Timestamp: p.req.Options.PlanTime, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, Settings: p.run.Sessions.Decided(),
+		Timestamp: p.req.Options.PlanTime, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, NoBefore: p.run.Sessions.NoBefore(),
 	}
 	filling.CollectKeys(p.run.Program, p.run.Frame, out)
 	byObject := func(a, b *plan.Change) int { return a.Object.Compare(b.Object) }
