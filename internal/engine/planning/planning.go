@@ -275,7 +275,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 		p.run.CheckValues()
 	}
 	out.Relevant = relevant(p.run, out)
-	out.Checks = p.run.AllResults(!p.sel.Active, p.sel.Skips)
+	out.Checks = p.run.AllResults(!p.sel.Active)
 	out.Functions = p.run.Results.Digests() // of what outputs call, too
 	out.Errored = p.run.Bag.HasErrors() || p.run.Cut.Load()
 	out.Complete = !p.sel.Active && !out.Errored
