@@ -84,7 +84,7 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 	if req.DeferEphemerals {
 		p.spared = r.Receivers.OnlyWritten()
 	}
-	if !validating.Imports(req.Program, req.Generate, bag) || !p.prepare(ctx) {
+	if req.Mode == plan.Normal && !validating.Imports(req.Program, req.Generate, bag) || !p.prepare(ctx) {
 		return nil, false
 	}
 	rest := &unplanned{p}
