@@ -15,7 +15,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/engine/targeting"
-	"github.com/lethe-iac/lethe/internal/engine/validating"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -84,7 +83,7 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 	if req.DeferEphemerals {
 		p.spared = r.Receivers.OnlyWritten()
 	}
-	if req.Mode == plan.Normal && !validating.Imports(req.Program, req.Generate, bag) || !p.prepare(ctx) {
+	if req.Mode == plan.Normal && !req.Generate && !importsDeclared(req.Program, bag) || !p.prepare(ctx) {
 		return nil, false
 	}
 	rest := &unplanned{p}
