@@ -185,6 +185,9 @@ var classes = []class{
 	{"`removed` with `destroy = false`, and then `destroy`", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && d.Section == "exits" && d.A == 1 && d.B == 0 && c.a.only("Objects were forgotten, not destroyed")
 	}},
+	{"`-refresh=false` and data sources", func(c *comparison, d Difference) bool {
+		return c.st.Do.Refresh == "false" && d.Section != "exits" && strings.Contains(c.a.said(), "Using stored result")
+	}},
 	{"an error in a check is a warning", func(c *comparison, d Difference) bool {
 		return slices.ContainsFunc(c.b.Invocations, func(i *Invocation) bool {
 			return slices.ContainsFunc(i.Errors, func(e string) bool { return strings.Contains(c.a.said(), "Warning: "+e) && c.refused(d, e) })
@@ -209,6 +212,9 @@ var classes = []class{
 	{"`create_before_destroy` in the state", func(c *comparison, d Difference) bool {
 		if d.Section == "create first" && c.st.Do.Refresh == "only" {
 			return true
+		}
+		if d.Section == "create first" && c.st.Do.Destroy && len(c.st.Do.Target) > 0 {
+			return d.B == true
 		}
 		return d.Section == "create first" && d.A == true && (len(c.st.Do.Target) > 0 || imports(c.a, d.At) || strings.HasSuffix(d.At, "]"))
 	}},
