@@ -68,7 +68,7 @@ func tally(o *Outcome) map[string]any {
 		for _, c := range i.Calls {
 			switch c.Call {
 			case "import": // where something else fails, one program may have come as far as this
-				if i.Exit == 1 {
+				if !o.through() {
 					continue
 				}
 				fallthrough
