@@ -16,7 +16,7 @@ var callSchema = &hcl.BodySchema{
 
 func (l *loader) call(b *hcl.Block) {
 	m := &Call{Name: b.Labels[0], Range: place(b)}
-	if !l.rd.name(b, 0, "Invalid module instance name") {
+	if !l.name(b, 0, "Invalid module instance name") {
 		return
 	}
 	if first := l.mod.Calls[m.Name]; first != nil {

@@ -13,7 +13,7 @@ var checkSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 
 func (l *loader) check(b *hcl.Block) {
 	ch := &Check{Name: b.Labels[0], Range: place(b)}
-	if !l.rd.name(b, 0, "Invalid check block name") {
+	if !l.name(b, 0, "Invalid check block name") {
 		return
 	}
 	if first := l.mod.Checks[ch.Name]; first != nil {

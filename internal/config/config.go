@@ -55,9 +55,17 @@ type Module struct {
 	Imports []*Import
 
 	VersionMismatch bool // it asks for another version: nothing else of it was read
-	unreadable      unreadable
+	unreadable      bool
 	broken          diag.Places // blocks that mistakes were found in
 }
+
+// Unreadable reports whether the module may declare more than is known: a file of it could not be parsed, or the name
+// or the header of a block is wrong. Then what seems not to be declared is not reported: it may stand there.
+func (m *Module) Unreadable() bool { return m.unreadable }
+
+// Broken reports whether a mistake was found in the block at a place, so that not all of what it says may
+// be known.
+func (m *Module) Broken(at hcl.Range) bool { return m.broken.Has(at) }
 
 // File is one file as read.
 type File struct {
@@ -105,7 +113,7 @@ type Requirement struct {
 	Versions  []VersionConstraint
 	Aliases   []ProviderName // configuration_aliases
 	Range     diag.Range     // zero for implied ones
-	Doubtful  bool           // implied only because its entry may stand where it could not be read
+	Doubtful  bool           // implied only because its entry may stand where the module could not be read
 }
 
 // Backend is a backend or cloud block.

@@ -43,15 +43,15 @@ const maxRounds = 4
 func FormatSource(name string, src []byte, bag *diag.Bag) ([]byte, bool) {
 	l := limits.Limits{}.Filled()
 	for range maxRounds {
-		if _, p := syntax.Check(src, l); p.Kind != syntax.None {
-			bag.Add(problem(p, name, src))
+		body, ds, p := syntax.Parse(src, name, l)
+		if p.Kind != syntax.None {
+			bag.Add(problem(p, name, src, l))
 			return src, false
 		}
-		file, ds := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 		if !bag.HCL(ds) {
 			return src, false
 		}
-		out := layout(src, file.Body.(*hclsyntax.Body))
+		out := layout(src, body)
 		if bytes.Equal(out, src) {
 			break
 		}

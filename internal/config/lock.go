@@ -26,10 +26,7 @@ type Lock struct {
 
 // ParseLocks reads a dependency lock file.
 func ParseLocks(src []byte, filename string, l limits.Limits, bag *diag.Bag) ([]Lock, bool) {
-	if _, ok := measure(filename, src, l.Filled(), bag); !ok {
-		return nil, false
-	}
-	body, ok := parseText(filename, src, bag)
+	body, ok := ParseBody(filename, src, l, bag)
 	if !ok {
 		return nil, false
 	}

@@ -191,40 +191,6 @@ func (w *with) Read(p string, limit int64) ([]byte, error) {
 	return w.Files.Read(p, limit)
 }
 
-// FS reads from an fs.FS, with slash-separated paths.
-func FS(fsys fs.FS) Files { return fromFS{fsys} }
-
-type fromFS struct{ fs fs.FS }
-
-func (f fromFS) List(dir string) ([]string, error) {
-	entries, err := fs.ReadDir(f.fs, path.Clean(dir))
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, e := range entries {
-		if !e.IsDir() {
-			names = append(names, e.Name())
-		}
-	}
-	return names, nil
-}
-
-func (f fromFS) Read(p string, limit int64) ([]byte, error) {
-	p = path.Clean(p)
-	info, err := fs.Stat(f.fs, p)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > limit {
-		return nil, TooLarge{limit}
-	}
-	return fs.ReadFile(f.fs, p)
-}
-
-func (fromFS) Join(dir, name string) string { return path.Join(dir, name) }
-func (fromFS) Same(dir string) string       { return path.Clean(dir) }
-
 func (o Options) filled() Options {
 	if o.Files == nil {
 		o.Files = Disk

@@ -14,7 +14,7 @@ var outputSchema = &hcl.BodySchema{
 
 func (l *loader) output(b *hcl.Block) {
 	o := &Output{Name: b.Labels[0], Range: place(b)}
-	if !l.rd.name(b, 0, "Invalid output name") {
+	if !l.name(b, 0, "Invalid output name") {
 		return
 	}
 	if first := l.mod.Outputs[o.Name]; first != nil {

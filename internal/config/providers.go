@@ -15,12 +15,14 @@ var providerSchema = &hcl.BodySchema{
 func (l *loader) provider(b *hcl.Block) {
 	p := &Provider{ProviderName: ProviderName{Local: b.Labels[0]}, Range: place(b)}
 	if !l.rd.localName(p.Local, b.LabelRanges[0]) {
+		l.mod.unreadable = true
 		return
 	}
 	c, rest, ds := b.Body.PartialContent(providerSchema)
 	l.rd.hcl(ds)
 	if a := c.Attributes["alias"]; a != nil {
 		if !l.alias(p, a) {
+			l.mod.unreadable = true
 			return
 		}
 		if IsJSON(b.Body) {

@@ -55,7 +55,7 @@ func (rd *reader) quoted(e hcl.Expression, what string) {
 
 // parseInside parses the text of a string as an expression, nil if it is none.
 func (rd *reader) parseInside(e hcl.Expression, text string) hclsyntax.Expression {
-	if _, p := syntax.Check([]byte(text), rd.opts.Limits); p.Kind != syntax.None {
+	if p := syntax.CheckExpression([]byte(text), rd.opts.Limits); p.Kind != syntax.None {
 		return nil
 	}
 	n, ds := hclsyntax.ParseExpression([]byte(text), e.Range().Filename, inside(e.Range()))

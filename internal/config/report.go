@@ -93,17 +93,18 @@ func place(b *hcl.Block) hcl.Range {
 const badName = "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes."
 
 // name checks a label that becomes part of references.
-func (rd *reader) name(b *hcl.Block, i int, title string) bool {
+func (l *loader) name(b *hcl.Block, i int, title string) bool {
 	if validName(b.Labels[i]) {
 		return true
 	}
-	rd.error(b.LabelRanges[i], title, "%s", badName)
+	l.mod.unreadable = true
+	l.rd.error(b.LabelRanges[i], title, "%s", badName)
 	return false
 }
 
 // validName is hclsyntax.ValidIdentifier with a fast way for the usual names.
 func validName(s string) bool {
-	if s == "" || !syntax.IdentStart(s[0]) {
+	if s == "" || !syntax.IdentPart(s[0]) || s[0] == '-' || s[0] >= '0' && s[0] <= '9' {
 		return false
 	}
 	for i := range len(s) {

@@ -162,7 +162,7 @@ func (l *loader) implied() {
 func (l *loader) imply(local string) {
 	if local != "" && l.mod.Required[local] == nil {
 		source := addr.Default(local)
-		l.mod.Required[local] = &Requirement{Local: local, Source: source, Doubtful: !source.IsBuiltin() && l.mod.MayDeclare(local)}
+		l.mod.Required[local] = &Requirement{Local: local, Source: source, Doubtful: !source.IsBuiltin() && l.mod.unreadable}
 	}
 }
 

@@ -25,8 +25,8 @@ func (l *loader) topResource(b *hcl.Block, mode addr.Mode) { l.resource(b, mode,
 // resource reads a resource block; check names the check block around it, if there is one.
 func (l *loader) resource(b *hcl.Block, mode addr.Mode, check string) *Resource {
 	r := &Resource{Name: Name{Mode: mode, Type: b.Labels[0], Name: b.Labels[1]}, Check: check, Range: place(b), TypeRange: b.LabelRanges[0]}
-	okType := l.rd.name(b, 0, "Invalid resource type name")
-	if !l.rd.name(b, 1, "Invalid resource name") || !okType {
+	okType := l.name(b, 0, "Invalid resource type name")
+	if !l.name(b, 1, "Invalid resource name") || !okType {
 		return nil
 	}
 	if first := l.mod.Resources[r.Name]; first != nil {

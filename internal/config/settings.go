@@ -37,9 +37,7 @@ func (l *loader) beginOverride() { l.set.overrides, l.set.inThis = true, map[str
 // terraform reads one terraform block. Its required_version was read before (see version.go).
 func (l *loader) terraform(b *hcl.Block, over bool) {
 	c, ok := l.rd.content(b.Body, terraformSchema)
-	if !ok {
-		l.unexpected(b.Body, terraformSchema, l.texts[b.DefRange.Filename])
-	}
+	l.mod.unreadable = l.mod.unreadable || !ok
 	checkEdition(l.rd, c.Attributes["language"])
 	checkExperiments(l.rd, c.Attributes["experiments"])
 	for _, inner := range c.Blocks {
@@ -187,9 +185,7 @@ func (l *loader) language(b *hcl.Block) {
 func (l *loader) finishSettings() {
 	for _, local := range sortedKeys(l.set.entries) {
 		l.requirement(local, l.set.entries[local])
-		if l.mod.Required[local] == nil {
-			l.mod.unreadable.name(local)
-		}
+		l.mod.unreadable = l.mod.unreadable || l.mod.Required[local] == nil
 	}
 }
 

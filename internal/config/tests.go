@@ -58,10 +58,7 @@ func isTest(name string) bool {
 }
 
 func checkTest(name string, text []byte, l limits.Limits, bag *diag.Bag) {
-	if _, ok := measure(name, text, l, bag); !ok {
-		return
-	}
-	body, ok := parseText(name, text, bag)
+	body, ok := ParseBody(name, text, l, bag)
 	if !ok {
 		return
 	}

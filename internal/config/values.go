@@ -28,10 +28,7 @@ type Value struct {
 // The result has every value that could be read; it is false if an error is in the bag.
 func LoadValues(name string, text []byte, l limits.Limits, bag *diag.Bag) (map[string]*Value, bool) {
 	l = l.Filled()
-	if _, ok := measure(name, text, l, bag); !ok {
-		return nil, false
-	}
-	body, ok := parseText(name, text, bag)
+	body, ok := ParseBody(name, text, l, bag)
 	if !ok {
 		return nil, false
 	}
@@ -125,8 +122,8 @@ func ParseValue(name, text string, l limits.Limits, bag *diag.Bag) (cty.Value, b
 }
 
 func parseValue(name, text string, l limits.Limits, bag *diag.Bag) (hcl.Expression, bool) {
-	if _, p := syntax.Check([]byte(text), l); p.Kind != syntax.None {
-		bag.Add(problem(p, name, []byte(text)))
+	if p := syntax.CheckExpression([]byte(text), l); p.Kind != syntax.None {
+		bag.Add(problem(p, name, []byte(text), l))
 		return nil, false
 	}
 	e, ds := hclsyntax.ParseExpression([]byte(text), name, hcl.InitialPos)

@@ -23,10 +23,11 @@ var reserved = map[string]bool{
 
 func (l *loader) variable(b *hcl.Block) {
 	v := &Variable{Name: b.Labels[0], Type: cty.DynamicPseudoType, Nullable: true, Default: cty.NilVal, Range: place(b)}
-	if !l.rd.name(b, 0, "Invalid variable name") {
+	if !l.name(b, 0, "Invalid variable name") {
 		return
 	}
 	if reserved[v.Name] {
+		l.mod.unreadable = true
 		l.rd.error(b.LabelRanges[0], "Invalid variable name", "The variable name %q is reserved due to its special meaning inside module blocks. Choose another name.", v.Name)
 		return
 	}

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"strings"
-	"sync/atomic"
 
 	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/hcl/v2"
@@ -18,20 +17,6 @@ import (
 // products are the names in compatible_with that speak of this program: its own, and the one
 // whose language it speaks. The own name wins where both are given.
 var products = []string{"lethe", "opentofu"}
-
-// Sniff reads from the module in dir the versions that it wants, whatever else is wrong with it.
-// It is false if the directory cannot be read.
-func Sniff(dir string, o Options) ([]VersionConstraint, bool) {
-	o = o.filled()
-	names, err := o.Files.List(dir)
-	if err != nil {
-		return nil, false
-	}
-	l := &loader{rd: &reader{opts: o}, mod: newModule(dir)}
-	primary, overrides := moduleFiles(names)
-	var tokens atomic.Int64
-	return wantedVersions(l.rd, parseFiles(l.rd, dir, primary, &tokens), parseFiles(l.rd, dir, overrides, &tokens)), true
-}
 
 // wantedVersions lists the version constraints of a module. Each override file replaces those before it.
 func wantedVersions(rd *reader, base, over []*parsed) []VersionConstraint {
