@@ -23,23 +23,12 @@ import (
 // again when it is formatted once more, or is not valid any more (a comment at the end of what
 // stood in an interpolation), the result here is the one that stays.
 
-// Format lays a text in native syntax out in the canonical style. What cannot be parsed comes back
-// as it is.
-func Format(src []byte) []byte {
-	var bag diag.Bag
-	out, ok := FormatSource("", src, &bag)
-	if !ok {
-		return src
-	}
-	return out
-}
-
 // maxRounds is how often a text is formatted until it stays as it is. The first round almost always
 // does everything, and the second one finds that out.
 const maxRounds = 4
 
-// FormatSource is Format with a name for messages: what cannot be parsed is reported, and the
-// result is false.
+// FormatSource lays a text in native syntax out in the canonical style. What cannot be parsed comes back
+// as it is: that is reported, and the result false.
 func FormatSource(name string, src []byte, bag *diag.Bag) ([]byte, bool) {
 	l := limits.Limits{}.Filled()
 	for range maxRounds {

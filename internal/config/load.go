@@ -26,7 +26,7 @@ func Load(dir string, o Options, sources *diag.Sources, bag *diag.Bag) (*Module,
 
 // load is Load for a node in the tree, which messages about the module as a whole name.
 func load(dir string, n *Node, o Options, sources *diag.Sources, bag *diag.Bag) (*Module, bool) {
-	l := &loader{rd: &reader{opts: o}, mod: newModule(dir)}
+	l := &loader{rd: &reader{opts: o}, mod: newModule(dir), declared: map[string]hcl.Range{}}
 	ok := l.files(dir, n, sources)
 	bag.Take(&l.rd.bag)
 	return l.mod, ok
@@ -53,7 +53,7 @@ type loader struct {
 	mod *Module
 	set settings
 
-	imported map[string]hcl.Range // by constant address
+	declared map[string]hcl.Range // where: see first
 }
 
 func (l *loader) files(dir string, n *Node, sources *diag.Sources) bool {

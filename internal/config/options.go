@@ -90,16 +90,6 @@ func (disk) Read(path string, limit int64) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// readStream reads what is not a regular file, to its end or the limit.
-func readStream(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return ReadStream(f, limit)
-}
-
 // ReadStream reads a stream to its end, or TooLarge if that is beyond limit bytes.
 func ReadStream(r io.Reader, limit int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, limit+1))
@@ -204,10 +194,19 @@ func (o Options) filled() Options {
 
 // ReadOne reads a file that is not part of a module, or a pipe, to the limit that holds for one that is.
 func ReadOne(path string, l limits.Limits) ([]byte, error) {
-	limit := l.Filled().Bytes
-	text, err := Disk.Read(path, limit)
-	if errors.As(err, new(NotRegular)) {
-		return readStream(path, limit)
+	return readAny(Disk, path, l.Filled().Bytes)
+}
+
+// readAny reads a file, and on the disk also what is not a regular file, to its end or the limit.
+func readAny(files Files, path string, limit int64) ([]byte, error) {
+	text, err := files.Read(path, limit)
+	if !errors.As(err, new(NotRegular)) {
+		return text, err
 	}
-	return text, err
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return ReadStream(f, limit)
 }

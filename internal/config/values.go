@@ -64,10 +64,7 @@ func inValues(ds hcl.Diagnostics) hcl.Diagnostics {
 // make such names for what a command prints. It gives the text too, nil if that cannot be read.
 func ReadValues(path string, o Options, bag *diag.Bag) (text []byte, values map[string]*Value, ok bool) {
 	o = o.filled()
-	text, err := o.Files.Read(path, o.Limits.Bytes)
-	if errors.As(err, new(NotRegular)) {
-		text, err = readStream(path, o.Limits.Bytes)
-	}
+	text, err := readAny(o.Files, path, o.Limits.Bytes)
 	if err != nil {
 		d := unreadableFile(o.Display(path), err)
 		d.Summary = "Failed to read variables file"

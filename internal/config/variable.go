@@ -31,8 +31,7 @@ func (l *loader) variable(b *hcl.Block) {
 		l.rd.error(b.LabelRanges[0], "Invalid variable name", "The variable name %q is reserved due to its special meaning inside module blocks. Choose another name.", v.Name)
 		return
 	}
-	if first := l.mod.Variables[v.Name]; first != nil {
-		l.rd.again(v.Range, first.Range, "Duplicate variable declaration", "A variable named %q was already declared at %s. Variable names must be unique within a module: rename or remove one of them.", v.Name, first.Range)
+	if !l.first("variable", v.Range, "Duplicate variable declaration", "A variable named %q was already declared at %s. Variable names must be unique within a module: rename or remove one of them.", v.Name) {
 		return
 	}
 	l.mod.Variables[v.Name] = v

@@ -55,9 +55,9 @@ func comparePieces(t *testing.T, src []byte) {
 // long is a text of several pieces around another text.
 func long(src string) []byte {
 	var b strings.Builder
-	for i := range 1000 {
+	for i := range 400 {
 		fmt.Fprintf(&b, "resource \"a\" \"r%d\" {\n  é = \"${x}\"\n}\n\n", i)
-		if i == 500 {
+		if i == 200 {
 			b.WriteString(src)
 		}
 	}
