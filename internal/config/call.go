@@ -110,7 +110,6 @@ func (l *loader) passed(m *Call, a *hcl.Attribute) {
 		l.rd.error(a.Expr.Range(), "Invalid expression", "A static map expression is required for \"providers\", such as { aws = aws.west }.")
 		return
 	}
-	seen := map[ProviderName]hcl.Range{}
 	for _, p := range pairs {
 		child, ok := l.rd.providerRef(keyOf(p.Key), "providers")
 		parent, good := l.rd.providerRef(p.Value, "providers")
@@ -119,18 +118,12 @@ func (l *loader) passed(m *Call, a *hcl.Attribute) {
 		case child.Key != nil:
 			l.rd.error(p.Key.Range(), "Invalid provider configuration reference", "What a module expects is a whole configuration: an instance key may stand on the right hand side only.")
 		default:
-			l.pass(m, Passed{Child: child.ProviderName, Parent: parent, Range: hcl.RangeBetween(p.Key.Range(), p.Value.Range())}, seen)
+			at := hcl.RangeBetween(p.Key.Range(), p.Value.Range())
+			if l.first("provider of "+m.Name, at, "Duplicate provider address", "A provider configuration was already passed to %s at %s. Each child provider configuration can be assigned only once.", child.ProviderName) {
+				m.Providers = append(m.Providers, Passed{Child: child.ProviderName, Parent: parent, Range: at})
+			}
 		}
 	}
-}
-
-func (l *loader) pass(m *Call, p Passed, seen map[ProviderName]hcl.Range) {
-	if first, again := seen[p.Child]; again {
-		l.rd.again(p.Range, first, "Duplicate provider address", "A provider configuration was already passed to %s at %s. Each child provider configuration can be assigned only once.", p.Child, first)
-		return
-	}
-	seen[p.Child] = p.Range
-	m.Providers = append(m.Providers, p)
 }
 
 // IsLocal reports whether a module source is a path on this machine.

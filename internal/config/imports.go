@@ -1,6 +1,8 @@
 package config
 
 import (
+	"fmt"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -76,7 +78,7 @@ func (l *loader) firstImport(im *Import) bool {
 	if !l.first("import", im.To.Range(), "Duplicate import configuration for \""+key+"\"", "An import block for the resource %q was already declared at %s. A resource can have only one import block: remove one of them.", key) {
 		return false
 	}
-	l.declared["import"+key] = im.Range
+	l.declared[fmt.Sprintf("import %q", []any{key})] = im.Range
 	return true
 }
 

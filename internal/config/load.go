@@ -26,7 +26,7 @@ func Load(dir string, o Options, sources *diag.Sources, bag *diag.Bag) (*Module,
 
 // load is Load for a node in the tree, which messages about the module as a whole name.
 func load(dir string, n *Node, o Options, sources *diag.Sources, bag *diag.Bag) (*Module, bool) {
-	l := &loader{rd: &reader{opts: o}, mod: newModule(dir), declared: map[string]hcl.Range{}}
+	l := &loader{rd: &reader{opts: o}, mod: newModule(dir), entries: map[string]*hcl.Attribute{}, declared: map[string]hcl.Range{}}
 	ok := l.files(dir, n, sources)
 	bag.Take(&l.rd.bag)
 	return l.mod, ok
@@ -49,9 +49,9 @@ func newModule(dir string) *Module {
 
 // loader reads one module.
 type loader struct {
-	rd  *reader
-	mod *Module
-	set settings
+	rd      *reader
+	mod     *Module
+	entries map[string]*hcl.Attribute // of required_providers
 
 	declared map[string]hcl.Range // where: see first
 }

@@ -90,7 +90,6 @@ func (d *overrides) aliasOf(b hcl.Body) string {
 
 // overlay merges the blocks of one override file.
 func (d *overrides) overlay(blocks hcl.Blocks) {
-	d.l.beginOverride()
 	for _, b := range blocks {
 		switch b.Type {
 		case "terraform":

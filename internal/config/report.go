@@ -101,7 +101,7 @@ func place(b *hcl.Block) hcl.Range {
 // first takes note of a declaration, by its kind and what it is called. A second one is reported: format begins with what
 // it is called, and ends with where the first one is.
 func (l *loader) first(kind string, at hcl.Range, title, format string, called ...any) bool {
-	key := kind + fmt.Sprint(called...)
+	key := fmt.Sprintf("%s %q", kind, called)
 	before, again := l.declared[key]
 	if again {
 		l.rd.again(at, before, title, format, append(called, before)...)

@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // What versions a module wants to be run by is read before anything else and from whatever the
@@ -72,15 +71,10 @@ func compatible(rd *reader, b *hcl.Block) *hcl.Attribute {
 
 // constraint reads a version constraint.
 func (rd *reader) constraint(e hcl.Expression, what string) (VersionConstraint, bool) {
-	v, ok := rd.constant(e)
+	text, ok := rd.string(e, "Invalid version constraint", "A string value is required for %s, such as \">= 1.6, < 2.0\".", what)
 	if !ok {
 		return VersionConstraint{}, false
 	}
-	if v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
-		rd.error(e.Range(), "Invalid version constraint", "A string value is required for %s, such as \">= 1.6, < 2.0\".", what)
-		return VersionConstraint{}, false
-	}
-	text := v.AsString()
 	if _, err := version.NewConstraint(text); err != nil {
 		rd.error(e.Range(), "Invalid version constraint", "This string does not use correct version constraint syntax. A constraint is an operator and a version, such as \">= 1.6\" or \"~> 2.1\"; several are divided by commas.")
 		return VersionConstraint{}, false
