@@ -84,10 +84,6 @@ func (rd *reader) typeConstraint(e hcl.Expression) (cty.Type, *Defaults, bool) {
 	case "map":
 		return cty.Map(cty.DynamicPseudoType), nil, true
 	}
-	if typeDepth(n) > maxTypeDepth {
-		rd.error(e.Range(), "Type nested too deeply", "Types may be nested %d deep, and this one is deeper.", maxTypeDepth)
-		return cty.DynamicPseudoType, nil, false
-	}
 	t, defaults, ds := typeexpr.TypeConstraintWithDefaults(n)
 	if ds.HasErrors() {
 		rd.hcl(withTypeNames(n, ds))
