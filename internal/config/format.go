@@ -19,7 +19,7 @@ import (
 // variables lose their quotes. Such a change is an edit of the text; afterwards the text is laid
 // out as a whole.
 //
-// The layout is the peers' byte for byte wherever their own result is stable. Where theirs changes
+// The layout is that of Terraform and OpenTofu byte for byte wherever their own result is stable. Where theirs changes
 // again when it is formatted once more, or is not valid any more (a comment at the end of what
 // stood in an interpolation), the result here is the one that stays.
 
@@ -160,7 +160,7 @@ func trimLines(text []byte) []byte {
 }
 
 // spansLines reports whether an expression goes over several lines in a way that takes
-// parentheses. As the peers see it every line end does, but for those of comments, and in an
+// parentheses. In Terraform and OpenTofu every line end does, but for those of comments, and in an
 // expression that begins and ends with a parenthesis none does. Both are wrong for line ends
 // outside of all brackets: these do, at the very end of a comment only if more follows on the line.
 func spansLines(text []byte, last bool) bool {

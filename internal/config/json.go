@@ -9,8 +9,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Native gives the syntax tree of an expression in either syntax, so that whoever gives meaning to
-// expressions knows one kind of tree. What is in native syntax already is returned as it is.
+// Native gives the syntax tree of an expression in either syntax, so that package lang compiles
+// one kind of tree. What is in native syntax already is returned as it is.
 //
 // In JSON syntax a string is a template, an array a tuple, and an object an object whose keys are
 // templates too; numbers, booleans and null are themselves. Places inside a string are counted

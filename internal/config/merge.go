@@ -172,7 +172,7 @@ func (l *mergedBody) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, h
 }
 
 // JustAttributes implements hcl.Body. Blocks in native syntax show as the arguments that JSON
-// syntax would write for them, so that whoever looks for references finds those too.
+// syntax would write for them, so that references in them are found, too.
 func (l *mergedBody) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
 	out, ds := likeJSON(l.base)
 	over, more := likeJSON(l.over)

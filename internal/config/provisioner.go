@@ -9,7 +9,7 @@ var provisionerSchema = &hcl.BodySchema{
 	Blocks:     []hcl.BlockHeaderSchema{{Type: "_"}, {Type: "connection"}, {Type: "lifecycle"}},
 }
 
-// vendorProvisioners are those that the peers have removed.
+// vendorProvisioners are those that Terraform and OpenTofu have removed.
 var vendorProvisioners = map[string]bool{"chef": true, "habitat": true, "puppet": true, "salt-masterless": true}
 
 // provisioners are those that there are.

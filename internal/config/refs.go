@@ -31,7 +31,7 @@ func plainText(e hcl.Expression) (string, bool) {
 	return lit.Val.AsString(), true
 }
 
-// bare gives the syntax tree of what stands in a reference argument, whatever the syntax and the
+// bare gives the syntax tree of what stands in a reference argument, in either syntax and with or without
 // quotes, nil if there is none; the caller says what it wanted to find.
 func (rd *reader) bare(e hcl.Expression) hclsyntax.Expression {
 	text, quoted := plainText(e)

@@ -11,7 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// reader reads arguments, of whatever block they are, and reports what is wrong with them. It knows nothing of the module.
+// reader reads the arguments of all blocks, and reports what is wrong with them. It knows nothing of the module.
 type reader struct {
 	opts   Options
 	bag    diag.Bag

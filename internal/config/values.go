@@ -24,7 +24,7 @@ type Value struct {
 }
 
 // LoadValues reads a file of values for variables: .tfvars in native syntax, .tfvars.json in JSON,
-// told apart by the name. The values are constants, and strings in JSON are taken as they are.
+// distinguished by the name. The values are constants, and strings in JSON are taken as they are.
 // The result has every value that could be read; it is false if an error is in the bag.
 func LoadValues(name string, text []byte, l limits.Limits, bag *diag.Bag) (map[string]*Value, bool) {
 	l = l.Filled()

@@ -9,8 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// What versions a module wants to be run by is read before anything else and from whatever the
-// parser could make of the files: a module for newer software may use what this one does not
+// What versions a module wants to be run by is read before anything else, and from what the
+// parser could make of broken files, too: a module for newer software may use what this one does not
 // understand, and then the version is the news.
 
 // products are the names in compatible_with that speak of this program: its own, and the one

@@ -19,7 +19,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// Conversion is built once from two types and then run on values, as in package cty. Whatever holds
+// Conversion is built once from two types and then run on values, as in package cty. What holds
 // many elements is built here, one conversion for each distinct element type; what is left goes to cty.
 
 // conv converts a value that is known, not null and has no mark of its own. Nil: leave it as it is.

@@ -13,7 +13,7 @@ import (
 )
 
 // HCL evaluates a constant or a template to its end, however many times a loop inside a loop comes around. So the places
-// where work can multiply are wrapped after parsing: the body of each loop takes a step, what goes into a text takes its
+// where work can multiply are wrapped after parsing: the body of each loop takes a step, what is put into a text takes its
 // bytes, and when the budget is used up the evaluation is left by a panic of Spent. HCL's evaluator knows no other way out.
 
 // stepShare is the part of Elements that loops may come around.
