@@ -26,7 +26,6 @@ var (
 			{Type: "plan_options"}, {Type: "assert"}, {Type: "variables"}, {Type: "module"}, {Type: "backend", LabelNames: []string{"type"}},
 		}, mockBlocks),
 	}
-	assertSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "condition", Required: true}, {Name: "error_message", Required: true}}}
 )
 
 // CheckTests checks the test files of some directories.
@@ -87,7 +86,7 @@ func checkRun(b *hcl.Block, bag *diag.Bag) {
 	}
 	for _, inner := range content.Blocks {
 		if inner.Type == "assert" {
-			_, ds := inner.Body.Content(assertSchema)
+			_, ds := inner.Body.Content(conditionSchema)
 			bag.HCL(ds)
 		}
 	}

@@ -107,8 +107,12 @@ func ValueFiles(dir string, o Options) []string {
 // type is not a primitive one. name is what the value's place is called in messages.
 func ParseValue(name, text string, l limits.Limits, bag *diag.Bag) (cty.Value, bool) {
 	l = l.Filled()
-	e, ok := parseValue(name, text, l, bag)
-	if !ok {
+	if p := syntax.CheckExpression([]byte(text), l); p.Kind != syntax.None {
+		bag.Add(problem(p, name, []byte(text), l))
+		return cty.DynamicVal, false
+	}
+	e, ds := hclsyntax.ParseExpression([]byte(text), name, hcl.InitialPos)
+	if !bag.HCL(ds) {
 		return cty.DynamicVal, false
 	}
 	v, d := constant(e, l)
@@ -116,13 +120,4 @@ func ParseValue(name, text string, l limits.Limits, bag *diag.Bag) (cty.Value, b
 		return cty.DynamicVal, bag.HCL(hcl.Diagnostics{d})
 	}
 	return v, true
-}
-
-func parseValue(name, text string, l limits.Limits, bag *diag.Bag) (hcl.Expression, bool) {
-	if p := syntax.CheckExpression([]byte(text), l); p.Kind != syntax.None {
-		bag.Add(problem(p, name, []byte(text), l))
-		return nil, false
-	}
-	e, ds := hclsyntax.ParseExpression([]byte(text), name, hcl.InitialPos)
-	return e, bag.HCL(ds)
 }

@@ -27,8 +27,7 @@ func Unify(types []cty.Type) cty.Type {
 		return ds[0]
 	}
 	if width(ds) <= smallUnion {
-		ty, _ := convert.UnifyUnsafe(ds)
-		return ty
+		return byCtyUnified(ds)
 	}
 	return unifyMany(ds)
 }
@@ -51,86 +50,53 @@ func hasOptional(ty cty.Type) bool {
 	return ty.IsObjectType() && len(ty.OptionalAttributes()) > 0 || ty.IsCollectionType() && hasOptional(ty.ElementType())
 }
 
-// unifyMany unifies the types of each kind first. How the kinds go together is left to cty.
+// kind is a kind of types, and how different types of it are unified.
+type kind struct {
+	is    func(cty.Type) bool
+	unify func([]cty.Type) cty.Type
+}
+
+// unifyMany unifies the types of each kind first. How the kinds go together is left to cty, which compares each type
+// with each: of a few it sees all, of many the one of each kind.
 func unifyMany(ds []cty.Type) cty.Type {
-	kinds := map[kind][]cty.Type{}
+	kinds := []kind{
+		{cty.Type.IsListType, func(types []cty.Type) cty.Type { return collectionOf(cty.List, parts(types, elements)) }},
+		{cty.Type.IsSetType, func(types []cty.Type) cty.Type { return collectionOf(cty.Set, parts(types, elements)) }},
+		{cty.Type.IsMapType, func(types []cty.Type) cty.Type { return collectionOf(cty.Map, parts(types, elements)) }},
+		{cty.Type.IsTupleType, func(types []cty.Type) cty.Type {
+			return unifyStructures(types, cty.Type.TupleElementTypes, cty.Tuple, cty.List)
+		}},
+		{cty.Type.IsObjectType, unifyObjects},
+		{func(ty cty.Type) bool { return ty == cty.DynamicPseudoType }, byCtyUnified},
+		{func(cty.Type) bool { return true }, byCtyUnified},
+	}
+	groups := make([][]cty.Type, len(kinds))
 	for _, ty := range ds {
-		k := kindOf(ty)
-		kinds[k] = append(kinds[k], ty)
+		k := slices.IndexFunc(kinds, func(k kind) bool { return k.is(ty) })
+		groups[k] = append(groups[k], ty)
+	}
+	const few = 256
+	if most := slices.MaxFunc(groups, func(a, b []cty.Type) int { return len(a) - len(b) }); len(most) < len(ds) && len(ds) <= few {
+		return byCtyUnified(ds)
 	}
 	var all []cty.Type
-	for k, types := range kinds {
-		ty := k.unify(types)
-		if ty == cty.NilType && len(kinds) == 1 {
-			return ty
+	for k, types := range groups {
+		if len(types) == 0 {
+			continue
 		}
+		ty := kinds[k].unify(types)
 		if ty == cty.NilType {
-			return unifyRest(ds)
+			return ty
 		}
 		all = append(all, ty)
 	}
 	if len(all) == 1 {
 		return all[0]
 	}
-	ty, _ := convert.UnifyUnsafe(all)
-	return ty
+	return byCtyUnified(all)
 }
 
-// unifyRest leaves it to cty to find the one type among the given ones that all can be converted to.
-func unifyRest(ds []cty.Type) cty.Type {
-	const most = 2048 // cty compares each with each
-	if len(ds) > most {
-		return cty.NilType
-	}
-	ty, _ := convert.UnifyUnsafe(ds)
-	return ty
-}
-
-// kind is what sorts of types go together.
-type kind int
-
-const (
-	leaf kind = iota // primitive
-	open             // cty.DynamicPseudoType
-	listKind
-	setKind
-	mapKind
-	tupleKind
-	objectKind
-)
-
-func kindOf(ty cty.Type) kind {
-	switch {
-	case ty == cty.DynamicPseudoType:
-		return open
-	case ty.IsListType():
-		return listKind
-	case ty.IsSetType():
-		return setKind
-	case ty.IsMapType():
-		return mapKind
-	case ty.IsTupleType():
-		return tupleKind
-	case ty.IsObjectType():
-		return objectKind
-	}
-	return leaf
-}
-
-// unify unifies different types of the kind.
-func (k kind) unify(types []cty.Type) cty.Type {
-	switch k {
-	case listKind:
-		return collectionOf(cty.List, parts(types, elements))
-	case setKind:
-		return collectionOf(cty.Set, parts(types, elements))
-	case mapKind:
-		return collectionOf(cty.Map, parts(types, elements))
-	case tupleKind:
-		return unifyStructures(types, cty.Type.TupleElementTypes, cty.Tuple, cty.List)
-	case objectKind:
-		return unifyObjects(types)
-	}
+func byCtyUnified(types []cty.Type) cty.Type {
 	ty, _ := convert.UnifyUnsafe(types)
 	return ty
 }
