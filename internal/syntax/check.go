@@ -345,27 +345,14 @@ func CheckJSON(src []byte, l limits.Limits) Problem {
 				kind = CheckTemplate([]byte(t), l).Kind
 			}
 		}
-		if err != nil {
-			return goesOn(src, len(src)-len(rest), l)
-		}
-		if kind != None {
-			return Problem{kind, len(src) - len(rest)}
-		}
-	}
-}
-
-// goesOn says from where on the parser is not to see a text that has a mistake at a place, behind which its recursion
-// cannot be foreseen.
-func goesOn(src []byte, mistake int, l limits.Limits) Problem {
-	brackets := 0
-	for at := mistake; at < len(src); at++ {
-		if src[at] == '[' || src[at] == '{' {
-			if brackets++; brackets > l.Nesting {
-				return Problem{Unbalanced, at}
-			}
+		at := len(src) - len(rest)
+		switch {
+		case err != nil && bytes.Count(rest, []byte("["))+bytes.Count(rest, []byte("{")) > l.Nesting:
+			return Problem{Unbalanced, at + l.Nesting} // where the parser goes on behind a mistake cannot be foreseen
+		case err != nil || kind != None:
+			return Problem{kind, at}
 		}
 	}
-	return Problem{}
 }
 
 // HasSequence reports whether a template may be more than literal text.
