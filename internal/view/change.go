@@ -135,16 +135,21 @@ func (x *objects) diff(c *plan.Change, relevant *tree, o Options) *blockNode {
 // ordered sorts changes as the peers show them: by module, data sources before what is managed.
 func ordered(changes []*plan.Change) []*plan.Change {
 	out := slices.Clone(changes)
-	rank := func(c *plan.Change) int {
-		if c.Object.Mode == addr.Data {
-			return 0
-		}
-		return 1
-	}
 	slices.SortStableFunc(out, func(a, b *plan.Change) int {
-		return cmp.Or(a.Object.Module.Compare(b.Object.Module), cmp.Compare(rank(a), rank(b)), a.Object.Compare(b.Object))
+		return cmp.Or(a.Object.Module.Compare(b.Object.Module), compareModes(a.Object.Mode, b.Object.Mode), a.Object.Compare(b.Object))
 	})
 	return out
+}
+
+// compareModes puts data sources first.
+func compareModes(a, b addr.Mode) int {
+	switch isData := a == addr.Data; {
+	case isData == (b == addr.Data):
+		return 0
+	case isData:
+		return -1
+	}
+	return 1
 }
 
 // shown reports whether a change is one that people want to see.

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"sort"
@@ -99,6 +98,3 @@ func (s byName) Swap(i, j int) {
 	s.names[i], s.names[j] = s.names[j], s.names[i]
 	s.elems[i], s.elems[j] = s.elems[j], s.elems[i]
 }
-
-// validJSON reports whether text is one JSON value.
-func validJSON(b []byte) bool { return json.Valid(bytes.TrimSpace(b)) }

@@ -1,8 +1,6 @@
 package view
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -64,42 +62,27 @@ func OutputRaw(w io.Writer, out state.Output) error {
 	return err
 }
 
-// OutputsJSON writes root outputs as an object of {sensitive, type, value}.
+// OutputsJSON writes root outputs, laid out for people too.
 func OutputsJSON(w io.Writer, outs map[string]state.Output) error {
-	var b bytes.Buffer
-	d := newDoc(&b)
-	d.object(func() {
-		for _, name := range slices.Sorted(maps.Keys(outs)) {
-			o := outs[name]
-			d.Key(name)
-			d.object(func() {
-				d.KeyBool("sensitive", o.Sensitive)
-				d.Key("type")
-				d.typeOf(o.Value.Raw.Type())
-				d.Key("value")
-				d.value(o.Value.Raw)
-			})
-		}
-	})
-	if err := d.end(); err != nil {
-		return err
-	}
-	return indented(w, b.Bytes())
+	return writeDocument(w, members(outs, outputDocumentOf), laidOut)
 }
 
-// indented writes JSON for eyes.
-func indented(w io.Writer, b []byte) error {
-	var out bytes.Buffer
-	if err := json.Indent(&out, b, "", "  "); err != nil {
-		return err
+// outputDocument is a root output. In the lines of -json, sensitive ones have no value.
+type outputDocument struct {
+	Sensitive bool      `json:"sensitive"`
+	Type      jsonType  `json:"type"`
+	Value     jsonValue `json:"value,omitzero"`
+}
+
+func outputDocumentOf(o state.Output) outputDocument {
+	v := o.Value.Raw
+	if v == cty.NilVal {
+		v = cty.NullVal(cty.DynamicPseudoType)
 	}
-	_, err := w.Write(out.Bytes())
-	return err
+	return outputDocument{o.Sensitive, jsonType(v.Type()), jsonValue(v)}
 }
 
 // OutputJSON writes the value of one output.
 func OutputJSON(w io.Writer, out state.Output) error {
-	d := newDoc(w)
-	d.value(out.Value.Raw)
-	return d.end()
+	return writeDocument(w, jsonValue(out.Value.Raw), oneLine)
 }

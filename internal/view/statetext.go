@@ -14,13 +14,11 @@ import (
 // StateText writes a whole state for people.
 func StateText(w io.Writer, s *state.Snapshot, sch Schemas, o Options) {
 	x := newObjects(sch)
-	first := true
-	for obj, e := range storedObjects(s) {
-		if !first {
+	for i, stored := range storedObjects(s) {
+		if i > 0 {
 			io.WriteString(w, "\n")
 		}
-		first = false
-		io.WriteString(w, x.text(obj, e, o))
+		io.WriteString(w, x.text(stored.addr, stored.entry, o))
 	}
 	if len(s.Outputs) == 0 {
 		return

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -224,9 +225,9 @@ func document(v cty.Value, f *form, secrets *tree) *val {
 		out.kind, out.text = vNumber, numberText(v.AsBigFloat())
 	case ty == cty.Bool:
 		out.kind, out.text = vBool, strconv.FormatBool(v.True())
-	case ty.IsMapType() || ty.IsObjectType():
+	case isDict(ty):
 		out.dict(v, f, secrets)
-	case ty.IsListType() || ty.IsSetType() || ty.IsTupleType():
+	case isSequence(ty):
 		out.seq(v, f, secrets)
 	}
 	return out
@@ -240,8 +241,7 @@ func (v *val) seq(from cty.Value, f *form, secrets *tree) {
 	if n := from.LengthInt(); n > 0 {
 		v.elems = make([]*val, 0, n)
 	}
-	for it := from.ElementIterator(); it.Next(); {
-		_, ev := it.Element()
+	for _, ev := range ctyvalue.Items(from) {
 		v.elems = append(v.elems, document(ev, f.element(), secrets.at(strconv.Itoa(len(v.elems)))))
 	}
 }
@@ -251,9 +251,7 @@ func (v *val) dict(from cty.Value, f *form, secrets *tree) {
 	if f != nil && f.kind == fMap {
 		v.kind = vMap
 	}
-	for it := from.ElementIterator(); it.Next(); { // in the order of keys
-		k, ev := it.Element()
-		name := k.AsString()
+	for name, ev := range ctyvalue.Members(from) {
 		inner := f.part(name)
 		if f.strict() && ev.IsKnown() && ev.IsNull() && !inner.writes() {
 			continue // of an object with a schema, null is the same as nothing

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -152,9 +153,7 @@ func (t *valueText) seq(v cty.Value, m *marked, indent int) {
 		return
 	}
 	t.WriteString("[\n")
-	i := 0
-	for it := v.ElementIterator(); it.Next(); i++ {
-		_, e := it.Element()
+	for i, e := range ctyvalue.Items(v) {
 		t.pad(indent + 2)
 		t.value(e, m.at(itoa(i)), indent+2)
 		t.WriteString(",\n")
@@ -169,11 +168,10 @@ func (t *valueText) dict(v cty.Value, m *marked, indent int) {
 		return
 	}
 	t.WriteString("{\n")
-	for it := v.ElementIterator(); it.Next(); {
-		k, e := it.Element()
+	for name, e := range ctyvalue.Members(v) {
 		t.pad(indent + 2)
-		t.WriteString(quote(k.AsString()) + " = ")
-		t.value(e, m.at(k.AsString()), indent+2)
+		t.WriteString(quote(name) + " = ")
+		t.value(e, m.at(name), indent+2)
 		t.WriteByte('\n')
 	}
 	t.pad(indent)
@@ -221,17 +219,15 @@ func compact(v cty.Value) string {
 		return fmt.Sprint(v.True())
 	case ty.IsObjectType() || ty.IsMapType():
 		var parts []string
-		for it := v.ElementIterator(); it.Next(); {
-			k, e := it.Element()
+		for name, e := range ctyvalue.Members(v) {
 			if !e.IsKnown() || !e.IsNull() {
-				parts = append(parts, attrName(k.AsString())+" = "+compact(e))
+				parts = append(parts, attrName(name)+" = "+compact(e))
 			}
 		}
 		return "{ " + strings.Join(parts, ", ") + " }"
 	default:
 		var parts []string
-		for it := v.ElementIterator(); it.Next(); {
-			_, e := it.Element()
+		for _, e := range ctyvalue.Items(v) {
 			parts = append(parts, compact(e))
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
