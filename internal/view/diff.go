@@ -221,9 +221,7 @@ func (d *differ) seq(f *form, b, a *val, forces, relevant *tree) *node {
 
 // matched compares lists by what stayed in them.
 func (d *differ) matched(f *form, b, a []*val, forces *tree) []*node {
-	bc, ac := classes(b, a)
-	s := &sequencer{b: bc, a: ac, bObj: objectAt(b), aObj: objectAt(a)}
-	pairs := s.align()
+	pairs := align(b, a)
 	kids := make([]*node, 0, len(pairs))
 	for _, p := range pairs {
 		kids = append(kids, d.value(f.element(), pick(b, p.b), pick(a, p.a), forces.at(strconv.Itoa(max(p.b, p.a))), all))
@@ -236,10 +234,6 @@ func pick(vs []*val, i int) *val {
 		return nil
 	}
 	return vs[i]
-}
-
-func objectAt(vs []*val) func(int) bool {
-	return func(i int) bool { return vs[i].isDict() }
 }
 
 // places compares lists of objects that the schema describes place by place.
@@ -257,26 +251,33 @@ func (d *differ) places(f *form, b, a []*val, forces, relevant *tree) []*node {
 	return kids
 }
 
-// setElements compares sets: what is in both stays, in the order of the first.
+// setElements compares sets.
 func (d *differ) setElements(f *form, b, a []*val) []*node {
+	kids := make([]*node, 0, len(b)+len(a))
+	for _, p := range matchSets(b, a) {
+		kids = append(kids, d.value(f.element(), p[0], p[1], nil, all))
+	}
+	return kids
+}
+
+// matchSets gives each element of two sets with its partner in the other, nil if it has none: those of the
+// first in their order, then those that only the second has.
+func matchSets(b, a []*val) (pairs [][2]*val) {
 	bc, ac := classes(b, a)
 	inB, inA := map[int]bool{}, map[int]*val{}
-	for _, c := range bc {
-		inB[c] = true
-	}
 	for i, c := range ac {
 		inA[c] = a[i]
 	}
-	kids := make([]*node, 0, len(b)+len(a))
-	for i, bv := range b {
-		kids = append(kids, d.value(f.element(), bv, inA[bc[i]], nil, all))
+	for i, c := range bc {
+		inB[c] = true
+		pairs = append(pairs, [2]*val{b[i], inA[c]})
 	}
-	for i, av := range a {
-		if !inB[ac[i]] {
-			kids = append(kids, d.value(f.element(), nil, av, nil, all))
+	for i, c := range ac {
+		if !inB[c] {
+			pairs = append(pairs, [2]*val{nil, a[i]})
 		}
 	}
-	return kids
+	return pairs
 }
 
 func (d *differ) dict(f *form, b, a *val, forces, relevant *tree) *node {
@@ -386,18 +387,9 @@ func unionNames(b, a *val) []string {
 	case len(an) == 0 || slices.Equal(bn, an):
 		return bn
 	}
-	out := make([]string, 0, len(bn)+len(an))
-	for len(bn) > 0 && len(an) > 0 {
-		switch c := compareText(bn[0], an[0]); {
-		case c < 0:
-			out, bn = append(out, bn[0]), bn[1:]
-		case c > 0:
-			out, an = append(out, an[0]), an[1:]
-		default:
-			out, bn, an = append(out, bn[0]), bn[1:], an[1:]
-		}
-	}
-	return append(append(out, bn...), an...)
+	out := slices.Concat(bn, an)
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // attrName is a name as it is written before an equals sign: in quotes if it is no identifier.

@@ -98,7 +98,9 @@ func (d *differ) group(f nestedForm, b, a *val, forces, relevant *tree) group {
 	bs, as := blocksOf(f, b), blocksOf(f, a)
 	switch f.nesting {
 	case schema.Set:
-		g.blocks = d.setBlocks(f, bs, as, forces)
+		for _, p := range matchSets(bs, as) {
+			g.blocks = append(g.blocks, d.block(f.blockForm, p[0], p[1], forces, all))
+		}
 	case schema.Map:
 		for _, key := range unionNames(b, a) {
 			d.addBlock(&g, f, quote(key), hide(b, b.get(key)), hide(a, a.get(key)), forces.below(key), relevant.below(key))
@@ -148,27 +150,6 @@ func hide(whole, part *val) *val {
 	c := *part
 	c.secret = true
 	return &c
-}
-
-func (d *differ) setBlocks(f nestedForm, b, a []*val, forces *tree) []*blockNode {
-	bc, ac := classes(b, a)
-	inB, inA := map[int]bool{}, map[int]*val{}
-	for _, c := range bc {
-		inB[c] = true
-	}
-	for i, c := range ac {
-		inA[c] = a[i]
-	}
-	var out []*blockNode
-	for i, v := range b {
-		out = append(out, d.block(f.blockForm, v, inA[bc[i]], forces, all))
-	}
-	for i, v := range a {
-		if !inB[ac[i]] {
-			out = append(out, d.block(f.blockForm, nil, v, forces, all))
-		}
-	}
-	return out
 }
 
 // versionHints say how a new value of a write-only argument is announced, where an object is

@@ -2,6 +2,7 @@ package view
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
@@ -81,7 +82,7 @@ func (fs *forms) block(b *schema.Block) *blockForm {
 		f.parts[n.Name] = in.repeated(n.Nesting)
 		f.inner[n.Name] = true
 	}
-	slices.SortFunc(f.blocks, func(a, b nestedForm) int { return compareText(a.name, b.name) })
+	slices.SortFunc(f.blocks, func(a, b nestedForm) int { return strings.Compare(a.name, b.name) })
 	if fs.blocks == nil {
 		fs.blocks = map[*schema.Block]*blockForm{}
 	}
@@ -168,14 +169,4 @@ func typeForm(ty cty.Type) *form {
 		return f
 	}
 	return scalar
-}
-
-func compareText(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

@@ -152,9 +152,6 @@ func (l *live) row(text, right string, s style) string {
 	if right != "" {
 		text += strings.Repeat(" ", room-columns(text)+2) + right
 	}
-	if s == "" {
-		return text
-	}
 	return l.o.paint(text, s)
 }
 

@@ -18,9 +18,10 @@ type renderer struct {
 }
 
 // Symbols of changes inside an object.
-var symbols = [...]string{same: " ", add: "+", edit: "~", drop: "-"}
-
-func (a act) style() style { return [...]style{same: "", add: green, edit: yellow, drop: red}[a] }
+var (
+	symbols = [...]string{same: " ", add: "+", edit: "~", drop: "-"}
+	styles  = [...]style{add: green, edit: yellow, drop: red}
+)
 
 // how says how a value is written.
 type how struct {
@@ -37,37 +38,22 @@ func (h how) in(suffix bool) how {
 
 // lead begins a line.
 func (r *renderer) lead(depth int, a act) {
-	if r.plain {
-		r.indent(depth)
-		return
-	}
 	r.indent(depth)
-	r.WriteString("  ")
-	r.symbol(a)
-	r.WriteByte(' ')
-}
-
-func (r *renderer) symbol(a act) {
-	if a == same {
-		r.WriteByte(' ')
-		return
+	if !r.plain {
+		r.WriteString("  " + r.o.paint(symbols[a], styles[a]) + " ")
 	}
-	r.WriteString(r.o.paint(symbols[a], a.style()))
 }
 
 func (r *renderer) indent(depth int) {
-	for range depth {
-		r.WriteString("    ")
-	}
+	r.WriteString(strings.Repeat("    ", max(depth, 0)))
 }
 
 // shut begins the line that closes what a line at that depth opened.
 func (r *renderer) shut(depth int) {
-	if r.plain {
-		r.indent(depth)
-	} else {
-		r.indent(depth + 1)
+	if !r.plain {
+		depth++
 	}
+	r.indent(depth)
 }
 
 // arrow stands between what was and what will be.
@@ -77,6 +63,13 @@ func (r *renderer) gone(n act, h how) {
 	if n == drop && h.suffix {
 		r.WriteString(r.o.paint(" -> null", dim))
 	}
+}
+
+// end writes what follows a value on its line.
+func (r *renderer) end(n *node, h how, tail string) {
+	r.gone(n.act, h)
+	r.WriteString(tail)
+	r.forced(n)
 }
 
 // forced ends a line that must say why the object is replaced.
@@ -134,9 +127,7 @@ func (r *renderer) value(n *node, h how, tail string) {
 	switch n.kind {
 	case nSecret:
 		r.WriteString(mark.Sensitive.Mask())
-		r.gone(n.act, h)
-		r.WriteString(tail)
-		r.forced(n)
+		r.end(n, h, tail)
 	case nWriteOnly:
 		r.WriteString("(write-only attribute)" + tail)
 		r.forced(n)
@@ -146,9 +137,7 @@ func (r *renderer) value(n *node, h how, tail string) {
 		r.value(n.was, h.sides(), "")
 		r.arrow()
 		r.value(n.is, h.sides(), "")
-		r.gone(n.act, h)
-		r.WriteString(tail)
-		r.forced(n)
+		r.end(n, h, tail)
 	case nScalar:
 		r.scalar(n, h, tail)
 	case nText:
@@ -156,9 +145,9 @@ func (r *renderer) value(n *node, h how, tail string) {
 	case nJSON:
 		r.json(n, h, tail)
 	case nSeq:
-		r.seq(n, h, tail)
+		r.container(n, h, tail, "[]", r.elements)
 	case nDict:
-		r.dict(n, h, tail)
+		r.container(n, h, tail, "{}", r.parts)
 	}
 }
 
@@ -192,9 +181,7 @@ func (r *renderer) scalar(n *node, h how, tail string) {
 	default:
 		r.atom(n.after)
 	}
-	r.gone(n.act, h)
-	r.WriteString(tail)
-	r.forced(n)
+	r.end(n, h, tail)
 }
 
 // atom writes a value that has no parts.
@@ -209,17 +196,25 @@ func (r *renderer) atom(v *val) {
 	}
 }
 
-func (r *renderer) seq(n *node, h how, tail string) {
+// container writes a list or a dict: what is in it stands between its brackets on lines of its own.
+func (r *renderer) container(n *node, h how, tail, brackets string, inside func(*node, how)) {
 	if len(n.kids) == 0 {
-		r.WriteString("[]")
-		r.gone(n.act, h)
-		r.WriteString(tail)
-		r.forced(n)
+		r.WriteString(brackets)
+		r.end(n, h, tail)
 		return
 	}
-	r.WriteByte('[')
+	r.WriteString(brackets[:1])
 	r.forced(n)
 	r.WriteByte('\n')
+	inside(n, h)
+	r.shut(h.depth)
+	r.WriteString(brackets[1:])
+	r.gone(n.act, h)
+	r.WriteString(tail)
+}
+
+// elements writes the elements of a list, and how many of them are not shown.
+func (r *renderer) elements(n *node, h how) {
 	in := h.in(false)
 	hidden := 0
 	for i, k := range n.kids {
@@ -234,10 +229,6 @@ func (r *renderer) seq(n *node, h how, tail string) {
 		r.element(k, in)
 	}
 	r.hidden(in.depth, hidden, "element")
-	r.shut(h.depth)
-	r.WriteByte(']')
-	r.gone(n.act, h)
-	r.WriteString(tail)
 }
 
 func changed(kids []*node, i int) bool { return i >= 0 && i < len(kids) && kids[i].act != same }
@@ -255,24 +246,6 @@ func (r *renderer) element(k *node, h how) {
 
 // telling reports whether a part of that name tells a reader what an object is: it is shown though it is unchanged.
 func telling(name string) bool { return name == "id" || name == "name" || name == "tags" }
-
-func (r *renderer) dict(n *node, h how, tail string) {
-	if len(n.kids) == 0 {
-		r.WriteString("{}")
-		r.gone(n.act, h)
-		r.WriteString(tail)
-		r.forced(n)
-		return
-	}
-	r.WriteByte('{')
-	r.forced(n)
-	r.WriteByte('\n')
-	r.parts(n, h)
-	r.shut(h.depth)
-	r.WriteByte('}')
-	r.gone(n.act, h)
-	r.WriteString(tail)
-}
 
 // parts writes the parts of a dict, and how many of them are not shown.
 func (r *renderer) parts(n *node, h how) {
@@ -310,11 +283,7 @@ func (r *renderer) attribute(name string, width int, k *node, h how, tail string
 	}
 	r.warnings(h.depth, k.shift, false)
 	r.lead(h.depth, k.act)
-	r.WriteString(name)
-	for i := utf8.RuneCountInString(name); i < width; i++ {
-		r.WriteByte(' ')
-	}
-	r.WriteString(" = ")
+	r.WriteString(name + strings.Repeat(" ", max(width-utf8.RuneCountInString(name), 0)) + " = ")
 	r.value(k, h, tail)
 	r.WriteByte('\n')
 }
@@ -332,26 +301,26 @@ func (r *renderer) json(n *node, h how, tail string) {
 	r.WriteString("jsonencode(")
 	inner := h.in(false)
 	inner.all = h.all || in.act == same
+	why := func() {
+		if r.WriteString(spaces); !n.spaces {
+			r.forced(n)
+		}
+	}
 	if in.flat() {
 		r.value(in, inner, "")
 		r.WriteByte(')')
 		r.gone(n.act, h)
-		r.WriteString(tail + spaces)
-		if !n.spaces {
-			r.forced(n)
-		}
+		r.WriteString(tail)
+		why()
 		return
 	}
-	r.WriteString(spaces)
-	if !n.spaces {
-		r.forced(n)
-	}
+	why()
 	r.WriteByte('\n')
+	symbol := same
 	if n.act == edit {
-		r.lead(inner.depth, in.act)
-	} else {
-		r.lead(inner.depth, same)
+		symbol = in.act
 	}
+	r.lead(inner.depth, symbol)
 	r.value(in, inner, "")
 	r.WriteByte('\n')
 	r.shut(h.depth)
@@ -375,10 +344,7 @@ func (n *node) flat() bool {
 func (r *renderer) block(n *blockNode, h how) {
 	if n.secret {
 		for _, l := range []string{"# At least one attribute in this block is (or was) sensitive,", "# so its contents will not be displayed."} {
-			if r.plain {
-				r.indent(h.depth + 1)
-			} else {
-				r.indent(h.depth + 1)
+			if r.indent(h.depth + 1); !r.plain {
 				r.WriteString("  ")
 			}
 			r.WriteString(l + "\n")

@@ -66,23 +66,27 @@ func leading(s string) string { return s[:len(s)-len(strings.TrimLeft(s, " \t\r\
 func trailing(s string) string { return s[len(strings.TrimRight(s, " \t\r\n")):] }
 
 func (r *renderer) editedLines(depth int, b, a []string) {
-	bc, ac := lineClasses(b, a)
-	s := &sequencer{b: bc, a: ac, bObj: neverObject, aObj: neverObject}
-	for _, p := range s.align() {
+	for _, p := range align(textValues(b), textValues(a)) {
 		switch {
-		case p.b >= 0 && p.a >= 0 && b[p.b] == a[p.a]:
-			r.line(depth, same, a[p.a])
-			continue
-		case p.b >= 0 && p.a >= 0:
-			r.line(depth, drop, b[p.b])
+		case p.b < 0:
 			r.line(depth, add, a[p.a])
-			continue
-		case p.b >= 0:
+		case p.a < 0:
 			r.line(depth, drop, b[p.b])
+		case b[p.b] == a[p.a]:
+			r.line(depth, same, a[p.a])
 		default:
+			r.line(depth, drop, b[p.b])
 			r.line(depth, add, a[p.a])
 		}
 	}
+}
+
+func textValues(lines []string) []*val {
+	var out []*val
+	for _, l := range lines {
+		out = append(out, &val{kind: vString, text: l})
+	}
+	return out
 }
 
 func (r *renderer) line(depth int, a act, text string) {

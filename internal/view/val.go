@@ -111,7 +111,8 @@ func (v *val) digest() uint64 {
 // empty.
 type tree struct {
 	here bool
-	sent bool // a path of the other kind: a write-only attribute that is set
+	sent bool   // a path of the other kind: a write-only attribute that is set
+	mask string // what stands for a value that is not shown
 	kids map[string]*tree
 }
 
