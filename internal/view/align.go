@@ -22,7 +22,7 @@ type pair struct{ b, a int }
 const alignLimit = 1 << 21
 
 // align matches two sequences.
-func align(b, a []*val) []pair {
+func align(b, a []*docValue) []pair {
 	bc, ac := classes(b, a)
 	var pairs []pair
 	if len(b) == len(a) && lost(bc, ac) {
@@ -164,14 +164,14 @@ func patience(b, a []int) []int {
 }
 
 // classes numbers the elements of two sequences by what they equal.
-func classes(b, a []*val) ([]int, []int) {
+func classes(b, a []*docValue) ([]int, []int) {
 	type known struct {
-		v     *val
+		v     *docValue
 		class int
 	}
 	table := map[uint64][]known{}
 	next := 0
-	number := func(vs []*val) []int {
+	number := func(vs []*docValue) []int {
 		out := make([]int, len(vs))
 	each:
 		for i, v := range vs {

@@ -37,9 +37,9 @@ func TestAlign(t *testing.T) {
 		gen := rapid.SliceOfN(rapid.IntRange(0, 6), 0, 30)
 		b, a := gen.Draw(t, "b"), gen.Draw(t, "a")
 		objects := rapid.IntRange(0, 6).Draw(t, "objects")
-		values := func(seq []int) (out []*val) {
+		values := func(seq []int) (out []*docValue) {
 			for _, n := range seq {
-				v := &val{kind: vString, text: fmt.Sprint(n)}
+				v := &docValue{kind: vString, text: fmt.Sprint(n)}
 				if n < objects {
 					v.kind = vObject
 				}
@@ -89,10 +89,10 @@ func TestSubsequence(t *testing.T) {
 // TestLongListsAreBounded: two lists of 100,000 elements that have little in common.
 func TestLongListsAreBounded(t *testing.T) {
 	const n = 100_000
-	var b, a []*val
+	var b, a []*docValue
 	for i := range n {
-		b = append(b, &val{kind: vString, text: fmt.Sprint(i)})
-		a = append(a, &val{kind: vString, text: fmt.Sprint((i*7919 + 13) % (n + n/2))})
+		b = append(b, &docValue{kind: vString, text: fmt.Sprint(i)})
+		a = append(a, &docValue{kind: vString, text: fmt.Sprint((i*7919 + 13) % (n + n/2))})
 	}
 	start := time.Now()
 	pairs := align(b, a[:n-1])

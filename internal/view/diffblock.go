@@ -8,14 +8,14 @@ import (
 
 // blockNode is one block in the comparison of two objects; the object itself is the outermost.
 type blockNode struct {
-	act    act
-	forces bool
-	label  string // of a block in a map, quoted
-	attrs  *node  // nDict
-	groups []group
-	secret bool // nothing of it is shown
-	shift  shift
-	notes  []string // remarks below the attributes
+	act               act
+	forces            bool
+	label             string // of a block in a map, quoted
+	attrs             *node  // nDict
+	groups            []group
+	secret            bool // nothing of it is shown
+	sensitivityChange sensitivityChange
+	notes             []string // remarks below the attributes
 }
 
 // group is all blocks of one type.
@@ -27,11 +27,11 @@ type group struct {
 }
 
 // block compares two blocks, either of which may be nil.
-func (d *differ) block(f *blockForm, b, a *val, forces, relevant *tree) *blockNode {
+func (d *differ) block(f *blockSchemaForm, b, a *docValue, forces, relevant *tree) *blockNode {
 	n := &blockNode{}
 	if !d.secrets && (b != nil && b.secret || a != nil && a.secret) {
 		s := d.secret(b, a)
-		n.act, n.secret, n.shift, n.forces = s.act, true, s.shift, forces.is() && s.act != same
+		n.act, n.secret, n.sensitivityChange, n.forces = s.act, true, s.sensitivityChange, forces.is() && s.act != same
 		return n
 	}
 	if relevant == nil {
@@ -69,13 +69,13 @@ func (g *group) changes() bool {
 }
 
 // attributes compares what is not a block in a block.
-func (d *differ) attributes(f *blockForm, b, a *val, forces, relevant *tree) *node {
+func (d *differ) attributes(f *blockSchemaForm, b, a *docValue, forces, relevant *tree) *node {
 	n := &node{kind: nDict, nested: true}
 	for _, name := range unionNames(b, a) {
 		if f.inner[name] {
 			continue
 		}
-		k := d.part(&f.form, f.parts[name], b, a, b.get(name), a.get(name), forces.at(name), relevant.below(name))
+		k := d.part(&f.schemaForm, f.parts[name], b, a, b.get(name), a.get(name), forces.at(name), relevant.below(name))
 		if k == nil {
 			continue
 		}
@@ -86,7 +86,7 @@ func (d *differ) attributes(f *blockForm, b, a *val, forces, relevant *tree) *no
 }
 
 // group compares all blocks of a type.
-func (d *differ) group(f nestedForm, b, a *val, forces, relevant *tree) group {
+func (d *differ) group(f nestedSchemaForm, b, a *docValue, forces, relevant *tree) group {
 	g := group{name: f.name}
 	if a != nil && a.kind == vUnknown {
 		g.unknown, g.forces = edit, forces.is()
@@ -99,7 +99,7 @@ func (d *differ) group(f nestedForm, b, a *val, forces, relevant *tree) group {
 	switch f.nesting {
 	case schema.Set:
 		for _, p := range matchSets(bs, as) {
-			g.blocks = append(g.blocks, d.block(f.blockForm, p[0], p[1], forces, all))
+			g.blocks = append(g.blocks, d.block(f.blockSchemaForm, p[0], p[1], forces, all))
 		}
 	case schema.Map:
 		for _, key := range unionNames(b, a) {
@@ -118,24 +118,24 @@ func (d *differ) group(f nestedForm, b, a *val, forces, relevant *tree) group {
 	return g
 }
 
-func (d *differ) addBlock(g *group, f nestedForm, label string, b, a *val, forces, relevant *tree) {
+func (d *differ) addBlock(g *group, f nestedSchemaForm, label string, b, a *docValue, forces, relevant *tree) {
 	if b == nil && (a == nil || relevant == nil) {
 		return
 	}
-	n := d.block(f.blockForm, b, a, forces, relevant)
+	n := d.block(f.blockSchemaForm, b, a, forces, relevant)
 	n.label = label
 	g.blocks = append(g.blocks, n)
 }
 
 // blocksOf lists the blocks of a type that an object has.
-func blocksOf(f nestedForm, v *val) []*val {
+func blocksOf(f nestedSchemaForm, v *docValue) []*docValue {
 	switch {
 	case v == nil || v.kind == vNull || v.kind == vUnknown:
 		return nil
 	case f.nesting == schema.Single || f.nesting == schema.Group:
-		return []*val{v}
+		return []*docValue{v}
 	}
-	out := make([]*val, len(v.elems))
+	out := make([]*docValue, len(v.elems))
 	for i, e := range v.elems {
 		out[i] = hide(v, e)
 	}
@@ -143,7 +143,7 @@ func blocksOf(f nestedForm, v *val) []*val {
 }
 
 // hide is a part of a value that may be sensitive as a whole.
-func hide(whole, part *val) *val {
+func hide(whole, part *docValue) *docValue {
 	if whole == nil || part == nil || !whole.secret || part.secret {
 		return part
 	}
@@ -154,7 +154,7 @@ func hide(whole, part *val) *val {
 
 // versionHints say how a new value of a write-only argument is announced, where an object is
 // updated and nothing announces one.
-func versionHints(f *blockForm, b, a *val) []string {
+func versionHints(f *blockSchemaForm, b, a *docValue) []string {
 	var out []string
 	for _, name := range unionNames(b, a) {
 		in := f.parts[name]

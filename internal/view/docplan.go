@@ -183,7 +183,7 @@ func (x *objects) plannedDocument(c *plan.Change) plannedDocument {
 	_, after := x.values(c)
 	doc := plannedDocument{
 		Address: i.String(), objectName: nameOf(i), Provider: x.hosts.of(p),
-		Values: jsonValue(after.Raw), Sensitive: sensitiveParts(after, x.form(p, i)), Identity: present(c.Identity),
+		Values: jsonValue(after.Raw), Sensitive: sensitiveParts(after, x.schemaForm(p, i)), Identity: present(c.Identity),
 	}
 	if s := x.schema(p, i); s != nil {
 		doc.Schema = s.Version
@@ -205,7 +205,7 @@ func (x *objects) changeDocument(c *plan.Change) changeDocument {
 
 func (x *objects) changeValues(c *plan.Change) changeValues {
 	before, after := x.values(c)
-	f := x.form(c.Provider.Provider, c.Object.Instance)
+	f := x.schemaForm(c.Provider.Provider, c.Object.Instance)
 	if c.Action == plan.Forget {
 		after.Raw = cty.NilVal
 	}

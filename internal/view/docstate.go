@@ -101,7 +101,7 @@ func (x *objects) storedDocument(o addr.Object, e *state.Entry, closure *state.C
 	}
 	doc := storedDocument{
 		Address: o.Instance.String(), objectName: nameOf(o.Instance), Provider: e.Provider.Provider.String(), Schema: e.Schema,
-		Values: jsonValue(v.Raw), Sensitive: sensitiveParts(v, x.form(e.Provider.Provider, o.Instance)), Tainted: e.Tainted, Deposed: o.Deposed,
+		Values: jsonValue(v.Raw), Sensitive: sensitiveParts(v, x.schemaForm(e.Provider.Provider, o.Instance)), Tainted: e.Tainted, Deposed: o.Deposed,
 	}
 	for _, r := range depends {
 		doc.DependsOn = append(doc.DependsOn, r.String())

@@ -158,18 +158,18 @@ func isSequence(ty cty.Type) bool { return ty.IsListType() || ty.IsSetType() || 
 // marks. A part without parts of its own has its flag; false is left out of objects and maps. The zero value is
 // false.
 type flags struct {
-	v       cty.Value
-	unknown bool // the question
-	form    *form
-	secrets *tree
+	v          cty.Value
+	unknown    bool // the question
+	schemaForm *schemaForm
+	secrets    *tree
 }
 
 // sensitiveParts are the flags of an object; false if there is none.
-func sensitiveParts(v mark.Value, f *blockForm) flags {
+func sensitiveParts(v mark.Value, f *blockSchemaForm) flags {
 	if !exists(v) {
 		return flags{}
 	}
-	return flags{v: v.Raw, form: &f.form, secrets: secretTree(v)}
+	return flags{v: v.Raw, schemaForm: &f.schemaForm, secrets: secretTree(v)}
 }
 
 // exists reports whether a value is an object.
@@ -180,7 +180,7 @@ func (f flags) flag() bool {
 	if f.unknown {
 		return !f.v.IsKnown()
 	}
-	return f.secrets.is() || f.form.hides()
+	return f.secrets.is() || f.schemaForm.hides()
 }
 
 // leaf reports whether there is one flag for the whole.
@@ -201,7 +201,7 @@ func (f flags) WriteJSON(w *jsontext.Writer) {
 	case isDict(f.v.Type()):
 		w.Open('{')
 		for name, e := range ctyvalue.Members(f.v) {
-			if in := (flags{e, f.unknown, f.form.part(name), f.secrets.at(name)}); in.flag() || !in.leaf() {
+			if in := (flags{e, f.unknown, f.schemaForm.part(name), f.secrets.at(name)}); in.flag() || !in.leaf() {
 				w.Key(name)
 				in.WriteJSON(w)
 			}
@@ -210,7 +210,7 @@ func (f flags) WriteJSON(w *jsontext.Writer) {
 	default:
 		w.Open('[')
 		for i, e := range ctyvalue.Items(f.v) {
-			flags{e, f.unknown, f.form.element(), f.secrets.at(strconv.Itoa(i))}.WriteJSON(w)
+			flags{e, f.unknown, f.schemaForm.element(), f.secrets.at(strconv.Itoa(i))}.WriteJSON(w)
 		}
 		w.Close(']')
 	}

@@ -86,8 +86,8 @@ func (l *live) print(w io.Writer, s string) {
 	l.pending.WriteString(s)
 }
 
-// draw brings the screen up to date. With nothing running that is done at once: somebody else may
-// write next.
+// draw brings the screen up to date. With nothing running that is done at once, since
+// another writer may follow.
 func (l *live) draw(ops []*op, now time.Time) {
 	if len(ops) == 0 {
 		l.flush(nil)

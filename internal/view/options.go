@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -39,19 +40,9 @@ func (o Options) now() time.Time {
 
 // product is the name in every text that has one. Clients that look for a peer's name in such a
 // line can have it.
-func (o Options) product() string {
-	if o.Product != "" {
-		return o.Product
-	}
-	return "Lethe"
-}
+func (o Options) product() string { return cmp.Or(o.Product, "Lethe") }
 
-func (o Options) command() string {
-	if o.Command != "" {
-		return o.Command
-	}
-	return "lethe"
-}
+func (o Options) command() string { return cmp.Or(o.Command, "lethe") }
 
 func (o Options) scrub(s string) string {
 	if o.Scrub != nil {

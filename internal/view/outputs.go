@@ -15,11 +15,10 @@ import (
 // only, unless they are to be shown.
 func OutputsText(w io.Writer, outs map[string]state.Output, o Options) error {
 	for _, name := range slices.Sorted(maps.Keys(outs)) {
-		text := "<sensitive>"
-		if out := outs[name]; !out.Sensitive || o.ShowSensitive {
-			text = ValueText(mark.Plain(out.Value.Raw), 0, o)
+		if _, err := fmt.Fprintf(w, "%s = ", escapeLine(name)); err != nil {
+			return err
 		}
-		if _, err := fmt.Fprintf(w, "%s = %s\n", escapeLine(name), text); err != nil {
+		if err := OutputText(w, outs[name], o); err != nil {
 			return err
 		}
 	}

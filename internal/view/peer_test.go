@@ -86,7 +86,7 @@ func checkPeer(t *testing.T, c peerCase, ours, peer, got string) {
 func lineDiff(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	var b strings.Builder
-	for _, p := range align(append(textValues(w), &val{kind: vUnknown}), textValues(g)) {
+	for _, p := range align(append(textValues(w), &docValue{kind: vUnknown}), textValues(g)) {
 		switch {
 		case p.b >= len(w):
 		case p.b >= 0 && p.a >= 0:

@@ -24,13 +24,13 @@ var (
 )
 
 // how says how a value is written.
-type how struct {
+type renderOptions struct {
 	depth  int
 	suffix bool // what goes is followed by "-> null"
 	all    bool // unchanged parts are shown
 }
 
-func (h how) in(suffix bool) how {
+func (h renderOptions) in(suffix bool) renderOptions {
 	h.depth++
 	h.suffix = suffix
 	return h
@@ -48,8 +48,8 @@ func (r *renderer) indent(depth int) {
 	r.WriteString(strings.Repeat("    ", max(depth, 0)))
 }
 
-// shut begins the line that closes what a line at that depth opened.
-func (r *renderer) shut(depth int) {
+// closeIndent begins the line that closes what a line at that depth opened.
+func (r *renderer) closeIndent(depth int) {
 	if !r.plain {
 		depth++
 	}
@@ -59,14 +59,14 @@ func (r *renderer) shut(depth int) {
 // arrow stands between what was and what will be.
 func (r *renderer) arrow() { r.WriteString(r.o.paint(" -> ", yellow)) }
 
-func (r *renderer) gone(n act, h how) {
+func (r *renderer) gone(n act, h renderOptions) {
 	if n == drop && h.suffix {
 		r.WriteString(r.o.paint(" -> null", dim))
 	}
 }
 
 // end writes what follows a value on its line.
-func (r *renderer) end(n *node, h how, tail string) {
+func (r *renderer) end(n *node, h renderOptions, tail string) {
 	r.gone(n.act, h)
 	r.WriteString(tail)
 	r.forced(n)
@@ -80,7 +80,7 @@ func (r *renderer) forced(n *node) {
 }
 
 func (r *renderer) remark(depth int, text string) {
-	r.shut(depth)
+	r.closeIndent(depth)
 	r.WriteString(r.o.paint(text, dim))
 	r.WriteByte('\n')
 }
@@ -97,7 +97,7 @@ func (r *renderer) hidden(depth, n int, what string) {
 }
 
 // warnings stand above what becomes sensitive, or is so no longer.
-func (r *renderer) warnings(depth int, s shift, block bool) {
+func (r *renderer) warnings(depth int, s sensitivityChange, block bool) {
 	if s == steady || r.plain {
 		return
 	}
@@ -123,7 +123,7 @@ func (r *renderer) warnings(depth int, s shift, block bool) {
 }
 
 // value writes a value and what ends its line; tail is a comma or nothing.
-func (r *renderer) value(n *node, h how, tail string) {
+func (r *renderer) value(n *node, h renderOptions, tail string) {
 	switch n.kind {
 	case nSecret:
 		r.WriteString(mark.Sensitive.Mask())
@@ -152,12 +152,12 @@ func (r *renderer) value(n *node, h how, tail string) {
 }
 
 // sides is how the two sides of an arrow are written.
-func (h how) sides() how {
+func (h renderOptions) sides() renderOptions {
 	h.suffix, h.all = false, true
 	return h
 }
 
-func (r *renderer) unknown(n *node, h how, tail string) {
+func (r *renderer) unknown(n *node, h renderOptions, tail string) {
 	if n.was != nil {
 		if n.was.kind == nScalar && n.was.before.emptyString() {
 			r.WriteString(`""`)
@@ -170,7 +170,7 @@ func (r *renderer) unknown(n *node, h how, tail string) {
 	r.forced(n)
 }
 
-func (r *renderer) scalar(n *node, h how, tail string) {
+func (r *renderer) scalar(n *node, h renderOptions, tail string) {
 	switch n.act {
 	case edit:
 		r.atom(n.before)
@@ -185,7 +185,7 @@ func (r *renderer) scalar(n *node, h how, tail string) {
 }
 
 // atom writes a value that has no parts.
-func (r *renderer) atom(v *val) {
+func (r *renderer) atom(v *docValue) {
 	switch {
 	case v == nil || v.kind == vNull:
 		r.WriteString(r.o.paint("null", dim))
@@ -197,7 +197,7 @@ func (r *renderer) atom(v *val) {
 }
 
 // container writes a list or a dict: what is in it stands between its brackets on lines of its own.
-func (r *renderer) container(n *node, h how, tail, brackets string, inside func(*node, how)) {
+func (r *renderer) container(n *node, h renderOptions, tail, brackets string, inside func(*node, renderOptions)) {
 	if len(n.kids) == 0 {
 		r.WriteString(brackets)
 		r.end(n, h, tail)
@@ -207,14 +207,14 @@ func (r *renderer) container(n *node, h how, tail, brackets string, inside func(
 	r.forced(n)
 	r.WriteByte('\n')
 	inside(n, h)
-	r.shut(h.depth)
+	r.closeIndent(h.depth)
 	r.WriteString(brackets[1:])
 	r.gone(n.act, h)
 	r.WriteString(tail)
 }
 
 // elements writes the elements of a list, and how many of them are not shown.
-func (r *renderer) elements(n *node, h how) {
+func (r *renderer) elements(n *node, h renderOptions) {
 	in := h.in(false)
 	hidden := 0
 	for i, k := range n.kids {
@@ -234,11 +234,11 @@ func (r *renderer) elements(n *node, h how) {
 func changed(kids []*node, i int) bool { return i >= 0 && i < len(kids) && kids[i].act != same }
 
 // element writes one element of a list on a line of its own.
-func (r *renderer) element(k *node, h how) {
+func (r *renderer) element(k *node, h renderOptions) {
 	if k.act == same {
 		h.all = true
 	}
-	r.warnings(h.depth, k.shift, false)
+	r.warnings(h.depth, k.sensitivityChange, false)
 	r.lead(h.depth, k.act)
 	r.value(k, h, ",")
 	r.WriteByte('\n')
@@ -248,7 +248,7 @@ func (r *renderer) element(k *node, h how) {
 func telling(name string) bool { return name == "id" || name == "name" || name == "tags" }
 
 // parts writes the parts of a dict, and how many of them are not shown.
-func (r *renderer) parts(n *node, h how) {
+func (r *renderer) parts(n *node, h renderOptions) {
 	in := h.in(n.nested || n.quoted && h.suffix && n.act != drop)
 	tail, what := "", "attribute"
 	if n.quoted {
@@ -277,11 +277,11 @@ func (r *renderer) parts(n *node, h how) {
 }
 
 // attribute writes one line "name = value", and what follows of the value.
-func (r *renderer) attribute(name string, width int, k *node, h how, tail string) {
+func (r *renderer) attribute(name string, width int, k *node, h renderOptions, tail string) {
 	if k.act == same || telling(name) {
 		h.all = true
 	}
-	r.warnings(h.depth, k.shift, false)
+	r.warnings(h.depth, k.sensitivityChange, false)
 	r.lead(h.depth, k.act)
 	r.WriteString(name + strings.Repeat(" ", max(width-utf8.RuneCountInString(name), 0)) + " = ")
 	r.value(k, h, tail)
@@ -289,7 +289,7 @@ func (r *renderer) attribute(name string, width int, k *node, h how, tail string
 }
 
 // json writes a string as the call that makes it.
-func (r *renderer) json(n *node, h how, tail string) {
+func (r *renderer) json(n *node, h renderOptions, tail string) {
 	in := n.is
 	spaces := ""
 	switch {
@@ -323,7 +323,7 @@ func (r *renderer) json(n *node, h how, tail string) {
 	r.lead(inner.depth, symbol)
 	r.value(in, inner, "")
 	r.WriteByte('\n')
-	r.shut(h.depth)
+	r.closeIndent(h.depth)
 	r.WriteByte(')')
 	r.gone(n.act, h)
 	r.WriteString(tail)
@@ -341,7 +341,7 @@ func (n *node) flat() bool {
 }
 
 // block writes the inside of a block.
-func (r *renderer) block(n *blockNode, h how) {
+func (r *renderer) block(n *blockNode, h renderOptions) {
 	if n.secret {
 		for _, l := range []string{"# At least one attribute in this block is (or was) sensitive,", "# so its contents will not be displayed."} {
 			if r.indent(h.depth + 1); !r.plain {
@@ -385,7 +385,7 @@ func (r *renderer) block(n *blockNode, h how) {
 	}
 }
 
-func (r *renderer) unknownGroup(g group, h how) {
+func (r *renderer) unknownGroup(g group, h renderOptions) {
 	r.lead(h.depth+1, g.unknown)
 	r.WriteString(g.name + " (known after apply)")
 	if g.forces {
@@ -394,9 +394,9 @@ func (r *renderer) unknownGroup(g group, h how) {
 	r.WriteByte('\n')
 }
 
-func (r *renderer) nestedBlock(name string, b *blockNode, h how) {
-	in := how{depth: h.depth + 1, suffix: true, all: h.all}
-	r.warnings(in.depth, b.shift, true)
+func (r *renderer) nestedBlock(name string, b *blockNode, h renderOptions) {
+	in := renderOptions{depth: h.depth + 1, suffix: true, all: h.all}
+	r.warnings(in.depth, b.sensitivityChange, true)
 	r.lead(in.depth, b.act)
 	r.WriteString(name)
 	if b.label != "" {
@@ -406,6 +406,6 @@ func (r *renderer) nestedBlock(name string, b *blockNode, h how) {
 	r.forced(&node{forces: b.forces})
 	r.WriteByte('\n')
 	r.block(b, in)
-	r.shut(in.depth)
+	r.closeIndent(in.depth)
 	r.WriteString("}\n")
 }

@@ -6,7 +6,7 @@ import "strings"
 //
 // White space around the whole is left out, as long as leaving it out hides nothing: where it
 // differs, the lines are shown as they are, and a line break at the very end is told of in words.
-func (r *renderer) lines(n *node, h how, tail string) {
+func (r *renderer) lines(n *node, h renderOptions, tail string) {
 	b, a, note := n.texts(r.o.scrub)
 	r.WriteString("<<-EOT")
 	r.forced(n)
@@ -23,7 +23,7 @@ func (r *renderer) lines(n *node, h how, tail string) {
 	} else {
 		r.editedLines(in, strings.Split(b, "\n"), strings.Split(a, "\n"))
 	}
-	r.shut(h.depth)
+	r.closeIndent(h.depth)
 	r.WriteString("EOT")
 	r.gone(n.act, h)
 	r.WriteString(tail)
@@ -81,10 +81,10 @@ func (r *renderer) editedLines(depth int, b, a []string) {
 	}
 }
 
-func textValues(lines []string) []*val {
-	var out []*val
+func textValues(lines []string) []*docValue {
+	var out []*docValue
 	for _, l := range lines {
-		out = append(out, &val{kind: vString, text: l})
+		out = append(out, &docValue{kind: vString, text: l})
 	}
 	return out
 }

@@ -74,6 +74,7 @@ type streamResource struct {
 	Key      instanceKey `json:"resource_key"`
 }
 
+// changeCounts are how many objects an operation did or will do what with.
 type changeCounts struct {
 	Add       int    `json:"add"`
 	Change    int    `json:"change"`
@@ -322,7 +323,7 @@ func (j *JSON) Plan(p *plan.Plan, o PlanOptions) {
 	}
 	if p.Mode != plan.RefreshOnly || !p.Errored {
 		n := count(p)
-		j.summary("Plan: "+n.text(), changeCounts{n.added, n.changed, n.imported, n.destroyed, n.forgotten, "plan"})
+		j.summary("Plan: "+n.text(), n)
 	}
 	if len(p.Outputs) == 0 {
 		return

@@ -10,21 +10,21 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// val is a value as a document: what both text and JSON are made from. A nil *val is nothing at
+// docValue is a value as a document: what text is made from. A nil *docValue is nothing at
 // all, which is not the same as an explicit null.
-type val struct {
-	kind   valKind
+type docValue struct {
+	kind   docKind
 	secret bool   // sensitive as a whole
 	text   string // of numbers, bools and strings
 	names  []string
-	elems  []*val // of lists and sets; of dicts beside names, which are sorted
-	sum    uint64 // digest, once it was asked for
+	elems  []*docValue // of lists and sets; of dicts beside names, which are sorted
+	sum    uint64      // digest, once it was asked for
 }
 
-type valKind uint8
+type docKind uint8
 
 const (
-	vNull valKind = iota
+	vNull docKind = iota
 	vUnknown
 	vBool
 	vNumber
@@ -36,13 +36,13 @@ const (
 )
 
 // isDict reports whether the value has named parts.
-func (v *val) isDict() bool { return v.kind == vMap || v.kind == vObject }
+func (v *docValue) isDict() bool { return v.kind == vMap || v.kind == vObject }
 
 // isSeq reports whether the value has parts in an order.
-func (v *val) isSeq() bool { return v.kind == vList || v.kind == vSet }
+func (v *docValue) isSeq() bool { return v.kind == vList || v.kind == vSet }
 
 // get finds a part of a dict.
-func (v *val) get(name string) *val {
+func (v *docValue) get(name string) *docValue {
 	if v == nil || !v.isDict() {
 		return nil
 	}
@@ -53,10 +53,10 @@ func (v *val) get(name string) *val {
 }
 
 // absent reports whether there is nothing: no value, or null.
-func (v *val) absent() bool { return v == nil || v.kind == vNull }
+func (v *docValue) absent() bool { return v == nil || v.kind == vNull }
 
 // equal reports whether two values are shown alike. Unknown values equal nothing.
-func (v *val) equal(w *val) bool {
+func (v *docValue) equal(w *docValue) bool {
 	switch {
 	case v == w:
 		return v == nil || !v.unknownInside()
@@ -73,15 +73,15 @@ func (v *val) equal(w *val) bool {
 	return true
 }
 
-func (v *val) unknownInside() bool {
+func (v *docValue) unknownInside() bool {
 	if v == nil {
 		return false
 	}
-	return v.kind == vUnknown || slices.ContainsFunc(v.elems, (*val).unknownInside)
+	return v.kind == vUnknown || slices.ContainsFunc(v.elems, (*docValue).unknownInside)
 }
 
 // digest is equal for equal values.
-func (v *val) digest() uint64 {
+func (v *docValue) digest() uint64 {
 	if v == nil {
 		return 1
 	}
@@ -202,13 +202,13 @@ func numberText(f *big.Float) string {
 
 // free makes a document of a value without a schema: sets are lists, maps are objects, and nulls
 // are explicit.
-func free(v cty.Value, secrets *tree) *val {
+func free(v cty.Value, secrets *tree) *docValue {
 	return document(v, nil, secrets)
 }
 
 // document makes the document of a value; f is nil where no schema describes it.
-func document(v cty.Value, f *form, secrets *tree) *val {
-	out := &val{secret: secrets.is()}
+func document(v cty.Value, f *schemaForm, secrets *tree) *docValue {
+	out := &docValue{secret: secrets.is()}
 	switch {
 	case v == cty.NilVal:
 		return nil
@@ -234,20 +234,20 @@ func document(v cty.Value, f *form, secrets *tree) *val {
 	return out
 }
 
-func (v *val) seq(from cty.Value, f *form, secrets *tree) {
+func (v *docValue) seq(from cty.Value, f *schemaForm, secrets *tree) {
 	v.kind = vList
 	if f != nil && f.kind == fSet {
 		v.kind = vSet
 	}
 	if n := from.LengthInt(); n > 0 {
-		v.elems = make([]*val, 0, n)
+		v.elems = make([]*docValue, 0, n)
 	}
 	for _, ev := range ctyvalue.Items(from) {
 		v.elems = append(v.elems, document(ev, f.element(), secrets.at(strconv.Itoa(len(v.elems)))))
 	}
 }
 
-func (v *val) dict(from cty.Value, f *form, secrets *tree) {
+func (v *docValue) dict(from cty.Value, f *schemaForm, secrets *tree) {
 	v.kind = vObject
 	if f != nil && f.kind == fMap {
 		v.kind = vMap
@@ -266,7 +266,7 @@ func (v *val) dict(from cty.Value, f *form, secrets *tree) {
 }
 
 // sequence is the parts of a list or set.
-func (v *val) sequence() []*val {
+func (v *docValue) sequence() []*docValue {
 	if v == nil {
 		return nil
 	}
