@@ -1,6 +1,7 @@
 package view
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -394,9 +395,12 @@ func unionNames(b, a *docValue) []string {
 	return slices.Compact(out)
 }
 
+// identifier is a name that can stand before an equals sign as it is.
+var identifier = regexp.MustCompile(`^[_\p{L}][_\p{L}\p{Nd}\p{Mn}\p{Mc}-]*$`)
+
 // attrName is a name as it is written before an equals sign: in quotes if it is no identifier.
 func attrName(s string) string {
-	if isIdentifier(s) {
+	if identifier.MatchString(s) {
 		return s
 	}
 	return quote(s)

@@ -59,13 +59,8 @@ type plannedOutput struct {
 
 // plannedDocument is an object that there will be.
 type plannedDocument struct {
-	Address string `json:"address"`
-	objectName
-	Provider  string    `json:"provider_name"`
-	Schema    int64     `json:"schema_version"`
-	Values    jsonValue `json:"values"`
-	Sensitive flags     `json:"sensitive_values"`
-	Identity  jsonValue `json:"identity,omitzero"`
+	objectValues
+	Identity jsonValue `json:"identity,omitzero"`
 }
 
 // changeDocument is a change of an object.
@@ -181,14 +176,11 @@ func (x *objects) plannedValues(p *plan.Plan, changes []*plan.Change) plannedVal
 func (x *objects) plannedDocument(c *plan.Change) plannedDocument {
 	p, i := c.Provider.Provider, c.Object.Instance
 	_, after := x.values(c)
-	doc := plannedDocument{
-		Address: i.String(), objectName: nameOf(i), Provider: x.hosts.of(p),
-		Values: jsonValue(after.Raw), Sensitive: sensitiveParts(after, x.schemaForm(p, i)), Identity: present(c.Identity),
-	}
+	version := int64(0)
 	if s := x.schema(p, i); s != nil {
-		doc.Schema = s.Version
+		version = s.Version
 	}
-	return doc
+	return plannedDocument{x.valuesOf(i, p, x.hosts.of(p), version, after), present(c.Identity)}
 }
 
 func (x *objects) changeDocument(c *plan.Change) changeDocument {

@@ -44,12 +44,7 @@ type storedOutput struct {
 
 // storedDocument is an object of a state.
 type storedDocument struct {
-	Address string `json:"address"`
-	objectName
-	Provider        string          `json:"provider_name"`
-	Schema          int64           `json:"schema_version"`
-	Values          jsonValue       `json:"values"`
-	Sensitive       flags           `json:"sensitive_values"`
+	objectValues
 	IdentityVersion *int64          `json:"identity_schema_version,omitempty"`
 	Identity        json.RawMessage `json:"identity,omitempty"`
 	DependsOn       []string        `json:"depends_on,omitempty"`
@@ -94,14 +89,13 @@ func storedObjects(s *state.Snapshot) []storedObject {
 
 // storedDocument is one object. closure may be nil: dependencies are then those recorded.
 func (x *objects) storedDocument(o addr.Object, e *state.Entry, closure *state.Closure) storedDocument {
-	v := x.stored(e, o.Instance)
+	p := e.Provider.Provider
 	depends := e.Recorded
 	if closure != nil {
 		depends = closure.Of(o.Instance.Resource(), e.Recorded)
 	}
 	doc := storedDocument{
-		Address: o.Instance.String(), objectName: nameOf(o.Instance), Provider: e.Provider.Provider.String(), Schema: e.Schema,
-		Values: jsonValue(v.Raw), Sensitive: sensitiveParts(v, x.schemaForm(e.Provider.Provider, o.Instance)), Tainted: e.Tainted, Deposed: o.Deposed,
+		objectValues: x.valuesOf(o.Instance, p, p.String(), e.Schema, x.stored(e, o.Instance)), Tainted: e.Tainted, Deposed: o.Deposed,
 	}
 	for _, r := range depends {
 		doc.DependsOn = append(doc.DependsOn, r.String())

@@ -257,6 +257,20 @@ func nameOf(i addr.Instance) objectName {
 	return objectName{i.Mode.String(), i.Type, i.Name, instanceKey(i.Key)}
 }
 
+// objectValues are an object as it is or will be.
+type objectValues struct {
+	Address string `json:"address"`
+	objectName
+	Provider  string    `json:"provider_name"`
+	Schema    int64     `json:"schema_version"`
+	Values    jsonValue `json:"values"`
+	Sensitive flags     `json:"sensitive_values"`
+}
+
+func (x *objects) valuesOf(i addr.Instance, p addr.Provider, named string, schema int64, v mark.Value) objectValues {
+	return objectValues{i.String(), nameOf(i), named, schema, jsonValue(v.Raw), sensitiveParts(v, x.schemaForm(p, i))}
+}
+
 // Hosts gives a provider with the registry host that documents name it with; nil changes none.
 type Hosts func(addr.Provider) addr.Provider
 
