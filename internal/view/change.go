@@ -114,7 +114,7 @@ func (x *objects) document(f *blockSchemaForm, v mark.Value) *docValue {
 }
 
 // diff compares what a change goes from and to.
-func (x *objects) diff(c *plan.Change, relevant *tree, o Options) *blockNode {
+func (x *objects) diff(c *plan.Change, relevant *tree, o Options) *node {
 	f := x.schemaForm(c.Provider.Provider, c.Object.Instance)
 	before, after := x.values(c)
 	b, a := x.document(f, before), x.document(f, after)
@@ -132,7 +132,7 @@ func (x *objects) diff(c *plan.Change, relevant *tree, o Options) *blockNode {
 	return d.block(f, b, a, paths, relevant)
 }
 
-// ordered sorts changes as the peers show them: by module, data sources before what is managed.
+// ordered sorts changes as Terraform and OpenTofu show them: by module, data sources before what is managed.
 func ordered(changes []*plan.Change) []*plan.Change {
 	out := slices.Clone(changes)
 	slices.SortStableFunc(out, func(a, b *plan.Change) int {
@@ -152,7 +152,7 @@ func compareModes(a, b addr.Mode) int {
 	return 1
 }
 
-// shown reports whether a change is one that people want to see.
+// shown reports whether a change is one that users want to see.
 func shown(c *plan.Change) bool {
 	if c.Object.Mode == addr.Data {
 		return c.Action == plan.Read
@@ -163,7 +163,7 @@ func shown(c *plan.Change) bool {
 func moved(c *plan.Change) bool { return c.Was != c.Object && c.Was.Type != "" }
 
 // change writes a change with what is said about it.
-func (r *renderer) change(c *plan.Change, n *blockNode, drift bool) {
+func (r *renderer) change(c *plan.Change, n *node, drift bool) {
 	forget := c.Action == plan.Forget
 	margin := "  "
 	if forget {

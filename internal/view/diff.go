@@ -32,6 +32,9 @@ type node struct {
 	nested            bool              // nDict, nSeq: from a nested attribute of the schema
 	context           bool              // nSeq: unchanged neighbours of changes are shown
 	sensitivityChange sensitivityChange // nSecret: what happens to its being sensitive
+	groups            []group           // nDict that is a block: the blocks in it
+	notes             []string          // of such a block: remarks below its attributes
+	label             string            // of a block in a map, quoted
 	spaces            bool              // nJSON: only white space or the like differs
 }
 
@@ -334,7 +337,7 @@ func (d *differ) part(f, in *schemaForm, b, a, bv, av *docValue, forces, relevan
 }
 
 // emptyIsNothing takes an empty string for nothing where the other side has nothing either, or a
-// better one: old SDKs cannot tell them apart, and the peers show neither.
+// better one: old SDKs cannot tell them apart, and Terraform and OpenTofu show neither.
 func emptyIsNothing(b, a *docValue) (*docValue, *docValue) {
 	be, ae := b.emptyString(), a.emptyString()
 	if be && !ae && (a == nil || a.kind == vString) || be && ae && a.secret == b.secret {

@@ -6,39 +6,25 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// blockNode is one block in the comparison of two objects; the object itself is the outermost.
-type blockNode struct {
-	act               act
-	forces            bool
-	label             string // of a block in a map, quoted
-	attrs             *node  // nDict
-	groups            []group
-	secret            bool // nothing of it is shown
-	sensitivityChange sensitivityChange
-	notes             []string // remarks below the attributes
-}
-
 // group is all blocks of one type.
 type group struct {
 	name    string
 	unknown act // what happens if it is not known yet how many there will be; same if it is known
 	forces  bool
-	blocks  []*blockNode
+	blocks  []*node
 }
 
-// block compares two blocks, either of which may be nil.
-func (d *differ) block(f *blockSchemaForm, b, a *docValue, forces, relevant *tree) *blockNode {
-	n := &blockNode{}
+// block compares two blocks, either of which may be nil. The object itself is the outermost one.
+func (d *differ) block(f *blockSchemaForm, b, a *docValue, forces, relevant *tree) *node {
 	if !d.secrets && (b != nil && b.secret || a != nil && a.secret) {
-		s := d.secret(b, a)
-		n.act, n.secret, n.sensitivityChange, n.forces = s.act, true, s.sensitivityChange, forces.is() && s.act != same
+		n := d.secret(b, a)
+		n.forces = forces.is() && n.act != same
 		return n
 	}
 	if relevant == nil {
 		a = b
 	}
-	n.attrs = d.attributes(f, b, a, forces, relevant)
-	n.act = n.attrs.act
+	n := d.attributes(f, b, a, forces, relevant)
 	for _, nested := range f.blocks {
 		g := d.group(nested, b.get(nested.name), a.get(nested.name), forces.below(nested.name), relevant.below(nested.name))
 		if len(g.blocks) == 0 && g.unknown == same {
@@ -68,7 +54,7 @@ func (g *group) changes() bool {
 	return false
 }
 
-// attributes compares what is not a block in a block.
+// attributes begins the node of a block with what is not a block in it.
 func (d *differ) attributes(f *blockSchemaForm, b, a *docValue, forces, relevant *tree) *node {
 	n := &node{kind: nDict, nested: true}
 	for _, name := range unionNames(b, a) {

@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 )
 
-// words are how an operation is told of.
+// words are how an operation is reported.
 type words struct{ begins, ends, still, fails, action string }
 
 // vocabulary has the words of every operation; the machine formats use them too.

@@ -15,7 +15,7 @@ import (
 // Options say how to show things.
 type Options struct {
 	Color         bool                // with ANSI colours
-	Plain         bool                // diagnostics without their box, as the peers print with -no-color
+	Plain         bool                // diagnostics without their box, as with -no-color
 	Width         int                 // columns to wrap at; 0: never
 	Terminal      bool                // a live block may be drawn
 	Compact       bool                // -compact-warnings
@@ -60,7 +60,7 @@ type Schemas interface {
 type PlanOptions struct {
 	Saved    string // the file it was saved to
 	Applying bool   // it will be applied by the same command
-	Earlier  bool   // it was shown when it was saved: only programs are told its changes again
+	Earlier  bool   // it was shown when it was saved: only programs get its changes again
 	Schemas  Schemas
 }
 

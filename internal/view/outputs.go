@@ -9,10 +9,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// OutputsText writes root outputs, one "name = value" after the other. Sensitive ones are told of
-// only, unless they are to be shown.
+// OutputsText writes root outputs, one "name = value" after the other. Of sensitive ones the name
+// is written, unless they are to be shown.
 func OutputsText(w io.Writer, outs map[string]state.Output, o Options) error {
 	for _, name := range slices.Sorted(maps.Keys(outs)) {
 		if _, err := fmt.Fprintf(w, "%s = ", escapeLine(name)); err != nil {
@@ -45,19 +46,13 @@ func OutputRaw(w io.Writer, out state.Output) error {
 		if v.IsNull() {
 			what = "null"
 		}
-		//lint:ignore ST1005 the text is shown to users as it is, in the words of the peers
+		//lint:ignore ST1005 the text is shown to users as it is, in the words of Terraform and OpenTofu
 		return fmt.Errorf("The -raw option only supports strings, numbers, and boolean values, but this output value is %s.\n\nUse the -json option for machine-readable representations of output values that have complex types.", what)
 	}
-	text := ""
-	switch ty {
-	case cty.String:
-		text = v.AsString()
-	case cty.Number:
-		text = numberText(v.AsBigFloat())
-	default:
-		text = fmt.Sprint(v.True())
+	text, err := convert.Convert(v, cty.String)
+	if err == nil {
+		_, err = io.WriteString(w, text.AsString())
 	}
-	_, err := io.WriteString(w, text)
 	return err
 }
 

@@ -1,6 +1,6 @@
 package view
 
-// style is how text looks on a terminal with colours. Nothing is told by colour alone.
+// style is how text looks on a terminal with colours. Nothing is said by colour alone.
 type style string
 
 // The styles.

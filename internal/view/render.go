@@ -26,7 +26,7 @@ var (
 // how says how a value is written.
 type renderOptions struct {
 	depth  int
-	suffix bool // what goes is followed by "-> null"
+	suffix bool // what is removed is followed by "-> null"
 	all    bool // unchanged parts are shown
 }
 
@@ -101,16 +101,13 @@ func (r *renderer) warnings(depth int, s sensitivityChange, block bool) {
 	if s == steady || r.plain {
 		return
 	}
-	var lines []string
-	switch {
-	case s == closing && block:
-		lines = []string{"this block will be marked as sensitive and will not", "display in UI output after applying this change."}
-	case s == closing:
-		lines = []string{"this attribute value will be marked as sensitive and will not", "display in UI output after applying this change. The value is unchanged."}
-	case block:
-		lines = []string{"this block will no longer be marked as sensitive", "after applying this change."}
-	default:
-		lines = []string{"this attribute value will no longer be marked as sensitive", "after applying this change. The value is unchanged."}
+	what, end := "attribute value", " The value is unchanged."
+	if block {
+		what, end = "block", ""
+	}
+	lines := []string{"this " + what + " will no longer be marked as sensitive", "after applying this change." + end}
+	if s == closing {
+		lines = []string{"this " + what + " will be marked as sensitive and will not", "display in UI output after applying this change." + end}
 	}
 	for i, l := range lines {
 		r.indent(depth)
@@ -341,8 +338,8 @@ func (n *node) flat() bool {
 }
 
 // block writes the inside of a block.
-func (r *renderer) block(n *blockNode, h renderOptions) {
-	if n.secret {
+func (r *renderer) block(n *node, h renderOptions) {
+	if n.kind == nSecret {
 		for _, l := range []string{"# At least one attribute in this block is (or was) sensitive,", "# so its contents will not be displayed."} {
 			if r.indent(h.depth + 1); !r.plain {
 				r.WriteString("  ")
@@ -351,11 +348,11 @@ func (r *renderer) block(n *blockNode, h renderOptions) {
 		}
 		return
 	}
-	r.parts(n.attrs, h)
+	r.parts(n, h)
 	for _, note := range n.notes {
 		r.remark(h.depth+1, note)
 	}
-	attrs, hidden := len(n.attrs.kids) > 0, 0
+	attrs, hidden := len(n.kids) > 0, 0
 	for _, g := range n.groups {
 		shown := false
 		start := func() {
@@ -394,7 +391,7 @@ func (r *renderer) unknownGroup(g group, h renderOptions) {
 	r.WriteByte('\n')
 }
 
-func (r *renderer) nestedBlock(name string, b *blockNode, h renderOptions) {
+func (r *renderer) nestedBlock(name string, b *node, h renderOptions) {
 	in := renderOptions{depth: h.depth + 1, suffix: true, all: h.all}
 	r.warnings(in.depth, b.sensitivityChange, true)
 	r.lead(in.depth, b.act)
@@ -403,7 +400,7 @@ func (r *renderer) nestedBlock(name string, b *blockNode, h renderOptions) {
 		r.WriteString(" " + b.label)
 	}
 	r.WriteString(" {")
-	r.forced(&node{forces: b.forces})
+	r.forced(b)
 	r.WriteByte('\n')
 	r.block(b, in)
 	r.closeIndent(in.depth)

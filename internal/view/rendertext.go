@@ -5,7 +5,7 @@ import "strings"
 // lines writes a string of several lines as a heredoc, and changes of one line by line.
 //
 // White space around the whole is left out, as long as leaving it out hides nothing: where it
-// differs, the lines are shown as they are, and a line break at the very end is told of in words.
+// differs, the lines are shown as they are, and a line break at the very end is said in words.
 func (r *renderer) lines(n *node, h renderOptions, tail string) {
 	b, a, note := n.texts(r.o.scrub)
 	r.WriteString("<<-EOT")

@@ -81,7 +81,7 @@ func (fs *schemaForms) block(b *schema.Block) *blockSchemaForm {
 	for _, n := range b.Blocks {
 		in := fs.block(n.Block)
 		f.blocks = append(f.blocks, nestedSchemaForm{n.Name, n.Nesting, in})
-		f.parts[n.Name] = in.repeated(n.Nesting)
+		f.parts[n.Name] = in.repeated(n.Nesting, false)
 		f.inner[n.Name] = true
 	}
 	slices.SortFunc(f.blocks, func(a, b nestedSchemaForm) int { return strings.Compare(a.name, b.name) })
@@ -92,17 +92,13 @@ func (fs *schemaForms) block(b *schema.Block) *blockSchemaForm {
 	return f
 }
 
-// repeated is the form of all blocks of a type together.
-func (f *blockSchemaForm) repeated(n schema.Nesting) *schemaForm {
-	switch n {
-	case schema.List:
-		return &schemaForm{kind: fList, elem: &f.schemaForm}
-	case schema.Set:
-		return &schemaForm{kind: fSet, elem: &f.schemaForm}
-	case schema.Map:
-		return &schemaForm{kind: fMap, elem: &f.schemaForm}
+// repeated is the form of all blocks of a type together, or of all objects of a nested attribute.
+func (f *schemaForm) repeated(n schema.Nesting, nested bool) *schemaForm {
+	kinds := map[schema.Nesting]formKind{schema.List: fList, schema.Set: fSet, schema.Map: fMap}
+	if kind, ok := kinds[n]; ok {
+		return &schemaForm{kind: kind, nested: nested, elem: f}
 	}
-	return &f.schemaForm
+	return f
 }
 
 func attrForms(attrs []*schema.Attr) map[string]*schemaForm {
@@ -137,15 +133,7 @@ func attrForm(a *schema.Attr) *schemaForm {
 
 func objectForm(o *schema.Object) *schemaForm {
 	obj := &schemaForm{kind: fObject, nested: true, parts: attrForms(o.Attrs)}
-	switch o.Nesting {
-	case schema.List:
-		return &schemaForm{kind: fList, nested: true, elem: obj}
-	case schema.Set:
-		return &schemaForm{kind: fSet, nested: true, elem: obj}
-	case schema.Map:
-		return &schemaForm{kind: fMap, nested: true, elem: obj}
-	}
-	return obj
+	return obj.repeated(o.Nesting, true)
 }
 
 var scalar = &schemaForm{kind: fScalar}
