@@ -165,27 +165,19 @@ func patience(b, a []int) []int {
 
 // classes numbers the elements of two sequences by what they equal.
 func classes(b, a []*docValue) ([]int, []int) {
-	type known struct {
-		v     *docValue
-		class int
-	}
-	table := map[uint64][]known{}
+	table := map[string]int{}
 	next := 0
 	number := func(vs []*docValue) []int {
 		out := make([]int, len(vs))
-	each:
 		for i, v := range vs {
-			if !v.unknownInside() {
-				for _, k := range table[v.digest()] {
-					if k.v.equal(v) {
-						out[i] = k.class
-						continue each
-					}
-				}
-				table[v.digest()] = append(table[v.digest()], known{v, next})
+			key := string(v.appendKey(nil))
+			class, known := table[key]
+			if !known || v.unknownInside() {
+				class = next
+				next++
+				table[key] = class
 			}
-			out[i] = next
-			next++
+			out[i] = class
 		}
 		return out
 	}

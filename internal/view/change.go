@@ -294,7 +294,7 @@ func imported(i *plan.Importing) string {
 	case i.Unknown:
 		return "imported from an id that is known after apply"
 	case i.ID == "" && i.Identity != cty.NilVal && !i.Identity.IsNull():
-		return "imported by identity " + compact(i.Identity)
+		return "imported by identity " + compact(free(i.Identity, nil))
 	}
 	return "imported from " + quote(i.ID)
 }

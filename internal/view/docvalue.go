@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
 	"strconv"
@@ -18,7 +19,6 @@ type docValue struct {
 	text   string // of numbers, bools and strings
 	names  []string
 	elems  []*docValue // of lists and sets; of dicts beside names, which are sorted
-	sum    uint64      // digest, once it was asked for
 }
 
 type docKind uint8
@@ -80,31 +80,19 @@ func (v *docValue) unknownInside() bool {
 	return v.kind == vUnknown || slices.ContainsFunc(v.elems, (*docValue).unknownInside)
 }
 
-// digest is equal for equal values.
-func (v *docValue) digest() uint64 {
+// appendKey appends text that is equal for equal values.
+func (v *docValue) appendKey(key []byte) []byte {
 	if v == nil {
-		return 1
+		return append(key, 0xff)
 	}
-	if v.sum != 0 {
-		return v.sum
-	}
-	const prime = 1099511628211
-	h := uint64(14695981039346656037) ^ uint64(v.kind)
-	add := func(s string) {
-		for i := range len(s) {
-			h = (h ^ uint64(s[i])) * prime
+	key = fmt.Appendf(key, "%d %q %d ", v.kind, v.text, len(v.elems))
+	for i, e := range v.elems {
+		if v.isDict() {
+			key = strconv.AppendQuote(key, v.names[i])
 		}
-		h = (h ^ 0xff) * prime
+		key = e.appendKey(key)
 	}
-	add(v.text)
-	for _, n := range v.names {
-		add(n)
-	}
-	for _, e := range v.elems {
-		h = (h ^ e.digest()) * prime
-	}
-	v.sum = max(h, 1)
-	return v.sum
+	return key
 }
 
 // tree is a set of paths, by step: attribute names, keys and indexes as text. A nil *tree is

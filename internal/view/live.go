@@ -52,11 +52,7 @@ func (l *live) follow(e event.Event) {
 
 // counted reports whether an operation is a step of an apply.
 func counted(o event.Op) bool {
-	switch o {
-	case event.Create, event.Update, event.Delete, event.Forget, event.ReadData:
-		return true
-	}
-	return false
+	return vocabulary[o].kind == "apply" || o == event.Forget
 }
 
 // steps is how many operations a plan will take.

@@ -198,22 +198,6 @@ func resourceOf(i addr.Instance) streamResource {
 	return streamResource{i.String(), i.Module.String(), i.Local(), implied, i.Type, i.Name, instanceKey(i.Key)}
 }
 
-// ephemeralOp reports whether an operation has types of its own in the stream.
-func ephemeralOp(o event.Op) bool { return o == event.Open || o == event.Renew || o == event.Close }
-
-// lineKind is the first part of the type of a line about an operation; "" if there are none.
-func lineKind(o event.Op) string {
-	switch {
-	case ephemeralOp(o):
-		return "ephemeral_op"
-	case o == event.Refresh:
-		return "refresh"
-	case o == event.ReadData || o == event.Create || o == event.Update || o == event.Delete:
-		return "apply"
-	}
-	return ""
-}
-
 // streamWords are the words of lines about an operation: here, reading data is refreshing.
 func streamWords(o event.Op) words {
 	w := vocabulary[o]
@@ -235,8 +219,8 @@ func identified(key, value string, h *hook) string {
 func elapsed(d time.Duration) *int64 { return new(int64(d / time.Second)) }
 
 func (j *JSON) started(e event.Started) {
-	kind, w := lineKind(e.Op), streamWords(e.Op)
-	if kind == "" {
+	w := streamWords(e.Op)
+	if w.kind == "" {
 		return
 	}
 	var h hook
@@ -244,12 +228,12 @@ func (j *JSON) started(e event.Started) {
 		h.Action = w.action
 	}
 	text := w.begins + identified(e.IDKey, e.ID, &h)
-	j.hook(e.Object, text, kind+"_start", h)
+	j.hook(e.Object, text, w.kind+"_start", h)
 }
 
 func (j *JSON) done(e event.Done) {
-	kind, w := lineKind(e.Op), streamWords(e.Op)
-	if kind == "" {
+	w := streamWords(e.Op)
+	if w.kind == "" {
 		return
 	}
 	if e.Op == event.Delete {
@@ -262,15 +246,15 @@ func (j *JSON) done(e event.Done) {
 		h.Action, h.Elapsed = w.action, elapsed(e.Took)
 	}
 	text += identified(e.IDKey, e.ID, &h)
-	j.hook(e.Object, text, kind+"_complete", h)
+	j.hook(e.Object, text, w.kind+"_complete", h)
 }
 
 func (j *JSON) failed(e event.Failed) {
-	kind, w := lineKind(e.Op), streamWords(e.Op)
-	if kind == "" || kind == "refresh" {
+	w := streamWords(e.Op)
+	if w.kind == "" || e.Op == event.Refresh {
 		return
 	}
-	j.hook(e.Object, w.fails+" after "+seconds(e.Took), kind+"_errored", hook{Action: w.action, Elapsed: elapsed(e.Took), Reason: e.Reason})
+	j.hook(e.Object, w.fails+" after "+seconds(e.Took), w.kind+"_errored", hook{Action: w.action, Elapsed: elapsed(e.Took), Reason: e.Reason})
 }
 
 // beat says what takes long.
@@ -278,9 +262,8 @@ func (j *JSON) beat(now time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, op := range j.ops.due(now) {
-		w := streamWords(op.op)
-		if kind := lineKind(op.op); kind != "" {
-			j.hook(op.object, fmt.Sprintf("Still %s... [%s elapsed]", w.still, seconds(op.heard)), kind+"_progress", hook{Action: w.action, Elapsed: elapsed(op.heard)})
+		if w := streamWords(op.op); w.kind != "" {
+			j.hook(op.object, fmt.Sprintf("Still %s... [%s elapsed]", w.still, seconds(op.heard)), w.kind+"_progress", hook{Action: w.action, Elapsed: elapsed(op.heard)})
 		}
 	}
 }

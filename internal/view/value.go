@@ -160,33 +160,27 @@ func (t *valueText) text(s string, indent int) {
 }
 
 // compact is a value on one line.
-func compact(v cty.Value) string {
+func compact(v *docValue) string {
+	var parts []string
 	switch {
-	case v == cty.NilVal || v.IsNull():
+	case v.absent():
 		return "null"
-	case !v.IsKnown():
+	case v.kind == vUnknown:
 		return "(known after apply)"
-	}
-	switch ty := v.Type(); {
-	case ty == cty.String:
-		return quote(v.AsString())
-	case ty == cty.Number:
-		return numberText(v.AsBigFloat())
-	case ty == cty.Bool:
-		return fmt.Sprint(v.True())
-	case ty.IsObjectType() || ty.IsMapType():
-		var parts []string
-		for name, e := range ctyvalue.Members(v) {
-			if !e.IsKnown() || !e.IsNull() {
-				parts = append(parts, attrName(name)+" = "+compact(e))
-			}
-		}
-		return "{ " + strings.Join(parts, ", ") + " }"
-	default:
-		var parts []string
-		for _, e := range ctyvalue.Items(v) {
+	case v.kind == vString:
+		return quote(v.text)
+	case v.isSeq():
+		for _, e := range v.elems {
 			parts = append(parts, compact(e))
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
+	case v.isDict():
+		for i, e := range v.elems {
+			if !e.absent() {
+				parts = append(parts, attrName(v.names[i])+" = "+compact(e))
+			}
+		}
+		return "{ " + strings.Join(parts, ", ") + " }"
 	}
+	return v.text
 }
