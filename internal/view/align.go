@@ -167,15 +167,16 @@ func patience(b, a []int) []int {
 func classes(b, a []*docValue) ([]int, []int) {
 	table := map[string]int{}
 	next := 0
+	var key []byte
 	number := func(vs []*docValue) []int {
 		out := make([]int, len(vs))
 		for i, v := range vs {
-			key := string(v.appendKey(nil))
-			class, known := table[key]
+			key = v.appendKey(key[:0])
+			class, known := table[string(key)]
 			if !known || v.unknownInside() {
 				class = next
 				next++
-				table[key] = class
+				table[string(key)] = class
 			}
 			out[i] = class
 		}

@@ -1,10 +1,11 @@
 package view
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // act is what happens to a part of an object.
@@ -398,13 +399,14 @@ func unionNames(b, a *docValue) []string {
 	return slices.Compact(out)
 }
 
-// identifier is a name that can stand before an equals sign as it is.
-var identifier = regexp.MustCompile(`^[_\p{L}][_\p{L}\p{Nd}\p{Mn}\p{Mc}-]*$`)
-
 // attrName is a name as it is written before an equals sign: in quotes if it is no identifier.
 func attrName(s string) string {
-	if identifier.MatchString(s) {
-		return s
+	first, _ := utf8.DecodeRuneInString(s)
+	odd := func(r rune) bool {
+		return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.In(r, unicode.Mn, unicode.Mc)
 	}
-	return quote(s)
+	if first != '_' && !unicode.IsLetter(first) || strings.IndexFunc(s, odd) >= 0 {
+		return quote(s)
+	}
+	return s
 }

@@ -1,7 +1,7 @@
 package view
 
 import (
-	"fmt"
+	"encoding/binary"
 	"math/big"
 	"slices"
 	"strconv"
@@ -85,10 +85,13 @@ func (v *docValue) appendKey(key []byte) []byte {
 	if v == nil {
 		return append(key, 0xff)
 	}
-	key = fmt.Appendf(key, "%d %q %d ", v.kind, v.text, len(v.elems))
+	text := func(s string) { key = append(binary.AppendUvarint(key, uint64(len(s))), s...) }
+	key = append(key, byte(v.kind))
+	text(v.text)
+	key = binary.AppendUvarint(key, uint64(len(v.elems)))
 	for i, e := range v.elems {
 		if v.isDict() {
-			key = strconv.AppendQuote(key, v.names[i])
+			text(v.names[i])
 		}
 		key = e.appendKey(key)
 	}

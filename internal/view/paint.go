@@ -16,11 +16,14 @@ const (
 
 // paint styles text, where colours are wanted.
 func (o Options) paint(text string, styles ...style) string {
+	if !o.Color || text == "" {
+		return text
+	}
 	out := ""
 	for _, s := range styles {
 		out += string(s)
 	}
-	if !o.Color || text == "" || out == "" {
+	if out == "" {
 		return text
 	}
 	return out + text + reset

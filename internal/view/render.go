@@ -40,12 +40,20 @@ func (h renderOptions) in(suffix bool) renderOptions {
 func (r *renderer) lead(depth int, a act) {
 	r.indent(depth)
 	if !r.plain {
-		r.WriteString("  " + r.o.paint(symbols[a], styles[a]) + " ")
+		r.WriteString("  ")
+		r.WriteString(r.o.paint(symbols[a], styles[a]))
+		r.WriteByte(' ')
 	}
 }
 
 func (r *renderer) indent(depth int) {
-	r.WriteString(strings.Repeat("    ", max(depth, 0)))
+	r.pad(4 * depth)
+}
+
+func (r *renderer) pad(n int) {
+	for range n {
+		r.WriteByte(' ')
+	}
 }
 
 // closeIndent begins the line that closes what a line at that depth opened.
@@ -280,7 +288,9 @@ func (r *renderer) attribute(name string, width int, k *node, h renderOptions, t
 	}
 	r.warnings(h.depth, k.sensitivityChange, false)
 	r.lead(h.depth, k.act)
-	r.WriteString(name + strings.Repeat(" ", max(width-utf8.RuneCountInString(name), 0)) + " = ")
+	r.WriteString(name)
+	r.pad(width - utf8.RuneCountInString(name))
+	r.WriteString(" = ")
 	r.value(k, h, tail)
 	r.WriteByte('\n')
 }
