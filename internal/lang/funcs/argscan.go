@@ -95,13 +95,12 @@ func (s *argumentScan) insideSet(v cty.Value, l *limits.Limits) bool {
 
 // insideRest is for everything else with elements.
 func (s *argumentScan) insideRest(v cty.Value, l *limits.Limits) bool {
+	if _, bytes, all := ctyvalue.Texts(v, ""); all {
+		s.elements += v.LengthInt()
+		s.bytes += int64(bytes)
+		return s.elements <= l.Elements && s.bytes <= l.Bytes
+	}
 	for e := range ctyvalue.Unordered(v) {
-		if text, ok := ctyvalue.Text(e); ok && s.elements < l.Elements {
-			s.elements++
-			if s.bytes += int64(len(text)); s.bytes <= l.Bytes {
-				continue
-			}
-		}
 		if !s.look(e, l) {
 			return false
 		}

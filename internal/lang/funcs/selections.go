@@ -164,10 +164,8 @@ func contains(c *call) (cty.Value, error) {
 	if !c.unknown && list.Type().IsSetType() && list.Type().ElementType().Equals(value.Type()) {
 		return cty.BoolVal(ctyvalue.SetHas(list, value)), nil
 	}
-	if text, ok := ctyvalue.Text(value); ok {
-		if at, sure := findText(list, text); sure {
-			return cty.BoolVal(at >= 0), nil
-		}
+	if at, all := findText(list, value); all {
+		return cty.BoolVal(at >= 0), nil
 	}
 	open := false
 	for v := range ctyvalue.Unordered(list) {
@@ -185,19 +183,13 @@ func contains(c *call) (cty.Value, error) {
 	return cty.False, nil
 }
 
-// findText looks for a text in a list or tuple of nothing but texts; -1 if it is not there. Else sure is false.
-func findText(list cty.Value, want string) (at int, sure bool) {
-	at = -1
-	for i, v := range ctyvalue.Items(list) {
-		text, ok := ctyvalue.Text(v)
-		if !ok {
-			return 0, false
-		}
-		if at < 0 && text == want {
-			at = i
-		}
+// findText looks for a text in a list or tuple of nothing but texts; -1 if it is not there. Of other values all is false.
+func findText(list, want cty.Value) (at int, all bool) {
+	if want.Type() != cty.String || want.IsNull() {
+		return 0, false
 	}
-	return at, true
+	at, _, all = ctyvalue.Texts(list, want.AsString())
+	return at, all
 }
 
 // canCompare refuses a value that cty would compare by writing down all of its digits.
@@ -249,10 +241,8 @@ func indexOf(c *call) (cty.Value, error) {
 	if err := canCompare(value); err != nil {
 		return cty.NilVal, err
 	}
-	if text, ok := ctyvalue.Text(value); ok {
-		if at, sure := findText(list, text); sure && at >= 0 {
-			return cty.NumberIntVal(int64(at)), nil
-		}
+	if at, all := findText(list, value); all && at >= 0 {
+		return cty.NumberIntVal(int64(at)), nil
 	}
 	vals := ctyvalue.Elements(list)
 	if len(vals) == 0 {
