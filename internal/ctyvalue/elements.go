@@ -128,20 +128,6 @@ func typesByName(ty cty.Type) func(string) cty.Type {
 	return func(string) cty.Type { return ety }
 }
 
-// Keys are the keys of a map, or the attribute names of an object, that is known, not null and unmarked, sorted,
-// as values.
-func Keys(v cty.Value) []cty.Value {
-	vals := make([]cty.Value, 0, v.LengthInt())
-	for k := range Members(v) {
-		if Direct { // it is in normal form
-			vals = append(vals, Make(cty.String, k))
-		} else {
-			vals = append(vals, cty.StringVal(k))
-		}
-	}
-	return vals
-}
-
 // Unordered gives the elements of a list, set, map, tuple or object that is known, not null and unmarked, in no order
 // that means anything.
 func Unordered(v cty.Value) iter.Seq[cty.Value] {

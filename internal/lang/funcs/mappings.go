@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
-	"maps"
-	"slices"
 
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
 var stringLists = cty.Map(cty.List(cty.String))
@@ -17,8 +16,8 @@ var stringLists = cty.Map(cty.List(cty.String))
 var mappings = []*builtin{
 	{
 		name: "keys", doc: "Gives the keys of a map, or the attribute names of an object, sorted.",
-		params:  []param{{name: "inputMap", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: unknown | marked | quick}},
-		returns: cty.DynamicPseudoType, run: keys,
+		params:  []param{{name: "inputMap", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: unknown | marked}},
+		returns: cty.DynamicPseudoType, run: ofTypes(stdlib.KeysFunc),
 	},
 	{
 		name: "lookup", doc: "Gives the element of a map with a given key, or a default if there is none.",
@@ -42,8 +41,8 @@ var mappings = []*builtin{
 	},
 	{
 		name: "values", doc: "Gives the elements of a map, or the attributes of an object, in the order of their keys.",
-		params:  []param{{name: "mapping", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: marked | quick}},
-		returns: cty.DynamicPseudoType, kind: valuesType, run: values,
+		params:  []param{{name: "mapping", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: marked}},
+		returns: cty.DynamicPseudoType, kind: libraryType(stdlib.ValuesFunc), run: ofTypes(stdlib.ValuesFunc),
 	},
 	{
 		name: "zipmap", doc: "Makes a map of a list of keys and a list of values.",
@@ -53,24 +52,6 @@ var mappings = []*builtin{
 		},
 		returns: cty.DynamicPseudoType, kind: zipType, run: zipMap,
 	},
-}
-
-// keys of an object are known even when it is not: they are part of its type.
-func keys(c *call) (cty.Value, error) {
-	m := c.taken.bare(c.args[0])
-	switch ty := m.Type(); {
-	case ty.IsObjectType():
-		names := make([]cty.Value, 0, len(ty.AttributeTypes()))
-		for _, name := range slices.Sorted(maps.Keys(ty.AttributeTypes())) {
-			names = append(names, ctyvalue.String(name))
-		}
-		return cty.TupleVal(names), nil
-	case !ty.IsMapType():
-		return cty.NilVal, bad(0, "must have map or object type")
-	case !m.IsKnown():
-		return cty.UnknownVal(cty.List(cty.String)), nil
-	}
-	return listOf(cty.String, ctyvalue.Keys(m)), nil
 }
 
 func lookupType(c *call) (cty.Type, error) {
@@ -233,39 +214,6 @@ func transpose(c *call) (cty.Value, error) {
 		out[k] = cty.ListVal(list)
 	}
 	return mapOf(cty.List(cty.String), out), nil
-}
-
-func valuesType(c *call) (cty.Type, error) {
-	ty := c.given[0].Type()
-	switch {
-	case ty.IsMapType():
-		return cty.List(ty.ElementType()), nil
-	case ty.IsObjectType():
-		attrs := ty.AttributeTypes()
-		etys := make([]cty.Type, 0, len(attrs))
-		for _, name := range slices.Sorted(maps.Keys(attrs)) {
-			etys = append(etys, attrs[name])
-		}
-		return cty.Tuple(etys), nil
-	}
-	return cty.NilType, errors.New("values() requires a map as the first argument")
-}
-
-func values(c *call) (cty.Value, error) {
-	ty := c.given[0].Type()
-	if !ty.IsMapType() && !ty.IsObjectType() {
-		return valuesError(c)
-	}
-	vals := ctyvalue.Elements(c.taken.bare(c.args[0]))
-	if ty.IsMapType() {
-		return listOf(ty.ElementType(), vals), nil
-	}
-	return cty.TupleVal(vals), nil
-}
-
-func valuesError(c *call) (cty.Value, error) {
-	_, err := valuesType(c)
-	return cty.NilVal, err
 }
 
 // zipType is an object type for a tuple of values: then the keys must be known.

@@ -83,6 +83,25 @@ func library(f function.Function) func(*call) (cty.Value, error) {
 	}
 }
 
+// ofTypes is library for a function whose result type depends on types alone, so that what is wrong with them can be
+// shown whatever the values are.
+func ofTypes(f function.Function) func(*call) (cty.Value, error) {
+	return func(c *call) (cty.Value, error) {
+		if _, err := f.ReturnTypeForValues(c.args); err != nil {
+			return cty.NilVal, err
+		}
+		return library(f)(c)
+	}
+}
+
+// libraryType is the type of what a function of cty's own library gives.
+func libraryType(f function.Function) func(*call) (cty.Type, error) {
+	return func(c *call) (cty.Type, error) {
+		ty, err := f.ReturnTypeForValues(c.args)
+		return ty, c.because(err)
+	}
+}
+
 func numberKind(*call) (cty.Type, error) { return cty.Number, nil }
 
 // rounded goes up if way is 1, down if it is -1. Numbers that are whole already may be too large to

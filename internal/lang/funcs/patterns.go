@@ -43,8 +43,7 @@ func matchType(c *call) (cty.Type, error) {
 	if !c.args[0].IsKnown() {
 		return cty.DynamicPseudoType, nil
 	}
-	ty, err := stdlib.RegexFunc.ReturnTypeForValues(c.args)
-	return ty, c.because(err)
+	return libraryType(stdlib.RegexFunc)(c)
 }
 
 func matchesType(c *call) (cty.Type, error) {

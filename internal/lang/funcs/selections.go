@@ -32,7 +32,7 @@ var selections = []*builtin{
 	{
 		name: "coalescelist", doc: "Gives the first of its arguments that is not empty.",
 		rest:    &param{name: "vals", typ: cty.DynamicPseudoType, doc: "Lists or tuples.", mode: null | unknown | dynamic},
-		returns: cty.DynamicPseudoType, run: coalesceList,
+		returns: cty.DynamicPseudoType, run: ofTypes(stdlib.CoalesceListFunc),
 	},
 	{
 		name: "contains", doc: "Tells whether a list or set has an element that equals a value.",
@@ -127,29 +127,6 @@ func coalesce(c *call) (cty.Value, error) {
 		return v, nil
 	}
 	return cty.NilVal, errors.New("no non-null, non-empty-string arguments")
-}
-
-func coalesceList(c *call) (cty.Value, error) {
-	if len(c.args) == 0 {
-		return cty.NilVal, errors.New("at least one argument is required")
-	}
-	for _, v := range c.args {
-		if !v.IsKnown() {
-			break // what comes behind is not looked at before this is known
-		}
-		if ty := v.Type(); !ty.IsListType() && !ty.IsTupleType() {
-			return cty.NilVal, errors.New("coalescelist arguments must be lists or tuples")
-		}
-	}
-	for _, v := range c.args {
-		switch {
-		case !v.IsKnown():
-			return cty.DynamicVal, nil
-		case !v.IsNull() && v.LengthInt() > 0:
-			return v, nil
-		}
-	}
-	return cty.NilVal, errors.New("no non-null arguments")
 }
 
 // contains takes a set at its word: whether it has the value needs no search.

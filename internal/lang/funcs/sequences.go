@@ -23,12 +23,12 @@ var sequences = []*builtin{
 			{name: "list", typ: anyList, doc: "The list to cut.", mode: marked},
 			{name: "size", typ: cty.Number, doc: "How many elements each list has at most; zero for all in one."},
 		},
-		returns: cty.List(anyList), kind: chunkType, run: chunkList,
+		returns: cty.List(anyList), kind: libraryType(stdlib.ChunklistFunc), run: ofTypes(stdlib.ChunklistFunc),
 	},
 	{
 		name: "compact", doc: "Leaves out the empty strings and nulls of a list.",
 		params:  []param{{name: "list", typ: cty.List(cty.String), doc: "The strings."}},
-		returns: cty.List(cty.String), run: compact,
+		returns: cty.List(cty.String), run: library(stdlib.CompactFunc),
 	},
 	{
 		name: "concat", doc: "Puts lists or tuples together into one.",
@@ -68,41 +68,12 @@ var sequences = []*builtin{
 	{
 		name: "sort", doc: "Sorts strings by their characters' code points.",
 		params:  []param{{name: "list", typ: cty.List(cty.String), doc: "The strings.", mode: unknown}},
-		returns: cty.List(cty.String), run: sorted,
+		returns: cty.List(cty.String), run: library(stdlib.SortFunc),
 	},
 }
 
 func typeOfFirst(c *call) (cty.Type, error) { return c.given[0].Type(), nil }
 func unknownKind(*call) (cty.Type, error)   { return cty.DynamicPseudoType, nil }
-func chunkType(c *call) (cty.Type, error)   { return cty.List(c.given[0].Type()), nil }
-
-func chunkList(c *call) (cty.Value, error) {
-	list := c.taken.bare(c.args[0])
-	size, err := wholeNumber(c.args[1])
-	if err != nil {
-		return cty.NilVal, c.because(fmt.Errorf("invalid size: %w", err))
-	}
-	if size < 0 {
-		return cty.NilVal, errors.New("the size argument must be positive")
-	}
-	vals := ctyvalue.Elements(list)
-	var chunks []cty.Value
-	if size == 0 && len(vals) > 0 {
-		size = len(vals)
-	}
-	for part := range slices.Chunk(vals, max(size, 1)) {
-		chunks = append(chunks, cty.ListVal(part))
-	}
-	return listOf(list.Type(), chunks), nil
-}
-
-func compact(c *call) (cty.Value, error) {
-	if c.unknown {
-		return cty.UnknownVal(cty.List(cty.String)), nil
-	}
-	kept := slices.DeleteFunc(ctyvalue.Elements(c.args[0]), func(v cty.Value) bool { return v.IsNull() || v.AsString() == "" })
-	return listOf(cty.String, kept), nil
-}
 
 // concatType is a list type if all arguments are lists that have one in common, else a tuple type,
 // for which the lengths must be known.
@@ -345,25 +316,4 @@ func slice(c *call) (cty.Value, error) {
 		return cty.TupleVal(vals), nil
 	}
 	return listOf(ty.ElementType(), vals), nil
-}
-
-func sorted(c *call) (cty.Value, error) {
-	list := c.args[0]
-	if c.unknown || !list.IsKnown() {
-		rng := list.Range()
-		return cty.UnknownVal(list.Type()).Refine().
-			CollectionLengthLowerBound(rng.LengthLowerBound()).
-			CollectionLengthUpperBound(rng.LengthUpperBound()).
-			NewValue(), nil
-	}
-	vals := ctyvalue.Elements(list)
-	texts := make([]string, len(vals))
-	for i, v := range vals {
-		if v.IsNull() {
-			return cty.NilVal, fmt.Errorf("given list element %d is null; a null string cannot be sorted", i)
-		}
-		texts[i] = v.AsString()
-	}
-	slices.Sort(texts)
-	return stringList(texts), nil
 }
