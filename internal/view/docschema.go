@@ -271,7 +271,7 @@ func WriteFunctionsJSON(w io.Writer) error {
 				for _, name := range funcs.Names() {
 					if sig, ok := funcs.SignatureOf(name); ok {
 						d.Key(prefix + name)
-						d.object(func() { d.builtin(name, sig) })
+						d.object(func() { d.builtin(sig) })
 					}
 				}
 			}
@@ -280,10 +280,8 @@ func WriteFunctionsJSON(w io.Writer) error {
 	return d.end()
 }
 
-func (d *doc) builtin(name string, sig funcs.Signature) {
-	if text := funcs.Docs(name).Description; text != "" {
-		d.keyStr("description", text)
-	}
+func (d *doc) builtin(sig funcs.Signature) {
+	d.keyStr("description", sig.Doc)
 	d.Key("return_type")
 	d.typeOf(sig.Returns)
 	if len(sig.Params) > 0 {

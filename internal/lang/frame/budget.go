@@ -1,7 +1,6 @@
 package frame
 
 import (
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -179,28 +178,12 @@ func countParts(v cty.Value, left *int) bool {
 	switch {
 	case ty.IsPrimitiveType() || ty.IsCapsuleType() || !v.IsKnown() || v.IsNull():
 		return true
-	case flat(ty):
+	case ty.IsCollectionType() && ty.ElementType().IsPrimitiveType():
 		*left -= v.LengthInt()
 		return *left >= 0
 	}
 	for e := range ctyvalue.Unordered(v) {
 		if !countParts(e, left) {
-			return false
-		}
-	}
-	return true
-}
-
-// flat reports whether all elements of values of the type are primitive.
-func flat(ty cty.Type) bool {
-	switch {
-	case ty.IsCollectionType():
-		return ty.ElementType().IsPrimitiveType()
-	case ty.IsTupleType():
-		return !slices.ContainsFunc(ty.TupleElementTypes(), func(t cty.Type) bool { return !t.IsPrimitiveType() })
-	}
-	for _, t := range ty.AttributeTypes() {
-		if !t.IsPrimitiveType() {
 			return false
 		}
 	}

@@ -14,29 +14,15 @@ import (
 )
 
 var numbers = []*builtin{
-	{
-		name: "abs", doc: "Gives the distance of a number from zero: the number itself, or its negation if it is negative.",
-		params:  []param{{name: "num", typ: cty.Number, doc: "The number."}},
-		returns: cty.Number, run: library(stdlib.AbsoluteFunc),
-	},
-	{
-		name: "ceil", doc: "Rounds a number up to the next whole number.",
-		params:  []param{{name: "num", typ: cty.Number, doc: "The number to round."}},
-		returns: cty.Number, run: func(c *call) (cty.Value, error) { return rounded(c.args[0], 1) },
-	},
-	{
-		name: "floor", doc: "Rounds a number down to the next whole number.",
-		params:  []param{{name: "num", typ: cty.Number, doc: "The number to round."}},
-		returns: cty.Number, run: func(c *call) (cty.Value, error) { return rounded(c.args[0], -1) },
-	},
-	{
-		name: "log", doc: "Gives the logarithm of a number in a base.",
-		params: []param{
-			{name: "num", typ: cty.Number, doc: "The number, greater than zero."},
-			{name: "base", typ: cty.Number, doc: "The base."},
-		},
-		returns: cty.Number, run: floats(func(num, base float64) float64 { return math.Log(num) / math.Log(base) }),
-	},
+	fixed("abs", "Gives the distance of a number from zero: the number itself, or its negation if it is negative.", cty.Number, library(stdlib.AbsoluteFunc),
+		number("num", "The number.")),
+	fixed("ceil", "Rounds a number up to the next whole number.", cty.Number, func(c *call) (cty.Value, error) { return rounded(c.args[0], 1) },
+		number("num", "The number to round.")),
+	fixed("floor", "Rounds a number down to the next whole number.", cty.Number, func(c *call) (cty.Value, error) { return rounded(c.args[0], -1) },
+		number("num", "The number to round.")),
+	fixed("log", "Gives the logarithm of a number in a base.", cty.Number, floats(func(num, base float64) float64 { return math.Log(num) / math.Log(base) }),
+		number("num", "The number, greater than zero."),
+		number("base", "The base.")),
 	{
 		name: "max", doc: "Gives the greatest of its arguments.",
 		rest:    &param{name: "numbers", typ: cty.Number, doc: "One number or more."},
@@ -55,19 +41,11 @@ var numbers = []*builtin{
 		},
 		returns: cty.DynamicPseudoType, kind: parseIntType, run: parseInt,
 	},
-	{
-		name: "pow", doc: "Raises a number to a power.",
-		params: []param{
-			{name: "num", typ: cty.Number, doc: "The number to raise."},
-			{name: "power", typ: cty.Number, doc: "The exponent."},
-		},
-		returns: cty.Number, run: floats(math.Pow),
-	},
-	{
-		name: "signum", doc: "Tells the sign of a whole number: -1, 0 or 1.",
-		params:  []param{{name: "num", typ: cty.Number, doc: "A whole number."}},
-		returns: cty.Number, run: library(stdlib.SignumFunc),
-	},
+	fixed("pow", "Raises a number to a power.", cty.Number, floats(math.Pow),
+		number("num", "The number to raise."),
+		number("power", "The exponent.")),
+	fixed("signum", "Tells the sign of a whole number: -1, 0 or 1.", cty.Number, library(stdlib.SignumFunc),
+		number("num", "A whole number.")),
 	{
 		name: "sum", doc: "Adds up the numbers of a list, set or tuple.",
 		params:  []param{{name: "list", typ: cty.DynamicPseudoType, doc: "The numbers, at least one."}},
