@@ -8,6 +8,9 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 )
 
 // A language bomb is a clear error in little time and memory.
@@ -57,12 +60,12 @@ resource "test_thing" "a" {
 				t.Fatal(show(&bag))
 			}
 			start := time.Now()
-			Vet(p, cached, CheckOptions{BodiesOnly: true}, &bag)
-			f, _ := NewFrame(p, Options{}, &bag)
-			if _, ok := p.Lookup(addr.Module{}, Output, "o"); ok {
-				f.Output("o", After, &bag)
+			vet.Check(p, cached, vet.CheckOptions{BodiesOnly: true}, &bag)
+			f, _ := frame.New(p, frame.Options{}, &bag)
+			if _, ok := p.Lookup(addr.Module{}, program.Output, "o"); ok {
+				f.Output("o", frame.After, &bag)
 			} else {
-				run(p, Options{}, false, &bag)
+				run(p, frame.Options{}, false, &bag)
 			}
 			if took := time.Since(start); took > 30*time.Second {
 				t.Errorf("took %v", took)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
-	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/lang/outline"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -17,10 +17,10 @@ import (
 type configDoc struct {
 	*doc
 	*objects
-	prog *lang.Program
+	prog *program.Program
 }
 
-func (d *doc) configuration(prog *lang.Program, x *objects) {
+func (d *doc) configuration(prog *program.Program, x *objects) {
 	c := &configDoc{d, x, prog}
 	d.object(func() {
 		c.providers()

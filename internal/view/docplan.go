@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/zclconf/go-cty/cty"
@@ -14,7 +14,7 @@ import (
 
 // WritePlanJSON writes a plan as `show -json` prints it, format 1.2. It holds one change at a time.
 // program is the configuration that was planned; without it, there is no such section.
-func WritePlanJSON(w io.Writer, p *plan.Plan, program *lang.Program, sch Schemas, hosts Hosts, version string) error {
+func WritePlanJSON(w io.Writer, p *plan.Plan, program *program.Program, sch Schemas, hosts Hosts, version string) error {
 	d := &planDoc{doc: newDoc(w), objects: newObjects(sch), p: p, changes: ordered(p.Changes)}
 	d.hosts = hosts
 	d.object(func() { d.write(program, version) })
@@ -28,7 +28,7 @@ type planDoc struct {
 	changes []*plan.Change
 }
 
-func (d *planDoc) write(program *lang.Program, version string) {
+func (d *planDoc) write(program *program.Program, version string) {
 	d.keyStr("format_version", formatPlan)
 	d.keyStr("terraform_version", version)
 	d.variables()
