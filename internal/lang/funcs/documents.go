@@ -186,7 +186,7 @@ func spend(ty cty.Type, left *int) {
 	}
 }
 
-// numbersFit refuses values with numbers of which nobody can look at the digits.
+// numbersFit refuses values with numbers of more digits than can be written down.
 func numbersFit(v cty.Value) error {
 	return cty.Walk(v, func(_ cty.Path, v cty.Value) (bool, error) {
 		if v.Type() != cty.Number || v.IsNull() || !v.IsKnown() {

@@ -67,7 +67,7 @@ func base64Decode(c *call) (cty.Value, error) {
 	return utf8Text(raw)
 }
 
-// base64Gzip flushes before it closes, as the peers do: it makes a difference to the bytes.
+// base64Gzip flushes before it closes, as Terraform and OpenTofu do: it makes a difference to the bytes.
 func base64Gzip(c *call) (cty.Value, error) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)

@@ -21,7 +21,7 @@ type Env struct {
 	Pure bool
 	// Observe is told what file functions and templatefile found, so that plan and apply can be
 	// compared. Arguments and result carry their marks. It is called only with known results, from any
-	// goroutine; nil: nobody wants to know. The call fails with the error.
+	// goroutine; nil: nothing is observed. The call fails with the error.
 	Observe func(name string, args []cty.Value, result cty.Value) error
 	// Limits are the budgets of one call, as they are when Table is called.
 	Limits limits.Limits

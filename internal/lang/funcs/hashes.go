@@ -149,7 +149,7 @@ func rsaDecrypt(c *call) (cty.Value, error) {
 	return cty.StringVal(string(clear)), nil
 }
 
-// keyProblem says what is wrong with a key without a word of the key, whatever the parser may quote.
+// keyProblem says what is wrong with a key without a word of the key, which the parser may quote.
 func keyProblem(err error) string {
 	var locked *ssh.PassphraseMissingError
 	switch {

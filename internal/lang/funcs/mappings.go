@@ -6,6 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
@@ -48,9 +49,9 @@ var mappings = []*builtin{
 		name: "zipmap", doc: "Makes a map of a list of keys and a list of values.",
 		params: []param{
 			{name: "keys", typ: cty.List(cty.String), doc: "The keys. They carry no marks of their own: those of any key are those of the whole map."},
-			{name: "values", typ: cty.DynamicPseudoType, doc: "The values, as many as there are keys. A tuple makes an object.", mode: marked | quick},
+			{name: "values", typ: cty.DynamicPseudoType, doc: "The values, as many as there are keys. A tuple makes an object.", mode: marked},
 		},
-		returns: cty.DynamicPseudoType, kind: zipType, run: zipMap,
+		returns: cty.DynamicPseudoType, kind: libraryType(stdlib.ZipmapFunc), run: zipMap,
 	},
 }
 
@@ -216,70 +217,13 @@ func transpose(c *call) (cty.Value, error) {
 	return mapOf(cty.List(cty.String), out), nil
 }
 
-// zipType is an object type for a tuple of values: then the keys must be known.
-func zipType(c *call) (cty.Type, error) {
-	ty := c.given[1].Type()
-	switch {
-	case ty.IsListType():
-		return cty.Map(ty.ElementType()), nil
-	case !ty.IsTupleType():
-		return cty.NilType, errors.New("values argument must be a list or tuple value")
-	}
-	if c.unknown || !c.args[0].IsKnown() {
-		return cty.DynamicPseudoType, nil
-	}
-	names, err := c.zipKeys(ty.Length())
-	if err != nil {
-		return cty.NilType, err
-	}
-	attrs := make(map[string]cty.Type, len(names))
-	for i, name := range names {
-		attrs[name] = ty.TupleElementType(i)
-	}
-	return cty.Object(attrs), nil
-}
-
-// zipKeys are the keys, which must be n.
-func (c *call) zipKeys(n int) ([]string, error) {
-	list := c.args[0]
-	if have := list.LengthInt(); have != n {
-		return nil, fmt.Errorf("number of keys (%s) does not match number of values (%s)", c.show(0, have), c.show(1, n))
-	}
-	names := make([]string, n)
-	for i, v := range ctyvalue.Elements(list) {
-		if v.IsNull() {
-			return nil, fmt.Errorf("keys list has null value at index %d", i)
-		}
-		names[i] = v.AsString()
-	}
-	return names, nil
-}
-
+// zipMap says how many there are of each where that can be shown.
 func zipMap(c *call) (cty.Value, error) {
-	ty := c.given[1].Type()
-	if !ty.IsListType() && !ty.IsTupleType() {
-		_, err := zipType(c)
-		return cty.NilVal, err
-	}
-	list := c.taken.bare(c.args[1])
-	if c.unknown {
-		ty, err := zipType(c)
-		if err != nil {
-			return cty.NilVal, err
+	keys, vals := c.args[0], c.args[1]
+	if vals, _ = mark.Bare(vals); keys.IsWhollyKnown() && (vals.Type().IsListType() || vals.Type().IsTupleType()) {
+		if have, want := keys.LengthInt(), vals.LengthInt(); have != want {
+			return cty.NilVal, fmt.Errorf("number of keys (%s) does not match number of values (%s)", c.show(0, have), c.show(1, want))
 		}
-		return c.unknownOf(ty), nil
 	}
-	names, err := c.zipKeys(list.LengthInt())
-	if err != nil {
-		return cty.NilVal, err
-	}
-	vals := ctyvalue.Elements(list)
-	out := make(map[string]cty.Value, len(names))
-	for i, name := range names {
-		out[name] = vals[i]
-	}
-	if ty.IsListType() {
-		return mapOf(ty.ElementType(), out), nil
-	}
-	return cty.ObjectVal(out), nil
+	return ofTypes(stdlib.ZipmapFunc)(c)
 }

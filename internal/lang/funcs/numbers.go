@@ -62,7 +62,7 @@ func library(f function.Function) func(*call) (cty.Value, error) {
 }
 
 // ofTypes is library for a function whose result type depends on types alone, so that what is wrong with them can be
-// shown whatever the values are.
+// shown, also where the values cannot.
 func ofTypes(f function.Function) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		if _, err := f.ReturnTypeForValues(c.args); err != nil {
@@ -96,7 +96,7 @@ func rounded(v cty.Value, way int) (cty.Value, error) {
 	return cty.NumberVal(new(big.Float).SetPrec(f.Prec()).SetInt(i)), nil
 }
 
-// floats runs a function on machine numbers, as the peers do for those that have no exact result.
+// floats runs a function on machine numbers, as Terraform and OpenTofu do for those that have no exact result.
 func floats(f func(a, b float64) float64) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		var in [2]float64

@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// Patterns are those of RE2: matching takes time linear in the string, whatever the pattern.
+// Patterns are those of RE2: matching takes time linear in the string for every pattern.
 var patterns = []*builtin{
 	{
 		name: "regex", doc: "Finds the first place in a string that a regular expression matches, and gives the text there: " +
@@ -121,7 +121,7 @@ func replace(c *call) (cty.Value, error) {
 	return cty.StringVal(strings.ReplaceAll(str, what, with)), nil
 }
 
-// replaceMatches is regexp's ReplaceAllString with a budget: `$0$0$0` grows whatever it touches.
+// replaceMatches is regexp's ReplaceAllString with a budget: `$0$0$0` makes each match three times as long.
 func (c *call) replaceMatches(str, pattern, with string) (cty.Value, error) {
 	re, err := regexp.Compile(pattern)
 	if err != nil {

@@ -53,8 +53,8 @@ var sequences = []*builtin{
 	},
 	{
 		name: "reverse", doc: "Turns the order of the elements of a list around.",
-		params:  []param{{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple.", mode: marked | quick}},
-		returns: cty.DynamicPseudoType, kind: reverseType, run: reverse,
+		params:  []param{{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple.", mode: marked}},
+		returns: cty.DynamicPseudoType, kind: libraryType(stdlib.ReverseListFunc), run: reverse,
 	},
 	{
 		name: "slice", doc: "Takes some elements that follow each other out of a list.",
@@ -212,34 +212,13 @@ func count(c *call) (cty.Value, error) {
 	return library(stdlib.RangeFunc)(c)
 }
 
-func reverseType(c *call) (cty.Type, error) {
-	switch ty := c.given[0].Type(); {
-	case ty.IsTupleType():
-		etys := slices.Clone(ty.TupleElementTypes())
-		slices.Reverse(etys)
-		return cty.Tuple(etys), nil
-	case ty.IsListType(), ty.IsSetType():
-		return cty.List(ty.ElementType()), nil
-	default:
-		return cty.NilType, bad(0, "can only reverse list or tuple values, not %s", ty.FriendlyName())
-	}
-}
-
+// reverse does not know how many elements a set with an unknown one has.
 func reverse(c *call) (cty.Value, error) {
-	ty, err := reverseType(c)
-	if err != nil {
-		return cty.NilVal, err
-	}
 	list := c.taken.bare(c.args[0])
-	if !ctyvalue.Sized(list) {
-		return cty.UnknownVal(ty), nil
+	if list.Type().IsSetType() && !ctyvalue.Sized(list) {
+		return c.unknownOf(cty.List(list.Type().ElementType())), nil
 	}
-	vals := ctyvalue.Elements(list)
-	slices.Reverse(vals)
-	if ty.IsTupleType() {
-		return cty.TupleVal(vals), nil
-	}
-	return listOf(ty.ElementType(), vals), nil
+	return ofTypes(stdlib.ReverseListFunc)(c)
 }
 
 // bounds are the indices of a slice; known is false if one of them, or the length, is not.

@@ -17,7 +17,7 @@ import (
 // Neither takes the ephemeral mark off. Whether an expression works says something about the values
 // in it: `can(regex("^a", var.password))` is one bit of the password. So the answer has the ephemeral
 // marks of what was looked at: of the result, if there is one, and if not, of the references in the
-// expression that failed (see ephemeralMarksOf). The sensitive mark is not kept that way, as in both peers.
+// expression that failed (see ephemeralMarksOf). The sensitive mark is not kept that way, as in Terraform and OpenTofu.
 var tryCan = []*builtin{
 	{
 		name: "can", doc: "Tells whether an expression can be evaluated without an error.",
