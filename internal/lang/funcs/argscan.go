@@ -70,7 +70,12 @@ func (s *argumentScan) inside(v cty.Value, l *limits.Limits) bool {
 	case ty.IsObjectType():
 		for name := range ty.AttributeTypes() {
 			s.bytes += int64(len(name))
+			e, _ := ctyvalue.Attribute(v, name)
+			if !s.look(e, l) {
+				return false
+			}
 		}
+		return true
 	case ty.IsSetType() && ty.ElementType().IsPrimitiveType(): // nothing in it is marked
 		s.elements += v.LengthInt()
 		s.unknown = s.unknown || ctyvalue.SetOpen(v)

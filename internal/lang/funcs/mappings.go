@@ -17,8 +17,8 @@ var stringLists = cty.Map(cty.List(cty.String))
 var mappings = []*builtin{
 	{
 		name: "keys", doc: "Gives the keys of a map, or the attribute names of an object, sorted.",
-		params:  []param{{name: "inputMap", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: unknown | marked}},
-		returns: cty.DynamicPseudoType, run: ofTypes(stdlib.KeysFunc),
+		params:  []param{{name: "inputMap", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: unknown | marked | quick}},
+		returns: cty.DynamicPseudoType, run: keys,
 	},
 	{
 		name: "lookup", doc: "Gives the element of a map with a given key, or a default if there is none.",
@@ -53,6 +53,19 @@ var mappings = []*builtin{
 		},
 		returns: cty.DynamicPseudoType, kind: libraryType(stdlib.ZipmapFunc), run: zipMap,
 	},
+}
+
+// keys does not walk through elements, as the library does. Those of an object are in its type.
+func keys(c *call) (cty.Value, error) {
+	m := c.taken.bare(c.args[0])
+	if !m.IsKnown() || !m.Type().IsMapType() {
+		return stdlib.Keys(cty.UnknownVal(m.Type()))
+	}
+	names := make([]cty.Value, 0, m.LengthInt())
+	for name := range ctyvalue.Members(m) {
+		names = append(names, cty.StringVal(name))
+	}
+	return listOf(cty.String, names), nil
 }
 
 func lookupType(c *call) (cty.Type, error) {
