@@ -13,8 +13,6 @@ type Env struct {
 	// BaseDir is the directory that relative paths of file functions start from; "" is the
 	// working directory of the process.
 	BaseDir string
-	// ModuleDir is where the module is, for messages. Functions themselves do not use it.
-	ModuleDir string
 	// PlanTime is what plantimestamp returns; zero makes it unknown, as while validating.
 	PlanTime time.Time
 	// Pure is set while validating and planning: uuid, timestamp and bcrypt give unknown results.

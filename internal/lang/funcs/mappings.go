@@ -15,11 +15,8 @@ var stringLists = cty.Map(cty.List(cty.String))
 
 // Functions of maps and objects.
 var mappings = []*builtin{
-	{
-		name: "keys", doc: "Gives the keys of a map, or the attribute names of an object, sorted.",
-		params:  []param{{name: "inputMap", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: unknown | marked | quick}},
-		returns: cty.DynamicPseudoType, run: keys,
-	},
+	fixed("keys", "Gives the keys of a map, or the attribute names of an object, sorted.", cty.DynamicPseudoType, keys,
+		param{name: "inputMap", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: unknown | marked | quick}),
 	{
 		name: "lookup", doc: "Gives the element of a map with a given key, or a default if there is none.",
 		params: []param{
@@ -35,24 +32,13 @@ var mappings = []*builtin{
 		rest:    &param{name: "maps", typ: cty.DynamicPseudoType, doc: "The maps or objects, in order.", mode: null | dynamic | unknown | marked | quick},
 		returns: cty.DynamicPseudoType, run: merge,
 	},
-	{
-		name: "transpose", doc: "Exchanges keys and values of a map of lists of strings.",
-		params:  []param{{name: "values", typ: stringLists, doc: "The map."}},
-		returns: stringLists, run: transpose,
-	},
-	{
-		name: "values", doc: "Gives the elements of a map, or the attributes of an object, in the order of their keys.",
-		params:  []param{{name: "mapping", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: marked}},
-		returns: cty.DynamicPseudoType, kind: libraryType(stdlib.ValuesFunc), run: ofTypes(stdlib.ValuesFunc),
-	},
-	{
-		name: "zipmap", doc: "Makes a map of a list of keys and a list of values.",
-		params: []param{
-			{name: "keys", typ: cty.List(cty.String), doc: "The keys. They carry no marks of their own: those of any key are those of the whole map."},
-			{name: "values", typ: cty.DynamicPseudoType, doc: "The values, as many as there are keys. A tuple makes an object.", mode: marked},
-		},
-		returns: cty.DynamicPseudoType, kind: libraryType(stdlib.ZipmapFunc), run: zipMap,
-	},
+	fixed("transpose", "Exchanges keys and values of a map of lists of strings.", stringLists, transpose,
+		param{name: "values", typ: stringLists, doc: "The map."}),
+	varying("values", "Gives the elements of a map, or the attributes of an object, in the order of their keys.", libraryType(stdlib.ValuesFunc), ofTypes(stdlib.ValuesFunc),
+		param{name: "mapping", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: marked}),
+	varying("zipmap", "Makes a map of a list of keys and a list of values.", libraryType(stdlib.ZipmapFunc), zipMap,
+		param{name: "keys", typ: cty.List(cty.String), doc: "The keys. They carry no marks of their own: those of any key are those of the whole map."},
+		param{name: "values", typ: cty.DynamicPseudoType, doc: "The values, as many as there are keys. A tuple makes an object.", mode: marked}),
 }
 
 // keys does not walk through elements, as the library does. Those of an object are in its type.

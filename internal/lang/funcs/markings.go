@@ -16,11 +16,8 @@ var markings = []*builtin{
 		returns: cty.DynamicPseudoType, nullable: true,
 		run: func(c *call) (cty.Value, error) { return ephemeralAsNull(c.args[0]), nil },
 	},
-	{
-		name: "issensitive", doc: "Tells whether a value is sensitive.",
-		params:  []param{{name: "value", typ: cty.DynamicPseudoType, doc: "The value.", mode: anything}},
-		returns: cty.Bool, run: isSensitive,
-	},
+	fixed("issensitive", "Tells whether a value is sensitive.", cty.Bool, isSensitive,
+		param{name: "value", typ: cty.DynamicPseudoType, doc: "The value.", mode: anything}),
 	{
 		name: "nonsensitive", doc: "Makes a sensitive value one that is shown. Whether that is wise is for the caller to know.",
 		params:  []param{{name: "value", typ: cty.DynamicPseudoType, doc: "The value.", mode: anything}},

@@ -33,24 +33,16 @@ var numbers = []*builtin{
 		rest:    &param{name: "numbers", typ: cty.Number, doc: "One number or more."},
 		returns: cty.Number, run: library(stdlib.MinFunc),
 	},
-	{
-		name: "parseint", doc: "Reads a string as a whole number written in a given base.",
-		params: []param{
-			{name: "number", typ: cty.DynamicPseudoType, doc: "A string of digits, with a sign before it or not. Letters stand for the digits above nine."},
-			{name: "base", typ: cty.Number, doc: "The base, from 2 to 62."},
-		},
-		returns: cty.DynamicPseudoType, kind: parseIntType, run: parseInt,
-	},
+	varying("parseint", "Reads a string as a whole number written in a given base.", parseIntType, parseInt,
+		param{name: "number", typ: cty.DynamicPseudoType, doc: "A string of digits, with a sign before it or not. Letters stand for the digits above nine."},
+		number("base", "The base, from 2 to 62.")),
 	fixed("pow", "Raises a number to a power.", cty.Number, floats(math.Pow),
 		number("num", "The number to raise."),
 		number("power", "The exponent.")),
 	fixed("signum", "Tells the sign of a whole number: -1, 0 or 1.", cty.Number, library(stdlib.SignumFunc),
 		number("num", "A whole number.")),
-	{
-		name: "sum", doc: "Adds up the numbers of a list, set or tuple.",
-		params:  []param{{name: "list", typ: cty.DynamicPseudoType, doc: "The numbers, at least one."}},
-		returns: cty.DynamicPseudoType, kind: numberKind, run: sum,
-	},
+	varying("sum", "Adds up the numbers of a list, set or tuple.", numberKind, sum,
+		param{name: "list", typ: cty.DynamicPseudoType, doc: "The numbers, at least one."}),
 }
 
 // library runs a function of cty's own library.

@@ -27,15 +27,10 @@ var patterns = []*builtin{
 		},
 		returns: cty.List(cty.DynamicPseudoType), kind: matchesType, run: regexAll,
 	},
-	{
-		name: "replace", doc: "Replaces each occurrence of a string in another.",
-		params: []param{
-			{name: "str", typ: cty.String, doc: "The string to change."},
-			{name: "substr", typ: cty.String, doc: "What to replace. Between two slashes: a regular expression in RE2 syntax."},
-			{name: "replace", typ: cty.String, doc: "What to put in its place. For a regular expression, $1 or ${name} stand for its groups."},
-		},
-		returns: cty.String, run: replace,
-	},
+	fixed("replace", "Replaces each occurrence of a string in another.", cty.String, replace,
+		text("str", "The string to change."),
+		text("substr", "What to replace. Between two slashes: a regular expression in RE2 syntax."),
+		text("replace", "What to put in its place. For a regular expression, $1 or ${name} stand for its groups.")),
 }
 
 // matchType is the type of one match. A pattern can be found wrong before the string is known.

@@ -14,16 +14,10 @@ var boolList = cty.List(cty.Bool)
 
 // Functions that choose one thing or answer a question about a collection.
 var selections = []*builtin{
-	{
-		name: "alltrue", doc: "Tells whether all elements of a list are true. Of an empty list they are.",
-		params:  []param{{name: "list", typ: boolList, doc: "The list. A null in it counts as false."}},
-		returns: cty.Bool, run: decide(true),
-	},
-	{
-		name: "anytrue", doc: "Tells whether at least one element of a list is true.",
-		params:  []param{{name: "list", typ: boolList, doc: "The list. A null in it counts as false."}},
-		returns: cty.Bool, run: decide(false),
-	},
+	fixed("alltrue", "Tells whether all elements of a list are true. Of an empty list they are.", cty.Bool, decide(true),
+		param{name: "list", typ: boolList, doc: "The list. A null in it counts as false."}),
+	fixed("anytrue", "Tells whether at least one element of a list is true.", cty.Bool, decide(false),
+		param{name: "list", typ: boolList, doc: "The list. A null in it counts as false."}),
 	{
 		name: "coalesce", doc: "Gives the first of its arguments that is neither null nor an empty string.",
 		rest:    &param{name: "vals", typ: cty.DynamicPseudoType, doc: "The values, which must be of one type.", mode: null | unknown | dynamic},
@@ -34,14 +28,9 @@ var selections = []*builtin{
 		rest:    &param{name: "vals", typ: cty.DynamicPseudoType, doc: "Lists or tuples.", mode: null | unknown | dynamic},
 		returns: cty.DynamicPseudoType, run: ofTypes(stdlib.CoalesceListFunc),
 	},
-	{
-		name: "contains", doc: "Tells whether a list or set has an element that equals a value.",
-		params: []param{
-			{name: "list", typ: cty.DynamicPseudoType, doc: "The list, tuple or set."},
-			{name: "value", typ: cty.DynamicPseudoType, doc: "The value, of the very type of the elements.", mode: null | dynamic},
-		},
-		returns: cty.DynamicPseudoType, kind: boolKind, run: contains,
-	},
+	varying("contains", "Tells whether a list or set has an element that equals a value.", boolKind, contains,
+		param{name: "list", typ: cty.DynamicPseudoType, doc: "The list, tuple or set."},
+		param{name: "value", typ: cty.DynamicPseudoType, doc: "The value, of the very type of the elements.", mode: null | dynamic}),
 	{
 		name: "element", doc: "Gives one element of a list. Counting goes on at the other end when it leaves the list.",
 		params: []param{
@@ -50,19 +39,11 @@ var selections = []*builtin{
 		},
 		returns: cty.DynamicPseudoType, nullable: true, kind: elementType, run: element,
 	},
-	{
-		name: "index", doc: "Gives the place of a value in a list, counted from zero.",
-		params: []param{
-			{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple."},
-			{name: "value", typ: cty.DynamicPseudoType, doc: "The value to find."},
-		},
-		returns: cty.DynamicPseudoType, kind: numberKind, run: indexOf,
-	},
-	{
-		name: "length", doc: "Counts the elements of a list, set, map, tuple or object, or the characters of a string.",
-		params:  []param{{name: "value", typ: cty.DynamicPseudoType, doc: "What to measure.", mode: unknown | dynamic | marked | quick}},
-		returns: cty.Number, run: length,
-	},
+	varying("index", "Gives the place of a value in a list, counted from zero.", numberKind, indexOf,
+		param{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple."},
+		param{name: "value", typ: cty.DynamicPseudoType, doc: "The value to find."}),
+	fixed("length", "Counts the elements of a list, set, map, tuple or object, or the characters of a string.", cty.Number, length,
+		param{name: "value", typ: cty.DynamicPseudoType, doc: "What to measure.", mode: unknown | dynamic | marked | quick}),
 	{
 		name: "matchkeys", doc: "Gives those values for which the key at the same place is in a set of keys.",
 		params: []param{

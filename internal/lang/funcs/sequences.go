@@ -25,11 +25,8 @@ var sequences = []*builtin{
 		},
 		returns: cty.List(anyList), kind: libraryType(stdlib.ChunklistFunc), run: ofTypes(stdlib.ChunklistFunc),
 	},
-	{
-		name: "compact", doc: "Leaves out the empty strings and nulls of a list.",
-		params:  []param{{name: "list", typ: cty.List(cty.String), doc: "The strings."}},
-		returns: cty.List(cty.String), run: library(stdlib.CompactFunc),
-	},
+	fixed("compact", "Leaves out the empty strings and nulls of a list.", cty.List(cty.String), library(stdlib.CompactFunc),
+		param{name: "list", typ: cty.List(cty.String), doc: "The strings."}),
 	{
 		name: "concat", doc: "Puts lists or tuples together into one.",
 		rest:    &param{name: "seqs", typ: cty.DynamicPseudoType, doc: "The lists or tuples, in order.", mode: marked | quick},
@@ -40,36 +37,22 @@ var sequences = []*builtin{
 		params:  []param{{name: "list", typ: anyList, doc: "The list."}},
 		returns: anyList, kind: typeOfFirst, run: distinctElements,
 	},
-	{
-		name: "flatten", doc: "Puts the elements of lists inside a list in the place of these lists, at any depth.",
-		params:  []param{{name: "list", typ: cty.DynamicPseudoType, doc: "The list, set or tuple.", mode: marked}},
-		returns: cty.DynamicPseudoType, kind: unknownKind, run: flatten,
-	},
+	varying("flatten", "Puts the elements of lists inside a list in the place of these lists, at any depth.", unknownKind, flatten,
+		param{name: "list", typ: cty.DynamicPseudoType, doc: "The list, set or tuple.", mode: marked}),
 	{
 		name: "range", doc: "Counts: gives a list of numbers from a start up or down to a limit, the limit itself not included.",
 		rest: &param{name: "params", typ: cty.Number,
 			doc: "The limit; or the start and the limit; or the start, the limit and the step. At most 1024 numbers come out."},
 		returns: cty.List(cty.Number), run: count,
 	},
-	{
-		name: "reverse", doc: "Turns the order of the elements of a list around.",
-		params:  []param{{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple.", mode: marked}},
-		returns: cty.DynamicPseudoType, kind: libraryType(stdlib.ReverseListFunc), run: reverse,
-	},
-	{
-		name: "slice", doc: "Takes some elements that follow each other out of a list.",
-		params: []param{
-			{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple.", mode: marked | quick},
-			{name: "start_index", typ: cty.Number, doc: "The first element to take, counted from zero."},
-			{name: "end_index", typ: cty.Number, doc: "The first element not to take any more."},
-		},
-		returns: cty.DynamicPseudoType, kind: sliceType, run: slice,
-	},
-	{
-		name: "sort", doc: "Sorts strings by their characters' code points.",
-		params:  []param{{name: "list", typ: cty.List(cty.String), doc: "The strings.", mode: unknown}},
-		returns: cty.List(cty.String), run: library(stdlib.SortFunc),
-	},
+	varying("reverse", "Turns the order of the elements of a list around.", libraryType(stdlib.ReverseListFunc), reverse,
+		param{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple.", mode: marked}),
+	varying("slice", "Takes some elements that follow each other out of a list.", sliceType, slice,
+		param{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple.", mode: marked | quick},
+		number("start_index", "The first element to take, counted from zero."),
+		number("end_index", "The first element not to take any more.")),
+	fixed("sort", "Sorts strings by their characters' code points.", cty.List(cty.String), library(stdlib.SortFunc),
+		param{name: "list", typ: cty.List(cty.String), doc: "The strings.", mode: unknown}),
 }
 
 func typeOfFirst(c *call) (cty.Type, error) { return c.given[0].Type(), nil }

@@ -29,14 +29,9 @@ var texts = []*builtin{
 	fixed("split", "Cuts a string into a list of strings.", cty.List(cty.String), split,
 		text("separator", "Where to cut. An empty string cuts between any two characters."),
 		text("str", "The string to cut.")),
-	{
-		name: "startswith", doc: "Tells whether a string begins with another.",
-		params: []param{
-			{name: "str", typ: cty.String, doc: "The string to look at.", mode: unknown},
-			{name: "prefix", typ: cty.String, doc: "What it may begin with."},
-		},
-		returns: cty.Bool, run: startsWith,
-	},
+	fixed("startswith", "Tells whether a string begins with another.", cty.Bool, startsWith,
+		param{name: "str", typ: cty.String, doc: "The string to look at.", mode: unknown},
+		text("prefix", "What it may begin with.")),
 	fixed("strcontains", "Tells whether a string contains another.", cty.Bool, comparing(strings.Contains),
 		text("str", "The string to look at."),
 		text("substr", "What it may contain.")),

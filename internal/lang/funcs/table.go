@@ -26,9 +26,14 @@ func register(groups ...[]*builtin) map[string]*builtin {
 	return all
 }
 
-// fixed is a function whose parameters and result have one type each, and are neither null nor unknown.
+// fixed is a function with a result of one type, which is not null.
 func fixed(name, doc string, returns cty.Type, run func(*call) (cty.Value, error), params ...param) *builtin {
 	return &builtin{name: name, doc: doc, params: params, returns: returns, run: run}
+}
+
+// varying is a function whose result has the type that kind gives for its arguments.
+func varying(name, doc string, kind func(*call) (cty.Type, error), run func(*call) (cty.Value, error), params ...param) *builtin {
+	return &builtin{name: name, doc: doc, params: params, returns: cty.DynamicPseudoType, kind: kind, run: run}
 }
 
 func text(name, doc string) param   { return param{name: name, typ: cty.String, doc: doc} }
