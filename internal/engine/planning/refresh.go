@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/run"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -83,15 +83,15 @@ func (x *storedObject) tools(ctx context.Context) (*object.Tools, *run.Session, 
 // made.
 func (x *storedObject) session(ctx context.Context, u declared.Use) (*run.Session, bool) {
 	if x.p.req.Mode == plan.Destroy {
-		return x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, lang.Before)
+		return x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, frame.Before)
 	}
-	if after, ok := x.p.run.Sessions.GetIf(ctx, x.p.run.Bag, u, lang.After, true); !ok || !after.Unknown {
+	if after, ok := x.p.run.Sessions.GetIf(ctx, x.p.run.Bag, u, frame.After, true); !ok || !after.Unknown {
 		return after, ok
 	}
-	if before, ok := x.p.run.Sessions.GetIf(ctx, x.p.run.Bag, u, lang.Before, true); ok && !before.Unknown {
+	if before, ok := x.p.run.Sessions.GetIf(ctx, x.p.run.Bag, u, frame.Before, true); ok && !before.Unknown {
 		return before, true
 	}
-	return x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, lang.After)
+	return x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, frame.After)
 }
 
 // warnUnread says once for a session that nothing is read through it.
@@ -128,8 +128,8 @@ func (x *storedObject) keep(cur, last object.Current, t *object.Tools) {
 	}
 	x.p.mu.Unlock()
 	if d, ok := x.p.run.Program.Resource(x.o.Resource()); ok && !x.o.IsDeposed() {
-		if f := x.p.run.Frame.At(x.o.Module, lang.Before); f != nil {
-			f.PutLazy(d.ID, x.o.Key, lang.Before, lazy(t, last)) // decoded only if it is looked at
+		if f := x.p.run.Frame.At(x.o.Module, frame.Before); f != nil {
+			f.PutLazy(d.ID, x.o.Key, frame.Before, lazy(t, last)) // decoded only if it is looked at
 		}
 	}
 }
@@ -168,8 +168,8 @@ func (x *storedObject) fail() {
 		return
 	}
 	x.p.outcomes.fail(d.ID)
-	if f := x.p.run.Frame.At(x.o.Module, lang.Before); f != nil {
-		f.Fail(d.ID, x.o.Key, lang.Before)
+	if f := x.p.run.Frame.At(x.o.Module, frame.Before); f != nil {
+		f.Fail(d.ID, x.o.Key, frame.Before)
 	}
 }
 

@@ -107,6 +107,7 @@ func (r *providerResolver) checkKey(d *Declaration, passed bool) {
 	}
 }
 
+// moduleOf is "in the root module" or "in module.a".
 func moduleOf(n *Node) string {
 	if n.Config.Path.IsRoot() {
 		return "in the root module"
