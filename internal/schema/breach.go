@@ -54,19 +54,3 @@ func GoString(v cty.Value) string {
 	}
 	return v.GoString()
 }
-
-// Conforms says where a value is not of a type. Parts of dynamic type may be anything.
-func Conforms(ty cty.Type, v cty.Value) []Breach {
-	if ty.Equals(v.Type()) {
-		return nil
-	}
-	var found []Breach
-	for _, err := range v.Type().TestConformance(ty) {
-		b := Breach{Text: err.Error(), Safe: err.Error()}
-		if perr, ok := err.(cty.PathError); ok {
-			b.Path = perr.Path
-		}
-		found = append(found, b)
-	}
-	return found
-}

@@ -42,13 +42,12 @@ func (c *planCheck) object(s *shape, prior, config, planned cty.Value) {
 
 // inside checks all that an object holds.
 func (c *planCheck) inside(s *shape, prior, config, planned cty.Value) {
-	was, want, plan := viewOf(prior), viewOf(config), viewOf(planned)
 	for _, n := range s.nodes {
-		c.here.attr(n.name)
+		c.here.attr(n)
 		if n.attr != nil {
-			c.attr(n, was.of(n), want.of(n), plan.of(n))
+			c.attr(n, n.in(prior), n.in(config), n.in(planned))
 		} else {
-			c.blocks(n, was.of(n), want.of(n), plan.of(n))
+			c.blocks(n, n.in(prior), n.in(config), n.in(planned))
 		}
 		c.here.up()
 	}

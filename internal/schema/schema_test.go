@@ -273,20 +273,6 @@ func TestBreachesHideSecrets(t *testing.T) {
 	}
 }
 
-func TestConforms(t *testing.T) {
-	ty := testBlock().Type()
-	if found := Conforms(ty, testBlock().Empty()); found != nil {
-		t.Errorf("%v", found)
-	}
-	vals := testBlock().Empty().AsValueMap()
-	vals["id"] = cty.True
-	delete(vals, "tags")
-	found := Conforms(ty, cty.ObjectVal(vals))
-	if len(found) != 2 {
-		t.Errorf("%v", found)
-	}
-}
-
 func TestGoString(t *testing.T) {
 	for want, v := range map[string]cty.Value{
 		`cty.StringVal("a")`: cty.StringVal("a"),
