@@ -290,7 +290,7 @@ func (f *fileWriter) dependencies(self addr.Resource, recorded []addr.Resource) 
 	}
 	if !f.repeated(self, recorded) {
 		f.lastOf, f.last = self, recorded
-		f.lastText = f.appendNames(f.lastText[:0], f.closure.of(self, recorded))
+		f.lastText = f.appendNames(f.lastText[:0], self, f.closure.all(recorded))
 	}
 	if len(f.lastText) > 0 {
 		f.Key("dependencies")
@@ -301,24 +301,25 @@ func (f *fileWriter) dependencies(self addr.Resource, recorded []addr.Resource) 
 
 // repeated reports whether the list written last would be written again.
 func (f *fileWriter) repeated(self addr.Resource, recorded []addr.Resource) bool {
-	if f.last == nil || !same(f.last, recorded) && !slices.Equal(f.last, recorded) {
-		return false
-	}
-	return f.lastOf == self || !f.closure.met(self) && !f.closure.met(f.lastOf)
+	return slices.Equal(f.last, recorded) && (f.lastOf == self || !f.closure.met(self) && !f.closure.met(f.lastOf))
 }
 
-// appendNames lays out a list of names at the depth of an instance's fields.
-func (f *fileWriter) appendNames(dst []byte, ids []int32) []byte {
-	if len(ids) == 0 {
-		return dst
-	}
-	dst = append(dst, '[')
-	for i, id := range ids {
-		if i > 0 {
+// appendNames lays out a list of names at the depth of an instance's fields, nothing if it is empty.
+func (f *fileWriter) appendNames(dst []byte, self addr.Resource, ids []int32) []byte {
+	for _, id := range ids {
+		if !f.closure.listed(self, id) {
+			continue
+		}
+		if len(dst) == 0 {
+			dst = append(dst, '[')
+		} else {
 			dst = append(dst, ',')
 		}
 		dst = jsontext.AppendLine(dst, f.Depth()+1)
-		dst = append(dst, f.closure.quoted(id)...)
+		dst = append(dst, f.closure.names[id].text...)
+	}
+	if len(dst) == 0 {
+		return dst
 	}
 	return append(jsontext.AppendLine(dst, f.Depth()), ']')
 }
