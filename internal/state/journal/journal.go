@@ -59,10 +59,10 @@ type Leases interface {
 
 // Lease is one that was opened, or about to be.
 type Lease struct {
-	Object   string // its address, with keys hidden that must not be shown
-	Provider addr.Provider
-	Run      string    // the run that opened it
-	Time     time.Time // when it was about to be opened
+	Object   string        `json:"object"` // its address, with keys hidden that must not be shown
+	Provider addr.Provider `json:"provider"`
+	Run      string        `json:"run"`  // the run that opened it
+	Time     time.Time     `json:"time"` // when it was about to be opened
 }
 
 func (l Lease) String() string {
@@ -83,7 +83,7 @@ type Change struct {
 	Entry  *state.Entry
 }
 
-// Unknown is a call whose outcome nobody recorded: the object may or may not have been changed.
+// Unknown is a call whose outcome was not recorded: the object may or may not have been changed.
 type Unknown struct {
 	Intent
 	Run  string    // the run that was lost
@@ -96,12 +96,12 @@ func (u Unknown) String() string {
 
 // Header is the first record: which state the journal is about, and whose it is.
 type Header struct {
-	Lineage string       // of the state, or the one it will get
-	Serial  uint64       // of the state; 0: there is none
-	Base    state.Digest // of the state's bytes; zero: there is none
-	Run     string       // names the run
-	Version string       // the program
-	Time    time.Time
+	Lineage string       `json:"lineage"` // of the state, or the one it will get
+	Serial  uint64       `json:"serial"`  // of the state; 0: there is none
+	Base    state.Digest `json:"base"`    // of the state's bytes; zero: there is none
+	Run     string       `json:"run"`     // names the run
+	Version string       `json:"version"` // the program
+	Time    time.Time    `json:"time"`
 }
 
 // About is the header of a journal about a state as it was read, nil if there is none. lineage is
