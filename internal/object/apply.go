@@ -102,9 +102,10 @@ func recordMade(ctx context.Context, t *Tools, p *Proposal, resp provider.ApplyR
 		return mark.Value{}, recordUnreadable(t, prior, s, resp), false
 	}
 	if v.IsNull() {
-		if succeeded {
-			t.breach("Provider produced inconsistent result after apply", "When applying changes to %s, %s answered that there is no object: \"Root object was present, but now absent\". This is a bug in the provider, to be reported there.", t.Object, t.who())
+		if !succeeded {
+			return mark.Value{}, prior, false
 		}
+		t.breach("Provider produced inconsistent result after apply", "When applying changes to %s, %s answered that there is no object: \"Root object was present, but now absent\". This is a bug in the provider, to be reported there.", t.Object, t.who())
 		return mark.Value{}, nil, false
 	}
 	v, good := settle(t, v, succeeded)
@@ -243,7 +244,10 @@ func recordLeft(t *Tools, cur Current, resp provider.ApplyResponse, succeeded bo
 		return cur.Entry, false
 	}
 	if isNull(wire) {
-		return nil, true
+		if succeeded {
+			return nil, true
+		}
+		return cur.Entry, false // as Terraform: what failed may not have destroyed all, and refreshing finds out
 	}
 	v, ok := decode(t, wire, "Provider produced invalid object")
 	if !ok {

@@ -358,24 +358,25 @@ func ignore(config mark.Value, prior cty.Value, was *state.Entry, f Forced) mark
 }
 
 // overlay is config with the value at path taken from prior. A map key that one of them lacks is
-// added or dropped; a path that leads nowhere changes nothing. An attribute that is written as a key,
-// of an object in a dynamic attribute, stands for the whole object, as with the peers.
+// added or dropped; a path that leads nowhere changes nothing. A key of what is no map, as an object in a
+// dynamic attribute, stands for the whole of it, as in Terraform.
 func overlay(config, prior cty.Value, path cty.Path) cty.Value {
 	if len(path) == 0 {
 		return prior
 	}
 	ty := config.Type()
 	index, indexed := path[0].(cty.IndexStep)
+	keyed := indexed && index.Key.Type() == cty.String
 	if ty.IsMapType() && config.IsNull() && !prior.IsNull() {
 		config = cty.MapValEmpty(ty.ElementType())
 	}
 	switch {
+	case keyed && !ty.IsMapType():
+		return prior
 	case config.IsNull() || !config.IsKnown():
-	case ty.IsMapType() && indexed && index.Key.Type() == cty.String:
+	case keyed:
 		return overlayKey(config, prior, index.Key, path[1:])
 	case prior.IsNull():
-	case ty.IsObjectType() && indexed:
-		return prior
 	case ty.IsObjectType():
 		if step, ok := path[0].(cty.GetAttrStep); ok {
 			return overlayAttr(config, prior, step.Name, path[1:])
@@ -400,6 +401,11 @@ func overlayKey(config, prior cty.Value, key cty.Value, rest cty.Path) cty.Value
 	elems := config.AsValueMap()
 	if elems == nil {
 		elems = map[string]cty.Value{}
+	}
+	if prior.Type().IsObjectType() {
+		if m, ok := fit(prior, cty.Map(of)); ok {
+			prior = m
+		}
 	}
 	was, fits := cty.NilVal, true
 	if prior.IsNull() || prior.Type().IsMapType() && prior.HasIndex(key).False() {

@@ -10,7 +10,6 @@ const (
 	changed                   // something that it is made from has a real step
 	gone                      // something that it is made from goes down
 	fresh                     // something that it is made from was not there before
-	single                    // of a hold: one session serves everything
 )
 
 // vertexFacts are those of everything that v stands for. Objects are not looked through: what they
@@ -75,13 +74,8 @@ func (p *problem) holdFacts(k int32) facts {
 	for _, r := range h.Settings {
 		f |= p.refFacts(r)
 	}
-	one := h.Equal && !p.Destroy // nothing is after a destruction
 	for _, o := range h.Over {
-		f |= p.holdFacts(o) &^ single
-		one = one && p.holdFacts(o)&single != 0
-	}
-	if one || f&changed == 0 {
-		f |= single
+		f |= p.holdFacts(o)
 	}
 	p.held[k] = f
 	return f

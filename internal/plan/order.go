@@ -110,7 +110,6 @@ type Hold struct {
 	Settings []Ref   // what its settings refer to
 	Over     []int32 // holds it works through, or whose values its settings receive
 
-	Equal     bool // its settings before and after are known and equal: one session is enough
 	NoBefore  bool // its settings before are not known, for a reason that cannot be seen here
 	Composite bool // there is nothing to open: it stands for what it is over
 }

@@ -19,7 +19,7 @@ import (
 //	A#old deposed A        a deposed object of A
 //	X update via P E       works through holds, both ways; "up P" and "down P" only one way
 //	X after E, X before E  a provisioner that receives E is a step of its own
-//	P hold from K over V   a hold with settings from K, through hold V; "equal", "nobefore",
+//	P hold from K over V   a hold with settings from K, through hold V; "nobefore",
 //	                       "composite"
 //	v gate                 a value
 //	X -> D                 refers to, in configuration and state; "=>" configuration, "~>" state
@@ -131,8 +131,6 @@ func (s *sketch) settings(h *Hold, words []string) {
 		switch {
 		case w == "from", w == "over":
 			mode = w
-		case w == "equal":
-			h.Equal = true
 		case w == "nobefore":
 			h.NoBefore = true
 		case w == "composite":
@@ -216,7 +214,6 @@ func TestTable(t *testing.T) {
 		{"create-first spreads through a hold", "K replace\nX replace first via P\nP hold from K", "+K +P +X -P +P' -X -P' -K"},
 		{"K replaced create-first, P from K", "K replace first\nX update via P\nY replace first via P\nP hold from K",
 			"+K +P +Y +P' -Y -P' +X -P -K"},
-		{"settings equal before and after: one session", "K update\nX update via P\nZ destroy via P\nP hold from K equal", "+P -Z +K +X -P"},
 		{"K created: no settings before, Z goes through P after", "K create\nX create via P\nZ destroy via P\nP hold from K", "+K +P +X -Z -P"},
 		{"the same closes a cycle: Z is create-first", "K create\nK => Z\nZ update\nY replace via P\nY ~> Z\nP hold from K",
 			"+Z +K +P +Y -Y -P"},

@@ -197,8 +197,8 @@ type Plan struct {
 	// there, as they were decided; KeysBefore those that module calls had. Of ephemeral blocks there
 	// are none.
 	Keys, KeysBefore map[string][]addr.Key
-	Readings         []Reading  // sorted by object
-	Settings         []Settings // of provider instances
+	Readings         []Reading               // sorted by object
+	NoBefore         []addr.ProviderInstance // those whose settings as they were before are not known
 
 	SpareDeposed bool // destroy-time provisioners are not run for deposed objects
 
@@ -225,13 +225,6 @@ type Lease struct {
 type Reading struct {
 	Object addr.Object
 	Entry  *state.Entry
-}
-
-// Settings is what planning found out about a provider instance that something goes down through.
-type Settings struct {
-	Provider addr.ProviderInstance
-	Equal    bool // the settings before and after are known and the same
-	NoBefore bool // those before are not known
 }
 
 // Relevant is an attribute that a change depends on: it decides which drift is shown.

@@ -2,7 +2,7 @@ package plan
 
 // open gives the session of a hold for a face, made when it is first asked for.
 func (b *building) open(k int32, face Face) session {
-	if b.holdFacts(k)&single != 0 {
+	if b.holdFacts(k)&changed == 0 { // one session serves everything
 		face = After
 		if b.Destroy {
 			face = Before
@@ -23,7 +23,7 @@ func (b *building) open(k int32, face Face) session {
 		b.needs(s.up, t.up)
 		b.waits(t.down, s.down)
 	}
-	if face == After && b.holdFacts(k)&(single|changed) == changed {
+	if face == After && b.holdFacts(k)&changed != 0 {
 		b.needs(s.up, b.ready(k))
 	}
 	return s
@@ -55,9 +55,6 @@ func (b *building) useUp(n id, holds []int32) {
 		s := b.open(k, After)
 		b.needs(n, s.up)
 		b.waits(s.down, n)
-		if b.holdFacts(k)&(single|changed) == single|changed {
-			b.needs(n, b.ready(k)) // the session does not wait for it
-		}
 		if b.all.late && b.holdFacts(k)&gone != 0 {
 			b.needs(b.served(k), n)
 		}
@@ -93,7 +90,7 @@ func (b *building) useDown(n id, holds []int32, createFirst bool) {
 	for _, k := range holds {
 		face := b.downFace(k, createFirst)
 		s := b.open(k, face)
-		if b.nodes[n-1].face = face; b.holdFacts(k)&single != 0 && !b.Destroy {
+		if b.nodes[n-1].face = face; b.holdFacts(k)&changed == 0 && !b.Destroy {
 			b.nodes[n-1].face = After
 		}
 		b.needs(n, s.up)
@@ -125,7 +122,7 @@ func (b *building) last(k int32) {
 func (b *building) closeSessions() {
 	for k := range b.Holds {
 		s := b.sessions[Before][k]
-		if s.up == 0 || b.holdFacts(int32(k))&(single|changed) != changed {
+		if s.up == 0 || b.holdFacts(int32(k))&changed == 0 {
 			continue
 		}
 		b.soft = append(b.soft, b.after(b.closed(closedDown, int32(k)), s.down, false))

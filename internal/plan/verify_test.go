@@ -448,15 +448,6 @@ func (v *verifier) fresh(k int32) bool {
 	return slices.ContainsFunc(h.Settings, fresh)
 }
 
-// one reports whether a hold has one session for everything.
-func (v *verifier) one(k int32) bool {
-	if !v.changed(k) {
-		return true
-	}
-	h := &v.in.Holds[k]
-	return h.Equal && !v.in.Destroy && !slices.ContainsFunc(h.Over, func(o int32) bool { return !v.one(o) })
-}
-
 // rules checks the three rules for x.
 func (v *verifier) rules(x int32) {
 	o := &v.in.Objects[x]
@@ -590,7 +581,7 @@ func (v *verifier) inside(step int, k int32, face Face) {
 		}
 		return
 	}
-	if v.one(k) {
+	if !v.changed(k) {
 		face = After
 		if v.in.Destroy {
 			face = Before
@@ -614,7 +605,7 @@ func (v *verifier) inside(step int, k int32, face Face) {
 func (v *verifier) ends() {
 	for key, s := range v.sessions {
 		k := key.hold
-		if v.one(k) {
+		if !v.changed(k) {
 			continue
 		}
 		for _, d := range v.sources(k) {

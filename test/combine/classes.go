@@ -67,16 +67,49 @@ var classes = []class{
 	{"an output of an instance that is not there", func(c *comparison, d Difference) bool {
 		theirs, _ := d.B.([]any)
 		return c.st.Do.Refresh == "only" && (c.refused(d, "Invalid index") || strings.HasPrefix(d.Section, "output_changes") ||
-			d.Section == "outputs" && d.A != nil && len(theirs) > 0 && theirs[0] == nil)
+			d.Section == "outputs" && len(theirs) > 0 && theirs[0] == nil ||
+			d.What == "state" && d.B == nil && strings.Contains("."+d.At, ".data."))
+	}},
+	{"a `moved` block to a resource that gets or loses `count`", func(c *comparison, d Difference) bool {
+		return d.Section != "exits" && c.recounted()
+	}},
+	{"a `moved` block that takes a resource or a module to one that has other objects", func(c *comparison, d Difference) bool {
+		return d.Section != "exits" && slices.ContainsFunc(blocked.FindAllStringSubmatch(c.b.said(), -1), func(m []string) bool {
+			return !strings.Contains(c.a.said(), "adjust the address of "+m[1]+" to ")
+		})
+	}},
+	{"`-target` of what needs one instance of something", func(c *comparison, d Difference) bool {
+		return (d.A == nil || d.Section == "create first") && c.unneeded(d.At) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
+			return keyless(a) == d.At && c.unneeded(a)
+		})
+	}},
+	{"an ignored argument that became sensitive, of what is replaced", func(c *comparison, d Difference) bool {
+		return strings.HasSuffix(d.Section, "sensitive") && c.ignores(d.At) && len(compact(d.A)) > len(compact(d.B)) && regexp.MustCompile(regexp.QuoteMeta(d.At)+` (must|will) be replaced`).MatchString(c.a.said())
+	}},
+	{"an output made from what `-destroy -target` destroys", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.What == "state" && d.Section == "outputs" &&
+			compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At])
 	}},
 	{"`destroy` where there is nothing, with a value that a variable refuses", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && d.Section == "exits" && d.A == 1 && d.B == 0 && len(c.a.Before.Resources) == 0 && c.a.only("Invalid value for variable")
+		return c.st.Do.Destroy && d.Section == "exits" && d.A == 1 && d.B == 0 && len(c.a.Before.Resources) == 0 &&
+			(c.a.only("Invalid value for variable") || c.a.only("Invalid for_each argument"))
+	}},
+	{"what moves to another type, and goes in the same plan", func(c *comparison, d Difference) bool {
+		return d.What == "calls" && d.Section == "move" && d.B == nil && strings.Contains(c.a.said(), "which is not in configuration")
+	}},
+	{"dependencies through what has no instances", func(c *comparison, d Difference) bool {
+		ours, _ := d.A.(string)
+		theirs, _ := d.B.(string)
+		return d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && c.none()
 	}},
 	{"what moved to another type, and did not change", func(c *comparison, d Difference) bool {
 		return strings.HasPrefix(d.Section, "resource_drift") && d.A == nil && unchanged(c.b, d.At)
 	}},
 	{"a provider whose settings are not known yet", func(_ *comparison, d Difference) bool {
 		return d.Section == "resource_changes reason" && d.A == "read_because_config_unknown" && d.B == "read_because_dependency_pending"
+	}},
+	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
+		return d.What == "plan" && c.b.halfConfigured() && unknowns(c.a, d.At) > unknowns(c.b, d.At)
 	}},
 	{"a destroy plan of nothing but data sources", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0
@@ -87,6 +120,9 @@ var classes = []class{
 	{"a refresh-only plan without changes", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && c.b.Plan != nil && strings.Contains(c.b.Plan.Out, "No changes.") &&
 			(d.What == "plan" && d.Section == "exits" && d.A == 0 && d.B == 2 || d.Section == "flag applyable")
+	}},
+	{"a refresh-only plan that does nothing but remove outputs", func(c *comparison, d Difference) bool {
+		return c.st.Do.Refresh == "only" && verbs(c.a.PlanJSON) == "output delete" && (d.What == "plan" && d.Section == "exits" && d.A == 2 && d.B == 0 || d.Section == "flag applyable")
 	}},
 	{"`-target` and what has moved", func(c *comparison, d Difference) bool {
 		return c.refused(d, "Moved resource instances excluded by targeting")
@@ -126,7 +162,9 @@ var classes = []class{
 		})
 	}},
 	{"`output_changes` of a destroy", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && d.Section == "output_changes before"
+		ours, _ := d.A.([]any)
+		theirs, _ := d.B.([]any)
+		return c.st.Do.Destroy && (d.Section == "output_changes before" || d.Section == "output_changes after" && compact(ours[:min(2, len(ours))]) == compact(theirs[:min(2, len(theirs))]))
 	}},
 	{"it gives the resource, not the missing module, as the reason", func(_ *comparison, d Difference) bool {
 		return d.Section == "resource_changes reason" && d.A == "delete_because_no_module" && d.B == "delete_because_no_resource_config"
@@ -134,8 +172,8 @@ var classes = []class{
 	{"data sources, with a destroy of a part", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.What == "state" && strings.Contains("."+d.At, ".data.")
 	}},
-	{"what is forgotten, where it was deleted outside", func(c *comparison, d Difference) bool {
-		return strings.HasPrefix(d.Section, "resource_") && c.a.gone(d.At) && does(c.b, d.At, "forget")
+	{"what is forgotten, where it changed or was deleted outside", func(c *comparison, d Difference) bool {
+		return strings.HasPrefix(d.Section, "resource_") && c.a.drifted(d.At) && does(c.b, d.At, "forget")
 	}},
 	{"`removed` with `destroy = false`, and then `destroy`", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && d.Section == "exits" && d.A == 1 && d.B == 0 && c.a.only("Objects were forgotten, not destroyed")
@@ -146,7 +184,8 @@ var classes = []class{
 		})
 	}},
 	{"an ephemeral output may be given a plain value", func(c *comparison, d Difference) bool {
-		return c.refused(d, "Value not allowed in ephemeral output")
+		const title = "Value not allowed in ephemeral output"
+		return c.refused(d, title) || c.b.Plan == nil && c.b.Apply.Exit == 1 && c.b.only(title)
 	}},
 	{"what names a whole module", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
@@ -154,7 +193,8 @@ var classes = []class{
 		more := slices.DeleteFunc(strings.Fields(theirs), func(a string) bool { return strings.HasPrefix(a, "module.") })
 		return c.wholeModules() && (d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && contains(strings.Fields(ours), more) ||
 			d.Section == "create first" && d.B == true && strings.HasPrefix(d.At, "module.") ||
-			strings.HasPrefix(d.Section, "resource_changes") && d.A == nil && does(c.b, d.At, "read"))
+			strings.HasPrefix(d.Section, "resource_changes") && d.A == nil && (does(c.b, d.At, "read") || c.through(d.At)) ||
+			c.idle(d, func(ch any) bool { return c.through(fmt.Sprint(get(ch, "address"))) }))
 	}},
 	{"an output made from what failed to be applied", func(c *comparison, d Difference) bool {
 		return d.What == "state" && d.Section == "outputs" && c.b.Apply.Exit == 1
@@ -184,6 +224,22 @@ func (c *comparison) wholeModules() bool {
 	return yes
 }
 
+// none is whether something is declared that has no instance.
+func (c *comparison) none() bool {
+	yes := false
+	c.st.Config.each(func(_ *Module, b *Block) {
+		yes = yes || b.repeats() != "" && !slices.ContainsFunc(c.a.After.Resources, func(r *StateResource) bool {
+			return strings.HasSuffix("."+r.addr(), "."+b.addr()) || strings.Contains("."+keyless(r.Module)+".", "."+b.addr()+".")
+		})
+	})
+	return yes
+}
+
+// through is whether Terraform planned something because a target names the module that it is in.
+func (c *comparison) through(addr string) bool {
+	return len(c.st.Do.Target) > 0 && strings.HasPrefix(addr, "module.") && !slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return strings.HasPrefix(addr, t) })
+}
+
 // attribute is the name that a path in a state begins with.
 var attribute = regexp.MustCompile(`"value":"(\w+)"`)
 
@@ -207,13 +263,76 @@ func unchanged(o *Outcome, addr string) bool {
 	})
 }
 
-// gone is whether an object that a removed block is about was deleted outside.
-func (o *Outcome) gone(addr string) bool {
+// drifted is whether an object changed or was deleted outside.
+func (o *Outcome) drifted(addr string) bool {
 	list, _ := o.PlanJSON["resource_drift"].([]any)
-	return slices.ContainsFunc(list, func(c any) bool {
-		change, _ := get(c, "change").(object)
-		return get(c, "address") == addr && slices.Equal(actions(change), []string{"delete"})
+	return slices.ContainsFunc(list, func(c any) bool { return get(c, "address") == addr })
+}
+
+// blocked is an object of which Terraform says that it did not move.
+var blocked = regexp.MustCompile(`- (\S+) could not move to `)
+
+// recounted is whether a moved block leads to a resource or a module that gets or loses count.
+func (c *comparison) recounted() bool {
+	yes := false
+	c.st.Config.each(func(m *Module, b *Block) {
+		name, _, _ := strings.Cut(b.arg("to").text(), "[")
+		to := slices.IndexFunc(m.Blocks, func(t *Block) bool { return b.Kind == Moved && t.addr() == name })
+		if to < 0 || m.Blocks[to].repeats() == "for_each" {
+			return
+		}
+		was := name + "[0]."
+		if m.Blocks[to].repeats() == "count" {
+			was = name + "."
+		}
+		c.a.Before.managed(func(r *StateResource, i *StateInstance) { yes = yes || strings.Contains("."+i.addr(r)+".", "."+was) })
 	})
+	return yes
+}
+
+// unneeded is whether Terraform planned an instance that no target names, of what Lethe planned another instance of.
+func (c *comparison) unneeded(at string) bool {
+	at = at[strings.LastIndex(at, " ")+1:]
+	return len(c.st.Do.Target) > 0 && keyless(at) != at && slices.Contains(addressesOf(c.b), at) &&
+		slices.ContainsFunc(addressesOf(c.a), func(a string) bool { return keyless(a) == keyless(at) && a != at }) &&
+		!slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return strings.HasPrefix(at+".", t+".") || strings.HasPrefix(at, t+"[") })
+}
+
+var keys = regexp.MustCompile(`\[[^\]]*\]`)
+
+// keyless is an address without the keys of instances.
+func keyless(addr string) string { return keys.ReplaceAllString(addr, "") }
+
+// addressesOf are those of all objects that a plan is about.
+func addressesOf(o *Outcome) []string {
+	var all []string
+	list, _ := o.PlanJSON["resource_changes"].([]any)
+	for _, c := range list {
+		all = append(all, fmt.Sprint(get(c, "address")))
+	}
+	return all
+}
+
+// ignores is whether changes of a resource are ignored.
+func (c *comparison) ignores(addr string) bool {
+	yes := false
+	c.st.Config.each(func(_ *Module, b *Block) {
+		l := b.nested("lifecycle")
+		yes = yes || b.Kind == Resource && strings.HasSuffix("."+keyless(addr), "."+b.addr()) && l != nil && l.arg("ignore_changes") != nil
+	})
+	return yes
+}
+
+// unknowns counts what a plan does not know of an object or an output.
+func unknowns(o *Outcome, at string) int {
+	n := strings.Count(compact(get(o.PlanJSON, "output_changes", at, "after_unknown")), "true")
+	list, _ := o.PlanJSON["resource_changes"].([]any)
+	for _, c := range list {
+		if get(c, "address") == at {
+			n += strings.Count(compact(get(c, "change", "after_unknown")), "true")
+		}
+	}
+	return n
 }
 
 // said is all that was written.
@@ -274,12 +393,17 @@ func does(o *Outcome, addr, action string) bool {
 
 // explained leaves out of the differences those that are on purpose. It tells, too, whether the two
 // may still be held against each other afterwards: not when they ended otherwise, or in other states.
-func explained(all []Difference, st *Step, a, b *Outcome) (left []Difference, apart bool) {
+// A difference between states that was explained is not looked at again while it lasts: known has such.
+func explained(all []Difference, st *Step, a, b *Outcome, known map[string]bool) (left []Difference, apart bool) {
 	c := &comparison{st: st, a: a, b: b}
 	for _, d := range all {
-		if !slices.ContainsFunc(classes, func(k class) bool { return k.is(c, d) }) {
+		lasts := d.What == "state" && known[compact(d)]
+		if !lasts && !slices.ContainsFunc(classes, func(k class) bool { return k.is(c, d) }) {
 			left = append(left, d)
-		} else if d.Section == "exits" || d.Section == "attributes" || d.What == "calls" {
+			continue
+		}
+		known[compact(d)] = true
+		if d.Section == "exits" || d.Section == "attributes" || d.Section == "outputs" || d.What == "calls" {
 			apart = true
 		}
 	}

@@ -75,7 +75,7 @@ func (t tree) references(m *Module, b *Block) {
 		switch {
 		case e.Op == "ref" && b.Kind == Provider && b.Name == "" && m.through(to, map[int]bool{}):
 			return false
-		case e.Op == "ref" && e.Sel != "" && !slices.Contains(keys, e.Sel):
+		case to.Kind != Provider && e.Sel != "" && !slices.Contains(keys, e.Sel):
 			e.Sel = append(keys, "")[0]
 		case to.Kind == Provider && to.repeats() != "": // the one of the same key, or the first
 			if len(keys) == 0 {

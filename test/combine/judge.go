@@ -87,7 +87,7 @@ func (j *judgement) crashes() {
 		if i.Slow {
 			j.find("hangs: "+i.Args[0], "%s", strings.Join(i.Args, " "))
 		}
-		if i.Exit > 2 || i.Exit < 0 || i.Exit == 1 && len(i.Errors) == 0 && !j.interrupted() {
+		if i.Exit > 2 || i.Exit < 0 || i.Exit == 1 && len(i.Errors) == 0 && !j.st.fault(cloud.Interrupt) {
 			j.find(fmt.Sprintf("exit %d without a word", i.Exit), "%s: %s", strings.Join(i.Args, " "), i.Out)
 		}
 	}
@@ -104,23 +104,16 @@ func shape(line string) string {
 	return line[:min(len(line), 90)]
 }
 
-func (j *judgement) fault(hows ...string) bool {
-	for _, f := range j.st.Faults {
-		if slices.Contains(hows, f.How) {
-			return true
-		}
-	}
-	return false
+func (st *Step) fault(hows ...string) bool {
+	return slices.ContainsFunc(st.Faults, func(f cloud.Fault) bool { return slices.Contains(hows, f.How) })
 }
 
-func (j *judgement) interrupted() bool { return j.fault(cloud.Interrupt) }
-
 // lost is whether objects may be there of which no answer came, or none that can be kept.
-func (j *judgement) lost() bool { return j.fault(cloud.Crash, cloud.Lost, cloud.Leak) }
+func (j *judgement) lost() bool { return j.st.fault(cloud.Crash, cloud.Lost, cloud.Leak) }
 
 // leases are closed, each once.
 func (j *judgement) leases() {
-	if len(j.o.Leases) > 0 && !j.fault(cloud.Crash, cloud.Lost) {
+	if len(j.o.Leases) > 0 && !j.st.fault(cloud.Crash, cloud.Lost) {
 		j.find("lease left open", "%v", j.o.Leases)
 	}
 	for _, i := range j.o.Invocations {
@@ -342,7 +335,7 @@ func actions(change map[string]any) []string {
 // again is the second plan: nothing is left to do, and nothing is wrong that was not wrong before.
 func (j *judgement) again() {
 	s := j.o.Second
-	if s == nil || j.halfConfigured() {
+	if s == nil || j.o.halfConfigured() {
 		return
 	}
 	if s.Exit == 1 {
@@ -366,8 +359,8 @@ func headlines(out string) string {
 
 // halfConfigured is whether something was planned through a provider whose settings were not known:
 // what it showed need not be what is there.
-func (j *judgement) halfConfigured() bool {
-	for _, i := range j.o.Invocations {
+func (o *Outcome) halfConfigured() bool {
+	for _, i := range o.Invocations {
 		for _, c := range i.Calls {
 			if c.Region == "(unknown)" {
 				return true

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+
+	"github.com/lethe-iac/lethe/test/combine/cloud"
 )
 
 // Play runs a scenario and judges it. It stops at the first step with a finding: what comes after
@@ -38,6 +40,7 @@ func (l *Lab) play(s *Scenario) ([]Finding, []*Outcome, error) {
 		defer y.close()
 	}
 	var outcomes []*Outcome
+	known := map[string]bool{}
 	for n, st := range slices.Concat(s.Steps, []*Step{s.last()}) {
 		a, err := x.step(st)
 		if err != nil {
@@ -56,7 +59,10 @@ func (l *Lab) play(s *Scenario) ([]Finding, []*Outcome, error) {
 			}
 			left, apart := beside(x, y, a, b), false
 			if other == peer {
-				left, apart = explained(left, st, a, b)
+				left, apart = explained(left, st, a, b, known)
+				if st.fault(cloud.Crash, cloud.Lost) { // what else was under way then is chance
+					left, apart = nil, true
+				}
 			}
 			found = append(found, findings(n, left, other)...)
 			if apart && len(found) == 0 {

@@ -225,8 +225,7 @@ func (o *Ordering) addSettings(h int32) {
 		in.Settings = append(in.Settings, plan.Ref{To: to, At: at})
 	})
 	if x.Lease == nil {
-		found := o.settingsOf(x.Use)
-		in.Equal, in.NoBefore = found.Equal, found.NoBefore
+		in.NoBefore = slices.Contains(o.source.Plan.NoBefore, x.Use.Instance)
 	}
 }
 
@@ -246,15 +245,4 @@ func (o *Ordering) eachSource(d lang.Decl, at addr.ModuleInstance, seen map[Plac
 			}
 		})
 	})
-}
-
-// settingsOf is what planning found out about the settings of a provider instance.
-func (o *Ordering) settingsOf(u declared.Use) plan.Settings {
-	if o.settled == nil {
-		o.settled = map[addr.ProviderInstance]plan.Settings{}
-		for _, x := range o.source.Plan.Settings {
-			o.settled[x.Provider] = x
-		}
-	}
-	return o.settled[u.Instance]
 }

@@ -35,7 +35,6 @@ type Ordering struct {
 	below      map[placeModule][]*lang.Frame
 	stored     map[addr.Resource][]addr.AbsResource
 	single     [][]int32
-	settled    map[addr.ProviderInstance]plan.Settings
 }
 
 // Place is a declaration in one module instance.

@@ -103,12 +103,12 @@ func (p *planner) dropDataExcept(res addr.Resource, kept map[addr.Instance]bool)
 	}
 }
 
-// pending is why a data source cannot be read yet (ADR 14).
-func (x *instance) pending(config mark.Value, u declared.Use) plan.Reason {
+// pending is why a data source cannot be read yet (ADR 14): unsure says that its preconditions are not known.
+func (x *instance) pending(config mark.Value, u declared.Use, unsure bool) plan.Reason {
 	switch {
 	case !config.Raw.IsWhollyKnown() || x.run.Sessions.Unknown(u, lang.After):
 		return plan.ReadConfigUnknown
-	case x.p.outcomes.dependencyChanges(x.d.ID, x.inst.Module, updated):
+	case unsure || x.p.outcomes.dependencyChanges(x.d.ID, x.inst.Module, updated):
 		return plan.ReadDependencyPending
 	}
 	return plan.NoReason
@@ -128,7 +128,11 @@ func (x *instance) read(ctx context.Context) bool {
 
 func (x *instance) readOrDefer(ctx context.Context) (mark.Value, bool) {
 	x.run.Receive(ctx, x.d.ID, x.f.Addr(), x.key, lang.After)
-	if x.p.outcomes.dependencyFailed(x.d.ID) || !x.run.Pre(x.d, x.f, x.key, x.inst) {
+	if x.p.outcomes.dependencyFailed(x.d.ID) {
+		return mark.Value{}, false
+	}
+	ok, unsure := x.run.Preconditions(x.d, x.f, x.key, x.inst)
+	if !ok {
 		return mark.Value{}, false
 	}
 	config, out := x.f.Config(x.d.ID, x.key, lang.After, x.run.Bag)
@@ -139,7 +143,7 @@ func (x *instance) readOrDefer(ctx context.Context) (mark.Value, bool) {
 	if !ok || !t.Validate(ctx, config) {
 		return mark.Value{}, false
 	}
-	if why := x.pending(config, u); why != plan.NoReason {
+	if why := x.pending(config, u, unsure); why != plan.NoReason {
 		x.p.outcomes.noteDeferred(x.d.ID, x.inst, why)
 		return x.deferRead(t, u, why, placeholder(t, config)), true
 	}

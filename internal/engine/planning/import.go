@@ -85,3 +85,14 @@ func (x *instance) takenIn(ctx context.Context) (*plan.Change, func() mark.Value
 	}
 	return c, lazy(t, cur), true
 }
+
+// importsDeclared refuses import blocks into resources that nothing declares. Validating does not: configuration
+// may be made for them.
+func importsDeclared(prog *lang.Program, bag *diag.Bag) bool {
+	ok := true
+	for to, b := range prog.UndeclaredImports() {
+		bag.Add(diag.Errorf("Configuration for import target does not exist", "The configuration for the given import target %s does not exist. To have configuration made for this resource, use the -generate-config-out option of lethe plan. Otherwise, make sure the target resource exists within your configuration. For example:\n\n  lethe plan -generate-config-out=generated.tf", to).At(b.Range))
+		ok = false
+	}
+	return ok
+}

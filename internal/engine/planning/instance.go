@@ -110,8 +110,8 @@ func (x *instance) current(ctx context.Context) (object.Current, *plan.Importing
 	if seen && cur.Entry != nil {
 		return cur, nil, true
 	}
-	if !seen && x.p.prior.Get(o) != nil {
-		return object.Current{}, nil, false // refreshing it failed
+	if x.p.prior.Get(o) != nil { // it is gone, or refreshing it failed: an import block has had its turn
+		return object.Current{}, nil, seen
 	}
 	return x.importFor(ctx)
 }

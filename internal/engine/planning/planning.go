@@ -15,7 +15,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/engine/targeting"
-	"github.com/lethe-iac/lethe/internal/engine/validating"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -84,7 +83,7 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 	if req.DeferEphemerals {
 		p.spared = r.Receivers.OnlyWritten()
 	}
-	if !validating.Imports(req.Program, req.Generate, bag) || !p.prepare(ctx) {
+	if req.Mode == plan.Normal && !req.Generate && !importsDeclared(req.Program, bag) || !p.prepare(ctx) {
 		return nil, false
 	}
 	rest := &unplanned{p}
@@ -259,7 +258,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 		Mode: p.req.Mode, Changes: p.decisions.list, Drift: p.drift,
 		Previous: p.req.State, Variables: variables(p.run), Targets: p.req.Targets, Excludes: p.req.Excludes,
 		ForceReplace: p.req.Replace, Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
-		Timestamp: p.req.Options.PlanTime, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, Settings: p.run.Sessions.Decided(),
+		Timestamp: p.req.Options.PlanTime, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, NoBefore: p.run.Sessions.NoBefore(),
 	}
 	filling.CollectKeys(p.run.Program, p.run.Frame, out)
 	byObject := func(a, b *plan.Change) int { return a.Object.Compare(b.Object) }
@@ -275,7 +274,7 @@ func (p *planner) result(ctx context.Context) *plan.Plan {
 		p.run.CheckValues()
 	}
 	out.Relevant = relevant(p.run, out)
-	out.Checks = p.run.AllResults(!p.sel.Active, p.sel.Skips)
+	out.Checks = p.run.AllResults(!p.sel.Active)
 	out.Functions = p.run.Results.Digests() // of what outputs call, too
 	out.Errored = p.run.Bag.HasErrors() || p.run.Cut.Load()
 	out.Complete = !p.sel.Active && !out.Errored

@@ -94,9 +94,9 @@ func (c *Checks) Results() []state.Check {
 }
 
 // AllResults gives all outcomes with those of conditions that were not evaluated: of what has no
-// instances they hold, and it is unknown whether they do where a plan leaves something out (skips, not whole) or
-// has errors. Where everything is destroyed, none counts.
-func (r *Run) AllResults(whole bool, skips func(lang.Decl) bool) []state.Check {
+// instances they hold, of anything else that is unknown. Where everything is destroyed (whole: nothing is left
+// out), none counts.
+func (r *Run) AllResults(whole bool) []state.Check {
 	c := r.Checks
 	if r.Destroys {
 		c = newChecks(r.Settings.Secrets)
@@ -112,7 +112,7 @@ func (r *Run) AllResults(whole bool, skips func(lang.Decl) bool) []state.Check {
 			continue
 		}
 		k, reported := c.declare(kind, address)
-		if !reported && (r.Destroys || skips(d.ID) || r.Bag.HasErrors() || r.Cut.Load()) {
+		if !reported && (r.Destroys || r.Bag.HasErrors() || r.Cut.Load() || r.hasInstances(d)) {
 			k.Status = state.Unknown
 		}
 		if r.Destroys && whole && kind == "output" && d.Module.IsRoot() {
@@ -120,6 +120,18 @@ func (r *Run) AllResults(whole bool, skips func(lang.Decl) bool) []state.Check {
 		}
 	}
 	return c.Results()
+}
+
+// hasInstances reports whether there are, or may be, instances of what has conditions.
+func (r *Run) hasInstances(d *lang.Declaration) bool {
+	frames, status := r.Frame.Instances(d.Module, lang.After)
+	return status != lang.Known || slices.ContainsFunc(frames, func(f *lang.Frame) bool {
+		if d.Kind != lang.Resource {
+			return true
+		}
+		keys := f.Expanded(d.ID, lang.After)
+		return keys.Status != lang.Known || len(keys.List) > 0
+	})
 }
 
 // Unread makes a check fail whose data could not be read, with what was said about that.

@@ -1,7 +1,9 @@
 package run
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -13,7 +15,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/lease"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
-	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/walk"
@@ -366,23 +367,22 @@ func (ss *Sessions) ReleaseAll(c addr.ProviderConfig) {
 	}
 }
 
-// Decided says of the providers whose settings were evaluated on the before face how the two faces
-// compare, for the order of steps.
-func (ss *Sessions) Decided() []plan.Settings {
+// NoBefore lists, for the order of steps, the provider instances whose settings on the before face were
+// evaluated and are not known.
+func (ss *Sessions) NoBefore() []addr.ProviderInstance {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	var out []plan.Settings
+	var out []addr.ProviderInstance
 	for k, before := range ss.open {
 		d, ok := ss.prog.ProviderConfig(k.instance.ProviderConfig)
 		if k.face != lang.Before || !ok || !before.settled || len(ss.receivers.Ephemerals(d.ID)) > 0 {
 			continue // a lease has another value in each walk
 		}
-		x := plan.Settings{Provider: k.instance, NoBefore: !before.well || before.Unknown}
-		if after := ss.open[sessionKey{k.instance, lang.After}]; after != nil {
-			x.Equal = before.Same(after)
+		if !before.well || before.Unknown {
+			out = append(out, k.instance)
 		}
-		out = append(out, x)
 	}
+	slices.SortFunc(out, func(a, b addr.ProviderInstance) int { return cmp.Compare(a.String(), b.String()) })
 	return out
 }
 

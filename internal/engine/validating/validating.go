@@ -30,7 +30,6 @@ func Program(ctx context.Context, env run.Env, prog *lang.Program, o lang.Option
 	if !Resources(ctx, env, prog, o, todo, bag) {
 		return false
 	}
-	Imports(prog, false, bag)
 	return !bag.HasErrors()
 }
 
@@ -154,20 +153,6 @@ func (r *validator) faults(ds []diag.Diagnostic, d *lang.Declaration, at diag.Ra
 		}
 		r.run.Bag.Add(x.At(at).About(d))
 	}
-}
-
-// Imports refuses import blocks into resources that nothing declares, unless configuration is
-// to be made for them.
-func Imports(prog *lang.Program, generate bool, bag *diag.Bag) bool {
-	if generate {
-		return true
-	}
-	ok := true
-	for to, b := range prog.UndeclaredImports() {
-		bag.Add(diag.Errorf("Configuration for import target does not exist", "The configuration for the given import target %s does not exist. To have configuration made for this resource, use the -generate-config-out option of lethe plan. Otherwise, make sure the target resource exists within your configuration. For example:\n\n  lethe plan -generate-config-out=generated.tf", to).At(b.Range))
-		ok = false
-	}
-	return ok
 }
 
 // Provisioners holds the provisioners and connections of resources against their rules.

@@ -7,6 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // CheckOptions say how far a check goes.
@@ -82,9 +83,19 @@ func (c *checker) ignoredBy(d *program.Declaration, sch *schema.Schema) {
 		if !ok {
 			name, rest = t.RootName(), t[1:]
 		}
-		switch a := sch.Attr(name); {
-		case a == nil && sch.Nested(name) == nil:
+		ty, a := cty.NilType, sch.Attr(name)
+		if nested := sch.Nested(name); a != nil {
+			ty = a.Type
+		} else if nested != nil {
+			ty = nested.Type()
+		} else {
 			c.error(diag.Errorf("Unsupported attribute", "This object has no argument, nested block, or exported attribute named %q.%s", name, diag.DidYouMean(name, program.AllNames(sch.Block))).At(t.SourceRange()))
+			continue
+		}
+		_, diags := rest.TraverseRel(cty.UnknownVal(ty))
+		switch {
+		case diags.HasErrors():
+			c.ok = c.bag.HCL(diags) && c.ok
 		case a != nil && len(rest) == 0 && a.Computed && !a.Optional:
 			c.bag.Add(diag.Warningf("Redundant ignore_changes element", "Adding an attribute name to ignore_changes tells Lethe to ignore future changes to the argument in configuration after the object has been created, retaining the value originally configured.\n\nThe attribute %s is decided by the provider alone and therefore there can be no configured value to compare with. Including this attribute in ignore_changes has no effect. Remove the attribute from ignore_changes to quiet this warning.", name).At(t.SourceRange()))
 		case sch.IsWriteOnly(expr.Path(t)):

@@ -99,7 +99,7 @@ func full(t testing.TB) *Contents {
 			Functions:    map[string]string{"f": "digest"}, Keys: map[string][]addr.Key{"x": {addr.NoKey, addr.IntKey(1), addr.StringKey("é")}, "y": nil},
 			KeysBefore: map[string][]addr.Key{"x": {addr.IntKey(2)}},
 			Readings:   []plan.Reading{{Object: a, Entry: &state.Entry{Attrs: []byte(`{"a":1}`), Provider: west}}},
-			Settings:   []plan.Settings{{Provider: west, Equal: true, NoBefore: true}},
+			NoBefore:   []addr.ProviderInstance{west},
 			Providers:  map[addr.Provider]string{addr.Default("time"): "h1:x"}, Workspace: "default", Backend: "local",
 			Timestamp: time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC), Errored: true, Complete: true, SpareDeposed: true,
 		},
