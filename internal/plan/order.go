@@ -37,7 +37,7 @@ package plan
 // a gate.
 type Vertex = int32
 
-// Input is what Order is told. It knows no addresses, only numbers that the caller gave.
+// Input is what Order works on. It knows no addresses, only numbers that the caller gave.
 type Input struct {
 	Groups []Group
 	// Gates is the number of vertices beyond the groups: value declarations (locals, outputs,

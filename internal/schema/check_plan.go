@@ -56,7 +56,7 @@ func (c *planCheck) inside(s *shape, prior, config, planned cty.Value) {
 func (c *planCheck) attr(n *node, prior, config, planned cty.Value) {
 	switch {
 	case equal(planned, config):
-	case n.attr.Computed && (config.IsNull() || !n.attr.Optional): // theirs alone, whatever is configured
+	case n.attr.Computed && (config.IsNull() || !n.attr.Optional): // the provider's alone, also if it is configured
 	case !prior.IsNull() && !config.IsNull() && equal(planned, prior):
 	case n.inner != nil && (planned.IsKnown() || !config.IsNull()):
 		c.nested(n, prior, config, planned)

@@ -5,8 +5,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// equal reports whether two unmarked values are the same. Unknown values of one type are, whatever
-// is known about them: an SDK that does not know refinements loses them on the way.
+// equal reports whether two unmarked values are the same. Unknown values of one type are, with different
+// refinements too: an SDK that does not know refinements loses them on the way.
 func equal(a, b cty.Value) bool {
 	ty := a.Type()
 	switch {

@@ -51,7 +51,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// appendExact writes a number whatever precision it is kept in.
+// appendExact writes a number in the same way in every precision.
 func appendExact(b []byte, f *big.Float) []byte {
 	if i, acc := f.Int64(); acc == big.Exact {
 		return binary.AppendVarint(append(b, 'i'), i)

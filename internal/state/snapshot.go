@@ -235,7 +235,7 @@ func (r *Resource) Keys() []addr.Key {
 	return keys
 }
 
-// set stores an object, nil removes it. Only for a resource that nobody else sees yet.
+// set stores an object, nil removes it. Only for a resource that is not shared yet.
 func (r *Resource) set(s slot, e *Entry) {
 	switch {
 	case r.entries == nil && (r.entry == nil || r.slot == s):

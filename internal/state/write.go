@@ -13,7 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
-// Write writes the snapshot as a file of format 4, byte for byte as the peers lay theirs out:
+// Write writes the snapshot as a file of format 4, byte for byte as Terraform and OpenTofu lay theirs out:
 // the same order of fields, resources and instances, the same white space and escapes. Fields
 // that we do not know come after those that we do.
 func (s *Snapshot) Write(w io.Writer) error {

@@ -1,6 +1,6 @@
 // Package file keeps a plan between planning and applying.
 //
-// A saved plan is a zip archive with the members that the peers' plan files have, because tools
+// A saved plan is a zip archive with the members that plan files of Terraform and OpenTofu have, because tools
 // recognise plans by them:
 //
 //	tfplan                  the plan itself, as JSON (body.go)

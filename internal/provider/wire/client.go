@@ -24,7 +24,7 @@ const MaxMessage = 256 << 20
 type Options struct {
 	// Version is the provider's own version, for messages.
 	Version string
-	// Terraform is the version that the provider is told it works for, such as "1.12.0": SDKs
+	// Terraform is the version that the provider is to work for, such as "1.12.0": SDKs
 	// branch on it.
 	Terraform string
 	// Ended says how the process behind the connection ended ("exit status 2"), "" if it has

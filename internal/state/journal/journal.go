@@ -2,9 +2,9 @@
 //
 // The state file is written once, at the end of a run. Until then a journal beside it says what
 // happened: an Intent before each provider call that changes something, durable before the call is
-// made; its Result after it, durable before anything that depends on it starts. Whatever moment
-// the process is lost at, the next command finds every answered change in the state or here, and
-// is told the names of those that were being made (invariants I9 and I17).
+// made; its Result after it, durable before anything that depends on it starts. If
+// the process is lost at any moment, the next command finds every answered change in the state or here, and
+// learns the names of those that were being made (invariants I9 and I17).
 //
 // A record is a transaction: what one step did to several objects (depose and create, restore,
 // move) is one record and is there as a whole or not at all. Records are framed and have
@@ -17,7 +17,7 @@
 // provider: nothing else is known of them here, nor is it needed to look for them.
 //
 // The first record says which state the rest is about, by lineage, serial and digest. A journal
-// whose state has moved on, because one of the peers wrote it since, is put aside and never
+// whose state has moved on, because another program wrote it since, is put aside and never
 // applied. No ephemeral value has a place in any record: objects are stored entries, and an intent
 // holds addresses and attributes like names.
 package journal
@@ -41,7 +41,7 @@ type Journal interface {
 	Intent(Intent) (Op, error)
 	// Result says what a call changed, as one transaction; nothing at all if it changed nothing.
 	Result(op Op, changed ...Change) error
-	// Later is Result for somebody who has other things to do: over is told when the record is as
+	// Later is Result for a caller that does not wait: over is called when the record is as
 	// durable as it will be, or why it is not, once and from any goroutine. It must not wait for
 	// anything.
 	Later(over func(error), op Op, changed ...Change)

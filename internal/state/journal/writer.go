@@ -49,7 +49,7 @@ type Writer struct {
 // batch is records that are written together.
 type batch struct {
 	data    []byte
-	over    []func(error) // who is to be told
+	over    []func(error) // of the callers
 	intents int
 }
 
@@ -193,7 +193,7 @@ func (w *Writer) count(n int) {
 	w.leases += n
 }
 
-// Unsettled reports whether there are calls whose outcome was not told, or leases that are not
+// Unsettled reports whether there are calls without a recorded outcome, or leases that are not
 // over.
 func (w *Writer) Unsettled() bool {
 	w.mu.Lock()
