@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/zclconf/go-cty/cty"
@@ -36,9 +37,12 @@ var smallInts = func() (vs [256]cty.Value) {
 	return vs
 }()
 
+// readers are some whose value was read to the end.
+var readers = sync.Pool{New: func() any { return new(reader) }}
+
 func newReader(b []byte) *reader {
-	r := &reader{b: b}
-	if len(b) <= shareLimit {
+	r := readers.Get().(*reader)
+	if r.b = b; len(b) <= shareLimit {
 		r.s = string(b)
 	}
 	return r
@@ -50,6 +54,8 @@ func (r *reader) end() *failure {
 	if r.pos < len(r.b) {
 		return fail(fmt.Sprintf("%d bytes follow the end of the value", len(r.b)-r.pos))
 	}
+	*r = reader{}
+	readers.Put(r)
 	return nil
 }
 
@@ -87,37 +93,31 @@ func (r *reader) leaf(c *codec) (v cty.Value, is bool, f *failure) {
 	return v, true, f
 }
 
-func (r *reader) items(c *codec, read func(int) *failure) *failure {
-	n, ok := r.length(codeFixArray, codeArray16)
+func (r *reader) begin(c *codec) (int, *failure) {
+	fix, wide := byte(codeFixArray), byte(codeArray16)
+	if c.kind == kindMap || c.kind == kindObject {
+		fix, wide = codeFixMap, codeMap16
+	}
+	n, ok := r.length(fix, wide)
 	if !ok {
-		return c.required()
+		return 0, c.required()
 	}
-	for i := range n {
-		if f := read(i); f != nil {
-			return f
-		}
-	}
-	return nil
+	return n, nil
 }
 
-func (r *reader) members(c *codec, read func(int, string) *failure) *failure {
-	n, ok := r.length(codeFixMap, codeMap16)
-	if !ok {
-		return c.required()
+func (r *reader) more(_ *codec, i, n int) bool { return i < n }
+
+func (r *reader) failure() *failure { return nil }
+
+func (r *reader) name(c *codec) (string, *failure) {
+	name, ok := r.str()
+	switch {
+	case ok:
+		return name, nil
+	case c.kind == kindMap:
+		return "", fail("the keys of a map must be strings")
 	}
-	for i := range n {
-		name, ok := r.str()
-		switch {
-		case !ok && c.kind == kindMap:
-			return fail("the keys of a map must be strings")
-		case !ok:
-			return fail("the names of attributes must be strings")
-		}
-		if f := read(i, name); f != nil {
-			return f
-		}
-	}
-	return nil
+	return "", fail("the names of attributes must be strings")
 }
 
 // readDynamic reads a type and a value of that type.

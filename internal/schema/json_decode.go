@@ -2,6 +2,7 @@ package schema
 
 import (
 	"bytes"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
@@ -16,9 +17,12 @@ type text struct {
 	depth int    // of dynamic values in dynamic values
 }
 
+// someTexts are some that were read to the end.
+var someTexts = sync.Pool{New: func() any { return new(text) }}
+
 func newText(b []byte) *text {
-	t := &text{Scanner: jsontext.Scanner{In: b}}
-	if len(b) <= shareLimit {
+	t := someTexts.Get().(*text)
+	if t.In = b; len(b) <= shareLimit {
 		t.s = string(b)
 	}
 	return t
@@ -39,7 +43,12 @@ func (t *text) end() *failure {
 	if t.Err == nil && (t.Peek() != 0 || t.Pos < len(t.In)) {
 		t.Fail("more follows the end of the value")
 	}
-	return t.failure()
+	if t.Err != nil {
+		return t.failure()
+	}
+	*t = text{}
+	someTexts.Put(t)
+	return nil
 }
 
 // literal passes over a word, if it stands here.
@@ -118,38 +127,32 @@ func (c *codec) readPrimitive(t *text, first byte) (cty.Value, *failure) {
 	return cty.NilVal, c.required()
 }
 
-func (t *text) items(c *codec, read func(int) *failure) *failure {
-	if t.In[t.Pos] != '[' {
-		return c.required()
+func (t *text) begin(c *codec) (int, *failure) {
+	if t.In[t.Pos] != c.opens() {
+		return 0, c.required()
 	}
 	t.Pos++
-	for i := 0; t.More(']', i == 0); i++ {
-		if f := read(i); f != nil {
-			return f
-		}
-	}
-	return t.failure()
+	return 0, nil
 }
 
-func (t *text) members(c *codec, read func(int, string) *failure) *failure {
-	if t.In[t.Pos] != '{' {
-		return c.required()
+// opens is the character that a list, map or object begins with. The one it ends with is the next but one.
+func (c *codec) opens() byte {
+	if c.kind == kindList || c.kind == kindSet || c.kind == kindTuple {
+		return '['
 	}
-	t.Pos++
-	for i := 0; t.More('}', i == 0); i++ {
-		if t.Peek() != '"' {
-			t.Expected("a quoted name")
-			break
-		}
-		name := t.str()
-		if !t.Want(':') {
-			break
-		}
-		if f := read(i, name); f != nil {
-			return f
-		}
+	return '{'
+}
+
+func (t *text) more(c *codec, i, _ int) bool { return t.More(c.opens()+2, i == 0) }
+
+func (t *text) name(*codec) (string, *failure) {
+	if t.Peek() != '"' {
+		t.Expected("a quoted name")
+		return "", t.failure()
 	}
-	return t.failure()
+	name := t.str()
+	t.Want(':')
+	return name, t.failure()
 }
 
 // readDynamicJSON reads an object of a type and a value of that type, in any order.
@@ -163,25 +166,28 @@ func readDynamicJSON(t *text) (cty.Value, *failure) {
 	}
 	defer func() { t.depth-- }()
 	var typ, value []byte
-	f := t.members(dynamicCodec, func(_ int, name string) *failure {
-		raw := t.Raw()
-		switch {
+	t.Pos++
+	for i := 0; t.more(dynamicCodec, i, 0); i++ {
+		name, f := t.name(dynamicCodec)
+		if f != nil {
+			return cty.NilVal, f
+		}
+		switch raw := t.Raw(); {
 		case t.Err != nil:
-			return t.failure()
+			return cty.NilVal, t.failure()
 		case name == "type":
 			typ = raw
 		case name == "value":
 			value = raw
 		default:
-			return unsupported(name)
+			return cty.NilVal, unsupported(name)
 		}
-		return nil
-	})
-	if f == nil && (typ == nil || value == nil) {
-		f = fail(required)
 	}
-	if f != nil {
+	if f := t.failure(); f != nil {
 		return cty.NilVal, f
+	}
+	if typ == nil || value == nil {
+		return cty.NilVal, fail(required)
 	}
 	ty, f := typeFromJSON(typ)
 	if f != nil {

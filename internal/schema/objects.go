@@ -20,6 +20,16 @@ func (n *node) in(obj cty.Value) cty.Value {
 	return v
 }
 
+// few is room for the attributes of most objects, which need not be allocated.
+type few [16]cty.Value
+
+func (f *few) room(n int) []cty.Value {
+	if n <= len(f) {
+		return f[:n]
+	}
+	return make([]cty.Value, n)
+}
+
 // object makes an object of its attributes, in the order of their names. Where the type is loose, values may be of
 // more special types than it says, and the object is of a type of its own.
 func (c *codec) object(vals []cty.Value) cty.Value {
@@ -51,7 +61,8 @@ func (c *codec) mapping(vals map[string]cty.Value) (cty.Value, *failure) {
 
 // rebuild makes an object of the shape of what f makes of everything that is in v.
 func (s *shape) rebuild(v cty.Value, f func(n *node, v cty.Value) cty.Value) cty.Value {
-	vals := make([]cty.Value, len(s.nodes))
+	var few few
+	vals := few.room(len(s.nodes))
 	for i, n := range s.nodes {
 		vals[i] = f(n, n.in(v))
 	}

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -12,10 +13,14 @@ type input interface {
 	// leaf reads what is null, unknown or no collection; is is false where a collection must follow, of which
 	// nothing is read yet.
 	leaf(c *codec) (v cty.Value, is bool, f *failure)
-	// items has every element of a list read in turn.
-	items(c *codec, read func(i int) *failure) *failure
-	// members has every member of a map or object read in turn.
-	members(c *codec, read func(i int, name string) *failure) *failure
+	// begin begins a list, map or object of n parts; n means nothing in a form that does not say it.
+	begin(c *codec) (n int, f *failure)
+	// more reports whether an i-th part follows.
+	more(c *codec, i, n int) bool
+	// name reads the name of a member of a map or object.
+	name(c *codec) (string, *failure)
+	// failure is what was wrong with what begin and more came to, nil if nothing was.
+	failure() *failure
 	// complete reports whether objects of the form have every attribute, and once.
 	complete() bool
 	// end fails unless nothing follows.
@@ -52,19 +57,22 @@ func (c *codec) read(in input) (cty.Value, *failure) {
 }
 
 func (c *codec) readList(in input) (cty.Value, *failure) {
-	vals := make([]cty.Value, 0, 4)
-	f := in.items(c, func(i int) *failure {
+	n, f := in.begin(c)
+	if f != nil {
+		return cty.NilVal, f
+	}
+	var vals []cty.Value
+	for i := 0; in.more(c, i, n); i++ {
 		if c.kind == kindTuple && i == len(c.items) {
-			return c.otherLength()
+			return cty.NilVal, c.otherLength()
 		}
 		v, f := c.item(i).read(in)
 		if f != nil {
-			return f.at(i)
+			return cty.NilVal, f.at(i)
 		}
-		vals = append(vals, v)
-		return nil
-	})
-	switch {
+		vals = append(slices.Grow(vals, max(n-i, 1)), v)
+	}
+	switch f := in.failure(); {
 	case f != nil:
 		return cty.NilVal, f
 	case c.kind == kindTuple && len(vals) < len(c.items):
@@ -78,38 +86,54 @@ func (c *codec) otherLength() *failure {
 }
 
 func (c *codec) readMap(in input) (cty.Value, *failure) {
+	n, f := in.begin(c)
+	if f != nil {
+		return cty.NilVal, f
+	}
 	vals := map[string]cty.Value{}
-	f := in.members(c, func(_ int, key string) *failure {
+	for i := 0; in.more(c, i, n); i++ {
+		key, f := in.name(c)
+		if f != nil {
+			return cty.NilVal, f
+		}
 		v, f := c.elem.read(in)
 		if f != nil {
-			return f.in(cty.IndexStep{Key: cty.StringVal(key)})
+			return cty.NilVal, f.in(cty.IndexStep{Key: cty.StringVal(key)})
 		}
 		vals[normal(key)] = v
-		return nil
-	})
-	if f != nil {
+	}
+	if f := in.failure(); f != nil {
 		return cty.NilVal, f
 	}
 	return c.mapping(vals)
 }
 
 func (c *codec) readObject(in input) (cty.Value, *failure) {
-	vals := make([]cty.Value, len(c.attrs))
-	f := in.members(c, func(i int, name string) *failure {
-		if i = c.attr(name, i); i < 0 {
-			return unsupported(name)
+	n, f := in.begin(c)
+	if f != nil {
+		return cty.NilVal, f
+	}
+	var few few
+	vals := few.room(len(c.attrs))
+	for i := 0; in.more(c, i, n); i++ {
+		name, f := in.name(c)
+		if f != nil {
+			return cty.NilVal, f
 		}
-		v, f := c.attrs[i].read(in)
+		at := c.attr(name, i)
+		if at < 0 {
+			return cty.NilVal, unsupported(name)
+		}
+		v, f := c.attrs[at].read(in)
 		switch {
 		case f != nil:
-			return f.in(cty.GetAttrStep{Name: name})
-		case vals[i] != cty.NilVal && in.complete():
-			return fail("an attribute is given twice")
+			return cty.NilVal, f.in(cty.GetAttrStep{Name: name})
+		case vals[at] != cty.NilVal && in.complete():
+			return cty.NilVal, fail("an attribute is given twice")
 		}
-		vals[i] = v
-		return nil
-	})
-	if f != nil {
+		vals[at] = v
+	}
+	if f := in.failure(); f != nil {
 		return cty.NilVal, f
 	}
 	var missing []string

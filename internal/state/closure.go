@@ -31,7 +31,8 @@ type Closure struct {
 	stamp []int32 // by id: the epoch in which it was found last
 	epoch int32
 	queue []int32
-	found []int32 // the list that was asked for last and all that it leads to, sorted
+	last  []addr.Resource // the list that was asked for last
+	found []int32         // and all that it leads to, sorted
 }
 
 type dependency struct {
@@ -176,9 +177,13 @@ func (c *Closure) find(d int32) {
 // all is a list that is recorded in the snapshot and all that it leads to. The result is valid until the
 // next call.
 func (c *Closure) all(recorded []addr.Resource) []int32 {
-	if len(recorded) == 0 {
+	switch {
+	case len(recorded) == 0:
 		return nil
+	case slices.Equal(c.last, recorded):
+		return c.found
 	}
+	c.last = recorded
 	if l := c.lists[keyOf(recorded)]; l != nil && l.all != nil {
 		c.found = append(c.found[:0], l.all...)
 		return c.found
@@ -202,13 +207,4 @@ func (c *Closure) Of(self addr.Resource, recorded []addr.Resource) []addr.Resour
 func (c *Closure) listed(self addr.Resource, id int32) bool {
 	d := c.names[id].Resource
 	return d.Mode != addr.Ephemeral && d != self
-}
-
-// met reports whether what was asked for last leads to r.
-func (c *Closure) met(r addr.Resource) bool {
-	id, ok := c.ids[r]
-	if ok {
-		_, ok = slices.BinarySearch(c.found, id)
-	}
-	return ok
 }

@@ -43,11 +43,6 @@ type fileWriter struct {
 
 	modules   map[addr.ModuleInstance]string // as JSON strings
 	providers map[addr.ProviderConfig]string
-
-	// The list written last, of which resource, and as what: neighbours mostly share theirs.
-	last     []addr.Resource
-	lastOf   addr.Resource
-	lastText []byte
 }
 
 func (f *fileWriter) file() error {
@@ -285,41 +280,19 @@ func (e *writer) flatmap(m map[string]string) {
 
 // dependencies writes the closed list of what an object of resource self depends on.
 func (f *fileWriter) dependencies(self addr.Resource, recorded []addr.Resource) {
-	if len(recorded) == 0 {
-		return
-	}
-	if !f.repeated(self, recorded) {
-		f.lastOf, f.last = self, recorded
-		f.lastText = f.appendNames(f.lastText[:0], self, f.closure.all(recorded))
-	}
-	if len(f.lastText) > 0 {
-		f.Key("dependencies")
-		f.Next()
-		f.Buf = append(f.Buf, f.lastText...)
-	}
-}
-
-// repeated reports whether the list written last would be written again.
-func (f *fileWriter) repeated(self addr.Resource, recorded []addr.Resource) bool {
-	return slices.Equal(f.last, recorded) && (f.lastOf == self || !f.closure.met(self) && !f.closure.met(f.lastOf))
-}
-
-// appendNames lays out a list of names at the depth of an instance's fields, nothing if it is empty.
-func (f *fileWriter) appendNames(dst []byte, self addr.Resource, ids []int32) []byte {
-	for _, id := range ids {
+	some := false
+	for _, id := range f.closure.all(recorded) {
 		if !f.closure.listed(self, id) {
 			continue
 		}
-		if len(dst) == 0 {
-			dst = append(dst, '[')
-		} else {
-			dst = append(dst, ',')
+		if !some {
+			some = true
+			f.Key("dependencies")
+			f.Open('[')
 		}
-		dst = jsontext.AppendLine(dst, f.Depth()+1)
-		dst = append(dst, f.closure.names[id].text...)
+		f.Word(f.closure.names[id].text)
 	}
-	if len(dst) == 0 {
-		return dst
+	if some {
+		f.Close(']')
 	}
-	return append(jsontext.AppendLine(dst, f.Depth()), ']')
 }
