@@ -209,7 +209,7 @@ type Plan struct {
 	Errored   bool
 	Complete  bool
 
-	// Leases are those that the apply walk will open. They are told beside a plan and are no part
+	// Leases are those that the apply walk will open. They are reported beside a plan and are no part
 	// of it: no file holds them, nothing is decided by them.
 	Leases []Lease `json:"-"`
 }
