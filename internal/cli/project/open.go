@@ -61,7 +61,7 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	}
 	p.Providers = &fetch.Providers{
 		Registry: asks, StoreDir: storeDir(c),
-		Settings: p.Settings, WorkDir: p.Dir, DataDir: p.Data, CacheDir: p.cacheDir(), Getenv: c.Getenv, Closed: p.closed,
+		Settings: p.Settings, WorkDir: p.Dir, DataDir: p.Data, CacheDir: p.pluginCache(), Getenv: c.Getenv, Closed: p.closed,
 		Note: func(s string) { c.UI.Line(s) },
 	}
 	if p.reattach, err = launch.ParseReattach(c.Getenv("TF_REATTACH_PROVIDERS")); err != nil {
@@ -98,7 +98,7 @@ func dataDir(e *base.Env) string {
 	return e.Path(cmp.Or(e.Getenv("TF_DATA_DIR"), ".terraform"))
 }
 
-func (p *Project) cacheDir() string {
+func (p *Project) pluginCache() string {
 	if d := p.Call.Getenv("TF_PLUGIN_CACHE_DIR"); d != "" {
 		return d
 	}

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"net/http"
 	"path/filepath"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/download"
+	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/registry"
 	"github.com/lethe-iac/lethe/internal/secret"
 )
@@ -49,13 +51,39 @@ func newRegistry(c *base.Call, s *cliconfig.Settings) (*registry.Registry, bool)
 	return &registry.Registry{Client: client, Hosts: s.Hosts}, ok
 }
 
+// InstallModules lets loading install modules that come from elsewhere, newer ones too with upgrade. What is
+// under way goes to note.
+func (p *Project) InstallModules(ctx context.Context, upgrade bool, note func(string)) {
+	m := &fetch.Installer{
+		Registry: p.Providers.Registry, Host: p.Call.Registry(), WorkDir: p.Dir, DataDir: p.Data, Environ: p.Call.Environ,
+		Known: p.modules(), Upgrade: upgrade, Note: note,
+	}
+	if dir := cacheDir(p.Call); dir != "" {
+		m.CacheDir = filepath.Join(dir, "git")
+	}
+	p.Install = func(key, source, constraint string) (dir, from, version string, err error) {
+		if err := Workspaces(p.Call).MakeData(); err != nil {
+			return "", "", "", err
+		}
+		return m.Install(ctx, key, source, constraint)
+	}
+}
+
 // storeDir is where packages are kept for all working directories of a user; "" where there is no place.
 func storeDir(c *base.Call) string {
+	if dir := cacheDir(c); dir != "" {
+		return filepath.Join(dir, "packages")
+	}
+	return ""
+}
+
+// cacheDir is what a user has for all working directories; "" where there is no place.
+func cacheDir(c *base.Call) string {
 	if dir := c.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "lethe", "packages")
+		return filepath.Join(dir, "lethe")
 	}
 	if home := c.Getenv("HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, ".cache", "lethe", "packages")
+		return filepath.Join(home, ".cache", "lethe")
 	}
 	return ""
 }
