@@ -32,7 +32,7 @@ type gitSource struct {
 
 var (
 	registryName = regexp.MustCompile(`^[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?$`)
-	scpForm      = regexp.MustCompile(`^(?:([A-Za-z0-9_.-]+)@)?([A-Za-z0-9.-]+):([^/].*)$`)
+	scpForm      = regexp.MustCompile(`^(?:([A-Za-z0-9_.-]+)@)?([A-Za-z0-9.-]+):([^/:].*)$`)
 	forcedForm   = regexp.MustCompile(`^([A-Za-z0-9]+)::(.+)$`)
 )
 

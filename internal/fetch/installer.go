@@ -2,12 +2,15 @@ package fetch
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/apparentlymart/go-versions/versions"
@@ -34,6 +37,7 @@ type Installer struct {
 
 	packages map[string]string // directories of the packages that this command installed, by their address
 	asked    map[registry.Module][]registry.Version
+	done     []manifestEntry
 }
 
 // Install makes sure that the module of a call is there, and gives its directory, its source as it is recorded,
@@ -75,7 +79,34 @@ func (m *Installer) Install(ctx context.Context, key, source, constraint string)
 			return "", "", "", err
 		}
 	}
+	rel, err := filepath.Rel(m.WorkDir, base)
+	if err != nil {
+		rel = base
+	}
+	m.done = append(m.done, manifestEntry{Key: key, Source: s.recorded(), Version: version, Dir: filepath.ToSlash(rel)})
 	return base, s.recorded(), version, nil
+}
+
+// Remember adds what was installed to the list of installed modules, for the case that the command ends before
+// it writes that: what is there is not downloaded again.
+func (m *Installer) Remember() error {
+	if len(m.done) == 0 {
+		return nil
+	}
+	path := filepath.Join(m.DataDir, "modules", "modules.json")
+	all := map[string]manifestEntry{"": {Dir: "."}}
+	for _, e := range append(readManifest(path), m.done...) {
+		all[e.Key] = e
+	}
+	var doc manifest
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		doc.Modules = append(doc.Modules, all[key])
+	}
+	text, err := json.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o644)
 }
 
 // subOf is the subdirectory that a registry names for a package; that of a source itself comes after it.

@@ -66,6 +66,7 @@ type Project struct {
 	// Install installs a module that comes from elsewhere, for the call key in the tree; nil: only what was
 	// installed is used.
 	Install  func(key, source, constraint string) (dir, from, version string, err error)
+	remember func() error // writes down what Install installed; nil: it is nil
 	Pool     *provider.Pool
 	Engine   *engine.Engine
 	Tree     *config.Tree  // nil before Load

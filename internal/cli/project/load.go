@@ -31,6 +31,11 @@ func (p *Project) load(root string, o config.Options, resolve config.Resolve) bo
 	var ok bool
 	p.Tree, ok = config.LoadTree(root, o, resolve, p.Bag)
 	p.Call.Sources.Adopt(p.Tree.Sources)
+	if !ok && p.remember != nil {
+		if err := p.remember(); err != nil {
+			p.Bag.Add(diag.Errorf("Failed to write module manifest", "%s.", err))
+		}
+	}
 	return ok
 }
 

@@ -52,7 +52,7 @@ func newRegistry(c *base.Call, s *cliconfig.Settings) (*registry.Registry, bool)
 }
 
 // InstallModules lets loading install modules that come from elsewhere, newer ones too with upgrade. What is
-// under way goes to note.
+// under way goes to note. Of a load that fails what it installed is remembered.
 func (p *Project) InstallModules(ctx context.Context, upgrade bool, note func(string)) {
 	m := &fetch.Installer{
 		Registry: p.Providers.Registry, Host: p.Call.Registry(), WorkDir: p.Dir, DataDir: p.Data, Environ: p.Call.Environ,
@@ -61,6 +61,7 @@ func (p *Project) InstallModules(ctx context.Context, upgrade bool, note func(st
 	if dir := cacheDir(p.Call); dir != "" {
 		m.CacheDir = filepath.Join(dir, "git")
 	}
+	p.remember = m.Remember
 	p.Install = func(key, source, constraint string) (dir, from, version string, err error) {
 		if err := Workspaces(p.Call).MakeData(); err != nil {
 			return "", "", "", err

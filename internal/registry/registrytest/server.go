@@ -36,7 +36,7 @@ import (
 
 // Server is a registry under way.
 type Server struct {
-	Host string       // such as "localhost:1234"
+	Host string       // such as "127.0.0.1:1234"
 	CA   string       // file with the certificate authority, for SSL_CERT_FILE
 	HTTP *http.Client // trusts it
 
@@ -65,8 +65,7 @@ func New(t testing.TB) *Server {
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
-	s.Host = "localhost:" + port
+	s.Host = server.Listener.Addr().String()
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(text)
 	s.HTTP = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
