@@ -53,6 +53,7 @@ func TestScripts(t *testing.T) {
 	p := params(setup)
 	p.UpdateScripts = os.Getenv("UPDATE_SCRIPTS") != ""
 	p.Cmds["sshd"] = sshd(t)
+	p.Cmds["registry"], p.Cmds["git"] = registryOf(t), git
 	runScripts(t, p, scripts(t))
 }
 
@@ -159,6 +160,7 @@ func setupFor(e *testscript.Env, host string) error {
 	e.Setenv("PLATFORM", runtime.GOOS+"_"+runtime.GOARCH) // as mirrors name it
 	e.Setenv("TF_IN_AUTOMATION", "")
 	e.Setenv("TF_INPUT", "0")
+	e.Setenv("HTTPS_PROXY", "http://127.0.0.1:1") // nothing leaves this machine: what names a host that is not here fails at once
 	e.Setenv("CHECKPOINT_DISABLE", "1")
 	return os.MkdirAll(filepath.Join(e.WorkDir, ".cloud"), 0o755)
 }

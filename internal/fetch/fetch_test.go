@@ -49,7 +49,7 @@ func (s *stage) unpacked(mirror, host, version, content string) {
 // packed puts a version into a mirror as an archive.
 func (s *stage) packed(mirror, host, version, content string) {
 	s.Helper()
-	s.write(filepath.Join(mirror, host, "acme/toy", "terraform-provider-toy_"+version+"_"+Platform()+".zip"), archive(s.T, entry{"terraform-provider-toy_v" + version, content, 0o755}))
+	s.write(filepath.Join(mirror, host, "acme/toy", "terraform-provider-toy_"+version+"_"+Platform()+".zip"), zipped(s.T, entry{"terraform-provider-toy_v" + version, content, 0o755}))
 }
 
 func (s *stage) write(path, content string) {
@@ -67,7 +67,7 @@ type entry struct {
 	mode          os.FileMode
 }
 
-func archive(t *testing.T, entries ...entry) string {
+func zipped(t *testing.T, entries ...entry) string {
 	t.Helper()
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -108,7 +108,7 @@ func (s *stage) install(upgrade bool, constraints ...string) string {
 	for _, c := range constraints {
 		n.Versions = append(n.Versions, config.VersionConstraint{Text: c})
 	}
-	if s.p.Install([]Need{n}, l, upgrade, &bag) != !bag.HasErrors() {
+	if s.p.Install(s.Context(), []Need{n}, l, upgrade, &bag) != !bag.HasErrors() {
 		s.Error("the answer of Install does not fit its diagnostics")
 	}
 	if err := l.Write(); err != nil {
@@ -277,7 +277,7 @@ func TestImplied(t *testing.T) {
 	s.fine(s.install(true))
 	s.wants("2.0.0", "data home")
 	s.p.Settings.Installs = true // a provider_installation block: only what it says
-	s.fails(s.install(true), "No provider mirror is configured")
+	s.fails(s.install(true), "no provider_installation method of the CLI configuration is for it")
 	s.p.Only = []string{filepath.Join(s.dir, "terraform.d/plugins")}
 	s.fine(s.install(true))
 	s.wants("1.0.0", s.p.Only[0])
@@ -367,11 +367,11 @@ func TestCache(t *testing.T) {
 func TestArchives(t *testing.T) {
 	for name, text := range map[string]string{
 		"not a zip": "PK nonsense",
-		"escapes":   archive(t, entry{"../../evil", "x", 0o644}),
-		"absolute":  archive(t, entry{"/tmp/evil", "x", 0o644}),
-		"link":      archive(t, entry{"terraform-provider-toy", "/etc/passwd", 0o777 | os.ModeSymlink}),
-		"twice":     archive(t, entry{"terraform-provider-toy", "a", 0o755}, entry{"terraform-provider-toy", "b", 0o755}),
-		"cut":       archive(t, entry{"terraform-provider-toy", strings.Repeat("abc", 1000), 0o755})[:60],
+		"escapes":   zipped(t, entry{"../../evil", "x", 0o644}),
+		"absolute":  zipped(t, entry{"/tmp/evil", "x", 0o644}),
+		"link":      zipped(t, entry{"terraform-provider-toy", "/etc/passwd", 0o777 | os.ModeSymlink}),
+		"twice":     zipped(t, entry{"terraform-provider-toy", "a", 0o755}, entry{"terraform-provider-toy", "b", 0o755}),
+		"cut":       zipped(t, entry{"terraform-provider-toy", strings.Repeat("abc", 1000), 0o755})[:60],
 	} {
 		s := newStage(t)
 		s.write(filepath.Join(s.mirror, acme.Host, "acme/toy", "terraform-provider-toy_1.0.0_"+Platform()+".zip"), text)
@@ -388,7 +388,7 @@ func TestArchives(t *testing.T) {
 	}
 	s := newStage(t)
 	s.write(filepath.Join(s.mirror, acme.Host, "acme/toy", "terraform-provider-toy_1.0.0_"+Platform()+".zip"),
-		archive(t, entry{"docs/", "", 0o755 | os.ModeDir}, entry{"docs/README", "x", 0o644}, entry{"terraform-provider-toy_v1.0.0_x5", "deep", 0o755}))
+		zipped(t, entry{"docs/", "", 0o755 | os.ModeDir}, entry{"docs/README", "x", 0o644}, entry{"terraform-provider-toy_v1.0.0_x5", "deep", 0o755}))
 	s.fine(s.install(false))
 	s.wants("1.0.0", "deep")
 }

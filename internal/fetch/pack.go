@@ -1,11 +1,9 @@
 package fetch
 
 import (
-	"archive/zip"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -43,16 +41,64 @@ func hashZip(path string) (string, error) {
 	return "zh:" + hex.EncodeToString(h.Sum(nil)), nil
 }
 
+// hashArchive is the "h1:" hash of what an archive holds.
+func hashArchive(path string) (string, error) { return dirhash.HashZip(path, dirhash.Hash1) }
+
+// link puts a package of the store into dir, anew: the same files where the system allows that, copies of them where not.
+func link(from, dir string) error {
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".link-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	err = filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		to := filepath.Join(tmp, rel)
+		if err != nil || d.IsDir() {
+			return errors.Join(err, os.MkdirAll(to, 0o755))
+		}
+		if os.Link(path, to) == nil {
+			return nil
+		}
+		return copyFile(path, to)
+	})
+	if err == nil {
+		err = errors.Join(os.Chmod(tmp, 0o755), os.RemoveAll(dir), os.Rename(tmp, dir))
+	}
+	return err
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
 // place puts a package into dir, anew: a link to an unpacked one, the contents of a packed one.
 func place(f found, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
 	if f.zip != "" {
-		if err := os.RemoveAll(dir); err != nil {
-			return err
-		}
 		return unpack(f.zip, dir)
+	}
+	if f.shared {
+		return link(f.dir, dir)
 	}
 	real, err := filepath.Abs(f.dir)
 	if err != nil {
@@ -68,66 +114,4 @@ func place(f found, dir string) error {
 		return nil
 	}
 	return os.CopyFS(dir, os.DirFS(real)) // not every system and user may make links
-}
-
-// unpack extracts an archive into dir through a temporary directory beside it, so that a broken
-// archive leaves nothing.
-func unpack(path, dir string) error {
-	r, err := zip.OpenReader(path)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	if len(r.File) > maxFiles {
-		return fmt.Errorf("the archive has %d files, more than %d", len(r.File), maxFiles)
-	}
-	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".unpack-*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(tmp)
-	root, err := os.OpenRoot(tmp)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	left := int64(maxPackage)
-	for _, f := range r.File {
-		if left, err = extract(root, f, left); err != nil {
-			return fmt.Errorf("%s: %w", f.Name, err)
-		}
-	}
-	if err := os.Chmod(tmp, 0o755); err != nil {
-		return err
-	}
-	return os.Rename(tmp, dir)
-}
-
-func extract(root *os.Root, f *zip.File, left int64) (int64, error) {
-	name := filepath.FromSlash(f.Name)
-	if f.FileInfo().IsDir() {
-		return left, root.MkdirAll(name, 0o755)
-	}
-	if !f.Mode().IsRegular() {
-		return left, errors.New("only plain files are allowed in a provider archive")
-	}
-	if dir := filepath.Dir(name); dir != "." {
-		if err := root.MkdirAll(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return left, err
-		}
-	}
-	in, err := f.Open()
-	if err != nil {
-		return left, err
-	}
-	defer in.Close()
-	out, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, f.Mode().Perm()&0o755|0o600)
-	if err != nil {
-		return left, err
-	}
-	n, err := io.Copy(out, io.LimitReader(in, left+1))
-	if left -= n; left < 0 {
-		err = errors.Join(err, fmt.Errorf("the archive holds more than %d bytes", int64(maxPackage)))
-	}
-	return left, errors.Join(err, out.Close())
 }

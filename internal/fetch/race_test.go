@@ -28,7 +28,7 @@ func TestManyAtOnce(t *testing.T) {
 			all.Go(func() {
 				var bag diag.Bag
 				l, _ := ReadLockfile(s.dir, limits.Limits{}, &diag.Sources{}, &bag)
-				if !one.Install([]Need{{Provider: acme}}, l, false, &bag) {
+				if !one.Install(t.Context(), []Need{{Provider: acme}}, l, false, &bag) {
 					t.Errorf("round %d: %s", round, bag.List())
 					return
 				}

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,26 +10,44 @@ import (
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cliconfig"
+	"github.com/lethe-iac/lethe/internal/registry"
 )
 
-// found is a provider version in a mirror: an unpacked directory or a packed archive.
+// found is a provider version in a source: an unpacked directory, a packed archive, or one that is to be downloaded.
 type found struct {
 	version versions.Version
 	dir     string // unpacked
 	zip     string // packed
+	// remote asks where it is to be downloaded from; nil: it is on the disk.
+	remote func(ctx context.Context) (*registry.Package, error)
+	shared bool   // dir is in the store: it is taken over file by file
+	unfit  string // why it is of no use here; "": it can be used
 }
 
-// mirror is one directory with providers, and which of them it may be asked for.
-type mirror struct {
-	dir     string
-	include []string
-	exclude []string
+// source is a place that providers are installed from.
+type source interface {
+	// list gives the versions of a provider that the source has, none if it has none of that name, and what it
+	// has to say to users.
+	list(ctx context.Context, a addr.Provider) (all []found, warnings []string, err error)
+	// String says where that is.
+	String() string
 }
 
-// takes reports whether the mirror is to be asked for a provider.
-func (m mirror) takes(p addr.Provider) bool {
+// method is a source as the user configured it.
+type method struct {
+	source
+	include, exclude []string
+}
+
+// takes reports whether the source is to be asked for a provider.
+func (m method) takes(p addr.Provider) bool {
 	return (len(m.include) == 0 || matches(m.include, p)) && !matches(m.exclude, p)
 }
+
+// mirror is a directory with providers.
+type mirror string
+
+func (m mirror) String() string { return "the directory " + string(m) }
 
 // matches reports whether a provider fits one of the patterns "host/namespace/type", "*" standing
 // for any part. The registry hosts of the peers count as one.
@@ -55,21 +74,20 @@ func matches(patterns []string, p addr.Provider) bool {
 
 // list gives the versions of a provider that the mirror has for this platform. The registry hosts
 // of the peers count as one.
-func (m mirror) list(p addr.Provider) []found {
-	var out []found
+func (m mirror) list(_ context.Context, p addr.Provider) (all []found, warnings []string, err error) {
 	for _, host := range hosts(p.Host) {
-		base := filepath.Join(m.dir, host, p.Namespace, p.Type)
+		base := filepath.Join(string(m), host, p.Namespace, p.Type)
 		entries, err := os.ReadDir(base)
 		if err != nil {
 			continue
 		}
 		for _, e := range entries {
 			if f, ok := m.entry(base, e, p); ok {
-				out = append(out, f)
+				all = append(all, f)
 			}
 		}
 	}
-	return out
+	return all, nil, nil
 }
 
 // hosts are the names of a registry.
@@ -99,35 +117,60 @@ func (m mirror) entry(base string, e os.DirEntry, p addr.Provider) (found, bool)
 	return found{version: version, dir: dir}, ok
 }
 
-// mirrors are the directories to look into: the configured ones, or those implied where nothing is
-// configured.
-func mirrors(s *cliconfig.Settings, workDir string, env func(string) string) []mirror {
-	var out []mirror
-	if s.Installs {
-		for _, in := range s.Sources {
-			if in.Method == "filesystem_mirror" {
-				out = append(out, mirror{in.Path, in.Include, in.Exclude})
+// methods are the sources to ask: the configured ones, or those implied where nothing is configured, which are
+// directories that are there, and the registry of a provider that none of them has.
+func (p *Providers) methods() ([]method, error) {
+	var out []method
+	switch {
+	case len(p.Only) > 0:
+		for _, dir := range p.Only {
+			out = append(out, method{source: mirror(dir)})
+		}
+	case p.Settings.Installs:
+		for _, in := range p.Settings.Sources {
+			s, err := p.source(in)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, method{s, in.Include, in.Exclude})
+		}
+	default:
+		direct := method{source: direct{p.Registry}}
+		for _, dir := range implied(p.WorkDir, p.Getenv) {
+			if info, err := os.Stat(dir); err == nil && info.IsDir() {
+				out = append(out, method{source: mirror(dir)})
+				direct.exclude = append(direct.exclude, mirror(dir).providers()...)
 			}
 		}
-		return out
+		out = append(out, direct)
 	}
-	for _, dir := range implied(workDir, env) {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			out = append(out, mirror{dir: dir})
+	return out, nil
+}
+
+// source makes a source of what the CLI configuration says.
+func (p *Providers) source(in cliconfig.Installation) (source, error) {
+	switch in.Method {
+	case "filesystem_mirror":
+		return mirror(in.Path), nil
+	case "network_mirror":
+		u, err := registry.MirrorURL(in.Path)
+		return network{registry.Mirror{Registry: p.Registry, URL: u}}, err
+	case "direct":
+		return direct{p.Registry}, nil
+	}
+	return unsupported(in.Method), nil
+}
+
+// providers lists what a mirror has, as "host/namespace/type".
+func (m mirror) providers() []string {
+	dirs, _ := filepath.Glob(filepath.Join(string(m), "*", "*", "*"))
+	var out []string
+	for _, dir := range dirs {
+		if rel, err := filepath.Rel(string(m), dir); err == nil {
+			out = append(out, filepath.ToSlash(rel))
 		}
 	}
 	return out
-}
-
-// unasked names the configured methods that would be asked for a provider, and cannot be.
-func (p *Providers) unasked(a addr.Provider) string {
-	var out []string
-	for _, in := range p.Settings.Sources {
-		if m := (mirror{include: in.Include, exclude: in.Exclude}); in.Method != "filesystem_mirror" && m.takes(a) && len(p.Only) == 0 {
-			out = append(out, in.Method)
-		}
-	}
-	return strings.Join(out, ", ")
 }
 
 // implied are the directories that the peers look into without being told.

@@ -19,8 +19,8 @@ const module = "github.com/lethe-iac/lethe/"
 
 // layers from the bottom up; within a layer from left to right.
 var layers = [][]string{
-	{"addr", "subprocess", "diag", "sshconn", "jsontext", "walk", "shortcut", "ctyvalue", "limits"},
-	{"mark", "schema", "secret", "convert", "syntax"},
+	{"addr", "subprocess", "diag", "sshconn", "jsontext", "walk", "shortcut", "ctyvalue", "limits", "download", "archive"},
+	{"mark", "schema", "secret", "convert", "syntax", "registry"},
 	{"config", "state", "plan", "provider"},
 	{"lang", "event", "lease", "provision", "object", "cliconfig", "workspace"},
 	{"engine", "fetch", "backend"},

@@ -24,7 +24,7 @@ type getFlags struct {
 	update bool
 }
 
-func runGet(_ context.Context, c *base.Call, f *getFlags) int {
+func runGet(ctx context.Context, c *base.Call, f *getFlags) int {
 	if !f.NoOperands(c) {
 		return c.UI.Fail()
 	}
@@ -32,6 +32,7 @@ func runGet(_ context.Context, c *base.Call, f *getFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
+	p.InstallModules(ctx, f.update, p.UI.Line)
 	if !p.Load() || !initModules(p, f.update, func() {}) {
 		return c.UI.Fail()
 	}

@@ -4,6 +4,7 @@ package initcmd
 import (
 	"context"
 	"path/filepath"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
@@ -71,6 +72,19 @@ func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
 		c.UI.Step("output_init_empty_message", "Lethe initialized in an empty directory!\n\nThe directory has no Lethe configuration files. You may begin working\nwith Lethe immediately by creating Lethe configuration files.\n")
 		return c.UI.Done(base.ExitOK)
 	}
+	title := sync.OnceFunc(func() {
+		if f.upgrade {
+			c.UI.Step("upgrading_modules_message", "Upgrading modules...")
+		} else {
+			c.UI.Step("initializing_modules_message", "Initializing modules...")
+		}
+	})
+	if f.get {
+		p.InstallModules(ctx, f.upgrade, func(text string) {
+			title()
+			c.UI.Line(text)
+		})
+	}
 	if !p.Load() {
 		return c.UI.Fail()
 	}
@@ -79,10 +93,6 @@ func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
 		if !i.initBackend(ctx) {
 			return c.UI.Fail()
 		}
-	}
-	title := func() { c.UI.Step("initializing_modules_message", "Initializing modules...") }
-	if f.upgrade {
-		title = func() { c.UI.Step("upgrading_modules_message", "Upgrading modules...") }
 	}
 	if f.get && !initModules(p, f.upgrade, title) || !i.initProviders(ctx) {
 		return c.UI.Fail()

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/project"
@@ -46,7 +45,7 @@ func (i *initialization) initProviders(ctx context.Context) bool {
 	if !i.onlyDirs() {
 		return false
 	}
-	if !i.p.Providers.Install(install, i.p.Lock, i.f.upgrade, i.p.Bag) {
+	if !i.p.Providers.Install(ctx, install, i.p.Lock, i.f.upgrade, i.p.Bag) {
 		return false
 	}
 	if i.f.backend { // without it what the state needs is not known
@@ -58,9 +57,6 @@ func (i *initialization) initProviders(ctx context.Context) bool {
 		return false
 	}
 	i.warnUnheld()
-	if len(i.p.Providers.Unasked) > 0 {
-		i.p.Bag.Add(diag.Warningf("Installation method not supported", "Newer versions than those installed may be found by methods of the CLI configuration that were not asked, because only file system mirrors are:\n  - %s\n\nWhere that is meant, exclude the provider from these methods, or leave them out.", strings.Join(i.p.Providers.Unasked, "\n  - ")))
-	}
 	return true
 }
 

@@ -63,13 +63,17 @@ type Project struct {
 	Limits    limits.Limits
 	Lock      *fetch.Lockfile
 	Providers *fetch.Providers
-	Pool      *provider.Pool
-	Engine    *engine.Engine
-	Tree      *config.Tree     // nil before Load
-	Program   *program.Program // nil before Compile
-	Vars      *Variables
-	Applying  bool   // the command changes things
-	Backend   string // the type of the store whose state is locked
+	// Install installs a module that comes from elsewhere, for the call key in the tree; nil: only what was
+	// installed is used.
+	Install  func(key, source, constraint string) (dir, from, version string, err error)
+	remember func() error // writes down what Install installed; nil: it is nil
+	Pool     *provider.Pool
+	Engine   *engine.Engine
+	Tree     *config.Tree     // nil before Load
+	Program  *program.Program // nil before Compile
+	Vars     *Variables
+	Applying bool   // the command changes things
+	Backend  string // the type of the store whose state is locked
 
 	reattach map[addr.Provider]launch.Reattach
 	closed   shortcut.Set

@@ -32,6 +32,11 @@ func (p *Project) load(root string, o config.Options, resolve config.Resolve) bo
 	var ok bool
 	p.Tree, ok = config.LoadTree(root, o, resolve, p.Bag)
 	p.Call.Sources.Adopt(p.Tree.Sources)
+	if !ok && p.remember != nil {
+		if err := p.remember(); err != nil {
+			p.Bag.Add(diag.Errorf("Failed to write module manifest", "%s.", err))
+		}
+	}
 	return ok
 }
 
@@ -89,19 +94,27 @@ func (p *Project) resolve(path addr.Module, call *config.Call, parent *config.No
 	return dir, source, "", true
 }
 
-// installedModule finds a module that comes from elsewhere. Nothing is installed from elsewhere here, but what
-// init of Terraform or OpenTofu has installed in this directory is there.
+// installedModule finds a module that comes from elsewhere. Commands that install modules do that here.
 func (p *Project) installedModule(path addr.Module, source string, call *config.Call, parent *config.Node, bag *diag.Bag) (dir, from, version string, ok bool) {
 	wanted, ok := frame.StaticVersion(parent, call, p.StaticOptions(), bag)
 	if !ok {
 		return "", source, "", false
 	}
-	dir, from, version, err := p.modules().Find(p.Dir, strings.Join(path.Path(), "."), source, wanted)
+	key := strings.Join(path.Path(), ".")
+	if p.Install != nil {
+		dir, from, version, err := p.Install(key, source, wanted)
+		if err != nil {
+			bag.Add(diag.Errorf("Failed to download module", "The module %s cannot be installed: %s.", path, err).At(call.SourceRange))
+			return "", source, "", false
+		}
+		return dir, from, version, true
+	}
+	dir, from, version, err := p.modules().Find(p.Dir, key, source, wanted)
 	switch {
 	case err != nil:
-		bag.Add(diag.Errorf("Module not installed", "The module %s comes from %q, and is not in %s as it should be: %s. Run the init of Terraform or OpenTofu, which install it again.", path, source, p.Display(filepath.Join(p.Data, "modules")), err).At(call.SourceRange))
+		bag.Add(diag.Errorf("Module not installed", "The module %s comes from %q, and is not in %s as it should be: %s. Run \"lethe init\" to install it again.", path, source, p.Display(filepath.Join(p.Data, "modules")), err).At(call.SourceRange))
 	case dir == "":
-		bag.Add(diag.Errorf("Module not installed", "The module %s comes from %q, and only local paths beginning with ./ or ../ can be installed. What the init of Terraform or OpenTofu has installed in this directory is used.", path, source).At(call.SourceRange))
+		bag.Add(diag.Errorf("Module not installed", "The module %s comes from %q, and is not yet installed. Run \"lethe init\" to install all modules required by this configuration.", path, source).At(call.SourceRange))
 	default:
 		return dir, from, version, true
 	}

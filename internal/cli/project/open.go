@@ -55,8 +55,13 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	if p.Lock, ok = fetch.ReadLockfile(p.Dir, p.Limits, c.Sources, &c.Bag); !ok {
 		return nil, false
 	}
+	asks, ok := newRegistry(c, p.Settings)
+	if !ok {
+		return nil, false
+	}
 	p.Providers = &fetch.Providers{
-		Settings: p.Settings, WorkDir: p.Dir, DataDir: p.Data, CacheDir: p.cacheDir(), Getenv: c.Getenv, Closed: p.closed,
+		Registry: asks, StoreDir: storeDir(c),
+		Settings: p.Settings, WorkDir: p.Dir, DataDir: p.Data, CacheDir: p.pluginCache(), Getenv: c.Getenv, Closed: p.closed,
 		Note: func(s string) { c.UI.Line(s) },
 	}
 	if p.reattach, err = launch.ParseReattach(c.Getenv("TF_REATTACH_PROVIDERS")); err != nil {
@@ -93,7 +98,7 @@ func dataDir(e *base.Env) string {
 	return e.Path(cmp.Or(e.Getenv("TF_DATA_DIR"), ".terraform"))
 }
 
-func (p *Project) cacheDir() string {
+func (p *Project) pluginCache() string {
 	if d := p.Call.Getenv("TF_PLUGIN_CACHE_DIR"); d != "" {
 		return d
 	}

@@ -1,0 +1,247 @@
+package archive
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"compress/bzip2"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Options say what an archive may hold.
+type Options struct {
+	Bytes int64 // all contents together
+	Files int   // entries of any kind
+	Links bool  // symbolic links to what is inside are kept, as modules have them; otherwise they are errors
+	// Wrote is called with each file's name, with slashes, and content, as it is written. nil: nothing is called.
+	Wrote func(name string) io.Writer
+}
+
+// Unpack extracts the archive in a file into dir, which is replaced. It is unpacked beside dir first, so that
+// an archive with a fault leaves what was there.
+func Unpack(path, dir string, o Options) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".unpack-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	root, err := os.OpenRoot(tmp)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	u := &unpacking{Options: o, root: root, bytes: o.Bytes, files: o.Files}
+	if err := u.any(f); err != nil {
+		return err
+	}
+	if err := u.link(); err != nil {
+		return err
+	}
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	return os.Rename(tmp, dir)
+}
+
+// unpacking is an archive under way.
+type unpacking struct {
+	Options
+	root  *os.Root
+	bytes int64 // left
+	files int   // left
+	links []link
+}
+
+// link is a symbolic link, made when all files are there: until then no name leads through one.
+type link struct{ name, to string }
+
+// any finds out what an archive is by its first bytes, as names and content types often do not say.
+func (u *unpacking) any(f *os.File) error {
+	head := make([]byte, 3)
+	if _, err := io.ReadFull(f, head); err != nil {
+		return errors.New("the file is too short for an archive")
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte("PK")):
+		return u.zip(f)
+	case head[0] == 0x1f && head[1] == 0x8b:
+		z, err := gzip.NewReader(bufio.NewReader(f))
+		if err != nil {
+			return err
+		}
+		return u.tar(z)
+	case string(head) == "BZh":
+		return u.tar(bzip2.NewReader(bufio.NewReader(f)))
+	}
+	return u.tar(f)
+}
+
+func (u *unpacking) zip(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	r, err := zip.NewReader(f, info.Size())
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // which entry reports
+		return err
+	}
+	if len(r.File) > u.Files {
+		return fmt.Errorf("the archive has %d entries, more than %d", len(r.File), u.Files)
+	}
+	for _, e := range r.File {
+		if err := u.entry(e.Name, e.Mode(), func() (io.ReadCloser, error) { return e.Open() }, func() (string, error) {
+			return linkText(e)
+		}); err != nil {
+			return fmt.Errorf("%q in the archive: %w", e.Name, err)
+		}
+	}
+	return nil
+}
+
+// linkText is where a symbolic link in a zip file leads: its content.
+func linkText(e *zip.File) (string, error) {
+	in, err := e.Open()
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	text, err := io.ReadAll(io.LimitReader(in, 4096))
+	return string(text), err
+}
+
+func (u *unpacking) tar(r io.Reader) error {
+	t := tar.NewReader(r)
+	for {
+		h, err := t.Next()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
+			return fmt.Errorf("this is no archive that can be read (zip; tar, also compressed with gzip or bzip2): %w", err)
+		}
+		if h.Typeflag == tar.TypeXGlobalHeader {
+			continue // what `git archive` says of the commit
+		}
+		mode := h.FileInfo().Mode()
+		if h.Typeflag == tar.TypeLink {
+			mode |= fs.ModeIrregular
+		}
+		err = u.entry(h.Name, mode, func() (io.ReadCloser, error) { return io.NopCloser(t), nil }, func() (string, error) { return h.Linkname, nil })
+		if err != nil {
+			return fmt.Errorf("%q in the archive: %w", h.Name, err)
+		}
+	}
+}
+
+// entry unpacks one entry. What it holds is opened only if it is a file, and where it leads asked only of a link.
+func (u *unpacking) entry(name string, mode fs.FileMode, open func() (io.ReadCloser, error), leads func() (string, error)) error {
+	if u.files--; u.files < 0 {
+		return fmt.Errorf("there are more than %d entries", u.Files)
+	}
+	clean, err := local(name)
+	switch {
+	case err != nil:
+		return err
+	case clean == "." || mode.IsDir():
+		return u.root.MkdirAll(clean, 0o755)
+	}
+	if err := u.root.MkdirAll(filepath.Dir(clean), 0o755); err != nil {
+		return plain(err)
+	}
+	switch {
+	case mode&fs.ModeSymlink != 0 && u.Links:
+		to, err := leads()
+		u.links = append(u.links, link{clean, to})
+		return err
+	case !mode.IsRegular():
+		return errors.New("only plain files and directories may be in it")
+	}
+	return u.file(clean, mode, open)
+}
+
+// local is a name as one below the directory.
+func local(name string) (string, error) {
+	clean := filepath.Clean(filepath.FromSlash(strings.TrimSuffix(name, "/")))
+	if strings.ContainsAny(name, "\\\x00") || !filepath.IsLocal(clean) {
+		return "", errors.New("the name leads out of the directory")
+	}
+	return clean, nil
+}
+
+func (u *unpacking) file(name string, mode fs.FileMode, open func() (io.ReadCloser, error)) error {
+	perm := fs.FileMode(0o644)
+	if mode.Perm()&0o111 != 0 {
+		perm = 0o755
+	}
+	in, err := open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := u.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, perm)
+	if err != nil {
+		return plain(err)
+	}
+	to := io.Writer(out)
+	if u.Wrote != nil {
+		to = io.MultiWriter(out, u.Wrote(filepath.ToSlash(name)))
+	}
+	n, err := io.Copy(to, io.LimitReader(in, u.bytes+1))
+	if u.bytes -= n; u.bytes < 0 {
+		err = fmt.Errorf("the archive holds more than %d bytes", u.Options.Bytes)
+	}
+	return errors.Join(err, out.Close())
+}
+
+// link makes the symbolic links, each of which must lead to something inside.
+func (u *unpacking) link() error {
+	for _, l := range u.links {
+		at := filepath.Join(filepath.Dir(l.name), filepath.FromSlash(l.to))
+		if filepath.IsAbs(l.to) || !filepath.IsLocal(at) {
+			return fmt.Errorf("%q in the archive: the link leads out of the directory", l.name)
+		}
+		if err := u.root.Symlink(l.to, l.name); err != nil {
+			return plain(err)
+		}
+	}
+	for _, l := range u.links {
+		if _, err := u.root.Stat(l.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%q in the archive: the link leads out of the directory, or in a circle", l.name)
+		}
+	}
+	return nil
+}
+
+// plain is an error without the temporary path, which is of no use to a user.
+func plain(err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return errors.New("it is there twice")
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

@@ -1,0 +1,211 @@
+package archive
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// item is an entry of an archive to make.
+type item struct {
+	name string
+	mode fs.FileMode
+	text string // content, or where a link leads
+}
+
+func zipOf(t *testing.T, items ...item) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, x := range items {
+		h := &zip.FileHeader{Name: x.name, Method: zip.Deflate}
+		h.SetMode(x.mode)
+		f, err := w.CreateHeader(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(f, x.text)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func tarOf(t *testing.T, items ...item) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	w := tar.NewWriter(z)
+	for _, x := range items {
+		h := &tar.Header{Name: x.name, Mode: int64(x.mode.Perm()), Typeflag: tar.TypeReg, Size: int64(len(x.text))}
+		if x.mode&fs.ModeSetuid != 0 {
+			h.Mode |= 0o4000
+		}
+		switch {
+		case x.mode.IsDir():
+			h.Typeflag, h.Size = tar.TypeDir, 0
+		case x.mode&fs.ModeSymlink != 0:
+			h.Typeflag, h.Size, h.Linkname = tar.TypeSymlink, 0, x.text
+		case x.mode&fs.ModeIrregular != 0: // a hard link
+			h.Typeflag, h.Size, h.Linkname = tar.TypeLink, 0, x.text
+		case x.mode&fs.ModeDevice != 0:
+			h.Typeflag, h.Size = tar.TypeChar, 0
+		}
+		if err := w.WriteHeader(h); err != nil {
+			t.Fatal(err)
+		}
+		if h.Typeflag == tar.TypeReg {
+			io.WriteString(w, x.text)
+		}
+	}
+	w.Close()
+	z.Close()
+	return b.Bytes()
+}
+
+// unpack makes a directory of an archive, within one that is empty otherwise, and lists what is there after.
+func unpack(t *testing.T, data []byte, o Options) ([]string, error) {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(t.TempDir(), "archive")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := Unpack(path, filepath.Join(dir, "to"), o)
+	var all []string
+	filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
+		if name, _ := filepath.Rel(dir, path); name != "." {
+			info, _ := d.Info()
+			all = append(all, fmt.Sprint(filepath.ToSlash(name), " ", info.Mode()))
+		}
+		return nil
+	})
+	return all, err
+}
+
+var room = Options{Bytes: 1000, Files: 10}
+
+func TestUnpack(t *testing.T) {
+	items := []item{{"dir/", fs.ModeDir | 0o700, ""}, {"dir/run", 0o700 | fs.ModeSetuid, "x"}, {"deep/er/file", 0o666, "text"}}
+	want := []string{"to drwxr-xr-x", "to/deep drwxr-xr-x", "to/deep/er drwxr-xr-x", "to/deep/er/file -rw-r--r--", "to/dir drwxr-xr-x", "to/dir/run -rwxr-xr-x"}
+	for name, data := range map[string][]byte{"zip": zipOf(t, items...), "tar.gz": tarOf(t, items...)} {
+		var wrote []string
+		o := room
+		o.Wrote = func(name string) io.Writer { wrote = append(wrote, name); return io.Discard }
+		if got, err := unpack(t, data, o); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, %q", name, err, got)
+		}
+		if !slices.Equal(wrote, []string{"dir/run", "deep/er/file"}) {
+			t.Errorf("%s: wrote %q", name, wrote)
+		}
+	}
+}
+
+func TestLinks(t *testing.T) {
+	data := []item{{"a", 0o644, "text"}, {"sub/b", fs.ModeSymlink | 0o777, "../a"}, {"gone", fs.ModeSymlink | 0o777, "nowhere"}}
+	o := room
+	o.Links = true
+	for _, x := range [][]byte{zipOf(t, data...), tarOf(t, data...)} {
+		if got, err := unpack(t, x, o); err != nil || len(got) != 5 {
+			t.Errorf("%v: %q", err, got)
+		}
+	}
+}
+
+// What is refused leaves nothing: not in the directory, nor beside it.
+func TestRefused(t *testing.T) {
+	many := make([]item, 11)
+	for i := range many {
+		many[i] = item{fmt.Sprint("f", i), 0o644, ""}
+	}
+	link := fs.ModeSymlink | fs.FileMode(0o777)
+	for _, x := range []struct {
+		name  string
+		links bool
+		items []item
+		want  string
+	}{
+		{"up", true, []item{{"ok", 0o644, ""}, {"../x", 0o644, ""}}, "leads out"},
+		{"up and down", true, []item{{"a/../../x", 0o644, ""}}, "leads out"},
+		{"absolute", true, []item{{"/etc/x", 0o644, ""}}, "leads out"},
+		{"backslash", true, []item{{`..\x`, 0o644, ""}}, "leads out"},
+		{"link", false, []item{{"l", link, "x"}}, "only plain files"},
+		{"link out", true, []item{{"l", link, "../x"}}, "leads out"},
+		{"link to root", true, []item{{"l", link, "/etc/passwd"}}, "leads out"},
+		{"links in steps", true, []item{{"d/x", 0o644, ""}, {"a", link, "d"}, {"b", link, "a/../.."}}, "leads out"},
+		{"through a link", true, []item{{"d/keep", 0o644, ""}, {"l", link, "d"}, {"l/x", 0o644, "x"}}, "twice"},
+		{"circle", true, []item{{"a", link, "b"}, {"b", link, "a"}}, "in a circle"},
+		{"twice", true, []item{{"a", 0o644, ""}, {"./a", 0o644, ""}}, "twice"},
+		{"file as directory", true, []item{{"a", 0o644, ""}, {"a/b", 0o644, ""}}, "twice"},
+		{"too many", true, many, "more than 10"},
+		{"too large", true, []item{{"a", 0o644, strings.Repeat("x", 600)}, {"b", 0o644, strings.Repeat("x", 600)}}, "more than 1000 bytes"},
+	} {
+		for kind, make := range map[string]func(*testing.T, ...item) []byte{"zip": zipOf, "tar": tarOf} {
+			t.Run(x.name+"/"+kind, func(t *testing.T) {
+				o := room
+				o.Links = x.links
+				if got, err := unpack(t, make(t, x.items...), o); err == nil || !strings.Contains(err.Error(), x.want) || len(got) > 0 {
+					t.Errorf("%v: %q", err, got)
+				}
+			})
+		}
+	}
+	for name, data := range map[string][]byte{
+		"hard link": tarOf(t, item{"a", 0o644, ""}, item{"h", fs.ModeIrregular, "a"}), "device": tarOf(t, item{"d", fs.ModeDevice, ""}),
+	} {
+		if got, err := unpack(t, data, room); err == nil || !strings.Contains(err.Error(), "only plain files") || len(got) > 0 {
+			t.Errorf("%s: %v, %q", name, err, got)
+		}
+	}
+	whole := zipOf(t, item{"a", 0o644, strings.Repeat("abc", 100)})
+	for _, data := range [][]byte{nil, []byte("PK"), []byte("<html>not found</html>"), whole[:len(whole)-5], tarOf(t, item{"a", 0o644, "abcdefgh"})[:40]} {
+		if got, err := unpack(t, data, room); err == nil || len(got) > 0 {
+			t.Errorf("%.10q: %v, %q", data, err, got)
+		}
+	}
+}
+
+// A directory that is there stays until its successor is whole.
+func TestReplaces(t *testing.T) {
+	dir := t.TempDir()
+	to := filepath.Join(dir, "to")
+	path := filepath.Join(dir, "archive")
+	for _, x := range []struct {
+		data []byte
+		want string
+	}{{zipOf(t, item{"one", 0o644, ""}), "one"}, {[]byte("PK broken"), "one"}, {tarOf(t, item{"two", 0o644, ""}), "two"}} {
+		if err := os.WriteFile(path, x.data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_ = Unpack(path, to, room)
+		if entries, err := os.ReadDir(to); err != nil || len(entries) != 1 || entries[0].Name() != x.want {
+			t.Errorf("%v: %v", err, entries)
+		}
+	}
+}
+
+func FuzzUnpack(f *testing.F) {
+	t := &testing.T{}
+	f.Add(zipOf(t, item{"a/b", 0o644, "x"}, item{"l", fs.ModeSymlink, "a"}))
+	f.Add(tarOf(t, item{"a/b", 0o644, "x"}, item{"l", fs.ModeSymlink, "a"}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		o := room
+		o.Links = true
+		got, err := unpack(t, data, o)
+		for _, name := range got {
+			if err != nil || !strings.HasPrefix(name, "to") {
+				t.Errorf("%v: %q", err, got)
+			}
+		}
+	})
+}

@@ -1,0 +1,90 @@
+package project
+
+import (
+	"context"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cliconfig"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/download"
+	"github.com/lethe-iac/lethe/internal/fetch"
+	"github.com/lethe-iac/lethe/internal/registry"
+	"github.com/lethe-iac/lethe/internal/secret"
+)
+
+// newRegistry is how this command asks registries: as itself, with the user's credentials.
+func newRegistry(c *base.Call, s *cliconfig.Settings) (*registry.Registry, bool) {
+	agent := "lethe/" + base.Version
+	if more := strings.TrimSpace(c.Getenv("TF_APPEND_USER_AGENT")); more != "" {
+		agent += " " + more
+	}
+	credentials := &cliconfig.Credentials{Settings: s, Getenv: c.Getenv, Environ: c.Environ, Learned: func(text, host string) {
+		c.Secrets.Add(text, secret.Origin{Addr: "the credentials for " + host, Kind: secret.Setting})
+	}}
+	client := &download.Client{
+		Header:    http.Header{"User-Agent": {agent}, "X-Terraform-Version": {base.Version}},
+		Authorize: credentials.Authorize, Retries: 3,
+	}
+	ok := true
+	for name, set := range map[string]func(int){
+		"TF_REGISTRY_CLIENT_TIMEOUT":  func(n int) { client.Timeout = time.Duration(n) * time.Second },
+		"TF_REGISTRY_DISCOVERY_RETRY": func(n int) { client.Retries = n },
+		"TF_PROVIDER_DOWNLOAD_RETRY":  func(n int) { client.Retries = max(client.Retries, n) },
+	} {
+		text := c.Getenv(name)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			c.Bag.Add(diag.Errorf("Invalid "+name, "The environment variable %s is a number, and %q is none.", name, text))
+			ok = false
+			continue
+		}
+		set(n)
+	}
+	return &registry.Registry{Client: client, Hosts: s.Hosts}, ok
+}
+
+// InstallModules lets loading install modules that come from elsewhere, newer ones too with upgrade. What is
+// under way goes to note. Of a load that fails what it installed is remembered.
+func (p *Project) InstallModules(ctx context.Context, upgrade bool, note func(string)) {
+	m := &fetch.Installer{
+		Registry: p.Providers.Registry, Host: p.Call.Registry(), WorkDir: p.Dir, DataDir: p.Data, Environ: p.Call.Environ,
+		Known: p.modules(), Upgrade: upgrade, Note: note,
+	}
+	if dir := cacheDir(p.Call); dir != "" {
+		m.CacheDir = filepath.Join(dir, "git")
+	}
+	p.remember = m.Remember
+	p.Install = func(key, source, constraint string) (dir, from, version string, err error) {
+		if err := Workspaces(p.Call).MakeData(); err != nil {
+			return "", "", "", err
+		}
+		return m.Install(ctx, key, source, constraint)
+	}
+}
+
+// storeDir is where packages are kept for all working directories of a user; "" where there is no place.
+func storeDir(c *base.Call) string {
+	if dir := cacheDir(c); dir != "" {
+		return filepath.Join(dir, "packages")
+	}
+	return ""
+}
+
+// cacheDir is what a user has for all working directories; "" where there is no place.
+func cacheDir(c *base.Call) string {
+	if dir := c.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "lethe")
+	}
+	if home := c.Getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".cache", "lethe")
+	}
+	return ""
+}

@@ -1,0 +1,229 @@
+package cliconfig
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+)
+
+// Credentials are what a user shows to hosts: tokens from the environment (TF_TOKEN_*), from credentials blocks and
+// from a credentials helper, in this order, and the user names and passwords of the .netrc file. Each is
+// for the one host that it is written for.
+type Credentials struct {
+	Settings *Settings
+	Getenv   func(string) string
+	Environ  []string
+	// Learned is told each secret before it is used, so that it is kept out of what is printed. nil: nothing is told.
+	Learned func(secret, host string)
+
+	mu     sync.Mutex
+	helped map[string]string // what the helper said, by host
+	logins []login
+	read   bool
+}
+
+// Authorize adds to a request what the user has for its host, if others cannot read it on the way.
+func (c *Credentials) Authorize(ctx context.Context, r *http.Request) error {
+	if r.URL.Scheme != "https" {
+		return nil
+	}
+	host := strings.TrimSuffix(r.URL.Host, ":443")
+	token, err := c.Token(ctx, host)
+	if err != nil {
+		return err
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+		return nil
+	}
+	if u := r.URL.User; u != nil {
+		password, _ := u.Password()
+		c.learn(password, host)
+		r.SetBasicAuth(u.Username(), password)
+	} else if l, ok := c.login(host); ok {
+		c.learn(l.password, host)
+		r.SetBasicAuth(l.name, l.password)
+	}
+	return nil
+}
+
+// Token finds the token for a host; "" is none.
+func (c *Credentials) Token(ctx context.Context, host string) (string, error) {
+	token := c.environment(host)
+	if token == "" {
+		token = c.Settings.Credentials[host]
+	}
+	var err error
+	if token == "" && len(c.Settings.Helper) > 0 {
+		token, err = c.ask(ctx, host)
+	}
+	c.learn(token, host)
+	return token, err
+}
+
+func (c *Credentials) learn(secret, host string) {
+	if c.Learned != nil && secret != "" {
+		c.Learned(secret, host)
+	}
+}
+
+// environment looks for TF_TOKEN_ and the host, in which "_" stands for a dot and "__" for a hyphen where a
+// shell allows neither.
+func (c *Credentials) environment(host string) string {
+	for _, v := range c.Environ {
+		name, value, _ := strings.Cut(v, "=")
+		coded, ok := strings.CutPrefix(name, "TF_TOKEN_")
+		if !ok {
+			continue
+		}
+		coded = strings.ReplaceAll(strings.ReplaceAll(coded, "__", "-"), "_", ".")
+		if strings.EqualFold(coded, host) {
+			return value
+		}
+	}
+	return ""
+}
+
+// ask runs the credentials helper once for each host.
+func (c *Credentials) ask(ctx context.Context, host string) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if token, ok := c.helped[host]; ok {
+		return token, nil
+	}
+	out, err := c.help(ctx, "get", host, nil)
+	if err != nil {
+		return "", err
+	}
+	var doc struct{ Token string }
+	if err := json.Unmarshal(out, &doc); err != nil {
+		return "", fmt.Errorf("the credentials helper %q answered with something that is no JSON", c.Settings.Helper[0])
+	}
+	if c.helped == nil {
+		c.helped = map[string]string{}
+	}
+	c.helped[host] = doc.Token
+	return doc.Token, nil
+}
+
+// help runs the credentials helper: get, store or forget. What it answers and what it complains of may hold
+// secrets; only that is passed on which it says about an error.
+func (c *Credentials) help(ctx context.Context, verb, host string, input []byte) ([]byte, error) {
+	name := c.Settings.Helper[0]
+	program, err := c.helper(name)
+	if err != nil {
+		return nil, err
+	}
+	args := append(append([]string{}, c.Settings.Helper[1:]...), verb, host)
+	cmd := exec.CommandContext(ctx, program, args...)
+	var out, said bytes.Buffer
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Environ, bytes.NewReader(input), &out, &said
+	if err := cmd.Run(); err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && said.Len() > 0 {
+			err = errors.New(strings.TrimSpace(said.String()))
+		}
+		return nil, fmt.Errorf("the credentials helper %q could not %s the credentials for %s: %w", name, verb, host, err)
+	}
+	return out.Bytes(), nil
+}
+
+// helper finds the program of a credentials helper, in the plugin directories of the user as the peers do.
+func (c *Credentials) helper(name string) (string, error) {
+	home := c.Getenv("HOME")
+	for _, dir := range []string{
+		filepath.Join(home, ".terraform.d", "plugins"), filepath.Join(home, ".terraform.d", "plugins", runtime.GOOS+"_"+runtime.GOARCH),
+	} {
+		path := filepath.Join(dir, "terraform-credentials-"+name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("there is no program terraform-credentials-%s in %s, which the credentials_helper block of the CLI configuration asks for", name, filepath.Join(home, ".terraform.d", "plugins"))
+}
+
+// login is an entry of a .netrc file.
+type login struct{ machine, name, password string }
+
+func (c *Credentials) login(host string) (login, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.read {
+		c.read = true
+		path := c.Getenv("NETRC")
+		if path == "" {
+			path = filepath.Join(c.Getenv("HOME"), ".netrc")
+		}
+		if text, err := os.ReadFile(path); err == nil {
+			c.logins = netrc(string(text))
+		}
+	}
+	name, _, _ := strings.Cut(host, ":")
+	for _, want := range []string{host, name} {
+		for _, l := range c.logins {
+			if l.machine == want {
+				return l, true
+			}
+		}
+	}
+	return login{}, false
+}
+
+// netrc reads the entries of a .netrc file. That of default is for no host here: a password goes to a host that
+// is named only.
+func netrc(text string) []login {
+	var out []login
+	words := strings.Fields(withoutMacros(text))
+	var at *login
+	for i := 0; i < len(words); i++ {
+		value := ""
+		if i+1 < len(words) {
+			value = words[i+1]
+		}
+		switch words[i] {
+		case "machine":
+			out = append(out, login{machine: value})
+			at = &out[len(out)-1]
+		case "default":
+			at = nil
+			continue
+		case "login":
+			if at != nil {
+				at.name = value
+			}
+		case "password":
+			if at != nil {
+				at.password = value
+			}
+		}
+		i++
+	}
+	return out
+}
+
+// withoutMacros drops comments, and macro definitions, which go on to the next empty line.
+func withoutMacros(text string) string {
+	var b strings.Builder
+	macro := false
+	for line := range strings.Lines(text) {
+		trimmed := strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(trimmed, "macdef"):
+			macro = true
+		case trimmed == "":
+			macro = false
+		case !macro && !strings.HasPrefix(trimmed, "#"):
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,75 @@
+package cliconfig
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// user is somebody with a home directory, in which files are, and an environment.
+func user(t *testing.T, s *Settings, files map[string]string, environ ...string) *Credentials {
+	t.Helper()
+	home := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &Credentials{Settings: s, Environ: append(environ, "PATH="+os.Getenv("PATH")), Getenv: func(name string) string {
+		if name == "HOME" {
+			return home
+		}
+		return ""
+	}}
+}
+
+func TestAuthorize(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the helper is a shell script")
+	}
+	const netrc = "# machine no.example login a password b\nmachine files.example\n  login me password secret-1\nmacdef init\n  machine x login y password z\n\ndefault login d password secret-2\n"
+	helper := map[string]string{".terraform.d/plugins/terraform-credentials-vault": "#!/bin/sh\n[ \"$*\" = '--strict get helped.example' ] && echo '{\"token\":\"from-helper\"}' && exit\n[ \"$3\" = broken.example ] && echo sealed >&2 && exit 1\necho '{}'\n", ".netrc": netrc}
+	c := user(t, &Settings{Credentials: map[string]string{"a.example": "from-file", "b-c.example": "from-file"}, Helper: []string{"vault", "--strict"}}, helper,
+		"TF_TOKEN_b__c_example=from-env", "TF_TOKEN_xn____n3h_example=punycode")
+	learned := map[string]bool{}
+	c.Learned = func(secret, _ string) { learned[secret] = true }
+	for url, want := range map[string]string{
+		"https://a.example/x":            "Bearer from-file",
+		"https://a.example:443/x":        "Bearer from-file",
+		"https://a.example:8443/x":       "",
+		"https://sub.a.example/x":        "",
+		"https://b-c.example/":           "Bearer from-env",
+		"https://xn--n3h.example/":       "Bearer punycode",
+		"https://helped.example/":        "Bearer from-helper",
+		"https://other.example/":         "",
+		"https://files.example/":         "Basic bWU6c2VjcmV0LTE=",
+		"https://files.example:99/":      "Basic bWU6c2VjcmV0LTE=",
+		"https://u:secret-3@in.example/": "Basic dTpzZWNyZXQtMw==",
+		"https://no.example/":            "",
+		"https://x/":                     "",
+	} {
+		r, _ := http.NewRequest("GET", url, nil)
+		if err := c.Authorize(t.Context(), r); err != nil || r.Header.Get("Authorization") != want {
+			t.Errorf("%s: %v, %q", url, err, r.Header.Get("Authorization"))
+		}
+	}
+	for _, secret := range []string{"from-file", "from-env", "from-helper", "secret-1", "secret-3"} {
+		if !learned[secret] {
+			t.Errorf("%q was not learned", secret)
+		}
+	}
+	if _, err := c.Token(t.Context(), "broken.example"); err == nil || !strings.Contains(err.Error(), "sealed") {
+		t.Error(err)
+	}
+	c.Settings.Helper = []string{"none"}
+	if _, err := c.Token(t.Context(), "other2.example"); err == nil || !strings.Contains(err.Error(), "terraform-credentials-none") {
+		t.Error(err)
+	}
+}

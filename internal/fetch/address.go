@@ -1,0 +1,218 @@
+package fetch
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/registry"
+)
+
+// moduleSource is where a module comes from, as read from its source address. One of registry, git, archive and
+// local is set.
+type moduleSource struct {
+	text     string // as it is recorded, without the subdirectory
+	registry *registry.Module
+	git      *gitSource
+	archive  *url.URL
+	local    string // absolute path
+	sub      string // directory inside the package, with slashes; "": its root
+}
+
+// gitSource is a revision of a repository.
+type gitSource struct {
+	url   string
+	ref   string // branch, tag or commit; "": the remote's HEAD
+	depth int    // 0: the whole history
+}
+
+var (
+	registryName = regexp.MustCompile(`^[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?$`)
+	scpForm      = regexp.MustCompile(`^(?:([A-Za-z0-9_.-]+)@)?([A-Za-z0-9.-]+):([^/:].*)$`)
+	forcedForm   = regexp.MustCompile(`^([A-Za-z0-9]+)::(.+)$`)
+)
+
+// parseSource reads the source address of a module that is not local, as Terraform and OpenTofu do: registry addresses,
+// addresses of git repositories and archives, and the short forms of some hosts. host is the registry of
+// addresses that name none.
+func parseSource(text, host string) (*moduleSource, error) {
+	if m, sub, ok := registrySource(text, host); ok {
+		return &moduleSource{text: m.String(), registry: &m, sub: sub}, nil
+	}
+	bare, sub, err := splitSub(text)
+	if err != nil {
+		return nil, err
+	}
+	s, err := packageSource(bare)
+	if err != nil {
+		return nil, err
+	}
+	s.sub = sub
+	return s, nil
+}
+
+// registrySource reads "namespace/name/system" and "host/namespace/name/system", with a subdirectory.
+func registrySource(text, host string) (registry.Module, string, bool) {
+	bare, sub, _ := strings.Cut(text, "//")
+	parts := strings.Split(bare, "/")
+	if len(parts) == 4 {
+		host, parts = strings.ToLower(parts[0]), parts[1:]
+		if !strings.Contains(host, ".") && !strings.HasPrefix(host, "localhost:") || host == "github.com" || host == "bitbucket.org" {
+			return registry.Module{}, "", false
+		}
+	} else if len(parts) == 3 && strings.Contains(parts[0], ".") {
+		return registry.Module{}, "", false // a host, of a short form
+	}
+	if len(parts) != 3 || strings.ContainsAny(sub, "?") || !clean(sub) {
+		return registry.Module{}, "", false
+	}
+	for _, p := range parts {
+		if !registryName.MatchString(p) {
+			return registry.Module{}, "", false
+		}
+	}
+	return registry.Module{Host: host, Namespace: parts[0], Name: parts[1], System: parts[2]}, sub, true
+}
+
+// splitSub takes the subdirectory out of an address: what follows "//", but for that of the scheme, up to
+// the query.
+func splitSub(text string) (bare, sub string, err error) {
+	from := 0
+	if i := strings.Index(text, "://"); i >= 0 {
+		from = i + 3
+	}
+	rest, query, _ := strings.Cut(text[from:], "?")
+	bare = text[:from] + rest
+	if i := strings.Index(rest, "//"); i >= 0 {
+		bare, sub = text[:from]+rest[:i], strings.Trim(rest[i+2:], "/")
+	}
+	if query != "" {
+		bare += "?" + query
+	}
+	if !clean(sub) {
+		return "", "", fmt.Errorf("the subdirectory %q leads out of the package", sub)
+	}
+	return bare, sub, nil
+}
+
+// clean reports whether a subdirectory stays inside.
+func clean(sub string) bool {
+	return sub == "" || filepath.IsLocal(filepath.FromSlash(path.Clean(sub)))
+}
+
+func packageSource(text string) (*moduleSource, error) {
+	if m := forcedForm.FindStringSubmatch(text); m != nil {
+		switch m[1] {
+		case "git":
+			return git(m[2])
+		case "http", "https":
+			return archived(m[2])
+		case "file":
+			return packageSource(m[2])
+		case "hg":
+			return nil, fmt.Errorf("modules in Mercurial repositories cannot be installed")
+		case "s3", "gcs", "oci":
+			return nil, fmt.Errorf("modules cannot be installed from %s yet", m[1])
+		}
+		return nil, fmt.Errorf("%q is no kind of source that is known", m[1])
+	}
+	host, rest, _ := strings.Cut(text, "/")
+	switch {
+	case host == "github.com", host == "bitbucket.org":
+		repo, query, _ := strings.Cut(rest, "?")
+		if strings.Count(repo, "/") != 1 {
+			return nil, fmt.Errorf("an address on %s is %s/OWNER/REPOSITORY, with a subdirectory behind //", host, host)
+		}
+		if query != "" {
+			query = "?" + query
+		}
+		return git("https://" + host + "/" + strings.TrimSuffix(repo, ".git") + ".git" + query)
+	case filepath.IsAbs(text):
+		return &moduleSource{text: "file://" + filepath.ToSlash(text), local: text}, nil
+	case strings.HasPrefix(text, "file://"):
+		return &moduleSource{text: text, local: filepath.FromSlash(strings.TrimPrefix(text, "file://"))}, nil
+	case scpForm.MatchString(text) && !strings.Contains(text, "://"):
+		return git(text)
+	case strings.HasPrefix(text, "https://"), strings.HasPrefix(text, "http://"):
+		return archived(text)
+	case strings.HasPrefix(text, "oci://"):
+		return nil, fmt.Errorf("modules cannot be installed from OCI registries yet")
+	}
+	return nil, fmt.Errorf("it is no address of a module: local paths begin with ./ or ../, those in registries are NAMESPACE/NAME/SYSTEM, and others have a scheme such as git::https:// or https://")
+}
+
+// git reads the address of a repository, whose query has the revision.
+func git(text string) (*moduleSource, error) {
+	bare, query, _ := strings.Cut(text, "?")
+	if m := scpForm.FindStringSubmatch(bare); m != nil && !strings.Contains(bare, "://") {
+		user := m[1]
+		if user != "" {
+			user += "@"
+		}
+		bare = "ssh://" + user + m[2] + "/" + m[3]
+	}
+	u, err := url.Parse(bare)
+	if err != nil || u.Scheme == "" {
+		return nil, fmt.Errorf("it names no repository that git could fetch from")
+	}
+	switch u.Scheme {
+	case "https", "http", "ssh", "git", "file":
+	default:
+		return nil, fmt.Errorf("git repositories are fetched over https, ssh, http, git and from files, not over %s", u.Scheme)
+	}
+	q, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, fmt.Errorf("what stands behind the question mark cannot be read")
+	}
+	out := &gitSource{url: bare, ref: q.Get("ref")}
+	if strings.HasPrefix(out.ref, "-") {
+		return nil, fmt.Errorf("%q is no revision", out.ref)
+	}
+	if text := q.Get("depth"); text != "" {
+		if _, err := fmt.Sscanf(text, "%d", &out.depth); err != nil || out.depth < 1 {
+			return nil, fmt.Errorf("the depth is a number of commits, and %q is none", text)
+		}
+	}
+	q.Del("ref")
+	q.Del("depth")
+	for name := range q {
+		return nil, fmt.Errorf("a git source takes ref and depth behind the question mark, and not %q", name)
+	}
+	recorded := "git::" + bare
+	if query != "" {
+		recorded += "?" + query
+	}
+	return &moduleSource{text: recorded, git: out}, nil
+}
+
+func archived(text string) (*moduleSource, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("it is no address of an archive")
+	}
+	return &moduleSource{text: text, archive: u}, nil
+}
+
+// recorded is the source as the list of installed modules has it.
+func (s *moduleSource) recorded() string {
+	if s.sub == "" {
+		return s.text
+	}
+	bare, query, ok := strings.Cut(s.text, "?")
+	if !ok {
+		return bare + "//" + s.sub
+	}
+	return bare + "//" + s.sub + "?" + query
+}
+
+// defaultRegistry is the registry of addresses that name none.
+func defaultRegistry(host string) string {
+	if host == "" {
+		return addr.DefaultHost
+	}
+	return host
+}

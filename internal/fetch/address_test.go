@@ -1,0 +1,108 @@
+package fetch
+
+import (
+	"strings"
+	"testing"
+)
+
+// Source addresses are read as Terraform and OpenTofu read them, and recorded as they record them.
+func TestParseSource(t *testing.T) {
+	for text, want := range map[string]string{
+		"acme/net/aws":                         "registry registry.opentofu.org/acme/net/aws",
+		"acme/net/aws//sub/dir":                "registry registry.opentofu.org/acme/net/aws sub sub/dir",
+		"example.com/acme/net/aws":             "registry example.com/acme/net/aws",
+		"localhost:99/acme/net/aws":            "registry localhost:99/acme/net/aws",
+		"github.com/acme/net":                  "git https://github.com/acme/net.git",
+		"github.com/acme/net.git//a?ref=v1":    "git https://github.com/acme/net.git ref v1 sub a",
+		"bitbucket.org/acme/net":               "git https://bitbucket.org/acme/net.git",
+		"git@example.com:acme/net.git":         "git ssh://git@example.com/acme/net.git",
+		"git@example.com:acme/net.git//a":      "git ssh://git@example.com/acme/net.git sub a",
+		"git::https://example.com/net.git":     "git https://example.com/net.git",
+		"git::ssh://git@example.com:22/x//y/z": "git ssh://git@example.com:22/x sub y/z",
+		"git::git@example.com:net?ref=a/b":     "git ssh://git@example.com/net ref a/b",
+		"git::file:///srv/x.git?depth=1&ref=v": "git file:///srv/x.git ref v depth 1",
+		"https://example.com/m.zip":            "archive https://example.com/m.zip",
+		"https://example.com/m.tgz//a?token=x": "archive https://example.com/m.tgz?token=x sub a",
+		"/srv/modules/x":                       "local /srv/modules/x",
+		"file:///srv/modules/x":                "local /srv/modules/x",
+
+		"hg::https://example.com/x":             "error Mercurial",
+		"s3::https://s3.amazonaws.com/b/x.zip":  "error from s3 yet",
+		"oci://example.com/x":                   "error OCI",
+		"svn::https://example.com/x":            "error no kind of source",
+		"git::ext::sh -c true":                  "error ",
+		"git::ext://x":                          "error not over ext",
+		"git::https://example.com/x?ref=--help": "error no revision",
+		"git::https://example.com/x?depth=0":    "error number of commits",
+		"git::https://example.com/x?sshkey=abc": "error not \"sshkey\"",
+		"acme/net/aws//../up":                   "error ",
+		"https://example.com/m.zip//../..":      "error leads out",
+		"github.com/acme":                       "error github.com/OWNER/REPOSITORY",
+		"acme/net":                              "error no address of a module",
+		"":                                      "error no address of a module",
+	} {
+		s, err := parseSource(text, "registry.opentofu.org")
+		if problem, ok := strings.CutPrefix(want, "error "); ok {
+			if err == nil || !strings.Contains(err.Error(), problem) {
+				t.Errorf("%s: %v", text, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := describe(s); got != want {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+}
+
+func describe(s *moduleSource) string {
+	out := ""
+	switch {
+	case s.registry != nil:
+		out = "registry " + s.registry.String()
+	case s.git != nil:
+		out = "git " + s.git.url
+		if s.git.ref != "" {
+			out += " ref " + s.git.ref
+		}
+		if s.git.depth != 0 {
+			out += " depth " + string(rune('0'+s.git.depth))
+		}
+	case s.archive != nil:
+		out = "archive " + s.archive.String()
+	default:
+		out = "local " + s.local
+	}
+	if s.sub != "" {
+		out += " sub " + s.sub
+	}
+	return out
+}
+
+func TestRecorded(t *testing.T) {
+	for text, want := range map[string]string{
+		"acme/net/aws//sub":                "registry.opentofu.org/acme/net/aws//sub",
+		"github.com/acme/net//a?ref=v1":    "git::https://github.com/acme/net.git//a?ref=v1",
+		"git@example.com:acme/net.git":     "git::ssh://git@example.com/acme/net.git",
+		"https://example.com/m.zip//a?x=1": "https://example.com/m.zip//a?x=1",
+		"/srv/modules/x":                   "file:///srv/modules/x",
+	} {
+		if s, err := parseSource(text, "registry.opentofu.org"); err != nil || s.recorded() != want {
+			t.Errorf("%s: %v, %s", text, err, s.recorded())
+		}
+	}
+}
+
+func FuzzParseSource(f *testing.F) {
+	f.Add("git::ssh://git@example.com:22/x//y/z?ref=v1")
+	f.Add("acme/net/aws//sub")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := parseSource(text, "registry.opentofu.org")
+		if err == nil && !clean(s.sub) {
+			t.Errorf("%q leads out: %q", text, s.sub)
+		}
+	})
+}

@@ -1,0 +1,211 @@
+package fetch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/apparentlymart/go-versions/versions"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// atOnce is how many providers are asked for, or downloaded, at a time.
+const atOnce = 8
+
+// wanted is a provider that is to be installed.
+type wanted struct {
+	Need
+	lock    config.Lock // what is recorded, with the version and the host
+	locked  bool        // a version is selected already
+	only    bool        // and no other is to be installed
+	allowed versions.Set
+	text    string // the constraints
+	bag     diag.Bag
+	best    found
+	done    delivered
+	ok      bool
+}
+
+// Install makes sure that every needed provider is there in a version that fits, and writes the
+// choice into the lock file (in memory). With upgrade, locked versions do not bind.
+func (p *Providers) Install(ctx context.Context, needs []Need, l *Lockfile, upgrade bool, bag *diag.Bag) bool {
+	ok := true
+	var todo []*wanted
+	for _, n := range needs {
+		if _, over := p.override(n.Provider); over || n.Provider.IsBuiltin() {
+			continue
+		}
+		w, good := p.want(n, l, upgrade, bag)
+		if ok = ok && good; w != nil {
+			todo = append(todo, w)
+		}
+	}
+	if len(todo) == 0 {
+		return ok
+	}
+	methods, err := p.methods()
+	if err != nil {
+		bag.Add(diag.Errorf("Invalid provider installation method", "%s.", err))
+		return false
+	}
+	each(todo, func(w *wanted) { w.ok = p.newest(ctx, w, methods) })
+	each(todo, func(w *wanted) { w.ok = w.ok && p.fetch(ctx, w) })
+	for _, w := range todo {
+		bag.Add(w.bag.List()...)
+		if ok = ok && w.ok; w.ok {
+			p.enter(w, l)
+		}
+	}
+	return ok
+}
+
+// each calls f for all, some at a time.
+func each(todo []*wanted, f func(*wanted)) {
+	var all sync.WaitGroup
+	room := make(chan bool, atOnce)
+	for _, w := range todo {
+		room <- true
+		all.Go(func() {
+			defer func() { <-room }()
+			f(w)
+		})
+	}
+	all.Wait()
+}
+
+// want finds out what is to be installed of a provider; nil where it is there.
+func (p *Providers) want(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) (*wanted, bool) {
+	allowed, text, ok := p.allowed(n, bag)
+	if !ok {
+		return nil, false
+	}
+	w := &wanted{Need: n, allowed: allowed, text: text}
+	w.lock, w.locked = l.Get(n.Provider)
+	if w.locked && !n.Host {
+		w.Provider = w.lock.Provider // the host under which it was locked
+	}
+	switch {
+	case w.locked && !upgrade:
+		v, err := versions.ParseVersion(w.lock.Version)
+		if err != nil || !allowed.Has(v) {
+			bag.Add(diag.Errorf("Failed to query available provider packages",
+				"Could not retrieve the list of available versions for provider %s: locked provider %s %s does not match configured version constraint %s; must use lethe init -upgrade to allow selection of new versions.", n.Provider.ForDisplay(), w.Provider, w.lock.Version, text))
+			return nil, false
+		}
+		p.note("- Reusing previous version of %s from the dependency lock file", w.Provider.ForDisplay())
+		if p.present(w.Provider, w.lock) {
+			return nil, true
+		}
+		w.allowed, w.only = versions.Only(v), true
+	case text != "":
+		p.note("- Finding %s versions matching %q...", w.Provider.ForDisplay(), text)
+	default:
+		p.note("- Finding latest version of %s...", w.Provider.ForDisplay())
+	}
+	return w, true
+}
+
+// newest chooses the newest allowed version that some source has; of two sources the first.
+func (p *Providers) newest(ctx context.Context, w *wanted, methods []method) bool {
+	var all []found
+	var asked []string
+	for _, m := range methods {
+		if !m.takes(w.Provider) {
+			continue
+		}
+		asked = append(asked, m.String())
+		list, warnings, err := m.list(ctx, w.Provider)
+		if err != nil {
+			w.fail("%s: %s", m, err)
+			return false
+		}
+		for _, text := range warnings {
+			w.bag.Add(diag.Warningf("Additional provider information from registry", "The registry of %s has something to say:\n  - %s", w.Provider.ForDisplay(), text))
+		}
+		all = append(all, list...)
+		if w.only && slices.ContainsFunc(list, func(f found) bool { return f.unfit == "" && w.allowed.Has(f.version) }) {
+			break // no other can have a newer one
+		}
+	}
+	for _, f := range all {
+		if f.unfit == "" && w.allowed.Has(f.version) && (w.best.version == versions.Unspecified || w.best.version.LessThan(f.version)) {
+			w.best = f
+		}
+	}
+	if w.best.version == versions.Unspecified {
+		w.explain(all, asked)
+		return false
+	}
+	if !w.locked || w.lock.Version != w.best.version.String() {
+		w.lock = config.Lock{Constraints: w.text} // those of a version that stays are left as they are, as Terraform and OpenTofu do
+	}
+	w.lock.Provider, w.lock.Version = w.Provider, w.best.version.String()
+	return true
+}
+
+func (w *wanted) fail(format string, args ...any) {
+	w.bag.Add(diag.Errorf("Failed to query available provider packages", "Could not retrieve the list of available versions for provider %s: %s.", w.Provider.ForDisplay(), fmt.Sprintf(format, args...)))
+}
+
+// explain says why there is no version to install, and which are nearest.
+func (w *wanted) explain(all []found, asked []string) {
+	var unfit []found
+	for _, f := range all {
+		if f.unfit != "" && w.allowed.Has(f.version) {
+			unfit = append(unfit, f)
+		}
+	}
+	switch {
+	case len(unfit) > 0:
+		f := unfit[len(unfit)-1]
+		for _, g := range unfit {
+			if f.version.LessThan(g.version) {
+				f = g
+			}
+		}
+		w.bag.Add(diag.Errorf("Incompatible provider version", "Provider %s v%s %s. Versions that can be used here: %s.", w.Provider.ForDisplay(), f.version, f.unfit, listed(all)))
+	case len(all) > 0:
+		w.fail("no available releases match the given constraints %s. Available are: %s", w.text, listed(all))
+	case len(asked) == 0:
+		w.fail("no provider_installation method of the CLI configuration is for it")
+	default:
+		w.fail("provider %s was not found in any of the search locations.\n\nThese were searched:\n  - %s", w.Provider, strings.Join(asked, "\n  - "))
+	}
+}
+
+// listed are the newest of the versions that can be used here.
+func listed(all []found) string {
+	var vs versions.List
+	for _, f := range all {
+		if f.unfit == "" {
+			vs = append(vs, f.version)
+		}
+	}
+	vs.Sort()
+	var out []string
+	for _, v := range vs {
+		out = append(out, v.String())
+	}
+	out = slices.Compact(out)
+	switch n := len(out) - 10; {
+	case len(out) == 0:
+		return "none"
+	case n > 0:
+		return fmt.Sprintf("%s, and %d older ones", strings.Join(out[n:], ", "), n)
+	}
+	return strings.Join(out, ", ")
+}
+
+// enter writes what was installed into the lock file.
+func (p *Providers) enter(w *wanted, l *Lockfile) {
+	if len(w.lock.Hashes) == 0 && !w.done.signed {
+		p.Unheld = append(p.Unheld, w.Provider)
+	}
+	w.lock.Hashes = append(slices.Clone(w.lock.Hashes), w.done.hashes...)
+	slices.Sort(w.lock.Hashes)
+	w.lock.Hashes = slices.Compact(w.lock.Hashes)
+	l.Set(w.lock)
+}

@@ -1,0 +1,178 @@
+package fetch
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/download"
+	"github.com/lethe-iac/lethe/internal/registry"
+	"github.com/lethe-iac/lethe/internal/registry/registrytest"
+)
+
+// modules is a working directory that modules are installed in, with a registry.
+func modules(t *testing.T) (*registrytest.Server, *Installer) {
+	t.Helper()
+	s := registrytest.New(t)
+	dir := t.TempDir()
+	data := filepath.Join(dir, ".terraform")
+	if err := os.Mkdir(data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return s, &Installer{
+		Registry: &registry.Registry{Client: &download.Client{Transport: s.HTTP.Transport}}, Host: s.Host,
+		WorkDir: dir, DataDir: data, CacheDir: t.TempDir(), Environ: os.Environ(),
+	}
+}
+
+// holds is what main.tf of an installed module says.
+func holds(t *testing.T, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "main.tf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestRegistryModule(t *testing.T) {
+	s, m := modules(t)
+	for _, v := range []string{"0.9.0", "1.0.0", "1.1.0", "2.0.0-beta"} {
+		s.Module("acme/net/aws", v, s.Put("/files/"+v+".zip", registrytest.Zip(map[string]string{"main.tf": "# " + v, "sub/main.tf": "# sub " + v})))
+	}
+	for _, x := range []struct{ source, constraint, version, text string }{
+		{"acme/net/aws", "", "1.1.0", "# 1.1.0"}, {"acme/net/aws", "~> 1.0.0", "1.0.0", "# 1.0.0"}, {"acme/net/aws//sub", "< 1.0.0", "0.9.0", "# sub 0.9.0"},
+		{"acme/net/aws", "2.0.0-beta", "2.0.0-beta", "# 2.0.0-beta"}, {s.Host + "/acme/net/aws", "1.0.0", "1.0.0", "# 1.0.0"},
+	} {
+		dir, from, version, err := m.Install(t.Context(), "k", x.source, x.constraint)
+		if err != nil || version != x.version || !strings.HasPrefix(from, s.Host+"/acme/net/aws") {
+			t.Errorf("%v: %v, %s %s", x, err, from, version)
+			continue
+		}
+		if got := holds(t, dir); got != x.text {
+			t.Errorf("%v: %s", x, got)
+		}
+	}
+	for constraint, want := range map[string]string{"> 3.0": "fits the constraint", "x": "cannot be read"} {
+		if _, _, _, err := m.Install(t.Context(), "k", "acme/net/aws", constraint); err == nil || !strings.Contains(err.Error(), want) {
+			t.Error(err)
+		}
+	}
+	if _, _, _, err := m.Install(t.Context(), "k", "acme/none/aws", ""); err == nil || !strings.Contains(err.Error(), "has no module") {
+		t.Error(err)
+	}
+}
+
+func TestArchiveModule(t *testing.T) {
+	s, m := modules(t)
+	zip := registrytest.Zip(map[string]string{"main.tf": "# root", "net-abc/main.tf": "# below"})
+	u := s.Put("/m.zip", zip)
+	s.Put("/noname", zip)
+	s.Put("/page", []byte(`<html><meta name="terraform-get" content="/m.zip//net-*" /></html>`))
+	s.Put("/wild.zip", registrytest.Zip(map[string]string{"a-1/main.tf": "", "a-2/main.tf": ""}))
+	s.Put("/evil.zip", registrytest.Zip(map[string]string{"../../up.tf": "x"}))
+	s.Put("/nothing", []byte("hello"))
+	s.Fault("/http", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Terraform-Get", "http://example.com/m.zip")
+	})
+	host := "https://" + s.Host
+	for source, want := range map[string]string{
+		u: "# root", u + "//net-*": "# below", host + "/noname?archive=zip": "# root", host + "/page": "# below",
+		host + "/wild.zip//a-*": "error several that fit", u + "//none": "error no subdirectory", host + "/evil.zip": "error leads out",
+		host + "/nothing": "error no archive", host + "/http": "error not protected", host + "/gone.zip": "error 404",
+		u + "?checksum=sha256:00": "error no SHA-256", u + "?checksum=" + strings.Repeat("0", 64): "error its address says",
+	} {
+		dir, _, _, err := m.Install(t.Context(), "k", source, "")
+		if problem, ok := strings.CutPrefix(want, "error "); ok {
+			if err == nil || !strings.Contains(err.Error(), problem) {
+				t.Errorf("%s: %v", source, err)
+			}
+		} else if err != nil {
+			t.Errorf("%s: %v", source, err)
+		} else if got := holds(t, dir); got != want {
+			t.Errorf("%s: %s", source, got)
+		}
+	}
+	if _, _, _, err := m.Install(t.Context(), "k", u, "1.0"); err == nil || !strings.Contains(err.Error(), "remove the version") {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(m.DataDir, ".*")); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+func TestGitModule(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	repo := t.TempDir()
+	run := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", args...)
+		cmd.Dir = repo
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.test", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.test")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %s", args, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	commit := func(text string) string {
+		t.Helper()
+		for name, content := range map[string]string{"main.tf": text, "sub/main.tf": "# sub"} {
+			path := filepath.Join(repo, name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run("add", "-A")
+		run("commit", "-qm", text)
+		return run("rev-parse", "HEAD")
+	}
+	run("init", "-q", "-b", "main")
+	first := commit("# one")
+	run("tag", "v1")
+	run("checkout", "-qb", "dev/x")
+	commit("# dev")
+	run("checkout", "-q", "main")
+	commit("# two")
+	_, m := modules(t)
+	base := "git::file://" + filepath.ToSlash(repo)
+	for query, want := range map[string]string{
+		"": "# two", "?ref=v1": "# one", "?ref=dev/x": "# dev", "?ref=" + first: "# one", "?ref=" + first[:8]: "# one", "//sub?ref=v1": "# sub",
+		"?ref=v1&depth=1": "# one", "?depth=1&ref=" + first: "# one", "?ref=none": "error none", "//none": "error no subdirectory",
+	} {
+		dir, _, _, err := m.Install(t.Context(), "k", base+query, "")
+		if problem, ok := strings.CutPrefix(want, "error "); ok {
+			if err == nil || !strings.Contains(err.Error(), problem) {
+				t.Errorf("%s: %v", query, err)
+			}
+		} else if err != nil {
+			t.Errorf("%s: %v", query, err)
+		} else if got := holds(t, dir); got != want {
+			t.Errorf("%s: %s", query, got)
+		}
+	}
+	commit("# three")
+	m.packages = nil
+	if dir, _, _, err := m.Install(t.Context(), "other", base, ""); err != nil || holds(t, dir) != "# three" {
+		t.Errorf("what is new is not there: %v", err)
+	}
+	if err := os.Symlink("/etc", filepath.Join(repo, "out")); err != nil {
+		t.Fatal(err)
+	}
+	commit("# link")
+	m.packages = nil
+	if _, _, _, err := m.Install(t.Context(), "k", base, ""); err == nil || !strings.Contains(err.Error(), "leads out") {
+		t.Errorf("a link out of the repository: %v", err)
+	}
+	if _, _, _, err := m.Install(t.Context(), "k", "git::https://user:canary-password@localhost:1/x.git", ""); err == nil || strings.Contains(err.Error(), "canary") {
+		t.Error(err)
+	}
+}

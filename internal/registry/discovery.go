@@ -1,0 +1,97 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/download"
+	"golang.org/x/net/idna"
+)
+
+// services are those of a host, with the address that relative ones are seen from.
+type services struct {
+	base *url.URL
+	by   map[string]string
+}
+
+// NoServiceError says that a host does not offer what it was asked for.
+type NoServiceError struct{ Host, Service string }
+
+func (e *NoServiceError) Error() string {
+	what := map[string]string{"providers.v1": "a provider registry", "modules.v1": "a module registry", "login.v1": "a login service"}[e.Service]
+	if what == "" {
+		what = "the service " + e.Service
+	}
+	return fmt.Sprintf("the host %s does not offer %s", e.Host, what)
+}
+
+// Service finds the base address of a service such as "providers.v1", ending in a slash.
+func (r *Registry) Service(ctx context.Context, host, service string) (*url.URL, error) {
+	s, err := r.discover(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	text, ok := s.by[service]
+	if !ok {
+		return nil, &NoServiceError{host, service}
+	}
+	u, err := s.base.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "https" {
+		return nil, fmt.Errorf("the host %s offers %s at an address that cannot be used: only https addresses are asked", host, service)
+	}
+	if !strings.HasSuffix(u.Path, "/") {
+		u.Path += "/"
+	}
+	return u, nil
+}
+
+// discover asks a host once for its services.
+func (r *Registry) discover(ctx context.Context, host string) (*services, error) {
+	r.mu.Lock()
+	ask, ok := r.found[host]
+	if !ok {
+		ask = sync.OnceValues(func() (*services, error) { return r.ask(ctx, host) })
+		if r.found == nil {
+			r.found = map[string]func() (*services, error){}
+		}
+		r.found[host] = ask
+	}
+	r.mu.Unlock()
+	return ask()
+}
+
+func (r *Registry) ask(ctx context.Context, host string) (*services, error) {
+	ascii, err := idna.Lookup.ToASCII(strings.TrimSuffix(host, ":443"))
+	if name, port, ok := strings.Cut(host, ":"); ok && port != "443" {
+		ascii, err = idna.Lookup.ToASCII(name)
+		ascii += ":" + port
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%q is no name of a host", host)
+	}
+	base := &url.URL{Scheme: "https", Host: ascii, Path: "/.well-known/terraform.json"}
+	if by, ok := r.Hosts[host]; ok {
+		return &services{base, by}, nil
+	}
+	var raw map[string]json.RawMessage
+	a, err := r.document(ctx, base, &raw)
+	switch {
+	case download.IsStatus(err, http.StatusNotFound):
+		return &services{base, nil}, nil
+	case err != nil:
+		return nil, fmt.Errorf("the services of the host %s could not be found out: %w", host, err)
+	}
+	s := &services{a.URL, map[string]string{}}
+	for name, v := range raw {
+		var text string
+		if json.Unmarshal(v, &text) == nil { // login.v1 is an object
+			s.by[name] = text
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,67 @@
+// Package registry asks registries and network mirrors what they have: versions of providers and modules, and
+// where their packages are.
+//
+// It speaks service discovery (/.well-known/terraform.json, and the host blocks of the CLI configuration), the
+// protocols providers.v1 and modules.v1, and that of network mirrors. It downloads no package. What it
+// says of one is what the registry signed: the checksums are those of the list whose signature was
+// verified, where the registry names keys.
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"sync"
+
+	"github.com/apparentlymart/go-versions/versions"
+	"github.com/lethe-iac/lethe/internal/download"
+)
+
+// maxAnswer is the size of the largest document that is read, in bytes.
+const maxAnswer = 32 << 20
+
+// Registry asks all registries of a command. Create it as a literal; it is safe for concurrent use.
+type Registry struct {
+	Client *download.Client
+	Hosts  map[string]map[string]string // services of hosts by name, instead of what discovery finds
+
+	mu    sync.Mutex
+	found map[string]func() (*services, error) // by host
+}
+
+// Version is a version that a registry has, and for whom.
+type Version struct {
+	Version   versions.Version
+	Protocols []string // of providers: as "5.0"; nil: not said
+	Platforms []string // of providers: as "linux_amd64"; nil: not said
+}
+
+// Package is a provider's package for one platform.
+type Package struct {
+	URL    *url.URL // of a zip file
+	Sum    string   // its SHA-256 in hexadecimal; "": not said
+	Hashes []string // what a lock file may hold of this version: "zh:" and "h1:", of this and other platforms
+	Key    string   // the ID of the key that signed the checksums; "": they are not signed
+	Keys   bool     // the registry named keys; without any, no signature can be verified
+}
+
+// document gets a JSON document.
+func (r *Registry) document(ctx context.Context, u *url.URL, into any) (*download.Answer, error) {
+	if u.Scheme != "https" {
+		return nil, fmt.Errorf("%s is not protected: only https addresses are asked", download.Show(u))
+	}
+	a, err := r.Client.Get(ctx, u, maxAnswer)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(a.Body, into); err != nil {
+		return nil, fmt.Errorf("%s answered with something that is no such document: %w", download.Show(u), err)
+	}
+	return a, nil
+}
+
+// below is an address below another, whose path ends in a slash; the parts are escaped.
+func below(base *url.URL, parts ...string) *url.URL {
+	return base.JoinPath(parts...)
+}

@@ -1,0 +1,74 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/apparentlymart/go-versions/versions"
+	"github.com/lethe-iac/lethe/internal/addr"
+)
+
+// Mirror is a network mirror of providers.
+type Mirror struct {
+	Registry *Registry // whose client asks
+	URL      *url.URL  // ends in a slash
+}
+
+// Providers lists the versions of a provider that the mirror has.
+func (m Mirror) Providers(ctx context.Context, p addr.Provider) ([]Version, error) {
+	var doc struct{ Versions map[string]struct{} }
+	if _, err := m.Registry.document(ctx, below(m.URL, p.Host, p.Namespace, p.Type, "index.json"), &doc); err != nil {
+		return nil, missing(err)
+	}
+	var out []Version
+	for text := range doc.Versions {
+		if v, err := versions.ParseVersion(text); err == nil {
+			out = append(out, Version{Version: v})
+		}
+	}
+	slices.SortFunc(out, func(a, b Version) int { return strings.Compare(a.Version.String(), b.Version.String()) })
+	return out, nil
+}
+
+// Provider finds the package of one version for a platform. Its hashes are those that the mirror tells of
+// this platform; nothing is signed.
+func (m Mirror) Provider(ctx context.Context, p addr.Provider, v versions.Version, platform string) (*Package, error) {
+	var doc struct {
+		Archives map[string]struct {
+			URL    string
+			Hashes []string
+		}
+	}
+	u := below(m.URL, p.Host, p.Namespace, p.Type, v.String()+".json")
+	a, err := m.Registry.document(ctx, u, &doc)
+	if err != nil {
+		return nil, missing(err)
+	}
+	at, ok := doc.Archives[platform]
+	if !ok {
+		return nil, fmt.Errorf("the mirror has no package of %s %s for %s", p.ForDisplay(), v, platform)
+	}
+	out := &Package{Hashes: at.Hashes}
+	for _, h := range at.Hashes {
+		if sum, ok := strings.CutPrefix(h, "zh:"); ok {
+			out.Sum = strings.ToLower(sum)
+		}
+	}
+	out.URL, err = packageURL(a.URL, at.URL)
+	return out, err
+}
+
+// MirrorURL reads the address of a network mirror as the CLI configuration has it.
+func MirrorURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("the address of a network mirror begins with https:// and a host, and %q does not", text)
+	}
+	if !strings.HasSuffix(u.Path, "/") {
+		u.Path += "/"
+	}
+	return u, nil
+}

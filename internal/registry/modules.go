@@ -1,0 +1,79 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/apparentlymart/go-versions/versions"
+	"github.com/lethe-iac/lethe/internal/download"
+)
+
+// Module is the address of a module in a registry.
+type Module struct{ Host, Namespace, Name, System string }
+
+// String is "host/namespace/name/system".
+func (m Module) String() string { return m.Host + "/" + m.Namespace + "/" + m.Name + "/" + m.System }
+
+// Modules lists the versions of a module.
+func (r *Registry) Modules(ctx context.Context, m Module) ([]Version, error) {
+	base, err := r.Service(ctx, m.Host, "modules.v1")
+	if err != nil {
+		return nil, err
+	}
+	var doc struct {
+		Modules []struct {
+			Versions []struct{ Version string }
+		}
+	}
+	if _, err := r.document(ctx, below(base, m.Namespace, m.Name, m.System, "versions"), &doc); err != nil {
+		return nil, missing(err)
+	}
+	if len(doc.Modules) == 0 {
+		return nil, ErrNotFound
+	}
+	var out []Version
+	for _, v := range doc.Modules[0].Versions {
+		if parsed, err := versions.ParseVersion(v.Version); err == nil {
+			out = append(out, Version{Version: parsed})
+		}
+	}
+	return out, nil
+}
+
+// Module finds where the package of one version is: an address as module sources are, absolute.
+func (r *Registry) Module(ctx context.Context, m Module, v versions.Version) (string, error) {
+	base, err := r.Service(ctx, m.Host, "modules.v1")
+	if err != nil {
+		return "", err
+	}
+	u := below(base, m.Namespace, m.Name, m.System, v.String(), "download")
+	a, err := r.Client.Get(ctx, u, maxAnswer)
+	if err != nil {
+		return "", missing(err)
+	}
+	text := a.Header.Get("X-Terraform-Get")
+	if text == "" {
+		var doc struct{ Location string }
+		_ = json.Unmarshal(a.Body, &doc) // the header is the older form, and the more common
+		text = doc.Location
+	}
+	if text == "" {
+		return "", fmt.Errorf("%s does not say where the module is", download.Show(u))
+	}
+	return resolve(a.URL, text)
+}
+
+// resolve makes an address that begins with "/", "./" or "../" absolute.
+func resolve(from *url.URL, text string) (string, error) {
+	if text[0] != '/' && text[0] != '.' {
+		return text, nil
+	}
+	u, err := from.Parse(text)
+	if err != nil {
+		return "", errors.New("the registry names an address for the module that cannot be read")
+	}
+	return u.String(), nil
+}

@@ -1,0 +1,181 @@
+package registry
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/apparentlymart/go-versions/versions"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/download"
+)
+
+// ErrNotFound says that a registry or mirror does not have what it was asked for.
+var ErrNotFound = errors.New("it has none of that name")
+
+// Providers lists the versions of a provider, as its registry tells them, and what the registry has to
+// say to users.
+func (r *Registry) Providers(ctx context.Context, p addr.Provider) ([]Version, []string, error) {
+	base, err := r.Service(ctx, p.Host, "providers.v1")
+	if err != nil {
+		return nil, nil, err
+	}
+	var doc struct {
+		Versions []struct {
+			Version   string
+			Protocols []string
+			Platforms []struct{ OS, Arch string }
+		}
+		Warnings []string
+	}
+	if _, err := r.document(ctx, below(base, p.Namespace, p.Type, "versions"), &doc); err != nil {
+		return nil, nil, missing(err)
+	}
+	var out []Version
+	for _, v := range doc.Versions {
+		parsed, err := versions.ParseVersion(v.Version)
+		if err != nil {
+			continue // not one that a constraint could ask for
+		}
+		x := Version{Version: parsed, Protocols: v.Protocols}
+		for _, at := range v.Platforms {
+			x.Platforms = append(x.Platforms, at.OS+"_"+at.Arch)
+		}
+		out = append(out, x)
+	}
+	return out, doc.Warnings, nil
+}
+
+// missing is ErrNotFound where the server says that.
+func missing(err error) error {
+	if download.IsStatus(err, http.StatusNotFound) {
+		return ErrNotFound
+	}
+	return err
+}
+
+// Provider finds the package of one version for a platform, such as "linux_amd64", and verifies the list of
+// checksums that it is in.
+func (r *Registry) Provider(ctx context.Context, p addr.Provider, v versions.Version, platform string) (*Package, error) {
+	base, err := r.Service(ctx, p.Host, "providers.v1")
+	if err != nil {
+		return nil, err
+	}
+	system, arch, _ := strings.Cut(platform, "_")
+	var doc struct {
+		Filename     string
+		URL          string `json:"download_url"`
+		Sum          string `json:"shasum"`
+		SumsURL      string `json:"shasums_url"`
+		SignatureURL string `json:"shasums_signature_url"`
+		Keys         struct {
+			GPG []struct {
+				Armor string `json:"ascii_armor"`
+			} `json:"gpg_public_keys"`
+		} `json:"signing_keys"`
+		Hashes []string
+	}
+	a, err := r.document(ctx, below(base, p.Namespace, p.Type, v.String(), "download", system, arch), &doc)
+	if err != nil {
+		return nil, missing(err)
+	}
+	where := func(text string) (*url.URL, error) { return packageURL(a.URL, text) }
+	out := &Package{Sum: strings.ToLower(doc.Sum), Keys: len(doc.Keys.GPG) > 0}
+	if out.URL, err = where(doc.URL); err != nil {
+		return nil, err
+	}
+	sums, err := r.listed(ctx, doc.SumsURL, where)
+	if err != nil {
+		return nil, err
+	}
+	signature, err := r.listed(ctx, doc.SignatureURL, where)
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	for _, k := range doc.Keys.GPG {
+		keys = append(keys, k.Armor)
+	}
+	if out.Keys {
+		if out.Key, err = verify(sums, signature, keys); err != nil {
+			return nil, err
+		}
+	}
+	by, err := parseSums(sums)
+	if err != nil {
+		return nil, err
+	}
+	if by[doc.Filename] != out.Sum || out.Sum == "" {
+		return nil, fmt.Errorf("the registry says that the checksum of %s is %q, and its own list of checksums says %q", doc.Filename, out.Sum, by[doc.Filename])
+	}
+	out.Hashes = hashes(by, "terraform-provider-"+p.Type+"_"+v.String()+"_", doc.Hashes)
+	return out, nil
+}
+
+// listed gets the list of checksums, or its signature.
+func (r *Registry) listed(ctx context.Context, text string, where func(string) (*url.URL, error)) ([]byte, error) {
+	u, err := where(text)
+	if err != nil {
+		return nil, err
+	}
+	a, err := r.Client.Get(ctx, u, 1<<20)
+	if err != nil {
+		return nil, err
+	}
+	return a.Body, nil
+}
+
+// packageURL is an address in an answer, seen from where that came from.
+func packageURL(from *url.URL, text string) (*url.URL, error) {
+	u, err := from.Parse(text)
+	switch {
+	case err != nil || text == "":
+		return nil, fmt.Errorf("%s names an address that cannot be read", download.Show(from))
+	case u.Scheme != "https":
+		return nil, fmt.Errorf("%s names the address %s, which is not protected as it is itself", download.Show(from), download.Show(u))
+	}
+	return u, nil
+}
+
+// parseSums reads a list of SHA-256 checksums by file name, as sha256sum writes it.
+func parseSums(text []byte) (map[string]string, error) {
+	out := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
+		if len(fields) != 2 || len(fields[0]) != 64 || !isHex(fields[0]) {
+			return nil, errors.New("the registry's list of checksums cannot be read")
+		}
+		out[strings.TrimPrefix(fields[1], "*")] = strings.ToLower(fields[0])
+	}
+	return out, nil
+}
+
+func isHex(s string) bool {
+	_, err := hex.DecodeString(s)
+	return err == nil
+}
+
+// hashes are those of all packages of a version, for a lock file: of the list, and what the registry adds.
+func hashes(sums map[string]string, prefix string, more []string) []string {
+	var out []string
+	for name, sum := range sums {
+		if strings.HasPrefix(name, prefix) && strings.HasSuffix(name, ".zip") {
+			out = append(out, "zh:"+sum)
+		}
+	}
+	for _, h := range more {
+		if strings.HasPrefix(h, "h1:") {
+			out = append(out, h)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,205 @@
+package registry_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/apparentlymart/go-versions/versions"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/download"
+	"github.com/lethe-iac/lethe/internal/registry"
+	"github.com/lethe-iac/lethe/internal/registry/registrytest"
+)
+
+const platform = "linux_amd64"
+
+var v1 = versions.MustParseVersion("1.0.0")
+
+// setup is a registry with one provider in one version.
+func setup(t *testing.T) (*registrytest.Server, *registry.Registry, addr.Provider) {
+	s := registrytest.New(t)
+	serve(t, s)
+	return s, &registry.Registry{Client: &download.Client{Transport: s.HTTP.Transport}}, addr.Provider{Host: s.Host, Namespace: "acme", Type: "demo"}
+}
+
+func serve(t *testing.T, s *registrytest.Server) {
+	pack := registrytest.Zip(map[string]string{"terraform-provider-demo_v1.0.0": "#!/bin/sh\n"})
+	s.Provider(t, "acme/demo", "1.0.0", map[string][]byte{platform: pack, "darwin_arm64": []byte("PK")})
+}
+
+func TestProvider(t *testing.T) {
+	s, r, p := setup(t)
+	list, _, err := r.Providers(t.Context(), p)
+	if err != nil || len(list) != 1 || list[0].Version != v1 || !slices.Equal(list[0].Platforms, []string{"darwin_arm64", platform}) || !slices.Equal(list[0].Protocols, []string{"6.0"}) {
+		t.Fatalf("%v: %+v", err, list)
+	}
+	got, err := r.Provider(t.Context(), p, v1, platform)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Key != s.Key() || !got.Keys || len(got.Hashes) != 2 || !slices.Contains(got.Hashes, "zh:"+got.Sum) || got.URL.Host != s.Host {
+		t.Errorf("%+v", got)
+	}
+	if _, _, err := r.Providers(t.Context(), addr.Provider{Host: s.Host, Namespace: "acme", Type: "other"}); !errors.Is(err, registry.ErrNotFound) {
+		t.Error(err)
+	}
+	n := 0
+	for _, line := range s.Requests() {
+		if strings.Contains(line, ".well-known") {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d discoveries", n)
+	}
+}
+
+func TestNoKeys(t *testing.T) {
+	s, r, p := setup(t)
+	s.Keys()
+	serve(t, s)
+	if got, err := r.Provider(t.Context(), p, v1, platform); err != nil || got.Key != "" || got.Keys {
+		t.Errorf("%v: %+v", err, got)
+	}
+}
+
+// A key that has expired since it signed counts.
+func TestExpiredKey(t *testing.T) {
+	s, r, p := setup(t)
+	s.Sign(t, time.Now().AddDate(-2, 0, 0), 24*time.Hour)
+	serve(t, s)
+	if got, err := r.Provider(t.Context(), p, v1, platform); err != nil || got.Key != s.Key() {
+		t.Errorf("%v: %+v", err, got)
+	}
+}
+
+// A registry that lies, or somebody between it and the user.
+func TestUntrue(t *testing.T) {
+	const files = "/files/acme/demo/1.0.0/"
+	other, err := openpgp.NewEntity("other", "", "other@example.test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	armored := func(e *openpgp.Entity) string {
+		var b bytes.Buffer
+		w, _ := armor.Encode(&b, openpgp.PublicKeyType, nil)
+		e.Serialize(w)
+		w.Close()
+		return b.String()
+	}
+	for _, x := range []struct {
+		name   string
+		change func(s *registrytest.Server)
+		want   string
+	}{
+		{"another key", func(s *registrytest.Server) { s.Keys(armored(other)); serve(t, s) }, "signed by none of the keys"},
+		{"broken key", func(s *registrytest.Server) { s.Keys("key"); serve(t, s) }, "cannot be read"},
+		{"other checksums", func(s *registrytest.Server) {
+			s.Put(files+"SHA256SUMS", []byte(strings.Repeat("a", 64)+"  terraform-provider-demo_1.0.0_linux_amd64.zip\n"))
+		}, "does not hold"},
+		{"other checksums, no keys", func(s *registrytest.Server) {
+			s.Keys()
+			serve(t, s)
+			s.Put(files+"SHA256SUMS", []byte(strings.Repeat("a", 64)+"  terraform-provider-demo_1.0.0_linux_amd64.zip\n"))
+		}, "its own list of checksums says"},
+		{"no signature", func(s *registrytest.Server) { s.Put(files+"SHA256SUMS.sig", nil) }, "signed by none of the keys"},
+		{"signature is gone", func(s *registrytest.Server) {
+			s.Fault(files+"SHA256SUMS.sig", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) })
+		}, "404"},
+		{"not JSON", func(s *registrytest.Server) {
+			s.Put("/v1/providers/acme/demo/1.0.0/download/linux/amd64", []byte("<html>"))
+		}, "no such document"},
+		{"a package over http", func(s *registrytest.Server) {
+			s.Put("/v1/providers/acme/demo/1.0.0/download/linux/amd64", []byte(`{"download_url":"http://example.com/x"}`))
+		}, "not protected"},
+		{"a service over http", func(s *registrytest.Server) {
+			s.Put("/.well-known/terraform.json", []byte(`{"providers.v1":"http://example.com/"}`))
+		}, "only https"},
+		{"no registry", func(s *registrytest.Server) { s.Put("/.well-known/terraform.json", []byte(`{}`)) }, "does not offer a provider registry"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			s, r, p := setup(t)
+			x.change(s)
+			if got, err := r.Provider(t.Context(), p, v1, platform); err == nil || !strings.Contains(err.Error(), x.want) {
+				t.Errorf("%v: %+v", err, got)
+			}
+		})
+	}
+}
+
+func TestHostBlock(t *testing.T) {
+	s, r, p := setup(t)
+	r.Hosts = map[string]map[string]string{"registry.example.com": {"providers.v1": "https://" + s.Host + "/v1/providers"}}
+	p.Host = "registry.example.com"
+	if list, _, err := r.Providers(t.Context(), p); err != nil || len(list) != 1 {
+		t.Errorf("%v: %v", err, list)
+	}
+}
+
+func TestMirror(t *testing.T) {
+	s, r, p := setup(t)
+	u, _ := registry.MirrorURL("https://" + s.Host + "/mirror")
+	m := registry.Mirror{Registry: r, URL: u}
+	list, err := m.Providers(t.Context(), p)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%v: %v", err, list)
+	}
+	got, err := m.Provider(t.Context(), p, v1, platform)
+	if err != nil || got.Sum == "" || len(got.Hashes) != 1 {
+		t.Errorf("%v: %+v", err, got)
+	}
+	if _, err := m.Provider(t.Context(), p, v1, "plan9_386"); err == nil {
+		t.Error("a package for no platform")
+	}
+	if _, err := registry.MirrorURL("http://example.com/"); err == nil {
+		t.Error("http is accepted")
+	}
+}
+
+func TestModule(t *testing.T) {
+	s, r, _ := setup(t)
+	m := registry.Module{Host: s.Host, Namespace: "acme", Name: "net", System: "test"}
+	s.Module("acme/net/test", "0.9.0", "/files/m.zip")
+	s.Module("acme/net/test", "1.0.0", "git::https://example.com/x.git?ref=v1")
+	list, err := r.Modules(t.Context(), m)
+	if err != nil || len(list) != 2 {
+		t.Fatalf("%v: %v", err, list)
+	}
+	for v, want := range map[string]string{"0.9.0": "https://" + s.Host + "/files/m.zip", "1.0.0": "git::https://example.com/x.git?ref=v1"} {
+		if got, err := r.Module(t.Context(), m, versions.MustParseVersion(v)); err != nil || got != want {
+			t.Errorf("%v: %s", err, got)
+		}
+	}
+	m.Name = "none"
+	if _, err := r.Modules(t.Context(), m); !errors.Is(err, registry.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+func FuzzDocuments(f *testing.F) {
+	f.Add([]byte(`{"versions":[{"version":"1.0.0","protocols":["5.0"],"platforms":[{"os":"linux","arch":"amd64"}]}]}`))
+	f.Add([]byte(`{"download_url":"/x","shasum":"00","shasums_url":"/s","shasums_signature_url":"/t","filename":"f"}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r := &registry.Registry{Hosts: map[string]map[string]string{"h": {"providers.v1": "/p/", "modules.v1": "/m/"}}, Client: &download.Client{Transport: says(text)}}
+		p := addr.Provider{Host: "h", Namespace: "n", Type: "t"}
+		_, _, _ = r.Providers(context.Background(), p)
+		_, _ = r.Provider(context.Background(), p, v1, platform)
+		_, _ = r.Modules(context.Background(), registry.Module{Host: "h"})
+	})
+}
+
+// says answers everything with the same text.
+type says []byte
+
+func (s says) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Body: io.NopCloser(bytes.NewReader(s)), Header: http.Header{}}, nil
+}
