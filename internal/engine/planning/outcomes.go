@@ -85,7 +85,7 @@ func (o *outcomes) changed(d program.Decl, from addr.ModuleInstance) changeKind 
 
 // dependencyChanges reports whether something that an instance of d must wait for changes at least
 // that much: in depends_on, its own or of a call around it, where a data source that waits counts as
-// what it waits for; or a managed resource that it names directly.
+// what it waits for; or a managed resource that it names directly, or data that it names in a condition.
 func (o *outcomes) dependencyChanges(d program.Decl, from addr.ModuleInstance, least changeKind) bool {
 	seen := map[program.Decl]bool{}
 	for _, ref := range o.prog.Refs(d) {
@@ -93,7 +93,7 @@ func (o *outcomes) dependencyChanges(d program.Decl, from addr.ModuleInstance, l
 		if ref.Use&(program.ByDepends|program.ByModule) != 0 && o.changesUnder(ref, from, least, seen) {
 			return true
 		}
-		if ref.Use&^(program.ByProvider|program.ByModule) != 0 && to.Kind == program.Resource && to.Resource.Mode == addr.Managed && o.changed(ref.To, from) >= least {
+		if ref.Use&^(program.ByProvider|program.ByModule) != 0 && to.Kind == program.Resource && (to.Resource.Mode == addr.Managed || to.Resource.Mode == addr.Data && ref.Use&program.ByCondition != 0) && o.changed(ref.To, from) >= least {
 			return true
 		}
 	}
