@@ -74,7 +74,6 @@ type walk struct {
 	budget *budget
 	roots  map[string]cty.Value // root variables, joined
 	static *StaticFrame
-	blocks blocks
 	fills  atomic.Uint64 // how often something came that may have been missed before
 	stage  atomic.Uint32 // what an empty slot means
 	past   []atomic.Bool // by declaration: its slots are as full as they will be

@@ -248,15 +248,16 @@ func matchKeys(c *call) (cty.Value, error) {
 	if len(vals) != len(keys) {
 		return cty.NilVal, errors.New("length of keys and values should be equal")
 	}
-	wanted := valueSet{}
-	for _, v := range ctyvalue.Elements(c.args[2]) {
+	search := ctyvalue.Elements(c.args[2])
+	for i, v := range search {
 		if v, err := convert.To(v, kty.ElementType()); err == nil {
-			wanted.add(v)
+			search[i] = v
 		}
 	}
+	wanted := valueSet(kty.ElementType(), search)
 	var found []cty.Value
 	for i, k := range keys {
-		if k, err := convert.To(k, kty.ElementType()); err == nil && wanted.has(k) {
+		if k, err := convert.To(k, kty.ElementType()); err == nil && isIn(wanted, k) {
 			found = append(found, vals[i])
 		}
 	}

@@ -139,8 +139,12 @@ func distinctElements(c *call) (cty.Value, error) {
 	if c.unknown {
 		return cty.UnknownVal(ty), nil
 	}
-	seen := valueSet{}
-	kept := slices.DeleteFunc(ctyvalue.Elements(c.args[0]), func(v cty.Value) bool { return !seen.add(v) })
+	seen := cty.NewValueSet(ty.ElementType())
+	kept := slices.DeleteFunc(ctyvalue.Elements(c.args[0]), func(v cty.Value) bool {
+		again := seen.Has(v)
+		seen.Add(v)
+		return again
+	})
 	return listOf(ty.ElementType(), kept), nil
 }
 

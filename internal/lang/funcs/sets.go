@@ -62,9 +62,9 @@ func setType(c *call) (cty.Type, error) {
 	return cty.Set(ety), nil
 }
 
-// members makes the result of a set operation: those elements, of the sets in order, that keep wants. What
-// is unknown is not asked about.
-func members(keep func(sets []valueSet, i int, v cty.Value) bool) func(*call) (cty.Value, error) {
+// members makes the result of a set operation: of the elements of the first set those that keep wants, holding them
+// against the other sets. Without keep it is the elements of all. What is unknown is not asked about.
+func members(keep func(others []cty.ValueSet, v cty.Value) bool) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		ty, err := setType(c)
 		if err != nil {
@@ -73,39 +73,47 @@ func members(keep func(sets []valueSet, i int, v cty.Value) bool) func(*call) (c
 		if c.unknown && keep != nil {
 			return cty.UnknownVal(ty), nil
 		}
-		all := make([][]cty.Value, len(c.args))
-		index := make([]valueSet, len(c.args))
+		var kept []cty.Value
+		var others []cty.ValueSet
 		for i, v := range c.args {
 			if v, err = convert.To(v, ty); err != nil {
 				return cty.NilVal, c.badBecause(i, err)
 			}
-			all[i] = ctyvalue.Elements(v)
-			if keep != nil && i > 0 {
-				index[i] = newValueSet(all[i])
+			if vals := ctyvalue.Elements(v); keep == nil || i == 0 {
+				kept = append(kept, vals...)
+			} else {
+				others = append(others, valueSet(v.Type().ElementType(), vals))
 			}
 		}
-		var kept []cty.Value
-		seen := valueSet{} // sets of cty are slow to find out for themselves
-		for i, vals := range all {
-			for _, v := range vals {
-				if (keep == nil || keep(index, i, v)) && (c.unknown || seen.add(v)) {
-					kept = append(kept, v)
-				}
-			}
+		if keep != nil {
+			kept = slices.DeleteFunc(kept, func(v cty.Value) bool { return !keep(others, v) })
 		}
 		return setOf(ty.ElementType(), kept), nil
 	}
 }
 
-// inAll is for the intersection: elements of the first set that are in all others.
-func inAll(sets []valueSet, i int, v cty.Value) bool {
-	return i == 0 && !slices.ContainsFunc(sets[1:], func(s valueSet) bool { return !s.has(v) })
+// inAll is for the intersection.
+func inAll(others []cty.ValueSet, v cty.Value) bool {
+	return !slices.ContainsFunc(others, func(s cty.ValueSet) bool { return !isIn(s, v) })
 }
 
-// inFirst is for the difference: elements of the first set that are in no other.
-func inFirst(sets []valueSet, i int, v cty.Value) bool {
-	return i == 0 && !slices.ContainsFunc(sets[1:], func(s valueSet) bool { return s.has(v) })
+// inFirst is for the difference.
+func inFirst(others []cty.ValueSet, v cty.Value) bool {
+	return !slices.ContainsFunc(others, func(s cty.ValueSet) bool { return isIn(s, v) })
 }
+
+// valueSet is the set of those values that are of the type. They are known and have no marks.
+func valueSet(ty cty.Type, vals []cty.Value) cty.ValueSet {
+	s := cty.NewValueSet(ty)
+	for _, v := range vals {
+		if v.Type().Equals(ty) {
+			s.Add(v)
+		}
+	}
+	return s
+}
+
+func isIn(s cty.ValueSet, v cty.Value) bool { return s.ElementType().Equals(v.Type()) && s.Has(v) }
 
 // setProduct is that of cty's library, if it is not too large.
 func setProduct(c *call) (cty.Value, error) {

@@ -6,24 +6,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/convert/converttest"
 	yaml "github.com/zclconf/go-cty-yaml"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 	"pgregory.net/rapid"
 )
-
-// Two values of one type have one key if and only if they are equal.
-func TestKeysOfValues(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		a := converttest.Known(3).Draw(t, "a")
-		b, err := convert.Convert(converttest.Known(3).Draw(t, "b"), a.Type())
-		if err != nil || !b.Type().Equals(a.Type()) {
-			return
-		}
-		equal := a.Equals(b).True()
-		if got := string(appendKey(nil, a)) == string(appendKey(nil, b)); got != equal {
-			t.Fatalf("%#v and %#v: equal %v, keys equal %v", a, b, equal, got)
-		}
-	})
-}
 
 // What is written of a value does not depend on how it is kept.
 func TestNarrow(t *testing.T) {
