@@ -1,7 +1,6 @@
 package cliconfig
 
 import (
-	"github.com/lethe-iac/lethe/internal/limits"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/limits"
 )
 
 func write(t *testing.T, name, text string) {
