@@ -107,3 +107,13 @@ credentials "example.com" { token = "t" }
 		t.Error("a mistake is not reported")
 	}
 }
+
+// TestListsForObjects: where an object is wanted a list is a mistake, and not a crash.
+func TestListsForObjects(t *testing.T) {
+	var bag diag.Bag
+	s := &Settings{}
+	src := "host \"a\" {\n  services = [\"x\"]\n}\nprovider_installation {\n  dev_overrides = [\"/x\"]\n}\n"
+	if s.Parse([]byte(src), "x.tfrc", limits.Limits{}, &bag) || len(s.Overrides) > 0 {
+		t.Errorf("%+v, %v", s, bag.List())
+	}
+}
