@@ -220,8 +220,8 @@ type Lease struct {
 	Receivers []string // addresses, sorted
 }
 
-// Reading is what a data source gave as it was asked before, for the settings of what serves downs. It
-// is no part of a state.
+// Reading is what a data source gave as it was asked before, or what an object that was deleted outside was last:
+// for the settings of what serves downs. It is no part of a state.
 type Reading struct {
 	Object addr.Object
 	Entry  *state.Entry

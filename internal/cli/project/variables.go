@@ -186,8 +186,5 @@ func noAssignment(name string) diag.Diagnostic {
 }
 
 func (v *Variables) near(name string) string {
-	if near := diag.Suggest(name, names(v.p.Tree.Root.Module.Variables)); near != "" {
-		return fmt.Sprintf(" Did you mean %q?", near)
-	}
-	return ""
+	return diag.Meant(diag.Suggest(name, names(v.p.Tree.Root.Module.Variables)))
 }

@@ -103,10 +103,11 @@ func (x *filler) fillLeft() {
 	}
 }
 
-// stays reports whether an object keeps its value.
+// stays reports whether an object keeps its value. Where it has conditions that are yet to hold, those who refer to it
+// wait for them; a provider that was configured with it before, and serves what goes down, does not.
 func (x *filler) stays(o addr.Object) bool {
 	c := x.changes[o]
-	return c == nil || c.Action == plan.NoOp && !c.Conditions
+	return c == nil || c.Action == plan.NoOp
 }
 
 // fillPlanned puts what is planned into the frame, where the apply walk itself would.

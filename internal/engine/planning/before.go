@@ -7,6 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
@@ -72,24 +73,35 @@ func (b *lookBack) makeReady(ctx context.Context, d *lang.Declaration) {
 	}
 }
 
-// beforeKeys tells the before face which instances of a managed resource there are.
+// beforeKeys tells the before face which instances of a managed resource there are. What was deleted outside is
+// there as it was last: providers may be configured with it that others go through. The refreshed snapshot
+// does not have it, so it is handed on like what was read.
 func (b *lookBack) beforeKeys(d *lang.Declaration) {
 	frames, _ := b.p.run.Frame.Instances(d.Module, lang.Before)
 	for _, f := range frames {
 		stored := b.p.prior.Resource(d.Resource.In(f.Addr()))
 		f.SetKeys(d.ID, lang.Before, lang.Keys{Repeat: d.Repeat(), List: stored.Keys()})
+		for o, e := range stored.Objects() {
+			b.p.mu.Lock()
+			cur, seen := b.p.found[o]
+			b.p.mu.Unlock()
+			if seen && cur.Entry == nil && !o.IsDeposed() {
+				b.handOn(o, e)
+			}
+		}
 	}
 }
 
-// readBefore gives an instance of a data source its value before. It is read unless that was done
-// with the same question. What cannot be read has no value: where everything is destroyed that is an
-// error, since nothing else is left to go by.
+// readBefore gives an instance of a data source its value before: what is read, unless that was done with the
+// same question, and where that cannot be what the state has of it. Where there is neither it has no value; if
+// everything is destroyed that is an error, since nothing else is left to go by.
 func (b *lookBack) readBefore(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key) {
-	bag := b.p.run.Bag
-	if b.p.req.Mode != plan.Destroy {
-		bag = &diag.Bag{}
+	o := d.Resource.In(f.Addr()).Instance(key).Current()
+	stored := b.p.prior.Get(o)
+	bag := &diag.Bag{}
+	if b.p.req.Mode == plan.Destroy && stored == nil {
+		bag = b.p.run.Bag
 	}
-	inst := d.Resource.In(f.Addr()).Instance(key)
 	config, out := f.Config(d.ID, key, lang.Before, bag)
 	if out != lang.OK || !config.Raw.IsWhollyKnown() {
 		return
@@ -99,25 +111,34 @@ func (b *lookBack) readBefore(ctx context.Context, d *lang.Declaration, f *lang.
 		return
 	}
 	u := declared.UseOf(b.p.run.Program, d, pk)
-	if v, ok := b.readAlready(ctx, inst, config, u); ok {
+	if v, ok := b.readAlready(ctx, o.Instance, config, u); ok {
 		f.Put(d.ID, key, lang.Before, v)
 		return
 	}
 	s, ok := b.p.run.Sessions.Get(ctx, bag, u, lang.Before)
-	typ := b.p.run.TypeOf(ctx, u.Instance.Provider, d.Resource, inst)
+	typ := b.p.run.TypeOf(ctx, u.Instance.Provider, d.Resource, o.Instance)
 	if !ok || s.Unknown || typ == nil {
 		return
 	}
-	t := b.p.run.With(bag).Tools(inst.Current(), s, typ)
-	v, entry, ok := b.readOrStored(ctx, d, t, config, inst, u)
-	if !ok {
+	t := b.p.run.With(bag).Tools(o, s, typ)
+	v, entry, ok := b.readOrStored(ctx, d, t, config, o.Instance, u)
+	switch {
+	case ok:
+	case stored != nil:
+		v, entry = filling.StoredValue(b.p.run.Program, d, o, stored), stored
+	default:
 		f.Fail(d.ID, key, lang.Before)
 		return
 	}
 	f.Put(d.ID, key, lang.Before, v)
+	b.handOn(o, entry)
+}
+
+// handOn gives the apply walk the value of an object on the before face.
+func (b *lookBack) handOn(o addr.Object, e *state.Entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.readings = append(b.readings, plan.Reading{Object: inst.Current(), Entry: entry})
+	b.readings = append(b.readings, plan.Reading{Object: o, Entry: e})
 }
 
 func (b *lookBack) readOrStored(ctx context.Context, d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance, u declared.Use) (mark.Value, *state.Entry, bool) {

@@ -40,15 +40,18 @@ func (x *storedObject) look(ctx context.Context) bool {
 		x.fail()
 		return false
 	}
+	last := cur
 	if x.p.req.Refresh && s != nil {
-		upgraded := cur
 		if cur.Entry, cur.Known, ok = t.Read(ctx, cur.Entry, cur.Known); !ok {
 			x.fail()
 			return false
 		}
-		x.drifted(t, upgraded, cur)
+		x.drifted(t, last, cur)
+		if cur.Entry != nil {
+			last = cur
+		}
 	}
-	x.keep(cur, t)
+	x.keep(cur, last, t)
 	return true
 }
 
@@ -116,8 +119,8 @@ func (x *storedObject) throughLeases(u declared.Use) string {
 	return " (of " + strings.Join(names, ", ") + ", to be opened at apply)"
 }
 
-// keep keeps what was found.
-func (x *storedObject) keep(cur object.Current, t *object.Tools) {
+// keep keeps what was found, and on the before face what the object is, or was last.
+func (x *storedObject) keep(cur, last object.Current, t *object.Tools) {
 	x.p.mu.Lock()
 	x.p.found[x.o] = cur
 	if cur.Entry != x.entry {
@@ -126,18 +129,9 @@ func (x *storedObject) keep(cur object.Current, t *object.Tools) {
 	x.p.mu.Unlock()
 	if d, ok := x.p.run.Program.Resource(x.o.Resource()); ok && !x.o.IsDeposed() {
 		if f := x.p.run.Frame.At(x.o.Module, lang.Before); f != nil {
-			x.fillBefore(f, d, cur, t)
+			f.PutLazy(d.ID, x.o.Key, lang.Before, lazy(t, last)) // decoded only if it is looked at
 		}
 	}
-}
-
-// fillBefore gives the before face an object, which is decoded only if it is looked at.
-func (x *storedObject) fillBefore(f *lang.Frame, d *lang.Declaration, cur object.Current, t *object.Tools) {
-	if cur.Entry == nil {
-		f.Fail(d.ID, x.o.Key, lang.Before)
-		return
-	}
-	f.PutLazy(d.ID, x.o.Key, lang.Before, lazy(t, cur))
 }
 
 // drifted remembers what changed outside, for the plan; where nothing will be decided, also what only moved.

@@ -18,6 +18,7 @@ type Selection struct {
 	exclude []addr.Target
 	whole   map[addr.Resource]bool              // selected because something selected needs it: all instances
 	some    map[addr.Resource]map[addr.Key]bool // and where that is certain, the instances that it needs, in every module instance
+	within  map[addr.Resource][]addr.Target     // and what is needed in the module instance only that a target is about
 	Named   map[addr.Resource]bool              // selected by name: the instances that a target contains
 	left    map[addr.Resource][]addr.Target     // left out because they need what is excluded
 	decls   map[lang.Decl]bool                  // everything selected
@@ -36,7 +37,7 @@ func (s *Selection) Includes(i addr.Instance) bool {
 	if len(s.exclude) > 0 {
 		return s.whole[res] && !contains(s.exclude, i) && !contains(s.left[res], i)
 	}
-	return s.whole[res] || s.some[res][i.Key] || s.Named[res] && contains(s.targets, i)
+	return s.whole[res] || s.some[res][i.Key] || contains(s.within[res], i) || s.Named[res] && contains(s.targets, i)
 }
 
 // Skips reports whether nothing of a declaration is to be dealt with.
@@ -75,7 +76,7 @@ func Select(r Request, bag *diag.Bag) (*Selection, bool) {
 	p := &selector{r, bag}
 	s := &Selection{
 		targets: p.request.Targets, exclude: p.request.Excludes,
-		whole: map[addr.Resource]bool{}, some: map[addr.Resource]map[addr.Key]bool{}, Named: map[addr.Resource]bool{},
+		whole: map[addr.Resource]bool{}, some: map[addr.Resource]map[addr.Key]bool{}, within: map[addr.Resource][]addr.Target{}, Named: map[addr.Resource]bool{},
 		left: map[addr.Resource][]addr.Target{}, decls: map[lang.Decl]bool{},
 	}
 	switch {
@@ -116,11 +117,13 @@ func (p *selector) warnUnreceived(s *Selection) {
 
 // chooseTargets selects what is named, and what that needs: in a destroy, what needs that.
 func (p *selector) chooseTargets(s *Selection) {
-	var start []lang.Decl
+	start := make([][]lang.Decl, len(s.targets))
 	for _, d := range p.request.Program.Decls() {
-		if d.Kind == lang.Resource && covers(s.targets, d.Resource) {
-			s.Named[d.Resource] = true
-			start = append(start, d.ID)
+		for i, t := range s.targets {
+			if d.Kind == lang.Resource && t.Covers(d.Resource) {
+				s.Named[d.Resource] = true
+				start[i] = append(start[i], d.ID)
+			}
 		}
 	}
 	for res := range p.request.Stored {
@@ -132,8 +135,10 @@ func (p *selector) chooseTargets(s *Selection) {
 		p.chooseDestroyed(s)
 		return
 	}
-	p.selectDependencies(s, start, p.request.Program.Refs)
-	p.selectDependencies(s, p.fedOutputs(s), p.values)
+	for i, t := range s.targets {
+		p.selectDependencies(s, start[i], t, p.request.Program.Refs)
+	}
+	p.selectDependencies(s, p.fedOutputs(s), addr.Target{}, p.values)
 }
 
 // values are the references of d but for those to resources.
@@ -290,31 +295,51 @@ func wholly(targets []addr.Target, res addr.Resource) bool {
 }
 
 // selectDependencies selects everything that next leads to from the start: of resources all instances, or the one that is
-// meant.
-func (p *selector) selectDependencies(s *Selection, start []lang.Decl, next func(lang.Decl) []lang.Ref) {
-	queue := start
+// meant. Inside the module instance that the target t is about, or lies in, that is what this one has of it: references
+// lead out of a module and never back into it.
+func (p *selector) selectDependencies(s *Selection, start []lang.Decl, t addr.Target, next func(lang.Decl) []lang.Ref) {
+	type step struct {
+		of     lang.Decl
+		inside bool // of that module instance
+	}
+	var queue []step
+	seen := map[step]bool{}
+	reach := func(x step) {
+		if !seen[x] {
+			seen[x] = true
+			s.decls[x.of] = true
+			queue = append(queue, x)
+		}
+	}
 	for _, d := range start {
-		s.decls[d] = true
+		reach(step{d, t.InKeyedModule()})
 	}
 	for len(queue) > 0 {
-		d := queue[0]
+		x := queue[0]
 		queue = queue[1:]
-		for _, r := range next(d) {
+		for _, r := range next(x.of) {
 			info := p.request.Program.Decls()[r.To]
-			switch {
-			case info.Kind != lang.Resource:
-			case r.Key == lang.Fixed:
-				if s.some[info.Resource] == nil {
-					s.some[info.Resource] = map[addr.Key]bool{}
-				}
-				s.some[info.Resource][r.Fixed] = true
-			default:
-				s.whole[info.Resource] = true
+			inside := x.inside && info.Module.Under(t.Module())
+			if info.Kind == lang.Resource {
+				s.needs(info.Resource, r, t, inside)
 			}
-			if !s.decls[r.To] {
-				s.decls[r.To] = true
-				queue = append(queue, r.To)
-			}
+			reach(step{r.To, inside})
 		}
+	}
+}
+
+// needs selects what a reference means of a resource.
+func (s *Selection) needs(res addr.Resource, r lang.Ref, t addr.Target, inside bool) {
+	fixed := r.Key == lang.Fixed
+	switch {
+	case inside:
+		s.within[res] = append(s.within[res], t.Inside(res, r.Fixed, fixed))
+	case fixed:
+		if s.some[res] == nil {
+			s.some[res] = map[addr.Key]bool{}
+		}
+		s.some[res][r.Fixed] = true
+	default:
+		s.whole[res] = true
 	}
 }
