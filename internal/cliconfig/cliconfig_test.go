@@ -1,7 +1,6 @@
 package cliconfig
 
 import (
-	"github.com/lethe-iac/lethe/internal/limits"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/limits"
 )
 
 func write(t *testing.T, name, text string) {
@@ -105,5 +105,15 @@ credentials "example.com" { token = "t" }
 	}
 	if (&Settings{}).Parse([]byte("defer_ephemerals = [\n"), "x.tfrc", limits.Limits{}, &bag); !bag.HasErrors() {
 		t.Error("a mistake is not reported")
+	}
+}
+
+// TestListsForObjects: where an object is wanted a list is a mistake, and not a crash.
+func TestListsForObjects(t *testing.T) {
+	var bag diag.Bag
+	s := &Settings{}
+	src := "host \"a\" {\n  services = [\"x\"]\n}\nprovider_installation {\n  dev_overrides = [\"/x\"]\n}\n"
+	if s.Parse([]byte(src), "x.tfrc", limits.Limits{}, &bag) || len(s.Overrides) > 0 {
+		t.Errorf("%+v, %v", s, bag.List())
 	}
 }

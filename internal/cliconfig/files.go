@@ -4,7 +4,6 @@
 package cliconfig
 
 import (
-	"github.com/lethe-iac/lethe/internal/limits"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/limits"
 )
 
 // Load reads all files that count in an environment and keeps their texts in sources. A file that

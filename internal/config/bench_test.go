@@ -2,8 +2,6 @@ package config
 
 import (
 	"fmt"
-	"github.com/lethe-iac/lethe/internal/limits"
-	"github.com/lethe-iac/lethe/internal/syntax"
 	"strings"
 	"testing"
 
@@ -12,6 +10,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/hashicorp/hcl/v2/json"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/syntax"
 )
 
 // bulk writes about n bytes of ordinary configuration.

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"github.com/lethe-iac/lethe/internal/limits"
-	"github.com/lethe-iac/lethe/internal/syntax"
 	"io/fs"
 	"math"
 	"slices"
@@ -15,6 +13,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/json"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/syntax"
 )
 
 // The suffixes of configuration files. A file with one of the second pair hides the one with the

@@ -2,14 +2,14 @@ package config
 
 import (
 	"bytes"
-	"github.com/lethe-iac/lethe/internal/limits"
-	"github.com/lethe-iac/lethe/internal/syntax"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"github.com/zclconf/go-cty/cty"
 )
 

@@ -1,11 +1,11 @@
 package config
 
 import (
-	"github.com/lethe-iac/lethe/internal/limits"
 	"testing"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/rogpeppe/go-internal/txtar"
 )
 

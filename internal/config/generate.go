@@ -2,12 +2,12 @@ package config
 
 import (
 	"fmt"
-	"github.com/lethe-iac/lethe/internal/limits"
-	"github.com/lethe-iac/lethe/internal/syntax"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )

@@ -2,10 +2,10 @@ package config
 
 import (
 	"fmt"
-	"github.com/lethe-iac/lethe/internal/syntax"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"github.com/zclconf/go-cty/cty"
 )
 

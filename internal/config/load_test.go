@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"github.com/lethe-iac/lethe/internal/limits"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/zclconf/go-cty/cty"
 	"pgregory.net/rapid"
 )

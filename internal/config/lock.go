@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"github.com/lethe-iac/lethe/internal/limits"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/zclconf/go-cty/cty"
 )
 

@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"github.com/lethe-iac/lethe/internal/limits"
 	"io"
 	"io/fs"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/lethe-iac/lethe/internal/limits"
 )
 
 // Options say where configuration is read from and how its places are spelled. The zero value

@@ -2,13 +2,13 @@ package config
 
 import (
 	"fmt"
-	"github.com/lethe-iac/lethe/internal/syntax"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/syntax"
 )
 
 // reader reads the arguments of all blocks, and reports what is wrong with them. It knows nothing of the module.

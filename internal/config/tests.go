@@ -1,12 +1,12 @@
 package config
 
 import (
-	"github.com/lethe-iac/lethe/internal/limits"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/limits"
 )
 
 // Test files say what commands of a test run, and what is to be true then. They are not run here, but a

@@ -3,8 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"github.com/lethe-iac/lethe/internal/limits"
-	"github.com/lethe-iac/lethe/internal/syntax"
 	"io/fs"
 	"slices"
 	"strings"
@@ -12,6 +10,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"github.com/zclconf/go-cty/cty"
 )
 

@@ -2,12 +2,12 @@ package config
 
 import (
 	"fmt"
-	"github.com/lethe-iac/lethe/internal/limits"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/zclconf/go-cty/cty"
 )
 

@@ -86,7 +86,10 @@ func parsePieces(src []byte, name string, l limits.Limits) *hclsyntax.Body {
 	for first := true; first || len(src) > 0; first = false {
 		n := len(src)
 		if n > short {
-			n = bytes.LastIndex(src[:short], []byte("\n}\n")) + len("\n}\n")
+			if n = bytes.LastIndex(src[:short], []byte("\n}\n\n")); n < 0 { // a text may have a brace alone in a line, too
+				n = bytes.LastIndex(src[:short], []byte("\n}\n"))
+			}
+			n += len("\n}\n")
 		}
 		if n < len("\n}\n") && n < len(src) || !harmless(src[:n], l) {
 			return nil

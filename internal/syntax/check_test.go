@@ -84,6 +84,20 @@ func FuzzPieces(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) { comparePieces(t, src) })
 }
 
+// What follows a bracket of the wrong kind does not let the parser recurse as deep as it likes.
+func TestUnbalanced(t *testing.T) {
+	deep := strings.Repeat("{a="+strings.Repeat("[", 970)+"}],", 3000)
+	if _, diags, p := Parse([]byte("a = [\n"+deep+"\n]\n"), "x", full); p.Kind != None || !diags.HasErrors() {
+		t.Errorf("%v, %v", p, diags)
+	}
+	if p := CheckTemplate([]byte("${["+deep), full); p.Kind != Unbalanced {
+		t.Errorf("a template: %v", p)
+	}
+	if p := CheckJSON([]byte("["+strings.Repeat(`{"a": [[[}],`, 3000)), full); p.Kind != Unbalanced {
+		t.Errorf("JSON: %v", p)
+	}
+}
+
 func TestCheck(t *testing.T) {
 	r := strings.Repeat
 	tests := map[string]struct {
