@@ -203,13 +203,13 @@ func settle(b, a *docValue, kids []*node) act {
 	case a == nil:
 		return drop
 	}
-	for _, k := range kids {
-		if k.act != same {
-			return edit
-		}
+	if slices.ContainsFunc(kids, (*node).changes) {
+		return edit
 	}
 	return same
 }
+
+func (n *node) changes() bool { return n.act != same }
 
 func (d *differ) seq(f *schemaForm, b, a *docValue, forces, relevant *tree) *node {
 	n := &node{kind: nSeq, nested: f != nil && f.nested}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/lethe-iac/lethe/internal/schema"
@@ -43,15 +44,7 @@ func (d *differ) block(f *blockSchemaForm, b, a *docValue, forces, relevant *tre
 }
 
 func (g *group) changes() bool {
-	if g.unknown != same {
-		return true
-	}
-	for _, b := range g.blocks {
-		if b.act != same {
-			return true
-		}
-	}
-	return false
+	return g.unknown != same || slices.ContainsFunc(g.blocks, (*node).changes)
 }
 
 // attributes begins the node of a block with what is not a block in it.
