@@ -411,6 +411,16 @@ func (t Target) Of(r Resource, keyed bool) Target {
 	return t
 }
 
+// Inside points at instances of a resource that is declared below the module that t is about or lies in: those in the
+// module instances that t says, with a key if one is given.
+func (t Target) Inside(r Resource, key Key, given bool) Target {
+	path := slices.Clone(t.path)
+	for _, name := range r.Module.Path()[len(path):] {
+		path = append(path, targetStep{name: name})
+	}
+	return Target{path, r.Mode, r.Type, r.Name, key, given}
+}
+
 // Within reports whether everything that t points at lies inside the module that m points at. It
 // compares steps as written.
 func (t Target) Within(m Target) bool {

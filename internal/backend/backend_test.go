@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/disk"
@@ -39,7 +39,9 @@ func newBench(t *testing.T) *bench {
 			Getenv: func(name string) string { return b.env[name] },
 		},
 		Sources: &diag.Sources{},
-		Static:  func(root *config.Module) *lang.StaticFrame { return lang.Static(root, nil, lang.Options{BaseDir: dir}) },
+		Static: func(root *config.Module) *frame.StaticFrame {
+			return frame.Static(root, nil, frame.Options{BaseDir: dir})
+		},
 		Display: func(path string) string { return strings.TrimPrefix(path, dir+"/") },
 	}
 	b.configure("")

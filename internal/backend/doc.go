@@ -24,7 +24,7 @@ package backend
 import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/workspace"
@@ -42,7 +42,7 @@ type Directory struct {
 	// Root is the root module, nil where there is none.
 	Root func() *config.Module
 	// Static evaluates what may stand in a backend block.
-	Static func(root *config.Module) *lang.StaticFrame
+	Static func(root *config.Module) *frame.StaticFrame
 	// Display is a path as messages show it.
 	Display func(path string) string
 }

@@ -14,29 +14,21 @@ func Elements(v cty.Value) []cty.Value {
 	if !Direct {
 		return v.AsValueSlice()
 	}
-	if n := v.LengthInt(); n > 0 {
-		return slices.AppendSeq(make([]cty.Value, 0, n), inOrder(v))
+	n := v.LengthInt()
+	if n == 0 {
+		return nil
 	}
-	return nil
-}
-
-func inOrder(v cty.Value) iter.Seq[cty.Value] {
-	return func(yield func(cty.Value) bool) {
-		switch ty := v.Type(); {
-		case ty.IsMapType() || ty.IsObjectType():
-			for _, e := range Members(v) {
-				if !yield(e) {
-					return
-				}
-			}
-		default:
-			for _, e := range Items(v) {
-				if !yield(e) {
-					return
-				}
-			}
+	vals := make([]cty.Value, 0, n)
+	if ty := v.Type(); ty.IsMapType() || ty.IsObjectType() {
+		for _, e := range Members(v) {
+			vals = append(vals, e)
 		}
+		return vals
 	}
+	for _, e := range Items(v) {
+		vals = append(vals, e)
+	}
+	return vals
 }
 
 // Items goes through a list, set or tuple that is known, not null and unmarked, in the order of cty's iterators.
@@ -126,20 +118,6 @@ func typesByName(ty cty.Type) func(string) cty.Type {
 	}
 	ety := ty.ElementType()
 	return func(string) cty.Type { return ety }
-}
-
-// Keys are the keys of a map, or the attribute names of an object, that is known, not null and unmarked, sorted,
-// as values.
-func Keys(v cty.Value) []cty.Value {
-	vals := make([]cty.Value, 0, v.LengthInt())
-	for k := range Members(v) {
-		if Direct { // it is in normal form
-			vals = append(vals, Make(cty.String, k))
-		} else {
-			vals = append(vals, cty.StringVal(k))
-		}
-	}
-	return vals
 }
 
 // Unordered gives the elements of a list, set, map, tuple or object that is known, not null and unmarked, in no order

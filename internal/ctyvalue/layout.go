@@ -75,16 +75,26 @@ func layoutKnown() (ok bool) {
 		Make(object.Type(), map[string]any{"a": "a", "u": attrs["u"], "n": nil}).RawEquals(object)
 }
 
-// Text is a text that is known, not null and has no mark; false for all else.
-func Text(v cty.Value) (string, bool) {
-	switch {
-	case Direct:
-		text, ok := Held(v).(string)
-		return text, ok
-	case v.Type() != cty.String || v.IsMarked() || !v.IsKnown() || v.IsNull():
-		return "", false
+// Texts looks through a value that is known, not null and unmarked. all is set for a list or tuple of nothing but known
+// texts without marks: bytes is how long they are together, and at the index of the first that is want, -1 if there is
+// none. It is false for all values unless Direct.
+func Texts(v cty.Value, want string) (at, bytes int, all bool) {
+	if !Direct {
+		return 0, 0, false
 	}
-	return v.AsString(), true
+	held, all := Held(v).([]any)
+	at = -1
+	for i, h := range held {
+		text, ok := h.(string)
+		if !ok {
+			return 0, 0, false
+		}
+		bytes += len(text)
+		if at < 0 && text == want {
+			at = i
+		}
+	}
+	return at, bytes, all
 }
 
 // Number is a number that is known, not null and has no mark, and not a copy of it: it must not be changed.

@@ -16,7 +16,7 @@ type ObjectBuilder struct{ last atomic.Pointer[pattern] }
 // Object is an object with these attributes; of a name that is there twice the last counts.
 func (b *ObjectBuilder) Object(names []string, vals []cty.Value) cty.Value {
 	if p := b.last.Load(); p.fits(names, vals) {
-		return p.object(vals)
+		return ObjectOf(p.ty, p.names, vals)
 	}
 	attrs := make(map[string]cty.Value, len(names))
 	for i, name := range names {
@@ -39,7 +39,7 @@ type ObjectBuilders struct {
 func (b *ObjectBuilders) Object(names []string, vals []cty.Value) cty.Value {
 	for i := range b.all {
 		if p := b.all[i].last.Load(); p.fits(names, vals) {
-			return p.object(vals)
+			return ObjectOf(p.ty, p.names, vals)
 		}
 	}
 	b.next = (b.next + 1) % len(b.all)
@@ -88,13 +88,21 @@ func (p *pattern) fits(names []string, vals []cty.Value) bool {
 	return true
 }
 
-// object is the object with these attributes, which fit.
-func (p *pattern) object(vals []cty.Value) cty.Value {
-	attrs := make(map[string]any, len(vals))
-	for i, v := range vals {
-		attrs[p.names[i]] = Held(v)
+// ObjectOf is an object of type ty, which has exactly these attributes, by their names in Unicode normal form and of
+// exactly these types. With NilType the type follows from the attributes.
+func ObjectOf(ty cty.Type, names []string, vals []cty.Value) cty.Value {
+	if !Direct || ty == cty.NilType {
+		attrs := make(map[string]cty.Value, len(names))
+		for i, v := range vals {
+			attrs[names[i]] = v
+		}
+		return cty.ObjectVal(attrs)
 	}
-	return Make(p.ty, attrs)
+	attrs := make(map[string]any, len(names))
+	for i, v := range vals {
+		attrs[names[i]] = Held(v)
+	}
+	return Make(ty, attrs)
 }
 
 // SameType is a.Equals(b), but gives up after fuel comparisons, and compares no object type with itself.
@@ -133,4 +141,14 @@ func sameObject(a, b cty.Type, fuel *int) bool {
 // SameMap reports whether two maps are one.
 func SameMap[V any](a, b map[string]V) bool {
 	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
+}
+
+// Same reports whether two objects or maps are one and the same; it may say no wrongly.
+func Same(a, b cty.Value) bool {
+	if !Direct {
+		return false
+	}
+	x, okX := Held(a).(map[string]any)
+	y, okY := Held(b).(map[string]any)
+	return okX && okY && SameMap(x, y)
 }

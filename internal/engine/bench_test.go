@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 )
@@ -59,24 +60,24 @@ resource "plant_item" "b" {
 // task is something to do with a program whose plan, or objects, are there.
 type task struct {
 	name string
-	run  func(w *world, prog *lang.Program, p *plan.Plan)
+	run  func(w *world, prog *program.Program, p *plan.Plan)
 	made bool // the objects are there when it starts
 }
 
 var tasks = []task{
-	{"create plan", func(w *world, prog *lang.Program, _ *plan.Plan) { w.plan(prog, nil) }, false},
-	{"apply", func(w *world, prog *lang.Program, p *plan.Plan) { w.carryOut(prog, p) }, false},
-	{"no-op plan", func(w *world, prog *lang.Program, _ *plan.Plan) { w.plan(prog, nil) }, true},
-	{"destroy plan", func(w *world, prog *lang.Program, _ *plan.Plan) {
+	{"create plan", func(w *world, prog *program.Program, _ *plan.Plan) { w.plan(prog, nil) }, false},
+	{"apply", func(w *world, prog *program.Program, p *plan.Plan) { w.carryOut(prog, p) }, false},
+	{"no-op plan", func(w *world, prog *program.Program, _ *plan.Plan) { w.plan(prog, nil) }, true},
+	{"destroy plan", func(w *world, prog *program.Program, _ *plan.Plan) {
 		w.plan(prog, func(r *Request) { r.Mode = plan.Destroy })
 	}, true},
 }
 
 // carryOut applies a plan and gives what came of it.
-func (w *world) carryOut(prog *lang.Program, p *plan.Plan) *state.Snapshot {
+func (w *world) carryOut(prog *program.Program, p *plan.Plan) *state.Snapshot {
 	w.t.Helper()
 	var bag diag.Bag
-	done, ok := w.engine.Apply(context.Background(), ApplyRequest{Program: prog, Plan: p, Options: lang.Options{Variables: w.vars, Workspace: "default"}}, &bag)
+	done, ok := w.engine.Apply(context.Background(), ApplyRequest{Program: prog, Plan: p, Options: frame.Options{Variables: w.vars, Workspace: "default"}}, &bag)
 	if !ok {
 		w.t.Fatalf("apply: %v", bag.List())
 	}
@@ -84,7 +85,7 @@ func (w *world) carryOut(prog *lang.Program, p *plan.Plan) *state.Snapshot {
 }
 
 // prepared is a world in which a task can be run again and again.
-func prepared(t testing.TB, shape string, n int, made bool) (*world, *lang.Program, *plan.Plan) {
+func prepared(t testing.TB, shape string, n int, made bool) (*world, *program.Program, *plan.Plan) {
 	w, _ := newPlantWorld(t)
 	prog := w.compile(map[string]string{"main.tf": plantHead + shapes[shape](n)})
 	p := w.plan(prog, nil)

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 )
@@ -29,7 +29,7 @@ func measure(t *testing.T, shape string, n int) costs {
 	w, p := newPlantWorld(t)
 	w.engine.Parallelism = 100 // no job waits for a token: waiting allocates, and depends on the moment
 	c := costs{map[string]float64{}, map[string]int{}, map[string]float64{}, 0}
-	var prog *lang.Program
+	var prog *program.Program
 	var made *plan.Plan
 	note := func(task string, run func()) {
 		p.calls()

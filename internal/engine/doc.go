@@ -12,7 +12,7 @@
 // Everything that happens is a node of one of two graphs. The plan walk goes over declarations: a managed
 // resource has a node that refreshes what is there and one that decides what will be; variables, locals and
 // outputs are gates between them. The apply walk goes over the steps that plan.Order derives from the changes.
-// Values are never stored here: they are in the slots of a lang.Frame, on the face where they belong (before:
+// Values are never stored here: they are in the slots of a frame.Frame, on the face where they belong (before:
 // what is there; after: what will be), and each is evaluated where it is needed.
 //
 // The rooms, a row below those that use it:

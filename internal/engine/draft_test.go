@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/engine/ordering"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
@@ -57,7 +57,7 @@ resource "plant_item" "example" {
 		p := w.plan(prog, nil)
 		var bag diag.Bag
 		received := receivers.Analyse(prog, nil)
-		frame, ok := lang.NewFrame(prog, lang.Options{Workspace: "default", Applying: true, Steady: received.Steady}, &bag)
+		frame, ok := frame.New(prog, frame.Options{Workspace: "default", Applying: true, Steady: received.Steady}, &bag)
 		if !ok {
 			t.Fatal(bag.List())
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
@@ -71,7 +71,7 @@ resource "plant_item" "other" { name = "x" }
 `})
 	p := w.plan(prog, nil)
 	var bag diag.Bag
-	done, ok := w.engine.Apply(context.Background(), ApplyRequest{Program: prog, Plan: p, Options: lang.Options{Workspace: "default"}, Journal: j}, &bag)
+	done, ok := w.engine.Apply(context.Background(), ApplyRequest{Program: prog, Plan: p, Options: frame.Options{Workspace: "default"}, Journal: j}, &bag)
 	if !ok || done.Snapshot.Len() != 3 {
 		t.Fatalf("%v", bag.List())
 	}
@@ -92,7 +92,7 @@ func TestRecordLost(t *testing.T) {
 	prog := w.compile(map[string]string{"main.tf": plantHead + chained})
 	p := w.plan(prog, nil)
 	var bag diag.Bag
-	done, ok := w.engine.Apply(context.Background(), ApplyRequest{Program: prog, Plan: p, Options: lang.Options{Workspace: "default"}, Journal: j}, &bag)
+	done, ok := w.engine.Apply(context.Background(), ApplyRequest{Program: prog, Plan: p, Options: frame.Options{Workspace: "default"}, Journal: j}, &bag)
 	if text := fmt.Sprint(bag.List()); ok || !strings.Contains(text, "Failed to record progress") || !strings.Contains(text, "the disk is gone") {
 		t.Errorf("ok %t: %s", ok, text)
 	}

@@ -11,6 +11,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/engine/validating"
 	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/lease"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -42,7 +45,7 @@ type (
 
 // Compile makes a program of a configuration and holds it against its providers' schemas, also after
 // mistakes: all of them are reported.
-func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o lang.CheckOptions, bag *diag.Bag) (*lang.Program, bool) {
+func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o vet.CheckOptions, bag *diag.Bag) (*program.Program, bool) {
 	p, ok := lang.Compile(tree, bag)
 	schemas := e.schemas(ctx, bag)
 	if ok && e.Supply != nil && !bag.HasErrors() {
@@ -55,7 +58,7 @@ func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o lang.CheckOpt
 		}
 	}
 	o.Options.Run = run.NewCaller(ctx, e.env(), bag)
-	return p, lang.Vet(p, schemas, o, bag) && ok
+	return p, vet.Check(p, schemas, o, bag) && ok
 }
 
 // schemas asks providers for their schemas as they are needed, each once, and reports those that
@@ -103,7 +106,7 @@ func (e *Engine) env() run.Env { return run.Env{Settings: &e.Settings, Handover:
 // Validate holds a compiled program against its providers' own rules, with everything unknown that
 // is not written out. Nothing is configured, no state is needed. It may be called after Compile
 // failed: what mistakes were found in is left out.
-func (e *Engine) Validate(ctx context.Context, prog *lang.Program, o lang.Options, bag *diag.Bag) bool {
+func (e *Engine) Validate(ctx context.Context, prog *program.Program, o frame.Options, bag *diag.Bag) bool {
 	return validating.Program(ctx, e.env(), prog, o, bag)
 }
 

@@ -11,7 +11,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/terraform"
@@ -23,7 +25,7 @@ type world struct {
 	t      testing.TB
 	engine *Engine
 	state  *state.Snapshot
-	vars   map[string]lang.Given
+	vars   map[string]frame.Given
 }
 
 func newWorld(t testing.TB) *world {
@@ -35,7 +37,7 @@ func newWorld(t testing.TB) *world {
 func builtin(w *world) { w.engine.Pool.Builtin(addr.Builtin("terraform"), terraform.New(nil)) }
 
 // compile reads files given as "name: text" pairs; a single text is main.tf.
-func (w *world) compile(files map[string]string) *lang.Program {
+func (w *world) compile(files map[string]string) *program.Program {
 	w.t.Helper()
 	mem := config.Memory{}
 	for name, text := range files {
@@ -43,23 +45,23 @@ func (w *world) compile(files map[string]string) *lang.Program {
 	}
 	var bag diag.Bag
 	tree, ok := config.LoadTree("root", config.Options{Files: mem}, func(_ addr.Module, call *config.Call, parent *config.Node, bag *diag.Bag) (string, string, string, bool) {
-		src, ok := lang.StaticSource(parent, call, lang.Options{}, bag)
+		src, ok := frame.StaticSource(parent, call, frame.Options{}, bag)
 		return path.Join(parent.Module.Dir, src), src, "", ok
 	}, &bag)
 	if !ok {
 		w.t.Fatalf("load: %v", bag.List())
 	}
-	prog, ok := w.engine.Compile(context.Background(), tree, lang.CheckOptions{}, &bag)
+	prog, ok := w.engine.Compile(context.Background(), tree, vet.CheckOptions{}, &bag)
 	if !ok {
 		w.t.Fatalf("compile: %v", bag.List())
 	}
 	return prog
 }
 
-func (w *world) plan(prog *lang.Program, change func(*Request)) *plan.Plan {
+func (w *world) plan(prog *program.Program, change func(*Request)) *plan.Plan {
 	w.t.Helper()
 	var bag diag.Bag
-	req := Request{Program: prog, State: w.state, Refresh: true, Options: lang.Options{Variables: w.vars, Workspace: "default"}}
+	req := Request{Program: prog, State: w.state, Refresh: true, Options: frame.Options{Variables: w.vars, Workspace: "default"}}
 	if change != nil {
 		change(&req)
 	}
@@ -76,7 +78,7 @@ func (w *world) apply(files map[string]string, change func(*Request)) string {
 	prog := w.compile(files)
 	p := w.plan(prog, change)
 	var bag diag.Bag
-	done, ok := w.engine.Apply(context.Background(), ApplyRequest{Program: prog, Plan: p, Options: lang.Options{Variables: w.vars, Workspace: "default"}}, &bag)
+	done, ok := w.engine.Apply(context.Background(), ApplyRequest{Program: prog, Plan: p, Options: frame.Options{Variables: w.vars, Workspace: "default"}}, &bag)
 	w.state, _ = state.Next(w.state, done.Snapshot, "test")
 	if !ok {
 		w.t.Fatalf("apply: %v", bag.List())

@@ -6,13 +6,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/engine/run"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
 // Frame gives a frame whose before face is a stored state, for looking around: nothing is read,
 // planned or opened. What the state does not have is unknown.
-func (e *Engine) Frame(ctx context.Context, prog *lang.Program, o lang.Options, s *state.Snapshot, bag *diag.Bag) (*lang.Frame, bool) {
+func (e *Engine) Frame(ctx context.Context, prog *program.Program, o frame.Options, s *state.Snapshot, bag *diag.Bag) (*frame.Frame, bool) {
 	r, ok := run.New(ctx, e.env(), run.Request{Program: prog, Options: o}, bag)
 	if !ok {
 		return nil, false

@@ -7,7 +7,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/zclconf/go-cty/cty"
@@ -24,7 +24,7 @@ func TestPlannedPrivateData(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, p := newPlantWorld(t)
 			w.engine.Secrets = &secret.Set{}
-			w.vars = map[string]lang.Given{"s": {Value: cty.StringVal(canary)}}
+			w.vars = map[string]frame.Given{"s": {Value: cty.StringVal(canary)}}
 			config := func(name string) string {
 				return "variable \"s\" {\n  ephemeral = true\n}\nresource \"plant_item\" \"a\" {\n  name = \"" + name + "\"\n}\n"
 			}
@@ -32,7 +32,7 @@ func TestPlannedPrivateData(t *testing.T) {
 			p.private = []byte("the token is " + canary)
 			prog := w.compile(map[string]string{"main.tf": config(c.name)})
 			var bag diag.Bag
-			r, ok := w.engine.Plan(context.Background(), Request{Program: prog, State: w.state, Refresh: true, Mode: c.mode, Options: lang.Options{Variables: w.vars, Workspace: "default"}}, &bag)
+			r, ok := w.engine.Plan(context.Background(), Request{Program: prog, State: w.state, Refresh: true, Mode: c.mode, Options: frame.Options{Variables: w.vars, Workspace: "default"}}, &bag)
 			if ok || len(bag.List()) != 1 || bag.List()[0].Summary != "Provider produced invalid plan" {
 				t.Errorf("ok %v: %v", ok, bag.List())
 			}
@@ -63,7 +63,7 @@ func TestTestedProviderShowsItsConfiguration(t *testing.T) {
 			w, p := newPlantWorld(t)
 			w.engine.Secrets = &secret.Set{}
 			w.engine.Tested = func(addr.Provider) bool { return c.tested }
-			w.vars = map[string]lang.Given{"c": {Value: cty.StringVal(configured)}, "g": {Value: cty.StringVal(given)}}
+			w.vars = map[string]frame.Given{"c": {Value: cty.StringVal(configured)}, "g": {Value: cty.StringVal(given)}}
 			prog := w.compile(map[string]string{"main.tf": `
 variable "c" {
   ephemeral = true
@@ -81,7 +81,7 @@ resource "plant_safe" "a" {
 `})
 			p.private = []byte(c.says)
 			var bag diag.Bag
-			_, ok := w.engine.Plan(context.Background(), Request{Program: prog, State: w.state, Options: lang.Options{Variables: w.vars, Workspace: "default"}}, &bag)
+			_, ok := w.engine.Plan(context.Background(), Request{Program: prog, State: w.state, Options: frame.Options{Variables: w.vars, Workspace: "default"}}, &bag)
 			if ok != c.ok {
 				t.Errorf("ok %v: %v", ok, bag.List())
 			}
@@ -94,7 +94,7 @@ func TestPlainVariableBesideProvisioners(t *testing.T) {
 	const text = "canary-0f3f-in-two-variables"
 	w, p := newPlantWorld(t)
 	w.engine.Secrets = &secret.Set{}
-	w.vars = map[string]lang.Given{"s": {Value: cty.StringVal(text)}, "plain": {Value: cty.StringVal(text)}}
+	w.vars = map[string]frame.Given{"s": {Value: cty.StringVal(text)}, "plain": {Value: cty.StringVal(text)}}
 	p.private = []byte("made of " + text)
 	w.plan(w.compile(map[string]string{"main.tf": `
 variable "s" {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 )
 
 // Objects follow their addresses, in any order of the blocks; what cannot move stays, with a
@@ -96,7 +96,7 @@ moved {
 				files["m/main.tf"] = plantHead + c.module
 			}
 			var bag diag.Bag
-			r, ok := w.engine.Plan(context.Background(), Request{Program: w.compile(files), State: w.state, Refresh: true, Options: lang.Options{Workspace: "default"}}, &bag)
+			r, ok := w.engine.Plan(context.Background(), Request{Program: w.compile(files), State: w.state, Refresh: true, Options: frame.Options{Workspace: "default"}}, &bag)
 			if !ok {
 				t.Fatal(bag.List())
 			}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 )
 
 // bomb is a sink that panics at the event of one operation, and counts leases.
@@ -68,7 +68,7 @@ resource "plant_item" "a" {
 			p.closed.Store(0)
 			w.engine.Sink = sink
 			var bag diag.Bag
-			_, ok := w.engine.Apply(context.Background(), ApplyRequest{Program: prog, Plan: planned, Options: lang.Options{Workspace: "default", Applying: true}}, &bag)
+			_, ok := w.engine.Apply(context.Background(), ApplyRequest{Program: prog, Plan: planned, Options: frame.Options{Workspace: "default", Applying: true}}, &bag)
 			text := ""
 			for _, d := range bag.List() {
 				text += d.Summary + ": " + d.Detail + "\n"

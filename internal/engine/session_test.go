@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/shortcut"
 )
@@ -99,7 +99,7 @@ resource "plant_item" "b" {
 }
 `})
 	var bag diag.Bag
-	_, ok := w.engine.Plan(context.Background(), Request{Program: prog, State: w.state, Options: lang.Options{Workspace: "default"}}, &bag)
+	_, ok := w.engine.Plan(context.Background(), Request{Program: prog, State: w.state, Options: frame.Options{Workspace: "default"}}, &bag)
 	if ok || !strings.Contains(bag.List()[0].Detail, "always fails") {
 		t.Fatalf("the plan should fail: %v", bag.List())
 	}

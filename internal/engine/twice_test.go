@@ -12,7 +12,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/terraform"
@@ -96,7 +98,7 @@ type random struct {
 	*rapid.T
 	*Engine
 	state *state.Snapshot
-	prog  *lang.Program
+	prog  *program.Program
 
 	targets, excludes []addr.Target
 }
@@ -147,16 +149,16 @@ func (w *random) tryPlan(ctx context.Context, files map[string]string, mode plan
 		w.Fatalf("%s\n%s", what, files["main.tf"])
 	}
 	tree, ok := config.LoadTree("root", config.Options{Files: mem}, func(_ addr.Module, call *config.Call, parent *config.Node, bag *diag.Bag) (string, string, string, bool) {
-		src, ok := lang.StaticSource(parent, call, lang.Options{}, bag)
+		src, ok := frame.StaticSource(parent, call, frame.Options{}, bag)
 		return path.Join(parent.Module.Dir, src), src, "", ok
 	}, &bag)
 	if !ok {
 		fail("load")
 	}
-	if w.prog, ok = w.Compile(context.Background(), tree, lang.CheckOptions{}, &bag); !ok {
+	if w.prog, ok = w.Compile(context.Background(), tree, vet.CheckOptions{}, &bag); !ok {
 		fail("compile")
 	}
-	r, ok := w.Plan(ctx, Request{Program: w.prog, State: w.state, Refresh: true, Mode: mode, Targets: w.targets, Excludes: w.excludes, Options: lang.Options{Workspace: "default"}}, &bag)
+	r, ok := w.Plan(ctx, Request{Program: w.prog, State: w.state, Refresh: true, Mode: mode, Targets: w.targets, Excludes: w.excludes, Options: frame.Options{Workspace: "default"}}, &bag)
 	if !ok {
 		return nil, &bag
 	}
@@ -169,7 +171,7 @@ func (w *random) apply(files map[string]string, mode plan.Mode) {
 
 func (w *random) carryOut(p *plan.Plan, files map[string]string) {
 	var bag diag.Bag
-	done, ok := w.Apply(context.Background(), ApplyRequest{Program: w.prog, Plan: p, Options: lang.Options{Workspace: "default", Applying: true}}, &bag)
+	done, ok := w.Apply(context.Background(), ApplyRequest{Program: w.prog, Plan: p, Options: frame.Options{Workspace: "default", Applying: true}}, &bag)
 	if !ok {
 		what := "apply"
 		for _, d := range bag.List() {

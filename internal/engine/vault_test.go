@@ -11,7 +11,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/providertest"
@@ -346,7 +346,7 @@ func (v *vault) round(w *random, files map[string]string, mode plan.Mode) {
 	}
 	v.opened = map[string]int{}
 	bag = &diag.Bag{}
-	done, ok := w.Apply(ctx, ApplyRequest{Program: w.prog, Plan: p, Options: lang.Options{Workspace: "default", Applying: true}}, bag)
+	done, ok := w.Apply(ctx, ApplyRequest{Program: w.prog, Plan: p, Options: frame.Options{Workspace: "default", Applying: true}}, bag)
 	if smooth && !ok {
 		v.note("not applied: %v", bag.List())
 	}

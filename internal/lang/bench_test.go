@@ -9,6 +9,9 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -53,7 +56,7 @@ func BenchmarkCheck10k(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var bag diag.Bag
-		if !Vet(p, cached, CheckOptions{}, &bag) {
+		if !vet.Check(p, cached, vet.CheckOptions{}, &bag) {
 			b.Fatal(show(&bag))
 		}
 	}
@@ -64,13 +67,13 @@ func BenchmarkCheckBodies10k(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var bag diag.Bag
-		if !Vet(p, cached, CheckOptions{BodiesOnly: true}, &bag) {
+		if !vet.Check(p, cached, vet.CheckOptions{BodiesOnly: true}, &bag) {
 			b.Fatal(show(&bag))
 		}
 	}
 }
 
-func resource(p *Program, typ, name string) *Declaration {
+func resource(p *program.Program, typ, name string) *program.Declaration {
 	d, _ := p.Resource(addr.Resource{Mode: addr.Managed, Type: typ, Name: name})
 	return d
 }
@@ -85,14 +88,14 @@ resource "test_thing" "a" {
   num   = count.index
   tags  = { a = "b", c = local.l }
   rule { a = "x" }
-}`, Options{})
+}`, frame.Options{})
 	d := resource(f.Program(), "test_thing", "a").ID
 	var bag diag.Bag
-	f.Keys(d, After, &bag)
+	f.Keys(d, frame.After, &bag)
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
-		if _, o := f.Config(d, addr.IntKey(i%1000), After, &bag); o != OK {
+		if _, o := f.Config(d, addr.IntKey(i%1000), frame.After, &bag); o != frame.OK {
 			b.Fatal(show(&bag))
 		}
 		i++
@@ -104,12 +107,12 @@ func BenchmarkConfigConstant(b *testing.B) {
 resource "test_thing" "a" {
   name = "x"
   rule { a = "x" }
-}`, Options{})
+}`, frame.Options{})
 	d := resource(f.Program(), "test_thing", "a").ID
 	var bag diag.Bag
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, o := f.Config(d, addr.NoKey, After, &bag); o != OK {
+		if _, o := f.Config(d, addr.NoKey, frame.After, &bag); o != frame.OK {
 			b.Fatal(show(&bag))
 		}
 	}
@@ -130,12 +133,12 @@ resource "test_thing" "b" {
 			b.ReportAllocs()
 			for b.Loop() {
 				var bag diag.Bag
-				f, _ := NewFrame(p, Options{}, &bag)
-				for _, k := range f.Keys(a, After, &bag).List {
-					f.Put(a, k, After, obj)
+				f, _ := frame.New(p, frame.Options{}, &bag)
+				for _, k := range f.Keys(a, frame.After, &bag).List {
+					f.Put(a, k, frame.After, obj)
 				}
-				for _, k := range f.Keys(d, After, &bag).List {
-					if _, o := f.Config(d, k, After, &bag); o != OK {
+				for _, k := range f.Keys(d, frame.After, &bag).List {
+					if _, o := f.Config(d, k, frame.After, &bag); o != frame.OK {
 						b.Fatal(show(&bag))
 					}
 				}
@@ -162,9 +165,9 @@ resource "test_thing" "a" {
 			b.ReportAllocs()
 			for b.Loop() {
 				var bag diag.Bag
-				f, _ := NewFrame(p, Options{}, &bag)
-				for _, k := range f.Keys(d, After, &bag).List {
-					if _, o := f.Config(d, k, After, &bag); o != OK {
+				f, _ := frame.New(p, frame.Options{}, &bag)
+				for _, k := range f.Keys(d, frame.After, &bag).List {
+					if _, o := f.Config(d, k, frame.After, &bag); o != frame.OK {
 						b.Fatal(show(&bag))
 					}
 				}
@@ -191,8 +194,8 @@ output "n" { value = length(local.flat) + length(local.keys) + length(local.set)
 			b.ReportAllocs()
 			for b.Loop() {
 				var bag diag.Bag
-				f, _ := NewFrame(p, Options{}, &bag)
-				if _, o := f.Output("n", After, &bag); o != OK {
+				f, _ := frame.New(p, frame.Options{}, &bag)
+				if _, o := f.Output("n", frame.After, &bag); o != frame.OK {
 					b.Fatal(show(&bag))
 				}
 			}
@@ -220,7 +223,7 @@ func BenchmarkModules(b *testing.B) {
 	for b.Loop() {
 		var bag diag.Bag
 		p, ok := Compile(tree, &bag)
-		if !ok || !Vet(p, cached, CheckOptions{}, &bag) {
+		if !ok || !vet.Check(p, cached, vet.CheckOptions{}, &bag) {
 			b.Fatal(show(&bag))
 		}
 	}

@@ -8,6 +8,10 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
+	"github.com/lethe-iac/lethe/internal/limits"
 )
 
 // A language bomb is a clear error in little time and memory.
@@ -30,6 +34,7 @@ func TestBombs(t *testing.T) {
 		fmt.Fprintf(&b, "}\noutput \"o\" { value = local.l%d }\n", n-1)
 		return b.String()
 	}
+	small := frame.Options{Limits: limits.Limits{Bytes: 16 << 20}} // else the watch over memory ends what makes long texts
 	tests := []struct{ name, config, want string }{
 		{"lists of lists", laughs(`["ha", "ha"]`, "[L, L, L, L]", 40), "Value too large"},
 		{"objects of objects", laughs(`{ a = 1 }`, "{ a = L, b = L, c = L }", 60), "Value too large"},
@@ -57,12 +62,12 @@ resource "test_thing" "a" {
 				t.Fatal(show(&bag))
 			}
 			start := time.Now()
-			Vet(p, cached, CheckOptions{BodiesOnly: true}, &bag)
-			f, _ := NewFrame(p, Options{}, &bag)
-			if _, ok := p.Lookup(addr.Module{}, Output, "o"); ok {
-				f.Output("o", After, &bag)
+			vet.Check(p, cached, vet.CheckOptions{BodiesOnly: true}, &bag)
+			f, _ := frame.New(p, small, &bag)
+			if _, ok := p.Lookup(addr.Module{}, program.Output, "o"); ok {
+				f.Output("o", frame.After, &bag)
 			} else {
-				run(p, Options{}, false, &bag)
+				run(p, small, false, &bag)
 			}
 			if took := time.Since(start); took > 30*time.Second {
 				t.Errorf("took %v", took)

@@ -8,6 +8,9 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/zclconf/go-cty/cty"
@@ -15,7 +18,7 @@ import (
 
 // calls is a Run with three functions: join, fail, and one that only a configuration has.
 type calls struct {
-	NoRun
+	frame.NoRun
 	log []string
 }
 
@@ -32,7 +35,7 @@ func (c *calls) Function(p addr.Provider, fn string) *provider.Function {
 }
 
 // Configured has one more function, "own", and knows it of every configuration but those of "unknown".
-func (c *calls) Configured(config Decl, p addr.Provider) (map[string]*provider.Function, bool, error) {
+func (c *calls) Configured(config program.Decl, p addr.Provider) (map[string]*provider.Function, bool, error) {
 	c.log = append(c.log, "asked "+p.Type)
 	if p.Type == "unknown" {
 		return nil, false, nil
@@ -40,8 +43,8 @@ func (c *calls) Configured(config Decl, p addr.Provider) (map[string]*provider.F
 	return map[string]*provider.Function{"own": {Params: []provider.Param{{Name: "x", Type: cty.String}}, Return: cty.String}}, true, nil
 }
 
-func (c *calls) Call(config Decl, p addr.Provider, fn string, args []cty.Value) (cty.Value, error) {
-	c.log = append(c.log, fmt.Sprintf("%s %s %v", p.Type, fn, config == Nowhere))
+func (c *calls) Call(config program.Decl, p addr.Provider, fn string, args []cty.Value) (cty.Value, error) {
+	c.log = append(c.log, fmt.Sprintf("%s %s %v", p.Type, fn, config == program.NoDecl))
 	var parts []string
 	for _, a := range args {
 		if a.IsMarked() {
@@ -95,12 +98,12 @@ locals {
 `
 	var bag diag.Bag
 	p, ok := Compile(load(t, config), &bag)
-	if !ok || !Vet(p, functioned{}, CheckOptions{}, &bag) && false {
+	if !ok || !vet.Check(p, functioned{}, vet.CheckOptions{}, &bag) && false {
 		t.Fatal(show(&bag))
 	}
 	c := &calls{}
-	f, _ := NewFrame(p, Options{Run: c}, &bag)
-	f.Put(resource(p, "test_thing", "u").ID, addr.NoKey, After, mark.Plain(cty.ObjectVal(map[string]cty.Value{"id": cty.UnknownVal(cty.String)})))
+	f, _ := frame.New(p, frame.Options{Run: c}, &bag)
+	f.Put(resource(p, "test_thing", "u").ID, addr.NoKey, frame.After, mark.Plain(cty.ObjectVal(map[string]cty.Value{"id": cty.UnknownVal(cty.String)})))
 	tests := []struct{ name, want string }{
 		{"a", `cty.StringVal("x-y")`},
 		{"b", `cty.StringVal("a-b")`},
@@ -114,9 +117,9 @@ locals {
 	}
 	for _, test := range tests {
 		var bag diag.Bag
-		v, o := f.Local(test.name, After, &bag)
+		v, o := f.Local(test.name, frame.After, &bag)
 		got := show(&bag)
-		if o == OK {
+		if o == frame.OK {
 			got = fmt.Sprintf("%#v", v.Raw)
 			if v.Has(mark.Sensitive) {
 				got += " sensitive"
@@ -127,11 +130,11 @@ locals {
 		}
 	}
 	// The function of a configuration is a reference to it; others are not.
-	d, _ := p.Lookup(addr.Module{}, Local, "f")
-	if refs := p.Refs(d.ID); len(refs) != 1 || refs[0].Use != ByFunction || p.Decls()[refs[0].To].Provider.Alias != "b" {
+	d, _ := p.Lookup(addr.Module{}, program.Local, "f")
+	if refs := p.Refs(d.ID); len(refs) != 1 || refs[0].Use != program.ByFunction || p.Decls()[refs[0].To].Provider.Alias != "b" {
 		t.Error(refs)
 	}
-	d, _ = p.Lookup(addr.Module{}, Local, "a")
+	d, _ = p.Lookup(addr.Module{}, program.Local, "a")
 	if refs := p.Refs(d.ID); len(refs) != 0 {
 		t.Error(refs)
 	}
@@ -145,18 +148,18 @@ provider "test" { region = "r" }
 locals { a = provider::test::zork(1) }
 `)
 	var bag diag.Bag
-	if !Vet(p, functioned{}, CheckOptions{}, &bag) {
+	if !vet.Check(p, functioned{}, vet.CheckOptions{}, &bag) {
 		t.Fatal(show(&bag))
 	}
-	d, _ := p.Lookup(addr.Module{}, Local, "a")
-	if refs := p.Refs(d.ID); len(refs) != 1 || refs[0].Use != ByFunction {
+	d, _ := p.Lookup(addr.Module{}, program.Local, "a")
+	if refs := p.Refs(d.ID); len(refs) != 1 || refs[0].Use != program.ByFunction {
 		t.Error(refs)
 	}
 	p = compile(t, `
 required "test" { source = "test" }
 locals { a = provider::test::jion(1) }
 `)
-	if Vet(p, functioned{}, CheckOptions{}, &bag) || !strings.Contains(show(&bag), `The function "jion" is not available from the provider "test". Did you mean "join"?`) {
+	if vet.Check(p, functioned{}, vet.CheckOptions{}, &bag) || !strings.Contains(show(&bag), `The function "jion" is not available from the provider "test". Did you mean "join"?`) {
 		t.Error(show(&bag))
 	}
 	p = compile(t, `
@@ -164,7 +167,7 @@ required "test" { source = "test" }
 provider "test" { region = provider::test::zork(1) }
 `)
 	bag = diag.Bag{}
-	if Vet(p, functioned{}, CheckOptions{}, &bag) || !strings.Contains(show(&bag), "may not refer to itself") {
+	if vet.Check(p, functioned{}, vet.CheckOptions{}, &bag) || !strings.Contains(show(&bag), "may not refer to itself") {
 		t.Error(show(&bag))
 	}
 }

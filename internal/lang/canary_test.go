@@ -7,6 +7,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 )
 
 const canary = "cnry-7f3a"
@@ -29,7 +31,7 @@ locals {
 func TestNoMessageShowsSecrets(t *testing.T) {
 	p := check(t, canaryConfig)
 	var bag diag.Bag
-	f, ok := NewFrame(p, Options{Variables: map[string]Given{"sens": str(canary), "eph": str(canary)}}, &bag)
+	f, ok := frame.New(p, frame.Options{Variables: map[string]frame.Given{"sens": str(canary), "eph": str(canary)}}, &bag)
 	if !ok {
 		t.Fatal(show(&bag))
 	}
@@ -44,7 +46,7 @@ func TestNoMessageShowsSecrets(t *testing.T) {
 					continue
 				}
 				var bag diag.Bag
-				if _, o := f.Eval(expr, Scope{}, After, &bag); o != OK {
+				if _, o := f.Eval(expr, frame.Scope{}, frame.After, &bag); o != frame.OK {
 					broken++
 				}
 				if strings.Contains(show(&bag), canary) {
@@ -89,8 +91,8 @@ func TestNoBorderShowsSecrets(t *testing.T) {
 				}
 				p, ok := Compile(load(t, canaryConfig+strings.ReplaceAll(head, "V", v)+modules), &bag)
 				if ok {
-					Vet(p, cached, CheckOptions{}, &bag)
-					run(p, Options{Variables: map[string]Given{"sens": str(canary), "eph": str(canary)}}, true, &bag)
+					vet.Check(p, cached, vet.CheckOptions{}, &bag)
+					run(p, frame.Options{Variables: map[string]frame.Given{"sens": str(canary), "eph": str(canary)}}, true, &bag)
 				}
 				if strings.Contains(show(&bag), canary) {
 					t.Errorf("%s\n%s", block, show(&bag))

@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -76,7 +79,7 @@ output "out" { value = 1 }
 	p := compile(t, around)
 	constants := map[string]bool{"text": true, "number": true, "next": true, "objects": true, "attr": true, "keys": true, "hidden": true, "tried": true, "chain": true}
 	for _, d := range p.Root().Unit.Defs {
-		if d.Kind != Local && d.Once != nil || d.Kind == Local && (d.Once != nil) != constants[d.Name] {
+		if d.Kind != program.Local && d.Once != nil || d.Kind == program.Local && (d.Once != nil) != constants[d.Name] {
 			t.Errorf("%s %s: constant: %v", d.Kind, d.Name, d.Once != nil)
 		}
 	}
@@ -109,13 +112,13 @@ func TestBrokenConstants(t *testing.T) {
   other  = local.broken
 }`)
 	var bag diag.Bag
-	if Vet(p, cached, CheckOptions{}, &bag) || len(bag.List()) != 1 {
+	if vet.Check(p, cached, vet.CheckOptions{}, &bag) || len(bag.List()) != 1 {
 		t.Fatal(show(&bag))
 	}
 	for range 2 {
 		var bag diag.Bag
-		f, _ := NewFrame(p, Options{}, &bag)
-		if _, o := f.Local("other", After, &bag); o != Broken || len(bag.List()) != 1 {
+		f, _ := frame.New(p, frame.Options{}, &bag)
+		if _, o := f.Local("other", frame.After, &bag); o != frame.Broken || len(bag.List()) != 1 {
 			t.Error(o, show(&bag))
 		}
 	}
@@ -134,12 +137,12 @@ locals {
 }`)
 	for _, given := range []string{"one", "two"} {
 		var bag diag.Bag
-		f, _ := NewFrame(p, Options{Variables: map[string]Given{"v": str(given), "e": str(given)}, Workspace: given, Applying: given == "two"}, &bag)
+		f, _ := frame.New(p, frame.Options{Variables: map[string]frame.Given{"v": str(given), "e": str(given)}, Workspace: given, Applying: given == "two"}, &bag)
 		for name, want := range map[string]cty.Value{
 			"v": cty.TupleVal([]cty.Value{cty.StringVal(given)}), "e": cty.TupleVal([]cty.Value{cty.StringVal(given)}),
 			"applying": cty.BoolVal(given == "two"), "where": cty.StringVal(given),
 		} {
-			if v, o := f.Local(name, After, &bag); o != OK || !v.Raw.RawEquals(want) {
+			if v, o := f.Local(name, frame.After, &bag); o != frame.OK || !v.Raw.RawEquals(want) {
 				t.Errorf("%s: %#v %v", name, v.Raw, o)
 			}
 		}

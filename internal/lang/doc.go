@@ -1,4 +1,4 @@
-// Package lang is the meaning of a configuration: compiled once, evaluated many times. It is the door to its rooms:
+// Package lang is the meaning of a configuration: compiled once, evaluated many times. Its rooms:
 //
 //	expr     the nodes of compiled expressions and bodies; they need a Scope and a Meter
 //	program  compile once: units, declarations, references, bodies bound to schemas
@@ -7,8 +7,7 @@
 //	funcs    the functions of the language
 //	outline  a configuration as `show -json` prints it
 //
-// Compile makes a Program, Vet holds it against the schemas of its providers, NewFrame begins to evaluate it. The
-// types are those of the rooms, under the names that callers use.
+// Compile makes a program, vet.Check holds it against the schemas of its providers, frame.New begins to evaluate it.
 //
 // # One module, with data
 //

@@ -5,6 +5,8 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -30,31 +32,31 @@ variable "in" {
   ephemeral = true
 }
 locals { in = var.in }
-`, Options{})
+`, frame.Options{})
 	var bag diag.Bag
 	prog := f.Program()
-	find := func(kind Kind, mode addr.Mode, name string) Decl {
+	find := func(kind program.Kind, mode addr.Mode, name string) program.Decl {
 		for _, d := range prog.Decls() {
-			if d.Kind == kind && (kind == Call && d.Name == name || kind == Resource && d.Resource.Mode == mode) {
+			if d.Kind == kind && (kind == program.Call && d.Name == name || kind == program.Resource && d.Resource.Mode == mode) {
 				return d.ID
 			}
 		}
 		t.Fatalf("there is no %s", name)
 		return 0
 	}
-	lease, res, call := find(Resource, addr.Ephemeral, "e"), find(Resource, addr.Managed, "r"), find(Call, 0, "m")
-	for _, d := range []Decl{res, call} {
-		if k := f.Keys(d, After, &bag); k.Status != Known || len(k.List) != 2 {
+	lease, res, call := find(program.Resource, addr.Ephemeral, "e"), find(program.Resource, addr.Managed, "r"), find(program.Call, 0, "m")
+	for _, d := range []program.Decl{res, call} {
+		if k := f.Keys(d, frame.After, &bag); k.Status != frame.Known || len(k.List) != 2 {
 			t.Fatalf("keys %v %s", k, show(&bag))
 		}
 	}
 	a := addr.StringKey("a")
-	inner := f.At(addr.ModuleInstance{}.Child("m", a), After)
+	inner := f.At(addr.ModuleInstance{}.Child("m", a), frame.After)
 	values := map[string]func() mark.Value{
-		"local":          func() mark.Value { v, _ := f.Local("token", After, &bag); return v },
-		"in a module":    func() mark.Value { v, _ := inner.Local("in", After, &bag); return v },
-		"each.value":     func() mark.Value { v, _ := f.Config(res, a, After, &bag); return v },
-		"whole for_each": func() mark.Value { v, _ := f.Local("all", After, &bag); return v },
+		"local":          func() mark.Value { v, _ := f.Local("token", frame.After, &bag); return v },
+		"in a module":    func() mark.Value { v, _ := inner.Local("in", frame.After, &bag); return v },
+		"each.value":     func() mark.Value { v, _ := f.Config(res, a, frame.After, &bag); return v },
+		"whole for_each": func() mark.Value { v, _ := f.Local("all", frame.After, &bag); return v },
 	}
 	known := func(want bool) {
 		t.Helper()
@@ -70,8 +72,8 @@ locals { in = var.in }
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Put(lease, addr.NoKey, After, mark.Value{Raw: opened, Marks: []mark.At{{Tag: mark.Ephemeral}}})
+	f.Put(lease, addr.NoKey, frame.After, mark.Value{Raw: opened, Marks: []mark.At{{Tag: mark.Ephemeral}}})
 	known(true)
-	f.Drop(lease, addr.NoKey, After)
+	f.Drop(lease, addr.NoKey, frame.After)
 	known(true) // closed: who has the value keeps it
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -39,17 +41,17 @@ resource "test_thing" "b" {
   rule { a = "r" }
 }
 output "out" { value = { ids = var.in, b = test_thing.b.id } }
-`, Options{})
+`, frame.Options{})
 	p := f.Program()
 	a, _ := p.Resource(addr.Resource{Mode: addr.Managed, Type: "test_thing", Name: "a"})
 	var bag diag.Bag
-	keys := f.Keys(a.ID, After, &bag)
+	keys := f.Keys(a.ID, frame.After, &bag)
 	if len(keys.List) != 2 {
 		t.Fatalf("keys: %v\n%s", keys, show(&bag))
 	}
 	for i, k := range keys.List {
-		v, o := f.Config(a.ID, k, After, &bag)
-		if o != OK {
+		v, o := f.Config(a.ID, k, frame.After, &bag)
+		if o != frame.OK {
 			t.Fatal(show(&bag))
 		}
 		if got := v.Raw.GetAttr("name").AsString(); got != []string{"X", "Y"}[i] {
@@ -58,28 +60,28 @@ output "out" { value = { ids = var.in, b = test_thing.b.id } }
 		m := v.Raw.AsValueMap()
 		m["id"] = cty.StringVal("id-" + k.String())
 		obj := mark.Plain(cty.ObjectVal(m))
-		f.Put(a.ID, k, After, obj)
-		for _, r := range f.Conditions(a.ID, k, Post, After, &obj, &bag) {
+		f.Put(a.ID, k, frame.After, obj)
+		for _, r := range f.Conditions(a.ID, k, program.Post, frame.After, &obj, &bag) {
 			if r.Status.String() != "pass" {
 				t.Errorf("condition: %v", r)
 			}
 		}
 	}
-	frames, _ := f.Expand(addr.Module{}.Child("m"), After, &bag)
+	frames, _ := f.Expand(addr.Module{}.Child("m"), frame.After, &bag)
 	if len(frames) != 1 {
 		t.Fatal(frames)
 	}
 	b, _ := p.Resource(addr.Resource{Module: addr.Module{}.Child("m"), Mode: addr.Managed, Type: "test_thing", Name: "b"})
-	v, o := frames[0].Config(b.ID, addr.NoKey, After, &bag)
-	if o != OK || v.Raw.GetAttr("list").LengthInt() != 2 || v.Raw.GetAttr("rule").LengthInt() != 1 {
+	v, o := frames[0].Config(b.ID, addr.NoKey, frame.After, &bag)
+	if o != frame.OK || v.Raw.GetAttr("list").LengthInt() != 2 || v.Raw.GetAttr("rule").LengthInt() != 1 {
 		t.Fatalf("%#v %s", v.Raw, show(&bag))
 	}
-	frames[0].Put(b.ID, addr.NoKey, After, v)
-	all, o := f.Output("all", After, &bag)
-	if o != OK || all.Raw.GetAttr("ids").LengthInt() != 2 {
+	frames[0].Put(b.ID, addr.NoKey, frame.After, v)
+	all, o := f.Output("all", frame.After, &bag)
+	if o != frame.OK || all.Raw.GetAttr("ids").LengthInt() != 2 {
 		t.Fatalf("%#v %s", all.Raw, show(&bag))
 	}
-	one, _ := f.Output("one", After, &bag)
+	one, _ := f.Output("one", frame.After, &bag)
 	if one.Raw.AsString() != "id-[1]" {
 		t.Error(one.Raw.AsString())
 	}

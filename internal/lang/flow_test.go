@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"pgregory.net/rapid"
@@ -44,15 +45,15 @@ locals {
 `
 
 // secrets are values of the ephemeral variables that differ in every way.
-func secrets(i int) map[string]Given {
+func secrets(i int) map[string]frame.Given {
 	if i == 0 {
-		return map[string]Given{
+		return map[string]frame.Given{
 			"s": str("a"), "n": {Value: cty.NumberIntVal(0)}, "b": {Value: cty.True},
 			"l": {Value: cty.ListVal([]cty.Value{cty.StringVal("a")})},
 			"m": {Value: cty.MapVal(map[string]cty.Value{"a": cty.StringVal("1")})},
 		}
 	}
-	return map[string]Given{
+	return map[string]frame.Given{
 		"s": str("zz"), "n": {Value: cty.NumberIntVal(1)}, "b": {Value: cty.False},
 		"l": {Value: cty.ListVal([]cty.Value{cty.StringVal("zz"), cty.StringVal("b")})},
 		"m": {Value: cty.MapVal(map[string]cty.Value{"zz": cty.StringVal("2"), "b": cty.StringVal("3")})},
@@ -102,27 +103,27 @@ var shapes = []string{
 }
 
 // flows evaluates an expression with both sets of secrets and while validating.
-type flows struct{ plain [2]*Frame }
+type flows struct{ plain [2]*frame.Frame }
 
-func newFlows(t testing.TB) (flows, *Frame) {
+func newFlows(t testing.TB) (flows, *frame.Frame) {
 	p := check(t, flowConfig)
 	var out flows
 	var bag diag.Bag
 	for i := range out.plain {
-		out.plain[i], _ = NewFrame(p, Options{Variables: secrets(i)}, &bag)
+		out.plain[i], _ = frame.New(p, frame.Options{Variables: secrets(i)}, &bag)
 	}
-	v, _ := NewFrame(p, Options{Validate: true}, &bag)
+	v, _ := frame.New(p, frame.Options{Validate: true}, &bag)
 	return out, v
 }
 
-func value(f *Frame, src string) (mark.Value, bool) {
+func value(f *frame.Frame, src string) (mark.Value, bool) {
 	e, diags := hclsyntax.ParseExpression([]byte(src), "x.tf", diag.Pos{Line: 1, Column: 1})
 	if diags.HasErrors() {
 		return mark.Value{}, false
 	}
 	var bag diag.Bag
-	v, o := f.Eval(e, Scope{}, After, &bag)
-	return v, o == OK
+	v, o := f.Eval(e, frame.Scope{}, frame.After, &bag)
+	return v, o == frame.OK
 }
 
 // What is not ephemeral in a result does not depend on anything ephemeral: with other secrets it is

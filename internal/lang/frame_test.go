@@ -10,14 +10,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
 )
 
-func str(s string) Given { return Given{Value: cty.StringVal(s), From: "-var"} }
+func str(s string) frame.Given { return frame.Given{Value: cty.StringVal(s), From: "-var"} }
 
-func asText(s string) Given { return Given{Text: s, IsText: true, From: "TF_VAR_x"} }
+func asText(s string) frame.Given { return frame.Given{Text: s, IsText: true, From: "TF_VAR_x"} }
 
 func TestRootVariables(t *testing.T) {
 	const vars = `
@@ -55,35 +58,35 @@ output "nn" { value = var.nn }
 `
 	tests := []struct {
 		name  string
-		given map[string]Given
+		given map[string]frame.Given
 		want  string // Go syntax of an output, or the diagnostics
 	}{
-		{"s", map[string]Given{"s": str("a")}, `cty.StringVal("a")`},
-		{"s", map[string]Given{"s": asText("[1, 2]")}, `cty.StringVal("[1, 2]")`}, // no type: text as it is
-		{"n", map[string]Given{"s": str("a"), "n": asText("12")}, `cty.NumberIntVal(12)`},
-		{"n", map[string]Given{"s": str("a"), "n": str("12")}, `cty.NumberIntVal(12)`},
-		{"l", map[string]Given{"s": str("a"), "l": asText(`["a", "b"]`)}, `cty.ListVal([]cty.Value{cty.StringVal("a"), cty.StringVal("b")})`},
-		{"o", map[string]Given{"s": str("a"), "o": asText(`{ a = 1 }`)}, `cty.ObjectVal(map[string]cty.Value{"a":cty.StringVal("1"), "b":cty.NumberIntVal(7)})`},
-		{"nn", map[string]Given{"s": str("a"), "nn": {Value: cty.NullVal(cty.String), From: "-var"}}, `cty.StringVal("dflt")`},
+		{"s", map[string]frame.Given{"s": str("a")}, `cty.StringVal("a")`},
+		{"s", map[string]frame.Given{"s": asText("[1, 2]")}, `cty.StringVal("[1, 2]")`}, // no type: text as it is
+		{"n", map[string]frame.Given{"s": str("a"), "n": asText("12")}, `cty.NumberIntVal(12)`},
+		{"n", map[string]frame.Given{"s": str("a"), "n": str("12")}, `cty.NumberIntVal(12)`},
+		{"l", map[string]frame.Given{"s": str("a"), "l": asText(`["a", "b"]`)}, `cty.ListVal([]cty.Value{cty.StringVal("a"), cty.StringVal("b")})`},
+		{"o", map[string]frame.Given{"s": str("a"), "o": asText(`{ a = 1 }`)}, `cty.ObjectVal(map[string]cty.Value{"a":cty.StringVal("1"), "b":cty.NumberIntVal(7)})`},
+		{"nn", map[string]frame.Given{"s": str("a"), "nn": {Value: cty.NullVal(cty.String), From: "-var"}}, `cty.StringVal("dflt")`},
 		{"", nil, `main.tf:2: error: No value for required variable
     The root module input variable "s" is not set, and has no default value. Use a -var or -var-file command line argument to provide a value for this variable.
 `},
-		{"", map[string]Given{"s": str("a"), "n": asText("abc")}, `main.tf:3: error: Invalid value for input variable
+		{"", map[string]frame.Given{"s": str("a"), "n": asText("abc")}, `main.tf:3: error: Invalid value for input variable
     Unsuitable value for var.n set using TF_VAR_x: a number is required.
 `},
-		{"", map[string]Given{"s": str("a"), "l": asText("abc")}, `<value for var.l from TF_VAR_x>:1: error: Variables not allowed
+		{"", map[string]frame.Given{"s": str("a"), "l": asText("abc")}, `<value for var.l from TF_VAR_x>:1: error: Variables not allowed
     Variables may not be used here: the value must be known before anything is evaluated. Write it out as a constant.
 `},
-		{"", map[string]Given{"s": str("a"), "l": asText("[")}, `<value for var.l from TF_VAR_x>:1: error: Missing expression
+		{"", map[string]frame.Given{"s": str("a"), "l": asText("[")}, `<value for var.l from TF_VAR_x>:1: error: Missing expression
     Expected the start of an expression, but found the end of the file.
 `},
 	}
 	for _, test := range tests {
 		var bag diag.Bag
-		f, ok := NewFrame(check(t, vars), Options{Variables: test.given}, &bag)
+		f, ok := frame.New(check(t, vars), frame.Options{Variables: test.given}, &bag)
 		got := show(&bag)
 		if ok {
-			v, _ := f.Output(test.name, After, &bag)
+			v, _ := f.Output(test.name, frame.After, &bag)
 			got = fmt.Sprintf("%#v", v.Raw)
 		}
 		if got != test.want {
@@ -108,9 +111,9 @@ module "m" {
 -- m --
 variable "in" {}
 output "out" { value = [var.in] }
-`, Options{Validate: true})
+`, frame.Options{Validate: true})
 	var bag diag.Bag
-	v, _ := f.Local("dsn", After, &bag)
+	v, _ := f.Local("dsn", frame.After, &bag)
 	m, ok := v.Find(mark.Sensitive)
 	if !ok || mark.PathString(m.Path) != "url" || m.Why.String() != "local.dsn ← local.url ← var.password" {
 		t.Errorf("%v %v", m, m.Why)
@@ -120,33 +123,33 @@ output "out" { value = [var.in] }
 // A module's instances, by key, in both faces.
 // An empty slot is a mistake only where a walk promises to fill it in time.
 func TestEmptySlots(t *testing.T) {
-	read := func(stage func(*Frame)) (v mark.Value, o Outcome, said string) {
+	read := func(stage func(*frame.Frame)) (v mark.Value, o frame.Outcome, said string) {
 		f := rootFrame(t, `
 resource "test_thing" "a" {}
 locals { it = test_thing.a.id }
-`, Options{})
+`, frame.Options{})
 		defer func() {
 			if r := recover(); r != nil {
 				said = fmt.Sprint(r)
 			}
 		}()
 		stage(f)
-		v, o = f.Local("it", After, &diag.Bag{})
-		f.Put(resource(f.Program(), "test_thing", "a").ID, addr.NoKey, After, mark.Plain(cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal("x")})))
-		if stage(f); o == OK {
-			if again, _ := f.Local("it", After, &diag.Bag{}); again.Raw.AsString() != "x" {
+		v, o = f.Local("it", frame.After, &diag.Bag{})
+		f.Put(resource(f.Program(), "test_thing", "a").ID, addr.NoKey, frame.After, mark.Plain(cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal("x")})))
+		if stage(f); o == frame.OK {
+			if again, _ := f.Local("it", frame.After, &diag.Bag{}); again.Raw.AsString() != "x" {
 				t.Error("what was missed stays missing")
 			}
 		}
 		return v, o, ""
 	}
-	if v, o, said := read(func(*Frame) {}); said != "" || o != OK || v.Raw.IsKnown() {
+	if v, o, said := read(func(*frame.Frame) {}); said != "" || o != frame.OK || v.Raw.IsKnown() {
 		t.Error("idle:", v, o, said)
 	}
-	if _, _, said := read((*Frame).Begin); !strings.Contains(said, "test_thing.a") {
+	if _, _, said := read((*frame.Frame).Begin); !strings.Contains(said, "test_thing.a") {
 		t.Error("walking:", said)
 	}
-	if _, o, said := read((*Frame).End); said != "" || o != Failed {
+	if _, o, said := read((*frame.Frame).End); said != "" || o != frame.Failed {
 		t.Error("over:", o, said)
 	}
 }
@@ -168,31 +171,31 @@ module "n" {
 -- n --
 variable "in" {}
 output "o" { value = var.in }
-`, Options{})
+`, frame.Options{})
 	var bag diag.Bag
 	path := addr.Module{}.Child("m").Child("n")
-	frames, status := f.Expand(path, After, &bag)
+	frames, status := f.Expand(path, frame.After, &bag)
 	var got []string
 	for _, f := range frames {
-		v, _ := f.Output("o", After, &bag)
+		v, _ := f.Output("o", frame.After, &bag)
 		got = append(got, f.Addr().String()+"="+v.Raw.AsString())
 	}
 	want := `module.m["a"].module.n[0]=1-0 module.m["b"].module.n[0]=2-0 module.m["b"].module.n[1]=2-1`
-	if status != Known || strings.Join(got, " ") != want {
+	if status != frame.Known || strings.Join(got, " ") != want {
 		t.Errorf("%v %s", status, got)
 	}
 	mi, _ := addr.ParseModuleInstance(`module.m["b"].module.n[1]`)
-	if at := f.At(mi, After); at == nil || at != frames[2] {
+	if at := f.At(mi, frame.After); at == nil || at != frames[2] {
 		t.Error("At does not find the instance")
 	}
 	gone, _ := addr.ParseModuleInstance(`module.m["c"].module.n[0]`)
-	if f.At(gone, After) != nil {
+	if f.At(gone, frame.After) != nil {
 		t.Error("there is no such instance")
 	}
 	// Before, the keys are what the engine says.
-	m, _ := f.Program().Lookup(addr.Module{}, Call, "m")
-	f.SetKeys(m.ID, Before, Keys{Repeat: ForEach, List: []addr.Key{addr.StringKey("z")}})
-	before, _ := f.Expand(addr.Module{}.Child("m"), Before, &bag)
+	m, _ := f.Program().Lookup(addr.Module{}, program.Call, "m")
+	f.SetKeys(m.ID, frame.Before, frame.Keys{Repeat: program.ForEach, List: []addr.Key{addr.StringKey("z")}})
+	before, _ := f.Expand(addr.Module{}.Child("m"), frame.Before, &bag)
 	if len(before) != 1 || before[0].Addr().String() != `module.m["z"]` {
 		t.Error(before)
 	}
@@ -207,43 +210,43 @@ locals {
   all   = test_thing.a[*].id
   third = test_thing.a[2].id
 }`
-	f := rootFrame(t, text, Options{})
+	f := rootFrame(t, text, frame.Options{})
 	d := resource(f.Program(), "test_thing", "a").ID
 	var bag diag.Bag
 	obj := func(id string) mark.Value {
 		return mark.Plain(cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal(id)}))
 	}
 	loaded := 0
-	f.Put(d, addr.IntKey(0), After, obj("x"))
-	f.PutLazy(d, addr.IntKey(1), After, func() mark.Value { loaded++; return obj("y") })
-	f.Fail(d, addr.IntKey(2), After)
-	if v, o := f.Local("one", After, &bag); o != OK || v.Raw.AsString() != "y" {
+	f.Put(d, addr.IntKey(0), frame.After, obj("x"))
+	f.PutLazy(d, addr.IntKey(1), frame.After, func() mark.Value { loaded++; return obj("y") })
+	f.Fail(d, addr.IntKey(2), frame.After)
+	if v, o := f.Local("one", frame.After, &bag); o != frame.OK || v.Raw.AsString() != "y" {
 		t.Error(v, o, show(&bag))
 	}
-	if _, ok := f.Got(d, addr.IntKey(1), After); !ok || loaded != 1 {
+	if _, ok := f.Got(d, addr.IntKey(1), frame.After); !ok || loaded != 1 {
 		t.Error("loaded", loaded)
 	}
-	if _, o := f.Local("third", After, &bag); o != Failed || bag.Len() > 0 {
+	if _, o := f.Local("third", frame.After, &bag); o != frame.Failed || bag.Len() > 0 {
 		t.Error(o, show(&bag))
 	}
-	if _, o := f.Local("all", After, &bag); o != Failed {
+	if _, o := f.Local("all", frame.After, &bag); o != frame.Failed {
 		t.Error(o)
 	}
-	f.Drop(d, addr.IntKey(0), After)
-	if _, ok := f.Got(d, addr.IntKey(0), After); ok {
+	f.Drop(d, addr.IntKey(0), frame.After)
+	if _, ok := f.Got(d, addr.IntKey(0), frame.After); ok {
 		t.Error("dropped")
 	}
 	// Before, nothing is there yet: nothing is known of it, until it is.
-	f.SetKeys(d, Before, Keys{Repeat: Count, List: []addr.Key{addr.IntKey(1)}})
-	if v, o := f.Local("one", Before, &bag); o != OK || v.Raw.IsKnown() {
+	f.SetKeys(d, frame.Before, frame.Keys{Repeat: program.Count, List: []addr.Key{addr.IntKey(1)}})
+	if v, o := f.Local("one", frame.Before, &bag); o != frame.OK || v.Raw.IsKnown() {
 		t.Error(o, v)
 	}
-	f.Put(d, addr.IntKey(1), Before, obj("old"))
-	if v, o := f.Local("one", Before, &bag); o != OK || v.Raw.AsString() != "old" {
+	f.Put(d, addr.IntKey(1), frame.Before, obj("old"))
+	if v, o := f.Local("one", frame.Before, &bag); o != frame.OK || v.Raw.AsString() != "old" {
 		t.Error(v, o)
 	}
 	// What is not there before is unknown, not an error.
-	if v, o := f.Local("third", Before, &bag); o != OK || v.Raw.IsKnown() {
+	if v, o := f.Local("third", frame.Before, &bag); o != frame.OK || v.Raw.IsKnown() {
 		t.Error(v, o, show(&bag))
 	}
 }
@@ -256,14 +259,14 @@ func TestConcurrent(t *testing.T) {
 		fmt.Fprintf(&text, "  l%d = [local.l%d, module.m[0].out, \"${local.l%d}\" == \"x\" ? 1 : 2][0]\n", i, i-1, i/2)
 	}
 	text.WriteString("}\nmodule \"m\" {\n  source = \"m\"\n  count = local.l0\n  in = local.l0\n}\nresource \"test_thing\" \"a\" {\n  for_each = toset([\"a\", \"b\"])\n  num = local.l49\n name = each.value\n}\n-- m --\nvariable \"in\" {}\noutput \"out\" { value = var.in }\n")
-	f := rootFrame(t, text.String(), Options{})
+	f := rootFrame(t, text.String(), frame.Options{})
 	d := resource(f.Program(), "test_thing", "a").ID
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
 			var bag diag.Bag
-			for _, k := range f.Keys(d, After, &bag).List {
-				if v, o := f.Config(d, k, After, &bag); o != OK || v.Raw.GetAttr("name").AsString() == "" {
+			for _, k := range f.Keys(d, frame.After, &bag).List {
+				if v, o := f.Config(d, k, frame.After, &bag); o != frame.OK || v.Raw.GetAttr("name").AsString() == "" {
 					t.Error(show(&bag))
 				}
 			}
@@ -280,10 +283,10 @@ output "o" {
 module "m" { source = "m" }
 -- m --
 output "p" { value = path.module }
-`, Options{Workspace: "w", RootDir: ".", Cwd: "/home", PlanTime: time.Unix(0, 0).UTC()})
+`, frame.Options{Workspace: "w", RootDir: ".", Cwd: "/home", PlanTime: time.Unix(0, 0).UTC()})
 	var bag diag.Bag
-	v, o := f.Output("o", After, &bag)
-	if o != OK {
+	v, o := f.Output("o", frame.After, &bag)
+	if o != frame.OK {
 		t.Fatal(show(&bag))
 	}
 	var got []string
@@ -322,7 +325,7 @@ resource "test_thing" "a" {
       a = "x"
     }
   }
-}`, Options{})
+}`, frame.Options{})
 	d := resource(f.Program(), "test_thing", "a").ID
 	ix := func(v any) cty.PathStep {
 		if s, ok := v.(string); ok {
@@ -367,7 +370,7 @@ resource "test_thing" "a" {
   lifecycle {
     replace_triggered_by = [test_thing.m[count.index].rule[0].a, test_thing.m, test_thing.m[1], test_thing.o.name]
   }
-}`, Options{})
+}`, frame.Options{})
 	d := resource(f.Program(), "test_thing", "a").ID
 	var bag diag.Bag
 	got, o := f.Triggers(d, addr.IntKey(1), &bag)
@@ -376,7 +379,7 @@ resource "test_thing" "a" {
 		text = append(text, fmt.Sprintf("%s%s %v %s", tr.Resource, tr.Key, tr.All, mark.PathString(tr.Path)))
 	}
 	want := "test_thing.m[1] false rule[0].a; test_thing.m true ; test_thing.m[1] false ; test_thing.o false name"
-	if o != OK || strings.Join(text, "; ") != want {
+	if o != frame.OK || strings.Join(text, "; ") != want {
 		t.Errorf("%v %s", o, strings.Join(text, "; "))
 	}
 }
@@ -405,17 +408,17 @@ module "m" {
 }
 -- m --
 resource "test_thing" "t" { for_each = toset(["a", "b"]) }
-`, Options{})
+`, frame.Options{})
 	p := f.Program()
 	var bag diag.Bag
 	inner, _ := p.Resource(addr.Resource{Module: addr.Module{}.Child("m"), Mode: addr.Managed, Type: "test_thing", Name: "t"})
 	got, o := f.Imports(inner.ID, &bag)
-	if o != OK || len(got) != 2 || got[0].To.String() != `module.m["x"].test_thing.t["a"]` || got[0].ID != "i-1" || got[1].ID != "i-2" {
+	if o != frame.OK || len(got) != 2 || got[0].To.String() != `module.m["x"].test_thing.t["a"]` || got[0].ID != "i-1" || got[1].ID != "i-2" {
 		t.Errorf("%v %v %s", o, got, show(&bag))
 	}
-	f.Put(resource(p, "test_thing", "other").ID, addr.NoKey, After, mark.Plain(cty.ObjectVal(map[string]cty.Value{"id": cty.UnknownVal(cty.String)})))
+	f.Put(resource(p, "test_thing", "other").ID, addr.NoKey, frame.After, mark.Plain(cty.ObjectVal(map[string]cty.Value{"id": cty.UnknownVal(cty.String)})))
 	got, o = f.Imports(resource(p, "test_thing", "one").ID, &bag)
-	if o != OK || len(got) != 1 || !got[0].Unknown {
+	if o != frame.OK || len(got) != 1 || !got[0].Unknown {
 		t.Errorf("%v %v", o, got)
 	}
 	got, _ = f.Imports(resource(p, "test_thing", "other").ID, &bag)
@@ -440,7 +443,7 @@ func TestImportMistakes(t *testing.T) {
 	for _, test := range tests {
 		p := compile(t, "resource \"test_thing\" \"t\" {}\nimport {\n  to = test_thing.t\n  "+test.block+"\n}\n")
 		var bag diag.Bag
-		if Vet(p, cached, CheckOptions{}, &bag) || bag.List()[0].Summary+": "+bag.List()[0].Detail != test.want {
+		if vet.Check(p, cached, vet.CheckOptions{}, &bag) || bag.List()[0].Summary+": "+bag.List()[0].Detail != test.want {
 			t.Errorf("%s: %s", test.block, show(&bag))
 		}
 	}
@@ -466,12 +469,12 @@ module "m" {
 resource "test_thing" "plain" {}
 -- m --
 resource "test_thing" "b" {}
-`, Options{})
+`, frame.Options{})
 	p := f.Program()
 	var bag diag.Bag
-	key := func(f *Frame, d *Declaration, k addr.Key) string {
-		got, o := f.ProviderKey(d.ID, k, After, &bag)
-		if o != OK {
+	key := func(f *frame.Frame, d *program.Declaration, k addr.Key) string {
+		got, o := f.ProviderKey(d.ID, k, frame.After, &bag)
+		if o != frame.OK {
 			t.Fatal(show(&bag))
 		}
 		return got.String()
@@ -483,13 +486,13 @@ resource "test_thing" "b" {}
 		t.Error(k)
 	}
 	inner, _ := p.Resource(addr.Resource{Module: addr.Module{}.Child("m"), Mode: addr.Managed, Type: "test_thing", Name: "b"})
-	frames, _ := f.Expand(inner.Module, After, &bag)
+	frames, _ := f.Expand(inner.Module, frame.After, &bag)
 	if k := key(frames[0], inner, addr.NoKey); k != `["us"]` {
 		t.Error(k)
 	}
 	each := p.ProviderOf(inner.ID)
-	v, o := f.Settings(each, addr.StringKey("us"), After, &bag)
-	if o != OK || v.Raw.GetAttr("region").AsString() != "us" {
+	v, o := f.Settings(each, addr.StringKey("us"), frame.After, &bag)
+	if o != frame.OK || v.Raw.GetAttr("region").AsString() != "us" {
 		t.Error(v, show(&bag))
 	}
 	if d, ok := p.ProviderFor(addr.Module{}.Child("m"), addr.Default("test"), ""); !ok || d != each {
@@ -506,7 +509,7 @@ resource "test_thing" "b" {}
 		t.Error("there is no such configuration")
 	}
 	implied := p.ProviderOf(resource(p, "test_thing", "plain").ID)
-	if v, o := f.Settings(implied, addr.NoKey, After, &bag); o != OK || !v.Raw.GetAttr("region").IsNull() {
+	if v, o := f.Settings(implied, addr.NoKey, frame.After, &bag); o != frame.OK || !v.Raw.GetAttr("region").IsNull() {
 		t.Error(v, o)
 	}
 }
@@ -523,20 +526,20 @@ resource "test_thing" "a" {
 resource "test_thing" "b" {}
 resource "test_thing" "u" {
   lifecycle { prevent_destroy = test_thing.b.id == "x" }
-}`, Options{})
+}`, frame.Options{})
 	p := f.Program()
 	var bag diag.Bag
-	if on, o := f.PreventDestroy(resource(p, "test_thing", "a").ID, Before, &bag); !on || o != OK {
+	if on, o := f.PreventDestroy(resource(p, "test_thing", "a").ID, frame.Before, &bag); !on || o != frame.OK {
 		t.Error(on, o)
 	}
-	if on, o := f.Forget(resource(p, "test_thing", "a").ID, Before, &bag); !on || o != OK {
+	if on, o := f.Forget(resource(p, "test_thing", "a").ID, frame.Before, &bag); !on || o != frame.OK {
 		t.Error(on, o)
 	}
-	if on, o := f.Forget(resource(p, "test_thing", "b").ID, Before, &bag); on || o != OK {
+	if on, o := f.Forget(resource(p, "test_thing", "b").ID, frame.Before, &bag); on || o != frame.OK {
 		t.Error(on, o)
 	}
-	f.Put(resource(p, "test_thing", "b").ID, addr.NoKey, Before, mark.Plain(cty.ObjectVal(map[string]cty.Value{"id": cty.UnknownVal(cty.String)})))
-	if _, o := f.PreventDestroy(resource(p, "test_thing", "u").ID, Before, &bag); o != Broken || !strings.Contains(show(&bag), "must be known") {
+	f.Put(resource(p, "test_thing", "b").ID, addr.NoKey, frame.Before, mark.Plain(cty.ObjectVal(map[string]cty.Value{"id": cty.UnknownVal(cty.String)})))
+	if _, o := f.PreventDestroy(resource(p, "test_thing", "u").ID, frame.Before, &bag); o != frame.Broken || !strings.Contains(show(&bag), "must be known") {
 		t.Error(o, show(&bag))
 	}
 }
@@ -550,26 +553,26 @@ resource "test_thing" "a" {
     command = "${self.name} ${count.index} ${var.v}"
   }
   connection { host = self.id }
-}`, Options{})
+}`, frame.Options{})
 	d := resource(f.Program(), "test_thing", "a")
 	self := mark.Plain(cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal("n"), "id": cty.StringVal("i")}))
-	in := Scope{Decl: d.ID, Key: addr.IntKey(1), Self: &self}
+	in := frame.Scope{Decl: d.ID, Key: addr.IntKey(1), Self: &self}
 	sch := func(name string) *schema.Block {
 		return &schema.Block{Attrs: []*schema.Attr{{Name: name, Type: cty.String, Required: true}}}
 	}
 	var bag diag.Bag
 	command := sch("command")
 	for range 2 {
-		v, o := f.Provisioner(d.Res.Provisioners[0], command, in, After, &bag)
-		if o != OK || v.Raw.GetAttr("command").AsString() != "n 1 x" {
+		v, o := f.Provisioner(d.Res.Provisioners[0], command, in, frame.After, &bag)
+		if o != frame.OK || v.Raw.GetAttr("command").AsString() != "n 1 x" {
 			t.Fatal(v, show(&bag))
 		}
 	}
-	v, o := f.Connection(d.Res.Connection, sch("host"), in, After, &bag)
-	if o != OK || v.Raw.GetAttr("host").AsString() != "i" {
+	v, o := f.Connection(d.Res.Connection, sch("host"), in, frame.After, &bag)
+	if o != frame.OK || v.Raw.GetAttr("host").AsString() != "i" {
 		t.Fatal(v, show(&bag))
 	}
-	if _, o := f.Body(d.Res.Connection.Body, sch("zork"), in, After, &bag); o != Broken {
+	if _, o := f.Body(d.Res.Connection.Body, sch("zork"), in, frame.After, &bag); o != frame.Broken {
 		t.Error(o)
 	}
 }
@@ -578,9 +581,9 @@ func TestConsole(t *testing.T) {
 	f := rootFrame(t, `
 variable "v" { default = "x" }
 resource "test_thing" "a" { count = 2 }
-`, Options{Console: true})
+`, frame.Options{Console: true})
 	var bag diag.Bag
-	if v, o := f.ParseAndEval([]byte(`"${var.v}-${upper("y")}"`), "<console-input>", Before, &bag); o != OK || v.Raw.AsString() != "x-Y" {
+	if v, o := f.ParseAndEval([]byte(`"${var.v}-${upper("y")}"`), "<console-input>", frame.Before, &bag); o != frame.OK || v.Raw.AsString() != "x-Y" {
 		t.Error(v, show(&bag))
 	}
 	for src, want := range map[string]string{
@@ -588,7 +591,7 @@ resource "test_thing" "a" { count = 2 }
 		`count.index`: `Reference to "count" in non-counted context`, `self`: `Invalid "self" reference`,
 	} {
 		var bag diag.Bag
-		f.ParseAndEval([]byte(src), "<console-input>", Before, &bag)
+		f.ParseAndEval([]byte(src), "<console-input>", frame.Before, &bag)
 		got := ""
 		if l := bag.List(); len(l) > 0 {
 			got = l[0].Summary
@@ -607,8 +610,8 @@ resource "test_thing" "c" { for_each = {} }
 resource "test_thing" "d" {
   lifecycle { enabled = true }
 }`)
-	for name, want := range map[string]RepeatKind{"a": Once, "b": Count, "c": ForEach, "d": Enabled} {
-		if got := RepeatOf(resource(p, "test_thing", name).Res); got != want {
+	for name, want := range map[string]program.RepeatKind{"a": program.Once, "b": program.Count, "c": program.ForEach, "d": program.Enabled} {
+		if got := program.RepeatOf(resource(p, "test_thing", name).Res); got != want {
 			t.Error(name, got)
 		}
 	}
@@ -628,11 +631,11 @@ text
 `)
 	var bag diag.Bag
 	p, ok := Compile(tree, &bag)
-	if !ok || !Vet(p, cached, CheckOptions{}, &bag) {
+	if !ok || !vet.Check(p, cached, vet.CheckOptions{}, &bag) {
 		t.Fatal(show(&bag))
 	}
-	f, _ := NewFrame(p, Options{RootDir: tree.Root.Module.Dir}, &bag)
-	v, _ := f.Output("o", After, &bag)
+	f, _ := frame.New(p, frame.Options{RootDir: tree.Root.Module.Dir}, &bag)
+	v, _ := f.Output("o", frame.After, &bag)
 	if got := fmt.Sprintf("%#v", v.Raw); got != `cty.TupleVal([]cty.Value{cty.StringVal("."), cty.StringVal("."), cty.StringVal(". sub/m text\n"), cty.True, cty.True})` {
 		t.Error(got, show(&bag))
 	}
@@ -647,9 +650,9 @@ provider "test" {
   for_each = toset(["eu"])
 }
 resource "test_thing" "a" { provider = test.each["us"] }
-`, Options{})
+`, frame.Options{})
 	var bag diag.Bag
-	if _, o := f.ProviderKey(resource(f.Program(), "test_thing", "a").ID, addr.NoKey, After, &bag); o != Broken || !strings.Contains(show(&bag), `There is no instance ["us"] of the provider configuration "test.each".`) {
+	if _, o := f.ProviderKey(resource(f.Program(), "test_thing", "a").ID, addr.NoKey, frame.After, &bag); o != frame.Broken || !strings.Contains(show(&bag), `There is no instance ["us"] of the provider configuration "test.each".`) {
 		t.Error(o, show(&bag))
 	}
 }

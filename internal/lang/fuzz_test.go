@@ -1,6 +1,8 @@
 package lang
 
 import (
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"os"
 	"path/filepath"
@@ -31,12 +33,12 @@ func FuzzEval(f *testing.F) {
 	}
 	p := check(f, flowConfig)
 	var bag diag.Bag
-	var frames []*Frame
+	var frames []*frame.Frame
 	for i := range 2 {
-		fr, _ := NewFrame(p, Options{Variables: secrets(i), Limits: tight}, &bag)
+		fr, _ := frame.New(p, frame.Options{Variables: secrets(i), Limits: tight}, &bag)
 		frames = append(frames, fr)
 	}
-	validate, _ := NewFrame(p, Options{Validate: true, Limits: tight}, &bag)
+	validate, _ := frame.New(p, frame.Options{Validate: true, Limits: tight}, &bag)
 	f.Fuzz(func(t *testing.T, src string) {
 		if len(src) > 2000 || strings.Contains(src, "file") { // the disk is no place for fuzzing
 			return
@@ -46,13 +48,13 @@ func FuzzEval(f *testing.F) {
 			return
 		}
 		var bag diag.Bag
-		a, ao := frames[0].Eval(e, Scope{}, After, &bag)
-		b, bo := frames[1].Eval(e, Scope{}, After, &bag)
-		validate.Eval(e, Scope{}, After, &bag)
-		if (ao == Broken || bo == Broken) && !bag.HasErrors() {
+		a, ao := frames[0].Eval(e, frame.Scope{}, frame.After, &bag)
+		b, bo := frames[1].Eval(e, frame.Scope{}, frame.After, &bag)
+		validate.Eval(e, frame.Scope{}, frame.After, &bag)
+		if (ao == frame.Broken || bo == frame.Broken) && !bag.HasErrors() {
 			t.Error("broken without a diagnostic")
 		}
-		if ao == OK && bo == OK {
+		if ao == frame.OK && bo == frame.OK {
 			if why := differ(a.Join(), b.Join(), nil); why != "" && !impure(src) {
 				t.Errorf("%s\n%#v\n%#v", why, a, b)
 			}
@@ -114,12 +116,12 @@ func FuzzProgram(f *testing.F) {
 			return
 		}
 		p, ok := Compile(tree, &bag)
-		ok = Vet(p, cached, CheckOptions{Options: Options{Limits: tight}}, &bag) && ok
+		ok = vet.Check(p, cached, vet.CheckOptions{Options: frame.Options{Limits: tight}}, &bag) && ok
 		if ok == bag.HasErrors() && !ok {
 			t.Error("not ok without an error")
 		}
 		if ok {
-			run(p, Options{Limits: tight}, false, &bag)
+			run(p, frame.Options{Limits: tight}, false, &bag)
 		}
 	})
 }

@@ -9,6 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -74,14 +77,14 @@ func goldenCase(t *testing.T, config, stage string) string {
 	case stage == "refs":
 		return showRefs(p)
 	}
-	ok = Vet(p, cached, CheckOptions{}, &bag) && ok
+	ok = vet.Check(p, cached, vet.CheckOptions{}, &bag) && ok
 	switch {
 	case stage == "check":
 		return verdict(ok, &bag)
 	case bag.HasErrors():
 		return "check failed\n" + show(&bag)
 	}
-	run(p, Options{Workspace: "default"}, stage == "apply", &bag)
+	run(p, frame.Options{Workspace: "default"}, stage == "apply", &bag)
 	return verdict(true, &bag)
 }
 
@@ -97,7 +100,7 @@ func verdict(ok bool, bag *diag.Bag) string {
 }
 
 // showRefs lists the reference graph.
-func showRefs(p *Program) string {
+func showRefs(p *program.Program) string {
 	var b strings.Builder
 	for _, d := range p.Decls() {
 		b.WriteString(d.Kind.String() + " " + d.String() + "\n")
@@ -109,7 +112,7 @@ func showRefs(p *Program) string {
 	return b.String()
 }
 
-func uses(u Use) string {
+func uses(u program.Use) string {
 	names := []string{"value", "repeat", "depends", "module", "provider", "condition", "trigger", "lifecycle", "provision", "import", "function"}
 	var out []string
 	for i, n := range names {
@@ -120,13 +123,13 @@ func uses(u Use) string {
 	return strings.Join(out, "+")
 }
 
-func hint(r Ref) string {
+func hint(r program.Ref) string {
 	switch r.Key {
-	case Same:
+	case program.Same:
 		return " same"
-	case Fixed:
+	case program.Fixed:
 		return " " + r.Fixed.String()
-	case Single:
+	case program.Single:
 		return " single"
 	}
 	return ""

@@ -8,6 +8,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -80,10 +82,10 @@ func evalJ(t *testing.T, tree *config.Tree) cty.Value {
 	t.Helper()
 	var bag diag.Bag
 	p, ok := Compile(tree, &bag)
-	if !ok || !Vet(p, cached, CheckOptions{}, &bag) {
+	if !ok || !vet.Check(p, cached, vet.CheckOptions{}, &bag) {
 		t.Fatal(show(&bag))
 	}
-	s := run(p, Options{}, true, &bag)
+	s := run(p, frame.Options{}, true, &bag)
 	if bag.HasErrors() {
 		t.Fatal(show(&bag))
 	}
@@ -122,7 +124,7 @@ main.tf.json:1: error: Reference to undeclared resource
 			var bag diag.Bag
 			p, ok := Compile(inJSON(t, "", test.json), &bag)
 			if ok {
-				Vet(p, cached, CheckOptions{}, &bag)
+				vet.Check(p, cached, vet.CheckOptions{}, &bag)
 			}
 			if got := show(&bag); got != test.want {
 				t.Errorf("got\n%s\nwant\n%s", got, test.want)

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/zclconf/go-cty/cty"
 	"pgregory.net/rapid"
@@ -28,18 +29,18 @@ func TestLikeTheLibrary(t *testing.T) {
 	p := check(t, config)
 	for name, vals := range map[string]map[string]cty.Value{"known": vars, "unknown": unknown} {
 		t.Run(name, func(t *testing.T) {
-			given := map[string]Given{}
+			given := map[string]frame.Given{}
 			for n, v := range vals {
-				given[n] = Given{Value: v}
+				given[n] = frame.Given{Value: v}
 			}
 			var bag diag.Bag
-			f, ok := NewFrame(p, Options{Variables: given}, &bag)
+			f, ok := frame.New(p, frame.Options{Variables: given}, &bag)
 			if !ok {
 				t.Fatal(show(&bag))
 			}
 			local := map[string]cty.Value{}
 			for _, n := range []string{"obj", "strs", "nums", "map", "deep"} {
-				v, _ := f.Local(n, After, &bag)
+				v, _ := f.Local(n, frame.After, &bag)
 				local[n] = v.Raw
 			}
 			ctx := &hcl.EvalContext{Variables: map[string]cty.Value{"var": cty.ObjectVal(vals), "local": cty.ObjectVal(local)}, Functions: funcs.Table(&funcs.Env{})}
@@ -48,7 +49,7 @@ func TestLikeTheLibrary(t *testing.T) {
 	}
 }
 
-func likeLibrary(t *rapid.T, f *Frame, ctx *hcl.EvalContext, src string) {
+func likeLibrary(t *rapid.T, f *frame.Frame, ctx *hcl.EvalContext, src string) {
 	if strings.Contains(src, "sensitive") || strings.Contains(src, "ephemeral") {
 		return
 	}

@@ -13,6 +13,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
@@ -453,7 +456,7 @@ func inner() *schema.Block {
 }
 
 // compile compiles without errors.
-func compile(t testing.TB, text string) *Program {
+func compile(t testing.TB, text string) *program.Program {
 	t.Helper()
 	var bag diag.Bag
 	p, ok := Compile(load(t, text), &bag)
@@ -464,21 +467,21 @@ func compile(t testing.TB, text string) *Program {
 }
 
 // checked compiles and checks without errors.
-func check(t testing.TB, text string) *Program {
+func check(t testing.TB, text string) *program.Program {
 	t.Helper()
 	p := compile(t, text)
 	var bag diag.Bag
-	if !Vet(p, cached, CheckOptions{}, &bag) {
+	if !vet.Check(p, cached, vet.CheckOptions{}, &bag) {
 		t.Fatalf("check:\n%s", show(&bag))
 	}
 	return p
 }
 
 // rootFrame makes a root frame of a checked program.
-func rootFrame(t testing.TB, text string, o Options) *Frame {
+func rootFrame(t testing.TB, text string, o frame.Options) *frame.Frame {
 	t.Helper()
 	var bag diag.Bag
-	f, ok := NewFrame(check(t, text), o, &bag)
+	f, ok := frame.New(check(t, text), o, &bag)
 	if !ok {
 		t.Fatalf("frame:\n%s", show(&bag))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -40,24 +41,24 @@ func TestPage(t *testing.T) {
 		want.WriteString(line + "\n")
 	}
 	var bag diag.Bag
-	f, _ := NewFrame(p, Options{}, &bag)
+	f, _ := frame.New(p, frame.Options{}, &bag)
 	r := resource(p, "test_thing", "r").ID
-	cell := func(name string, get func() (mark.Value, Outcome)) {
+	cell := func(name string, get func() (mark.Value, frame.Outcome)) {
 		v, _ := get()
 		want.WriteString(fmt.Sprintf("cell %s = %s\n", name, written(v.Raw)))
 	}
-	cell("local.full", func() (mark.Value, Outcome) { return f.Local("full", After, &bag) })
-	for _, k := range f.Keys(r, After, &bag).List {
-		config, _ := f.Config(r, k, After, &bag)
+	cell("local.full", func() (mark.Value, frame.Outcome) { return f.Local("full", frame.After, &bag) })
+	for _, k := range f.Keys(r, frame.After, &bag).List {
+		config, _ := f.Config(r, k, frame.After, &bag)
 		want.WriteString(fmt.Sprintf("configuration of test_thing.r%s: name = %s\n", k, written(config.Raw.GetAttr("name"))))
 		attrs := config.Raw.AsValueMap()
 		i, _ := k.Int()
 		attrs["id"] = cty.StringVal(fmt.Sprintf("id-%d", i))
-		f.Put(r, k, After, mark.Plain(cty.ObjectVal(attrs)))
+		f.Put(r, k, frame.After, mark.Plain(cty.ObjectVal(attrs)))
 		want.WriteString(fmt.Sprintf("slot test_thing.r%s: id = %s\n", k, written(attrs["id"])))
 	}
-	cell("output.ids", func() (mark.Value, Outcome) { return f.Output("ids", After, &bag) })
-	if got, o := f.Local("full", After, &bag); o != OK || got.Raw.AsString() != "a-1" || f.Addr() != (addr.ModuleInstance{}) {
+	cell("output.ids", func() (mark.Value, frame.Outcome) { return f.Output("ids", frame.After, &bag) })
+	if got, o := f.Local("full", frame.After, &bag); o != frame.OK || got.Raw.AsString() != "a-1" || f.Addr() != (addr.ModuleInstance{}) {
 		t.Error(show(&bag))
 	}
 	for line := range strings.Lines(want.String()) {

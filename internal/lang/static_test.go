@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -60,7 +61,7 @@ module "c" { source = "m" }
 	}
 	for _, test := range tests {
 		tree := load(t, config)
-		s := Static(tree.Root.Module, map[string]Given{"env": str("prod")}, Options{Workspace: "w"})
+		s := frame.Static(tree.Root.Module, map[string]frame.Given{"env": str("prod")}, frame.Options{Workspace: "w"})
 		var bag diag.Bag
 		v, ok := s.Eval(expression(t, test.expr), "the test", &bag)
 		got := ""
@@ -77,7 +78,7 @@ module "c" { source = "m" }
 
 func TestStaticBody(t *testing.T) {
 	tree := load(t, "variable \"b\" { default = \"x\" }\n")
-	s := Static(tree.Root.Module, nil, Options{})
+	s := frame.Static(tree.Root.Module, nil, frame.Options{})
 	f, _ := hclsyntax.ParseConfig([]byte("bucket = \"${var.b}-s\"\n"), "b.tf", hcl.InitialPos)
 	sch := &schema.Block{Attrs: []*schema.Attr{{Name: "bucket", Type: cty.String, Required: true}, {Name: "key", Type: cty.String, Optional: true}}}
 	var bag diag.Bag
@@ -123,7 +124,7 @@ module "b" {
 	for _, test := range tests {
 		call.Source = expression(t, test.src)
 		var bag diag.Bag
-		got, ok := StaticSource(a, call, Options{}, &bag)
+		got, ok := frame.StaticSource(a, call, frame.Options{}, &bag)
 		if !ok {
 			got = "error " + bag.List()[0].Summary + ": " + bag.List()[0].Detail
 		}
@@ -132,15 +133,15 @@ module "b" {
 		}
 	}
 	var bag diag.Bag
-	if v, ok := StaticVersion(a, call, Options{}, &bag); !ok || v != "" {
+	if v, ok := frame.StaticVersion(a, call, frame.Options{}, &bag); !ok || v != "" {
 		t.Error(v, ok)
 	}
 	call.Versions = expression(t, `"1.${var.in == "prod" ? 2 : 3}"`)
-	if v, ok := StaticVersion(a, call, Options{}, &bag); !ok || v != "1.2" {
+	if v, ok := frame.StaticVersion(a, call, frame.Options{}, &bag); !ok || v != "1.2" {
 		t.Error(v, ok, show(&bag))
 	}
 	call.Versions = expression(t, `null`)
-	if v, ok := StaticVersion(a, call, Options{}, &bag); !ok || v != "" {
+	if v, ok := frame.StaticVersion(a, call, frame.Options{}, &bag); !ok || v != "" {
 		t.Error(v, ok, show(&bag))
 	}
 	_ = addr.Module{}

@@ -9,6 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 )
 
 // loadDir reads a configuration with the loader itself. Files are separated by lines "-- name --".
@@ -37,7 +39,7 @@ func loadDir(t *testing.T, text string) *config.Tree {
 		}
 	}
 	resolve := func(path addr.Module, call *config.Call, parent *config.Node, bag *diag.Bag) (string, string, string, bool) {
-		src, ok := StaticSource(parent, call, Options{}, bag)
+		src, ok := frame.StaticSource(parent, call, frame.Options{}, bag)
 		return filepath.Join(parent.Module.Dir, src), src, "", ok
 	}
 	var bag diag.Bag
@@ -87,10 +89,10 @@ output "out" { value = "<${var.in}>" }
 `)
 	var bag diag.Bag
 	p, ok := Compile(tree, &bag)
-	if !ok || !Vet(p, cached, CheckOptions{}, &bag) {
+	if !ok || !vet.Check(p, cached, vet.CheckOptions{}, &bag) {
 		t.Fatal(show(&bag))
 	}
-	s := run(p, Options{}, true, &bag)
+	s := run(p, frame.Options{}, true, &bag)
 	if bag.Len() > 0 {
 		t.Fatal(show(&bag))
 	}
@@ -101,7 +103,7 @@ output "out" { value = "<${var.in}>" }
 	if j.GetAttr("name").AsString() != "x-j" || j.GetAttr("rule").LengthInt() != 1 {
 		t.Errorf("%#v", j)
 	}
-	if v, _ := s.f.Output("o", After, &bag); v.Raw.AsString() != "<base-1>" {
+	if v, _ := s.f.Output("o", frame.After, &bag); v.Raw.AsString() != "<base-1>" {
 		t.Errorf("%#v", v.Raw)
 	}
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -13,17 +15,17 @@ import (
 // the references, with what the configuration says and computed attributes that are unknown or
 // made up.
 type small struct {
-	p     *Program
-	f     *Frame
+	p     *program.Program
+	f     *frame.Frame
 	bag   *diag.Bag
 	apply bool // computed attributes are known
-	done  map[Decl]bool
+	done  map[program.Decl]bool
 	got   map[string]mark.Value // configurations by address
 }
 
-func run(p *Program, o Options, apply bool, bag *diag.Bag) *small {
-	f, ok := NewFrame(p, o, bag)
-	s := &small{p: p, f: f, bag: bag, apply: apply, done: map[Decl]bool{}, got: map[string]mark.Value{}}
+func run(p *program.Program, o frame.Options, apply bool, bag *diag.Bag) *small {
+	f, ok := frame.New(p, o, bag)
+	s := &small{p: p, f: f, bag: bag, apply: apply, done: map[program.Decl]bool{}, got: map[string]mark.Value{}}
 	if !ok {
 		return s
 	}
@@ -36,7 +38,7 @@ func run(p *Program, o Options, apply bool, bag *diag.Bag) *small {
 	return s
 }
 
-func (s *small) visit(d Decl) {
+func (s *small) visit(d program.Decl) {
 	if s.done[d] {
 		return
 	}
@@ -45,22 +47,22 @@ func (s *small) visit(d Decl) {
 		s.visit(r.To)
 	}
 	decl := s.p.Decls()[d]
-	if decl.Kind != Resource {
+	if decl.Kind != program.Resource {
 		return
 	}
-	frames, _ := s.f.Expand(decl.Module, After, s.bag)
+	frames, _ := s.f.Expand(decl.Module, frame.After, s.bag)
 	for _, f := range frames {
-		for _, k := range f.Keys(d, After, s.bag).List {
+		for _, k := range f.Keys(d, frame.After, s.bag).List {
 			s.instance(f, decl, k)
 		}
 	}
 }
 
-func (s *small) instance(f *Frame, d *Declaration, k addr.Key) {
-	f.Conditions(d.ID, k, Pre, After, nil, s.bag)
-	v, o := f.Config(d.ID, k, After, s.bag)
-	if o != OK {
-		f.Fail(d.ID, k, After)
+func (s *small) instance(f *frame.Frame, d *program.Declaration, k addr.Key) {
+	f.Conditions(d.ID, k, program.Pre, frame.After, nil, s.bag)
+	v, o := f.Config(d.ID, k, frame.After, s.bag)
+	if o != frame.OK {
+		f.Fail(d.ID, k, frame.After)
 		return
 	}
 	at := d.Resource.In(f.Addr()).Instance(k).String()
@@ -80,29 +82,29 @@ func (s *small) instance(f *Frame, d *Declaration, k addr.Key) {
 	if _, ok := m["secret"]; ok {
 		v.Marks = append(v.Marks, mark.Paths([]cty.Path{cty.GetAttrPath("secret")}, mark.Sensitive)...)
 	}
-	f.Put(d.ID, k, After, v)
-	f.Conditions(d.ID, k, Post, After, &v, s.bag)
+	f.Put(d.ID, k, frame.After, v)
+	f.Conditions(d.ID, k, program.Post, frame.After, &v, s.bag)
 }
 
 // outputs evaluates what nothing else may have asked for.
-func (s *small) outputs(d *Declaration) {
-	frames, _ := s.f.Expand(d.Module, After, s.bag)
+func (s *small) outputs(d *program.Declaration) {
+	frames, _ := s.f.Expand(d.Module, frame.After, s.bag)
 	for _, f := range frames {
 		switch d.Kind {
-		case Local:
-			f.Local(d.Name, After, s.bag)
-		case Variable:
-			f.Variable(d.Name, After, s.bag)
-			f.Conditions(d.ID, addr.NoKey, Validation, After, nil, s.bag)
-		case Output:
-			f.Output(d.Name, After, s.bag)
-			f.Conditions(d.ID, addr.NoKey, OutputPre, After, nil, s.bag)
-		case Check:
-			f.Conditions(d.ID, addr.NoKey, Assert, After, nil, s.bag)
-		case Provider:
+		case program.Local:
+			f.Local(d.Name, frame.After, s.bag)
+		case program.Variable:
+			f.Variable(d.Name, frame.After, s.bag)
+			f.Conditions(d.ID, addr.NoKey, program.Validation, frame.After, nil, s.bag)
+		case program.Output:
+			f.Output(d.Name, frame.After, s.bag)
+			f.Conditions(d.ID, addr.NoKey, program.OutputPre, frame.After, nil, s.bag)
+		case program.Check:
+			f.Conditions(d.ID, addr.NoKey, program.Assert, frame.After, nil, s.bag)
+		case program.Provider:
 			if d.Prov != nil {
-				for _, k := range f.Keys(d.ID, After, s.bag).List {
-					f.Settings(d.ID, k, After, s.bag)
+				for _, k := range f.Keys(d.ID, frame.After, s.bag).List {
+					f.Settings(d.ID, k, frame.After, s.bag)
 				}
 			}
 		}

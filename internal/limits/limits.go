@@ -20,7 +20,7 @@ type Limits struct {
 	Nesting   int   // brackets, blocks and templates inside each other; an operator counts a tenth
 	Instances int   // of all blocks together; one of a module counts as ten
 	Elements  int   // of one value, of an argument of a function, and made by the loops of one expression
-	Memory    int64 // bytes that live on the heap
+	Memory    int64 // bytes that live on the heap beside what was read and what instances take
 	Time      int64 // seconds that one expression may take
 	Templates int   // templates that call templates: TF_TEMPLATE_RECURSION_DEPTH
 }
@@ -32,7 +32,7 @@ func (l Limits) Filled() Limits {
 	fill(&l.Nesting, 1_000)
 	fill(&l.Instances, 1_000_000)
 	fill(&l.Elements, 2_000_000)
-	fill(&l.Memory, ownMemory)
+	fill(&l.Memory, 400<<20)
 	fill(&l.Time, 60)
 	fill(&l.Templates, 1_024)
 	return l

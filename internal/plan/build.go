@@ -58,7 +58,7 @@ type building struct {
 	todo     []work // by group: which of its objects have work
 	all      work
 
-	out, in outIn // once the graph is complete
+	out, in rows[arc] // once the graph is complete
 	order   []int32
 }
 
@@ -81,10 +81,10 @@ func (p *problem) build(f firsts) *building {
 	for g := range p.Groups {
 		b.groupRules(Vertex(g))
 	}
-	for _, e := range p.declared.edges {
+	for _, e := range p.declared.items {
 		b.declaredRules(e)
 	}
-	for _, e := range p.recorded.edges {
+	for _, e := range p.recorded.items {
 		b.recordedRules(e)
 	}
 	for o := range p.Objects {

@@ -2,33 +2,11 @@ package plan
 
 import "github.com/lethe-iac/lethe/internal/walk"
 
-// outIn are the edges of a graph by node, in both directions.
-type outIn struct {
-	start []int32
-	arcs  []arc
-}
-
-func (x outIn) of(n int32) []arc { return x.arcs[x.start[n]:x.start[n+1]] }
-
 // link sorts the edges.
 func (b *building) link(edges []edge) {
 	n := len(b.nodes)
-	b.out = outIn{make([]int32, n+1), make([]arc, len(edges))}
-	b.in = outIn{make([]int32, n+1), make([]arc, len(edges))}
-	for _, e := range edges {
-		b.out.start[e.from.node()]++
-		b.in.start[e.to.node()]++
-	}
-	pileUp(b.out.start)
-	pileUp(b.in.start)
-	for i := len(edges) - 1; i >= 0; i-- {
-		e := edges[i]
-		from, to, needs := e.from.node(), e.to.node(), e.from&1
-		b.out.start[from]--
-		b.out.arcs[b.out.start[from]] = e.to | needs
-		b.in.start[to]--
-		b.in.arcs[b.in.start[to]] = e.from
-	}
+	b.out = sorted(n, edges, func(e edge) int32 { return e.from.node() }, func(e edge) arc { return e.to | e.from&1 })
+	b.in = sorted(n, edges, func(e edge) int32 { return e.to.node() }, func(e edge) arc { return e.from })
 }
 
 // sort finds an order of the nodes and reports whether all are in it.
@@ -68,7 +46,7 @@ func (b *building) harden() bool {
 		return false
 	}
 	b.acyclic() // to link all of them again
-	comp, _ := walk.Components(len(b.nodes), func(v int32) []arc { return b.out.of(v) }, arc.node)
+	comp, _ := walk.Components(len(b.nodes), b.out.of, arc.node)
 	kept := b.soft[:0]
 	for _, e := range b.soft {
 		if comp[e.from.node()] != comp[e.to.node()] {

@@ -10,6 +10,7 @@ const (
 	changed                   // something that it is made from has a real step
 	gone                      // something that it is made from goes down
 	fresh                     // something that it is made from was not there before
+	looked                    // something that it is made from is looked at though it does not change: conditions of it may fail
 )
 
 // vertexFacts are those of everything that v stands for. Objects are not looked through: what they
@@ -23,7 +24,7 @@ func (p *problem) vertexFacts(v Vertex) facts {
 	if !p.isGate(v) {
 		f |= p.objectFacts(p.objects(v))
 	} else {
-		for _, e := range p.declared.from(v) {
+		for _, e := range p.declared.of(v) {
 			f |= p.refFacts(Ref{e.To, e.At})
 		}
 	}
@@ -47,7 +48,10 @@ func (p *problem) objectFacts(objects []int32) facts {
 			continue
 		}
 		existed = existed || x.Existed
-		if x.Up && !x.Still {
+		switch {
+		case x.Up && x.Still:
+			f |= looked
+		case x.Up:
 			comes = true
 			f |= changed
 		}

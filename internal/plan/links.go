@@ -8,87 +8,73 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// adjacency is a list of edges that is fast to go through: those from v are one stretch of it.
-type adjacency struct {
+// rows are lists by number that are fast to go through: each is one stretch of the items.
+type rows[T any] struct {
 	start []int32
-	edges []Edge
+	items []T
 }
 
-func adjacent(vertices int, edges []Edge) adjacency {
-	a := adjacency{make([]int32, vertices+1), make([]Edge, len(edges))}
-	for _, e := range edges {
-		a.start[e.From]++
+// sorted makes n lists of what item makes of everything in a list, in its order: row says which list it is for.
+func sorted[A, T any](n int, list []A, row func(A) int32, item func(A) T) rows[T] {
+	r := rows[T]{make([]int32, n+1), make([]T, len(list))}
+	for _, x := range list {
+		r.start[row(x)]++
 	}
-	pileUp(a.start)
-	for i := len(edges) - 1; i >= 0; i-- { // from the end, so that stretches keep their order
-		e := edges[i]
-		a.start[e.From]--
-		a.edges[a.start[e.From]] = e
-	}
-	return a
-}
-
-func (a adjacency) from(v Vertex) []Edge { return a.edges[a.start[v]:a.start[v+1]] }
-
-// pileUp turns counts into the ends of stretches.
-func pileUp(counts []int32) {
 	var sum int32
-	for i, c := range counts {
+	for i, c := range r.start {
 		sum += c
-		counts[i] = sum
+		r.start[i] = sum
 	}
+	for _, x := range slices.Backward(list) {
+		i := row(x)
+		r.start[i]--
+		r.items[r.start[i]] = item(x)
+	}
+	return r
+}
+
+// of is the list of a number.
+func (r rows[T]) of(i int32) []T { return r.items[r.start[i]:r.start[i+1]] }
+
+// adjacent are edges by where they come from.
+func adjacent(vertices int, edges []Edge) rows[Edge] {
+	return sorted(vertices, edges, func(e Edge) int32 { return e.From }, func(e Edge) Edge { return e })
 }
 
 // breakCycles removes the edges inside strongly connected components and gives the components that
 // had any.
-func (a *adjacency) breakCycles() [][]Vertex {
-	if len(a.edges) == 0 {
-		return nil
+func breakCycles(a rows[Edge]) (rows[Edge], [][]Vertex) {
+	if len(a.items) == 0 {
+		return a, nil
 	}
 	n := len(a.start) - 1
-	comp, _ := walk.Components(n, func(v int32) []Edge { return a.from(v) }, func(e Edge) int32 { return e.To })
-	var inside []Edge
-	kept := a.edges[:0:0]
-	for _, e := range a.edges {
-		if comp[e.From] == comp[e.To] {
-			inside = append(inside, e)
-		}
-	}
-	if inside == nil {
-		return nil
-	}
+	comp, _ := walk.Components(n, a.of, func(e Edge) int32 { return e.To })
 	cyclic := map[int32][]Vertex{}
-	for _, e := range inside {
-		cyclic[comp[e.From]] = append(cyclic[comp[e.From]], e.From, e.To)
-	}
-	for _, e := range a.edges {
-		if comp[e.From] != comp[e.To] {
-			kept = append(kept, e)
+	for _, e := range a.items {
+		if comp[e.From] == comp[e.To] {
+			cyclic[comp[e.From]] = append(cyclic[comp[e.From]], e.From, e.To)
 		}
 	}
-	*a = adjacent(n, kept)
+	if len(cyclic) == 0 {
+		return a, nil
+	}
+	a = adjacent(n, slices.DeleteFunc(a.items, func(e Edge) bool { return comp[e.From] == comp[e.To] }))
 	var out [][]Vertex
 	for _, vs := range cyclic {
 		slices.Sort(vs)
 		out = append(out, slices.Compact(vs))
 	}
 	slices.SortFunc(out, func(x, y []Vertex) int { return cmp.Compare(x[0], y[0]) })
-	return out
+	return a, out
 }
 
 // sortMembers groups the objects.
 func (p *problem) sortMembers() {
-	p.start = make([]int32, len(p.Groups)+1)
-	for i := range p.Objects {
-		p.start[p.Objects[i].Group]++
+	all := make([]int32, len(p.Objects))
+	for i := range all {
+		all[i] = int32(i)
 	}
-	pileUp(p.start)
-	p.members = make([]int32, len(p.Objects))
-	for i := len(p.Objects) - 1; i >= 0; i-- {
-		g := p.Objects[i].Group
-		p.start[g]--
-		p.members[p.start[g]] = int32(i)
-	}
+	p.members = sorted(len(p.Groups), all, func(i int32) int32 { return p.Objects[i].Group }, func(i int32) int32 { return i })
 	less := func(a, b int32) int {
 		x, y := &p.Objects[a], &p.Objects[b]
 		if x.Deposed != y.Deposed && x.Key == y.Key {

@@ -37,7 +37,7 @@ package plan
 // a gate.
 type Vertex = int32
 
-// Input is what Order is told. It knows no addresses, only numbers that the caller gave.
+// Input is what Order works on. It knows no addresses, only numbers that the caller gave.
 type Input struct {
 	Groups []Group
 	// Gates is the number of vertices beyond the groups: value declarations (locals, outputs,
@@ -147,12 +147,11 @@ func CreateFirst(in *Input) []bool { return newProblem(in).spread(nil).group }
 type problem struct {
 	*Input
 	vertices           int
-	declared, recorded adjacency
+	declared, recorded rows[Edge]
 	cyclic             [][]Vertex
-	start              []int32 // the objects of group g are members[start[g]:start[g+1]]
-	members            []int32 // sorted by key, the current object of each first
-	facts              []facts // by vertex, once known
-	held               []facts // by hold, once known
+	members            rows[int32] // the objects of each group, sorted by key, the current object of each first
+	facts              []facts     // by vertex, once known
+	held               []facts     // by hold, once known
 }
 
 // work is what there is to do.
@@ -163,8 +162,7 @@ func (w work) down() bool { return w.early || w.late }
 func newProblem(in *Input) *problem {
 	p := &problem{Input: in, vertices: len(in.Groups) + in.Gates}
 	p.declared = adjacent(p.vertices, in.Declared)
-	p.recorded = adjacent(p.vertices, in.Recorded)
-	p.cyclic = p.recorded.breakCycles()
+	p.recorded, p.cyclic = breakCycles(adjacent(p.vertices, in.Recorded))
 	p.sortMembers()
 	p.facts = make([]facts, p.vertices)
 	p.held = make([]facts, len(in.Holds))
@@ -173,7 +171,7 @@ func newProblem(in *Input) *problem {
 
 func (p *problem) isGate(v Vertex) bool { return int(v) >= len(p.Groups) }
 
-func (p *problem) objects(g Vertex) []int32 { return p.members[p.start[g]:p.start[g+1]] }
+func (p *problem) objects(g Vertex) []int32 { return p.members.of(g) }
 
 // at lists the objects of a group that have the key.
 func (p *problem) at(g Vertex, key int32) []int32 {

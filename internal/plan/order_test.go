@@ -376,3 +376,27 @@ func TestUnordered(t *testing.T) {
 		}
 	}
 }
+
+func (f Face) String() string { return [...]string{"before", "after"}[f] }
+
+// Edges lists what a step comes after.
+func (s *Steps) Edges(step int) (needs, waits []int) {
+	for _, d := range s.deps[s.start[step]:s.start[step+1]] {
+		if d&1 != 0 {
+			needs = append(needs, int(d>>1))
+		} else {
+			waits = append(waits, int(d>>1))
+		}
+	}
+	return needs, waits
+}
+
+// String is the order in which one worker would take the steps: "+P' -X -P' -K".
+func (s *Steps) String() string {
+	var names []string
+	s.Graph().Run(context.Background(), walk.RunOptions{Workers: 1, Visit: func(_ context.Context, n walk.Node, _ *walk.Fan) bool {
+		names = append(names, s.Label(int(n)))
+		return true
+	}})
+	return strings.Join(names, " ")
+}

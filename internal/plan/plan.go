@@ -209,7 +209,7 @@ type Plan struct {
 	Errored   bool
 	Complete  bool
 
-	// Leases are those that the apply walk will open. They are told beside a plan and are no part
+	// Leases are those that the apply walk will open. They are reported beside a plan and are no part
 	// of it: no file holds them, nothing is decided by them.
 	Leases []Lease `json:"-"`
 }
@@ -220,8 +220,8 @@ type Lease struct {
 	Receivers []string // addresses, sorted
 }
 
-// Reading is what a data source gave as it was asked before, for the settings of what serves downs. It
-// is no part of a state.
+// Reading is what a data source gave as it was asked before, or what an object that was deleted outside was last:
+// for the settings of what serves downs. It is no part of a state.
 type Reading struct {
 	Object addr.Object
 	Entry  *state.Entry

@@ -54,6 +54,9 @@ func (b *building) useUp(n id, holds []int32) {
 	for _, k := range holds {
 		s := b.open(k, After)
 		b.needs(n, s.up)
+		if b.holdFacts(k)&looked != 0 {
+			b.needs(n, b.ready(k))
+		}
 		b.waits(s.down, n)
 		if b.all.late && b.holdFacts(k)&gone != 0 {
 			b.needs(b.served(k), n)
@@ -188,7 +191,7 @@ func (b *building) block(r role, ref Ref, n id) {
 	case !b.isGate(ref.To):
 		b.blockObjects(r, b.objects(ref.To), g)
 	default:
-		for _, e := range b.declared.from(ref.To) {
+		for _, e := range b.declared.of(ref.To) {
 			b.block(r, Ref{e.To, e.At}, g)
 		}
 	}

@@ -1,9 +1,7 @@
 package plan
 
 import (
-	"context"
 	"fmt"
-	"strings"
 
 	"github.com/lethe-iac/lethe/internal/walk"
 )
@@ -30,8 +28,6 @@ const (
 	Before Face = iota
 	After
 )
-
-func (f Face) String() string { return [...]string{"before", "after"}[f] }
 
 // Step is one thing to do.
 type Step struct {
@@ -64,18 +60,6 @@ type Steps struct {
 	start []uint32 // what step i comes after is deps[start[i]:start[i+1]], twice a step plus 1 for a need
 	deps  []uint32
 	name  func(hold bool, index int32) string
-}
-
-// Edges lists what a step comes after.
-func (s *Steps) Edges(step int) (needs, waits []int) {
-	for _, d := range s.deps[s.start[step]:s.start[step+1]] {
-		if d&1 != 0 {
-			needs = append(needs, int(d>>1))
-		} else {
-			waits = append(waits, int(d>>1))
-		}
-	}
-	return needs, waits
 }
 
 // Graph is the graph to walk; its nodes are the steps, in order. Ends of sessions wait and are
@@ -128,14 +112,4 @@ func (s *Steps) Label(step int) string {
 		name += fmt.Sprintf(".%d", x.Part+1)
 	}
 	return name
-}
-
-// String is the order in which one worker would take the steps: "+P' -X -P' -K".
-func (s *Steps) String() string {
-	var names []string
-	s.Graph().Run(context.Background(), walk.RunOptions{Workers: 1, Visit: func(_ context.Context, n walk.Node, _ *walk.Fan) bool {
-		names = append(names, s.Label(int(n)))
-		return true
-	}})
-	return strings.Join(names, " ")
 }

@@ -275,7 +275,7 @@ func (pool *Pool) enter() bool {
 }
 
 // prime asks p for its schemas if it relies on that: the first process of a provider is asked
-// anyway, for the answer. What goes wrong will go wrong again in the next call, which reports it.
+// anyway, for the answer. An error will come again in the next call, which reports it.
 func (pool *Pool) prime(ctx context.Context, p *process) {
 	p.primed.Do(func() {
 		first := pool.describe(ctx, p.kind)

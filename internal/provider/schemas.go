@@ -66,10 +66,7 @@ func sound(use schema.Use, s *schema.Schema) error {
 	if s == nil || s.Block == nil {
 		return nil
 	}
-	err := s.Valid()
-	if err == nil {
-		err = schema.ValidUse(use, s.Block)
-	}
+	err := s.Valid(use)
 	if err == nil {
 		return nil
 	}

@@ -20,7 +20,7 @@ const (
 
 // file copies a file, a directory or a text to the target.
 func (r *run) file(ctx context.Context) error {
-	// What cannot be read is found before anybody is called.
+	// What cannot be read is found before a connection is made.
 	u, err := r.source()
 	if err != nil {
 		return &fault{full: err.Error(), bare: "The source cannot be read: " + r.redaction.reason(err)}

@@ -14,7 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// grace is how long a program that was told to stop may take before it is killed.
+// grace is how long a program that was asked to stop may take before it is killed.
 var grace = 10 * time.Second
 
 // local runs a command on this machine.

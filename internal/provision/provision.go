@@ -27,12 +27,12 @@ type Request struct {
 	// Env is the environment that commands get, without TF_VAR_ variables, and in which the SSH
 	// agent is found; nil: that of the process.
 	Env []string
-	// Abandon, when it ends, has what was told to stop killed at once; nil: it gets its time.
+	// Abandon, when it ends, has a program that was asked to stop killed at once; nil: it gets its time.
 	Abandon context.Context
 }
 
 // Run runs a provisioner. It failed if an error is among the diagnostics, which have neither
-// address nor place; some have the path of an argument. When the context ends, what runs is told
+// address nor place; some have the path of an argument. When the context ends, what runs is asked
 // to stop, and killed if it does not; scripts that were uploaded are removed all the same.
 func Run(ctx context.Context, req Request) []diag.Diagnostic {
 	r := newRun(req)
@@ -78,7 +78,7 @@ func newRun(req Request) *run {
 	return r
 }
 
-// failure is what is told of an error.
+// failure is what is reported of an error.
 func (r *run) failure(err error) []diag.Diagnostic {
 	if err == nil {
 		return nil

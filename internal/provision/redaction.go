@@ -49,7 +49,7 @@ func newRedaction(config, connection mark.Value) redaction {
 	return h
 }
 
-// fault is a failure that can be told with all details or without.
+// fault is a failure that can be reported with all details or without.
 type fault struct {
 	full   string // what failed, in full
 	bare   string // the same without anything from the configuration

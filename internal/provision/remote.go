@@ -178,7 +178,7 @@ func (r *run) removeScript(ctx context.Context, c *client, path string) {
 		"%s could not be removed (%s). Whoever may read it finds in it what the configuration put there: remove it by hand, if the system still exists.", what, r.redaction.text(err)))
 }
 
-// announce tells where the connection goes and what it uses, in the words of the peers.
+// announce tells where the connection goes and what it uses, in the words of Terraform and OpenTofu.
 func (r *run) announce(s *settings) {
 	name := func(n string) string {
 		if r.redaction.names {

@@ -44,8 +44,8 @@ var blocks = map[string]*schema.Block{
 }
 
 // connectionBlock has a host that may be missing, because the block of a provisioner adds to that of
-// its resource; ValidateConnection wants one. It has the arguments of WinRM as well, so that who
-// uses it gets one error, and that the one which helps.
+// its resource; ValidateConnection wants one. It has the arguments of WinRM as well, so that their
+// users get one error, and that the one which helps.
 var connectionBlock = block(
 	optional("agent", cty.Bool),
 	optional("agent_identity", cty.String),

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 )
 
-// farewell is how long a remote program that was told to stop may take until its connection is
+// farewell is how long a remote program that was asked to stop may take until its connection is
 // cut.
 var farewell = 5 * time.Second
 
@@ -61,7 +61,7 @@ func (c *client) execute(ctx context.Context, cmd command) error {
 	case <-ctx.Done():
 	}
 	if cmd.feed == nil {
-		for range 2 { // a shell that is about to start a program may lose what it is told
+		for range 2 { // a shell that is about to start a program may lose what it is sent
 			ask(s, keyboard)
 			if soon(ended, farewell/2) {
 				return errInterrupted
@@ -83,7 +83,7 @@ func (cmd *command) begin(c *client, s *ssh.Session, keyboard io.Closer) error {
 }
 
 // ask asks a command to end, with a signal and as a user at its terminal would, because servers do
-// not pass on signals to the programs of some users. Whatever is sent to a host that does not
+// not pass on signals to the programs of some users. A write to a host that does not
 // listen may block.
 func ask(s *ssh.Session, keyboard io.Writer) {
 	go func() {

@@ -11,7 +11,7 @@ import (
 type Breach struct {
 	// Path leads to the attribute; it is empty where the whole object is meant.
 	Path cty.Path
-	// Text says what is wrong, with the peers' words and values in the peers' syntax. Values of
+	// Text says what is wrong, with Terraform's and OpenTofu's words and values in their syntax. Values of
 	// attributes that the schema calls sensitive are not in it.
 	Text string
 	// Safe says the same without any value. It is for paths that are marked.
@@ -44,7 +44,7 @@ func (bs *breaches) tell(hide bool, safe string, text func() string) {
 	bs.found = append(bs.found, b)
 }
 
-// GoString writes a value in the syntax that the peers use in details about providers, which
+// GoString writes a value in the syntax that Terraform and OpenTofu use in details about providers, which
 // people search for and tests match: cty.StringVal("a").
 func GoString(v cty.Value) string {
 	for _, tag := range []mark.Tag{mark.Ephemeral, mark.Sensitive} {
@@ -53,20 +53,4 @@ func GoString(v cty.Value) string {
 		}
 	}
 	return v.GoString()
-}
-
-// Conforms says where a value is not of a type. Parts of dynamic type may be anything.
-func Conforms(ty cty.Type, v cty.Value) []Breach {
-	if ty.Equals(v.Type()) {
-		return nil
-	}
-	var found []Breach
-	for _, err := range v.Type().TestConformance(ty) {
-		b := Breach{Text: err.Error(), Safe: err.Error()}
-		if perr, ok := err.(cty.PathError); ok {
-			b.Path = perr.Path
-		}
-		found = append(found, b)
-	}
-	return found
 }

@@ -43,13 +43,12 @@ func (c *applyCheck) object(s *shape, planned, actual cty.Value) {
 	case !known(planned) || equal(planned, actual):
 		return
 	}
-	was, is := viewOf(planned), viewOf(actual)
 	for _, n := range s.nodes {
-		c.here.attr(n.name)
+		c.here.attr(n)
 		if n.attr != nil {
-			c.attr(n, was.of(n), is.of(n))
+			c.attr(n, n.in(planned), n.in(actual))
 		} else {
-			c.blocks(n, was.of(n), is.of(n))
+			c.blocks(n, n.in(planned), n.in(actual))
 		}
 		c.here.up()
 	}
@@ -131,10 +130,9 @@ func (c *applyCheck) value(planned, actual cty.Value) {
 	case ty.IsMapType():
 		c.mapping(planned, actual)
 	case ty.IsObjectType():
-		is := fieldsOf(actual)
 		for name, pv := range ctyvalue.Members(planned) {
-			if av, ok := is.get(name); ok {
-				c.here.attr(name)
+			if av, ok := ctyvalue.Attribute(actual, name); ok {
+				c.here.step(cty.GetAttrStep{Name: name})
 				c.value(pv, av)
 				c.here.up()
 			}

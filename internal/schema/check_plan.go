@@ -42,13 +42,12 @@ func (c *planCheck) object(s *shape, prior, config, planned cty.Value) {
 
 // inside checks all that an object holds.
 func (c *planCheck) inside(s *shape, prior, config, planned cty.Value) {
-	was, want, plan := viewOf(prior), viewOf(config), viewOf(planned)
 	for _, n := range s.nodes {
-		c.here.attr(n.name)
+		c.here.attr(n)
 		if n.attr != nil {
-			c.attr(n, was.of(n), want.of(n), plan.of(n))
+			c.attr(n, n.in(prior), n.in(config), n.in(planned))
 		} else {
-			c.blocks(n, was.of(n), want.of(n), plan.of(n))
+			c.blocks(n, n.in(prior), n.in(config), n.in(planned))
 		}
 		c.here.up()
 	}
@@ -57,7 +56,7 @@ func (c *planCheck) inside(s *shape, prior, config, planned cty.Value) {
 func (c *planCheck) attr(n *node, prior, config, planned cty.Value) {
 	switch {
 	case equal(planned, config):
-	case n.attr.Computed && (config.IsNull() || !n.attr.Optional): // theirs alone, whatever is configured
+	case n.attr.Computed && (config.IsNull() || !n.attr.Optional): // the provider's alone, also if it is configured
 	case !prior.IsNull() && !config.IsNull() && equal(planned, prior):
 	case n.inner != nil && (planned.IsKnown() || !config.IsNull()):
 		c.nested(n, prior, config, planned)
@@ -104,22 +103,7 @@ func (c *planCheck) nested(n *node, prior, config, planned cty.Value) {
 	case List:
 		c.list(n, prior, config, planned)
 	case Map:
-		was, plan, want := lookup(prior), lookup(planned), lookup(config)
-		for k, nv := range ctyvalue.Members(planned) {
-			cv, ok := want(k)
-			if !ok {
-				c.add("map key %q from plan is not present in config", k)
-				continue
-			}
-			c.here.key(k)
-			c.inside(n.inner, orNull(was, k), cv, nv)
-			c.here.up()
-		}
-		for k := range ctyvalue.Members(config) {
-			if _, ok := plan(k); !ok {
-				c.add("map key %q from config is not present in plan", k)
-			}
-		}
+		c.mapping(n, prior, config, planned)
 	}
 }
 
@@ -176,17 +160,29 @@ func (c *planCheck) blocks(n *node, prior, config, planned cty.Value) {
 		if n.nesting == List {
 			c.list(n, prior, config, planned)
 		} else {
-			c.blockMap(n, prior, config, planned)
+			c.mapping(n, prior, config, planned)
 		}
 	}
 }
 
-func (c *planCheck) blockMap(n *node, prior, config, planned cty.Value) {
+// mapping checks maps by key. A key that is missing among nested attributes is a fault of the map, as Terraform has
+// it; one that is missing among blocks is one of the block.
+func (c *planCheck) mapping(n *node, prior, config, planned cty.Value) {
+	what := "block"
+	if n.attr != nil {
+		what = "map"
+	}
 	was, plan, want := lookup(prior), lookup(planned), lookup(config)
 	for k, nv := range ctyvalue.Members(planned) {
-		c.here.key(k)
 		cv, ok := want(k)
+		if !ok && n.attr != nil {
+			c.add("map key %q from plan is not present in config", k)
+			continue
+		}
+		c.here.key(k)
 		switch {
+		case n.attr != nil:
+			c.inside(n.inner, orNull(was, k), cv, nv)
 		case !nv.IsKnown():
 			c.add(textElemUnknown)
 		case !ok:
@@ -198,7 +194,7 @@ func (c *planCheck) blockMap(n *node, prior, config, planned cty.Value) {
 	}
 	for k := range ctyvalue.Members(config) {
 		if _, ok := plan(k); !ok {
-			c.add("block key %q from config is not present in plan", k)
+			c.add("%s key %q from config is not present in plan", what, k)
 		}
 	}
 }

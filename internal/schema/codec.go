@@ -2,10 +2,10 @@ package schema
 
 import (
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/jsontext"
-	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 )
@@ -15,31 +15,35 @@ import (
 // (what package cty/json writes, to the byte). A type is compiled once into a tree of codecs,
 // with names sorted, keys encoded and lengths known, and used for every object of that type.
 //
-// What comes in was written by somebody else. Decoding checks every length against what is left
+// What comes in was written by other programs. Decoding checks every length against what is left
 // before it reserves memory, bounds the depth where data chooses it (values of dynamic type), and
 // names the attribute that is wrong.
 
 // Encode gives the protocol's MessagePack form of v, which must be unmarked and is converted to
 // the block's type where it is not of it.
-func (b *Block) Encode(v cty.Value) ([]byte, error) { return b.codec().encode(v, msgpackForm) }
+func (b *Block) Encode(v cty.Value) ([]byte, error) { return b.codec().encode(v, &msgpackForm) }
 
 // Decode reads an object of the block's type from MessagePack. An error is a cty.PathError.
-func (b *Block) Decode(msgpack []byte) (cty.Value, error) { return b.codec().decode(msgpack) }
+func (b *Block) Decode(msgpack []byte) (cty.Value, error) {
+	return b.codec().decode(newReader(msgpack))
+}
 
 // EncodeJSON gives the JSON form of v, with sorted keys, as states keep attributes. Unknown values
 // have no such form.
-func (b *Block) EncodeJSON(v cty.Value) ([]byte, error) { return b.codec().encode(v, jsonForm) }
+func (b *Block) EncodeJSON(v cty.Value) ([]byte, error) { return b.codec().encode(v, &jsonForm) }
 
 // DecodeJSON reads an object of the block's type from JSON: what states keep, and what providers
 // may send instead of MessagePack. Absent attributes are null, numbers are exact. An error is a
 // cty.PathError.
-func (b *Block) DecodeJSON(json []byte) (cty.Value, error) { return b.codec().decodeJSON(json) }
+func (b *Block) DecodeJSON(json []byte) (cty.Value, error) { return b.codec().decode(newText(json)) }
 
 // Encode gives the MessagePack form of a value of any type: an argument, an identity.
-func Encode(v cty.Value, ty cty.Type) ([]byte, error) { return compile(ty).encode(v, msgpackForm) }
+func Encode(v cty.Value, ty cty.Type) ([]byte, error) { return compile(ty).encode(v, &msgpackForm) }
 
 // Decode reads a value of any type from MessagePack.
-func Decode(msgpack []byte, ty cty.Type) (cty.Value, error) { return compile(ty).decode(msgpack) }
+func Decode(msgpack []byte, ty cty.Type) (cty.Value, error) {
+	return compile(ty).decode(newReader(msgpack))
+}
 
 // Codec is Encode and Decode for many values of one type.
 type Codec struct{ codec *codec }
@@ -48,16 +52,18 @@ type Codec struct{ codec *codec }
 func CodecOf(ty cty.Type) Codec { return Codec{compile(ty)} }
 
 // Encode gives the MessagePack form of v.
-func (c Codec) Encode(v cty.Value) ([]byte, error) { return c.codec.encode(v, msgpackForm) }
+func (c Codec) Encode(v cty.Value) ([]byte, error) { return c.codec.encode(v, &msgpackForm) }
 
 // Decode reads a value from MessagePack.
-func (c Codec) Decode(msgpack []byte) (cty.Value, error) { return c.codec.decode(msgpack) }
+func (c Codec) Decode(msgpack []byte) (cty.Value, error) { return c.codec.decode(newReader(msgpack)) }
 
 // EncodeJSON gives the JSON form of a value of any type.
-func EncodeJSON(v cty.Value, ty cty.Type) ([]byte, error) { return compile(ty).encode(v, jsonForm) }
+func EncodeJSON(v cty.Value, ty cty.Type) ([]byte, error) { return compile(ty).encode(v, &jsonForm) }
 
 // DecodeJSON reads a value of any type from JSON.
-func DecodeJSON(json []byte, ty cty.Type) (cty.Value, error) { return compile(ty).decodeJSON(json) }
+func DecodeJSON(json []byte, ty cty.Type) (cty.Value, error) {
+	return compile(ty).decode(newText(json))
+}
 
 func (b *Block) codec() *codec { return b.shape().codec }
 
@@ -85,6 +91,7 @@ type codec struct {
 	elem          *codec       // of lists, sets, maps
 	items         []*codec     // of tuples
 	attrs         []attrCodec  // of objects, sorted by name
+	names         []string     // of attrs
 	loose         bool         // a dynamic type is somewhere inside: elements may differ
 	size          atomic.Int32 // how long the last encoding was: the next will be about as long
 }
@@ -154,30 +161,23 @@ func object(ty cty.Type) *codec {
 		c.attrs = append(c.attrs, a)
 		c.loose = c.loose || a.loose
 	}
-	slices.SortFunc(c.attrs, func(a, b attrCodec) int { return cmpString(a.name, b.name) })
+	slices.SortFunc(c.attrs, func(a, b attrCodec) int { return strings.Compare(a.name, b.name) })
+	for i := range c.attrs {
+		c.names = append(c.names, c.attrs[i].name)
+	}
 	return c
 }
 
-func cmpString(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
+// attr finds an attribute by name, -1 if there is none; the i-th is tried first, since all forms are written sorted.
+func (c *codec) attr(name string, i int) int {
+	if i < len(c.names) && c.names[i] == name {
+		return i
 	}
-	return 0
-}
-
-// attr finds an attribute by name; the i-th is tried first, since everybody writes them sorted.
-func (c *codec) attr(name string, i int) *attrCodec {
-	if i < len(c.attrs) && c.attrs[i].name == name {
-		return &c.attrs[i]
-	}
-	i, ok := slices.BinarySearchFunc(c.attrs, name, func(a attrCodec, n string) int { return cmpString(a.name, n) })
+	i, ok := slices.BinarySearch(c.names, name)
 	if !ok {
-		return nil
+		return -1
 	}
-	return &c.attrs[i]
+	return i
 }
 
 // item is the codec of the i-th element.
@@ -188,18 +188,10 @@ func (c *codec) item(i int) *codec {
 	return c.elem
 }
 
-// form is one way to write.
-type form func(*codec, []byte, cty.Value) ([]byte, *failure)
-
-var (
-	msgpackForm form = (*codec).appendMsgpack
-	jsonForm    form = (*codec).appendJSON
-)
-
 // encode writes v. Values are nearly always of the codec's type already, so that is assumed, and
 // conversion tried only where the assumption fails.
-func (c *codec) encode(v cty.Value, write form) ([]byte, error) {
-	out, f := write(c, make([]byte, 0, c.size.Load()+16), v)
+func (c *codec) encode(v cty.Value, w *form) ([]byte, error) {
+	out, f := c.append(w, make([]byte, 0, c.size.Load()+16), v)
 	if f == nil {
 		c.size.Store(int32(min(len(out), shareLimit)))
 		return out, nil
@@ -209,33 +201,11 @@ func (c *codec) encode(v cty.Value, write form) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if out, f = write(c, nil, converted); f == nil {
+		if out, f = c.append(w, nil, converted); f == nil {
 			return out, nil
 		}
 	}
 	return nil, f.err()
-}
-
-// marked reports whether v itself carries a mark: such values have no encoded form.
-func marked(v cty.Value) bool { return mark.Is(v, mark.Sensitive) || mark.Is(v, mark.Ephemeral) }
-
-// is reports whether v, known and not null, is a value that the codec can write.
-func (c *codec) is(ty cty.Type) bool {
-	switch c.kind {
-	case kindString, kindNumber, kindBool:
-		return ty == c.ty
-	case kindList:
-		return ty.IsListType()
-	case kindSet:
-		return ty.IsSetType()
-	case kindMap:
-		return ty.IsMapType()
-	case kindTuple:
-		return ty.IsTupleType() && ty.Length() == len(c.items)
-	case kindObject:
-		return ty.IsObjectType() && len(ty.AttributeTypes()) == len(c.attrs)
-	}
-	return false
 }
 
 // failure is an error on its way up: every level adds its step, so that nothing is paid for paths

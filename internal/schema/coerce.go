@@ -27,13 +27,7 @@ func (s *shape) placeholder(v cty.Value) cty.Value {
 	if !s.computed || !known(v) {
 		return v
 	}
-	want, out := fieldsOf(v), newBuilder(s.codec, len(s.nodes))
-	for _, n := range s.nodes {
-		av, _ := want.get(n.name)
-		out.set(n.name, n.placeholder(av))
-	}
-	v, _ = out.value()
-	return v
+	return s.rebuild(v, (*node).placeholder)
 }
 
 func (n *node) placeholder(v cty.Value) cty.Value {
@@ -42,20 +36,8 @@ func (n *node) placeholder(v cty.Value) cty.Value {
 		return n.unknown
 	case n.inner == nil || !n.computed || !known(v):
 		return v
-	case n.nesting == Single || n.nesting == Group:
-		return n.inner.placeholder(v)
-	case n.nesting == Map:
-		vals := make(map[string]cty.Value, v.LengthInt())
-		for k, ev := range ctyvalue.Members(v) {
-			vals[k] = n.inner.placeholder(ev)
-		}
-		return mapLike(v, vals)
 	}
-	vals := elements(v)
-	for i, ev := range vals {
-		vals[i] = n.inner.placeholder(ev)
-	}
-	return listLike(v, vals)
+	return n.replace(v, func(_ string, _ int, ev cty.Value) cty.Value { return n.inner.placeholder(ev) })
 }
 
 // ConfigEqual reports whether an object was made with this configuration: nothing that is
@@ -86,25 +68,23 @@ func (s *shape) coerce(v cty.Value) (cty.Value, *failure) {
 		return cty.NilVal, fail("an object is required")
 	}
 	has, taken := lookup(v), 0
-	out := newBuilder(s.codec, len(s.nodes))
-	for _, n := range s.nodes {
+	vals := make([]cty.Value, len(s.nodes))
+	for i, n := range s.nodes {
 		av, ok := has(n.name)
 		if !ok {
-			out.set(n.name, n.none())
+			vals[i] = n.none()
 			continue
 		}
 		taken++
-		av, f := n.coerce(av)
-		if f != nil {
+		var f *failure
+		if vals[i], f = n.coerce(av); f != nil {
 			return cty.NilVal, f.in(cty.GetAttrStep{Name: n.name})
 		}
-		out.set(n.name, av)
 	}
 	if taken < v.LengthInt() {
 		return cty.NilVal, s.surplus(v)
 	}
-	made, f := out.value()
-	return remark(made), f
+	return remark(s.object(vals)), nil
 }
 
 // surplus names an attribute that the schema does not have.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strings"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/zclconf/go-cty/cty"
@@ -37,161 +37,87 @@ var smallInts = func() (vs [256]cty.Value) {
 	return vs
 }()
 
-func (c *codec) decode(b []byte) (cty.Value, error) {
-	r := &reader{b: b}
-	if len(b) <= shareLimit {
+// readers are some whose value was read to the end.
+var readers = sync.Pool{New: func() any { return new(reader) }}
+
+func newReader(b []byte) *reader {
+	r := readers.Get().(*reader)
+	if r.b = b; len(b) <= shareLimit {
 		r.s = string(b)
 	}
-	v, f := c.read(r)
-	if f == nil && r.pos < len(b) {
-		f = fail(fmt.Sprintf("%d bytes follow the end of the value", len(b)-r.pos))
-	}
-	if f != nil {
-		return cty.DynamicVal, f.err()
-	}
-	return v, nil
+	return r
 }
 
-const errShort = "the data ends in the middle of a value"
+func (r *reader) complete() bool { return true }
 
-// read reads one value of the codec's type.
-func (c *codec) read(r *reader) (cty.Value, *failure) {
+func (r *reader) end() *failure {
+	if r.pos < len(r.b) {
+		return fail(fmt.Sprintf("%d bytes follow the end of the value", len(r.b)-r.pos))
+	}
+	*r = reader{}
+	readers.Put(r)
+	return nil
+}
+
+func (r *reader) leaf(c *codec) (v cty.Value, is bool, f *failure) {
 	if r.pos >= len(r.b) {
-		return cty.NilVal, fail(errShort)
+		return cty.NilVal, true, fail(errShort)
 	}
-	code := r.b[r.pos]
-	if isExt(code) {
-		return c.readUnknown(r)
-	}
-	if c.kind == kindDynamic {
-		return readDynamic(r)
-	}
-	if code == codeNil {
+	switch code := r.b[r.pos]; {
+	case isExt(code):
+		v, f = c.readUnknown(r)
+	case c.kind == kindDynamic:
+		v, f = readDynamic(r)
+	case code == codeNil:
 		r.pos++
-		return c.null, nil
-	}
-	switch c.kind {
-	case kindString:
+		v = c.null
+	case c.kind == kindString:
 		s, ok := r.str()
 		if !ok {
-			return cty.NilVal, fail("a string is required")
+			return cty.NilVal, true, c.required()
 		}
-		return ctyvalue.String(s), nil
-	case kindNumber:
-		return r.number()
-	case kindBool:
+		v = ctyvalue.String(s)
+	case c.kind == kindNumber:
+		v, f = r.number()
+	case c.kind == kindBool && code == codeTrue:
 		r.pos++
-		switch code {
-		case codeTrue:
-			return cty.True, nil
-		case codeFalse:
-			return cty.False, nil
-		}
-		return cty.NilVal, fail("a bool is required")
-	case kindList, kindSet, kindTuple:
-		return c.readList(r)
-	case kindMap:
-		return c.readMap(r)
-	case kindObject:
-		return c.readObject(r)
+		v = cty.True
+	case c.kind == kindBool && code == codeFalse:
+		r.pos++
+		v = cty.False
+	case c.kind == kindBool:
+		f = c.required()
+	default:
+		return cty.NilVal, false, nil
 	}
-	return cty.NilVal, fail("a value of this type cannot be decoded")
+	return v, true, f
 }
 
-func (c *codec) readList(r *reader) (cty.Value, *failure) {
-	n, ok := r.length(codeFixArray, codeArray16)
+func (r *reader) begin(c *codec) (int, *failure) {
+	fix, wide := byte(codeFixArray), byte(codeArray16)
+	if c.kind == kindMap || c.kind == kindObject {
+		fix, wide = codeFixMap, codeMap16
+	}
+	n, ok := r.length(fix, wide)
 	if !ok {
-		return cty.NilVal, fail("a " + c.noun() + " is required")
+		return 0, c.required()
 	}
-	if c.kind == kindTuple && n != len(c.items) {
-		return cty.NilVal, c.otherLength()
-	}
-	vals := newLister(c, n)
-	for i := range n {
-		v, f := c.item(i).read(r)
-		if f != nil {
-			return cty.NilVal, f.at(i)
-		}
-		vals.add(v)
-	}
-	return vals.value()
+	return n, nil
 }
 
-func (c *codec) readMap(r *reader) (cty.Value, *failure) {
-	n, ok := r.length(codeFixMap, codeMap16)
-	if !ok {
-		return cty.NilVal, fail("a map is required")
-	}
-	vals := newBuilder(c, min(n, 1<<10))
-	for range n {
-		key, ok := r.str()
-		if !ok {
-			return cty.NilVal, fail("the keys of a map must be strings")
-		}
-		v, f := c.elem.read(r)
-		if f != nil {
-			return cty.NilVal, f.in(cty.IndexStep{Key: cty.StringVal(key)})
-		}
-		vals.set(normal(key), v)
-	}
-	return vals.value()
-}
+func (r *reader) more(_ *codec, i, n int) bool { return i < n }
 
-func (c *codec) readObject(r *reader) (cty.Value, *failure) {
-	n, ok := r.length(codeFixMap, codeMap16)
-	if !ok {
-		return cty.NilVal, fail("an object is required")
-	}
-	vals := newBuilder(c, len(c.attrs))
-	for i := range n {
-		name, ok := r.str()
-		if !ok {
-			return cty.NilVal, fail("the names of attributes must be strings")
-		}
-		a := c.attr(name, i)
-		if a == nil {
-			return cty.NilVal, unsupported(name)
-		}
-		v, f := a.read(r)
-		if f != nil {
-			return cty.NilVal, f.in(cty.GetAttrStep{Name: a.name})
-		}
-		vals.set(a.name, v)
-	}
-	if vals.len() != n {
-		return cty.NilVal, fail("an attribute is given twice")
-	}
-	if n != len(c.attrs) {
-		return cty.NilVal, c.missing(vals)
-	}
-	return vals.value()
-}
+func (r *reader) failure() *failure { return nil }
 
-func unsupported(name string) *failure {
-	if len(name) > 100 {
-		name = name[:100] + "..."
+func (r *reader) name(c *codec) (string, *failure) {
+	name, ok := r.str()
+	switch {
+	case ok:
+		return name, nil
+	case c.kind == kindMap:
+		return "", fail("the keys of a map must be strings")
 	}
-	return fail(fmt.Sprintf("unsupported attribute %q", name))
-}
-
-// missing says which attributes an object should have had.
-func (c *codec) missing(vals builder) *failure {
-	var names []string
-	for i := range c.attrs {
-		if !vals.has(c.attrs[i].name) {
-			names = append(names, fmt.Sprintf("%q", c.attrs[i].name))
-		}
-	}
-	if len(names) == 1 {
-		return fail("missing attribute " + names[0])
-	}
-	return fail("missing attributes " + strings.Join(names, ", "))
-}
-
-func (c *codec) noun() string {
-	return [...]string{
-		"value", "string", "number", "bool", "list", "set", "map", "tuple", "object", "value",
-	}[c.kind]
+	return "", fail("the names of attributes must be strings")
 }
 
 // readDynamic reads a type and a value of that type.

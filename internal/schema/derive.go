@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/zclconf/go-cty/cty"
@@ -63,19 +65,11 @@ func (b *Block) Attr(name string) *Attr { return findAttr(b.Attrs, name) }
 func (o *Object) Attr(name string) *Attr { return findAttr(o.Attrs, name) }
 
 func findAttr(attrs []*Attr, name string) *Attr {
-	lo, hi := 0, len(attrs)
-	for lo < hi {
-		mid := (lo + hi) / 2
-		if attrs[mid].Name < name {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
+	i, ok := slices.BinarySearchFunc(attrs, name, func(a *Attr, name string) int { return strings.Compare(a.Name, name) })
+	if !ok {
+		return nil
 	}
-	if lo < len(attrs) && attrs[lo].Name == name {
-		return attrs[lo]
-	}
-	return nil
+	return attrs[i]
 }
 
 // Nested finds a block type by name, nil if there is none.

@@ -6,100 +6,138 @@ import (
 	"math/big"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
+	ctymsgpack "github.com/zclconf/go-cty/cty/msgpack"
 )
 
-// appendMsgpack writes v in the protocol's form.
-func (c *codec) appendMsgpack(b []byte, v cty.Value) ([]byte, *failure) {
-	if marked(v) {
+// form is one of the two ways to write values. What they have in common is in append.
+type form struct {
+	null, yes, no          string
+	comma, endList, endMap string
+	beginList, beginMap    func(b []byte, n int) []byte
+	text, key              func(b []byte, s string) []byte
+	name                   func(a *attrCodec) []byte // of an attribute, as a key
+	number                 func(b []byte, f *big.Float) ([]byte, *failure)
+	unknown                func(c *codec, b []byte, v cty.Value) ([]byte, *failure)
+	dynamic                func(b, typ []byte, value func([]byte) ([]byte, *failure)) ([]byte, *failure) // typ is the type in JSON
+}
+
+// append writes v.
+func (c *codec) append(w *form, b []byte, v cty.Value) ([]byte, *failure) {
+	if mark.Is(v, mark.Sensitive) || mark.Is(v, mark.Ephemeral) {
 		return nil, fail("a marked value cannot be encoded")
 	}
 	ty := v.Type()
-	if c.kind == kindDynamic && ty != cty.DynamicPseudoType {
-		return appendDynamic(b, v, ty)
-	}
-	if !v.IsKnown() {
-		if !ty.Equals(c.ty) && !(c.loose && ty.TestConformance(c.ty) == nil) {
-			return nil, mismatched
+	switch {
+	case c.kind == kindDynamic && ty != cty.DynamicPseudoType:
+		typ, err := ty.MarshalJSON()
+		if err != nil {
+			return nil, fail("its type cannot be encoded: " + err.Error())
 		}
-		return appendUnknown(b, v)
+		return w.dynamic(b, typ, func(b []byte) ([]byte, *failure) { return compile(ty).append(w, b, v) })
+	case !v.IsKnown():
+		return w.unknown(c, b, v)
+	case v.IsNull():
+		return append(b, w.null...), nil
 	}
-	if v.IsNull() {
-		return append(b, codeNil), nil
+	switch {
+	case c.kind == kindString && ty == cty.String:
+		return w.text(b, v.AsString()), nil
+	case c.kind == kindNumber && ty == cty.Number:
+		return w.number(b, ctyvalue.Number(v))
+	case c.kind == kindBool && ty == cty.Bool && v.True():
+		return append(b, w.yes...), nil
+	case c.kind == kindBool && ty == cty.Bool:
+		return append(b, w.no...), nil
+	case c.kind == kindList && ty.IsListType(), c.kind == kindSet && ty.IsSetType(),
+		c.kind == kindTuple && ty.IsTupleType() && ty.Length() == len(c.items):
+		return c.appendList(w, b, v)
+	case c.kind == kindMap && ty.IsMapType():
+		return c.appendMap(w, b, v)
+	case c.kind == kindObject && ty.IsObjectType() && len(ty.AttributeTypes()) == len(c.attrs):
+		return c.appendObject(w, b, v)
 	}
-	if !c.is(ty) {
-		return nil, mismatched
-	}
-	switch c.kind {
-	case kindString:
-		return appendStr(b, v.AsString()), nil
-	case kindNumber:
-		return appendNumber(b, ctyvalue.Number(v)), nil
-	case kindBool:
-		if v.True() {
-			return append(b, codeTrue), nil
-		}
-		return append(b, codeFalse), nil
-	case kindList, kindSet, kindTuple:
-		return c.appendList(b, v)
-	case kindMap:
-		return c.appendMap(b, v)
-	case kindObject:
-		return c.appendObject(b, v)
-	}
-	return nil, fail("a value of this type cannot be encoded")
+	return nil, mismatched
 }
 
-func (c *codec) appendList(b []byte, v cty.Value) ([]byte, *failure) {
-	b = appendHead(b, v.LengthInt(), codeFixArray, codeArray16)
+func (c *codec) appendList(w *form, b []byte, v cty.Value) ([]byte, *failure) {
+	b = w.beginList(b, v.LengthInt())
 	var f *failure
 	for i, ev := range ctyvalue.Items(v) {
-		if b, f = c.item(i).appendMsgpack(b, ev); f != nil {
+		if i > 0 {
+			b = append(b, w.comma...)
+		}
+		if b, f = c.item(i).append(w, b, ev); f != nil {
 			return nil, f.at(i)
 		}
 	}
-	return b, nil
+	return append(b, w.endList...), nil
 }
 
-func (c *codec) appendMap(b []byte, v cty.Value) ([]byte, *failure) {
-	b = appendHead(b, v.LengthInt(), codeFixMap, codeMap16)
+func (c *codec) appendMap(w *form, b []byte, v cty.Value) ([]byte, *failure) {
+	b = w.beginMap(b, v.LengthInt())
+	comma := ""
 	var f *failure
 	for k, ev := range ctyvalue.Members(v) {
-		b = appendStr(b, k)
-		if b, f = c.elem.appendMsgpack(b, ev); f != nil {
+		b = w.key(append(b, comma...), k)
+		if b, f = c.elem.append(w, b, ev); f != nil {
 			return nil, f.in(cty.IndexStep{Key: cty.StringVal(k)})
 		}
+		comma = w.comma
 	}
-	return b, nil
+	return append(b, w.endMap...), nil
 }
 
-func (c *codec) appendObject(b []byte, v cty.Value) ([]byte, *failure) {
-	b = appendHead(b, len(c.attrs), codeFixMap, codeMap16)
-	attrs := fieldsOf(v)
+func (c *codec) appendObject(w *form, b []byte, v cty.Value) ([]byte, *failure) {
+	b = w.beginMap(b, len(c.attrs))
+	comma := ""
 	var f *failure
 	for i := range c.attrs {
 		a := &c.attrs[i]
-		av, ok := attrs.get(a.name)
+		av, ok := ctyvalue.Attribute(v, a.name)
 		if !ok {
 			return nil, mismatched
 		}
-		b = append(b, a.wire...)
-		if b, f = a.appendMsgpack(b, av); f != nil {
+		b = append(append(b, comma...), w.name(a)...)
+		if b, f = a.append(w, b, av); f != nil {
 			return nil, f.in(cty.GetAttrStep{Name: a.name})
 		}
+		comma = w.comma
 	}
-	return b, nil
+	return append(b, w.endMap...), nil
 }
 
-// appendDynamic writes the type beside the value.
-func appendDynamic(b []byte, v cty.Value, ty cty.Type) ([]byte, *failure) {
-	name, err := ty.MarshalJSON()
-	if err != nil {
-		return nil, fail("its type cannot be encoded: " + err.Error())
+// msgpackForm is the protocol's form.
+var msgpackForm = form{
+	null: "\xc0", yes: "\xc3", no: "\xc2",
+	beginList: func(b []byte, n int) []byte { return appendHead(b, n, codeFixArray, codeArray16) },
+	beginMap:  func(b []byte, n int) []byte { return appendHead(b, n, codeFixMap, codeMap16) },
+	text:      appendStr,
+	key:       appendStr,
+	name:      func(a *attrCodec) []byte { return a.wire },
+	number:    func(b []byte, f *big.Float) ([]byte, *failure) { return appendNumber(b, f), nil },
+	unknown:   appendUnknown,
+	dynamic: func(b, typ []byte, value func([]byte) ([]byte, *failure)) ([]byte, *failure) {
+		return value(appendBin(append(b, codeFixArray|2), typ))
+	},
+}
+
+// appendUnknown writes an unknown value: as a MessagePack extension of one zero byte of type 0 where nothing is
+// known about the value, else as package cty/msgpack describes what is.
+func appendUnknown(c *codec, b []byte, v cty.Value) ([]byte, *failure) {
+	ty := v.Type()
+	if !ty.Equals(c.ty) && !(c.loose && ty.TestConformance(c.ty) == nil) {
+		return nil, mismatched
 	}
-	b = append(b, codeFixArray|2)
-	b = appendBin(b, name)
-	return compile(ty).appendMsgpack(b, v)
+	if v.RawEquals(cty.UnknownVal(ty)) {
+		return append(b, codeFixExt1, 0, 0), nil
+	}
+	refined, err := ctymsgpack.Marshal(v, ty)
+	if err != nil {
+		return nil, fail("what is known of it cannot be encoded")
+	}
+	return append(b, refined...), nil
 }
 
 // appendNumber writes the shortest exact form: an integer, a float, or decimal text.

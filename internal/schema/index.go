@@ -31,15 +31,7 @@ func appendKey(b []byte, v cty.Value) []byte {
 			return append(b, 'T')
 		}
 		return append(b, 'F')
-	case ty.IsObjectType():
-		b = append(b, '{')
-		attrs := fieldsOf(v)
-		for _, name := range sortedKeys(attrs.types) {
-			av, _ := attrs.get(name)
-			b = appendKey(appendText(b, name), av)
-		}
-		return append(b, '}')
-	case ty.IsMapType():
+	case ty.IsObjectType() || ty.IsMapType():
 		b = append(b, '{')
 		for k, ev := range ctyvalue.Members(v) {
 			b = appendKey(appendText(b, k), ev)
@@ -59,7 +51,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// appendExact writes a number whatever precision it is kept in.
+// appendExact writes a number in the same way in every precision.
 func appendExact(b []byte, f *big.Float) []byte {
 	if i, acc := f.Int64(); acc == big.Exact {
 		return binary.AppendVarint(append(b, 'i'), i)
@@ -111,10 +103,9 @@ func (x *index) known(v cty.Value) string {
 		return ""
 	}
 	which, some := make([]byte, len(x.names)), false
-	attrs := fieldsOf(v)
 	for i, name := range x.names {
 		which[i] = '-'
-		if av, _ := attrs.get(name); av.IsWhollyKnown() {
+		if av, _ := ctyvalue.Attribute(v, name); av.IsWhollyKnown() {
 			which[i], some = 'k', true
 		}
 	}
@@ -129,10 +120,9 @@ func (x *index) key(v cty.Value, which string) string {
 		return string(appendKey(nil, v))
 	}
 	var key []byte
-	attrs := fieldsOf(v)
 	for i, name := range x.names {
 		if i < len(which) && which[i] == 'k' {
-			av, _ := attrs.get(name)
+			av, _ := ctyvalue.Attribute(v, name)
 			key = appendKey(key, av)
 		}
 	}

@@ -2,7 +2,7 @@ package schema
 
 import (
 	"bytes"
-	"fmt"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
@@ -17,20 +17,18 @@ type text struct {
 	depth int    // of dynamic values in dynamic values
 }
 
-func (c *codec) decodeJSON(b []byte) (cty.Value, error) {
-	t := &text{Scanner: jsontext.Scanner{In: b}}
-	if len(b) <= shareLimit {
+// someTexts are some that were read to the end.
+var someTexts = sync.Pool{New: func() any { return new(text) }}
+
+func newText(b []byte) *text {
+	t := someTexts.Get().(*text)
+	if t.In = b; len(b) <= shareLimit {
 		t.s = string(b)
 	}
-	v, f := c.readJSON(t)
-	if f == nil {
-		f = t.end()
-	}
-	if f != nil {
-		return cty.DynamicVal, f.err()
-	}
-	return v, nil
+	return t
 }
+
+func (t *text) complete() bool { return false }
 
 // failure is what is wrong with the text, nil if nothing is.
 func (t *text) failure() *failure {
@@ -45,7 +43,12 @@ func (t *text) end() *failure {
 	if t.Err == nil && (t.Peek() != 0 || t.Pos < len(t.In)) {
 		t.Fail("more follows the end of the value")
 	}
-	return t.failure()
+	if t.Err != nil {
+		return t.failure()
+	}
+	*t = text{}
+	someTexts.Put(t)
+	return nil
 }
 
 // literal passes over a word, if it stands here.
@@ -57,28 +60,23 @@ func (t *text) literal(word string) bool {
 	return true
 }
 
-// readJSON reads one value of the codec's type.
-func (c *codec) readJSON(t *text) (cty.Value, *failure) {
+func (t *text) leaf(c *codec) (v cty.Value, is bool, f *failure) {
 	first := t.Peek()
 	switch {
 	case first == 0:
-		return cty.NilVal, fail(errShort)
+		return cty.NilVal, true, fail(errShort)
 	case first == 'n' && t.literal("null"):
-		return c.null, nil
+		return c.null, true, nil
 	}
 	switch c.kind {
 	case kindString, kindNumber, kindBool:
-		return c.readPrimitive(t, first)
-	case kindList, kindSet, kindTuple:
-		return c.readJSONList(t)
-	case kindMap:
-		return c.readJSONMap(t)
-	case kindObject:
-		return c.readJSONObject(t)
+		v, f = c.readPrimitive(t, first)
 	case kindDynamic:
-		return readDynamicJSON(t)
+		v, f = readDynamicJSON(t)
+	default:
+		return cty.NilVal, false, nil
 	}
-	return cty.NilVal, fail("a value of this type cannot be decoded")
+	return v, true, f
 }
 
 // readPrimitive reads a string, number or bool, and lets each stand for another where its text
@@ -126,87 +124,35 @@ func (c *codec) readPrimitive(t *text, first byte) (cty.Value, *failure) {
 			return cty.StringVal("false"), nil
 		}
 	}
-	return cty.NilVal, fail("a " + c.noun() + " is required")
+	return cty.NilVal, c.required()
 }
 
-func (c *codec) readJSONList(t *text) (cty.Value, *failure) {
-	if t.In[t.Pos] != '[' {
-		return cty.NilVal, fail("a " + c.noun() + " is required")
+func (t *text) begin(c *codec) (int, *failure) {
+	if t.In[t.Pos] != c.opens() {
+		return 0, c.required()
 	}
 	t.Pos++
-	vals := newLister(c, 0)
-	for first := true; t.More(']', first); first = false {
-		if c.kind == kindTuple && vals.len() == len(c.items) {
-			return cty.NilVal, c.otherLength()
-		}
-		v, f := c.item(vals.len()).readJSON(t)
-		if f != nil {
-			return cty.NilVal, f.at(vals.len())
-		}
-		vals.add(v)
-	}
-	switch {
-	case t.Err != nil:
-		return cty.NilVal, t.failure()
-	case c.kind == kindTuple && vals.len() != len(c.items):
-		return cty.NilVal, c.otherLength()
-	}
-	return vals.value()
+	return 0, nil
 }
 
-func (c *codec) otherLength() *failure {
-	return fail(fmt.Sprintf("a tuple of length %d is required", len(c.items)))
+// opens is the character that a list, map or object begins with. The one it ends with is the next but one.
+func (c *codec) opens() byte {
+	if c.kind == kindList || c.kind == kindSet || c.kind == kindTuple {
+		return '['
+	}
+	return '{'
 }
 
-func (c *codec) readJSONMap(t *text) (cty.Value, *failure) {
-	if t.In[t.Pos] != '{' {
-		return cty.NilVal, fail("a map is required")
-	}
-	vals := newBuilder(c, 0)
-	f := t.members(func(key string) *failure {
-		v, f := c.elem.readJSON(t)
-		if f != nil {
-			return f.in(cty.IndexStep{Key: cty.StringVal(key)})
-		}
-		vals.set(normal(key), v)
-		return nil
-	})
-	if f != nil {
-		return cty.NilVal, f
-	}
-	return vals.value()
-}
+func (t *text) more(c *codec, i, _ int) bool { return t.More(c.opens()+2, i == 0) }
 
-func (c *codec) readJSONObject(t *text) (cty.Value, *failure) {
-	if t.In[t.Pos] != '{' {
-		return cty.NilVal, fail("an object is required")
+func (t *text) name(*codec) (string, *failure) {
+	if t.Peek() != '"' {
+		t.Expected("a quoted name")
+		return "", t.failure()
 	}
-	vals := newBuilder(c, len(c.attrs))
-	i := -1
-	f := t.members(func(name string) *failure {
-		i++
-		a := c.attr(name, i)
-		if a == nil {
-			return unsupported(name)
-		}
-		v, f := a.readJSON(t)
-		if f != nil {
-			return f.in(cty.GetAttrStep{Name: a.name})
-		}
-		vals.set(a.name, v)
-		return nil
-	})
-	if f != nil {
-		return cty.NilVal, f
-	}
-	if vals.len() < len(c.attrs) {
-		for i := range c.attrs {
-			if a := &c.attrs[i]; !vals.has(a.name) {
-				vals.set(a.name, a.null)
-			}
-		}
-	}
-	return vals.value()
+	name := t.str()
+	t.Want(':')
+	return name, t.failure()
 }
 
 // readDynamicJSON reads an object of a type and a value of that type, in any order.
@@ -220,55 +166,39 @@ func readDynamicJSON(t *text) (cty.Value, *failure) {
 	}
 	defer func() { t.depth-- }()
 	var typ, value []byte
-	f := t.members(func(name string) *failure {
-		raw := t.Raw()
-		switch {
+	t.Pos++
+	for i := 0; t.more(dynamicCodec, i, 0); i++ {
+		name, f := t.name(dynamicCodec)
+		if f != nil {
+			return cty.NilVal, f
+		}
+		switch raw := t.Raw(); {
 		case t.Err != nil:
-			return t.failure()
+			return cty.NilVal, t.failure()
 		case name == "type":
 			typ = raw
 		case name == "value":
 			value = raw
 		default:
-			return unsupported(name)
+			return cty.NilVal, unsupported(name)
 		}
-		return nil
-	})
-	if f == nil && (typ == nil || value == nil) {
-		f = fail(required)
 	}
-	if f != nil {
+	if f := t.failure(); f != nil {
 		return cty.NilVal, f
+	}
+	if typ == nil || value == nil {
+		return cty.NilVal, fail(required)
 	}
 	ty, f := typeFromJSON(typ)
 	if f != nil {
 		return cty.NilVal, f
 	}
 	inner := &text{Scanner: jsontext.Scanner{In: value}, depth: t.depth}
-	v, f := compile(ty).readJSON(inner)
+	v, f := compile(ty).read(inner)
 	if f == nil {
 		f = inner.end()
 	}
 	return v, f
-}
-
-// members calls read at the value of each member of an object.
-func (t *text) members(read func(name string) *failure) *failure {
-	t.Pos++
-	for first := true; t.More('}', first); first = false {
-		if t.Peek() != '"' {
-			t.Expected("a quoted name")
-			break
-		}
-		name := t.str()
-		if !t.Want(':') {
-			break
-		}
-		if f := read(name); f != nil {
-			return f
-		}
-	}
-	return t.failure()
 }
 
 // str reads the string that begins here.

@@ -13,43 +13,16 @@ func (s *shape) normalize(v cty.Value) cty.Value {
 	if !known(v) || !s.deep.blocks {
 		return v
 	}
-	was, out, changed := fieldsOf(v), newBuilder(s.codec, len(s.nodes)), false
-	for _, n := range s.nodes {
-		av, _ := was.get(n.name)
-		if n.block != nil {
-			mended, c := n.normalize(av)
-			av, changed = mended, changed || c
-		}
-		out.set(n.name, av)
-	}
-	if !changed {
-		return v
-	}
-	v, _ = out.value()
-	return v
+	return s.rebuild(v, (*node).normalize)
 }
 
-// normalize mends all blocks of a type and reports whether there was anything to mend.
-func (n *node) normalize(v cty.Value) (cty.Value, bool) {
+// normalize mends all blocks of a type.
+func (n *node) normalize(v cty.Value) cty.Value {
 	switch {
-	case !v.IsKnown() || n.nesting == Map:
-		return v, false
-	case v.IsNull() && n.nesting == Single:
-		return v, false
+	case n.block == nil || !v.IsKnown() || n.nesting == Map || n.nesting == Single && v.IsNull():
+		return v
 	case v.IsNull():
-		return n.none(), true
-	case n.nesting == Single || n.nesting == Group:
-		mended := n.inner.normalize(v)
-		return mended, !same(v, mended)
+		return n.none()
 	}
-	changed := false
-	vals := elements(v)
-	for i, ev := range vals {
-		vals[i] = n.inner.normalize(ev)
-		changed = changed || !same(ev, vals[i])
-	}
-	if !changed {
-		return v, false
-	}
-	return listLike(v, vals), true
+	return n.replace(v, func(_ string, _ int, ev cty.Value) cty.Value { return n.inner.normalize(ev) })
 }

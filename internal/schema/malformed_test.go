@@ -245,6 +245,6 @@ func FuzzTypes(f *testing.F) {
 		if !json.Valid(b) {
 			t.Fatalf("%q", b)
 		}
-		compile(ty).decode([]byte{codeNil})
+		compile(ty).decode(newReader([]byte{codeNil}))
 	})
 }

@@ -47,12 +47,10 @@ func (f *finder) object(s *shape, v cty.Value) {
 	if !known(v) {
 		return
 	}
-	attrs := fieldsOf(v)
 	for _, n := range s.nodes {
 		if f.in(n.deep) {
-			av, _ := attrs.get(n.name)
-			f.here.attr(n.name)
-			f.node(n, av)
+			f.here.attr(n)
+			f.node(n, n.in(v))
 			f.here.up()
 		}
 	}
@@ -103,13 +101,7 @@ func (s *shape) nullWriteOnly(v cty.Value) cty.Value {
 	if !known(v) {
 		return remark(v)
 	}
-	attrs, out := fieldsOf(v), newBuilder(s.codec, len(s.nodes))
-	for _, n := range s.nodes {
-		av, _ := attrs.get(n.name)
-		out.set(n.name, n.nullWriteOnly(av))
-	}
-	v, _ = out.value()
-	return remark(v)
+	return remark(s.rebuild(v, (*node).nullWriteOnly))
 }
 
 func (n *node) nullWriteOnly(v cty.Value) cty.Value {
@@ -118,25 +110,12 @@ func (n *node) nullWriteOnly(v cty.Value) cty.Value {
 		return v
 	case n.attr != nil && n.attr.WriteOnly:
 		return n.codec.null
-	case n.nesting == Single || n.nesting == Group:
-		return n.inner.nullWriteOnly(v)
 	}
 	v, remark := mark.Bare(v)
 	if !known(v) {
 		return remark(v)
 	}
-	if n.nesting == Map {
-		vals := make(map[string]cty.Value, v.LengthInt())
-		for k, ev := range ctyvalue.Members(v) {
-			vals[k] = n.inner.nullWriteOnly(ev)
-		}
-		return remark(mapLike(v, vals))
-	}
-	vals := elements(v)
-	for i, ev := range vals {
-		vals[i] = n.inner.nullWriteOnly(ev)
-	}
-	return remark(listLike(v, vals))
+	return remark(n.replace(v, func(_ string, _ int, ev cty.Value) cty.Value { return n.inner.nullWriteOnly(ev) }))
 }
 
 // IsWriteOnly reports whether a path leads to or into a write-only attribute.

@@ -8,211 +8,134 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// fields reads the attributes of an object that is known, not null and unmarked.
-type fields struct {
-	v     cty.Value
-	types map[string]cty.Type
-	raw   map[string]any
-}
-
-func fieldsOf(v cty.Value) fields {
-	f := fields{v: v, types: v.Type().AttributeTypes()}
-	if ctyvalue.Direct {
-		f.raw = ctyvalue.Held(v).(map[string]any)
-	}
-	return f
-}
-
-// get gives an attribute, and whether there is one of that name.
-func (f fields) get(name string) (cty.Value, bool) {
-	ty, ok := f.types[name]
+// in is what the node is in an object: null or unknown where the object is that.
+func (n *node) in(obj cty.Value) cty.Value {
 	switch {
-	case !ok:
-		return cty.NilVal, false
-	case ctyvalue.Direct:
-		return ctyvalue.Make(ty, f.raw[name]), true
-	}
-	return f.v.GetAttr(name), true
-}
-
-// view reads what the nodes of a shape are in an object; in one that is null or unknown, all of
-// them are.
-type view struct {
-	fields
-	null, unknown bool
-}
-
-func viewOf(v cty.Value) view {
-	switch {
-	case !v.IsKnown():
-		return view{unknown: true}
-	case v.IsNull():
-		return view{null: true}
-	}
-	return view{fields: fieldsOf(v)}
-}
-
-func (w view) of(n *node) cty.Value {
-	switch {
-	case w.unknown:
+	case !obj.IsKnown():
 		return n.unknown
-	case w.null:
+	case obj.IsNull():
 		return n.codec.null
 	}
-	v, _ := w.get(n.name)
+	v, _ := ctyvalue.Attribute(obj, n.name)
 	return v
 }
 
-// builder makes an object or a map of a known type.
-type builder struct {
-	c    *codec
-	raw  map[string]any
-	vals map[string]cty.Value
-}
+// few is room for the attributes of most objects, which need not be allocated.
+type few [16]cty.Value
 
-// newBuilder starts one with room for n. Where the type is loose, values may turn out to be of
-// more special types than it says, and an object will be of a type of its own.
-func newBuilder(c *codec, n int) builder {
-	if ctyvalue.Direct && !c.loose {
-		return builder{c: c, raw: make(map[string]any, n)}
+func (f *few) room(n int) []cty.Value {
+	if n <= len(f) {
+		return f[:n]
 	}
-	return builder{c: c, vals: make(map[string]cty.Value, n)}
+	return make([]cty.Value, n)
 }
 
-// set adds a value; the name must be in Unicode normal form.
-func (b builder) set(name string, v cty.Value) {
-	if b.raw != nil {
-		b.raw[name] = ctyvalue.Held(v)
-	} else {
-		b.vals[name] = v
+// object makes an object of its attributes, in the order of their names. Where the type is loose, values may be of
+// more special types than it says, and the object is of a type of its own.
+func (c *codec) object(vals []cty.Value) cty.Value {
+	if c.loose {
+		return ctyvalue.ObjectOf(cty.NilType, c.names, vals)
 	}
+	return ctyvalue.ObjectOf(c.ty, c.names, vals)
 }
 
-func (b builder) has(name string) bool {
-	_, raw := b.raw[name]
-	_, val := b.vals[name]
-	return raw || val
-}
-
-func (b builder) len() int { return len(b.raw) + len(b.vals) }
-
-func (b builder) value() (cty.Value, *failure) {
+// collection makes a list, set or tuple of its elements. Elements of a loose type may turn out to be of several
+// types, which only a tuple can hold.
+func (c *codec) collection(vals []cty.Value) (cty.Value, *failure) {
 	switch {
-	case b.raw != nil:
-		return ctyvalue.Make(b.c.ty, b.raw), nil
-	case b.c.kind == kindObject:
-		return cty.ObjectVal(b.vals), nil
-	case len(b.vals) == 0:
-		return cty.MapValEmpty(b.c.elem.ty), nil
-	case b.c.loose && !cty.CanMapVal(b.vals):
+	case c.kind == kindTuple:
+		return cty.TupleVal(vals), nil
+	case c.loose && !cty.CanListVal(vals):
 		return cty.NilVal, fail("all elements must be of the same type")
 	}
-	return cty.MapVal(b.vals), nil
+	return listLike(c.null, vals), nil
+}
+
+// mapping makes a map of its elements.
+func (c *codec) mapping(vals map[string]cty.Value) (cty.Value, *failure) {
+	if c.loose && !cty.CanMapVal(vals) {
+		return cty.NilVal, fail("all elements must be of the same type")
+	}
+	return mapLike(c.null, vals), nil
+}
+
+// rebuild makes an object of the shape of what f makes of everything that is in v.
+func (s *shape) rebuild(v cty.Value, f func(n *node, v cty.Value) cty.Value) cty.Value {
+	var few few
+	vals := few.room(len(s.nodes))
+	for i, n := range s.nodes {
+		vals[i] = f(n, n.in(v))
+	}
+	return s.object(vals)
+}
+
+// replace makes a nested attribute, or all blocks of a type, of what f makes of every object in v, which is known
+// and not null. f gets the object's key in a map or index in a list as well.
+func (n *node) replace(v cty.Value, f func(key string, i int, v cty.Value) cty.Value) cty.Value {
+	switch n.nesting {
+	case Single, Group:
+		return f("", 0, v)
+	case Map:
+		vals := make(map[string]cty.Value, v.LengthInt())
+		for k, ev := range ctyvalue.Members(v) {
+			vals[k] = f(k, 0, ev)
+		}
+		return mapLike(v, vals)
+	}
+	vals := ctyvalue.Elements(v)
+	for i, ev := range vals {
+		vals[i] = f("", i, ev)
+	}
+	return listLike(v, vals)
 }
 
 // Assembly collects the attributes of an object whose type is foreseen. Values of other types are
 // taken too: the object is of a type of its own then.
 type Assembly struct {
 	ty    cty.Type
-	types map[string]cty.Type
-	raw   map[string]any
-	vals  map[string]cty.Value
+	names []string
+	vals  []cty.Value
 }
 
 // Assemble begins an object that is expected to be of type ty.
 func Assemble(ty cty.Type) *Assembly {
-	a := &Assembly{ty: ty}
-	if ctyvalue.Direct && ty.IsObjectType() && len(ty.OptionalAttributes()) == 0 {
-		a.types = ty.AttributeTypes()
-		a.raw = make(map[string]any, len(a.types))
-	} else {
-		a.vals = map[string]cty.Value{}
+	n := 0
+	if ty.IsObjectType() {
+		n = len(ty.AttributeTypes())
 	}
-	return a
+	return &Assembly{ty, make([]string, 0, n), make([]cty.Value, 0, n)}
 }
 
-// Set sets an attribute.
+// Set sets an attribute, each once.
 func (a *Assembly) Set(name string, v cty.Value) {
-	if a.raw == nil {
-		a.vals[name] = v
-		return
-	}
-	if ty, ok := a.types[name]; ok && ty.Equals(v.Type()) {
-		a.raw[name] = ctyvalue.Held(v)
-		return
-	}
-	a.surprise()
-	a.vals[name] = v
-}
-
-// surprise goes on with values, of whatever type.
-func (a *Assembly) surprise() {
-	a.vals = make(map[string]cty.Value, len(a.types))
-	for name, raw := range a.raw {
-		a.vals[name] = ctyvalue.Make(a.types[name], raw)
-	}
-	a.raw = nil
+	a.names, a.vals = append(a.names, name), append(a.vals, v)
 }
 
 // Value is the object.
 func (a *Assembly) Value() cty.Value {
-	if a.raw != nil && len(a.raw) == len(a.types) {
-		return ctyvalue.Make(a.ty, a.raw)
+	if a.foreseen() {
+		return ctyvalue.ObjectOf(a.ty, a.names, a.vals)
 	}
-	if a.raw != nil {
-		a.surprise()
-	}
-	return cty.ObjectVal(a.vals)
+	return ctyvalue.ObjectOf(cty.NilType, a.names, a.vals)
 }
 
-// lister makes a list, set or tuple of a known type.
-type lister struct {
-	c    *codec
-	raw  []any
-	vals []cty.Value
-}
-
-func newLister(c *codec, n int) lister {
-	if ctyvalue.Direct && c.kind == kindList && !c.loose {
-		return lister{c: c, raw: make([]any, 0, n)}
+// foreseen reports whether the attributes are just those of the type.
+func (a *Assembly) foreseen() bool {
+	if !a.ty.IsObjectType() || len(a.ty.OptionalAttributes()) > 0 || len(a.names) != len(a.ty.AttributeTypes()) {
+		return false
 	}
-	return lister{c: c, vals: make([]cty.Value, 0, n)}
-}
-
-func (l *lister) add(v cty.Value) {
-	if l.raw != nil {
-		l.raw = append(l.raw, ctyvalue.Held(v))
-	} else {
-		l.vals = append(l.vals, v)
+	types := a.ty.AttributeTypes()
+	for i, name := range a.names {
+		if ty, ok := types[name]; !ok || !ty.Equals(a.vals[i].Type()) {
+			return false
+		}
 	}
-}
-
-func (l *lister) len() int { return len(l.raw) + len(l.vals) }
-
-// value makes it. Elements of a loose type may turn out to be of several types, which only a tuple
-// can hold.
-func (l *lister) value() (cty.Value, *failure) {
-	switch {
-	case l.raw != nil:
-		return ctyvalue.Make(l.c.ty, l.raw), nil
-	case l.c.kind == kindTuple:
-		return cty.TupleVal(l.vals), nil
-	case l.c.loose && !cty.CanListVal(l.vals):
-		return cty.NilVal, fail("all elements must be of the same type")
-	case l.c.kind == kindList && len(l.vals) == 0:
-		return cty.ListValEmpty(l.c.elem.ty), nil
-	case l.c.kind == kindList:
-		return cty.ListVal(l.vals), nil
-	case len(l.vals) == 0:
-		return cty.SetValEmpty(l.c.elem.ty), nil
-	}
-	return cty.SetVal(l.vals), nil
+	return true
 }
 
 // listLike makes a list, set or tuple as of is one of, with other elements of the same types.
 func listLike(of cty.Value, vals []cty.Value) cty.Value {
-	ty := of.Type()
-	switch {
+	switch ty := of.Type(); {
 	case ty.IsTupleType():
 		return cty.TupleVal(vals)
 	case ty.IsSetType() && len(vals) == 0:
@@ -221,14 +144,8 @@ func listLike(of cty.Value, vals []cty.Value) cty.Value {
 		return cty.SetVal(vals)
 	case len(vals) == 0:
 		return cty.ListValEmpty(ty.ElementType())
-	case !ctyvalue.Direct || ty.HasDynamicTypes():
-		return cty.ListVal(vals)
 	}
-	raw := make([]any, len(vals))
-	for i, v := range vals {
-		raw[i] = ctyvalue.Held(v)
-	}
-	return ctyvalue.Make(ty, raw)
+	return cty.ListVal(vals)
 }
 
 // mapLike makes a map or object likewise.
@@ -244,19 +161,14 @@ func mapLike(of cty.Value, vals map[string]cty.Value) cty.Value {
 
 // lookup finds elements of a map or object by key; there are none in what is null or unknown.
 func lookup(v cty.Value) func(string) (cty.Value, bool) {
+	var vals map[string]cty.Value
 	switch {
 	case !known(v):
-		return func(string) (cty.Value, bool) { return cty.NilVal, false }
 	case v.Type().IsObjectType():
-		return fieldsOf(v).get
-	case ctyvalue.Direct:
-		raw, ety := ctyvalue.Held(v).(map[string]any), v.Type().ElementType()
-		return func(k string) (cty.Value, bool) {
-			ev, ok := raw[k]
-			return ctyvalue.Make(ety, ev), ok
-		}
+		return func(k string) (cty.Value, bool) { return ctyvalue.Attribute(v, k) }
+	default:
+		vals = v.AsValueMap()
 	}
-	vals := v.AsValueMap()
 	return func(k string) (cty.Value, bool) {
 		ev, ok := vals[k]
 		return ev, ok
@@ -277,16 +189,6 @@ func elements(v cty.Value) []cty.Value {
 		return nil
 	}
 	return ctyvalue.Elements(v)
-}
-
-// same reports whether two objects are one and the same; it may say no wrongly.
-func same(a, b cty.Value) bool {
-	if !ctyvalue.Direct {
-		return equal(a, b)
-	}
-	x, okX := ctyvalue.Held(a).(map[string]any)
-	y, okY := ctyvalue.Held(b).(map[string]any)
-	return okX && okY && ctyvalue.SameMap(x, y)
 }
 
 // known reports whether there is something to look into.

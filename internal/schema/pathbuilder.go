@@ -1,57 +1,27 @@
 package schema
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 )
 
-// pathBuilder is the way from the root to where a rule looks at the moment. A path is made of it only
-// where there is something to say about the place.
-type pathBuilder []segment
+// pathBuilder is the way from the root to where a rule looks at the moment.
+type pathBuilder cty.Path
 
-type segment struct {
-	kind  segmentKind
-	name  string // of an attribute, or the key of a map
-	index int
-	elem  cty.Value // of a set
-}
-
-type segmentKind uint8
-
-const (
-	segmentAttr segmentKind = iota
-	segmentIndex
-	segmentKey
-	segmentElem
-)
-
-func (t *pathBuilder) attr(name string) { *t = append(*t, segment{name: name}) }
-func (t *pathBuilder) index(i int)      { *t = append(*t, segment{kind: segmentIndex, index: i}) }
-func (t *pathBuilder) key(k string)     { *t = append(*t, segment{kind: segmentKey, name: k}) }
-func (t *pathBuilder) elem(v cty.Value) { *t = append(*t, segment{kind: segmentElem, elem: v}) }
-func (t *pathBuilder) up()              { *t = (*t)[:len(*t)-1] }
+func (t *pathBuilder) step(s cty.PathStep) { *t = append(*t, s) }
+func (t *pathBuilder) attr(n *node)        { t.step(n.step) }
+func (t *pathBuilder) elem(v cty.Value)    { t.step(cty.IndexStep{Key: v}) }
+func (t *pathBuilder) index(i int)         { t.elem(cty.NumberIntVal(int64(i))) }
+func (t *pathBuilder) key(k string)        { t.elem(cty.StringVal(k)) }
+func (t *pathBuilder) up()                 { *t = (*t)[:len(*t)-1] }
 
 // path is the way as a path of its own.
-func (t pathBuilder) path() cty.Path {
-	path := make(cty.Path, len(t))
-	for i, s := range t {
-		switch s.kind {
-		case segmentIndex:
-			path[i] = cty.IndexStep{Key: cty.NumberIntVal(int64(s.index))}
-		case segmentKey:
-			path[i] = cty.IndexStep{Key: cty.StringVal(s.name)}
-		case segmentElem:
-			path[i] = cty.IndexStep{Key: s.elem}
-		default:
-			path[i] = cty.GetAttrStep{Name: s.name}
-		}
-	}
-	return path
-}
+func (t pathBuilder) path() cty.Path { return slices.Clone(cty.Path(t)) }
 
-// pathText writes a path as the peers do behind an object's address: ".rule[0].port".
+// pathText writes a path as Terraform and OpenTofu do behind an object's address: ".rule[0].port".
 func pathText(p cty.Path) string {
 	var b strings.Builder
 	for _, s := range p {

@@ -21,14 +21,7 @@ func (s *shape) propose(prior, config cty.Value) cty.Value {
 	if !s.computed || !known(config) {
 		return config
 	}
-	was, want := viewOf(prior), fieldsOf(config)
-	out := newBuilder(s.codec, len(s.nodes))
-	for _, n := range s.nodes {
-		cv, _ := want.get(n.name)
-		out.set(n.name, n.propose(was.of(n), cv))
-	}
-	v, _ := out.value()
-	return v
+	return s.rebuild(config, func(n *node, cv cty.Value) cty.Value { return n.propose(n.in(prior), cv) })
 }
 
 // propose merges one attribute, or all blocks of a type.
@@ -50,21 +43,14 @@ func (n *node) propose(prior, config cty.Value) cty.Value {
 // proposeEach merges elements: those of lists by index, of maps by key, of sets by content.
 func (n *node) proposeEach(prior, config cty.Value) cty.Value {
 	switch n.nesting {
-	case Single, Group:
-		return n.inner.propose(prior, config)
 	case Map:
-		was, vals := lookup(prior), make(map[string]cty.Value, config.LengthInt())
-		for k, cv := range ctyvalue.Members(config) {
-			vals[k] = n.inner.propose(orNull(was, k), cv)
-		}
-		return mapLike(config, vals)
+		byKey := lookup(prior)
+		return n.replace(config, func(k string, _ int, cv cty.Value) cty.Value { return n.inner.propose(orNull(byKey, k), cv) })
+	case List, Set:
+		was := n.counterparts(prior, elements(config))
+		return n.replace(config, func(_ string, i int, cv cty.Value) cty.Value { return n.inner.propose(was[i], cv) })
 	}
-	vals := elements(config)
-	was := n.counterparts(prior, vals)
-	for i, cv := range vals {
-		vals[i] = n.inner.propose(was[i], cv)
-	}
-	return listLike(config, vals)
+	return n.inner.propose(prior, config)
 }
 
 // counterparts finds the prior element of each element of a list or set.
@@ -109,11 +95,9 @@ func (s *shape) fixed(v cty.Value) string {
 		return ""
 	}
 	var key []byte
-	attrs := fieldsOf(v)
 	for _, n := range s.nodes {
 		if n.inner == nil && (!n.attr.Computed || n.ty.IsSetType()) {
-			av, _ := attrs.get(n.name)
-			key = appendKey(key, av)
+			key = appendKey(key, n.in(v))
 		}
 	}
 	return string(key)
@@ -128,9 +112,8 @@ func (s *shape) from(prior, config cty.Value) bool {
 	case config.IsNull():
 		return false
 	}
-	was, want := viewOf(prior), viewOf(config)
 	for _, n := range s.nodes {
-		if !n.from(was.of(n), want.of(n)) {
+		if !n.from(n.in(prior), n.in(config)) {
 			return false
 		}
 	}
@@ -199,10 +182,8 @@ func (n *node) configured(v cty.Value) bool {
 }
 
 func (s *shape) configured(v cty.Value) bool {
-	attrs := fieldsOf(v)
 	for _, n := range s.nodes {
-		av, _ := attrs.get(n.name)
-		switch {
+		switch av := n.in(v); {
 		case av.IsNull():
 		case !n.attr.Computed, n.inner != nil && n.configured(av):
 			return true

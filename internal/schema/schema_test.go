@@ -273,20 +273,6 @@ func TestBreachesHideSecrets(t *testing.T) {
 	}
 }
 
-func TestConforms(t *testing.T) {
-	ty := testBlock().Type()
-	if found := Conforms(ty, testBlock().Empty()); found != nil {
-		t.Errorf("%v", found)
-	}
-	vals := testBlock().Empty().AsValueMap()
-	vals["id"] = cty.True
-	delete(vals, "tags")
-	found := Conforms(ty, cty.ObjectVal(vals))
-	if len(found) != 2 {
-		t.Errorf("%v", found)
-	}
-}
-
 func TestGoString(t *testing.T) {
 	for want, v := range map[string]cty.Value{
 		`cty.StringVal("a")`: cty.StringVal("a"),
@@ -300,10 +286,10 @@ func TestGoString(t *testing.T) {
 }
 
 func TestValid(t *testing.T) {
-	if err := testBlock().Valid(); err != nil {
+	if err := testBlock().Valid(UseManaged); err != nil {
 		t.Error(err)
 	}
-	if err := secretBlock().Valid(); err != nil {
+	if err := secretBlock().Valid(UseManaged); err != nil {
 		t.Error(err)
 	}
 	s := func(name string) *Attr { return &Attr{Name: name, Type: cty.String, Optional: true} }
@@ -352,7 +338,7 @@ func TestValid(t *testing.T) {
 		{"many singles", limited(Single, 0, 2), "b: there can be one"},
 		{"required single", limited(Single, 1, 1), ""},
 	} {
-		err := c.block.Valid()
+		err := c.block.Valid(UseManaged)
 		switch {
 		case c.want == "" && err != nil:
 			t.Errorf("%s: %s", c.name, err)
@@ -364,15 +350,15 @@ func TestValid(t *testing.T) {
 
 func TestValidUse(t *testing.T) {
 	b := secretBlock()
-	if err := ValidUse(UseManaged, b); err != nil {
+	if err := b.Valid(UseManaged); err != nil {
 		t.Error(err)
 	}
 	for _, use := range []Use{UseData, UseEphemeral, UseProvider, UseMeta} {
-		err := ValidUse(use, b)
+		err := b.Valid(use)
 		if err == nil || !strings.Contains(err.Error(), "blist.w: nothing of the "+string(use)) {
 			t.Errorf("%s: %v", use, err)
 		}
-		if err := ValidUse(use, testBlock()); err != nil {
+		if err := testBlock().Valid(use); err != nil {
 			t.Errorf("%s: %s", use, err)
 		}
 	}

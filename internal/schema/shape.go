@@ -1,10 +1,6 @@
 package schema
 
-import (
-	"slices"
-
-	"github.com/zclconf/go-cty/cty"
-)
+import "github.com/zclconf/go-cty/cty"
 
 // A shape is a block, or the inside of a nested attribute, prepared for the rules of this package:
 // one list of everything that an object of it holds, each with its codec and with what is known
@@ -22,9 +18,10 @@ type shape struct {
 type node struct {
 	*codec // of the whole: of all blocks of a type together
 	name   string
-	attr   *Attr   // nil for blocks
-	block  *Nested // nil for attributes
-	inner  *shape  // of one element; nil for plain attributes
+	step   cty.PathStep // to it
+	attr   *Attr        // nil for blocks
+	block  *Nested      // nil for attributes
+	inner  *shape       // of one element; nil for plain attributes
 	// nesting is that of inner; 0 for plain attributes.
 	nesting Nesting
 	deep
@@ -59,29 +56,29 @@ func newShape(c *codec, attrs []*Attr, blocks []*Nested) *shape {
 	for _, n := range blocks {
 		nodes[normal(n.Name)] = blockNode(n)
 	}
-	empty := newBuilder(c, len(c.attrs))
+	empty := make([]cty.Value, len(c.attrs))
 	for i := range c.attrs {
 		n := nodes[c.attrs[i].name]
-		n.name, n.codec = c.attrs[i].name, c.attrs[i].codec
+		n.name, n.codec, n.step = c.attrs[i].name, c.attrs[i].codec, cty.GetAttrStep{Name: c.attrs[i].name}
 		if n.attr != nil && n.attr.Object != nil {
 			n.inner = newShape(n.element(), n.attr.Object.Attrs, nil)
 			n.deep.add(n.inner.deep)
 		}
 		s.nodes = append(s.nodes, n)
 		s.deep.add(n.deep)
-		empty.set(n.name, n.none())
+		empty[i] = n.none()
 		if n.attr != nil && !n.loose {
 			s.exact = append(s.exact, n.name)
 		}
 	}
-	s.empty, _ = empty.value()
+	s.empty = s.object(empty)
 	return s
 }
 
 // node finds a node by name, nil if there is none.
 func (s *shape) node(name string) *node {
-	i, ok := slices.BinarySearchFunc(s.nodes, name, func(n *node, name string) int { return cmpString(n.name, name) })
-	if !ok {
+	i := s.attr(name, 0)
+	if i < 0 {
 		return nil
 	}
 	return s.nodes[i]

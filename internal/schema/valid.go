@@ -19,50 +19,26 @@ const (
 	UseMeta      Use = "provider_meta"
 )
 
-// ValidUse reports an error where a schema holds what has no meaning in its use: only managed
-// resources can have write-only attributes. What is elsewhere is not kept anyway.
-func ValidUse(use Use, b *Block) error {
-	if use == UseManaged {
-		return nil
-	}
-	var v validator
-	v.use = use
-	v.block(b, "", false)
-	var errs []error
-	for _, err := range v.errs {
-		if err.misused {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // Valid reports in what ways a schema breaks the protocol's rules; nothing in this package works
-// on one that does. Each line of the error names the place.
-func (b *Block) Valid() error {
-	var v validator
+// on one that does. Where it breaks none it reports what has no meaning in its use: only managed
+// resources can have write-only attributes. What is elsewhere is not kept anyway. Each line of the error
+// names the place.
+func (b *Block) Valid(use Use) error {
+	v := validator{use: use}
 	v.block(b, "", false)
-	var errs []error
-	for _, err := range v.errs {
-		errs = append(errs, err)
+	if v.errs == nil {
+		v.errs = v.misused
 	}
-	return errors.Join(errs...)
+	return errors.Join(v.errs...)
 }
-
-type invalid struct {
-	place, text string
-	misused     bool
-}
-
-func (e invalid) Error() string { return e.place + ": " + e.text }
 
 type validator struct {
-	use  Use
-	errs []invalid
+	use           Use
+	errs, misused []error
 }
 
 func (v *validator) add(place, format string, args ...any) {
-	v.errs = append(v.errs, invalid{place: place, text: fmt.Sprintf(format, args...)})
+	v.errs = append(v.errs, fmt.Errorf("%s: %s", place, fmt.Sprintf(format, args...)))
 }
 
 func within(place, name string) string {
@@ -142,8 +118,8 @@ func (v *validator) flags(a *Attr, at string, inSet bool) {
 	if !a.WriteOnly {
 		return
 	}
-	if v.use != "" {
-		v.errs = append(v.errs, invalid{at, fmt.Sprintf("nothing of the %s can be write-only: only managed resources have such attributes", v.use), true})
+	if v.use != UseManaged {
+		v.misused = append(v.misused, fmt.Errorf("%s: nothing of the %s can be write-only: only managed resources have such attributes", at, v.use))
 	}
 	if a.Computed {
 		v.add(at, "the attribute cannot be both write-only and computed: nothing of it is kept")

@@ -62,7 +62,7 @@ type peeler struct {
 	over   bool // there were more
 	seen   map[uint64]struct{}
 	gzip   *gzip.Reader
-	// found is told every piece. It reports whether to go on.
+	// found is called for every piece. It reports whether to go on.
 	found func(l *layer, i int, p *piece) bool
 }
 

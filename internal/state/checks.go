@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// checks reads "check_results". The peers write them in no order; here they are sorted.
+// checks reads "check_results". Terraform and OpenTofu write them in no order; here they are sorted.
 func (r *reader) checks() {
 	r.Array(func() {
 		r.Peek()

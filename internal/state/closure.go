@@ -9,280 +9,202 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Recorded dependencies are direct in memory; files list them transitively, because the peers
-// order destruction by what one object lists and look no further. So every list is closed when it
-// is written, by a search from it over the direct edges of all resources, and no closure is kept.
+// Recorded dependencies are direct in memory; files list them transitively, because Terraform and
+// OpenTofu order destruction by what one object lists and look no further. So every list is closed
+// when it is written.
 //
-// Files give back closed lists. A search over closed lists would look at as many edges from every
-// node as the node has in its closure, which is cubic for a chain; so the edges are reduced first:
-// a dependency that another one already leads to is left out. Resources are taken in the order in
-// which what they depend on comes first (walk.Components), each one's dependencies nearest
-// first, and each search runs over edges that are reduced already. All this together looks at
-// about as many edges as names are written in the end.
-//
-// Edited states can be cyclic; inside a cycle nothing is reduced, and the searches, which stamp
-// what they have seen, end all the same.
+// For every resource that others depend on it is worked out once what it leads to, those that lead to
+// nothing first (walk.Components). What a list leads to is put together from that, its names taken in
+// the opposite order: one that an earlier one leads to has nothing to add. So closed lists, as files
+// give them back, cost no more than their length, and all lists together about as much as there are
+// names to be written.
 
 // Closure answers which dependencies a file lists for what is recorded. It is made for one
 // snapshot and one goroutine.
 type Closure struct {
-	ids   map[addr.Resource]int32
-	names []addr.Resource
-	needs [][]int32 // direct dependencies, reduced; none for what has no entry
+	ids   map[addr.Resource]int32 // of what is depended on: in the order of the texts
+	names []dependency
+	leads [][]int32 // by id: all that it leads to; itself only where that is a cycle
+	place []int32   // by id: an order in which everything comes after what it leads to
+	lists map[listKey]*edges
 
-	// Equal lists are one set, since whole layers of resources have the same.
-	lists map[listKey]int32  // sets by the memory of the list they were made of
-	equal map[uint64][]int32 // sets by content
-	sets  []edgeSet
-	setOf []int32 // the set of each node, or -1
-
-	stamp []int32 // the epoch in which each was last seen
+	stamp []int32 // by id: the epoch in which it was found last
 	epoch int32
-	found []int32
-	stack []int32
-
-	text []string // the names as JSON strings, as far as they were needed
-	rank []int32  // place in text order of those names that were there at first
+	queue []int32
+	last  []addr.Resource // the list that was asked for last
+	found []int32         // and all that it leads to, sorted
 }
 
-// edgeSet is a list of dependencies by number.
-type edgeSet struct {
-	all     []int32
-	nearest []int32 // those to which no other leads; nil until worked out
+type dependency struct {
+	addr.Resource
+	text string // as a JSON string
 }
 
+// listKey tells lists apart by the memory that they are in: whole layers of resources have the same.
 type listKey struct {
 	first *addr.Resource
 	n     int
 }
 
-// Closure begins a search over the snapshot's recorded dependencies.
+// edges are what a resource on which others depend has recorded.
+type edges struct{ direct, all []int32 } // all that they lead to, once that is known; sorted
+
+// Closure works out what the snapshot's recorded dependencies lead to.
 func (s *Snapshot) Closure() *Closure {
-	n := len(s.all())
-	c := &Closure{ids: make(map[addr.Resource]int32, n+n/4), lists: map[listKey]int32{}, equal: map[uint64][]int32{}}
-	for _, r := range s.all() {
-		c.collect(c.id(r.Addr.Resource()), r)
+	c := &Closure{ids: map[addr.Resource]int32{}, lists: map[listKey]*edges{}}
+	c.number(s)
+	n := len(c.names)
+	c.leads, c.place, c.stamp = make([][]int32, n), make([]int32, n), make([]int32, n)
+	needs := c.needs(s)
+	of, nodes := walk.Components(n, func(v int32) []int32 { return needs[v].direct }, func(w int32) int32 { return w })
+	for begin, end := 0, 0; begin < n; begin = end {
+		e := needs[nodes[begin]]
+		for end = begin; end < n && of[nodes[end]] == of[nodes[begin]]; end++ {
+			c.place[nodes[end]] = int32(end)
+			if end > begin {
+				e = &edges{direct: slices.Concat(e.direct, needs[nodes[end]].direct)}
+			}
+		}
+		if e.all == nil {
+			e.all = slices.Clone(c.follow(e.direct))
+		}
+		for _, v := range nodes[begin:end] {
+			c.leads[v] = e.all
+		}
 	}
-	c.stamp = make([]int32, len(c.names))
-	c.reduce()
 	return c
 }
 
-func (c *Closure) id(r addr.Resource) int32 {
-	id, ok := c.ids[r]
-	if !ok {
-		id = int32(len(c.names))
-		c.ids[r] = id
-		c.names = append(c.names, r)
-		c.needs = append(c.needs, nil)
-		c.setOf = append(c.setOf, -1)
+// number gives an id to everything that is depended on.
+func (c *Closure) number(s *Snapshot) {
+	seen := map[listKey]bool{}
+	for _, r := range s.all() {
+		for _, e := range r.each {
+			if len(e.Recorded) == 0 || seen[keyOf(e.Recorded)] {
+				continue
+			}
+			seen[keyOf(e.Recorded)] = true
+			for _, d := range e.Recorded {
+				if _, ok := c.ids[d]; !ok {
+					c.ids[d] = 0
+					c.names = append(c.names, dependency{d, string(jsontext.AppendString(nil, d.String()))})
+				}
+			}
+		}
 	}
-	return id
+	slices.SortFunc(c.names, func(a, b dependency) int { return strings.Compare(a.text, b.text) })
+	for i, d := range c.names {
+		c.ids[d.Resource] = int32(i)
+	}
 }
 
-// collect adds the edges of one resource's objects.
-func (c *Closure) collect(from int32, r *Resource) {
-	var last []addr.Resource
-	for _, e := range r.each {
-		if len(e.Recorded) == 0 || same(last, e.Recorded) {
+// needs are the dependencies that are recorded, by id.
+func (c *Closure) needs(s *Snapshot) []*edges {
+	needs, none := make([]*edges, len(c.names)), &edges{}
+	for id := range needs {
+		needs[id] = none
+	}
+	for a, r := range s.all() {
+		id, ok := c.ids[a.Resource()]
+		if !ok {
 			continue
 		}
-		last = e.Recorded
-		switch set := c.set(last); {
-		case c.setOf[from] < 0:
-			c.setOf[from] = set
-		case c.setOf[from] != set:
-			c.setOf[from] = c.union(c.setOf[from], set)
-		}
-		c.needs[from] = c.sets[c.setOf[from]].all
-	}
-}
-
-// set gives the set for a list.
-func (c *Closure) set(list []addr.Resource) int32 {
-	k := listKey{&list[0], len(list)}
-	set, ok := c.lists[k]
-	if !ok {
-		all := make([]int32, len(list))
-		for i, d := range list {
-			all[i] = c.id(d)
-		}
-		set = c.intern(all)
-		c.lists[k] = set
-	}
-	return set
-}
-
-// union gives the set of what is in either of two.
-func (c *Closure) union(a, b int32) int32 {
-	all := slices.Concat(c.sets[a].all, c.sets[b].all)
-	slices.Sort(all)
-	return c.intern(slices.Compact(all))
-}
-
-func (c *Closure) intern(all []int32) int32 {
-	h := uint64(len(all))
-	for _, id := range all {
-		h = (h ^ uint64(id)) * 0x9e3779b97f4a7c15
-		h ^= h >> 29
-	}
-	for _, set := range c.equal[h] {
-		if slices.Equal(c.sets[set].all, all) {
-			return set
+		for _, e := range r.each {
+			if len(e.Recorded) == 0 {
+				continue
+			}
+			l := c.lists[keyOf(e.Recorded)]
+			if l == nil {
+				l = &edges{direct: c.direct(e.Recorded)}
+				c.lists[keyOf(e.Recorded)] = l
+			}
+			switch {
+			case needs[id] == none:
+				needs[id] = l
+			case !slices.Equal(needs[id].direct, l.direct):
+				both := slices.Concat(needs[id].direct, l.direct)
+				slices.Sort(both)
+				needs[id] = &edges{direct: slices.Compact(both)}
+			}
 		}
 	}
-	set := int32(len(c.sets))
-	c.sets = append(c.sets, edgeSet{all: all})
-	c.equal[h] = append(c.equal[h], set)
-	return set
+	return needs
 }
+
+// direct are the ids of a list that is recorded in the snapshot, sorted.
+func (c *Closure) direct(list []addr.Resource) []int32 {
+	ids := make([]int32, len(list))
+	for i, d := range list {
+		ids[i] = c.ids[d]
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+func keyOf(list []addr.Resource) listKey { return listKey{&list[0], len(list)} }
 
 // same reports whether two lists are one and the same piece of memory.
 func same(a, b []addr.Resource) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// reduce leaves out the edges that others already imply.
-func (c *Closure) reduce() {
-	of, nodes := walk.Components(len(c.needs), func(v int32) []int32 { return c.needs[v] }, func(w int32) int32 { return w })
-	place := make([]int32, len(nodes))
-	for i, v := range nodes {
-		place[v] = int32(i)
-	}
-	for i, v := range nodes {
-		cyclic := i > 0 && of[nodes[i-1]] == of[v] || i+1 < len(nodes) && of[nodes[i+1]] == of[v]
-		if c.setOf[v] < 0 || cyclic || slices.Contains(c.needs[v], v) {
-			continue
-		}
-		set := &c.sets[c.setOf[v]]
-		if set.nearest == nil {
-			set.nearest = c.nearest(slices.Clone(set.all), place)
-		}
-		c.needs[v] = set.nearest
-	}
-}
-
-// nearest keeps those of a node's edges to which no other of them leads.
-func (c *Closure) nearest(to []int32, place []int32) []int32 {
-	if len(to) < 2 {
-		return to
-	}
-	slices.SortFunc(to, func(a, b int32) int { return int(place[b] - place[a]) })
-	c.begin()
-	kept := to[:0]
-	for _, d := range to {
-		if c.stamp[d] != c.epoch {
-			kept = append(kept, d)
-			c.search(d)
-		}
-	}
-	return slices.Clone(kept)
-}
-
-func (c *Closure) begin() {
+// follow finds a list and all that it leads to. The result is valid until the next call.
+func (c *Closure) follow(list []int32) []int32 {
+	c.queue = append(c.queue[:0], list...)
+	slices.SortFunc(c.queue, func(a, b int32) int { return int(c.place[b] - c.place[a]) })
 	c.epoch++
 	c.found = c.found[:0]
-}
-
-// search stamps and collects all that d leads to, d included.
-func (c *Closure) search(d int32) {
-	if c.stamp[d] == c.epoch {
-		return
-	}
-	c.stamp[d] = c.epoch
-	c.stack = append(c.stack[:0], d)
-	for len(c.stack) > 0 {
-		v := c.stack[len(c.stack)-1]
-		c.stack = c.stack[:len(c.stack)-1]
-		c.found = append(c.found, v)
-		for _, to := range c.needs[v] {
-			if c.stamp[to] != c.epoch {
-				c.stamp[to] = c.epoch
-				c.stack = append(c.stack, to)
-			}
+	for _, d := range c.queue {
+		if c.stamp[d] == c.epoch {
+			continue
+		}
+		c.find(d)
+		for _, far := range c.leads[d] {
+			c.find(far)
 		}
 	}
+	slices.Sort(c.found)
+	return c.found
 }
 
-// Of gives the list as a file has it for an object of resource self: closed, without ephemeral
-// resources and self, in text order.
+func (c *Closure) find(d int32) {
+	if c.stamp[d] != c.epoch {
+		c.stamp[d] = c.epoch
+		c.found = append(c.found, d)
+	}
+}
+
+// all is a list that is recorded in the snapshot and all that it leads to. The result is valid until the
+// next call.
+func (c *Closure) all(recorded []addr.Resource) []int32 {
+	switch {
+	case len(recorded) == 0:
+		return nil
+	case slices.Equal(c.last, recorded):
+		return c.found
+	}
+	c.last = recorded
+	if l := c.lists[keyOf(recorded)]; l != nil && l.all != nil {
+		c.found = append(c.found[:0], l.all...)
+		return c.found
+	}
+	return c.follow(c.direct(recorded))
+}
+
+// Of gives the list as a file has it for an object of resource self, of which the list was recorded: closed,
+// without ephemeral resources and self, in text order.
 func (c *Closure) Of(self addr.Resource, recorded []addr.Resource) []addr.Resource {
-	ids := c.of(self, recorded)
-	out := make([]addr.Resource, len(ids))
-	for i, id := range ids {
-		out[i] = c.names[id]
+	var out []addr.Resource
+	for _, id := range c.all(recorded) {
+		if c.listed(self, id) {
+			out = append(out, c.names[id].Resource)
+		}
 	}
 	return out
 }
 
-// of is Of by number; the result is valid until the next search.
-func (c *Closure) of(self addr.Resource, recorded []addr.Resource) []int32 {
-	c.begin()
-	c.searchAll(recorded)
-	out := c.found[:0]
-	for _, id := range c.found {
-		if n := c.names[id]; n.Mode != addr.Ephemeral && n != self {
-			out = append(out, id)
-		}
-	}
-	c.spell()
-	slices.SortFunc(out, c.compare)
-	return out
-}
-
-// searchAll searches from every name in a list.
-func (c *Closure) searchAll(list []addr.Resource) {
-	if len(list) == 0 {
-		return
-	}
-	if set, ok := c.lists[listKey{&list[0], len(list)}]; ok && c.sets[set].nearest != nil {
-		for _, id := range c.sets[set].nearest {
-			c.search(id)
-		}
-		return
-	}
-	for _, d := range list {
-		id := c.id(d)
-		if int(id) == len(c.stamp) { // a name that no entry has
-			c.stamp = append(c.stamp, 0)
-		}
-		c.search(id)
-	}
-}
-
-// quoted is a name as JSON has it; only for ids that of gave.
-func (c *Closure) quoted(id int32) string { return c.text[id] }
-
-// met reports whether the last search came to r.
-func (c *Closure) met(r addr.Resource) bool {
-	id, ok := c.ids[r]
-	return ok && int(id) < len(c.stamp) && c.stamp[id] == c.epoch
-}
-
-// compare orders by text, by rank where both have one.
-func (c *Closure) compare(a, b int32) int {
-	if n := int32(len(c.rank)); a < n && b < n {
-		return int(c.rank[a] - c.rank[b])
-	}
-	return strings.Compare(c.text[a], c.text[b])
-}
-
-// spell makes the texts that are not made yet, and the ranks.
-func (c *Closure) spell() {
-	for _, n := range c.names[len(c.text):] {
-		c.text = append(c.text, string(jsontext.AppendString(nil, n.String())))
-	}
-	if c.rank != nil {
-		return
-	}
-	order := make([]int32, len(c.text))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, c.compare)
-	rank := make([]int32, len(order))
-	for i, id := range order {
-		rank[id] = int32(i)
-	}
-	c.rank = rank
+// listed reports whether a file has a name in the list of an object of resource self.
+func (c *Closure) listed(self addr.Resource, id int32) bool {
+	d := c.names[id].Resource
+	return d.Mode != addr.Ephemeral && d != self
 }

@@ -21,7 +21,7 @@ func (s *Snapshot) Select(t addr.Target) []addr.Object {
 	return out
 }
 
-// Listed is the order in which the peers list objects: those of the root first and deeper modules
+// Listed is the order in which Terraform and OpenTofu list objects: those of the root first and deeper modules
 // later, data sources first, and then as Object.Compare has it.
 func Listed(a, b addr.Object) int {
 	return cmp.Or(cmp.Compare(a.Module.Depth(), b.Module.Depth()), a.Module.Compare(b.Module), cmp.Compare(b.Mode, a.Mode), a.Compare(b))

@@ -155,16 +155,12 @@ func (e *Edit) rewrite(a addr.AbsResource, r *Resource, lists func([]addr.Resour
 // relist remembers what f makes of a list, so that objects that share one keep sharing one. f
 // gives back the very list if nothing changes.
 func relist(f func([]addr.Resource) []addr.Resource) func([]addr.Resource) []addr.Resource {
-	type key struct {
-		first *addr.Resource
-		n     int
-	}
-	made := map[key][]addr.Resource{}
+	made := map[listKey][]addr.Resource{}
 	return func(list []addr.Resource) []addr.Resource {
 		if len(list) == 0 {
 			return list
 		}
-		k := key{&list[0], len(list)}
+		k := listKey{&list[0], len(list)}
 		out, ok := made[k]
 		if !ok {
 			out = f(list)

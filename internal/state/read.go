@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
-// Titles of what can be wrong with a state file; the first three are the peers'.
+// Titles of what can be wrong with a state file; the first three are Terraform's and OpenTofu's.
 const (
 	badFormat    = "Unsupported state file format"
 	badContent   = "Invalid state file format"
@@ -23,7 +23,7 @@ const (
 
 // Read reads a state file of format 4. The snapshot keeps parts of data, which must not be changed afterwards.
 //
-// Nothing is ever dropped in silence: whatever cannot be understood is an error, and so is a file
+// Nothing is ever dropped in silence: a field that cannot be understood is an error, and so is a file
 // that is empty or cut off. (That there is no file at all is for the caller to know: both peers
 // take an empty file for an empty state and create everything a second time.)
 func Read(data []byte, bag *diag.Bag) (*Snapshot, bool) {

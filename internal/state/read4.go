@@ -270,7 +270,7 @@ func (f *fields) done() {
 	case e.Attrs != nil && e.Flatmap != nil:
 		f.wrong("it has its attributes twice, as an object and as a flat map.")
 	case e.Attrs == nil && e.Flatmap == nil:
-		e.Attrs = []byte("{}") // as the peers take it
+		e.Attrs = []byte("{}") // as Terraform and OpenTofu take it
 	}
 }
 

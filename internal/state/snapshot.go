@@ -3,6 +3,8 @@ package state
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -45,6 +47,25 @@ func DigestOf(data []byte) Digest {
 		return Digest{}
 	}
 	return sha256.Sum256(data)
+}
+
+// MarshalText gives hexadecimal digits, "" for none.
+func (d Digest) MarshalText() ([]byte, error) {
+	if d == (Digest{}) {
+		return nil, nil
+	}
+	return hex.AppendEncode(nil, d[:]), nil
+}
+
+// UnmarshalText reads what MarshalText gives.
+func (d *Digest) UnmarshalText(text []byte) error {
+	raw, err := hex.DecodeString(string(text))
+	if err == nil && len(raw) != 0 && len(raw) != len(d) {
+		err = fmt.Errorf("a digest has %d bytes", len(raw))
+	}
+	*d = Digest{}
+	copy(d[:], raw)
+	return err
 }
 
 // Digest is the digest of the bytes the snapshot was read from, zero if it was not read.
@@ -214,7 +235,7 @@ func (r *Resource) Keys() []addr.Key {
 	return keys
 }
 
-// set stores an object, nil removes it. Only for a resource that nobody else sees yet.
+// set stores an object, nil removes it. Only for a resource that is not shared yet.
 func (r *Resource) set(s slot, e *Entry) {
 	switch {
 	case r.entries == nil && (r.entry == nil || r.slot == s):

@@ -13,7 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
-// Write writes the snapshot as a file of format 4, byte for byte as the peers lay theirs out:
+// Write writes the snapshot as a file of format 4, byte for byte as Terraform and OpenTofu lay theirs out:
 // the same order of fields, resources and instances, the same white space and escapes. Fields
 // that we do not know come after those that we do.
 func (s *Snapshot) Write(w io.Writer) error {
@@ -43,11 +43,6 @@ type fileWriter struct {
 
 	modules   map[addr.ModuleInstance]string // as JSON strings
 	providers map[addr.ProviderConfig]string
-
-	// The list written last, of which resource, and as what: neighbours mostly share theirs.
-	last     []addr.Resource
-	lastOf   addr.Resource
-	lastText []byte
 }
 
 func (f *fileWriter) file() error {
@@ -285,40 +280,19 @@ func (e *writer) flatmap(m map[string]string) {
 
 // dependencies writes the closed list of what an object of resource self depends on.
 func (f *fileWriter) dependencies(self addr.Resource, recorded []addr.Resource) {
-	if len(recorded) == 0 {
-		return
-	}
-	if !f.repeated(self, recorded) {
-		f.lastOf, f.last = self, recorded
-		f.lastText = f.appendNames(f.lastText[:0], f.closure.of(self, recorded))
-	}
-	if len(f.lastText) > 0 {
-		f.Key("dependencies")
-		f.Next()
-		f.Buf = append(f.Buf, f.lastText...)
-	}
-}
-
-// repeated reports whether the list written last would be written again.
-func (f *fileWriter) repeated(self addr.Resource, recorded []addr.Resource) bool {
-	if f.last == nil || !same(f.last, recorded) && !slices.Equal(f.last, recorded) {
-		return false
-	}
-	return f.lastOf == self || !f.closure.met(self) && !f.closure.met(f.lastOf)
-}
-
-// appendNames lays out a list of names at the depth of an instance's fields.
-func (f *fileWriter) appendNames(dst []byte, ids []int32) []byte {
-	if len(ids) == 0 {
-		return dst
-	}
-	dst = append(dst, '[')
-	for i, id := range ids {
-		if i > 0 {
-			dst = append(dst, ',')
+	some := false
+	for _, id := range f.closure.all(recorded) {
+		if !f.closure.listed(self, id) {
+			continue
 		}
-		dst = jsontext.AppendLine(dst, f.Depth()+1)
-		dst = append(dst, f.closure.quoted(id)...)
+		if !some {
+			some = true
+			f.Key("dependencies")
+			f.Open('[')
+		}
+		f.Word(f.closure.names[id].text)
 	}
-	return append(jsontext.AppendLine(dst, f.Depth()), ']')
+	if some {
+		f.Close(']')
+	}
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
-	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/lang/outline"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -106,10 +106,10 @@ type expressions = iter.Seq2[string, any]
 // configReader makes the section.
 type configReader struct {
 	*objects
-	prog *lang.Program
+	prog *program.Program
 }
 
-func (x *objects) configDocument(prog *lang.Program) *configDocument {
+func (x *objects) configDocument(prog *program.Program) *configDocument {
 	r := configReader{x, prog}
 	return &configDocument{r.providers(), r.module(prog.Tree().Root)}
 }

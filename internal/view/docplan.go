@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // WritePlanJSON writes a plan as `show -json` prints it, format 1.2. It holds one change at a time.
 // program is the configuration that was planned; without it, there is no such section.
-func WritePlanJSON(w io.Writer, p *plan.Plan, program *lang.Program, sch Schemas, hosts Hosts, version string) error {
+func WritePlanJSON(w io.Writer, p *plan.Plan, program *program.Program, sch Schemas, hosts Hosts, version string) error {
 	x := newObjects(sch)
 	x.hosts = hosts
 	return writeDocument(w, x.planDocument(p, program, version), oneLine)
@@ -117,7 +117,7 @@ type relevantDocument struct {
 	Attribute []any  `json:"attribute"`
 }
 
-func (x *objects) planDocument(p *plan.Plan, program *lang.Program, version string) planDocument {
+func (x *objects) planDocument(p *plan.Plan, program *program.Program, version string) planDocument {
 	changes := ordered(p.Changes)
 	doc := planDocument{
 		Format: formatPlan, Version: version,

@@ -237,7 +237,7 @@ func WriteFunctionsJSON(w io.Writer) error {
 		for _, prefix := range []string{"", "core::"} {
 			for _, name := range funcs.Names() {
 				sig, ok := funcs.SignatureOf(name)
-				doc := functionDocument{Description: funcs.Docs(name).Description}
+				doc := functionDocument{Description: sig.Doc}
 				if ok && !yield(prefix+name, function(doc, sig.Returns, sig.Params, sig.Variadic, parameter)) {
 					return
 				}

@@ -14,6 +14,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 )
 
 // TestPlanJSONLikePeer writes every recorded plan as a document and compares it with the one that
@@ -175,7 +177,7 @@ func eachModule(m any, f func(map[string]any)) {
 }
 
 // program compiles the configuration of a recording's last step.
-func (c peerCase) program(t *testing.T, schemas peerSchemas) *lang.Program {
+func (c peerCase) program(t *testing.T, schemas peerSchemas) *program.Program {
 	t.Helper()
 	dir := t.TempDir()
 	last := "1"
@@ -209,6 +211,6 @@ func (c peerCase) program(t *testing.T, schemas peerSchemas) *lang.Program {
 	if !ok {
 		t.Fatal(bag.List())
 	}
-	lang.Vet(prog, schemas, lang.CheckOptions{BodiesOnly: true}, &bag)
+	vet.Check(prog, schemas, vet.CheckOptions{BodiesOnly: true}, &bag)
 	return prog
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/test/combine/box"
+	"github.com/lethe-iac/lethe/test/combine/cloud"
 )
 
 // A class is a way to differ from Terraform on purpose: a row of docs/differences.md, or a fault of
@@ -100,16 +101,45 @@ var classes = []class{
 	{"dependencies through what has no instances", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
 		theirs, _ := d.B.(string)
-		return d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && c.none()
+		return d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && c.none() ||
+			c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.A == nil && does(c.b, d.At, "delete") && slices.ContainsFunc(c.st.Do.Target, func(t string) bool {
+				return slices.Contains(c.b.Before.dependencies(d.At), t) && !slices.Contains(c.a.Before.dependencies(d.At), t)
+			})
 	}},
 	{"what moved to another type, and did not change", func(c *comparison, d Difference) bool {
-		return strings.HasPrefix(d.Section, "resource_drift") && d.A == nil && unchanged(c.b, d.At)
+		return strings.HasPrefix(d.Section, "resource_drift") && d.A == nil && unchanged(c.b, d.At) || d.Section != "exits" && c.remarked()
 	}},
 	{"a provider whose settings are not known yet", func(_ *comparison, d Difference) bool {
 		return d.Section == "resource_changes reason" && d.A == "read_because_config_unknown" && d.B == "read_because_dependency_pending"
 	}},
 	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
-		return d.What == "plan" && c.b.halfConfigured() && unknowns(c.a, d.At) > unknowns(c.b, d.At)
+		return c.b.halfConfigured() && (d.What == "plan" && unknowns(c.a, d.At) > unknowns(c.b, d.At) || strings.Contains(compact(d.A), `"unknown"`) ||
+			d.What == "state" && d.A == nil && c.a.Apply.Exit == 1 || c.halfLooked(d))
+	}},
+	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
+		return c.b.halfConfigured() && d.Section == "exits" && d.A == 1 && d.B != 1 && c.a.only(" argument")
+	}},
+	{"`count` or `for_each` of an ephemeral block that is not known yet", func(c *comparison, d Difference) bool {
+		return c.refused(d, " argument") && strings.Contains(c.b.said(), "in ephemeral \"")
+	}},
+	{"an id is shown in plans and kept in the state, so it must not be sensitive", func(c *comparison, d Difference) bool {
+		return d.Section == "exits" && d.A == 1 && c.a.only("Invalid import id argument")
+	}},
+	{"the provider of an object, with `-refresh-only`", func(c *comparison, d Difference) bool {
+		return c.st.Do.Refresh == "only" && d.What == "state" && d.Section == "provider" && d.A != nil && d.B != nil
+	}},
+	{"what a destroy of a part leaves", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.What == "state" && d.A != nil && d.B != nil && !slices.Contains(addressesOf(c.a), d.At)
+	}},
+	{"a refresh-only plan of nothing but moves", func(c *comparison, d Difference) bool {
+		list, _ := c.b.PlanJSON["resource_drift"].([]any)
+		return c.st.Do.Refresh == "only" && d.Section == "exits" && d.A == 0 && d.B == 2 && verbs(c.a.PlanJSON) == "" && !slices.ContainsFunc(list, func(ch any) bool {
+			return compact(get(ch, "change", "before")) != compact(get(ch, "change", "after"))
+		})
+	}},
+	{"a destroy of a part, where what depends on it in the state alone was deleted outside", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.A == nil && slices.ContainsFunc(c.st.Drifts, func(d Drift) bool { return d.Do == "delete" }) &&
+			(d.What == "calls" && d.Section == "delete" || strings.HasPrefix(d.Section, "resource_changes") && c.a.drifted(d.At) && does(c.b, d.At, "delete"))
 	}},
 	{"a destroy plan of nothing but data sources", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0
@@ -178,6 +208,9 @@ var classes = []class{
 	{"`removed` with `destroy = false`, and then `destroy`", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && d.Section == "exits" && d.A == 1 && d.B == 0 && c.a.only("Objects were forgotten, not destroyed")
 	}},
+	{"`-refresh=false` and data sources", func(c *comparison, d Difference) bool {
+		return c.st.Do.Refresh == "false" && d.Section != "exits" && strings.Contains(c.a.said(), "Using stored result")
+	}},
 	{"an error in a check is a warning", func(c *comparison, d Difference) bool {
 		return slices.ContainsFunc(c.b.Invocations, func(i *Invocation) bool {
 			return slices.ContainsFunc(i.Errors, func(e string) bool { return strings.Contains(c.a.said(), "Warning: "+e) && c.refused(d, e) })
@@ -203,7 +236,7 @@ var classes = []class{
 		if d.Section == "create first" && c.st.Do.Refresh == "only" {
 			return true
 		}
-		return d.Section == "create first" && d.A == true && (len(c.st.Do.Target) > 0 || imports(c.a, d.At) || strings.HasSuffix(d.At, "]"))
+		return d.Section == "create first" && d.A == true && (strings.HasSuffix(d.At, " deposed") || len(c.st.Do.Target) > 0 || imports(c.a, d.At) || strings.HasSuffix(d.At, "]"))
 	}},
 	{"dependencies of what does not change", func(_ *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
@@ -263,6 +296,23 @@ func unchanged(o *Outcome, addr string) bool {
 	})
 }
 
+// halfLooked is whether Terraform looked at an object through a provider whose settings were not known.
+func (c *comparison) halfLooked(d Difference) bool {
+	return d.What == "second plan" && d.A == 0 && d.B == 2 || d.What != "plan" && slices.ContainsFunc(c.b.Invocations, func(i *Invocation) bool {
+		return slices.ContainsFunc(i.Calls, func(k cloud.Call) bool {
+			return k.Region == "(unknown)" && k.Key != "" && strings.Contains(" "+d.At+" "+compact(d.A)+compact(d.B), k.Key)
+		})
+	})
+}
+
+// remarked is whether Terraform updates what moved to another type only since that has other sensitive attributes.
+func (c *comparison) remarked() bool {
+	return slices.ContainsFunc(changes(c.b.PlanJSON), func(ch any) bool {
+		from, _ := get(ch, "previous_address").(string)
+		return from != "" && !strings.Contains("."+from, "."+fmt.Sprint(get(ch, "type"))+".") && compact(get(ch, "change", "before")) == compact(get(ch, "change", "after"))
+	})
+}
+
 // drifted is whether an object changed or was deleted outside.
 func (o *Outcome) drifted(addr string) bool {
 	list, _ := o.PlanJSON["resource_drift"].([]any)
@@ -285,6 +335,7 @@ func (c *comparison) recounted() bool {
 		if m.Blocks[to].repeats() == "count" {
 			was = name + "."
 		}
+		yes = yes || b.arg("to").Text+"." == was
 		c.a.Before.managed(func(r *StateResource, i *StateInstance) { yes = yes || strings.Contains("."+i.addr(r)+".", "."+was) })
 	})
 	return yes

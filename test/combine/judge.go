@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lethe-iac/lethe/test/combine/box"
@@ -197,6 +198,11 @@ func (j *judgement) single(call cloud.Call) bool {
 			}
 		}
 	}
+	j.st.Config.each(func(_ *Module, b *Block) { // of what is not applied yet nothing can be said
+		if b.Type == "combine_look" && !slices.ContainsFunc(j.o.After.Resources, func(r *StateResource) bool { return r.Name == b.Name }) {
+			n = 0
+		}
+	})
 	return n == 1
 }
 
@@ -226,13 +232,16 @@ func (j *judgement) sameCloud() {
 	}
 }
 
+// letGo is what a plan says of an object that is forgotten.
+var letGo = regexp.MustCompile(`(?s) will no longer be managed by \w+, .*?\n\s+}`)
+
 // forgotten is whether the engine may have let go of an object: a removed block says so, or it was
 // not where the provider looks, or the plan says so.
 func (j *judgement) forgotten(id string) bool {
 	addr := j.o.Before.ids()[id]
 	for _, i := range j.o.Invocations {
-		if kept := " will no longer be managed"; strings.Contains(i.Out, addr+kept) || strings.Contains(i.Out, addr+" has been deleted") ||
-			strings.Contains(i.Out, kept) && strings.Contains(i.Out, "(moved from "+addr+")") {
+		if strings.Contains(i.Out, addr+" has been deleted") ||
+			slices.ContainsFunc(letGo.FindAllString(i.Out, -1), func(block string) bool { return strings.Contains(block, strconv.Quote(id)) }) {
 			return addr != ""
 		}
 		for _, c := range i.Calls {

@@ -67,14 +67,17 @@ func tally(o *Outcome) map[string]any {
 		}
 		for _, c := range i.Calls {
 			switch c.Call {
+			case "move": // Terraform asks a provider that is not configured
+				c.Region = ""
 			case "import": // where something else fails, one program may have come as far as this
-				if i.Exit == 1 {
+				if !o.through() {
 					continue
 				}
-				fallthrough
-			case "create", "update", "delete", "move":
-				count[strings.Join([]string{c.Call, c.Type, c.Key, c.Region, c.Note, c.Error}, " ")]++
+			case "create", "update", "delete":
+			default:
+				continue
 			}
+			count[strings.Join([]string{c.Call, c.Type, c.Key, c.Region, c.Note, c.Error}, " ")]++
 		}
 	}
 	out := map[string]any{}

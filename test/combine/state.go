@@ -70,6 +70,16 @@ func (s *State) managed(f func(*StateResource, *StateInstance)) {
 	}
 }
 
+// dependencies are those of the object at an address.
+func (s *State) dependencies(addr string) (list []string) {
+	s.managed(func(r *StateResource, i *StateInstance) {
+		if i.addr(r) == addr {
+			list = i.Dependencies
+		}
+	})
+	return list
+}
+
 // ids are the objects of the cloud that the state knows.
 func (s *State) ids() map[string]string {
 	ids := map[string]string{}

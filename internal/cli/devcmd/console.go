@@ -13,8 +13,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/view"
 	"golang.org/x/term"
@@ -62,8 +64,8 @@ Control-D.
 type console struct {
 	c     *base.Call
 	p     *project.Project
-	frame *lang.Frame
-	face  lang.Face
+	frame *frame.Frame
+	face  frame.Face
 }
 
 type consoleFlags struct {
@@ -83,14 +85,14 @@ func runConsole(ctx context.Context, c *base.Call, f *consoleFlags) int {
 		return c.UI.Fail()
 	}
 	p.Vars.LeaveUnset()
-	if !p.Compile(ctx, lang.CheckOptions{}) {
+	if !p.Compile(ctx, vet.CheckOptions{}) {
 		return c.UI.Fail()
 	}
 	s, ok := p.ReadState(ctx)
 	if !ok {
 		return c.UI.Fail()
 	}
-	con := &console{c: c, p: p, face: lang.Before}
+	con := &console{c: c, p: p, face: frame.Before}
 	if !con.look(ctx, s, f.planned) {
 		return c.UI.Fail()
 	}
@@ -123,7 +125,7 @@ func (c *console) look(ctx context.Context, s *state.Snapshot, planned bool) (ok
 	if result == nil || !ok {
 		return false
 	}
-	c.frame, c.face = result.Frame, lang.After
+	c.frame, c.face = result.Frame, frame.After
 	return true
 }
 
@@ -161,19 +163,19 @@ type input struct {
 // add takes a line in. It gives an expression when one is complete.
 func (in *input) add(line string) (text string, ready bool) {
 	line = strings.TrimSuffix(line, "\r")
-	if in.inside && !lang.MayClose(line) {
-		if len(in.pending) <= lang.LongestInput { // more is refused, when it ends
+	if in.inside && !frame.MayClose(line) {
+		if len(in.pending) <= frame.LongestInput { // more is refused, when it ends
 			in.pending += line + "\n"
 		}
 		return "", false
 	}
 	in.pending += line
 	in.inside = false
-	switch lang.Typed([]byte(in.pending)) {
-	case lang.Blank:
+	switch frame.Typed([]byte(in.pending)) {
+	case frame.Blank:
 		in.pending = ""
 		return "", false
-	case lang.Open:
+	case frame.Open:
 		in.inside = !strings.HasSuffix(strings.TrimRight(in.pending, " \t"), `\`)
 		if cut, ok := strings.CutSuffix(strings.TrimRight(in.pending, " \t"), `\`); ok {
 			in.pending = cut
@@ -287,7 +289,7 @@ func (c *console) evaluate(text string) int {
 	c.c.UI.Diagnostics(c.c.Bag.List())
 	failed := c.c.Bag.HasErrors()
 	c.c.Bag.Clear()
-	if outcome != lang.OK || failed {
+	if outcome != frame.OK || failed {
 		return base.ExitError
 	}
 	shown, ok := funcs.TypeText(v.Raw, c.frame.EphemeralName)
@@ -343,7 +345,7 @@ func (c *console) candidates(word string, names []string) []string {
 }
 
 // completions are the names that expressions of the root module may begin with.
-func completions(p *lang.Program) []string {
+func completions(p *program.Program) []string {
 	out := []string{"path.cwd", "path.module", "path.root", "terraform.applying", "terraform.workspace", "type("}
 	for _, name := range funcs.Names() {
 		out = append(out, name+"(")
@@ -351,13 +353,13 @@ func completions(p *lang.Program) []string {
 	for _, d := range p.Decls() {
 		switch {
 		case !d.Module.IsRoot():
-		case d.Kind == lang.Resource:
+		case d.Kind == program.Resource:
 			out = append(out, d.Resource.Local())
-		case d.Kind == lang.Variable:
+		case d.Kind == program.Variable:
 			out = append(out, "var."+d.Name)
-		case d.Kind == lang.Local:
+		case d.Kind == program.Local:
 			out = append(out, "local."+d.Name)
-		case d.Kind == lang.Call:
+		case d.Kind == program.Call:
 			out = append(out, "module."+d.Name)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 )
 
 // Graph is `graph`.
@@ -67,7 +68,7 @@ func runGraph(ctx context.Context, c *base.Call, f *graphFlags) int {
 // readDrawn reads the configuration to draw. It needs no values of variables.
 func readDrawn(ctx context.Context, p *project.Project, plan string) bool {
 	if plan == "" {
-		return p.Load() && p.Compile(ctx, lang.CheckOptions{})
+		return p.Load() && p.Compile(ctx, vet.CheckOptions{})
 	}
 	saved, ok := project.ReadPlan(p.Call, plan)
 	if !ok {
@@ -79,14 +80,14 @@ func readDrawn(ctx context.Context, p *project.Project, plan string) bool {
 
 // resourceGraph draws resources, those of each module together, and what they refer to, through
 // values.
-func resourceGraph(p *lang.Program) string {
-	var list []*lang.Declaration
+func resourceGraph(p *program.Program) string {
+	var list []*program.Declaration
 	for _, d := range p.Decls() {
-		if d.Kind == lang.Resource {
+		if d.Kind == program.Resource {
 			list = append(list, d)
 		}
 	}
-	slices.SortFunc(list, func(a, b *lang.Declaration) int {
+	slices.SortFunc(list, func(a, b *program.Declaration) int {
 		return cmp.Or(strings.Compare(a.Module.String(), b.Module.String()), strings.Compare(a.Resource.Local(), b.Resource.Local()))
 	})
 	var b strings.Builder
@@ -118,17 +119,17 @@ func resourceGraph(p *lang.Program) string {
 }
 
 // resourcesBehind are the resources that a declaration refers to, through values.
-func resourcesBehind(p *lang.Program, d lang.Decl) []addr.Resource {
+func resourcesBehind(p *program.Program, d program.Decl) []addr.Resource {
 	var out []addr.Resource
-	seen := map[lang.Decl]bool{d: true}
-	var walk func(lang.Decl)
-	walk = func(d lang.Decl) {
+	seen := map[program.Decl]bool{d: true}
+	var walk func(program.Decl)
+	walk = func(d program.Decl) {
 		for _, r := range p.Refs(d) {
 			if seen[r.To] {
 				continue
 			}
 			seen[r.To] = true
-			if to := p.Decls()[r.To]; to.Kind == lang.Resource {
+			if to := p.Decls()[r.To]; to.Kind == program.Resource {
 				out = append(out, to.Resource)
 			} else {
 				walk(r.To)
@@ -141,7 +142,7 @@ func resourcesBehind(p *lang.Program, d lang.Decl) []addr.Resource {
 
 // fullGraph draws every declaration and what it refers to directly, with the names and shapes that
 // programs know from Terraform and OpenTofu.
-func fullGraph(p *lang.Program) string {
+func fullGraph(p *program.Program) string {
 	var nodes, edges []string
 	drawn, reached := map[string]bool{}, map[string]bool{}
 	for _, d := range p.Decls() {
@@ -168,25 +169,25 @@ func fullGraph(p *lang.Program) string {
 }
 
 // drawnName is a declaration's name in a graph.
-func drawnName(d *lang.Declaration) string {
+func drawnName(d *program.Declaration) string {
 	name := "[root] " + d.String()
 	switch {
-	case d.Kind == lang.ModuleContents:
+	case d.Kind == program.ModuleContents:
 		return name + " (close)"
-	case d.Kind == lang.Provider, d.Kind == lang.Variable && d.Module.IsRoot():
+	case d.Kind == program.Provider, d.Kind == program.Variable && d.Module.IsRoot():
 		return name
 	}
 	return name + " (expand)"
 }
 
 // drawnShape is the shape of what is not only text on the way, "" for that.
-func drawnShape(d *lang.Declaration) string {
+func drawnShape(d *program.Declaration) string {
 	switch {
-	case d.Kind == lang.Resource:
+	case d.Kind == program.Resource:
 		return "box"
-	case d.Kind == lang.Provider:
+	case d.Kind == program.Provider:
 		return "diamond"
-	case d.Kind == lang.Variable && d.Module.IsRoot():
+	case d.Kind == program.Variable && d.Module.IsRoot():
 		return "note"
 	}
 	return ""

@@ -6,7 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/config"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
@@ -66,5 +66,5 @@ func validate(ctx context.Context, c *base.Call, f *validateFlags) {
 	if !f.noTests {
 		config.CheckTests([]string{p.Root, p.Call.Path(f.testDir)}, p.LoadOptions(), c.Sources, p.Bag)
 	}
-	p.Judge(ctx, lang.CheckOptions{})
+	p.Judge(ctx, vet.CheckOptions{})
 }

@@ -4,7 +4,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/config"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
@@ -40,14 +41,14 @@ func (v *Variables) AskAll() bool {
 func (v *Variables) LeaveUnset() {
 	for name, of := range v.p.Tree.Root.Module.Variables {
 		if _, set := v.Given[name]; !set && Required(of) {
-			v.Given[name] = lang.Given{Value: cty.UnknownVal(of.Type), From: "nowhere"}
+			v.Given[name] = frame.Given{Value: cty.UnknownVal(of.Type), From: "nowhere"}
 		}
 	}
 }
 
 // asker is the run of static evaluations: it asks for variables, and knows no functions of providers.
 type asker struct {
-	lang.NoRun
+	frame.NoRun
 	v *Variables
 }
 
@@ -62,9 +63,9 @@ func (v *Variables) Ask(of *config.Variable) bool {
 	}
 	text, ok := v.p.UI.Ask(base.Question{Title: title, Note: of.Description, Secret: of.Sensitive || of.Ephemeral})
 	if ok {
-		given := lang.Given{Text: text, IsText: true, From: "input"}
+		given := frame.Given{Text: text, IsText: true, From: "input"}
 		if v.answers == nil {
-			v.answers = map[string]lang.Given{}
+			v.answers = map[string]frame.Given{}
 		}
 		v.Given[of.Name], v.answers[of.Name] = given, given
 	}
@@ -76,9 +77,9 @@ func Required(v *config.Variable) bool { return v.Default.Type() == cty.NilType 
 
 // askProviders prompts for the required arguments that provider configurations of the root module
 // do not set.
-func (p *Project) askProviders(prog *lang.Program, schemas func(addr.Provider) *provider.Schemas) (added, ok bool) {
+func (p *Project) askProviders(prog *program.Program, schemas func(addr.Provider) *provider.Schemas) (added, ok bool) {
 	for _, d := range prog.Decls() {
-		if d.Kind != lang.Provider || !d.Provider.Module.IsRoot() {
+		if d.Kind != program.Provider || !d.Provider.Module.IsRoot() {
 			continue
 		}
 		s := schemas(d.Provider.Provider)

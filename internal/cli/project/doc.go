@@ -13,6 +13,7 @@
 package project
 
 import (
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"time"
 
@@ -23,7 +24,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/fetch"
-	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/shortcut"
@@ -65,8 +65,8 @@ type Project struct {
 	Providers *fetch.Providers
 	Pool      *provider.Pool
 	Engine    *engine.Engine
-	Tree      *config.Tree  // nil before Load
-	Program   *lang.Program // nil before Compile
+	Tree      *config.Tree     // nil before Load
+	Program   *program.Program // nil before Compile
 	Vars      *Variables
 	Applying  bool   // the command changes things
 	Backend   string // the type of the store whose state is locked

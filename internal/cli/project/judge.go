@@ -3,14 +3,15 @@ package project
 import (
 	"context"
 
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 )
 
 // Judge says all that is wrong with the configuration that was loaded, also where mistakes were found
 // before. What
-// only follows from a mistake that was reported is not said: see config.Module.MayDeclare and
+// only follows from a mistake that was reported is not said: see config.Module.Unreadable and
 // diag.Bag.Enough.
-func (p *Project) Judge(ctx context.Context, check lang.CheckOptions) {
+func (p *Project) Judge(ctx context.Context, check vet.CheckOptions) {
 	if p.Tree.Closed || ctx.Err() != nil {
 		return
 	}
@@ -18,7 +19,7 @@ func (p *Project) Judge(ctx context.Context, check lang.CheckOptions) {
 	if b := p.Tree.Root.Module.Backend; b != nil {
 		o := p.StaticOptions()
 		o.Validate = true
-		lang.Static(p.Tree.Root.Module, p.Vars.Given, o).Lasting(b.Body, "backend "+b.Type, p.Bag)
+		frame.Static(p.Tree.Root.Module, p.Vars.Given, o).Lasting(b.Body, "backend "+b.Type, p.Bag)
 	}
 	if p.Program == nil {
 		p.Compile(ctx, check)

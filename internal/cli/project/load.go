@@ -13,7 +13,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/fetch"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
@@ -69,7 +70,7 @@ func (p *Project) resolve(path addr.Module, call *config.Call, parent *config.No
 			return "", "", "", false
 		}
 	}
-	source, ok = lang.StaticSource(parent, call, p.StaticOptions(), bag)
+	source, ok = frame.StaticSource(parent, call, p.StaticOptions(), bag)
 	if !ok {
 		return "", "", "", false
 	}
@@ -91,7 +92,7 @@ func (p *Project) resolve(path addr.Module, call *config.Call, parent *config.No
 // installedModule finds a module that comes from elsewhere. Nothing is installed from elsewhere here, but what
 // init of Terraform or OpenTofu has installed in this directory is there.
 func (p *Project) installedModule(path addr.Module, source string, call *config.Call, parent *config.Node, bag *diag.Bag) (dir, from, version string, ok bool) {
-	wanted, ok := lang.StaticVersion(parent, call, p.StaticOptions(), bag)
+	wanted, ok := frame.StaticVersion(parent, call, p.StaticOptions(), bag)
 	if !ok {
 		return "", source, "", false
 	}
@@ -108,7 +109,7 @@ func (p *Project) installedModule(path addr.Module, source string, call *config.
 }
 
 // Compile makes the program: names, references, schemas, and all that can be wrong without values.
-func (p *Project) Compile(ctx context.Context, o lang.CheckOptions) bool {
+func (p *Project) Compile(ctx context.Context, o vet.CheckOptions) bool {
 	p.WarnOverrides()
 	installed := p.Installed()
 	var ok bool
@@ -118,8 +119,8 @@ func (p *Project) Compile(ctx context.Context, o lang.CheckOptions) bool {
 }
 
 // LangOptions are the frame options that all commands share.
-func (p *Project) LangOptions() lang.Options {
-	return lang.Options{
+func (p *Project) LangOptions() frame.Options {
+	return frame.Options{
 		Variables: p.Vars.Given, Workspace: Workspaces(p.Call).Selected(), Applying: p.Applying,
 		RootDir: p.Root, Cwd: cmp.Or(p.Call.Called, p.Dir), BaseDir: p.Dir,
 		Limits: p.Limits, Closed: p.closed,
@@ -127,7 +128,7 @@ func (p *Project) LangOptions() lang.Options {
 }
 
 // StaticOptions are those of what is evaluated before there is a program.
-func (p *Project) StaticOptions() lang.Options {
+func (p *Project) StaticOptions() frame.Options {
 	o := p.LangOptions()
 	o.Applying = false
 	if p.MayAsk() {

@@ -12,7 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/plan/file"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
@@ -54,7 +55,7 @@ func (p *Project) LoadSaved(ctx context.Context, saved *file.Contents) bool {
 		return false
 	}
 	// What is in a plan was checked when the plan was made; files beside it may be gone.
-	return p.Vars.saved(saved.Plan.Variables) && p.Compile(ctx, lang.CheckOptions{BodiesOnly: true})
+	return p.Vars.saved(saved.Plan.Variables) && p.Compile(ctx, vet.CheckOptions{BodiesOnly: true})
 }
 
 // Recall takes how providers described themselves when a plan was made, so that they need not be
@@ -82,7 +83,7 @@ func (v *Variables) saved(values map[string]plan.Variable) bool {
 		delete(v.Given, name)
 		kept, isKept := values[name]
 		if isKept {
-			v.Given[name] = lang.Given{Value: kept.Value, From: "the saved plan"}
+			v.Given[name] = frame.Given{Value: kept.Value, From: "the saved plan"}
 		}
 		if isGiven && given.From == "-var" && !(isKept && v.same(of, given, kept.Value)) {
 			v.p.Bag.Add(diag.Errorf("Can't change variable when applying a saved plan", "The variable %s cannot be set using the -var and -var-file options when applying a saved plan file, because a saved plan includes the variable values that were set when it was created. To change it, make a new plan.", name))
@@ -93,7 +94,7 @@ func (v *Variables) saved(values map[string]plan.Variable) bool {
 }
 
 // same reports whether a value given on the command line is the one that a plan has.
-func (v *Variables) same(of *config.Variable, given lang.Given, kept cty.Value) bool {
+func (v *Variables) same(of *config.Variable, given frame.Given, kept cty.Value) bool {
 	value := cty.StringVal(given.Text)
 	if of.TypeGiven && !of.Type.IsPrimitiveType() {
 		var ok bool

@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/workspace"
@@ -18,7 +18,9 @@ import (
 func (p *Project) States() *backend.Directory {
 	return &backend.Directory{
 		Env: Workspaces(p.Call), Limits: p.Limits, Sources: p.Call.Sources, Root: p.root, Display: p.Display,
-		Static: func(root *config.Module) *lang.StaticFrame { return lang.Static(root, p.Vars.Given, p.StaticOptions()) },
+		Static: func(root *config.Module) *frame.StaticFrame {
+			return frame.Static(root, p.Vars.Given, p.StaticOptions())
+		},
 	}
 }
 

@@ -10,13 +10,13 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 )
 
 // Variables are the values of root variables.
 type Variables struct {
-	Given   map[string]lang.Given // nil before Collect
-	answers map[string]lang.Given // what was asked for
+	Given   map[string]frame.Given // nil before Collect
+	answers map[string]frame.Given // what was asked for
 	p       *Project
 }
 
@@ -26,7 +26,7 @@ type Variables struct {
 func (v *Variables) Collect() bool {
 	v.Given = maps.Clone(v.answers)
 	if v.Given == nil {
-		v.Given = map[string]lang.Given{}
+		v.Given = map[string]frame.Given{}
 	}
 	v.fromEnv()
 	ok := true
@@ -47,7 +47,7 @@ func (v *Variables) fromEnv() {
 	for _, e := range v.p.Call.Environ {
 		name, value, _ := strings.Cut(e, "=")
 		if name, ok := strings.CutPrefix(name, "TF_VAR_"); ok && v.Declared(name) != nil {
-			v.Given[name] = lang.Given{Text: value, IsText: true, From: "TF_VAR_" + name}
+			v.Given[name] = frame.Given{Text: value, IsText: true, From: "TF_VAR_" + name}
 		}
 	}
 }
@@ -75,14 +75,14 @@ func (v *Variables) fromFile(path string) bool {
 	for _, key := range names(values) {
 		given := values[key]
 		if v.Declared(key) == nil {
-			if !v.p.Tree.Root.Module.MayDeclare(key) {
+			if !v.p.Tree.Root.Module.Unreadable() {
 				v.undeclared(key, name, given.At)
 			}
 			continue
 		}
-		v.Given[key] = lang.Given{Value: given.Value, From: name, Range: given.Range}
+		v.Given[key] = frame.Given{Value: given.Value, From: name, Range: given.Range}
 		if v.hides(key) {
-			v.Given[key] = lang.Given{Value: given.Value, From: name, Range: given.At}
+			v.Given[key] = frame.Given{Value: given.Value, From: name, Range: given.At}
 		}
 	}
 	return ok
@@ -165,13 +165,13 @@ func (v *Variables) fromFlag(text string) bool {
 		return false
 	}
 	if v.Declared(name) == nil {
-		if v.p.Tree.Root.Module.MayDeclare(name) {
+		if v.p.Tree.Root.Module.Unreadable() {
 			return false // the block may be there and cannot be read
 		}
 		v.p.Bag.Add(diag.Errorf("Value for undeclared variable", "A variable named %q was assigned on the command line, but the root module does not declare a variable of that name. To use this value, add a \"variable\" block to the configuration.%s", name, v.near(name)))
 		return false
 	}
-	v.Given[name] = lang.Given{Text: value, IsText: true, From: "-var"}
+	v.Given[name] = frame.Given{Text: value, IsText: true, From: "-var"}
 	return true
 }
 

@@ -10,7 +10,8 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
@@ -24,7 +25,7 @@ type operation struct {
 // begin makes an operation in the working directory, with its state locked: name is what the lock
 // says, and empty refuses a directory without configuration, "" for nothing.
 func begin(ctx context.Context, c *base.Call, f *planFlags, name, empty string, applying bool) (*operation, bool) {
-	p, ok := prepare(ctx, c, &f.Options, empty, applying, lang.CheckOptions{})
+	p, ok := prepare(ctx, c, &f.Options, empty, applying, vet.CheckOptions{})
 	if !ok {
 		return nil, false
 	}
@@ -34,13 +35,13 @@ func begin(ctx context.Context, c *base.Call, f *planFlags, name, empty string, 
 
 // prepare opens the working directory and compiles its configuration, with all variables at hand.
 // It fails with all that is wrong with it.
-func prepare(ctx context.Context, c *base.Call, o *project.Options, empty string, applying bool, check lang.CheckOptions) (*project.Project, bool) {
+func prepare(ctx context.Context, c *base.Call, o *project.Options, empty string, applying bool, check vet.CheckOptions) (*project.Project, bool) {
 	p, ok := project.Open(c, o)
 	return p, ok && ready(ctx, p, empty, applying, check)
 }
 
 // ready loads and compiles the configuration, and asks for what is missing.
-func ready(ctx context.Context, p *project.Project, empty string, applying bool, check lang.CheckOptions) bool {
+func ready(ctx context.Context, p *project.Project, empty string, applying bool, check vet.CheckOptions) bool {
 	loaded := p.Load()
 	if p.Empty() && !loaded { // the directory cannot be read, which was reported
 		return false
@@ -61,7 +62,7 @@ func ready(ctx context.Context, p *project.Project, empty string, applying bool,
 	}
 	if p.Program != nil {
 		p.Applying = applying
-		lang.NewFrame(p.Program, p.LangOptions(), p.Bag) // for what is wrong with the values of variables
+		frame.New(p.Program, p.LangOptions(), p.Bag) // for what is wrong with the values of variables
 	}
 	return false
 }

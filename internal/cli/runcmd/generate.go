@@ -15,7 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/event"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 )
 
 // mayGenerate refuses to make configuration where there is a file already.
@@ -46,7 +46,7 @@ func (o *operation) planGenerated(ctx context.Context, made map[addr.Resource]st
 	if !o.writeGenerated(text.Bytes()) {
 		return nil, false
 	}
-	if !o.p.LoadWith(filepath.Base(o.f.generate), text.Bytes()) || !o.p.Compile(ctx, lang.CheckOptions{}) {
+	if !o.p.LoadWith(filepath.Base(o.f.generate), text.Bytes()) || !o.p.Compile(ctx, vet.CheckOptions{}) {
 		return nil, false
 	}
 	o.f.generate = ""

@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 )
 
 // Import is `import`.
@@ -43,7 +43,7 @@ func runImport(ctx context.Context, c *base.Call, f *importFlags) int {
 		c.Bag.Add(diag.Errorf("Invalid import address", "A managed resource address is required: importing into %s is not possible.", to))
 		return c.UI.Fail()
 	}
-	p, ok := prepare(ctx, c, &f.Options, noImport, false, lang.CheckOptions{BodiesOnly: true, Incomplete: true}) // blocks that a message of import asks for need not be there yet
+	p, ok := prepare(ctx, c, &f.Options, noImport, false, vet.CheckOptions{BodiesOnly: true, Incomplete: true}) // blocks that a message of import asks for need not be there yet
 	if !ok {
 		return c.UI.Fail()
 	}

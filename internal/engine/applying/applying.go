@@ -12,7 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/event"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -23,8 +24,8 @@ import (
 
 // Request says what to carry out.
 type Request struct {
-	Program *lang.Program
-	Options lang.Options
+	Program *program.Program
+	Options frame.Options
 	Plan    *plan.Plan
 	Journal journal.Journal // nil keeps nothing
 }
@@ -163,9 +164,9 @@ func (a *applier) entry(o addr.Object) *state.Entry {
 }
 
 // failed empties what an instance would have given to others.
-func (a *applier) failed(d *lang.Declaration, i addr.Instance) {
-	if f := a.run.Frame.At(i.Module, lang.After); f != nil {
-		f.Fail(d.ID, i.Key, lang.After)
+func (a *applier) failed(d *program.Declaration, i addr.Instance) {
+	if f := a.run.Frame.At(i.Module, frame.After); f != nil {
+		f.Fail(d.ID, i.Key, frame.After)
 	}
 }
 
@@ -182,9 +183,9 @@ func (x *step) up(ctx context.Context, c *plan.Change) bool {
 	return x.upDeclared(ctx, c, d)
 }
 
-func (x *step) upDeclared(ctx context.Context, c *plan.Change, d *lang.Declaration) bool {
+func (x *step) upDeclared(ctx context.Context, c *plan.Change, d *program.Declaration) bool {
 	inst := c.Object.Instance
-	f := x.run.Frame.At(inst.Module, lang.After)
+	f := x.run.Frame.At(inst.Module, frame.After)
 	if !x.takeIn(c) {
 		x.a.failed(d, inst)
 		return false
@@ -194,20 +195,20 @@ func (x *step) upDeclared(ctx context.Context, c *plan.Change, d *lang.Declarati
 		x.a.failed(d, inst)
 		return false
 	}
-	f.Put(d.ID, inst.Key, lang.After, v)
+	f.Put(d.ID, inst.Key, frame.After, v)
 	return len(declared.ProvisionersOf(x.run.Program, x.run.Removals, c, nil, false).List) > 0 || x.after(d, f, inst, v)
 }
 
-func (x *step) bring(ctx context.Context, d *lang.Declaration, f *lang.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
+func (x *step) bring(ctx context.Context, d *program.Declaration, f *frame.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
 	if c.Action == plan.NoOp {
 		return x.visit(d, f, c, inst)
 	}
-	x.run.Receive(ctx, d.ID, inst.Module, inst.Key, lang.After)
+	x.run.Receive(ctx, d.ID, inst.Module, inst.Key, frame.After)
 	if !x.run.Pre(d, f, inst.Key, inst) {
 		return mark.Value{}, false
 	}
-	config, out := f.Config(d.ID, inst.Key, lang.After, x.run.Bag)
-	if out != lang.OK {
+	config, out := f.Config(d.ID, inst.Key, frame.After, x.run.Bag)
+	if out != frame.OK {
 		return mark.Value{}, false
 	}
 	t, u, ok := x.run.ToolsAfter(ctx, d, f, inst.Key, inst)
@@ -256,7 +257,7 @@ func (a *applier) amend() {
 }
 
 // visit gives the value of an object that its provider has nothing to do with.
-func (x *step) visit(d *lang.Declaration, f *lang.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
+func (x *step) visit(d *program.Declaration, f *frame.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
 	e := x.a.entry(c.Object)
 	if e == nil || c.Conditions && !x.run.Pre(d, f, inst.Key, inst) {
 		return mark.Value{}, false
@@ -273,7 +274,7 @@ func (x *step) read(ctx context.Context, t *object.Tools, u declared.Use, c *pla
 }
 
 // make creates or updates a managed object.
-func (x *step) make(ctx context.Context, d *lang.Declaration, t *object.Tools, u declared.Use, c *plan.Change, config mark.Value) (mark.Value, bool) {
+func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools, u declared.Use, c *plan.Change, config mark.Value) (mark.Value, bool) {
 	cur, ok := x.current(t, c)
 	if !ok {
 		return mark.Value{}, false
@@ -352,7 +353,7 @@ func (x *step) known(t *object.Tools, o addr.Object) (object.Current, bool) {
 // proposal is what the provider is told to make. Where nothing can have changed since the plan,
 // the plan stands; elsewhere the provider plans again with what is known now, and has to stay
 // within what was approved.
-func (x *step) proposal(ctx context.Context, d *lang.Declaration, t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) (*object.Proposal, bool) {
+func (x *step) proposal(ctx context.Context, d *program.Declaration, t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) (*object.Proposal, bool) {
 	forced := object.Forced{IgnoreAll: d.Res.Lifecycle.IgnoreAll, Ignore: run.Ignored(d)}
 	if c.Settled && !x.run.Settings.Closed.Has(shortcut.Settled) {
 		return t.Approved(c, cur, config, forced)
@@ -399,7 +400,7 @@ func (a *applier) downed(c *plan.Change) addr.Object {
 }
 
 // down ends one object.
-func (x *step) down(ctx context.Context, c *plan.Change, face lang.Face) bool {
+func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 	if !x.takeIn(c) {
 		return false
 	}
@@ -441,7 +442,7 @@ func (x *step) down(ctx context.Context, c *plan.Change, face lang.Face) bool {
 
 // toolsDown is what it takes to end a stored object: its provider on the face that the order of steps
 // found for it.
-func (x *step) toolsDown(ctx context.Context, o addr.Object, e *state.Entry, face lang.Face) (*object.Tools, declared.Use, bool) {
+func (x *step) toolsDown(ctx context.Context, o addr.Object, e *state.Entry, face frame.Face) (*object.Tools, declared.Use, bool) {
 	u, ok := x.run.StoredUse(ctx, o.Instance, e)
 	if !ok {
 		return nil, u, false

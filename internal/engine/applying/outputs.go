@@ -7,7 +7,8 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
@@ -39,10 +40,10 @@ func (a *applier) output(c *plan.OutputChange) {
 		return
 	}
 	v := c.After
-	_, declared := a.run.Program.Lookup(addr.Module{}, lang.Output, c.Name)
+	_, declared := a.run.Program.Lookup(addr.Module{}, program.Output, c.Name)
 	if declared && a.plan.Mode == plan.Normal && !v.Raw.IsWhollyKnown() { // what was shown is what is stored
-		var outcome lang.Outcome
-		if v, outcome = a.run.Frame.Output(c.Name, lang.After, a.run.Bag); outcome != lang.OK {
+		var outcome frame.Outcome
+		if v, outcome = a.run.Frame.Output(c.Name, frame.After, a.run.Bag); outcome != frame.OK {
 			return // it keeps what it had
 		}
 	}
@@ -68,11 +69,11 @@ func (a *applier) keepOutputs() {
 			continue
 		}
 		var quiet diag.Bag
-		v, outcome := a.run.Frame.Output(c.Name, lang.After, &quiet)
+		v, outcome := a.run.Frame.Output(c.Name, frame.After, &quiet)
 		if c.After.Raw.IsWhollyKnown() {
 			v = c.After
 		}
-		if outcome == lang.OK && v.Raw.IsWhollyKnown() && !v.Raw.IsNull() {
+		if outcome == frame.OK && v.Raw.IsWhollyKnown() && !v.Raw.IsNull() {
 			a.edit.Output(c.Name, state.Output{Value: v, Type: v.Raw.Type(), Sensitive: c.Sensitive, Deprecated: c.Deprecated})
 		}
 	}

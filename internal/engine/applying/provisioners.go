@@ -9,7 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/event"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provision"
@@ -25,9 +26,9 @@ import (
 func (x *step) provision(ctx context.Context, c *plan.Change, part int) bool {
 	h := declared.ProvisionersOf(x.run.Program, x.run.Removals, c, nil, false)
 	o := c.Object
-	f := x.run.Frame.At(o.Module, lang.After)
-	self, ok := f.Got(h.Decl.ID, o.Key, lang.After)
-	if !ok || !x.runProvisioner(ctx, h, h.List[part], f, self, o, lang.After) {
+	f := x.run.Frame.At(o.Module, frame.After)
+	self, ok := f.Got(h.Decl.ID, o.Key, frame.After)
+	if !ok || !x.runProvisioner(ctx, h, h.List[part], f, self, o, frame.After) {
 		x.a.failed(h.Decl, o.Instance)
 		x.a.complete(o, false)
 		return false
@@ -78,7 +79,7 @@ func (a *applier) unmade() {
 }
 
 // after checks an object's postconditions, once everything that makes it is over.
-func (x *step) after(d *lang.Declaration, f *lang.Frame, inst addr.Instance, v mark.Value) bool {
+func (x *step) after(d *program.Declaration, f *frame.Frame, inst addr.Instance, v mark.Value) bool {
 	if x.run.Post(d, f, inst.Key, inst, func() mark.Value { return v }) {
 		return true
 	}
@@ -106,20 +107,20 @@ func (x *step) retire(ctx context.Context, c *plan.Change, part int) bool {
 		x.run.Bag.Add(diag.Errorf("Invalid resource state", "The stored object %s cannot be read with the schema of its provider: %s.", o, err).About(o.Instance))
 		return false
 	}
-	f := x.run.Frame.At(h.In, lang.Before)
+	f := x.run.Frame.At(h.In, frame.Before)
 	if f == nil {
-		f = x.run.Frame.At(h.In, lang.After)
+		f = x.run.Frame.At(h.In, frame.After)
 	}
 	if f == nil {
 		return true // the module that had the provisioner is gone
 	}
 	self := mark.Value{Raw: v, Marks: mark.Paths(e.Sensitive, mark.Sensitive)}
-	return x.runProvisioner(ctx, h, h.List[part], f, self, o, lang.Before)
+	return x.runProvisioner(ctx, h, h.List[part], f, self, o, frame.Before)
 }
 
 // runProvisioner receives what a provisioner needs, evaluates it and runs it.
-func (x *step) runProvisioner(ctx context.Context, h declared.Provisioners, p *config.Provisioner, f *lang.Frame, self mark.Value, o addr.Object, face lang.Face) bool {
-	in := lang.Scope{Decl: lang.Nowhere, Key: o.Key, Self: &self}
+func (x *step) runProvisioner(ctx context.Context, h declared.Provisioners, p *config.Provisioner, f *frame.Frame, self mark.Value, o addr.Object, face frame.Face) bool {
+	in := frame.Scope{Decl: program.NoDecl, Key: o.Key, Self: &self}
 	if h.Decl != nil {
 		in.Decl = h.Decl.ID
 		x.run.Leases.ReceiveAll(ctx, x.run.Bag, x.run.Receivers.ReceivedByParts(h.Decl.ID, h.Parts(p)), f.Addr(), o.Key, face)
@@ -127,8 +128,8 @@ func (x *step) runProvisioner(ctx context.Context, h declared.Provisioners, p *c
 	req := provision.Request{Type: p.Type, Dir: x.run.Settings.Dir, Env: x.run.Settings.Env, Abandon: x.run.Settings.Abandon, Output: func(line string) {
 		x.run.Settings.Tell(event.ProvisionOutput{Object: o, Type: p.Type, Line: line})
 	}}
-	var out lang.Outcome
-	if req.Config, out = f.Provisioner(p, provision.Schema(p.Type), in, face, x.run.Bag); out != lang.OK {
+	var out frame.Outcome
+	if req.Config, out = f.Provisioner(p, provision.Schema(p.Type), in, face, x.run.Bag); out != frame.OK {
 		return false
 	}
 	var ok bool

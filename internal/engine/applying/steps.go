@@ -7,7 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/ordering"
 	"github.com/lethe-iac/lethe/internal/engine/run"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/walk"
 )
@@ -58,14 +58,14 @@ type step struct {
 
 // do does what the step stands for.
 func (x *step) do(ctx context.Context, o *ordering.Ordering, s plan.Step) bool {
-	face := lang.Before
+	face := frame.Before
 	if s.Face == plan.After {
-		face = lang.After
+		face = frame.After
 	}
 	switch s.Kind {
 	case plan.Up:
 		if t, ok := o.Tests[s.Index]; ok {
-			f := x.run.Frame.At(t.At, lang.After)
+			f := x.run.Frame.At(t.At, frame.After)
 			return f == nil || x.run.Test(ctx, x.run.Program.Decls()[t.Decl], f)
 		}
 		return x.up(ctx, x.a.changes[o.Objects[s.Index]])
@@ -85,7 +85,7 @@ func (x *step) do(ctx context.Context, o *ordering.Ordering, s plan.Step) bool {
 
 // holdUp begins a session, or opens leases. A lease that cannot be opened fails what receives
 // its value, by the slot.
-func (x *step) holdUp(ctx context.Context, h ordering.Hold, face lang.Face) bool {
+func (x *step) holdUp(ctx context.Context, h ordering.Hold, face frame.Face) bool {
 	if h.Lease == nil {
 		_, ok := x.run.Sessions.Get(ctx, x.run.Bag, h.Use, face)
 		return ok
@@ -96,7 +96,7 @@ func (x *step) holdUp(ctx context.Context, h ordering.Hold, face lang.Face) bool
 	return true
 }
 
-func (x *step) holdDown(h ordering.Hold, face lang.Face) {
+func (x *step) holdDown(h ordering.Hold, face frame.Face) {
 	if h.Lease == nil {
 		x.run.Sessions.Release(h.Use, face)
 		return

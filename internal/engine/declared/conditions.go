@@ -2,38 +2,38 @@ package declared
 
 import (
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
 // HasConditions reports whether a declaration has conditions of this kind.
-func HasConditions(d *lang.Declaration) bool {
+func HasConditions(d *program.Declaration) bool {
 	switch d.Kind {
-	case lang.Variable:
+	case program.Variable:
 		return len(d.Var.Validations) > 0
-	case lang.Output:
+	case program.Output:
 		return len(d.Out.Preconditions) > 0
 	}
-	return d.Kind == lang.Check
+	return d.Kind == program.Check
 }
 
 // HasResourceConditions reports whether a resource has conditions.
-func HasResourceConditions(d *lang.Declaration) bool {
+func HasResourceConditions(d *program.Declaration) bool {
 	return len(d.Res.Lifecycle.Preconditions)+len(d.Res.Lifecycle.Postconditions) > 0
 }
 
 // ConditionsKind is what the state calls the kind of a tested declaration.
-func ConditionsKind(d *lang.Declaration) string {
+func ConditionsKind(d *program.Declaration) string {
 	switch d.Kind {
-	case lang.Variable:
+	case program.Variable:
 		return "var"
-	case lang.Output:
+	case program.Output:
 		return "output"
 	}
 	return "check"
 }
 
 // ConditionsAddr is the address of a tested declaration in an instance of its module.
-func ConditionsAddr(d *lang.Declaration, in addr.ModuleInstance) string {
+func ConditionsAddr(d *program.Declaration, in addr.ModuleInstance) string {
 	local := ConditionsKind(d) + "." + d.Name
 	if in.IsRoot() {
 		return local

@@ -3,7 +3,7 @@ package declared
 import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provision"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -12,13 +12,13 @@ import (
 // Provisioners are the provisioners of one object that run at one end of its life.
 type Provisioners struct {
 	List       []*config.Provisioner
-	Connection *config.Connection  // of the resource
-	Decl       *lang.Declaration   // nil: they stand in a removed block
-	In         addr.ModuleInstance // where they are evaluated
+	Connection *config.Connection   // of the resource
+	Decl       *program.Declaration // nil: they stand in a removed block
+	In         addr.ModuleInstance  // where they are evaluated
 }
 
 // ProvisionersOf lists the provisioners that a change makes run: destroy says at which end.
-func ProvisionersOf(prog *lang.Program, removed *Removals, c *plan.Change, e *state.Entry, destroy bool) Provisioners {
+func ProvisionersOf(prog *program.Program, removed *Removals, c *plan.Change, e *state.Entry, destroy bool) Provisioners {
 	runs := c.Action == plan.Create || c.Action.Replaces()
 	if destroy {
 		// A tainted object was never complete: there is nothing to wind up.

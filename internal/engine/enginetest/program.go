@@ -9,11 +9,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
 // Program compiles files, given by path below the root module, without asking providers for anything.
-func Program(t testing.TB, files map[string]string) *lang.Program {
+func Program(t testing.TB, files map[string]string) *program.Program {
 	t.Helper()
 	mem := config.Memory{}
 	for name, text := range files {
@@ -21,7 +23,7 @@ func Program(t testing.TB, files map[string]string) *lang.Program {
 	}
 	var bag diag.Bag
 	tree, ok := config.LoadTree("root", config.Options{Files: mem}, func(_ addr.Module, call *config.Call, parent *config.Node, bag *diag.Bag) (string, string, string, bool) {
-		src, ok := lang.StaticSource(parent, call, lang.Options{}, bag)
+		src, ok := frame.StaticSource(parent, call, frame.Options{}, bag)
 		return path.Join(parent.Module.Dir, src), src, "", ok
 	}, &bag)
 	if !ok {
@@ -35,10 +37,10 @@ func Program(t testing.TB, files map[string]string) *lang.Program {
 }
 
 // Frame is a frame of a program with which nothing was done yet.
-func Frame(t testing.TB, prog *lang.Program, o lang.Options) *lang.Frame {
+func Frame(t testing.TB, prog *program.Program, o frame.Options) *frame.Frame {
 	t.Helper()
 	var bag diag.Bag
-	f, ok := lang.NewFrame(prog, o, &bag)
+	f, ok := frame.New(prog, o, &bag)
 	if !ok {
 		t.Fatal(bag.List())
 	}
@@ -46,10 +48,10 @@ func Frame(t testing.TB, prog *lang.Program, o lang.Options) *lang.Frame {
 }
 
 // Declaration finds a declaration by what it is called: a resource by its address.
-func Declaration(t testing.TB, p *lang.Program, name string) *lang.Declaration {
+func Declaration(t testing.TB, p *program.Program, name string) *program.Declaration {
 	t.Helper()
 	for _, d := range p.Decls() {
-		if d.Kind == lang.Resource && d.Resource.String() == name || d.Kind != lang.Resource && d.String() == name {
+		if d.Kind == program.Resource && d.Resource.String() == name || d.Kind != program.Resource && d.String() == name {
 			return d
 		}
 	}

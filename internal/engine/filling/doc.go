@@ -1,4 +1,4 @@
-// Package filling puts into a lang.Frame what a state or a plan says: which instances there are, and the
+// Package filling puts into a frame.Frame what a state or a plan says: which instances there are, and the
 // values of objects that nothing is done to in this walk.
 //
 // Which instances there are is decided once (ADR 24). On the before face they are those in the state, with

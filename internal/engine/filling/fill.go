@@ -4,7 +4,8 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -12,19 +13,19 @@ import (
 
 // filler puts what a plan says into the frame of its apply walk.
 type filler struct {
-	prog    *lang.Program
-	frame   *lang.Frame
+	prog    *program.Program
+	frame   *frame.Frame
 	plan    *plan.Plan
 	changes map[addr.Object]*plan.Change
 }
 
 // Applied fills a frame as the apply walk of a plan begins with it.
-func Applied(prog *lang.Program, frame *lang.Frame, p *plan.Plan) {
+func Applied(prog *program.Program, frame *frame.Frame, p *plan.Plan) {
 	(&filler{prog, frame, p, ChangesByObject(p)}).fill()
 }
 
 // Foreseen fills a frame with what the apply walk of a plan will have put there at its end.
-func Foreseen(prog *lang.Program, frame *lang.Frame, p *plan.Plan) {
+func Foreseen(prog *program.Program, frame *frame.Frame, p *plan.Plan) {
 	x := &filler{prog, frame, p, ChangesByObject(p)}
 	x.fill()
 	x.fillPlanned()
@@ -39,9 +40,9 @@ func (x *filler) fill() {
 		if !ok {
 			continue
 		}
-		x.fillFace(d, res, lang.Before)
+		x.fillFace(d, res, frame.Before)
 		if x.plan.Mode != plan.Destroy {
-			x.fillFace(d, res, lang.After)
+			x.fillFace(d, res, frame.After)
 		}
 	}
 	x.fillReadings()
@@ -50,16 +51,16 @@ func (x *filler) fill() {
 	}
 }
 
-func (x *filler) fillFace(d *lang.Declaration, res *state.Resource, face lang.Face) {
+func (x *filler) fillFace(d *program.Declaration, res *state.Resource, face frame.Face) {
 	f := x.frame.At(res.Addr.Module, face)
 	if f == nil {
 		return
 	}
-	if face == lang.Before {
-		f.SetKeys(d.ID, face, lang.Keys{Repeat: d.Repeat(), List: res.Keys()})
+	if face == frame.Before {
+		f.SetKeys(d.ID, face, frame.Keys{Repeat: d.Repeat(), List: res.Keys()})
 	}
 	for o, e := range res.Objects() {
-		if o.IsDeposed() || face == lang.After && !x.stays(o) {
+		if o.IsDeposed() || face == frame.After && !x.stays(o) {
 			continue
 		}
 		f.PutLazy(d.ID, o.Key, face, func() mark.Value { return StoredValue(x.prog, d, o, e) })
@@ -73,40 +74,41 @@ func (x *filler) fillReadings() {
 		if !ok || r.Entry == nil {
 			continue
 		}
-		f := x.frame.At(r.Object.Module, lang.Before)
+		f := x.frame.At(r.Object.Module, frame.Before)
 		if f == nil {
 			continue
 		}
-		if keys := f.Expanded(d.ID, lang.Before); d.Repeat() != lang.Once && !slices.Contains(keys.List, r.Object.Key) {
-			f.SetKeys(d.ID, lang.Before, lang.Keys{Repeat: d.Repeat(), List: append(slices.Clone(keys.List), r.Object.Key)})
+		if keys := f.Expanded(d.ID, frame.Before); d.Repeat() != program.Once && !slices.Contains(keys.List, r.Object.Key) {
+			f.SetKeys(d.ID, frame.Before, frame.Keys{Repeat: d.Repeat(), List: append(slices.Clone(keys.List), r.Object.Key)})
 		}
-		f.PutLazy(d.ID, r.Object.Key, lang.Before, func() mark.Value { return StoredValue(x.prog, d, r.Object, r.Entry) })
+		f.PutLazy(d.ID, r.Object.Key, frame.Before, func() mark.Value { return StoredValue(x.prog, d, r.Object, r.Entry) })
 	}
 }
 
 // fillLeft gives what targeting left out, and the state does not have, a value that is not known.
 func (x *filler) fillLeft() {
 	for _, d := range x.prog.Decls() {
-		if d.Kind != lang.Resource || d.Resource.Mode == addr.Ephemeral {
+		if d.Kind != program.Resource || d.Resource.Mode == addr.Ephemeral {
 			continue
 		}
-		frames, _ := x.frame.Instances(d.Module, lang.After)
+		frames, _ := x.frame.Instances(d.Module, frame.After)
 		for _, f := range frames {
 			abs := d.Resource.In(f.Addr())
-			for _, k := range f.Expanded(d.ID, lang.After).List {
+			for _, k := range f.Expanded(d.ID, frame.After).List {
 				o := abs.Instance(k).Current()
 				if x.changes[o] == nil && x.plan.Refreshed.Get(o) == nil {
-					f.Put(d.ID, k, lang.After, mark.Plain(x.prog.Schema(d.ID).Unknown()))
+					f.Put(d.ID, k, frame.After, mark.Plain(x.prog.Schema(d.ID).Unknown()))
 				}
 			}
 		}
 	}
 }
 
-// stays reports whether an object keeps its value.
+// stays reports whether an object keeps its value. Where it has conditions that are yet to hold, those who refer to it
+// wait for them; a provider that was configured with it before, and serves what goes down, does not.
 func (x *filler) stays(o addr.Object) bool {
 	c := x.changes[o]
-	return c == nil || c.Action == plan.NoOp && !c.Conditions
+	return c == nil || c.Action == plan.NoOp
 }
 
 // fillPlanned puts what is planned into the frame, where the apply walk itself would.
@@ -116,16 +118,16 @@ func (x *filler) fillPlanned() {
 	}
 	for _, c := range x.plan.Changes {
 		d, declared := x.prog.Resource(c.Object.Resource())
-		f := x.frame.At(c.Object.Module, lang.After)
+		f := x.frame.At(c.Object.Module, frame.After)
 		if !declared || f == nil || c.Object.IsDeposed() {
 			continue
 		}
 		switch {
 		case c.Action.Ups():
-			f.Put(d.ID, c.Object.Key, lang.After, c.After)
+			f.Put(d.ID, c.Object.Key, frame.After, c.After)
 		case c.Action == plan.NoOp:
 			if e := x.plan.Refreshed.Get(c.Object); e != nil {
-				f.PutLazy(d.ID, c.Object.Key, lang.After, func() mark.Value { return StoredValue(x.prog, d, c.Object, e) })
+				f.PutLazy(d.ID, c.Object.Key, frame.After, func() mark.Value { return StoredValue(x.prog, d, c.Object, e) })
 			}
 		}
 	}
@@ -142,7 +144,7 @@ func ChangesByObject(p *plan.Plan) map[addr.Object]*plan.Change {
 
 // StoredValue is a stored object as a value, without a provider's help; for what targeting leaves
 // out.
-func StoredValue(prog *lang.Program, d *lang.Declaration, o addr.Object, e *state.Entry) mark.Value {
+func StoredValue(prog *program.Program, d *program.Declaration, o addr.Object, e *state.Entry) mark.Value {
 	sch := prog.Schema(d.ID)
 	v, err := sch.DecodeJSON(e.Attrs)
 	if err != nil || e.Schema != sch.Version {

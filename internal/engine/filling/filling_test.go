@@ -6,7 +6,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/engine/enginetest"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
@@ -23,9 +23,9 @@ func TestInstances(t *testing.T) {
 	prog := enginetest.Program(t, map[string]string{"main.tf": repeated, "m/main.tf": "resource \"t_item\" \"a\" {\n}\n"})
 	s := enginetest.State(t, "module.m[0].t_item.a", "module.m[1].t_item.a")
 	p := &plan.Plan{Refreshed: s, Keys: map[string][]addr.Key{"module.m": {addr.IntKey(0)}}, KeysBefore: map[string][]addr.Key{"module.m": {addr.IntKey(0), addr.IntKey(1)}}}
-	f := enginetest.Frame(t, prog, lang.Options{Applying: true})
+	f := enginetest.Frame(t, prog, frame.Options{Applying: true})
 	Applied(prog, f, p)
-	for face, want := range map[lang.Face]string{lang.Before: "[module.m[0] module.m[1]]", lang.After: "[module.m[0]]"} {
+	for face, want := range map[frame.Face]string{frame.Before: "[module.m[0] module.m[1]]", frame.After: "[module.m[0]]"} {
 		frames, _ := f.Instances(addr.Module{}.Child("m"), face)
 		var got []string
 		for _, x := range frames {

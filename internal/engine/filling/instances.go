@@ -4,7 +4,8 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 )
@@ -32,17 +33,17 @@ func calledIn(s *state.Snapshot) map[called][]addr.Key {
 
 // ExpandBefore says which instances of module calls there are on the before face: those in the state,
 // and what their repetition says, once that is evaluated.
-func ExpandBefore(prog *lang.Program, frame *lang.Frame, s *state.Snapshot) {
+func ExpandBefore(prog *program.Program, root *frame.Frame, s *state.Snapshot) {
 	stored := calledIn(s)
 	for _, d := range prog.Decls() {
-		if d.Kind != lang.Call {
+		if d.Kind != program.Call {
 			continue
 		}
-		frames, _ := frame.Instances(d.Module, lang.Before)
+		frames, _ := root.Instances(d.Module, frame.Before)
 		for _, f := range frames {
 			list := stored[called{f.Addr(), d.Name}]
 			repeat := d.Repeat()
-			if repeat == lang.Once {
+			if repeat == program.Once {
 				if !slices.ContainsFunc(list, func(k addr.Key) bool { return !k.IsNone() }) {
 					continue
 				}
@@ -50,40 +51,40 @@ func ExpandBefore(prog *lang.Program, frame *lang.Frame, s *state.Snapshot) {
 					list = append(list, addr.NoKey)
 				}
 			}
-			f.SetKeys(d.ID, lang.Before, lang.Keys{Repeat: repeat, List: list, More: true})
+			f.SetKeys(d.ID, frame.Before, frame.Keys{Repeat: repeat, List: list, More: true})
 		}
 	}
 }
 
 // CollectKeys collects, for the plan, which instances were decided on.
-func CollectKeys(prog *lang.Program, frame *lang.Frame, out *plan.Plan) {
+func CollectKeys(prog *program.Program, root *frame.Frame, out *plan.Plan) {
 	out.Keys, out.KeysBefore = map[string][]addr.Key{}, map[string][]addr.Key{}
-	add := func(to map[string][]addr.Key, at string, keys lang.Keys) {
-		if keys.Status == lang.Known {
+	add := func(to map[string][]addr.Key, at string, keys frame.Keys) {
+		if keys.Status == frame.Known {
 			to[at] = append([]addr.Key{}, keys.List...)
 		}
 	}
 	for _, d := range prog.Decls() {
-		if d.Repeat() == lang.Once || d.Kind == lang.Provider || d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral {
+		if d.Repeat() == program.Once || d.Kind == program.Provider || d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral {
 			continue // of an ephemeral block nothing is kept, not even how it is repeated
 		}
-		frames, _ := frame.Instances(d.Module, lang.After)
+		frames, _ := root.Instances(d.Module, frame.After)
 		for _, f := range frames {
-			add(out.Keys, placeOf(d, f), f.Expanded(d.ID, lang.After))
+			add(out.Keys, placeOf(d, f), f.Expanded(d.ID, frame.After))
 		}
-		if d.Kind != lang.Call {
+		if d.Kind != program.Call {
 			continue
 		}
-		frames, _ = frame.Instances(d.Module, lang.Before)
+		frames, _ = root.Instances(d.Module, frame.Before)
 		for _, f := range frames {
-			add(out.KeysBefore, placeOf(d, f), f.Expanded(d.ID, lang.Before))
+			add(out.KeysBefore, placeOf(d, f), f.Expanded(d.ID, frame.Before))
 		}
 	}
 }
 
 // placeOf names a repeated declaration in a module instance.
-func placeOf(d *lang.Declaration, f *lang.Frame) string {
-	if d.Kind == lang.Call {
+func placeOf(d *program.Declaration, f *frame.Frame) string {
+	if d.Kind == program.Call {
 		return f.Addr().Child(d.Name, addr.NoKey).String()
 	}
 	return d.Resource.In(f.Addr()).String()
@@ -94,23 +95,23 @@ func (x *filler) expand() {
 	ExpandBefore(x.prog, x.frame, x.plan.Refreshed)
 	for _, d := range x.prog.Decls() {
 		switch {
-		case d.Repeat() == lang.Once || d.Kind == lang.Provider || d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral:
+		case d.Repeat() == program.Once || d.Kind == program.Provider || d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral:
 			continue
-		case d.Kind == lang.Call:
-			x.setPlanned(d, lang.Before, x.plan.KeysBefore)
+		case d.Kind == program.Call:
+			x.setPlanned(d, frame.Before, x.plan.KeysBefore)
 		}
-		x.setPlanned(d, lang.After, x.plan.Keys)
+		x.setPlanned(d, frame.After, x.plan.Keys)
 	}
 }
 
 // setPlanned sets the keys of a declaration in all module instances. What was not decided is unknown.
-func (x *filler) setPlanned(d *lang.Declaration, face lang.Face, from map[string][]addr.Key) {
+func (x *filler) setPlanned(d *program.Declaration, face frame.Face, from map[string][]addr.Key) {
 	frames, _ := x.frame.Instances(d.Module, face)
 	for _, f := range frames {
 		list, ok := from[placeOf(d, f)]
-		keys := lang.Keys{Repeat: d.Repeat(), List: slices.Clone(list)}
+		keys := frame.Keys{Repeat: d.Repeat(), List: slices.Clone(list)}
 		if !ok {
-			keys.Status = lang.Unknown
+			keys.Status = frame.Unknown
 		}
 		f.SetKeys(d.ID, face, keys)
 	}

@@ -3,18 +3,19 @@ package leases
 import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
 // CloseInstance closes one instance of an ephemeral resource, if it is open, and empties its slot.
-func (l *Leases) CloseInstance(e *lang.Declaration, inst addr.Instance, face lang.Face) {
+func (l *Leases) CloseInstance(e *program.Declaration, inst addr.Instance, face frame.Face) {
 	l.close(e, keyOf(inst, l.o.Receivers.Face(e.ID, face)))
 }
 
 // Close closes the instances of an ephemeral resource in one module instance, or in all, and
 // empties their slots.
-func (l *Leases) Close(e *lang.Declaration, in *addr.ModuleInstance, face lang.Face) {
+func (l *Leases) Close(e *program.Declaration, in *addr.ModuleInstance, face frame.Face) {
 	face = l.o.Receivers.Face(e.ID, face)
 	l.mu.Lock()
 	var mine []leaseKey
@@ -27,7 +28,7 @@ func (l *Leases) Close(e *lang.Declaration, in *addr.ModuleInstance, face lang.F
 	walk.Each(len(mine), func(i int) { l.close(e, mine[i]) })
 }
 
-func (l *Leases) close(e *lang.Declaration, k leaseKey) {
+func (l *Leases) close(e *program.Declaration, k leaseKey) {
 	l.mu.Lock()
 	o := l.openings[k]
 	l.mu.Unlock()

@@ -23,7 +23,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/event"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/lease"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
@@ -32,7 +33,7 @@ import (
 
 // Options are what the leases of a walk need.
 type Options struct {
-	Program   *lang.Program
+	Program   *program.Program
 	Receivers *receivers.Analysis
 	Ledger    *lease.Ledger
 	Journal   journal.Leases // takes note of what is open; nil: no note is taken
@@ -41,7 +42,7 @@ type Options struct {
 	// Opener gives what it takes to open, reporting to a bag.
 	Opener func(*diag.Bag) Opener
 	// Ready says whether an ephemeral resource may be opened. nil: this walk opens all that it needs.
-	Ready func(e lang.Decl, in addr.ModuleInstance) Readiness
+	Ready func(e program.Decl, in addr.ModuleInstance) Readiness
 	// InFlight is called around each opening: between the two calls its outcome is not known.
 	InFlight func(o addr.Object, is bool)
 	Tell     func(event.Event)
@@ -51,10 +52,10 @@ type Options struct {
 type Opener interface {
 	// Tools gives the configured provider of an instance, on the face, and whether its settings are known. It
 	// reports false where there is none; that was reported.
-	Tools(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, face lang.Face) (t *object.Tools, known, ok bool)
+	Tools(ctx context.Context, e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, face frame.Face) (t *object.Tools, known, ok bool)
 	// Pre and Post check the conditions of an instance.
-	Pre(e *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) bool
-	Post(e *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, value func() mark.Value) bool
+	Pre(e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) bool
+	Post(e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, value func() mark.Value) bool
 }
 
 // Readiness says whether an ephemeral resource may be opened.

@@ -9,7 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/event"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/lease"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
@@ -21,29 +22,29 @@ import (
 // Leases are the leases of one walk.
 type Leases struct {
 	o     Options
-	frame *lang.Frame
+	frame *frame.Frame
 
 	mu       sync.Mutex
 	openings map[leaseKey]*opening
-	of       map[lang.Decl][]leaseKey // the same, by ephemeral resource
-	waiting  map[addr.Object]bool     // those of which it was reported that they wait
+	of       map[program.Decl][]leaseKey // the same, by ephemeral resource
+	waiting  map[addr.Object]bool        // those of which it was reported that they wait
 }
 
 // New makes the leases of a walk, none of which is open.
 func New(o Options) *Leases {
-	return &Leases{o: o, openings: map[leaseKey]*opening{}, of: map[lang.Decl][]leaseKey{}, waiting: map[addr.Object]bool{}}
+	return &Leases{o: o, openings: map[leaseKey]*opening{}, of: map[program.Decl][]leaseKey{}, waiting: map[addr.Object]bool{}}
 }
 
 // Fill says which frame gets the values. It is called once, before anything is received.
-func (l *Leases) Fill(f *lang.Frame) { l.frame = f }
+func (l *Leases) Fill(f *frame.Frame) { l.frame = f }
 
 // leaseKey names a lease: one opening of an instance on a face.
 type leaseKey struct {
 	instance addr.Instance // its key hidden, because not every receiver that names it knows whether that is
-	face     lang.Face
+	face     frame.Face
 }
 
-func keyOf(inst addr.Instance, face lang.Face) leaseKey {
+func keyOf(inst addr.Instance, face frame.Face) leaseKey {
 	inst.Key = inst.Key.Hide()
 	return leaseKey{inst, face}
 }
@@ -58,12 +59,12 @@ type opening struct {
 // Receive makes sure that the ephemeral resources whose values reach an instance of a declaration are
 // open, or known not to be: after it, everything the instance evaluates has a value. It renews what
 // is due.
-func (l *Leases) Receive(ctx context.Context, bag *diag.Bag, d lang.Decl, at addr.ModuleInstance, own addr.Key, face lang.Face) {
+func (l *Leases) Receive(ctx context.Context, bag *diag.Bag, d program.Decl, at addr.ModuleInstance, own addr.Key, face frame.Face) {
 	l.ReceiveAll(ctx, bag, l.o.Receivers.Received(d), at, own, face)
 }
 
 // ReceiveAll does so for some ephemeral resources, in the module instances that are meant.
-func (l *Leases) ReceiveAll(ctx context.Context, bag *diag.Bag, list []receivers.Received, at addr.ModuleInstance, own addr.Key, face lang.Face) {
+func (l *Leases) ReceiveAll(ctx context.Context, bag *diag.Bag, list []receivers.Received, at addr.ModuleInstance, own addr.Key, face frame.Face) {
 	for _, w := range list {
 		info, face := l.o.Program.Decls()[w.Of], l.o.Receivers.Face(w.Of, face)
 		for _, f := range l.framesNear(info.Module, at, face) {
@@ -74,16 +75,16 @@ func (l *Leases) ReceiveAll(ctx context.Context, bag *diag.Bag, list []receivers
 
 // framesNear are the instances of a module path that a declaration in another one can mean: the
 // one around it, or those below the nearest module instance that is around both.
-func (l *Leases) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Face) []*lang.Frame {
+func (l *Leases) framesNear(m addr.Module, at addr.ModuleInstance, face frame.Face) []*frame.Frame {
 	at = at.Around(m)
 	if at.Module() == m {
 		if f := l.frame.At(at, face); f != nil {
-			return []*lang.Frame{f}
+			return []*frame.Frame{f}
 		}
 		return nil
 	}
 	all, _ := l.frame.Instances(m, face)
-	var out []*lang.Frame
+	var out []*frame.Frame
 	for _, f := range all {
 		if f.Addr().Under(at) {
 			out = append(out, f)
@@ -93,13 +94,13 @@ func (l *Leases) framesNear(m addr.Module, at addr.ModuleInstance, face lang.Fac
 }
 
 // ReceiveFrom does so in one module instance, for some of its instances; nil: all.
-func (l *Leases) ReceiveFrom(ctx context.Context, bag *diag.Bag, e *lang.Declaration, f *lang.Frame, face lang.Face, some []addr.Key) {
+func (l *Leases) ReceiveFrom(ctx context.Context, bag *diag.Bag, e *program.Declaration, f *frame.Frame, face frame.Face, some []addr.Key) {
 	l.ReceiveAll(ctx, bag, l.o.Receivers.Repeating(e.ID), f.Addr(), addr.NoKey, face) // keys and values of a repetition are evaluated once
 	keys := f.Keys(e.ID, face, bag)
-	if keys.Status == lang.Unknown {
+	if keys.Status == frame.Unknown {
 		l.deferred(e.Resource.In(f.Addr()).Instance(addr.NoKey).Current())
 	}
-	if keys.Status != lang.Known {
+	if keys.Status != frame.Known {
 		return
 	}
 	list := receivers.Among(keys.List, some)
@@ -119,7 +120,7 @@ func (l *Leases) deferred(o addr.Object) {
 
 // lease opens one instance if that was not done yet, and renews it if that is due. In a check block what
 // fails is a warning; what cannot be closed is an error there too.
-func (l *Leases) lease(ctx context.Context, bag *diag.Bag, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
+func (l *Leases) lease(ctx context.Context, bag *diag.Bag, e *program.Declaration, f *frame.Frame, key addr.Key, face frame.Face) {
 	if e.Res.Check == "" {
 		l.leaseOne(ctx, bag, e, f, key, face)
 		return
@@ -127,7 +128,7 @@ func (l *Leases) lease(ctx context.Context, bag *diag.Bag, e *lang.Declaration, 
 	bag.Lenient(func(bag *diag.Bag) { l.leaseOne(ctx, bag, e, f, key, face) })
 }
 
-func (l *Leases) leaseOne(ctx context.Context, bag *diag.Bag, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face) {
+func (l *Leases) leaseOne(ctx context.Context, bag *diag.Bag, e *program.Declaration, f *frame.Frame, key addr.Key, face frame.Face) {
 	inst := e.Resource.In(f.Addr()).Instance(key)
 	k := keyOf(inst, face)
 	l.mu.Lock()
@@ -156,7 +157,7 @@ func (l *Leases) leaseOne(ctx context.Context, bag *diag.Bag, e *lang.Declaratio
 
 // open opens an instance and fills its slot. What cannot be opened yet gets a placeholder,
 // what fails a failed slot; both give no lease.
-func (l *Leases) open(ctx context.Context, bag *diag.Bag, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face, inst addr.Instance) *lease.Lease {
+func (l *Leases) open(ctx context.Context, bag *diag.Bag, e *program.Declaration, f *frame.Frame, key addr.Key, face frame.Face, inst addr.Instance) *lease.Lease {
 	good := false
 	defer func() {
 		if !good { // nor if anything else kept it from being open
@@ -177,7 +178,7 @@ func (l *Leases) open(ctx context.Context, bag *diag.Bag, e *lang.Declaration, f
 	return held
 }
 
-func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *lang.Declaration, f *lang.Frame, key addr.Key, face lang.Face, inst addr.Instance) (mark.Value, *lease.Lease, bool) {
+func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *program.Declaration, f *frame.Frame, key addr.Key, face frame.Face, inst addr.Instance) (mark.Value, *lease.Lease, bool) {
 	ready := Open
 	if l.o.Ready != nil {
 		ready = l.o.Ready(e.ID, inst.Module)
@@ -186,7 +187,7 @@ func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *l
 		return mark.Value{}, nil, false
 	}
 	config, out := f.Config(e.ID, key, face, bag)
-	if out != lang.OK {
+	if out != frame.OK {
 		return mark.Value{}, nil, false
 	}
 	t, known, ok := opener.Tools(ctx, e, f, key, inst, face)
@@ -203,7 +204,7 @@ func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *l
 	if !t.Validate(ctx, config) {
 		return mark.Value{}, nil, false
 	}
-	if !known || face == lang.After && ready == Later { // what is there changes only later
+	if !known || face == frame.After && ready == Later { // what is there changes only later
 		l.deferred(inst.Current())
 		return t.Closed(config, why), nil, true
 	}
@@ -212,7 +213,7 @@ func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *l
 
 // hold opens the lease and enters it into the ledger. One whose answer breaks the contract is
 // closed again at once.
-func (l *Leases) hold(ctx context.Context, bag *diag.Bag, t *object.Tools, config mark.Value, why *mark.Origin, e *lang.Declaration, inst addr.Instance) (mark.Value, *lease.Lease, bool) {
+func (l *Leases) hold(ctx context.Context, bag *diag.Bag, t *object.Tools, config mark.Value, why *mark.Origin, e *program.Declaration, inst addr.Instance) (mark.Value, *lease.Lease, bool) {
 	over, ok := l.opening(bag, inst, t.Provider.Addr())
 	if !ok {
 		return mark.Value{}, nil, false
@@ -256,7 +257,7 @@ func (l *Leases) opening(bag *diag.Bag, inst addr.Instance, p addr.Provider) (ov
 
 // Parents are the open leases that an ephemeral resource was obtained with, or a provider
 // configured.
-func (l *Leases) Parents(d lang.Decl) []*lease.Lease {
+func (l *Leases) Parents(d program.Decl) []*lease.Lease {
 	var out []*lease.Lease
 	for _, p := range l.o.Receivers.Ephemerals(d) {
 		out = append(out, l.OpenOf(p)...)
@@ -265,7 +266,7 @@ func (l *Leases) Parents(d lang.Decl) []*lease.Lease {
 }
 
 // OpenOf are the open leases of an ephemeral resource.
-func (l *Leases) OpenOf(e lang.Decl) []*lease.Lease {
+func (l *Leases) OpenOf(e program.Decl) []*lease.Lease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []*lease.Lease

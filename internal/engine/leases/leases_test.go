@@ -13,7 +13,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/enginetest"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/event"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/lease"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
@@ -26,8 +28,8 @@ import (
 // stage is a walk in which leases are opened, with a provider that writes down what it is asked.
 type stage struct {
 	*Leases
-	prog   *lang.Program
-	frame  *lang.Frame
+	prog   *program.Program
+	frame  *frame.Frame
 	fake   *providertest.Fake
 	bag    diag.Bag
 	events []string
@@ -68,7 +70,7 @@ func (s *stage) said() string {
 // opener is the stage for one instance.
 type opener struct{ *stage }
 
-func (o opener) Tools(_ context.Context, e *lang.Declaration, _ *lang.Frame, _ addr.Key, inst addr.Instance, _ lang.Face) (*object.Tools, bool, bool) {
+func (o opener) Tools(_ context.Context, e *program.Declaration, _ *frame.Frame, _ addr.Key, inst addr.Instance, _ frame.Face) (*object.Tools, bool, bool) {
 	token := func(_ context.Context, call func()) bool { call(); return true }
 	p := &providertest.Fake{Address: o.fake.Address, OnCloseLease: o.fake.OnCloseLease}
 	p.OnOpen = func(context.Context, provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
@@ -85,8 +87,8 @@ func (o opener) Tools(_ context.Context, e *lang.Declaration, _ *lang.Frame, _ a
 	}, true, true
 }
 
-func (o opener) Pre(*lang.Declaration, *lang.Frame, addr.Key, addr.Instance) bool { return true }
-func (o opener) Post(*lang.Declaration, *lang.Frame, addr.Key, addr.Instance, func() mark.Value) bool {
+func (o opener) Pre(*program.Declaration, *frame.Frame, addr.Key, addr.Instance) bool { return true }
+func (o opener) Post(*program.Declaration, *frame.Frame, addr.Key, addr.Instance, func() mark.Value) bool {
 	return true
 }
 
@@ -105,10 +107,10 @@ resource "t_item" "b" {
 
 func newStage(t *testing.T, ready Readiness) *stage {
 	s := &stage{prog: enginetest.Program(t, map[string]string{"main.tf": config})}
-	if !lang.Vet(s.prog, s, lang.CheckOptions{}, &s.bag) {
+	if !vet.Check(s.prog, s, vet.CheckOptions{}, &s.bag) {
 		t.Fatal(s.bag.List())
 	}
-	s.frame = enginetest.Frame(t, s.prog, lang.Options{})
+	s.frame = enginetest.Frame(t, s.prog, frame.Options{})
 	s.frame.Begin()
 	s.fake = &providertest.Fake{Address: addr.Default("t"), OnCloseLease: func(_ context.Context, _ string, private []byte) provider.Diags {
 		s.note("close " + string(private))
@@ -117,7 +119,7 @@ func newStage(t *testing.T, ready Readiness) *stage {
 	s.Leases = New(Options{
 		Program: s.prog, Receivers: receivers.Analyse(s.prog, nil), Ledger: lease.NewLedger(lease.Options{Now: time.Now}), All: &s.bag,
 		Opener:   func(*diag.Bag) Opener { return opener{s} },
-		Ready:    func(lang.Decl, addr.ModuleInstance) Readiness { return ready },
+		Ready:    func(program.Decl, addr.ModuleInstance) Readiness { return ready },
 		InFlight: func(addr.Object, bool) {},
 		Tell:     func(e event.Event) { s.events = append(s.events, fmt.Sprintf("%T", e)) },
 	})
@@ -126,10 +128,10 @@ func newStage(t *testing.T, ready Readiness) *stage {
 }
 
 // receive has an instance of a resource receive.
-func (s *stage) receive(t *testing.T, resource string, k addr.Key) lang.Decl {
+func (s *stage) receive(t *testing.T, resource string, k addr.Key) program.Decl {
 	t.Helper()
 	d := enginetest.Declaration(t, s.prog, resource)
-	s.Receive(t.Context(), &s.bag, d.ID, addr.ModuleInstance{}, k, lang.After)
+	s.Receive(t.Context(), &s.bag, d.ID, addr.ModuleInstance{}, k, frame.After)
 	return d.ID
 }
 
@@ -146,7 +148,7 @@ func TestOpenedOnce(t *testing.T) {
 	if n := len(s.OpenOf(e.ID)); n != 1 {
 		t.Errorf("%d are open", n)
 	}
-	if v, ok := s.frame.Got(e.ID, addr.IntKey(0), lang.After); !ok || v.Raw.GetAttr("token").AsString() != "t" {
+	if v, ok := s.frame.Got(e.ID, addr.IntKey(0), frame.After); !ok || v.Raw.GetAttr("token").AsString() != "t" {
 		t.Errorf("the slot holds %v", v)
 	}
 	s.End()
@@ -192,7 +194,7 @@ func TestNotReady(t *testing.T) {
 		s.receive(t, "t_item.a", addr.IntKey(0))
 		s.receive(t, "t_item.a", addr.IntKey(0))
 		e := enginetest.Declaration(t, s.prog, "ephemeral.t_key.k")
-		v, ok := s.frame.Got(e.ID, addr.IntKey(0), lang.After)
+		v, ok := s.frame.Got(e.ID, addr.IntKey(0), frame.After)
 		if ok != want || ok && v.Raw.GetAttr("token").IsKnown() {
 			t.Errorf("readiness %d: %v %v", ready, ok, v)
 		}

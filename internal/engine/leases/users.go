@@ -6,7 +6,8 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
 // Users closes leases of which each receiver names an instance, while planning: each when the last receiver
@@ -16,12 +17,12 @@ type Users struct {
 	leases *Leases
 
 	mu sync.Mutex
-	of map[lang.Decl][]*user // by ephemeral resource: those that are not over
+	of map[program.Decl][]*user // by ephemeral resource: those that are not over
 }
 
 // user is a receiver with the instance that it names.
 type user struct {
-	by    lang.Decl
+	by    program.Decl
 	means receivers.Instance
 	over  map[place]bool // where each instance of the receiver means the one with its own key: those that are over
 }
@@ -33,11 +34,11 @@ type place struct {
 }
 
 // Users gives a list without users.
-func (l *Leases) Users() *Users { return &Users{leases: l, of: map[lang.Decl][]*user{}} }
+func (l *Leases) Users() *Users { return &Users{leases: l, of: map[program.Decl][]*user{}} }
 
 // Add counts a receiver in, before the walk. It reports false for one that names no instance: of this the list
 // need not be told more.
-func (u *Users) Add(d lang.Decl) bool {
+func (u *Users) Add(d program.Decl) bool {
 	named := false
 	for _, w := range u.leases.o.Receivers.Received(d) {
 		if !u.leases.o.Receivers.ByInstance(w.Of) {
@@ -52,7 +53,7 @@ func (u *Users) Add(d lang.Decl) bool {
 }
 
 // InstanceOver says that one instance of a receiver is over, however it ended.
-func (u *Users) InstanceOver(d lang.Decl, in addr.ModuleInstance, key addr.Key) {
+func (u *Users) InstanceOver(d program.Decl, in addr.ModuleInstance, key addr.Key) {
 	at := place{in, key.Hide()}
 	for _, w := range u.leases.o.Receivers.Received(d) {
 		for _, x := range u.usersOf(w.Of, d) {
@@ -67,7 +68,7 @@ func (u *Users) InstanceOver(d lang.Decl, in addr.ModuleInstance, key addr.Key) 
 }
 
 // Over says that all of a receiver is over.
-func (u *Users) Over(d lang.Decl) {
+func (u *Users) Over(d program.Decl) {
 	for _, w := range u.leases.o.Receivers.Received(d) {
 		mine := u.usersOf(w.Of, d)
 		u.mu.Lock()
@@ -81,7 +82,7 @@ func (u *Users) Over(d lang.Decl) {
 	}
 }
 
-func (u *Users) usersOf(e, d lang.Decl) []*user {
+func (u *Users) usersOf(e, d program.Decl) []*user {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	var out []*user
@@ -97,7 +98,7 @@ func (u *Users) usersOf(e, d lang.Decl) []*user {
 func (x *user) may(at place) bool { return x.means.Same || x.means.Key.Hide() == at.key }
 
 // closeUnused closes a lease if no user is to come for it.
-func (u *Users) closeUnused(e lang.Decl, at place) {
+func (u *Users) closeUnused(e program.Decl, at place) {
 	u.mu.Lock()
 	used := slices.ContainsFunc(u.of[e], func(x *user) bool { return x.may(at) && !x.over[at] })
 	u.mu.Unlock()
@@ -106,12 +107,12 @@ func (u *Users) closeUnused(e lang.Decl, at place) {
 	}
 	info := u.leases.o.Program.Decls()[e]
 	inst := info.Resource.In(at.in).Instance(at.key)
-	u.leases.CloseInstance(info, inst, lang.After)
-	u.leases.CloseInstance(info, inst, lang.Before)
+	u.leases.CloseInstance(info, inst, frame.After)
+	u.leases.CloseInstance(info, inst, frame.Before)
 }
 
 // places are the instances of an ephemeral resource that were asked for.
-func (l *Leases) places(e lang.Decl) []place {
+func (l *Leases) places(e program.Decl) []place {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []place

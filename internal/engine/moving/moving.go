@@ -6,19 +6,20 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
 // Moves is what became of the previous run's objects before planning: moved blocks, and the moves
 // that adding or removing count implies.
 type Moves struct {
-	State   *state.Snapshot               // the state with all objects at their new places
-	Origins map[addr.Object]addr.Object   // new place → old place
-	Retyped map[addr.Object]addr.Instance // new place → old one of another type or provider
-	Leaving map[lang.Decl][]*lang.Move    // blocks that say that instances of it are elsewhere now
-	blocked []diag.Diagnostic             // about objects whose new places are taken
-	prog    *lang.Program
+	State   *state.Snapshot                  // the state with all objects at their new places
+	Origins map[addr.Object]addr.Object      // new place → old place
+	Retyped map[addr.Object]addr.Instance    // new place → old one of another type or provider
+	Leaving map[program.Decl][]*program.Move // blocks that say that instances of it are elsewhere now
+	blocked []diag.Diagnostic                // about objects whose new places are taken
+	prog    *program.Program
 	groups  map[addr.Resource][]*state.Resource // of State, by declaration; nil: not made yet
 }
 
@@ -44,8 +45,8 @@ func (m *Moves) ByDeclaration() map[addr.Resource][]*state.Resource {
 }
 
 // Make makes all moves of a program in a state, in the order in which they follow each other.
-func Make(prog *lang.Program, s *state.Snapshot) *Moves {
-	m := &Moves{prog: prog, State: s, Origins: map[addr.Object]addr.Object{}, Retyped: map[addr.Object]addr.Instance{}, Leaving: map[lang.Decl][]*lang.Move{}}
+func Make(prog *program.Program, s *state.Snapshot) *Moves {
+	m := &Moves{prog: prog, State: s, Origins: map[addr.Object]addr.Object{}, Retyped: map[addr.Object]addr.Instance{}, Leaving: map[program.Decl][]*program.Move{}}
 	all := prog.Moves()
 	for _, st := range all {
 		if st.From.Mode == 0 {
@@ -66,26 +67,26 @@ func Make(prog *lang.Program, s *state.Snapshot) *Moves {
 
 // CheckLeft refuses to move instances of a resource that are declared where they were: in one
 // module instance, those with the keys.
-func (m *Moves) CheckLeft(d *lang.Declaration, f *lang.Frame, keys []addr.Key, bag *diag.Bag) {
+func (m *Moves) CheckLeft(d *program.Declaration, f *frame.Frame, keys []addr.Key, bag *diag.Bag) {
 	for _, st := range m.Leaving[d.ID] {
 		switch abs := d.Resource.In(f.Addr()); {
 		case f.Addr() != st.From.ModuleIn(above(f.Addr(), st.In)):
 		case st.Whole():
-			bag.Add(lang.MovedStill(st, "resource", abs.String(), d.Range))
+			bag.Add(program.MovedStill(st, "resource", abs.String(), d.Range))
 		case slices.Contains(keys, st.From.Key):
-			bag.Add(lang.MovedStill(st, "instance", abs.Instance(st.From.Key).String(), d.Range))
+			bag.Add(program.MovedStill(st, "instance", abs.Instance(st.From.Key).String(), d.Range))
 		}
 	}
 }
 
 // Faults reports what is wrong with moves once it is known what is declared. What is in the way of an
 // object is reported only where it really is: not if the block itself is wrong.
-func (m *Moves) Faults(frame *lang.Frame, destroys bool, bag *diag.Bag) {
+func (m *Moves) Faults(root *frame.Frame, destroys bool, bag *diag.Bag) {
 	if bag.HasErrors() {
 		return
 	}
 	if !destroys {
-		m.checkModulesLeft(frame, bag)
+		m.checkModulesLeft(root, bag)
 	}
 	if !bag.HasErrors() {
 		bag.Add(m.blocked...)
@@ -93,20 +94,20 @@ func (m *Moves) Faults(frame *lang.Frame, destroys bool, bag *diag.Bag) {
 }
 
 // checkModulesLeft refuses to move modules that are declared where they were.
-func (m *Moves) checkModulesLeft(frame *lang.Frame, bag *diag.Bag) {
+func (m *Moves) checkModulesLeft(root *frame.Frame, bag *diag.Bag) {
 	for _, st := range m.prog.Moves() {
 		call, declared := m.prog.Call(st.In.Join(st.From.Module()))
 		if st.From.Mode != 0 || !declared {
 			continue
 		}
-		frames, _ := frame.Instances(st.In, lang.After)
+		frames, _ := root.Instances(st.In, frame.After)
 		for _, f := range frames {
 			from := st.From.ModuleIn(f.Addr())
 			switch {
-			case st.Whole() && frame.At(from.Parent(), lang.After) != nil:
-				bag.Add(lang.MovedStill(st, "module", from.String(), call))
-			case !st.Whole() && frame.At(from, lang.After) != nil:
-				bag.Add(lang.MovedStill(st, "module instance", from.String(), call))
+			case st.Whole() && root.At(from.Parent(), frame.After) != nil:
+				bag.Add(program.MovedStill(st, "module", from.String(), call))
+			case !st.Whole() && root.At(from, frame.After) != nil:
+				bag.Add(program.MovedStill(st, "module instance", from.String(), call))
 			}
 		}
 	}
@@ -159,7 +160,7 @@ func (w *moveIndex) taken(o addr.Object) bool {
 }
 
 // concerned lists the declarations whose objects a statement may move.
-func (w *moveIndex) concerned(st *lang.Move) []addr.Resource {
+func (w *moveIndex) concerned(st *program.Move) []addr.Resource {
 	m := st.In.Join(st.From.Module())
 	if st.From.Mode == 0 {
 		return w.below[m]
@@ -199,7 +200,7 @@ func (w *moveIndex) move(batch map[addr.Object]addr.Object) {
 
 // applyMoves finds out where the statements, one after the other, take objects to. An object whose
 // new place is taken stays where it is, with a warning.
-func (m *Moves) applyMoves(statements []*lang.Move) map[addr.Object]addr.Object {
+func (m *Moves) applyMoves(statements []*program.Move) map[addr.Object]addr.Object {
 	w := newMoveIndex(m.State)
 	for _, st := range statements {
 		batch, arriving := map[addr.Object]addr.Object{}, map[addr.Object]bool{}
@@ -226,7 +227,7 @@ func (m *Moves) applyMoves(statements []*lang.Move) map[addr.Object]addr.Object 
 }
 
 // rebase is where a statement moves an object.
-func rebase(st *lang.Move, o addr.Object) (addr.Object, bool) {
+func rebase(st *program.Move, o addr.Object) (addr.Object, bool) {
 	base := above(o.Module, st.In)
 	if base.Module() != st.In {
 		return o, false
@@ -235,7 +236,7 @@ func rebase(st *lang.Move, o addr.Object) (addr.Object, bool) {
 	return addr.Object{Instance: i, Deposed: o.Deposed}, ok
 }
 
-func blocked(st *lang.Move, o, to addr.Object) diag.Diagnostic {
+func blocked(st *program.Move, o, to addr.Object) diag.Diagnostic {
 	return diag.Warningf("Unresolved resource instance address changes",
 		"Lethe tried to adjust the address of %s to %s because of a moved block, but there is already an object at that address. The object stays at its old address and will be planned for destruction.", o, to).At(st.Range)
 }
@@ -270,9 +271,9 @@ func (m *Moves) impliedMoves() {
 			continue
 		}
 		from, to := addr.NoKey, addr.IntKey(0)
-		switch lang.RepeatOf(d.Res) {
-		case lang.Count:
-		case lang.Once, lang.Enabled:
+		switch program.RepeatOf(d.Res) {
+		case program.Count:
+		case program.Once, program.Enabled:
 			from, to = to, from
 		default:
 			continue

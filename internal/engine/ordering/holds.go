@@ -6,7 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 )
@@ -18,7 +18,7 @@ import (
 // resource in one module instance.
 type Hold struct {
 	Use   declared.Use
-	Lease *lang.Declaration // set for an ephemeral resource, where Use is zero
+	Lease *program.Declaration // set for an ephemeral resource, where Use is zero
 	At    addr.ModuleInstance
 	One   bool     // only the instance with the key Key
 	Key   addr.Key // see One
@@ -101,7 +101,7 @@ func (o *Ordering) alone(h int32) []int32 {
 
 // leasesFor adds the ephemeral resources whose values reach an instance of a declaration in a module
 // instance.
-func (o *Ordering) leasesFor(d lang.Decl, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
+func (o *Ordering) leasesFor(d program.Decl, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
 	return o.leasesOf(o.source.Receivers.Received(d), at, own, list)
 }
 
@@ -144,9 +144,9 @@ func (o *Ordering) leaseFor(x Hold) int32 {
 // providersOf are the holds that a lease is opened through. Through which instance of a repeated provider
 // configuration that is, only its opening finds out: it is closed before any that others work through is
 // stopped, and while what they are configured with is open.
-func (o *Ordering) providersOf(lease *lang.Declaration, h int32) []int32 {
+func (o *Ordering) providersOf(lease *program.Declaration, h int32) []int32 {
 	u := declared.UseOf(o.source.Program, lease, addr.NoKey)
-	if o.source.Program.Decls()[u.Decl].Repeat() == lang.Once {
+	if o.source.Program.Decls()[u.Decl].Repeat() == program.Once {
 		return []int32{o.holdFor(u)}
 	}
 	o.through[u.Decl] = append(o.through[u.Decl], h)
@@ -231,10 +231,10 @@ func (o *Ordering) addSettings(h int32) {
 
 // eachSource visits what settings are made from. What is read has no down, but what its reading refers
 // to may go: that is a source as well.
-func (o *Ordering) eachSource(d lang.Decl, at addr.ModuleInstance, seen map[Place]bool, visit func(plan.Vertex, plan.At)) {
+func (o *Ordering) eachSource(d program.Decl, at addr.ModuleInstance, seen map[Place]bool, visit func(plan.Vertex, plan.At)) {
 	seen[Place{d, at}] = true
 	o.eachRef(d, at, visit)
-	o.source.Receivers.Resources(d, func(ref lang.Ref) {
+	o.source.Receivers.Resources(d, func(ref program.Ref) {
 		to := o.source.Program.Decls()[ref.To]
 		if to.Resource.Mode != addr.Data {
 			return

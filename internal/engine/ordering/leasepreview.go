@@ -10,37 +10,38 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // PreviewLeases says which leases the apply walk of a plan will open, as far as the configuration and
 // the plan tell, and what receives them.
-func PreviewLeases(prog *lang.Program, received *receivers.Analysis, o lang.Options, p *plan.Plan) []plan.Lease {
+func PreviewLeases(prog *program.Program, received *receivers.Analysis, o frame.Options, p *plan.Plan) []plan.Lease {
 	if p.Errored || !received.Any || !slices.ContainsFunc(p.Changes, (*plan.Change).Visited) {
 		return nil
 	}
 	o.Applying, o.Pure, o.PlanTime = true, true, p.Timestamp
 	o.Steady, o.Variables = received.Steady, withEphemeral(o.Variables, prog)
-	frame, ok := lang.NewFrame(prog, o, &diag.Bag{})
+	root, ok := frame.New(prog, o, &diag.Bag{})
 	if !ok {
 		return nil
 	}
-	filling.Foreseen(prog, frame, p)
-	f := &preview{ordering: New(Source{prog, frame, received, declared.NewRemovals(prog.Tree().Root), p}), by: map[int32]map[string]bool{}}
+	filling.Foreseen(prog, root, p)
+	f := &preview{ordering: New(Source{prog, root, received, declared.NewRemovals(prog.Tree().Root), p}), by: map[int32]map[string]bool{}}
 	return f.leases()
 }
 
 // withEphemeral adds the ephemeral root variables that are not set, as not known.
-func withEphemeral(set map[string]lang.Given, prog *lang.Program) map[string]lang.Given {
+func withEphemeral(set map[string]frame.Given, prog *program.Program) map[string]frame.Given {
 	out := maps.Clone(set)
 	if out == nil {
-		out = map[string]lang.Given{}
+		out = map[string]frame.Given{}
 	}
 	for name, v := range prog.Tree().Root.Module.Variables {
 		if _, given := out[name]; !given && v.Ephemeral {
-			out[name] = lang.Given{Value: cty.DynamicVal}
+			out[name] = frame.Given{Value: cty.DynamicVal}
 		}
 	}
 	return out
@@ -68,19 +69,19 @@ func (f *preview) leases() []plan.Lease {
 
 // instancesOf names the leases of a hold: one for each instance, as far as these are known.
 func (f *preview) instancesOf(h Hold) []string {
-	abs, face := h.Lease.Resource.In(h.At), lang.After
+	abs, face := h.Lease.Resource.In(h.At), frame.After
 	if f.ordering.Input.Destroy {
-		face = f.ordering.source.Receivers.Face(h.Lease.ID, lang.Before)
+		face = f.ordering.source.Receivers.Face(h.Lease.ID, frame.Before)
 	}
-	frame := f.ordering.source.Frame.At(h.At, face)
-	if frame == nil {
+	root := f.ordering.source.Frame.At(h.At, face)
+	if root == nil {
 		return []string{f.ordering.name(true, f.ordering.leaseFor(h))}
 	}
-	keys := frame.Keys(h.Lease.ID, face, &diag.Bag{})
+	keys := root.Keys(h.Lease.ID, face, &diag.Bag{})
 	switch {
 	case keys.Hidden && len(keys.List) > 0:
 		return []string{abs.String()}
-	case keys.Status != lang.Known:
+	case keys.Status != frame.Known:
 		return []string{f.ordering.name(true, f.ordering.leaseFor(h))}
 	}
 	var out []string
@@ -98,7 +99,7 @@ type preview struct {
 
 func (f *preview) object(i int32) {
 	x, name := &f.ordering.Input.Objects[i], f.ordering.name(false, i)
-	if t, ok := f.ordering.Tests[i]; ok && f.ordering.source.Program.Decls()[t.Decl].Kind == lang.Resource {
+	if t, ok := f.ordering.Tests[i]; ok && f.ordering.source.Program.Decls()[t.Decl].Kind == program.Resource {
 		name = f.ownName(t)
 	}
 	if x.Up {

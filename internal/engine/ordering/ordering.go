@@ -8,7 +8,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 )
@@ -30,16 +31,16 @@ type Ordering struct {
 	keys       map[addr.Key]int32
 	holdOf     map[addr.ProviderInstance]int32
 	leaseOf    map[leasePlace]int32
-	through    map[lang.Decl][]int32 // leases that are opened through some instance of a repeated provider configuration
-	frames     map[addr.Module][]*lang.Frame
-	below      map[placeModule][]*lang.Frame
+	through    map[program.Decl][]int32 // leases that are opened through some instance of a repeated provider configuration
+	frames     map[addr.Module][]*frame.Frame
+	below      map[placeModule][]*frame.Frame
 	stored     map[addr.Resource][]addr.AbsResource
 	single     [][]int32
 }
 
 // Place is a declaration in one module instance.
 type Place struct {
-	Decl lang.Decl
+	Decl program.Decl
 	At   addr.ModuleInstance
 }
 
@@ -55,8 +56,8 @@ type relative struct {
 
 // Source is what an order is made from.
 type Source struct {
-	Program   *lang.Program
-	Frame     *lang.Frame // expanded: by the plan walk, or with what the plan says
+	Program   *program.Program
+	Frame     *frame.Frame // expanded: by the plan walk, or with what the plan says
 	Receivers *receivers.Analysis
 	Removals  *declared.Removals
 	Plan      *plan.Plan
@@ -67,8 +68,8 @@ func New(s Source) *Ordering {
 	o := &Ordering{
 		source:  s,
 		groupOf: map[addr.AbsResource]plan.Vertex{}, testGroups: map[Place]plan.Vertex{}, ownGroups: map[Place]plan.Vertex{}, Tests: map[int32]Place{}, gates: map[Place]plan.Vertex{}, nearby: map[relative]plan.Vertex{},
-		keys: map[addr.Key]int32{}, holdOf: map[addr.ProviderInstance]int32{}, leaseOf: map[leasePlace]int32{}, through: map[lang.Decl][]int32{},
-		frames: map[addr.Module][]*lang.Frame{}, below: map[placeModule][]*lang.Frame{},
+		keys: map[addr.Key]int32{}, holdOf: map[addr.ProviderInstance]int32{}, leaseOf: map[leasePlace]int32{}, through: map[program.Decl][]int32{},
+		frames: map[addr.Module][]*frame.Frame{}, below: map[placeModule][]*frame.Frame{},
 	}
 	o.Input.Destroy = s.Plan.Mode == plan.Destroy
 	o.addGroups()
@@ -98,7 +99,7 @@ func (o *Ordering) name(hold bool, i int32) string {
 // testName is what conditions without an object are called.
 func (o *Ordering) testName(t Place) string {
 	d := o.source.Program.Decls()[t.Decl]
-	if d.Kind == lang.Resource {
+	if d.Kind == program.Resource {
 		return d.Resource.In(t.At).String() + " (opens itself)"
 	}
 	return declared.ConditionsAddr(d, t.At)
@@ -112,12 +113,12 @@ func (o *Ordering) addGroups() {
 		if len(planned) > 0 && declared.HasConditions(d) {
 			o.addTest(d, planned)
 		}
-		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && o.looksAt(d, planned) {
+		if d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral && o.looksAt(d, planned) {
 			for _, f := range o.instances(d.Module) {
 				o.ownGroups[Place{d.ID, f.Addr()}] = o.addGroup(addr.AbsResource{}, plan.Group{Declared: true})
 			}
 		}
-		if d.Kind != lang.Resource || d.Resource.Mode == addr.Ephemeral {
+		if d.Kind != program.Resource || d.Resource.Mode == addr.Ephemeral {
 			continue
 		}
 		for _, f := range o.instances(d.Module) {
@@ -150,13 +151,13 @@ func (o *Ordering) plannedTests() map[string]bool {
 
 // looksAt reports whether the apply walk opens an ephemeral resource that nothing acts on. Of one that
 // was deferred the plan knows nothing, nor of one that is there only now.
-func (o *Ordering) looksAt(d *lang.Declaration, planned map[string]bool) bool {
+func (o *Ordering) looksAt(d *program.Declaration, planned map[string]bool) bool {
 	whole := len(o.source.Plan.Targets) == 0 && len(o.source.Plan.Excludes) == 0
 	return o.source.Plan.Mode == plan.Normal && (whole || planned[d.Resource.String()]) && o.source.Receivers.OpensItself(d, whole)
 }
 
 // addTest gives the conditions of a declaration a group of their own, in Place of a gate.
-func (o *Ordering) addTest(d *lang.Declaration, planned map[string]bool) {
+func (o *Ordering) addTest(d *program.Declaration, planned map[string]bool) {
 	for _, f := range o.instances(d.Module) {
 		if planned[declared.ConditionsAddr(d, f.Addr())] {
 			o.testGroups[Place{d.ID, f.Addr()}] = o.addGroup(addr.AbsResource{}, plan.Group{Declared: true})
@@ -209,12 +210,12 @@ func (o *Ordering) group(a addr.AbsResource) plan.Vertex {
 }
 
 // instances are the frames of a module path. A destroy goes by what is there.
-func (o *Ordering) instances(m addr.Module) []*lang.Frame {
+func (o *Ordering) instances(m addr.Module) []*frame.Frame {
 	fs, ok := o.frames[m]
 	if !ok {
-		face := lang.After
+		face := frame.After
 		if o.Input.Destroy {
-			face = lang.Before
+			face = frame.Before
 		}
 		fs, _ = o.source.Frame.Instances(m, face)
 		o.frames[m] = fs
@@ -223,7 +224,7 @@ func (o *Ordering) instances(m addr.Module) []*lang.Frame {
 }
 
 // under are the frames of a module path below one module instance.
-func (o *Ordering) under(m addr.Module, top addr.ModuleInstance) []*lang.Frame {
+func (o *Ordering) under(m addr.Module, top addr.ModuleInstance) []*frame.Frame {
 	if _, done := o.below[placeModule{m, addr.ModuleInstance{}}]; !done {
 		o.below[placeModule{m, addr.ModuleInstance{}}] = nil
 		for _, f := range o.instances(m) {
@@ -311,7 +312,7 @@ func (o *Ordering) provisioners(c *plan.Change, e *state.Entry) *plan.Provisione
 // instance, to what it refers to as seen from there.
 func (o *Ordering) addDeclared() {
 	for _, d := range o.source.Program.Decls() {
-		if d.Kind == lang.Provider {
+		if d.Kind == program.Provider {
 			continue
 		}
 		for _, f := range o.instances(d.Module) {
@@ -328,10 +329,10 @@ func (o *Ordering) addDeclared() {
 }
 
 // eachRef visits what a declaration in one module instance refers to.
-func (o *Ordering) eachRef(d lang.Decl, at addr.ModuleInstance, visit func(plan.Vertex, plan.At)) {
+func (o *Ordering) eachRef(d program.Decl, at addr.ModuleInstance, visit func(plan.Vertex, plan.At)) {
 	for _, ref := range o.source.Program.Refs(d) {
 		to := o.source.Program.Decls()[ref.To]
-		if to.Kind == lang.Provider {
+		if to.Kind == program.Provider {
 			continue
 		}
 		hint := o.hint(ref)
@@ -355,13 +356,13 @@ func (o *Ordering) meant(m addr.Module, from addr.ModuleInstance, visit func(add
 
 // hint narrows a reference to a resource down where the instance is known. The key of another one is that
 // of an instance of a module.
-func (o *Ordering) hint(ref lang.Ref) plan.At {
+func (o *Ordering) hint(ref program.Ref) plan.At {
 	switch {
-	case o.source.Program.Decls()[ref.To].Kind != lang.Resource:
+	case o.source.Program.Decls()[ref.To].Kind != program.Resource:
 		return plan.All
-	case ref.Key == lang.Same:
+	case ref.Key == program.Same:
 		return plan.Same
-	case ref.Key == lang.Fixed:
+	case ref.Key == program.Fixed:
 		return plan.Only(o.key(ref.Fixed))
 	}
 	return plan.All
@@ -369,8 +370,8 @@ func (o *Ordering) hint(ref lang.Ref) plan.At {
 
 // vertex is a declaration in a module instance: a group, or a gate. Ephemeral resources are gates:
 // what depends on them depends on what they are made from.
-func (o *Ordering) vertex(d *lang.Declaration, at addr.ModuleInstance) plan.Vertex {
-	if d.Kind == lang.Resource && d.Resource.Mode != addr.Ephemeral {
+func (o *Ordering) vertex(d *program.Declaration, at addr.ModuleInstance) plan.Vertex {
+	if d.Kind == program.Resource && d.Resource.Mode != addr.Ephemeral {
 		return o.group(d.Resource.In(at))
 	}
 	k := Place{d.ID, at}

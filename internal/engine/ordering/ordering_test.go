@@ -10,14 +10,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/enginetest"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
 // planned is a plan that does one action to each of some objects, through the providers that the program
 // says, with the keys of what is repeated.
-func planned(t *testing.T, p *lang.Program, action plan.Action, keys map[string][]addr.Key, objects ...string) *plan.Plan {
+func planned(t *testing.T, p *program.Program, action plan.Action, keys map[string][]addr.Key, objects ...string) *plan.Plan {
 	t.Helper()
 	out := &plan.Plan{Mode: plan.Normal, Previous: &state.Snapshot{}, Refreshed: &state.Snapshot{}, Keys: keys}
 	for _, o := range objects {
@@ -32,9 +33,9 @@ func planned(t *testing.T, p *lang.Program, action plan.Action, keys map[string]
 }
 
 // source is what the apply walk of a plan would order.
-func source(t *testing.T, prog *lang.Program, p *plan.Plan) Source {
+func source(t *testing.T, prog *program.Program, p *plan.Plan) Source {
 	r := receivers.Analyse(prog, nil)
-	f := enginetest.Frame(t, prog, lang.Options{Applying: true, Steady: r.Steady})
+	f := enginetest.Frame(t, prog, frame.Options{Applying: true, Steady: r.Steady})
 	filling.Applied(prog, f, p)
 	return Source{Program: prog, Frame: f, Receivers: r, Removals: declared.NewRemovals(prog.Tree().Root), Plan: p}
 }
@@ -156,7 +157,7 @@ resource "t_item" "a" {
 `})
 	p := planned(t, prog, plan.Create, nil, "t_item.a")
 	var got string
-	for _, l := range PreviewLeases(prog, receivers.Analyse(prog, nil), lang.Options{}, p) {
+	for _, l := range PreviewLeases(prog, receivers.Analyse(prog, nil), frame.Options{}, p) {
 		got += fmt.Sprintln(l.Addr, l.Receivers)
 	}
 	const want = "ephemeral.t_key.derived [t_item.a]\nephemeral.t_key.single [a provisioner of t_item.a ephemeral.t_key.derived]\n"

@@ -5,7 +5,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
@@ -42,8 +42,8 @@ func SettleReplacements(s Source) {
 }
 
 // declaresFirst reports whether any resource is declared create-first.
-func declaresFirst(prog *lang.Program) bool {
-	return slices.ContainsFunc(prog.Decls(), func(d *lang.Declaration) bool {
-		return d.Kind == lang.Resource && d.Resource.Mode == addr.Managed && d.Res.Lifecycle.CreateFirst
+func declaresFirst(prog *program.Program) bool {
+	return slices.ContainsFunc(prog.Decls(), func(d *program.Declaration) bool {
+		return d.Kind == program.Resource && d.Resource.Mode == addr.Managed && d.Res.Lifecycle.CreateFirst
 	})
 }

@@ -7,7 +7,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -39,17 +41,17 @@ type reading struct {
 }
 
 // getReady makes sure that a declaration can be evaluated on the before face.
-func (b *lookBack) getReady(ctx context.Context, d lang.Decl) {
+func (b *lookBack) getReady(ctx context.Context, d program.Decl) {
 	once, _ := b.got.LoadOrStore(d, new(sync.Once))
 	once.(*sync.Once).Do(func() { b.makeReady(ctx, b.p.run.Program.Decls()[d]) })
 }
 
 // needless are references for other reasons than a value.
-const needless = lang.ByDepends | lang.ByCondition | lang.ByTrigger | lang.ByLifecycle | lang.ByProvision | lang.ByImport
+const needless = program.ByDepends | program.ByCondition | program.ByTrigger | program.ByLifecycle | program.ByProvision | program.ByImport
 
-func (b *lookBack) makeReady(ctx context.Context, d *lang.Declaration) {
+func (b *lookBack) makeReady(ctx context.Context, d *program.Declaration) {
 	switch {
-	case d.Kind == lang.Resource && d.Resource.Mode == addr.Managed:
+	case d.Kind == program.Resource && d.Resource.Mode == addr.Managed:
 		b.beforeKeys(d)
 		return
 	case b.p.req.Mode != plan.Destroy && b.p.run.Receivers.Steady(d.ID):
@@ -60,67 +62,87 @@ func (b *lookBack) makeReady(ctx context.Context, d *lang.Declaration) {
 			b.getReady(ctx, ref.To)
 		}
 	}
-	frames, _ := b.p.run.Frame.Instances(d.Module, lang.Before)
+	frames, _ := b.p.run.Frame.Instances(d.Module, frame.Before)
 	for _, f := range frames {
 		switch {
-		case d.Kind == lang.Call:
-			f.Keys(d.ID, lang.Before, &diag.Bag{}) // what the repetition says comes on top of what is stored
-		case d.Kind == lang.Resource && d.Resource.Mode == addr.Data:
-			list := f.Keys(d.ID, lang.Before, &diag.Bag{}).List
+		case d.Kind == program.Call:
+			f.Keys(d.ID, frame.Before, &diag.Bag{}) // what the repetition says comes on top of what is stored
+		case d.Kind == program.Resource && d.Resource.Mode == addr.Data:
+			list := f.Keys(d.ID, frame.Before, &diag.Bag{}).List
 			walk.Each(len(list), func(i int) { b.readBefore(ctx, d, f, list[i]) })
 		}
 	}
 }
 
-// beforeKeys tells the before face which instances of a managed resource there are.
-func (b *lookBack) beforeKeys(d *lang.Declaration) {
-	frames, _ := b.p.run.Frame.Instances(d.Module, lang.Before)
+// beforeKeys tells the before face which instances of a managed resource there are. What was deleted outside is
+// there as it was last: providers may be configured with it that others go through. The refreshed snapshot
+// does not have it, so it is handed on like what was read.
+func (b *lookBack) beforeKeys(d *program.Declaration) {
+	frames, _ := b.p.run.Frame.Instances(d.Module, frame.Before)
 	for _, f := range frames {
 		stored := b.p.prior.Resource(d.Resource.In(f.Addr()))
-		f.SetKeys(d.ID, lang.Before, lang.Keys{Repeat: d.Repeat(), List: stored.Keys()})
+		f.SetKeys(d.ID, frame.Before, frame.Keys{Repeat: d.Repeat(), List: stored.Keys()})
+		for o, e := range stored.Objects() {
+			b.p.mu.Lock()
+			cur, seen := b.p.found[o]
+			b.p.mu.Unlock()
+			if seen && cur.Entry == nil && !o.IsDeposed() {
+				b.handOn(o, e)
+			}
+		}
 	}
 }
 
-// readBefore gives an instance of a data source its value before. It is read unless that was done
-// with the same question. What cannot be read has no value: where everything is destroyed that is an
-// error, since nothing else is left to go by.
-func (b *lookBack) readBefore(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key) {
-	bag := b.p.run.Bag
-	if b.p.req.Mode != plan.Destroy {
-		bag = &diag.Bag{}
+// readBefore gives an instance of a data source its value before: what is read, unless that was done with the
+// same question, and where that cannot be what the state has of it. Where there is neither it has no value; if
+// everything is destroyed that is an error, since nothing else is left to go by.
+func (b *lookBack) readBefore(ctx context.Context, d *program.Declaration, f *frame.Frame, key addr.Key) {
+	o := d.Resource.In(f.Addr()).Instance(key).Current()
+	stored := b.p.prior.Get(o)
+	bag := &diag.Bag{}
+	if b.p.req.Mode == plan.Destroy && stored == nil {
+		bag = b.p.run.Bag
 	}
-	inst := d.Resource.In(f.Addr()).Instance(key)
-	config, out := f.Config(d.ID, key, lang.Before, bag)
-	if out != lang.OK || !config.Raw.IsWhollyKnown() {
+	config, out := f.Config(d.ID, key, frame.Before, bag)
+	if out != frame.OK || !config.Raw.IsWhollyKnown() {
 		return
 	}
-	pk, out := f.ProviderKey(d.ID, key, lang.Before, bag)
-	if out != lang.OK {
+	pk, out := f.ProviderKey(d.ID, key, frame.Before, bag)
+	if out != frame.OK {
 		return
 	}
 	u := declared.UseOf(b.p.run.Program, d, pk)
-	if v, ok := b.readAlready(ctx, inst, config, u); ok {
-		f.Put(d.ID, key, lang.Before, v)
+	if v, ok := b.readAlready(ctx, o.Instance, config, u); ok {
+		f.Put(d.ID, key, frame.Before, v)
 		return
 	}
-	s, ok := b.p.run.Sessions.Get(ctx, bag, u, lang.Before)
-	typ := b.p.run.TypeOf(ctx, u.Instance.Provider, d.Resource, inst)
+	s, ok := b.p.run.Sessions.Get(ctx, bag, u, frame.Before)
+	typ := b.p.run.TypeOf(ctx, u.Instance.Provider, d.Resource, o.Instance)
 	if !ok || s.Unknown || typ == nil {
 		return
 	}
-	t := b.p.run.With(bag).Tools(inst.Current(), s, typ)
-	v, entry, ok := b.readOrStored(ctx, d, t, config, inst, u)
-	if !ok {
-		f.Fail(d.ID, key, lang.Before)
+	t := b.p.run.With(bag).Tools(o, s, typ)
+	v, entry, ok := b.readOrStored(ctx, d, t, config, o.Instance, u)
+	switch {
+	case ok:
+	case stored != nil:
+		v, entry = filling.StoredValue(b.p.run.Program, d, o, stored), stored
+	default:
+		f.Fail(d.ID, key, frame.Before)
 		return
 	}
-	f.Put(d.ID, key, lang.Before, v)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.readings = append(b.readings, plan.Reading{Object: inst.Current(), Entry: entry})
+	f.Put(d.ID, key, frame.Before, v)
+	b.handOn(o, entry)
 }
 
-func (b *lookBack) readOrStored(ctx context.Context, d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance, u declared.Use) (mark.Value, *state.Entry, bool) {
+// handOn gives the apply walk the value of an object on the before face.
+func (b *lookBack) handOn(o addr.Object, e *state.Entry) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.readings = append(b.readings, plan.Reading{Object: o, Entry: e})
+}
+
+func (b *lookBack) readOrStored(ctx context.Context, d *program.Declaration, t *object.Tools, config mark.Value, inst addr.Instance, u declared.Use) (mark.Value, *state.Entry, bool) {
 	if v, entry, ok := b.p.useStored(d, t, config, inst); ok {
 		return v, entry, true
 	}
@@ -128,7 +150,7 @@ func (b *lookBack) readOrStored(ctx context.Context, d *lang.Declaration, t *obj
 }
 
 // wasRead remembers what a data source gave, where its faces may differ.
-func (b *lookBack) wasRead(d lang.Decl, inst addr.Instance, config, v mark.Value) {
+func (b *lookBack) wasRead(d program.Decl, inst addr.Instance, config, v mark.Value) {
 	if b.p.run.Receivers.Steady(d) {
 		return
 	}
@@ -145,8 +167,8 @@ func (b *lookBack) readAlready(ctx context.Context, inst addr.Instance, config m
 	if !ok || !got.config.RawEquals(config.Raw) {
 		return mark.Value{}, false
 	}
-	before, ok := b.p.run.Sessions.Settle(ctx, b.p.run.Bag, u, lang.Before)
-	after, okAfter := b.p.run.Sessions.Settle(ctx, b.p.run.Bag, u, lang.After)
+	before, ok := b.p.run.Sessions.Settle(ctx, b.p.run.Bag, u, frame.Before)
+	after, okAfter := b.p.run.Sessions.Settle(ctx, b.p.run.Bag, u, frame.After)
 	return got.value, ok && okAfter && before.Same(after)
 }
 
@@ -156,7 +178,7 @@ func (b *lookBack) foresee(ctx context.Context, c *plan.Change, e *state.Entry) 
 		return
 	}
 	if u, ok := b.p.run.StoredUse(ctx, c.Object.Instance, e); ok && u.Declared {
-		b.p.run.Sessions.Settle(ctx, b.p.run.Bag, u, lang.Before)
+		b.p.run.Sessions.Settle(ctx, b.p.run.Bag, u, frame.Before)
 	}
 	if h := declared.ProvisionersOf(b.p.run.Program, b.p.run.Removals, c, e, true); h.Decl != nil {
 		for _, part := range h.List {

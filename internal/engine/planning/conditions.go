@@ -4,21 +4,22 @@ import (
 	"context"
 
 	"github.com/lethe-iac/lethe/internal/engine/declared"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
 // testAll tests a declaration in every instance of its module. A value that a variable refuses goes
 // nowhere.
-func (p *planner) testAll(ctx context.Context, d *lang.Declaration) bool {
-	frames, _ := p.run.Frame.Instances(d.Module, lang.After)
+func (p *planner) testAll(ctx context.Context, d *program.Declaration) bool {
+	frames, _ := p.run.Frame.Instances(d.Module, frame.After)
 	ok := true
 	for _, f := range frames {
 		if p.run.Test(ctx, d, f) {
 			continue
 		}
 		ok = false
-		if d.Kind == lang.Variable {
+		if d.Kind == program.Variable {
 			f.Refuse(d.ID)
 		}
 	}
@@ -28,9 +29,9 @@ func (p *planner) testAll(ctx context.Context, d *lang.Declaration) bool {
 // tests reports whether the conditions of a declaration are evaluated in this walk. What a variable
 // was given is tested in all of them, because providers are configured with it; but not, where
 // everything is destroyed, what is made from resources: they have no value then.
-func (p *planner) tests(d *lang.Declaration) bool {
+func (p *planner) tests(d *program.Declaration) bool {
 	if !declared.HasConditions(d) || p.req.Mode != plan.Destroy {
 		return declared.HasConditions(d)
 	}
-	return d.Kind == lang.Variable && !p.run.Receivers.FromResources(d.ID)
+	return d.Kind == program.Variable && !p.run.Receivers.FromResources(d.ID)
 }

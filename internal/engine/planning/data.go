@@ -7,7 +7,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/event"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -16,13 +17,13 @@ import (
 )
 
 // readAll reads all instances of a data source, or leaves them for apply.
-func (p *planner) readAll(_ context.Context, f *walk.Fan, d *lang.Declaration) bool {
+func (p *planner) readAll(_ context.Context, f *walk.Fan, d *program.Declaration) bool {
 	if p.req.Mode == plan.Destroy {
 		p.dropData(d.Resource)
 		return true
 	}
-	frames, status := p.run.Frame.Instances(d.Module, lang.After)
-	if status != lang.Known {
+	frames, status := p.run.Frame.Instances(d.Module, frame.After)
+	if status != frame.Known {
 		p.outcomes.fail(d.ID)
 		return false
 	}
@@ -30,8 +31,8 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *lang.Declaration) b
 	kept := map[addr.Instance]bool{}
 	whole := true
 	for _, fr := range frames {
-		keys := fr.Keys(d.ID, lang.After, p.run.Bag)
-		if keys.Status != lang.Known {
+		keys := fr.Keys(d.ID, frame.After, p.run.Bag)
+		if keys.Status != frame.Known {
 			whole = false
 			continue
 		}
@@ -69,7 +70,7 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *lang.Declaration) b
 
 // useStored takes the result of the last run instead of reading again: with -refresh=false, where
 // the question is the same (seed 002).
-func (p *planner) useStored(d *lang.Declaration, t *object.Tools, config mark.Value, inst addr.Instance) (mark.Value, *state.Entry, bool) {
+func (p *planner) useStored(d *program.Declaration, t *object.Tools, config mark.Value, inst addr.Instance) (mark.Value, *state.Entry, bool) {
 	if p.req.Refresh || d.Res.Check != "" || d.Resource.Type == "terraform_remote_state" {
 		return mark.Value{}, nil, false
 	}
@@ -106,7 +107,7 @@ func (p *planner) dropDataExcept(res addr.Resource, kept map[addr.Instance]bool)
 // pending is why a data source cannot be read yet (ADR 14): unsure says that its preconditions are not known.
 func (x *instance) pending(config mark.Value, u declared.Use, unsure bool) plan.Reason {
 	switch {
-	case !config.Raw.IsWhollyKnown() || x.run.Sessions.Unknown(u, lang.After):
+	case !config.Raw.IsWhollyKnown() || x.run.Sessions.Unknown(u, frame.After):
 		return plan.ReadConfigUnknown
 	case unsure || x.p.outcomes.dependencyChanges(x.d.ID, x.inst.Module, updated):
 		return plan.ReadDependencyPending
@@ -119,15 +120,15 @@ func (x *instance) read(ctx context.Context) bool {
 	v, ok := x.readOrDefer(ctx)
 	if !ok {
 		x.p.outcomes.fail(x.d.ID)
-		x.f.Fail(x.d.ID, x.key, lang.After)
+		x.f.Fail(x.d.ID, x.key, frame.After)
 		return false
 	}
-	x.f.Put(x.d.ID, x.key, lang.After, v)
+	x.f.Put(x.d.ID, x.key, frame.After, v)
 	return x.run.Post(x.d, x.f, x.key, x.inst, func() mark.Value { return v })
 }
 
 func (x *instance) readOrDefer(ctx context.Context) (mark.Value, bool) {
-	x.run.Receive(ctx, x.d.ID, x.f.Addr(), x.key, lang.After)
+	x.run.Receive(ctx, x.d.ID, x.f.Addr(), x.key, frame.After)
 	if x.p.outcomes.dependencyFailed(x.d.ID) {
 		return mark.Value{}, false
 	}
@@ -135,8 +136,8 @@ func (x *instance) readOrDefer(ctx context.Context) (mark.Value, bool) {
 	if !ok {
 		return mark.Value{}, false
 	}
-	config, out := x.f.Config(x.d.ID, x.key, lang.After, x.run.Bag)
-	if out != lang.OK {
+	config, out := x.f.Config(x.d.ID, x.key, frame.After, x.run.Bag)
+	if out != frame.OK {
 		return mark.Value{}, false
 	}
 	t, u, ok := x.run.ToolsAfter(ctx, x.d, x.f, x.key, x.inst)

@@ -8,7 +8,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/walk"
@@ -16,7 +17,7 @@ import (
 
 // job is one instance to decide about.
 type job struct {
-	frame *lang.Frame
+	frame *frame.Frame
 	key   addr.Key
 	gone  addr.Object // set instead: an object that nothing declares any more
 	why   plan.Reason
@@ -24,7 +25,7 @@ type job struct {
 
 // decideAll decides about all instances of a managed resource: the declared ones, and those in
 // the state that are declared no longer.
-func (p *planner) decideAll(_ context.Context, f *walk.Fan, d *lang.Declaration) bool {
+func (p *planner) decideAll(_ context.Context, f *walk.Fan, d *program.Declaration) bool {
 	if p.req.Mode == plan.RefreshOnly {
 		p.keepAll(d)
 		return true
@@ -46,12 +47,12 @@ func (p *planner) decideAll(_ context.Context, f *walk.Fan, d *lang.Declaration)
 
 // jobs lists what a resource's node has to decide. Unknown or failed keys decide nothing about
 // existing instances: none is an orphan.
-func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
+func (p *planner) jobs(d *program.Declaration) ([]job, bool) {
 	if p.req.Mode == plan.Destroy {
 		return p.allGone(d), true
 	}
-	frames, status := p.run.Frame.Instances(d.Module, lang.After)
-	if status != lang.Known {
+	frames, status := p.run.Frame.Instances(d.Module, frame.After)
+	if status != frame.Known {
 		return nil, false
 	}
 	var jobs []job
@@ -59,8 +60,8 @@ func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 	whole := true
 	for _, f := range frames {
 		abs := d.Resource.In(f.Addr())
-		keys := f.Keys(d.ID, lang.After, p.run.Bag)
-		if keys.Status != lang.Known {
+		keys := f.Keys(d.ID, frame.After, p.run.Bag)
+		if keys.Status != frame.Known {
 			whole = false
 			for _, k := range p.prior.Resource(abs).Keys() {
 				kept[abs.Instance(k)] = true
@@ -82,16 +83,16 @@ func (p *planner) jobs(d *lang.Declaration) ([]job, bool) {
 }
 
 // keepAll fills the after face with what was found: nothing is decided.
-func (p *planner) keepAll(d *lang.Declaration) {
-	frames, _ := p.run.Frame.Instances(d.Module, lang.After)
+func (p *planner) keepAll(d *program.Declaration) {
+	frames, _ := p.run.Frame.Instances(d.Module, frame.After)
 	for _, f := range frames {
 		var wanted []addr.Key // of which conditions are looked at
 		if declared.HasResourceConditions(d) || p.moved.Leaving[d.ID] != nil {
-			wanted = f.Keys(d.ID, lang.After, &diag.Bag{}).List
+			wanted = f.Keys(d.ID, frame.After, &diag.Bag{}).List
 			p.moved.CheckLeft(d, f, wanted, p.run.Bag)
 		}
 		stored := p.prior.Resource(d.Resource.In(f.Addr()))
-		keys := lang.Keys{Status: lang.Known, Repeat: lang.RepeatOf(d.Res)}
+		keys := frame.Keys{Status: frame.Known, Repeat: program.RepeatOf(d.Res)}
 		for _, k := range stored.Keys() {
 			o := stored.Addr.Instance(k).Current()
 			p.mu.Lock()
@@ -102,21 +103,21 @@ func (p *planner) keepAll(d *lang.Declaration) {
 			}
 			keys.List = append(keys.List, k)
 			if cur.Entry != nil {
-				f.PutLazy(d.ID, k, lang.After, func() mark.Value { return filling.StoredValue(p.run.Program, d, o, cur.Entry) })
+				f.PutLazy(d.ID, k, frame.After, func() mark.Value { return filling.StoredValue(p.run.Program, d, o, cur.Entry) })
 			} else {
-				f.Fail(d.ID, k, lang.After)
+				f.Fail(d.ID, k, frame.After)
 			}
 		}
-		f.SetKeys(d.ID, lang.After, keys)
+		f.SetKeys(d.ID, frame.After, keys)
 		p.review(d, f, wanted)
 	}
 }
 
 // review evaluates the conditions of declared instances that were found, or are not there yet.
-func (p *planner) review(d *lang.Declaration, f *lang.Frame, wanted []addr.Key) {
+func (p *planner) review(d *program.Declaration, f *frame.Frame, wanted []addr.Key) {
 	for _, k := range wanted {
 		inst := d.Resource.In(f.Addr()).Instance(k)
-		v, ok := f.Got(d.ID, k, lang.After)
+		v, ok := f.Got(d.ID, k, frame.After)
 		if !ok && p.prior.Get(inst.Current()) != nil {
 			continue // it could not be looked at, or is gone
 		}
@@ -129,37 +130,37 @@ func (p *planner) review(d *lang.Declaration, f *lang.Frame, wanted []addr.Key) 
 }
 
 // keepPrior fills the slot of an instance that targeting leaves out with what is stored.
-func (p *planner) keepPrior(f *lang.Frame, d *lang.Declaration, k addr.Key) {
+func (p *planner) keepPrior(f *frame.Frame, d *program.Declaration, k addr.Key) {
 	o := d.Resource.In(f.Addr()).Instance(k).Current()
 	entry := p.prior.Get(o)
 	if entry == nil {
-		f.Put(d.ID, k, lang.After, p.placeholder(d))
+		f.Put(d.ID, k, frame.After, p.placeholder(d))
 		return
 	}
-	f.PutLazy(d.ID, k, lang.After, func() mark.Value { return filling.StoredValue(p.run.Program, d, o, entry) })
+	f.PutLazy(d.ID, k, frame.After, func() mark.Value { return filling.StoredValue(p.run.Program, d, o, entry) })
 }
 
 // placeholder is the value of an instance that nothing is known about.
-func (p *planner) placeholder(d *lang.Declaration) mark.Value {
+func (p *planner) placeholder(d *program.Declaration) mark.Value {
 	return mark.Plain(p.run.Program.Schema(d.ID).Unknown())
 }
 
 // faceOf is the one on which what decides about the end of objects is evaluated: as everything that
 // goes down it is served by what is there, where the module instance is.
-func (p *planner) faceOf(f *lang.Frame) lang.Face {
-	if p.run.Frame.At(f.Addr(), lang.Before) == nil {
-		return lang.After
+func (p *planner) faceOf(f *frame.Frame) frame.Face {
+	if p.run.Frame.At(f.Addr(), frame.Before) == nil {
+		return frame.After
 	}
-	return lang.Before
+	return frame.Before
 }
 
 // allowed refuses a change that lifecycle.prevent_destroy forbids.
-func (p *planner) allowed(d *lang.Declaration, f *lang.Frame, c *plan.Change) bool {
+func (p *planner) allowed(d *program.Declaration, f *frame.Frame, c *plan.Change) bool {
 	if !c.Action.Downs() || c.Action == plan.Forget || c.Object.IsDeposed() || d.Res.Lifecycle.PreventDestroy == nil {
 		return true
 	}
 	prevent, out := f.PreventDestroy(d.ID, p.faceOf(f), p.run.Bag)
-	if out != lang.OK {
+	if out != frame.OK {
 		return false
 	}
 	if !prevent {

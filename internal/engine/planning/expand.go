@@ -6,7 +6,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -15,12 +16,12 @@ import (
 // expand is the work of a module call's node: from now on it has instances on the after face. Where
 // everything is destroyed, nothing is there after; but values that are made from no resource can be
 // looked at.
-func (p *planner) expand(d *lang.Declaration) bool {
+func (p *planner) expand(d *program.Declaration) bool {
 	if p.req.Mode == plan.Destroy && p.run.Receivers.FromResources(d.ID) {
 		return true
 	}
-	frames, status := p.run.Frame.Instances(d.Module, lang.After)
-	ok := status == lang.Known
+	frames, status := p.run.Frame.Instances(d.Module, frame.After)
+	ok := status == frame.Known
 	for _, f := range frames {
 		ok = p.expandIn(d, f) && ok
 	}
@@ -30,45 +31,45 @@ func (p *planner) expand(d *lang.Declaration) bool {
 	return ok
 }
 
-func (p *planner) expandIn(d *lang.Declaration, f *lang.Frame) bool {
+func (p *planner) expandIn(d *program.Declaration, f *frame.Frame) bool {
 	if p.req.Mode != plan.RefreshOnly {
-		return f.Keys(d.ID, lang.After, p.run.Bag).Status == lang.Known
+		return f.Keys(d.ID, frame.After, p.run.Bag).Status == frame.Known
 	}
 	// What is declared need not be there yet.
 	var bag diag.Bag
-	keys := f.Keys(d.ID, lang.After, &bag)
-	if keys.Status == lang.Unknown {
-		f.SetKeys(d.ID, lang.After, p.stay(d, f))
+	keys := f.Keys(d.ID, frame.After, &bag)
+	if keys.Status == frame.Unknown {
+		f.SetKeys(d.ID, frame.After, p.stay(d, f))
 		return true
 	}
 	p.run.Bag.Add(bag.List()...)
-	return keys.Status == lang.Known
+	return keys.Status == frame.Known
 }
 
 // stay are the instances of a module call that are there.
-func (p *planner) stay(d *lang.Declaration, f *lang.Frame) lang.Keys {
-	return lang.Keys{Repeat: d.Repeat(), List: slices.Clone(f.Expanded(d.ID, lang.Before).List)}
+func (p *planner) stay(d *program.Declaration, f *frame.Frame) frame.Keys {
+	return frame.Keys{Repeat: d.Repeat(), List: slices.Clone(f.Expanded(d.ID, frame.Before).List)}
 }
 
 // leave is the work of the node of a declaration that targeting leaves out: on the after face it is
 // what it was before, as far as the state tells.
-func (p *planner) leave(d *lang.Declaration) {
+func (p *planner) leave(d *program.Declaration) {
 	if p.req.Mode == plan.Destroy {
 		return
 	}
-	frames, _ := p.run.Frame.Instances(d.Module, lang.After)
+	frames, _ := p.run.Frame.Instances(d.Module, frame.After)
 	for _, f := range frames {
-		if d.Kind == lang.Call {
-			if d.Repeat() != lang.Once {
-				f.SetKeys(d.ID, lang.After, p.stay(d, f))
+		if d.Kind == program.Call {
+			if d.Repeat() != program.Once {
+				f.SetKeys(d.ID, frame.After, p.stay(d, f))
 			}
 			continue
 		}
 		stored := p.prior.Resource(d.Resource.In(f.Addr()))
-		if d.Repeat() != lang.Once {
-			f.SetKeys(d.ID, lang.After, keysLeft(d, stored))
+		if d.Repeat() != program.Once {
+			f.SetKeys(d.ID, frame.After, keysLeft(d, stored))
 		} else if stored.Get(addr.NoKey) == nil {
-			f.Put(d.ID, addr.NoKey, lang.After, p.placeholder(d))
+			f.Put(d.ID, addr.NoKey, frame.After, p.placeholder(d))
 		}
 		for _, k := range stored.Keys() {
 			p.keepPrior(f, d, k)
@@ -77,10 +78,10 @@ func (p *planner) leave(d *lang.Declaration) {
 }
 
 // keysLeft are the instances of a repeated resource that nothing is decided about.
-func keysLeft(d *lang.Declaration, stored *state.Resource) lang.Keys {
-	keys := lang.Keys{Repeat: d.Repeat()}
+func keysLeft(d *program.Declaration, stored *state.Resource) frame.Keys {
+	keys := frame.Keys{Repeat: d.Repeat()}
 	if keys.List = stored.Keys(); len(keys.List) == 0 {
-		keys.Status = lang.Unknown
+		keys.Status = frame.Unknown
 	}
 	return keys
 }
@@ -95,13 +96,13 @@ func (p *planner) leaveBefore() {
 		if !ok || d.Resource.Mode != addr.Managed {
 			continue
 		}
-		f := p.run.Frame.At(res.Addr.Module, lang.Before)
+		f := p.run.Frame.At(res.Addr.Module, frame.Before)
 		if f == nil {
 			continue
 		}
 		for o, e := range res.Objects() {
 			if !o.IsDeposed() && !p.sel.Includes(o.Instance) {
-				f.PutLazy(d.ID, o.Key, lang.Before, func() mark.Value { return filling.StoredValue(p.run.Program, d, o, e) })
+				f.PutLazy(d.ID, o.Key, frame.Before, func() mark.Value { return filling.StoredValue(p.run.Program, d, o, e) })
 			}
 		}
 	}

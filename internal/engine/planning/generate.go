@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/zclconf/go-cty/cty"
@@ -25,7 +25,7 @@ func (x *importFinisher) finish(ctx context.Context) map[addr.Resource]string {
 		return nil
 	}
 	imports, out := x.p.run.Frame.AllImports(&diag.Bag{}) // what imports into a declared resource reports what is wrong
-	if out != lang.OK {
+	if out != frame.OK {
 		return nil
 	}
 	made := map[addr.Resource]string{}
@@ -51,7 +51,7 @@ func (x *importFinisher) decided(i addr.Instance) bool {
 }
 
 // generate imports an object without keeping it, and writes configuration for it.
-func (x *importFinisher) generate(ctx context.Context, im lang.Import) (string, bool) {
+func (x *importFinisher) generate(ctx context.Context, im frame.Import) (string, bool) {
 	refuse := func(why string) (string, bool) {
 		x.p.run.Bag.Add(diag.Errorf("Configuration cannot be generated", "There is no configuration for the import target %s, and none can be made for it: %s. Write its configuration by hand.", im.To, why).At(im.Range))
 		return "", false
@@ -68,7 +68,7 @@ func (x *importFinisher) generate(ctx context.Context, im lang.Import) (string, 
 	if !ok {
 		return refuse("there is no such provider configuration")
 	}
-	s, ok := x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, lang.After)
+	s, ok := x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, frame.After)
 	typ := x.p.run.TypeOf(ctx, u.Instance.Provider, im.To.Resource(), im.To)
 	if !ok || typ == nil {
 		return "", false
@@ -89,7 +89,7 @@ func (x *importFinisher) generate(ctx context.Context, im lang.Import) (string, 
 
 // through is the provider to import through: that of the import block, or the one that the
 // type implies.
-func (x *importFinisher) through(im lang.Import) (declared.Use, config.ProviderName, bool) {
+func (x *importFinisher) through(im frame.Import) (declared.Use, config.ProviderName, bool) {
 	var name config.ProviderName
 	if im.Provider != nil {
 		name = im.Provider.ProviderName

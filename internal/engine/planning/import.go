@@ -5,7 +5,8 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -13,22 +14,22 @@ import (
 )
 
 // importOf finds the import that names an instance.
-func (p *planner) importOf(d *lang.Declaration, inst addr.Instance) (lang.Import, bool, bool) {
+func (p *planner) importOf(d *program.Declaration, inst addr.Instance) (frame.Import, bool, bool) {
 	for _, im := range p.req.Imports {
 		if im.To == inst {
-			return lang.Import{To: inst, ID: im.ID, Identity: cty.NilVal}, true, true
+			return frame.Import{To: inst, ID: im.ID, Identity: cty.NilVal}, true, true
 		}
 	}
 	imports, out := p.run.Frame.Imports(d.ID, p.run.Bag)
-	if out != lang.OK {
-		return lang.Import{}, false, false
+	if out != frame.OK {
+		return frame.Import{}, false, false
 	}
 	for _, im := range imports {
 		if im.To == inst {
 			return im, true, true
 		}
 	}
-	return lang.Import{}, false, true
+	return frame.Import{}, false, true
 }
 
 // importFor takes an existing object in for a declared instance that has none, if an import block
@@ -88,7 +89,7 @@ func (x *instance) takenIn(ctx context.Context) (*plan.Change, func() mark.Value
 
 // importsDeclared refuses import blocks into resources that nothing declares. Validating does not: configuration
 // may be made for them.
-func importsDeclared(prog *lang.Program, bag *diag.Bag) bool {
+func importsDeclared(prog *program.Program, bag *diag.Bag) bool {
 	ok := true
 	for to, b := range prog.UndeclaredImports() {
 		bag.Add(diag.Errorf("Configuration for import target does not exist", "The configuration for the given import target %s does not exist. To have configuration made for this resource, use the -generate-config-out option of lethe plan. Otherwise, make sure the target resource exists within your configuration. For example:\n\n  lethe plan -generate-config-out=generated.tf", to).At(b.Range))

@@ -6,7 +6,8 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/engine/run"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -16,14 +17,14 @@ import (
 type instance struct {
 	p    *planner
 	run  *run.Run // with the bag that diagnostics go to
-	d    *lang.Declaration
-	f    *lang.Frame
+	d    *program.Declaration
+	f    *frame.Frame
 	key  addr.Key
 	inst addr.Instance
 }
 
 // instance is the instance with the key of a declaration in a frame.
-func (p *planner) instance(d *lang.Declaration, f *lang.Frame, key addr.Key) *instance {
+func (p *planner) instance(d *program.Declaration, f *frame.Frame, key addr.Key) *instance {
 	return &instance{p, p.run, d, f, key, d.Resource.In(f.Addr()).Instance(key)}
 }
 
@@ -32,10 +33,10 @@ func (x *instance) decide(ctx context.Context) bool {
 	c, v, ok := x.propose(ctx)
 	if !ok {
 		x.p.outcomes.fail(x.d.ID)
-		x.f.Fail(x.d.ID, x.key, lang.After)
+		x.f.Fail(x.d.ID, x.key, frame.After)
 		return false
 	}
-	x.f.PutLazy(x.d.ID, x.key, lang.After, v)
+	x.f.PutLazy(x.d.ID, x.key, frame.After, v)
 	x.p.back.foresee(ctx, c, c.Entry)
 	x.p.outcomes.noteChange(x.d.ID, c)
 	x.p.decisions.record(c)
@@ -47,7 +48,7 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 	if x.p.req.Quiet {
 		return x.takenIn(ctx)
 	}
-	x.run.Receive(ctx, x.d.ID, x.f.Addr(), x.key, lang.After)
+	x.run.Receive(ctx, x.d.ID, x.f.Addr(), x.key, frame.After)
 	if x.p.outcomes.dependencyFailed(x.d.ID) {
 		return nil, nil, false
 	}
@@ -59,8 +60,8 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 	if !ok {
 		return nil, nil, false
 	}
-	config, out := x.f.Config(x.d.ID, x.key, lang.After, x.run.Bag)
-	if out != lang.OK {
+	config, out := x.f.Config(x.d.ID, x.key, frame.After, x.run.Bag)
+	if out != frame.OK {
 		return nil, nil, false
 	}
 	t, u, ok := x.run.ToolsAfter(ctx, x.d, x.f, x.key, x.inst)
@@ -77,10 +78,10 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 	}
 	c.Was = x.p.moved.Origin(c.Object)
 	c.Provider, c.Importing = u.Instance, importing
-	c.Settled = c.Settled && !x.run.Sessions.Unknown(u, lang.After)
+	c.Settled = c.Settled && !x.run.Sessions.Unknown(u, frame.After)
 	c.Recorded = x.p.recordedOf(x.d.ID)
 	c.Conditions = unsure || len(x.d.Res.Lifecycle.Postconditions) > 0
-	if c.SkipDestroy, out = x.f.Forget(x.d.ID, x.p.faceOf(x.f), x.run.Bag); out != lang.OK {
+	if c.SkipDestroy, out = x.f.Forget(x.d.ID, x.p.faceOf(x.f), x.run.Bag); out != frame.OK {
 		return nil, nil, false
 	}
 	if c.Action.Replaces() && cur.Entry != nil && cur.Entry.SkipDestroy {
@@ -126,7 +127,7 @@ func (x *instance) forced(cur object.Current) (object.Forced, bool) {
 		return out, true
 	}
 	triggers, outcome := x.f.Triggers(x.d.ID, x.key, x.run.Bag)
-	if outcome != lang.OK {
+	if outcome != frame.OK {
 		return out, false
 	}
 	for _, t := range triggers {

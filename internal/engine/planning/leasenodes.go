@@ -5,7 +5,8 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/walk"
 )
@@ -16,7 +17,7 @@ import (
 // that no other receiver wanted is opened after them all.
 func (p *planner) addLeaseNodes() {
 	if p.run.Receivers.Any {
-		n := leaseNodes{p: p, closers: map[lang.Decl]walk.Node{}, own: map[lang.Decl]walk.Node{}, stops: map[lang.Decl]walk.Node{}}
+		n := leaseNodes{p: p, closers: map[program.Decl]walk.Node{}, own: map[program.Decl]walk.Node{}, stops: map[program.Decl]walk.Node{}}
 		n.add()
 	}
 }
@@ -24,15 +25,15 @@ func (p *planner) addLeaseNodes() {
 // leaseNodes are the nodes that end what is held in the plan walk, by declaration.
 type leaseNodes struct {
 	p       *planner
-	closers map[lang.Decl]walk.Node // of ephemeral resources
-	own     map[lang.Decl]walk.Node // of those that open themselves: what opens them
-	stops   map[lang.Decl]walk.Node // of provider configurations
+	closers map[program.Decl]walk.Node // of ephemeral resources
+	own     map[program.Decl]walk.Node // of those that open themselves: what opens them
+	stops   map[program.Decl]walk.Node // of provider configurations
 }
 
 func (l *leaseNodes) add() {
 	p := l.p
 	for _, e := range p.run.Program.Decls() {
-		if e.Kind != lang.Resource || e.Resource.Mode != addr.Ephemeral {
+		if e.Kind != program.Resource || e.Resource.Mode != addr.Ephemeral {
 			continue
 		}
 		l.closers[e.ID] = l.closer(e)
@@ -48,7 +49,7 @@ func (l *leaseNodes) add() {
 		}
 		last := p.decide[d.ID]
 		switch {
-		case d.Kind == lang.Provider:
+		case d.Kind == program.Provider:
 			last = l.stop(d)
 			l.stops[d.ID] = last
 		case d.Resource.Mode == addr.Ephemeral:
@@ -66,12 +67,12 @@ func (l *leaseNodes) add() {
 }
 
 // opensItself reports whether this walk opens an ephemeral resource that nothing acts on.
-func (p *planner) opensItself(e *lang.Declaration) bool {
+func (p *planner) opensItself(e *program.Declaration) bool {
 	return p.req.Mode == plan.Normal && !p.sel.Skips(e.ID) && p.run.Receivers.OpensItself(e, !p.sel.Active)
 }
 
 // opens is the node that opens leases that open themselves, if no receiver has.
-func (l *leaseNodes) opens(e *lang.Declaration) walk.Node {
+func (l *leaseNodes) opens(e *program.Declaration) walk.Node {
 	n := l.p.node(func() string { return e.Resource.String() + " (opens itself)" }, func(ctx context.Context, _ *walk.Fan) bool {
 		return l.p.testAll(ctx, e)
 	})
@@ -79,11 +80,11 @@ func (l *leaseNodes) opens(e *lang.Declaration) walk.Node {
 	return n
 }
 
-func (l *leaseNodes) closer(e *lang.Declaration) walk.Node {
+func (l *leaseNodes) closer(e *program.Declaration) walk.Node {
 	n := l.p.graph.Add(func() string { return e.Resource.String() + " (close)" }, walk.Options{Closer: true})
 	l.p.visits = append(l.p.visits, func(context.Context, *walk.Fan) bool {
-		l.p.run.Leases.Close(e, nil, lang.After)
-		l.p.run.Leases.Close(e, nil, lang.Before)
+		l.p.run.Leases.Close(e, nil, frame.After)
+		l.p.run.Leases.Close(e, nil, frame.Before)
 		return true
 	})
 	l.p.graph.Waits(n, l.p.decide[e.ID])
@@ -91,7 +92,7 @@ func (l *leaseNodes) closer(e *lang.Declaration) walk.Node {
 }
 
 // stop makes the node that ends a provider's sessions, after all that work through it.
-func (l *leaseNodes) stop(d *lang.Declaration) walk.Node {
+func (l *leaseNodes) stop(d *program.Declaration) walk.Node {
 	n := l.p.graph.Add(func() string { return d.Provider.String() + " (stop)" }, walk.Options{Closer: true})
 	l.p.visits = append(l.p.visits, func(context.Context, *walk.Fan) bool {
 		l.p.run.Sessions.ReleaseAll(d.Provider)
@@ -102,7 +103,7 @@ func (l *leaseNodes) stop(d *lang.Declaration) walk.Node {
 		l.p.graph.Waits(n, user)
 	}
 	for _, x := range l.p.run.Program.Decls() {
-		if x.Kind == lang.Resource && l.p.run.Program.ProviderOf(x.ID) == d.ID {
+		if x.Kind == program.Resource && l.p.run.Program.ProviderOf(x.ID) == d.ID {
 			l.p.graph.Waits(n, l.p.decide[x.ID])
 		}
 	}
@@ -120,7 +121,7 @@ func (l *leaseNodes) keepProviders() {
 
 // countUser counts a receiver as a user of the leases of which it names instances, until the node that ends its
 // work is over.
-func (l *leaseNodes) countUser(d *lang.Declaration, last walk.Node) {
+func (l *leaseNodes) countUser(d *program.Declaration, last walk.Node) {
 	if !l.p.leaseUsers.Add(d.ID) {
 		return
 	}

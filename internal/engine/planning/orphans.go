@@ -6,7 +6,8 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -15,8 +16,8 @@ import (
 
 // orphans are a declared resource's stored objects that no declared instance stands for: deposed
 // ones, and instances whose key or module instance is gone.
-func (p *planner) orphans(d *lang.Declaration, frames []*lang.Frame, kept map[addr.Instance]bool) []job {
-	at := map[addr.ModuleInstance]*lang.Frame{}
+func (p *planner) orphans(d *program.Declaration, frames []*frame.Frame, kept map[addr.Instance]bool) []job {
+	at := map[addr.ModuleInstance]*frame.Frame{}
 	for _, f := range frames {
 		at[f.Addr()] = f
 	}
@@ -32,25 +33,25 @@ func (p *planner) orphans(d *lang.Declaration, frames []*lang.Frame, kept map[ad
 }
 
 // orphanReason says why a stored instance of a declared resource is not wanted.
-func orphanReason(d *lang.Declaration, f *lang.Frame, o addr.Object) plan.Reason {
+func orphanReason(d *program.Declaration, f *frame.Frame, o addr.Object) plan.Reason {
 	if f == nil {
 		return plan.DeleteNoModule
 	}
 	_, isInt := o.Key.Int()
 	_, isStr := o.Key.Str()
-	switch repeat := lang.RepeatOf(d.Res); {
-	case repeat == lang.Enabled && o.Key.IsNone():
+	switch repeat := program.RepeatOf(d.Res); {
+	case repeat == program.Enabled && o.Key.IsNone():
 		return plan.DeleteDisabled
-	case repeat == lang.Count && isInt:
+	case repeat == program.Count && isInt:
 		return plan.DeleteCountIndex
-	case repeat == lang.ForEach && isStr:
+	case repeat == program.ForEach && isStr:
 		return plan.DeleteEachKey
 	}
 	return plan.DeleteWrongRepetition
 }
 
 // allGone lists a resource's objects for a destroy plan.
-func (p *planner) allGone(d *lang.Declaration) []job {
+func (p *planner) allGone(d *program.Declaration) []job {
 	var jobs []job
 	for _, o := range p.stored(d.Resource) {
 		jobs = append(jobs, job{gone: o})
@@ -83,7 +84,7 @@ func (p *planner) addGhost(res addr.Resource) {
 		})
 		return true
 	})
-	var through []lang.Decl
+	var through []program.Decl
 	for _, o := range objects {
 		stored := p.prior.Get(o).Provider
 		if c, ok := p.run.Program.ProviderFor(stored.Module, stored.Provider, stored.Alias); ok && !slices.Contains(through, c) {
@@ -101,7 +102,7 @@ func (p *planner) ghostReason(o addr.Object) plan.Reason {
 	case p.moved.Origin(o) != o:
 		return plan.DeleteNoMoveTarget
 	}
-	if _, ok := p.run.Program.Lookup(o.Module.Module().Parent(), lang.Call, o.Module.Module().Name()); !o.Module.IsRoot() && !ok {
+	if _, ok := p.run.Program.Lookup(o.Module.Module().Parent(), program.Call, o.Module.Module().Name()); !o.Module.IsRoot() && !ok {
 		return plan.DeleteNoModule
 	}
 	return plan.DeleteNoResource
@@ -112,7 +113,7 @@ type goneObject struct {
 	p   *planner
 	o   addr.Object
 	why plan.Reason
-	d   *lang.Declaration // nil: only the state knows its resource
+	d   *program.Declaration // nil: only the state knows its resource
 }
 
 // decide plans the end of an object that nothing declares, or that is to be destroyed.
@@ -147,7 +148,7 @@ func (x *goneObject) decide(ctx context.Context) bool {
 		return true
 	}
 	x.p.outcomes.noteChange(x.d.ID, c)
-	f := x.p.run.Frame.At(x.o.Module, lang.Before)
+	f := x.p.run.Frame.At(x.o.Module, frame.Before)
 	return f == nil || x.p.allowed(x.d, f, c) // what is in no module instance that can be is protected by nothing
 }
 

@@ -7,7 +7,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -57,7 +58,7 @@ func (x *rootOutputs) change(name string, o *config.Output) *plan.OutputChange {
 		}
 		return &plan.OutputChange{Name: name, Action: plan.Delete, Before: old.Value, After: null, Sensitive: old.Sensitive}
 	}
-	d, ok := x.p.run.Program.Lookup(addr.Module{}, lang.Output, name)
+	d, ok := x.p.run.Program.Lookup(addr.Module{}, program.Output, name)
 	if !ok || x.p.sel.Skips(d.ID) || x.p.req.Mode == plan.Destroy {
 		return nil
 	}
@@ -65,11 +66,11 @@ func (x *rootOutputs) change(name string, o *config.Output) *plan.OutputChange {
 	if x.p.req.Mode == plan.RefreshOnly {
 		bag = &diag.Bag{} // what is declared need not be there yet
 	}
-	v, outcome := x.p.run.Frame.Output(name, lang.After, bag)
+	v, outcome := x.p.run.Frame.Output(name, frame.After, bag)
 	switch {
-	case x.p.req.Mode == plan.RefreshOnly && (outcome != lang.OK || !v.Raw.IsWhollyKnown()):
+	case x.p.req.Mode == plan.RefreshOnly && (outcome != frame.OK || !v.Raw.IsWhollyKnown()):
 		return nil // nothing that could make it known will be done
-	case outcome != lang.OK:
+	case outcome != frame.OK:
 		return nil
 	}
 	c := &plan.OutputChange{Name: name, Before: null, After: v, Sensitive: o.Sensitive, Deprecated: o.Deprecated, Action: plan.Create}

@@ -15,7 +15,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/engine/targeting"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -34,21 +35,21 @@ type planner struct {
 
 	graph  walk.Graph
 	visits []visit
-	decide []walk.Node               // by declaration
-	users  map[lang.Decl][]walk.Node // by provider configuration: nodes that work through it
+	decide []walk.Node                  // by declaration
+	users  map[program.Decl][]walk.Node // by provider configuration: nodes that work through it
 	back   *lookBack
 
 	outcomes   *outcomes
 	decisions  decisions
 	leaseUsers *leases.Users
-	spared     map[lang.Decl]bool // ephemeral resources that are kept closed while planning
+	spared     map[program.Decl]bool // ephemeral resources that are kept closed while planning
 
 	mu    sync.Mutex
 	found map[addr.Object]object.Current // refreshed objects
 	edit  *state.Edit
 	drift []*plan.Change
 
-	recorded map[lang.Decl][]addr.Resource
+	recorded map[program.Decl][]addr.Resource
 }
 
 // visit is the work of a node.
@@ -63,8 +64,8 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 	p := &planner{
 		env: env,
 		req: &req, prior: req.State,
-		users: map[lang.Decl][]walk.Node{},
-		found: map[addr.Object]object.Current{}, recorded: map[lang.Decl][]addr.Resource{},
+		users: map[program.Decl][]walk.Node{},
+		found: map[addr.Object]object.Current{}, recorded: map[program.Decl][]addr.Resource{},
 		outcomes: newOutcomes(req.Program),
 	}
 	p.back = &lookBack{p: p, after: map[addr.Instance]reading{}}
@@ -102,7 +103,7 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 
 // ready says whether an ephemeral resource may be opened: not if what it depends on is created or replaced, and
 // not if that failed.
-func (p *planner) ready(e lang.Decl, in addr.ModuleInstance) leases.Readiness {
+func (p *planner) ready(e program.Decl, in addr.ModuleInstance) leases.Readiness {
 	switch {
 	case p.outcomes.dependencyFailed(e):
 		return leases.Never
@@ -142,7 +143,7 @@ func (p *planner) build() {
 		}
 	}
 	for _, d := range decls {
-		if d.Kind == lang.Resource && d.Resource.Mode == addr.Managed {
+		if d.Kind == program.Resource && d.Resource.Mode == addr.Managed {
 			p.addRefresh(d.Resource, p.decide[d.ID], p.run.Program.ProviderOf(d.ID))
 		}
 	}
@@ -151,7 +152,7 @@ func (p *planner) build() {
 }
 
 // add makes the deciding node of a declaration. When that was visited, nothing more comes of it.
-func (p *planner) add(d *lang.Declaration) walk.Node {
+func (p *planner) add(d *program.Declaration) walk.Node {
 	name, work := func() string { return label(d) }, p.work(d)
 	if work == nil {
 		return p.node(name, nil)
@@ -163,30 +164,30 @@ func (p *planner) add(d *lang.Declaration) walk.Node {
 }
 
 // work is what is to be done at the node of a declaration, nil for a gate.
-func (p *planner) work(d *lang.Declaration) visit {
-	keeps := d.Kind == lang.Call && d.Repeat() != lang.Once || d.Kind == lang.Resource && d.Resource.Mode != addr.Ephemeral
+func (p *planner) work(d *program.Declaration) visit {
+	keeps := d.Kind == program.Call && d.Repeat() != program.Once || d.Kind == program.Resource && d.Resource.Mode != addr.Ephemeral
 	switch {
 	case p.sel.Skips(d.ID) && keeps:
 		return func(context.Context, *walk.Fan) bool { p.leave(d); return true }
 	case p.sel.Skips(d.ID):
 		return nil
-	case d.Kind == lang.Call && keeps:
+	case d.Kind == program.Call && keeps:
 		return func(context.Context, *walk.Fan) bool { return p.expand(d) }
-	case d.Kind != lang.Resource && p.tests(d):
+	case d.Kind != program.Resource && p.tests(d):
 		return func(ctx context.Context, _ *walk.Fan) bool { return p.testAll(ctx, d) }
-	case d.Kind == lang.Resource && d.Resource.Mode == addr.Managed:
+	case d.Kind == program.Resource && d.Resource.Mode == addr.Managed:
 		return func(ctx context.Context, f *walk.Fan) bool { return p.decideAll(ctx, f, d) }
-	case d.Kind == lang.Resource && d.Resource.Mode == addr.Data:
+	case d.Kind == program.Resource && d.Resource.Mode == addr.Data:
 		return func(ctx context.Context, f *walk.Fan) bool { return p.readAll(ctx, f, d) }
 	}
 	return nil
 }
 
-func label(d *lang.Declaration) string {
+func label(d *program.Declaration) string {
 	switch d.Kind {
-	case lang.Resource:
+	case program.Resource:
 		return d.Resource.String()
-	case lang.Provider:
+	case program.Provider:
 		return d.Provider.String()
 	}
 	return fmt.Sprintf("%s %s", d.Module, d.Name)
@@ -206,7 +207,7 @@ func (p *planner) node(label func() string, v visit) walk.Node {
 
 // addRefresh makes the node that looks at a resource's real objects, before decide, through some
 // provider configurations. What their settings refer to is decided by then.
-func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...lang.Decl) {
+func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...program.Decl) {
 	objects := p.stored(res)
 	if len(objects) == 0 {
 		return
@@ -290,7 +291,7 @@ func variables(r *run.Run) map[string]plan.Variable {
 		if v.Ephemeral {
 			continue
 		}
-		if value, outcome := r.Frame.Variable(name, lang.After, &diag.Bag{}); outcome == lang.OK {
+		if value, outcome := r.Frame.Variable(name, frame.After, &diag.Bag{}); outcome == frame.OK {
 			out[name] = plan.Variable{Value: value.Raw}
 		}
 	}
@@ -308,7 +309,7 @@ func maxJobs(s *run.Settings, r *receivers.Analysis) int {
 }
 
 // recordedOf is what the state is to remember as a resource's dependencies.
-func (p *planner) recordedOf(d lang.Decl) []addr.Resource {
+func (p *planner) recordedOf(d program.Decl) []addr.Resource {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	deps, ok := p.recorded[d]

@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/run"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -40,15 +40,18 @@ func (x *storedObject) look(ctx context.Context) bool {
 		x.fail()
 		return false
 	}
+	last := cur
 	if x.p.req.Refresh && s != nil {
-		upgraded := cur
 		if cur.Entry, cur.Known, ok = t.Read(ctx, cur.Entry, cur.Known); !ok {
 			x.fail()
 			return false
 		}
-		x.drifted(t, upgraded, cur)
+		x.drifted(t, last, cur)
+		if cur.Entry != nil {
+			last = cur
+		}
 	}
-	x.keep(cur, t)
+	x.keep(cur, last, t)
 	return true
 }
 
@@ -80,15 +83,15 @@ func (x *storedObject) tools(ctx context.Context) (*object.Tools, *run.Session, 
 // made.
 func (x *storedObject) session(ctx context.Context, u declared.Use) (*run.Session, bool) {
 	if x.p.req.Mode == plan.Destroy {
-		return x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, lang.Before)
+		return x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, frame.Before)
 	}
-	if after, ok := x.p.run.Sessions.GetIf(ctx, x.p.run.Bag, u, lang.After, true); !ok || !after.Unknown {
+	if after, ok := x.p.run.Sessions.GetIf(ctx, x.p.run.Bag, u, frame.After, true); !ok || !after.Unknown {
 		return after, ok
 	}
-	if before, ok := x.p.run.Sessions.GetIf(ctx, x.p.run.Bag, u, lang.Before, true); ok && !before.Unknown {
+	if before, ok := x.p.run.Sessions.GetIf(ctx, x.p.run.Bag, u, frame.Before, true); ok && !before.Unknown {
 		return before, true
 	}
-	return x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, lang.After)
+	return x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, frame.After)
 }
 
 // warnUnread says once for a session that nothing is read through it.
@@ -116,8 +119,8 @@ func (x *storedObject) throughLeases(u declared.Use) string {
 	return " (of " + strings.Join(names, ", ") + ", to be opened at apply)"
 }
 
-// keep keeps what was found.
-func (x *storedObject) keep(cur object.Current, t *object.Tools) {
+// keep keeps what was found, and on the before face what the object is, or was last.
+func (x *storedObject) keep(cur, last object.Current, t *object.Tools) {
 	x.p.mu.Lock()
 	x.p.found[x.o] = cur
 	if cur.Entry != x.entry {
@@ -125,19 +128,10 @@ func (x *storedObject) keep(cur object.Current, t *object.Tools) {
 	}
 	x.p.mu.Unlock()
 	if d, ok := x.p.run.Program.Resource(x.o.Resource()); ok && !x.o.IsDeposed() {
-		if f := x.p.run.Frame.At(x.o.Module, lang.Before); f != nil {
-			x.fillBefore(f, d, cur, t)
+		if f := x.p.run.Frame.At(x.o.Module, frame.Before); f != nil {
+			f.PutLazy(d.ID, x.o.Key, frame.Before, lazy(t, last)) // decoded only if it is looked at
 		}
 	}
-}
-
-// fillBefore gives the before face an object, which is decoded only if it is looked at.
-func (x *storedObject) fillBefore(f *lang.Frame, d *lang.Declaration, cur object.Current, t *object.Tools) {
-	if cur.Entry == nil {
-		f.Fail(d.ID, x.o.Key, lang.Before)
-		return
-	}
-	f.PutLazy(d.ID, x.o.Key, lang.Before, lazy(t, cur))
 }
 
 // drifted remembers what changed outside, for the plan; where nothing will be decided, also what only moved.
@@ -174,8 +168,8 @@ func (x *storedObject) fail() {
 		return
 	}
 	x.p.outcomes.fail(d.ID)
-	if f := x.p.run.Frame.At(x.o.Module, lang.Before); f != nil {
-		f.Fail(d.ID, x.o.Key, lang.Before)
+	if f := x.p.run.Frame.At(x.o.Module, frame.Before); f != nil {
+		f.Fail(d.ID, x.o.Key, frame.Before)
 	}
 }
 

@@ -6,7 +6,8 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/engine/run"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
 )
@@ -15,14 +16,14 @@ import (
 // tells: what changed objects and outputs refer to, through values, up to the next resource. It
 // decides which drift is worth showing.
 func relevant(r *run.Run, out *plan.Plan) []plan.Relevant {
-	x := relevance{run: r, seen: map[lang.Decl]bool{}, have: map[taken]bool{}}
+	x := relevance{run: r, seen: map[program.Decl]bool{}, have: map[taken]bool{}}
 	for _, c := range out.Changes {
 		if d, ok := r.Program.Resource(c.Object.Resource()); ok && c.Action != plan.NoOp {
 			x.follow(d.ID)
 		}
 	}
 	for _, o := range out.Outputs {
-		if d, ok := r.Program.Lookup(addr.Module{}, lang.Output, o.Name); ok && o.Action != plan.NoOp {
+		if d, ok := r.Program.Lookup(addr.Module{}, program.Output, o.Name); ok && o.Action != plan.NoOp {
 			x.follow(d.ID)
 		}
 	}
@@ -37,7 +38,7 @@ func relevant(r *run.Run, out *plan.Plan) []plan.Relevant {
 
 type relevance struct {
 	run  *run.Run
-	seen map[lang.Decl]bool
+	seen map[program.Decl]bool
 	have map[taken]bool
 	list []plan.Relevant
 }
@@ -49,19 +50,19 @@ type taken struct {
 	path string
 }
 
-func (r *relevance) follow(d lang.Decl) {
+func (r *relevance) follow(d program.Decl) {
 	if r.seen[d] {
 		return
 	}
 	r.seen[d] = true
 	prog := r.run.Program
 	for _, ref := range prog.Refs(d) {
-		if ref.Use&^(lang.ByDepends|lang.ByModule|lang.ByProvider) == 0 {
+		if ref.Use&^(program.ByDepends|program.ByModule|program.ByProvider) == 0 {
 			continue
 		}
 		to := prog.Decls()[ref.To]
 		switch {
-		case to.Kind != lang.Resource:
+		case to.Kind != program.Resource:
 			r.follow(ref.To)
 		case to.Resource.Mode != addr.Ephemeral:
 			r.add(d, ref, to)
@@ -70,12 +71,12 @@ func (r *relevance) follow(d lang.Decl) {
 }
 
 // add notes what d takes from a resource, in every instance of its module.
-func (r *relevance) add(d lang.Decl, ref lang.Ref, to *lang.Declaration) {
+func (r *relevance) add(d program.Decl, ref program.Ref, to *program.Declaration) {
 	key := addr.NoKey
-	if ref.Key == lang.Fixed {
+	if ref.Key == program.Fixed {
 		key = ref.Fixed
 	}
-	frames, _ := r.run.Frame.Instances(to.Module, lang.After)
+	frames, _ := r.run.Frame.Instances(to.Module, frame.After)
 	for _, f := range frames {
 		for _, path := range r.run.Program.Selected(d, ref.To) {
 			one := plan.Relevant{Resource: to.Resource.In(f.Addr()), Key: key, Path: path}

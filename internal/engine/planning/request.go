@@ -2,15 +2,16 @@ package planning
 
 import (
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
 // Request says what to plan.
 type Request struct {
-	Program  *lang.Program
-	Options  lang.Options    // variables, workspace, directories
+	Program  *program.Program
+	Options  frame.Options   // variables, workspace, directories
 	State    *state.Snapshot // the previous run's
 	Mode     plan.Mode
 	Refresh  bool // look at real objects first
@@ -41,7 +42,7 @@ type Import struct {
 // Result is a finished plan with what an apply right after it can go on using.
 type Result struct {
 	Plan  *plan.Plan
-	Frame *lang.Frame
+	Frame *frame.Frame
 
 	// Cut says that an interrupt kept something from being looked at.
 	Cut bool

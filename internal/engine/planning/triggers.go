@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/zclconf/go-cty/cty"
@@ -32,7 +32,7 @@ func (x *decisions) record(c *plan.Change) {
 }
 
 // triggered reports whether what a replace_triggered_by names is about to change.
-func (x *decisions) triggered(t lang.Trigger) bool {
+func (x *decisions) triggered(t frame.Trigger) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, c := range x.byResource[t.Resource] {

@@ -7,7 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/run"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
@@ -42,7 +42,7 @@ func warnRetired(r *run.Run, out *plan.Plan) {
 	if out.SpareDeposed {
 		return
 	}
-	warned := map[lang.Decl]bool{}
+	warned := map[program.Decl]bool{}
 	for _, c := range out.Changes {
 		if !declared.Deposes(c) {
 			continue

@@ -3,7 +3,7 @@
 //
 // Which leases are opened, and for whom, follows from the configuration alone: from the references of a
 // receiver, along values (variables, locals, outputs, module calls), to the ephemeral resources behind
-// them. So this package looks at a lang.Program and at nothing else: no frame, no state, no walk. The plan
+// them. So this package looks at a program.Program and at nothing else: no frame, no state, no walk. The plan
 // walk, the apply walk and the preview of leases ask it the same questions and get the same answers.
 //
 // Analyse makes an Analysis. Of one declaration it tells

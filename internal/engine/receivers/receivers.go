@@ -5,23 +5,24 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
 // Face is the one under which a declaration is kept: a steady one has only the after face.
-func (r *Analysis) Face(d lang.Decl, face lang.Face) lang.Face {
+func (r *Analysis) Face(d program.Decl, face frame.Face) frame.Face {
 	if r.Steady(d) {
-		return lang.After
+		return frame.After
 	}
 	return face
 }
 
 // Ephemerals are the ephemeral resources whose values a declaration receives: directly or through
 // values, not through other resources or providers. What its provisioners receive is theirs.
-func (r *Analysis) Ephemerals(d lang.Decl) []lang.Decl { return decls(r.Received(d)) }
+func (r *Analysis) Ephemerals(d program.Decl) []program.Decl { return decls(r.Received(d)) }
 
-func decls(list []Received) []lang.Decl {
-	var out []lang.Decl
+func decls(list []Received) []program.Decl {
+	var out []program.Decl
 	for _, w := range list {
 		out = append(out, w.Of)
 	}
@@ -30,9 +31,9 @@ func decls(list []Received) []lang.Decl {
 
 // Received is an ephemeral resource that a declaration receives.
 type Received struct {
-	Of        lang.Decl
-	Instances []Instance  // the instances that are meant, where each reference says which; nil: all
-	Through   []lang.Decl // outputs that hand it on
+	Of        program.Decl
+	Instances []Instance     // the instances that are meant, where each reference says which; nil: all
+	Through   []program.Decl // outputs that hand it on
 }
 
 // Instance is one instance of an ephemeral resource, as a receiver names it.
@@ -62,7 +63,7 @@ func (i Instance) For(own addr.Key) addr.Key {
 }
 
 // Received are the ephemeral resources that a declaration receives, and which instances of them.
-func (r *Analysis) Received(d lang.Decl) []Received {
+func (r *Analysis) Received(d program.Decl) []Received {
 	if !r.Any {
 		return nil
 	}
@@ -71,7 +72,7 @@ func (r *Analysis) Received(d lang.Decl) []Received {
 	return r.receivedBy(d)
 }
 
-func (r *Analysis) receivedBy(d lang.Decl) []Received {
+func (r *Analysis) receivedBy(d program.Decl) []Received {
 	found, ok := r.receivedOf[d]
 	if !ok {
 		info := r.prog.Decls()[d]
@@ -83,11 +84,11 @@ func (r *Analysis) receivedBy(d lang.Decl) []Received {
 
 // ByInstance reports whether the leases of an ephemeral resource are held one by one: each of its
 // receivers says which instances it means.
-func (r *Analysis) ByInstance(e lang.Decl) bool {
+func (r *Analysis) ByInstance(e program.Decl) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.whole == nil {
-		r.whole = map[lang.Decl]bool{}
+		r.whole = map[program.Decl]bool{}
 		for _, d := range r.prog.Decls() {
 			if ReceivesItself(d) {
 				r.whole[d.ID] = true
@@ -96,7 +97,7 @@ func (r *Analysis) ByInstance(e lang.Decl) bool {
 				continue
 			}
 			all := slices.Clone(r.receivedBy(d.ID))
-			if d.Kind == lang.Resource {
+			if d.Kind == program.Resource {
 				all = append(all, r.behind(r.prog.Refs(d.ID), byProvision, d)...)
 			}
 			for _, w := range all {
@@ -112,20 +113,20 @@ func (r *Analysis) ByInstance(e lang.Decl) bool {
 
 // Exported is what outputs of modules hand on of an ephemeral resource, false if none does. Handing on is a
 // use, although an output does nothing with the value.
-func (r *Analysis) Exported(e lang.Decl) (Received, bool) {
+func (r *Analysis) Exported(e program.Decl) (Received, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w, ok := r.exported()[e]
 	return w, ok
 }
 
-func (r *Analysis) exported() map[lang.Decl]Received {
+func (r *Analysis) exported() map[program.Decl]Received {
 	if r.exports != nil {
 		return r.exports
 	}
-	r.exports = map[lang.Decl]Received{}
+	r.exports = map[program.Decl]Received{}
 	for _, d := range r.prog.Decls() {
-		if d.Kind != lang.Output {
+		if d.Kind != program.Output {
 			continue
 		}
 		for _, w := range r.behind(r.prog.Refs(d.ID), byValue, d) {
@@ -146,11 +147,11 @@ func (r *Analysis) exported() map[lang.Decl]Received {
 }
 
 // Referred reports whether anything else refers to a declaration.
-func (r *Analysis) Referred(d lang.Decl) bool {
+func (r *Analysis) Referred(d program.Decl) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.named == nil {
-		r.named = map[lang.Decl]bool{}
+		r.named = map[program.Decl]bool{}
 		for _, x := range r.prog.Decls() {
 			for _, ref := range r.prog.Refs(x.ID) {
 				r.named[ref.To] = r.named[ref.To] || ref.To != x.ID
@@ -161,7 +162,7 @@ func (r *Analysis) Referred(d lang.Decl) bool {
 }
 
 // Repeating are the ephemeral resources whose values decide about the instances of another one.
-func (r *Analysis) Repeating(d lang.Decl) []Received {
+func (r *Analysis) Repeating(d program.Decl) []Received {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	found, ok := r.repeats[d]
@@ -174,25 +175,25 @@ func (r *Analysis) Repeating(d lang.Decl) []Received {
 
 // ReceivedByParts are the ephemeral resources whose values some provisioners and connections of a resource
 // receive.
-func (r *Analysis) ReceivedByParts(d lang.Decl, parts []any) []Received {
+func (r *Analysis) ReceivedByParts(d program.Decl, parts []any) []Received {
 	if !r.Any {
 		return nil
 	}
-	var refs []lang.Ref
+	var refs []program.Ref
 	for _, p := range parts {
 		refs = append(refs, r.prog.PartRefs(d, p)...)
 	}
-	return r.behind(refs, receivesBy(lang.Provider), r.prog.Decls()[d])
+	return r.behind(refs, receivesBy(program.Provider), r.prog.Decls()[d])
 }
 
 // ephemeralsBehind are the ephemeral resources behind references: those of refs for which own holds,
 // and then those that the values on the way are made from.
-func (r *Analysis) ephemeralsBehind(refs []lang.Ref, own func(lang.Ref) bool) []lang.Decl {
+func (r *Analysis) ephemeralsBehind(refs []program.Ref, own func(program.Ref) bool) []program.Decl {
 	return decls(r.behind(refs, own, nil))
 }
 
 // behind says which instances they mean as well, for a declaration that has the references.
-func (r *Analysis) behind(refs []lang.Ref, own func(lang.Ref) bool, of *lang.Declaration) []Received {
+func (r *Analysis) behind(refs []program.Ref, own func(program.Ref) bool, of *program.Declaration) []Received {
 	t := tracer{Analysis: r, seen: map[visited]bool{}, keyed: of != nil && keyed(of)}
 	for _, ref := range refs {
 		if own(ref) {
@@ -203,8 +204,8 @@ func (r *Analysis) behind(refs []lang.Ref, own func(lang.Ref) bool, of *lang.Dec
 }
 
 // keyed reports whether each instance of a declaration receives by itself.
-func keyed(d *lang.Declaration) bool {
-	return d.Kind == lang.Provider || d.Kind == lang.Resource && d.Resource.Mode != addr.Ephemeral
+func keyed(d *program.Declaration) bool {
+	return d.Kind == program.Provider || d.Kind == program.Resource && d.Resource.Mode != addr.Ephemeral
 }
 
 // tracer follows values to the ephemeral resources that they come from.
@@ -218,13 +219,13 @@ type tracer struct {
 // visited is a declaration that a search has visited: a module call around what is asked about counts
 // otherwise than one that is merely referred to.
 type visited struct {
-	decl   lang.Decl
+	decl   program.Decl
 	around bool
 }
 
 // follow goes on along references. around says that they are those of something that is asked
 // about, or of a call around it.
-func (t *tracer) follow(refs []lang.Ref, along func(lang.Ref) bool, around bool) {
+func (t *tracer) follow(refs []program.Ref, along func(program.Ref) bool, around bool) {
 	for _, ref := range refs {
 		if along(ref) {
 			t.visit(ref, around, false)
@@ -233,29 +234,29 @@ func (t *tracer) follow(refs []lang.Ref, along func(lang.Ref) bool, around bool)
 }
 
 // visit follows a reference to a declaration. direct says that what is asked about names it.
-func (t *tracer) visit(ref lang.Ref, around, direct bool) {
+func (t *tracer) visit(ref program.Ref, around, direct bool) {
 	d := t.prog.Decls()[ref.To]
-	if d.Kind == lang.Resource {
+	if d.Kind == program.Resource {
 		if d.Resource.Mode == addr.Ephemeral {
 			t.add(ref, direct)
 		}
 		return
 	}
-	at := visited{ref.To, around && d.Kind == lang.Call && ref.Use&lang.ByModule != 0}
+	at := visited{ref.To, around && d.Kind == program.Call && ref.Use&program.ByModule != 0}
 	if t.seen[at] {
 		return
 	}
 	t.seen[at] = true
 	next := t.prog.Refs(ref.To)
 	switch d.Kind {
-	case lang.Provider:
-	case lang.Call:
+	case program.Provider:
+	case program.Call:
 		if at.around {
 			t.follow(next, fromAround, true)
 		} else {
 			t.follow(next, repeats, false)
 		}
-	case lang.ModuleContents:
+	case program.ModuleContents:
 		t.follow(next, t.inside, false)
 	default:
 		t.follow(next, passes, false)
@@ -263,10 +264,10 @@ func (t *tracer) visit(ref lang.Ref, around, direct bool) {
 }
 
 // add adds an ephemeral resource, or instances of it.
-func (t *tracer) add(ref lang.Ref, direct bool) {
+func (t *tracer) add(ref program.Ref, direct bool) {
 	i := slices.IndexFunc(t.found, func(w Received) bool { return w.Of == ref.To })
-	known := ref.Use&lang.ByDepends == 0 && (ref.Key == lang.Fixed || ref.Key == lang.Same && direct && t.keyed)
-	one := Instance{Same: ref.Key == lang.Same, Key: ref.Fixed}
+	known := ref.Use&program.ByDepends == 0 && (ref.Key == program.Fixed || ref.Key == program.Same && direct && t.keyed)
+	one := Instance{Same: ref.Key == program.Same, Key: ref.Fixed}
 	switch {
 	case i < 0 && known:
 		t.found = append(t.found, Received{Of: ref.To, Instances: []Instance{one}})
@@ -281,35 +282,35 @@ func (t *tracer) add(ref lang.Ref, direct bool) {
 
 // inside reports whether a reference of a whole module is to an ephemeral resource in it, or to a
 // module in it.
-func (t *tracer) inside(ref lang.Ref) bool {
+func (t *tracer) inside(ref program.Ref) bool {
 	k := t.prog.Decls()[ref.To].Kind
-	return k == lang.Resource || k == lang.ModuleContents
+	return k == program.Resource || k == program.ModuleContents
 }
 
 // fromAround reports whether what a module call refers to is received by what is in the module.
-func fromAround(ref lang.Ref) bool {
-	return ref.Use&(lang.ByRepeat|lang.ByDepends|lang.ByModule) != 0
+func fromAround(ref program.Ref) bool {
+	return ref.Use&(program.ByRepeat|program.ByDepends|program.ByModule) != 0
 }
 
 // repeats reports whether a reference decides about a repetition. What a module is repeated by passes
 // its value on: each.value may be in the arguments.
-func repeats(ref lang.Ref) bool { return ref.Use&lang.ByRepeat != 0 }
+func repeats(ref program.Ref) bool { return ref.Use&program.ByRepeat != 0 }
 
 // Receives reports whether a declaration receives values by itself: a receiver of the glossary. Others only
 // pass values on.
-func Receives(d *lang.Declaration) bool {
-	return d.Kind == lang.Resource || d.Kind == lang.Provider || declared.HasConditions(d)
+func Receives(d *program.Declaration) bool {
+	return d.Kind == program.Resource || d.Kind == program.Provider || declared.HasConditions(d)
 }
 
 // ReceivesItself reports whether an ephemeral resource has conditions: they receive it.
-func ReceivesItself(d *lang.Declaration) bool {
-	return d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && declared.HasResourceConditions(d)
+func ReceivesItself(d *program.Declaration) bool {
+	return d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral && declared.HasResourceConditions(d)
 }
 
 // OpensItself reports whether an ephemeral resource is opened in a walk in which nothing acts on its
 // value: for its own conditions; because an output of a module hands it on; because its provider is
 // under test, and nothing at all refers to it. whole says that nothing is left out of the walk.
-func (r *Analysis) OpensItself(e *lang.Declaration, whole bool) bool {
+func (r *Analysis) OpensItself(e *program.Declaration, whole bool) bool {
 	if ReceivesItself(e) || !whole {
 		return ReceivesItself(e)
 	}
@@ -320,7 +321,7 @@ func (r *Analysis) OpensItself(e *lang.Declaration, whole bool) bool {
 }
 
 // OwnKeys are the instances that are opened so; nil: all.
-func (r *Analysis) OwnKeys(e *lang.Declaration) []addr.Key {
+func (r *Analysis) OwnKeys(e *program.Declaration) []addr.Key {
 	w, is := r.Exported(e.ID)
 	if ReceivesItself(e) || !is {
 		return nil
@@ -329,17 +330,17 @@ func (r *Analysis) OwnKeys(e *lang.Declaration) []addr.Key {
 }
 
 // underTest reports whether a test program runs the provider of a resource.
-func (r *Analysis) underTest(d *lang.Declaration) bool {
+func (r *Analysis) underTest(d *program.Declaration) bool {
 	return r.tested != nil && r.tested(r.prog.Decls()[r.prog.ProviderOf(d.ID)].Provider.Provider)
 }
 
 // Needed are the ephemeral resources that the declarations among these receive: directly, for their
 // own conditions, or to obtain others that are received.
-func (r *Analysis) Needed(among func(lang.Decl) bool) map[lang.Decl]bool {
-	out := map[lang.Decl]bool{}
-	var todo []lang.Decl
+func (r *Analysis) Needed(among func(program.Decl) bool) map[program.Decl]bool {
+	out := map[program.Decl]bool{}
+	var todo []program.Decl
 	for _, d := range r.prog.Decls() {
-		lease := d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral
+		lease := d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral
 		switch {
 		case !among(d.ID): // nothing is evaluated of it
 		case lease && ReceivesItself(d):
@@ -361,12 +362,12 @@ func (r *Analysis) Needed(among func(lang.Decl) bool) map[lang.Decl]bool {
 // OnlyWritten finds the ephemeral resources whose values only write-only arguments receive, by
 // themselves or through others like it: no argument of a managed resource takes an ephemeral value
 // but those.
-func (r *Analysis) OnlyWritten() map[lang.Decl]bool {
-	out := map[lang.Decl]bool{}
-	obtained := map[lang.Decl][]lang.Decl{} // by ephemeral resource: those that its arguments take
-	var wanted []lang.Decl
+func (r *Analysis) OnlyWritten() map[program.Decl]bool {
+	out := map[program.Decl]bool{}
+	obtained := map[program.Decl][]program.Decl{} // by ephemeral resource: those that its arguments take
+	var wanted []program.Decl
 	for _, d := range r.prog.Decls() {
-		lease := d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral
+		lease := d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral
 		if lease {
 			out[d.ID] = true
 			if ReceivesItself(d) {
@@ -376,7 +377,7 @@ func (r *Analysis) OnlyWritten() map[lang.Decl]bool {
 		if !Receives(d) {
 			continue
 		}
-		written := lease || d.Kind == lang.Resource && d.Resource.Mode == addr.Managed
+		written := lease || d.Kind == program.Resource && d.Resource.Mode == addr.Managed
 		others := r.ephemeralsBehind(r.prog.Refs(d.ID), otherThanByArguments)
 		for _, e := range r.Ephemerals(d.ID) {
 			switch {
@@ -400,32 +401,32 @@ func (r *Analysis) OnlyWritten() map[lang.Decl]bool {
 
 // otherThanByArguments reports whether a resource receives what it refers to in a condition, or by
 // depends_on.
-func otherThanByArguments(ref lang.Ref) bool {
-	return ref.Use&^(lang.ByProvision|lang.ByNull|lang.ByValue) != 0
+func otherThanByArguments(ref program.Ref) bool {
+	return ref.Use&^(program.ByProvision|program.ByNull|program.ByValue) != 0
 }
 
 // receivesBy says for which reasons a declaration of a kind receives what it refers to. Provisioners
 // are on their own, ephemeralasnull needs no value, and values receive only what tests them.
-func receivesBy(k lang.Kind) func(lang.Ref) bool {
-	not := lang.ByNull
+func receivesBy(k program.Kind) func(program.Ref) bool {
+	not := program.ByNull
 	switch k {
-	case lang.Resource:
-		not |= lang.ByProvision
-	case lang.Variable:
-		not |= lang.ByModule
-	case lang.Output:
-		return func(ref lang.Ref) bool { return ref.Use&lang.ByCondition != 0 }
+	case program.Resource:
+		not |= program.ByProvision
+	case program.Variable:
+		not |= program.ByModule
+	case program.Output:
+		return func(ref program.Ref) bool { return ref.Use&program.ByCondition != 0 }
 	}
-	return func(ref lang.Ref) bool { return ref.Use&^not != 0 }
+	return func(ref program.Ref) bool { return ref.Use&^not != 0 }
 }
 
-func byProvision(ref lang.Ref) bool { return ref.Use&lang.ByProvision != 0 }
+func byProvision(ref program.Ref) bool { return ref.Use&program.ByProvision != 0 }
 
-func byValue(ref lang.Ref) bool { return ref.Use&lang.ByValue != 0 }
+func byValue(ref program.Ref) bool { return ref.Use&program.ByValue != 0 }
 
 // passes reports whether what a value refers to is passed on with it: what its conditions look at
 // is not.
-func passes(ref lang.Ref) bool { return ref.Use&^(lang.ByCondition|lang.ByNull) != 0 }
+func passes(ref program.Ref) bool { return ref.Use&^(program.ByCondition|program.ByNull) != 0 }
 
 // Among are those of a sorted list that some name; nil: the whole list.
 func Among(list, some []addr.Key) []addr.Key {

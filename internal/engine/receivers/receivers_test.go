@@ -8,11 +8,11 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/engine/enginetest"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
 // text writes what is received: "x[same]", "x[3]", or "x" for all instances.
-func text(p *lang.Program, list []Received) string {
+func text(p *program.Program, list []Received) string {
 	var out []string
 	for _, w := range list {
 		name := p.Decls()[w.Of].Resource.Name

@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
 // Analysis answers questions about what the declarations of one program refer to, near and far.
@@ -13,17 +13,17 @@ import (
 type Analysis struct {
 	Any bool // the program declares ephemeral resources
 
-	prog   *lang.Program
+	prog   *program.Program
 	tested func(addr.Provider) bool // nil: no provider is under test
 	moving []answer                 // by declaration: does it, or anything it refers to, come from a managed resource?
 	parted []answer                 // by declaration: does an ephemeral resource have a part in it? nil: not known yet
 
 	mu         sync.Mutex
-	receivedOf map[lang.Decl][]Received // ephemeral resources that reach a declaration, once asked for
-	repeats    map[lang.Decl][]Received // those that reach its repetition
-	whole      map[lang.Decl]bool       // ephemeral resources that some declaration receives with all instances; nil: not known yet
-	exports    map[lang.Decl]Received   // ephemeral resources that outputs of modules hand on; nil: not known yet
-	named      map[lang.Decl]bool       // declarations that another one refers to; nil: not known yet
+	receivedOf map[program.Decl][]Received // ephemeral resources that reach a declaration, once asked for
+	repeats    map[program.Decl][]Received // those that reach its repetition
+	whole      map[program.Decl]bool       // ephemeral resources that some declaration receives with all instances; nil: not known yet
+	exports    map[program.Decl]Received   // ephemeral resources that outputs of modules hand on; nil: not known yet
+	named      map[program.Decl]bool       // declarations that another one refers to; nil: not known yet
 }
 
 type answer uint8
@@ -36,17 +36,17 @@ const (
 
 // Analyse makes the analysis of a compiled program. tested says which providers a test program runs;
 // nil: none.
-func Analyse(p *lang.Program, tested func(addr.Provider) bool) *Analysis {
-	r := &Analysis{prog: p, tested: tested, moving: computeMoving(p), receivedOf: map[lang.Decl][]Received{}, repeats: map[lang.Decl][]Received{}}
+func Analyse(p *program.Program, tested func(addr.Provider) bool) *Analysis {
+	r := &Analysis{prog: p, tested: tested, moving: computeMoving(p), receivedOf: map[program.Decl][]Received{}, repeats: map[program.Decl][]Received{}}
 	for _, d := range p.Decls() {
-		r.Any = r.Any || d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral
+		r.Any = r.Any || d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral
 	}
 	return r
 }
 
 // Leased reports whether an ephemeral resource has a part in a value, other than by what managed and
 // data resources are made from.
-func (r *Analysis) Leased(d lang.Decl) bool {
+func (r *Analysis) Leased(d program.Decl) bool {
 	if !r.Any {
 		return false
 	}
@@ -59,12 +59,12 @@ func (r *Analysis) Leased(d lang.Decl) bool {
 }
 
 // computeLeased finds the declarations that a lease has a part in, by values alone.
-func computeLeased(p *lang.Program) []answer {
-	return propagate(p, func(d *lang.Declaration) answer {
+func computeLeased(p *program.Program) []answer {
+	return propagate(p, func(d *program.Declaration) answer {
 		switch {
-		case d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral:
+		case d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral:
 			return yes
-		case d.Kind == lang.Resource || d.Kind == lang.Provider:
+		case d.Kind == program.Resource || d.Kind == program.Provider:
 			return no
 		}
 		return notAsked
@@ -72,9 +72,9 @@ func computeLeased(p *lang.Program) []answer {
 }
 
 // computeMoving finds the declarations whose value differs between the two faces.
-func computeMoving(p *lang.Program) []answer {
-	return propagate(p, func(d *lang.Declaration) answer {
-		if d.Kind == lang.Resource && d.Resource.Mode == addr.Managed {
+func computeMoving(p *program.Program) []answer {
+	return propagate(p, func(d *program.Declaration) answer {
+		if d.Kind == program.Resource && d.Resource.Mode == addr.Managed {
 			return yes
 		}
 		return notAsked
@@ -83,10 +83,10 @@ func computeMoving(p *lang.Program) []answer {
 
 // propagate answers a question for each declaration: by itself where own knows, and elsewhere with yes if
 // that is the answer for something that it refers to.
-func propagate(p *lang.Program, own func(*lang.Declaration) answer) []answer {
+func propagate(p *program.Program, own func(*program.Declaration) answer) []answer {
 	memo := make([]answer, len(p.Decls()))
-	var ask func(lang.Decl) bool
-	ask = func(d lang.Decl) bool {
+	var ask func(program.Decl) bool
+	ask = func(d program.Decl) bool {
 		if memo[d] != notAsked {
 			return memo[d] == yes
 		}
@@ -103,40 +103,40 @@ func propagate(p *lang.Program, own func(*lang.Declaration) answer) []answer {
 		return memo[d] == yes
 	}
 	for d := range memo {
-		ask(lang.Decl(d))
+		ask(program.Decl(d))
 	}
 	return memo
 }
 
 // Steady reports whether a declaration's value is the same before and after: no managed resource
 // has a part in it.
-func (r *Analysis) Steady(d lang.Decl) bool { return r.moving[d] == no }
+func (r *Analysis) Steady(d program.Decl) bool { return r.moving[d] == no }
 
 // FromResources reports whether a declaration's value is made from resources.
-func (r *Analysis) FromResources(d lang.Decl) bool {
+func (r *Analysis) FromResources(d program.Decl) bool {
 	found := false
-	r.Resources(d, func(lang.Ref) { found = true })
+	r.Resources(d, func(program.Ref) { found = true })
 	return found
 }
 
 // Resources visits the references of d to resources: its own, and those of values (variables, locals,
 // outputs, module calls) on the way, but not those of other resources.
-func (r *Analysis) Resources(d lang.Decl, visit func(lang.Ref)) {
-	r.things(d, func(ref lang.Ref) {
-		if r.prog.Decls()[ref.To].Kind == lang.Resource {
+func (r *Analysis) Resources(d program.Decl, visit func(program.Ref)) {
+	r.things(d, func(ref program.Ref) {
+		if r.prog.Decls()[ref.To].Kind == program.Resource {
 			visit(ref)
 		}
 	})
 }
 
 // things is resources with the provider configurations among what is referred to.
-func (r *Analysis) things(d lang.Decl, visit func(lang.Ref)) {
-	seen := map[lang.Decl]bool{}
-	var walk func([]lang.Ref)
-	walk = func(refs []lang.Ref) {
+func (r *Analysis) things(d program.Decl, visit func(program.Ref)) {
+	seen := map[program.Decl]bool{}
+	var walk func([]program.Ref)
+	walk = func(refs []program.Ref) {
 		for _, ref := range refs {
 			switch r.prog.Decls()[ref.To].Kind {
-			case lang.Resource, lang.Provider:
+			case program.Resource, program.Provider:
 				visit(ref)
 			default:
 				if !seen[ref.To] {
@@ -152,19 +152,19 @@ func (r *Analysis) things(d lang.Decl, visit func(lang.Ref)) {
 // Recorded is what the state remembers as the dependencies of a resource: the managed and data
 // resources that it refers to, through values, and through what leaves no trace itself: ephemeral
 // resources, and the settings of its provider.
-func (r *Analysis) Recorded(d lang.Decl) []addr.Resource {
+func (r *Analysis) Recorded(d program.Decl) []addr.Resource {
 	var out []addr.Resource
 	self := r.prog.Decls()[d].Resource
-	seen := map[lang.Decl]bool{}
-	var visit func(lang.Ref)
-	visit = func(ref lang.Ref) {
+	seen := map[program.Decl]bool{}
+	var visit func(program.Ref)
+	visit = func(ref program.Ref) {
 		if seen[ref.To] {
 			return
 		}
 		seen[ref.To] = true
 		to := r.prog.Decls()[ref.To]
 		switch {
-		case to.Kind == lang.Provider || to.Resource.Mode == addr.Ephemeral:
+		case to.Kind == program.Provider || to.Resource.Mode == addr.Ephemeral:
 			r.things(ref.To, visit)
 		case to.Resource != self:
 			out = append(out, to.Resource)

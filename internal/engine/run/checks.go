@@ -8,7 +8,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -38,7 +39,7 @@ func (c *Checks) declare(kind, address string) (k *state.Check, was bool) {
 
 // report records results for one object; several reports add up to the worst. An object that is not
 // to be named ("") counts for the declaration only.
-func (c *Checks) report(kind, address, object string, results []lang.Result) {
+func (c *Checks) report(kind, address, object string, results []frame.Result) {
 	if len(results) == 0 {
 		return
 	}
@@ -106,7 +107,7 @@ func (r *Run) AllResults(whole bool) []state.Check {
 		switch {
 		case declared.HasConditions(d):
 			kind, address = declared.ConditionsKind(d), d.String()
-		case d.Kind == lang.Resource && d.Resource.Mode != addr.Ephemeral && declared.HasResourceConditions(d):
+		case d.Kind == program.Resource && d.Resource.Mode != addr.Ephemeral && declared.HasResourceConditions(d):
 			address = d.Resource.String()
 		default:
 			continue
@@ -123,27 +124,27 @@ func (r *Run) AllResults(whole bool) []state.Check {
 }
 
 // hasInstances reports whether there are, or may be, instances of what has conditions.
-func (r *Run) hasInstances(d *lang.Declaration) bool {
-	frames, status := r.Frame.Instances(d.Module, lang.After)
-	return status != lang.Known || slices.ContainsFunc(frames, func(f *lang.Frame) bool {
-		if d.Kind != lang.Resource {
+func (r *Run) hasInstances(d *program.Declaration) bool {
+	frames, status := r.Frame.Instances(d.Module, frame.After)
+	return status != frame.Known || slices.ContainsFunc(frames, func(f *frame.Frame) bool {
+		if d.Kind != program.Resource {
 			return true
 		}
-		keys := f.Expanded(d.ID, lang.After)
-		return keys.Status != lang.Known || len(keys.List) > 0
+		keys := f.Expanded(d.ID, frame.After)
+		return keys.Status != frame.Known || len(keys.List) > 0
 	})
 }
 
 // Unread makes a check fail whose data could not be read, with what was said about that.
-func (r *Run) Unread(d *lang.Declaration, in addr.ModuleInstance, said []diag.Diagnostic) {
-	check, ok := r.Program.Lookup(d.Module, lang.Check, d.Res.Check)
+func (r *Run) Unread(d *program.Declaration, in addr.ModuleInstance, said []diag.Diagnostic) {
+	check, ok := r.Program.Lookup(d.Module, program.Check, d.Res.Check)
 	if !ok {
 		return
 	}
-	var failures []lang.Result
+	var failures []frame.Result
 	for _, x := range said {
 		if x.Severity == diag.Error {
-			failures = append(failures, lang.Result{Status: state.Fail, Message: strings.TrimSuffix(x.Summary+": "+x.Detail, ": ")})
+			failures = append(failures, frame.Result{Status: state.Fail, Message: strings.TrimSuffix(x.Summary+": "+x.Detail, ": ")})
 		}
 	}
 	r.Checks.report(declared.ConditionsKind(check), check.String(), declared.ConditionsAddr(check, in), failures)
@@ -158,46 +159,46 @@ func (c *Checks) Failed(address string) bool {
 }
 
 // holds reports whether no result stands in the way.
-func holds(results []lang.Result) bool {
-	return !slices.ContainsFunc(results, func(r lang.Result) bool { return failing(r.Status) })
+func holds(results []frame.Result) bool {
+	return !slices.ContainsFunc(results, func(r frame.Result) bool { return failing(r.Status) })
 }
 
 // failing reports whether a status stands in the way.
 func failing(s state.Status) bool { return s == state.Fail || s == state.Errored }
 
 // Pre checks an instance's preconditions.
-func (r *Run) Pre(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) bool {
+func (r *Run) Pre(d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) bool {
 	ok, _ := r.Preconditions(d, f, key, inst)
 	return ok
 }
 
 // Preconditions checks an instance's preconditions. It also reports whether one of them is not known yet.
-func (r *Run) Preconditions(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (ok, unsure bool) {
+func (r *Run) Preconditions(d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) (ok, unsure bool) {
 	if len(d.Res.Lifecycle.Preconditions) == 0 {
 		return true, false
 	}
-	return r.condition(d, f, key, inst, lang.Pre, nil)
+	return r.condition(d, f, key, inst, program.Pre, nil)
 }
 
 // Post checks an instance's postconditions against its value.
-func (r *Run) Post(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, value func() mark.Value) bool {
+func (r *Run) Post(d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, value func() mark.Value) bool {
 	if len(d.Res.Lifecycle.Postconditions) == 0 {
 		return true
 	}
 	v := value()
-	ok, _ := r.condition(d, f, key, inst, lang.Post, &v)
+	ok, _ := r.condition(d, f, key, inst, program.Post, &v)
 	return ok
 }
 
-func (r *Run) condition(d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, when lang.When, self *mark.Value) (ok, unsure bool) {
+func (r *Run) condition(d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, when program.When, self *mark.Value) (ok, unsure bool) {
 	ok = r.judge(func(r *Run) bool {
-		results := f.Conditions(d.ID, key, when, lang.After, self, r.Bag)
+		results := f.Conditions(d.ID, key, when, frame.After, self, r.Bag)
 		object := inst.String()
 		if inst.Key.Hidden() {
 			object = "" // nothing of the key is kept
 		}
 		r.Checks.report("resource", d.Resource.String(), object, results)
-		unsure = slices.ContainsFunc(results, func(r lang.Result) bool { return r.Status == state.Unknown })
+		unsure = slices.ContainsFunc(results, func(r frame.Result) bool { return r.Status == state.Unknown })
 		return holds(results)
 	})
 	return ok, unsure

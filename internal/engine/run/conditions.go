@@ -5,7 +5,8 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
 // Conditions that belong to no object, those of variables, outputs and checks, are nodes and steps
@@ -14,23 +15,23 @@ import (
 
 // Test evaluates the conditions of a declaration in one module instance. What fails in a check block is
 // a warning, and keeps nothing from being done.
-func (r *Run) Test(ctx context.Context, d *lang.Declaration, f *lang.Frame) bool {
+func (r *Run) Test(ctx context.Context, d *program.Declaration, f *frame.Frame) bool {
 	switch d.Kind {
-	case lang.Resource:
-		r.Leases.ReceiveFrom(ctx, r.Bag, d, f, r.Receivers.Face(d.ID, lang.After), r.Receivers.OwnKeys(d))
+	case program.Resource:
+		r.Leases.ReceiveFrom(ctx, r.Bag, d, f, r.Receivers.Face(d.ID, frame.After), r.Receivers.OwnKeys(d))
 		return true // what comes of it is in the slot
-	case lang.Variable:
-		return r.conditions(ctx, d, f, lang.Validation)
-	case lang.Output:
-		return r.judge(func(r *Run) bool { return r.conditions(ctx, d, f, lang.OutputPre) })
+	case program.Variable:
+		return r.conditions(ctx, d, f, program.Validation)
+	case program.Output:
+		return r.judge(func(r *Run) bool { return r.conditions(ctx, d, f, program.OutputPre) })
 	}
-	r.Scoped(func(r *Run) { r.conditions(ctx, d, f, lang.Assert) })
+	r.Scoped(func(r *Run) { r.conditions(ctx, d, f, program.Assert) })
 	return true
 }
 
-func (r *Run) conditions(ctx context.Context, d *lang.Declaration, f *lang.Frame, when lang.When) bool {
-	r.Receive(ctx, d.ID, f.Addr(), addr.NoKey, lang.After)
-	results := f.Conditions(d.ID, addr.NoKey, when, lang.After, nil, r.Bag)
+func (r *Run) conditions(ctx context.Context, d *program.Declaration, f *frame.Frame, when program.When) bool {
+	r.Receive(ctx, d.ID, f.Addr(), addr.NoKey, frame.After)
+	results := f.Conditions(d.ID, addr.NoKey, when, frame.After, nil, r.Bag)
 	r.Checks.report(declared.ConditionsKind(d), d.String(), declared.ConditionsAddr(d, f.Addr()), results)
 	return holds(results)
 }

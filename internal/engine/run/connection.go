@@ -2,18 +2,18 @@ package run
 
 import (
 	"github.com/lethe-iac/lethe/internal/config"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/provision"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // Connection evaluates the connection blocks of a provisioner: what the later ones set stands.
-func (r *Run) Connection(blocks []*config.Connection, f *lang.Frame, in lang.Scope, face lang.Face) (mark.Value, bool) {
+func (r *Run) Connection(blocks []*config.Connection, f *frame.Frame, in frame.Scope, face frame.Face) (mark.Value, bool) {
 	var out mark.Value
 	for i, c := range blocks {
 		v, outcome := f.Connection(c, provision.ConnectionSchema(), in, face, r.Bag)
-		if outcome != lang.OK {
+		if outcome != frame.OK {
 			return v, false
 		}
 		if i == 0 || out.Raw.IsNull() || !v.Raw.IsKnown() {

@@ -9,7 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
@@ -19,14 +20,14 @@ import (
 // caller runs provider functions for expressions: on the unconfigured process, or on the one of the
 // configuration that the call names.
 type caller struct {
-	lang.NoRun
+	frame.NoRun
 	ctx        context.Context
 	run        *Run
 	validating bool // nothing is configured
 }
 
 // NewCaller is for checking a program, before any run: it reaches processes that are not configured.
-func NewCaller(ctx context.Context, env Env, bag *diag.Bag) lang.Run {
+func NewCaller(ctx context.Context, env Env, bag *diag.Bag) frame.Run {
 	return &caller{ctx: ctx, run: &Run{Settings: env.Settings, handover: env.Handover, Bag: bag}}
 }
 
@@ -49,7 +50,7 @@ func (c *caller) function(p addr.Provider, name string) (*provider.Function, boo
 }
 
 // Configured asks the configured provider, each session once.
-func (c *caller) Configured(config lang.Decl, p addr.Provider) (map[string]*provider.Function, bool, error) {
+func (c *caller) Configured(config program.Decl, p addr.Provider) (map[string]*provider.Function, bool, error) {
 	s, err := c.configured(config)
 	if err != nil || s == nil {
 		return nil, false, err
@@ -59,17 +60,17 @@ func (c *caller) Configured(config lang.Decl, p addr.Provider) (map[string]*prov
 		s.functions, ds = s.Provider.ConfiguredFunctions(c.ctx)
 		c.run.Bag.Add(ds...)
 		if ds.HasErrors() {
-			s.failed = lang.ErrReported
+			s.failed = frame.ErrReported
 		}
 	})
 	return s.functions, s.failed == nil, s.failed
 }
 
 // Call calls a function with arguments of its parameters' types.
-func (c *caller) Call(config lang.Decl, p addr.Provider, name string, args []cty.Value) (cty.Value, error) {
+func (c *caller) Call(config program.Decl, p addr.Provider, name string, args []cty.Value) (cty.Value, error) {
 	f, told := c.function(p, name)
 	if !told {
-		return cty.DynamicVal, lang.ErrReported
+		return cty.DynamicVal, frame.ErrReported
 	}
 	own := f == nil // only the configured provider has it
 	if own {
@@ -138,8 +139,8 @@ func (m *faultyFunctions) add(p addr.Provider, name string, fault diag.Diagnosti
 
 // process is where a function is called. A configuration is meant where the call names its alias, and
 // where only a configured provider has the function; it is nil while the settings are not known.
-func (c *caller) process(config lang.Decl, p addr.Provider, own bool) (provider.Provider, error) {
-	named := config != lang.Nowhere && c.run.Frame != nil && c.run.Program.Decls()[config].Provider.Alias != ""
+func (c *caller) process(config program.Decl, p addr.Provider, own bool) (provider.Provider, error) {
+	named := config != program.NoDecl && c.run.Frame != nil && c.run.Program.Decls()[config].Provider.Alias != ""
 	if c.validating || !own && !named {
 		return c.run.Settings.Pool.Idle(c.ctx, p)
 	}
@@ -151,15 +152,15 @@ func (c *caller) process(config lang.Decl, p addr.Provider, own bool) (provider.
 }
 
 // configured is the session of a configuration, nil while its settings are not known.
-func (c *caller) configured(config lang.Decl) (*Session, error) {
-	if config == lang.Nowhere || c.run.Frame == nil || c.validating {
+func (c *caller) configured(config program.Decl) (*Session, error) {
+	if config == program.NoDecl || c.run.Frame == nil || c.validating {
 		return nil, nil
 	}
 	u := declared.Use{Decl: config, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: c.run.Program.Decls()[config].Provider}}
-	s, ok := c.run.Sessions.Get(c.ctx, c.run.Bag, u, lang.After)
+	s, ok := c.run.Sessions.Get(c.ctx, c.run.Bag, u, frame.After)
 	switch {
 	case !ok:
-		return nil, lang.ErrReported
+		return nil, frame.ErrReported
 	case s.Unknown:
 		return nil, nil
 	}
@@ -195,7 +196,7 @@ func (e *evaluated) Observe(name string, args []cty.Value, result cty.Value) err
 }
 
 // Guard tells the guard the value of an ephemeral variable.
-func (e *evaluated) Guard(f *lang.Frame, variable string, v cty.Value) {
+func (e *evaluated) Guard(f *frame.Frame, variable string, v cty.Value) {
 	if e.guards {
 		e.run.guardVariable(f, variable, v)
 	}

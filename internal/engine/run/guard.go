@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/zclconf/go-cty/cty"
@@ -18,7 +18,7 @@ import (
 // guardVariable registers the value of an ephemeral variable: of a root variable all of it. That of
 // another one is known from where it comes: what is ephemeral in it is registered there, and what is
 // sensitive may be kept, but not be shown.
-func (r *Run) guardVariable(f *lang.Frame, name string, v cty.Value) {
+func (r *Run) guardVariable(f *frame.Frame, name string, v cty.Value) {
 	origin := secret.Origin{Addr: "var." + name, Kind: secret.EphemeralVariable}
 	if at := f.Addr(); !at.IsRoot() {
 		origin.Addr = at.String() + ".var." + name
@@ -39,12 +39,12 @@ func (r *Run) guardVariable(f *lang.Frame, name string, v cty.Value) {
 func (r *Run) guardVariables() {
 	for name, v := range r.Program.Tree().Root.Module.Variables {
 		if v.Ephemeral {
-			r.Frame.Variable(name, lang.After, &diag.Bag{})
+			r.Frame.Variable(name, frame.After, &diag.Bag{})
 		}
 	}
 }
 
-// guardArguments is a part of lang.Run, Handed: what is ephemeral in the arguments of a provider's function
+// guardArguments is a part of frame.Run, Handed: what is ephemeral in the arguments of a provider's function
 // may be known only to this run.
 func (r *Run) guardArguments(name string, args []cty.Value) {
 	for _, a := range args {
@@ -52,7 +52,7 @@ func (r *Run) guardArguments(name string, args []cty.Value) {
 	}
 }
 
-// observe is a part of lang.Run, Observe. What a provider's function makes of plain arguments is plain, and
+// observe is a part of frame.Run, Observe. What a provider's function makes of plain arguments is plain, and
 // may be kept; no secret may be in it, such as one that the provider is configured with.
 func (r *Run) observe(name string, args []cty.Value, result cty.Value) error {
 	if strings.HasPrefix(name, "provider::") && !r.Settings.Secrets.Empty() && !slices.ContainsFunc(args, cty.Value.ContainsMarked) {
@@ -154,7 +154,7 @@ func (p *plainStrings) inVariables(text string) bool {
 		if v.Ephemeral {
 			continue
 		}
-		if value, out := p.run.Frame.Variable(name, lang.After, &diag.Bag{}); out == lang.OK && mentions(value.Raw, text) {
+		if value, out := p.run.Frame.Variable(name, frame.After, &diag.Bag{}); out == frame.OK && mentions(value.Raw, text) {
 			return true
 		}
 	}

@@ -28,7 +28,7 @@ func newResults(planned map[string]string) *Results {
 	return &Results{planned: planned, seen: map[string]string{}}
 }
 
-// observe is a part of lang.Run, Observe.
+// observe is a part of frame.Run, Observe.
 func (r *Results) observe(name string, args []cty.Value, result cty.Value) error {
 	call, ok := digest(name, args...)
 	if !ok {

@@ -10,7 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/leases"
 	"github.com/lethe-iac/lethe/internal/engine/ordering"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/lease"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -22,8 +23,8 @@ import (
 type Run struct {
 	Settings  *Settings
 	Bag       *diag.Bag
-	Program   *lang.Program
-	Frame     *lang.Frame
+	Program   *program.Program
+	Frame     *frame.Frame
 	Receivers *receivers.Analysis
 	Removals  *declared.Removals
 	Objects   *object.Walk
@@ -47,16 +48,16 @@ type Run struct {
 
 // Request says what to run, and what a run asks of the walk that it is for.
 type Request struct {
-	Program *lang.Program
-	Options lang.Options      // variables, workspace, directories
+	Program *program.Program
+	Options frame.Options     // variables, workspace, directories
 	Results map[string]string // digests of what functions gave when the plan was made
 	Looks   bool              // nothing is decided: conditions are for information
 	Destroy bool              // nothing will be there
 
 	// Ready says whether an ephemeral resource may be opened; nil: this walk opens all that it needs.
-	Ready func(lang.Decl, addr.ModuleInstance) leases.Readiness
+	Ready func(program.Decl, addr.ModuleInstance) leases.Readiness
 	// Before makes sure that a declaration can be evaluated on the before face; nil: all can.
-	Before func(context.Context, lang.Decl)
+	Before func(context.Context, program.Decl)
 }
 
 // New begins a walk. It reports false if the frame could not be made.
@@ -98,7 +99,7 @@ func New(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Run, bool) 
 	o := req.Options
 	guards := s.Secrets != nil && !o.Validate
 	o.Steady, o.Run = r.Receivers.Steady, &evaluated{caller{ctx: ctx, run: r, validating: o.Validate}, guards}
-	frame, ok := lang.NewFrame(r.Program, o, bag)
+	frame, ok := frame.New(r.Program, o, bag)
 	if !ok {
 		return r, false
 	}
@@ -125,7 +126,7 @@ func (r *Run) Scoped(f func(*Run)) []diag.Diagnostic {
 
 // Receive makes sure that the ephemeral resources whose values reach an instance of a declaration are
 // open, or known not to be.
-func (r *Run) Receive(ctx context.Context, d lang.Decl, at addr.ModuleInstance, own addr.Key, face lang.Face) {
+func (r *Run) Receive(ctx context.Context, d program.Decl, at addr.ModuleInstance, own addr.Key, face frame.Face) {
 	r.Leases.Receive(ctx, r.Bag, d, at, own, face)
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/leases"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/lease"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
@@ -63,15 +64,15 @@ func (s *Session) stop(pool *provider.Pool) {
 type Sessions struct {
 	settings  *Settings
 	handover  *Handover
-	prog      *lang.Program
-	frame     *lang.Frame
+	prog      *program.Program
+	frame     *frame.Frame
 	receivers *receivers.Analysis
 	leases    *leases.Leases
 	ledger    *lease.Ledger
 	objs      *object.Walk
 	shown     *testProviderValues
 	destroys  bool
-	before    func(context.Context, lang.Decl)
+	before    func(context.Context, program.Decl)
 
 	mu   sync.Mutex
 	open map[sessionKey]*Session
@@ -81,12 +82,12 @@ type Sessions struct {
 // resource has a part in, have only an after face.
 type sessionKey struct {
 	instance addr.ProviderInstance
-	face     lang.Face
+	face     frame.Face
 }
 
-func (ss *Sessions) key(u declared.Use, face lang.Face) sessionKey {
+func (ss *Sessions) key(u declared.Use, face frame.Face) sessionKey {
 	if !u.Declared {
-		face = lang.After
+		face = frame.After
 	} else {
 		face = ss.receivers.Face(u.Decl, face)
 	}
@@ -95,12 +96,12 @@ func (ss *Sessions) key(u declared.Use, face lang.Face) sessionKey {
 
 // Get gives the configured provider that an object works through, starting it if need be. It
 // reports false where that failed; the first caller got the diagnostics.
-func (ss *Sessions) Get(ctx context.Context, bag *diag.Bag, u declared.Use, face lang.Face) (*Session, bool) {
+func (ss *Sessions) Get(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face) (*Session, bool) {
 	return ss.GetIf(ctx, bag, u, face, false)
 }
 
 // GetIf starts nothing if the settings have to be known and are not.
-func (ss *Sessions) GetIf(ctx context.Context, bag *diag.Bag, u declared.Use, face lang.Face, known bool) (*Session, bool) {
+func (ss *Sessions) GetIf(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face, known bool) (*Session, bool) {
 	s := ss.slot(ss.key(u, face))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +117,7 @@ func (ss *Sessions) GetIf(ctx context.Context, bag *diag.Bag, u declared.Use, fa
 }
 
 // Settle gives a session whose settings are evaluated, and starts nothing.
-func (ss *Sessions) Settle(ctx context.Context, bag *diag.Bag, u declared.Use, face lang.Face) (*Session, bool) {
+func (ss *Sessions) Settle(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face) (*Session, bool) {
 	s := ss.slot(ss.key(u, face))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +125,7 @@ func (ss *Sessions) Settle(ctx context.Context, bag *diag.Bag, u declared.Use, f
 	return s, s.well
 }
 
-func (ss *Sessions) settleIn(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face lang.Face) {
+func (ss *Sessions) settleIn(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face frame.Face) {
 	if !s.settled {
 		s.well = ss.evaluate(ctx, bag, s, u, face)
 		s.settled = true
@@ -134,11 +135,11 @@ func (ss *Sessions) settleIn(ctx context.Context, bag *diag.Bag, s *Session, u d
 // GetDown gives the session through which what is there is ended: as the provider was configured
 // before, or where that cannot be known, as it will be.
 func (ss *Sessions) GetDown(ctx context.Context, bag *diag.Bag, u declared.Use) (*Session, bool) {
-	before, ok := ss.Settle(ctx, bag, u, lang.Before)
+	before, ok := ss.Settle(ctx, bag, u, frame.Before)
 	if !ss.destroys && (!ok || before.Unknown) {
-		return ss.Get(ctx, bag, u, lang.After)
+		return ss.Get(ctx, bag, u, frame.After)
 	}
-	return ss.Get(ctx, bag, u, lang.Before)
+	return ss.Get(ctx, bag, u, frame.Before)
 }
 
 // Same reports whether two sessions have the same known settings.
@@ -158,7 +159,7 @@ func (ss *Sessions) slot(k sessionKey) *Session {
 }
 
 // evaluate evaluates the settings of a session.
-func (ss *Sessions) evaluate(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face lang.Face) bool {
+func (ss *Sessions) evaluate(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face frame.Face) bool {
 	schemas, ds := ss.settings.Pool.Schemas(ctx, u.Instance.Provider)
 	if bag.Add(ds...); ds.HasErrors() {
 		return false
@@ -169,7 +170,7 @@ func (ss *Sessions) evaluate(ctx context.Context, bag *diag.Bag, s *Session, u d
 	}
 	s.settings = mark.Plain(schemas.Config.Empty())
 	if u.Declared {
-		if face == lang.Before && ss.before != nil {
+		if face == frame.Before && ss.before != nil {
 			ss.before(ctx, u.Decl)
 		}
 		if !ss.evaluateDeclared(ctx, bag, s, u, face) {
@@ -186,33 +187,33 @@ func (ss *Sessions) evaluate(ctx context.Context, bag *diag.Bag, s *Session, u d
 
 // evaluateDeclared evaluates a provider block. What it says is wrong today need not have been there
 // before: then it cannot be known how the provider was configured.
-func (ss *Sessions) evaluateDeclared(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face lang.Face) bool {
-	past := face == lang.Before && !ss.destroys && !ss.receivers.Steady(u.Decl)
+func (ss *Sessions) evaluateDeclared(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face frame.Face) bool {
+	past := face == frame.Before && !ss.destroys && !ss.receivers.Steady(u.Decl)
 	if past {
 		bag = &diag.Bag{}
 	}
 	ss.leases.Receive(ctx, bag, u.Decl, u.Instance.Module.Unkeyed(), u.Instance.Key, face)
-	frame := ss.frame.At(u.Instance.Module.Unkeyed(), face)
-	if frame == nil {
+	home := ss.frame.At(u.Instance.Module.Unkeyed(), face)
+	if home == nil {
 		return false // its module is not there
 	}
-	var out lang.Outcome
-	s.settings, out = frame.Settings(u.Decl, u.Instance.Key, face, bag)
-	if out != lang.OK && past {
-		s.settings, out = mark.Plain(ss.prog.Schema(u.Decl).Unknown()), lang.OK
+	var out frame.Outcome
+	s.settings, out = home.Settings(u.Decl, u.Instance.Key, face, bag)
+	if out != frame.OK && past {
+		s.settings, out = mark.Plain(ss.prog.Schema(u.Decl).Unknown()), frame.OK
 	}
-	return out == lang.OK
+	return out == frame.OK
 }
 
 // begin configures a process with the settings.
-func (ss *Sessions) begin(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face lang.Face) bool {
+func (ss *Sessions) begin(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face frame.Face) bool {
 	schemas, ds := ss.settings.Pool.Schemas(ctx, u.Instance.Provider)
 	if bag.Add(ds...); ds.HasErrors() {
 		return false
 	}
 	where := func(p cty.Path) diag.Range {
-		if frame := ss.frame.At(u.Instance.Module.Unkeyed(), face); u.Declared && frame != nil {
-			return frame.Where(u.Decl, u.Instance.Key, p)
+		if home := ss.frame.At(u.Instance.Module.Unkeyed(), face); u.Declared && home != nil {
+			return home.Where(u.Decl, u.Instance.Key, p)
 		}
 		return diag.Range{}
 	}
@@ -221,10 +222,10 @@ func (ss *Sessions) begin(ctx context.Context, bag *diag.Bag, s *Session, u decl
 
 // share gives a session the process of the other face's, if the settings are the same. That one
 // cannot be released meanwhile.
-func (ss *Sessions) share(s *Session, u declared.Use, face lang.Face) bool {
-	other := lang.Before
-	if face == lang.Before {
-		other = lang.After
+func (ss *Sessions) share(s *Session, u declared.Use, face frame.Face) bool {
+	other := frame.Before
+	if face == frame.Before {
+		other = frame.After
 	}
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -321,7 +322,7 @@ func (ss *Sessions) end(stays func(*Session) bool) {
 }
 
 // Release ends a session, unless another one shares its process.
-func (ss *Sessions) Release(u declared.Use, face lang.Face) {
+func (ss *Sessions) Release(u declared.Use, face frame.Face) {
 	if s := ss.leave(ss.key(u, face)); s != nil {
 		s.stop(ss.settings.Pool)
 	}
@@ -375,7 +376,7 @@ func (ss *Sessions) NoBefore() []addr.ProviderInstance {
 	var out []addr.ProviderInstance
 	for k, before := range ss.open {
 		d, ok := ss.prog.ProviderConfig(k.instance.ProviderConfig)
-		if k.face != lang.Before || !ok || !before.settled || len(ss.receivers.Ephemerals(d.ID)) > 0 {
+		if k.face != frame.Before || !ok || !before.settled || len(ss.receivers.Ephemerals(d.ID)) > 0 {
 			continue // a lease has another value in each walk
 		}
 		if !before.well || before.Unknown {
@@ -387,6 +388,6 @@ func (ss *Sessions) NoBefore() []addr.ProviderInstance {
 }
 
 // Unknown reports whether the settings of a session hold unknown values, as far as they were evaluated.
-func (ss *Sessions) Unknown(u declared.Use, face lang.Face) bool {
+func (ss *Sessions) Unknown(u declared.Use, face frame.Face) bool {
 	return ss.slot(ss.key(u, face)).Unknown
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/event"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/shortcut"
@@ -54,7 +54,7 @@ type Settings struct {
 
 	// Supply adds what the provider blocks of a program lack, before it is held against its
 	// providers' schemas, and reports whether it added anything. nil: there is no user to ask.
-	Supply func(p *lang.Program, schemas func(addr.Provider) *provider.Schemas) (added, ok bool)
+	Supply func(p *program.Program, schemas func(addr.Provider) *provider.Schemas) (added, ok bool)
 }
 
 // Tokens is how many calls that may touch an API are made at once.

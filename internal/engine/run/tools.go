@@ -7,7 +7,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/expr"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -86,31 +88,31 @@ func noun(m addr.Mode) string {
 type opensLeases struct{ run *Run }
 
 // Tools is a part of leases.Opener.
-func (o opensLeases) Tools(ctx context.Context, e *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, face lang.Face) (*object.Tools, bool, bool) {
+func (o opensLeases) Tools(ctx context.Context, e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, face frame.Face) (*object.Tools, bool, bool) {
 	t, s, _, ok := o.run.toolsOn(ctx, e, f, key, inst, face)
 	return t, ok && !s.Unknown, ok
 }
 
 // Pre is a part of leases.Opener.
-func (o opensLeases) Pre(e *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) bool {
+func (o opensLeases) Pre(e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) bool {
 	return o.run.Pre(e, f, key, inst)
 }
 
 // Post is a part of leases.Opener.
-func (o opensLeases) Post(e *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, value func() mark.Value) bool {
+func (o opensLeases) Post(e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, value func() mark.Value) bool {
 	return o.run.Post(e, f, key, inst, value)
 }
 
 // ToolsAfter is what it takes to plan or apply a declared instance.
-func (r *Run) ToolsAfter(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance) (*object.Tools, declared.Use, bool) {
-	t, _, u, ok := r.toolsOn(ctx, d, f, key, inst, lang.After)
+func (r *Run) ToolsAfter(ctx context.Context, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) (*object.Tools, declared.Use, bool) {
+	t, _, u, ok := r.toolsOn(ctx, d, f, key, inst, frame.After)
 	return t, u, ok
 }
 
 // toolsOn is what it takes to work on a declared instance, through its provider as it is on a face.
-func (r *Run) toolsOn(ctx context.Context, d *lang.Declaration, f *lang.Frame, key addr.Key, inst addr.Instance, face lang.Face) (*object.Tools, *Session, declared.Use, bool) {
+func (r *Run) toolsOn(ctx context.Context, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, face frame.Face) (*object.Tools, *Session, declared.Use, bool) {
 	pk, out := f.ProviderKey(d.ID, key, face, r.Bag)
-	if out != lang.OK {
+	if out != frame.OK {
 		return nil, nil, declared.Use{}, false
 	}
 	u := declared.UseOf(r.Program, d, pk)
@@ -137,7 +139,7 @@ func (r *Run) where(i addr.Instance) func(cty.Path) diag.Range {
 		return nil
 	}
 	return func(path cty.Path) diag.Range {
-		f := r.Frame.At(i.Module, lang.After)
+		f := r.Frame.At(i.Module, frame.After)
 		if f == nil {
 			return d.Range
 		}
@@ -191,10 +193,10 @@ func Amended(c *plan.Change, e *state.Entry) *state.Entry {
 }
 
 // Ignored are the paths of ignore_changes.
-func Ignored(d *lang.Declaration) []cty.Path {
+func Ignored(d *program.Declaration) []cty.Path {
 	var out []cty.Path
 	for _, t := range d.Res.Lifecycle.Ignore {
-		out = append(out, lang.Path(t))
+		out = append(out, expr.Path(t))
 	}
 	return out
 }

@@ -1,7 +1,8 @@
 package run
 
 import (
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
 // Values are evaluated when something needs them. Those that nothing needs may be wrong, too, and this
@@ -12,18 +13,18 @@ import (
 // Those that a lease has a part in are left out: it is closed by now, if it was open at all.
 func (r *Run) CheckValues() {
 	for _, d := range r.Program.Decls() {
-		if d.Kind != lang.Variable && d.Kind != lang.Local && d.Kind != lang.Output || d.Module.IsRoot() && d.Kind != lang.Local || r.Receivers.Leased(d.ID) {
+		if d.Kind != program.Variable && d.Kind != program.Local && d.Kind != program.Output || d.Module.IsRoot() && d.Kind != program.Local || r.Receivers.Leased(d.ID) {
 			continue
 		}
-		frames, _ := r.Frame.Instances(d.Module, lang.After)
+		frames, _ := r.Frame.Instances(d.Module, frame.After)
 		for _, f := range frames {
 			switch d.Kind {
-			case lang.Variable:
-				f.Variable(d.Name, lang.After, r.Bag)
-			case lang.Local:
-				f.Local(d.Name, lang.After, r.Bag)
-			case lang.Output:
-				f.Output(d.Name, lang.After, r.Bag)
+			case program.Variable:
+				f.Variable(d.Name, frame.After, r.Bag)
+			case program.Local:
+				f.Local(d.Name, frame.After, r.Bag)
+			case program.Output:
+				f.Output(d.Name, frame.After, r.Bag)
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
@@ -18,9 +18,10 @@ type Selection struct {
 	exclude []addr.Target
 	whole   map[addr.Resource]bool              // selected because something selected needs it: all instances
 	some    map[addr.Resource]map[addr.Key]bool // and where that is certain, the instances that it needs, in every module instance
+	within  map[addr.Resource][]addr.Target     // and what is needed in the module instance only that a target is about
 	Named   map[addr.Resource]bool              // selected by name: the instances that a target contains
 	left    map[addr.Resource][]addr.Target     // left out because they need what is excluded
-	decls   map[lang.Decl]bool                  // everything selected
+	decls   map[program.Decl]bool               // everything selected
 	objects map[addr.Instance]bool              // in a destroy of targets: the instances that go, and nothing else of the above
 }
 
@@ -36,11 +37,11 @@ func (s *Selection) Includes(i addr.Instance) bool {
 	if len(s.exclude) > 0 {
 		return s.whole[res] && !contains(s.exclude, i) && !contains(s.left[res], i)
 	}
-	return s.whole[res] || s.some[res][i.Key] || s.Named[res] && contains(s.targets, i)
+	return s.whole[res] || s.some[res][i.Key] || contains(s.within[res], i) || s.Named[res] && contains(s.targets, i)
 }
 
 // Skips reports whether nothing of a declaration is to be dealt with.
-func (s *Selection) Skips(d lang.Decl) bool { return s.Active && !s.decls[d] }
+func (s *Selection) Skips(d program.Decl) bool { return s.Active && !s.decls[d] }
 
 func contains(targets []addr.Target, i addr.Instance) bool {
 	for _, t := range targets {
@@ -53,7 +54,7 @@ func contains(targets []addr.Target, i addr.Instance) bool {
 
 // Request says what to select from.
 type Request struct {
-	Program   *lang.Program
+	Program   *program.Program
 	Receivers *receivers.Analysis
 	Prior     *state.Snapshot                     // where everything has moved
 	Stored    map[addr.Resource][]*state.Resource // the same, by what declares it
@@ -75,8 +76,8 @@ func Select(r Request, bag *diag.Bag) (*Selection, bool) {
 	p := &selector{r, bag}
 	s := &Selection{
 		targets: p.request.Targets, exclude: p.request.Excludes,
-		whole: map[addr.Resource]bool{}, some: map[addr.Resource]map[addr.Key]bool{}, Named: map[addr.Resource]bool{},
-		left: map[addr.Resource][]addr.Target{}, decls: map[lang.Decl]bool{},
+		whole: map[addr.Resource]bool{}, some: map[addr.Resource]map[addr.Key]bool{}, within: map[addr.Resource][]addr.Target{}, Named: map[addr.Resource]bool{},
+		left: map[addr.Resource][]addr.Target{}, decls: map[program.Decl]bool{},
 	}
 	switch {
 	case len(s.targets) > 0 && len(s.exclude) > 0:
@@ -106,9 +107,9 @@ func (p *selector) warnPartial(flag string) {
 // warnUnreceived says which ephemeral resources are selected by name although nothing that receives
 // them is: they are not opened.
 func (p *selector) warnUnreceived(s *Selection) {
-	received := p.request.Receivers.Needed(func(d lang.Decl) bool { return s.decls[d] })
+	received := p.request.Receivers.Needed(func(d program.Decl) bool { return s.decls[d] })
 	for _, d := range p.request.Program.Decls() {
-		if d.Kind == lang.Resource && d.Resource.Mode == addr.Ephemeral && s.Named[d.Resource] && !received[d.ID] {
+		if d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral && s.Named[d.Resource] && !received[d.ID] {
 			p.bag.Add(diag.Warningf("Targeted ephemeral resource is not opened", "%s is selected with the -target option, and nothing that receives its value is: it is not opened. Select what needs it instead.", d.Resource).At(d.Range).About(d))
 		}
 	}
@@ -116,11 +117,13 @@ func (p *selector) warnUnreceived(s *Selection) {
 
 // chooseTargets selects what is named, and what that needs: in a destroy, what needs that.
 func (p *selector) chooseTargets(s *Selection) {
-	var start []lang.Decl
+	start := make([][]program.Decl, len(s.targets))
 	for _, d := range p.request.Program.Decls() {
-		if d.Kind == lang.Resource && covers(s.targets, d.Resource) {
-			s.Named[d.Resource] = true
-			start = append(start, d.ID)
+		for i, t := range s.targets {
+			if d.Kind == program.Resource && t.Covers(d.Resource) {
+				s.Named[d.Resource] = true
+				start[i] = append(start[i], d.ID)
+			}
 		}
 	}
 	for res := range p.request.Stored {
@@ -132,24 +135,26 @@ func (p *selector) chooseTargets(s *Selection) {
 		p.chooseDestroyed(s)
 		return
 	}
-	p.selectDependencies(s, start, p.request.Program.Refs)
-	p.selectDependencies(s, p.fedOutputs(s), p.values)
+	for i, t := range s.targets {
+		p.selectDependencies(s, start[i], t, p.request.Program.Refs)
+	}
+	p.selectDependencies(s, p.fedOutputs(s), addr.Target{}, p.values)
 }
 
 // values are the references of d but for those to resources.
-func (p *selector) values(d lang.Decl) []lang.Ref {
-	return slices.DeleteFunc(slices.Clone(p.request.Program.Refs(d)), func(r lang.Ref) bool { return p.request.Program.Decls()[r.To].Kind == lang.Resource })
+func (p *selector) values(d program.Decl) []program.Ref {
+	return slices.DeleteFunc(slices.Clone(p.request.Program.Refs(d)), func(r program.Ref) bool { return p.request.Program.Decls()[r.To].Kind == program.Resource })
 }
 
 // fedOutputs are the root outputs made from what is all selected. Other outputs keep what they have.
-func (p *selector) fedOutputs(s *Selection) []lang.Decl {
-	var out []lang.Decl
+func (p *selector) fedOutputs(s *Selection) []program.Decl {
+	var out []program.Decl
 	for _, d := range p.request.Program.Decls() {
-		if d.Kind != lang.Output || !d.Module.IsRoot() {
+		if d.Kind != program.Output || !d.Module.IsRoot() {
 			continue
 		}
 		from, all := 0, true
-		p.request.Receivers.Resources(d.ID, func(r lang.Ref) { from, all = from+1, all && s.selects(r, p.request.Program.Decls()[r.To].Resource) })
+		p.request.Receivers.Resources(d.ID, func(r program.Ref) { from, all = from+1, all && s.selects(r, p.request.Program.Decls()[r.To].Resource) })
 		if from > 0 && all {
 			out = append(out, d.ID)
 		}
@@ -158,11 +163,11 @@ func (p *selector) fedOutputs(s *Selection) []lang.Decl {
 }
 
 // selects reports whether all instances of a resource that a reference means are selected by targets.
-func (s *Selection) selects(ref lang.Ref, res addr.Resource) bool {
+func (s *Selection) selects(ref program.Ref, res addr.Resource) bool {
 	switch {
 	case s.whole[res] || wholly(s.targets, res):
 		return true
-	case ref.Key == lang.Fixed && res.Module.IsRoot():
+	case ref.Key == program.Fixed && res.Module.IsRoot():
 		return s.some[res][ref.Fixed] || contains(s.targets, res.In(addr.ModuleInstance{}).Instance(ref.Fixed))
 	}
 	return false
@@ -170,10 +175,10 @@ func (s *Selection) selects(ref lang.Ref, res addr.Resource) bool {
 
 // chooseExcludes leaves out what is named, and what needs that.
 func (p *selector) chooseExcludes(s *Selection) {
-	x := excluder{selector: p, s: s, out: map[lang.Decl]bool{}, seen: map[string]bool{}, back: p.referrers()}
+	x := excluder{selector: p, s: s, out: map[program.Decl]bool{}, seen: map[string]bool{}, back: p.referrers()}
 	for _, d := range p.request.Program.Decls() {
 		switch {
-		case d.Kind != lang.Resource || !covers(s.exclude, d.Resource):
+		case d.Kind != program.Resource || !covers(s.exclude, d.Resource):
 		// Of a lease nothing is kept that its receivers could go on with.
 		case wholly(s.exclude, d.Resource) || d.Resource.Mode == addr.Ephemeral:
 			x.leave(d.ID)
@@ -188,7 +193,7 @@ func (p *selector) chooseExcludes(s *Selection) {
 	for _, d := range p.request.Program.Decls() {
 		if !x.out[d.ID] {
 			s.decls[d.ID] = true
-			if d.Kind == lang.Resource {
+			if d.Kind == program.Resource {
 				s.whole[d.Resource] = true
 			}
 		}
@@ -204,19 +209,19 @@ func (p *selector) chooseExcludes(s *Selection) {
 type excluder struct {
 	selector *selector
 	s        *Selection
-	out      map[lang.Decl]bool // left out with all instances
+	out      map[program.Decl]bool // left out with all instances
 	seen     map[string]bool
-	back     map[lang.Decl][]user
+	back     map[program.Decl][]user
 }
 
 // user is a declaration with a reference to another one.
 type user struct {
-	*lang.Declaration
-	ref lang.Ref
+	*program.Declaration
+	ref program.Ref
 }
 
 // leave leaves out a declaration, and what needs it.
-func (x *excluder) leave(d lang.Decl) {
+func (x *excluder) leave(d program.Decl) {
 	if x.out[d] {
 		return
 	}
@@ -229,7 +234,7 @@ func (x *excluder) leave(d lang.Decl) {
 // leaveSome leaves out what needs the instances of d that a target with a key points at: of resources whose
 // instances each need one of them, those. direct says that d is the resource that the target is about, and no
 // value made from it in its module.
-func (x *excluder) leaveSome(d *lang.Declaration, t addr.Target, direct bool) {
+func (x *excluder) leaveSome(d *program.Declaration, t addr.Target, direct bool) {
 	at := fmt.Sprint(d.ID, " ", t)
 	if x.seen[at] {
 		return
@@ -238,16 +243,16 @@ func (x *excluder) leaveSome(d *lang.Declaration, t addr.Target, direct bool) {
 	for _, u := range x.back[d.ID] {
 		key := direct && t.KeyGiven
 		switch {
-		case key && (u.ref.Key == lang.Single || u.ref.Key == lang.Fixed && u.ref.Fixed != t.Key):
-		case u.Module != d.Module || u.Kind == lang.Resource && u.Resource.Mode == addr.Ephemeral:
+		case key && (u.ref.Key == program.Single || u.ref.Key == program.Fixed && u.ref.Fixed != t.Key):
+		case u.Module != d.Module || u.Kind == program.Resource && u.Resource.Mode == addr.Ephemeral:
 			x.leave(u.ID)
-		case u.Kind != lang.Resource && t.InKeyedModule():
+		case u.Kind != program.Resource && t.InKeyedModule():
 			x.leaveSome(u.Declaration, t, false)
-		case u.Kind != lang.Resource:
+		case u.Kind != program.Resource:
 			x.leave(u.ID)
 		case t.Mode == 0: // the target is the module, and so about this one, too
 		default:
-			t := t.Of(u.Resource, key && u.ref.Key == lang.Same)
+			t := t.Of(u.Resource, key && u.ref.Key == program.Same)
 			if !t.Keyed() {
 				x.leave(u.ID)
 				continue
@@ -259,8 +264,8 @@ func (x *excluder) leaveSome(d *lang.Declaration, t addr.Target, direct bool) {
 }
 
 // referrers gives for each declaration those that refer to it.
-func (p *selector) referrers() map[lang.Decl][]user {
-	out := map[lang.Decl][]user{}
+func (p *selector) referrers() map[program.Decl][]user {
+	out := map[program.Decl][]user{}
 	for _, d := range p.request.Program.Decls() {
 		for _, r := range p.request.Program.Refs(d.ID) {
 			out[r.To] = append(out[r.To], user{d, r})
@@ -290,31 +295,51 @@ func wholly(targets []addr.Target, res addr.Resource) bool {
 }
 
 // selectDependencies selects everything that next leads to from the start: of resources all instances, or the one that is
-// meant.
-func (p *selector) selectDependencies(s *Selection, start []lang.Decl, next func(lang.Decl) []lang.Ref) {
-	queue := start
+// meant. Inside the module instance that the target t is about, or lies in, that is what this one has of it: references
+// lead out of a module and never back into it.
+func (p *selector) selectDependencies(s *Selection, start []program.Decl, t addr.Target, next func(program.Decl) []program.Ref) {
+	type step struct {
+		of     program.Decl
+		inside bool // of that module instance
+	}
+	var queue []step
+	seen := map[step]bool{}
+	reach := func(x step) {
+		if !seen[x] {
+			seen[x] = true
+			s.decls[x.of] = true
+			queue = append(queue, x)
+		}
+	}
 	for _, d := range start {
-		s.decls[d] = true
+		reach(step{d, t.InKeyedModule()})
 	}
 	for len(queue) > 0 {
-		d := queue[0]
+		x := queue[0]
 		queue = queue[1:]
-		for _, r := range next(d) {
+		for _, r := range next(x.of) {
 			info := p.request.Program.Decls()[r.To]
-			switch {
-			case info.Kind != lang.Resource:
-			case r.Key == lang.Fixed:
-				if s.some[info.Resource] == nil {
-					s.some[info.Resource] = map[addr.Key]bool{}
-				}
-				s.some[info.Resource][r.Fixed] = true
-			default:
-				s.whole[info.Resource] = true
+			inside := x.inside && info.Module.Under(t.Module())
+			if info.Kind == program.Resource {
+				s.needs(info.Resource, r, t, inside)
 			}
-			if !s.decls[r.To] {
-				s.decls[r.To] = true
-				queue = append(queue, r.To)
-			}
+			reach(step{r.To, inside})
 		}
+	}
+}
+
+// needs selects what a reference means of a resource.
+func (s *Selection) needs(res addr.Resource, r program.Ref, t addr.Target, inside bool) {
+	fixed := r.Key == program.Fixed
+	switch {
+	case inside:
+		s.within[res] = append(s.within[res], t.Inside(res, r.Fixed, fixed))
+	case fixed:
+		if s.some[res] == nil {
+			s.some[res] = map[addr.Key]bool{}
+		}
+		s.some[res][r.Fixed] = true
+	default:
+		s.whole[res] = true
 	}
 }

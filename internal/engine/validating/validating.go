@@ -8,7 +8,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/run"
-	"github.com/lethe-iac/lethe/internal/lang"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -20,10 +21,10 @@ import (
 // Program holds a compiled program against its providers' own rules, with everything unknown that
 // is not written out. Nothing is configured, no state is needed. It may be called after Compile
 // failed: what mistakes were found in is left out.
-func Program(ctx context.Context, env run.Env, prog *lang.Program, o lang.Options, bag *diag.Bag) bool {
-	var todo []*lang.Declaration
+func Program(ctx context.Context, env run.Env, prog *program.Program, o frame.Options, bag *diag.Bag) bool {
+	var todo []*program.Declaration
 	for _, d := range prog.Decls() {
-		if (d.Kind == lang.Resource || d.Kind == lang.Provider && d.Prov != nil) && prog.Sound(d.ID) {
+		if (d.Kind == program.Resource || d.Kind == program.Provider && d.Prov != nil) && prog.Sound(d.ID) {
 			todo = append(todo, d)
 		}
 	}
@@ -37,7 +38,7 @@ func Program(ctx context.Context, env run.Env, prog *lang.Program, o lang.Option
 type validator struct{ run *run.Run }
 
 // Resources holds resources and providers against the rules; false if that could not be begun.
-func Resources(ctx context.Context, env run.Env, prog *lang.Program, o lang.Options, todo []*lang.Declaration, bag *diag.Bag) bool {
+func Resources(ctx context.Context, env run.Env, prog *program.Program, o frame.Options, todo []*program.Declaration, bag *diag.Bag) bool {
 	o.Validate = true
 	run, ok := run.New(ctx, env, run.Request{Program: prog, Options: o}, bag)
 	if !ok {
@@ -55,9 +56,9 @@ func Resources(ctx context.Context, env run.Env, prog *lang.Program, o lang.Opti
 	return true
 }
 
-func (r *validator) validate(ctx context.Context, d *lang.Declaration) bool {
-	return r.eachInstance(d, func(f *lang.Frame, k addr.Key) {
-		if d.Kind == lang.Provider {
+func (r *validator) validate(ctx context.Context, d *program.Declaration) bool {
+	return r.eachInstance(d, func(f *frame.Frame, k addr.Key) {
+		if d.Kind == program.Provider {
 			r.settings(ctx, d, f, k)
 		} else {
 			r.instance(ctx, d, f, k)
@@ -66,14 +67,14 @@ func (r *validator) validate(ctx context.Context, d *lang.Declaration) bool {
 }
 
 // eachInstance visits the instances of a declaration, as far as they are known.
-func (r *validator) eachInstance(d *lang.Declaration, visit func(*lang.Frame, addr.Key)) bool {
-	frames, status := r.run.Frame.Expand(d.Module, lang.After, r.run.Bag)
-	if status != lang.Known {
+func (r *validator) eachInstance(d *program.Declaration, visit func(*frame.Frame, addr.Key)) bool {
+	frames, status := r.run.Frame.Expand(d.Module, frame.After, r.run.Bag)
+	if status != frame.Known {
 		return false
 	}
 	for _, f := range frames {
-		keys := f.Keys(d.ID, lang.After, r.run.Bag)
-		if keys.Status != lang.Known {
+		keys := f.Keys(d.ID, frame.After, r.run.Bag)
+		if keys.Status != frame.Known {
 			return false
 		}
 		for _, k := range keys.List {
@@ -83,9 +84,9 @@ func (r *validator) eachInstance(d *lang.Declaration, visit func(*lang.Frame, ad
 	return true
 }
 
-func (r *validator) instance(ctx context.Context, d *lang.Declaration, f *lang.Frame, k addr.Key) {
-	config, out := f.Config(d.ID, k, lang.After, r.run.Bag)
-	if out != lang.OK {
+func (r *validator) instance(ctx context.Context, d *program.Declaration, f *frame.Frame, k addr.Key) {
+	config, out := f.Config(d.ID, k, frame.After, r.run.Bag)
+	if out != frame.OK {
 		return
 	}
 	inst := d.Resource.In(f.Addr()).Instance(k)
@@ -102,9 +103,9 @@ func (r *validator) instance(ctx context.Context, d *lang.Declaration, f *lang.F
 	r.provisioners(d, f, k)
 }
 
-func (r *validator) settings(ctx context.Context, d *lang.Declaration, f *lang.Frame, k addr.Key) {
-	settings, out := f.Settings(d.ID, k, lang.After, r.run.Bag)
-	if out != lang.OK {
+func (r *validator) settings(ctx context.Context, d *program.Declaration, f *frame.Frame, k addr.Key) {
+	settings, out := f.Settings(d.ID, k, frame.After, r.run.Bag)
+	if out != frame.OK {
 		return
 	}
 	idle, err := r.run.Settings.Pool.Idle(ctx, d.Provider.Provider)
@@ -127,16 +128,16 @@ func (r *validator) settings(ctx context.Context, d *lang.Declaration, f *lang.F
 }
 
 // provisioners evaluates provisioners and connections with nothing known but what is written out.
-func (r *validator) provisioners(d *lang.Declaration, f *lang.Frame, k addr.Key) {
+func (r *validator) provisioners(d *program.Declaration, f *frame.Frame, k addr.Key) {
 	self := mark.Plain(r.run.Program.Schema(d.ID).Unknown())
-	in := lang.Scope{Decl: d.ID, Key: k, Self: &self}
+	in := frame.Scope{Decl: d.ID, Key: k, Self: &self}
 	h := declared.Provisioners{List: d.Res.Provisioners, Connection: d.Res.Connection, Decl: d, In: f.Addr()}
 	for _, p := range h.List {
-		v, out := f.Provisioner(p, provision.Schema(p.Type), in, lang.After, r.run.Bag)
-		if out == lang.OK {
+		v, out := f.Provisioner(p, provision.Schema(p.Type), in, frame.After, r.run.Bag)
+		if out == frame.OK {
 			r.faults(provision.Validate(p.Type, v.Raw), d, p.Range)
 		}
-		c, ok := r.run.Connection(h.Connections(p), f, in, lang.After)
+		c, ok := r.run.Connection(h.Connections(p), f, in, frame.After)
 		if ok && c.Raw != cty.NilVal {
 			r.faults(provision.ValidateConnection(c.Raw), d, p.Range)
 		}
@@ -146,7 +147,7 @@ func (r *validator) provisioners(d *lang.Declaration, f *lang.Frame, k addr.Key)
 	}
 }
 
-func (r *validator) faults(ds []diag.Diagnostic, d *lang.Declaration, at diag.Range) {
+func (r *validator) faults(ds []diag.Diagnostic, d *program.Declaration, at diag.Range) {
 	for _, x := range ds {
 		if arg := strings.TrimPrefix(mark.PathString(x.Path), "."); arg != "" {
 			x.Detail = "Argument " + arg + ": " + x.Detail
@@ -156,7 +157,7 @@ func (r *validator) faults(ds []diag.Diagnostic, d *lang.Declaration, at diag.Ra
 }
 
 // Provisioners holds the provisioners and connections of resources against their rules.
-func Provisioners(ctx context.Context, env run.Env, prog *lang.Program, o lang.Options, of []*lang.Declaration, bag *diag.Bag) {
+func Provisioners(ctx context.Context, env run.Env, prog *program.Program, o frame.Options, of []*program.Declaration, bag *diag.Bag) {
 	o.Validate = true
 	run, ok := run.New(ctx, env, run.Request{Program: prog, Options: o}, bag)
 	if !ok {
@@ -164,6 +165,6 @@ func Provisioners(ctx context.Context, env run.Env, prog *lang.Program, o lang.O
 	}
 	r := &validator{run}
 	for _, d := range of {
-		r.eachInstance(d, func(f *lang.Frame, k addr.Key) { r.provisioners(d, f, k) })
+		r.eachInstance(d, func(f *frame.Frame, k addr.Key) { r.provisioners(d, f, k) })
 	}
 }

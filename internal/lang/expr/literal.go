@@ -85,11 +85,7 @@ func itemName(e hclsyntax.Expression) (string, bool) {
 			return name, true
 		}
 	}
-	v, diags := e.Value(nil)
-	if diags.HasErrors() || v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
-		return "", false
-	}
-	return v.AsString(), true
+	return LiteralKey(e)
 }
 
 // LiteralKey is the text of a constant object key.

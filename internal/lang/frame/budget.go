@@ -1,7 +1,6 @@
 package frame
 
 import (
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -18,8 +17,9 @@ import (
 // 10,000 elements are within the limit of 2,000,000. What costs more than it counts is left to the watch over memory and
 // time (limits.Exceeded), which looks every few thousand elements, and at every large value.
 type budget struct {
-	l    limits.Limits
-	made atomic.Int64 // instances, by their weight
+	l     limits.Limits
+	lived int64        // bytes on the heap when the walk began: what was read and compiled
+	made  atomic.Int64 // instances, by their weight
 }
 
 const (
@@ -30,9 +30,13 @@ const (
 
 	mostDepth    = 10_000 // declarations that need one another in a row
 	moduleWeight = 10     // instances of a resource that an instance of a module takes as much memory as
+
+	// A walk makes objects and steps of what was read, and of instances. That is not what expressions make.
+	perLived    = 3        // bytes that a walk may have for each one that lived before
+	perInstance = 16 << 10 // bytes that it may have for each instance
 )
 
-func newBudget(l limits.Limits) *budget { return &budget{l: l.Filled()} }
+func newBudget(l limits.Limits) *budget { return &budget{l: l.Filled(), lived: limits.Live()} }
 
 func (b *budget) instances() int64 { return int64(b.l.Instances) }
 
@@ -103,7 +107,8 @@ func (s *scope) watch(at diag.Range) bool {
 	if s.began.IsZero() {
 		s.began = time.Now()
 	}
-	why := s.f.w.budget.l.Exceeded(s.began)
+	b := s.f.w.budget
+	why := b.l.Exceeded(perLived*b.lived+perInstance*b.made.Load(), s.began)
 	if why == "" {
 		return true
 	}
@@ -129,8 +134,7 @@ func extent(v cty.Value) int {
 	case !v.IsKnown() || v.IsNull():
 		return 0
 	case ty == cty.String:
-		text, _ := ctyvalue.Text(v)
-		return len(text) / textPart
+		return len(v.AsString()) / textPart
 	case ty.IsPrimitiveType() || ty.IsCapsuleType() || ty == cty.DynamicPseudoType:
 		return 0
 	}
@@ -174,28 +178,12 @@ func countParts(v cty.Value, left *int) bool {
 	switch {
 	case ty.IsPrimitiveType() || ty.IsCapsuleType() || !v.IsKnown() || v.IsNull():
 		return true
-	case flat(ty):
+	case ty.IsCollectionType() && ty.ElementType().IsPrimitiveType():
 		*left -= v.LengthInt()
 		return *left >= 0
 	}
 	for e := range ctyvalue.Unordered(v) {
 		if !countParts(e, left) {
-			return false
-		}
-	}
-	return true
-}
-
-// flat reports whether all elements of values of the type are primitive.
-func flat(ty cty.Type) bool {
-	switch {
-	case ty.IsCollectionType():
-		return ty.ElementType().IsPrimitiveType()
-	case ty.IsTupleType():
-		return !slices.ContainsFunc(ty.TupleElementTypes(), func(t cty.Type) bool { return !t.IsPrimitiveType() })
-	}
-	for _, t := range ty.AttributeTypes() {
-		if !t.IsPrimitiveType() {
 			return false
 		}
 	}

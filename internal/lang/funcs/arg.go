@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/hcl/v2/ext/customdecode"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/function"
 )
 
 // argType is the type of nearly every parameter, as package cty sees it: a capsule around the
@@ -54,27 +53,10 @@ func decodeWith(f customdecode.CustomExpressionDecoderFunc) *cty.CapsuleOps {
 	}}
 }
 
-func wrap(v cty.Value) cty.Value { return cty.CapsuleVal(argType, &v) }
-
 // unwrap is the value in the capsule. Expressions and type constraints stay what they are.
 func unwrap(v cty.Value) cty.Value {
 	if v.Type() != argType {
 		return v
 	}
 	return *v.EncapsulatedValue().(*cty.Value)
-}
-
-// Call calls a function of a Table with values, for Go code that has no expression to evaluate.
-// Functions that take an expression (try, can, templatestring) or a type (convert) cannot be called
-// so.
-func Call(f function.Function, args ...cty.Value) (cty.Value, error) {
-	params, rest := f.Params(), f.VarParam()
-	in := make([]cty.Value, len(args))
-	for i, v := range args {
-		in[i] = v
-		if i < len(params) && params[i].Type == argType || i >= len(params) && rest != nil && rest.Type == argType {
-			in[i] = wrap(v)
-		}
-	}
-	return f.Call(in)
 }

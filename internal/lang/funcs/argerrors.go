@@ -124,7 +124,7 @@ func clean(err error) error {
 	return err
 }
 
-// tooMuch is the error for whatever exceeds a limit.
+// tooMuch is the error for an argument or a result that exceeds a limit.
 func tooMuch(what string, limit any) error {
 	return fmt.Errorf("%s; the limit for one call is %v", what, limit)
 }

@@ -11,7 +11,7 @@ import (
 // argumentScan is what one walk through an argument finds out.
 //
 // Ten locals that each name the one before ten times make a value that is small in memory, where its
-// parts are shared, and has ten billion elements for whoever walks through it. So the walk stops at a
+// parts are shared, and a walk through it meets ten billion elements. So the walk stops at a
 // limit, and nothing else walks through a value that it has not been through.
 type argumentScan struct {
 	elements int   // nested ones included
@@ -75,33 +75,25 @@ func (s *argumentScan) inside(v cty.Value, l *limits.Limits) bool {
 				return false
 			}
 		}
-	case ty.IsSetType():
-		return s.insideSet(v, l)
-	case ty.IsListType() || ty.IsTupleType() || ty.IsMapType():
-		return s.insideRest(v, l)
-	}
-	return true
-}
-
-// insideSet does not go into what holds neither marks nor other collections.
-func (s *argumentScan) insideSet(v cty.Value, l *limits.Limits) bool {
-	if v.Type().ElementType().IsPrimitiveType() {
+		return true
+	case ty.IsSetType() && ty.ElementType().IsPrimitiveType(): // nothing in it is marked
 		s.elements += v.LengthInt()
 		s.unknown = s.unknown || ctyvalue.SetOpen(v)
 		return s.elements <= l.Elements
+	case ty.IsCapsuleType() || ty == cty.Bool:
+		return true
 	}
-	return s.insideRest(v, l)
+	return s.elementsOf(v, l)
 }
 
-// insideRest is for everything else with elements.
-func (s *argumentScan) insideRest(v cty.Value, l *limits.Limits) bool {
+// elementsOf is for everything with elements.
+func (s *argumentScan) elementsOf(v cty.Value, l *limits.Limits) bool {
+	if _, bytes, all := ctyvalue.Texts(v, ""); all {
+		s.elements += v.LengthInt()
+		s.bytes += int64(bytes)
+		return s.elements <= l.Elements && s.bytes <= l.Bytes
+	}
 	for e := range ctyvalue.Unordered(v) {
-		if text, ok := ctyvalue.Text(e); ok && s.elements < l.Elements {
-			s.elements++
-			if s.bytes += int64(len(text)); s.bytes <= l.Bytes {
-				continue
-			}
-		}
 		if !s.look(e, l) {
 			return false
 		}

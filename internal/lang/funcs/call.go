@@ -269,7 +269,7 @@ func (c *call) all(r cty.Value) cty.Value {
 	return c.taken.put(r)
 }
 
-// finish puts back the marks that were taken off and tells whoever wants to know.
+// finish puts back the marks that were taken off, and reports the result to Env.Observe where it is to be observed.
 func (c *call) finish(r cty.Value) (cty.Value, error) {
 	if !c.nullable && !c.whole && !r.IsKnown() && r.Type() != cty.DynamicPseudoType {
 		r = r.RefineNotNull()

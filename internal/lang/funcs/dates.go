@@ -9,34 +9,19 @@ import (
 
 // Times are strings as RFC 3339 writes them.
 var dates = []*builtin{
-	{
-		name: "formatdate", doc: "Writes a time in another form.",
-		params: []param{
-			{name: "format", typ: cty.String, doc: "The form, as in YYYY-MM-DD hh:mm:ss ZZZ. Letters that stand for themselves are put in single quotes."},
-			{name: "time", typ: cty.String, doc: "The time."},
-		},
-		returns: cty.String, run: library(stdlib.FormatDateFunc),
-	},
+	fixed("formatdate", "Writes a time in another form.", cty.String, library(stdlib.FormatDateFunc),
+		text("format", "The form, as in YYYY-MM-DD hh:mm:ss ZZZ. Letters that stand for themselves are put in single quotes."),
+		text("time", "The time.")),
 	{
 		name: "plantimestamp", doc: "Gives the time of the plan: one and the same wherever it is called, at apply too.",
 		returns: cty.String, world: true, run: planTimestamp,
 	},
-	{
-		name: "timeadd", doc: "Adds a duration to a time.",
-		params: []param{
-			{name: "timestamp", typ: cty.String, doc: "The time."},
-			{name: "duration", typ: cty.String, doc: "The duration, as in 1h30m or -10s."},
-		},
-		returns: cty.String, run: library(stdlib.TimeAddFunc),
-	},
-	{
-		name: "timecmp", doc: "Compares two times: -1 if the first is earlier, 1 if it is later, 0 if they are one instant.",
-		params: []param{
-			{name: "timestamp_a", typ: cty.String, doc: "The first time."},
-			{name: "timestamp_b", typ: cty.String, doc: "The second time."},
-		},
-		returns: cty.Number, run: timeCompare,
-	},
+	fixed("timeadd", "Adds a duration to a time.", cty.String, library(stdlib.TimeAddFunc),
+		text("timestamp", "The time."),
+		text("duration", "The duration, as in 1h30m or -10s.")),
+	fixed("timecmp", "Compares two times: -1 if the first is earlier, 1 if it is later, 0 if they are one instant.", cty.Number, timeCompare,
+		text("timestamp_a", "The first time."),
+		text("timestamp_b", "The second time.")),
 	{
 		name: "timestamp", doc: "Gives the time of the call, at apply; while planning it is unknown.",
 		returns: cty.String, impure: true,

@@ -16,31 +16,22 @@ import (
 )
 
 var documents = []*builtin{
-	{
-		name: "csvdecode", doc: "Reads a table in CSV, with a header line, as a list of objects.",
-		params:  []param{{name: "str", typ: cty.String, doc: "The table."}},
-		returns: cty.DynamicPseudoType, run: csvDecode,
-	},
+	fixed("csvdecode", "Reads a table in CSV, with a header line, as a list of objects.", cty.DynamicPseudoType, csvDecode,
+		text("str", "The table.")),
 	{
 		name: "jsondecode", doc: "Reads a JSON text.",
 		params:  []param{{name: "str", typ: cty.String, doc: "The JSON text.", mode: unknown}},
 		returns: cty.DynamicPseudoType, nullable: true, run: jsonDecode,
 	},
-	{
-		name: "jsonencode", doc: "Writes a value as JSON, on one line. The characters < > & are written as escapes.",
-		params:  []param{{name: "val", typ: cty.DynamicPseudoType, doc: "The value.", mode: null | unknown | dynamic}},
-		returns: cty.String, run: jsonEncode,
-	},
+	fixed("jsonencode", "Writes a value as JSON, on one line. The characters < > & are written as escapes.", cty.String, jsonEncode,
+		param{name: "val", typ: cty.DynamicPseudoType, doc: "The value.", mode: null | unknown | dynamic}),
 	{
 		name: "yamldecode", doc: "Reads a YAML document. Only what has a counterpart in the language is supported.",
 		params:  []param{{name: "src", typ: cty.String, doc: "The YAML document."}},
 		returns: cty.DynamicPseudoType, nullable: true, run: yamlDecode,
 	},
-	{
-		name: "yamlencode", doc: "Writes a value as YAML, in block style. All strings are quoted.",
-		params:  []param{{name: "value", typ: cty.DynamicPseudoType, doc: "The value.", mode: null | unknown | dynamic}},
-		returns: cty.String, run: yamlEncode,
-	},
+	fixed("yamlencode", "Writes a value as YAML, in block style. All strings are quoted.", cty.String, yamlEncode,
+		param{name: "value", typ: cty.DynamicPseudoType, doc: "The value.", mode: null | unknown | dynamic}),
 }
 
 // csvDecode makes objects of the rows after the header.
@@ -186,7 +177,7 @@ func spend(ty cty.Type, left *int) {
 	}
 }
 
-// numbersFit refuses values with numbers of which nobody can look at the digits.
+// numbersFit refuses values with numbers of more digits than can be written down.
 func numbersFit(v cty.Value) error {
 	return cty.Walk(v, func(_ cty.Path, v cty.Value) (bool, error) {
 		if v.Type() != cty.Number || v.IsNull() || !v.IsKnown() {

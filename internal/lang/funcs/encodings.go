@@ -17,52 +17,24 @@ import (
 )
 
 var encodings = []*builtin{
-	{
-		name: "base64decode", doc: "Decodes Base64. The result must be text in UTF-8.",
-		params:  []param{{name: "str", typ: cty.String, doc: "The Base64 text."}},
-		returns: cty.String, run: base64Decode,
-	},
-	{
-		name: "base64encode", doc: "Encodes a string, as UTF-8, in Base64.",
-		params:  []param{{name: "str", typ: cty.String, doc: "The string."}},
-		returns: cty.String, run: onText(func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }),
-	},
-	{
-		name: "base64gunzip", doc: "Decodes Base64 and uncompresses the result with gzip. What comes out must be text in UTF-8.",
-		params:  []param{{name: "str", typ: cty.String, doc: "The compressed text in Base64, as base64gzip makes it."}},
-		returns: cty.String, run: base64Gunzip,
-	},
-	{
-		name: "base64gzip", doc: "Compresses a string with gzip and encodes the result in Base64.",
-		params:  []param{{name: "str", typ: cty.String, doc: "The string."}},
-		returns: cty.String, run: base64Gzip,
-	},
-	{
-		name: "textdecodebase64", doc: "Decodes Base64 and reads the result as text in a given character encoding.",
-		params: []param{
-			{name: "source", typ: cty.String, doc: "The Base64 text."},
-			{name: "encoding", typ: cty.String, doc: "The encoding, by its IANA name or one of its aliases."},
-		},
-		returns: cty.String, run: textDecode,
-	},
-	{
-		name: "textencodebase64", doc: "Writes a string in a given character encoding and encodes the result in Base64.",
-		params: []param{
-			{name: "string", typ: cty.String, doc: "The string."},
-			{name: "encoding", typ: cty.String, doc: "The encoding, by its IANA name or one of its aliases."},
-		},
-		returns: cty.String, run: textEncode,
-	},
-	{
-		name: "urldecode", doc: "Decodes what urlencode encodes.",
-		params:  []param{{name: "str", typ: cty.String, doc: "The encoded string."}},
-		returns: cty.String, run: urlDecode,
-	},
-	{
-		name: "urlencode", doc: "Encodes a string so that it can stand in the query of a URL.",
-		params:  []param{{name: "str", typ: cty.String, doc: "The string."}},
-		returns: cty.String, run: onText(url.QueryEscape),
-	},
+	fixed("base64decode", "Decodes Base64. The result must be text in UTF-8.", cty.String, base64Decode,
+		text("str", "The Base64 text.")),
+	fixed("base64encode", "Encodes a string, as UTF-8, in Base64.", cty.String, onText(func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }),
+		text("str", "The string.")),
+	fixed("base64gunzip", "Decodes Base64 and uncompresses the result with gzip. What comes out must be text in UTF-8.", cty.String, base64Gunzip,
+		text("str", "The compressed text in Base64, as base64gzip makes it.")),
+	fixed("base64gzip", "Compresses a string with gzip and encodes the result in Base64.", cty.String, base64Gzip,
+		text("str", "The string.")),
+	fixed("textdecodebase64", "Decodes Base64 and reads the result as text in a given character encoding.", cty.String, textDecode,
+		text("source", "The Base64 text."),
+		text("encoding", "The encoding, by its IANA name or one of its aliases.")),
+	fixed("textencodebase64", "Writes a string in a given character encoding and encodes the result in Base64.", cty.String, textEncode,
+		text("string", "The string."),
+		text("encoding", "The encoding, by its IANA name or one of its aliases.")),
+	fixed("urldecode", "Decodes what urlencode encodes.", cty.String, urlDecode,
+		text("str", "The encoded string.")),
+	fixed("urlencode", "Encodes a string so that it can stand in the query of a URL.", cty.String, onText(url.QueryEscape),
+		text("str", "The string.")),
 }
 
 // onText runs a function from one string to another.
@@ -95,7 +67,7 @@ func base64Decode(c *call) (cty.Value, error) {
 	return utf8Text(raw)
 }
 
-// base64Gzip flushes before it closes, as the peers do: it makes a difference to the bytes.
+// base64Gzip flushes before it closes, as Terraform and OpenTofu do: it makes a difference to the bytes.
 func base64Gzip(c *call) (cty.Value, error) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)

@@ -13,15 +13,13 @@ type Env struct {
 	// BaseDir is the directory that relative paths of file functions start from; "" is the
 	// working directory of the process.
 	BaseDir string
-	// ModuleDir is where the module is, for messages. Functions themselves do not use it.
-	ModuleDir string
 	// PlanTime is what plantimestamp returns; zero makes it unknown, as while validating.
 	PlanTime time.Time
 	// Pure is set while validating and planning: uuid, timestamp and bcrypt give unknown results.
 	Pure bool
 	// Observe is told what file functions and templatefile found, so that plan and apply can be
 	// compared. Arguments and result carry their marks. It is called only with known results, from any
-	// goroutine; nil: nobody wants to know. The call fails with the error.
+	// goroutine; nil: nothing is observed. The call fails with the error.
 	Observe func(name string, args []cty.Value, result cty.Value) error
 	// Limits are the budgets of one call, as they are when Table is called.
 	Limits limits.Limits

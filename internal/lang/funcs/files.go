@@ -25,16 +25,10 @@ var files = []*builtin{
 		params:  []param{{name: "path", typ: cty.String, doc: "The path."}},
 		returns: cty.String, world: true, run: absPath,
 	},
-	{
-		name: "basename", doc: "Gives the last part of a path.",
-		params:  []param{{name: "path", typ: cty.String, doc: "The path."}},
-		returns: cty.String, run: onText(filepath.Base),
-	},
-	{
-		name: "dirname", doc: "Gives a path without its last part.",
-		params:  []param{{name: "path", typ: cty.String, doc: "The path."}},
-		returns: cty.String, run: onText(filepath.Dir),
-	},
+	fixed("basename", "Gives the last part of a path.", cty.String, onText(filepath.Base),
+		text("path", "The path.")),
+	fixed("dirname", "Gives a path without its last part.", cty.String, onText(filepath.Dir),
+		text("path", "The path.")),
 	{
 		name: "file", doc: "Reads a file that contains text in UTF-8.",
 		params:  []param{{name: "path", typ: cty.String, doc: "The file."}},

@@ -14,7 +14,7 @@ import (
 )
 
 // fileSet finds files by a pattern. The pattern is joined to the directory before it is looked at, so
-// that `../` in it leads out of the directory, as it does in the peers.
+// that `../` in it leads out of the directory, as it does in Terraform and OpenTofu.
 func fileSet(c *call) (cty.Value, error) {
 	dir, err := c.at(c.args[0].AsString())
 	if err != nil {

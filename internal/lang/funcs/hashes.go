@@ -40,26 +40,16 @@ var hashes = []*builtin{
 		rest:    &param{name: "cost", typ: cty.Number, doc: "How much work it takes, as a power of two; 10 if not given."},
 		returns: cty.String, impure: true, run: bcryptHash,
 	},
-	{
-		name: "rsadecrypt", doc: "Decrypts what was encrypted with RSA and PKCS #1 v1.5 padding.",
-		params: []param{
-			{name: "ciphertext", typ: cty.String, doc: "What to decrypt, in Base64."},
-			{name: "privatekey", typ: cty.String, doc: "The private key in PEM, without a passphrase."},
-		},
-		returns: cty.String, run: rsaDecrypt,
-	},
+	fixed("rsadecrypt", "Decrypts what was encrypted with RSA and PKCS #1 v1.5 padding.", cty.String, rsaDecrypt,
+		text("ciphertext", "What to decrypt, in Base64."),
+		text("privatekey", "The private key in PEM, without a passphrase.")),
 	{
 		name: "uuid", doc: "Makes a random UUID, another one each time.",
 		returns: cty.String, impure: true, run: randomUUID,
 	},
-	{
-		name: "uuidv5", doc: "Makes a UUID from a name in a namespace, the same one each time.",
-		params: []param{
-			{name: "namespace", typ: cty.String, doc: "dns, url, oid, x500, or a UUID."},
-			{name: "name", typ: cty.String, doc: "The name."},
-		},
-		returns: cty.String, run: namedUUID,
-	},
+	fixed("uuidv5", "Makes a UUID from a name in a namespace, the same one each time.", cty.String, namedUUID,
+		text("namespace", "dns, url, oid, x500, or a UUID."),
+		text("name", "The name.")),
 }
 
 func hashOf(name, algorithm, form string, h func() hash.Hash, encode func([]byte) string) *builtin {
@@ -159,7 +149,7 @@ func rsaDecrypt(c *call) (cty.Value, error) {
 	return cty.StringVal(string(clear)), nil
 }
 
-// keyProblem says what is wrong with a key without a word of the key, whatever the parser may quote.
+// keyProblem says what is wrong with a key without a word of the key, which the parser may quote.
 func keyProblem(err error) string {
 	var locked *ssh.PassphraseMissingError
 	switch {

@@ -3,7 +3,6 @@ package funcs
 import (
 	"errors"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -17,7 +16,7 @@ import (
 
 // Package cty reads a JSON text three times, each array and object once more for each level that it
 // is in, and makes of each token an object of its own; writing is not much better. What follows
-// reads once and writes once, and gives the very same values and texts (TestJSONIsThatOfCty). Whatever is not
+// reads once and writes once, and gives the very same values and texts (TestJSONIsThatOfCty). What is not
 // plain JSON is left to cty: so are all errors.
 
 // jsonDecode can say something of a text that is not known, if its beginning is.
@@ -36,7 +35,7 @@ func jsonDecode(c *call) (cty.Value, error) {
 	return v, c.because(err)
 }
 
-// jsonFits looks at brackets, commas and digits only; whatever else is wrong is for the reader to find.
+// jsonFits looks at brackets, commas and digits only; the reader finds all other mistakes.
 func (c *call) jsonFits(text string) error {
 	depth, count, digits, quoted := 0, 0, 0, false
 	for i := 0; i < len(text); i++ {
@@ -197,9 +196,8 @@ func jsonEncode(c *call) (cty.Value, error) {
 var errFull = errors.New("too many bytes")
 
 type jsonWriter struct {
-	out   []byte
-	most  int64
-	names []string // of the objects being written, one after the other
+	out  []byte
+	most int64
 }
 
 // value writes a value that is wholly known and without marks.
@@ -218,10 +216,8 @@ func (w *jsonWriter) value(v cty.Value) (err error) {
 		w.out, err = appendNumber(w.out, v)
 	case ty == cty.Bool:
 		w.out = strconv.AppendBool(w.out, v.True())
-	case ty.IsObjectType():
-		err = w.object(v)
-	case ty.IsMapType():
-		err = w.mapping(v)
+	case ty.IsObjectType(), ty.IsMapType():
+		err = w.members(v)
 	case isSequence(ty):
 		err = w.sequence(v)
 	default:
@@ -244,45 +240,20 @@ func (w *jsonWriter) sequence(v cty.Value) error {
 	return nil
 }
 
-func (w *jsonWriter) object(v cty.Value) error {
+// members writes a map or an object, in the order of the keys.
+func (w *jsonWriter) members(v cty.Value) error {
 	w.out = append(w.out, '{')
-	first := len(w.names)
-	for name := range v.Type().AttributeTypes() {
-		w.names = append(w.names, name)
-	}
-	names := w.names[first:]
-	slices.Sort(names)
-	for i, name := range names {
-		w.name(i, name)
-		e, _ := ctyvalue.Attribute(v, name)
-		if err := w.value(e); err != nil {
-			return err
+	for key, e := range ctyvalue.Members(v) {
+		if w.out[len(w.out)-1] != '{' {
+			w.out = append(w.out, ',')
 		}
-	}
-	w.out, w.names = append(w.out, '}'), w.names[:first]
-	return nil
-}
-
-func (w *jsonWriter) mapping(v cty.Value) error {
-	w.out = append(w.out, '{')
-	i := 0
-	for it := v.ElementIterator(); it.Next(); i++ {
-		k, e := it.Element()
-		w.name(i, k.AsString())
+		w.out = append(jsontext.AppendString(w.out, key), ':')
 		if err := w.value(e); err != nil {
 			return err
 		}
 	}
 	w.out = append(w.out, '}')
 	return nil
-}
-
-func (w *jsonWriter) name(i int, name string) {
-	if i > 0 {
-		w.out = append(w.out, ',')
-	}
-	w.out = jsontext.AppendString(w.out, name)
-	w.out = append(w.out, ':')
 }
 
 // appendNumber writes a number with all of its digits and no exponent.

@@ -5,21 +5,18 @@ import (
 	"fmt"
 	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
-	"maps"
-	"slices"
 
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
 var stringLists = cty.Map(cty.List(cty.String))
 
 // Functions of maps and objects.
 var mappings = []*builtin{
-	{
-		name: "keys", doc: "Gives the keys of a map, or the attribute names of an object, sorted.",
-		params:  []param{{name: "inputMap", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: unknown | marked | quick}},
-		returns: cty.DynamicPseudoType, run: keys,
-	},
+	fixed("keys", "Gives the keys of a map, or the attribute names of an object, sorted.", cty.DynamicPseudoType, keys,
+		param{name: "inputMap", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: unknown | marked | quick}),
 	{
 		name: "lookup", doc: "Gives the element of a map with a given key, or a default if there is none.",
 		params: []param{
@@ -35,42 +32,26 @@ var mappings = []*builtin{
 		rest:    &param{name: "maps", typ: cty.DynamicPseudoType, doc: "The maps or objects, in order.", mode: null | dynamic | unknown | marked | quick},
 		returns: cty.DynamicPseudoType, run: merge,
 	},
-	{
-		name: "transpose", doc: "Exchanges keys and values of a map of lists of strings.",
-		params:  []param{{name: "values", typ: stringLists, doc: "The map."}},
-		returns: stringLists, run: transpose,
-	},
-	{
-		name: "values", doc: "Gives the elements of a map, or the attributes of an object, in the order of their keys.",
-		params:  []param{{name: "mapping", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: marked | quick}},
-		returns: cty.DynamicPseudoType, kind: valuesType, run: values,
-	},
-	{
-		name: "zipmap", doc: "Makes a map of a list of keys and a list of values.",
-		params: []param{
-			{name: "keys", typ: cty.List(cty.String), doc: "The keys. They carry no marks of their own: those of any key are those of the whole map."},
-			{name: "values", typ: cty.DynamicPseudoType, doc: "The values, as many as there are keys. A tuple makes an object.", mode: marked | quick},
-		},
-		returns: cty.DynamicPseudoType, kind: zipType, run: zipMap,
-	},
+	fixed("transpose", "Exchanges keys and values of a map of lists of strings.", stringLists, transpose,
+		param{name: "values", typ: stringLists, doc: "The map."}),
+	varying("values", "Gives the elements of a map, or the attributes of an object, in the order of their keys.", libraryType(stdlib.ValuesFunc), ofTypes(stdlib.ValuesFunc),
+		param{name: "mapping", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: marked}),
+	varying("zipmap", "Makes a map of a list of keys and a list of values.", libraryType(stdlib.ZipmapFunc), zipMap,
+		param{name: "keys", typ: cty.List(cty.String), doc: "The keys. They carry no marks of their own: those of any key are those of the whole map."},
+		param{name: "values", typ: cty.DynamicPseudoType, doc: "The values, as many as there are keys. A tuple makes an object.", mode: marked}),
 }
 
-// keys of an object are known even when it is not: they are part of its type.
+// keys does not walk through elements, as the library does. Those of an object are in its type.
 func keys(c *call) (cty.Value, error) {
 	m := c.taken.bare(c.args[0])
-	switch ty := m.Type(); {
-	case ty.IsObjectType():
-		names := make([]cty.Value, 0, len(ty.AttributeTypes()))
-		for _, name := range slices.Sorted(maps.Keys(ty.AttributeTypes())) {
-			names = append(names, ctyvalue.String(name))
-		}
-		return cty.TupleVal(names), nil
-	case !ty.IsMapType():
-		return cty.NilVal, bad(0, "must have map or object type")
-	case !m.IsKnown():
-		return cty.UnknownVal(cty.List(cty.String)), nil
+	if !m.IsKnown() || !m.Type().IsMapType() {
+		return stdlib.Keys(cty.UnknownVal(m.Type()))
 	}
-	return listOf(cty.String, ctyvalue.Keys(m)), nil
+	names := make([]cty.Value, 0, m.LengthInt())
+	for name := range ctyvalue.Members(m) {
+		names = append(names, cty.StringVal(name))
+	}
+	return listOf(cty.String, names), nil
 }
 
 func lookupType(c *call) (cty.Type, error) {
@@ -235,103 +216,13 @@ func transpose(c *call) (cty.Value, error) {
 	return mapOf(cty.List(cty.String), out), nil
 }
 
-func valuesType(c *call) (cty.Type, error) {
-	ty := c.given[0].Type()
-	switch {
-	case ty.IsMapType():
-		return cty.List(ty.ElementType()), nil
-	case ty.IsObjectType():
-		attrs := ty.AttributeTypes()
-		etys := make([]cty.Type, 0, len(attrs))
-		for _, name := range slices.Sorted(maps.Keys(attrs)) {
-			etys = append(etys, attrs[name])
-		}
-		return cty.Tuple(etys), nil
-	}
-	return cty.NilType, errors.New("values() requires a map as the first argument")
-}
-
-func values(c *call) (cty.Value, error) {
-	ty := c.given[0].Type()
-	if !ty.IsMapType() && !ty.IsObjectType() {
-		return valuesError(c)
-	}
-	vals := ctyvalue.Elements(c.taken.bare(c.args[0]))
-	if ty.IsMapType() {
-		return listOf(ty.ElementType(), vals), nil
-	}
-	return cty.TupleVal(vals), nil
-}
-
-func valuesError(c *call) (cty.Value, error) {
-	_, err := valuesType(c)
-	return cty.NilVal, err
-}
-
-// zipType is an object type for a tuple of values: then the keys must be known.
-func zipType(c *call) (cty.Type, error) {
-	ty := c.given[1].Type()
-	switch {
-	case ty.IsListType():
-		return cty.Map(ty.ElementType()), nil
-	case !ty.IsTupleType():
-		return cty.NilType, errors.New("values argument must be a list or tuple value")
-	}
-	if c.unknown || !c.args[0].IsKnown() {
-		return cty.DynamicPseudoType, nil
-	}
-	names, err := c.zipKeys(ty.Length())
-	if err != nil {
-		return cty.NilType, err
-	}
-	attrs := make(map[string]cty.Type, len(names))
-	for i, name := range names {
-		attrs[name] = ty.TupleElementType(i)
-	}
-	return cty.Object(attrs), nil
-}
-
-// zipKeys are the keys, which must be n.
-func (c *call) zipKeys(n int) ([]string, error) {
-	list := c.args[0]
-	if have := list.LengthInt(); have != n {
-		return nil, fmt.Errorf("number of keys (%s) does not match number of values (%s)", c.show(0, have), c.show(1, n))
-	}
-	names := make([]string, n)
-	for i, v := range ctyvalue.Elements(list) {
-		if v.IsNull() {
-			return nil, fmt.Errorf("keys list has null value at index %d", i)
-		}
-		names[i] = v.AsString()
-	}
-	return names, nil
-}
-
+// zipMap says how many there are of each where that can be shown.
 func zipMap(c *call) (cty.Value, error) {
-	ty := c.given[1].Type()
-	if !ty.IsListType() && !ty.IsTupleType() {
-		_, err := zipType(c)
-		return cty.NilVal, err
-	}
-	list := c.taken.bare(c.args[1])
-	if c.unknown {
-		ty, err := zipType(c)
-		if err != nil {
-			return cty.NilVal, err
+	keys, vals := c.args[0], c.args[1]
+	if vals, _ = mark.Bare(vals); keys.IsWhollyKnown() && (vals.Type().IsListType() || vals.Type().IsTupleType()) {
+		if have, want := keys.LengthInt(), vals.LengthInt(); have != want {
+			return cty.NilVal, fmt.Errorf("number of keys (%s) does not match number of values (%s)", c.show(0, have), c.show(1, want))
 		}
-		return c.unknownOf(ty), nil
 	}
-	names, err := c.zipKeys(list.LengthInt())
-	if err != nil {
-		return cty.NilVal, err
-	}
-	vals := ctyvalue.Elements(list)
-	out := make(map[string]cty.Value, len(names))
-	for i, name := range names {
-		out[name] = vals[i]
-	}
-	if ty.IsListType() {
-		return mapOf(ty.ElementType(), out), nil
-	}
-	return cty.ObjectVal(out), nil
+	return ofTypes(stdlib.ZipmapFunc)(c)
 }

@@ -1,7 +1,6 @@
 package funcs
 
 import (
-	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -11,17 +10,14 @@ const anything = null | unknown | dynamic | marked | quick
 // Functions about what is sensitive and what is ephemeral.
 var markings = []*builtin{
 	{
-		name: "ephemeralasnull", doc: "Puts null in the place of whatever is ephemeral in a value, so that the rest of it can be kept.",
+		name: "ephemeralasnull", doc: "Puts null in the place of everything that is ephemeral in a value, so that the rest of it can be kept.",
 		params: []param{{name: "value", typ: cty.DynamicPseudoType, mode: null | unknown | dynamic | marked,
 			doc: "The value. A set with an ephemeral element, and a map with an ephemeral key, become null as a whole."}},
 		returns: cty.DynamicPseudoType, nullable: true,
 		run: func(c *call) (cty.Value, error) { return ephemeralAsNull(c.args[0]), nil },
 	},
-	{
-		name: "issensitive", doc: "Tells whether a value is sensitive.",
-		params:  []param{{name: "value", typ: cty.DynamicPseudoType, doc: "The value.", mode: anything}},
-		returns: cty.Bool, run: isSensitive,
-	},
+	fixed("issensitive", "Tells whether a value is sensitive.", cty.Bool, isSensitive,
+		param{name: "value", typ: cty.DynamicPseudoType, doc: "The value.", mode: anything}),
 	{
 		name: "nonsensitive", doc: "Makes a sensitive value one that is shown. Whether that is wise is for the caller to know.",
 		params:  []param{{name: "value", typ: cty.DynamicPseudoType, doc: "The value.", mode: anything}},
@@ -60,53 +56,24 @@ func stillEphemeral(r, v cty.Value) cty.Value {
 	return mark.Same(r, mark.Without(v, mark.Sensitive))
 }
 
-// ephemeralAsNull rebuilds what has something ephemeral inside and leaves everything else alone, unknown
-// values included. Nothing waits for an ephemeral value: whatever it will be, what comes out is null.
+// ephemeralAsNull leaves everything alone that is not ephemeral, unknown values included. Nothing waits for an ephemeral
+// value: what comes out is null, once it is known and before.
 func ephemeralAsNull(v cty.Value) cty.Value {
-	r, _ := nulled(v)
+	if !mark.Anywhere(v, mark.Ephemeral) {
+		return v
+	}
+	r, _ := cty.TransformWithTransformer(v, nulling{}) // which never fails
 	return r
 }
 
-// nulled also tells whether anything was ephemeral.
-func nulled(v cty.Value) (r cty.Value, any bool) {
-	if mark.Is(v, mark.Ephemeral) {
-		return mark.Without(mark.Same(cty.NullVal(v.Type()), v), mark.Ephemeral), true
+// nulling puts null in the place of what is ephemeral.
+type nulling struct{}
+
+func (nulling) Enter(_ cty.Path, v cty.Value) (cty.Value, error) {
+	if !mark.Is(v, mark.Ephemeral) {
+		return v, nil
 	}
-	bare, put := mark.Bare(v)
-	if !bare.IsKnown() || bare.IsNull() || !bare.CanIterateElements() || bare.Type().IsSetType() {
-		return v, false
-	}
-	if ty := bare.Type(); ty.IsObjectType() || ty.IsMapType() {
-		return nulledMap(v, bare, put)
-	}
-	vals := ctyvalue.Elements(bare)
-	for i := range vals {
-		var was bool
-		vals[i], was = nulled(vals[i])
-		any = any || was
-	}
-	switch {
-	case !any:
-		return v, false
-	case bare.Type().IsListType():
-		return put(cty.ListVal(vals)), true
-	}
-	return put(cty.TupleVal(vals)), true
+	return mark.Without(mark.Same(cty.NullVal(v.Type()), v), mark.Ephemeral), nil
 }
 
-func nulledMap(v, bare cty.Value, put func(cty.Value) cty.Value) (r cty.Value, any bool) {
-	m := make(map[string]cty.Value, bare.LengthInt())
-	for it := bare.ElementIterator(); it.Next(); {
-		k, e := it.Element()
-		e, was := nulled(e)
-		any = any || was
-		m[k.AsString()] = e
-	}
-	switch {
-	case !any:
-		return v, false
-	case bare.Type().IsMapType():
-		return put(cty.MapVal(m)), true
-	}
-	return put(cty.ObjectVal(m)), true
-}
+func (nulling) Exit(_ cty.Path, v cty.Value) (cty.Value, error) { return v, nil }

@@ -15,36 +15,18 @@ import (
 const prefixDoc = "The network: an address, a slash and the number of bits that are fixed."
 
 var networks = []*builtin{
-	{
-		name: "cidrcontains", doc: "Tells whether a network contains an address or another network. Both must be of one family, IPv4 or IPv6.",
-		params: []param{
-			{name: "containing_prefix", typ: cty.String, doc: prefixDoc},
-			{name: "contained_ip_or_prefix", typ: cty.String, doc: "The address or network that may be in it."},
-		},
-		returns: cty.Bool, run: cidrContains,
-	},
-	{
-		name: "cidrhost", doc: "Gives the address of a host in a network.",
-		params: []param{
-			{name: "prefix", typ: cty.String, doc: prefixDoc},
-			{name: "hostnum", typ: cty.Number, doc: "The number of the host; a negative one counts from the end."},
-		},
-		returns: cty.String, run: cidrHost,
-	},
-	{
-		name: "cidrnetmask", doc: "Gives the netmask of an IPv4 network.",
-		params:  []param{{name: "prefix", typ: cty.String, doc: prefixDoc}},
-		returns: cty.String, run: cidrNetmask,
-	},
-	{
-		name: "cidrsubnet", doc: "Gives one of the networks into which a network can be divided.",
-		params: []param{
-			{name: "prefix", typ: cty.String, doc: prefixDoc},
-			{name: "newbits", typ: cty.Number, doc: "How many more bits are fixed in each part."},
-			{name: "netnum", typ: cty.Number, doc: "The number of the part."},
-		},
-		returns: cty.String, run: cidrSubnet,
-	},
+	fixed("cidrcontains", "Tells whether a network contains an address or another network. Both must be of one family, IPv4 or IPv6.", cty.Bool, cidrContains,
+		text("containing_prefix", prefixDoc),
+		text("contained_ip_or_prefix", "The address or network that may be in it.")),
+	fixed("cidrhost", "Gives the address of a host in a network.", cty.String, cidrHost,
+		text("prefix", prefixDoc),
+		number("hostnum", "The number of the host; a negative one counts from the end.")),
+	fixed("cidrnetmask", "Gives the netmask of an IPv4 network.", cty.String, cidrNetmask,
+		text("prefix", prefixDoc)),
+	fixed("cidrsubnet", "Gives one of the networks into which a network can be divided.", cty.String, cidrSubnet,
+		text("prefix", prefixDoc),
+		number("newbits", "How many more bits are fixed in each part."),
+		number("netnum", "The number of the part.")),
 	{
 		name: "cidrsubnets", doc: "Divides a network into parts that follow each other.",
 		params:  []param{{name: "prefix", typ: cty.String, doc: prefixDoc}},

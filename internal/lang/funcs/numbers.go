@@ -14,29 +14,15 @@ import (
 )
 
 var numbers = []*builtin{
-	{
-		name: "abs", doc: "Gives the distance of a number from zero: the number itself, or its negation if it is negative.",
-		params:  []param{{name: "num", typ: cty.Number, doc: "The number."}},
-		returns: cty.Number, run: library(stdlib.AbsoluteFunc),
-	},
-	{
-		name: "ceil", doc: "Rounds a number up to the next whole number.",
-		params:  []param{{name: "num", typ: cty.Number, doc: "The number to round."}},
-		returns: cty.Number, run: func(c *call) (cty.Value, error) { return rounded(c.args[0], 1) },
-	},
-	{
-		name: "floor", doc: "Rounds a number down to the next whole number.",
-		params:  []param{{name: "num", typ: cty.Number, doc: "The number to round."}},
-		returns: cty.Number, run: func(c *call) (cty.Value, error) { return rounded(c.args[0], -1) },
-	},
-	{
-		name: "log", doc: "Gives the logarithm of a number in a base.",
-		params: []param{
-			{name: "num", typ: cty.Number, doc: "The number, greater than zero."},
-			{name: "base", typ: cty.Number, doc: "The base."},
-		},
-		returns: cty.Number, run: floats(func(num, base float64) float64 { return math.Log(num) / math.Log(base) }),
-	},
+	fixed("abs", "Gives the distance of a number from zero: the number itself, or its negation if it is negative.", cty.Number, library(stdlib.AbsoluteFunc),
+		number("num", "The number.")),
+	fixed("ceil", "Rounds a number up to the next whole number.", cty.Number, func(c *call) (cty.Value, error) { return rounded(c.args[0], 1) },
+		number("num", "The number to round.")),
+	fixed("floor", "Rounds a number down to the next whole number.", cty.Number, func(c *call) (cty.Value, error) { return rounded(c.args[0], -1) },
+		number("num", "The number to round.")),
+	fixed("log", "Gives the logarithm of a number in a base.", cty.Number, floats(func(num, base float64) float64 { return math.Log(num) / math.Log(base) }),
+		number("num", "The number, greater than zero."),
+		number("base", "The base.")),
 	{
 		name: "max", doc: "Gives the greatest of its arguments.",
 		rest:    &param{name: "numbers", typ: cty.Number, doc: "One number or more."},
@@ -47,32 +33,16 @@ var numbers = []*builtin{
 		rest:    &param{name: "numbers", typ: cty.Number, doc: "One number or more."},
 		returns: cty.Number, run: library(stdlib.MinFunc),
 	},
-	{
-		name: "parseint", doc: "Reads a string as a whole number written in a given base.",
-		params: []param{
-			{name: "number", typ: cty.DynamicPseudoType, doc: "A string of digits, with a sign before it or not. Letters stand for the digits above nine."},
-			{name: "base", typ: cty.Number, doc: "The base, from 2 to 62."},
-		},
-		returns: cty.DynamicPseudoType, kind: parseIntType, run: parseInt,
-	},
-	{
-		name: "pow", doc: "Raises a number to a power.",
-		params: []param{
-			{name: "num", typ: cty.Number, doc: "The number to raise."},
-			{name: "power", typ: cty.Number, doc: "The exponent."},
-		},
-		returns: cty.Number, run: floats(math.Pow),
-	},
-	{
-		name: "signum", doc: "Tells the sign of a whole number: -1, 0 or 1.",
-		params:  []param{{name: "num", typ: cty.Number, doc: "A whole number."}},
-		returns: cty.Number, run: library(stdlib.SignumFunc),
-	},
-	{
-		name: "sum", doc: "Adds up the numbers of a list, set or tuple.",
-		params:  []param{{name: "list", typ: cty.DynamicPseudoType, doc: "The numbers, at least one."}},
-		returns: cty.DynamicPseudoType, kind: numberKind, run: sum,
-	},
+	varying("parseint", "Reads a string as a whole number written in a given base.", parseIntType, parseInt,
+		param{name: "number", typ: cty.DynamicPseudoType, doc: "A string of digits, with a sign before it or not. Letters stand for the digits above nine."},
+		number("base", "The base, from 2 to 62.")),
+	fixed("pow", "Raises a number to a power.", cty.Number, floats(math.Pow),
+		number("num", "The number to raise."),
+		number("power", "The exponent.")),
+	fixed("signum", "Tells the sign of a whole number: -1, 0 or 1.", cty.Number, library(stdlib.SignumFunc),
+		number("num", "A whole number.")),
+	varying("sum", "Adds up the numbers of a list, set or tuple.", numberKind, sum,
+		param{name: "list", typ: cty.DynamicPseudoType, doc: "The numbers, at least one."}),
 }
 
 // library runs a function of cty's own library.
@@ -80,6 +50,25 @@ func library(f function.Function) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		v, err := f.Call(c.args)
 		return v, c.because(err)
+	}
+}
+
+// ofTypes is library for a function whose result type depends on types alone, so that what is wrong with them can be
+// shown, also where the values cannot.
+func ofTypes(f function.Function) func(*call) (cty.Value, error) {
+	return func(c *call) (cty.Value, error) {
+		if _, err := f.ReturnTypeForValues(c.args); err != nil {
+			return cty.NilVal, err
+		}
+		return library(f)(c)
+	}
+}
+
+// libraryType is the type of what a function of cty's own library gives.
+func libraryType(f function.Function) func(*call) (cty.Type, error) {
+	return func(c *call) (cty.Type, error) {
+		ty, err := f.ReturnTypeForValues(c.args)
+		return ty, c.because(err)
 	}
 }
 
@@ -99,7 +88,7 @@ func rounded(v cty.Value, way int) (cty.Value, error) {
 	return cty.NumberVal(new(big.Float).SetPrec(f.Prec()).SetInt(i)), nil
 }
 
-// floats runs a function on machine numbers, as the peers do for those that have no exact result.
+// floats runs a function on machine numbers, as Terraform and OpenTofu do for those that have no exact result.
 func floats(f func(a, b float64) float64) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		var in [2]float64

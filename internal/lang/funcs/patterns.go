@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// Patterns are those of RE2: matching takes time linear in the string, whatever the pattern.
+// Patterns are those of RE2: matching takes time linear in the string for every pattern.
 var patterns = []*builtin{
 	{
 		name: "regex", doc: "Finds the first place in a string that a regular expression matches, and gives the text there: " +
@@ -27,15 +27,10 @@ var patterns = []*builtin{
 		},
 		returns: cty.List(cty.DynamicPseudoType), kind: matchesType, run: regexAll,
 	},
-	{
-		name: "replace", doc: "Replaces each occurrence of a string in another.",
-		params: []param{
-			{name: "str", typ: cty.String, doc: "The string to change."},
-			{name: "substr", typ: cty.String, doc: "What to replace. Between two slashes: a regular expression in RE2 syntax."},
-			{name: "replace", typ: cty.String, doc: "What to put in its place. For a regular expression, $1 or ${name} stand for its groups."},
-		},
-		returns: cty.String, run: replace,
-	},
+	fixed("replace", "Replaces each occurrence of a string in another.", cty.String, replace,
+		text("str", "The string to change."),
+		text("substr", "What to replace. Between two slashes: a regular expression in RE2 syntax."),
+		text("replace", "What to put in its place. For a regular expression, $1 or ${name} stand for its groups.")),
 }
 
 // matchType is the type of one match. A pattern can be found wrong before the string is known.
@@ -43,8 +38,7 @@ func matchType(c *call) (cty.Type, error) {
 	if !c.args[0].IsKnown() {
 		return cty.DynamicPseudoType, nil
 	}
-	ty, err := stdlib.RegexFunc.ReturnTypeForValues(c.args)
-	return ty, c.because(err)
+	return libraryType(stdlib.RegexFunc)(c)
 }
 
 func matchesType(c *call) (cty.Type, error) {
@@ -122,7 +116,7 @@ func replace(c *call) (cty.Value, error) {
 	return cty.StringVal(strings.ReplaceAll(str, what, with)), nil
 }
 
-// replaceMatches is regexp's ReplaceAllString with a budget: `$0$0$0` grows whatever it touches.
+// replaceMatches is regexp's ReplaceAllString with a budget: `$0$0$0` makes each match three times as long.
 func (c *call) replaceMatches(str, pattern, with string) (cty.Value, error) {
 	re, err := regexp.Compile(pattern)
 	if err != nil {

@@ -1,11 +1,9 @@
 package funcs
 
 import (
-	"github.com/lethe-iac/lethe/internal/limits"
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -229,32 +227,6 @@ func TestEphemeralAsNullIsKnown(t *testing.T) {
 		got, diags := eval(with(peerContext(t), c.in), `ephemeralasnull(x)`)
 		if diags.HasErrors() || !got.RawEquals(c.want) {
 			t.Errorf("%#v: %#v %v", c.in, got, diags)
-		}
-	}
-}
-
-// What is compiled has references that are expressions of package lang. They are asked for their value
-// like any other.
-type compiledReference struct {
-	hcl.Expression
-	v     cty.Value
-	fails bool
-}
-
-func (r compiledReference) Value(*hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	if r.fails {
-		return mark.Same(cty.DynamicVal, r.v), hcl.Diagnostics{{Severity: hcl.DiagError, Summary: "No such instance"}}
-	}
-	return r.v, nil
-}
-
-func TestCompiledReferencesAreLookedAt(t *testing.T) {
-	secret := mark.With(cty.StringVal("x"), mark.Ephemeral, nil)
-	for _, r := range []compiledReference{{v: secret}, {v: secret, fails: true}} {
-		l := looker{call: &call{scope: &scope{limits: limits.Limits{}.Filled()}}, r: cty.False}
-		l.see(r)
-		if !mark.Is(l.r, mark.Ephemeral) {
-			t.Errorf("fails %v: mark lost", r.fails)
 		}
 	}
 }

@@ -14,16 +14,10 @@ var boolList = cty.List(cty.Bool)
 
 // Functions that choose one thing or answer a question about a collection.
 var selections = []*builtin{
-	{
-		name: "alltrue", doc: "Tells whether all elements of a list are true. Of an empty list they are.",
-		params:  []param{{name: "list", typ: boolList, doc: "The list. A null in it counts as false."}},
-		returns: cty.Bool, run: decide(true),
-	},
-	{
-		name: "anytrue", doc: "Tells whether at least one element of a list is true.",
-		params:  []param{{name: "list", typ: boolList, doc: "The list. A null in it counts as false."}},
-		returns: cty.Bool, run: decide(false),
-	},
+	fixed("alltrue", "Tells whether all elements of a list are true. Of an empty list they are.", cty.Bool, decide(true),
+		param{name: "list", typ: boolList, doc: "The list. A null in it counts as false."}),
+	fixed("anytrue", "Tells whether at least one element of a list is true.", cty.Bool, decide(false),
+		param{name: "list", typ: boolList, doc: "The list. A null in it counts as false."}),
 	{
 		name: "coalesce", doc: "Gives the first of its arguments that is neither null nor an empty string.",
 		rest:    &param{name: "vals", typ: cty.DynamicPseudoType, doc: "The values, which must be of one type.", mode: null | unknown | dynamic},
@@ -32,16 +26,11 @@ var selections = []*builtin{
 	{
 		name: "coalescelist", doc: "Gives the first of its arguments that is not empty.",
 		rest:    &param{name: "vals", typ: cty.DynamicPseudoType, doc: "Lists or tuples.", mode: null | unknown | dynamic},
-		returns: cty.DynamicPseudoType, run: coalesceList,
+		returns: cty.DynamicPseudoType, run: ofTypes(stdlib.CoalesceListFunc),
 	},
-	{
-		name: "contains", doc: "Tells whether a list or set has an element that equals a value.",
-		params: []param{
-			{name: "list", typ: cty.DynamicPseudoType, doc: "The list, tuple or set."},
-			{name: "value", typ: cty.DynamicPseudoType, doc: "The value, of the very type of the elements.", mode: null | dynamic},
-		},
-		returns: cty.DynamicPseudoType, kind: boolKind, run: contains,
-	},
+	varying("contains", "Tells whether a list or set has an element that equals a value.", boolKind, contains,
+		param{name: "list", typ: cty.DynamicPseudoType, doc: "The list, tuple or set."},
+		param{name: "value", typ: cty.DynamicPseudoType, doc: "The value, of the very type of the elements.", mode: null | dynamic}),
 	{
 		name: "element", doc: "Gives one element of a list. Counting goes on at the other end when it leaves the list.",
 		params: []param{
@@ -50,19 +39,11 @@ var selections = []*builtin{
 		},
 		returns: cty.DynamicPseudoType, nullable: true, kind: elementType, run: element,
 	},
-	{
-		name: "index", doc: "Gives the place of a value in a list, counted from zero.",
-		params: []param{
-			{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple."},
-			{name: "value", typ: cty.DynamicPseudoType, doc: "The value to find."},
-		},
-		returns: cty.DynamicPseudoType, kind: numberKind, run: indexOf,
-	},
-	{
-		name: "length", doc: "Counts the elements of a list, set, map, tuple or object, or the characters of a string.",
-		params:  []param{{name: "value", typ: cty.DynamicPseudoType, doc: "What to measure.", mode: unknown | dynamic | marked | quick}},
-		returns: cty.Number, run: length,
-	},
+	varying("index", "Gives the place of a value in a list, counted from zero.", numberKind, indexOf,
+		param{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple."},
+		param{name: "value", typ: cty.DynamicPseudoType, doc: "The value to find."}),
+	fixed("length", "Counts the elements of a list, set, map, tuple or object, or the characters of a string.", cty.Number, length,
+		param{name: "value", typ: cty.DynamicPseudoType, doc: "What to measure.", mode: unknown | dynamic | marked | quick}),
 	{
 		name: "matchkeys", doc: "Gives those values for which the key at the same place is in a set of keys.",
 		params: []param{
@@ -129,29 +110,6 @@ func coalesce(c *call) (cty.Value, error) {
 	return cty.NilVal, errors.New("no non-null, non-empty-string arguments")
 }
 
-func coalesceList(c *call) (cty.Value, error) {
-	if len(c.args) == 0 {
-		return cty.NilVal, errors.New("at least one argument is required")
-	}
-	for _, v := range c.args {
-		if !v.IsKnown() {
-			break // what comes behind is not looked at before this is known
-		}
-		if ty := v.Type(); !ty.IsListType() && !ty.IsTupleType() {
-			return cty.NilVal, errors.New("coalescelist arguments must be lists or tuples")
-		}
-	}
-	for _, v := range c.args {
-		switch {
-		case !v.IsKnown():
-			return cty.DynamicVal, nil
-		case !v.IsNull() && v.LengthInt() > 0:
-			return v, nil
-		}
-	}
-	return cty.NilVal, errors.New("no non-null arguments")
-}
-
 // contains takes a set at its word: whether it has the value needs no search.
 func contains(c *call) (cty.Value, error) {
 	list, value := c.args[0], c.args[1]
@@ -164,10 +122,8 @@ func contains(c *call) (cty.Value, error) {
 	if !c.unknown && list.Type().IsSetType() && list.Type().ElementType().Equals(value.Type()) {
 		return cty.BoolVal(ctyvalue.SetHas(list, value)), nil
 	}
-	if text, ok := ctyvalue.Text(value); ok {
-		if at, sure := findText(list, text); sure {
-			return cty.BoolVal(at >= 0), nil
-		}
+	if at, all := findText(list, value); all {
+		return cty.BoolVal(at >= 0), nil
 	}
 	open := false
 	for v := range ctyvalue.Unordered(list) {
@@ -185,19 +141,13 @@ func contains(c *call) (cty.Value, error) {
 	return cty.False, nil
 }
 
-// findText looks for a text in a list or tuple of nothing but texts; -1 if it is not there. Else sure is false.
-func findText(list cty.Value, want string) (at int, sure bool) {
-	at = -1
-	for i, v := range ctyvalue.Items(list) {
-		text, ok := ctyvalue.Text(v)
-		if !ok {
-			return 0, false
-		}
-		if at < 0 && text == want {
-			at = i
-		}
+// findText looks for a text in a list or tuple of nothing but texts; -1 if it is not there. Of other values all is false.
+func findText(list, want cty.Value) (at int, all bool) {
+	if want.Type() != cty.String || want.IsNull() {
+		return 0, false
 	}
-	return at, true
+	at, _, all = ctyvalue.Texts(list, want.AsString())
+	return at, all
 }
 
 // canCompare refuses a value that cty would compare by writing down all of its digits.
@@ -249,10 +199,8 @@ func indexOf(c *call) (cty.Value, error) {
 	if err := canCompare(value); err != nil {
 		return cty.NilVal, err
 	}
-	if text, ok := ctyvalue.Text(value); ok {
-		if at, sure := findText(list, text); sure && at >= 0 {
-			return cty.NumberIntVal(int64(at)), nil
-		}
+	if at, all := findText(list, value); all && at >= 0 {
+		return cty.NumberIntVal(int64(at)), nil
 	}
 	vals := ctyvalue.Elements(list)
 	if len(vals) == 0 {

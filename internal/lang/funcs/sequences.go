@@ -23,13 +23,10 @@ var sequences = []*builtin{
 			{name: "list", typ: anyList, doc: "The list to cut.", mode: marked},
 			{name: "size", typ: cty.Number, doc: "How many elements each list has at most; zero for all in one."},
 		},
-		returns: cty.List(anyList), kind: chunkType, run: chunkList,
+		returns: cty.List(anyList), kind: libraryType(stdlib.ChunklistFunc), run: ofTypes(stdlib.ChunklistFunc),
 	},
-	{
-		name: "compact", doc: "Leaves out the empty strings and nulls of a list.",
-		params:  []param{{name: "list", typ: cty.List(cty.String), doc: "The strings."}},
-		returns: cty.List(cty.String), run: compact,
-	},
+	fixed("compact", "Leaves out the empty strings and nulls of a list.", cty.List(cty.String), library(stdlib.CompactFunc),
+		param{name: "list", typ: cty.List(cty.String), doc: "The strings."}),
 	{
 		name: "concat", doc: "Puts lists or tuples together into one.",
 		rest:    &param{name: "seqs", typ: cty.DynamicPseudoType, doc: "The lists or tuples, in order.", mode: marked | quick},
@@ -40,69 +37,26 @@ var sequences = []*builtin{
 		params:  []param{{name: "list", typ: anyList, doc: "The list."}},
 		returns: anyList, kind: typeOfFirst, run: distinctElements,
 	},
-	{
-		name: "flatten", doc: "Puts the elements of lists inside a list in the place of these lists, at any depth.",
-		params:  []param{{name: "list", typ: cty.DynamicPseudoType, doc: "The list, set or tuple.", mode: marked}},
-		returns: cty.DynamicPseudoType, kind: unknownKind, run: flatten,
-	},
+	varying("flatten", "Puts the elements of lists inside a list in the place of these lists, at any depth.", unknownKind, flatten,
+		param{name: "list", typ: cty.DynamicPseudoType, doc: "The list, set or tuple.", mode: marked}),
 	{
 		name: "range", doc: "Counts: gives a list of numbers from a start up or down to a limit, the limit itself not included.",
 		rest: &param{name: "params", typ: cty.Number,
 			doc: "The limit; or the start and the limit; or the start, the limit and the step. At most 1024 numbers come out."},
 		returns: cty.List(cty.Number), run: count,
 	},
-	{
-		name: "reverse", doc: "Turns the order of the elements of a list around.",
-		params:  []param{{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple.", mode: marked | quick}},
-		returns: cty.DynamicPseudoType, kind: reverseType, run: reverse,
-	},
-	{
-		name: "slice", doc: "Takes some elements that follow each other out of a list.",
-		params: []param{
-			{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple.", mode: marked | quick},
-			{name: "start_index", typ: cty.Number, doc: "The first element to take, counted from zero."},
-			{name: "end_index", typ: cty.Number, doc: "The first element not to take any more."},
-		},
-		returns: cty.DynamicPseudoType, kind: sliceType, run: slice,
-	},
-	{
-		name: "sort", doc: "Sorts strings by their characters' code points.",
-		params:  []param{{name: "list", typ: cty.List(cty.String), doc: "The strings.", mode: unknown}},
-		returns: cty.List(cty.String), run: sorted,
-	},
+	varying("reverse", "Turns the order of the elements of a list around.", libraryType(stdlib.ReverseListFunc), reverse,
+		param{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple.", mode: marked}),
+	varying("slice", "Takes some elements that follow each other out of a list.", sliceType, slice,
+		param{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple.", mode: marked | quick},
+		number("start_index", "The first element to take, counted from zero."),
+		number("end_index", "The first element not to take any more.")),
+	fixed("sort", "Sorts strings by their characters' code points.", cty.List(cty.String), library(stdlib.SortFunc),
+		param{name: "list", typ: cty.List(cty.String), doc: "The strings.", mode: unknown}),
 }
 
 func typeOfFirst(c *call) (cty.Type, error) { return c.given[0].Type(), nil }
 func unknownKind(*call) (cty.Type, error)   { return cty.DynamicPseudoType, nil }
-func chunkType(c *call) (cty.Type, error)   { return cty.List(c.given[0].Type()), nil }
-
-func chunkList(c *call) (cty.Value, error) {
-	list := c.taken.bare(c.args[0])
-	size, err := wholeNumber(c.args[1])
-	if err != nil {
-		return cty.NilVal, c.because(fmt.Errorf("invalid size: %w", err))
-	}
-	if size < 0 {
-		return cty.NilVal, errors.New("the size argument must be positive")
-	}
-	vals := ctyvalue.Elements(list)
-	var chunks []cty.Value
-	if size == 0 && len(vals) > 0 {
-		size = len(vals)
-	}
-	for part := range slices.Chunk(vals, max(size, 1)) {
-		chunks = append(chunks, cty.ListVal(part))
-	}
-	return listOf(list.Type(), chunks), nil
-}
-
-func compact(c *call) (cty.Value, error) {
-	if c.unknown {
-		return cty.UnknownVal(cty.List(cty.String)), nil
-	}
-	kept := slices.DeleteFunc(ctyvalue.Elements(c.args[0]), func(v cty.Value) bool { return v.IsNull() || v.AsString() == "" })
-	return listOf(cty.String, kept), nil
-}
 
 // concatType is a list type if all arguments are lists that have one in common, else a tuple type,
 // for which the lengths must be known.
@@ -241,34 +195,13 @@ func count(c *call) (cty.Value, error) {
 	return library(stdlib.RangeFunc)(c)
 }
 
-func reverseType(c *call) (cty.Type, error) {
-	switch ty := c.given[0].Type(); {
-	case ty.IsTupleType():
-		etys := slices.Clone(ty.TupleElementTypes())
-		slices.Reverse(etys)
-		return cty.Tuple(etys), nil
-	case ty.IsListType(), ty.IsSetType():
-		return cty.List(ty.ElementType()), nil
-	default:
-		return cty.NilType, bad(0, "can only reverse list or tuple values, not %s", ty.FriendlyName())
-	}
-}
-
+// reverse does not know how many elements a set with an unknown one has.
 func reverse(c *call) (cty.Value, error) {
-	ty, err := reverseType(c)
-	if err != nil {
-		return cty.NilVal, err
-	}
 	list := c.taken.bare(c.args[0])
-	if !ctyvalue.Sized(list) {
-		return cty.UnknownVal(ty), nil
+	if list.Type().IsSetType() && !ctyvalue.Sized(list) {
+		return c.unknownOf(cty.List(list.Type().ElementType())), nil
 	}
-	vals := ctyvalue.Elements(list)
-	slices.Reverse(vals)
-	if ty.IsTupleType() {
-		return cty.TupleVal(vals), nil
-	}
-	return listOf(ty.ElementType(), vals), nil
+	return ofTypes(stdlib.ReverseListFunc)(c)
 }
 
 // bounds are the indices of a slice; known is false if one of them, or the length, is not.
@@ -345,25 +278,4 @@ func slice(c *call) (cty.Value, error) {
 		return cty.TupleVal(vals), nil
 	}
 	return listOf(ty.ElementType(), vals), nil
-}
-
-func sorted(c *call) (cty.Value, error) {
-	list := c.args[0]
-	if c.unknown || !list.IsKnown() {
-		rng := list.Range()
-		return cty.UnknownVal(list.Type()).Refine().
-			CollectionLengthLowerBound(rng.LengthLowerBound()).
-			CollectionLengthUpperBound(rng.LengthUpperBound()).
-			NewValue(), nil
-	}
-	vals := ctyvalue.Elements(list)
-	texts := make([]string, len(vals))
-	for i, v := range vals {
-		if v.IsNull() {
-			return cty.NilVal, fmt.Errorf("given list element %d is null; a null string cannot be sorted", i)
-		}
-		texts[i] = v.AsString()
-	}
-	slices.Sort(texts)
-	return stringList(texts), nil
 }

@@ -6,7 +6,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"slices"
 
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
 var anySet = cty.Set(cty.DynamicPseudoType)
@@ -105,131 +107,17 @@ func inFirst(sets []valueSet, i int, v cty.Value) bool {
 	return i == 0 && !slices.ContainsFunc(sets[1:], func(s valueSet) bool { return s.has(v) })
 }
 
-// setProduct makes the tuples in the order of a counter whose last digit runs fastest.
+// setProduct is that of cty's library, if it is not too large.
 func setProduct(c *call) (cty.Value, error) {
-	ty, err := c.productType()
-	if err != nil {
-		return cty.NilVal, err
-	}
-	factors := make([][]cty.Value, len(c.args))
-	all := true // lengths are known
-	for i, v := range c.args {
-		v = c.taken.bare(v)
-		if all = all && v.IsKnown() && ctyvalue.Sized(v); all {
-			factors[i] = ctyvalue.Elements(v)
+	most, total, none := c.limits.Elements/(len(c.args)+1), 1, false
+	for _, v := range c.args {
+		if v, _ = mark.Bare(v); v.IsKnown() && v.CanIterateElements() {
+			none = none || v.LengthInt() == 0
+			total = min(total*v.LengthInt(), most+1)
 		}
 	}
-	if !all {
-		return c.productRange(ty), nil
-	}
-	total, ok := rowCount(factors, c.limits.Elements/(len(c.args)+1))
-	if !ok {
+	if total > most && !none {
 		return cty.NilVal, c.tooMany()
 	}
-	if err := c.convertFactors(factors, ty.ElementType()); err != nil {
-		return cty.NilVal, err
-	}
-	return product(factors, total, ty), nil
-}
-
-// rowCount multiplies the lengths; false if that is more than most.
-func rowCount(factors [][]cty.Value, most int) (total int, ok bool) {
-	if slices.ContainsFunc(factors, func(f []cty.Value) bool { return len(f) == 0 }) {
-		return 0, true
-	}
-	total = 1
-	for _, f := range factors {
-		if total *= len(f); total > most {
-			return 0, false
-		}
-	}
-	return total, true
-}
-
-// productType is a list of tuples if all arguments have an order, else a set of tuples.
-func (c *call) productType() (cty.Type, error) {
-	if len(c.args) < 2 {
-		return cty.NilType, errors.New("at least two arguments are required")
-	}
-	etys := make([]cty.Type, len(c.args))
-	ordered := true
-	for i, v := range c.args {
-		switch ty := v.Type(); {
-		case ty.IsTupleType() && ty.Length() == 0:
-			etys[i] = cty.DynamicPseudoType
-		case ty.IsTupleType():
-			if etys[i] = convert.Unify(ty.TupleElementTypes()); etys[i] == cty.NilType {
-				return cty.NilType, bad(i, "all elements must be of the same type")
-			}
-		case ty.IsListType(), ty.IsSetType():
-			etys[i] = ty.ElementType()
-			ordered = ordered && ty.IsListType()
-		default:
-			return cty.NilType, bad(i, "a set or a list is required")
-		}
-	}
-	if ordered {
-		return cty.List(cty.Tuple(etys)), nil
-	}
-	return cty.Set(cty.Tuple(etys)), nil
-}
-
-func (c *call) convertFactors(factors [][]cty.Value, row cty.Type) error {
-	for i, vals := range factors {
-		ety := row.TupleElementType(i)
-		for j, v := range vals {
-			var err error
-			if vals[j], err = convert.To(v, ety); err != nil {
-				return c.badBecause(i, err)
-			}
-		}
-	}
-	return nil
-}
-
-func product(factors [][]cty.Value, total int, ty cty.Type) cty.Value {
-	rows := make([]cty.Value, total)
-	at := make([]int, len(factors))
-	for i := range rows {
-		row := make([]cty.Value, len(factors))
-		for j, n := range at {
-			row[j] = factors[j][n]
-		}
-		rows[i] = cty.TupleVal(row)
-		for j := len(at) - 1; j >= 0; j-- {
-			if at[j]++; at[j] < len(factors[j]) {
-				break
-			}
-			at[j] = 0
-		}
-	}
-	if ty.IsListType() {
-		return listOf(ty.ElementType(), rows)
-	}
-	return setOf(ty.ElementType(), rows)
-}
-
-// productRange is an unknown product, of which perhaps the greatest number of elements is known.
-func (c *call) productRange(ty cty.Type) cty.Value {
-	const useful = 2048 // as cty has it
-	most := 1
-	for _, v := range c.args {
-		n := 0
-		if v = c.taken.bare(v); v.Type().IsTupleType() {
-			n = v.Type().Length()
-		} else {
-			n = v.Range().LengthUpperBound()
-		}
-		if n > useful {
-			return cty.UnknownVal(ty)
-		}
-		if most *= n; most > useful {
-			return cty.UnknownVal(ty)
-		}
-	}
-	b := cty.UnknownVal(ty).Refine().NotNull()
-	if most == 0 {
-		return b.CollectionLength(0).NewValue()
-	}
-	return b.CollectionLengthUpperBound(most).NewValue()
+	return ofTypes(stdlib.SetProductFunc)(c)
 }

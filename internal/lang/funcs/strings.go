@@ -10,115 +10,52 @@ import (
 )
 
 var texts = []*builtin{
-	{
-		name: "chomp", doc: "Takes the line breaks off the end of a string.",
-		params:  []param{{name: "str", typ: cty.String, doc: "The string."}},
-		returns: cty.String, run: chomp,
-	},
-	{
-		name: "endswith", doc: "Tells whether a string ends with another.",
-		params: []param{
-			{name: "str", typ: cty.String, doc: "The string to look at."},
-			{name: "suffix", typ: cty.String, doc: "What it may end with."},
-		},
-		returns: cty.Bool, run: comparing(strings.HasSuffix),
-	},
-	{
-		name: "indent", doc: "Puts spaces before each line of a string but the first.",
-		params: []param{
-			{name: "spaces", typ: cty.Number, doc: "How many spaces."},
-			{name: "str", typ: cty.String, doc: "The lines."},
-		},
-		returns: cty.String, run: indent,
-	},
+	fixed("chomp", "Takes the line breaks off the end of a string.", cty.String, chomp,
+		text("str", "The string.")),
+	fixed("endswith", "Tells whether a string ends with another.", cty.Bool, comparing(strings.HasSuffix),
+		text("str", "The string to look at."),
+		text("suffix", "What it may end with.")),
+	fixed("indent", "Puts spaces before each line of a string but the first.", cty.String, indent,
+		number("spaces", "How many spaces."),
+		text("str", "The lines.")),
 	{
 		name: "join", doc: "Puts the strings of one or more lists together into one string.",
 		params:  []param{{name: "separator", typ: cty.String, doc: "What to put between any two strings."}},
 		rest:    &param{name: "lists", typ: cty.List(cty.String), doc: "The lists of strings."},
 		returns: cty.String, run: join,
 	},
-	{
-		name: "lower", doc: "Makes all letters of a string small ones.",
-		params:  []param{{name: "str", typ: cty.String, doc: "The string."}},
-		returns: cty.String, run: onText(strings.ToLower),
-	},
-	{
-		name: "split", doc: "Cuts a string into a list of strings.",
-		params: []param{
-			{name: "separator", typ: cty.String, doc: "Where to cut. An empty string cuts between any two characters."},
-			{name: "str", typ: cty.String, doc: "The string to cut."},
-		},
-		returns: cty.List(cty.String), run: split,
-	},
-	{
-		name: "startswith", doc: "Tells whether a string begins with another.",
-		params: []param{
-			{name: "str", typ: cty.String, doc: "The string to look at.", mode: unknown},
-			{name: "prefix", typ: cty.String, doc: "What it may begin with."},
-		},
-		returns: cty.Bool, run: startsWith,
-	},
-	{
-		name: "strcontains", doc: "Tells whether a string contains another.",
-		params: []param{
-			{name: "str", typ: cty.String, doc: "The string to look at."},
-			{name: "substr", typ: cty.String, doc: "What it may contain."},
-		},
-		returns: cty.Bool, run: comparing(strings.Contains),
-	},
-	{
-		name: "strrev", doc: "Reverses the order of the characters of a string. What is seen as one character stays one.",
-		params:  []param{{name: "str", typ: cty.String, doc: "The string."}},
-		returns: cty.String, run: library(stdlib.ReverseFunc),
-	},
-	{
-		name: "substr", doc: "Takes a part out of a string.",
-		params: []param{
-			{name: "str", typ: cty.String, doc: "The string."},
-			{name: "offset", typ: cty.Number, doc: "The first character to take, counted from zero; if negative, from the end of the string."},
-			{name: "length", typ: cty.Number, doc: "How many characters to take at most; if negative, all that follow."},
-		},
-		returns: cty.String, run: library(stdlib.SubstrFunc),
-	},
-	{
-		name: "title", doc: "Makes the first letter of each word a capital.",
-		params:  []param{{name: "str", typ: cty.String, doc: "The words."}},
-		returns: cty.String, run: library(stdlib.TitleFunc),
-	},
-	{
-		name: "trim", doc: "Takes given characters off both ends of a string.",
-		params: []param{
-			{name: "str", typ: cty.String, doc: "The string."},
-			{name: "cutset", typ: cty.String, doc: "The characters to take off, in any order."},
-		},
-		returns: cty.String, run: onTexts(strings.Trim),
-	},
-	{
-		name: "trimprefix", doc: "Takes a string off the beginning of another, if it is there.",
-		params: []param{
-			{name: "str", typ: cty.String, doc: "The string."},
-			{name: "prefix", typ: cty.String, doc: "What to take off."},
-		},
-		returns: cty.String, run: onTexts(strings.TrimPrefix),
-	},
-	{
-		name: "trimspace", doc: "Takes white space, line breaks included, off both ends of a string.",
-		params:  []param{{name: "str", typ: cty.String, doc: "The string."}},
-		returns: cty.String, run: onText(strings.TrimSpace),
-	},
-	{
-		name: "trimsuffix", doc: "Takes a string off the end of another, if it is there.",
-		params: []param{
-			{name: "str", typ: cty.String, doc: "The string."},
-			{name: "suffix", typ: cty.String, doc: "What to take off."},
-		},
-		returns: cty.String, run: onTexts(strings.TrimSuffix),
-	},
-	{
-		name: "upper", doc: "Makes all letters of a string capitals.",
-		params:  []param{{name: "str", typ: cty.String, doc: "The string."}},
-		returns: cty.String, run: onText(strings.ToUpper),
-	},
+	fixed("lower", "Makes all letters of a string small ones.", cty.String, onText(strings.ToLower),
+		text("str", "The string.")),
+	fixed("split", "Cuts a string into a list of strings.", cty.List(cty.String), split,
+		text("separator", "Where to cut. An empty string cuts between any two characters."),
+		text("str", "The string to cut.")),
+	fixed("startswith", "Tells whether a string begins with another.", cty.Bool, startsWith,
+		param{name: "str", typ: cty.String, doc: "The string to look at.", mode: unknown},
+		text("prefix", "What it may begin with.")),
+	fixed("strcontains", "Tells whether a string contains another.", cty.Bool, comparing(strings.Contains),
+		text("str", "The string to look at."),
+		text("substr", "What it may contain.")),
+	fixed("strrev", "Reverses the order of the characters of a string. What is seen as one character stays one.", cty.String, library(stdlib.ReverseFunc),
+		text("str", "The string.")),
+	fixed("substr", "Takes a part out of a string.", cty.String, library(stdlib.SubstrFunc),
+		text("str", "The string."),
+		number("offset", "The first character to take, counted from zero; if negative, from the end of the string."),
+		number("length", "How many characters to take at most; if negative, all that follow.")),
+	fixed("title", "Makes the first letter of each word a capital.", cty.String, library(stdlib.TitleFunc),
+		text("str", "The words.")),
+	fixed("trim", "Takes given characters off both ends of a string.", cty.String, onTexts(strings.Trim),
+		text("str", "The string."),
+		text("cutset", "The characters to take off, in any order.")),
+	fixed("trimprefix", "Takes a string off the beginning of another, if it is there.", cty.String, onTexts(strings.TrimPrefix),
+		text("str", "The string."),
+		text("prefix", "What to take off.")),
+	fixed("trimspace", "Takes white space, line breaks included, off both ends of a string.", cty.String, onText(strings.TrimSpace),
+		text("str", "The string.")),
+	fixed("trimsuffix", "Takes a string off the end of another, if it is there.", cty.String, onTexts(strings.TrimSuffix),
+		text("str", "The string."),
+		text("suffix", "What to take off.")),
+	fixed("upper", "Makes all letters of a string capitals.", cty.String, onText(strings.ToUpper),
+		text("str", "The string.")),
 }
 
 // comparing answers a question about two strings.

@@ -26,6 +26,19 @@ func register(groups ...[]*builtin) map[string]*builtin {
 	return all
 }
 
+// fixed is a function with a result of one type, which is not null.
+func fixed(name, doc string, returns cty.Type, run func(*call) (cty.Value, error), params ...param) *builtin {
+	return &builtin{name: name, doc: doc, params: params, returns: returns, run: run}
+}
+
+// varying is a function whose result has the type that kind gives for its arguments.
+func varying(name, doc string, kind func(*call) (cty.Type, error), run func(*call) (cty.Value, error), params ...param) *builtin {
+	return &builtin{name: name, doc: doc, params: params, returns: cty.DynamicPseudoType, kind: kind, run: run}
+}
+
+func text(name, doc string) param   { return param{name: name, typ: cty.String, doc: doc} }
+func number(name, doc string) param { return param{name: name, typ: cty.Number, doc: doc} }
+
 // Table makes the functions for an Env, by plain name and by core:: name. The table may be used by
 // any number of evaluations at once and is not to be changed.
 func Table(env *Env) map[string]function.Function {
@@ -113,13 +126,6 @@ func meant(name string, functions []string) string {
 	return fmt.Sprintf(" Did you mean %q?", guess)
 }
 
-// Doc is what a function is for.
-type Doc struct {
-	Description string
-	Params      []string // what each parameter is, in order
-	Variadic    string   // what the further arguments are; "" if there cannot be any
-}
-
 // Pure reports whether the result of a function depends on its arguments alone: on no file or directory, no
 // time, no chance, nothing that a walk is for, and no other function that does. name may begin with core::.
 // There is nothing to be said of an unknown name.
@@ -136,25 +142,10 @@ func Fleeting(name string) bool {
 	return b != nil && (b.impure || name == "plantimestamp")
 }
 
-// Docs describes a function. Of an unknown name it says nothing.
-func Docs(name string) Doc {
-	b := find(name)
-	if b == nil {
-		return Doc{}
-	}
-	d := Doc{Description: b.doc}
-	for _, p := range b.params {
-		d.Params = append(d.Params, p.doc)
-	}
-	if b.rest != nil {
-		d.Variadic = b.rest.doc
-	}
-	return d
-}
-
 // Signature is the shape of a function, as `metadata functions -json` shows it. The functions of a
 // Table do not have it: their parameters are capsules.
 type Signature struct {
+	Doc      string // what the function is for
 	Params   []Param
 	Variadic *Param   // nil: no further arguments
 	Returns  cty.Type // cty.DynamicPseudoType where it depends on the arguments
@@ -174,7 +165,7 @@ func SignatureOf(name string) (Signature, bool) {
 	if b == nil {
 		return Signature{}, false
 	}
-	s := Signature{Returns: b.returns}
+	s := Signature{Doc: b.doc, Returns: b.returns}
 	for i := range b.params {
 		s.Params = append(s.Params, b.params[i].public())
 	}

@@ -129,7 +129,11 @@ func (c *call) renderString(v cty.Value, vars map[string]cty.Value) (cty.Value, 
 // own nor a call is one: references become that when they are compiled.
 func notReference(e hcl.Expression) string {
 	const only = "templatestring is only for rendering templates retrieved dynamically from elsewhere"
+	const composed = "must be a direct reference to a single string from elsewhere, containing valid template syntax"
 	switch e := hcl.UnwrapExpression(e).(type) {
+	case *hclsyntax.ParenthesesExpr, *hclsyntax.ConditionalExpr, *hclsyntax.BinaryOpExpr, *hclsyntax.UnaryOpExpr, *hclsyntax.TupleConsExpr,
+		*hclsyntax.ObjectConsExpr, *hclsyntax.ForExpr, *hclsyntax.SplatExpr, *hclsyntax.TemplateJoinExpr:
+		return composed
 	case *hclsyntax.TemplateWrapExpr:
 		return only + "; to render the template that the inner expression refers to, write that expression without quotes and ${ } around it"
 	case *hclsyntax.TemplateExpr, *hclsyntax.LiteralValueExpr:
@@ -141,9 +145,8 @@ func notReference(e hcl.Expression) string {
 	case *hclsyntax.ScopeTraversalExpr:
 		return ""
 	}
-	_, composed := partsOf(hcl.UnwrapExpression(e))
-	if _, diags := hcl.ExprCall(e); composed || !diags.HasErrors() {
-		return "must be a direct reference to a single string from elsewhere, containing valid template syntax"
+	if _, diags := hcl.ExprCall(e); !diags.HasErrors() {
+		return composed
 	}
 	return ""
 }

@@ -17,7 +17,7 @@ import (
 // Neither takes the ephemeral mark off. Whether an expression works says something about the values
 // in it: `can(regex("^a", var.password))` is one bit of the password. So the answer has the ephemeral
 // marks of what was looked at: of the result, if there is one, and if not, of the references in the
-// expression that failed (see ephemeralMarksOf). The sensitive mark is not kept that way, as in both peers.
+// expression that failed (see ephemeralMarksOf). The sensitive mark is not kept that way, as in Terraform and OpenTofu.
 var tryCan = []*builtin{
 	{
 		name: "can", doc: "Tells whether an expression can be evaluated without an error.",
@@ -97,6 +97,34 @@ func noneWorked(failed []attempt) error {
 	}
 	b.WriteString("\nAt least one expression must produce a successful result")
 	return errors.New(b.String())
+}
+
+// ephemeralMarksOf gives r the ephemeral marks of what a failed expression looked at. got is the value that came with the
+// failure: compiled expressions put the marks of what they looked at onto that. Of HCL's own expressions, as templates
+// have them, the references are followed again. One that fails looked at what it reached before: of `local.list[9]` at
+// the list, but not at its elements, since the length of a list is not ephemeral because an element is.
+//
+// What is too large to be looked through for marks is an error: it cannot be said to have none.
+func (c *call) ephemeralMarksOf(r cty.Value, e *customdecode.ExpressionClosure, got cty.Value) (cty.Value, error) {
+	r = stillEphemeral(r, got)
+	for _, t := range e.Expression.Variables() {
+		for i := len(t); i > 0; i-- {
+			v, diags := t[:i].TraverseAbs(e.EvalContext)
+			if diags.HasErrors() {
+				continue
+			}
+			s, all := c.look(v)
+			switch {
+			case i < len(t):
+				r = stillEphemeral(r, v)
+			case !all:
+				return cty.NilVal, s.problem(c)
+			default:
+				r = deepEphemeral(r, v, s)
+			}
+		}
+	}
+	return r, nil
 }
 
 // deepEphemeral gives r the ephemeral marks of v and of everything in it; s is what was seen of v.

@@ -65,7 +65,7 @@ func appendKey(b []byte, v cty.Value) []byte {
 }
 
 // appendNumberKey follows cty: whole numbers are equal if they are the same, others if they are written the
-// same way, whatever their precision.
+// same way, of any precision.
 func appendNumberKey(b []byte, f *big.Float) []byte {
 	switch {
 	case f.Sign() == 0:

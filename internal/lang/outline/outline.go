@@ -85,7 +85,7 @@ func OfBody(b hcl.Body, s *schema.Block) *Body {
 	if b == nil || s == nil {
 		return out
 	}
-	content, _, _ := b.PartialContent(bodySchema(s))
+	content, _, _ := b.PartialContent(BodySchema(s))
 	if content == nil {
 		return out
 	}
@@ -113,7 +113,8 @@ func OfBody(b hcl.Body, s *schema.Block) *Body {
 	return out
 }
 
-func bodySchema(s *schema.Block) *hcl.BodySchema {
+// BodySchema is what the HCL library has to know of a block to read it.
+func BodySchema(s *schema.Block) *hcl.BodySchema {
 	out := &hcl.BodySchema{}
 	for _, a := range s.Attrs {
 		out.Attributes = append(out.Attributes, hcl.AttributeSchema{Name: a.Name})

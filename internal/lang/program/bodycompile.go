@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
+	"github.com/lethe-iac/lethe/internal/lang/outline"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -270,17 +271,8 @@ func (c *bodyCompiler) asBlocks(raw *RawBody, nested *schema.Nested, out expr.Bo
 
 // jsonContent reads a JSON body as its schema says.
 func (c *bodyCompiler) jsonContent(raw *RawBody, sch *schema.Block) *RawBody {
-	hs := &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "dynamic", LabelNames: []string{"type"}}}}
-	for _, a := range sch.Attrs {
-		hs.Attributes = append(hs.Attributes, hcl.AttributeSchema{Name: a.Name})
-	}
-	for _, n := range sch.Blocks {
-		h := hcl.BlockHeaderSchema{Type: n.Name}
-		if n.Nesting == schema.Map {
-			h.LabelNames = []string{"key"}
-		}
-		hs.Blocks = append(hs.Blocks, h)
-	}
+	hs := outline.BodySchema(sch)
+	hs.Blocks = slices.Insert(hs.Blocks, 0, hcl.BlockHeaderSchema{Type: "dynamic", LabelNames: []string{"type"}}) // the schema may have its own
 	content, diags := raw.json.Content(hs)
 	if !c.bag.HCL(diags) {
 		c.ok = false

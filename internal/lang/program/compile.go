@@ -284,7 +284,8 @@ func (c *compiler) dependsOn(list []hcl.Traversal) {
 			c.error("Invalid depends_on reference", "References in depends_on must be to a whole object (resource, etc), not to an attribute of an object.", t.SourceRange())
 			continue
 		}
-		u := use{local: target.Local, why: ByDepends, hint: AllKeys, at: t.SourceRange()}
+		u := instancesOf(target)
+		u.local, u.why, u.at = target.Local, ByDepends, t.SourceRange()
 		switch target.Root {
 		case expr.RootResource, expr.RootVariable, expr.RootLocal:
 			if c.u.Defs[u.local] == c.d {
@@ -297,11 +298,6 @@ func (c *compiler) dependsOn(list []hcl.Traversal) {
 			}
 		default:
 			continue // path and the like: nothing to wait for
-		}
-		if !target.Repeated {
-			u.hint = Single
-		} else if target.HasKey {
-			u.hint, u.fixed = Fixed, target.Key
 		}
 		c.record(u)
 	}

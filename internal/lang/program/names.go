@@ -21,16 +21,8 @@ func (c *compiler) error(title, detail string, at diag.Range) {
 	c.failed = true
 }
 
-// inModule is "in the root module" or "in module.a".
-func (c *compiler) inModule() string {
-	if c.n.Config.Path.IsRoot() {
-		return "in the root module"
-	}
-	return "in " + c.n.Config.Path.String()
-}
-
 func (c *compiler) undeclared(k Kind, name string, at diag.Range) {
-	if c.u.Module.MayDeclare(name) {
+	if c.u.Module.Unreadable() {
 		c.failed = true
 		return
 	}
@@ -47,7 +39,7 @@ func (c *compiler) undeclared(k Kind, name string, at diag.Range) {
 	case Local:
 		c.error("Reference to undeclared local value", fmt.Sprintf("A local value with the name %q has not been declared.%s", name, hint), at)
 	case Call:
-		c.error("Reference to undeclared module", fmt.Sprintf("No module call named %q is declared %s.%s", name, c.inModule(), hint), at)
+		c.error("Reference to undeclared module", fmt.Sprintf("No module call named %q is declared %s.%s", name, moduleOf(c.n), hint), at)
 	}
 }
 
@@ -64,11 +56,11 @@ func (c *compiler) mayGuess(n int) bool {
 var modeNouns = map[addr.Mode]string{addr.Managed: "A managed resource", addr.Data: "A data resource", addr.Ephemeral: "An ephemeral resource"}
 
 func (c *compiler) undeclaredResource(n config.Name, at diag.Range) {
-	if c.u.Module.MayDeclare(n.Type) && c.u.Module.MayDeclare(n.Name) {
+	if c.u.Module.Unreadable() {
 		c.failed = true
 		return
 	}
-	detail := fmt.Sprintf("%s %q %q has not been declared %s.", modeNouns[n.Mode], n.Type, n.Name, c.inModule())
+	detail := fmt.Sprintf("%s %q %q has not been declared %s.", modeNouns[n.Mode], n.Type, n.Name, moduleOf(c.n))
 	hint := c.nearResource(n)
 	if hint == "" && n.Mode == addr.Managed {
 		hint = cmp.Or(c.maybeVariable(n.Type), maybeRoot(n))

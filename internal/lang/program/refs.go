@@ -34,19 +34,23 @@ func (r *rewriter) traversal(e *hclsyntax.ScopeTraversalExpr) hclsyntax.Expressi
 	if ref.Root != expr.RootLocal {
 		r.c.varies()
 	}
-	u := use{hint: AllKeys}
-	switch {
-	case !ref.Repeated:
-		u.hint = Single
-	case ref.HasKey:
-		u.hint, u.fixed = Fixed, ref.Key
-	}
-	r.note(ref, u)
+	r.note(ref, instancesOf(ref))
 	r.selects(ref, ref.Rest)
 	if ref.Root == expr.RootLocal {
 		r.selectsOutput(ref, ref.Rest, false)
 	}
 	return ref
+}
+
+// instancesOf is a use of the instances that a reference means by its text alone.
+func instancesOf(e *expr.Ref) use {
+	switch {
+	case !e.Repeated:
+		return use{hint: Single}
+	case e.HasKey:
+		return use{hint: Fixed, fixed: e.Key}
+	}
+	return use{hint: AllKeys}
 }
 
 // note records that the declaration being compiled refers to what e names.
@@ -214,21 +218,28 @@ func (r *rewriter) resolveName(e *hclsyntax.ScopeTraversalExpr) (*expr.Ref, bool
 	}
 }
 
-// named resolves var.x, local.x and module.x.
-func (c *compiler) named(e *expr.Ref, kind expr.Root, k Kind, t hcl.Traversal) bool {
-	symbol := t.RootName()
+// member is the name that is selected from an object such as var or path, which is not there as a whole.
+func (c *compiler) member(t hcl.Traversal) (string, bool) {
 	if len(t) < 2 {
-		c.error("Invalid reference", `The "`+symbol+`" object cannot be accessed directly. Instead, access one of its attributes.`, t.SourceRange())
-		return false
+		c.error("Invalid reference", `The "`+t.RootName()+`" object cannot be accessed directly. Instead, access one of its attributes.`, t.SourceRange())
+		return "", false
 	}
 	name, ok := t[1].(hcl.TraverseAttr)
 	if !ok {
-		c.error("Invalid reference", `The "`+symbol+`" object does not support this operation.`, t[1].SourceRange())
+		c.error("Invalid reference", `The "`+t.RootName()+`" object does not support this operation.`, t[1].SourceRange())
+	}
+	return name.Name, ok
+}
+
+// named resolves var.x, local.x and module.x.
+func (c *compiler) named(e *expr.Ref, kind expr.Root, k Kind, t hcl.Traversal) bool {
+	name, ok := c.member(t)
+	if !ok {
 		return false
 	}
-	i, ok := c.u.Index(k, name.Name)
+	i, ok := c.u.Index(k, name)
 	if !ok {
-		c.undeclared(k, name.Name, t[:2].SourceRange())
+		c.undeclared(k, name, t[:2].SourceRange())
 		return false
 	}
 	e.Root, e.Local, e.Rest = kind, i, t[2:]
@@ -303,19 +314,11 @@ func (c *compiler) twoNames(t, all hcl.Traversal) (names [2]string, ok bool) {
 
 // fieldOf resolves path.x, terraform.x, count.index, each.key and each.value.
 func (c *compiler) fieldOf(e *expr.Ref, symbol string, t hcl.Traversal) bool {
-	if len(t) < 2 {
-		c.error("Invalid reference", `The "`+symbol+`" object cannot be accessed directly. Instead, access one of its attributes.`, t.SourceRange())
-		return false
-	}
-	name, ok := t[1].(hcl.TraverseAttr)
-	if !ok {
-		c.error("Invalid reference", `The "`+symbol+`" object does not support this operation.`, t[1].SourceRange())
-		return false
-	}
-	if !c.knownField(symbol, name.Name, t[:2].SourceRange()) {
+	name, ok := c.member(t)
+	if !ok || !c.knownField(symbol, name, t[:2].SourceRange()) {
 		return false
 	}
 	e.Root = map[string]expr.Root{"path": expr.RootPath, "terraform": expr.RootTerraform, "tofu": expr.RootTerraform, "count": expr.RootCount, "each": expr.RootEach}[symbol]
-	e.Field, e.Rest = name.Name, t[2:]
+	e.Field, e.Rest = name, t[2:]
 	return true
 }

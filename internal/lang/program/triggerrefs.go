@@ -84,16 +84,9 @@ func (r *rewriter) triggerOf(out *Trigger, e hclsyntax.Expression, key hclsyntax
 		}
 		return out
 	}
-	u := use{hint: AllKeys}
-	switch {
-	case !target.Repeated:
-		u.hint = Single
-	case target.HasKey:
-		u.hint, u.fixed = Fixed, target.Key
-	}
 	if !r.keyed(target) {
 		return nil
 	}
-	r.note(target, u)
+	r.note(target, instancesOf(target))
 	return out
 }

@@ -7,29 +7,28 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Cycles are found by one pass of Tarjan's algorithm over the reference index, without recursion
-// because chains of declarations can be as long as the configuration. A component with more than
-// one member, or with a reference to itself, is a cycle, and the message shows a shortest way
-// round through it.
+// A strongly connected component of the references with more than one member, or with a reference to itself, is a
+// cycle, and the message shows a shortest way round through it.
 
 // findCycles reports every cycle once, and tells the program what needs one.
 func findCycles(p *program.Program, bag *diag.Bag) bool {
-	n := len(p.Decls())
-	s := &scc{p: p, index: make([]int32, n), low: make([]int32, n), onStack: make([]bool, n)}
+	of, nodes := walk.Components(len(p.Decls()), func(d int32) []program.Ref { return p.Refs(program.Decl(d)) }, func(r program.Ref) int32 { return int32(r.To) })
 	endless := map[program.Decl]bool{}
 	ok := true
-	for d := range n {
-		if s.index[d] != 0 {
+	var component []program.Decl
+	for i, d := range nodes {
+		component = append(component, program.Decl(d))
+		if i+1 < len(nodes) && of[nodes[i+1]] == of[d] {
 			continue
 		}
-		s.visit(program.Decl(d), func(component []program.Decl) {
-			cycle := reportCycle(p, component, bag)
-			if ok = ok && !cycle; !ok {
-				withEndless(p, endless, component, cycle)
-			}
-		})
+		cycle := reportCycle(p, component, bag)
+		if ok = ok && !cycle; !ok {
+			withEndless(p, endless, component, cycle)
+		}
+		component = component[:0]
 	}
 	p.SetEndless(endless)
 	return ok
@@ -46,68 +45,6 @@ func withEndless(p *program.Program, set map[program.Decl]bool, component []prog
 	}
 	for _, d := range component {
 		set[d] = true
-	}
-}
-
-type scc struct {
-	p       *program.Program
-	index   []int32 // 1-based order of discovery; 0: not yet seen
-	low     []int32
-	onStack []bool
-	stack   []program.Decl
-	next    int32
-	calls   []frameOfVisit
-}
-
-type frameOfVisit struct {
-	d    program.Decl
-	edge int
-}
-
-func (s *scc) enter(d program.Decl) {
-	s.next++
-	s.index[d], s.low[d] = s.next, s.next
-	s.stack = append(s.stack, d)
-	s.onStack[d] = true
-	s.calls = append(s.calls, frameOfVisit{d: d})
-}
-
-func (s *scc) visit(start program.Decl, found func([]program.Decl)) {
-	s.enter(start)
-	for len(s.calls) > 0 {
-		top := &s.calls[len(s.calls)-1]
-		refs := s.p.Refs(top.d)
-		if top.edge < len(refs) {
-			to := refs[top.edge].To
-			top.edge++
-			switch {
-			case s.index[to] == 0:
-				s.enter(to)
-			case s.onStack[to]:
-				s.low[top.d] = min(s.low[top.d], s.index[to])
-			}
-			continue
-		}
-		d := top.d
-		s.calls = s.calls[:len(s.calls)-1]
-		if len(s.calls) > 0 {
-			parent := s.calls[len(s.calls)-1].d
-			s.low[parent] = min(s.low[parent], s.low[d])
-		}
-		if s.low[d] == s.index[d] {
-			found(s.pop(d))
-		}
-	}
-}
-
-func (s *scc) pop(root program.Decl) []program.Decl {
-	for i := len(s.stack) - 1; ; i-- {
-		s.onStack[s.stack[i]] = false
-		if s.stack[i] == root {
-			out := s.stack[i:]
-			s.stack = s.stack[:i]
-			return out
-		}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"maps"
@@ -37,16 +36,16 @@ const (
 
 // archive writes a sealed zip archive.
 type archive struct {
-	out   *sealing
+	buf   bytes.Buffer
 	zip   *zip.Writer
 	when  time.Time
 	total int
 	err   error
 }
 
-func newArchive(w io.Writer, when time.Time) *archive {
-	a := &archive{out: &sealing{w: w, hash: sha256.New()}, when: when.UTC()}
-	a.zip = zip.NewWriter(a.out)
+func newArchive(when time.Time) *archive {
+	a := &archive{when: when.UTC()}
+	a.zip = zip.NewWriter(&a.buf)
 	a.err = a.zip.SetComment(sealPrefix + strings.Repeat("0", sealDigits))
 	return a
 }
@@ -121,38 +120,18 @@ func plainPath(key, name string) bool {
 		!strings.ContainsAny(key+name, "\\:\x00")
 }
 
-func (a *archive) close() error {
+// writeTo ends the archive, puts the digest in the place of its last sealDigits bytes, and writes all of it.
+func (a *archive) writeTo(w io.Writer) error {
 	if a.err == nil {
 		a.err = a.zip.Close()
 	}
-	if a.err == nil {
-		a.err = a.out.close()
+	if a.err != nil {
+		return a.err
 	}
-	return a.err
-}
-
-// sealing passes everything on but the last sealDigits bytes, in whose place it writes the digest
-// of what it passed on.
-type sealing struct {
-	w    io.Writer
-	hash hash.Hash
-	held []byte
-}
-
-func (s *sealing) Write(p []byte) (int, error) {
-	s.held = append(s.held, p...)
-	if n := len(s.held) - sealDigits; n > 0 {
-		s.hash.Write(s.held[:n])
-		if _, err := s.w.Write(s.held[:n]); err != nil {
-			return 0, err
-		}
-		s.held = append(s.held[:0], s.held[n:]...)
-	}
-	return len(p), nil
-}
-
-func (s *sealing) close() error {
-	_, err := s.w.Write(hex.AppendEncode(nil, s.hash.Sum(nil)))
+	a.buf.Truncate(a.buf.Len() - sealDigits)
+	sum := sha256.Sum256(a.buf.Bytes())
+	a.buf.Write(hex.AppendEncode(nil, sum[:]))
+	_, err := a.buf.WriteTo(w)
 	return err
 }
 

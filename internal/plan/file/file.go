@@ -1,6 +1,6 @@
 // Package file keeps a plan between planning and applying.
 //
-// A saved plan is a zip archive with the members that the peers' plan files have, because tools
+// A saved plan is a zip archive with the members that plan files of Terraform and OpenTofu have, because tools
 // recognise plans by them:
 //
 //	tfplan                  the plan itself, as JSON (body.go)
@@ -71,7 +71,7 @@ const (
 // Write writes a saved plan. It fails where the plan holds what must not be stored, which is a bug
 // of ours, and when w does.
 func Write(w io.Writer, c *Contents) error {
-	a := newArchive(w, c.Plan.Timestamp)
+	a := newArchive(c.Plan.Timestamp)
 	body := bytes.NewBufferString(firstLine(c.Version))
 	if err := encode(body, c.Plan); err != nil {
 		return err
@@ -96,7 +96,7 @@ func Write(w io.Writer, c *Contents) error {
 	for _, p := range slices.SortedFunc(maps.Keys(c.Schemas), addr.Provider.Compare) {
 		a.add(schemaDir+p.String(), c.Schemas[p])
 	}
-	return a.close()
+	return a.writeTo(w)
 }
 
 // Read reads a saved plan of that size. Whether this program may apply it is for WrittenBy to say,

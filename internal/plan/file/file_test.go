@@ -293,11 +293,11 @@ type member struct{ name, text string }
 // sealed makes an archive of members, with a seal that is right.
 func sealed(t testing.TB, ms ...member) []byte {
 	var b bytes.Buffer
-	a := newArchive(&b, time.Time{})
+	a := newArchive(time.Time{})
 	for _, m := range ms {
 		a.add(m.name, []byte(m.text))
 	}
-	if err := a.close(); err != nil {
+	if err := a.writeTo(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -392,7 +392,7 @@ func TestRefused(t *testing.T) {
 // bomb is a sealed archive in which a member inflates enormously.
 func bomb(t testing.TB, method uint16, data []byte, packed, size uint64) []byte {
 	var b bytes.Buffer
-	a := newArchive(&b, time.Time{})
+	a := newArchive(time.Time{})
 	a.add(memberPlan, []byte(firstLine("1.12.0")))
 	for _, name := range []string{memberState, memberPrev, memberList, memberLock} {
 		w, err := a.zip.CreateRaw(&zip.FileHeader{Name: name, Method: method, CompressedSize64: packed, UncompressedSize64: size})
@@ -401,7 +401,7 @@ func bomb(t testing.TB, method uint16, data []byte, packed, size uint64) []byte 
 		}
 		w.Write(data)
 	}
-	if err := a.close(); err != nil {
+	if err := a.writeTo(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

@@ -44,7 +44,7 @@ import (
 )
 
 // The time a program has to make itself known, unless Processes says otherwise, and the time it
-// has to end once it is told to.
+// has to end once it is asked to.
 var (
 	startTime = 60 * time.Second
 	endTime   = 5 * time.Second
@@ -82,7 +82,7 @@ type Processes struct {
 	Quiet bool
 	// Complete makes calls with grpc-go, a complete implementation of gRPC, instead of package rpc.
 	Complete bool
-	// Version is the version of the program that providers are told they work for, such as
+	// Version is the version of the program that providers are to work for, such as
 	// "1.12.0".
 	Version string
 	// StartTime is how long a program may take to make itself known; 0: a minute.
@@ -141,7 +141,7 @@ func (ps *Processes) connect(ctx context.Context, client *plugin.Client, config 
 	}, nil
 }
 
-// config is what go-plugin is told. It runs the process through ours (process.go) and never sees
+// config is what go-plugin is set up with. It runs the process through ours (process.go) and never sees
 // what it writes but for the first line.
 func (ps *Processes) config(proc *process) (*plugin.ClientConfig, error) {
 	timeout := ps.StartTime

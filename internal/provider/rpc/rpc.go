@@ -51,7 +51,7 @@ type Conn struct {
 	// The reader's own.
 	decoder *hpack.Decoder
 	fields  fields
-	got     uint32 // bytes of messages since the server was last told to go on
+	got     uint32 // bytes of messages since the server was last allowed to go on
 }
 
 // Our side of flow control: a server may send what it likes, up to the longest message. The

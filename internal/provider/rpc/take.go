@@ -196,7 +196,7 @@ func (f *fields) add(h hpack.HeaderField) {
 }
 
 // takeHeaders takes what stands before an answer, or after it. Every block has to be decoded, also
-// those of calls that were given up: the server goes by what it has told before.
+// those of calls that were given up: the server goes by what it has sent before.
 func (c *Conn) takeHeaders(x *http2.HeadersFrame, f *http2.Framer) error {
 	c.fields = fields{}
 	id, last := x.StreamID, x.StreamEnded()

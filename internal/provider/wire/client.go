@@ -24,7 +24,7 @@ const MaxMessage = 256 << 20
 type Options struct {
 	// Version is the provider's own version, for messages.
 	Version string
-	// Terraform is the version that the provider is told it works for, such as "1.12.0": SDKs
+	// Terraform is the version that the provider is to work for, such as "1.12.0": SDKs
 	// branch on it.
 	Terraform string
 	// Ended says how the process behind the connection ended ("exit status 2"), "" if it has
@@ -75,30 +75,36 @@ func (c *client) String() string {
 	return "provider " + c.addr.String() + " (version " + c.opts.Version + ")"
 }
 
-// call makes one call. What went wrong on the way is a diagnostic; nil if nothing did.
-func (c *client) call(ctx context.Context, m method, req, resp proto.Message) provider.Diags {
-	if err := c.conn.Invoke(ctx, c.methods[m], req, resp); err != nil {
-		return provider.Diags{c.fault(ctx, m, err)}
-	}
-	return nil
+// response is an answer of the protocol.
+type response[T any] interface {
+	*T
+	proto.Message
+	GetDiagnostics() []*wirepb.Diagnostic
+}
+
+// ask makes one call. The answer is nil, which has no fields, where none came; what went wrong on the way is a
+// diagnostic like the provider's own.
+func ask[T any, R response[T]](ctx context.Context, c *client, m method, req proto.Message) (R, provider.Diags) {
+	resp, _, ds := effect[T, R](ctx, c, m, req)
+	return resp, ds
 }
 
 // effect makes a call that makes something. It also says whether the call was made and no answer to
 // it can be read: what has become of it is not known then.
-func (c *client) effect(ctx context.Context, m method, req, resp proto.Message) (unanswered bool, _ provider.Diags) {
+func effect[T any, R response[T]](ctx context.Context, c *client, m method, req proto.Message) (resp R, unanswered bool, _ provider.Diags) {
 	begun := !c.lost.Load() && ctx.Err() == nil
-	err := c.conn.Invoke(ctx, c.methods[m], req, resp)
-	if err == nil {
-		return false, nil
+	resp = new(T)
+	if err := c.conn.Invoke(ctx, c.methods[m], req, resp); err != nil {
+		return nil, begun && silent(err), provider.Diags{c.fault(ctx, m, err)}
 	}
-	return begun && silent(err), provider.Diags{c.fault(ctx, m, err)}
+	return resp, false, c.diags(resp.GetDiagnostics())
 }
 
 // Stop asks the provider to give up what it is doing.
 func (c *client) Stop(ctx context.Context) error {
 	var resp wirepb.StopProvider_Response
-	if ds := c.call(ctx, stopProvider, &wirepb.StopProvider_Request{}, &resp); ds != nil {
-		return ds[0]
+	if err := c.conn.Invoke(ctx, c.methods[stopProvider], &wirepb.StopProvider_Request{}, &resp); err != nil {
+		return c.fault(ctx, stopProvider, err)
 	}
 	if resp.Error != "" {
 		return errors.New(resp.Error)
@@ -112,78 +118,39 @@ func (c *client) Shutdown() error { return c.close() }
 // ValidateConfig checks the provider's settings. Only major 5 gives them back; in major 6 they
 // are what they were.
 func (c *client) ValidateConfig(ctx context.Context, config provider.Dynamic) (provider.Dynamic, provider.Diags) {
-	x := &struct {
-		parts
-		req  wirepb.ValidateProviderConfig_Request
-		resp wirepb.ValidateProviderConfig_Response
-	}{}
-	x.req.Config = x.dynamic(config)
-	if ds := c.call(ctx, validateProvider, &x.req, &x.resp); ds != nil {
+	resp, ds := ask[wirepb.ValidateProviderConfig_Response](ctx, c, validateProvider,
+		&wirepb.ValidateProviderConfig_Request{Config: toDynamic(config)})
+	switch prepared := fromDynamic(resp.GetPreparedConfig()); {
+	case resp == nil:
 		return provider.Dynamic{}, ds
+	case c.major == 5 && !isZero(prepared):
+		return prepared, ds
 	}
-	if prepared := fromDynamic(x.resp.PreparedConfig); c.major == 5 && !isZero(prepared) {
-		config = prepared
-	}
-	return config, c.diags(x.resp.Diagnostics)
+	return config, ds
 }
 
 // Configure hands the settings over.
 func (c *client) Configure(ctx context.Context, config provider.Dynamic, allow provider.Allow) provider.Diags {
-	x := &struct {
-		parts
-		req  wirepb.ConfigureProvider_Request
-		resp wirepb.ConfigureProvider_Response
-	}{}
-	x.req.TerraformVersion = c.opts.Terraform
-	x.req.Config = x.dynamic(config)
-	x.req.ClientCapabilities = capabilities(allow)
-	if ds := c.call(ctx, configure, &x.req, &x.resp); ds != nil {
-		return ds
-	}
-	return c.diags(x.resp.Diagnostics)
+	_, ds := ask[wirepb.ConfigureProvider_Response](ctx, c, configure, &wirepb.ConfigureProvider_Request{
+		TerraformVersion: c.opts.Terraform, Config: toDynamic(config), ClientCapabilities: capabilities(allow),
+	})
+	return ds
 }
 
 // Validate checks the configuration of an object.
-func (c *client) Validate(ctx context.Context, mode addr.Mode, typ string, config provider.Dynamic) provider.Diags {
-	switch mode {
+func (c *client) Validate(ctx context.Context, mode addr.Mode, typ string, config provider.Dynamic) (ds provider.Diags) {
+	switch value := toDynamic(config); mode {
 	case addr.Managed:
-		return c.validateManaged(ctx, typ, config)
+		_, ds = ask[wirepb.ValidateResourceConfig_Response](ctx, c, validateResource,
+			&wirepb.ValidateResourceConfig_Request{TypeName: typ, Config: value, ClientCapabilities: capabilities(provider.Allow{})})
 	case addr.Data:
-		x := &struct {
-			parts
-			req  wirepb.ValidateDataResourceConfig_Request
-			resp wirepb.ValidateDataResourceConfig_Response
-		}{}
-		x.req.TypeName, x.req.Config = typ, x.dynamic(config)
-		if ds := c.call(ctx, validateData, &x.req, &x.resp); ds != nil {
-			return ds
-		}
-		return c.diags(x.resp.Diagnostics)
+		_, ds = ask[wirepb.ValidateDataResourceConfig_Response](ctx, c, validateData,
+			&wirepb.ValidateDataResourceConfig_Request{TypeName: typ, Config: value})
 	case addr.Ephemeral:
-		x := &struct {
-			parts
-			req  wirepb.ValidateEphemeralResourceConfig_Request
-			resp wirepb.ValidateEphemeralResourceConfig_Response
-		}{}
-		x.req.TypeName, x.req.Config = typ, x.dynamic(config)
-		if ds := c.call(ctx, validateEphemeral, &x.req, &x.resp); ds != nil {
-			return ds
-		}
-		return c.diags(x.resp.Diagnostics)
+		_, ds = ask[wirepb.ValidateEphemeralResourceConfig_Response](ctx, c, validateEphemeral,
+			&wirepb.ValidateEphemeralResourceConfig_Request{TypeName: typ, Config: value})
+	default:
+		ds = provider.Diags{diag.Errorf("Plugin error", "There is no validation of objects of mode %s.", mode)}
 	}
-	return provider.Diags{diag.Errorf("Plugin error", "There is no validation of objects of mode %s.", mode)}
-}
-
-func (c *client) validateManaged(ctx context.Context, typ string, config provider.Dynamic) provider.Diags {
-	x := &struct {
-		parts
-		req  wirepb.ValidateResourceConfig_Request
-		resp wirepb.ValidateResourceConfig_Response
-	}{}
-	x.req.TypeName, x.req.Config = typ, x.dynamic(config)
-	x.req.ClientCapabilities = capabilities(provider.Allow{})
-	if ds := c.call(ctx, validateResource, &x.req, &x.resp); ds != nil {
-		return ds
-	}
-	return c.diags(x.resp.Diagnostics)
+	return ds
 }

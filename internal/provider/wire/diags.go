@@ -9,7 +9,7 @@ import (
 )
 
 // diags are the provider's own diagnostics; nil for none. A severity that is not a warning is an
-// error, also one that we do not know: the peers drop those and go on.
+// error, also one that we do not know: Terraform and OpenTofu drop those and go on.
 func (c *client) diags(from []*wirepb.Diagnostic) provider.Diags {
 	if len(from) == 0 {
 		return nil

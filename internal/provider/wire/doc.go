@@ -6,7 +6,7 @@
 // are: nothing is decoded here but diagnostics, paths and schemas, and of the schemas only those
 // that a caller asks for, when it asks (index.go finds them in the answer, decode.go reads them).
 //
-// Whatever goes wrong on the way is a diagnostic like those that the provider itself reports: it
+// An error on the way is a diagnostic like those that the provider itself reports: it
 // names the provider and the call, and says whether the process died, did not know the call, sent
 // too much or sent nonsense (fault.go).
 //

@@ -14,7 +14,7 @@ import (
 )
 
 // fault explains a call that got no answer, or one that could not be read. The titles are those
-// that the peers use, since tests of providers match on them.
+// that Terraform and OpenTofu use, since tests of providers match on them.
 func (c *client) fault(ctx context.Context, m method, err error) diag.Diagnostic {
 	call := fmt.Sprintf("the call %s of %s", c.methods.short(m), c)
 	if bug := (*diag.Bug)(nil); errors.As(err, &bug) {

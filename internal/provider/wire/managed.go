@@ -9,111 +9,79 @@ import (
 
 // Upgrade brings a stored object to the current schema.
 func (c *client) Upgrade(ctx context.Context, r provider.UpgradeRequest) (provider.UpgradeResponse, provider.Diags) {
-	x := &struct {
-		raw  wirepb.RawState
-		req  wirepb.UpgradeResourceState_Request
-		resp wirepb.UpgradeResourceState_Response
-	}{}
-	x.raw.Json, x.raw.Flatmap = r.JSON, r.Flatmap
-	x.req.TypeName, x.req.Version, x.req.RawState = r.Type, r.Version, &x.raw
-	if ds := c.call(ctx, upgradeResource, &x.req, &x.resp); ds != nil {
-		return provider.UpgradeResponse{}, ds
-	}
-	return provider.UpgradeResponse{State: fromDynamic(x.resp.UpgradedState)}, c.diags(x.resp.Diagnostics)
+	resp, ds := ask[wirepb.UpgradeResourceState_Response](ctx, c, upgradeResource, &wirepb.UpgradeResourceState_Request{
+		TypeName: r.Type, Version: r.Version, RawState: &wirepb.RawState{Json: r.JSON, Flatmap: r.Flatmap},
+	})
+	return provider.UpgradeResponse{State: fromDynamic(resp.GetUpgradedState())}, ds
 }
 
 // Read refreshes an object.
 func (c *client) Read(ctx context.Context, r provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
-	x := &struct {
-		parts
-		req  wirepb.ReadResource_Request
-		resp wirepb.ReadResource_Response
-	}{}
-	x.req.TypeName = r.Type
-	x.req.CurrentState = x.dynamic(r.State)
-	x.req.Private = r.Private
-	x.req.ProviderMeta = x.dynamic(r.Meta)
-	x.req.ClientCapabilities = capabilities(r.Allow)
-	x.req.CurrentIdentity = x.identity(r.Identity)
-	if ds := c.call(ctx, readResource, &x.req, &x.resp); ds != nil {
-		return provider.ReadResponse{}, ds
-	}
+	resp, ds := ask[wirepb.ReadResource_Response](ctx, c, readResource, &wirepb.ReadResource_Request{
+		TypeName:           r.Type,
+		CurrentState:       toDynamic(r.State),
+		Private:            r.Private,
+		ProviderMeta:       toDynamic(r.Meta),
+		ClientCapabilities: capabilities(r.Allow),
+		CurrentIdentity:    toIdentity(r.Identity),
+	})
 	return provider.ReadResponse{
-		State:    fromDynamic(x.resp.NewState),
-		Private:  x.resp.Private,
-		Identity: fromIdentity(x.resp.NewIdentity),
-		Deferred: fromDeferred(x.resp.Deferred),
-	}, c.diags(x.resp.Diagnostics)
+		State:    fromDynamic(resp.GetNewState()),
+		Private:  resp.GetPrivate(),
+		Identity: fromIdentity(resp.GetNewIdentity()),
+		Deferred: fromDeferred(resp.GetDeferred()),
+	}, ds
 }
 
 // Plan asks what would change.
 func (c *client) Plan(ctx context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
-	x := &struct {
-		parts
-		req  wirepb.PlanResourceChange_Request
-		resp wirepb.PlanResourceChange_Response
-	}{}
-	x.req.TypeName = r.Type
-	x.req.PriorState = x.dynamic(r.Prior)
-	x.req.ProposedNewState = x.dynamic(r.Proposed)
-	x.req.Config = x.dynamic(r.Config)
-	x.req.PriorPrivate = r.Private
-	x.req.PriorIdentity = x.identity(r.Identity)
-	x.req.ProviderMeta = x.dynamic(r.Meta)
-	x.req.ClientCapabilities = capabilities(r.Allow)
-	if ds := c.call(ctx, planResource, &x.req, &x.resp); ds != nil {
-		return provider.PlanResponse{}, ds
-	}
+	resp, ds := ask[wirepb.PlanResourceChange_Response](ctx, c, planResource, &wirepb.PlanResourceChange_Request{
+		TypeName:           r.Type,
+		PriorState:         toDynamic(r.Prior),
+		ProposedNewState:   toDynamic(r.Proposed),
+		Config:             toDynamic(r.Config),
+		PriorPrivate:       r.Private,
+		PriorIdentity:      toIdentity(r.Identity),
+		ProviderMeta:       toDynamic(r.Meta),
+		ClientCapabilities: capabilities(r.Allow),
+	})
 	return provider.PlanResponse{
-		Planned:     fromDynamic(x.resp.PlannedState),
-		Replace:     fromPaths(x.resp.RequiresReplace),
-		Private:     x.resp.PlannedPrivate,
-		Identity:    fromIdentity(x.resp.PlannedIdentity),
-		LegacyTypes: x.resp.LegacyTypeSystem,
-		Deferred:    fromDeferred(x.resp.Deferred),
-	}, c.diags(x.resp.Diagnostics)
+		Planned:     fromDynamic(resp.GetPlannedState()),
+		Replace:     fromPaths(resp.GetRequiresReplace()),
+		Private:     resp.GetPlannedPrivate(),
+		Identity:    fromIdentity(resp.GetPlannedIdentity()),
+		LegacyTypes: resp.GetLegacyTypeSystem(),
+		Deferred:    fromDeferred(resp.GetDeferred()),
+	}, ds
 }
 
 // Apply makes a change. What came back is there also beside errors.
 func (c *client) Apply(ctx context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
-	x := &struct {
-		parts
-		req  wirepb.ApplyResourceChange_Request
-		resp wirepb.ApplyResourceChange_Response
-	}{}
-	x.req.TypeName = r.Type
-	x.req.PriorState = x.dynamic(r.Prior)
-	x.req.PlannedState = x.dynamic(r.Planned)
-	x.req.Config = x.dynamic(r.Config)
-	x.req.PlannedPrivate = r.Private
-	x.req.PlannedIdentity = x.identity(r.Identity)
-	x.req.ProviderMeta = x.dynamic(r.Meta)
-	if unanswered, ds := c.effect(ctx, applyResource, &x.req, &x.resp); ds != nil {
-		return provider.ApplyResponse{Unanswered: unanswered}, ds
-	}
+	resp, unanswered, ds := effect[wirepb.ApplyResourceChange_Response](ctx, c, applyResource, &wirepb.ApplyResourceChange_Request{
+		TypeName:        r.Type,
+		PriorState:      toDynamic(r.Prior),
+		PlannedState:    toDynamic(r.Planned),
+		Config:          toDynamic(r.Config),
+		PlannedPrivate:  r.Private,
+		PlannedIdentity: toIdentity(r.Identity),
+		ProviderMeta:    toDynamic(r.Meta),
+	})
 	return provider.ApplyResponse{
-		State:       fromDynamic(x.resp.NewState),
-		Private:     x.resp.Private,
-		Identity:    fromIdentity(x.resp.NewIdentity),
-		LegacyTypes: x.resp.LegacyTypeSystem,
-	}, c.diags(x.resp.Diagnostics)
+		State:       fromDynamic(resp.GetNewState()),
+		Private:     resp.GetPrivate(),
+		Identity:    fromIdentity(resp.GetNewIdentity()),
+		LegacyTypes: resp.GetLegacyTypeSystem(),
+		Unanswered:  unanswered,
+	}, ds
 }
 
 // Import looks an existing object up.
 func (c *client) Import(ctx context.Context, r provider.ImportRequest) (provider.ImportResponse, provider.Diags) {
-	x := &struct {
-		parts
-		req  wirepb.ImportResourceState_Request
-		resp wirepb.ImportResourceState_Response
-	}{}
-	x.req.TypeName, x.req.Id = r.Type, r.ID
-	x.req.Identity = x.identity(r.Identity)
-	x.req.ClientCapabilities = capabilities(r.Allow)
-	if ds := c.call(ctx, importResource, &x.req, &x.resp); ds != nil {
-		return provider.ImportResponse{}, ds
-	}
-	out := provider.ImportResponse{Deferred: fromDeferred(x.resp.Deferred)}
-	for _, o := range x.resp.ImportedResources {
+	resp, ds := ask[wirepb.ImportResourceState_Response](ctx, c, importResource, &wirepb.ImportResourceState_Request{
+		TypeName: r.Type, Id: r.ID, Identity: toIdentity(r.Identity), ClientCapabilities: capabilities(r.Allow),
+	})
+	out := provider.ImportResponse{Deferred: fromDeferred(resp.GetDeferred())}
+	for _, o := range resp.GetImportedResources() {
 		out.Objects = append(out.Objects, provider.Imported{
 			Type:     o.TypeName,
 			State:    fromDynamic(o.State),
@@ -121,12 +89,12 @@ func (c *client) Import(ctx context.Context, r provider.ImportRequest) (provider
 			Identity: fromIdentity(o.Identity),
 		})
 	}
-	return out, c.diags(x.resp.Diagnostics)
+	return out, ds
 }
 
 // Move turns an object of another type into one of r.Type.
 func (c *client) Move(ctx context.Context, r provider.MoveRequest) (provider.MoveResponse, provider.Diags) {
-	req := &wirepb.MoveResourceState_Request{
+	resp, ds := ask[wirepb.MoveResourceState_Response](ctx, c, moveResource, &wirepb.MoveResourceState_Request{
 		SourceProviderAddress:       r.SourceProvider.String(),
 		SourceTypeName:              r.SourceType,
 		SourceSchemaVersion:         r.SourceVersion,
@@ -135,24 +103,17 @@ func (c *client) Move(ctx context.Context, r provider.MoveRequest) (provider.Mov
 		SourceIdentity:              rawJSON(r.SourceIdentity),
 		SourceIdentitySchemaVersion: r.SourceIdentityVersion,
 		TargetTypeName:              r.Type,
-	}
-	var resp wirepb.MoveResourceState_Response
-	if ds := c.call(ctx, moveResource, req, &resp); ds != nil {
-		return provider.MoveResponse{}, ds
-	}
+	})
 	return provider.MoveResponse{
-		State:    fromDynamic(resp.TargetState),
-		Private:  resp.TargetPrivate,
-		Identity: fromIdentity(resp.TargetIdentity),
-	}, c.diags(resp.Diagnostics)
+		State:    fromDynamic(resp.GetTargetState()),
+		Private:  resp.GetTargetPrivate(),
+		Identity: fromIdentity(resp.GetTargetIdentity()),
+	}, ds
 }
 
 // UpgradeIdentity brings a stored identity to the current identity schema.
 func (c *client) UpgradeIdentity(ctx context.Context, typ string, version int64, json []byte) (provider.Dynamic, provider.Diags) {
-	req := &wirepb.UpgradeResourceIdentity_Request{TypeName: typ, Version: version, RawIdentity: &wirepb.RawState{Json: json}}
-	var resp wirepb.UpgradeResourceIdentity_Response
-	if ds := c.call(ctx, upgradeIdentity, req, &resp); ds != nil {
-		return provider.Dynamic{}, ds
-	}
-	return fromIdentity(resp.UpgradedIdentity), c.diags(resp.Diagnostics)
+	resp, ds := ask[wirepb.UpgradeResourceIdentity_Response](ctx, c, upgradeIdentity,
+		&wirepb.UpgradeResourceIdentity_Request{TypeName: typ, Version: version, RawIdentity: &wirepb.RawState{Json: json}})
+	return fromIdentity(resp.GetUpgradedIdentity()), ds
 }

@@ -9,35 +9,20 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
 
-// parts are the small messages inside a request, so that a call with everything it needs is one
-// allocation: each call embeds it beside its request and response.
-type parts struct {
-	values [4]wirepb.DynamicValue // a fifth, for meta beside an identity, is rare
-	used   int
-	id     wirepb.ResourceIdentityData
-}
-
-// dynamic is d as a message; nil if there is nothing to send.
-func (p *parts) dynamic(d provider.Dynamic) *wirepb.DynamicValue {
+// toDynamic is d as a message; nil if there is nothing to send.
+func toDynamic(d provider.Dynamic) *wirepb.DynamicValue {
 	if isZero(d) {
 		return nil
 	}
-	if p.used == len(p.values) {
-		return &wirepb.DynamicValue{Msgpack: d.Msgpack, Json: d.JSON}
-	}
-	v := &p.values[p.used]
-	p.used++
-	v.Msgpack, v.Json = d.Msgpack, d.JSON
-	return v
+	return &wirepb.DynamicValue{Msgpack: d.Msgpack, Json: d.JSON}
 }
 
-// identity is d as a message; nil if there is nothing to send.
-func (p *parts) identity(d provider.Dynamic) *wirepb.ResourceIdentityData {
+// toIdentity is d as a message; nil if there is nothing to send.
+func toIdentity(d provider.Dynamic) *wirepb.ResourceIdentityData {
 	if isZero(d) {
 		return nil
 	}
-	p.id.IdentityData = p.dynamic(d)
-	return &p.id
+	return &wirepb.ResourceIdentityData{IdentityData: toDynamic(d)}
 }
 
 func isZero(d provider.Dynamic) bool { return len(d.Msgpack) == 0 && len(d.JSON) == 0 }

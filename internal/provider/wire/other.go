@@ -13,70 +13,43 @@ import (
 
 // ReadData reads a data source.
 func (c *client) ReadData(ctx context.Context, r provider.DataRequest) (provider.DataResponse, provider.Diags) {
-	x := &struct {
-		parts
-		req  wirepb.ReadDataSource_Request
-		resp wirepb.ReadDataSource_Response
-	}{}
-	x.req.TypeName = r.Type
-	x.req.Config = x.dynamic(r.Config)
-	x.req.ProviderMeta = x.dynamic(r.Meta)
-	x.req.ClientCapabilities = capabilities(r.Allow)
-	if ds := c.call(ctx, readData, &x.req, &x.resp); ds != nil {
-		return provider.DataResponse{}, ds
-	}
-	return provider.DataResponse{
-		State:    fromDynamic(x.resp.State),
-		Deferred: fromDeferred(x.resp.Deferred),
-	}, c.diags(x.resp.Diagnostics)
+	resp, ds := ask[wirepb.ReadDataSource_Response](ctx, c, readData, &wirepb.ReadDataSource_Request{
+		TypeName: r.Type, Config: toDynamic(r.Config), ProviderMeta: toDynamic(r.Meta), ClientCapabilities: capabilities(r.Allow),
+	})
+	return provider.DataResponse{State: fromDynamic(resp.GetState()), Deferred: fromDeferred(resp.GetDeferred())}, ds
 }
 
 // Open opens an ephemeral resource. What came back is there also beside errors: what was opened
 // must be closed.
 func (c *client) Open(ctx context.Context, r provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
-	x := &struct {
-		parts
-		req  wirepb.OpenEphemeralResource_Request
-		resp wirepb.OpenEphemeralResource_Response
-	}{}
-	x.req.TypeName = r.Type
-	x.req.Config = x.dynamic(r.Config)
-	x.req.ClientCapabilities = capabilities(r.Allow)
-	if unanswered, ds := c.effect(ctx, openEphemeral, &x.req, &x.resp); ds != nil {
-		for i := range ds {
-			ds[i].Detail += " If it was opened by then, it stays open: what is needed to close it was not answered."
-		}
-		return provider.OpenResponse{Unanswered: unanswered}, ds
+	resp, unanswered, ds := effect[wirepb.OpenEphemeralResource_Response](ctx, c, openEphemeral, &wirepb.OpenEphemeralResource_Request{
+		TypeName: r.Type, Config: toDynamic(r.Config), ClientCapabilities: capabilities(r.Allow),
+	})
+	if resp == nil {
+		ds[0].Detail += " If it was opened by then, it stays open: what is needed to close it was not answered."
 	}
 	return provider.OpenResponse{
-		Result:   fromDynamic(x.resp.Result),
-		Private:  x.resp.Private,
-		RenewAt:  fromTime(x.resp.RenewAt),
-		Deferred: fromDeferred(x.resp.Deferred),
-	}, c.badTime(openEphemeral, r.Type, x.resp.RenewAt, c.diags(x.resp.Diagnostics))
+		Result:     fromDynamic(resp.GetResult()),
+		Private:    resp.GetPrivate(),
+		RenewAt:    fromTime(resp.GetRenewAt()),
+		Deferred:   fromDeferred(resp.GetDeferred()),
+		Unanswered: unanswered,
+	}, c.badTime(openEphemeral, r.Type, resp.GetRenewAt(), ds)
 }
 
 // Renew prolongs a lease.
 func (c *client) Renew(ctx context.Context, typ string, private []byte) (provider.RenewResponse, provider.Diags) {
-	req := &wirepb.RenewEphemeralResource_Request{TypeName: typ, Private: private}
-	var resp wirepb.RenewEphemeralResource_Response
-	if ds := c.call(ctx, renewEphemeral, req, &resp); ds != nil {
-		return provider.RenewResponse{}, ds
-	}
-	return provider.RenewResponse{
-		Private: resp.Private,
-		RenewAt: fromTime(resp.RenewAt),
-	}, c.badTime(renewEphemeral, typ, resp.RenewAt, c.diags(resp.Diagnostics))
+	resp, ds := ask[wirepb.RenewEphemeralResource_Response](ctx, c, renewEphemeral,
+		&wirepb.RenewEphemeralResource_Request{TypeName: typ, Private: private})
+	return provider.RenewResponse{Private: resp.GetPrivate(), RenewAt: fromTime(resp.GetRenewAt())},
+		c.badTime(renewEphemeral, typ, resp.GetRenewAt(), ds)
 }
 
 // CloseLease ends a lease.
 func (c *client) CloseLease(ctx context.Context, typ string, private []byte) provider.Diags {
-	req := &wirepb.CloseEphemeralResource_Request{TypeName: typ, Private: private}
-	var resp wirepb.CloseEphemeralResource_Response
-	if ds := c.call(ctx, closeEphemeral, req, &resp); ds != nil {
-		return ds
-	}
-	return c.diags(resp.Diagnostics)
+	_, ds := ask[wirepb.CloseEphemeralResource_Response](ctx, c, closeEphemeral,
+		&wirepb.CloseEphemeralResource_Request{TypeName: typ, Private: private})
+	return ds
 }
 
 // badTime adds an error to ds if t is no time.
@@ -116,15 +89,13 @@ func (c *client) ConfiguredFunctions(ctx context.Context) (map[string]*provider.
 // Call runs a function. The error is a *provider.CallError where the function complains, and a
 // diag.Diagnostic where the call itself went wrong.
 func (c *client) Call(ctx context.Context, function string, args []provider.Dynamic) (provider.Dynamic, error) {
-	req := &wirepb.CallFunction_Request{Name: function, Arguments: make([]*wirepb.DynamicValue, len(args))}
-	values := make([]wirepb.DynamicValue, len(args))
-	for i, a := range args {
-		values[i].Msgpack, values[i].Json = a.Msgpack, a.JSON
-		req.Arguments[i] = &values[i]
+	req := &wirepb.CallFunction_Request{Name: function}
+	for _, a := range args {
+		req.Arguments = append(req.Arguments, &wirepb.DynamicValue{Msgpack: a.Msgpack, Json: a.JSON})
 	}
 	var resp wirepb.CallFunction_Response
-	if ds := c.call(ctx, callFunction, req, &resp); ds != nil {
-		return provider.Dynamic{}, ds[0]
+	if err := c.conn.Invoke(ctx, c.methods[callFunction], req, &resp); err != nil {
+		return provider.Dynamic{}, c.fault(ctx, callFunction, err)
 	}
 	if e := resp.Error; e != nil {
 		return provider.Dynamic{}, &provider.CallError{Text: e.Text, Arg: blamed(e, len(args))}

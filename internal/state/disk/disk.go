@@ -2,12 +2,12 @@
 //
 // A process can be killed, a disk can be full and a machine can lose its power at every moment.
 // Replace therefore never touches what is there: it writes beside it, makes that durable, puts it
-// in the old one's place in one step, and makes the step durable. Whoever opens the name finds the
+// in the old one's place in one step, and makes the step durable. A process that opens the name finds the
 // old content or the new one.
 //
 // Every call that touches a file goes through an FS, so that tests can fail the n-th one, or let
 // nothing happen after it. What is written here holds secrets: files are 0600 and directories
-// 0700, whatever the umask, and no error says anything about content.
+// 0700 under any umask, and no error says anything about content.
 package disk
 
 import (
@@ -180,7 +180,7 @@ func tempName(base string, random []byte) string {
 // randomLen is how many random bytes are in such a name.
 const randomLen = 8
 
-// Temp makes an empty file beside target, of a name that nobody uses.
+// Temp makes an empty file beside target, of a name that is not in use.
 func Temp(fsys FS, target string) (File, error) {
 	var random [randomLen]byte
 	rand.Read(random[:])

@@ -2,9 +2,9 @@
 //
 // The state file is written once, at the end of a run. Until then a journal beside it says what
 // happened: an Intent before each provider call that changes something, durable before the call is
-// made; its Result after it, durable before anything that depends on it starts. Whatever moment
-// the process is lost at, the next command finds every answered change in the state or here, and
-// is told the names of those that were being made (invariants I9 and I17).
+// made; its Result after it, durable before anything that depends on it starts. If
+// the process is lost at any moment, the next command finds every answered change in the state or here, and
+// learns the names of those that were being made (invariants I9 and I17).
 //
 // A record is a transaction: what one step did to several objects (depose and create, restore,
 // move) is one record and is there as a whole or not at all. Records are framed and have
@@ -17,7 +17,7 @@
 // provider: nothing else is known of them here, nor is it needed to look for them.
 //
 // The first record says which state the rest is about, by lineage, serial and digest. A journal
-// whose state has moved on, because one of the peers wrote it since, is put aside and never
+// whose state has moved on, because another program wrote it since, is put aside and never
 // applied. No ephemeral value has a place in any record: objects are stored entries, and an intent
 // holds addresses and attributes like names.
 package journal
@@ -41,7 +41,7 @@ type Journal interface {
 	Intent(Intent) (Op, error)
 	// Result says what a call changed, as one transaction; nothing at all if it changed nothing.
 	Result(op Op, changed ...Change) error
-	// Later is Result for somebody who has other things to do: over is told when the record is as
+	// Later is Result for a caller that does not wait: over is called when the record is as
 	// durable as it will be, or why it is not, once and from any goroutine. It must not wait for
 	// anything.
 	Later(over func(error), op Op, changed ...Change)
@@ -59,10 +59,10 @@ type Leases interface {
 
 // Lease is one that was opened, or about to be.
 type Lease struct {
-	Object   string // its address, with keys hidden that must not be shown
-	Provider addr.Provider
-	Run      string    // the run that opened it
-	Time     time.Time // when it was about to be opened
+	Object   string        `json:"object"` // its address, with keys hidden that must not be shown
+	Provider addr.Provider `json:"provider"`
+	Run      string        `json:"run"`  // the run that opened it
+	Time     time.Time     `json:"time"` // when it was about to be opened
 }
 
 func (l Lease) String() string {
@@ -83,7 +83,7 @@ type Change struct {
 	Entry  *state.Entry
 }
 
-// Unknown is a call whose outcome nobody recorded: the object may or may not have been changed.
+// Unknown is a call whose outcome was not recorded: the object may or may not have been changed.
 type Unknown struct {
 	Intent
 	Run  string    // the run that was lost
@@ -96,12 +96,12 @@ func (u Unknown) String() string {
 
 // Header is the first record: which state the journal is about, and whose it is.
 type Header struct {
-	Lineage string       // of the state, or the one it will get
-	Serial  uint64       // of the state; 0: there is none
-	Base    state.Digest // of the state's bytes; zero: there is none
-	Run     string       // names the run
-	Version string       // the program
-	Time    time.Time
+	Lineage string       `json:"lineage"` // of the state, or the one it will get
+	Serial  uint64       `json:"serial"`  // of the state; 0: there is none
+	Base    state.Digest `json:"base"`    // of the state's bytes; zero: there is none
+	Run     string       `json:"run"`     // names the run
+	Version string       `json:"version"` // the program
+	Time    time.Time    `json:"time"`
 }
 
 // About is the header of a journal about a state as it was read, nil if there is none. lineage is

@@ -583,25 +583,6 @@ func replayed(t *testing.T, data []byte, base *state.Snapshot) {
 	}
 }
 
-// An intent is what encoding/json would make of it, whatever is in it.
-func TestIntentForm(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		u := Unknown{
-			Intent: Intent{
-				Object: object(t, rapid.SampledFrom(names).Draw(t, "object")), Action: rapid.String().Draw(t, "action"), Provider: provider,
-				Known: rapid.MapOfN(rapid.String(), rapid.String(), 0, 3).Draw(t, "known"),
-			},
-			Run:  rapid.SampledFrom([]string{"", "default-2026", "a \"b\" \\c\n<é>"}).Draw(t, "run"),
-			Time: time.Unix(rapid.Int64Range(0, 1<<32).Draw(t, "seconds"), rapid.Int64Range(0, 999999999).Draw(t, "nanoseconds")).UTC(),
-		}
-		op := Op(rapid.Uint64().Draw(t, "op"))
-		want := encode(intentJSON{op, u.Object.Instance.String(), u.Object.Deposed, u.Action, u.Provider.String(), u.Known, u.Run, u.Time})
-		if got := encodeIntent(op, u); !bytes.Equal(got, want) {
-			t.Fatalf("got  %s\nwant %s", got, want)
-		}
-	})
-}
-
 // Whoever is told that a record is durable finds it on the disk, whenever the power goes; and is
 // told in the order in which records came.
 func TestLater(t *testing.T) {

@@ -3,15 +3,12 @@ package journal
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"hash/crc32"
 	"strconv"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
@@ -104,26 +101,17 @@ func records(data []byte) (out []record, damaged int) {
 	}
 }
 
-// The payloads.
-
-type headerJSON struct {
-	Lineage string    `json:"lineage"`
-	Serial  uint64    `json:"serial"`
-	Base    string    `json:"base"`
-	Run     string    `json:"run"`
-	Version string    `json:"version"`
-	Time    time.Time `json:"time"`
-}
+// The payloads; that of a header is a Header.
 
 type intentJSON struct {
-	Op       Op                `json:"op"`
-	Object   string            `json:"object"`
-	Deposed  string            `json:"deposed,omitempty"`
-	Action   string            `json:"action"`
-	Provider string            `json:"provider"`
-	Known    map[string]string `json:"known,omitempty"`
-	Run      string            `json:"run,omitempty"` // of an earlier run whose outcome is still unknown
-	Time     time.Time         `json:"time"`
+	Op       Op                    `json:"op"`
+	Object   string                `json:"object"`
+	Deposed  string                `json:"deposed,omitempty"`
+	Action   string                `json:"action"`
+	Provider addr.ProviderInstance `json:"provider"`
+	Known    map[string]string     `json:"known,omitempty"`
+	Run      string                `json:"run,omitempty"` // of an earlier run whose outcome is still unknown
+	Time     time.Time             `json:"time"`
 }
 
 type resultJSON struct {
@@ -132,15 +120,12 @@ type resultJSON struct {
 }
 
 type endJSON struct {
-	Next string `json:"next"`
+	Next state.Digest `json:"next"`
 }
 
 type leaseJSON struct {
-	Op       Op        `json:"op"`
-	Object   string    `json:"object"`
-	Provider string    `json:"provider"`
-	Run      string    `json:"run"`
-	Time     time.Time `json:"time"`
+	Op Op `json:"op"`
+	Lease
 }
 
 type overJSON struct {
@@ -155,87 +140,23 @@ func encode(v any) []byte {
 	return out
 }
 
-func encodeHeader(h Header) []byte {
-	return encode(headerJSON{h.Lineage, h.Serial, digestText(h.Base), h.Run, h.Version, h.Time})
+// decode reads a payload.
+func decode[T any](payload []byte) (v T, err error) {
+	err = json.Unmarshal(payload, &v)
+	return v, err
 }
 
-func decodeHeader(payload []byte) (Header, error) {
-	var j headerJSON
-	if err := json.Unmarshal(payload, &j); err != nil {
-		return Header{}, err
-	}
-	base, err := parseDigest(j.Base)
-	return Header{j.Lineage, j.Serial, base, j.Run, j.Version, j.Time}, err
-}
-
-func digestText(d state.Digest) string {
-	if d == (state.Digest{}) {
-		return ""
-	}
-	return hex.EncodeToString(d[:])
-}
-
-func parseDigest(s string) (d state.Digest, err error) {
-	if s == "" {
-		return d, nil
-	}
-	raw, err := hex.DecodeString(s)
-	if err == nil && len(raw) != len(d) {
-		err = fmt.Errorf("a digest has %d bytes", len(raw))
-	}
-	copy(d[:], raw)
-	return d, err
-}
-
-// encodeIntent writes an intentJSON. There is one for every change, so it does without reflection.
 func encodeIntent(op Op, u Unknown) []byte {
-	dst := make([]byte, 0, 256)
-	text := func(name, s string) {
-		dst = append(dst, name...)
-		dst = jsontext.AppendString(dst, s)
-	}
-	dst = strconv.AppendUint(append(dst, `{"op":`...), uint64(op), 10)
-	text(`,"object":`, u.Object.Instance.String())
-	if u.Object.Deposed != "" {
-		text(`,"deposed":`, u.Object.Deposed)
-	}
-	text(`,"action":`, u.Action)
-	text(`,"provider":`, u.Provider.String())
-	if len(u.Known) > 0 {
-		dst = append(append(dst, `,"known":`...), encode(u.Known)...)
-	}
-	if u.Run != "" {
-		text(`,"run":`, u.Run)
-	}
-	dst = u.Time.AppendFormat(append(dst, `,"time":"`...), time.RFC3339Nano)
-	return append(dst, `"}`...)
+	return encode(intentJSON{op, u.Object.Instance.String(), u.Object.Deposed, u.Action, u.Provider, u.Known, u.Run, u.Time})
 }
 
 func decodeIntent(payload []byte) (Op, Unknown, error) {
-	var j intentJSON
-	if err := json.Unmarshal(payload, &j); err != nil {
-		return 0, Unknown{}, err
-	}
-	i, err := addr.ParseInstance(j.Object)
+	j, err := decode[intentJSON](payload)
 	if err != nil {
 		return 0, Unknown{}, err
 	}
-	u := Unknown{Run: j.Run, Time: j.Time, Intent: Intent{Object: addr.Object{Instance: i, Deposed: j.Deposed}, Action: j.Action, Known: j.Known}}
-	u.Provider, err = addr.ParseProviderInstance(j.Provider)
-	return j.Op, u, err
-}
-
-func encodeLease(op Op, l Lease) []byte {
-	return encode(leaseJSON{op, l.Object, l.Provider.String(), l.Run, l.Time})
-}
-
-func decodeLease(payload []byte) (Op, Lease, error) {
-	var j leaseJSON
-	if err := json.Unmarshal(payload, &j); err != nil {
-		return 0, Lease{}, err
-	}
-	p, err := addr.ParseProvider(j.Provider)
-	return j.Op, Lease{j.Object, p, j.Run, j.Time}, err
+	i, err := addr.ParseInstance(j.Object)
+	return j.Op, Unknown{Run: j.Run, Time: j.Time, Intent: Intent{Object: addr.Object{Instance: i, Deposed: j.Deposed}, Action: j.Action, Provider: j.Provider, Known: j.Known}}, err
 }
 
 // encodeResult writes entries as they are, without decoding anything.
@@ -259,8 +180,8 @@ func encodeResult(op Op, changed []Change) []byte {
 }
 
 func decodeResult(p *state.ObjectParser, payload []byte) (Op, []Change, error) {
-	var j resultJSON
-	if err := json.Unmarshal(payload, &j); err != nil {
+	j, err := decode[resultJSON](payload)
+	if err != nil {
 		return 0, nil, err
 	}
 	var out []Change

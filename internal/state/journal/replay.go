@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,7 +58,7 @@ func Replay(data []byte, base *state.Snapshot) (*Recovery, error) {
 		}
 		return nil, ErrNothing
 	}
-	h, err := decodeHeader(list[at].payload)
+	h, err := decode[Header](list[at].payload)
 	if err != nil {
 		return nil, &MismatchError{Reason: fmt.Sprintf("its header cannot be understood: %v", err)}
 	}
@@ -92,14 +91,8 @@ type replay struct {
 	changes []Change
 	parser  state.ObjectParser
 	ends    []state.Digest
-	leases  []opened
+	leases  []leaseJSON
 	closed  map[Op]bool
-}
-
-// opened is a lease by the operation that opened it.
-type opened struct {
-	op Op
-	Lease
 }
 
 // count finds the records that are missing from the sequence.
@@ -174,27 +167,22 @@ func (p *replay) result(payload []byte) error {
 }
 
 func (p *replay) end(payload []byte) error {
-	var j endJSON
-	if err := json.Unmarshal(payload, &j); err != nil {
-		return err
-	}
-	next, err := parseDigest(j.Next)
-	if next != (state.Digest{}) {
-		p.ends = append(p.ends, next)
+	j, err := decode[endJSON](payload)
+	if j.Next != (state.Digest{}) {
+		p.ends = append(p.ends, j.Next)
 	}
 	return err
 }
 
 func (p *replay) lease(payload []byte) error {
-	op, l, err := decodeLease(payload)
-	p.ops = max(p.ops, op)
-	p.leases = append(p.leases, opened{op, l})
+	l, err := decode[leaseJSON](payload)
+	p.ops = max(p.ops, l.Op)
+	p.leases = append(p.leases, l)
 	return err
 }
 
 func (p *replay) over(payload []byte) error {
-	var j overJSON
-	err := json.Unmarshal(payload, &j)
+	j, err := decode[overJSON](payload)
 	p.closed[j.Op] = true
 	return err
 }
@@ -203,7 +191,7 @@ func (p *replay) over(payload []byte) error {
 func (p *replay) left() []Lease {
 	var out []Lease
 	for _, l := range p.leases {
-		if !p.closed[l.op] {
+		if !p.closed[l.Op] {
 			out = append(out, l.Lease)
 		}
 	}
@@ -275,7 +263,7 @@ func (r *Recovery) Conclude(fsys disk.FS, path string, next state.Digest) error 
 	if err != nil {
 		return fmt.Errorf("the journal cannot be written: %w", err)
 	}
-	_, err = f.Write(appendRecord(nil, endRecord, r.next, encode(endJSON{digestText(next)})))
+	_, err = f.Write(appendRecord(nil, endRecord, r.next, encode(endJSON{next})))
 	if err == nil {
 		err = f.DataSync()
 	}

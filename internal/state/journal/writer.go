@@ -18,7 +18,7 @@ import (
 // Writer is a journal in a file.
 //
 // One goroutine writes. It takes all records that have come while it was busy, writes them at once,
-// and tells everybody whose record went along. Records that come together so share a write to the
+// and tells every caller whose record went along. Records that come together so share a write to the
 // disk, which costs more than all else about them.
 type Writer struct {
 	fs   disk.FS
@@ -30,8 +30,8 @@ type Writer struct {
 
 	mu     sync.Mutex
 	number uint32 // of the next record
-	batch  batch  // what nobody writes yet
-	open   int    // calls under way: their intents are durable, and nobody knows their outcome
+	batch  batch  // what is to be written
+	open   int    // calls under way: their intents are durable, and their outcome is not known
 	leases int    // announced and not over
 	err    error  // the first; nothing is taken after it
 	closed bool
@@ -49,7 +49,7 @@ type Writer struct {
 // batch is records that are written together.
 type batch struct {
 	data    []byte
-	over    []func(error) // who is to be told
+	over    []func(error) // of the callers
 	intents int
 }
 
@@ -65,43 +65,32 @@ var ErrExists = errors.New("there is a journal of an earlier run")
 
 // Create begins a journal at path, which must not exist, and makes its header durable.
 func Create(path string, h Header, o Options) (*Writer, error) {
-	if o.FS == nil {
-		o.FS = disk.OS
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	w := newWriter(path, h.Run, o)
 	if h.Time.IsZero() {
-		h.Time = o.Now().UTC()
+		h.Time = w.now().UTC()
 	}
-	if _, err := o.FS.Lstat(path); err == nil {
+	if _, err := w.fs.Lstat(path); err == nil {
 		return nil, fmt.Errorf("%w: %s", ErrExists, path)
 	}
-	f, err := disk.Append(o.FS, path)
-	if err != nil {
+	var err error
+	if w.file, err = disk.Append(w.fs, path); err != nil {
 		return nil, fmt.Errorf("the journal cannot be made: %w", err)
 	}
-	w := &Writer{
-		fs: o.FS, path: path, run: h.Run, now: o.Now, file: f,
-		work: make(chan struct{}, 1), idle: make(chan struct{}, 1), done: make(chan struct{}),
-	}
 	if err = w.begin(h, o.Carry); err == nil {
-		err = o.FS.SyncDir(filepath.Dir(path))
+		err = w.fs.SyncDir(filepath.Dir(path))
 	}
 	if err != nil {
-		f.Close()
-		o.FS.Remove(path)
+		w.file.Close()
+		w.fs.Remove(path)
 		return nil, fmt.Errorf("the journal cannot be made: %w", err)
 	}
 	go w.write()
 	return w, nil
 }
 
-// Continue goes on writing a journal that was read and stays where it is: for a run that changes
-// nothing that the journal is about, and opens leases. run names it.
-func (r *Recovery) Continue(path, run string, o Options) (*Writer, error) {
+func newWriter(path, run string, o Options) *Writer {
 	w := &Writer{
-		fs: o.FS, path: path, run: run, now: o.Now, number: r.next,
+		fs: o.FS, path: path, run: run, now: o.Now,
 		work: make(chan struct{}, 1), idle: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	if w.fs == nil {
@@ -110,6 +99,14 @@ func (r *Recovery) Continue(path, run string, o Options) (*Writer, error) {
 	if w.now == nil {
 		w.now = time.Now
 	}
+	return w
+}
+
+// Continue goes on writing a journal that was read and stays where it is: for a run that changes
+// nothing that the journal is about, and opens leases. run names it.
+func (r *Recovery) Continue(path, run string, o Options) (*Writer, error) {
+	w := newWriter(path, run, o)
+	w.number = r.next
 	w.ops.Store(uint64(r.ops))
 	var err error
 	if w.file, err = w.fs.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0); err != nil {
@@ -126,7 +123,7 @@ func (w *Writer) begin(h Header, carry []Unknown) error {
 		b = appendRecord(b, k, w.number, payload)
 		w.number++
 	}
-	add(headerRecord, encodeHeader(h))
+	add(headerRecord, encode(h))
 	for _, u := range carry {
 		add(intentRecord, encodeIntent(Op(w.ops.Add(1)), u))
 	}
@@ -170,13 +167,13 @@ func keepable(changed []Change) error {
 
 // End implements Journal.
 func (w *Writer) End(next state.Digest) error {
-	return w.durable(endRecord, 0, encode(endJSON{digestText(next)}))
+	return w.durable(endRecord, 0, encode(endJSON{next}))
 }
 
 // Opening implements Leases.
 func (w *Writer) Opening(o addr.Object, p addr.Provider) (Op, error) {
 	op := Op(w.ops.Add(1))
-	err := w.durable(leaseRecord, 0, encodeLease(op, Lease{o.String(), p, w.run, w.now().UTC()}))
+	err := w.durable(leaseRecord, 0, encode(leaseJSON{op, Lease{o.String(), p, w.run, w.now().UTC()}}))
 	if err == nil {
 		w.count(1)
 	}
@@ -196,7 +193,7 @@ func (w *Writer) count(n int) {
 	w.leases += n
 }
 
-// Unsettled reports whether there are calls whose outcome was not told, or leases that are not
+// Unsettled reports whether there are calls without a recorded outcome, or leases that are not
 // over.
 func (w *Writer) Unsettled() bool {
 	w.mu.Lock()

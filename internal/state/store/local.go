@@ -25,7 +25,7 @@ var LocalDriver = Driver{
 	Open: func(_ context.Context, s Settings) (Store, error) {
 		path, set := s.Text("path")
 		if set && path == "" {
-			//lint:ignore ST1005 the text is shown to users as it is, in the words of the peers
+			//lint:ignore ST1005 the text is shown to users as it is, in the words of Terraform and OpenTofu
 			return nil, errors.New(`The "path" attribute value must not be empty`)
 		}
 		workspaces, _ := s.Text("workspace_dir")
@@ -53,11 +53,11 @@ const NoBackup = "-"
 // Local is the store in files of this machine. States are replaced whole (package disk) and are
 // 0600; before the first Put of each workspace the old state is copied to a backup beside it.
 //
-// The lock is on the state file itself, as the peers have it, so that one of them and we keep
+// The lock is on the state file itself, as Terraform and OpenTofu have it, so that one of them and we keep
 // each other out. Two things follow from replacing the file while it is locked. The new file is
 // locked before it takes its place, so there is no moment in which the lock is not on the file
-// that others would open. And one of the peers may be waiting with the old file open: it would
-// get the lock on that, and read and write there what nobody else ever sees. So the old file,
+// that others would open. And one of them may be waiting with the old file open: it would
+// get the lock on that, and read and write there what no other process ever sees. So the old file,
 // which has no name any more, is overwritten with what they refuse to read (see retire).
 //
 // To lock a state that does not exist, an empty one is made, which Get does not see and unlock
@@ -183,7 +183,7 @@ func (l *Local) read(path string) ([]byte, error) {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // versionOf is a checksum of the content: of two polynomials, since one is short. It guards
-// against accidents; who wants to write a state need not forge it.
+// against accidents; no forger is kept out by it.
 func versionOf(data []byte) Version {
 	if data == nil {
 		return ""

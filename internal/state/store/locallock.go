@@ -41,7 +41,7 @@ func (l *Local) Lock(_ context.Context, workspace string, who LockInfo) (func(co
 		if errors.As(err, &held) {
 			return nil, l.lockedBy(h.info, held.Err)
 		}
-		if inner := (*fs.PathError)(nil); errors.As(err, &inner) { // it may name a file that nobody has heard of
+		if inner := (*fs.PathError)(nil); errors.As(err, &inner) { // it may name a file that the user has not heard of
 			err = inner.Err
 		}
 		return nil, fmt.Errorf("the state file %s cannot be locked: %w", l.File(workspace), err)
@@ -54,7 +54,7 @@ func (l *Local) Lock(_ context.Context, workspace string, who LockInfo) (func(co
 	return func(context.Context) error { return l.unlock(workspace, h) }, nil
 }
 
-// infoFile is where the peers say who has the lock.
+// infoFile is where Terraform and OpenTofu say who has the lock.
 func (l *Local) infoFile(workspace string) string {
 	dir, base := filepath.Split(l.File(workspace))
 	return filepath.Join(dir, "."+base+".lock.info")
@@ -210,7 +210,7 @@ func (l *Local) release(h *holding) error {
 // version.
 var retired = []byte(`{"version":99,"note":"this state was replaced while it was locked; run the command again"}` + "\n")
 
-// retire closes a file that was the state and has no name any more. One of the peers may have it
+// retire closes a file that was the state and has no name any more. Terraform or OpenTofu may have it
 // open, waiting for the lock, and would take it for the state.
 func retire(f disk.File) {
 	defer f.Close()
@@ -225,7 +225,7 @@ func retire(f disk.File) {
 }
 
 // Break implements Breaker. A lock on a file ends with its process; what can be left of one is
-// the information on who had it, which hinders nobody, and is removed.
+// the information on who had it, which hinders no process, and is removed.
 func (l *Local) Break(_ context.Context, workspace, id string) error {
 	info := l.infoFile(workspace)
 	held := l.lockedBy(info, nil).Held

@@ -62,7 +62,7 @@ func ParseLockInfo(data []byte) (LockInfo, error) {
 	return i, nil
 }
 
-// String is the block that the peers print and tools look for.
+// String is the block that Terraform and OpenTofu print and tools look for.
 func (i LockInfo) String() string {
 	return fmt.Sprintf("Lock Info:\n  ID:        %s\n  Path:      %s\n  Operation: %s\n  Who:       %s\n  Version:   %s\n  Created:   %s\n  Info:      %s\n",
 		i.ID, i.Path, i.Operation, i.Who, i.Version, i.Created, i.Info)
@@ -98,7 +98,7 @@ const (
 )
 
 // Acquire takes a lock, waiting for it for at most timeout (0: one attempt). waiting, if not nil,
-// is told once, when the first attempt failed. The error is that of the last attempt.
+// is called once, when the first attempt failed. The error is that of the last attempt.
 func Acquire(ctx context.Context, s Store, workspace string, who LockInfo, timeout time.Duration, waiting func(*LockError)) (func(context.Context) error, error) {
 	deadline := time.Now().Add(timeout)
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {

@@ -10,7 +10,7 @@ import (
 )
 
 // lockFile takes a lock that belongs to the open file. The kernels of the BSD family, Darwin
-// among them, keep one list for both kinds of lock, so it excludes the peers' POSIX locks.
+// among them, keep one list for both kinds of lock, so it excludes the POSIX locks of Terraform and OpenTofu.
 func lockFile(f disk.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Locks of this system are on bytes, and nobody else can read those that are locked. The peers lock the
+// Locks of this system are on bytes, and no other process can read those that are locked. Terraform and OpenTofu lock the
 // state from its first byte on, as far as a number goes. We lock one byte of that which no state reaches:
 // so they and we keep each other out, and others can read.
 const lockedByte = 1<<31 - 1

@@ -33,7 +33,7 @@ type Provider struct {
 // A session is what one configured provider has.
 type session struct {
 	region  string
-	unknown bool   // the region is not known
+	unknown bool   // some setting is not known
 	crash   func() // ends the connection as a crash does; nil in a process of its own
 }
 
@@ -160,7 +160,7 @@ func (p *Provider) ConfigureProvider(ctx context, q *tfprotov6.ConfigureProvider
 	}
 	s := p.session(ctx)
 	p.mu.Lock()
-	s.region, s.unknown = text(v, "region"), !v.GetAttr("region").IsKnown()
+	s.region, s.unknown = text(v, "region"), !v.IsWhollyKnown()
 	p.mu.Unlock()
 	err = p.call(ctx, cloud.Call{Call: "configure", Key: word(v, "label"), Note: cloud.Hash(text(v, "token"))}, func(*cloud.Call, string) error { return nil })
 	return &tfprotov6.ConfigureProviderResponse{Diagnostics: tell(err)}, nil

@@ -159,7 +159,11 @@ func (c *Cloud) Put(o *Object) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(c.file(o.ID), append(text, '\n'), 0o600)
+	part := c.file(o.ID) + ".part" // others may look at any moment
+	if err := os.WriteFile(part, append(text, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(part, c.file(o.ID))
 }
 
 // Delete removes an object, and tells who uses it still.

@@ -27,18 +27,18 @@ const (
 	stderrOut = 2 << 10
 )
 
-// grace is how long a program that was told to end may take, and how long we wait for the output
+// grace is how long a program that was asked to end may take, and how long we wait for the output
 // of those it left behind.
 var grace = 5 * time.Second
 
-// command is a program to be run, with what it is told on its standard input.
+// command is a program to be run, with what it gets on its standard input.
 type command struct {
 	args    []string
 	dir     string
 	limit   time.Duration
 	stdin   []byte
 	secrets []json.RawMessage // values that must not be shown
-	killed  context.Context   // when it ends, what was told to end is killed; nil: it gets its time
+	killed  context.Context   // when it ends, a program that was asked to end is killed; nil: it gets its time
 }
 
 // commandError is why a program failed. Its text holds nothing that the program wrote.
@@ -55,7 +55,7 @@ func (e *commandError) Unwrap() error { return e.cause }
 var errPrints = errors.New("it prints too much")
 
 // run runs the program to its end and gives what it printed. When the context or its time is over
-// it is told to end, with all it started, and killed if it does not.
+// it is asked to end, with all it started, and killed if it does not.
 func (c *command) run(ctx context.Context, env []string) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, &commandError{cause: ctx.Err(), text: "it was interrupted before it began"}

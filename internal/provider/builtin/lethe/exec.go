@@ -17,7 +17,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// exec is the ephemeral lethe_exec: a lease that a program hands out. Each command is told on its
+// exec is the ephemeral lethe_exec: a lease that a program hands out. Each command gets on its
 // standard input, as one JSON object, what it is to do:
 //
 //	action   "open", "renew" or "close"
@@ -129,7 +129,7 @@ func (p *Provider) renewExec(ctx context.Context, private []byte) ([]byte, time.
 	return h.private(), p.renewAt(h), nil
 }
 
-// closeExec goes on when everything else is told to stop.
+// closeExec goes on when everything else is asked to stop.
 func (p *Provider) closeExec(ctx context.Context, private []byte) provider.Diags {
 	h, ok := readPrivate(private)
 	if !ok || h.Close == nil {
@@ -190,7 +190,7 @@ func readPrivate(private []byte) (*held, bool) {
 	return h, len(private) > 0 && json.Unmarshal(private, h) == nil
 }
 
-// command is one of the commands, with what it is told.
+// command is one of the commands, with its input.
 func (h *held) command(action string, args []string) *command {
 	said := struct {
 		Action  string          `json:"action"`

@@ -18,7 +18,7 @@ import (
 const longest = 4096
 
 // class is a kind of characters in a password. Names and defaults are those of the random
-// provider's passwords, so that who comes from there has nothing to learn.
+// provider's passwords, so that its users have nothing to learn.
 type class struct{ name, min, chars string }
 
 var classes = []class{

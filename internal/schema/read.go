@@ -1,0 +1,165 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// input is a value in one of the two forms, being read by the type it must have.
+type input interface {
+	// leaf reads what is null, unknown or no collection; is is false where a collection must follow, of which
+	// nothing is read yet.
+	leaf(c *codec) (v cty.Value, is bool, f *failure)
+	// begin begins a list, map or object of n parts; n means nothing in a form that does not say it.
+	begin(c *codec) (n int, f *failure)
+	// more reports whether an i-th part follows.
+	more(c *codec, i, n int) bool
+	// name reads the name of a member of a map or object.
+	name(c *codec) (string, *failure)
+	// failure is what was wrong with what begin and more came to, nil if nothing was.
+	failure() *failure
+	// complete reports whether objects of the form have every attribute, and once.
+	complete() bool
+	// end fails unless nothing follows.
+	end() *failure
+}
+
+const errShort = "the data ends in the middle of a value"
+
+func (c *codec) decode(in input) (cty.Value, error) {
+	v, f := c.read(in)
+	if f == nil {
+		f = in.end()
+	}
+	if f != nil {
+		return cty.DynamicVal, f.err()
+	}
+	return v, nil
+}
+
+// read reads one value of the codec's type.
+func (c *codec) read(in input) (cty.Value, *failure) {
+	if v, is, f := in.leaf(c); is {
+		return v, f
+	}
+	switch c.kind {
+	case kindList, kindSet, kindTuple:
+		return c.readList(in)
+	case kindMap:
+		return c.readMap(in)
+	case kindObject:
+		return c.readObject(in)
+	}
+	return cty.NilVal, fail("a value of this type cannot be decoded")
+}
+
+func (c *codec) readList(in input) (cty.Value, *failure) {
+	n, f := in.begin(c)
+	if f != nil {
+		return cty.NilVal, f
+	}
+	var vals []cty.Value
+	for i := 0; in.more(c, i, n); i++ {
+		if c.kind == kindTuple && i == len(c.items) {
+			return cty.NilVal, c.otherLength()
+		}
+		v, f := c.item(i).read(in)
+		if f != nil {
+			return cty.NilVal, f.at(i)
+		}
+		vals = append(slices.Grow(vals, max(n-i, 1)), v)
+	}
+	switch f := in.failure(); {
+	case f != nil:
+		return cty.NilVal, f
+	case c.kind == kindTuple && len(vals) < len(c.items):
+		return cty.NilVal, c.otherLength()
+	}
+	return c.collection(vals)
+}
+
+func (c *codec) otherLength() *failure {
+	return fail(fmt.Sprintf("a tuple of length %d is required", len(c.items)))
+}
+
+func (c *codec) readMap(in input) (cty.Value, *failure) {
+	n, f := in.begin(c)
+	if f != nil {
+		return cty.NilVal, f
+	}
+	vals := map[string]cty.Value{}
+	for i := 0; in.more(c, i, n); i++ {
+		key, f := in.name(c)
+		if f != nil {
+			return cty.NilVal, f
+		}
+		v, f := c.elem.read(in)
+		if f != nil {
+			return cty.NilVal, f.in(cty.IndexStep{Key: cty.StringVal(key)})
+		}
+		vals[normal(key)] = v
+	}
+	if f := in.failure(); f != nil {
+		return cty.NilVal, f
+	}
+	return c.mapping(vals)
+}
+
+func (c *codec) readObject(in input) (cty.Value, *failure) {
+	n, f := in.begin(c)
+	if f != nil {
+		return cty.NilVal, f
+	}
+	var few few
+	vals := few.room(len(c.attrs))
+	for i := 0; in.more(c, i, n); i++ {
+		name, f := in.name(c)
+		if f != nil {
+			return cty.NilVal, f
+		}
+		at := c.attr(name, i)
+		if at < 0 {
+			return cty.NilVal, unsupported(name)
+		}
+		v, f := c.attrs[at].read(in)
+		switch {
+		case f != nil:
+			return cty.NilVal, f.in(cty.GetAttrStep{Name: name})
+		case vals[at] != cty.NilVal && in.complete():
+			return cty.NilVal, fail("an attribute is given twice")
+		}
+		vals[at] = v
+	}
+	if f := in.failure(); f != nil {
+		return cty.NilVal, f
+	}
+	var missing []string
+	for i := range vals {
+		if vals[i] == cty.NilVal {
+			vals[i] = c.attrs[i].null
+			missing = append(missing, fmt.Sprintf("%q", c.names[i]))
+		}
+	}
+	switch {
+	case !in.complete() || len(missing) == 0:
+		return c.object(vals), nil
+	case len(missing) == 1:
+		return cty.NilVal, fail("missing attribute " + missing[0])
+	}
+	return cty.NilVal, fail("missing attributes " + strings.Join(missing, ", "))
+}
+
+func unsupported(name string) *failure {
+	if len(name) > 100 {
+		name = name[:100] + "..."
+	}
+	return fail(fmt.Sprintf("unsupported attribute %q", name))
+}
+
+// required is the failure to find a value of the type.
+func (c *codec) required() *failure {
+	return fail([...]string{"a value", "a string", "a number", "a bool", "a list", "a set", "a map", "a tuple", "an object", "a value"}[c.kind] + " is required")
+}
