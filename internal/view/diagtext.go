@@ -121,7 +121,9 @@ func (h *Human) diagnostic(g gathered) string {
 	t.related(g.Diagnostic)
 	t.paragraphs(g.Detail)
 	t.others(g)
-	t.explain(g.Code)
+	if g.Code != "" {
+		t.line(h.o.paint(h.o.command()+" explain "+g.Code, dim))
+	}
 	return t.boxed()
 }
 
@@ -306,13 +308,6 @@ func (t *diagText) lineOf(d diag.Diagnostic) string {
 	}
 	line, _, _ := strings.Cut(s.code, "\n")
 	return ": " + strings.TrimSpace(t.h.oneLine(line))
-}
-
-// explain says how to get the page about it.
-func (t *diagText) explain(code string) {
-	if code != "" {
-		t.line(t.h.o.paint(t.h.o.command()+" explain "+code, dim))
-	}
 }
 
 func longPlace(d diag.Diagnostic) string {

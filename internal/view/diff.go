@@ -203,13 +203,13 @@ func settle(b, a *docValue, kids []*node) act {
 	case a == nil:
 		return drop
 	}
-	for _, k := range kids {
-		if k.act != same {
-			return edit
-		}
+	if slices.ContainsFunc(kids, (*node).changes) {
+		return edit
 	}
 	return same
 }
+
+func (n *node) changes() bool { return n.act != same }
 
 func (d *differ) seq(f *schemaForm, b, a *docValue, forces, relevant *tree) *node {
 	n := &node{kind: nSeq, nested: f != nil && f.nested}
@@ -288,25 +288,24 @@ func matchSets(b, a []*docValue) (pairs [][2]*docValue) {
 }
 
 func (d *differ) dict(f *schemaForm, b, a *docValue, forces, relevant *tree) *node {
-	n := &node{kind: nDict, nested: f != nil && f.nested}
-	n.quoted = f != nil && f.kind == fMap
+	n := &node{kind: nDict, nested: f != nil && f.nested, quoted: f != nil && f.kind == fMap}
+	spell := attrName
+	if n.quoted {
+		spell = quote
+	}
+	return d.parts(n, f, b, a, forces, relevant, spell)
+}
+
+// parts compares the parts of two dicts, but for blocks. Their names are spelled as they are shown.
+func (d *differ) parts(n *node, f *schemaForm, b, a *docValue, forces, relevant *tree, spell func(string) string) *node {
 	for _, name := range unionNames(b, a) {
-		in := f.part(name)
-		bv, av := b.get(name), a.get(name)
-		rel := relevant.below(name)
-		if rel == nil && bv == nil {
+		in, bv, rel := f.part(name), b.get(name), relevant.below(name)
+		if in.isBlocks() || rel == nil && bv == nil {
 			continue
 		}
-		k := d.part(f, in, b, a, bv, av, forces.at(name), rel)
-		if k == nil {
-			continue
+		if k := d.part(f, in, b, a, bv, a.get(name), forces.at(name), rel); k != nil {
+			n.names, n.kids = append(n.names, spell(name)), append(n.kids, k)
 		}
-		if n.quoted {
-			n.names = append(n.names, quote(name))
-		} else {
-			n.names = append(n.names, attrName(name))
-		}
-		n.kids = append(n.kids, k)
 	}
 	n.act = settle(b, a, n.kids)
 	return n

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/lethe-iac/lethe/internal/schema"
@@ -24,7 +25,8 @@ func (d *differ) block(f *blockSchemaForm, b, a *docValue, forces, relevant *tre
 	if relevant == nil {
 		a = b
 	}
-	n := d.attributes(f, b, a, forces, relevant)
+	asIs := func(name string) string { return name }
+	n := d.parts(&node{kind: nDict, nested: true}, &f.schemaForm, b, a, forces, relevant, asIs)
 	for _, nested := range f.blocks {
 		g := d.group(nested, b.get(nested.name), a.get(nested.name), forces.below(nested.name), relevant.below(nested.name))
 		if len(g.blocks) == 0 && g.unknown == same {
@@ -43,32 +45,7 @@ func (d *differ) block(f *blockSchemaForm, b, a *docValue, forces, relevant *tre
 }
 
 func (g *group) changes() bool {
-	if g.unknown != same {
-		return true
-	}
-	for _, b := range g.blocks {
-		if b.act != same {
-			return true
-		}
-	}
-	return false
-}
-
-// attributes begins the node of a block with what is not a block in it.
-func (d *differ) attributes(f *blockSchemaForm, b, a *docValue, forces, relevant *tree) *node {
-	n := &node{kind: nDict, nested: true}
-	for _, name := range unionNames(b, a) {
-		if f.inner[name] {
-			continue
-		}
-		k := d.part(&f.schemaForm, f.parts[name], b, a, b.get(name), a.get(name), forces.at(name), relevant.below(name))
-		if k == nil {
-			continue
-		}
-		n.names, n.kids = append(n.names, name), append(n.kids, k)
-	}
-	n.act = settle(b, a, n.kids)
-	return n
+	return g.unknown != same || slices.ContainsFunc(g.blocks, (*node).changes)
 }
 
 // group compares all blocks of a type.

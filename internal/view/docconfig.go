@@ -114,13 +114,6 @@ func (x *objects) configDocument(prog *program.Program) *configDocument {
 	return &configDocument{r.providers(), r.module(prog.Tree().Root)}
 }
 
-// providerEntry is a provider configuration: written down, or implied by being used.
-type providerEntry struct {
-	node  *config.Node
-	name  config.ProviderName
-	block *config.Provider // nil: implied
-}
-
 // providerKey is what resources call a provider configuration by.
 func providerKey(n *config.Node, name config.ProviderName) string {
 	if n.Parent == nil {
@@ -159,36 +152,38 @@ func passed(n *config.Node, name config.ProviderName) (config.ProviderName, bool
 
 // providers are all provider configurations.
 func (r configReader) providers() iter.Seq2[string, providerDocument] {
-	entries := map[string]providerEntry{}
+	all := map[string]providerDocument{}
 	r.prog.Tree().Root.Walk(func(n *config.Node) {
 		for name, block := range n.Module.Providers {
-			entries[providerKey(n, name)] = providerEntry{n, name, block}
+			all[providerKey(n, name)] = r.provider(n, name, block)
 		}
 		for local := range n.Module.Required {
 			name := config.ProviderName{Local: local}
-			if key := keyOf(n, name); entries[key].node == nil && key == providerKey(n, name) {
-				entries[key] = providerEntry{n, name, nil}
+			key := keyOf(n, name)
+			if _, there := all[key]; !there && key == providerKey(n, name) {
+				all[key] = r.provider(n, name, nil)
 			}
 		}
 	})
-	return members(entries, r.provider)
+	return members(all, func(p providerDocument) providerDocument { return p })
 }
 
-func (r configReader) provider(e providerEntry) providerDocument {
-	p := e.node.Provider(e.name.Local)
-	doc := providerDocument{Name: e.name.Local, FullName: r.hosts.of(p), Alias: e.name.Alias, Module: e.node.Path.String()}
-	if required := e.node.Module.Required[e.name.Local]; required != nil {
+// provider is a provider configuration; block is nil for one that is implied.
+func (r configReader) provider(n *config.Node, name config.ProviderName, block *config.Provider) providerDocument {
+	p := n.Provider(name.Local)
+	doc := providerDocument{Name: name.Local, FullName: r.hosts.of(p), Alias: name.Alias, Module: n.Path.String()}
+	if required := n.Module.Required[name.Local]; required != nil {
 		var texts []string
 		for _, v := range required.Versions {
 			texts = append(texts, v.Text)
 		}
 		doc.Versions = strings.Join(texts, ", ")
 	}
-	if e.block == nil || r.schemas == nil {
+	if block == nil || r.schemas == nil {
 		return doc
 	}
 	if s := r.schemas.Of(p); s != nil && s.Config != nil {
-		doc.Expressions = expressionsOf(outline.OfBody(e.block.Body, s.Config.Block))
+		doc.Expressions = expressionsOf(outline.OfBody(block.Body, s.Config.Block))
 	}
 	return doc
 }

@@ -137,17 +137,6 @@ func (h *Human) beat(now time.Time) {
 	h.draw()
 }
 
-// Print prints text of a command.
-func (h *Human) Print(text string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.write(h.out, h.free(text))
-	h.draw()
-}
-
-// Printf prints text of a command.
-func (h *Human) Printf(format string, a ...any) { h.Print(fmt.Sprintf(format, a...)) }
-
 // Plan prints a plan. What to do next is said at the end of the command, if all goes well.
 func (h *Human) Plan(p *plan.Plan, o PlanOptions) {
 	h.mu.Lock()

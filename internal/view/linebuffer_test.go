@@ -35,7 +35,7 @@ func (w *written) String() string {
 	return fmt.Sprintf("%q", w.pieces)
 }
 
-// Lines wait for each other; whatever is written otherwise comes after them, on either stream.
+// Lines wait for each other; all else that is written comes after them, on either stream.
 func TestHeld(t *testing.T) {
 	var w written
 	h := NewLineBuffer(&w, time.Hour)
@@ -57,7 +57,7 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// Nobody waits for long, and not for much.
+// Lines do not wait for long, and not for many others.
 func TestHeldBriefly(t *testing.T) {
 	w := written{came: make(chan struct{}, 10)}
 	h := NewLineBuffer(&w, time.Millisecond)

@@ -119,7 +119,7 @@ func TestLiveLeavesTheSameLines(t *testing.T) {
 				h.Tell(event.Done{Object: p, Op: event.Create, Took: time.Second, IDKey: "id", ID: "x"})
 			}
 			if n%7 == 0 {
-				h.Print("text of a command\n")
+				h.Tell(event.Note{Text: "text of a command"})
 				h.Diagnostics([]diag.Diagnostic{diag.Warningf(fmt.Sprintf("W%d", n), "detail"), diag.Errorf(fmt.Sprintf("E%d", n), "detail")})
 			}
 		}

@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever is in a plan: text is safe for a terminal, JSON is JSON, colours change nothing else,
+// Of any plan, text is safe for a terminal, JSON is JSON, colours change nothing else,
 // and what is sensitive is not shown.
 
 const canary = "canary-of-the-guard"

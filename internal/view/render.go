@@ -236,7 +236,7 @@ func (r *renderer) elements(n *node, h renderOptions) {
 	r.hidden(in.depth, hidden, "element")
 }
 
-func changed(kids []*node, i int) bool { return i >= 0 && i < len(kids) && kids[i].act != same }
+func changed(kids []*node, i int) bool { return i >= 0 && i < len(kids) && kids[i].changes() }
 
 // element writes one element of a list on a line of its own.
 func (r *renderer) element(k *node, h renderOptions) {

@@ -55,11 +55,13 @@ func (f *schemaForm) part(name string) *schemaForm {
 func (f *schemaForm) writes() bool { return f != nil && f.writeOnly }
 func (f *schemaForm) hides() bool  { return f != nil && f.secret }
 
+// isBlocks reports whether a part of a block is all its blocks of a type.
+func (f *schemaForm) isBlocks() bool { return f != nil && (f.block || f.elem.isBlocks()) }
+
 // blockSchemaForm is the inside of a block: a form of the whole, and which of its parts are blocks.
 type blockSchemaForm struct {
 	schemaForm
 	blocks []nestedSchemaForm // sorted by name
-	inner  map[string]bool
 }
 
 type nestedSchemaForm struct {
@@ -77,12 +79,11 @@ func (fs *schemaForms) block(b *schema.Block) *blockSchemaForm {
 	if f := fs.blocks[b]; f != nil {
 		return f
 	}
-	f := &blockSchemaForm{schemaForm: schemaForm{kind: fObject, nested: true, block: true, parts: attrForms(b.Attrs)}, inner: map[string]bool{}}
+	f := &blockSchemaForm{schemaForm: schemaForm{kind: fObject, nested: true, block: true, parts: attrForms(b.Attrs)}}
 	for _, n := range b.Blocks {
 		in := fs.block(n.Block)
 		f.blocks = append(f.blocks, nestedSchemaForm{n.Name, n.Nesting, in})
 		f.parts[n.Name] = in.repeated(n.Nesting, false)
-		f.inner[n.Name] = true
 	}
 	slices.SortFunc(f.blocks, func(a, b nestedSchemaForm) int { return strings.Compare(a.name, b.name) })
 	if fs.blocks == nil {
