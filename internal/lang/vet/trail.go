@@ -67,48 +67,86 @@ func (t trail) within(u trail) bool {
 
 func isInstance(step string) bool { return step[0] == '[' }
 
-// names is t without its instances, for looking up.
-func (t trail) names() string {
-	return strings.Join(slices.DeleteFunc(slices.Clone(t), isInstance), "\x00")
+// open reports whether t leads through any instance of something.
+func (t trail) open() bool { return slices.Contains(t, anyInstance) }
+
+// text is t for looking up, as it is or with any instance in place of each.
+func (t trail) text(open bool) string {
+	if !open {
+		return strings.Join(t, "\x00")
+	}
+	t = slices.Clone(t)
+	for i, s := range t {
+		if isInstance(s) {
+			t[i] = anyInstance
+		}
+	}
+	return strings.Join(t, "\x00")
 }
 
 // trails finds numbered trails by others.
 type trails struct {
 	list  map[int]trail
-	whole map[string][]int // by their names
-	parts map[string][]int // by the names of all that they begin with
+	whole map[trailKey][]int
+	parts map[trailKey][]int // by all that they begin with
+}
+
+// trailKey is the text of a trail. Those through any instance are found by all that may match them,
+// others under their own text, and by the open ones also without their keys.
+type trailKey struct {
+	text      string
+	open      bool // text is without keys
+	different bool // and what is found has some
 }
 
 func (x *trails) add(n int, t trail) {
 	if x.list == nil {
-		*x = trails{map[int]trail{}, map[string][]int{}, map[string][]int{}}
+		*x = trails{map[int]trail{}, map[trailKey][]int{}, map[trailKey][]int{}}
 	}
 	x.list[n] = t
-	x.whole[t.names()] = append(x.whole[t.names()], n)
-	for i := 1; i < len(t); i++ {
-		x.parts[t[:i].names()] = append(x.parts[t[:i].names()], n)
+	for i := 1; i <= len(t); i++ {
+		into := x.parts
+		if i == len(t) {
+			into = x.whole
+		}
+		keys := []trailKey{{t[:i].text(false), false, false}, {t[:i].text(true), true, true}}
+		if t.open() {
+			keys = []trailKey{{t[:i].text(true), true, false}}
+		}
+		for _, k := range keys {
+			into[k] = append(into[k], n)
+		}
 	}
+}
+
+// find looks up one trail, or the beginning of one.
+func find(in map[trailKey][]int, t trail, open bool) []int {
+	out := in[trailKey{t.text(true), true, false}]
+	if open {
+		return slices.Concat(out, in[trailKey{t.text(true), true, true}])
+	}
+	return slices.Concat(out, in[trailKey{t.text(false), false, false}])
 }
 
 // same finds what may be t.
 func (x *trails) same(t trail) []int {
-	return x.those(x.whole[t.names()], func(u trail) bool { return u.matches(t) })
+	return x.those(find(x.whole, t, t.open()), func(u trail) bool { return u.matches(t) })
 }
 
 // inside finds what may lie within t.
 func (x *trails) inside(t trail) []int {
-	return x.those(x.parts[t.names()], func(u trail) bool { return len(u) > len(t) && u.within(t) })
+	return x.those(find(x.parts, t, t.open()), func(u trail) bool { return u.within(t) })
 }
 
 // around finds what t may lie within.
 func (x *trails) around(t trail) []int {
 	var out []int
 	for i := 1; i < len(t); i++ {
-		out = append(out, x.those(x.whole[t[:i].names()], func(u trail) bool { return len(u) < len(t) && t.within(u) })...)
+		out = append(out, x.those(find(x.whole, t[:i], t.open()), t.within)...)
 	}
 	return out
 }
 
 func (x *trails) those(list []int, ok func(trail) bool) []int {
-	return slices.DeleteFunc(slices.Clone(list), func(n int) bool { return !ok(x.list[n]) })
+	return slices.DeleteFunc(list, func(n int) bool { return !ok(x.list[n]) })
 }
