@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/diag"
 )
 
 // Env is what the program sees of the world.
@@ -87,7 +88,7 @@ func global(e *Env) ([]string, bool) {
 			args = args[1:]
 		default:
 			option, _, _ := strings.Cut(name, "=")
-			fmt.Fprintf(e.Stderr, "Error: %s is not a global option.%s Options of a command stand after its name.\n", args[0], base.Meant("%s", option, []string{"-chdir", "-help", "-version"}))
+			fmt.Fprintf(e.Stderr, "Error: %s is not a global option.%s Options of a command stand after its name.\n", args[0], base.MeantOption(option, []string{"-chdir", "-help", "-version"}))
 			return nil, false
 		}
 	}
@@ -130,7 +131,7 @@ func noCommand(e *Env, args []string) int {
 		}
 		if len(args) > 1 {
 			name := args[0] + " " + args[1]
-			fmt.Fprintf(e.Stderr, "\nLethe has no command named %q.%s\n", name, base.Meant("%q", name, names))
+			fmt.Fprintf(e.Stderr, "\nLethe has no command named %q.%s\n", name, diag.Meant(diag.Suggest(name, names)))
 		}
 		return base.ExitError
 	}
@@ -138,7 +139,7 @@ func noCommand(e *Env, args []string) int {
 		fmt.Fprintf(e.Stderr, "Error: Command \"%s\" is no longer supported\n\n%s\n", args[0], why)
 		return base.ExitError
 	}
-	fmt.Fprintf(e.Stderr, "Lethe has no command named %q.%s", args[0], base.Meant("%q", args[0], names))
+	fmt.Fprintf(e.Stderr, "Lethe has no command named %q.%s", args[0], diag.Meant(diag.Suggest(args[0], names)))
 	fmt.Fprint(e.Stderr, "\n\nTo see all of Lethe's top-level commands, run:\n  lethe -help\n\n")
 	return base.ExitError
 }

@@ -1,7 +1,7 @@
 package cliconfig
 
 import (
-	"github.com/lethe-iac/lethe/internal/limits"
+	"iter"
 	"strings"
 	"time"
 
@@ -9,7 +9,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/gocty"
 )
 
 // Settings are the contents of CLI configuration files, merged: of two files that say the same thing,
@@ -46,115 +48,114 @@ func (s *Settings) Parse(src []byte, filename string, l limits.Limits, bag *diag
 	if !ok {
 		return false
 	}
-	content, _, ds := body.PartialContent(&hcl.BodySchema{
-		Attributes: []hcl.AttributeSchema{{Name: "plugin_cache_dir"}, {Name: "plugin_cache_may_break_dependency_lock_file"}, {Name: "defer_ephemerals"}, {Name: "close_timeout"}, {Name: "skip_deposed_provisioners"}},
-		Blocks: []hcl.BlockHeaderSchema{
-			{Type: "provider_installation"}, {Type: "host", LabelNames: []string{"name"}},
-			{Type: "credentials", LabelNames: []string{"host"}}, {Type: "credentials_helper", LabelNames: []string{"name"}},
-		},
-	})
+	timeout := ""
+	arguments := map[string]any{
+		"plugin_cache_dir": &s.PluginCacheDir, "plugin_cache_may_break_dependency_lock_file": &s.CacheMayBreak,
+		"defer_ephemerals": &s.DeferEphemerals, "skip_deposed_provisioners": &s.SkipDeposed, "close_timeout": &timeout,
+	}
+	schema := &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
+		{Type: "provider_installation"}, {Type: "host", LabelNames: []string{"name"}},
+		{Type: "credentials", LabelNames: []string{"host"}}, {Type: "credentials_helper", LabelNames: []string{"name"}},
+	}}
+	for name := range arguments {
+		schema.Attributes = append(schema.Attributes, hcl.AttributeSchema{Name: name})
+	}
+	content, _, ds := body.PartialContent(schema)
 	ok = bag.HCL(ds)
-	s.attributes(content.Attributes, bag)
+	for name, a := range content.Attributes {
+		v, ds := a.Expr.Value(nil)
+		if !bag.HCL(ds) {
+			continue
+		}
+		if gocty.FromCtyValue(v, arguments[name]) != nil {
+			bag.Add(diag.Errorf("Invalid CLI configuration", "The setting %q has a value of the wrong type.", name).At(a.Range))
+		} else if name == "close_timeout" {
+			s.closeTimeout(timeout, a, bag)
+		}
+	}
 	for _, b := range content.Blocks {
 		ok = s.block(b, bag) && ok
 	}
 	return ok
 }
 
-func (s *Settings) attributes(attrs hcl.Attributes, bag *diag.Bag) {
-	for name, a := range attrs {
-		v, ds := a.Expr.Value(nil)
-		if !bag.HCL(ds) {
-			continue
-		}
-		switch {
-		case name == "plugin_cache_dir" && v.Type() == cty.String && !v.IsNull():
-			s.PluginCacheDir = v.AsString()
-		case name == "plugin_cache_may_break_dependency_lock_file" && v.Type() == cty.Bool && !v.IsNull():
-			s.CacheMayBreak = v.True()
-		case name == "defer_ephemerals" && v.Type() == cty.Bool && !v.IsNull():
-			s.DeferEphemerals = v.True()
-		case name == "skip_deposed_provisioners" && v.Type() == cty.Bool && !v.IsNull():
-			s.SkipDeposed = v.True()
-		case name == "close_timeout" && v.Type() == cty.String && !v.IsNull():
-			d, err := time.ParseDuration(v.AsString())
-			if err != nil || d <= 0 {
-				bag.Add(diag.Errorf("Invalid CLI configuration", "The setting \"close_timeout\" is how long closing one lease may take, such as \"30s\" or \"5m\", and not %q.", v.AsString()).At(a.Range))
-				continue
-			}
-			s.CloseTimeout = d
-		default:
-			bag.Add(diag.Errorf("Invalid CLI configuration", "The setting %q has a value of the wrong type.", name).At(a.Range))
-		}
+func (s *Settings) closeTimeout(text string, a *hcl.Attribute, bag *diag.Bag) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		bag.Add(diag.Errorf("Invalid CLI configuration", "The setting \"close_timeout\" is how long closing one lease may take, such as \"30s\" or \"5m\", and not %q.", text).At(a.Range))
+		return
 	}
+	s.CloseTimeout = d
 }
 
 func (s *Settings) block(b *hcl.Block, bag *diag.Bag) bool {
-	switch b.Type {
-	case "provider_installation":
+	if b.Type == "provider_installation" {
 		return s.installation(b, bag)
+	}
+	attrs, ds := b.Body.JustAttributes()
+	name := b.Labels[0]
+	switch b.Type {
 	case "host":
-		m, ok := stringsOf(b.Body, "services", bag)
-		if s.Hosts == nil {
-			s.Hosts = map[string]map[string]string{}
+		services, ok := map[string]string(nil), bag.HCL(ds)
+		if a := attrs["services"]; a != nil && ok {
+			services, ok = stringsOf(a, bag)
 		}
-		s.Hosts[b.Labels[0]] = m
+		put(&s.Hosts, name, services)
 		return ok
 	case "credentials":
-		attrs, ds := b.Body.JustAttributes()
-		if s.Credentials == nil {
-			s.Credentials = map[string]string{}
-		}
 		if a := attrs["token"]; a != nil {
-			if v, _ := a.Expr.Value(nil); v.Type() == cty.String && !v.IsNull() && v.IsKnown() {
-				s.Credentials[b.Labels[0]] = v.AsString()
+			if v, _ := a.Expr.Value(nil); isText(v) {
+				put(&s.Credentials, name, v.AsString())
 			}
 		}
 		return bag.HCL(ds)
-	case "credentials_helper":
-		s.Helper = []string{b.Labels[0]}
-		if attrs, _ := b.Body.JustAttributes(); attrs["args"] != nil {
-			list, _ := listOf(attrs["args"], bag)
-			s.Helper = append(s.Helper, list...)
-		}
+	}
+	s.Helper = []string{name}
+	if a := attrs["args"]; a != nil {
+		s.Helper = append(s.Helper, listOf(a, bag)...)
 	}
 	return true
 }
 
-// stringsOf reads an object attribute of strings.
-func stringsOf(body hcl.Body, name string, bag *diag.Bag) (map[string]string, bool) {
-	attrs, ds := body.JustAttributes()
-	if !bag.HCL(ds) || attrs[name] == nil {
-		return nil, !ds.HasErrors()
+func put[K comparable, V any](m *map[K]V, k K, v V) {
+	if *m == nil {
+		*m = map[K]V{}
 	}
-	v, ds := attrs[name].Expr.Value(nil)
-	if !bag.HCL(ds) || !v.CanIterateElements() {
-		return nil, false
+	(*m)[k] = v
+}
+
+func isText(v cty.Value) bool { return v.Type() == cty.String && !v.IsNull() && v.IsKnown() }
+
+// elements are those of an argument's value. It is false if there cannot be any.
+func elements(a *hcl.Attribute, bag *diag.Bag) (iter.Seq2[cty.Value, cty.Value], bool) {
+	v, ds := a.Expr.Value(nil)
+	if !bag.HCL(ds) || v.IsNull() || !v.CanIterateElements() {
+		return func(func(k, e cty.Value) bool) {}, false
 	}
+	return v.Elements(), true
+}
+
+// stringsOf are the strings in an object.
+func stringsOf(a *hcl.Attribute, bag *diag.Bag) (map[string]string, bool) {
+	all, ok := elements(a, bag)
 	out := map[string]string{}
-	for it := v.ElementIterator(); it.Next(); {
-		k, e := it.Element()
-		if e.Type() == cty.String && !e.IsNull() {
+	for k, e := range all {
+		if isText(e) && k.Type() == cty.String {
 			out[k.AsString()] = e.AsString()
 		}
 	}
-	return out, true
+	return out, ok
 }
 
-func listOf(a *hcl.Attribute, bag *diag.Bag) ([]string, bool) {
-	v, ds := a.Expr.Value(nil)
-	if !bag.HCL(ds) {
-		return nil, false
-	}
-	var out []string
-	if !v.IsNull() && v.CanIterateElements() {
-		for it := v.ElementIterator(); it.Next(); {
-			if _, e := it.Element(); e.Type() == cty.String && !e.IsNull() {
-				out = append(out, e.AsString())
-			}
+// listOf are the strings in a list.
+func listOf(a *hcl.Attribute, bag *diag.Bag) (out []string) {
+	all, _ := elements(a, bag)
+	for _, e := range all {
+		if isText(e) {
+			out = append(out, e.AsString())
 		}
 	}
-	return out, true
+	return out
 }
 
 func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
@@ -172,11 +173,11 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 		for name, a := range attrs {
 			switch name {
 			case "include":
-				in.Include, _ = listOf(a, bag)
+				in.Include = listOf(a, bag)
 			case "exclude":
-				in.Exclude, _ = listOf(a, bag)
+				in.Exclude = listOf(a, bag)
 			case "path", "url", "repository_template":
-				if v, _ := a.Expr.Value(nil); v.Type() == cty.String && !v.IsNull() && v.IsKnown() {
+				if v, _ := a.Expr.Value(nil); isText(v) {
 					in.Path = v.AsString()
 				}
 			case "download_retry_count", "trust_all_hashes":
@@ -192,23 +193,19 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 
 // overrides reads dev_overrides: directories of executables by provider.
 func (s *Settings) overrides(a *hcl.Attribute, bag *diag.Bag) bool {
-	v, ds := a.Expr.Value(nil)
-	if !bag.HCL(ds) || v.IsNull() || !v.CanIterateElements() {
-		return false
-	}
-	ok := true
-	for it := v.ElementIterator(); it.Next(); {
-		k, dir := it.Element()
-		p, err := addr.ParseProvider(k.AsString())
-		if err != nil || dir.IsNull() || dir.Type() != cty.String {
-			bag.Add(diag.Errorf("Invalid provider in dev_overrides", "The entry %q is not a provider source address with a directory.", k.AsString()).At(a.Range))
+	all, ok := elements(a, bag)
+	for k, dir := range all {
+		name := cty.StringVal("")
+		if k.Type() == cty.String {
+			name = k
+		}
+		p, err := addr.ParseProvider(name.AsString())
+		if err != nil || !isText(dir) {
+			bag.Add(diag.Errorf("Invalid provider in dev_overrides", "The entry %q is not a provider source address with a directory.", name.AsString()).At(a.Range))
 			ok = false
 			continue
 		}
-		if s.Overrides == nil {
-			s.Overrides = map[addr.Provider]string{}
-		}
-		s.Overrides[p] = dir.AsString()
+		put(&s.Overrides, p, dir.AsString())
 	}
 	return ok
 }

@@ -127,7 +127,7 @@ func BenchmarkCheck(b *testing.B) {
 	text := bulk(tenMB)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, p := syntax.Check(text, limits.Limits{}.Filled()); p.Kind != syntax.None {
+		if _, _, p := syntax.Parse(text, "", limits.Limits{}.Filled()); p.Kind != syntax.None {
 			b.Fatal(p)
 		}
 	}

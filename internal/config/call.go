@@ -16,27 +16,24 @@ var callSchema = &hcl.BodySchema{
 
 func (l *loader) call(b *hcl.Block) {
 	m := &Call{Name: b.Labels[0], Range: place(b)}
-	if !l.rd.name(b, 0, "Invalid module instance name") {
+	if !l.name(b, 0, "Invalid module instance name") {
 		return
 	}
-	if first := l.mod.Calls[m.Name]; first != nil {
-		l.rd.again(m.Range, first.Range, "Duplicate module call", "A module call named %q was already defined at %s. Module calls must have unique names within a module: rename or remove one of them.", m.Name, first.Range)
+	if !l.first("module", m.Range, "Duplicate module call", "A module call named %q was already defined at %s. Module calls must have unique names within a module: rename or remove one of them.", m.Name) {
 		return
 	}
 	l.mod.Calls[m.Name] = m
 	c, rest, ds := b.Body.PartialContent(callSchema)
 	l.rd.hcl(ds)
-	if a := c.Attributes["source"]; a != nil {
-		m.Source, m.SourceRange = a.Expr, a.Expr.Range()
+	if m.Source = argument(c, "source"); m.Source != nil {
+		m.SourceRange = m.Source.Range()
 	}
-	if a := c.Attributes["version"]; a != nil {
-		m.Versions = a.Expr
-	}
+	m.Versions = argument(c, "version")
 	l.rd.boolean(c.Attributes["ignore_nested_deprecations"], &m.IgnoreNestedDeprecations)
 	l.rd.repeat(&m.Repeat, c)
 	m.DependsOn = l.rd.dependsOn(c.Attributes["depends_on"])
 	l.passed(m, c.Attributes["providers"])
-	callLifecycle(l.rd, m, c.Blocks.OfType("lifecycle"))
+	callLifecycle(l.rd, m, l.rd.only(c.Blocks.OfType("lifecycle"), "module call"))
 	for _, inner := range c.Blocks.OfType("provider") {
 		l.rd.error(inner.TypeRange, "Reserved block type name in module block", "The block type name \"provider\" is reserved for use in a future version. To pass a provider configuration to the module, use the \"providers\" argument.")
 	}
@@ -56,18 +53,11 @@ func (l *loader) inputs(m *Call, b hcl.Body) hcl.Body {
 
 // repeat takes count and for_each; at most one of them may be there.
 func (rd *reader) repeat(r *Repeat, c *hcl.BodyContent) {
-	count, each := c.Attributes["count"], c.Attributes["for_each"]
-	if count != nil {
-		r.Count = count.Expr
+	r.Count, r.ForEach = argument(c, "count"), argument(c, "for_each")
+	if r.Count != nil && r.ForEach != nil {
+		r.ForEach = nil
+		rd.again(c.Attributes["for_each"].NameRange, c.Attributes["count"].NameRange, `Invalid combination of "count" and "for_each"`, "The \"count\" and \"for_each\" meta-arguments are mutually-exclusive: only one can say how many instances there are. Remove one of them.")
 	}
-	if each == nil {
-		return
-	}
-	if count != nil {
-		rd.again(each.NameRange, count.NameRange, `Invalid combination of "count" and "for_each"`, "The \"count\" and \"for_each\" meta-arguments are mutually-exclusive: only one can say how many instances there are. Remove one of them.")
-		return
-	}
-	r.ForEach = each.Expr
 }
 
 // enabled takes the enabled argument of a lifecycle block.
@@ -90,25 +80,22 @@ func (rd *reader) enabled(r *Repeat, a *hcl.Attribute) {
 
 var callLifecycleSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "enabled"}}}
 
-func callLifecycle(rd *reader, m *Call, blocks hcl.Blocks) {
-	for i, b := range blocks {
-		if i > 0 {
-			rd.again(b.DefRange, blocks[0].DefRange, "Duplicate lifecycle block", "This module call already has a lifecycle block at %s. Put everything into one of them.", blocks[0].DefRange)
-			continue
+func callLifecycle(rd *reader, m *Call, b *hcl.Block) {
+	if b == nil {
+		return
+	}
+	c, _, ds := b.Body.PartialContent(lifecycleSchema)
+	if !rd.hcl(ds) {
+		return
+	}
+	for _, a := range byPlace(c.Attributes) {
+		if a.Name != "enabled" {
+			rd.error(a.NameRange, "Invalid module lifecycle argument", "The lifecycle argument %q is defined only for resources, and a module call may only have \"enabled\". Set it in the resources of the module.", a.Name)
+			return
 		}
-		c, _, ds := b.Body.PartialContent(lifecycleSchema)
-		if !rd.hcl(ds) {
-			continue
-		}
-		for _, a := range byPlace(c.Attributes) {
-			if a.Name != "enabled" {
-				rd.error(a.NameRange, "Invalid module lifecycle argument", "The lifecycle argument %q is defined only for resources, and a module call may only have \"enabled\". Set it in the resources of the module.", a.Name)
-				return
-			}
-		}
-		if c, ok := rd.content(b.Body, callLifecycleSchema); ok {
-			rd.enabled(&m.Repeat, c.Attributes["enabled"])
-		}
+	}
+	if c, ok := rd.content(b.Body, callLifecycleSchema); ok {
+		rd.enabled(&m.Repeat, c.Attributes["enabled"])
 	}
 }
 
@@ -123,7 +110,6 @@ func (l *loader) passed(m *Call, a *hcl.Attribute) {
 		l.rd.error(a.Expr.Range(), "Invalid expression", "A static map expression is required for \"providers\", such as { aws = aws.west }.")
 		return
 	}
-	seen := map[ProviderName]hcl.Range{}
 	for _, p := range pairs {
 		child, ok := l.rd.providerRef(keyOf(p.Key), "providers")
 		parent, good := l.rd.providerRef(p.Value, "providers")
@@ -132,18 +118,12 @@ func (l *loader) passed(m *Call, a *hcl.Attribute) {
 		case child.Key != nil:
 			l.rd.error(p.Key.Range(), "Invalid provider configuration reference", "What a module expects is a whole configuration: an instance key may stand on the right hand side only.")
 		default:
-			l.pass(m, Passed{Child: child.ProviderName, Parent: parent, Range: hcl.RangeBetween(p.Key.Range(), p.Value.Range())}, seen)
+			at := hcl.RangeBetween(p.Key.Range(), p.Value.Range())
+			if l.first("provider of "+m.Name, at, "Duplicate provider address", "A provider configuration was already passed to %s at %s. Each child provider configuration can be assigned only once.", child.ProviderName) {
+				m.Providers = append(m.Providers, Passed{Child: child.ProviderName, Parent: parent, Range: at})
+			}
 		}
 	}
-}
-
-func (l *loader) pass(m *Call, p Passed, seen map[ProviderName]hcl.Range) {
-	if first, again := seen[p.Child]; again {
-		l.rd.again(p.Range, first, "Duplicate provider address", "A provider configuration was already passed to %s at %s. Each child provider configuration can be assigned only once.", p.Child, first)
-		return
-	}
-	seen[p.Child] = p.Range
-	m.Providers = append(m.Providers, p)
 }
 
 // IsLocal reports whether a module source is a path on this machine.

@@ -13,11 +13,10 @@ var checkSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 
 func (l *loader) check(b *hcl.Block) {
 	ch := &Check{Name: b.Labels[0], Range: place(b)}
-	if !l.rd.name(b, 0, "Invalid check block name") {
+	if !l.name(b, 0, "Invalid check block name") {
 		return
 	}
-	if first := l.mod.Checks[ch.Name]; first != nil {
-		l.rd.again(ch.Range, first.Range, "Duplicate check \""+ch.Name+"\" configuration", "A check block named %q was already declared at %s. Check blocks must be unique within each module: rename or remove one of them.", ch.Name, first.Range)
+	if !l.first("check", ch.Range, "Duplicate check \""+ch.Name+"\" configuration", "A check block named %q was already declared at %s. Check blocks must be unique within each module: rename or remove one of them.", ch.Name) {
 		return
 	}
 	l.mod.Checks[ch.Name] = ch

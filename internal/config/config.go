@@ -4,9 +4,9 @@
 // bring in. Expressions stay expressions (package lang gives them meaning); what the language
 // wants to be literal is read here. Every declaration knows where it stands.
 //
-// The loader takes what both peers take: native and JSON syntax, .tf and .tofu, override files.
+// The loader takes what Terraform and OpenTofu take: native and JSON syntax, .tf and .tofu, override files.
 // It collects all mistakes it finds into the bag and returns what it understood. It works in this
-// order: every text is checked before it is parsed (package syntax: a bomb is refused, because the
+// order: texts are checked as they are parsed (package syntax: a bomb is refused, because the
 // parser cannot refuse it); the versions that a module asks for are checked before anything else
 // is said about it (version.go); override files are laid over the blocks that they change
 // (overrides.go, merge.go); then each block is read by the file named after it.
@@ -55,9 +55,17 @@ type Module struct {
 	Imports []*Import
 
 	VersionMismatch bool // it asks for another version: nothing else of it was read
-	unreadable      unreadable
+	unreadable      bool
 	broken          diag.Places // blocks that mistakes were found in
 }
+
+// Unreadable reports whether the module may declare more than is known: a file of it could not be parsed, or the name
+// or the header of a block is wrong. Then what seems not to be declared is not reported: it may stand there.
+func (m *Module) Unreadable() bool { return m.unreadable }
+
+// Broken reports whether a mistake was found in the block at a place, so that not all of what it says may
+// be known.
+func (m *Module) Broken(at hcl.Range) bool { return m.broken.Has(at) }
 
 // File is one file as read.
 type File struct {
@@ -105,7 +113,7 @@ type Requirement struct {
 	Versions  []VersionConstraint
 	Aliases   []ProviderName // configuration_aliases
 	Range     diag.Range     // zero for implied ones
-	Doubtful  bool           // implied only because its entry may stand where it could not be read
+	Doubtful  bool           // implied only because its entry may stand where the module could not be read
 }
 
 // Backend is a backend or cloud block.
@@ -115,7 +123,7 @@ type Backend struct {
 	Range diag.Range
 }
 
-// Meta is a provider_meta block. Its body holds nothing but constants, as with the peers: what a module
+// Meta is a provider_meta block. Its body holds nothing but constants, as in Terraform and OpenTofu: what a module
 // says of itself to a provider does not depend on how it is called, and holds no secret.
 type Meta struct {
 	Local string
@@ -189,7 +197,7 @@ type Call struct {
 	DependsOn      []hcl.Traversal
 	Providers      []Passed
 	ProvidersGiven bool // there is a providers argument, even an empty one
-	// IgnoreNestedDeprecations: nobody wants to hear of what is deprecated in the text of the module.
+	// IgnoreNestedDeprecations: no warnings about what is deprecated in the text of the module.
 	IgnoreNestedDeprecations bool
 	Range                    diag.Range
 }

@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
@@ -84,14 +83,11 @@ func parseFile(path string, o Options, tokens *atomic.Int64) *parsed {
 		return p
 	}
 	p.Bytes = text
-	n, ok := measure(p.Name, text, o.Limits, &p.bag)
-	if ok && tokens.Add(int64(n)) > int64(o.Limits.Tokens) {
+	if n := syntax.Words(text); n <= o.Limits.Tokens && tokens.Add(int64(n)) > int64(o.Limits.Tokens) {
 		p.bag.Add(diag.Errorf("Configuration too large", "A module may have %d words and symbols in all its files, and this one has more. Divide it into several modules, or raise the limit if it is meant to be this large.", o.Limits.Tokens))
-		ok = false
+		return p
 	}
-	if ok {
-		p.body, p.ok = parseText(p.Name, text, &p.bag)
-	}
+	p.body, p.ok = ParseBody(p.Name, text, o.Limits, &p.bag)
 	return p
 }
 
@@ -120,40 +116,56 @@ func reason(err error) error {
 // inJSON reports whether a file's name asks for JSON syntax.
 func inJSON(name string) bool { return strings.HasSuffix(name, ".json") }
 
-// ParseBody parses a text that belongs to no module, such as a CLI configuration file, within the same
-// limits. The name says in which syntax it is.
+// ParseBody parses a text within the limits, in the syntax that its name asks for. The body is never nil.
 func ParseBody(name string, text []byte, l limits.Limits, bag *diag.Bag) (hcl.Body, bool) {
-	if _, ok := measure(name, text, l.Filled(), bag); !ok {
-		return nil, false
+	if at := bytes.IndexByte(text, 0); at >= 0 {
+		bag.Add(diag.Errorf("Invalid character", "There is a NUL byte here, and no text has one. The file may be damaged, or be something else than configuration.").At(rangeAt(name, text, at)))
+		return hcl.EmptyBody(), false
 	}
-	return parseText(name, text, bag)
+	parse := parseNative
+	if inJSON(name) {
+		parse = parseJSON
+	}
+	body, ds, p := parse(text, name, l.Filled())
+	if p.Kind != syntax.None {
+		bag.Add(problem(p, name, text, l))
+		return hcl.EmptyBody(), false
+	}
+	return body, bag.HCL(notTooMany(name, ds))
 }
 
-// parseText parses a text that was measured, in the syntax that its name asks for. The body is
-// never nil.
-func parseText(name string, text []byte, bag *diag.Bag) (hcl.Body, bool) {
-	var file *hcl.File
-	var ds hcl.Diagnostics
-	if inJSON(name) {
-		start := hcl.InitialPos
-		rest, marked := bytes.CutPrefix(text, byteOrderMark)
-		if marked {
-			start.Byte = len(byteOrderMark)
-		}
-		file, ds = json.ParseWithStartPos(rest, name, start)
-		ds = firstSyntaxError(ds)
-	} else {
-		file, ds = hclsyntax.ParseConfig(text, name, hcl.InitialPos)
-		ds = firstOfEachLine(ds)
-		for _, d := range ds {
-			foreignOperator(d, text)
-		}
+func parseNative(text []byte, name string, l limits.Limits) (hcl.Body, hcl.Diagnostics, syntax.Problem) {
+	body, ds, p := syntax.Parse(text, name, l)
+	if p.Kind != syntax.None {
+		return nil, nil, p
 	}
-	ok := bag.HCL(notTooMany(name, ds))
+	ds = firstOfEachLine(ds)
+	for _, d := range ds {
+		foreignOperator(d, text)
+	}
+	return body, ds, p
+}
+
+func parseJSON(text []byte, name string, l limits.Limits) (hcl.Body, hcl.Diagnostics, syntax.Problem) {
+	start := hcl.InitialPos
+	rest := bytes.TrimPrefix(text, byteOrderMark)
+	start.Byte = len(text) - len(rest)
+	p := syntax.CheckJSON(rest, l)
+	switch p.At += start.Byte; p.Kind {
+	case syntax.None:
+	case syntax.Unbalanced:
+		rest = text[start.Byte:p.At]
+	default:
+		return nil, nil, p
+	}
+	file, ds := json.ParseWithStartPos(rest, name, start)
+	if ds.HasErrors() {
+		ds = ds[:1] // after it the parser has lost its place, and what else it says follows from that
+	}
 	if file == nil || file.Body == nil {
-		return hcl.EmptyBody(), ok
+		return hcl.EmptyBody(), ds, syntax.Problem{}
 	}
-	return file.Body, ok
+	return file.Body, ds, syntax.Problem{}
 }
 
 // foreign are operators of other languages, with what stands for them here.
@@ -243,58 +255,34 @@ func notTooMany(name string, ds hcl.Diagnostics) hcl.Diagnostics {
 // it itself.
 var byteOrderMark = []byte("\ufeff")
 
-// firstSyntaxError keeps the first error of the JSON parser: after it the parser has lost its
-// place, and what else it says follows from that.
-func firstSyntaxError(ds hcl.Diagnostics) hcl.Diagnostics {
-	if ds.HasErrors() {
-		return ds[:1]
-	}
-	return ds
-}
-
-// measure counts the words and symbols of a text, and reports whether the parser can take it.
-func measure(name string, text []byte, l limits.Limits, bag *diag.Bag) (tokens int, ok bool) {
-	check := syntax.Check
-	if inJSON(name) {
-		check = syntax.CheckJSON
-	}
-	if at := bytes.IndexByte(text, 0); at >= 0 {
-		bag.Add(diag.Errorf("Invalid character", "There is a NUL byte here, and no text has one. The file may be damaged, or be something else than configuration.").At(rangeAt(name, text, at)))
-		return 0, false
-	}
-	tokens, p := check(text, l)
-	if p.Kind != syntax.None {
-		bag.Add(problem(p, name, text))
-	}
-	return tokens, p.Kind == syntax.None
-}
-
 // problem says what is wrong with a text that is not given to the parser.
-func problem(p syntax.Problem, name string, text []byte) diag.Diagnostic {
-	title, detail := problemText(p)
+func problem(p syntax.Problem, name string, text []byte, l limits.Limits) diag.Diagnostic {
+	title, detail := problemText(p.Kind, l.Filled())
 	return diag.Errorf(title, "%s", detail).At(rangeAt(name, text, p.At))
 }
 
-func problemText(p syntax.Problem) (title, detail string) {
-	switch p.Kind {
+func problemText(k syntax.Kind, l limits.Limits) (title, detail string) {
+	switch k {
 	case syntax.Deep:
-		return "Configuration nested too deeply", fmt.Sprintf("Brackets, blocks and templates may be nested %d deep, and here it gets deeper. Name a part of it in a locals block, or raise the limit if it is meant to be this deep.", p.Limit)
+		return "Configuration nested too deeply", fmt.Sprintf("Brackets, blocks and templates may be nested %d deep, and here it gets deeper. Name a part of it in a locals block, or raise the limit if it is meant to be this deep.", l.Nesting)
 	case syntax.Long:
-		return "Expression too long", fmt.Sprintf("One expression may combine %d operators and brackets without a comma between them, and here it gets more. Name parts of it in a locals block, or use a function that takes a list.", p.Limit)
+		return "Expression too long", fmt.Sprintf("One expression may combine %d operators and brackets without a comma between them, and here it gets more. Name parts of it in a locals block, or use a function that takes a list.", syntax.Operators*l.Nesting)
 	case syntax.Tokens:
-		return "Configuration file too large", fmt.Sprintf("A file may have %d words and symbols, and this one has more. Split it up, or raise the limit if it is meant to be this large.", p.Limit)
+		return "Configuration file too large", fmt.Sprintf("A file may have %d words and symbols, and this one has more. Split it up, or raise the limit if it is meant to be this large.", l.Tokens)
 	case syntax.Number:
-		return "Number literal too long", fmt.Sprintf("A number may be written with %d characters, and this one has more. Numbers are kept to about 150 digits in any case.", p.Limit)
+		return "Number literal too long", fmt.Sprintf("A number may be written with %d characters, and this one has more. Numbers are kept to about 150 digits in any case.", syntax.Longest)
 	case syntax.Exponent:
-		return "Number literal too large", fmt.Sprintf("The exponent of a number literal must lie between -%d and %d.", p.Limit, p.Limit)
+		return "Number literal too large", fmt.Sprintf("The exponent of a number literal must lie between -%d and %d.", syntax.Longest, syntax.Longest)
 	case syntax.Name:
-		return "Name too long", fmt.Sprintf("A name may have %d bytes, and this one has more.", p.Limit)
+		return "Name too long", fmt.Sprintf("A name may have %d bytes, and this one has more.", syntax.Longest)
 	case syntax.Text:
 		return "Text too long", "Strings and heredocs with very many lines take very long to read, and the one that begins here has too many of them. Put the text into a file of its own, and read it with file() or templatefile()."
 	case syntax.Comment:
 		return "Unterminated comment", "Nothing closes the comment that begins here. Add */ at its end."
+	case syntax.Encoding:
+		return "Invalid character encoding", "All input files must be UTF-8 encoded, and here is a byte that is not. Save the file with UTF-8 encoding selected in the editor."
 	}
-	return "Invalid character encoding", "All input files must be UTF-8 encoded, and here is a byte that is not. Save the file with UTF-8 encoding selected in the editor."
+	return "Invalid expression", "A bracket is closed by one of another kind before this place, and too many brackets follow."
 }
 
 // rangeAt is the place of one byte of a text.

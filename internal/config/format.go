@@ -19,39 +19,28 @@ import (
 // variables lose their quotes. Such a change is an edit of the text; afterwards the text is laid
 // out as a whole.
 //
-// The layout is the peers' byte for byte wherever their own result is stable. Where theirs changes
+// The layout is that of Terraform and OpenTofu byte for byte wherever their own result is stable. Where theirs changes
 // again when it is formatted once more, or is not valid any more (a comment at the end of what
 // stood in an interpolation), the result here is the one that stays.
-
-// Format lays a text in native syntax out in the canonical style. What cannot be parsed comes back
-// as it is.
-func Format(src []byte) []byte {
-	var bag diag.Bag
-	out, ok := FormatSource("", src, &bag)
-	if !ok {
-		return src
-	}
-	return out
-}
 
 // maxRounds is how often a text is formatted until it stays as it is. The first round almost always
 // does everything, and the second one finds that out.
 const maxRounds = 4
 
-// FormatSource is Format with a name for messages: what cannot be parsed is reported, and the
-// result is false.
+// FormatSource lays a text in native syntax out in the canonical style. What cannot be parsed comes back
+// as it is: that is reported, and the result false.
 func FormatSource(name string, src []byte, bag *diag.Bag) ([]byte, bool) {
 	l := limits.Limits{}.Filled()
 	for range maxRounds {
-		if _, p := syntax.Check(src, l); p.Kind != syntax.None {
-			bag.Add(problem(p, name, src))
+		body, ds, p := syntax.Parse(src, name, l)
+		if p.Kind != syntax.None {
+			bag.Add(problem(p, name, src, l))
 			return src, false
 		}
-		file, ds := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 		if !bag.HCL(ds) {
 			return src, false
 		}
-		out := layout(src, file.Body.(*hclsyntax.Body))
+		out := layout(src, body)
 		if bytes.Equal(out, src) {
 			break
 		}
@@ -171,7 +160,7 @@ func trimLines(text []byte) []byte {
 }
 
 // spansLines reports whether an expression goes over several lines in a way that takes
-// parentheses. As the peers see it every line end does, but for those of comments, and in an
+// parentheses. In Terraform and OpenTofu every line end does, but for those of comments, and in an
 // expression that begins and ends with a parenthesis none does. Both are wrong for line ends
 // outside of all brackets: these do, at the very end of a comment only if more follows on the line.
 func spansLines(text []byte, last bool) bool {

@@ -356,3 +356,9 @@ func (s *scribe) object() {
 	s.space()
 	s.b.WriteByte('}')
 }
+
+// Format is FormatSource of what can be parsed; anything else comes back as it is.
+func Format(src []byte) []byte {
+	out, _ := FormatSource("", src, &diag.Bag{})
+	return out
+}

@@ -288,7 +288,7 @@ func stringExpression(b *strings.Builder, s string) {
 }
 
 func fromJSON(text string) (cty.Value, bool) {
-	if _, p := syntax.CheckJSON([]byte(text), limits.Limits{}.Filled()); p.Kind != syntax.None {
+	if p := syntax.CheckJSON([]byte(text), limits.Limits{}.Filled()); p.Kind != syntax.None {
 		return cty.NilVal, false
 	}
 	t, err := ctyjson.ImpliedType([]byte(text))

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"fmt"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -18,9 +20,7 @@ func (l *loader) imports(b *hcl.Block) {
 	im := &Import{Range: place(b)}
 	ok = l.rd.importTo(im, c.Attributes["to"])
 	ok = l.rd.importID(im, b, c) && ok
-	if a := c.Attributes["for_each"]; a != nil {
-		im.ForEach = a.Expr
-	}
+	im.ForEach = argument(c, "for_each")
 	if a := c.Attributes["provider"]; a != nil {
 		ref, good := l.rd.providerRef(a.Expr, "provider")
 		im.Provider, ok = &ref, ok && good
@@ -75,14 +75,10 @@ func (l *loader) firstImport(im *Import) bool {
 	if key == "" {
 		return true
 	}
-	if first, again := l.imported[key]; again {
-		l.rd.again(im.To.Range(), first, "Duplicate import configuration for \""+key+"\"", "An import block for the resource %q was already declared at %s. A resource can have only one import block: remove one of them.", key, first)
+	if !l.first("import", im.To.Range(), "Duplicate import configuration for \""+key+"\"", "An import block for the resource %q was already declared at %s. A resource can have only one import block: remove one of them.", key) {
 		return false
 	}
-	if l.imported == nil {
-		l.imported = map[string]hcl.Range{}
-	}
-	l.imported[key] = im.Range
+	l.declared[fmt.Sprintf("import %q", []any{key})] = im.Range
 	return true
 }
 

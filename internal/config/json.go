@@ -3,15 +3,14 @@ package config
 import (
 	"fmt"
 	"github.com/lethe-iac/lethe/internal/syntax"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Native gives the syntax tree of an expression in either syntax, so that whoever gives meaning to
-// expressions knows one kind of tree. What is in native syntax already is returned as it is.
+// Native gives the syntax tree of an expression in either syntax, so that package lang compiles
+// one kind of tree. What is in native syntax already is returned as it is.
 //
 // In JSON syntax a string is a template, an array a tuple, and an object an object whose keys are
 // templates too; numbers, booleans and null are themselves. Places inside a string are counted
@@ -64,7 +63,7 @@ func nativeObject(e hcl.Expression, pairs []hcl.KeyValuePair) (hclsyntax.Express
 // duplicateKey refuses a constant key that came before: in native syntax the last one would win.
 func duplicateKey(key hcl.Expression, seen map[string]hcl.Range) hcl.Diagnostics {
 	v, ds := key.Value(nil)
-	if ds.HasErrors() || v.Type() != cty.String || syntax.HasSequence([]byte(v.AsString())) {
+	if ds.HasErrors() || v.Type() != cty.String || syntax.HasSequence(v.AsString()) {
 		return nil
 	}
 	name := v.AsString()
@@ -88,7 +87,7 @@ func nativeScalar(e hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
 		return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: r}, ds
 	}
 	text := v.AsString()
-	if !strings.Contains(text, "${") && !strings.Contains(text, "%{") {
+	if !syntax.HasSequence(text) {
 		lit := &hclsyntax.LiteralValueExpr{Val: v, SrcRange: r}
 		return &hclsyntax.TemplateExpr{Parts: []hclsyntax.Expression{lit}, SrcRange: r}, nil
 	}

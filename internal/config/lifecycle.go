@@ -14,23 +14,16 @@ var lifecycleSchema = &hcl.BodySchema{
 	Blocks: []hcl.BlockHeaderSchema{{Type: "precondition"}, {Type: "postcondition"}},
 }
 
-func (rd *reader) lifecycles(r *Resource, blocks hcl.Blocks) {
-	for i, b := range blocks {
-		if i > 0 {
-			rd.again(b.DefRange, blocks[0].DefRange, "Duplicate lifecycle block", "This resource already has a lifecycle block at %s. Put everything into one of them.", blocks[0].DefRange)
-			continue
-		}
-		rd.lifecycle(r, b)
-	}
-}
-
 func (rd *reader) lifecycle(r *Resource, b *hcl.Block) {
+	if b == nil {
+		return
+	}
 	r.Lifecycle.Range = b.DefRange
 	c, _ := rd.content(b.Body, lifecycleSchema)
 	rd.enabled(&r.Repeat, c.Attributes["enabled"])
 	delete(c.Attributes, "enabled")
 	if r.Mode == addr.Managed {
-		rd.managedLifecycle(&r.Lifecycle, c.Attributes)
+		rd.managedLifecycle(&r.Lifecycle, c)
 	} else {
 		rd.refuseLifecycle(r.Mode, c.Attributes)
 	}
@@ -50,19 +43,14 @@ func (rd *reader) lifecycle(r *Resource, b *hcl.Block) {
 	}
 }
 
-func (rd *reader) managedLifecycle(life *Lifecycle, attrs hcl.Attributes) {
-	rd.boolean(attrs["create_before_destroy"], &life.CreateFirst)
-	life.CreateFirstSet = attrs["create_before_destroy"] != nil
-	if a := attrs["prevent_destroy"]; a != nil {
-		life.PreventDestroy = a.Expr
-	}
-	if a := attrs["destroy"]; a != nil {
-		life.Destroy = a.Expr
-	}
-	if a := attrs["ignore_changes"]; a != nil {
+func (rd *reader) managedLifecycle(life *Lifecycle, c *hcl.BodyContent) {
+	rd.boolean(c.Attributes["create_before_destroy"], &life.CreateFirst)
+	life.CreateFirstSet = c.Attributes["create_before_destroy"] != nil
+	life.PreventDestroy, life.Destroy = argument(c, "prevent_destroy"), argument(c, "destroy")
+	if a := c.Attributes["ignore_changes"]; a != nil {
 		rd.ignoreChanges(life, a)
 	}
-	if a := attrs["replace_triggered_by"]; a != nil {
+	if a := c.Attributes["replace_triggered_by"]; a != nil {
 		rd.triggers(life, a)
 	}
 }

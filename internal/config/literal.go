@@ -81,6 +81,19 @@ func (rd *reader) boolean(a *hcl.Attribute, v *bool) {
 	}
 }
 
+// string evaluates an expression that has to be a constant string; if it is something else, title and format say so.
+func (rd *reader) string(e hcl.Expression, title, format string, a ...any) (string, bool) {
+	v, ok := rd.constant(e)
+	if !ok {
+		return "", false
+	}
+	if v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
+		rd.error(e.Range(), title, format, a...)
+		return "", false
+	}
+	return v.AsString(), true
+}
+
 // text reads a constant string; an absent argument leaves v as it is.
 func (rd *reader) text(a *hcl.Attribute, v *string) bool {
 	if a == nil {

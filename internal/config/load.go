@@ -15,8 +15,8 @@ import (
 //
 // The story: parse every file; check the versions that the module asks for, before anything else;
 // gather the blocks of the primary files; lay those of the override files over them; then read
-// each block. What cannot be read is noted (unreadable.go), so that the
-// rest can be judged without telling the consequences.
+// each block. Where something could not be read, what only follows from that is not reported:
+// see Module.Unreadable and diag.Bag.Enough.
 //
 // sources, if not nil, gets the text of every file, by the name that ranges spell. The result is
 // false if an error is in the bag; the module then holds what was understood.
@@ -26,7 +26,7 @@ func Load(dir string, o Options, sources *diag.Sources, bag *diag.Bag) (*Module,
 
 // load is Load for a node in the tree, which messages about the module as a whole name.
 func load(dir string, n *Node, o Options, sources *diag.Sources, bag *diag.Bag) (*Module, bool) {
-	l := &loader{rd: &reader{opts: o}, mod: newModule(dir)}
+	l := &loader{rd: &reader{opts: o}, mod: newModule(dir), entries: map[string]*hcl.Attribute{}, declared: map[string]hcl.Range{}}
 	ok := l.files(dir, n, sources)
 	bag.Take(&l.rd.bag)
 	return l.mod, ok
@@ -49,13 +49,11 @@ func newModule(dir string) *Module {
 
 // loader reads one module.
 type loader struct {
-	rd  *reader
-	mod *Module
-	set settings
+	rd      *reader
+	mod     *Module
+	entries map[string]*hcl.Attribute // of required_providers
 
-	imported map[string]hcl.Range // by constant address
-
-	texts map[string][]byte // by file name
+	declared map[string]hcl.Range // where: see first
 }
 
 func (l *loader) files(dir string, n *Node, sources *diag.Sources) bool {
@@ -79,43 +77,23 @@ func (l *loader) files(dir string, n *Node, sources *diag.Sources) bool {
 		l.mod.VersionMismatch = true
 		return false
 	}
-	l.texts = make(map[string][]byte, len(all))
-	for _, p := range all {
-		l.texts[p.Name] = p.Bytes
-	}
-	base = readable(l.rd, base, &l.mod.unreadable)
-	var changed unreadable // what override files change that cannot be read
-	over = readable(l.rd, over, &changed)
-	blocks := l.gather(base)
-	l.suppress(blocks, &changed)
-	l.read(blocks, over)
+	base, over = l.readable(base), l.readable(over)
+	l.read(base, over, len(over) < len(overrides))
 	return !l.rd.bag.HasErrors()
 }
 
-// readable reports what parsing found, and gives the files that could be parsed. The others are unreadable.
-func readable(rd *reader, files []*parsed, g *unreadable) []*parsed {
+// readable reports what parsing found, and gives the files that could be parsed.
+func (l *loader) readable(files []*parsed) []*parsed {
 	return slices.DeleteFunc(files, func(p *parsed) bool {
-		rd.bag.Take(&p.bag)
-		if !p.ok {
-			g.text(p.Bytes)
-		}
+		l.rd.bag.Take(&p.bag)
+		l.mod.unreadable = l.mod.unreadable || !p.ok
 		return !p.ok
 	})
 }
 
-// suppress says nothing of blocks that may be changed by override files that cannot be read, whose
-// words are given.
-func (l *loader) suppress(blocks hcl.Blocks, changed *unreadable) {
-	for _, b := range blocks {
-		if n := len(b.Labels); n > 0 && changed.has(b.Labels[n-1]) {
-			l.mod.broken.Add(extent(b)...)
-		}
-	}
-}
-
 // unlisted reports a directory that cannot be read.
 func (l *loader) unlisted(dir string, n *Node, err error) {
-	l.mod.unreadable.all = true
+	l.mod.unreadable = true
 	if n.Call == nil {
 		l.rd.add(diag.Errorf("Failed to read module directory", "Module directory %s does not exist or cannot be read: %v.", l.rd.opts.Display(dir), reason(err)))
 		return
@@ -160,29 +138,23 @@ var rootSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "import"},
 }}
 
-// gather lists the blocks of primary files in the order of the source.
-func (l *loader) gather(files []*parsed) hcl.Blocks {
-	var out hcl.Blocks
-	for _, p := range files {
-		out = append(out, l.blocks(p)...)
-	}
-	return out
-}
-
 func (l *loader) blocks(p *parsed) hcl.Blocks {
 	content, ds := p.body.Content(rootSchema)
 	if !l.rd.hcl(ds) {
-		l.unexpected(p.body, rootSchema, p.Bytes)
+		l.mod.unreadable = true
 	}
 	return content.Blocks
 }
 
 // read turns blocks into declarations: settings first, because they decide nothing about others
-// but are merged among themselves, then everything else.
-func (l *loader) read(base hcl.Blocks, over []*parsed) {
-	d := newOverrides(l)
-	for _, b := range base {
-		d.add(b)
+// but are merged among themselves, then everything else. changeable says that override files could
+// not be read: no block is known to mean what it says.
+func (l *loader) read(base, over []*parsed, changeable bool) {
+	d := overrides{l: l, byKey: map[blockKey]*overridden{}}
+	for _, p := range base {
+		for _, b := range l.blocks(p) {
+			d.add(b)
+		}
 	}
 	for _, p := range over {
 		d.overlay(l.blocks(p))
@@ -190,42 +162,13 @@ func (l *loader) read(base hcl.Blocks, over []*parsed) {
 	l.finishSettings()
 	for _, b := range d.list {
 		before := l.rd.errors
-		l.declare(b)
-		if l.rd.errors > before {
-			l.broken(b)
+		l.declare(b.Block)
+		if b.Type != "locals" && (changeable || l.rd.errors > before) { // the entries of locals stand for themselves
+			l.mod.broken.Add(b.places...)
 		}
 	}
 	d.finish()
 	l.implied()
-}
-
-// broken takes note of a block with mistakes: what else is wrong with it may follow from them, and
-// if it was not taken, its name is not to be missed.
-func (l *loader) broken(b *hcl.Block) {
-	if b.Type != "locals" { // whose entries stand for themselves
-		l.mod.broken.Add(extent(b)...)
-	}
-	if !l.taken(b) {
-		for _, label := range b.Labels {
-			l.mod.unreadable.name(label)
-		}
-	}
-}
-
-// taken reports whether what a block declares is in the module, under its full name.
-func (l *loader) taken(b *hcl.Block) bool {
-	switch b.Type {
-	case "variable":
-		return l.mod.Variables[b.Labels[0]] != nil
-	case "output":
-		return l.mod.Outputs[b.Labels[0]] != nil
-	case "module":
-		return l.mod.Calls[b.Labels[0]] != nil
-	}
-	if mode, ok := addr.ModeOf(b.Type); ok {
-		return l.mod.Resources[Name{mode, b.Labels[0], b.Labels[1]}] != nil
-	}
-	return b.Type != "provider" // which may have had an alias
 }
 
 // declare reads one block.

@@ -12,7 +12,7 @@ import (
 // LoadTree reads the root module in a directory and every module that it calls, to any depth.
 // resolve says where a called module is; calls that it cannot resolve are left out, with what it
 // put into the bag. Mistakes do not end the reading: what is understood is read, and what is not
-// leaves unreadable (Module.MayDeclare), and in the bag the places of which enough was said. One directory
+// leaves traces in the module (Module.Unreadable), and in the bag the places of which enough was said. One directory
 // is read once, however many calls lead to it.
 //
 // What depends on where a module stands is checked here: it may not call itself, and some blocks

@@ -26,10 +26,7 @@ type Lock struct {
 
 // ParseLocks reads a dependency lock file.
 func ParseLocks(src []byte, filename string, l limits.Limits, bag *diag.Bag) ([]Lock, bool) {
-	if _, ok := measure(filename, src, l.Filled(), bag); !ok {
-		return nil, false
-	}
-	body, ok := parseText(filename, src, bag)
+	body, ok := ParseBody(filename, src, l, bag)
 	if !ok {
 		return nil, false
 	}
@@ -132,7 +129,7 @@ func writeHashes(b *bytes.Buffer, l Lock) {
 
 // Constraint joins constraints as the lock file writes them: each once, by version, all three numbers
 // written out but for ~>, which means something else then. Terraform refuses a lock file that has them
-// in any other form. What cannot be read is left out: whoever resolves the constraint reports it.
+// in any other form. What cannot be read is left out: it is reported when the constraint is resolved.
 func Constraint(cs []VersionConstraint) string {
 	var all []constraints.SelectionSpec
 	for _, c := range cs {

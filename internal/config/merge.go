@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -40,30 +41,33 @@ func overrideNative(base, over *hclsyntax.Body, deep bool) *hclsyntax.Body {
 }
 
 func overrideBlocks(base, over hclsyntax.Blocks, deep bool) hclsyntax.Blocks {
-	replaced := map[string]*hclsyntax.Block{}
+	return replaceBlocks(base, over, deep, func(b *hclsyntax.Block) string { return generates(b.Type, b.Labels) }, func(base, over *hclsyntax.Block) *hclsyntax.Block {
+		m := *base
+		m.Body = overrideNative(base.Body, over.Body, false)
+		return &m
+	})
+}
+
+// replaceBlocks are the blocks of the base that no block of over with that type replaces, and those of over. If deep
+// says so, lifecycle blocks are merged instead.
+func replaceBlocks[B comparable](base, over []B, deep bool, typ func(B) string, merge func(base, over B) B) []B {
+	replaced := map[string]B{}
 	for _, b := range over {
-		replaced[generates(b.Type, b.Labels)] = b
+		replaced[typ(b)] = b
 	}
-	var out hclsyntax.Blocks
-	merged := map[*hclsyntax.Block]bool{}
+	var out []B
+	merged := map[B]bool{}
 	for _, b := range base {
-		by := replaced[generates(b.Type, b.Labels)]
+		by, is := replaced[typ(b)]
 		switch {
-		case by == nil:
+		case !is:
 			out = append(out, b)
-		case deep && b.Type == "lifecycle":
-			m := *b
-			m.Body = overrideNative(b.Body, by.Body, false)
-			out = append(out, &m)
+		case deep && typ(b) == "lifecycle":
+			out = append(out, merge(b, by))
 			merged[by] = true
 		}
 	}
-	for _, b := range over {
-		if !merged[b] {
-			out = append(out, b)
-		}
-	}
-	return out
+	return append(out, slices.DeleteFunc(slices.Clone(over), func(b B) bool { return merged[b] })...)
 }
 
 // generates is the type of the blocks that a block stands for: its own, or what a dynamic block
@@ -168,7 +172,7 @@ func (l *mergedBody) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, h
 }
 
 // JustAttributes implements hcl.Body. Blocks in native syntax show as the arguments that JSON
-// syntax would write for them, so that whoever looks for references finds those too.
+// syntax would write for them, so that references in them are found, too.
 func (l *mergedBody) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
 	out, ds := likeJSON(l.base)
 	over, more := likeJSON(l.over)
@@ -186,40 +190,15 @@ func (l *mergedBody) join(base, over *hcl.BodyContent) *hcl.BodyContent {
 		delete(out.Attributes, "for_each")
 	}
 	maps.Copy(out.Attributes, over.Attributes)
-	out.Blocks = base.Blocks
-	if l.replace {
-		out.Blocks = l.kept(base.Blocks, over)
+	if !l.replace {
+		out.Blocks = append(base.Blocks, over.Blocks...)
+		return out
 	}
-	out.Blocks = append(out.Blocks, over.Blocks...)
-	return out
-}
-
-// kept are the blocks of the base that nothing replaces. Lifecycle blocks that are merged are
-// taken out of over.
-func (l *mergedBody) kept(base hcl.Blocks, over *hcl.BodyContent) hcl.Blocks {
-	replaced := map[string]bool{}
-	for _, b := range over.Blocks {
-		replaced[generates(b.Type, b.Labels)] = true
-	}
-	var out hcl.Blocks
-	for _, b := range base {
-		switch {
-		case !replaced[generates(b.Type, b.Labels)]:
-			out = append(out, b)
-		case l.deep && b.Type == "lifecycle":
-			m := *b
-			var rest hcl.Blocks
-			for _, o := range over.Blocks {
-				if o.Type != "lifecycle" {
-					rest = append(rest, o)
-					continue
-				}
-				m.Body = &mergedBody{base: m.Body, over: o.Body, replace: true}
-			}
-			over.Blocks = rest
-			out = append(out, &m)
-		}
-	}
+	out.Blocks = replaceBlocks(base.Blocks, over.Blocks, l.deep, func(b *hcl.Block) string { return generates(b.Type, b.Labels) }, func(base, over *hcl.Block) *hcl.Block {
+		m := *base
+		m.Body = &mergedBody{base: base.Body, over: over.Body, replace: true}
+		return &m
+	})
 	return out
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // MetaNames are the arguments and the blocks that the language itself gives to resources of a mode,
-// beside those of their schema: what somebody who misspelt one may have meant.
+// beside those of their schema: what a misspelt name may have meant.
 func MetaNames(mode addr.Mode) (args, blocks []string) {
 	args, blocks = namesOf(resourceSchemas[mode])
 	return args, append(blocks, "dynamic")
@@ -34,7 +34,7 @@ func namesOf(s *hcl.BodySchema) (args, blocks []string) {
 		args = append(args, a.Name)
 	}
 	for _, b := range s.Blocks {
-		if b.Type != "_" && b.Type != "locals" { // nobody means these
+		if b.Type != "_" && b.Type != "locals" { // no misspelt name means these
 			blocks = append(blocks, b.Type)
 		}
 	}

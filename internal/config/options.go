@@ -90,16 +90,6 @@ func (disk) Read(path string, limit int64) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// readStream reads what is not a regular file, to its end or the limit.
-func readStream(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return ReadStream(f, limit)
-}
-
 // ReadStream reads a stream to its end, or TooLarge if that is beyond limit bytes.
 func ReadStream(r io.Reader, limit int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, limit+1))
@@ -191,40 +181,6 @@ func (w *with) Read(p string, limit int64) ([]byte, error) {
 	return w.Files.Read(p, limit)
 }
 
-// FS reads from an fs.FS, with slash-separated paths.
-func FS(fsys fs.FS) Files { return fromFS{fsys} }
-
-type fromFS struct{ fs fs.FS }
-
-func (f fromFS) List(dir string) ([]string, error) {
-	entries, err := fs.ReadDir(f.fs, path.Clean(dir))
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, e := range entries {
-		if !e.IsDir() {
-			names = append(names, e.Name())
-		}
-	}
-	return names, nil
-}
-
-func (f fromFS) Read(p string, limit int64) ([]byte, error) {
-	p = path.Clean(p)
-	info, err := fs.Stat(f.fs, p)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > limit {
-		return nil, TooLarge{limit}
-	}
-	return fs.ReadFile(f.fs, p)
-}
-
-func (fromFS) Join(dir, name string) string { return path.Join(dir, name) }
-func (fromFS) Same(dir string) string       { return path.Clean(dir) }
-
 func (o Options) filled() Options {
 	if o.Files == nil {
 		o.Files = Disk
@@ -238,10 +194,19 @@ func (o Options) filled() Options {
 
 // ReadOne reads a file that is not part of a module, or a pipe, to the limit that holds for one that is.
 func ReadOne(path string, l limits.Limits) ([]byte, error) {
-	limit := l.Filled().Bytes
-	text, err := Disk.Read(path, limit)
-	if errors.As(err, new(NotRegular)) {
-		return readStream(path, limit)
+	return readAny(Disk, path, l.Filled().Bytes)
+}
+
+// readAny reads a file, and on the disk also what is not a regular file, to its end or the limit.
+func readAny(files Files, path string, limit int64) ([]byte, error) {
+	text, err := files.Read(path, limit)
+	if !errors.As(err, new(NotRegular)) {
+		return text, err
 	}
-	return text, err
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return ReadStream(f, limit)
 }

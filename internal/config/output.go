@@ -14,18 +14,15 @@ var outputSchema = &hcl.BodySchema{
 
 func (l *loader) output(b *hcl.Block) {
 	o := &Output{Name: b.Labels[0], Range: place(b)}
-	if !l.rd.name(b, 0, "Invalid output name") {
+	if !l.name(b, 0, "Invalid output name") {
 		return
 	}
-	if first := l.mod.Outputs[o.Name]; first != nil {
-		l.rd.again(o.Range, first.Range, "Duplicate output definition", "An output named %q was already defined at %s. Output names must be unique within a module: rename or remove one of them.", o.Name, first.Range)
+	if !l.first("output", o.Range, "Duplicate output definition", "An output named %q was already defined at %s. Output names must be unique within a module: rename or remove one of them.", o.Name) {
 		return
 	}
 	l.mod.Outputs[o.Name] = o
 	c, _ := l.rd.content(b.Body, outputSchema)
-	if a := c.Attributes["value"]; a != nil {
-		o.Expr = a.Expr
-	}
+	o.Expr = argument(c, "value")
 	l.rd.text(c.Attributes["description"], &o.Description)
 	if a := c.Attributes["type"]; a != nil {
 		o.Type, o.Defaults, _ = l.rd.typeConstraint(a.Expr)
@@ -59,10 +56,8 @@ func (l *loader) locals(b *hcl.Block) {
 			l.rd.error(a.NameRange, "Invalid local value name", "%s", badName)
 			continue
 		}
-		if first := l.mod.Locals[a.Name]; first != nil {
-			l.rd.again(a.Range, first.Range, "Duplicate local value definition", "A local value named %q was already defined at %s. Local value names must be unique within a module: rename or remove one of them.", a.Name, first.Range)
-			continue
+		if l.first("local", a.Range, "Duplicate local value definition", "A local value named %q was already defined at %s. Local value names must be unique within a module: rename or remove one of them.", a.Name) {
+			l.mod.Locals[a.Name] = &Local{Name: a.Name, Expr: a.Expr, Range: a.Range}
 		}
-		l.mod.Locals[a.Name] = &Local{Name: a.Name, Expr: a.Expr, Range: a.Range}
 	}
 }

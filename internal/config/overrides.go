@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -12,17 +13,19 @@ import (
 // overrides are the blocks of a module before they are read, and what override files lay over them.
 type overrides struct {
 	l          *loader
-	list       hcl.Blocks
-	byKey      map[blockKey]*hcl.Block
+	list       []*overridden
+	byKey      map[blockKey]*overridden
 	overriding []*hcl.Attribute // named values in override files
+}
+
+// overridden is a block, with the places of all its text.
+type overridden struct {
+	*hcl.Block
+	places []hcl.Range
 }
 
 // blockKey is what an override block finds its base by.
 type blockKey struct{ typ, a, b string }
-
-func newOverrides(l *loader) *overrides {
-	return &overrides{l: l, byKey: map[blockKey]*hcl.Block{}}
-}
 
 // add takes a block of a primary file.
 func (d *overrides) add(b *hcl.Block) {
@@ -34,12 +37,28 @@ func (d *overrides) add(b *hcl.Block) {
 		d.l.language(b)
 		return
 	}
-	d.list = append(d.list, b)
-	if k, ok := d.key(b); ok {
-		if _, again := d.byKey[k]; !again {
-			d.byKey[k] = b
-		}
+	d.declare(b)
+}
+
+func (d *overrides) declare(b *hcl.Block) {
+	o := &overridden{b, []hcl.Range{extent(b)}}
+	d.list = append(d.list, o)
+	if k, ok := d.key(b); ok && d.byKey[k] == nil {
+		d.byKey[k] = o
 	}
+}
+
+// extent is all of a block. In JSON syntax, whose blocks have no beginning of their own, it begins
+// where the block is named.
+func extent(b *hcl.Block) hcl.Range {
+	if body, ok := b.Body.(*hclsyntax.Body); ok {
+		return hcl.RangeBetween(b.DefRange, body.SrcRange)
+	}
+	start := b.TypeRange
+	if n := len(b.LabelRanges); n > 0 {
+		start = b.LabelRanges[n-1]
+	}
+	return hcl.RangeBetween(start, b.Body.MissingItemRange())
 }
 
 // key names a block that override files can refer to.
@@ -71,7 +90,6 @@ func (d *overrides) aliasOf(b hcl.Body) string {
 
 // overlay merges the blocks of one override file.
 func (d *overrides) overlay(blocks hcl.Blocks) {
-	d.l.beginOverride()
 	for _, b := range blocks {
 		switch b.Type {
 		case "terraform":
@@ -107,15 +125,13 @@ func (d *overrides) block(b *hcl.Block) {
 	case base != nil:
 		d.refuse(b)
 		base.Body = override(base.Body, b.Body)
+		base.places = append(base.places, extent(b))
 	case b.Type == "provider":
-		d.list = append(d.list, b) // as the peers do: a configuration that was implied is now explicit
-		d.byKey[k] = b
+		d.declare(b) // as Terraform and OpenTofu do: a configuration that was implied is now explicit
+	case d.l.mod.unreadable: // its base may be there
 	default:
 		m := missingBase[b.Type]
 		name := b.Labels[len(b.Labels)-1]
-		if d.l.mod.MayDeclare(name) {
-			return // its base may be there and cannot be read
-		}
 		if len(b.Labels) == 2 {
 			name = b.Labels[0] + "." + name
 		}
@@ -156,7 +172,7 @@ func (d *overrides) finish() {
 	for _, a := range d.overriding {
 		base := d.l.mod.Locals[a.Name]
 		if base == nil {
-			if d.l.mod.MayDeclare(a.Name) {
+			if d.l.mod.unreadable {
 				continue
 			}
 			d.l.rd.error(a.Range, "Missing base local value definition to override", "There is no local value named %q in the files that are not override files. An override file can only change what is declared in another file: declare it there, or rename this file.", a.Name)

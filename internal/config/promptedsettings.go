@@ -28,7 +28,7 @@ func (m *Module) Unset(name ProviderName, names []string) []string {
 	return unset
 }
 
-// Supply sets arguments of a provider block that its text leaves out, because somebody was asked
+// Supply sets arguments of a provider block that its text leaves out, because the user was asked
 // for them. The block is made if there is none. The text of the files stays what it is, so that
 // nothing supplied gets into a plan.
 func (m *Module) Supply(name ProviderName, values map[string]cty.Value) {

@@ -15,20 +15,21 @@ var providerSchema = &hcl.BodySchema{
 func (l *loader) provider(b *hcl.Block) {
 	p := &Provider{ProviderName: ProviderName{Local: b.Labels[0]}, Range: place(b)}
 	if !l.rd.localName(p.Local, b.LabelRanges[0]) {
+		l.mod.unreadable = true
 		return
 	}
 	c, rest, ds := b.Body.PartialContent(providerSchema)
 	l.rd.hcl(ds)
 	if a := c.Attributes["alias"]; a != nil {
 		if !l.alias(p, a) {
+			l.mod.unreadable = true
 			return
 		}
 		if IsJSON(b.Body) {
 			p.Range = a.Range
 		}
 	}
-	if first := l.mod.Providers[p.ProviderName]; first != nil {
-		secondProvider(l.rd, p, first)
+	if !l.firstProvider(p) {
 		return
 	}
 	l.mod.Providers[p.ProviderName] = p
@@ -53,13 +54,12 @@ func (l *loader) alias(p *Provider, a *hcl.Attribute) bool {
 	return true
 }
 
-func secondProvider(rd *reader, p, first *Provider) {
+func (l *loader) firstProvider(p *Provider) bool {
 	const title = "Duplicate provider configuration"
 	if p.Alias == "" {
-		rd.again(p.Range, first.Range, title, "A default (non-aliased) provider configuration for %q was already given at %s. If multiple configurations are required, set the \"alias\" argument for alternative configurations.", p.Local, first.Range)
-		return
+		return l.first("provider", p.Range, title, "A default (non-aliased) provider configuration for %q was already given at %s. If multiple configurations are required, set the \"alias\" argument for alternative configurations.", p.Local)
 	}
-	rd.again(p.Range, first.Range, title, "A provider configuration for %q with alias %q was already given at %s. Each configuration for the same provider must have a distinct alias.", p.Local, p.Alias, first.Range)
+	return l.first("provider", p.Range, title, "A provider configuration for %q with alias %q was already given at %s. Each configuration for the same provider must have a distinct alias.", p.Local, p.Alias)
 }
 
 func (l *loader) providerVersion(p *Provider, a *hcl.Attribute) {

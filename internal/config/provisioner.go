@@ -9,7 +9,7 @@ var provisionerSchema = &hcl.BodySchema{
 	Blocks:     []hcl.BlockHeaderSchema{{Type: "_"}, {Type: "connection"}, {Type: "lifecycle"}},
 }
 
-// vendorProvisioners are those that the peers have removed.
+// vendorProvisioners are those that Terraform and OpenTofu have removed.
 var vendorProvisioners = map[string]bool{"chef": true, "habitat": true, "puppet": true, "salt-masterless": true}
 
 // provisioners are those that there are.
@@ -30,13 +30,7 @@ func (rd *reader) provisioner(b *hcl.Block) *Provisioner {
 	rd.hcl(ds)
 	p.Destroy = rd.oneOf(c.Attributes["when"], "create", "destroy")
 	p.Continue = rd.oneOf(c.Attributes["on_failure"], "fail", "continue")
-	for _, inner := range c.Blocks.OfType("connection") {
-		if p.Connection != nil {
-			rd.again(inner.DefRange, p.Connection.Range, "Duplicate connection block", "This provisioner already has a connection block at %s. Put everything into one of them.", p.Connection.Range)
-			continue
-		}
-		p.Connection = rd.connection(inner)
-	}
+	p.Connection = rd.connection(rd.only(c.Blocks.OfType("connection"), "provisioner"))
 	p.Body = rd.body("provisioner", b, rest, c, provisionerSchema)
 	return p
 }
@@ -55,6 +49,9 @@ func (rd *reader) oneOf(a *hcl.Attribute, first, second string) bool {
 
 // connection takes a connection block, and refuses the one type of connection that is gone.
 func (rd *reader) connection(b *hcl.Block) *Connection {
+	if b == nil {
+		return nil
+	}
 	c, _, _ := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "type"}}})
 	if a := c.Attributes["type"]; a != nil {
 		if text, ok := plainText(a.Expr); ok && text == "winrm" {

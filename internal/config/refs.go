@@ -31,7 +31,7 @@ func plainText(e hcl.Expression) (string, bool) {
 	return lit.Val.AsString(), true
 }
 
-// bare gives the syntax tree of what stands in a reference argument, whatever the syntax and the
+// bare gives the syntax tree of what stands in a reference argument, in either syntax and with or without
 // quotes, nil if there is none; the caller says what it wanted to find.
 func (rd *reader) bare(e hcl.Expression) hclsyntax.Expression {
 	text, quoted := plainText(e)
@@ -55,7 +55,7 @@ func (rd *reader) quoted(e hcl.Expression, what string) {
 
 // parseInside parses the text of a string as an expression, nil if it is none.
 func (rd *reader) parseInside(e hcl.Expression, text string) hclsyntax.Expression {
-	if _, p := syntax.Check([]byte(text), rd.opts.Limits); p.Kind != syntax.None {
+	if p := syntax.CheckExpression([]byte(text), rd.opts.Limits); p.Kind != syntax.None {
 		return nil
 	}
 	n, ds := hclsyntax.ParseExpression([]byte(text), e.Range().Filename, inside(e.Range()))

@@ -24,13 +24,14 @@ func (l *loader) removed(b *hcl.Block) {
 	r := &Removed{Range: place(b)}
 	r.From, ok = l.rd.endpoint(c.Attributes["from"])
 	ok = ok && l.rd.removable(r.From)
+	if b := l.rd.only(c.Blocks.OfType("lifecycle"), "removed block"); b != nil {
+		l.rd.removedLifecycle(r, b)
+	}
+	if !ok || r.From.Target.Mode == addr.Managed {
+		r.Connection = l.rd.connection(l.rd.only(c.Blocks.OfType("connection"), `"removed" block`))
+	}
 	for _, inner := range c.Blocks {
-		switch inner.Type {
-		case "lifecycle":
-			l.rd.removedLifecycle(r, inner, c.Blocks.OfType("lifecycle")[0])
-		default:
-			l.rd.removedExtra(r, inner, ok)
-		}
+		l.rd.removedExtra(r, inner, ok)
 	}
 	if ok {
 		l.mod.Removed = append(l.mod.Removed, r)
@@ -54,11 +55,7 @@ func (rd *reader) removable(e Endpoint) bool {
 	return false
 }
 
-func (rd *reader) removedLifecycle(r *Removed, b, first *hcl.Block) {
-	if b != first {
-		rd.again(b.DefRange, first.DefRange, "Duplicate lifecycle block", "This removed block already has a lifecycle block at %s. Put everything into one of them.", first.DefRange)
-		return
-	}
+func (rd *reader) removedLifecycle(r *Removed, b *hcl.Block) {
 	c, _ := rd.content(b.Body, removedLifecycleSchema)
 	if a := c.Attributes["destroy"]; a != nil {
 		destroy := true
@@ -67,30 +64,19 @@ func (rd *reader) removedLifecycle(r *Removed, b, first *hcl.Block) {
 	}
 }
 
-// removedExtra reads provisioners and the connection, which only make sense for resources.
+// removedExtra reads provisioners, which like the connection only make sense for resources.
 func (rd *reader) removedExtra(r *Removed, b *hcl.Block, known bool) {
-	if known && r.From.Target.Mode != addr.Managed {
-		if b.Type == "connection" {
-			rd.error(b.DefRange, "Invalid connection block", "Provisioner connection configuration is valid only when a removed block targets a managed resource. Remove the block.")
-		} else {
-			rd.error(b.DefRange, "Invalid provisioner block", "Provisioners are valid only when a removed block targets a managed resource. Remove the block.")
-		}
-		return
-	}
-	if b.Type == "connection" {
-		if r.Connection != nil {
-			rd.again(b.DefRange, r.Connection.Range, "Duplicate connection block", "This \"removed\" block already has a connection block at %s. Put everything into one of them.", r.Connection.Range)
-			return
-		}
-		r.Connection = rd.connection(b)
-		return
-	}
-	p := rd.provisioner(b)
+	other := known && r.From.Target.Mode != addr.Managed
 	switch {
-	case p == nil:
-	case !p.Destroy:
-		rd.error(b.DefRange, "Invalid provisioner block", "Only destroy-time provisioners are valid in \"removed\" blocks. To declare a destroy-time provisioner, use:\n    when = destroy")
-	default:
-		r.Provisioners = append(r.Provisioners, p)
+	case b.Type == "connection" && other:
+		rd.error(b.DefRange, "Invalid connection block", "Provisioner connection configuration is valid only when a removed block targets a managed resource. Remove the block.")
+	case b.Type == "provisioner" && other:
+		rd.error(b.DefRange, "Invalid provisioner block", "Provisioners are valid only when a removed block targets a managed resource. Remove the block.")
+	case b.Type == "provisioner":
+		if p := rd.provisioner(b); p != nil && !p.Destroy {
+			rd.error(b.DefRange, "Invalid provisioner block", "Only destroy-time provisioners are valid in \"removed\" blocks. To declare a destroy-time provisioner, use:\n    when = destroy")
+		} else if p != nil {
+			r.Provisioners = append(r.Provisioners, p)
+		}
 	}
 }

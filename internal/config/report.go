@@ -11,7 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// reader reads arguments, of whatever block they are, and reports what is wrong with them. It knows nothing of the module.
+// reader reads the arguments of all blocks, and reports what is wrong with them. It knows nothing of the module.
 type reader struct {
 	opts   Options
 	bag    diag.Bag
@@ -67,6 +67,14 @@ func (rd *reader) content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool
 	return c, !ds.HasErrors()
 }
 
+// argument is the expression of an argument, nil if it is not set.
+func argument(c *hcl.BodyContent, name string) hcl.Expression {
+	if a := c.Attributes[name]; a != nil {
+		return a.Expr
+	}
+	return nil
+}
+
 // withoutMeant leaves out that a required argument is missing where another message finds it under
 // a wrong name.
 func withoutMeant(ds hcl.Diagnostics) hcl.Diagnostics {
@@ -90,20 +98,47 @@ func place(b *hcl.Block) hcl.Range {
 	return b.Body.MissingItemRange()
 }
 
+// first takes note of a declaration, by its kind and what it is called. A second one is reported: format begins with what
+// it is called, and ends with where the first one is.
+func (l *loader) first(kind string, at hcl.Range, title, format string, called ...any) bool {
+	key := fmt.Sprintf("%s %q", kind, called)
+	before, again := l.declared[key]
+	if again {
+		l.rd.again(at, before, title, format, append(called, before)...)
+		return false
+	}
+	l.declared[key] = at
+	return true
+}
+
+// only is the first of some blocks that there may be one of, nil if there is none. The others are reported: what is
+// what they are in.
+func (rd *reader) only(blocks hcl.Blocks, what string) *hcl.Block {
+	if len(blocks) == 0 {
+		return nil
+	}
+	first := blocks[0]
+	for _, b := range blocks[1:] {
+		rd.again(b.DefRange, first.DefRange, "Duplicate "+b.Type+" block", "This %s already has a %s block at %s. Put everything into one of them.", what, b.Type, first.DefRange)
+	}
+	return first
+}
+
 const badName = "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes."
 
 // name checks a label that becomes part of references.
-func (rd *reader) name(b *hcl.Block, i int, title string) bool {
+func (l *loader) name(b *hcl.Block, i int, title string) bool {
 	if validName(b.Labels[i]) {
 		return true
 	}
-	rd.error(b.LabelRanges[i], title, "%s", badName)
+	l.mod.unreadable = true
+	l.rd.error(b.LabelRanges[i], title, "%s", badName)
 	return false
 }
 
 // validName is hclsyntax.ValidIdentifier with a fast way for the usual names.
 func validName(s string) bool {
-	if s == "" || !syntax.IdentStart(s[0]) {
+	if s == "" || !syntax.IdentPart(s[0]) || s[0] == '-' || s[0] >= '0' && s[0] <= '9' {
 		return false
 	}
 	for i := range len(s) {

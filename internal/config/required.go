@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,22 +13,12 @@ import (
 // requiredProviders takes the entries of a required_providers block. Those of an override file
 // replace the entries of the same name.
 func (l *loader) requiredProviders(b *hcl.Block, over bool) {
-	if l.set.required != nil && !over {
-		first := place(l.set.required)
-		l.rd.again(place(b), first, "Duplicate required providers configuration", "A module may have only one required_providers block, and one was given at %s. Put all entries into one of them.", first)
+	if !over && !l.first("required_providers", place(b), "Duplicate required providers configuration", "A module may have only one required_providers block, and one was given at %s. Put all entries into one of them.") {
 		return
-	}
-	if l.set.required == nil {
-		l.set.required = b
 	}
 	attrs, ds := b.Body.JustAttributes()
 	l.rd.hcl(ds)
-	if l.set.entries == nil {
-		l.set.entries = map[string]*hcl.Attribute{}
-	}
-	for name, a := range attrs {
-		l.set.entries[name] = a
-	}
+	maps.Copy(l.entries, attrs)
 }
 
 // requirement reads one entry: an object, or in the old form a version constraint.
@@ -54,12 +45,7 @@ func (l *loader) requirement(local string, a *hcl.Attribute) {
 const badRequirement = `An entry of required_providers is an object such as { source = "hashicorp/aws", version = "~> 5.0" }, or in the old form a version constraint.`
 
 func requirementText(rd *reader, r *Requirement, e hcl.Expression) bool {
-	v, ok := rd.constant(e)
-	if !ok {
-		return false
-	}
-	if v.Type() != cty.String || v.IsNull() {
-		rd.error(e.Range(), "Invalid required_providers object", badRequirement)
+	if _, ok := rd.string(e, "Invalid required_providers object", badRequirement); !ok {
 		return false
 	}
 	c, ok := rd.constraint(e, "the version of a provider")
@@ -94,15 +80,10 @@ func (l *loader) requirementObject(r *Requirement, pairs []hcl.KeyValuePair) boo
 }
 
 func (l *loader) source(r *Requirement, e hcl.Expression) bool {
-	v, ok := l.rd.constant(e)
+	src, ok := l.rd.string(e, "Invalid source", "Source must be specified as a string, such as \"hashicorp/aws\".")
 	if !ok {
 		return false
 	}
-	if v.Type() != cty.String || v.IsNull() {
-		l.rd.error(e.Range(), "Invalid source", "Source must be specified as a string, such as \"hashicorp/aws\".")
-		return false
-	}
-	src := v.AsString()
 	p, err := addr.ParseProvider(src)
 	if err != nil {
 		l.rd.error(e.Range(), "Invalid provider source string", `The "source" attribute must be in the format "[hostname/][namespace/]name": %v.`, err)
@@ -162,7 +143,7 @@ func (l *loader) implied() {
 func (l *loader) imply(local string) {
 	if local != "" && l.mod.Required[local] == nil {
 		source := addr.Default(local)
-		l.mod.Required[local] = &Requirement{Local: local, Source: source, Doubtful: !source.IsBuiltin() && l.mod.MayDeclare(local)}
+		l.mod.Required[local] = &Requirement{Local: local, Source: source, Doubtful: !source.IsBuiltin() && l.mod.unreadable}
 	}
 }
 

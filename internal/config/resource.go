@@ -1,6 +1,8 @@
 package config
 
 import (
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
 )
@@ -25,8 +27,8 @@ func (l *loader) topResource(b *hcl.Block, mode addr.Mode) { l.resource(b, mode,
 // resource reads a resource block; check names the check block around it, if there is one.
 func (l *loader) resource(b *hcl.Block, mode addr.Mode, check string) *Resource {
 	r := &Resource{Name: Name{Mode: mode, Type: b.Labels[0], Name: b.Labels[1]}, Check: check, Range: place(b), TypeRange: b.LabelRanges[0]}
-	okType := l.rd.name(b, 0, "Invalid resource type name")
-	if !l.rd.name(b, 1, "Invalid resource name") || !okType {
+	okType := l.name(b, 0, "Invalid resource type name")
+	if !l.name(b, 1, "Invalid resource name") || !okType {
 		return nil
 	}
 	if first := l.mod.Resources[r.Name]; first != nil {
@@ -43,7 +45,7 @@ func (l *loader) resource(b *hcl.Block, mode addr.Mode, check string) *Resource 
 	l.rd.repeat(&r.Repeat, c)
 	l.ownProvider(r, c.Attributes["provider"])
 	r.DependsOn = l.rd.dependsOn(c.Attributes["depends_on"])
-	l.rd.lifecycles(r, c.Blocks.OfType("lifecycle"))
+	l.rd.lifecycle(r, l.rd.only(c.Blocks.OfType("lifecycle"), "resource"))
 	l.extras(r, c)
 	r.Body = l.rd.body(mode.Block(), b, rest, c, schema)
 	return r
@@ -88,21 +90,17 @@ func (l *loader) ownProvider(r *Resource, a *hcl.Attribute) {
 
 // extras reads what only managed resources have, and refuses it in ephemeral ones.
 func (l *loader) extras(r *Resource, c *hcl.BodyContent) {
-	for _, b := range c.Blocks {
-		if b.Type != "connection" && b.Type != "provisioner" {
-			continue
-		}
-		switch {
-		case r.Mode == addr.Ephemeral:
+	connections, provisioners := c.Blocks.OfType("connection"), c.Blocks.OfType("provisioner")
+	if r.Mode == addr.Ephemeral {
+		for _, b := range slices.Concat(connections, provisioners) {
 			l.rd.error(b.DefRange, "Invalid configuration block for ephemeral resource", "The block type %q cannot be used in ephemeral resources. This is meant to be used strictly in \"resource\" blocks.", b.Type)
-		case b.Type == "provisioner":
-			if p := l.rd.provisioner(b); p != nil {
-				r.Provisioners = append(r.Provisioners, p)
-			}
-		case r.Connection != nil:
-			l.rd.again(b.DefRange, r.Connection.Range, "Duplicate connection block", "This resource already has a connection block at %s. Put everything into one of them.", r.Connection.Range)
-		default:
-			r.Connection = l.rd.connection(b)
+		}
+		return
+	}
+	r.Connection = l.rd.connection(l.rd.only(connections, "resource"))
+	for _, b := range provisioners {
+		if p := l.rd.provisioner(b); p != nil {
+			r.Provisioners = append(r.Provisioners, p)
 		}
 	}
 }

@@ -10,16 +10,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// settings gathers what the terraform blocks of a module say. Primary files say each thing once;
-// every override file may say it again, and the last one counts.
-type settings struct {
-	required  *hcl.Block // required_providers
-	entries   map[string]*hcl.Attribute
-	crypt     *hcl.Block
-	inThis    map[string]hcl.Range // what the override file being read has set already
-	overrides bool
-}
-
 var terraformSchema = &hcl.BodySchema{
 	Attributes: []hcl.AttributeSchema{{Name: "required_version"}, {Name: "experiments"}, {Name: "language"}},
 	Blocks: []hcl.BlockHeaderSchema{
@@ -31,15 +21,10 @@ var terraformSchema = &hcl.BodySchema{
 	},
 }
 
-// beginOverride starts the next override file.
-func (l *loader) beginOverride() { l.set.overrides, l.set.inThis = true, map[string]hcl.Range{} }
-
 // terraform reads one terraform block. Its required_version was read before (see version.go).
 func (l *loader) terraform(b *hcl.Block, over bool) {
 	c, ok := l.rd.content(b.Body, terraformSchema)
-	if !ok {
-		l.unexpected(b.Body, terraformSchema, l.texts[b.DefRange.Filename])
-	}
+	l.mod.unreadable = l.mod.unreadable || !ok
 	checkEdition(l.rd, c.Attributes["language"])
 	checkExperiments(l.rd, c.Attributes["experiments"])
 	for _, inner := range c.Blocks {
@@ -91,13 +76,11 @@ func checkExperiments(rd *reader, a *hcl.Attribute) {
 // backend reads a backend or cloud block; a module has one of either.
 func (l *loader) backend(b *hcl.Block, typ string, over bool) {
 	if over {
-		if first, again := l.set.inThis["backend"]; again {
-			l.rd.again(place(b), first, "Duplicate backend configuration", "Each override file may have only one backend configuration, and one was given at %s. Remove one of them.", first)
+		if !l.first("backend in "+b.DefRange.Filename, place(b), "Duplicate backend configuration", "Each override file may have only one backend configuration, and one was given at %s. Remove one of them.") {
 			return
 		}
-		l.set.inThis["backend"] = place(b)
 	} else if first := l.stored(); first != nil {
-		l.secondBackend(b, typ, first)
+		l.secondBackend(b, first)
 		return
 	}
 	l.mod.Backend, l.mod.Cloud = nil, nil
@@ -117,7 +100,7 @@ func (l *loader) stored() *Backend {
 	return l.mod.Backend
 }
 
-func (l *loader) secondBackend(b *hcl.Block, typ string, first *Backend) {
+func (l *loader) secondBackend(b *hcl.Block, first *Backend) {
 	cloud := b.Type == "cloud"
 	switch {
 	case cloud != (l.mod.Cloud != nil):
@@ -131,8 +114,7 @@ func (l *loader) secondBackend(b *hcl.Block, typ string, first *Backend) {
 
 func (l *loader) providerMeta(b *hcl.Block, over bool) {
 	local := b.Labels[0]
-	if first := l.mod.Meta[local]; first != nil && !over {
-		l.rd.again(place(b), first.Range, "Duplicate provider_meta block", "A provider_meta block for provider %q was already declared at %s. A module may have one for each provider: put everything into one of them.", local, first.Range)
+	if !over && !l.first("provider_meta", place(b), "Duplicate provider_meta block", "A provider_meta block for provider %q was already declared at %s. A module may have one for each provider: put everything into one of them.", local) {
 		return
 	}
 	if !l.rd.localName(local, b.LabelRanges[0]) {
@@ -160,15 +142,14 @@ func onlyConstants(rd *reader, b hcl.Body) (*hclsyntax.Body, bool) {
 }
 
 func (l *loader) encryption(b *hcl.Block, over bool) {
-	if l.set.crypt != nil && !over {
-		l.rd.again(place(b), place(l.set.crypt), "Duplicate encryption configuration", "A module may have only one encryption block, and one was given at %s. Put everything into one of them.", place(l.set.crypt))
+	if !over && !l.first("encryption", place(b), "Duplicate encryption configuration", "A module may have only one encryption block, and one was given at %s. Put everything into one of them.") {
 		return
 	}
-	body := b.Body
-	if l.set.crypt != nil {
-		body = override(l.mod.Encryption, body)
+	if l.mod.Encryption == nil {
+		l.mod.Encryption = b.Body
+	} else {
+		l.mod.Encryption = override(l.mod.Encryption, b.Body)
 	}
-	l.set.crypt, l.mod.Encryption = b, body
 }
 
 var languageSchema = &hcl.BodySchema{
@@ -185,11 +166,9 @@ func (l *loader) language(b *hcl.Block) {
 
 // finishSettings reads what the settings gathered.
 func (l *loader) finishSettings() {
-	for _, local := range sortedKeys(l.set.entries) {
-		l.requirement(local, l.set.entries[local])
-		if l.mod.Required[local] == nil {
-			l.mod.unreadable.name(local)
-		}
+	for _, local := range sortedKeys(l.entries) {
+		l.requirement(local, l.entries[local])
+		l.mod.unreadable = l.mod.unreadable || l.mod.Required[local] == nil
 	}
 }
 

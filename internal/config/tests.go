@@ -26,7 +26,6 @@ var (
 			{Type: "plan_options"}, {Type: "assert"}, {Type: "variables"}, {Type: "module"}, {Type: "backend", LabelNames: []string{"type"}},
 		}, mockBlocks),
 	}
-	assertSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "condition", Required: true}, {Name: "error_message", Required: true}}}
 )
 
 // CheckTests checks the test files of some directories.
@@ -58,10 +57,7 @@ func isTest(name string) bool {
 }
 
 func checkTest(name string, text []byte, l limits.Limits, bag *diag.Bag) {
-	if _, ok := measure(name, text, l, bag); !ok {
-		return
-	}
-	body, ok := parseText(name, text, bag)
+	body, ok := ParseBody(name, text, l, bag)
 	if !ok {
 		return
 	}
@@ -90,7 +86,7 @@ func checkRun(b *hcl.Block, bag *diag.Bag) {
 	}
 	for _, inner := range content.Blocks {
 		if inner.Type == "assert" {
-			_, ds := inner.Body.Content(assertSchema)
+			_, ds := inner.Body.Content(conditionSchema)
 			bag.HCL(ds)
 		}
 	}

@@ -15,7 +15,7 @@ type Node struct {
 	Source   string           // as written, for the module manifest; "" for the root
 	Version  string           // chosen version, "" where there is none
 
-	Hushed bool // nobody wants to hear of what is deprecated in this module
+	Hushed bool // the user asked for no warnings about what is deprecated in this module
 }
 
 // Tree is a whole configuration.
@@ -28,8 +28,8 @@ type Tree struct {
 	Closed bool
 }
 
-// Resolve finds the directory of a called module. call's source and version expressions are
-// handed in evaluated by whoever knows how (static evaluation is package lang's).
+// Resolve finds the directory of a called module. It evaluates call's source and version
+// expressions itself: static evaluation is package lang's.
 type Resolve func(path addr.Module, call *Call, parent *Node, bag *diag.Bag) (dir, source, version string, ok bool)
 
 // Walk visits every module, parents first.

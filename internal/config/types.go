@@ -55,30 +55,6 @@ func defaultsIn(e hclsyntax.Expression) int {
 	return n
 }
 
-// maxTypeDepth is how deep types may be nested: converting a value looks at every level of its type
-// from every level above.
-const maxTypeDepth = 200
-
-// typeDepth is how many types stand inside each other in a type expression.
-func typeDepth(e hclsyntax.Expression) int {
-	inner := 0
-	switch e := e.(type) {
-	case *hclsyntax.FunctionCallExpr:
-		for _, a := range e.Args {
-			inner = max(inner, 1+typeDepth(a))
-		}
-	case *hclsyntax.ObjectConsExpr:
-		for _, item := range e.Items {
-			inner = max(inner, typeDepth(item.ValueExpr))
-		}
-	case *hclsyntax.TupleConsExpr:
-		for _, item := range e.Exprs {
-			inner = max(inner, typeDepth(item))
-		}
-	}
-	return inner
-}
-
 var typeNames = []string{"string", "number", "bool", "any", "list", "set", "map", "object", "tuple", "optional"}
 
 // elsewhere are the types that have another name in other languages.

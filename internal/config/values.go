@@ -24,14 +24,11 @@ type Value struct {
 }
 
 // LoadValues reads a file of values for variables: .tfvars in native syntax, .tfvars.json in JSON,
-// told apart by the name. The values are constants, and strings in JSON are taken as they are.
+// distinguished by the name. The values are constants, and strings in JSON are taken as they are.
 // The result has every value that could be read; it is false if an error is in the bag.
 func LoadValues(name string, text []byte, l limits.Limits, bag *diag.Bag) (map[string]*Value, bool) {
 	l = l.Filled()
-	if _, ok := measure(name, text, l, bag); !ok {
-		return nil, false
-	}
-	body, ok := parseText(name, text, bag)
+	body, ok := ParseBody(name, text, l, bag)
 	if !ok {
 		return nil, false
 	}
@@ -67,10 +64,7 @@ func inValues(ds hcl.Diagnostics) hcl.Diagnostics {
 // make such names for what a command prints. It gives the text too, nil if that cannot be read.
 func ReadValues(path string, o Options, bag *diag.Bag) (text []byte, values map[string]*Value, ok bool) {
 	o = o.filled()
-	text, err := o.Files.Read(path, o.Limits.Bytes)
-	if errors.As(err, new(NotRegular)) {
-		text, err = readStream(path, o.Limits.Bytes)
-	}
+	text, err := readAny(o.Files, path, o.Limits.Bytes)
 	if err != nil {
 		d := unreadableFile(o.Display(path), err)
 		d.Summary = "Failed to read variables file"
@@ -113,8 +107,12 @@ func ValueFiles(dir string, o Options) []string {
 // type is not a primitive one. name is what the value's place is called in messages.
 func ParseValue(name, text string, l limits.Limits, bag *diag.Bag) (cty.Value, bool) {
 	l = l.Filled()
-	e, ok := parseValue(name, text, l, bag)
-	if !ok {
+	if p := syntax.CheckExpression([]byte(text), l); p.Kind != syntax.None {
+		bag.Add(problem(p, name, []byte(text), l))
+		return cty.DynamicVal, false
+	}
+	e, ds := hclsyntax.ParseExpression([]byte(text), name, hcl.InitialPos)
+	if !bag.HCL(ds) {
 		return cty.DynamicVal, false
 	}
 	v, d := constant(e, l)
@@ -122,13 +120,4 @@ func ParseValue(name, text string, l limits.Limits, bag *diag.Bag) (cty.Value, b
 		return cty.DynamicVal, bag.HCL(hcl.Diagnostics{d})
 	}
 	return v, true
-}
-
-func parseValue(name, text string, l limits.Limits, bag *diag.Bag) (hcl.Expression, bool) {
-	if _, p := syntax.Check([]byte(text), l); p.Kind != syntax.None {
-		bag.Add(problem(p, name, []byte(text)))
-		return nil, false
-	}
-	e, ds := hclsyntax.ParseExpression([]byte(text), name, hcl.InitialPos)
-	return e, bag.HCL(ds)
 }

@@ -38,7 +38,7 @@ error x.tfvars:2,5-15
   Attribute redefined
   The argument "a" was already set at x.tfvars:1,1-2. Each argument may be set only once.
 `},
-		"bomb": {"x.tfvars", "a = " + strings.Repeat("-", 100_000) + "1\n", `error x.tfvars:1,10003-10004
+		"bomb": {"x.tfvars", "a = " + strings.Repeat("-", 100_000) + "1\n", `error x.tfvars:1,10005-10006
   Expression too long
   One expression may combine 10000 operators and brackets without a comma between them, and here it gets more. Name parts of it in a locals block, or use a function that takes a list.
 `},

@@ -23,15 +23,15 @@ var reserved = map[string]bool{
 
 func (l *loader) variable(b *hcl.Block) {
 	v := &Variable{Name: b.Labels[0], Type: cty.DynamicPseudoType, Nullable: true, Default: cty.NilVal, Range: place(b)}
-	if !l.rd.name(b, 0, "Invalid variable name") {
+	if !l.name(b, 0, "Invalid variable name") {
 		return
 	}
 	if reserved[v.Name] {
+		l.mod.unreadable = true
 		l.rd.error(b.LabelRanges[0], "Invalid variable name", "The variable name %q is reserved due to its special meaning inside module blocks. Choose another name.", v.Name)
 		return
 	}
-	if first := l.mod.Variables[v.Name]; first != nil {
-		l.rd.again(v.Range, first.Range, "Duplicate variable declaration", "A variable named %q was already declared at %s. Variable names must be unique within a module: rename or remove one of them.", v.Name, first.Range)
+	if !l.first("variable", v.Range, "Duplicate variable declaration", "A variable named %q was already declared at %s. Variable names must be unique within a module: rename or remove one of them.", v.Name) {
 		return
 	}
 	l.mod.Variables[v.Name] = v
@@ -83,10 +83,6 @@ func (rd *reader) typeConstraint(e hcl.Expression) (cty.Type, *Defaults, bool) {
 		return cty.Set(cty.DynamicPseudoType), nil, true
 	case "map":
 		return cty.Map(cty.DynamicPseudoType), nil, true
-	}
-	if typeDepth(n) > maxTypeDepth {
-		rd.error(e.Range(), "Type nested too deeply", "Types may be nested %d deep, and this one is deeper.", maxTypeDepth)
-		return cty.DynamicPseudoType, nil, false
 	}
 	t, defaults, ds := typeexpr.TypeConstraintWithDefaults(n)
 	if ds.HasErrors() {

@@ -3,35 +3,19 @@ package config
 import (
 	"fmt"
 	"strings"
-	"sync/atomic"
 
 	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/zclconf/go-cty/cty"
 )
 
-// What versions a module wants to be run by is read before anything else and from whatever the
-// parser could make of the files: a module for newer software may use what this one does not
+// What versions a module wants to be run by is read before anything else, and from what the
+// parser could make of broken files, too: a module for newer software may use what this one does not
 // understand, and then the version is the news.
 
 // products are the names in compatible_with that speak of this program: its own, and the one
 // whose language it speaks. The own name wins where both are given.
 var products = []string{"lethe", "opentofu"}
-
-// Sniff reads from the module in dir the versions that it wants, whatever else is wrong with it.
-// It is false if the directory cannot be read.
-func Sniff(dir string, o Options) ([]VersionConstraint, bool) {
-	o = o.filled()
-	names, err := o.Files.List(dir)
-	if err != nil {
-		return nil, false
-	}
-	l := &loader{rd: &reader{opts: o}, mod: newModule(dir)}
-	primary, overrides := moduleFiles(names)
-	var tokens atomic.Int64
-	return wantedVersions(l.rd, parseFiles(l.rd, dir, primary, &tokens), parseFiles(l.rd, dir, overrides, &tokens)), true
-}
 
 // wantedVersions lists the version constraints of a module. Each override file replaces those before it.
 func wantedVersions(rd *reader, base, over []*parsed) []VersionConstraint {
@@ -87,15 +71,10 @@ func compatible(rd *reader, b *hcl.Block) *hcl.Attribute {
 
 // constraint reads a version constraint.
 func (rd *reader) constraint(e hcl.Expression, what string) (VersionConstraint, bool) {
-	v, ok := rd.constant(e)
+	text, ok := rd.string(e, "Invalid version constraint", "A string value is required for %s, such as \">= 1.6, < 2.0\".", what)
 	if !ok {
 		return VersionConstraint{}, false
 	}
-	if v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
-		rd.error(e.Range(), "Invalid version constraint", "A string value is required for %s, such as \">= 1.6, < 2.0\".", what)
-		return VersionConstraint{}, false
-	}
-	text := v.AsString()
 	if _, err := version.NewConstraint(text); err != nil {
 		rd.error(e.Range(), "Invalid version constraint", "This string does not use correct version constraint syntax. A constraint is an operator and a version, such as \">= 1.6\" or \"~> 2.1\"; several are divided by commas.")
 		return VersionConstraint{}, false

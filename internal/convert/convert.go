@@ -8,7 +8,9 @@ package convert
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
+	"slices"
 	"strconv"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
@@ -17,7 +19,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// Conversion is built once from two types and then run on values, as in package cty. Whatever holds
+// Conversion is built once from two types and then run on values, as in package cty. What holds
 // many elements is built here, one conversion for each distinct element type; what is left goes to cty.
 
 // conv converts a value that is known, not null and has no mark of its own. Nil: leave it as it is.
@@ -77,10 +79,6 @@ func inside(step cty.PathStep, err error) error {
 	return cty.Path{step}.NewError(err)
 }
 
-func insideIndex(i int, err error) error {
-	return inside(cty.IndexStep{Key: cty.NumberIntVal(int64(i))}, err)
-}
-
 // byCty is convert.Convert, which panics for a null or unknown map that is to be an object with optional
 // tuples.
 func byCty(v cty.Value, want cty.Type) (r cty.Value, err error) {
@@ -99,18 +97,12 @@ func conversion(in, want cty.Type) (conv, bool) {
 		return nil, true
 	case in == cty.DynamicPseudoType:
 		return func(v cty.Value) (cty.Value, error) { return To(v, want) }, true
-	case in.IsTupleType() && want.IsListType(), in.IsTupleType() && want.IsSetType():
+	case in.IsTupleType() && (want.IsListType() || want.IsSetType() || want.IsTupleType()):
 		return fromTuple(in, want)
-	case in.IsObjectType() && want.IsMapType():
+	case in.IsObjectType() && (want.IsMapType() || want.IsObjectType()):
 		return fromObject(in, want)
-	case (in.IsListType() || in.IsSetType()) && (want.IsListType() || want.IsSetType()):
-		return betweenSequences(in, want)
-	case in.IsMapType() && want.IsMapType():
-		return betweenMaps(in, want)
-	case in.IsTupleType() && want.IsTupleType():
-		return betweenTuples(in, want)
-	case in.IsObjectType() && want.IsObjectType():
-		return betweenObjects(in, want)
+	case in.IsCollectionType() && want.IsCollectionType() && in.IsMapType() == want.IsMapType():
+		return betweenCollections(in, want)
 	}
 	return plain(in, want)
 }
@@ -172,273 +164,180 @@ func Writable(v cty.Value) error {
 	return nil
 }
 
-// fromTuple makes a list or a set.
+// fromTuple makes a list, a set or another tuple.
 func fromTuple(in, want cty.Type) (conv, bool) {
 	etys := in.TupleElementTypes()
-	ety := want.ElementType()
-	if len(etys) == 0 {
-		return func(cty.Value) (cty.Value, error) { return empty(want), nil }, true
+	wants := elementTypes(want, etys)
+	if len(wants) != len(etys) {
+		return nil, false
 	}
-	ks := distinct(etys)
-	if ety == cty.DynamicPseudoType {
-		ety = Unify(ks.types)
-		if ety == cty.NilType || ety == cty.DynamicPseudoType && (len(ks.types) > 1 || ks.types[0] != ety) {
-			return nil, false
-		}
-	}
-	fs, ok := conversions(ks.types, ety)
+	fs, ok := conversions(etys, wants, want.IsCollectionType())
 	if !ok {
 		return nil, false
-	}
-	return func(v cty.Value) (cty.Value, error) {
-		vals := ctyvalue.Elements(v)
-		for i := range vals {
-			var err error
-			if vals[i], err = run(fs[ks.of[i]], vals[i], ety); err != nil {
-				return cty.NilVal, insideIndex(i, err)
-			}
-		}
-		return collect(vals, v, want)
-	}, true
-}
-
-// conversions are those from each of the types.
-func conversions(types []cty.Type, want cty.Type) ([]conv, bool) {
-	fs := make([]conv, len(types))
-	for i, ty := range types {
-		var ok bool
-		if fs[i], ok = conversion(ty, want); !ok {
-			return nil, false
-		}
-	}
-	return fs, true
-}
-
-// empty is the empty collection of that type.
-func empty(ty cty.Type) cty.Value {
-	ety := ty.ElementType().WithoutOptionalAttributesDeep()
-	switch {
-	case ty.IsListType():
-		return cty.ListValEmpty(ety)
-	case ty.IsSetType():
-		return cty.SetValEmpty(ety)
-	}
-	return cty.MapValEmpty(ety)
-}
-
-// collect makes a list or set of converted elements. An element type that is not exact can have left
-// them with different types; what to do then is left to cty, for the value that all came from.
-func collect(vals []cty.Value, from cty.Value, want cty.Type) (cty.Value, error) {
-	if !alike(vals) {
-		return byCty(from, want)
-	}
-	if want.IsSetType() {
-		return cty.SetVal(vals), nil
-	}
-	return cty.ListVal(vals), nil
-}
-
-func alike(vals []cty.Value) bool {
-	for _, v := range vals[1:] {
-		if !v.Type().Equals(vals[0].Type()) {
-			return false
-		}
-	}
-	return true
-}
-
-// fromObject makes a map.
-func fromObject(in, want cty.Type) (conv, bool) {
-	atys := in.AttributeTypes()
-	ety := want.ElementType()
-	if len(atys) == 0 {
-		return func(cty.Value) (cty.Value, error) { return empty(want), nil }, true
-	}
-	names := make([]string, 0, len(atys))
-	types := make([]cty.Type, 0, len(atys))
-	for name, aty := range atys {
-		names = append(names, name)
-		types = append(types, aty)
-	}
-	ks := distinct(types)
-	if ety == cty.DynamicPseudoType {
-		if ety = Unify(ks.types); ety == cty.NilType {
-			return nil, false
-		}
-	}
-	fs, ok := conversions(ks.types, ety)
-	if !ok {
-		return nil, false
-	}
-	return func(v cty.Value) (cty.Value, error) {
-		vals := make([]cty.Value, len(names))
-		var wrong firstWrong
-		for i, name := range names {
-			var err error
-			if vals[i], err = run(fs[ks.of[i]], v.GetAttr(name), ety); err != nil {
-				wrong.add(name, err)
-			}
-		}
-		if wrong.err != nil {
-			return cty.NilVal, wrong.err
-		}
-		return collectMap(names, vals, v, want)
-	}, true
-}
-
-// firstWrong is what is wrong with the first of some attributes by name, in whatever order they come.
-type firstWrong struct {
-	name string
-	err  error
-}
-
-func (w *firstWrong) add(name string, err error) {
-	if w.err == nil || name < w.name {
-		w.name, w.err = name, inside(cty.GetAttrStep{Name: name}, err)
-	}
-}
-
-func collectMap(names []string, vals []cty.Value, from cty.Value, want cty.Type) (cty.Value, error) {
-	if !alike(vals) {
-		return byCty(from, want)
-	}
-	m := make(map[string]cty.Value, len(vals))
-	for i, name := range names {
-		m[name] = vals[i]
-	}
-	return cty.MapVal(m), nil
-}
-
-// betweenSequences makes a list or set of a list or set.
-func betweenSequences(in, want cty.Type) (conv, bool) {
-	ety := want.ElementType()
-	f, ok := conversion(in.ElementType(), ety)
-	if !ok {
-		return nil, false
-	}
-	if f == nil && in.IsSetType() == want.IsSetType() {
-		return nil, true // any: it has its type already
-	}
-	return func(v cty.Value) (cty.Value, error) {
-		if want.IsListType() && !ctyvalue.Sized(v) {
-			return byCty(v, want)
-		}
-		vals := ctyvalue.Elements(v)
-		if len(vals) == 0 {
-			return emptyLike(want, v), nil
-		}
-		for i := range vals {
-			var err error
-			if vals[i], err = run(f, vals[i], ety); err != nil {
-				if v.Type().IsListType() {
-					err = insideIndex(i, err)
-				}
-				return cty.NilVal, err
-			}
-		}
-		return collect(vals, v, want)
-	}, true
-}
-
-// emptyLike is the empty collection of a type, with the element type of v where want leaves it open.
-func emptyLike(want cty.Type, v cty.Value) cty.Value {
-	if want.ElementType() != cty.DynamicPseudoType {
-		return empty(want)
-	}
-	switch ety := v.Type().ElementType(); {
-	case want.IsListType():
-		return cty.ListValEmpty(ety)
-	case want.IsSetType():
-		return cty.SetValEmpty(ety)
-	default:
-		return cty.MapValEmpty(ety)
-	}
-}
-
-func betweenMaps(in, want cty.Type) (conv, bool) {
-	ety := want.ElementType()
-	f, ok := conversion(in.ElementType(), ety)
-	if !ok || f == nil {
-		return nil, ok
-	}
-	return func(v cty.Value) (cty.Value, error) {
-		if v.LengthInt() == 0 {
-			return emptyLike(want, v), nil
-		}
-		names := make([]string, 0, v.LengthInt())
-		vals := make([]cty.Value, 0, v.LengthInt())
-		for k, e := range ctyvalue.Members(v) {
-			e, err := run(f, e, ety)
-			if err != nil {
-				return cty.NilVal, err
-			}
-			names, vals = append(names, k), append(vals, e)
-		}
-		return collectMap(names, vals, v, want)
-	}, true
-}
-
-func betweenTuples(in, want cty.Type) (conv, bool) {
-	wants := want.TupleElementTypes()
-	if in.Length() != len(wants) {
-		return nil, false
-	}
-	fs := make([]conv, len(wants))
-	for i := range fs {
-		var ok bool
-		if fs[i], ok = conversion(in.TupleElementType(i), wants[i]); !ok {
-			return nil, false
-		}
 	}
 	return func(v cty.Value) (cty.Value, error) {
 		vals := ctyvalue.Elements(v)
 		for i := range vals {
 			var err error
 			if vals[i], err = run(fs[i], vals[i], wants[i]); err != nil {
-				return cty.NilVal, insideIndex(i, err)
+				return cty.NilVal, inside(cty.IndexStep{Key: cty.NumberIntVal(int64(i))}, err)
 			}
 		}
-		return cty.TupleVal(vals), nil
+		if want.IsTupleType() {
+			return cty.TupleVal(vals), nil
+		}
+		return collect(nil, vals, v, want)
 	}, true
 }
 
-// betweenObjects drops attributes that are not wanted and adds optional ones as nulls.
-func betweenObjects(in, want cty.Type) (conv, bool) {
-	wants := want.AttributeTypes()
-	fs := make(map[string]conv, len(wants))
-	for name, aty := range wants {
-		if !in.HasAttribute(name) {
-			if want.AttributeOptional(name) {
-				continue
-			}
+// fromObject makes a map, or another object: attributes that are not wanted are dropped, and optional ones added as nulls.
+func fromObject(in, want cty.Type) (conv, bool) {
+	atys := in.AttributeTypes()
+	wanted := atys
+	if want.IsObjectType() {
+		wanted = want.AttributeTypes()
+	}
+	names := slices.Sorted(maps.Keys(wanted))
+	types, wants := make([]cty.Type, len(names)), make([]cty.Type, len(names))
+	for i, name := range names {
+		aty, is := atys[name]
+		if !is && !want.AttributeOptional(name) {
 			return nil, false
 		}
-		f, ok := conversion(in.AttributeType(name), aty)
-		if !ok {
+		if types[i], wants[i] = aty, wanted[name]; !is {
+			types[i] = wants[i]
+		}
+	}
+	if want.IsMapType() {
+		if wants = elementTypes(want, types); len(wants) != len(types) {
 			return nil, false
 		}
-		fs[name] = f
+	}
+	fs, ok := conversions(types, wants, want.IsCollectionType())
+	if !ok {
+		return nil, false
 	}
 	return func(v cty.Value) (cty.Value, error) {
-		attrs := make(map[string]cty.Value, len(wants))
-		var wrong firstWrong
-		for name, aty := range wants {
+		vals := make([]cty.Value, len(names))
+		for i, name := range names {
 			if !in.HasAttribute(name) {
-				attrs[name] = cty.NullVal(aty.WithoutOptionalAttributesDeep())
+				vals[i] = cty.NullVal(wants[i].WithoutOptionalAttributesDeep())
 				continue
 			}
-			a, err := run(fs[name], v.GetAttr(name), aty)
-			if err != nil {
-				wrong.add(name, err)
-				continue
+			var err error
+			if vals[i], err = run(fs[i], v.GetAttr(name), wants[i]); err != nil {
+				return cty.NilVal, inside(cty.GetAttrStep{Name: name}, err)
 			}
-			attrs[name] = a
 		}
-		if wrong.err != nil {
-			return cty.NilVal, wrong.err
+		if want.IsObjectType() {
+			return cty.ObjectVal(named(names, vals)), nil
 		}
-		return cty.ObjectVal(attrs), nil
+		return collect(names, vals, v, want)
 	}, true
+}
+
+// elementTypes are the types that elements of those types get in a value of type want: in a collection whose element
+// type is left open the one that all can be converted to. There are none if they cannot be elements of it.
+func elementTypes(want cty.Type, types []cty.Type) []cty.Type {
+	if want.IsTupleType() {
+		return want.TupleElementTypes()
+	}
+	ety := want.ElementType()
+	if ety == cty.DynamicPseudoType && len(types) > 0 {
+		ety = Unify(types)
+		if ety == cty.NilType || ety == cty.DynamicPseudoType && !want.IsMapType() && slices.ContainsFunc(types, func(ty cty.Type) bool { return ty != ety }) {
+			return nil
+		}
+	}
+	return slices.Repeat([]cty.Type{ety}, len(types))
+}
+
+// conversions are those from each of the types to another, or if alike says so to the same: then types that have
+// occurred among the first few share theirs.
+func conversions(types, wants []cty.Type, alike bool) ([]conv, bool) {
+	const few = 8
+	fs := make([]conv, len(types))
+	var built []int
+	for i, ty := range types {
+		if b := slices.IndexFunc(built, func(b int) bool { return types[b].Equals(ty) }); b >= 0 {
+			fs[i] = fs[built[b]]
+			continue
+		}
+		var ok bool
+		if fs[i], ok = conversion(ty, wants[i]); !ok {
+			return nil, false
+		}
+		if alike && len(built) < few {
+			built = append(built, i)
+		}
+	}
+	return fs, true
+}
+
+// betweenCollections makes a list or set of a list or set, or a map of a map.
+func betweenCollections(in, want cty.Type) (conv, bool) {
+	ety := want.ElementType()
+	f, ok := conversion(in.ElementType(), ety)
+	if !ok || f == nil && in.IsSetType() == want.IsSetType() { // any: it has its type already
+		return nil, ok
+	}
+	return func(v cty.Value) (cty.Value, error) {
+		if want.IsListType() && !ctyvalue.Sized(v) {
+			return byCty(v, want)
+		}
+		var names []string
+		if in.IsMapType() {
+			for name := range ctyvalue.Members(v) {
+				names = append(names, name)
+			}
+		}
+		vals := ctyvalue.Elements(v)
+		for i := range vals {
+			var err error
+			if vals[i], err = run(f, vals[i], ety); err != nil {
+				if in.IsListType() {
+					err = inside(cty.IndexStep{Key: cty.NumberIntVal(int64(i))}, err)
+				}
+				return cty.NilVal, err
+			}
+		}
+		return collect(names, vals, v, want)
+	}, true
+}
+
+// collect makes a list, set or map of converted elements. An element type that is not exact can have left
+// them with different types; what to do then is left to cty, for the value that all came from.
+func collect(names []string, vals []cty.Value, from cty.Value, want cty.Type) (cty.Value, error) {
+	for _, v := range vals {
+		if !v.Type().Equals(vals[0].Type()) {
+			return byCty(from, want)
+		}
+	}
+	ety := want.ElementType().WithoutOptionalAttributesDeep()
+	if ety == cty.DynamicPseudoType && from.Type().IsCollectionType() {
+		ety = from.Type().ElementType()
+	}
+	switch {
+	case want.IsMapType() && len(vals) == 0:
+		return cty.MapValEmpty(ety), nil
+	case want.IsMapType():
+		return cty.MapVal(named(names, vals)), nil
+	case want.IsSetType() && len(vals) == 0:
+		return cty.SetValEmpty(ety), nil
+	case want.IsSetType():
+		return cty.SetVal(vals), nil
+	case len(vals) == 0:
+		return cty.ListValEmpty(ety), nil
+	}
+	return cty.ListVal(vals), nil
+}
+
+func named(names []string, vals []cty.Value) map[string]cty.Value {
+	m := make(map[string]cty.Value, len(vals))
+	for i, name := range names {
+		m[name] = vals[i]
+	}
+	return m
 }
 
 // mismatch says why there is no conversion. Of large types cty's search for the reason is too slow, and

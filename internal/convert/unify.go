@@ -1,9 +1,8 @@
 package convert
 
 import (
+	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -23,13 +22,12 @@ func Unify(types []cty.Type) cty.Type {
 	if len(types) == 0 {
 		return cty.NilType
 	}
-	ds := distinct(types).types
+	ds := distinct(types)
 	if len(ds) == 1 && !hasOptional(ds[0]) {
 		return ds[0]
 	}
 	if width(ds) <= smallUnion {
-		ty, _ := convert.UnifyUnsafe(ds)
-		return ty
+		return byCtyUnified(ds)
 	}
 	return unifyMany(ds)
 }
@@ -52,117 +50,126 @@ func hasOptional(ty cty.Type) bool {
 	return ty.IsObjectType() && len(ty.OptionalAttributes()) > 0 || ty.IsCollectionType() && hasOptional(ty.ElementType())
 }
 
-// unifyMany takes the cases in cty's order: they are by the kinds of types that occur together.
-func unifyMany(ds []cty.Type) cty.Type {
-	var maps, lists, sets, objects, tuples, dynamics, others int
-	for _, ty := range ds {
-		switch {
-		case ty.IsMapType():
-			maps++
-		case ty.IsListType():
-			lists++
-		case ty.IsSetType():
-			sets++
-		case ty.IsObjectType():
-			objects++
-		case ty.IsTupleType():
-			tuples++
-		case ty == cty.DynamicPseudoType:
-			dynamics++
-		default:
-			others++
-		}
-	}
-	n := len(ds)
-	switch {
-	case objects > 0 && tuples > 0:
-		return cty.NilType
-	case others > 0 && others+dynamics < n && dynamics > 0:
-		return cty.DynamicPseudoType
-	case others > 0 && others+dynamics < n:
-		return cty.NilType // nothing primitive becomes a collection, or the other way round
-	case dynamics > 0 && (maps+dynamics == n || lists+dynamics == n || sets+dynamics == n ||
-		objects+dynamics == n || tuples+dynamics == n):
-		return cty.DynamicPseudoType
-	case maps == n:
-		return collectionOf(cty.Map, unifyElements(ds))
-	case lists == n:
-		return collectionOf(cty.List, unifyElements(ds))
-	case sets == n:
-		return collectionOf(cty.Set, unifyElements(ds))
-	case objects == n:
-		return unifyObjects(ds)
-	case tuples == n:
-		return unifyTuples(ds)
-	case maps > 0 && maps+objects+dynamics == n:
-		return unifyAs(ds, cty.Type.IsObjectType, objectsAsMap)
-	case lists > 0 && lists+tuples+dynamics == n:
-		return unifyAs(ds, cty.Type.IsTupleType, tuplesAsList)
-	}
-	return unifyRest(ds)
+// kind is a kind of types, and how different types of it are unified.
+type kind struct {
+	is    func(cty.Type) bool
+	unify func([]cty.Type) cty.Type
 }
 
-// unifyRest leaves to cty what is left: sets beside lists and tuples, and the like.
-func unifyRest(ds []cty.Type) cty.Type {
-	const most = 2048 // cty compares each with each
-	if len(ds) > most {
-		return cty.NilType
+// unifyMany unifies the types of each kind first. How the kinds go together is left to cty, which compares each type
+// with each: of a few it sees all, of many the one of each kind.
+func unifyMany(ds []cty.Type) cty.Type {
+	kinds := []kind{
+		{cty.Type.IsListType, func(types []cty.Type) cty.Type { return collectionOf(cty.List, parts(types, elements)) }},
+		{cty.Type.IsSetType, func(types []cty.Type) cty.Type { return collectionOf(cty.Set, parts(types, elements)) }},
+		{cty.Type.IsMapType, func(types []cty.Type) cty.Type { return collectionOf(cty.Map, parts(types, elements)) }},
+		{cty.Type.IsTupleType, func(types []cty.Type) cty.Type {
+			return unifyStructures(types, cty.Type.TupleElementTypes, cty.Tuple, cty.List)
+		}},
+		{cty.Type.IsObjectType, unifyObjects},
+		{func(ty cty.Type) bool { return ty == cty.DynamicPseudoType }, byCtyUnified},
+		{func(cty.Type) bool { return true }, byCtyUnified},
 	}
-	ty, _ := convert.UnifyUnsafe(ds)
+	groups := make([][]cty.Type, len(kinds))
+	for _, ty := range ds {
+		k := slices.IndexFunc(kinds, func(k kind) bool { return k.is(ty) })
+		groups[k] = append(groups[k], ty)
+	}
+	const few = 256
+	if most := slices.MaxFunc(groups, func(a, b []cty.Type) int { return len(a) - len(b) }); len(most) < len(ds) && len(ds) <= few {
+		return byCtyUnified(ds)
+	}
+	var all []cty.Type
+	for k, types := range groups {
+		if len(types) == 0 {
+			continue
+		}
+		ty := kinds[k].unify(types)
+		if ty == cty.NilType {
+			return ty
+		}
+		all = append(all, ty)
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return byCtyUnified(all)
+}
+
+func byCtyUnified(types []cty.Type) cty.Type {
+	ty, _ := convert.UnifyUnsafe(types)
 	return ty
 }
 
-func collectionOf(kind func(cty.Type) cty.Type, ety cty.Type) cty.Type {
-	if ety == cty.NilType {
-		return cty.NilType
+func elements(ty cty.Type) []cty.Type { return []cty.Type{ty.ElementType()} }
+
+// parts are those of all the types.
+func parts(types []cty.Type, of func(cty.Type) []cty.Type) []cty.Type {
+	var all []cty.Type
+	for _, ty := range types {
+		all = append(all, of(ty)...)
 	}
-	return kind(ety)
+	return all
 }
 
-func unifyElements(ds []cty.Type) cty.Type {
-	etys := make([]cty.Type, len(ds))
-	for i, ty := range ds {
-		etys[i] = ty.ElementType()
+func collectionOf(kind func(cty.Type) cty.Type, etys []cty.Type) cty.Type {
+	if ety := Unify(etys); ety != cty.NilType {
+		return kind(ety)
 	}
-	return Unify(etys)
+	return cty.NilType
 }
 
 // unifyObjects makes an object type if all have the same attributes, else a map type.
-func unifyObjects(ds []cty.Type) cty.Type {
-	first := ds[0].AttributeTypes()
-	across := make(map[string][]cty.Type, len(first))
-	for _, ty := range ds {
-		attrs := ty.AttributeTypes()
-		if len(attrs) != len(first) {
-			return objectsAsMap(ds)
+func unifyObjects(types []cty.Type) cty.Type {
+	names := func(ty cty.Type) []string { return slices.Sorted(maps.Keys(ty.AttributeTypes())) }
+	first := names(types[0])
+	build := func(atys []cty.Type) cty.Type {
+		attrs := make(map[string]cty.Type, len(first))
+		for i, name := range first {
+			attrs[name] = atys[i]
 		}
-		for name, aty := range attrs {
-			if _, ok := first[name]; !ok {
-				return objectsAsMap(ds)
-			}
-			across[name] = append(across[name], aty)
+		return cty.Object(attrs)
+	}
+	if slices.ContainsFunc(types, func(ty cty.Type) bool { return !slices.Equal(names(ty), first) }) {
+		build = nil
+	}
+	return unifyStructures(types, func(ty cty.Type) []cty.Type {
+		var atys []cty.Type
+		for _, name := range names(ty) {
+			atys = append(atys, ty.AttributeType(name))
 		}
-	}
-	attrs := make(map[string]cty.Type, len(first))
-	for name, tys := range across {
-		if attrs[name] = Unify(tys); attrs[name] == cty.NilType {
-			return cty.NilType
-		}
-	}
-	if ty := cty.Object(attrs); reachable(ds, ty) {
-		return ty
-	}
-	return objectsAsMap(ds)
+		return atys
+	}, build, cty.Map)
 }
 
-func objectsAsMap(ds []cty.Type) cty.Type {
-	var atys []cty.Type
-	for _, ty := range ds {
-		for _, aty := range ty.AttributeTypes() {
-			atys = append(atys, aty)
+// unifyStructures builds a type of the same structure if all have as many parts, else a collection.
+func unifyStructures(types []cty.Type, of func(cty.Type) []cty.Type, build func([]cty.Type) cty.Type, collection func(cty.Type) cty.Type) cty.Type {
+	columns := make([][]cty.Type, len(of(types[0])))
+	for _, ty := range types {
+		ps := of(ty)
+		if len(ps) != len(columns) || build == nil {
+			build = nil
+			break
+		}
+		for i, p := range ps {
+			columns[i] = append(columns[i], p)
 		}
 	}
-	return ifReachable(ds, collectionOf(cty.Map, Unify(atys)))
+	if build != nil {
+		unified := make([]cty.Type, len(columns))
+		for i, column := range columns {
+			if unified[i] = Unify(column); unified[i] == cty.NilType {
+				return cty.NilType
+			}
+		}
+		if ty := build(unified); reachable(types, ty) {
+			return ty
+		}
+	}
+	if ty := collectionOf(collection, parts(types, of)); ty != cty.NilType && reachable(types, ty) {
+		return ty
+	}
+	return cty.NilType
 }
 
 // reachable reports whether all types can be converted to what they were unified to. That is in doubt
@@ -177,159 +184,19 @@ func reachable(ds []cty.Type, ty cty.Type) bool {
 	})
 }
 
-func ifReachable(ds []cty.Type, ty cty.Type) cty.Type {
-	if ty == cty.NilType || !reachable(ds, ty) {
-		return cty.NilType
-	}
-	return ty
-}
-
-// unifyTuples makes a tuple type if all have the same length, else a list type.
-func unifyTuples(ds []cty.Type) cty.Type {
-	n := ds[0].Length()
-	if slices.ContainsFunc(ds, func(ty cty.Type) bool { return ty.Length() != n }) {
-		return tuplesAsList(ds)
-	}
-	etys := make([]cty.Type, n)
-	across := make([]cty.Type, len(ds))
-	for i := range etys {
-		for j, ty := range ds {
-			across[j] = ty.TupleElementType(i)
-		}
-		if etys[i] = Unify(across); etys[i] == cty.NilType {
-			return cty.NilType
-		}
-	}
-	if ty := cty.Tuple(etys); reachable(ds, ty) {
-		return ty
-	}
-	return tuplesAsList(ds)
-}
-
-func tuplesAsList(ds []cty.Type) cty.Type {
-	var etys []cty.Type
-	for _, ty := range ds {
-		etys = append(etys, ty.TupleElementTypes()...)
-	}
-	return ifReachable(ds, collectionOf(cty.List, Unify(etys)))
-}
-
-// unifyAs unifies the types that are collections in disguise first, then the result with the rest.
-func unifyAs(ds []cty.Type, disguised func(cty.Type) bool, as func([]cty.Type) cty.Type) cty.Type {
-	var hidden, rest []cty.Type
-	for _, ty := range ds {
-		if disguised(ty) {
-			hidden = append(hidden, ty)
-		} else {
-			rest = append(rest, ty)
-		}
-	}
-	plain := as(hidden)
-	if plain == cty.NilType {
-		return unifyRest(ds)
-	}
-	ty := Unify(append(rest, plain))
-	if ty == cty.NilType || ty == cty.DynamicPseudoType {
-		return unifyRest(ds)
-	}
-	return ty
-}
-
-// kinds are the distinct types of a sequence, in the order of their first occurrence, and for each
-// element of the sequence which of them it is of.
-type kinds struct {
-	types []cty.Type
-	of    []int
-}
-
-// distinct compares each type with the one before it first: neighbours are mostly alike.
-func distinct(types []cty.Type) kinds {
-	const scan = 8 // more distinct types than this are looked up by a key
-	ks := kinds{of: make([]int, len(types))}
-	var byKey map[string]int
-	last := -1
+// distinct are the types that occur. Each is compared with the one before it first: neighbours are mostly alike.
+func distinct(types []cty.Type) []cty.Type {
+	const few = 8 // more distinct types than this are looked up
+	var out []cty.Type
+	seen := map[string]bool{}
 	for i, ty := range types {
-		if last >= 0 && ty.Equals(ks.types[last]) {
-			ks.of[i] = last
+		if i > 0 && ty.Equals(types[i-1]) || len(out) <= few && slices.ContainsFunc(out, ty.Equals) {
 			continue
 		}
-		if byKey == nil {
-			last = slices.IndexFunc(ks.types, ty.Equals)
-		} else if at, ok := byKey[typeKey(ty)]; ok {
-			last = at
-		} else {
-			last = -1
+		if key := ty.GoString(); !seen[key] {
+			seen[key] = true
+			out = append(out, ty)
 		}
-		if last < 0 {
-			last = len(ks.types)
-			ks.types = append(ks.types, ty)
-			if byKey != nil {
-				byKey[typeKey(ty)] = last
-			} else if len(ks.types) > scan {
-				byKey = keysOf(ks.types)
-			}
-		}
-		ks.of[i] = last
 	}
-	return ks
-}
-
-func keysOf(types []cty.Type) map[string]int {
-	m := make(map[string]int, len(types))
-	for i, ty := range types {
-		m[typeKey(ty)] = i
-	}
-	return m
-}
-
-// typeKey is a text that equal types share and different types do not.
-func typeKey(ty cty.Type) string {
-	var b strings.Builder
-	writeKey(&b, ty)
-	return b.String()
-}
-
-func writeKey(b *strings.Builder, ty cty.Type) {
-	switch {
-	case ty.IsListType():
-		b.WriteByte('L')
-		writeKey(b, ty.ElementType())
-	case ty.IsSetType():
-		b.WriteByte('S')
-		writeKey(b, ty.ElementType())
-	case ty.IsMapType():
-		b.WriteByte('M')
-		writeKey(b, ty.ElementType())
-	case ty.IsTupleType():
-		b.WriteByte('[')
-		for _, ety := range ty.TupleElementTypes() {
-			writeKey(b, ety)
-			b.WriteByte(',')
-		}
-		b.WriteByte(']')
-	case ty.IsObjectType():
-		writeObjectKey(b, ty)
-	default:
-		b.WriteString(ty.GoString())
-	}
-}
-
-func writeObjectKey(b *strings.Builder, ty cty.Type) {
-	attrs := ty.AttributeTypes()
-	names := make([]string, 0, len(attrs))
-	for name := range attrs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	b.WriteByte('{')
-	for _, name := range names {
-		b.WriteString(strconv.Quote(name))
-		if ty.AttributeOptional(name) {
-			b.WriteByte('?')
-		}
-		b.WriteByte(':')
-		writeKey(b, attrs[name])
-		b.WriteByte(',')
-	}
-	b.WriteByte('}')
+	return out
 }

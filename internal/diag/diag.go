@@ -82,7 +82,7 @@ type Param struct {
 	Nullable bool
 }
 
-// String is the call as people see it: upper(str).
+// String is the call as users see it: upper(str).
 func (c *Call) String() string {
 	var params []string
 	for _, p := range c.Params {

@@ -17,6 +17,7 @@ type Writer struct {
 	Err     error     // of W
 	Compact bool
 	Quote   func(dst []byte, s string) []byte // how strings are spelled; nil: AppendString
+	Scrub   func(string) string               // strings that are no names pass it; nil: they stay
 
 	depth  int
 	filled bool // something stands already in the innermost bracket
@@ -82,7 +83,7 @@ func (w *Writer) Depth() int { return w.depth }
 
 // Key begins a member of an object.
 func (w *Writer) Key(name string) {
-	w.Text(name)
+	w.quoted(name)
 	w.Buf = append(w.Buf, ':')
 	if !w.Compact {
 		w.Buf = append(w.Buf, ' ')
@@ -92,6 +93,13 @@ func (w *Writer) Key(name string) {
 
 // Text writes a string.
 func (w *Writer) Text(s string) {
+	if w.Scrub != nil {
+		s = w.Scrub(s)
+	}
+	w.quoted(s)
+}
+
+func (w *Writer) quoted(s string) {
 	w.Next()
 	if w.Quote != nil {
 		w.Buf = w.Quote(w.Buf, s)

@@ -250,6 +250,15 @@ func PathString(p cty.Path) string {
 	return b.String()
 }
 
+// PathBelow is a path as users write it after an address: `.tags["b"]`, `[0].port`.
+func PathBelow(p cty.Path) string {
+	text := PathString(p)
+	if text != "" && text[0] != '[' {
+		return "." + text
+	}
+	return text
+}
+
 func indexString(k cty.Value) string {
 	if k.IsMarked() || !k.IsKnown() || k.IsNull() {
 		return "[...]"

@@ -32,7 +32,7 @@ func guardWriteOnly(t *Tools, config mark.Value) {
 		if err != nil {
 			continue // inside a set, where write-only attributes cannot be
 		}
-		t.Walk.Secrets.AddValue(v, secret.Origin{Addr: t.Object.Instance.String(), Path: "." + mark.PathString(p), Kind: secret.WriteOnly, Sensitive: !ephemeral})
+		t.Walk.Secrets.AddValue(v, secret.Origin{Addr: t.Object.Instance.String(), Path: mark.PathBelow(p), Kind: secret.WriteOnly, Sensitive: !ephemeral})
 	}
 }
 
@@ -52,7 +52,7 @@ func (w *Walk) Given(args mark.Value, s *schema.Schema, to string) {
 		if ephemeral, _ := marksAt(args.Marks, p); !ephemeral {
 			return
 		}
-		origin := secret.Origin{Addr: to, Path: "." + mark.PathString(p), Kind: secret.Setting}
+		origin := secret.Origin{Addr: to, Path: mark.PathBelow(p), Kind: secret.Setting}
 		if _, hidden := marksAt(sensitive, p); hidden {
 			w.Secrets.AddValue(leaf, origin)
 		} else {
@@ -86,7 +86,7 @@ func guardResult(t *Tools, v, config cty.Value) {
 			return // an input, or one that comes back under another name
 		}
 		at := origin
-		at.Path = "." + mark.PathString(p)
+		at.Path = mark.PathBelow(p)
 		t.Walk.Secrets.AddValue(leaf, at)
 	})
 }

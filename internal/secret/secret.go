@@ -174,7 +174,7 @@ func (s *Set) AddValue(v cty.Value, origin Origin) {
 			return
 		}
 		at := origin
-		at.Path += pathText(path)
+		at.Path += mark.PathBelow(path)
 		s.Add(text, at)
 	})
 }
@@ -387,13 +387,4 @@ func longEnough(leaf cty.Value, text string) bool {
 		}
 	}
 	return digits >= shortest
-}
-
-// pathText writes a path behind an address.
-func pathText(p cty.Path) string {
-	text := mark.PathString(p)
-	if text != "" && text[0] != '[' {
-		return "." + text
-	}
-	return text
 }

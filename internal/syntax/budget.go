@@ -13,7 +13,7 @@ import (
 )
 
 // HCL evaluates a constant or a template to its end, however many times a loop inside a loop comes around. So the places
-// where work can multiply are wrapped after parsing: the body of each loop takes a step, what goes into a text takes its
+// where work can multiply are wrapped after parsing: the body of each loop takes a step, what is put into a text takes its
 // bytes, and when the budget is used up the evaluation is left by a panic of Spent. HCL's evaluator knows no other way out.
 
 // stepShare is the part of Elements that loops may come around.
@@ -44,14 +44,8 @@ func NewBudget(l limits.Limits, inner func(*hcl.Diagnostic) error) *Budget {
 }
 
 // Value evaluates an expression within a budget of its own. err says that it was exceeded.
-func Value(e hcl.Expression, ctx *hcl.EvalContext, l limits.Limits) (v cty.Value, diags hcl.Diagnostics, err error) {
-	err = Within(e, l, func() { v, diags = e.Value(ctx) })
-	return v, diags, err
-}
-
-// Within runs something that evaluates an expression, or parts of it, within a budget. err says that it was exceeded.
 // Expressions in JSON syntax are parsed when they are evaluated, and not bounded.
-func Within(e hcl.Expression, l limits.Limits, run func()) (err error) {
+func Value(e hcl.Expression, ctx *hcl.EvalContext, l limits.Limits) (v cty.Value, diags hcl.Diagnostics, err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -64,8 +58,8 @@ func Within(e hcl.Expression, l limits.Limits, run func()) (err error) {
 	if native, ok := e.(hclsyntax.Expression); ok {
 		NewBudget(l, nil).Bind(native)
 	}
-	run()
-	return nil
+	v, diags = e.Value(ctx)
+	return v, diags, nil
 }
 
 // Step takes n turns off the budget. It panics with Spent if there are not so many left.

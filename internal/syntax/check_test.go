@@ -1,6 +1,8 @@
 package syntax
 
 import (
+	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -10,70 +12,6 @@ import (
 )
 
 var full = limits.Limits{}.Filled()
-
-// libraryScan takes the same measure from the library's own tokens: what the scanner is held against.
-func libraryScan(toks hclsyntax.Tokens) *scanner {
-	s := newScanner(full, code)
-	for _, t := range toks {
-		k := s.inner().kind
-		switch t.Type {
-		case hclsyntax.TokenOParen, hclsyntax.TokenOBrack, hclsyntax.TokenOBrace, hclsyntax.TokenCParen, hclsyntax.TokenCBrack, hclsyntax.TokenCBrace, hclsyntax.TokenComma:
-			s.symbol(t.Bytes[0], 0)
-		case hclsyntax.TokenTemplateSeqEnd:
-			s.closeBrace()
-		case hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
-			s.op(0)
-			s.push(t.Bytes[0], 0)
-		case hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:
-			s.push(t.Bytes[0], 0)
-		case hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
-			if k == quote || k == heredoc {
-				s.pop()
-			}
-		case hclsyntax.TokenIdent:
-			s.src, s.pos = t.Bytes, 0
-			s.word(0)
-		case hclsyntax.TokenNewline, hclsyntax.TokenComment:
-			if strings.HasSuffix(string(t.Bytes), "\n") && (k == code || k == '{') {
-				s.next()
-			}
-		case hclsyntax.TokenNumberLit:
-			if p := checkNumber(t.Bytes); p.Kind != None {
-				s.fail(p.Kind, 0, p.Limit)
-			}
-		case hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit:
-		default:
-			for _, c := range t.Bytes {
-				if strings.IndexByte("+-*/%!<>=&|?:", c) >= 0 {
-					s.op(0)
-				}
-			}
-		}
-	}
-	s.src, s.pos = nil, 0
-	s.run(nil)
-	return s
-}
-
-func compareScan(t *testing.T, src []byte) {
-	t.Helper()
-	if firstBad(src) >= 0 {
-		return
-	}
-	toks, diags := hclsyntax.LexConfig(src, "x", hcl.InitialPos)
-	if diags.HasErrors() {
-		return
-	}
-	want := libraryScan(toks)
-	got := newScanner(full, code)
-	p := got.run(src)
-	if p.Kind == Name || p.Kind == Comment || p.Kind == Text {
-		return
-	}
-	if p.Kind != want.out.Kind || p.Kind == None && got.frames[0].top != want.frames[0].top {
-		t.Errorf("%q\nscanner %v weight %d\ntokens  %v weight %d", src, p, got.frames[0].top, want.out, want.frames[0].top)
-	}
-}
 
 var scanSeeds = []string{
 	"",
@@ -92,17 +30,58 @@ var scanSeeds = []string{
 	"x = \"${\"${\"${a}\"}\"}\"\n",
 }
 
-func TestCheckAgreesWithTheLibrary(t *testing.T) {
-	for _, src := range scanSeeds {
-		compareScan(t, []byte(src))
+// A text parsed in pieces is what it is when it is parsed at once.
+func comparePieces(t *testing.T, src []byte) {
+	t.Helper()
+	body, _, _ := Parse(src, "x", full)
+	pieces := parsePieces(src, "x", full)
+	file, diags := hclsyntax.ParseConfig(src, "x", hcl.InitialPos)
+	if diags.HasErrors() {
+		if pieces != nil {
+			t.Errorf("%q: no mistake in pieces, but %v", src, diags)
+		}
+		return
+	}
+	for _, got := range []*hclsyntax.Body{body, pieces} {
+		if got != nil && !reflect.DeepEqual(got.Attributes, file.Body.(*hclsyntax.Body).Attributes) || got != nil && (len(got.Blocks)+len(file.Body.(*hclsyntax.Body).Blocks) > 0) && !reflect.DeepEqual(got.Blocks, file.Body.(*hclsyntax.Body).Blocks) {
+			t.Errorf("%q: another body in pieces", src)
+		}
+		if got != nil && (got.SrcRange != file.Body.(*hclsyntax.Body).SrcRange || got.EndRange != file.Body.(*hclsyntax.Body).EndRange) {
+			t.Errorf("%q: %v, %v in pieces, %v, %v at once", src, got.SrcRange, got.EndRange, file.Body.(*hclsyntax.Body).SrcRange, file.Body.(*hclsyntax.Body).EndRange)
+		}
 	}
 }
 
-func FuzzCheck(f *testing.F) {
+// long is a text of several pieces around another text.
+func long(src string) []byte {
+	var b strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&b, "resource \"a\" \"r%d\" {\n  é = \"${x}\"\n}\n\n", i)
+		if i == 200 {
+			b.WriteString(src)
+		}
+	}
+	return []byte(b.String())
+}
+
+func TestPieces(t *testing.T) {
+	for _, src := range append(scanSeeds, "a = {\n}\n", "a = <<E\n"+strings.Repeat("x\n}\n", 5000)+"E\n", "/*\n"+strings.Repeat("x\n}\n", 5000)+"*/\n", "b {\n"+strings.Repeat("}\n", 5000), strings.Repeat("b {\n}\n", 5000)) {
+		comparePieces(t, []byte(src))
+		comparePieces(t, long(src))
+	}
+	if parsePieces(long(""), "x", full) == nil {
+		t.Error("ordinary blocks are not parsed in pieces")
+	}
+	if parsePieces(append(long("a = 1\n"), "a = 2\n"...), "x", full) != nil {
+		t.Error("an argument may be set twice")
+	}
+}
+
+func FuzzPieces(f *testing.F) {
 	for _, src := range scanSeeds {
 		f.Add([]byte(src))
 	}
-	f.Fuzz(func(t *testing.T, src []byte) { compareScan(t, src) })
+	f.Fuzz(func(t *testing.T, src []byte) { comparePieces(t, src) })
 }
 
 func TestCheck(t *testing.T) {
@@ -146,7 +125,7 @@ func TestCheck(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if _, got := Check([]byte(tt.src), full); got.Kind != tt.want {
+			if _, _, got := Parse([]byte(tt.src), "x", full); got.Kind != tt.want {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
 		})
@@ -159,7 +138,7 @@ func TestCheck(t *testing.T) {
 		`\u0024\u007b` + r("[", 2000):      Deep,
 		`%{ if x }` + r("%{ if x }", 1000): Deep,
 	} {
-		if _, got := CheckJSON([]byte(`{"a": "`+text+`"}`), full); got.Kind != want {
+		if got := CheckJSON([]byte(`{"a": "`+text+`"}`), full); got.Kind != want {
 			t.Errorf("%.20q in JSON: %v", text, got)
 		}
 	}

@@ -1,8 +1,10 @@
 package view
 
+import "slices"
+
 // Matching two sequences: which elements stayed, which went, which are new.
 //
-// The rule is the peers'. If both have the same length and something of the first is nowhere in
+// The rule is that of Terraform and OpenTofu. If both have the same length and something of the first is nowhere in
 // the second, elements are matched by their place: a list of the same length was probably edited
 // in place. Otherwise a longest common subsequence stays, and between its members what was there
 // goes and what is there now comes; where both sides have objects, an object that goes and one
@@ -19,66 +21,47 @@ type pair struct{ b, a int }
 // alignLimit is how many cells the table of a longest common subsequence may have.
 const alignLimit = 1 << 21
 
-// sequencer knows two sequences by classes: equal elements have equal numbers. An element that
-// equals nothing has a number of its own.
-type sequencer struct {
-	b, a  []int
-	bObj  func(i int) bool // is it an object?
-	aObj  func(i int) bool
-	pairs []pair
-}
-
-func neverObject(int) bool { return false }
-
-// align matches the sequences.
-func (s *sequencer) align() []pair {
-	if len(s.b) == len(s.a) && s.lost() {
-		for i := range s.b {
-			s.pairs = append(s.pairs, pair{i, i})
+// align matches two sequences.
+func align(b, a []*docValue) []pair {
+	bc, ac := classes(b, a)
+	var pairs []pair
+	if len(b) == len(a) && lost(bc, ac) {
+		for i := range b {
+			pairs = append(pairs, pair{i, i})
 		}
-		return s.pairs
+		return pairs
 	}
-	common := subsequence(s.b, s.a)
 	bi, ai := 0, 0
-	for ci := 0; bi < len(s.b) || ai < len(s.a); ci++ {
-		next, more := 0, ci < len(common)
-		if more {
-			next = common[ci]
-		}
-		stays := func(class int) bool { return more && class == next }
-		for bi < len(s.b) && !stays(s.b[bi]) {
-			if s.bObj(bi) && ai < len(s.a) && !stays(s.a[ai]) && s.aObj(ai) {
-				s.pairs = append(s.pairs, pair{bi, ai})
-				bi, ai = bi+1, ai+1
-				continue
+	upTo := func(stays func(class int) bool) {
+		for bi < len(b) && !stays(bc[bi]) {
+			if b[bi].isDict() && ai < len(a) && !stays(ac[ai]) && a[ai].isDict() {
+				pairs = append(pairs, pair{bi, ai})
+				ai++
+			} else {
+				pairs = append(pairs, pair{bi, -1})
 			}
-			s.pairs = append(s.pairs, pair{bi, -1})
 			bi++
 		}
-		for ai < len(s.a) && !stays(s.a[ai]) {
-			s.pairs = append(s.pairs, pair{-1, ai})
-			ai++
-		}
-		if more {
-			s.pairs = append(s.pairs, pair{bi, ai})
-			bi, ai = bi+1, ai+1
+		for ; ai < len(a) && !stays(ac[ai]); ai++ {
+			pairs = append(pairs, pair{-1, ai})
 		}
 	}
-	return s.pairs
+	for _, common := range subsequence(bc, ac) {
+		upTo(func(class int) bool { return class == common })
+		pairs = append(pairs, pair{bi, ai})
+		bi, ai = bi+1, ai+1
+	}
+	upTo(func(int) bool { return false })
+	return pairs
 }
 
-// lost reports whether something of the first sequence is nowhere in the second.
-func (s *sequencer) lost() bool {
-	have := make(map[int]bool, len(s.a))
-	for _, c := range s.a {
+// lost reports whether a class of the first sequence is not in the second.
+func lost(b, a []int) bool {
+	have := make(map[int]bool, len(a))
+	for _, c := range a {
 		have[c] = true
 	}
-	for _, c := range s.b {
-		if !have[c] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b, func(c int) bool { return !have[c] })
 }
 
 // subsequence gives the classes of a longest common subsequence, or of a long one if the sequences
@@ -160,14 +143,7 @@ func patience(b, a []int) []int {
 		if !ok || at < 0 || seen[c] > 1 {
 			continue
 		}
-		lo, hi := 0, len(ends)
-		for lo < hi {
-			if mid := (lo + hi) / 2; links[ends[mid]].at < at {
-				lo = mid + 1
-			} else {
-				hi = mid
-			}
-		}
+		lo, _ := slices.BinarySearchFunc(ends, at, func(end, at int) int { return links[end].at - at })
 		back := -1
 		if lo > 0 {
 			back = ends[lo-1]
@@ -188,46 +164,21 @@ func patience(b, a []int) []int {
 }
 
 // classes numbers the elements of two sequences by what they equal.
-func classes(b, a []*val) ([]int, []int) {
-	type known struct {
-		v     *val
-		class int
-	}
-	table := map[uint64][]known{}
-	next := 0
-	number := func(vs []*val) []int {
-		out := make([]int, len(vs))
-	each:
-		for i, v := range vs {
-			if !v.unknownInside() {
-				for _, k := range table[v.digest()] {
-					if k.v.equal(v) {
-						out[i] = k.class
-						continue each
-					}
-				}
-				table[v.digest()] = append(table[v.digest()], known{v, next})
-			}
-			out[i] = next
-			next++
-		}
-		return out
-	}
-	return number(b), number(a)
-}
-
-// lineClasses numbers lines of text.
-func lineClasses(b, a []string) ([]int, []int) {
+func classes(b, a []*docValue) ([]int, []int) {
 	table := map[string]int{}
-	number := func(lines []string) []int {
-		out := make([]int, len(lines))
-		for i, l := range lines {
-			n, ok := table[l]
-			if !ok {
-				n = len(table)
-				table[l] = n
+	next := 0
+	var key []byte
+	number := func(vs []*docValue) []int {
+		out := make([]int, len(vs))
+		for i, v := range vs {
+			key = v.appendKey(key[:0])
+			class, known := table[string(key)]
+			if !known || v.unknownInside() {
+				class = next
+				next++
+				table[string(key)] = class
 			}
-			out[i] = n
+			out[i] = class
 		}
 		return out
 	}

@@ -18,10 +18,10 @@ import (
 // objects looks objects up: their schemas, and what the changes of a plan leave in state entries.
 // It serves one goroutine.
 type objects struct {
-	schemas Schemas
-	forms   forms
-	types   map[typeKey]*schema.Schema
-	hosts   Hosts
+	schemas     Schemas
+	schemaForms schemaForms
+	types       map[typeKey]*schema.Schema
+	hosts       Hosts
 }
 
 type typeKey struct {
@@ -48,15 +48,15 @@ func (x *objects) schema(p addr.Provider, o addr.Instance) *schema.Schema {
 	return found
 }
 
-// form is how an object of a type looks; without a schema, its values say it.
-func (x *objects) form(p addr.Provider, o addr.Instance) *blockForm {
+// schemaForm is how an object of a type looks; without a schema, its values say it.
+func (x *objects) schemaForm(p addr.Provider, o addr.Instance) *blockSchemaForm {
 	if s := x.schema(p, o); s != nil {
-		return x.forms.block(s.Block)
+		return x.schemaForms.block(s.Block)
 	}
 	return noSchema
 }
 
-var noSchema = &blockForm{form: form{kind: fObject, nested: true}}
+var noSchema = &blockSchemaForm{schemaForm: schemaForm{kind: fObject, nested: true}}
 
 // stored is the value of an object as it is in a state.
 func (x *objects) stored(e *state.Entry, o addr.Instance) mark.Value {
@@ -106,16 +106,16 @@ func (x *objects) values(c *plan.Change) (before, after mark.Value) {
 	return c.Before, c.After
 }
 
-func (x *objects) document(f *blockForm, v mark.Value) *val {
+func (x *objects) document(f *blockSchemaForm, v mark.Value) *docValue {
 	if v.Raw == cty.NilVal || v.Raw.IsKnown() && v.Raw.IsNull() {
 		return nil
 	}
-	return document(v.Raw, &f.form, secretTree(v))
+	return document(v.Raw, &f.schemaForm, secretTree(v))
 }
 
 // diff compares what a change goes from and to.
-func (x *objects) diff(c *plan.Change, relevant *tree, o Options) *blockNode {
-	f := x.form(c.Provider.Provider, c.Object.Instance)
+func (x *objects) diff(c *plan.Change, relevant *tree, o Options) *node {
+	f := x.schemaForm(c.Provider.Provider, c.Object.Instance)
 	before, after := x.values(c)
 	b, a := x.document(f, before), x.document(f, after)
 	if c.Action == plan.Forget {
@@ -132,22 +132,27 @@ func (x *objects) diff(c *plan.Change, relevant *tree, o Options) *blockNode {
 	return d.block(f, b, a, paths, relevant)
 }
 
-// ordered sorts changes as the peers show them: by module, data sources before what is managed.
+// ordered sorts changes as Terraform and OpenTofu show them: by module, data sources before what is managed.
 func ordered(changes []*plan.Change) []*plan.Change {
 	out := slices.Clone(changes)
-	rank := func(c *plan.Change) int {
-		if c.Object.Mode == addr.Data {
-			return 0
-		}
-		return 1
-	}
 	slices.SortStableFunc(out, func(a, b *plan.Change) int {
-		return cmp.Or(a.Object.Module.Compare(b.Object.Module), cmp.Compare(rank(a), rank(b)), a.Object.Compare(b.Object))
+		return cmp.Or(a.Object.Module.Compare(b.Object.Module), compareModes(a.Object.Mode, b.Object.Mode), a.Object.Compare(b.Object))
 	})
 	return out
 }
 
-// shown reports whether a change is one that people want to see.
+// compareModes puts data sources first.
+func compareModes(a, b addr.Mode) int {
+	switch isData := a == addr.Data; {
+	case isData == (b == addr.Data):
+		return 0
+	case isData:
+		return -1
+	}
+	return 1
+}
+
+// shown reports whether a change is one that users want to see.
 func shown(c *plan.Change) bool {
 	if c.Object.Mode == addr.Data {
 		return c.Action == plan.Read
@@ -158,18 +163,16 @@ func shown(c *plan.Change) bool {
 func moved(c *plan.Change) bool { return c.Was != c.Object && c.Was.Type != "" }
 
 // change writes a change with what is said about it.
-func (r *renderer) change(c *plan.Change, n *blockNode, drift bool) {
+func (r *renderer) change(c *plan.Change, n *node, drift bool) {
 	forget := c.Action == plan.Forget
 	margin := "  "
 	if forget {
 		margin = " "
 	}
-	for i, l := range headings(c, r.o, drift) {
-		if i == 0 {
-			r.WriteString(r.o.paint(margin+"# "+l.bold, bold) + l.text + r.o.paint(l.loud, bold, red) + l.rest + "\n")
-			continue
-		}
-		r.WriteString(margin + "# " + l.text + "\n")
+	t := title(c, r.o, drift)
+	r.WriteString(r.o.paint(margin+"# "+t.bold, bold) + t.text + r.o.paint(t.loud, bold, red) + t.rest + "\n")
+	for _, remark := range remarks(c, r.o, drift) {
+		r.WriteString(margin + "# " + remark + "\n")
 	}
 	switch action := c.Action; {
 	case forget:
@@ -180,7 +183,7 @@ func (r *renderer) change(c *plan.Change, n *blockNode, drift bool) {
 		r.WriteString(r.o.actionSymbol(action) + " ")
 	}
 	fmt.Fprintf(r, "%s %s %s {\n", c.Object.Mode.Block(), quote(c.Object.Type), quote(c.Object.Name))
-	r.block(n, how{suffix: true, all: c.Importing != nil})
+	r.block(n, renderOptions{suffix: true, all: c.Importing != nil})
 	r.WriteString("    }\n\n")
 }
 
@@ -208,108 +211,82 @@ func (o Options) actionSymbol(a plan.Action) string {
 	return "   "
 }
 
-// heading is a line above a change: an address, what happens, the word in it that must not be
+// heading is the first line above a change: an address, what happens, the word in it that must not be
 // overlooked, and the rest.
 type heading struct{ bold, text, loud, rest string }
 
-// headings say what happens to an object and why.
-func headings(c *plan.Change, o Options, drift bool) []heading {
+// titles say what happens to an object; where something has to be said about its reason too, title does.
+var titles = map[plan.Action]heading{
+	plan.Create:       {text: " will be created"},
+	plan.Read:         {text: " will be read during apply"},
+	plan.Update:       {text: " will be updated in-place"},
+	plan.Delete:       {text: " will be ", loud: "destroyed"},
+	plan.DeleteCreate: {text: " must be ", loud: "replaced"},
+	plan.CreateDelete: {text: " must be ", loud: "replaced"},
+	plan.ForgetCreate: {text: " must be ", loud: "replaced"},
+}
+
+// title is the first line above a change.
+func title(c *plan.Change, o Options, drift bool) heading {
 	name := escapeLine(c.Object.String())
-	first := func(text, loud string) []heading { return []heading{{name, text, loud, ""}} }
-	var out []heading
-	remark := func(format string, a ...any) {
-		out = append(out, heading{text: escapeLine(fmt.Sprintf("("+format+")", a...))})
+	h := titles[c.Action]
+	still := c.Action == plan.NoOp
+	switch {
+	case drift && c.Action == plan.Delete:
+		h = heading{text: " has been ", loud: "deleted"}
+	case still && moved(c) && drift:
+		return heading{bold: escapeLine(c.Was.String()), text: " has moved to " + name}
+	case still && moved(c):
+		return heading{bold: escapeLine(c.Was.String()), text: " has moved to " + o.paint(name, bold)}
+	case drift:
+		h = heading{text: " has changed"}
+	case c.Action == plan.Forget:
+		h.text = fmt.Sprintf(" will no longer be managed by %s, but will not be destroyed", o.product())
+	case still && c.Importing != nil:
+		h.text = " will be imported"
+	case c.Action.Replaces() && c.Why == plan.ReplaceTainted:
+		h.text = " is tainted, so must be "
+	case c.Action.Replaces() && c.Why == plan.ReplaceByRequest:
+		h.text, h.rest = " will be ", ", as requested"
+	case c.Action.Replaces() && c.Why == plan.ReplaceByTriggers:
+		h.text, h.rest = " will be ", " due to changes in replace_triggered_by"
 	}
+	h.bold = name
+	return h
+}
+
+// remarks are the other lines above a change.
+func remarks(c *plan.Change, o Options, drift bool) []string {
+	var out []string
+	add := func(when bool, format string, a ...any) {
+		if when {
+			out = append(out, escapeLine(fmt.Sprintf("("+format+")", a...)))
+		}
+	}
+	from := fmt.Sprintf("moved from %s", c.Was)
 	if drift {
-		return driftHeadings(c, name)
-	}
-	switch c.Action {
-	case plan.Create:
-		out = first(" will be created", "")
-	case plan.Read:
-		out = first(" will be read during apply", "")
-		if why := readReason(c.Why); why != "" {
-			remark("%s", why)
-		}
-	case plan.Update:
-		out = first(" will be updated in-place", "")
-	case plan.Delete:
-		out = first(" will be ", "destroyed")
-		if c.Object.IsDeposed() {
-			remark("left over from a partially-failed replacement of this instance")
-		} else if why := deleteReason(c); why != "" {
-			remark("%s", why)
-		}
-	case plan.Forget:
-		out = first(fmt.Sprintf(" will no longer be managed by %s, but will not be destroyed", o.product()), "")
-		if c.Object.IsDeposed() {
-			remark("left over from a partially-failed replacement of this instance")
-		}
-		if c.SkipDestroy {
-			remark("destroy = false is set in the configuration")
-		} else {
-			remark("it was removed from the configuration, which does not say whether to destroy it")
-		}
-	case plan.DeleteCreate, plan.CreateDelete, plan.ForgetCreate:
-		out = replaceHeadings(c, name)
-		if c.Action == plan.ForgetCreate {
-			remark("the existing object is forgotten, not destroyed: destroy = false is set in the configuration")
-		}
-		if c.Action == plan.CreateDelete && c.FirstFor != "" {
-			remark("created before the old one is destroyed, because of %s", c.FirstFor)
-		}
-	default:
-		switch {
-		case moved(c):
-			out = []heading{{bold: escapeLine(c.Was.String()), text: " has moved to "}}
-			out[0].text += o.paint(name, bold)
-		case c.Importing != nil:
-			out = first(" will be imported", "")
-		default:
-			out = first("", "")
-		}
-		if c.Generated != "" {
-			remark("config will be generated")
-		}
-		if moved(c) && c.Importing != nil {
-			remark("%s", imported(c.Importing))
-		}
+		add(moved(c) && c.Action != plan.Delete && c.Action != plan.NoOp, "%s", from)
 		return out
 	}
-	if moved(c) {
-		remark("moved from %s", c.Was)
+	still, deposed := c.Action == plan.NoOp, c.Object.IsDeposed()
+	why := reason(c)
+	add(c.Action == plan.Read && why != "", "%s", why)
+	add(deposed && (c.Action == plan.Delete || c.Action == plan.Forget), "left over from a partially-failed replacement of this instance")
+	add(!deposed && c.Action == plan.Delete && why != "", "%s", why)
+	add(c.Action == plan.Forget && c.SkipDestroy, "destroy = false is set in the configuration")
+	add(c.Action == plan.Forget && !c.SkipDestroy, "it was removed from the configuration, which does not say whether to destroy it")
+	add(c.Action == plan.ForgetCreate, "the existing object is forgotten, not destroyed: destroy = false is set in the configuration")
+	add(c.Action == plan.CreateDelete && c.FirstFor != "", "created before the old one is destroyed, because of %s", c.FirstFor)
+	add(still && c.Generated != "", "config will be generated")
+	add(!still && moved(c), "%s", from)
+	if c.Importing == nil {
+		return out
 	}
-	if c.Importing != nil {
-		remark("%s", imported(c.Importing))
-		if c.Action.Replaces() {
-			out = append(out, heading{text: o.paint("Warning: this will destroy the imported resource", yellow)})
-		}
+	add(!still || moved(c), "%s", imported(c.Importing))
+	if c.Action.Replaces() {
+		out = append(out, o.paint("Warning: this will destroy the imported resource", yellow))
 	}
 	return out
-}
-
-func replaceHeadings(c *plan.Change, name string) []heading {
-	switch c.Why {
-	case plan.ReplaceTainted:
-		return []heading{{name, " is tainted, so must be ", "replaced", ""}}
-	case plan.ReplaceByRequest:
-		return []heading{{name, " will be ", "replaced", ", as requested"}}
-	case plan.ReplaceByTriggers:
-		return []heading{{name, " will be ", "replaced", " due to changes in replace_triggered_by"}}
-	}
-	return []heading{{name, " must be ", "replaced", ""}}
-}
-
-func driftHeadings(c *plan.Change, name string) []heading {
-	switch {
-	case c.Action == plan.Delete:
-		return []heading{{name, " has been ", "deleted", ""}}
-	case c.Action == plan.NoOp && moved(c):
-		return []heading{{bold: escapeLine(c.Was.String()), text: " has moved to " + name}}
-	case moved(c):
-		return []heading{{bold: name, text: " has changed"}, {text: escapeLine(fmt.Sprintf("(moved from %s)", c.Was))}}
-	}
-	return []heading{{bold: name, text: " has changed"}}
 }
 
 func imported(i *plan.Importing) string {
@@ -317,26 +294,20 @@ func imported(i *plan.Importing) string {
 	case i.Unknown:
 		return "imported from an id that is known after apply"
 	case i.ID == "" && i.Identity != cty.NilVal && !i.Identity.IsNull():
-		return "imported by identity " + compact(i.Identity)
+		return "imported by identity " + compact(free(i.Identity, nil))
 	}
 	return "imported from " + quote(i.ID)
 }
 
-func readReason(why plan.Reason) string {
-	switch why {
+// reason says why something is read during apply, or an object is not wanted any more.
+func reason(c *plan.Change) string {
+	switch c.Why {
 	case plan.ReadConfigUnknown:
 		return "config refers to values not yet known"
 	case plan.ReadDependencyPending:
 		return "depends on a resource or a module with changes pending"
 	case plan.ReadCheckNested:
 		return "config will be reloaded to verify a check block"
-	}
-	return ""
-}
-
-// deleteReason says why an object is not wanted any more.
-func deleteReason(c *plan.Change) string {
-	switch c.Why {
 	case plan.DeleteNoResource:
 		return fmt.Sprintf("because %s is not in configuration", c.Object.Abs().Local())
 	case plan.DeleteNoMoveTarget:

@@ -136,7 +136,7 @@ type diagText struct {
 
 func (t *diagText) line(s string) { t.lines = append(t.lines, s) }
 
-// boxed puts the lines beside a bar; without colours, the peers have none.
+// boxed puts the lines beside a bar; without colours, Terraform and OpenTofu have none.
 func (t *diagText) boxed() string {
 	for len(t.lines) > 0 && t.lines[len(t.lines)-1] == "" {
 		t.lines = t.lines[:len(t.lines)-1]

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // act is what happens to a part of an object.
@@ -22,16 +24,19 @@ type node struct {
 	kind   nodeKind
 	forces bool // its change needs the replacement of the object
 
-	before, after *val     // nScalar, nText
-	was, is       *node    // nTurn: what went and what came; nUnknown: what went; nJSON: the content in is
-	names         []string // nDict: as shown
-	width         int      // nDict: of the longest name, also of those that are not shown
-	kids          []*node  // nDict, nSeq
-	quoted        bool     // nDict: a map; its unchanged parts are called elements
-	nested        bool     // nDict, nSeq: from a nested attribute of the schema
-	context       bool     // nSeq: unchanged neighbours of changes are shown
-	shift         shift    // nSecret: what happens to its being sensitive
-	spaces        bool     // nJSON: only white space or the like differs
+	before, after     *docValue         // nScalar, nText
+	was, is           *node             // nTurn: what went and what came; nUnknown: what went; nJSON: the content in is
+	names             []string          // nDict: as shown
+	width             int               // nDict: of the longest name, also of those that are not shown
+	kids              []*node           // nDict, nSeq
+	quoted            bool              // nDict: a map; its unchanged parts are called elements
+	nested            bool              // nDict, nSeq: from a nested attribute of the schema
+	context           bool              // nSeq: unchanged neighbours of changes are shown
+	sensitivityChange sensitivityChange // nSecret: what happens to its being sensitive
+	groups            []group           // nDict that is a block: the blocks in it
+	notes             []string          // of such a block: remarks below its attributes
+	label             string            // of a block in a map, quoted
+	spaces            bool              // nJSON: only white space or the like differs
 }
 
 type nodeKind uint8
@@ -48,13 +53,13 @@ const (
 	nDict
 )
 
-// shift is a change of sensitivity.
-type shift uint8
+// sensitivityChange is a change of sensitivity.
+type sensitivityChange uint8
 
 const (
-	steady  shift = iota
-	closing       // becomes sensitive
-	opening       // is sensitive no longer
+	steady  sensitivityChange = iota
+	closing                   // becomes sensitive
+	opening                   // is sensitive no longer
 )
 
 // differ compares documents.
@@ -67,7 +72,7 @@ type differ struct {
 // value compares two values, either of which may be nil. forces are the paths whose change needs
 // the replacement of the object. What relevant does not have is shown as it was; give it all to
 // see everything.
-func (d *differ) value(f *form, b, a *val, forces, relevant *tree) *node {
+func (d *differ) value(f *schemaForm, b, a *docValue, forces, relevant *tree) *node {
 	if relevant == nil {
 		a = b
 	}
@@ -76,7 +81,7 @@ func (d *differ) value(f *form, b, a *val, forces, relevant *tree) *node {
 	return n
 }
 
-func (d *differ) compare(f *form, b, a *val, forces, relevant *tree) *node {
+func (d *differ) compare(f *schemaForm, b, a *docValue, forces, relevant *tree) *node {
 	switch {
 	case !d.secrets && (b != nil && b.secret || a != nil && a.secret):
 		return d.secret(b, a)
@@ -100,10 +105,10 @@ func (d *differ) compare(f *form, b, a *val, forces, relevant *tree) *node {
 	return &node{kind: nScalar, act: change(b, a), before: b, after: a}
 }
 
-func (v *val) composite() bool { return v != nil && (v.isSeq() || v.isDict()) }
+func (v *docValue) composite() bool { return v != nil && (v.isSeq() || v.isDict()) }
 
 // either is the one that says what kind of value it is.
-func either(b, a *val) *val {
+func either(b, a *docValue) *docValue {
 	switch {
 	case a == nil, a.kind == vNull && b != nil:
 		return b
@@ -112,7 +117,7 @@ func either(b, a *val) *val {
 }
 
 // family are the kinds that can be compared with each other.
-func family(v *val) valKind {
+func family(v *docValue) docKind {
 	switch v.kind {
 	case vSet:
 		return vList
@@ -123,7 +128,7 @@ func family(v *val) valKind {
 }
 
 // change says what happens to a value as a whole.
-func change(b, a *val) act {
+func change(b, a *docValue) act {
 	switch {
 	case b == nil && a == nil:
 		return same
@@ -137,31 +142,31 @@ func change(b, a *val) act {
 	return edit
 }
 
-func (d *differ) secret(b, a *val) *node {
+func (d *differ) secret(b, a *docValue) *node {
 	n := &node{kind: nSecret, act: change(b, a)}
 	if n.act != same || b == nil || a == nil || b.secret == a.secret {
 		return n
 	}
-	n.act, n.shift = edit, opening
+	n.act, n.sensitivityChange = edit, opening
 	if a.secret {
-		n.shift = closing
+		n.sensitivityChange = closing
 	}
 	return n
 }
 
-func (d *differ) unknown(f *form, b *val) *node {
+func (d *differ) unknown(f *schemaForm, b *docValue) *node {
 	if b == nil {
 		return &node{kind: nUnknown, act: add}
 	}
 	return &node{kind: nUnknown, act: edit, was: d.value(f, b, nil, nil, all)}
 }
 
-func (d *differ) turn(f *form, b, a *val) *node {
+func (d *differ) turn(f *schemaForm, b, a *docValue) *node {
 	return &node{kind: nTurn, act: edit, was: d.value(f, b, nil, nil, all), is: d.value(f, nil, a, nil, all)}
 }
 
 // text compares strings: as JSON if both are or one comes or goes, else line by line.
-func (d *differ) text(b, a *val) *node {
+func (d *differ) text(b, a *docValue) *node {
 	n := &node{kind: nScalar, act: change(b, a), before: b, after: a}
 	bj, bok := jsonOf(b)
 	aj, aok := jsonOf(a)
@@ -179,17 +184,19 @@ func (d *differ) text(b, a *val) *node {
 	return n
 }
 
-func jsonOf(v *val) (*val, bool) {
+func jsonOf(v *docValue) (*docValue, bool) {
 	if v == nil || v.kind != vString {
 		return nil, false
 	}
 	return parseJSON(v.text)
 }
 
-func manyLines(v *val) bool { return v != nil && v.kind == vString && strings.Contains(v.text, "\n") }
+func manyLines(v *docValue) bool {
+	return v != nil && v.kind == vString && strings.Contains(v.text, "\n")
+}
 
 // settle derives what happens to a container from its parts.
-func settle(b, a *val, kids []*node) act {
+func settle(b, a *docValue, kids []*node) act {
 	switch {
 	case b == nil:
 		return add
@@ -204,7 +211,7 @@ func settle(b, a *val, kids []*node) act {
 	return same
 }
 
-func (d *differ) seq(f *form, b, a *val, forces, relevant *tree) *node {
+func (d *differ) seq(f *schemaForm, b, a *docValue, forces, relevant *tree) *node {
 	n := &node{kind: nSeq, nested: f != nil && f.nested}
 	switch {
 	case f != nil && f.kind == fSet:
@@ -220,10 +227,8 @@ func (d *differ) seq(f *form, b, a *val, forces, relevant *tree) *node {
 }
 
 // matched compares lists by what stayed in them.
-func (d *differ) matched(f *form, b, a []*val, forces *tree) []*node {
-	bc, ac := classes(b, a)
-	s := &sequencer{b: bc, a: ac, bObj: objectAt(b), aObj: objectAt(a)}
-	pairs := s.align()
+func (d *differ) matched(f *schemaForm, b, a []*docValue, forces *tree) []*node {
+	pairs := align(b, a)
 	kids := make([]*node, 0, len(pairs))
 	for _, p := range pairs {
 		kids = append(kids, d.value(f.element(), pick(b, p.b), pick(a, p.a), forces.at(strconv.Itoa(max(p.b, p.a))), all))
@@ -231,19 +236,15 @@ func (d *differ) matched(f *form, b, a []*val, forces *tree) []*node {
 	return kids
 }
 
-func pick(vs []*val, i int) *val {
+func pick(vs []*docValue, i int) *docValue {
 	if i < 0 || i >= len(vs) {
 		return nil
 	}
 	return vs[i]
 }
 
-func objectAt(vs []*val) func(int) bool {
-	return func(i int) bool { return vs[i].isDict() }
-}
-
 // places compares lists of objects that the schema describes place by place.
-func (d *differ) places(f *form, b, a []*val, forces, relevant *tree) []*node {
+func (d *differ) places(f *schemaForm, b, a []*docValue, forces, relevant *tree) []*node {
 	var kids []*node
 	for i := range max(len(b), len(a)) {
 		step := strconv.Itoa(i)
@@ -257,29 +258,36 @@ func (d *differ) places(f *form, b, a []*val, forces, relevant *tree) []*node {
 	return kids
 }
 
-// setElements compares sets: what is in both stays, in the order of the first.
-func (d *differ) setElements(f *form, b, a []*val) []*node {
-	bc, ac := classes(b, a)
-	inB, inA := map[int]bool{}, map[int]*val{}
-	for _, c := range bc {
-		inB[c] = true
-	}
-	for i, c := range ac {
-		inA[c] = a[i]
-	}
+// setElements compares sets.
+func (d *differ) setElements(f *schemaForm, b, a []*docValue) []*node {
 	kids := make([]*node, 0, len(b)+len(a))
-	for i, bv := range b {
-		kids = append(kids, d.value(f.element(), bv, inA[bc[i]], nil, all))
-	}
-	for i, av := range a {
-		if !inB[ac[i]] {
-			kids = append(kids, d.value(f.element(), nil, av, nil, all))
-		}
+	for _, p := range matchSets(b, a) {
+		kids = append(kids, d.value(f.element(), p[0], p[1], nil, all))
 	}
 	return kids
 }
 
-func (d *differ) dict(f *form, b, a *val, forces, relevant *tree) *node {
+// matchSets gives each element of two sets with its partner in the other, nil if it has none: those of the
+// first in their order, then those that only the second has.
+func matchSets(b, a []*docValue) (pairs [][2]*docValue) {
+	bc, ac := classes(b, a)
+	inB, inA := map[int]bool{}, map[int]*docValue{}
+	for i, c := range ac {
+		inA[c] = a[i]
+	}
+	for i, c := range bc {
+		inB[c] = true
+		pairs = append(pairs, [2]*docValue{b[i], inA[c]})
+	}
+	for i, c := range ac {
+		if !inB[c] {
+			pairs = append(pairs, [2]*docValue{nil, a[i]})
+		}
+	}
+	return pairs
+}
+
+func (d *differ) dict(f *schemaForm, b, a *docValue, forces, relevant *tree) *node {
 	n := &node{kind: nDict, nested: f != nil && f.nested}
 	n.quoted = f != nil && f.kind == fMap
 	for _, name := range unionNames(b, a) {
@@ -305,7 +313,7 @@ func (d *differ) dict(f *form, b, a *val, forces, relevant *tree) *node {
 }
 
 // part compares one part of a dict; nil if there is nothing to show.
-func (d *differ) part(f, in *form, b, a, bv, av *val, forces, relevant *tree) *node {
+func (d *differ) part(f, in *schemaForm, b, a, bv, av *docValue, forces, relevant *tree) *node {
 	if relevant == nil {
 		av = bv
 	}
@@ -330,8 +338,8 @@ func (d *differ) part(f, in *form, b, a, bv, av *val, forces, relevant *tree) *n
 }
 
 // emptyIsNothing takes an empty string for nothing where the other side has nothing either, or a
-// better one: old SDKs cannot tell them apart, and the peers show neither.
-func emptyIsNothing(b, a *val) (*val, *val) {
+// better one: old SDKs cannot tell them apart, and Terraform and OpenTofu show neither.
+func emptyIsNothing(b, a *docValue) (*docValue, *docValue) {
 	be, ae := b.emptyString(), a.emptyString()
 	if be && !ae && (a == nil || a.kind == vString) || be && ae && a.secret == b.secret {
 		b = nil
@@ -342,12 +350,12 @@ func emptyIsNothing(b, a *val) (*val, *val) {
 	return b, a
 }
 
-func (v *val) emptyString() bool { return v != nil && v.kind == vString && v.text == "" }
+func (v *docValue) emptyString() bool { return v != nil && v.kind == vString && v.text == "" }
 
 // writeOnly says whether a write-only attribute takes part in the change. Its value is never
 // there to see. It does when the configuration sets it and the object is made, also in place of
 // another, or its version argument changes.
-func (d *differ) writeOnly(in *form, b, a *val, paths *tree) *node {
+func (d *differ) writeOnly(in *schemaForm, b, a *docValue, paths *tree) *node {
 	n := &node{kind: nWriteOnly, forces: paths.is()}
 	if n.forces {
 		n.act = edit
@@ -372,7 +380,7 @@ func (d *differ) writeOnly(in *form, b, a *val, paths *tree) *node {
 }
 
 // unionNames lists the names of both dicts, sorted.
-func unionNames(b, a *val) []string {
+func unionNames(b, a *docValue) []string {
 	var bn, an []string
 	if b != nil {
 		bn = b.names
@@ -386,24 +394,19 @@ func unionNames(b, a *val) []string {
 	case len(an) == 0 || slices.Equal(bn, an):
 		return bn
 	}
-	out := make([]string, 0, len(bn)+len(an))
-	for len(bn) > 0 && len(an) > 0 {
-		switch c := compareText(bn[0], an[0]); {
-		case c < 0:
-			out, bn = append(out, bn[0]), bn[1:]
-		case c > 0:
-			out, an = append(out, an[0]), an[1:]
-		default:
-			out, bn, an = append(out, bn[0]), bn[1:], an[1:]
-		}
-	}
-	return append(append(out, bn...), an...)
+	out := slices.Concat(bn, an)
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // attrName is a name as it is written before an equals sign: in quotes if it is no identifier.
 func attrName(s string) string {
-	if isIdentifier(s) {
-		return s
+	first, _ := utf8.DecodeRuneInString(s)
+	odd := func(r rune) bool {
+		return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.In(r, unicode.Mn, unicode.Mc)
 	}
-	return quote(s)
+	if first != '_' && !unicode.IsLetter(first) || strings.IndexFunc(s, odd) >= 0 {
+		return quote(s)
+	}
+	return s
 }

@@ -6,39 +6,25 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// blockNode is one block in the comparison of two objects; the object itself is the outermost.
-type blockNode struct {
-	act    act
-	forces bool
-	label  string // of a block in a map, quoted
-	attrs  *node  // nDict
-	groups []group
-	secret bool // nothing of it is shown
-	shift  shift
-	notes  []string // remarks below the attributes
-}
-
 // group is all blocks of one type.
 type group struct {
 	name    string
 	unknown act // what happens if it is not known yet how many there will be; same if it is known
 	forces  bool
-	blocks  []*blockNode
+	blocks  []*node
 }
 
-// block compares two blocks, either of which may be nil.
-func (d *differ) block(f *blockForm, b, a *val, forces, relevant *tree) *blockNode {
-	n := &blockNode{}
+// block compares two blocks, either of which may be nil. The object itself is the outermost one.
+func (d *differ) block(f *blockSchemaForm, b, a *docValue, forces, relevant *tree) *node {
 	if !d.secrets && (b != nil && b.secret || a != nil && a.secret) {
-		s := d.secret(b, a)
-		n.act, n.secret, n.shift, n.forces = s.act, true, s.shift, forces.is() && s.act != same
+		n := d.secret(b, a)
+		n.forces = forces.is() && n.act != same
 		return n
 	}
 	if relevant == nil {
 		a = b
 	}
-	n.attrs = d.attributes(f, b, a, forces, relevant)
-	n.act = n.attrs.act
+	n := d.attributes(f, b, a, forces, relevant)
 	for _, nested := range f.blocks {
 		g := d.group(nested, b.get(nested.name), a.get(nested.name), forces.below(nested.name), relevant.below(nested.name))
 		if len(g.blocks) == 0 && g.unknown == same {
@@ -68,14 +54,14 @@ func (g *group) changes() bool {
 	return false
 }
 
-// attributes compares what is not a block in a block.
-func (d *differ) attributes(f *blockForm, b, a *val, forces, relevant *tree) *node {
+// attributes begins the node of a block with what is not a block in it.
+func (d *differ) attributes(f *blockSchemaForm, b, a *docValue, forces, relevant *tree) *node {
 	n := &node{kind: nDict, nested: true}
 	for _, name := range unionNames(b, a) {
 		if f.inner[name] {
 			continue
 		}
-		k := d.part(&f.form, f.parts[name], b, a, b.get(name), a.get(name), forces.at(name), relevant.below(name))
+		k := d.part(&f.schemaForm, f.parts[name], b, a, b.get(name), a.get(name), forces.at(name), relevant.below(name))
 		if k == nil {
 			continue
 		}
@@ -86,7 +72,7 @@ func (d *differ) attributes(f *blockForm, b, a *val, forces, relevant *tree) *no
 }
 
 // group compares all blocks of a type.
-func (d *differ) group(f nestedForm, b, a *val, forces, relevant *tree) group {
+func (d *differ) group(f nestedSchemaForm, b, a *docValue, forces, relevant *tree) group {
 	g := group{name: f.name}
 	if a != nil && a.kind == vUnknown {
 		g.unknown, g.forces = edit, forces.is()
@@ -98,7 +84,9 @@ func (d *differ) group(f nestedForm, b, a *val, forces, relevant *tree) group {
 	bs, as := blocksOf(f, b), blocksOf(f, a)
 	switch f.nesting {
 	case schema.Set:
-		g.blocks = d.setBlocks(f, bs, as, forces)
+		for _, p := range matchSets(bs, as) {
+			g.blocks = append(g.blocks, d.block(f.blockSchemaForm, p[0], p[1], forces, all))
+		}
 	case schema.Map:
 		for _, key := range unionNames(b, a) {
 			d.addBlock(&g, f, quote(key), hide(b, b.get(key)), hide(a, a.get(key)), forces.below(key), relevant.below(key))
@@ -116,24 +104,24 @@ func (d *differ) group(f nestedForm, b, a *val, forces, relevant *tree) group {
 	return g
 }
 
-func (d *differ) addBlock(g *group, f nestedForm, label string, b, a *val, forces, relevant *tree) {
+func (d *differ) addBlock(g *group, f nestedSchemaForm, label string, b, a *docValue, forces, relevant *tree) {
 	if b == nil && (a == nil || relevant == nil) {
 		return
 	}
-	n := d.block(f.blockForm, b, a, forces, relevant)
+	n := d.block(f.blockSchemaForm, b, a, forces, relevant)
 	n.label = label
 	g.blocks = append(g.blocks, n)
 }
 
 // blocksOf lists the blocks of a type that an object has.
-func blocksOf(f nestedForm, v *val) []*val {
+func blocksOf(f nestedSchemaForm, v *docValue) []*docValue {
 	switch {
 	case v == nil || v.kind == vNull || v.kind == vUnknown:
 		return nil
 	case f.nesting == schema.Single || f.nesting == schema.Group:
-		return []*val{v}
+		return []*docValue{v}
 	}
-	out := make([]*val, len(v.elems))
+	out := make([]*docValue, len(v.elems))
 	for i, e := range v.elems {
 		out[i] = hide(v, e)
 	}
@@ -141,7 +129,7 @@ func blocksOf(f nestedForm, v *val) []*val {
 }
 
 // hide is a part of a value that may be sensitive as a whole.
-func hide(whole, part *val) *val {
+func hide(whole, part *docValue) *docValue {
 	if whole == nil || part == nil || !whole.secret || part.secret {
 		return part
 	}
@@ -150,30 +138,9 @@ func hide(whole, part *val) *val {
 	return &c
 }
 
-func (d *differ) setBlocks(f nestedForm, b, a []*val, forces *tree) []*blockNode {
-	bc, ac := classes(b, a)
-	inB, inA := map[int]bool{}, map[int]*val{}
-	for _, c := range bc {
-		inB[c] = true
-	}
-	for i, c := range ac {
-		inA[c] = a[i]
-	}
-	var out []*blockNode
-	for i, v := range b {
-		out = append(out, d.block(f.blockForm, v, inA[bc[i]], forces, all))
-	}
-	for i, v := range a {
-		if !inB[ac[i]] {
-			out = append(out, d.block(f.blockForm, nil, v, forces, all))
-		}
-	}
-	return out
-}
-
 // versionHints say how a new value of a write-only argument is announced, where an object is
 // updated and nothing announces one.
-func versionHints(f *blockForm, b, a *val) []string {
+func versionHints(f *blockSchemaForm, b, a *docValue) []string {
 	var out []string
 	for _, name := range unionNames(b, a) {
 		in := f.parts[name]

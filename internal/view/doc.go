@@ -6,11 +6,12 @@
 // documents of `show`, `state show`, `output`, `validate`, `providers schema` and `metadata
 // functions`.
 //
-// Ideas. Values become a document first (val.go): plain kinds of text, numbers, lists and dicts
+// Ideas. Values become a document first (docvalue.go): plain kinds of text, numbers, lists and dicts
 // with what is sensitive marked in place; JSON inside strings becomes the same. There is one diff
 // algorithm, from two documents to a tree of nodes (diff.go), and one renderer of such trees
 // (render.go); an object that is merely shown is the diff with itself. Lists are matched by their
-// longest common subsequence, up to a size, and above it in nearly linear work (align.go).
+// longest common subsequence, up to a size, and above it in nearly linear work (align.go). The JSON
+// documents are structs with json tags, each on the page that fills it (document.go, doc*.go, stream.go).
 //
 // Wording and layout are those of Terraform 1.11.4, recorded in testdata/peer, with our name for
 // theirs; where a recording is wrong or hides a change, our own text stands beside it in the same

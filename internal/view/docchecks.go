@@ -8,60 +8,68 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// checks writes the results of conditions, sorted by address.
-func (d *doc) checks(list []state.Check) {
-	if len(list) == 0 {
-		return
-	}
+// checkDocument is the result of the conditions of a resource, an output, a variable or a check block.
+type checkDocument struct {
+	Address   checkAddress      `json:"address"`
+	Status    string            `json:"status"`
+	Instances []checkedDocument `json:"instances,omitempty"`
+}
+
+// checkAddress says what has the conditions; the mode and the type are those of resources.
+type checkAddress struct {
+	Kind    string `json:"kind"`
+	Mode    string `json:"mode,omitempty"`
+	Module  string `json:"module,omitempty"`
+	Name    string `json:"name"`
+	Display string `json:"to_display"`
+	Type    string `json:"type,omitempty"`
+}
+
+// checkedDocument is the result for one instance.
+type checkedDocument struct {
+	Address  checkedAddress `json:"address"`
+	Status   string         `json:"status"`
+	Problems []problem      `json:"problems,omitempty"`
+}
+
+type checkedAddress struct {
+	Key     instanceKey `json:"instance_key,omitzero"`
+	Module  string      `json:"module,omitempty"`
+	Display string      `json:"to_display"`
+}
+
+type problem struct {
+	Message string `json:"message"`
+}
+
+// checkDocuments are the results of conditions, sorted by address.
+func checkDocuments(list []state.Check) []checkDocument {
 	sorted := slices.Clone(list)
 	slices.SortStableFunc(sorted, func(a, b state.Check) int { return strings.Compare(a.Addr, b.Addr) })
-	d.Key("checks")
-	d.array(func() {
-		for _, c := range sorted {
-			d.object(func() { d.check(c) })
-		}
-	})
-}
-
-func (d *doc) check(c state.Check) {
-	d.Key("address")
-	d.object(func() { d.checkAddress(c) })
-	d.keyStr("status", c.Status.String())
-	if len(c.Objects) == 0 {
-		return
-	}
-	d.Key("instances")
-	d.array(func() {
+	var out []checkDocument
+	for _, c := range sorted {
+		doc := checkDocument{Address: addressOfCheck(c), Status: c.Status.String()}
 		for _, o := range c.Objects {
-			d.object(func() { d.checkedObject(c.Kind, o) })
+			doc.Instances = append(doc.Instances, checkedInstance(c.Kind, o))
 		}
-	})
+		out = append(out, doc)
+	}
+	return out
 }
 
-// checkAddress says what has the conditions. Outputs have another name here than in states.
-func (d *doc) checkAddress(c state.Check) {
-	kind := c.Kind
-	if kind == "output" {
-		kind = "output_value"
+// addressOfCheck reads the address. Outputs have another name here than in states.
+func addressOfCheck(c state.Check) checkAddress {
+	out := checkAddress{Kind: c.Kind, Display: c.Addr}
+	if c.Kind == "output" {
+		out.Kind = "output_value"
 	}
-	d.keyStr("kind", kind)
 	if r, err := addr.ParseTarget(c.Addr); c.Kind == "resource" && err == nil {
 		res := r.Resource()
-		d.keyStr("mode", res.Mode.String())
-		if !res.Module.IsRoot() {
-			d.keyStr("module", res.Module.String())
-		}
-		d.keyStr("name", res.Name)
-		d.keyStr("to_display", c.Addr)
-		d.keyStr("type", res.Type)
-		return
+		out.Mode, out.Module, out.Name, out.Type = res.Mode.String(), res.Module.String(), res.Name, res.Type
+		return out
 	}
-	module, name := splitCheck(c.Kind, c.Addr)
-	if module != "" {
-		d.keyStr("module", module)
-	}
-	d.keyStr("name", name)
-	d.keyStr("to_display", c.Addr)
+	out.Module, out.Name = splitCheck(c.Kind, c.Addr)
+	return out
 }
 
 // splitCheck takes the module off an address such as module.a["x.y"].output.name.
@@ -74,32 +82,15 @@ func splitCheck(kind, address string) (module, name string) {
 	return strings.TrimSuffix(address[:i], "."), address[i+len(word):]
 }
 
-func (d *doc) checkedObject(kind string, o state.CheckedObject) {
-	d.Key("address")
-	d.object(func() {
-		module := ""
-		if i, err := addr.ParseInstance(o.Addr); kind == "resource" && err == nil {
-			if !i.Key.IsNone() {
-				d.Key("instance_key")
-				d.instanceKey(i.Key)
-			}
-			module = i.Module.String()
-		} else {
-			module, _ = splitCheck(kind, o.Addr)
-		}
-		if module != "" {
-			d.keyStr("module", module)
-		}
-		d.keyStr("to_display", o.Addr)
-	})
-	d.keyStr("status", o.Status.String())
-	if len(o.Failures) == 0 {
-		return
+func checkedInstance(kind string, o state.CheckedObject) checkedDocument {
+	doc := checkedDocument{Address: checkedAddress{Display: o.Addr}, Status: o.Status.String()}
+	if i, err := addr.ParseInstance(o.Addr); kind == "resource" && err == nil {
+		doc.Address.Key, doc.Address.Module = instanceKey(i.Key), i.Module.String()
+	} else {
+		doc.Address.Module, _ = splitCheck(kind, o.Addr)
 	}
-	d.Key("problems")
-	d.array(func() {
-		for _, m := range o.Failures {
-			d.object(func() { d.keyStr("message", m) })
-		}
-	})
+	for _, m := range o.Failures {
+		doc.Problems = append(doc.Problems, problem{m})
+	}
+	return doc
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -13,20 +14,104 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// configDoc writes the configuration section of a plan document.
-type configDoc struct {
-	*doc
+// configDocument is the configuration section of a plan document.
+type configDocument struct {
+	Providers iter.Seq2[string, providerDocument] `json:"provider_config,omitempty"`
+	Root      configModule                        `json:"root_module"`
+}
+
+// providerDocument is a provider configuration: written down, or implied by being used.
+type providerDocument struct {
+	Name        string      `json:"name"`
+	FullName    string      `json:"full_name"`
+	Alias       string      `json:"alias,omitempty"`
+	Versions    string      `json:"version_constraint,omitempty"`
+	Module      string      `json:"module_address,omitempty"`
+	Expressions expressions `json:"expressions,omitempty"`
+}
+
+// configModule is a module with what it calls.
+type configModule struct {
+	Outputs   iter.Seq2[string, outputConfig]   `json:"outputs,omitempty"`
+	Resources iter.Seq[resourceConfig]          `json:"resources,omitempty"`
+	Calls     iter.Seq2[string, callConfig]     `json:"module_calls,omitempty"`
+	Variables iter.Seq2[string, variableConfig] `json:"variables,omitempty"`
+}
+
+type outputConfig struct {
+	Sensitive   bool       `json:"sensitive,omitempty"`
+	Ephemeral   bool       `json:"ephemeral,omitempty"`
+	Deprecated  string     `json:"deprecated,omitempty"`
+	Expression  expression `json:"expression"`
+	DependsOn   []string   `json:"depends_on,omitempty"`
+	Description string     `json:"description,omitempty"`
+}
+
+// resourceConfig is a block: managed, data, ephemeral.
+type resourceConfig struct {
+	Address      string              `json:"address"`
+	Mode         string              `json:"mode"`
+	Type         string              `json:"type"`
+	Name         string              `json:"name"`
+	Provider     string              `json:"provider_config_key"`
+	Provisioners []provisionerConfig `json:"provisioners,omitempty"`
+	Expressions  expressions         `json:"expressions,omitempty"`
+	Schema       int64               `json:"schema_version"`
+	repetition
+	DependsOn []string `json:"depends_on,omitempty"`
+}
+
+type provisionerConfig struct {
+	Type        string      `json:"type"`
+	Expressions expressions `json:"expressions,omitempty"`
+}
+
+type repetition struct {
+	Count   expression `json:"count_expression,omitzero"`
+	ForEach expression `json:"for_each_expression,omitzero"`
+	Enabled expression `json:"enabled_expression,omitzero"`
+}
+
+// callConfig is a module call with its whole module.
+type callConfig struct {
+	Source      string      `json:"source"`
+	Expressions expressions `json:"expressions,omitempty"`
+	repetition
+	Module    *configModule `json:"module,omitempty"`
+	Versions  string        `json:"version_constraint,omitempty"`
+	DependsOn []string      `json:"depends_on,omitempty"`
+}
+
+// variableConfig is a variable. The default of an ephemeral one is left out.
+type variableConfig struct {
+	Type        jsonType  `json:"type,omitzero"`
+	Required    bool      `json:"required,omitempty"`
+	Default     jsonValue `json:"default,omitzero"`
+	Description string    `json:"description,omitempty"`
+	Sensitive   bool      `json:"sensitive,omitempty"`
+	Ephemeral   bool      `json:"ephemeral,omitempty"`
+	Deprecated  string    `json:"deprecated,omitempty"`
+}
+
+// expression is what an expression refers to, or its value if that is constant.
+type expression struct {
+	References []string  `json:"references,omitempty"`
+	Constant   jsonValue `json:"constant_value,omitzero"`
+}
+
+// expressions are the arguments and blocks of a body, sorted together: an argument is an expression, a block an
+// object, or an array or object of such.
+type expressions = iter.Seq2[string, any]
+
+// configReader makes the section.
+type configReader struct {
 	*objects
 	prog *lang.Program
 }
 
-func (d *doc) configuration(prog *lang.Program, x *objects) {
-	c := &configDoc{d, x, prog}
-	d.object(func() {
-		c.providers()
-		d.Key("root_module")
-		c.module(prog.Tree().Root)
-	})
+func (x *objects) configDocument(prog *lang.Program) *configDocument {
+	r := configReader{x, prog}
+	return &configDocument{r.providers(), r.module(prog.Tree().Root)}
 }
 
 // providerEntry is a provider configuration: written down, or implied by being used.
@@ -72,10 +157,10 @@ func passed(n *config.Node, name config.ProviderName) (config.ProviderName, bool
 	return name, known && n.Parent.Provider(name.Local) == n.Provider(name.Local)
 }
 
-// providers writes all provider configurations.
-func (d *configDoc) providers() {
+// providers are all provider configurations.
+func (r configReader) providers() iter.Seq2[string, providerDocument] {
 	entries := map[string]providerEntry{}
-	d.prog.Tree().Root.Walk(func(n *config.Node) {
+	r.prog.Tree().Root.Walk(func(n *config.Node) {
 		for name, block := range n.Module.Providers {
 			entries[providerKey(n, name)] = providerEntry{n, name, block}
 		}
@@ -86,301 +171,130 @@ func (d *configDoc) providers() {
 			}
 		}
 	})
-	if len(entries) == 0 {
-		return
-	}
-	d.Key("provider_config")
-	d.object(func() {
-		for _, key := range slices.Sorted(maps.Keys(entries)) {
-			d.Key(key)
-			d.object(func() { d.provider(entries[key]) })
-		}
-	})
+	return members(entries, r.provider)
 }
 
-func (d *configDoc) provider(e providerEntry) {
+func (r configReader) provider(e providerEntry) providerDocument {
 	p := e.node.Provider(e.name.Local)
-	d.keyStr("name", e.name.Local)
-	d.keyStr("full_name", d.hosts.of(p).String())
-	if e.name.Alias != "" {
-		d.keyStr("alias", e.name.Alias)
-	}
-	if r := e.node.Module.Required[e.name.Local]; r != nil && len(r.Versions) > 0 {
+	doc := providerDocument{Name: e.name.Local, FullName: r.hosts.of(p), Alias: e.name.Alias, Module: e.node.Path.String()}
+	if required := e.node.Module.Required[e.name.Local]; required != nil {
 		var texts []string
-		for _, v := range r.Versions {
+		for _, v := range required.Versions {
 			texts = append(texts, v.Text)
 		}
-		d.keyStr("version_constraint", strings.Join(texts, ", "))
+		doc.Versions = strings.Join(texts, ", ")
 	}
-	if e.node.Parent != nil {
-		d.keyStr("module_address", e.node.Path.String())
+	if e.block == nil || r.schemas == nil {
+		return doc
 	}
-	if e.block == nil || d.schemas == nil {
-		return
+	if s := r.schemas.Of(p); s != nil && s.Config != nil {
+		doc.Expressions = expressionsOf(outline.OfBody(e.block.Body, s.Config.Block))
 	}
-	if s := d.schemas.Of(p); s != nil && s.Config != nil {
-		d.expressions("expressions", outline.OfBody(e.block.Body, s.Config.Block))
+	return doc
+}
+
+func (r configReader) module(n *config.Node) configModule {
+	resources := slices.Collect(maps.Values(n.Module.Resources))
+	slices.SortFunc(resources, func(a, b *config.Resource) int { return a.In(n.Path).Compare(b.In(n.Path)) })
+	return configModule{
+		Outputs:   members(n.Module.Outputs, outputOf),
+		Resources: each(resources, func(res *config.Resource) resourceConfig { return r.resource(n, res) }),
+		Calls:     members(n.Module.Calls, func(c *config.Call) callConfig { return r.call(c, n.Children[c.Name]) }),
+		Variables: members(n.Module.Variables, variableOf),
 	}
 }
 
-// module writes a module with what it calls.
-func (d *configDoc) module(n *config.Node) {
-	m := n.Module
-	d.object(func() {
-		d.configOutputs(m)
-		d.resources(n)
-		d.calls(n)
-		d.configVariables(m)
-	})
+func outputOf(o *config.Output) outputConfig {
+	return outputConfig{o.Sensitive, o.Ephemeral, o.Deprecated, expressionOf(outline.Of(o.Expr)), outline.Names(o.DependsOn), o.Description}
 }
 
-func (d *configDoc) configOutputs(m *config.Module) {
-	if len(m.Outputs) == 0 {
-		return
+func (r configReader) resource(n *config.Node, res *config.Resource) resourceConfig {
+	local := addr.Resource{Mode: res.Mode, Type: res.Type, Name: res.Name.Name}
+	doc := resourceConfig{
+		Address: local.Local(), Mode: res.Mode.String(), Type: res.Type, Name: res.Name.Name, Provider: keyOf(n, res.LocalProvider()),
+		repetition: repetitionOf(res.Repeat), DependsOn: outline.Names(res.DependsOn),
 	}
-	d.Key("outputs")
-	d.object(func() {
-		for _, name := range slices.Sorted(maps.Keys(m.Outputs)) {
-			o := m.Outputs[name]
-			d.Key(name)
-			d.object(func() {
-				if o.Sensitive {
-					d.KeyBool("sensitive", true)
-				}
-				if o.Ephemeral {
-					d.KeyBool("ephemeral", true)
-				}
-				if o.Deprecated != "" {
-					d.keyStr("deprecated", o.Deprecated)
-				}
-				d.Key("expression")
-				d.expression(outline.Of(o.Expr))
-				d.dependsOn(outline.Names(o.DependsOn))
-				if o.Description != "" {
-					d.keyStr("description", o.Description)
-				}
-			})
-		}
-	})
+	for _, p := range res.Provisioners {
+		doc.Provisioners = append(doc.Provisioners, provisionerConfig{p.Type, expressionsOf(outline.Free(p.Body))})
+	}
+	if s := r.bodySchema(n, res); s != nil {
+		doc.Expressions, doc.Schema = expressionsOf(outline.OfBody(res.Body, s.Block)), s.Version
+	}
+	return doc
 }
 
-func (d *configDoc) dependsOn(names []string) {
-	if len(names) > 0 {
-		d.strings("depends_on", names)
-	}
-}
-
-// resources writes the blocks of a module: managed, data, ephemeral.
-func (d *configDoc) resources(n *config.Node) {
-	if len(n.Module.Resources) == 0 {
-		return
-	}
-	list := slices.Collect(maps.Values(n.Module.Resources))
-	slices.SortFunc(list, func(a, b *config.Resource) int { return a.In(n.Path).Compare(b.In(n.Path)) })
-	d.Key("resources")
-	d.array(func() {
-		for _, r := range list {
-			d.object(func() { d.resource(n, r) })
-		}
-	})
-}
-
-func (d *configDoc) resource(n *config.Node, r *config.Resource) {
-	local := addr.Resource{Mode: r.Mode, Type: r.Type, Name: r.Name.Name}
-	d.keyStr("address", local.Local())
-	d.keyStr("mode", r.Mode.String())
-	d.keyStr("type", r.Type)
-	d.keyStr("name", r.Name.Name)
-	name := r.LocalProvider()
-	d.keyStr("provider_config_key", keyOf(n, name))
-	if len(r.Provisioners) > 0 {
-		d.Key("provisioners")
-		d.array(func() {
-			for _, p := range r.Provisioners {
-				d.object(func() {
-					d.keyStr("type", p.Type)
-					d.expressions("expressions", outline.Free(p.Body))
-				})
-			}
-		})
-	}
-	s := d.bodySchema(n, r)
-	version := int64(0)
-	if s != nil {
-		version = s.Version
-		d.expressions("expressions", outline.OfBody(r.Body, s.Block))
-	}
-	d.KeyInt("schema_version", version)
-	d.repeat(r.Repeat)
-	d.dependsOn(outline.Names(r.DependsOn))
-}
-
-func (d *configDoc) bodySchema(n *config.Node, r *config.Resource) *schema.Schema {
-	if decl, ok := d.prog.Resource(r.In(n.Path)); ok {
-		if s := d.prog.Schema(decl.ID); s != nil {
+func (r configReader) bodySchema(n *config.Node, res *config.Resource) *schema.Schema {
+	if decl, ok := r.prog.Resource(res.In(n.Path)); ok {
+		if s := r.prog.Schema(decl.ID); s != nil {
 			return s
 		}
 	}
-	return d.schema(n.Provider(r.LocalProvider().Local), addr.Instance{Mode: r.Mode, Type: r.Type})
+	return r.schema(n.Provider(res.LocalProvider().Local), addr.Instance{Mode: res.Mode, Type: res.Type})
 }
 
-func (d *configDoc) repeat(r config.Repeat) {
-	if r.Count != nil {
-		d.given("count_expression", outline.Of(r.Count))
-	}
-	if r.ForEach != nil {
-		d.given("for_each_expression", outline.Of(r.ForEach))
-	}
-	if r.Enabled != nil {
-		d.given("enabled_expression", outline.Of(r.Enabled))
-	}
+func repetitionOf(r config.Repeat) repetition {
+	return repetition{expressionOf(outline.Of(r.Count)), expressionOf(outline.Of(r.ForEach)), expressionOf(outline.Of(r.Enabled))}
 }
 
-// calls writes the module calls, each with its whole module.
-func (d *configDoc) calls(n *config.Node) {
-	if len(n.Module.Calls) == 0 {
-		return
+func (r configReader) call(c *config.Call, child *config.Node) callConfig {
+	doc := callConfig{
+		Expressions: expressionsOf(outline.Free(c.Body)), repetition: repetitionOf(c.Repeat),
+		Versions: constantText(outline.Of(c.Versions)), DependsOn: outline.Names(c.DependsOn),
 	}
-	d.Key("module_calls")
-	d.object(func() {
-		for _, name := range slices.Sorted(maps.Keys(n.Module.Calls)) {
-			d.Key(name)
-			d.object(func() { d.call(n.Module.Calls[name], n.Children[name]) })
-		}
-	})
-}
-
-func (d *configDoc) call(c *config.Call, child *config.Node) {
-	source := ""
 	if child != nil {
-		source = child.Source
+		doc.Source, doc.Module = child.Source, new(r.module(child))
 	}
-	if v := outline.Of(c.Source).Constant; source == "" && isText(v) {
-		source = v.AsString()
+	if doc.Source == "" {
+		doc.Source = constantText(outline.Of(c.Source))
 	}
-	d.keyStr("source", source)
-	if body := outline.Free(c.Body); len(body.Attrs) > 0 {
-		d.expressions("expressions", body)
-	}
-	d.repeat(c.Repeat)
-	if child != nil {
-		d.Key("module")
-		d.module(child)
-	}
-	if v := outline.Of(c.Versions).Constant; c.Versions != nil && isText(v) {
-		d.keyStr("version_constraint", v.AsString())
-	}
-	d.dependsOn(outline.Names(c.DependsOn))
+	return doc
 }
 
-func isText(v cty.Value) bool {
-	return v != cty.NilVal && v.IsKnown() && !v.IsNull() && v.Type() == cty.String
-}
-
-// configVariables writes the variables of a module. What an ephemeral one is by default is not
-// told.
-func (d *configDoc) configVariables(m *config.Module) {
-	if len(m.Variables) == 0 {
-		return
+// constantText is the text that an expression stands for, "" if that is not known or no text.
+func constantText(e outline.Expr) string {
+	v := e.Constant
+	if v == cty.NilVal || !v.IsKnown() || v.IsNull() || v.Type() != cty.String {
+		return ""
 	}
-	d.Key("variables")
-	d.object(func() {
-		for _, name := range slices.Sorted(maps.Keys(m.Variables)) {
-			v := m.Variables[name]
-			d.Key(name)
-			d.object(func() { d.variable(v) })
-		}
-	})
+	return v.AsString()
 }
 
-func (d *configDoc) variable(v *config.Variable) {
+func variableOf(v *config.Variable) variableConfig {
+	doc := variableConfig{Required: v.Default == cty.NilVal, Description: v.Description, Sensitive: v.Sensitive, Ephemeral: v.Ephemeral, Deprecated: v.Deprecated}
 	if v.TypeGiven {
-		d.Key("type")
-		d.typeOf(v.Type.WithoutOptionalAttributesDeep())
+		doc.Type = jsonType(v.Type)
 	}
-	switch {
-	case v.Default == cty.NilVal:
-		d.KeyBool("required", true)
-	case !v.Ephemeral:
-		d.Key("default")
-		d.value(v.Default)
+	if !v.Ephemeral {
+		doc.Default = jsonValue(v.Default)
 	}
-	if v.Description != "" {
-		d.keyStr("description", v.Description)
-	}
-	if v.Sensitive {
-		d.KeyBool("sensitive", true)
-	}
-	if v.Ephemeral {
-		d.KeyBool("ephemeral", true)
-	}
-	if v.Deprecated != "" {
-		d.keyStr("deprecated", v.Deprecated)
-	}
+	return doc
 }
 
-// given writes an expression if there is anything to say about it.
-func (d *configDoc) given(name string, e outline.Expr) {
-	if e.Given() {
-		d.Key(name)
-		d.expression(e)
+func expressionOf(e outline.Expr) expression {
+	if len(e.References) > 0 {
+		return expression{References: e.References}
 	}
+	return expression{Constant: jsonValue(e.Constant)}
 }
 
-func (d *configDoc) expression(e outline.Expr) {
-	d.object(func() {
-		switch {
-		case len(e.References) > 0:
-			d.strings("references", e.References)
-		case e.Constant != cty.NilVal:
-			d.Key("constant_value")
-			d.value(e.Constant)
-		}
-	})
-}
-
-// expressions writes a body: arguments and blocks together, sorted.
-func (d *configDoc) expressions(name string, b *outline.Body) {
-	if len(b.Attrs)+len(b.Blocks) == 0 {
-		return
+func expressionsOf(b *outline.Body) expressions {
+	all := map[string]any{}
+	for _, a := range b.Attrs {
+		all[a.Name] = expressionOf(a.Expr)
 	}
-	d.Key(name)
-	d.body(b)
+	for _, l := range b.Blocks {
+		all[l.Name] = repeatedBlocks(l)
+	}
+	return members(all, func(e any) any { return e })
 }
 
-func (d *configDoc) body(b *outline.Body) {
-	d.object(func() {
-		attrs, blocks := b.Attrs, b.Blocks
-		for len(attrs) > 0 || len(blocks) > 0 {
-			if len(blocks) == 0 || len(attrs) > 0 && attrs[0].Name < blocks[0].Name {
-				d.Key(attrs[0].Name)
-				d.expression(attrs[0].Expr)
-				attrs = attrs[1:]
-				continue
-			}
-			d.Key(blocks[0].Name)
-			d.blocks(blocks[0])
-			blocks = blocks[1:]
-		}
-	})
-}
-
-func (d *configDoc) blocks(b outline.Blocks) {
+// repeatedBlocks are all blocks of a type.
+func repeatedBlocks(b outline.Blocks) any {
 	switch b.Nesting {
 	case schema.Single, schema.Group:
-		d.body(b.Bodies[0].Body)
+		return expressionsOf(b.Bodies[0].Body)
 	case schema.Map:
-		d.object(func() {
-			for _, l := range b.Bodies {
-				d.Key(l.Label)
-				d.body(l.Body)
-			}
-		})
-	default:
-		d.array(func() {
-			for _, l := range b.Bodies {
-				d.body(l.Body)
-			}
-		})
+		return eachNamed(b.Bodies, func(l outline.Labeled) (string, expressions) { return l.Label, expressionsOf(l.Body) })
 	}
+	return each(b.Bodies, func(l outline.Labeled) expressions { return expressionsOf(l.Body) })
 }

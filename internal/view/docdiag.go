@@ -1,133 +1,129 @@
 package view
 
 import (
-	"bytes"
 	"io"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// WriteValidateJSON writes the result of `validate -json`: format 1.0, for eyes too.
+// validateDocument is the result of `validate -json`, format 1.0.
+type validateDocument struct {
+	Format      string               `json:"format_version"`
+	Valid       bool                 `json:"valid"`
+	Errors      int                  `json:"error_count"`
+	Warnings    int                  `json:"warning_count"`
+	Diagnostics []diagnosticDocument `json:"diagnostics"`
+}
+
+// diagnosticDocument is a diagnostic, also in the lines of -json.
+type diagnosticDocument struct {
+	Severity string           `json:"severity"`
+	Summary  string           `json:"summary"`
+	Detail   string           `json:"detail"`
+	Code     string           `json:"code,omitempty"`
+	Address  string           `json:"address,omitempty"`
+	Range    *rangeDocument   `json:"range,omitempty"`
+	Snippet  *snippetDocument `json:"snippet,omitempty"`
+}
+
+type rangeDocument struct {
+	Filename string      `json:"filename"`
+	Start    posDocument `json:"start"`
+	End      posDocument `json:"end"`
+}
+
+type posDocument struct {
+	Line   int `json:"line"`
+	Column int `json:"column"`
+	Byte   int `json:"byte"`
+}
+
+// snippetDocument is the source around a place. Offsets are bytes of the code.
+type snippetDocument struct {
+	Context *string         `json:"context"` // the block around it; null outside of blocks
+	Code    string          `json:"code"`
+	Line    int             `json:"start_line"`
+	Start   int             `json:"highlight_start_offset"`
+	End     int             `json:"highlight_end_offset"`
+	Values  []valueDocument `json:"values"`
+	Call    *callDocument   `json:"function_call,omitempty"`
+}
+
+type valueDocument struct {
+	Traversal string `json:"traversal"`
+	Statement string `json:"statement"`
+}
+
+// callDocument is the function that complained.
+type callDocument struct {
+	Function  string    `json:"called_as"`
+	Signature signature `json:"signature"`
+}
+
+type signature struct {
+	Name     string              `json:"name"`
+	Params   []parameterDocument `json:"params,omitempty"`
+	Variadic *parameterDocument  `json:"variadic_param,omitempty"`
+	Returns  jsonType            `json:"return_type"`
+}
+
+// WriteValidateJSON writes the result of `validate -json`, laid out for people too.
 func WriteValidateJSON(w io.Writer, ds []diag.Diagnostic, sources *diag.Sources) error {
-	var b bytes.Buffer
-	d := newDoc(&b)
 	src := newSources(sources)
-	errors := 0
-	for _, dg := range ds {
-		if dg.Severity == diag.Error {
-			errors++
+	doc := validateDocument{Format: formatValidate}
+	for _, d := range ds {
+		if d.Severity == diag.Error {
+			doc.Errors++
 		}
+		doc.Diagnostics = append(doc.Diagnostics, diagnosticOf(d, src))
 	}
-	d.object(func() {
-		d.keyStr("format_version", formatValidate)
-		d.KeyBool("valid", errors == 0)
-		d.KeyInt("error_count", int64(errors))
-		d.KeyInt("warning_count", int64(len(ds)-errors))
-		d.Key("diagnostics")
-		d.array(func() {
-			for _, dg := range ds {
-				d.object(func() { d.diagnostic(dg, src) })
-			}
-		})
-	})
-	if err := d.end(); err != nil {
-		return err
-	}
-	return indented(w, b.Bytes())
+	doc.Valid, doc.Warnings = doc.Errors == 0, len(ds)-doc.Errors
+	return writeDocument(w, doc, laidOut)
 }
 
-// diagnostic writes a diagnostic in the documented format.
-func (d *doc) diagnostic(dg diag.Diagnostic, src *sources) {
-	dg = dg.Coded()
-	d.keyStr("severity", dg.Severity.String())
-	d.keyStr("summary", dg.Summary)
-	d.keyStr("detail", dg.Detail)
-	if dg.Code != "" {
-		d.keyStr("code", dg.Code)
+func diagnosticOf(d diag.Diagnostic, src *sources) diagnosticDocument {
+	d = d.Coded()
+	doc := diagnosticDocument{Severity: d.Severity.String(), Summary: d.Summary, Detail: d.Detail, Code: d.Code, Address: d.Address}
+	if d.Subject == nil {
+		return doc
 	}
-	if dg.Address != "" {
-		d.keyStr("address", dg.Address)
+	doc.Range = rangeOf(*d.Subject)
+	if s, ok := src.snippet(*d.Subject, d.Context); ok {
+		doc.Snippet = snippetOf(s, d)
 	}
-	if dg.Subject == nil {
-		return
-	}
-	d.Key("range")
-	d.rang(*dg.Subject)
-	if s, ok := src.snippet(*dg.Subject, dg.Context); ok {
-		d.Key("snippet")
-		d.object(func() { d.snippet(s, dg) })
-	}
+	return doc
 }
 
-// rang writes a range; one without an extent is widened to one character, as the peers do.
-func (d *doc) rang(r diag.Range) {
+// rangeOf is a range; one without an extent is widened to one character, as Terraform and OpenTofu do.
+func rangeOf(r diag.Range) *rangeDocument {
 	if r.Start.Byte == r.End.Byte {
 		r.End = r.Start
 		r.End.Byte++
 		r.End.Column++
 	}
-	d.object(func() {
-		d.keyStr("filename", r.Filename)
-		for _, p := range []struct {
-			name string
-			pos  diag.Pos
-		}{{"start", r.Start}, {"end", r.End}} {
-			d.Key(p.name)
-			d.object(func() {
-				d.KeyInt("line", int64(p.pos.Line))
-				d.KeyInt("column", int64(p.pos.Column))
-				d.KeyInt("byte", int64(p.pos.Byte))
-			})
-		}
-	})
+	pos := func(p diag.Pos) posDocument { return posDocument{p.Line, p.Column, p.Byte} }
+	return &rangeDocument{r.Filename, pos(r.Start), pos(r.End)}
 }
 
-func (d *doc) snippet(s snippet, dg diag.Diagnostic) {
-	d.Key("context")
-	if s.context == "" {
-		d.Word("null")
-	} else {
-		d.str(s.context)
+func snippetOf(s snippet, d diag.Diagnostic) *snippetDocument {
+	doc := &snippetDocument{Code: strings.TrimSuffix(s.code, "\n"), Line: s.line, Start: s.start, End: s.end}
+	if s.context != "" {
+		doc.Context = &s.context
 	}
-	d.keyStr("code", strings.TrimSuffix(s.code, "\n"))
-	d.KeyInt("start_line", int64(s.line))
-	d.KeyInt("highlight_start_offset", int64(s.start))
-	d.KeyInt("highlight_end_offset", int64(s.end))
-	d.Key("values")
-	d.array(func() {
-		for _, v := range dg.Values {
-			d.object(func() {
-				d.keyStr("traversal", v.Traversal)
-				d.keyStr("statement", v.Statement)
-			})
-		}
-	})
-	if dg.Call != nil {
-		d.Key("function_call")
-		d.object(func() { d.call(dg.Call) })
+	for _, v := range d.Values {
+		doc.Values = append(doc.Values, valueDocument(v))
 	}
+	if c := d.Call; c != nil {
+		doc.Call = &callDocument{c.Function, signatureOf(c)}
+	}
+	return doc
 }
 
-// call describes the function that complained.
-func (d *doc) call(c *diag.Call) {
-	d.keyStr("called_as", c.Function)
-	d.Key("signature")
-	d.object(func() {
-		d.keyStr("name", c.Function[strings.LastIndexByte(c.Function, ':')+1:])
-		if len(c.Params) > 0 {
-			d.Key("params")
-			d.array(func() {
-				for _, p := range c.Params {
-					d.parameter(p.Name, "", p.Nullable, p.Type)
-				}
-			})
-		}
-		if p := c.Variadic; p != nil {
-			d.Key("variadic_param")
-			d.parameter(p.Name, "", p.Nullable, p.Type)
-		}
-		d.Key("return_type")
-		d.typeOf(c.Returns)
-	})
+func signatureOf(c *diag.Call) signature {
+	parameter := func(p diag.Param) parameterDocument {
+		return parameterDocument{Name: p.Name, Nullable: p.Nullable, Type: jsonType(p.Type)}
+	}
+	doc := function(functionDocument{}, c.Returns, c.Params, c.Variadic, parameter)
+	return signature{c.Function[strings.LastIndexByte(c.Function, ':')+1:], doc.Parameters, doc.Variadic, doc.Returns}
 }

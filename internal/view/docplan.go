@@ -2,12 +2,11 @@ package view
 
 import (
 	"io"
-	"maps"
-	"slices"
+	"iter"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/lang"
-	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -15,231 +14,234 @@ import (
 // WritePlanJSON writes a plan as `show -json` prints it, format 1.2. It holds one change at a time.
 // program is the configuration that was planned; without it, there is no such section.
 func WritePlanJSON(w io.Writer, p *plan.Plan, program *lang.Program, sch Schemas, hosts Hosts, version string) error {
-	d := &planDoc{doc: newDoc(w), objects: newObjects(sch), p: p, changes: ordered(p.Changes)}
-	d.hosts = hosts
-	d.object(func() { d.write(program, version) })
-	return d.end()
+	x := newObjects(sch)
+	x.hosts = hosts
+	return writeDocument(w, x.planDocument(p, program, version), oneLine)
 }
 
-type planDoc struct {
-	*doc
-	*objects
-	p       *plan.Plan
-	changes []*plan.Change
+// planDocument is a plan.
+type planDocument struct {
+	Format        string                                  `json:"format_version"`
+	Version       string                                  `json:"terraform_version"`
+	Variables     iter.Seq2[string, variableValue]        `json:"variables,omitempty"`
+	Planned       plannedValues                           `json:"planned_values"`
+	Drift         iter.Seq[changeDocument]                `json:"resource_drift,omitempty"`
+	Changes       iter.Seq[changeDocument]                `json:"resource_changes,omitempty"`
+	Deferred      iter.Seq[deferredDocument]              `json:"deferred_changes,omitempty"`
+	Outputs       iter.Seq2[string, outputChangeDocument] `json:"output_changes,omitempty"`
+	Prior         *stateDocument                          `json:"prior_state,omitempty"`
+	Configuration *configDocument                         `json:"configuration,omitempty"`
+	Relevant      iter.Seq[relevantDocument]              `json:"relevant_attributes,omitempty"`
+	Checks        []checkDocument                         `json:"checks,omitempty"`
+	Timestamp     string                                  `json:"timestamp"`
+	Applyable     bool                                    `json:"applyable"`
+	Complete      bool                                    `json:"complete"`
+	Errored       bool                                    `json:"errored"`
 }
 
-func (d *planDoc) write(program *lang.Program, version string) {
-	d.keyStr("format_version", formatPlan)
-	d.keyStr("terraform_version", version)
-	d.variables()
-	d.planned()
-	d.list("resource_drift", ordered(d.p.Drift))
-	d.list("resource_changes", d.changes)
-	d.deferred()
-	d.outputChanges()
-	if s := d.p.Refreshed; s != nil && (s.Len() > 0 || len(s.Outputs) > 0) {
-		d.Key("prior_state")
-		d.object(func() {
-			d.keyStr("format_version", formatState)
-			d.stateBody(s, d.objects, version)
-		})
+// variableValue is a root variable as it was set; ephemeral ones are not in plans.
+type variableValue struct {
+	Value jsonValue `json:"value"`
+}
+
+// plannedValues are what there will be, as far as it is known.
+type plannedValues struct {
+	Outputs iter.Seq2[string, plannedOutput] `json:"outputs,omitempty"`
+	Root    moduleDocument[plannedDocument]  `json:"root_module"`
+}
+
+// plannedOutput is an output; its type and value only if they are known.
+type plannedOutput struct {
+	Sensitive bool      `json:"sensitive"`
+	Type      jsonType  `json:"type,omitzero"`
+	Value     jsonValue `json:"value,omitzero"`
+}
+
+// plannedDocument is an object that there will be.
+type plannedDocument struct {
+	objectValues
+	Identity jsonValue `json:"identity,omitzero"`
+}
+
+// changeDocument is a change of an object.
+type changeDocument struct {
+	Address  string `json:"address"`
+	Previous string `json:"previous_address,omitempty"`
+	Module   string `json:"module_address,omitempty"`
+	objectName
+	Provider string       `json:"provider_name"`
+	Deposed  string       `json:"deposed,omitempty"`
+	Change   changeValues `json:"change"`
+	Reason   plan.Reason  `json:"action_reason,omitempty"`
+}
+
+// changeValues say what a change does: the actions that make it up, in order, and the object before and after.
+type changeValues struct {
+	Actions         []string           `json:"actions"`
+	Before          jsonValue          `json:"before"`
+	After           jsonValue          `json:"after"`
+	AfterUnknown    flags              `json:"after_unknown"`
+	BeforeSensitive flags              `json:"before_sensitive"`
+	AfterSensitive  flags              `json:"after_sensitive"`
+	ReplacePaths    [][]any            `json:"replace_paths,omitempty"`
+	Importing       *importingDocument `json:"importing,omitempty"`
+	Generated       string             `json:"generated_config,omitempty"`
+	BeforeIdentity  jsonValue          `json:"before_identity,omitzero"`
+	AfterIdentity   jsonValue          `json:"after_identity,omitzero"`
+}
+
+type importingDocument struct {
+	Unknown  bool      `json:"unknown,omitempty"`
+	ID       string    `json:"id,omitempty"`
+	Identity jsonValue `json:"identity,omitzero"`
+}
+
+// deferredDocument is a change that can only be planned after this plan was applied.
+type deferredDocument struct {
+	Reason string         `json:"reason"`
+	Change changeDocument `json:"resource_change"`
+}
+
+type outputChangeDocument struct {
+	Actions         []string   `json:"actions"`
+	Before          jsonValue  `json:"before"`
+	After           *jsonValue `json:"after,omitempty"` // nil: not known
+	AfterUnknown    flags      `json:"after_unknown"`
+	BeforeSensitive bool       `json:"before_sensitive"`
+	AfterSensitive  bool       `json:"after_sensitive"`
+}
+
+// relevantDocument is an attribute that changes depend on.
+type relevantDocument struct {
+	Resource  string `json:"resource"`
+	Attribute []any  `json:"attribute"`
+}
+
+func (x *objects) planDocument(p *plan.Plan, program *lang.Program, version string) planDocument {
+	changes := ordered(p.Changes)
+	doc := planDocument{
+		Format: formatPlan, Version: version,
+		Variables: members(p.Variables, func(v plan.Variable) variableValue { return variableValue{jsonValue(v.Value)} }),
+		Planned:   x.plannedValues(p, changes),
+		Drift:     each(ordered(p.Drift), x.changeDocument),
+		Changes:   each(changes, x.changeDocument),
+		Deferred: each(ordered(p.Deferred), func(c *plan.Change) deferredDocument {
+			return deferredDocument{"unknown", x.changeDocument(c)}
+		}),
+		Outputs: eachNamed(p.Outputs, func(o *plan.OutputChange) (string, outputChangeDocument) { return o.Name, outputChange(p, o) }),
+		Relevant: each(p.Relevant, func(r plan.Relevant) relevantDocument {
+			return relevantDocument{r.Resource.Instance(r.Key).String(), pathSteps(r.Path)}
+		}),
+		Checks: checkDocuments(p.Checks), Timestamp: p.Timestamp.UTC().Format(time.RFC3339),
+		Applyable: p.Applyable(), Complete: p.Complete, Errored: p.Errored,
+	}
+	if hasContent(p.Refreshed) {
+		doc.Prior = new(x.stateDocument(p.Refreshed, version))
 	}
 	if program != nil {
-		d.Key("configuration")
-		d.configuration(program, d.objects)
+		doc.Configuration = x.configDocument(program)
 	}
-	d.relevant()
-	d.checks(d.p.Checks)
-	d.keyStr("timestamp", d.p.Timestamp.UTC().Format(time.RFC3339))
-	d.KeyBool("applyable", d.p.Applyable())
-	d.KeyBool("complete", d.p.Complete)
-	d.KeyBool("errored", d.p.Errored)
+	return doc
 }
 
-// variables writes the root variables as they were set; ephemeral ones are not among them.
-func (d *planDoc) variables() {
-	if len(d.p.Variables) == 0 {
-		return
-	}
-	d.Key("variables")
-	d.object(func() {
-		for _, name := range slices.Sorted(maps.Keys(d.p.Variables)) {
-			d.Key(name)
-			d.object(func() {
-				d.Key("value")
-				d.value(d.p.Variables[name].Value)
-			})
+func (x *objects) plannedValues(p *plan.Plan, changes []*plan.Change) plannedValues {
+	var outputs []*plan.OutputChange
+	for _, o := range p.Outputs {
+		if o.Action != plan.Delete {
+			outputs = append(outputs, o)
 		}
-	})
-}
-
-// planned writes what there will be, as far as it is known.
-func (d *planDoc) planned() {
-	d.Key("planned_values")
-	d.object(func() {
-		d.plannedOutputs()
-		m := d.modules()
-		for _, c := range d.changes {
-			_, after := d.values(c)
-			if c.Object.IsDeposed() || !exists(after) || c.Action == plan.Delete || c.Action == plan.Forget {
-				continue
+	}
+	var stay []*plan.Change
+	for _, c := range changes {
+		there := exists(c.After)
+		if c.Unchanged {
+			there = c.Entry != nil
+		}
+		if there && !c.Object.IsDeposed() && c.Action != plan.Delete && c.Action != plan.Forget {
+			stay = append(stay, c)
+		}
+	}
+	return plannedValues{
+		Outputs: eachNamed(outputs, func(o *plan.OutputChange) (string, plannedOutput) {
+			doc := plannedOutput{Sensitive: o.Sensitive}
+			if v := o.After.Raw; v != cty.NilVal && v.IsWhollyKnown() {
+				doc.Type, doc.Value = jsonType(v.Type()), jsonValue(v)
 			}
-			m.resource(c.Object.Module, func() { d.plannedObject(c, after) })
-		}
-		m.end()
-	})
+			return o.Name, doc
+		}),
+		Root: moduleTree(addr.ModuleInstance{}, stay, func(c *plan.Change) addr.ModuleInstance { return c.Object.Module }, x.plannedDocument),
+	}
 }
 
-// exists reports whether a value is an object.
-func exists(v mark.Value) bool { return v.Raw != cty.NilVal && !v.Raw.IsNull() }
-
-func (d *planDoc) plannedObject(c *plan.Change, after mark.Value) {
-	p := c.Provider.Provider
-	d.address(c.Object.Instance)
-	d.keyStr("provider_name", d.hosts.of(p).String())
+func (x *objects) plannedDocument(c *plan.Change) plannedDocument {
+	p, i := c.Provider.Provider, c.Object.Instance
+	_, after := x.values(c)
 	version := int64(0)
-	if s := d.schema(p, c.Object.Instance); s != nil {
+	if s := x.schema(p, i); s != nil {
 		version = s.Version
 	}
-	d.KeyInt("schema_version", version)
-	d.Key("values")
-	d.value(after.Raw)
-	d.sensitiveObject("sensitive_values", after, d.form(p, c.Object.Instance))
-	d.identity("identity", c.Identity)
+	return plannedDocument{x.valuesOf(i, p, x.hosts.of(p), version, after), present(c.Identity)}
 }
 
-func (d *doc) identity(name string, v cty.Value) {
-	if v != cty.NilVal && !v.IsNull() {
-		d.Key(name)
-		d.value(v)
-	}
-}
-
-func (d *planDoc) plannedOutputs() {
-	var outs []*plan.OutputChange
-	for _, o := range d.p.Outputs {
-		if o.Action != plan.Delete {
-			outs = append(outs, o)
-		}
-	}
-	if len(outs) == 0 {
-		return
-	}
-	d.Key("outputs")
-	d.object(func() {
-		for _, o := range outs {
-			d.Key(o.Name)
-			d.object(func() {
-				d.KeyBool("sensitive", o.Sensitive)
-				if v := o.After.Raw; v != cty.NilVal && v.IsWhollyKnown() {
-					d.Key("type")
-					d.typeOf(v.Type())
-					d.Key("value")
-					d.value(v)
-				}
-			})
-		}
-	})
-}
-
-// list writes changes, unless there are none.
-func (d *planDoc) list(name string, changes []*plan.Change) {
-	if len(changes) == 0 {
-		return
-	}
-	d.Key(name)
-	d.array(func() {
-		for _, c := range changes {
-			d.object(func() { d.change(c) })
-		}
-	})
-}
-
-func (d *planDoc) change(c *plan.Change) {
+func (x *objects) changeDocument(c *plan.Change) changeDocument {
 	i := c.Object.Instance
-	d.keyStr("address", i.String())
+	doc := changeDocument{
+		Address: i.String(), Module: i.Module.String(), objectName: nameOf(i), Provider: x.hosts.of(c.Provider.Provider),
+		Deposed: c.Object.Deposed, Change: x.changeValues(c), Reason: c.Why,
+	}
 	if moved(c) {
-		d.keyStr("previous_address", c.Was.Instance.String())
+		doc.Previous = c.Was.Instance.String()
 	}
-	if !i.Module.IsRoot() {
-		d.keyStr("module_address", i.Module.String())
-	}
-	d.named(i)
-	d.keyStr("provider_name", d.hosts.of(c.Provider.Provider).String())
-	if c.Object.IsDeposed() {
-		d.keyStr("deposed", c.Object.Deposed)
-	}
-	d.Key("change")
-	d.object(func() { d.changeValues(c) })
-	if c.Why != plan.NoReason {
-		d.keyStr("action_reason", string(c.Why))
-	}
+	return doc
 }
 
-func (d *planDoc) changeValues(c *plan.Change) {
-	before, after := d.values(c)
-	f := d.form(c.Provider.Provider, c.Object.Instance)
+func (x *objects) changeValues(c *plan.Change) changeValues {
+	before, after := x.values(c)
+	f := x.schemaForm(c.Provider.Provider, c.Object.Instance)
 	if c.Action == plan.Forget {
-		after = mark.Value{}
+		after.Raw = cty.NilVal
 	}
-	d.strings("actions", actionNames(c.Action))
-	d.Key("before")
-	d.value(before.Raw)
-	d.Key("after")
-	d.value(after.Raw)
-	d.Key("after_unknown")
+	doc := changeValues{
+		Actions: actionNames(c.Action), Before: jsonValue(before.Raw), After: jsonValue(after.Raw),
+		AfterUnknown: flags{v: cty.EmptyObjectVal}, BeforeSensitive: sensitiveParts(before, f), AfterSensitive: sensitiveParts(after, f),
+		Importing: importing(c.Importing), Generated: c.Generated,
+		BeforeIdentity: present(c.BeforeIdentity), AfterIdentity: present(c.Identity),
+	}
 	if exists(after) && !after.Raw.IsWhollyKnown() {
-		d.unknowns(after.Raw)
-	} else {
-		d.Word("{}")
+		doc.AfterUnknown = flags{v: after.Raw, unknown: true}
 	}
-	d.sensitiveObject("before_sensitive", before, f)
-	d.sensitiveObject("after_sensitive", after, f)
-	if len(c.Replace) > 0 {
-		d.Key("replace_paths")
-		d.array(func() {
-			for _, p := range c.Replace {
-				d.path(p)
-			}
-		})
+	for _, p := range c.Replace {
+		doc.ReplacePaths = append(doc.ReplacePaths, pathSteps(p))
 	}
-	if c.Importing != nil {
-		d.Key("importing")
-		d.object(func() { d.importing(c.Importing) })
-	}
-	if c.Generated != "" {
-		d.keyStr("generated_config", c.Generated)
-	}
-	d.identity("before_identity", c.BeforeIdentity)
-	d.identity("after_identity", c.Identity)
+	return doc
 }
 
-func (d *doc) importing(i *plan.Importing) {
-	switch {
-	case i.Unknown:
-		d.KeyBool("unknown", true)
-	case i.ID != "":
-		d.keyStr("id", i.ID)
+func importing(i *plan.Importing) *importingDocument {
+	if i == nil {
+		return nil
 	}
-	d.identity("identity", i.Identity)
+	doc := &importingDocument{Unknown: i.Unknown, Identity: present(i.Identity)}
+	if !i.Unknown {
+		doc.ID = i.ID
+	}
+	return doc
 }
 
-// path writes the steps of a path: names and indexes. A step that cannot be named ends it.
-func (d *doc) path(p cty.Path) {
-	d.array(func() {
-		for _, s := range p {
-			switch s := s.(type) {
-			case cty.GetAttrStep:
-				d.str(s.Name)
-			case cty.IndexStep:
-				if s.Key.IsKnown() && !s.Key.IsNull() && (s.Key.Type() == cty.String || s.Key.Type() == cty.Number) {
-					d.value(s.Key)
-					continue
-				}
-				return
+// pathSteps are the steps of a path: names and indexes. A step that cannot be named ends it.
+func pathSteps(p cty.Path) []any {
+	var out []any
+	for _, s := range p {
+		switch s := s.(type) {
+		case cty.GetAttrStep:
+			out = append(out, s.Name)
+		case cty.IndexStep:
+			if _, ok := stepName(s); !ok {
+				return out
 			}
+			out = append(out, jsonValue(s.Key))
 		}
-	})
+	}
+	return out
 }
 
 // actionNames are the actions that make up an action, in order.
@@ -255,69 +257,15 @@ func actionNames(a plan.Action) []string {
 	return []string{a.String()}
 }
 
-// deferred writes what can only be planned after this plan was applied.
-func (d *planDoc) deferred() {
-	if len(d.p.Deferred) == 0 {
-		return
-	}
-	d.Key("deferred_changes")
-	d.array(func() {
-		for _, c := range ordered(d.p.Deferred) {
-			d.object(func() {
-				d.keyStr("reason", "unknown")
-				d.Key("resource_change")
-				d.object(func() { d.change(c) })
-			})
-		}
-	})
-}
-
-func (d *planDoc) outputChanges() {
-	if len(d.p.Outputs) == 0 {
-		return
-	}
-	d.Key("output_changes")
-	d.object(func() {
-		for _, o := range d.p.Outputs {
-			d.Key(o.Name)
-			d.object(func() { d.outputChange(o) })
-		}
-	})
-}
-
-func (d *planDoc) outputChange(o *plan.OutputChange) {
-	d.strings("actions", actionNames(o.Action))
-	d.Key("before")
-	d.value(o.Before.Raw)
+func outputChange(p *plan.Plan, o *plan.OutputChange) outputChangeDocument {
+	secret := o.Sensitive || p.Previous != nil && p.Previous.Outputs[o.Name].Sensitive // until it is applied
+	doc := outputChangeDocument{Actions: actionNames(o.Action), Before: jsonValue(o.Before.Raw), BeforeSensitive: secret, AfterSensitive: secret}
 	v := o.After.Raw
 	if v == cty.NilVal || v.IsKnown() {
-		d.Key("after")
-		d.value(v)
+		doc.After = new(jsonValue(v))
 	}
-	d.Key("after_unknown")
 	if v != cty.NilVal && !v.IsWhollyKnown() {
-		d.unknowns(v)
-	} else {
-		d.Bool(false)
+		doc.AfterUnknown = flags{v: v, unknown: true}
 	}
-	secret := o.Sensitive || d.p.Previous != nil && d.p.Previous.Outputs[o.Name].Sensitive // until it is applied
-	d.KeyBool("before_sensitive", secret)
-	d.KeyBool("after_sensitive", secret)
-}
-
-// relevant writes which attributes the changes depend on.
-func (d *planDoc) relevant() {
-	if len(d.p.Relevant) == 0 {
-		return
-	}
-	d.Key("relevant_attributes")
-	d.array(func() {
-		for _, r := range d.p.Relevant {
-			d.object(func() {
-				d.keyStr("resource", r.Resource.Instance(r.Key).String())
-				d.Key("attribute")
-				d.path(r.Path)
-			})
-		}
-	})
+	return doc
 }

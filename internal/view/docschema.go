@@ -2,7 +2,7 @@ package view
 
 import (
 	"io"
-	"maps"
+	"iter"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -12,290 +12,236 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
+// schemasDocument is what providers describe.
+type schemasDocument struct {
+	Format    string                             `json:"format_version"`
+	Providers iter.Seq2[string, providerSchemas] `json:"provider_schemas,omitempty"`
+}
+
+// providerSchemas are what one provider describes.
+type providerSchemas struct {
+	Provider   typeSchema                          `json:"provider"`
+	Resources  iter.Seq2[string, typeSchema]       `json:"resource_schemas,omitempty"`
+	Data       iter.Seq2[string, typeSchema]       `json:"data_source_schemas,omitempty"`
+	Ephemeral  iter.Seq2[string, typeSchema]       `json:"ephemeral_resource_schemas,omitempty"`
+	Functions  iter.Seq2[string, functionDocument] `json:"functions,omitempty"`
+	Identities iter.Seq2[string, identitySchema]   `json:"resource_identity_schemas,omitempty"`
+}
+
+// typeSchema is the schema of a provider's configuration or of a type.
+type typeSchema struct {
+	Version int64        `json:"version"`
+	Block   *blockSchema `json:"block,omitempty"`
+}
+
+type blockSchema struct {
+	Attributes iter.Seq2[string, attrSchema]   `json:"attributes,omitempty"`
+	Blocks     iter.Seq2[string, nestedSchema] `json:"block_types,omitempty"`
+	described
+	deprecated
+}
+
+type attrSchema struct {
+	Nested *nestedType `json:"nested_type,omitempty"` // or a type
+	Type   jsonType    `json:"type,omitzero"`
+	described
+	deprecated
+	Required  bool `json:"required,omitempty"`
+	Optional  bool `json:"optional,omitempty"`
+	Computed  bool `json:"computed,omitempty"`
+	Sensitive bool `json:"sensitive,omitempty"`
+	WriteOnly bool `json:"write_only,omitempty"`
+}
+
+type nestedType struct {
+	Attributes iter.Seq2[string, attrSchema] `json:"attributes"`
+	Nesting    string                        `json:"nesting_mode"`
+}
+
+type nestedSchema struct {
+	Nesting string       `json:"nesting_mode"`
+	Block   *blockSchema `json:"block"`
+	Min     int          `json:"min_items,omitempty"`
+	Max     int          `json:"max_items,omitempty"`
+}
+
+type described struct {
+	Description string `json:"description,omitempty"`
+	Kind        string `json:"description_kind"` // plain or markdown
+}
+
+type deprecated struct {
+	Deprecated  bool   `json:"deprecated,omitempty"`
+	Deprecation string `json:"deprecation_message,omitempty"`
+}
+
+// identitySchema is what identifies an object of a type beside its address.
+type identitySchema struct {
+	Version    int64                           `json:"version"`
+	Attributes iter.Seq2[string, identityAttr] `json:"attributes"`
+}
+
+type identityAttr struct {
+	Type        jsonType `json:"type"`
+	Description string   `json:"description,omitempty"`
+	Required    bool     `json:"required_for_import,omitempty"`
+	Optional    bool     `json:"optional_for_import,omitempty"`
+}
+
+// functionDocument is a function, of a provider or built in.
+type functionDocument struct {
+	Description string              `json:"description,omitempty"`
+	Summary     string              `json:"summary,omitempty"`
+	Deprecation string              `json:"deprecation_message,omitempty"`
+	Returns     jsonType            `json:"return_type"`
+	Parameters  []parameterDocument `json:"parameters,omitempty"`
+	Variadic    *parameterDocument  `json:"variadic_parameter,omitempty"`
+}
+
+type parameterDocument struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description,omitempty"`
+	Nullable    bool     `json:"is_nullable,omitempty"`
+	Type        jsonType `json:"type"`
+}
+
 // WriteSchemasJSON writes what providers describe, as `providers schema -json` prints it. A
 // provider whose schemas cannot be had is left out.
 func WriteSchemasJSON(w io.Writer, ps []addr.Provider, s Schemas, hosts Hosts) error {
 	ps = slices.Clone(ps)
 	slices.SortFunc(ps, addr.Provider.Compare)
 	ps = slices.Compact(ps)
-	d := newDoc(w)
 	var failed error
-	d.object(func() {
-		d.keyStr("format_version", formatSchemas)
-		if len(ps) == 0 {
-			return
-		}
-		d.Key("provider_schemas")
-		d.object(func() {
+	doc := schemasDocument{Format: formatSchemas}
+	if len(ps) > 0 {
+		doc.Providers = func(yield func(string, providerSchemas) bool) {
 			for _, p := range ps {
-				if all := s.Of(p); all != nil {
-					d.Key(hosts.of(p).String())
-					d.object(func() { failed = d.providerSchemas(all, failed) })
+				if all := s.Of(p); all != nil && !yield(hosts.of(p), schemasOf(all, &failed)) {
+					return
 				}
 			}
-		})
-	})
-	if err := d.end(); err != nil {
+		}
+	}
+	if err := writeDocument(w, doc, oneLine); err != nil {
 		return err
 	}
 	return failed
 }
 
-// providerSchemas writes one provider's schemas. A type with a broken schema is left out and reported.
-func (d *doc) providerSchemas(s *provider.Schemas, failed error) error {
-	d.Key("provider")
+// schemasOf is what one provider describes. A type with a broken schema is left out and reported.
+func schemasOf(s *provider.Schemas, failed *error) providerSchemas {
+	types := func(mode addr.Mode) iter.Seq2[string, typeSchema] {
+		return readable(s.Types(mode), func(name string) (*schema.Schema, error) { return s.Type(mode, name) }, typeSchemaOf, failed)
+	}
+	doc := providerSchemas{
+		Resources: types(addr.Managed), Data: types(addr.Data), Ephemeral: types(addr.Ephemeral),
+		Functions:  members(s.Functions, providerFunction),
+		Identities: readable(s.Identities(), s.Identity, identityOf, failed),
+	}
 	if s.Config != nil {
-		d.typeSchema(s.Config)
-	} else {
-		d.Word(`{"version":0}`)
+		doc.Provider = typeSchemaOf(s.Config)
 	}
-	for _, part := range []struct {
-		name string
-		mode addr.Mode
-	}{{"resource_schemas", addr.Managed}, {"data_source_schemas", addr.Data}, {"ephemeral_resource_schemas", addr.Ephemeral}} {
-		if types := s.Types(part.mode); len(types) > 0 {
-			d.Key(part.name)
-			d.object(func() {
-				for _, name := range types {
-					sch, err := s.Type(part.mode, name)
-					if err != nil || sch == nil {
-						failed = err
-						continue
-					}
-					d.Key(name)
-					d.typeSchema(sch)
-				}
-			})
-		}
-	}
-	d.functions(s.Functions)
-	return d.identities(s, failed)
+	return doc
 }
 
-func (d *doc) functions(all map[string]*provider.Function) {
-	if len(all) == 0 {
-		return
-	}
-	d.Key("functions")
-	d.object(func() {
-		for _, name := range slices.Sorted(maps.Keys(all)) {
-			d.Key(name)
-			d.object(func() { d.function(all[name]) })
-		}
-	})
-}
-
-func (d *doc) identities(s *provider.Schemas, failed error) error {
-	names := s.Identities()
+// readable makes the members of an object of the schemas that can be read, and keeps an error.
+func readable[S, D any](names []string, get func(string) (*S, error), document func(*S) D, failed *error) iter.Seq2[string, D] {
 	if len(names) == 0 {
-		return failed
+		return nil
 	}
-	d.Key("resource_identity_schemas")
-	d.object(func() {
+	return func(yield func(string, D) bool) {
 		for _, name := range names {
-			id, err := s.Identity(name)
-			if err != nil || id == nil {
-				failed = err
-				continue
+			s, err := get(name)
+			if err != nil {
+				*failed = err
 			}
-			d.Key(name)
-			d.object(func() { d.identitySchema(id) })
+			if err == nil && s != nil && !yield(name, document(s)) {
+				return
+			}
 		}
-	})
-	return failed
-}
-
-func (d *doc) identitySchema(id *provider.Identity) {
-	d.KeyInt("version", id.Version)
-	d.Key("attributes")
-	d.object(func() {
-		for _, a := range id.Attrs {
-			d.Key(a.Name)
-			d.object(func() {
-				d.Key("type")
-				d.typeOf(a.Type)
-				if a.Description != "" {
-					d.keyStr("description", a.Description)
-				}
-				if a.Required {
-					d.KeyBool("required_for_import", true)
-				}
-				if a.Optional {
-					d.KeyBool("optional_for_import", true)
-				}
-			})
-		}
-	})
-}
-
-func (d *doc) typeSchema(s *schema.Schema) {
-	d.object(func() {
-		d.KeyInt("version", s.Version)
-		if s.Block != nil {
-			d.Key("block")
-			d.blockSchema(s.Block)
-		}
-	})
-}
-
-func (d *doc) blockSchema(b *schema.Block) {
-	d.object(func() {
-		if len(b.Attrs) > 0 {
-			d.Key("attributes")
-			d.attrSchemas(b.Attrs)
-		}
-		if len(b.Blocks) > 0 {
-			d.Key("block_types")
-			d.object(func() {
-				for _, n := range b.Blocks {
-					d.Key(n.Name)
-					d.object(func() { d.nestedSchema(n) })
-				}
-			})
-		}
-		d.described(b.Description, b.Markdown)
-		d.deprecated(b.Deprecated, b.Deprecation)
-	})
-}
-
-func (d *doc) described(text string, markdown bool) {
-	if text != "" {
-		d.keyStr("description", text)
 	}
-	kind := "plain"
+}
+
+func typeSchemaOf(s *schema.Schema) typeSchema { return typeSchema{s.Version, blockSchemaOf(s.Block)} }
+
+func blockSchemaOf(b *schema.Block) *blockSchema {
+	if b == nil {
+		return nil
+	}
+	return &blockSchema{
+		Attributes: eachNamed(b.Attrs, attrSchemaOf),
+		Blocks: eachNamed(b.Blocks, func(n *schema.Nested) (string, nestedSchema) {
+			return n.Name, nestedSchema{n.Nesting.String(), blockSchemaOf(n.Block), n.Min, n.Max}
+		}),
+		described: describedAs(b.Description, b.Markdown), deprecated: deprecated{b.Deprecated, b.Deprecation},
+	}
+}
+
+func describedAs(text string, markdown bool) described {
 	if markdown {
-		kind = "markdown"
+		return described{text, "markdown"}
 	}
-	d.keyStr("description_kind", kind)
+	return described{text, "plain"}
 }
 
-func (d *doc) deprecated(is bool, message string) {
-	if is {
-		d.KeyBool("deprecated", true)
+func attrSchemaOf(a *schema.Attr) (string, attrSchema) {
+	doc := attrSchema{
+		described: describedAs(a.Description, a.Markdown), deprecated: deprecated{a.Deprecated, a.Deprecation},
+		Required: a.Required, Optional: a.Optional, Computed: a.Computed, Sensitive: a.Sensitive, WriteOnly: a.WriteOnly,
 	}
-	if message != "" {
-		d.keyStr("deprecation_message", message)
-	}
-}
-
-func (d *doc) attrSchemas(attrs []*schema.Attr) {
-	d.object(func() {
-		for _, a := range attrs {
-			d.Key(a.Name)
-			d.object(func() { d.attrSchema(a) })
-		}
-	})
-}
-
-func (d *doc) attrSchema(a *schema.Attr) {
 	if a.Object != nil {
-		d.Key("nested_type")
-		d.object(func() {
-			d.Key("attributes")
-			d.attrSchemas(a.Object.Attrs)
-			d.keyStr("nesting_mode", a.Object.Nesting.String())
-		})
+		doc.Nested = &nestedType{eachNamed(a.Object.Attrs, attrSchemaOf), a.Object.Nesting.String()}
 	} else {
-		d.Key("type")
-		d.typeOf(a.Type)
+		doc.Type = jsonType(a.Type)
 	}
-	d.described(a.Description, a.Markdown)
-	d.deprecated(a.Deprecated, a.Deprecation)
-	for _, f := range []struct {
-		name string
-		is   bool
-	}{{"required", a.Required}, {"optional", a.Optional}, {"computed", a.Computed}, {"sensitive", a.Sensitive}, {"write_only", a.WriteOnly}} {
-		if f.is {
-			d.KeyBool(f.name, true)
-		}
-	}
+	return a.Name, doc
 }
 
-func (d *doc) nestedSchema(n *schema.Nested) {
-	d.keyStr("nesting_mode", n.Nesting.String())
-	d.Key("block")
-	d.blockSchema(n.Block)
-	if n.Min > 0 {
-		d.KeyInt("min_items", int64(n.Min))
-	}
-	if n.Max > 0 {
-		d.KeyInt("max_items", int64(n.Max))
-	}
+func identityOf(id *provider.Identity) identitySchema {
+	return identitySchema{id.Version, eachNamed(id.Attrs, func(a provider.IdentityAttr) (string, identityAttr) {
+		return a.Name, identityAttr{jsonType(a.Type), a.Description, a.Required, a.Optional}
+	})}
 }
 
-func (d *doc) function(f *provider.Function) {
-	for _, t := range []struct{ name, text string }{{"description", f.Description}, {"summary", f.Summary}, {"deprecation_message", f.DeprecationMessage}} {
-		if t.text != "" {
-			d.keyStr(t.name, t.text)
-		}
+func providerFunction(f *provider.Function) functionDocument {
+	parameter := func(p provider.Param) parameterDocument {
+		return parameterDocument{p.Name, p.Description, p.AllowNull, jsonType(p.Type)}
 	}
-	d.Key("return_type")
-	d.typeOf(f.Return)
-	if len(f.Params) > 0 {
-		d.Key("parameters")
-		d.array(func() {
-			for _, p := range f.Params {
-				d.parameter(p.Name, p.Description, p.AllowNull, p.Type)
-			}
-		})
-	}
-	if p := f.Variadic; p != nil {
-		d.Key("variadic_parameter")
-		d.parameter(p.Name, p.Description, p.AllowNull, p.Type)
-	}
+	return function(functionDocument{Description: f.Description, Summary: f.Summary, Deprecation: f.DeprecationMessage}, f.Return, f.Params, f.Variadic, parameter)
 }
 
-func (d *doc) parameter(name, description string, nullable bool, ty cty.Type) {
-	d.object(func() {
-		d.keyStr("name", name)
-		if description != "" {
-			d.keyStr("description", description)
-		}
-		if nullable {
-			d.KeyBool("is_nullable", true)
-		}
-		d.Key("type")
-		d.typeOf(ty)
-	})
+// function adds to a document what a function takes, P, and gives.
+func function[P any](doc functionDocument, returns cty.Type, params []P, variadic *P, parameter func(P) parameterDocument) functionDocument {
+	doc.Returns = jsonType(returns)
+	for _, p := range params {
+		doc.Parameters = append(doc.Parameters, parameter(p))
+	}
+	if variadic != nil {
+		doc.Variadic = new(parameter(*variadic))
+	}
+	return doc
 }
 
-// WriteFunctionsJSON writes the built-in functions, by plain name and by core:: name, as
-// `metadata functions -json` prints them.
+// functionsDocument are the built-in functions, by plain name and by core:: name.
+type functionsDocument struct {
+	Format    string                              `json:"format_version"`
+	Functions iter.Seq2[string, functionDocument] `json:"function_signatures"`
+}
+
+// WriteFunctionsJSON writes the built-in functions as `metadata functions -json` prints them.
 func WriteFunctionsJSON(w io.Writer) error {
-	d := newDoc(w)
-	d.object(func() {
-		d.keyStr("format_version", formatFunctions)
-		d.Key("function_signatures")
-		d.object(func() {
-			for _, prefix := range []string{"", "core::"} {
-				for _, name := range funcs.Names() {
-					if sig, ok := funcs.SignatureOf(name); ok {
-						d.Key(prefix + name)
-						d.object(func() { d.builtin(name, sig) })
-					}
+	parameter := func(p funcs.Param) parameterDocument {
+		return parameterDocument{p.Name, p.Doc, p.Nullable, jsonType(p.Type)}
+	}
+	return writeDocument(w, functionsDocument{formatFunctions, func(yield func(string, functionDocument) bool) {
+		for _, prefix := range []string{"", "core::"} {
+			for _, name := range funcs.Names() {
+				sig, ok := funcs.SignatureOf(name)
+				doc := functionDocument{Description: funcs.Docs(name).Description}
+				if ok && !yield(prefix+name, function(doc, sig.Returns, sig.Params, sig.Variadic, parameter)) {
+					return
 				}
 			}
-		})
-	})
-	return d.end()
-}
-
-func (d *doc) builtin(name string, sig funcs.Signature) {
-	if text := funcs.Docs(name).Description; text != "" {
-		d.keyStr("description", text)
-	}
-	d.Key("return_type")
-	d.typeOf(sig.Returns)
-	if len(sig.Params) > 0 {
-		d.Key("parameters")
-		d.array(func() {
-			for _, p := range sig.Params {
-				d.parameter(p.Name, p.Doc, p.Nullable, p.Type)
-			}
-		})
-	}
-	if p := sig.Variadic; p != nil {
-		d.Key("variadic_parameter")
-		d.parameter(p.Name, p.Doc, p.Nullable, p.Type)
-	}
+		}
+	}}, oneLine)
 }

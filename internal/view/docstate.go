@@ -1,9 +1,11 @@
 package view
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"io"
-	"maps"
+	"iter"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -13,115 +15,99 @@ import (
 // WriteStateJSON writes a state as `show -json` prints it, format 1.0. A nil snapshot is an empty
 // one.
 func WriteStateJSON(w io.Writer, s *state.Snapshot, sch Schemas, version string) error {
-	d := newDoc(w)
-	d.object(func() {
-		d.keyStr("format_version", formatState)
-		if s == nil || s.Len() == 0 && len(s.Outputs) == 0 {
-			return
-		}
-		d.stateBody(s, newObjects(sch), version)
-		d.checks(s.Checks)
-	})
-	return d.end()
-}
-
-// stateBody is what a state document and the prior state of a plan have in common.
-func (d *doc) stateBody(s *state.Snapshot, x *objects, version string) {
-	d.keyStr("terraform_version", version)
-	d.Key("values")
-	d.object(func() {
-		d.storedOutputs(s.Outputs)
-		m := d.modules()
-		closure := s.Closure()
-		for o, e := range storedObjects(s) {
-			m.resource(o.Module, func() { d.storedObject(x, o, e, closure) })
-		}
-		m.end()
-	})
-}
-
-func (d *doc) storedOutputs(outs map[string]state.Output) {
-	if len(outs) == 0 {
-		return
+	doc := stateDocument{Format: formatState}
+	if hasContent(s) {
+		doc = newObjects(sch).stateDocument(s, version)
+		doc.Checks = checkDocuments(s.Checks)
 	}
-	d.Key("outputs")
-	d.object(func() {
-		for _, name := range slices.Sorted(maps.Keys(outs)) {
-			o := outs[name]
-			d.Key(name)
-			d.object(func() {
-				d.KeyBool("sensitive", o.Sensitive)
-				d.Key("value")
-				d.value(o.Value.Raw)
-				d.Key("type")
-				d.typeOf(o.Value.Raw.Type())
-			})
-		}
-	})
+	return writeDocument(w, doc, oneLine)
 }
 
-// storedObjects gives the objects of a state as the peers order them: by module, data sources
+// stateDocument is a state, also the one before a plan; an empty one has its version alone.
+type stateDocument struct {
+	Format  string          `json:"format_version"`
+	Version string          `json:"terraform_version,omitempty"`
+	Values  *stateValues    `json:"values,omitempty"`
+	Checks  []checkDocument `json:"checks,omitempty"`
+}
+
+type stateValues struct {
+	Outputs iter.Seq2[string, storedOutput] `json:"outputs,omitempty"`
+	Root    moduleDocument[storedDocument]  `json:"root_module"`
+}
+
+type storedOutput struct {
+	Sensitive bool      `json:"sensitive"`
+	Value     jsonValue `json:"value"`
+	Type      jsonType  `json:"type"`
+}
+
+// storedDocument is an object of a state.
+type storedDocument struct {
+	objectValues
+	IdentityVersion *int64          `json:"identity_schema_version,omitempty"`
+	Identity        json.RawMessage `json:"identity,omitempty"`
+	DependsOn       []string        `json:"depends_on,omitempty"`
+	Tainted         bool            `json:"tainted,omitempty"`
+	Deposed         string          `json:"deposed_key,omitempty"`
+}
+
+func hasContent(s *state.Snapshot) bool { return s != nil && s.Len()+len(s.Outputs) > 0 }
+
+// stateDocument is what a state document and the prior state of a plan have in common.
+func (x *objects) stateDocument(s *state.Snapshot, version string) stateDocument {
+	outputs := members(s.Outputs, func(o state.Output) storedOutput {
+		return storedOutput{o.Sensitive, jsonValue(o.Value.Raw), jsonType(o.Value.Raw.Type())}
+	})
+	closure := s.Closure()
+	root := moduleTree(addr.ModuleInstance{}, storedObjects(s), func(o storedObject) addr.ModuleInstance { return o.addr.Module },
+		func(o storedObject) storedDocument { return x.storedDocument(o.addr, o.entry, closure) })
+	return stateDocument{Format: formatState, Version: version, Values: &stateValues{outputs, root}}
+}
+
+// storedObject is an object of a state.
+type storedObject struct {
+	addr  addr.Object
+	entry *state.Entry
+}
+
+// storedObjects gives the objects of a state as Terraform and OpenTofu order them: by module, data sources
 // first.
-func storedObjects(s *state.Snapshot) func(func(addr.Object, *state.Entry) bool) {
+func storedObjects(s *state.Snapshot) []storedObject {
 	resources := slices.Clone(s.Resources())
-	rank := func(r *state.Resource) int {
-		if r.Addr.Mode == addr.Data {
-			return 0
-		}
-		return 1
-	}
 	slices.SortStableFunc(resources, func(a, b *state.Resource) int {
-		return cmp.Or(a.Addr.Module.Compare(b.Addr.Module), cmp.Compare(rank(a), rank(b)), a.Addr.Compare(b.Addr))
+		return cmp.Or(a.Addr.Module.Compare(b.Addr.Module), compareModes(a.Addr.Mode, b.Addr.Mode), a.Addr.Compare(b.Addr))
 	})
-	return func(yield func(addr.Object, *state.Entry) bool) {
-		for _, r := range resources {
-			for o, e := range r.Objects() {
-				if !yield(o, e) {
-					return
-				}
-			}
+	out := make([]storedObject, 0, s.Len())
+	for _, r := range resources {
+		for o, e := range r.Objects() {
+			out = append(out, storedObject{o, e})
 		}
 	}
+	return out
 }
 
-// storedObject writes the members of one object. closure may be nil: dependencies are then those
-// recorded.
-func (d *doc) storedObject(x *objects, o addr.Object, e *state.Entry, closure *state.Closure) {
-	v := x.stored(e, o.Instance)
-	d.address(o.Instance)
-	d.keyStr("provider_name", e.Provider.Provider.String())
-	d.KeyInt("schema_version", e.Schema)
-	d.Key("values")
-	d.value(v.Raw)
-	d.sensitiveObject("sensitive_values", v, x.form(e.Provider.Provider, o.Instance))
-	if e.Identity != nil && validJSON(e.Identity) {
-		d.KeyInt("identity_schema_version", e.IdentitySchema)
-		d.Key("identity")
-		d.ready(e.Identity)
-	}
+// storedDocument is one object. closure may be nil: dependencies are then those recorded.
+func (x *objects) storedDocument(o addr.Object, e *state.Entry, closure *state.Closure) storedDocument {
+	p := e.Provider.Provider
 	depends := e.Recorded
 	if closure != nil {
 		depends = closure.Of(o.Instance.Resource(), e.Recorded)
 	}
-	if len(depends) > 0 {
-		d.Key("depends_on")
-		d.array(func() {
-			for _, r := range depends {
-				d.str(r.String())
-			}
-		})
+	doc := storedDocument{
+		objectValues: x.valuesOf(o.Instance, p, p.String(), e.Schema, x.stored(e, o.Instance)), Tainted: e.Tainted, Deposed: o.Deposed,
 	}
-	if e.Tainted {
-		d.KeyBool("tainted", true)
+	for _, r := range depends {
+		doc.DependsOn = append(doc.DependsOn, r.String())
 	}
-	if o.IsDeposed() {
-		d.keyStr("deposed_key", o.Deposed)
+	var identity bytes.Buffer
+	if e.Identity != nil && json.Compact(&identity, e.Identity) == nil {
+		doc.IdentityVersion, doc.Identity = &e.IdentitySchema, identity.Bytes()
 	}
+	return doc
 }
 
 // ObjectJSON writes one object of a state, as it stands in the state document.
 func ObjectJSON(w io.Writer, o addr.Object, e *state.Entry, sch Schemas) error {
-	d := newDoc(w)
-	d.object(func() { d.storedObject(newObjects(sch), o, e, nil) })
-	return d.end()
+	return writeDocument(w, newObjects(sch).storedDocument(o, e, nil), oneLine)
 }

@@ -14,45 +14,14 @@ import (
 
 // escape makes text safe for a terminal. Line breaks and tabs stay.
 func escape(s string) string {
-	i := unsafeAt(s, true)
-	if i < 0 {
-		return s
-	}
-	return escapeFrom(s, i, true)
+	return escapeRunes(s, func(r rune) bool { return r != '\n' && r != '\t' && isControl(r) })
 }
 
 // escapeLine makes text safe that must stay on one line.
-func escapeLine(s string) string {
-	i := unsafeAt(s, false)
-	if i < 0 {
-		return s
-	}
-	return escapeFrom(s, i, false)
-}
+func escapeLine(s string) string { return escapeRunes(s, isControl) }
 
-// unsafeAt finds the first byte that cannot be printed as it is, -1 if there is none.
-func unsafeAt(s string, lines bool) int {
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if unsafeASCII(c, lines) {
-				return i
-			}
-			i++
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && n == 1 || unsafeRune(r) {
-			return i
-		}
-		i += n
-	}
-	return -1
-}
-
-func unsafeASCII(c byte, lines bool) bool {
-	return c < 0x20 && !(lines && (c == '\n' || c == '\t')) || c == 0x7f
-}
+// isControl reports whether a terminal obeys a rune.
+func isControl(r rune) bool { return r < 0x20 || r == 0x7f || unsafeRune(r) }
 
 // unsafeRune reports whether a rune above ASCII is a control character or changes how text around
 // it is shown.
@@ -65,38 +34,24 @@ func unsafeRune(r rune) bool {
 	return false
 }
 
-func escapeFrom(s string, i int, lines bool) string {
+func escapeRunes(s string, unsafe func(rune) bool) string {
+	if utf8.ValidString(s) && strings.IndexFunc(s, unsafe) < 0 {
+		return s
+	}
 	var b strings.Builder
-	b.Grow(len(s) + 16)
-	b.WriteString(s[:i])
-	for i < len(s) {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			i++
-			switch {
-			case !unsafeASCII(c, lines):
-				b.WriteByte(c)
-			case c == '\r':
-				b.WriteString(`\r`)
-			case c == '\n':
-				b.WriteString(`\n`)
-			case c == '\t':
-				b.WriteString(`\t`)
-			default:
-				fmt.Fprintf(&b, `\u{%02x}`, c)
-			}
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(s[i:])
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
 		switch {
 		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, c)
-		case unsafeRune(r):
-			fmt.Fprintf(&b, `\u{%x}`, r)
+			fmt.Fprintf(&b, `\x%02x`, s[0])
+		case !unsafe(r):
+			b.WriteString(s[:n])
+		case strings.ContainsRune("\r\n\t", r):
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
 		default:
-			b.WriteString(s[i : i+n])
+			fmt.Fprintf(&b, `\u{%02x}`, r)
 		}
-		i += n
+		s = s[n:]
 	}
 	return b.String()
 }

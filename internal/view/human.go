@@ -16,7 +16,7 @@ import (
 // Human prints for people. It may be used from many goroutines.
 //
 // On a terminal, lines go through the live block (live.go), which keeps itself at the bottom; in a
-// pipe they are written as they come, or nearly so (held.go).
+// pipe they are written as they come, or nearly so (linebuffer.go).
 type Human struct {
 	o           Options
 	out, errOut io.Writer

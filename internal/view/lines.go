@@ -10,22 +10,25 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 )
 
-// words are how an operation is told of.
-type words struct{ begins, ends, still, fails, action string }
+// words are how an operation is reported.
+type words struct {
+	begins, ends, still, fails, action string
+	kind                               string // the first part of the types of lines of -json; "" if there are none
+}
 
 // vocabulary has the words of every operation; the machine formats use them too.
 var vocabulary = map[event.Op]words{
-	event.Refresh:   {"Refreshing state...", "Refresh complete", "refreshing", "Refresh errored", "refresh"},
-	event.Import:    {"Preparing import...", "", "importing", "Import errored", "import"},
-	event.ReadData:  {"Reading...", "Read complete", "reading", "Read errored", "read"},
-	event.Create:    {"Creating...", "Creation complete", "creating", "Creation errored", "create"},
-	event.Update:    {"Modifying...", "Modifications complete", "modifying", "Modifications errored", "update"},
-	event.Delete:    {"Destroying...", "Destruction complete", "destroying", "Destruction errored", "delete"},
-	event.Forget:    {"", "Removed from the state, not destroyed", "forgetting", "", "forget"},
-	event.Open:      {"Opening...", "Opening complete", "opening", "Opening errored", "open"},
-	event.Renew:     {"Renewing...", "Renewal complete", "renewing", "Renewal errored", "renew"},
-	event.Close:     {"Closing...", "Closing complete", "closing", "Closing errored", "close"},
-	event.Provision: {"", "", "provisioning", "", "provision"},
+	event.Refresh:   {"Refreshing state...", "Refresh complete", "refreshing", "Refresh errored", "refresh", "refresh"},
+	event.Import:    {"Preparing import...", "", "importing", "Import errored", "import", ""},
+	event.ReadData:  {"Reading...", "Read complete", "reading", "Read errored", "read", "apply"},
+	event.Create:    {"Creating...", "Creation complete", "creating", "Creation errored", "create", "apply"},
+	event.Update:    {"Modifying...", "Modifications complete", "modifying", "Modifications errored", "update", "apply"},
+	event.Delete:    {"Destroying...", "Destruction complete", "destroying", "Destruction errored", "delete", "apply"},
+	event.Forget:    {"", "Removed from the state, not destroyed", "forgetting", "", "forget", ""},
+	event.Open:      {"Opening...", "Opening complete", "opening", "Opening errored", "open", "ephemeral_op"},
+	event.Renew:     {"Renewing...", "Renewal complete", "renewing", "Renewal errored", "renew", "ephemeral_op"},
+	event.Close:     {"Closing...", "Closing complete", "closing", "Closing errored", "close", "ephemeral_op"},
+	event.Provision: {"", "", "provisioning", "", "provision", ""},
 }
 
 // about is a line about an object.

@@ -52,11 +52,7 @@ func (l *live) follow(e event.Event) {
 
 // counted reports whether an operation is a step of an apply.
 func counted(o event.Op) bool {
-	switch o {
-	case event.Create, event.Update, event.Delete, event.Forget, event.ReadData:
-		return true
-	}
-	return false
+	return vocabulary[o].kind == "apply" || o == event.Forget
 }
 
 // steps is how many operations a plan will take.
@@ -86,8 +82,8 @@ func (l *live) print(w io.Writer, s string) {
 	l.pending.WriteString(s)
 }
 
-// draw brings the screen up to date. With nothing running that is done at once: somebody else may
-// write next.
+// draw brings the screen up to date. With nothing running that is done at once, since
+// another writer may follow.
 func (l *live) draw(ops []*op, now time.Time) {
 	if len(ops) == 0 {
 		l.flush(nil)
@@ -151,9 +147,6 @@ func (l *live) row(text, right string, s style) string {
 	text = fit(text, room)
 	if right != "" {
 		text += strings.Repeat(" ", room-columns(text)+2) + right
-	}
-	if s == "" {
-		return text
 	}
 	return l.o.paint(text, s)
 }

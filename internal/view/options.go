@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -14,7 +15,7 @@ import (
 // Options say how to show things.
 type Options struct {
 	Color         bool                // with ANSI colours
-	Plain         bool                // diagnostics without their box, as the peers print with -no-color
+	Plain         bool                // diagnostics without their box, as with -no-color
 	Width         int                 // columns to wrap at; 0: never
 	Terminal      bool                // a live block may be drawn
 	Compact       bool                // -compact-warnings
@@ -39,19 +40,9 @@ func (o Options) now() time.Time {
 
 // product is the name in every text that has one. Clients that look for a peer's name in such a
 // line can have it.
-func (o Options) product() string {
-	if o.Product != "" {
-		return o.Product
-	}
-	return "Lethe"
-}
+func (o Options) product() string { return cmp.Or(o.Product, "Lethe") }
 
-func (o Options) command() string {
-	if o.Command != "" {
-		return o.Command
-	}
-	return "lethe"
-}
+func (o Options) command() string { return cmp.Or(o.Command, "lethe") }
 
 func (o Options) scrub(s string) string {
 	if o.Scrub != nil {
@@ -69,7 +60,7 @@ type Schemas interface {
 type PlanOptions struct {
 	Saved    string // the file it was saved to
 	Applying bool   // it will be applied by the same command
-	Earlier  bool   // it was shown when it was saved: only programs are told its changes again
+	Earlier  bool   // it was shown when it was saved: only programs get its changes again
 	Schemas  Schemas
 }
 

@@ -1,8 +1,6 @@
 package view
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -11,17 +9,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// OutputsText writes root outputs, one "name = value" after the other. Sensitive ones are told of
-// only, unless they are to be shown.
+// OutputsText writes root outputs, one "name = value" after the other. Of sensitive ones the name
+// is written, unless they are to be shown.
 func OutputsText(w io.Writer, outs map[string]state.Output, o Options) error {
 	for _, name := range slices.Sorted(maps.Keys(outs)) {
-		text := "<sensitive>"
-		if out := outs[name]; !out.Sensitive || o.ShowSensitive {
-			text = ValueText(mark.Plain(out.Value.Raw), 0, o)
+		if _, err := fmt.Fprintf(w, "%s = ", escapeLine(name)); err != nil {
+			return err
 		}
-		if _, err := fmt.Fprintf(w, "%s = %s\n", escapeLine(name), text); err != nil {
+		if err := OutputText(w, outs[name], o); err != nil {
 			return err
 		}
 	}
@@ -48,58 +46,37 @@ func OutputRaw(w io.Writer, out state.Output) error {
 		if v.IsNull() {
 			what = "null"
 		}
-		//lint:ignore ST1005 the text is shown to users as it is, in the words of the peers
+		//lint:ignore ST1005 the text is shown to users as it is, in the words of Terraform and OpenTofu
 		return fmt.Errorf("The -raw option only supports strings, numbers, and boolean values, but this output value is %s.\n\nUse the -json option for machine-readable representations of output values that have complex types.", what)
 	}
-	text := ""
-	switch ty {
-	case cty.String:
-		text = v.AsString()
-	case cty.Number:
-		text = numberText(v.AsBigFloat())
-	default:
-		text = fmt.Sprint(v.True())
+	text, err := convert.Convert(v, cty.String)
+	if err == nil {
+		_, err = io.WriteString(w, text.AsString())
 	}
-	_, err := io.WriteString(w, text)
 	return err
 }
 
-// OutputsJSON writes root outputs as an object of {sensitive, type, value}.
+// OutputsJSON writes root outputs, laid out for people too.
 func OutputsJSON(w io.Writer, outs map[string]state.Output) error {
-	var b bytes.Buffer
-	d := newDoc(&b)
-	d.object(func() {
-		for _, name := range slices.Sorted(maps.Keys(outs)) {
-			o := outs[name]
-			d.Key(name)
-			d.object(func() {
-				d.KeyBool("sensitive", o.Sensitive)
-				d.Key("type")
-				d.typeOf(o.Value.Raw.Type())
-				d.Key("value")
-				d.value(o.Value.Raw)
-			})
-		}
-	})
-	if err := d.end(); err != nil {
-		return err
-	}
-	return indented(w, b.Bytes())
+	return writeDocument(w, members(outs, outputDocumentOf), laidOut)
 }
 
-// indented writes JSON for eyes.
-func indented(w io.Writer, b []byte) error {
-	var out bytes.Buffer
-	if err := json.Indent(&out, b, "", "  "); err != nil {
-		return err
+// outputDocument is a root output. In the lines of -json, sensitive ones have no value.
+type outputDocument struct {
+	Sensitive bool      `json:"sensitive"`
+	Type      jsonType  `json:"type"`
+	Value     jsonValue `json:"value,omitzero"`
+}
+
+func outputDocumentOf(o state.Output) outputDocument {
+	v := o.Value.Raw
+	if v == cty.NilVal {
+		v = cty.NullVal(cty.DynamicPseudoType)
 	}
-	_, err := w.Write(out.Bytes())
-	return err
+	return outputDocument{o.Sensitive, jsonType(v.Type()), jsonValue(v)}
 }
 
 // OutputJSON writes the value of one output.
 func OutputJSON(w io.Writer, out state.Output) error {
-	d := newDoc(w)
-	d.value(out.Value.Raw)
-	return d.end()
+	return writeDocument(w, jsonValue(out.Value.Raw), oneLine)
 }

@@ -1,6 +1,6 @@
 package view
 
-// style is how text looks on a terminal with colours. Nothing is told by colour alone.
+// style is how text looks on a terminal with colours. Nothing is said by colour alone.
 type style string
 
 // The styles.
@@ -22,6 +22,9 @@ func (o Options) paint(text string, styles ...style) string {
 	out := ""
 	for _, s := range styles {
 		out += string(s)
+	}
+	if out == "" {
+		return text
 	}
 	return out + text + reset
 }

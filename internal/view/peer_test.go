@@ -85,10 +85,8 @@ func checkPeer(t *testing.T, c peerCase, ours, peer, got string) {
 // lineDiff shows two texts line by line, with the matching of this package.
 func lineDiff(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
-	wc, gc := lineClasses(w, g)
-	s := &sequencer{b: append(wc, -1), a: gc, bObj: neverObject, aObj: neverObject}
 	var b strings.Builder
-	for _, p := range s.align() {
+	for _, p := range align(append(textValues(w), &docValue{kind: vUnknown}), textValues(g)) {
 		switch {
 		case p.b >= len(w):
 		case p.b >= 0 && p.a >= 0:

@@ -277,7 +277,7 @@ func TestPlanJSON(t *testing.T) {
 				return
 			}
 			var pretty bytes.Buffer
-			if err := indented(&pretty, b.Bytes()); err != nil {
+			if err := json.Indent(&pretty, b.Bytes(), "", "  "); err != nil {
 				t.Fatal(err)
 			}
 			checkGolden(t, "plans/"+name+".json", pretty.String())

@@ -151,7 +151,7 @@ func (t *planText) outputs(outs []*plan.OutputChange, alone bool) {
 		n.kids = append(n.kids, outputNode(d, o))
 	}
 	r := renderer{o: t.o}
-	r.parts(n, how{depth: -1, suffix: true})
+	r.parts(n, renderOptions{depth: -1, suffix: true})
 	io.WriteString(t.w, r.String())
 	if alone && !t.p.Errored {
 		t.print("\nYou can apply this plan to save these new output values to the %s\nstate, without changing any real infrastructure.\n", t.o.product())
@@ -174,7 +174,7 @@ func outputNode(d *differ, o *plan.OutputChange) *node {
 	return d.value(nil, b, a, nil, all)
 }
 
-func secretly(v *val) *val {
+func secretly(v *docValue) *docValue {
 	if v != nil {
 		v.secret = true
 	}
@@ -251,31 +251,29 @@ func relevance(list []plan.Relevant, i addr.Instance) *tree {
 	return t
 }
 
-// counts are how many objects a plan does what with.
-type counts struct{ imported, added, changed, destroyed, forgotten int }
-
-func count(p *plan.Plan) counts {
-	var n counts
+// count says how many objects a plan does what with.
+func count(p *plan.Plan) changeCounts {
+	n := changeCounts{Operation: "plan"}
 	for _, c := range p.Changes {
 		if c.Importing != nil {
-			n.imported++
+			n.Import++
 		}
 		if c.Object.Mode == addr.Data {
 			continue
 		}
 		switch c.Action {
 		case plan.Create:
-			n.added++
+			n.Add++
 		case plan.Update:
-			n.changed++
+			n.Change++
 		case plan.Delete:
-			n.destroyed++
+			n.Remove++
 		case plan.Forget:
-			n.forgotten++
+			n.Forget++
 		case plan.DeleteCreate, plan.CreateDelete:
-			n.added, n.destroyed = n.added+1, n.destroyed+1
+			n.Add, n.Remove = n.Add+1, n.Remove+1
 		case plan.ForgetCreate:
-			n.added, n.forgotten = n.added+1, n.forgotten+1
+			n.Add, n.Forget = n.Add+1, n.Forget+1
 		}
 	}
 	return n
@@ -283,13 +281,13 @@ func count(p *plan.Plan) counts {
 
 // text is "1 to import, 2 to add, 3 to change, 4 to destroy, 5 to forget.": the first and the last
 // only where there are any.
-func (n counts) text() string {
-	s := fmt.Sprintf("%d to add, %d to change, %d to destroy", n.added, n.changed, n.destroyed)
-	if n.imported > 0 {
-		s = fmt.Sprintf("%d to import, %s", n.imported, s)
+func (n changeCounts) text() string {
+	s := fmt.Sprintf("%d to add, %d to change, %d to destroy", n.Add, n.Change, n.Remove)
+	if n.Import > 0 {
+		s = fmt.Sprintf("%d to import, %s", n.Import, s)
 	}
-	if n.forgotten > 0 {
-		s += fmt.Sprintf(", %d to forget", n.forgotten)
+	if n.Forget > 0 {
+		s += fmt.Sprintf(", %d to forget", n.Forget)
 	}
 	return s + "."
 }

@@ -18,18 +18,19 @@ type renderer struct {
 }
 
 // Symbols of changes inside an object.
-var symbols = [...]string{same: " ", add: "+", edit: "~", drop: "-"}
-
-func (a act) style() style { return [...]style{same: "", add: green, edit: yellow, drop: red}[a] }
+var (
+	symbols = [...]string{same: " ", add: "+", edit: "~", drop: "-"}
+	styles  = [...]style{add: green, edit: yellow, drop: red}
+)
 
 // how says how a value is written.
-type how struct {
+type renderOptions struct {
 	depth  int
-	suffix bool // what goes is followed by "-> null"
+	suffix bool // what is removed is followed by "-> null"
 	all    bool // unchanged parts are shown
 }
 
-func (h how) in(suffix bool) how {
+func (h renderOptions) in(suffix bool) renderOptions {
 	h.depth++
 	h.suffix = suffix
 	return h
@@ -37,46 +38,46 @@ func (h how) in(suffix bool) how {
 
 // lead begins a line.
 func (r *renderer) lead(depth int, a act) {
-	if r.plain {
-		r.indent(depth)
-		return
-	}
 	r.indent(depth)
-	r.WriteString("  ")
-	r.symbol(a)
-	r.WriteByte(' ')
-}
-
-func (r *renderer) symbol(a act) {
-	if a == same {
+	if !r.plain {
+		r.WriteString("  ")
+		r.WriteString(r.o.paint(symbols[a], styles[a]))
 		r.WriteByte(' ')
-		return
 	}
-	r.WriteString(r.o.paint(symbols[a], a.style()))
 }
 
 func (r *renderer) indent(depth int) {
-	for range depth {
-		r.WriteString("    ")
+	r.pad(4 * depth)
+}
+
+func (r *renderer) pad(n int) {
+	for range n {
+		r.WriteByte(' ')
 	}
 }
 
-// shut begins the line that closes what a line at that depth opened.
-func (r *renderer) shut(depth int) {
-	if r.plain {
-		r.indent(depth)
-	} else {
-		r.indent(depth + 1)
+// closeIndent begins the line that closes what a line at that depth opened.
+func (r *renderer) closeIndent(depth int) {
+	if !r.plain {
+		depth++
 	}
+	r.indent(depth)
 }
 
 // arrow stands between what was and what will be.
 func (r *renderer) arrow() { r.WriteString(r.o.paint(" -> ", yellow)) }
 
-func (r *renderer) gone(n act, h how) {
+func (r *renderer) gone(n act, h renderOptions) {
 	if n == drop && h.suffix {
 		r.WriteString(r.o.paint(" -> null", dim))
 	}
+}
+
+// end writes what follows a value on its line.
+func (r *renderer) end(n *node, h renderOptions, tail string) {
+	r.gone(n.act, h)
+	r.WriteString(tail)
+	r.forced(n)
 }
 
 // forced ends a line that must say why the object is replaced.
@@ -87,7 +88,7 @@ func (r *renderer) forced(n *node) {
 }
 
 func (r *renderer) remark(depth int, text string) {
-	r.shut(depth)
+	r.closeIndent(depth)
 	r.WriteString(r.o.paint(text, dim))
 	r.WriteByte('\n')
 }
@@ -104,20 +105,17 @@ func (r *renderer) hidden(depth, n int, what string) {
 }
 
 // warnings stand above what becomes sensitive, or is so no longer.
-func (r *renderer) warnings(depth int, s shift, block bool) {
+func (r *renderer) warnings(depth int, s sensitivityChange, block bool) {
 	if s == steady || r.plain {
 		return
 	}
-	var lines []string
-	switch {
-	case s == closing && block:
-		lines = []string{"this block will be marked as sensitive and will not", "display in UI output after applying this change."}
-	case s == closing:
-		lines = []string{"this attribute value will be marked as sensitive and will not", "display in UI output after applying this change. The value is unchanged."}
-	case block:
-		lines = []string{"this block will no longer be marked as sensitive", "after applying this change."}
-	default:
-		lines = []string{"this attribute value will no longer be marked as sensitive", "after applying this change. The value is unchanged."}
+	what, end := "attribute value", " The value is unchanged."
+	if block {
+		what, end = "block", ""
+	}
+	lines := []string{"this " + what + " will no longer be marked as sensitive", "after applying this change." + end}
+	if s == closing {
+		lines = []string{"this " + what + " will be marked as sensitive and will not", "display in UI output after applying this change." + end}
 	}
 	for i, l := range lines {
 		r.indent(depth)
@@ -130,13 +128,11 @@ func (r *renderer) warnings(depth int, s shift, block bool) {
 }
 
 // value writes a value and what ends its line; tail is a comma or nothing.
-func (r *renderer) value(n *node, h how, tail string) {
+func (r *renderer) value(n *node, h renderOptions, tail string) {
 	switch n.kind {
 	case nSecret:
 		r.WriteString(mark.Sensitive.Mask())
-		r.gone(n.act, h)
-		r.WriteString(tail)
-		r.forced(n)
+		r.end(n, h, tail)
 	case nWriteOnly:
 		r.WriteString("(write-only attribute)" + tail)
 		r.forced(n)
@@ -146,9 +142,7 @@ func (r *renderer) value(n *node, h how, tail string) {
 		r.value(n.was, h.sides(), "")
 		r.arrow()
 		r.value(n.is, h.sides(), "")
-		r.gone(n.act, h)
-		r.WriteString(tail)
-		r.forced(n)
+		r.end(n, h, tail)
 	case nScalar:
 		r.scalar(n, h, tail)
 	case nText:
@@ -156,19 +150,19 @@ func (r *renderer) value(n *node, h how, tail string) {
 	case nJSON:
 		r.json(n, h, tail)
 	case nSeq:
-		r.seq(n, h, tail)
+		r.container(n, h, tail, "[]", r.elements)
 	case nDict:
-		r.dict(n, h, tail)
+		r.container(n, h, tail, "{}", r.parts)
 	}
 }
 
 // sides is how the two sides of an arrow are written.
-func (h how) sides() how {
+func (h renderOptions) sides() renderOptions {
 	h.suffix, h.all = false, true
 	return h
 }
 
-func (r *renderer) unknown(n *node, h how, tail string) {
+func (r *renderer) unknown(n *node, h renderOptions, tail string) {
 	if n.was != nil {
 		if n.was.kind == nScalar && n.was.before.emptyString() {
 			r.WriteString(`""`)
@@ -181,7 +175,7 @@ func (r *renderer) unknown(n *node, h how, tail string) {
 	r.forced(n)
 }
 
-func (r *renderer) scalar(n *node, h how, tail string) {
+func (r *renderer) scalar(n *node, h renderOptions, tail string) {
 	switch n.act {
 	case edit:
 		r.atom(n.before)
@@ -192,13 +186,11 @@ func (r *renderer) scalar(n *node, h how, tail string) {
 	default:
 		r.atom(n.after)
 	}
-	r.gone(n.act, h)
-	r.WriteString(tail)
-	r.forced(n)
+	r.end(n, h, tail)
 }
 
 // atom writes a value that has no parts.
-func (r *renderer) atom(v *val) {
+func (r *renderer) atom(v *docValue) {
 	switch {
 	case v == nil || v.kind == vNull:
 		r.WriteString(r.o.paint("null", dim))
@@ -209,17 +201,25 @@ func (r *renderer) atom(v *val) {
 	}
 }
 
-func (r *renderer) seq(n *node, h how, tail string) {
+// container writes a list or a dict: what is in it stands between its brackets on lines of its own.
+func (r *renderer) container(n *node, h renderOptions, tail, brackets string, inside func(*node, renderOptions)) {
 	if len(n.kids) == 0 {
-		r.WriteString("[]")
-		r.gone(n.act, h)
-		r.WriteString(tail)
-		r.forced(n)
+		r.WriteString(brackets)
+		r.end(n, h, tail)
 		return
 	}
-	r.WriteByte('[')
+	r.WriteString(brackets[:1])
 	r.forced(n)
 	r.WriteByte('\n')
+	inside(n, h)
+	r.closeIndent(h.depth)
+	r.WriteString(brackets[1:])
+	r.gone(n.act, h)
+	r.WriteString(tail)
+}
+
+// elements writes the elements of a list, and how many of them are not shown.
+func (r *renderer) elements(n *node, h renderOptions) {
 	in := h.in(false)
 	hidden := 0
 	for i, k := range n.kids {
@@ -234,20 +234,16 @@ func (r *renderer) seq(n *node, h how, tail string) {
 		r.element(k, in)
 	}
 	r.hidden(in.depth, hidden, "element")
-	r.shut(h.depth)
-	r.WriteByte(']')
-	r.gone(n.act, h)
-	r.WriteString(tail)
 }
 
 func changed(kids []*node, i int) bool { return i >= 0 && i < len(kids) && kids[i].act != same }
 
 // element writes one element of a list on a line of its own.
-func (r *renderer) element(k *node, h how) {
+func (r *renderer) element(k *node, h renderOptions) {
 	if k.act == same {
 		h.all = true
 	}
-	r.warnings(h.depth, k.shift, false)
+	r.warnings(h.depth, k.sensitivityChange, false)
 	r.lead(h.depth, k.act)
 	r.value(k, h, ",")
 	r.WriteByte('\n')
@@ -256,26 +252,8 @@ func (r *renderer) element(k *node, h how) {
 // telling reports whether a part of that name tells a reader what an object is: it is shown though it is unchanged.
 func telling(name string) bool { return name == "id" || name == "name" || name == "tags" }
 
-func (r *renderer) dict(n *node, h how, tail string) {
-	if len(n.kids) == 0 {
-		r.WriteString("{}")
-		r.gone(n.act, h)
-		r.WriteString(tail)
-		r.forced(n)
-		return
-	}
-	r.WriteByte('{')
-	r.forced(n)
-	r.WriteByte('\n')
-	r.parts(n, h)
-	r.shut(h.depth)
-	r.WriteByte('}')
-	r.gone(n.act, h)
-	r.WriteString(tail)
-}
-
 // parts writes the parts of a dict, and how many of them are not shown.
-func (r *renderer) parts(n *node, h how) {
+func (r *renderer) parts(n *node, h renderOptions) {
 	in := h.in(n.nested || n.quoted && h.suffix && n.act != drop)
 	tail, what := "", "attribute"
 	if n.quoted {
@@ -304,23 +282,21 @@ func (r *renderer) parts(n *node, h how) {
 }
 
 // attribute writes one line "name = value", and what follows of the value.
-func (r *renderer) attribute(name string, width int, k *node, h how, tail string) {
+func (r *renderer) attribute(name string, width int, k *node, h renderOptions, tail string) {
 	if k.act == same || telling(name) {
 		h.all = true
 	}
-	r.warnings(h.depth, k.shift, false)
+	r.warnings(h.depth, k.sensitivityChange, false)
 	r.lead(h.depth, k.act)
 	r.WriteString(name)
-	for i := utf8.RuneCountInString(name); i < width; i++ {
-		r.WriteByte(' ')
-	}
+	r.pad(width - utf8.RuneCountInString(name))
 	r.WriteString(" = ")
 	r.value(k, h, tail)
 	r.WriteByte('\n')
 }
 
 // json writes a string as the call that makes it.
-func (r *renderer) json(n *node, h how, tail string) {
+func (r *renderer) json(n *node, h renderOptions, tail string) {
 	in := n.is
 	spaces := ""
 	switch {
@@ -332,29 +308,29 @@ func (r *renderer) json(n *node, h how, tail string) {
 	r.WriteString("jsonencode(")
 	inner := h.in(false)
 	inner.all = h.all || in.act == same
+	why := func() {
+		if r.WriteString(spaces); !n.spaces {
+			r.forced(n)
+		}
+	}
 	if in.flat() {
 		r.value(in, inner, "")
 		r.WriteByte(')')
 		r.gone(n.act, h)
-		r.WriteString(tail + spaces)
-		if !n.spaces {
-			r.forced(n)
-		}
+		r.WriteString(tail)
+		why()
 		return
 	}
-	r.WriteString(spaces)
-	if !n.spaces {
-		r.forced(n)
-	}
+	why()
 	r.WriteByte('\n')
+	symbol := same
 	if n.act == edit {
-		r.lead(inner.depth, in.act)
-	} else {
-		r.lead(inner.depth, same)
+		symbol = in.act
 	}
+	r.lead(inner.depth, symbol)
 	r.value(in, inner, "")
 	r.WriteByte('\n')
-	r.shut(h.depth)
+	r.closeIndent(h.depth)
 	r.WriteByte(')')
 	r.gone(n.act, h)
 	r.WriteString(tail)
@@ -372,24 +348,21 @@ func (n *node) flat() bool {
 }
 
 // block writes the inside of a block.
-func (r *renderer) block(n *blockNode, h how) {
-	if n.secret {
+func (r *renderer) block(n *node, h renderOptions) {
+	if n.kind == nSecret {
 		for _, l := range []string{"# At least one attribute in this block is (or was) sensitive,", "# so its contents will not be displayed."} {
-			if r.plain {
-				r.indent(h.depth + 1)
-			} else {
-				r.indent(h.depth + 1)
+			if r.indent(h.depth + 1); !r.plain {
 				r.WriteString("  ")
 			}
 			r.WriteString(l + "\n")
 		}
 		return
 	}
-	r.parts(n.attrs, h)
+	r.parts(n, h)
 	for _, note := range n.notes {
 		r.remark(h.depth+1, note)
 	}
-	attrs, hidden := len(n.attrs.kids) > 0, 0
+	attrs, hidden := len(n.kids) > 0, 0
 	for _, g := range n.groups {
 		shown := false
 		start := func() {
@@ -419,7 +392,7 @@ func (r *renderer) block(n *blockNode, h how) {
 	}
 }
 
-func (r *renderer) unknownGroup(g group, h how) {
+func (r *renderer) unknownGroup(g group, h renderOptions) {
 	r.lead(h.depth+1, g.unknown)
 	r.WriteString(g.name + " (known after apply)")
 	if g.forces {
@@ -428,18 +401,18 @@ func (r *renderer) unknownGroup(g group, h how) {
 	r.WriteByte('\n')
 }
 
-func (r *renderer) nestedBlock(name string, b *blockNode, h how) {
-	in := how{depth: h.depth + 1, suffix: true, all: h.all}
-	r.warnings(in.depth, b.shift, true)
+func (r *renderer) nestedBlock(name string, b *node, h renderOptions) {
+	in := renderOptions{depth: h.depth + 1, suffix: true, all: h.all}
+	r.warnings(in.depth, b.sensitivityChange, true)
 	r.lead(in.depth, b.act)
 	r.WriteString(name)
 	if b.label != "" {
 		r.WriteString(" " + b.label)
 	}
 	r.WriteString(" {")
-	r.forced(&node{forces: b.forces})
+	r.forced(b)
 	r.WriteByte('\n')
 	r.block(b, in)
-	r.shut(in.depth)
+	r.closeIndent(in.depth)
 	r.WriteString("}\n")
 }

@@ -5,8 +5,8 @@ import "strings"
 // lines writes a string of several lines as a heredoc, and changes of one line by line.
 //
 // White space around the whole is left out, as long as leaving it out hides nothing: where it
-// differs, the lines are shown as they are, and a line break at the very end is told of in words.
-func (r *renderer) lines(n *node, h how, tail string) {
+// differs, the lines are shown as they are, and a line break at the very end is said in words.
+func (r *renderer) lines(n *node, h renderOptions, tail string) {
 	b, a, note := n.texts(r.o.scrub)
 	r.WriteString("<<-EOT")
 	r.forced(n)
@@ -23,7 +23,7 @@ func (r *renderer) lines(n *node, h how, tail string) {
 	} else {
 		r.editedLines(in, strings.Split(b, "\n"), strings.Split(a, "\n"))
 	}
-	r.shut(h.depth)
+	r.closeIndent(h.depth)
 	r.WriteString("EOT")
 	r.gone(n.act, h)
 	r.WriteString(tail)
@@ -66,23 +66,27 @@ func leading(s string) string { return s[:len(s)-len(strings.TrimLeft(s, " \t\r\
 func trailing(s string) string { return s[len(strings.TrimRight(s, " \t\r\n")):] }
 
 func (r *renderer) editedLines(depth int, b, a []string) {
-	bc, ac := lineClasses(b, a)
-	s := &sequencer{b: bc, a: ac, bObj: neverObject, aObj: neverObject}
-	for _, p := range s.align() {
+	for _, p := range align(textValues(b), textValues(a)) {
 		switch {
-		case p.b >= 0 && p.a >= 0 && b[p.b] == a[p.a]:
-			r.line(depth, same, a[p.a])
-			continue
-		case p.b >= 0 && p.a >= 0:
-			r.line(depth, drop, b[p.b])
+		case p.b < 0:
 			r.line(depth, add, a[p.a])
-			continue
-		case p.b >= 0:
+		case p.a < 0:
 			r.line(depth, drop, b[p.b])
+		case b[p.b] == a[p.a]:
+			r.line(depth, same, a[p.a])
 		default:
+			r.line(depth, drop, b[p.b])
 			r.line(depth, add, a[p.a])
 		}
 	}
+}
+
+func textValues(lines []string) []*docValue {
+	var out []*docValue
+	for _, l := range lines {
+		out = append(out, &docValue{kind: vString, text: l})
+	}
+	return out
 }
 
 func (r *renderer) line(depth int, a act, text string) {

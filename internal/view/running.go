@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -33,13 +34,13 @@ type opKey struct {
 type op struct {
 	opKey
 	began time.Time
-	heard time.Duration // how long it ran when it was last told of
+	heard time.Duration // how long it ran when it was last reported
 	order int
 }
 
 func (o *op) words() words { return vocabulary[o.op] }
 
-// heartbeat is how often an operation that takes long is told of.
+// heartbeat is how often an operation that takes long is reported.
 const heartbeat = 10 * time.Second
 
 // follow notes what begins and ends.
@@ -82,18 +83,15 @@ func (r *running) begin(o addr.Object, what event.Op, at time.Time) {
 
 // list gives what runs, the oldest first.
 func (r *running) list() []*op {
-	out := make([]*op, 0, len(r.ops))
-	for _, o := range r.ops {
-		out = append(out, o)
-	}
+	out := slices.Collect(maps.Values(r.ops))
 	slices.SortFunc(out, func(a, b *op) int {
 		return cmp.Or(a.began.Compare(b.began), a.object.Compare(b.object), cmp.Compare(a.op, b.op))
 	})
 	return out
 }
 
-// due gives the operations that were not told of for a heartbeat, and notes that they are now.
-// Refreshing is not told of, and provisioners print by themselves.
+// due gives the operations that were not reported for a heartbeat, and notes that they are now.
+// Refreshing is not reported, and provisioners print by themselves.
 func (r *running) due(now time.Time) []*op {
 	var out []*op
 	for _, o := range r.list() {
@@ -121,7 +119,7 @@ func (r *running) arrange() {
 	}
 }
 
-// clock ticks until it is told to quit. What it prints is news of progress only: if that panics, which
+// clock ticks until quit is closed. What it prints is news of progress only: if that panics, which
 // would end the process with every lease open, the clock stops.
 func (r *running) clock(quit chan struct{}) {
 	defer func() { _ = recover() }()

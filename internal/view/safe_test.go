@@ -1,6 +1,7 @@
 package view
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -50,7 +51,7 @@ func FuzzEscape(f *testing.F) {
 		}
 		b := appendJSON(nil, s)
 		checkSafe(t, string(b))
-		if !validJSON(b) {
+		if !json.Valid(b) {
 			t.Fatalf("%q", b)
 		}
 	})
@@ -62,16 +63,16 @@ func FuzzText(f *testing.F) {
 		f.Add(s[0], s[1])
 	}
 	f.Fuzz(func(t *testing.T, b, a string) {
-		bv, av := &val{kind: vString, text: b}, &val{kind: vString, text: a}
+		bv, av := &docValue{kind: vString, text: b}, &docValue{kind: vString, text: a}
 		d := &differ{}
-		for _, pair := range [][2]*val{{bv, av}, {bv, nil}, {nil, av}, {av, av}} {
+		for _, pair := range [][2]*docValue{{bv, av}, {bv, nil}, {nil, av}, {av, av}} {
 			n := d.value(nil, pair[0], pair[1], nil, all)
 			if (n.act == same) != (pair[0] != nil && pair[1] != nil && pair[0].text == pair[1].text) {
 				t.Fatalf("%q and %q: %v", b, a, n.act)
 			}
 			for _, plain := range []bool{true, false} {
 				r := renderer{plain: plain}
-				r.attribute("x", 0, n, how{suffix: true}, "")
+				r.attribute("x", 0, n, renderOptions{suffix: true}, "")
 				checkSafe(t, r.String())
 			}
 		}

@@ -8,19 +8,16 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // StateText writes a whole state for people.
 func StateText(w io.Writer, s *state.Snapshot, sch Schemas, o Options) {
 	x := newObjects(sch)
-	first := true
-	for obj, e := range storedObjects(s) {
-		if !first {
+	for i, stored := range storedObjects(s) {
+		if i > 0 {
 			io.WriteString(w, "\n")
 		}
-		first = false
-		io.WriteString(w, x.text(obj, e, o))
+		io.WriteString(w, x.text(stored.addr, stored.entry, o))
 	}
 	if len(s.Outputs) == 0 {
 		return
@@ -30,33 +27,14 @@ func StateText(w io.Writer, s *state.Snapshot, sch Schemas, o Options) {
 	r := renderer{o: o, plain: true}
 	for _, name := range slices.Sorted(maps.Keys(s.Outputs)) {
 		out := s.Outputs[name]
-		f := outputForm(out.Value.Raw.Type())
+		f := typeForm(out.Value.Raw.Type(), true) // maps are told from objects
 		v := document(out.Value.Raw, f, nil)
 		if out.Sensitive {
 			v = secretly(v)
 		}
-		r.attribute(attrName(name), 0, d.value(f, v, v, nil, all), how{all: true}, "")
+		r.attribute(attrName(name), 0, d.value(f, v, v, nil, all), renderOptions{all: true}, "")
 	}
 	io.WriteString(w, r.String())
-}
-
-// outputForm is how the value of an output looks: maps are told from objects.
-func outputForm(ty cty.Type) *form {
-	switch {
-	case ty.IsMapType():
-		return &form{kind: fMap, elem: outputForm(ty.ElementType())}
-	case ty.IsListType():
-		return &form{kind: fList, elem: outputForm(ty.ElementType())}
-	case ty.IsSetType():
-		return &form{kind: fSet, elem: outputForm(ty.ElementType())}
-	case ty.IsObjectType():
-		f := &form{kind: fObject, explicit: true, parts: map[string]*form{}}
-		for name, aty := range ty.AttributeTypes() {
-			f.parts[name] = outputForm(aty)
-		}
-		return f
-	}
-	return nil
 }
 
 // ObjectText writes one object of a state.
@@ -67,7 +45,7 @@ func ObjectText(w io.Writer, obj addr.Object, e *state.Entry, sch Schemas, o Opt
 
 // text is an object as it is stored.
 func (x *objects) text(obj addr.Object, e *state.Entry, o Options) string {
-	f := x.form(e.Provider.Provider, obj.Instance)
+	f := x.schemaForm(e.Provider.Provider, obj.Instance)
 	v := x.document(f, x.stored(e, obj.Instance))
 	d := &differ{secrets: o.ShowSensitive, stored: true}
 	r := renderer{o: o, plain: true}
@@ -81,7 +59,7 @@ func (x *objects) text(obj addr.Object, e *state.Entry, o Options) string {
 	r.WriteString(o.paint("# "+escapeLine(obj.Instance.String())+":"+note, bold) + "\n")
 	fmt.Fprintf(&r, "%s %s %s {\n", obj.Mode.Block(), quote(obj.Type), quote(obj.Name))
 	if v != nil {
-		r.block(d.block(f, v, v, nil, all), how{all: true})
+		r.block(d.block(f, v, v, nil, all), renderOptions{all: true})
 	}
 	r.WriteString("}\n")
 	return r.String()

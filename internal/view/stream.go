@@ -1,10 +1,10 @@
 package view
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -12,9 +12,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // JSON prints one JSON object per line: the machine-readable user interface, version 1.2. Readers
@@ -26,7 +26,8 @@ type JSON struct {
 	mu    sync.Mutex
 	ops   running
 	shown map[string]bool
-	doc   *doc
+	out   jsontext.Writer
+	later bool // what is printed may wait
 }
 
 const (
@@ -34,37 +35,106 @@ const (
 	streamVersion = "1.2"
 )
 
+// streamLine is a line. The members beside those that every line has belong to the types that are named.
+type streamLine struct {
+	Level       string              `json:"@level"`
+	Message     string              `json:"@message"`
+	Module      string              `json:"@module"`
+	Timestamp   string              `json:"@timestamp"`
+	Change      *streamChange       `json:"change,omitempty"`       // resource_drift, planned_change
+	Changes     *changeCounts       `json:"changes,omitempty"`      // change_summary
+	Diagnostic  *diagnosticDocument `json:"diagnostic,omitempty"`   // diagnostic
+	Hook        *hook               `json:"hook,omitempty"`         // operations and provisioners
+	Leases      *leaseCounts        `json:"leases,omitempty"`       // ephemeral_summary
+	MessageCode string              `json:"message_code,omitempty"` // init_output
+	Outputs     any                 `json:"outputs,omitempty"`      // outputs: streamOutput or outputDocument by name
+	Terraform   string              `json:"terraform,omitempty"`    // version
+	Type        string              `json:"type"`
+	UI          string              `json:"ui,omitempty"` // version
+}
+
+// streamChange is a change that is planned, or was made by others.
+type streamChange struct {
+	Resource  streamResource     `json:"resource"`
+	Previous  *streamResource    `json:"previous_resource,omitempty"`
+	Action    string             `json:"action"`
+	Reason    string             `json:"reason,omitempty"`
+	Importing *importingDocument `json:"importing,omitempty"`
+	Generated string             `json:"generated_config,omitempty"`
+}
+
+// streamResource is what an object is called.
+type streamResource struct {
+	Address  string      `json:"addr"`
+	Module   string      `json:"module"`
+	Resource string      `json:"resource"`
+	Implied  string      `json:"implied_provider"`
+	Type     string      `json:"resource_type"`
+	Name     string      `json:"resource_name"`
+	Key      instanceKey `json:"resource_key"`
+}
+
+// changeCounts are how many objects an operation did or will do what with.
+type changeCounts struct {
+	Add       int    `json:"add"`
+	Change    int    `json:"change"`
+	Import    int    `json:"import"`
+	Remove    int    `json:"remove"`
+	Forget    int    `json:"forget,omitempty"`
+	Operation string `json:"operation"`
+}
+
+// hook is an event about an object.
+type hook struct {
+	Resource    streamResource `json:"resource"`
+	Action      string         `json:"action,omitempty"`
+	IDKey       string         `json:"id_key,omitempty"`
+	ID          string         `json:"id_value,omitempty"`
+	Provisioner string         `json:"provisioner,omitempty"`
+	Output      *string        `json:"output,omitempty"`
+	Elapsed     *int64         `json:"elapsed_seconds,omitempty"`
+	Reason      string         `json:"reason,omitempty"`
+}
+
+type leaseCounts struct {
+	Opened  int             `json:"opened"`
+	Renewed int             `json:"renewed"`
+	Closed  int             `json:"closed"`
+	Left    int             `json:"left_open"`
+	Longest json.RawMessage `json:"longest_seconds"` // with three decimals
+}
+
+type streamOutput struct {
+	Sensitive bool   `json:"sensitive"`
+	Action    string `json:"action"`
+}
+
 // NewJSON makes the view and prints its first line, with the versions of program and format.
 func NewJSON(stdout io.Writer, version string, o Options) *JSON {
-	j := &JSON{o: o, sources: newSources(o.Sources), shown: map[string]bool{}, doc: newDoc(stdout)}
-	j.doc.scrub = o.Scrub
+	j := &JSON{o: o, sources: newSources(o.Sources), shown: map[string]bool{}}
+	j.out = jsontext.Writer{W: stdout, Compact: true, Quote: appendJSON, Scrub: o.Scrub}
 	j.ops.now, j.ops.tick = o.now, j.beat
-	j.line("info", o.product()+" "+version, "version", func(d *doc) {
-		d.keyStr("terraform", version)
-	}, func(d *doc) { d.keyStr("ui", streamVersion) })
+	j.line("version", o.product()+" "+version, streamLine{Terraform: version, UI: streamVersion})
 	return j
 }
 
-// line prints one object. Its members stand in the order of their names, around "type".
-func (j *JSON) line(level, message, typ string, before func(*doc), after ...func(*doc)) {
-	d := j.doc
-	d.object(func() {
-		d.keyStr("@level", level)
-		d.keyStr("@message", message)
-		d.keyStr("@module", streamModule)
-		d.keyStr("@timestamp", j.o.now().UTC().Format("2006-01-02T15:04:05.000000Z07:00"))
-		if before != nil {
-			before(d)
-		}
-		d.keyStr("type", typ)
-		for _, f := range after {
-			f(d)
-		}
-	})
-	_ = d.end() // nobody to tell that nobody listens
+// line prints a line.
+func (j *JSON) line(typ, message string, l streamLine) {
+	if l.Level == "" {
+		l.Level = "info"
+	}
+	l.Type, l.Message, l.Module = typ, message, streamModule
+	l.Timestamp = j.o.now().UTC().Format("2006-01-02T15:04:05.000000Z07:00")
+	j.out.Value(l)
+	j.out.Buf = append(j.out.Buf, '\n')
+	if p, ok := j.out.W.(patient); ok && j.later {
+		p.Later(string(j.out.Buf))
+		j.out.Buf = j.out.Buf[:0]
+	}
+	j.out.Flush() // that the reader has gone is no error
 }
 
-func (j *JSON) log(message string) { j.line("info", message, "log", nil) }
+func (j *JSON) log(message string) { j.line("log", message, streamLine{}) }
 
 // Tell prints what happened.
 func (j *JSON) Tell(e event.Event) {
@@ -73,8 +143,8 @@ func (j *JSON) Tell(e event.Event) {
 	j.ops.follow(e)
 	switch e.(type) {
 	case event.Started, event.Done, event.ProvisionOutput:
-		j.doc.later = true
-		defer func() { j.doc.later = false }()
+		j.later = true
+		defer func() { j.later = false }()
 	}
 	switch e := e.(type) {
 	case event.Started:
@@ -85,21 +155,18 @@ func (j *JSON) Tell(e event.Event) {
 		j.failed(e)
 	case event.Deferred:
 		if e.Object.Mode == addr.Ephemeral {
-			j.hook(e.Object, "Configuration unknown, deferring...", "ephemeral_op_deferred", func(d *doc) { d.keyStr("action", "open") })
+			j.hook(e.Object, "Configuration unknown, deferring...", "ephemeral_op_deferred", hook{Action: "open"})
 		}
 	case event.Stored:
 		j.log(e.Object.String() + ": Using stored result")
 	case event.ProvisionStarted:
-		j.hook(e.Object, fmt.Sprintf("Provisioning with '%s'...", e.Type), "provision_start", func(d *doc) { d.keyStr("provisioner", e.Type) })
+		j.hook(e.Object, fmt.Sprintf("Provisioning with '%s'...", e.Type), "provision_start", hook{Provisioner: e.Type})
 	case event.ProvisionOutput:
-		j.hook(e.Object, fmt.Sprintf("(%s): %s", e.Type, e.Line), "provision_progress", func(d *doc) {
-			d.keyStr("provisioner", e.Type)
-			d.keyStr("output", e.Line)
-		})
+		j.hook(e.Object, fmt.Sprintf("(%s): %s", e.Type, e.Line), "provision_progress", hook{Provisioner: e.Type, Output: &e.Line})
 	case event.ProvisionDone:
 		j.provisioned(e)
 	case event.Summary:
-		j.summary(summaryText(e), counts{e.Imported, e.Added, e.Changed, e.Destroyed, e.Forgotten}, e.Operation)
+		j.summary(summaryText(e), changeCounts{e.Added, e.Changed, e.Imported, e.Destroyed, e.Forgotten, e.Operation})
 	case event.Leases:
 		j.leases(e)
 	case event.Diagnosed:
@@ -117,50 +184,18 @@ func (j *JSON) note(text, code string) {
 		j.log(text)
 		return
 	}
-	j.line("info", text, "init_output", func(d *doc) { d.keyStr("message_code", code) })
+	j.line("init_output", text, streamLine{MessageCode: code})
 }
 
 // hook prints an event about an object.
-func (j *JSON) hook(o addr.Object, text, typ string, rest func(*doc)) {
-	j.line("info", o.String()+": "+text, typ, func(d *doc) {
-		d.Key("hook")
-		d.object(func() {
-			d.resource("resource", o.Instance)
-			rest(d)
-		})
-	})
+func (j *JSON) hook(o addr.Object, text, typ string, h hook) {
+	h.Resource = resourceOf(o.Instance)
+	j.line(typ, o.String()+": "+text, streamLine{Hook: &h})
 }
 
-// resource writes what an object is called, in the form of the stream.
-func (d *doc) resource(name string, i addr.Instance) {
-	d.Key(name)
-	d.object(func() {
-		d.keyStr("addr", i.String())
-		d.keyStr("module", i.Module.String())
-		d.keyStr("resource", i.Local())
-		implied, _, _ := strings.Cut(i.Type, "_")
-		d.keyStr("implied_provider", implied)
-		d.keyStr("resource_type", i.Type)
-		d.keyStr("resource_name", i.Name)
-		d.Key("resource_key")
-		d.instanceKey(i.Key)
-	})
-}
-
-// ephemeralOp reports whether an operation has types of its own in the stream.
-func ephemeralOp(o event.Op) bool { return o == event.Open || o == event.Renew || o == event.Close }
-
-// kindOf is the first part of the type of a line about an operation; "" if there are none.
-func kindOf(o event.Op) string {
-	switch {
-	case ephemeralOp(o):
-		return "ephemeral_op"
-	case o == event.Refresh:
-		return "refresh"
-	case o == event.ReadData || o == event.Create || o == event.Update || o == event.Delete:
-		return "apply"
-	}
-	return ""
+func resourceOf(i addr.Instance) streamResource {
+	implied, _, _ := strings.Cut(i.Type, "_")
+	return streamResource{i.String(), i.Module.String(), i.Local(), implied, i.Type, i.Name, instanceKey(i.Key)}
 }
 
 // streamWords are the words of lines about an operation: here, reading data is refreshing.
@@ -172,75 +207,54 @@ func streamWords(o event.Op) words {
 	return w
 }
 
-func (d *doc) identified(key, value string) {
-	if value != "" {
-		if key == "" {
-			key = "id"
-		}
-		d.keyStr("id_key", key)
-		d.keyStr("id_value", value)
-	}
-}
-
-// rawIdent is ident for a line of JSON, which escapes by itself.
-func rawIdent(key, value string) string {
+// identified is the end of a message, and the members of a hook, about an object that a provider identifies.
+func identified(key, value string, h *hook) string {
 	if value == "" {
 		return ""
 	}
-	if key == "" {
-		key = "id"
-	}
-	return fmt.Sprintf(" [%s=%s]", key, value)
+	h.IDKey, h.ID = cmp.Or(key, "id"), value
+	return fmt.Sprintf(" [%s=%s]", h.IDKey, value)
 }
 
+func elapsed(d time.Duration) *int64 { return new(int64(d / time.Second)) }
+
 func (j *JSON) started(e event.Started) {
-	kind, w := kindOf(e.Op), streamWords(e.Op)
-	if kind == "" {
+	w := streamWords(e.Op)
+	if w.kind == "" {
 		return
 	}
-	j.hook(e.Object, w.begins+rawIdent(e.IDKey, e.ID), kind+"_start", func(d *doc) {
-		if e.Op != event.Refresh {
-			d.keyStr("action", w.action)
-		}
-		d.identified(e.IDKey, e.ID)
-	})
+	var h hook
+	if e.Op != event.Refresh {
+		h.Action = w.action
+	}
+	text := w.begins + identified(e.IDKey, e.ID, &h)
+	j.hook(e.Object, text, w.kind+"_start", h)
 }
 
 func (j *JSON) done(e event.Done) {
-	kind, w := kindOf(e.Op), streamWords(e.Op)
-	if kind == "" {
+	w := streamWords(e.Op)
+	if w.kind == "" {
 		return
 	}
 	if e.Op == event.Delete {
 		e.ID = ""
 	}
+	var h hook
 	text := w.ends
 	if e.Op != event.Refresh {
 		text += " after " + seconds(e.Took)
+		h.Action, h.Elapsed = w.action, elapsed(e.Took)
 	}
-	j.hook(e.Object, text+rawIdent(e.IDKey, e.ID), kind+"_complete", func(d *doc) {
-		if e.Op != event.Refresh {
-			d.keyStr("action", w.action)
-		}
-		d.identified(e.IDKey, e.ID)
-		if e.Op != event.Refresh {
-			d.KeyInt("elapsed_seconds", int64(e.Took/time.Second))
-		}
-	})
+	text += identified(e.IDKey, e.ID, &h)
+	j.hook(e.Object, text, w.kind+"_complete", h)
 }
 
 func (j *JSON) failed(e event.Failed) {
-	kind, w := kindOf(e.Op), streamWords(e.Op)
-	if kind == "" || kind == "refresh" {
+	w := streamWords(e.Op)
+	if w.kind == "" || e.Op == event.Refresh {
 		return
 	}
-	j.hook(e.Object, w.fails+" after "+seconds(e.Took), kind+"_errored", func(d *doc) {
-		d.keyStr("action", w.action)
-		d.KeyInt("elapsed_seconds", int64(e.Took/time.Second))
-		if e.Reason != "" {
-			d.keyStr("reason", e.Reason)
-		}
-	})
+	j.hook(e.Object, w.fails+" after "+seconds(e.Took), w.kind+"_errored", hook{Action: w.action, Elapsed: elapsed(e.Took), Reason: e.Reason})
 }
 
 // beat says what takes long.
@@ -248,12 +262,8 @@ func (j *JSON) beat(now time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, op := range j.ops.due(now) {
-		w := streamWords(op.op)
-		if kind := kindOf(op.op); kind != "" {
-			j.hook(op.object, fmt.Sprintf("Still %s... [%s elapsed]", w.still, seconds(op.heard)), kind+"_progress", func(d *doc) {
-				d.keyStr("action", w.action)
-				d.KeyInt("elapsed_seconds", int64(op.heard/time.Second))
-			})
+		if w := streamWords(op.op); w.kind != "" {
+			j.hook(op.object, fmt.Sprintf("Still %s... [%s elapsed]", w.still, seconds(op.heard)), w.kind+"_progress", hook{Action: w.action, Elapsed: elapsed(op.heard)})
 		}
 	}
 }
@@ -263,37 +273,16 @@ func (j *JSON) provisioned(e event.ProvisionDone) {
 	if e.Failed {
 		text, typ = "Provisioning errored", "provision_errored"
 	}
-	j.hook(e.Object, fmt.Sprintf("(%s) %s", e.Type, text), typ, func(d *doc) { d.keyStr("provisioner", e.Type) })
+	j.hook(e.Object, fmt.Sprintf("(%s) %s", e.Type, text), typ, hook{Provisioner: e.Type})
 }
 
-func (j *JSON) summary(text string, n counts, operation string) {
-	j.line("info", text, "change_summary", func(d *doc) {
-		d.Key("changes")
-		d.object(func() {
-			d.KeyInt("add", int64(n.added))
-			d.KeyInt("change", int64(n.changed))
-			d.KeyInt("import", int64(n.imported))
-			d.KeyInt("remove", int64(n.destroyed))
-			if n.forgotten > 0 {
-				d.KeyInt("forget", int64(n.forgotten))
-			}
-			d.keyStr("operation", operation)
-		})
-	})
+func (j *JSON) summary(text string, n changeCounts) {
+	j.line("change_summary", text, streamLine{Changes: &n})
 }
 
 func (j *JSON) leases(e event.Leases) {
-	j.line("info", leasesText(e), "ephemeral_summary", func(d *doc) {
-		d.Key("leases")
-		d.object(func() {
-			d.KeyInt("opened", int64(e.Opened))
-			d.KeyInt("renewed", int64(e.Renewed))
-			d.KeyInt("closed", int64(e.Closed))
-			d.KeyInt("left_open", int64(e.Left))
-			d.Key("longest_seconds")
-			d.Word(fmt.Sprintf("%.3f", e.Longest.Seconds()))
-		})
-	})
+	longest := json.RawMessage(fmt.Sprintf("%.3f", e.Longest.Seconds()))
+	j.line("ephemeral_summary", leasesText(e), streamLine{Leases: &leaseCounts{e.Opened, e.Renewed, e.Closed, e.Left, longest}})
 }
 
 func (j *JSON) interrupted(times int) { j.log(interruptText(times, j.o.product(), &j.ops)) }
@@ -317,32 +306,25 @@ func (j *JSON) Plan(p *plan.Plan, o PlanOptions) {
 	}
 	if p.Mode != plan.RefreshOnly || !p.Errored {
 		n := count(p)
-		j.summary("Plan: "+n.text(), n, "plan")
+		j.summary("Plan: "+n.text(), n)
 	}
-	j.outputChanges(p.Outputs)
+	if len(p.Outputs) == 0 {
+		return
+	}
+	j.outputs(len(p.Outputs), eachNamed(p.Outputs, func(o *plan.OutputChange) (string, streamOutput) {
+		return o.Name, streamOutput{o.Sensitive, strings.ReplaceAll(o.Action.String(), "-", "")}
+	}))
 }
 
 func (j *JSON) change(typ, text string, c *plan.Change) {
-	j.line("info", c.Object.String()+": "+text, typ, func(d *doc) {
-		d.Key("change")
-		d.object(func() {
-			d.resource("resource", c.Object.Instance)
-			if moved(c) {
-				d.resource("previous_resource", c.Was.Instance)
-			}
-			d.keyStr("action", changeAction(c))
-			if why := changeReason(c.Why); why != "" {
-				d.keyStr("reason", why)
-			}
-			if c.Importing != nil {
-				d.Key("importing")
-				d.object(func() { d.importing(c.Importing) })
-			}
-			if c.Generated != "" {
-				d.keyStr("generated_config", c.Generated)
-			}
-		})
-	})
+	doc := &streamChange{
+		Resource: resourceOf(c.Object.Instance), Action: changeAction(c), Reason: changeReason(c.Why),
+		Importing: importing(c.Importing), Generated: c.Generated,
+	}
+	if moved(c) {
+		doc.Previous = new(resourceOf(c.Was.Instance))
+	}
+	j.line(typ, c.Object.String()+": "+text, streamLine{Change: doc})
 }
 
 // changeAction is an action in the words of the stream.
@@ -377,51 +359,21 @@ func changeReason(r plan.Reason) string {
 	return string(r)
 }
 
-func (j *JSON) outputChanges(outs []*plan.OutputChange) {
-	if len(outs) == 0 {
-		return
-	}
-	j.line("info", fmt.Sprintf("Outputs: %d", len(outs)), "outputs", func(d *doc) {
-		d.Key("outputs")
-		d.object(func() {
-			for _, o := range outs {
-				d.Key(o.Name)
-				d.object(func() {
-					d.KeyBool("sensitive", o.Sensitive)
-					d.keyStr("action", strings.ReplaceAll(o.Action.String(), "-", ""))
-				})
-			}
-		})
-	})
-}
-
 // Outputs prints root outputs; of sensitive ones the type only.
 func (j *JSON) Outputs(outs map[string]state.Output) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.line("info", fmt.Sprintf("Outputs: %d", len(outs)), "outputs", func(d *doc) {
-		d.Key("outputs")
-		d.object(func() {
-			for _, name := range slices.Sorted(maps.Keys(outs)) {
-				d.Key(name)
-				d.object(func() { d.output(outs[name]) })
-			}
-		})
-	})
+	j.outputs(len(outs), members(outs, func(o state.Output) outputDocument {
+		doc := outputDocumentOf(o)
+		if o.Sensitive {
+			doc.Value = jsonValue{}
+		}
+		return doc
+	}))
 }
 
-func (d *doc) output(o state.Output) {
-	d.KeyBool("sensitive", o.Sensitive)
-	ty := cty.DynamicPseudoType
-	if o.Value.Raw != cty.NilVal {
-		ty = o.Value.Raw.Type()
-	}
-	d.Key("type")
-	d.typeOf(ty)
-	if !o.Sensitive {
-		d.Key("value")
-		d.value(o.Value.Raw)
-	}
+func (j *JSON) outputs(n int, document any) {
+	j.line("outputs", fmt.Sprintf("Outputs: %d", n), streamLine{Outputs: document})
 }
 
 // Diagnostics prints what was not printed yet, one line each.
@@ -443,10 +395,7 @@ func (j *JSON) diagnostic(dg diag.Diagnostic) {
 	if dg.Severity == diag.Warning {
 		level, title = "warn", "Warning: "
 	}
-	j.line(level, title+dg.Summary, "diagnostic", func(d *doc) {
-		d.Key("diagnostic")
-		d.object(func() { d.diagnostic(dg, j.sources) })
-	})
+	j.line("diagnostic", title+dg.Summary, streamLine{Level: level, Diagnostic: new(diagnosticOf(dg, j.sources))})
 }
 
 // Finish ends the view.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -12,65 +13,34 @@ import (
 // ValueText writes a value as the console and `output` do: as an expression that would make it.
 // Lines after the first begin with indent spaces.
 func ValueText(v mark.Value, indent int, o Options) string {
-	t := valueText{o: o, marks: markedTree(v, o.ShowSensitive)}
-	t.value(v.Raw, t.marks, indent)
+	t := valueText{o: o}
+	t.value(v.Raw, masks(v, o.ShowSensitive), indent)
 	return t.String()
 }
 
 type valueText struct {
 	strings.Builder
-	o     Options
-	marks *marked
+	o Options
 }
 
-// marked is what is not to be shown of a value, and how it is told of instead.
-type marked struct {
-	text string
-	kids map[string]*marked
-}
-
-func (m *marked) at(step string) *marked {
-	if m == nil {
-		return nil
-	}
-	return m.kids[step]
-}
-
-func markedTree(v mark.Value, show bool) *marked {
-	var root *marked
+// masks are what is not to be shown of a value, each with what stands for it.
+func masks(v mark.Value, show bool) *tree {
+	t := &tree{}
 	for _, a := range v.Marks {
 		if show && a.Tag != mark.Ephemeral {
 			continue
 		}
-		text := a.Tag.Mask()
-		if root == nil {
-			root = &marked{}
-		}
-		at := root
-		for _, s := range a.Path {
-			name, ok := stepName(s)
-			if !ok {
-				break
-			}
-			if at.kids == nil {
-				at.kids = map[string]*marked{}
-			}
-			if at.kids[name] == nil {
-				at.kids[name] = &marked{}
-			}
-			at = at.kids[name]
-		}
-		if at.text == "" || a.Tag == mark.Ephemeral {
-			at.text = text
+		if at := t.node(a.Path); at.mask == "" || a.Tag == mark.Ephemeral {
+			at.mask = a.Tag.Mask()
 		}
 	}
-	return root
+	return t
 }
 
-func (t *valueText) value(v cty.Value, m *marked, indent int) {
+func (t *valueText) value(v cty.Value, m *tree, indent int) {
 	switch {
-	case m != nil && m.text != "":
-		t.WriteString(m.text)
+	case m != nil && m.mask != "":
+		t.WriteString(m.mask)
 	case v == cty.NilVal:
 		t.WriteString("null")
 	case !v.IsKnown():
@@ -84,34 +54,38 @@ func (t *valueText) value(v cty.Value, m *marked, indent int) {
 
 // null writes a null that keeps its type.
 func (t *valueText) null(ty cty.Type) {
-	name := ""
-	switch {
-	case ty == cty.String:
-		name = "tostring"
-	case ty == cty.Number:
-		name = "tonumber"
-	case ty == cty.Bool:
-		name = "tobool"
-	case ty.IsListType():
-		name = "tolist"
-	case ty.IsSetType():
-		name = "toset"
-	case ty.IsMapType():
-		name = "tomap"
+	switch name := constructor(ty); {
 	case ty == cty.DynamicPseudoType:
 		t.WriteString("null")
-		return
-	default:
+	case name == "":
 		fmt.Fprintf(t, "null /* %s */", ty.FriendlyName())
-		return
-	}
-	t.WriteString(name + "(null)")
-	if ty.IsCollectionType() {
-		fmt.Fprintf(t, " /* of %s */", ty.ElementType().FriendlyName())
+	case ty.IsCollectionType():
+		fmt.Fprintf(t, "%s(null) /* of %s */", name, ty.ElementType().FriendlyName())
+	default:
+		t.WriteString(name + "(null)")
 	}
 }
 
-func (t *valueText) known(v cty.Value, m *marked, indent int) {
+// constructor is the function that makes a value of a type, "" for a type without one.
+func constructor(ty cty.Type) string {
+	switch {
+	case ty == cty.String:
+		return "tostring"
+	case ty == cty.Number:
+		return "tonumber"
+	case ty == cty.Bool:
+		return "tobool"
+	case ty.IsListType():
+		return "tolist"
+	case ty.IsSetType():
+		return "toset"
+	case ty.IsMapType():
+		return "tomap"
+	}
+	return ""
+}
+
+func (t *valueText) known(v cty.Value, m *tree, indent int) {
 	switch ty := v.Type(); {
 	case ty == cty.String:
 		t.text(t.o.scrub(v.AsString()), indent)
@@ -119,65 +93,46 @@ func (t *valueText) known(v cty.Value, m *marked, indent int) {
 		t.WriteString(numberText(v.AsBigFloat()))
 	case ty == cty.Bool:
 		fmt.Fprintf(t, "%t", v.True())
-	case ty.IsListType():
-		t.call("tolist", v, m, indent)
-	case ty.IsSetType():
-		t.call("toset", v, m, indent)
-	case ty.IsMapType():
-		t.call("tomap", v, m, indent)
-	case ty.IsTupleType():
-		t.seq(v, m, indent)
-	case ty.IsObjectType():
-		t.dict(v, m, indent)
+	case ty.IsCollectionType():
+		t.WriteString(constructor(ty) + "(")
+		t.parts(v, m, indent)
+		t.WriteByte(')')
+	case isDict(ty) || isSequence(ty):
+		t.parts(v, m, indent)
 	default:
 		t.WriteString(escapeLine(fmt.Sprintf("(%s)", ty.FriendlyName())))
 	}
 }
 
-func (t *valueText) call(name string, v cty.Value, m *marked, indent int) {
-	t.WriteString(name + "(")
-	if v.Type().IsMapType() {
-		t.dict(v, m, indent)
-	} else {
-		t.seq(v, m, indent)
-	}
-	t.WriteByte(')')
-}
-
 func (t *valueText) pad(n int) { t.WriteString(strings.Repeat(" ", n)) }
 
-func (t *valueText) seq(v cty.Value, m *marked, indent int) {
+// parts writes the parts of a value, each on a line.
+func (t *valueText) parts(v cty.Value, m *tree, indent int) {
+	brackets, named := "[]", isDict(v.Type())
+	if named {
+		brackets = "{}"
+	}
 	if v.LengthInt() == 0 {
-		t.WriteString("[]")
+		t.WriteString(brackets)
 		return
 	}
-	t.WriteString("[\n")
-	i := 0
-	for it := v.ElementIterator(); it.Next(); i++ {
-		_, e := it.Element()
-		t.pad(indent + 2)
-		t.value(e, m.at(itoa(i)), indent+2)
-		t.WriteString(",\n")
+	t.WriteString(brackets[:1] + "\n")
+	if named {
+		for name, e := range ctyvalue.Members(v) {
+			t.pad(indent + 2)
+			t.WriteString(quote(name) + " = ")
+			t.value(e, m.at(name), indent+2)
+			t.WriteByte('\n')
+		}
+	} else {
+		for i, e := range ctyvalue.Items(v) {
+			t.pad(indent + 2)
+			t.value(e, m.at(itoa(i)), indent+2)
+			t.WriteString(",\n")
+		}
 	}
 	t.pad(indent)
-	t.WriteByte(']')
-}
-
-func (t *valueText) dict(v cty.Value, m *marked, indent int) {
-	if v.LengthInt() == 0 {
-		t.WriteString("{}")
-		return
-	}
-	t.WriteString("{\n")
-	for it := v.ElementIterator(); it.Next(); {
-		k, e := it.Element()
-		t.pad(indent + 2)
-		t.WriteString(quote(k.AsString()) + " = ")
-		t.value(e, m.at(k.AsString()), indent+2)
-		t.WriteByte('\n')
-	}
-	t.pad(indent)
-	t.WriteByte('}')
+	t.WriteString(brackets[1:])
 }
 
 // text writes a string; one of several lines as a heredoc.
@@ -205,35 +160,27 @@ func (t *valueText) text(s string, indent int) {
 }
 
 // compact is a value on one line.
-func compact(v cty.Value) string {
+func compact(v *docValue) string {
+	var parts []string
 	switch {
-	case v == cty.NilVal || v.IsNull():
+	case v.absent():
 		return "null"
-	case !v.IsKnown():
+	case v.kind == vUnknown:
 		return "(known after apply)"
-	}
-	switch ty := v.Type(); {
-	case ty == cty.String:
-		return quote(v.AsString())
-	case ty == cty.Number:
-		return numberText(v.AsBigFloat())
-	case ty == cty.Bool:
-		return fmt.Sprint(v.True())
-	case ty.IsObjectType() || ty.IsMapType():
-		var parts []string
-		for it := v.ElementIterator(); it.Next(); {
-			k, e := it.Element()
-			if !e.IsKnown() || !e.IsNull() {
-				parts = append(parts, attrName(k.AsString())+" = "+compact(e))
-			}
-		}
-		return "{ " + strings.Join(parts, ", ") + " }"
-	default:
-		var parts []string
-		for it := v.ElementIterator(); it.Next(); {
-			_, e := it.Element()
+	case v.kind == vString:
+		return quote(v.text)
+	case v.isSeq():
+		for _, e := range v.elems {
 			parts = append(parts, compact(e))
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
+	case v.isDict():
+		for i, e := range v.elems {
+			if !e.absent() {
+				parts = append(parts, attrName(v.names[i])+" = "+compact(e))
+			}
+		}
+		return "{ " + strings.Join(parts, ", ") + " }"
 	}
+	return v.text
 }

@@ -103,7 +103,7 @@ func (c *Call) usageError(err error) string {
 		}
 		var names []string
 		c.Flags.VisitAll(func(f *flag.Flag) { names = append(names, "-"+f.Name) })
-		return "the option " + name + " is not known here." + Meant("%s", name, names)
+		return "the option " + name + " is not known here." + MeantOption(name, names)
 	}
 	return s
 }

@@ -78,10 +78,10 @@ func (e *Env) Registry() string {
 	return addr.DefaultHost
 }
 
-// Meant is " Did you mean …?" if a name is near to one of those that there are, which verb quotes.
-func Meant(verb, given string, names []string) string {
-	if near := diag.Suggest(given, names); near != "" {
-		return fmt.Sprintf(" Did you mean "+verb+"?", near)
+// MeantOption is " Did you mean …?" if an option is near to one of those that there are.
+func MeantOption(given string, options []string) string {
+	if near := diag.Suggest(given, options); near != "" {
+		return " Did you mean " + near + "?"
 	}
 	return ""
 }

@@ -18,8 +18,8 @@ import (
 type Screen struct {
 	view.View
 	call  *Call
-	held  *view.Held // nil on a terminal
-	into  *os.File   // of -json-into; nil without it
+	held  *view.LineBuffer // nil on a terminal
+	into  *os.File         // of -json-into; nil without it
 	in    *bufio.Reader
 	ended bool // nothing comes from it any more
 }
@@ -40,7 +40,7 @@ func (c *Call) ViewOptions() view.Options {
 func NewScreen(c *Call) *Screen {
 	s := &Screen{call: c, in: bufio.NewReader(c.Stdin)}
 	if closed, _ := shortcut.Parse(c.Getenv(shortcut.Variable)); !IsTerminal(c.Stdout) && !closed.Has(shortcut.Lines) {
-		s.held = view.Hold(c.Stdout, wait)
+		s.held = view.NewLineBuffer(c.Stdout, wait)
 		c.Stdout, c.Stderr = s.held, s.held.Beside(c.Stderr)
 	}
 	o := c.ViewOptions()

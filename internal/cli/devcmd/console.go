@@ -141,13 +141,9 @@ func (c *console) batch() int {
 		if !ready {
 			continue
 		}
-		switch text {
-		case "exit":
+		result, done := c.answer(text)
+		if code = max(code, result); done {
 			return code
-		case "help":
-			c.c.UI.Print(consoleHelp)
-		default:
-			code = max(code, c.evaluate(text))
 		}
 	}
 	if text := in.rest(); text != "" {
@@ -224,16 +220,14 @@ func (c *console) lineByLine() int {
 		}
 		text, ready := typed.add(lines.Text())
 		prompt = "> "
-		switch {
-		case typed.pending != "":
+		if typed.pending != "" {
 			prompt = ": "
-		case !ready:
-		case text == "exit":
+		}
+		if !ready {
+			continue
+		}
+		if _, done := c.answer(text); done {
 			return base.ExitOK
-		case text == "help":
-			c.c.UI.Print(consoleHelp)
-		default:
-			c.evaluate(text)
 		}
 	}
 }
@@ -263,19 +257,26 @@ func (c *console) converse(in *os.File, fd int, cooked *term.State) int {
 		if !ready {
 			continue
 		}
-		if text == "exit" {
-			return base.ExitOK
-		}
 		term.Restore(fd, cooked)
-		if text == "help" {
-			c.c.UI.Print(consoleHelp)
-		} else {
-			c.evaluate(text)
+		if _, done := c.answer(text); done {
+			return base.ExitOK
 		}
 		if _, err := term.MakeRaw(fd); err != nil {
 			return base.ExitError
 		}
 	}
+}
+
+// answer does what was typed, and gives the exit code and whether that was to exit.
+func (c *console) answer(text string) (code int, done bool) {
+	switch text {
+	case "exit":
+		return base.ExitOK, true
+	case "help":
+		c.c.UI.Print(consoleHelp)
+		return base.ExitOK, false
+	}
+	return c.evaluate(text), false
 }
 
 // evaluate prints the value of an expression, or what is wrong with it, and gives the exit code.
@@ -312,10 +313,8 @@ func (c *console) complete(t *term.Terminal) func(string, int, rune) (string, in
 			return line, pos, true // a tab is no part of an expression
 		}
 		common := found[0]
-		for _, n := range found {
-			for !strings.HasPrefix(n, common) {
-				common = common[:len(common)-1]
-			}
+		for !strings.HasPrefix(found[len(found)-1], common) { // they are sorted
+			common = common[:len(common)-1]
 		}
 		if common == word && len(found) > 1 {
 			_, _ = t.Write([]byte(strings.Join(found, "  ") + "\n"))

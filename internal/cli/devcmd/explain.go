@@ -62,8 +62,8 @@ func searchCodes(c *base.Call) int {
 	}
 	if len(found) == 0 {
 		hint := ""
-		if near := diag.Suggest(strings.ToUpper(c.Operands[0]), codes); near != "" && len(c.Operands) == 1 {
-			hint = fmt.Sprintf(" Did you mean %q?", near)
+		if len(c.Operands) == 1 {
+			hint = diag.Meant(diag.Suggest(strings.ToUpper(c.Operands[0]), codes))
 		}
 		c.Bag.Add(diag.Errorf("Unknown code", "There is no code %q, and no title has these words.%s Without an operand, the command lists all codes.", strings.Join(c.Operands, " "), hint))
 		return c.UI.Fail()

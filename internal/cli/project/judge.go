@@ -8,7 +8,7 @@ import (
 
 // Judge says all that is wrong with the configuration that was loaded, also where mistakes were found
 // before. What
-// only follows from a mistake that was reported is not said: see config.Module.MayDeclare and
+// only follows from a mistake that was reported is not said: see config.Module.Unreadable and
 // diag.Bag.Enough.
 func (p *Project) Judge(ctx context.Context, check lang.CheckOptions) {
 	if p.Tree.Closed || ctx.Err() != nil {

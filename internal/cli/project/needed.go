@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
@@ -31,7 +30,7 @@ func neededBy(tree *config.Tree, a addr.Provider, d diag.Diagnostic) diag.Diagno
 			}
 			found, d = true, d.See("required here", at)
 			others := slices.DeleteFunc(append(names(n.Module.Required), "terraform", "lethe"), func(s string) bool { return s == local })
-			if hint := base.Meant("%q", local, others); hint != "" {
+			if hint := diag.Meant(diag.Suggest(local, others)); hint != "" {
 				d.Detail += "\n\nNothing declares a provider " + strconv.Quote(local) + "; it is only implied here." + hint
 			}
 		}

@@ -75,7 +75,7 @@ func (v *Variables) fromFile(path string) bool {
 	for _, key := range names(values) {
 		given := values[key]
 		if v.Declared(key) == nil {
-			if !v.p.Tree.Root.Module.MayDeclare(key) {
+			if !v.p.Tree.Root.Module.Unreadable() {
 				v.undeclared(key, name, given.At)
 			}
 			continue
@@ -165,7 +165,7 @@ func (v *Variables) fromFlag(text string) bool {
 		return false
 	}
 	if v.Declared(name) == nil {
-		if v.p.Tree.Root.Module.MayDeclare(name) {
+		if v.p.Tree.Root.Module.Unreadable() {
 			return false // the block may be there and cannot be read
 		}
 		v.p.Bag.Add(diag.Errorf("Value for undeclared variable", "A variable named %q was assigned on the command line, but the root module does not declare a variable of that name. To use this value, add a \"variable\" block to the configuration.%s", name, v.near(name)))
@@ -186,8 +186,5 @@ func noAssignment(name string) diag.Diagnostic {
 }
 
 func (v *Variables) near(name string) string {
-	if near := diag.Suggest(name, names(v.p.Tree.Root.Module.Variables)); near != "" {
-		return fmt.Sprintf(" Did you mean %q?", near)
-	}
-	return ""
+	return diag.Meant(diag.Suggest(name, names(v.p.Tree.Root.Module.Variables)))
 }

@@ -78,7 +78,7 @@ func (c *binder) functions(n *Node) {
 	for _, e := range n.Unit.functions {
 		if req := n.Unit.Module.Required[e.Local]; req == nil || req.Range == (diag.Range{}) {
 			e.Wrong = true
-			if n.Unit.Module.MayDeclare(e.Local) {
+			if n.Unit.Module.Unreadable() {
 				c.ok = false
 				continue
 			}
@@ -145,7 +145,7 @@ func (l *linker) functions(n *Node, calls []*expr.ProviderCall) {
 			continue
 		}
 		l.ok = false
-		if mayConfigure(n, config.ProviderName{Local: e.Local, Alias: e.Alias}) {
+		if n.Unit.Module.Unreadable() {
 			continue
 		}
 		l.bag.Add(diag.Errorf("Provider configuration not present", "There is no configuration %q %s whose function could be called.", e.Local+"."+e.Alias, moduleOf(n)).At(e.NameRange))

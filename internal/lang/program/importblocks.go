@@ -97,14 +97,14 @@ func (p *Program) UndeclaredImports() map[addr.Resource]*config.Import {
 // mayHave reports whether a resource that is not declared may be, where a module could not be read.
 func (p *Program) mayHave(r addr.Resource) bool {
 	if n := p.nodes[r.Module]; n != nil {
-		return n.Unit.Module.MayDeclare(r.Type) && n.Unit.Module.MayDeclare(r.Name)
+		return n.Unit.Module.Unreadable()
 	}
 	m := r.Module // up to the call that leads to what was not read
 	for p.nodes[m.Parent()] == nil {
 		m = m.Parent()
 	}
 	parent := p.nodes[m.Parent()].Unit.Module
-	return parent.Calls[m.Name()] != nil || parent.MayDeclare(m.Name())
+	return parent.Calls[m.Name()] != nil || parent.Unreadable()
 }
 
 // Target is the resource that an import block names, seen from the module that has the block.

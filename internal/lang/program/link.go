@@ -118,7 +118,7 @@ func (l *linker) outputs(n *Node, u use) {
 	i, ok := child.Unit.Index(Output, u.output)
 	if !ok {
 		l.ok = false
-		if child.Unit.Module.MayDeclare(u.output) {
+		if child.Unit.Module.Unreadable() {
 			return
 		}
 		l.bag.Add(diag.Errorf("Unsupported attribute", "This object does not have an attribute named %q.%s", u.output,

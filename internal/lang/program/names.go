@@ -30,7 +30,7 @@ func (c *compiler) inModule() string {
 }
 
 func (c *compiler) undeclared(k Kind, name string, at diag.Range) {
-	if c.u.Module.MayDeclare(name) {
+	if c.u.Module.Unreadable() {
 		c.failed = true
 		return
 	}
@@ -64,7 +64,7 @@ func (c *compiler) mayGuess(n int) bool {
 var modeNouns = map[addr.Mode]string{addr.Managed: "A managed resource", addr.Data: "A data resource", addr.Ephemeral: "An ephemeral resource"}
 
 func (c *compiler) undeclaredResource(n config.Name, at diag.Range) {
-	if c.u.Module.MayDeclare(n.Type) && c.u.Module.MayDeclare(n.Name) {
+	if c.u.Module.Unreadable() {
 		c.failed = true
 		return
 	}

@@ -77,7 +77,7 @@ func (r *providerResolver) ofResource(n *Node, res *config.Resource) Decl {
 	prov := n.Config.Provider(name.Local)
 	r.needed[prov] = true
 	d := r.p.lookupConfig(n, name)
-	if d == NoDecl && !expectsPassed(n, name) && !mayConfigure(n, name) {
+	if d == NoDecl && !expectsPassed(n, name) && !n.Unit.Module.Unreadable() {
 		at := res.TypeRange
 		if res.Provider != nil {
 			at = res.Provider.Range
@@ -118,12 +118,6 @@ func moduleOf(n *Node) string {
 func expectsPassed(n *Node, name config.ProviderName) bool {
 	req := n.Unit.Module.Required[name.Local]
 	return n.Parent != nil && req != nil && slices.Contains(req.Aliases, name)
-}
-
-// mayConfigure reports whether a configuration of that name, or what its name means, may be declared
-// where the module could not be read.
-func mayConfigure(n *Node, name config.ProviderName) bool {
-	return n.Unit.Module.MayDeclare(name.Local) || name.Alias != "" && n.Unit.Module.MayDeclare(name.Alias)
 }
 
 // lookupConfig finds the declaration that a provider name means in a module, noDecl if there is
@@ -291,7 +285,7 @@ func (r *providerResolver) checkPassed(n *Node, call *Def) {
 }
 
 func (r *providerResolver) checkEntry(n, child *Node, e *config.Passed) {
-	if mayConfigure(n, e.Parent.ProviderName) || mayConfigure(child, e.Child) {
+	if n.Unit.Module.Unreadable() || child.Unit.Module.Unreadable() {
 		return // some of this is not known
 	}
 	if r.p.lookupConfig(n, e.Parent.ProviderName) == NoDecl && !expectsPassed(n, e.Parent.ProviderName) {

@@ -32,7 +32,7 @@ func checkArguments(call *program.Def, child *program.Node, bag *diag.Bag) bool 
 	for _, a := range call.Args {
 		v := vars[a.Name]
 		switch {
-		case v == nil && child.Unit.Module.MayDeclare(a.Name):
+		case v == nil && child.Unit.Module.Unreadable():
 			ok = false
 		case v == nil:
 			ok = false

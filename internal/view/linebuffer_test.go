@@ -38,7 +38,7 @@ func (w *written) String() string {
 // Lines wait for each other; whatever is written otherwise comes after them, on either stream.
 func TestHeld(t *testing.T) {
 	var w written
-	h := Hold(&w, time.Hour)
+	h := NewLineBuffer(&w, time.Hour)
 	other := h.Beside(&w)
 	h.Later("a\n")
 	h.Later("b\n")
@@ -51,7 +51,7 @@ func TestHeld(t *testing.T) {
 	h.Later("d\n")
 	h.Flush()
 	h.Flush()
-	h.WriteString("end")
+	fmt.Fprint(h, "end")
 	if got := w.String(); got != `["a\nb\n" "question" "c\n" "error" "d\n" "end"]` {
 		t.Errorf("got %s", got)
 	}
@@ -60,7 +60,7 @@ func TestHeld(t *testing.T) {
 // Nobody waits for long, and not for much.
 func TestHeldBriefly(t *testing.T) {
 	w := written{came: make(chan struct{}, 10)}
-	h := Hold(&w, time.Millisecond)
+	h := NewLineBuffer(&w, time.Millisecond)
 	for _, line := range []string{"a\n", "b\n"} { // the clock is wound up again
 		h.Later(line)
 		<-w.came
@@ -68,7 +68,7 @@ func TestHeldBriefly(t *testing.T) {
 	if got := w.String(); got != `["a\n" "b\n"]` {
 		t.Errorf("got %s", got)
 	}
-	h = Hold(&w, time.Hour)
+	h = NewLineBuffer(&w, time.Hour)
 	h.Later(strings.Repeat("x", most))
 	<-w.came
 }
@@ -80,13 +80,13 @@ func TestWhatMayWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := i.Current()
-	for name, view := range map[string]func(w *Held) View{
-		"human": func(h *Held) View { return NewHuman(h, h.Beside(h), Options{}) },
-		"json":  func(h *Held) View { return NewJSON(h, "1", Options{}) },
+	for name, view := range map[string]func(w *LineBuffer) View{
+		"human": func(h *LineBuffer) View { return NewHuman(h, h.Beside(h), Options{}) },
+		"json":  func(h *LineBuffer) View { return NewJSON(h, "1", Options{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var w bytes.Buffer
-			h := Hold(&w, time.Hour)
+			h := NewLineBuffer(&w, time.Hour)
 			v := view(h)
 			before := w.Len()
 			v.Tell(event.Started{Object: o, Op: event.Create})

@@ -1,29 +1,30 @@
 package view
 
 import (
+	"encoding/binary"
 	"math/big"
 	"slices"
 	"strconv"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// val is a value as a document: what both text and JSON are made from. A nil *val is nothing at
+// docValue is a value as a document: what text is made from. A nil *docValue is nothing at
 // all, which is not the same as an explicit null.
-type val struct {
-	kind   valKind
+type docValue struct {
+	kind   docKind
 	secret bool   // sensitive as a whole
 	text   string // of numbers, bools and strings
 	names  []string
-	elems  []*val // of lists and sets; of dicts beside names, which are sorted
-	sum    uint64 // digest, once it was asked for
+	elems  []*docValue // of lists and sets; of dicts beside names, which are sorted
 }
 
-type valKind uint8
+type docKind uint8
 
 const (
-	vNull valKind = iota
+	vNull docKind = iota
 	vUnknown
 	vBool
 	vNumber
@@ -35,13 +36,13 @@ const (
 )
 
 // isDict reports whether the value has named parts.
-func (v *val) isDict() bool { return v.kind == vMap || v.kind == vObject }
+func (v *docValue) isDict() bool { return v.kind == vMap || v.kind == vObject }
 
 // isSeq reports whether the value has parts in an order.
-func (v *val) isSeq() bool { return v.kind == vList || v.kind == vSet }
+func (v *docValue) isSeq() bool { return v.kind == vList || v.kind == vSet }
 
 // get finds a part of a dict.
-func (v *val) get(name string) *val {
+func (v *docValue) get(name string) *docValue {
 	if v == nil || !v.isDict() {
 		return nil
 	}
@@ -52,10 +53,10 @@ func (v *val) get(name string) *val {
 }
 
 // absent reports whether there is nothing: no value, or null.
-func (v *val) absent() bool { return v == nil || v.kind == vNull }
+func (v *docValue) absent() bool { return v == nil || v.kind == vNull }
 
 // equal reports whether two values are shown alike. Unknown values equal nothing.
-func (v *val) equal(w *val) bool {
+func (v *docValue) equal(w *docValue) bool {
 	switch {
 	case v == w:
 		return v == nil || !v.unknownInside()
@@ -72,45 +73,37 @@ func (v *val) equal(w *val) bool {
 	return true
 }
 
-func (v *val) unknownInside() bool {
+func (v *docValue) unknownInside() bool {
 	if v == nil {
 		return false
 	}
-	return v.kind == vUnknown || slices.ContainsFunc(v.elems, (*val).unknownInside)
+	return v.kind == vUnknown || slices.ContainsFunc(v.elems, (*docValue).unknownInside)
 }
 
-// digest is equal for equal values.
-func (v *val) digest() uint64 {
+// appendKey appends text that is equal for equal values.
+func (v *docValue) appendKey(key []byte) []byte {
 	if v == nil {
-		return 1
+		return append(key, 0xff)
 	}
-	if v.sum != 0 {
-		return v.sum
-	}
-	const prime = 1099511628211
-	h := uint64(14695981039346656037) ^ uint64(v.kind)
-	add := func(s string) {
-		for i := range len(s) {
-			h = (h ^ uint64(s[i])) * prime
+	text := func(s string) { key = append(binary.AppendUvarint(key, uint64(len(s))), s...) }
+	key = append(key, byte(v.kind))
+	text(v.text)
+	key = binary.AppendUvarint(key, uint64(len(v.elems)))
+	for i, e := range v.elems {
+		if v.isDict() {
+			text(v.names[i])
 		}
-		h = (h ^ 0xff) * prime
+		key = e.appendKey(key)
 	}
-	add(v.text)
-	for _, n := range v.names {
-		add(n)
-	}
-	for _, e := range v.elems {
-		h = (h ^ e.digest()) * prime
-	}
-	v.sum = max(h, 1)
-	return v.sum
+	return key
 }
 
 // tree is a set of paths, by step: attribute names, keys and indexes as text. A nil *tree is
 // empty.
 type tree struct {
 	here bool
-	sent bool // a path of the other kind: a write-only attribute that is set
+	sent bool   // a path of the other kind: a write-only attribute that is set
+	mask string // what stands for a value that is not shown
 	kids map[string]*tree
 }
 
@@ -200,13 +193,13 @@ func numberText(f *big.Float) string {
 
 // free makes a document of a value without a schema: sets are lists, maps are objects, and nulls
 // are explicit.
-func free(v cty.Value, secrets *tree) *val {
+func free(v cty.Value, secrets *tree) *docValue {
 	return document(v, nil, secrets)
 }
 
 // document makes the document of a value; f is nil where no schema describes it.
-func document(v cty.Value, f *form, secrets *tree) *val {
-	out := &val{secret: secrets.is()}
+func document(v cty.Value, f *schemaForm, secrets *tree) *docValue {
+	out := &docValue{secret: secrets.is()}
 	switch {
 	case v == cty.NilVal:
 		return nil
@@ -224,36 +217,33 @@ func document(v cty.Value, f *form, secrets *tree) *val {
 		out.kind, out.text = vNumber, numberText(v.AsBigFloat())
 	case ty == cty.Bool:
 		out.kind, out.text = vBool, strconv.FormatBool(v.True())
-	case ty.IsMapType() || ty.IsObjectType():
+	case isDict(ty):
 		out.dict(v, f, secrets)
-	case ty.IsListType() || ty.IsSetType() || ty.IsTupleType():
+	case isSequence(ty):
 		out.seq(v, f, secrets)
 	}
 	return out
 }
 
-func (v *val) seq(from cty.Value, f *form, secrets *tree) {
+func (v *docValue) seq(from cty.Value, f *schemaForm, secrets *tree) {
 	v.kind = vList
 	if f != nil && f.kind == fSet {
 		v.kind = vSet
 	}
 	if n := from.LengthInt(); n > 0 {
-		v.elems = make([]*val, 0, n)
+		v.elems = make([]*docValue, 0, n)
 	}
-	for it := from.ElementIterator(); it.Next(); {
-		_, ev := it.Element()
+	for _, ev := range ctyvalue.Items(from) {
 		v.elems = append(v.elems, document(ev, f.element(), secrets.at(strconv.Itoa(len(v.elems)))))
 	}
 }
 
-func (v *val) dict(from cty.Value, f *form, secrets *tree) {
+func (v *docValue) dict(from cty.Value, f *schemaForm, secrets *tree) {
 	v.kind = vObject
 	if f != nil && f.kind == fMap {
 		v.kind = vMap
 	}
-	for it := from.ElementIterator(); it.Next(); { // in the order of keys
-		k, ev := it.Element()
-		name := k.AsString()
+	for name, ev := range ctyvalue.Members(from) {
 		inner := f.part(name)
 		if f.strict() && ev.IsKnown() && ev.IsNull() && !inner.writes() {
 			continue // of an object with a schema, null is the same as nothing
@@ -267,7 +257,7 @@ func (v *val) dict(from cty.Value, f *form, secrets *tree) {
 }
 
 // sequence is the parts of a list or set.
-func (v *val) sequence() []*val {
+func (v *docValue) sequence() []*docValue {
 	if v == nil {
 		return nil
 	}

@@ -1,0 +1,114 @@
+package jsontext
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+)
+
+// Marshaler is a value that writes itself, as one JSON value.
+type Marshaler interface{ WriteJSON(w *Writer) }
+
+// Value writes a Go value as encoding/json does: structs by the tags of their fields, with omitempty and
+// omitzero, embedded ones in their place. Unlike there, what is long need not be held. A field may be an
+// iter.Seq, which is an array, or an iter.Seq2 with strings, which is an object with its members in the order
+// in which they come; a Marshaler writes into the same buffer. Nil slices and sequences are empty, and fields
+// without a tag are left out.
+func (w *Writer) Value(v any) { w.value(reflect.ValueOf(v)) }
+
+func (w *Writer) value(v reflect.Value) {
+	if !v.IsValid() {
+		w.Word("null")
+		return
+	}
+	if v.Type().NumMethod() > 0 {
+		if m, ok := v.Interface().(Marshaler); ok {
+			m.WriteJSON(w)
+			return
+		}
+	}
+	switch v.Kind() {
+	case reflect.Slice:
+		w.slice(v)
+	case reflect.String:
+		w.Text(v.String())
+	case reflect.Bool:
+		w.Bool(v.Bool())
+	case reflect.Int, reflect.Int64:
+		w.Int(v.Int())
+	case reflect.Pointer, reflect.Interface:
+		w.value(v.Elem())
+	case reflect.Struct:
+		w.Open('{')
+		for _, f := range fieldsOf(v.Type()) {
+			if part := v.FieldByIndex(f.index); !f.omit || !empty(part) {
+				w.Key(f.name)
+				w.value(part)
+			}
+		}
+		w.Close('}')
+	case reflect.Func:
+		w.sequence(v)
+	default:
+		panic("jsontext: a value of type " + v.Type().String())
+	}
+}
+
+func (w *Writer) slice(v reflect.Value) {
+	if raw, ok := v.Interface().(json.RawMessage); ok {
+		w.Raw(raw)
+		return
+	}
+	w.Open('[')
+	for i := range v.Len() {
+		w.value(v.Index(i))
+	}
+	w.Close(']')
+}
+
+func (w *Writer) sequence(v reflect.Value) {
+	if v.Type().CanSeq2() {
+		w.Open('{')
+		if !v.IsNil() {
+			for name, e := range v.Seq2() {
+				w.Key(name.String())
+				w.value(e)
+			}
+		}
+		w.Close('}')
+		return
+	}
+	w.Open('[')
+	if !v.IsNil() {
+		for e := range v.Seq() {
+			w.value(e)
+		}
+	}
+	w.Close(']')
+}
+
+func empty(v reflect.Value) bool { return v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0 }
+
+// field is a field of a struct, or of one that is embedded in it.
+type field struct {
+	name  string
+	index []int
+	omit  bool // when it is empty
+}
+
+var structs sync.Map // reflect.Type → []field
+
+func fieldsOf(t reflect.Type) []field {
+	if known, ok := structs.Load(t); ok {
+		return known.([]field)
+	}
+	var out []field
+	for _, f := range reflect.VisibleFields(t) {
+		if name, options, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			out = append(out, field{name, f.Index, options != ""})
+		}
+	}
+	structs.Store(t, out)
+	return out
+}
