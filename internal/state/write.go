@@ -22,8 +22,14 @@ func (s *Snapshot) Write(w io.Writer) error {
 }
 
 // Bytes is what Write writes.
-func (s *Snapshot) Bytes() ([]byte, error) {
-	f := fileWriter{Snapshot: s}
+func (s *Snapshot) Bytes() ([]byte, error) { return s.bytes(false) }
+
+// Direct is the same with dependencies as they are in memory, for those who go on from there: a list that was
+// closed over what others depended on does not show which of it is its own.
+func (s *Snapshot) Direct() ([]byte, error) { return s.bytes(true) }
+
+func (s *Snapshot) bytes(direct bool) ([]byte, error) {
+	f := fileWriter{Snapshot: s, direct: direct}
 	if s != nil && s.source != nil {
 		f.Buf = make([]byte, 0, len(s.source)+len(s.source)/16)
 	}
@@ -38,6 +44,7 @@ type writer struct{ jsontext.Writer }
 type fileWriter struct {
 	writer
 	*Snapshot
+	direct  bool // dependencies are written as they are
 	closure *Closure
 	slots   []slot
 
@@ -49,7 +56,9 @@ func (f *fileWriter) file() error {
 	if f.Snapshot == nil {
 		f.Snapshot = &Snapshot{}
 	}
-	f.closure = f.Snapshot.Closure()
+	if !f.direct {
+		f.closure = f.Snapshot.Closure()
+	}
 	f.modules, f.providers = map[addr.ModuleInstance]string{}, map[addr.ProviderConfig]string{}
 	f.Open('{')
 	f.Key("version")
@@ -280,6 +289,10 @@ func (e *writer) flatmap(m map[string]string) {
 
 // dependencies writes the closed list of what an object of resource self depends on.
 func (f *fileWriter) dependencies(self addr.Resource, recorded []addr.Resource) {
+	if f.direct {
+		f.recorded(recorded)
+		return
+	}
 	some := false
 	for _, id := range f.closure.all(recorded) {
 		if !f.closure.listed(self, id) {

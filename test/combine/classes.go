@@ -102,8 +102,9 @@ var classes = []class{
 		ours, _ := d.A.(string)
 		theirs, _ := d.B.(string)
 		return d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && c.none() ||
-			c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.A == nil && does(c.b, d.At, "delete") && slices.ContainsFunc(c.st.Do.Target, func(t string) bool {
-				return slices.Contains(c.b.Before.dependencies(d.At), t) && !slices.Contains(c.a.Before.dependencies(d.At), t)
+			c.st.Do.Destroy && (d.A == nil || d.What == "state") && slices.ContainsFunc(c.st.Do.Target, func(t string) bool {
+				on := func(s *State) bool { return slices.Contains(s.dependencies(d.At), keyless(t)) }
+				return d.What == "calls" || does(c.b, d.At, "delete") && on(c.b.Before) && !on(c.a.Before)
 			})
 	}},
 	{"what moved to another type, and did not change", func(c *comparison, d Difference) bool {
@@ -164,11 +165,17 @@ var classes = []class{
 		return c.st.Do.Destroy && strings.HasPrefix(d.Section, "resource_drift") && d.B == nil
 	}},
 	{"what is destroyed, where it changed outside", func(c *comparison, d Difference) bool {
-		return d.Section == "resource_changes before" && len(c.st.Drifts) > 0 && does(c.a, d.At, "delete")
+		return d.Section == "resource_changes before" && (len(c.st.Drifts) > 0 || c.a.drifted(d.At)) && does(c.a, d.At, "delete")
 	}},
 	{"marks of write-only attributes", func(c *comparison, d Difference) bool {
 		return strings.HasSuffix(d.Section, " sensitive") && unkept(d.A, d.B) || c.idle(d, func(ch any) bool {
 			return compact(get(ch, "change", "before")) == compact(get(ch, "change", "after")) &&
+				unkept(get(ch, "change", "before_sensitive"), get(ch, "change", "after_sensitive"))
+		})
+	}},
+	{"marks of write-only attributes", func(c *comparison, d Difference) bool {
+		return (strings.HasPrefix(d.Section, "resource_changes") || d.What == "calls" && d.Section == "update" && d.A == nil) && slices.ContainsFunc(changes(c.b.PlanJSON), func(ch any) bool {
+			return (d.What == "calls" || get(ch, "address") == d.At) && compact(get(ch, "change", "before")) == compact(get(ch, "change", "after")) &&
 				unkept(get(ch, "change", "before_sensitive"), get(ch, "change", "after_sensitive"))
 		})
 	}},
@@ -226,11 +233,12 @@ var classes = []class{
 		more := slices.DeleteFunc(strings.Fields(theirs), func(a string) bool { return strings.HasPrefix(a, "module.") })
 		return c.wholeModules() && (d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && contains(strings.Fields(ours), more) ||
 			d.Section == "create first" && d.B == true && strings.HasPrefix(d.At, "module.") ||
+			d.Section == "resource_changes actions" && compact(d.B) == `["create","delete"]` && compact(d.A) == `["delete","create"]` && strings.HasPrefix(d.At, "module.") ||
 			strings.HasPrefix(d.Section, "resource_changes") && d.A == nil && (does(c.b, d.At, "read") || c.through(d.At)) ||
 			c.idle(d, func(ch any) bool { return c.through(fmt.Sprint(get(ch, "address"))) }))
 	}},
 	{"an output made from what failed to be applied", func(c *comparison, d Difference) bool {
-		return d.What == "state" && d.Section == "outputs" && c.b.Apply.Exit == 1
+		return d.What == "state" && c.b.Apply.Exit == 1 && (d.Section == "outputs" || d.B == nil && strings.Contains("."+d.At, ".data."))
 	}},
 	{"`create_before_destroy` in the state", func(c *comparison, d Difference) bool {
 		if d.Section == "create first" && c.st.Do.Refresh == "only" {

@@ -279,8 +279,13 @@ func (o *Ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 		Existed: e != nil, CreateFirst: e != nil && e.CreateFirst,
 	}
 	if h, ok := o.hold(obj, e, c); ok {
-		x.DownHolds = o.alone(h)
-		x.UpHolds = x.DownHolds
+		x.UpHolds = o.alone(h)
+		x.DownHolds = x.UpHolds
+		if e != nil && c != nil && e.Provider.Key != c.Provider.Key { // it goes through the instance that it was made through
+			if was, ok := o.hold(obj, e, nil); ok {
+				x.DownHolds = o.alone(was)
+			}
+		}
 		if d, ok := o.source.Program.Resource(obj.Resource()); ok && len(o.source.Receivers.Received(d.ID)) > 0 {
 			x.UpHolds = o.leasesFor(d.ID, obj.Module, obj.Key, []int32{h})
 		}

@@ -77,7 +77,7 @@ func Write(w io.Writer, c *Contents) error {
 		return err
 	}
 	a.add(memberPlan, body.Bytes())
-	now, err := c.Plan.Refreshed.Bytes()
+	now, err := c.Plan.Refreshed.Direct()
 	if err != nil {
 		return err
 	}
