@@ -117,6 +117,7 @@ func (p *selector) warnUnreceived(s *Selection) {
 
 // chooseTargets selects what is named, and what that needs: in a destroy, what needs that.
 func (p *selector) chooseTargets(s *Selection) {
+	var anywhere []program.Decl // what is named in no particular instance of a module
 	start := make([][]program.Decl, len(s.targets))
 	for _, d := range p.request.Program.Decls() {
 		for i, t := range s.targets {
@@ -136,8 +137,13 @@ func (p *selector) chooseTargets(s *Selection) {
 		return
 	}
 	for i, t := range s.targets {
-		p.selectDependencies(s, start[i], t, p.request.Program.Refs)
+		if t.InKeyedModule() {
+			p.selectDependencies(s, start[i], t, p.request.Program.Refs)
+		} else {
+			anywhere = append(anywhere, start[i]...)
+		}
 	}
+	p.selectDependencies(s, anywhere, addr.Target{}, p.request.Program.Refs)
 	p.selectDependencies(s, p.fedOutputs(s), addr.Target{}, p.values)
 }
 
