@@ -13,7 +13,6 @@ import (
 type inner struct {
 	Name string `json:"name"`
 	Flag bool   `json:"flag,omitempty"`
-	seen bool
 }
 
 type outer struct {

@@ -83,7 +83,8 @@ func (c *checker) ignoredBy(d *program.Declaration, sch *schema.Schema) {
 		if !ok {
 			name, rest = t.RootName(), t[1:]
 		}
-		ty, a := cty.NilType, sch.Attr(name)
+		var ty cty.Type
+		a := sch.Attr(name)
 		if nested := sch.Nested(name); a != nil {
 			ty = a.Type
 		} else if nested != nil {
