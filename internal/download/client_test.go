@@ -75,8 +75,12 @@ func TestGetFails(t *testing.T) {
 		{"always busy", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(503) }, 4, "answered 503 Service Unavailable"},
 		{"too large", func(w http.ResponseWriter, r *http.Request) { w.Write(make([]byte, 101)) }, 1, "more than 100 bytes"},
 		{"redirect loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/x", http.StatusFound) }, 10, "redirects more than 10 times"},
-		{"to http", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://example.com/x?s=1", http.StatusFound) }, 1, "redirects to http://example.com/x, which is not protected"},
-		{"to a file", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "file:///etc/passwd", http.StatusFound) }, 1, "not protected"},
+		{"to http", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://example.com/x?s=1", http.StatusFound)
+		}, 1, "redirects to http://example.com/x, which is not protected"},
+		{"to a file", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
+		}, 1, "not protected"},
 		{"without place", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(302) }, 1, "cannot be read"},
 		{"cut", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "50")
