@@ -171,12 +171,12 @@ func readable(src []byte, l limits.Limits) Problem {
 	return Problem{Kind: Encoding, At: at}
 }
 
-// Words counts words and symbols: there are about as many tokens, but for those of texts and comments.
+// Words counts words, symbols and lines: there are about as many tokens, but for those of texts and comments.
 func Words(src []byte) (n int) {
 	within := false
 	for _, c := range src {
 		part := IdentPart(c)
-		if part && !within || !part && c > ' ' && c != '"' {
+		if part && !within || !part && c != ' ' && c != '\t' && c != '\r' && c != '"' {
 			n++
 		}
 		within = part
