@@ -16,8 +16,8 @@ const room = 16 << 20
 // and a few per cent more memory.
 const leastPercent = 75
 
-// collect sets how eagerly garbage is collected: after every collection by what lives then. Whoever
-// sets GOGC has it their way; GOMEMLIMIT holds in any case.
+// collect sets how eagerly garbage is collected: after every collection by what lives then. A user
+// who sets GOGC decides that; GOMEMLIMIT holds in any case.
 func collect() {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -30,7 +30,7 @@ func collect() {
 // as long as their neighbours.
 type watcher struct{ _ *watcher }
 
-// watch makes an object that nobody holds; the next collection finds that out, and makes another.
+// watch makes an object that nothing refers to; the next collection finds that out, and makes another.
 func watch() {
 	runtime.SetFinalizer(&watcher{}, func(*watcher) {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}

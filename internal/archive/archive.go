@@ -21,8 +21,6 @@ type Options struct {
 	Bytes int64 // all contents together
 	Files int   // entries of any kind
 	Links bool  // symbolic links to what is inside are kept, as modules have them; otherwise they are errors
-	// Wrote is called with each file's name, with slashes, and content, as it is written. nil: nothing is called.
-	Wrote func(name string) io.Writer
 }
 
 // Unpack extracts the archive in a file into dir, which is replaced. It is unpacked beside dir first, so that
@@ -204,11 +202,7 @@ func (u *unpacking) file(name string, mode fs.FileMode, open func() (io.ReadClos
 	if err != nil {
 		return plain(err)
 	}
-	to := io.Writer(out)
-	if u.Wrote != nil {
-		to = io.MultiWriter(out, u.Wrote(filepath.ToSlash(name)))
-	}
-	n, err := io.Copy(to, io.LimitReader(in, u.bytes+1))
+	n, err := io.Copy(out, io.LimitReader(in, u.bytes+1))
 	if u.bytes -= n; u.bytes < 0 {
 		err = fmt.Errorf("the archive holds more than %d bytes", u.Options.Bytes)
 	}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -100,7 +101,7 @@ func (c *Credentials) ask(ctx context.Context, host string) (string, error) {
 	if token, ok := c.helped[host]; ok {
 		return token, nil
 	}
-	out, err := c.help(ctx, "get", host, nil)
+	out, err := c.help(ctx, host)
 	if err != nil {
 		return "", err
 	}
@@ -115,29 +116,28 @@ func (c *Credentials) ask(ctx context.Context, host string) (string, error) {
 	return doc.Token, nil
 }
 
-// help runs the credentials helper: get, store or forget. What it answers and what it complains of may hold
-// secrets; only that is passed on which it says about an error.
-func (c *Credentials) help(ctx context.Context, verb, host string, input []byte) ([]byte, error) {
+// help asks the credentials helper for the credentials of a host. What it answers may hold secrets; only that is
+// passed on which it says about an error.
+func (c *Credentials) help(ctx context.Context, host string) ([]byte, error) {
 	name := c.Settings.Helper[0]
 	program, err := c.helper(name)
 	if err != nil {
 		return nil, err
 	}
-	args := append(append([]string{}, c.Settings.Helper[1:]...), verb, host)
-	cmd := exec.CommandContext(ctx, program, args...)
+	cmd := exec.CommandContext(ctx, program, append(slices.Clone(c.Settings.Helper[1:]), "get", host)...)
 	var out, said bytes.Buffer
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Environ, bytes.NewReader(input), &out, &said
+	cmd.Env, cmd.Stdout, cmd.Stderr = c.Environ, &out, &said
 	if err := cmd.Run(); err != nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && said.Len() > 0 {
 			err = errors.New(strings.TrimSpace(said.String()))
 		}
-		return nil, fmt.Errorf("the credentials helper %q could not %s the credentials for %s: %w", name, verb, host, err)
+		return nil, fmt.Errorf("the credentials helper %q could not get the credentials for %s: %w", name, host, err)
 	}
 	return out.Bytes(), nil
 }
 
-// helper finds the program of a credentials helper, in the plugin directories of the user as the peers do.
+// helper finds the program of a credentials helper, in the plugin directories of the user as Terraform and OpenTofu do.
 func (c *Credentials) helper(name string) (string, error) {
 	home := c.Getenv("HOME")
 	for _, dir := range []string{

@@ -42,17 +42,10 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s answered %d %s", e.URL, e.Code, http.StatusText(e.Code))
 }
 
-// IsStatus reports whether the server answered with one of these status codes.
-func IsStatus(err error, codes ...int) bool {
+// IsStatus reports whether the server answered with a status code.
+func IsStatus(err error, code int) bool {
 	var s *StatusError
-	if errors.As(err, &s) {
-		for _, c := range codes {
-			if s.Code == c {
-				return true
-			}
-		}
-	}
-	return false
+	return errors.As(err, &s) && s.Code == code
 }
 
 // Show is an address as messages show it: without what may be secret in it.

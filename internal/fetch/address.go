@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/registry"
 )
 
@@ -207,12 +206,4 @@ func (s *moduleSource) recorded() string {
 		return bare + "//" + s.sub
 	}
 	return bare + "//" + s.sub + "?" + query
-}
-
-// defaultRegistry is the registry of addresses that name none.
-func defaultRegistry(host string) string {
-	if host == "" {
-		return addr.DefaultHost
-	}
-	return host
 }

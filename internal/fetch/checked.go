@@ -13,7 +13,7 @@ import (
 
 // A package is read, all of its hundreds of megabytes, when it is installed and when its files are
 // not those that were read last. Which those were is in a file beside the packages: a file is the
-// same if device, inode, size, mode and both times are. Nobody can write to a file without a change
+// same if device, inode, size, mode and both times are. No user can write to a file without a change
 // of its ctime, short of turning back the clock of the machine; and a user who can write to this record
 // can as well write the lock file that the hashes are compared with.
 

@@ -57,8 +57,10 @@ func (p *Providers) deliver(ctx context.Context, f found, pkg *registry.Package,
 			d.how = "signed, key ID " + pkg.Key
 		}
 	}
+	var h1 string
 	err := p.obtain(ctx, f, pkg, a, lock, func(f found) error {
-		if f.zip != "" {
+		h1 = f.h1
+		if f.zip != "" && pkg == nil { // of what was downloaded it is known
 			zh, err := hashZip(f.zip)
 			if err != nil {
 				return err
@@ -70,9 +72,10 @@ func (p *Providers) deliver(ctx context.Context, f found, pkg *registry.Package,
 	if err != nil {
 		return d, err
 	}
-	h1, err := hashDir(dir)
-	if err != nil {
-		return d, err
+	if h1 == "" {
+		if h1, err = hashDir(dir); err != nil {
+			return d, err
+		}
 	}
 	own := append([]string{h1}, d.hashes...)
 	if pkg != nil {
@@ -148,50 +151,52 @@ func (p *Providers) onDisk(ctx context.Context, f found, pkg *registry.Package, 
 	case pkg == nil:
 		return use(f)
 	case p.StoreDir != "" && pkg.Sum != "":
-		dir, err := p.stored(ctx, pkg)
+		dir, h1, err := p.stored(ctx, pkg)
 		if err != nil {
 			return err
 		}
-		return use(found{version: f.version, dir: dir, shared: true})
+		return use(found{version: f.version, dir: dir, h1: h1})
 	}
 	return p.download(ctx, pkg, p.DataDir, func(zip string) error { return use(found{version: f.version, zip: zip}) })
 }
 
-// stored makes sure that a package is in the store, unpacked and as it was downloaded, and gives its directory.
-func (p *Providers) stored(ctx context.Context, pkg *registry.Package) (string, error) {
-	dir := filepath.Join(p.StoreDir, pkg.Sum)
-	if unchanged(dir) {
-		return dir, nil
+// stored makes sure that a package is in the store, unpacked and as it was downloaded, and gives its directory and its "h1:" hash.
+func (p *Providers) stored(ctx context.Context, pkg *registry.Package) (dir, h1 string, err error) {
+	dir = filepath.Join(p.StoreDir, pkg.Sum)
+	if h1 = unchanged(dir); h1 != "" {
+		return dir, h1, nil
 	}
 	if err := os.MkdirAll(p.StoreDir, 0o700); err != nil {
-		return "", err
+		return "", "", err
 	}
-	err := locked(p.StoreDir, pkg.Sum+".lock", func() error {
-		if unchanged(dir) { // by another that was first
+	err = locked(p.StoreDir, pkg.Sum+".lock", func() error {
+		if h1 = unchanged(dir); h1 != "" { // by another that was first
 			return nil
 		}
 		return p.download(ctx, pkg, p.StoreDir, func(zip string) error {
 			if err := unpack(zip, dir); err != nil {
 				return err
 			}
-			h1, err := hashDir(dir)
-			if err != nil {
+			var err error
+			if h1, err = hashDir(dir); err != nil {
 				return err
 			}
 			return os.WriteFile(dir+".h1", []byte(h1), 0o600)
 		})
 	})
-	return dir, err
+	return dir, h1, err
 }
 
-// unchanged reports whether a directory of the store has what was unpacked into it.
-func unchanged(dir string) bool {
+// unchanged gives the "h1:" hash of a directory of the store if it has what was unpacked into it, and "" otherwise.
+func unchanged(dir string) string {
 	was, err := os.ReadFile(dir + ".h1")
 	if err != nil {
-		return false
+		return ""
 	}
-	is, err := hashDir(dir)
-	return err == nil && is == string(was)
+	if is, err := hashDir(dir); err != nil || is != string(was) {
+		return ""
+	}
+	return string(was)
 }
 
 // download gets a package into a temporary file, which is gone afterwards.

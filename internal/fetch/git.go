@@ -18,7 +18,6 @@ import (
 // repository is a bare copy of a git repository, fetched from when a revision is not in it.
 type repository struct {
 	dir     string
-	url     string
 	environ []string
 }
 
@@ -48,7 +47,10 @@ func (r *repository) checkout(ctx context.Context, g *gitSource, dir string) (co
 	return commit, archive.Unpack(tmp.Name(), dir, moduleLimits)
 }
 
-var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+var (
+	fullCommit = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+	someCommit = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
+)
 
 // fetch makes sure that a revision is there and gives its commit. One that is named by its whole hash is not
 // asked for again.
@@ -72,7 +74,7 @@ func (r *repository) fetch(ctx context.Context, g *gitSource) (string, error) {
 		return strings.TrimSpace(string(out)), err
 	}
 	// A commit, in full or cut short, that the server does not hand out by name: it is looked for in all branches and tags.
-	if !regexp.MustCompile(`^[0-9a-f]{7,64}$`).MatchString(g.ref) {
+	if !someCommit.MatchString(g.ref) {
 		return "", err
 	}
 	if _, all := r.git(ctx, "fetch", "--quiet", "--force", "--", g.url, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"); all != nil {
@@ -127,5 +129,5 @@ func withoutGit(environ []string) []string {
 
 // repositoryFor is the copy of a repository below a directory.
 func repositoryFor(dir, url string, environ []string) *repository {
-	return &repository{filepath.Join(dir, fmt.Sprintf("%x.git", sha256.Sum256([]byte(url)))), url, environ}
+	return &repository{filepath.Join(dir, fmt.Sprintf("%x.git", sha256.Sum256([]byte(url)))), environ}
 }

@@ -51,7 +51,7 @@ func (p *Providers) Install(ctx context.Context, needs []Need, l *Lockfile, upgr
 		bag.Add(diag.Errorf("Invalid provider installation method", "%s.", err))
 		return false
 	}
-	each(todo, func(w *wanted) { w.ok = p.newest(ctx, w, methods) })
+	each(todo, func(w *wanted) { w.ok = p.choose(ctx, w, methods) })
 	each(todo, func(w *wanted) { w.ok = w.ok && p.fetch(ctx, w) })
 	for _, w := range todo {
 		bag.Add(w.bag.List()...)
@@ -108,8 +108,19 @@ func (p *Providers) want(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) (*wan
 	return w, true
 }
 
-// newest chooses the newest allowed version that some source has; of two sources the first.
-func (p *Providers) newest(ctx context.Context, w *wanted, methods []method) bool {
+// newest is the newest of those that fit; of equals the first.
+func newest(all []found, fits func(found) bool) (best found, ok bool) {
+	for _, f := range all {
+		if fits(f) && (!ok || best.version.LessThan(f.version)) {
+			best, ok = f, true
+		}
+	}
+	return best, ok
+}
+
+// choose takes the newest allowed version that some source has; of two sources that of the first.
+func (p *Providers) choose(ctx context.Context, w *wanted, methods []method) bool {
+	fits := func(f found) bool { return f.unfit == "" && w.allowed.Has(f.version) }
 	var all []found
 	var asked []string
 	for _, m := range methods {
@@ -126,16 +137,12 @@ func (p *Providers) newest(ctx context.Context, w *wanted, methods []method) boo
 			w.bag.Add(diag.Warningf("Additional provider information from registry", "The registry of %s has something to say:\n  - %s", w.Provider.ForDisplay(), text))
 		}
 		all = append(all, list...)
-		if w.only && slices.ContainsFunc(list, func(f found) bool { return f.unfit == "" && w.allowed.Has(f.version) }) {
+		if w.only && slices.ContainsFunc(list, fits) {
 			break // no other can have a newer one
 		}
 	}
-	for _, f := range all {
-		if f.unfit == "" && w.allowed.Has(f.version) && (w.best.version == versions.Unspecified || w.best.version.LessThan(f.version)) {
-			w.best = f
-		}
-	}
-	if w.best.version == versions.Unspecified {
+	var there bool
+	if w.best, there = newest(all, fits); !there {
 		w.explain(all, asked)
 		return false
 	}
@@ -152,21 +159,10 @@ func (w *wanted) fail(format string, args ...any) {
 
 // explain says why there is no version to install, and which are nearest.
 func (w *wanted) explain(all []found, asked []string) {
-	var unfit []found
-	for _, f := range all {
-		if f.unfit != "" && w.allowed.Has(f.version) {
-			unfit = append(unfit, f)
-		}
-	}
+	unfit, is := newest(all, func(f found) bool { return f.unfit != "" && w.allowed.Has(f.version) })
 	switch {
-	case len(unfit) > 0:
-		f := unfit[len(unfit)-1]
-		for _, g := range unfit {
-			if f.version.LessThan(g.version) {
-				f = g
-			}
-		}
-		w.bag.Add(diag.Errorf("Incompatible provider version", "Provider %s v%s %s. Versions that can be used here: %s.", w.Provider.ForDisplay(), f.version, f.unfit, listed(all)))
+	case is:
+		w.bag.Add(diag.Errorf("Incompatible provider version", "Provider %s v%s %s. Versions that can be used here: %s.", w.Provider.ForDisplay(), unfit.version, unfit.unfit, listed(all)))
 	case len(all) > 0:
 		w.fail("no available releases match the given constraints %s. Available are: %s", w.text, listed(all))
 	case len(asked) == 0:

@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -26,7 +25,7 @@ var moduleLimits = archive.Options{Bytes: 1 << 30, Files: 50_000, Links: true}
 // Installer installs modules that come from elsewhere, for one init or get. It is used by one goroutine.
 type Installer struct {
 	Registry *registry.Registry
-	Host     string // registry of addresses that name none; "": the default one
+	Host     string // registry of addresses that name none
 	WorkDir  string
 	DataDir  string
 	CacheDir string // for copies of git repositories; "": below DataDir, for the time of the command
@@ -50,9 +49,9 @@ func (m *Installer) Install(ctx context.Context, key, source, constraint string)
 			return dir, from, version, nil
 		}
 	}
-	s, err := parseSource(source, defaultRegistry(m.Host))
+	s, err := parseSource(source, m.Host)
 	if err != nil {
-		return "", "", "", fmt.Errorf("the source %q: %w", source, err)
+		return "", "", "", fmt.Errorf("the source %q: %w", display(source), err)
 	}
 	if s.registry == nil && constraint != "" {
 		return "", "", "", errors.New("only modules of a registry have versions: remove the version argument, or name the registry")
@@ -93,7 +92,7 @@ func (m *Installer) Remember() error {
 	if len(m.done) == 0 {
 		return nil
 	}
-	path := filepath.Join(m.DataDir, "modules", "modules.json")
+	path := manifestPath(m.DataDir)
 	all := map[string]manifestEntry{"": {Dir: "."}}
 	for _, e := range append(readManifest(path), m.done...) {
 		all[e.Key] = e
@@ -102,11 +101,7 @@ func (m *Installer) Remember() error {
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		doc.Modules = append(doc.Modules, all[key])
 	}
-	text, err := json.Marshal(doc)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, text, 0o644)
+	return doc.write(path)
 }
 
 // subOf is the subdirectory that a registry names for a package; that of a source itself comes after it.
@@ -134,8 +129,7 @@ func (m *Installer) choose(ctx context.Context, mod registry.Module, constraint 
 		if err != nil {
 			return versions.Unspecified, fmt.Errorf("the version constraint %q cannot be read: %w", constraint, err)
 		}
-		set := versions.MeetingConstraints(spec)
-		allowed = set.Subtract(versions.Prerelease.Subtract(set.AllRequested()))
+		allowed = released(versions.MeetingConstraints(spec))
 	}
 	all, ok := m.asked[mod]
 	if !ok {
@@ -152,18 +146,15 @@ func (m *Installer) choose(ctx context.Context, mod registry.Module, constraint 
 		}
 		m.asked[mod] = all
 	}
-	best := versions.Unspecified
 	var there []found
 	for _, v := range all {
 		there = append(there, found{version: v.Version})
-		if allowed.Has(v.Version) && (best == versions.Unspecified || best.LessThan(v.Version)) {
-			best = v.Version
-		}
 	}
-	if best == versions.Unspecified {
-		return best, fmt.Errorf("the registry has no version of %s that fits the constraint %q. It has: %s", mod, constraint, listed(there))
+	best, ok := newest(there, func(f found) bool { return allowed.Has(f.version) })
+	if !ok {
+		return versions.Unspecified, fmt.Errorf("the registry has no version of %s that fits the constraint %q. It has: %s", mod, constraint, listed(there))
 	}
-	return best, nil
+	return best.version, nil
 }
 
 // locate finds where the registry says that the package of a version is.
@@ -172,14 +163,22 @@ func (m *Installer) locate(ctx context.Context, mod registry.Module, v versions.
 	if err != nil {
 		return nil, err
 	}
-	pack, err := parseSource(text, "")
+	return named("the registry", text, true)
+}
+
+// named reads the source that a server names for a module: a repository or an archive, and protected on the way
+// where the server is.
+func named(who, text string, protected bool) (*moduleSource, error) {
+	s, err := parseSource(text, "")
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("the registry says that the module is at %q: %w", display(text), err)
-	case pack.registry != nil || pack.local != "":
-		return nil, fmt.Errorf("the registry says that the module is at %q, which is no place to install from", display(text))
+		return nil, fmt.Errorf("%s says that the module is at %q: %w", who, display(text), err)
+	case s.registry != nil || s.local != "":
+		return nil, fmt.Errorf("%s says that the module is at %q, which is no place to install from", who, display(text))
+	case protected && (s.archive != nil && s.archive.Scheme != "https" || s.git != nil && strings.HasPrefix(s.git.url, "http:")):
+		return nil, fmt.Errorf("%s says that the module is at %q, which is not protected as it is itself", who, display(text))
 	}
-	return pack, nil
+	return s, nil
 }
 
 // install puts a package into dir, anew. One that this command has installed elsewhere is copied from there.
@@ -303,14 +302,11 @@ func (m *Installer) page(ctx context.Context, u *url.URL, dir string, hops int) 
 		}
 		text = next.String()
 	}
-	s, err := parseSource(text, "")
-	if err != nil || s.registry != nil || s.local != "" {
-		return fmt.Errorf("%s says that the module is at %q, which is no place to install from", download.Show(u), display(text))
+	s, err := named(download.Show(u), text, u.Scheme == "https")
+	if err != nil {
+		return err
 	}
 	if s.archive != nil {
-		if u.Scheme == "https" && s.archive.Scheme != "https" {
-			return fmt.Errorf("%s says that the module is at %s, which is not protected as it is itself", download.Show(u), download.Show(s.archive))
-		}
 		err = m.archive(ctx, s.archive, dir, hops+1)
 	} else {
 		err = m.git(ctx, s.git, dir)

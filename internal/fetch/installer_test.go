@@ -61,6 +61,13 @@ func TestRegistryModule(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	for _, at := range []string{"http://example.com/x.zip", "git::http://example.com/x.git", "file:///srv/x", "acme/net/aws"} {
+		s.Module("acme/away/aws", "1.0.0", at)
+		m.asked = nil
+		if _, _, _, err := m.Install(t.Context(), "k", "acme/away/aws", ""); err == nil || !strings.Contains(err.Error(), "the module is at") {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
 	if _, _, _, err := m.Install(t.Context(), "k", "acme/none/aws", ""); err == nil || !strings.Contains(err.Error(), "has no module") {
 		t.Error(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/apparentlymart/go-versions/versions/constraints"
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 )
 
@@ -82,7 +83,7 @@ type manifestEntry struct {
 // those that were not there, or elsewhere, when that was last recorded.
 func WriteManifest(dataDir, workDir string, root *config.Node, fresh func(*config.Node)) error {
 	m := manifest{}
-	path := filepath.Join(dataDir, "modules", "modules.json")
+	path := manifestPath(dataDir)
 	known := map[manifestEntry]bool{}
 	for _, e := range readManifest(path) {
 		known[e] = true
@@ -101,6 +102,13 @@ func WriteManifest(dataDir, workDir string, root *config.Node, fresh func(*confi
 	if len(m.Modules) == 1 {
 		return nil
 	}
+	return m.write(path)
+}
+
+// manifestPath is the list of installed modules below the data directory.
+func manifestPath(dataDir string) string { return filepath.Join(dataDir, "modules", "modules.json") }
+
+func (m manifest) write(path string) error {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -120,7 +128,7 @@ type Modules map[string]manifestEntry
 // ReadModules reads which modules were installed.
 func ReadModules(dataDir string) Modules {
 	out := Modules{}
-	for _, e := range readManifest(filepath.Join(dataDir, "modules", "modules.json")) {
+	for _, e := range readManifest(manifestPath(dataDir)) {
 		out[e.Key] = e
 	}
 	return out
@@ -163,29 +171,13 @@ func versionFits(is, text string) error {
 	return nil
 }
 
-// sameSource gives equal texts for the forms that a source may be written in, and is recorded in.
+// sameSource gives equal texts for the forms that a source may be written in, and is recorded in. The public registries
+// of Terraform and OpenTofu count as one.
 func sameSource(s string) string {
-	for _, host := range []string{"registry.terraform.io/", "registry.opentofu.org/"} {
-		if rest, ok := strings.CutPrefix(s, host); ok {
-			return rest
-		}
+	if m, err := parseSource(s, addr.DefaultHost); err == nil {
+		s = m.recorded()
 	}
-	addr, sub, _ := strings.Cut(s, "//")
-	switch {
-	case filepath.IsAbs(s):
-		return "file://" + filepath.ToSlash(s)
-	case strings.HasPrefix(s, "github.com/"):
-		s = "git::https://" + strings.TrimSuffix(addr, ".git") + ".git"
-	case strings.HasPrefix(s, "git@"):
-		host, path, _ := strings.Cut(addr, ":")
-		s = "git::ssh://" + host + "/" + path
-	default:
-		return s
-	}
-	if sub != "" {
-		s += "//" + sub
-	}
-	return s
+	return strings.TrimPrefix(strings.TrimPrefix(s, addr.TerraformHost+"/"), addr.DefaultHost+"/")
 }
 
 // readManifest gives what was recorded, as far as it can be read: it is written anew.

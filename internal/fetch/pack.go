@@ -97,7 +97,7 @@ func place(f found, dir string) error {
 	if f.zip != "" {
 		return unpack(f.zip, dir)
 	}
-	if f.shared {
+	if f.h1 != "" {
 		return link(f.dir, dir)
 	}
 	real, err := filepath.Abs(f.dir)

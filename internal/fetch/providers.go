@@ -118,7 +118,12 @@ func (p *Providers) allowed(n Need, bag *diag.Bag) (versions.Set, string, bool) 
 		}
 		set = set.Intersection(versions.MeetingConstraints(spec))
 	}
-	return set.Subtract(versions.Prerelease.Subtract(set.AllRequested())), text, true
+	return released(set), text, true
+}
+
+// released leaves out pre-releases but for those that a set names.
+func released(set versions.Set) versions.Set {
+	return set.Subtract(versions.Prerelease.Subtract(set.AllRequested()))
 }
 
 // intact reports whether a directory holds the locked package, unchanged.

@@ -20,7 +20,7 @@ type found struct {
 	zip     string // packed
 	// remote asks where it is to be downloaded from; nil: it is on the disk.
 	remote func(ctx context.Context) (*registry.Package, error)
-	shared bool   // dir is in the store: it is taken over file by file
+	h1     string // the hash of dir, which is in the store and taken over file by file; "": it is not
 	unfit  string // why it is of no use here; "": it can be used
 }
 

@@ -24,7 +24,7 @@
 // result whether all is well. An entry that comes back is to be recorded in either case: what a
 // provider made exists, whether or not its answer was right.
 //
-// Whatever a provider answers is held against the schema, the configuration and the plan before it is
+// What a provider answers is held against the schema, the configuration and the plan before it is
 // used (invariant I10), and against the secrets of this run before it is kept (guard.go). Below the
 // steps are functions that take the same Tools: those of one step stand in its file, those about
 // encoded objects in wire.go, about identities in identity.go and refresh.go.

@@ -37,8 +37,8 @@ func guardWriteOnly(t *Tools, config mark.Value) {
 }
 
 // Given registers what is ephemeral in the arguments of a provider, of one of its functions, or of an
-// ephemeral resource: it may be known by nobody as it is now, as what a document of secrets was taken apart into. What the
-// schema, if there is one, calls sensitive is guarded in full. Of the rest, a region or a port, nobody can say whether
+// ephemeral resource: it may not be known as it is now, as what a document of secrets was taken apart into. What the
+// schema, if there is one, calls sensitive is guarded in full. Of the rest, a region or a port, it cannot be said whether
 // it may be kept: it is masked.
 func (w *Walk) Given(args mark.Value, s *schema.Schema, to string) {
 	if w.Secrets == nil || !args.Has(mark.Ephemeral) {

@@ -23,7 +23,7 @@ type Tools struct {
 	Bag      *diag.Bag
 	Where    func(cty.Path) diag.Range // place of an attribute in the configuration; may be nil
 
-	// Unanswered says that a call that makes something was made and not answered: nobody knows
+	// Unanswered says that a call that makes something was made and not answered: it is not known
 	// whether it was done.
 	Unanswered bool
 }

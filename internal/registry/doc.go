@@ -60,8 +60,3 @@ func (r *Registry) document(ctx context.Context, u *url.URL, into any) (*downloa
 	}
 	return a, nil
 }
-
-// below is an address below another, whose path ends in a slash; the parts are escaped.
-func below(base *url.URL, parts ...string) *url.URL {
-	return base.JoinPath(parts...)
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/apparentlymart/go-versions/versions"
@@ -20,7 +19,7 @@ type Mirror struct {
 // Providers lists the versions of a provider that the mirror has.
 func (m Mirror) Providers(ctx context.Context, p addr.Provider) ([]Version, error) {
 	var doc struct{ Versions map[string]struct{} }
-	if _, err := m.Registry.document(ctx, below(m.URL, p.Host, p.Namespace, p.Type, "index.json"), &doc); err != nil {
+	if _, err := m.Registry.document(ctx, m.URL.JoinPath(p.Host, p.Namespace, p.Type, "index.json"), &doc); err != nil {
 		return nil, missing(err)
 	}
 	var out []Version
@@ -29,7 +28,6 @@ func (m Mirror) Providers(ctx context.Context, p addr.Provider) ([]Version, erro
 			out = append(out, Version{Version: v})
 		}
 	}
-	slices.SortFunc(out, func(a, b Version) int { return strings.Compare(a.Version.String(), b.Version.String()) })
 	return out, nil
 }
 
@@ -42,7 +40,7 @@ func (m Mirror) Provider(ctx context.Context, p addr.Provider, v versions.Versio
 			Hashes []string
 		}
 	}
-	u := below(m.URL, p.Host, p.Namespace, p.Type, v.String()+".json")
+	u := m.URL.JoinPath(p.Host, p.Namespace, p.Type, v.String()+".json")
 	a, err := m.Registry.document(ctx, u, &doc)
 	if err != nil {
 		return nil, missing(err)

@@ -28,7 +28,7 @@ func (r *Registry) Modules(ctx context.Context, m Module) ([]Version, error) {
 			Versions []struct{ Version string }
 		}
 	}
-	if _, err := r.document(ctx, below(base, m.Namespace, m.Name, m.System, "versions"), &doc); err != nil {
+	if _, err := r.document(ctx, base.JoinPath(m.Namespace, m.Name, m.System, "versions"), &doc); err != nil {
 		return nil, missing(err)
 	}
 	if len(doc.Modules) == 0 {
@@ -49,7 +49,7 @@ func (r *Registry) Module(ctx context.Context, m Module, v versions.Version) (st
 	if err != nil {
 		return "", err
 	}
-	u := below(base, m.Namespace, m.Name, m.System, v.String(), "download")
+	u := base.JoinPath(m.Namespace, m.Name, m.System, v.String(), "download")
 	a, err := r.Client.Get(ctx, u, maxAnswer)
 	if err != nil {
 		return "", missing(err)

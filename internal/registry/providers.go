@@ -33,7 +33,7 @@ func (r *Registry) Providers(ctx context.Context, p addr.Provider) ([]Version, [
 		}
 		Warnings []string
 	}
-	if _, err := r.document(ctx, below(base, p.Namespace, p.Type, "versions"), &doc); err != nil {
+	if _, err := r.document(ctx, base.JoinPath(p.Namespace, p.Type, "versions"), &doc); err != nil {
 		return nil, nil, missing(err)
 	}
 	var out []Version
@@ -80,7 +80,7 @@ func (r *Registry) Provider(ctx context.Context, p addr.Provider, v versions.Ver
 		} `json:"signing_keys"`
 		Hashes []string
 	}
-	a, err := r.document(ctx, below(base, p.Namespace, p.Type, v.String(), "download", system, arch), &doc)
+	a, err := r.document(ctx, base.JoinPath(p.Namespace, p.Type, v.String(), "download", system, arch), &doc)
 	if err != nil {
 		return nil, missing(err)
 	}

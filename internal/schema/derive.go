@@ -41,21 +41,10 @@ func (b *Block) makeType() cty.Type {
 // Type is the type of the value that all blocks of this type together make.
 func (n *Nested) Type() cty.Type {
 	ty := n.Block.Type()
-	switch n.Nesting {
-	case List:
-		if ty.HasDynamicTypes() {
-			return cty.DynamicPseudoType
-		}
-		return cty.List(ty)
-	case Set:
-		return cty.Set(ty)
-	case Map:
-		if ty.HasDynamicTypes() {
-			return cty.DynamicPseudoType
-		}
-		return cty.Map(ty)
+	if (n.Nesting == List || n.Nesting == Map) && ty.HasDynamicTypes() {
+		return cty.DynamicPseudoType
 	}
-	return ty
+	return n.Nesting.Of(ty)
 }
 
 // Attr finds an attribute by name, nil if there is none.

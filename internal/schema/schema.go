@@ -75,6 +75,19 @@ const (
 	Map
 )
 
+// Of is the type of what is nested so, where one of it has the type ty.
+func (n Nesting) Of(ty cty.Type) cty.Type {
+	switch n {
+	case List:
+		return cty.List(ty)
+	case Set:
+		return cty.Set(ty)
+	case Map:
+		return cty.Map(ty)
+	}
+	return ty
+}
+
 func (n Nesting) String() string {
 	return [...]string{"invalid", "single", "group", "list", "set", "map"}[n]
 }

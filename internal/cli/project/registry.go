@@ -30,25 +30,28 @@ func newRegistry(c *base.Call, s *cliconfig.Settings) (*registry.Registry, bool)
 		Header:    http.Header{"User-Agent": {agent}, "X-Terraform-Version": {base.Version}},
 		Authorize: credentials.Authorize, Retries: 3,
 	}
-	ok := true
-	for name, set := range map[string]func(int){
-		"TF_REGISTRY_CLIENT_TIMEOUT":  func(n int) { client.Timeout = time.Duration(n) * time.Second },
-		"TF_REGISTRY_DISCOVERY_RETRY": func(n int) { client.Retries = n },
-		"TF_PROVIDER_DOWNLOAD_RETRY":  func(n int) { client.Retries = max(client.Retries, n) },
-	} {
-		text := c.Getenv(name)
-		if text == "" {
-			continue
-		}
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 {
-			c.Bag.Add(diag.Errorf("Invalid "+name, "The environment variable %s is a number, and %q is none.", name, text))
-			ok = false
-			continue
-		}
-		set(n)
+	seconds, ok1 := number(c, "TF_REGISTRY_CLIENT_TIMEOUT", 0)
+	client.Timeout = time.Duration(seconds) * time.Second
+	discovery, ok2 := number(c, "TF_REGISTRY_DISCOVERY_RETRY", -1)
+	packages, ok3 := number(c, "TF_PROVIDER_DOWNLOAD_RETRY", -1)
+	if most := max(discovery, packages); most >= 0 {
+		client.Retries = most
 	}
-	return &registry.Registry{Client: client, Hosts: s.Hosts}, ok
+	return &registry.Registry{Client: client, Hosts: s.Hosts}, ok1 && ok2 && ok3
+}
+
+// number reads an environment variable that is a number, if it is set.
+func number(c *base.Call, name string, unset int) (int, bool) {
+	text := c.Getenv(name)
+	if text == "" {
+		return unset, true
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		c.Bag.Add(diag.Errorf("Invalid "+name, "The environment variable %s is a number, and %q is none.", name, text))
+		return unset, false
+	}
+	return n, true
 }
 
 // InstallModules lets loading install modules that come from elsewhere, newer ones too with upgrade. What is

@@ -218,16 +218,7 @@ func objectType(o *schema.Object) cty.Type {
 			optional = append(optional, a.Name)
 		}
 	}
-	ty := cty.ObjectWithOptionalAttrs(atys, optional)
-	switch o.Nesting {
-	case schema.List:
-		return cty.List(ty)
-	case schema.Set:
-		return cty.Set(ty)
-	case schema.Map:
-		return cty.Map(ty)
-	}
-	return ty
+	return o.Nesting.Of(cty.ObjectWithOptionalAttrs(atys, optional))
 }
 
 // asBlocks is an attribute as a block type, where configurations for old providers may write it so;

@@ -122,16 +122,7 @@ func objectType(o *schema.Object) cty.Type {
 	for _, a := range o.Attrs {
 		atys[a.Name] = a.Type
 	}
-	ty := cty.Object(atys)
-	switch o.Nesting {
-	case schema.List:
-		return cty.List(ty)
-	case schema.Set:
-		return cty.Set(ty)
-	case schema.Map:
-		return cty.Map(ty)
-	}
-	return ty
+	return o.Nesting.Of(cty.Object(atys))
 }
 
 var blockNesting = map[wirepb.Schema_NestedBlock_NestingMode]schema.Nesting{
