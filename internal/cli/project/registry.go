@@ -48,7 +48,7 @@ func number(c *base.Call, name string, unset int) (int, bool) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		c.Bag.Add(diag.Errorf("Invalid "+name, "The environment variable %s is a number, and %q is none.", name, text))
+		c.Bag.Add(diag.Errorf("Invalid environment variable", "The environment variable %s is a number, and %q is none.", name, text))
 		return unset, false
 	}
 	return n, true
