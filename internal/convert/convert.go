@@ -154,8 +154,11 @@ var ErrManyDigits = fmt.Errorf("a number of more than %d digits is not supported
 var errManyZeros = fmt.Errorf("a number with more than %d zeros behind the point is not supported", maxZeros)
 
 // Writable refuses a known number with more digits than can be written down in a reasonable time, such as 1e600000000.
-func Writable(v cty.Value) error {
-	switch e := ctyvalue.Number(v).MantExp(nil); {
+func Writable(v cty.Value) error { return Digits(ctyvalue.Number(v)) }
+
+// Digits is Writable for what a number holds.
+func Digits(f *big.Float) error {
+	switch e := f.MantExp(nil); {
 	case e > maxExponent:
 		return ErrManyDigits
 	case e < minExponent:
