@@ -11,7 +11,6 @@ import (
 	"maps"
 	"math/big"
 	"slices"
-	"strconv"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -116,13 +115,10 @@ func plain(in, want cty.Type) (conv, bool) {
 	switch {
 	case in == cty.Number && want == cty.String:
 		return func(v cty.Value) (cty.Value, error) {
-			if i, acc := v.AsBigFloat().Int64(); acc == big.Exact && i != 0 {
-				return cty.StringVal(strconv.FormatInt(i, 10)), nil
-			}
 			if err := Writable(v); err != nil {
 				return cty.NilVal, err
 			}
-			return f(v)
+			return cty.StringVal(string(ctyvalue.AppendNumber(nil, ctyvalue.Number(v)))), nil
 		}, true
 	case in == cty.String && want == cty.Number:
 		return func(v cty.Value) (cty.Value, error) {

@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"os"
 	"reflect"
+	"strconv"
 	"unsafe"
 
 	"github.com/lethe-iac/lethe/internal/shortcut"
@@ -101,6 +102,23 @@ func Number(v cty.Value) *big.Float {
 		return heldBy(v).(*big.Float)
 	}
 	return v.AsBigFloat()
+}
+
+// ParseNumber is cty.ParseNumberVal, with a short way to the same value for the whole numbers that most are.
+func ParseNumber(s string) (cty.Value, error) {
+	if i, err := strconv.ParseInt(s, 10, 64); err == nil && (i != 0 || s == "0") { // text can say minus zero
+		return cty.NumberVal(new(big.Float).SetPrec(512).SetInt64(i)), nil
+	}
+	return cty.ParseNumberVal(s)
+}
+
+// AppendNumber writes the shortest decimal text that tells f from all others of its precision, which for integers
+// below 2^53 is their digits. It is how cty writes numbers.
+func AppendNumber(b []byte, f *big.Float) []byte {
+	if i, acc := f.Int64(); acc == big.Exact && -1<<53 < i && i < 1<<53 && i != 0 && f.Prec() >= 53 {
+		return strconv.AppendInt(b, i, 10)
+	}
+	return f.Append(b, 'f', -1)
 }
 
 // String is cty.StringVal, which normalizes the text, without looking twice at one that is ASCII.
