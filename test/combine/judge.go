@@ -405,14 +405,15 @@ func all(ids []string, holds func(id string) bool) bool {
 	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return !holds(id) })
 }
 
-// createsFirst is whether a configuration says so of a resource.
-func (m *Module) createsFirst(r *StateResource) bool {
-	yes := false
-	m.each(func(in *Module, b *Block) {
-		l := b.nested("lifecycle")
-		yes = yes || b.Kind == Resource && b.Name == r.Name && b.Type == r.Type && l != nil && l.arg("create_before_destroy") != nil
+// createsFirst is whether a configuration says so of a resource, if it declares it.
+func (m *Module) createsFirst(r *StateResource) (first, declared bool) {
+	m.each(func(_ *Module, b *Block) {
+		if b.Kind == Resource && b.Name == r.Name && b.Type == r.Type {
+			l := b.nested("lifecycle")
+			first, declared = l != nil && l.arg("create_before_destroy") != nil, true
+		}
 	})
-	return yes
+	return first, declared
 }
 
 // order: what depends on something is made after it, and goes before it. A state names resources where
@@ -432,7 +433,12 @@ func (j *judgement) order() {
 	}
 	first, now := map[string]string{}, map[string]string{} // what was created first is of which resource, and what is there now
 	j.o.Before.managed(func(r *StateResource, i *StateInstance) {
-		if id, _ := i.Attributes["id"].(string); i.CreateFirst || j.x.applied.createsFirst(r) {
+		is, declared := j.st.Config.createsFirst(r)
+		if !declared { // what is gone has its order from what was applied
+			is, _ = j.x.applied.createsFirst(r)
+			is = is || i.CreateFirst
+		}
+		if id, _ := i.Attributes["id"].(string); is {
 			first[id] = r.addr()
 		}
 	})
