@@ -347,7 +347,8 @@ func (j *judgement) again() {
 	if s == nil || j.o.halfConfigured() {
 		return
 	}
-	if s.Exit == 1 {
+	outlived := func(title string) bool { return title == "Configuration for import target does not exist" } // what it imported went just now
+	if s.Exit == 1 && !all(s.Errors, outlived) {
 		j.find("second plan fails: "+shape(strings.Join(s.Errors, "; ")), "%v", s.Errors)
 	}
 	if s.Exit == 2 && len(j.st.Faults) == 0 {
@@ -438,23 +439,22 @@ func (j *judgement) order() {
 			is, _ = j.x.applied.createsFirst(r)
 			is = is || i.CreateFirst
 		}
-		if id, _ := i.Attributes["id"].(string); is {
-			first[id] = r.addr()
+		if is {
+			first[i.id()] = r.addr()
 		}
 	})
 	j.o.After.managed(func(r *StateResource, i *StateInstance) {
-		id, _ := i.Attributes["id"].(string)
-		now[id] = r.addr()
+		now[i.id()] = r.addr()
 	})
 	for _, s := range []*State{j.o.Before, j.o.After} {
 		byAddr := map[string][]string{}
 		s.managed(func(r *StateResource, i *StateInstance) {
-			if id, ok := i.Attributes["id"].(string); ok {
+			if id := i.id(); id != "" {
 				byAddr[r.addr()] = append(byAddr[r.addr()], id)
 			}
 		})
 		s.managed(func(r *StateResource, i *StateInstance) {
-			id, _ := i.Attributes["id"].(string)
+			id := i.id()
 			for _, d := range i.Dependencies {
 				if a := made[id]; s == j.o.After && a.End > 0 && all(byAddr[d], func(on string) bool { return made[on].End > a.Begin }) {
 					j.find("made before what it depends on", "%s before %s", id, d)
