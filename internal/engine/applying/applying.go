@@ -74,6 +74,7 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 		changes: filling.ChangesByObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{}, taken: map[addr.Object]bool{},
 	}
 	a.amend()
+	a.expectChecks()
 	filling.Applied(a.run.Program, a.run.Frame, a.plan)
 	ok = a.walk(ctx)
 	a.unmade()
@@ -85,7 +86,7 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 	} else {
 		a.keepOutputs()
 	}
-	a.edit.Head().Checks = a.finalChecks()
+	a.edit.Head().Checks = a.run.Checks.Results(a.plan.Checks)
 	return &Result{Snapshot: a.edit.Done(), Summary: a.summary(), Cut: r.Cut.Load()}, ok && !bag.HasErrors()
 }
 
@@ -259,7 +260,7 @@ func (a *applier) amend() {
 // visit gives the value of an object that its provider has nothing to do with.
 func (x *step) visit(d *program.Declaration, f *frame.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
 	e := x.a.entry(c.Object)
-	if e == nil || c.Conditions && !x.run.Pre(d, f, inst.Key, inst) {
+	if e == nil || !x.run.Pre(d, f, inst.Key, inst) {
 		return mark.Value{}, false
 	}
 	return filling.StoredValue(x.run.Program, d, c.Object, e), true
@@ -378,7 +379,9 @@ func (x *step) depose(c *plan.Change) (addr.Object, bool) {
 	old := addr.Object{Instance: c.Object.Instance, Deposed: x.a.freeKey(c.Object.Instance)}
 	x.a.deposed[c.Object] = old
 	x.a.mu.Unlock()
-	return old, x.write(0, journal.Change{Object: old, Entry: e}, journal.Change{Object: c.Object})
+	deposed := *e
+	deposed.CreateFirst = c.CreateFirst
+	return old, x.write(0, journal.Change{Object: old, Entry: &deposed}, journal.Change{Object: c.Object})
 }
 
 func (a *applier) restore(o, old addr.Object) []journal.Change {

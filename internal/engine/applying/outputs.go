@@ -7,6 +7,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -79,17 +80,28 @@ func (a *applier) keepOutputs() {
 	}
 }
 
-// finalChecks are the results to store: those of this walk, over those of the plan.
-func (a *applier) finalChecks() []state.Check {
-	now := a.run.Checks.Results()
-	seen := map[string]bool{}
-	for _, c := range now {
-		seen[c.Addr] = true
+// expectChecks says which conditions this walk is to evaluate: those of declarations in the plan that have
+// steps of their own, and of objects that it visits. What keeps it from one leaves that unknown.
+func (a *applier) expectChecks() {
+	if a.plan.Mode != plan.Normal || !a.anySteps() {
+		return
 	}
-	for _, c := range a.plan.Checks {
-		if !seen[c.Addr] {
-			now = append(now, c)
+	decls := map[string]*program.Declaration{}
+	for _, d := range a.run.Program.Decls() {
+		if declared.HasConditions(d) {
+			decls[d.String()] = d
 		}
 	}
-	return now
+	for _, c := range a.plan.Checks {
+		for _, o := range c.Objects {
+			if d := decls[c.Addr]; d != nil {
+				a.run.Expect(d, o.Addr)
+			}
+		}
+	}
+	for _, c := range a.plan.Changes {
+		if d, ok := a.run.Program.Resource(c.Object.Resource()); ok && c.Conditions {
+			a.run.Expect(d, c.Object.Instance.String())
+		}
+	}
 }

@@ -24,6 +24,8 @@ func HasResourceConditions(d *program.Declaration) bool {
 // ConditionsKind is what the state calls the kind of a tested declaration.
 func ConditionsKind(d *program.Declaration) string {
 	switch d.Kind {
+	case program.Resource:
+		return "resource"
 	case program.Variable:
 		return "var"
 	case program.Output:

@@ -83,9 +83,7 @@ func (b *lookBack) beforeKeys(d *program.Declaration) {
 		stored := b.p.prior.Resource(d.Resource.In(f.Addr()))
 		f.SetKeys(d.ID, frame.Before, frame.Keys{Repeat: d.Repeat(), List: stored.Keys()})
 		for o, e := range stored.Objects() {
-			b.p.mu.Lock()
-			cur, seen := b.p.found[o]
-			b.p.mu.Unlock()
+			cur, seen := b.p.refreshed(o)
 			if seen && cur.Entry == nil && !o.IsDeposed() {
 				b.handOn(o, e)
 			}

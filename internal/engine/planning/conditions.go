@@ -2,7 +2,9 @@ package planning
 
 import (
 	"context"
+	"iter"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
@@ -12,7 +14,10 @@ import (
 // testAll tests a declaration in every instance of its module. A value that a variable refuses goes
 // nowhere.
 func (p *planner) testAll(ctx context.Context, d *program.Declaration) bool {
-	frames, _ := p.run.Frame.Instances(d.Module, frame.After)
+	frames, status := p.run.Frame.Instances(d.Module, frame.After)
+	if status == frame.Known {
+		p.run.Expect(d)
+	}
 	ok := true
 	for _, f := range frames {
 		if p.run.Test(ctx, d, f) {
@@ -24,6 +29,18 @@ func (p *planner) testAll(ctx context.Context, d *program.Declaration) bool {
 		}
 	}
 	return ok
+}
+
+// expect says of which instances of a resource conditions are to be evaluated.
+func (p *planner) expect(d *program.Declaration, instances iter.Seq[addr.Instance]) {
+	if !declared.HasResourceConditions(d) {
+		return
+	}
+	var objects []string
+	for i := range instances {
+		objects = append(objects, i.String())
+	}
+	p.run.Expect(d, objects...)
 }
 
 // tests reports whether the conditions of a declaration are evaluated in this walk. What a variable

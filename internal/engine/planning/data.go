@@ -2,6 +2,7 @@ package planning
 
 import (
 	"context"
+	"maps"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
@@ -47,6 +48,7 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *program.Declaration
 		}
 	}
 	if whole {
+		p.expect(d, maps.Keys(kept))
 		p.dropDataExcept(d.Resource, kept)
 	} else {
 		p.outcomes.fail(d.ID)
@@ -181,7 +183,6 @@ func (x *instance) deferRead(t *object.Tools, u declared.Use, why plan.Reason, a
 		Object: x.inst.Current(), Was: x.p.moved.Origin(x.inst.Current()), Action: plan.Read, Why: why,
 		Before: mark.Plain(t.Type.Null()), After: after, Provider: u.Instance,
 		Entry: x.p.prior.Get(x.inst.Current()), Recorded: x.p.recordedOf(x.d.ID),
-		Conditions: len(x.d.Res.Lifecycle.Postconditions) > 0,
 	}
 	x.p.decisions.record(c)
 	x.run.Settings.Tell(event.Deferred{Object: x.inst.Current(), Reason: string(why)})

@@ -2,6 +2,7 @@ package planning
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -11,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/walk"
 )
@@ -79,25 +81,29 @@ func (p *planner) jobs(d *program.Declaration) ([]job, bool) {
 			jobs = append(jobs, job{frame: f, key: k})
 		}
 	}
+	if whole {
+		p.expect(d, maps.Keys(kept))
+	}
 	return append(jobs, p.orphans(d, frames, kept)...), whole
 }
 
 // keepAll fills the after face with what was found: nothing is decided.
 func (p *planner) keepAll(d *program.Declaration) {
-	frames, _ := p.run.Frame.Instances(d.Module, frame.After)
+	frames, status := p.run.Frame.Instances(d.Module, frame.After)
+	whole := status == frame.Known
+	var all []addr.Instance
 	for _, f := range frames {
 		var wanted []addr.Key // of which conditions are looked at
 		if declared.HasResourceConditions(d) || p.moved.Leaving[d.ID] != nil {
-			wanted = f.Keys(d.ID, frame.After, &diag.Bag{}).List
+			declares := f.Keys(d.ID, frame.After, &diag.Bag{})
+			wanted, whole = declares.List, whole && declares.Status == frame.Known
 			p.moved.CheckLeft(d, f, wanted, p.run.Bag)
 		}
 		stored := p.prior.Resource(d.Resource.In(f.Addr()))
 		keys := frame.Keys{Status: frame.Known, Repeat: program.RepeatOf(d.Res)}
 		for _, k := range stored.Keys() {
 			o := stored.Addr.Instance(k).Current()
-			p.mu.Lock()
-			cur, seen := p.found[o]
-			p.mu.Unlock()
+			cur, seen := p.refreshed(o)
 			if seen && cur.Entry == nil {
 				continue
 			}
@@ -110,7 +116,21 @@ func (p *planner) keepAll(d *program.Declaration) {
 		}
 		f.SetKeys(d.ID, frame.After, keys)
 		p.review(d, f, wanted)
+		for _, k := range wanted {
+			all = append(all, d.Resource.In(f.Addr()).Instance(k))
+		}
 	}
+	if whole {
+		p.expect(d, slices.Values(all))
+	}
+}
+
+// refreshed gives what refreshing found of an object, and whether it did: an object that is gone has no entry.
+func (p *planner) refreshed(o addr.Object) (object.Current, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	cur, seen := p.found[o]
+	return cur, seen
 }
 
 // review evaluates the conditions of declared instances that were found, or are not there yet.
@@ -118,8 +138,8 @@ func (p *planner) review(d *program.Declaration, f *frame.Frame, wanted []addr.K
 	for _, k := range wanted {
 		inst := d.Resource.In(f.Addr()).Instance(k)
 		v, ok := f.Got(d.ID, k, frame.After)
-		if !ok && p.prior.Get(inst.Current()) != nil {
-			continue // it could not be looked at, or is gone
+		if _, seen := p.refreshed(inst.Current()); !ok && !seen && p.prior.Get(inst.Current()) != nil {
+			continue // it could not be looked at
 		}
 		if !ok {
 			v = p.placeholder(d)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
@@ -52,8 +53,7 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 	if x.p.outcomes.dependencyFailed(x.d.ID) {
 		return nil, nil, false
 	}
-	ok, unsure := x.run.Preconditions(x.d, x.f, x.key, x.inst)
-	if !ok {
+	if !x.run.Pre(x.d, x.f, x.key, x.inst) {
 		return nil, nil, false
 	}
 	cur, importing, ok := x.current(ctx)
@@ -80,7 +80,7 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 	c.Provider, c.Importing = u.Instance, importing
 	c.Settled = c.Settled && !x.run.Sessions.Unknown(u, frame.After)
 	c.Recorded = x.p.recordedOf(x.d.ID)
-	c.Conditions = unsure || len(x.d.Res.Lifecycle.Postconditions) > 0
+	c.Conditions = declared.HasResourceConditions(x.d)
 	if c.SkipDestroy, out = x.f.Forget(x.d.ID, x.p.faceOf(x.f), x.run.Bag); out != frame.OK {
 		return nil, nil, false
 	}
@@ -105,9 +105,7 @@ func (x *instance) valueOf(t *object.Tools, c *plan.Change, cur object.Current, 
 // current is the refreshed object that an instance has, or the one it is to import.
 func (x *instance) current(ctx context.Context) (object.Current, *plan.Importing, bool) {
 	o := x.inst.Current()
-	x.p.mu.Lock()
-	cur, seen := x.p.found[o]
-	x.p.mu.Unlock()
+	cur, seen := x.p.refreshed(o)
 	if seen && cur.Entry != nil {
 		return cur, nil, true
 	}

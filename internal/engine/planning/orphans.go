@@ -118,9 +118,7 @@ type goneObject struct {
 
 // decide plans the end of an object that nothing declares, or that is to be destroyed.
 func (x *goneObject) decide(ctx context.Context) bool {
-	x.p.mu.Lock()
-	cur, seen := x.p.found[x.o]
-	x.p.mu.Unlock()
+	cur, seen := x.p.refreshed(x.o)
 	if !seen || cur.Entry == nil {
 		return seen // it is gone by itself, or refreshing it failed
 	}

@@ -18,45 +18,77 @@ import (
 // Checks collects the outcome of conditions, for the state and the plan.
 type Checks struct {
 	mu sync.Mutex
-	by map[string]*state.Check // by configuration address
+	by map[string]*checked // by configuration address
 
 	secrets *secret.Set // messages are kept, and masked as those are that are shown
 }
 
 func newChecks(secrets *secret.Set) *Checks {
-	return &Checks{by: map[string]*state.Check{}, secrets: secrets}
+	return &Checks{by: map[string]*checked{}, secrets: secrets}
+}
+
+// checked is what is known of one declaration's conditions.
+type checked struct {
+	state.Check
+	index map[string]int // into Objects and due, by address
+	due   []int          // how many conditions the walk has yet to evaluate, 0 or less for none
 }
 
 // declare makes sure that a declaration with conditions is listed, even with no instance, and reports
 // whether it was.
-func (c *Checks) declare(kind, address string) (k *state.Check, was bool) {
+func (c *Checks) declare(d *program.Declaration) (k *checked, was bool) {
+	address := d.String()
 	if k, was = c.by[address]; !was {
-		k = &state.Check{Kind: kind, Addr: address, Status: state.Pass}
+		k = &checked{Check: state.Check{Kind: declared.ConditionsKind(d), Addr: address, Status: state.Pass}, index: map[string]int{}}
 		c.by[address] = k
 	}
 	return k, was
 }
 
+// object is the index of an object of a declaration. If it was not listed, it is now, with so many
+// conditions due.
+func (k *checked) object(o state.CheckedObject, due int) int {
+	i, listed := k.index[o.Addr]
+	if !listed {
+		i = len(k.Objects)
+		k.index[o.Addr], k.Objects, k.due = i, append(k.Objects, o), append(k.due, due)
+	}
+	return i
+}
+
+// Expect says of which objects of a declaration the walk is to evaluate conditions, before it does:
+// those that it does not come to are unknown. Of a declaration that was expected without objects they
+// hold, of one that never was they are unknown.
+func (r *Run) Expect(d *program.Declaration, objects ...string) {
+	due := 1 // those of variables, outputs and checks are evaluated together
+	if d.Kind == program.Resource {
+		due = len(d.Res.Lifecycle.Preconditions) + len(d.Res.Lifecycle.Postconditions)
+	}
+	r.Checks.mu.Lock()
+	defer r.Checks.mu.Unlock()
+	k, _ := r.Checks.declare(d)
+	for _, o := range objects {
+		k.object(state.CheckedObject{Addr: o, Status: state.Pass}, due)
+	}
+}
+
 // report records results for one object; several reports add up to the worst. An object that is not
 // to be named ("") counts for the declaration only.
-func (c *Checks) report(kind, address, object string, results []frame.Result) {
+func (c *Checks) report(d *program.Declaration, object string, results []frame.Result) {
 	if len(results) == 0 {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k, _ := c.declare(kind, address)
+	k, _ := c.declare(d)
 	if object == "" {
 		for _, r := range results {
 			k.Status = worse(k.Status, r.Status)
 		}
 		return
 	}
-	i := slices.IndexFunc(k.Objects, func(o state.CheckedObject) bool { return o.Addr == object })
-	if i < 0 {
-		k.Objects = append(k.Objects, state.CheckedObject{Addr: object, Status: state.Pass})
-		i = len(k.Objects) - 1
-	}
+	i := k.object(state.CheckedObject{Addr: object, Status: state.Pass}, 0)
+	k.due[i] -= len(results)
 	for _, r := range results {
 		o := &k.Objects[i]
 		o.Status = worse(o.Status, r.Status)
@@ -75,64 +107,59 @@ func worse(a, b state.Status) state.Status {
 	return a
 }
 
-// Results gives all outcomes, sorted.
-func (c *Checks) Results() []state.Check {
+// Results gives all outcomes, sorted: those of this walk, over earlier ones.
+func (c *Checks) Results(earlier []state.Check) []state.Check {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []state.Check
+	for _, e := range earlier {
+		k := c.by[e.Addr]
+		if k == nil {
+			out = append(out, e)
+			continue
+		}
+		for _, o := range e.Objects {
+			k.object(o, 0)
+		}
+	}
 	for _, k := range c.by {
-		for _, o := range k.Objects {
+		for i := range k.Objects {
+			o := &k.Objects[i]
+			if k.due[i] > 0 {
+				o.Status = worse(o.Status, state.Unknown)
+			}
 			k.Status = worse(k.Status, o.Status)
 			for i, text := range o.Failures {
 				o.Failures[i] = c.secrets.Scrub(text)
 			}
 		}
 		slices.SortFunc(k.Objects, func(a, b state.CheckedObject) int { return strings.Compare(a.Addr, b.Addr) })
-		out = append(out, *k)
+		out = append(out, k.Check)
 	}
 	slices.SortFunc(out, func(a, b state.Check) int { return strings.Compare(a.Addr, b.Addr) })
 	return out
 }
 
-// AllResults gives all outcomes with those of conditions that were not evaluated: of what has no
-// instances they hold, of anything else that is unknown. Where everything is destroyed (whole: nothing is left
-// out), none counts.
+// AllResults gives all outcomes, with the declarations that the walk did not come to as unknown. Where
+// everything is destroyed (whole: nothing is left out), all are.
 func (r *Run) AllResults(whole bool) []state.Check {
 	c := r.Checks
 	if r.Destroys {
 		c = newChecks(r.Settings.Secrets)
 	}
 	for _, d := range r.Program.Decls() {
-		kind, address := "resource", ""
-		switch {
-		case declared.HasConditions(d):
-			kind, address = declared.ConditionsKind(d), d.String()
-		case d.Kind == program.Resource && d.Resource.Mode != addr.Ephemeral && declared.HasResourceConditions(d):
-			address = d.Resource.String()
-		default:
+		if !declared.HasConditions(d) && (d.Kind != program.Resource || d.Resource.Mode == addr.Ephemeral || !declared.HasResourceConditions(d)) {
 			continue
 		}
-		k, reported := c.declare(kind, address)
-		if !reported && (r.Destroys || r.Bag.HasErrors() || r.Cut.Load() || r.hasInstances(d)) {
+		k, expected := c.declare(d)
+		if !expected {
 			k.Status = state.Unknown
 		}
-		if r.Destroys && whole && kind == "output" && d.Module.IsRoot() {
-			k.Objects = []state.CheckedObject{{Addr: address, Status: state.Unknown}}
+		if r.Destroys && whole && d.Kind == program.Output && d.Module.IsRoot() {
+			k.object(state.CheckedObject{Addr: d.String(), Status: state.Unknown}, 0)
 		}
 	}
-	return c.Results()
-}
-
-// hasInstances reports whether there are, or may be, instances of what has conditions.
-func (r *Run) hasInstances(d *program.Declaration) bool {
-	frames, status := r.Frame.Instances(d.Module, frame.After)
-	return status != frame.Known || slices.ContainsFunc(frames, func(f *frame.Frame) bool {
-		if d.Kind != program.Resource {
-			return true
-		}
-		keys := f.Expanded(d.ID, frame.After)
-		return keys.Status != frame.Known || len(keys.List) > 0
-	})
+	return c.Results(nil)
 }
 
 // Unread makes a check fail whose data could not be read, with what was said about that.
@@ -147,7 +174,7 @@ func (r *Run) Unread(d *program.Declaration, in addr.ModuleInstance, said []diag
 			failures = append(failures, frame.Result{Status: state.Fail, Message: strings.TrimSuffix(x.Summary+": "+x.Detail, ": ")})
 		}
 	}
-	r.Checks.report(declared.ConditionsKind(check), check.String(), declared.ConditionsAddr(check, in), failures)
+	r.Checks.report(check, declared.ConditionsAddr(check, in), failures)
 }
 
 // Failed reports whether a declaration's conditions were found not to hold.
@@ -197,7 +224,7 @@ func (r *Run) condition(d *program.Declaration, f *frame.Frame, key addr.Key, in
 		if inst.Key.Hidden() {
 			object = "" // nothing of the key is kept
 		}
-		r.Checks.report("resource", d.Resource.String(), object, results)
+		r.Checks.report(d, object, results)
 		unsure = slices.ContainsFunc(results, func(r frame.Result) bool { return r.Status == state.Unknown })
 		return holds(results)
 	})

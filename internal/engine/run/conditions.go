@@ -32,6 +32,6 @@ func (r *Run) Test(ctx context.Context, d *program.Declaration, f *frame.Frame) 
 func (r *Run) conditions(ctx context.Context, d *program.Declaration, f *frame.Frame, when program.When) bool {
 	r.Receive(ctx, d.ID, f.Addr(), addr.NoKey, frame.After)
 	results := f.Conditions(d.ID, addr.NoKey, when, frame.After, nil, r.Bag)
-	r.Checks.report(declared.ConditionsKind(d), d.String(), declared.ConditionsAddr(d, f.Addr()), results)
+	r.Checks.report(d, declared.ConditionsAddr(d, f.Addr()), results)
 	return holds(results)
 }

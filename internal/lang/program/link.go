@@ -157,7 +157,7 @@ func (l *linker) whole(n *Node, u *Def) {
 	}
 	for _, d := range child.Unit.Defs {
 		switch d.Kind {
-		case Resource, Output, Variable, ModuleContents:
+		case Resource, Output, Variable, Check, ModuleContents:
 			l.add(Ref{To: child.Decl(d.Index), Use: ByDepends, Key: AllKeys, Range: u.At})
 		}
 	}
