@@ -70,7 +70,7 @@ func (p *Providers) hash(dir string) (string, error) {
 // remember writes the record. If it cannot be written, packages are read again.
 func (p *Providers) remember(known map[string]checked) {
 	if text, err := json.Marshal(known); err == nil {
-		replace(p.record(), text)
+		_ = replace(p.record(), text)
 	}
 }
 

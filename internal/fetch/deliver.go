@@ -33,12 +33,12 @@ func (p *Providers) fetch(ctx context.Context, w *wanted) bool {
 	}
 	p.note("- Installing %s v%s...", a.ForDisplay(), w.lock.Version)
 	err := os.MkdirAll(p.DataDir, 0o755)
-	var pkg *registry.Package
-	if err == nil && w.best.remote != nil {
-		pkg, err = w.best.remote(ctx)
+	var pkg parcel
+	if err == nil {
+		pkg, err = w.best.get(ctx, Platform())
 	}
 	if err == nil {
-		w.done, err = p.deliver(ctx, w.best, pkg, a, w.lock, dir)
+		w.done, err = p.deliver(ctx, pkg, a, w.lock, dir)
 	}
 	if err != nil {
 		w.bag.Add(diag.Errorf("Failed to install provider", "Error while installing %s v%s: %s.", a.ForDisplay(), w.lock.Version, err))
@@ -49,25 +49,19 @@ func (p *Providers) fetch(ctx context.Context, w *wanted) bool {
 }
 
 // deliver puts the package where it belongs. Its hashes must be among those locked, if any are.
-func (p *Providers) deliver(ctx context.Context, f found, pkg *registry.Package, a addr.Provider, lock config.Lock, dir string) (delivered, error) {
-	d := delivered{how: "unauthenticated"}
-	if pkg != nil {
-		d.hashes = told(pkg)
-		if d.signed = pkg.Key != ""; d.signed {
-			d.how = "signed, key ID " + pkg.Key
-		}
-	}
+func (p *Providers) deliver(ctx context.Context, pkg parcel, a addr.Provider, lock config.Lock, dir string) (delivered, error) {
+	d := promised(pkg.remote)
 	var h1 string
-	err := p.obtain(ctx, f, pkg, a, lock, func(f found) error {
-		h1 = f.h1
-		if f.zip != "" && pkg == nil { // of what was downloaded it is known
-			zh, err := hashZip(f.zip)
+	err := p.obtain(ctx, pkg, a, lock, func(at parcel) error {
+		h1 = at.h1
+		if at.zip != "" && pkg.remote == nil { // of what was downloaded it is known
+			zh, err := hashZip(at.zip)
 			if err != nil {
 				return err
 			}
 			d.hashes = append(d.hashes, zh)
 		}
-		return locked(p.DataDir, "lethe-packages.lock", func() error { return place(f, dir) })
+		return locked(p.DataDir, "lethe-packages.lock", func() error { return place(at, dir) })
 	})
 	if err != nil {
 		return d, err
@@ -78,61 +72,70 @@ func (p *Providers) deliver(ctx context.Context, f found, pkg *registry.Package,
 		}
 	}
 	own := append([]string{h1}, d.hashes...)
-	if pkg != nil {
-		own = []string{h1, "zh:" + pkg.Sum} // those of other platforms prove nothing
+	if pkg.remote != nil {
+		own = []string{h1, "zh:" + pkg.remote.Sum} // those of other platforms prove nothing
 	}
-	if len(lock.Hashes) > 0 && !slices.ContainsFunc(own, func(h string) bool { return slices.Contains(lock.Hashes, h) }) {
-		return d, errors.Join(fmt.Errorf("the package for %s %s does not match any of the checksums recorded in the dependency lock file. It is another one than was installed first, or all of these are of packages for other platforms. If you trust this package, remove the hashes of the provider from %s and run \"lethe init\" again", a, lock.Version, LockName), os.RemoveAll(dir))
+	if err := held(a, lock, own...); err != nil {
+		return d, errors.Join(err, os.RemoveAll(dir))
 	}
 	d.hashes = append(d.hashes, h1)
 	return d, nil
 }
 
-// told are the hashes of a package that a lock file may hold: of all platforms only where they are signed.
-func told(pkg *registry.Package) []string {
-	if pkg.Key != "" {
-		return pkg.Hashes
-	}
-	if pkg.Sum == "" {
+// held refuses a package none of whose hashes is locked, where any is.
+func held(a addr.Provider, lock config.Lock, own ...string) error {
+	if len(lock.Hashes) == 0 || slices.ContainsFunc(own, func(h string) bool { return slices.Contains(lock.Hashes, h) }) {
 		return nil
 	}
-	return []string{"zh:" + pkg.Sum}
+	return fmt.Errorf("the package for %s %s does not match any of the checksums recorded in the dependency lock file. It is another one than was installed first, or all of these are of packages for other platforms. If you trust this package, remove the hashes of the provider from %s and run \"lethe init\" again", a, lock.Version, LockName)
+}
+
+// promised is what a server says of a package: the hashes that a lock file may hold, of all platforms only where
+// they are signed, and by whom.
+func promised(pkg *registry.Package) delivered {
+	switch {
+	case pkg == nil || pkg.Sum == "" && pkg.Key == "":
+		return delivered{how: "unauthenticated"}
+	case pkg.Key == "":
+		return delivered{how: "unauthenticated", hashes: []string{"zh:" + pkg.Sum}}
+	}
+	return delivered{how: "signed, key ID " + pkg.Key, hashes: pkg.Hashes, signed: true}
 }
 
 // obtain gets a package onto the disk and hands it on, from the plugin cache where there is one, which it fills.
-func (p *Providers) obtain(ctx context.Context, f found, pkg *registry.Package, a addr.Provider, lock config.Lock, use func(found) error) error {
+func (p *Providers) obtain(ctx context.Context, pkg parcel, a addr.Provider, lock config.Lock, use func(parcel) error) error {
 	if p.CacheDir == "" {
-		return p.onDisk(ctx, f, pkg, use)
+		return p.onDisk(ctx, pkg, use)
 	}
 	cached := packageDir(p.CacheDir, a, lock.Version)
 	// What is in the cache is taken as it is only where something says that it is what is wanted: a lock file, or
 	// a mirror of this machine.
-	there := func() bool { return intact(cached, a, lock) && (pkg == nil || hasH1(lock)) }
+	there := func() bool { return intact(cached, a, lock) && (pkg.remote == nil || hasH1(lock)) }
 	if !there() {
 		err := locked(p.CacheDir, ".lock", func() error {
 			if there() { // by another that was first
 				return nil
 			}
-			return p.onDisk(ctx, f, pkg, func(f found) error {
-				if same(f, cached) {
+			return p.onDisk(ctx, pkg, func(at parcel) error {
+				if same(at, cached) {
 					return nil // others may be using it
 				}
-				return place(f, cached)
+				return place(at, cached)
 			})
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return use(found{version: f.version, dir: cached})
+	return use(parcel{dir: cached})
 }
 
 // same reports whether a directory holds what is in an archive.
-func same(f found, dir string) bool {
-	if f.zip == "" {
+func same(at parcel, dir string) bool {
+	if at.zip == "" {
 		return false
 	}
-	want, err := hashArchive(f.zip)
+	want, err := hashArchive(at.zip)
 	if err != nil {
 		return false
 	}
@@ -146,18 +149,18 @@ func hasH1(lock config.Lock) bool {
 
 // onDisk hands on a package that is on the disk, or downloads it: into the store, where there is one and the
 // package is known by its checksum, and to a temporary file otherwise.
-func (p *Providers) onDisk(ctx context.Context, f found, pkg *registry.Package, use func(found) error) error {
+func (p *Providers) onDisk(ctx context.Context, pkg parcel, use func(parcel) error) error {
 	switch {
-	case pkg == nil:
-		return use(f)
-	case p.StoreDir != "" && pkg.Sum != "":
-		dir, h1, err := p.stored(ctx, pkg)
+	case pkg.remote == nil:
+		return use(pkg)
+	case p.StoreDir != "" && pkg.remote.Sum != "":
+		dir, h1, err := p.stored(ctx, pkg.remote)
 		if err != nil {
 			return err
 		}
-		return use(found{version: f.version, dir: dir, h1: h1})
+		return use(parcel{dir: dir, h1: h1})
 	}
-	return p.download(ctx, pkg, p.DataDir, func(zip string) error { return use(found{version: f.version, zip: zip}) })
+	return p.download(ctx, pkg.remote, p.DataDir, func(zip string) error { return use(parcel{zip: zip}) })
 }
 
 // stored makes sure that a package is in the store, unpacked and as it was downloaded, and gives its directory and its "h1:" hash.

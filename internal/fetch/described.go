@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"hash/crc32"
 	"os"
 	"path/filepath"
@@ -66,7 +67,7 @@ func (d *Described) Store(description []byte) {
 	}
 	others, _ := os.ReadDir(dir)
 	b := binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(description)), crc32.Checksum(description, castagnoli))
-	replace(d.path, append(b, description...))
+	_ = replace(d.path, append(b, description...))
 	for _, o := range others {
 		if o.Name() != filepath.Base(d.path) {
 			_ = os.Remove(filepath.Join(dir, o.Name()))
@@ -74,15 +75,16 @@ func (d *Described) Store(description []byte) {
 	}
 }
 
-// replace writes a file that nothing is lost without, whole or not at all.
-func replace(path string, text []byte) {
+// replace writes a file, whole or not at all.
+func replace(path string, text []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-*")
 	if err != nil {
-		return
+		return err
 	}
 	defer os.Remove(tmp.Name())
 	_, err = tmp.Write(text)
-	if cerr := tmp.Close(); err == nil && cerr == nil {
-		_ = os.Rename(tmp.Name(), path)
+	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
+		return err
 	}
+	return os.Rename(tmp.Name(), path)
 }

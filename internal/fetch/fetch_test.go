@@ -278,9 +278,10 @@ func TestImplied(t *testing.T) {
 	s.wants("2.0.0", "data home")
 	s.p.Settings.Installs = true // a provider_installation block: only what it says
 	s.fails(s.install(true), "no provider_installation method of the CLI configuration is for it")
-	s.p.Only = []string{filepath.Join(s.dir, "terraform.d/plugins")}
+	only := filepath.Join(s.dir, "terraform.d/plugins")
+	s.p.OnlyDir(only)
 	s.fine(s.install(true))
-	s.wants("1.0.0", s.p.Only[0])
+	s.wants("1.0.0", only)
 }
 
 func TestIncludeAndExclude(t *testing.T) {

@@ -18,15 +18,26 @@ const atOnce = 8
 // wanted is a provider that is to be installed.
 type wanted struct {
 	Need
-	lock    config.Lock // what is recorded, with the version and the host
-	locked  bool        // a version is selected already
-	only    bool        // and no other is to be installed
-	allowed versions.Set
-	text    string // the constraints
-	bag     diag.Bag
-	best    found
-	done    delivered
-	ok      bool
+	platforms []string    // that packages are wanted for
+	lock      config.Lock // what is recorded, with the version and the host
+	locked    bool        // a version is selected already
+	only      bool        // and no other is to be installed
+	allowed   versions.Set
+	text      string // the constraints
+	bag       diag.Bag
+	best      found
+	done      delivered
+	ok        bool
+}
+
+// unfit says why a version is of no use; "": it can be used.
+func (w *wanted) unfit(f found) string {
+	for _, platform := range w.platforms {
+		if why := f.unfitOn(platform); why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
 // Install makes sure that every needed provider is there in a version that fits, and writes the
@@ -78,6 +89,26 @@ func each(todo []*wanted, f func(*wanted)) {
 
 // want finds out what is to be installed of a provider; nil where it is there.
 func (p *Providers) want(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) (*wanted, bool) {
+	w, ok := p.bind(n, l, upgrade, bag)
+	switch {
+	case !ok:
+		return nil, false
+	case w.only:
+		p.note("- Reusing previous version of %s from the dependency lock file", w.Provider.ForDisplay())
+		if p.present(w.Provider, w.lock) {
+			return nil, true
+		}
+	case w.text != "":
+		p.note("- Finding %s versions matching %q...", w.Provider.ForDisplay(), w.text)
+	default:
+		p.note("- Finding latest version of %s...", w.Provider.ForDisplay())
+	}
+	w.platforms = []string{Platform()}
+	return w, true
+}
+
+// bind finds out which versions of a provider the configuration and, but for an upgrade, the lock file allow.
+func (p *Providers) bind(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) (*wanted, bool) {
 	allowed, text, ok := p.allowed(n, bag)
 	if !ok {
 		return nil, false
@@ -87,23 +118,14 @@ func (p *Providers) want(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) (*wan
 	if w.locked && !n.Host {
 		w.Provider = w.lock.Provider // the host under which it was locked
 	}
-	switch {
-	case w.locked && !upgrade:
+	if w.locked && !upgrade {
 		v, err := versions.ParseVersion(w.lock.Version)
 		if err != nil || !allowed.Has(v) {
 			bag.Add(diag.Errorf("Failed to query available provider packages",
 				"Could not retrieve the list of available versions for provider %s: locked provider %s %s does not match configured version constraint %s; must use lethe init -upgrade to allow selection of new versions.", n.Provider.ForDisplay(), w.Provider, w.lock.Version, text))
 			return nil, false
 		}
-		p.note("- Reusing previous version of %s from the dependency lock file", w.Provider.ForDisplay())
-		if p.present(w.Provider, w.lock) {
-			return nil, true
-		}
 		w.allowed, w.only = versions.Only(v), true
-	case text != "":
-		p.note("- Finding %s versions matching %q...", w.Provider.ForDisplay(), text)
-	default:
-		p.note("- Finding latest version of %s...", w.Provider.ForDisplay())
 	}
 	return w, true
 }
@@ -120,7 +142,7 @@ func newest(all []found, fits func(found) bool) (best found, ok bool) {
 
 // choose takes the newest allowed version that some source has; of two sources that of the first.
 func (p *Providers) choose(ctx context.Context, w *wanted, methods []method) bool {
-	fits := func(f found) bool { return f.unfit == "" && w.allowed.Has(f.version) }
+	fits := func(f found) bool { return w.unfit(f) == "" && w.allowed.Has(f.version) }
 	var all []found
 	var asked []string
 	for _, m := range methods {
@@ -159,12 +181,13 @@ func (w *wanted) fail(format string, args ...any) {
 
 // explain says why there is no version to install, and which are nearest.
 func (w *wanted) explain(all []found, asked []string) {
-	unfit, is := newest(all, func(f found) bool { return f.unfit != "" && w.allowed.Has(f.version) })
+	usable := slices.DeleteFunc(slices.Clone(all), func(f found) bool { return w.unfit(f) != "" })
+	unfit, is := newest(all, func(f found) bool { return w.unfit(f) != "" && w.allowed.Has(f.version) })
 	switch {
 	case is:
-		w.bag.Add(diag.Errorf("Incompatible provider version", "Provider %s v%s %s. Versions that can be used here: %s.", w.Provider.ForDisplay(), unfit.version, unfit.unfit, listed(all)))
+		w.bag.Add(diag.Errorf("Incompatible provider version", "Provider %s v%s %s. Versions that can be used: %s.", w.Provider.ForDisplay(), unfit.version, w.unfit(unfit), listed(usable)))
 	case len(all) > 0:
-		w.fail("no available releases match the given constraints %s. Available are: %s", w.text, listed(all))
+		w.fail("no available releases match the given constraints %s. Available are: %s", w.text, listed(usable))
 	case len(asked) == 0:
 		w.fail("no provider_installation method of the CLI configuration is for it")
 	default:
@@ -172,13 +195,11 @@ func (w *wanted) explain(all []found, asked []string) {
 	}
 }
 
-// listed are the newest of the versions that can be used here.
+// listed are the newest of some versions.
 func listed(all []found) string {
 	var vs versions.List
 	for _, f := range all {
-		if f.unfit == "" {
-			vs = append(vs, f.version)
-		}
+		vs = append(vs, f.version)
 	}
 	vs.Sort()
 	var out []string

@@ -119,7 +119,7 @@ func (m manifest) write(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(path, text, 0o644)
+	return replace(path, text)
 }
 
 // Modules are those that were installed in a working directory, by the names of their calls in the tree.

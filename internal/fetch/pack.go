@@ -90,17 +90,17 @@ func copyFile(from, to string) error {
 }
 
 // place puts a package into dir, anew: a link to an unpacked one, the contents of a packed one.
-func place(f found, dir string) error {
+func place(pkg parcel, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
-	if f.zip != "" {
-		return unpack(f.zip, dir)
+	if pkg.zip != "" {
+		return unpack(pkg.zip, dir)
 	}
-	if f.h1 != "" {
-		return link(f.dir, dir)
+	if pkg.h1 != "" {
+		return link(pkg.dir, dir)
 	}
-	real, err := filepath.Abs(f.dir)
+	real, err := filepath.Abs(pkg.dir)
 	if err != nil {
 		return err
 	}

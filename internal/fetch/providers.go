@@ -21,11 +21,10 @@ import (
 // Providers is where providers come from and where they are put.
 type Providers struct {
 	Settings *cliconfig.Settings
-	WorkDir  string   // the root module's
-	DataDir  string   // .terraform
-	CacheDir string   // plugin cache in the layout of Terraform and OpenTofu; "" for none
-	StoreDir string   // packages that were downloaded, by checksum, for all directories of a user; "" for none
-	Only     []string // -plugin-dir: the only directories to look into
+	WorkDir  string // the root module's
+	DataDir  string // .terraform
+	CacheDir string // plugin cache in the layout of Terraform and OpenTofu; "" for none
+	StoreDir string // packages that were downloaded, by checksum, for all directories of a user; "" for none
 	Getenv   func(string) string
 	Note     func(string) // progress
 	Closed   shortcut.Set // what is not to be taken
@@ -34,6 +33,7 @@ type Providers struct {
 
 	Unheld []addr.Provider // installed with no checksum to hold them against but their own
 
+	only     []source // what is asked instead of what Settings say
 	noting   sync.Mutex
 	verified sync.Map // hashes of packages that Verify found right, by canonical address
 }

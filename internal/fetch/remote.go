@@ -23,22 +23,27 @@ func (d direct) list(ctx context.Context, a addr.Provider) (all []found, warning
 		return nil, nil, err
 	}
 	for _, v := range list {
-		all = append(all, found{version: v.Version, unfit: unfit(v), remote: func(ctx context.Context) (*registry.Package, error) {
-			return d.Provider(ctx, a, v.Version, Platform())
-		}})
+		all = append(all, found{version: v.Version, platforms: v.Platforms, unfit: unspoken(v.Protocols), get: remote(func(ctx context.Context, platform string) (*registry.Package, error) {
+			return d.Provider(ctx, a, v.Version, platform)
+		})})
 	}
 	return all, warnings, nil
 }
 
-// unfit says why a version is of no use here: it is for other platforms, or speaks no protocol that Lethe speaks.
-func unfit(v registry.Version) string {
-	if v.Platforms != nil && !slices.Contains(v.Platforms, Platform()) {
-		return "is not made for " + Platform()
+// remote makes a package of what a server says of it.
+func remote(ask func(ctx context.Context, platform string) (*registry.Package, error)) func(context.Context, string) (parcel, error) {
+	return func(ctx context.Context, platform string) (parcel, error) {
+		pkg, err := ask(ctx, platform)
+		return parcel{remote: pkg}, err
 	}
-	if v.Protocols != nil && !slices.ContainsFunc(v.Protocols, func(p string) bool { return strings.HasPrefix(p, "5.") || strings.HasPrefix(p, "6.") }) {
-		return fmt.Sprintf("speaks version %s of the plugin protocol, and Lethe speaks 5 and 6", strings.Join(v.Protocols, " and "))
+}
+
+// unspoken says that a version speaks no protocol that Lethe speaks.
+func unspoken(protocols []string) string {
+	if protocols == nil || slices.ContainsFunc(protocols, func(p string) bool { return strings.HasPrefix(p, "5.") || strings.HasPrefix(p, "6.") }) {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("speaks version %s of the plugin protocol, and Lethe speaks 5 and 6", strings.Join(protocols, " and "))
 }
 
 // absent is no error where it says that there is none of that name.
@@ -60,9 +65,9 @@ func (n network) list(ctx context.Context, a addr.Provider) (all []found, warnin
 		return nil, nil, err
 	}
 	for _, v := range list {
-		all = append(all, found{version: v.Version, remote: func(ctx context.Context) (*registry.Package, error) {
-			return n.Provider(ctx, a, v.Version, Platform())
-		}})
+		all = append(all, found{version: v.Version, get: remote(func(ctx context.Context, platform string) (*registry.Package, error) {
+			return n.Provider(ctx, a, v.Version, platform)
+		})})
 	}
 	return all, nil, nil
 }

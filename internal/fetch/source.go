@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,15 +14,28 @@ import (
 	"github.com/lethe-iac/lethe/internal/registry"
 )
 
-// found is a provider version in a source: an unpacked directory, a packed archive, or one that is to be downloaded.
+// found is a provider version that a source has.
 type found struct {
-	version versions.Version
-	dir     string // unpacked
-	zip     string // packed
-	// remote asks where it is to be downloaded from; nil: it is on the disk.
-	remote func(ctx context.Context) (*registry.Package, error)
-	h1     string // the hash of dir, which is in the store and taken over file by file; "": it is not
-	unfit  string // why it is of no use here; "": it can be used
+	version   versions.Version
+	platforms []string // those it has packages for; nil: the source does not say
+	unfit     string   // why Lethe cannot use it on any platform; "": it can
+	// get gives the package for a platform, such as "linux_amd64".
+	get func(ctx context.Context, platform string) (parcel, error)
+}
+
+// parcel is a package as a source has it: an unpacked directory, a packed archive, or one that is to be downloaded.
+type parcel struct {
+	dir, zip string
+	remote   *registry.Package // to be downloaded; nil: it is on the disk
+	h1       string            // the hash of dir, which is in the store and taken over file by file; "": it is not
+}
+
+// unfitOn says why a version is of no use on a platform; "": it can be used.
+func (f found) unfitOn(platform string) string {
+	if f.platforms != nil && !slices.Contains(f.platforms, platform) {
+		return "is not made for " + platform
+	}
+	return f.unfit
 }
 
 // source is a place that providers are installed from.
@@ -72,22 +86,42 @@ func matches(patterns []string, p addr.Provider) bool {
 	return false
 }
 
-// list gives the versions of a provider that the mirror has for this platform. The registry hosts
-// of the peers count as one.
+// list gives the versions of a provider that the mirror has. The registry hosts of Terraform and OpenTofu count as one.
 func (m mirror) list(_ context.Context, p addr.Provider) (all []found, warnings []string, err error) {
 	for _, host := range hosts(p.Host) {
+		by := map[string]map[string]parcel{} // by version and platform
 		base := filepath.Join(string(m), host, p.Namespace, p.Type)
-		entries, err := os.ReadDir(base)
-		if err != nil {
-			continue
+		packed, _ := filepath.Glob(filepath.Join(base, "terraform-provider-"+p.Type+"_*_*_*.zip"))
+		for _, zip := range packed {
+			parts := strings.Split(strings.TrimSuffix(filepath.Base(zip), ".zip"), "_")
+			n := len(parts)
+			enter(by, parts[n-3], parts[n-2]+"_"+parts[n-1], parcel{zip: zip})
 		}
-		for _, e := range entries {
-			if f, ok := m.entry(base, e, p); ok {
-				all = append(all, f)
+		unpacked, _ := filepath.Glob(filepath.Join(base, "*", "*_*"))
+		for _, dir := range unpacked {
+			if _, ok := executable(dir, p); ok {
+				enter(by, filepath.Base(filepath.Dir(dir)), filepath.Base(dir), parcel{dir: dir})
+			}
+		}
+		for text, at := range by {
+			if v, err := versions.ParseVersion(text); err == nil {
+				all = append(all, found{version: v, platforms: slices.Collect(maps.Keys(at)), get: func(_ context.Context, platform string) (parcel, error) {
+					return at[platform], nil
+				}})
 			}
 		}
 	}
 	return all, nil, nil
+}
+
+// enter notes a package, unless there is one already.
+func enter(by map[string]map[string]parcel, version, platform string, p parcel) {
+	if by[version] == nil {
+		by[version] = map[string]parcel{}
+	}
+	if _, there := by[version][platform]; !there {
+		by[version][platform] = p
+	}
 }
 
 // hosts are the names of a registry.
@@ -98,33 +132,14 @@ func hosts(h string) []string {
 	return []string{h}
 }
 
-// entry reads one name in a mirror: "1.2.3/linux_amd64/", or
-// "terraform-provider-x_1.2.3_linux_amd64.zip".
-func (m mirror) entry(base string, e os.DirEntry, p addr.Provider) (found, bool) {
-	name := e.Name()
-	if rest, ok := strings.CutPrefix(name, "terraform-provider-"+p.Type+"_"); ok {
-		if v, ok := strings.CutSuffix(rest, "_"+Platform()+".zip"); ok {
-			version, err := versions.ParseVersion(v)
-			return found{version: version, zip: filepath.Join(base, name)}, err == nil
-		}
-	}
-	version, err := versions.ParseVersion(name)
-	dir := filepath.Join(base, name, Platform())
-	if err != nil {
-		return found{}, false
-	}
-	_, ok := executable(dir, p)
-	return found{version: version, dir: dir}, ok
-}
-
 // methods are the sources to ask: the configured ones, or those implied where nothing is configured, which are
 // directories that are there, and the registry of a provider that none of them has.
 func (p *Providers) methods() ([]method, error) {
 	var out []method
 	switch {
-	case len(p.Only) > 0:
-		for _, dir := range p.Only {
-			out = append(out, method{source: mirror(dir)})
+	case len(p.only) > 0:
+		for _, s := range p.only {
+			out = append(out, method{source: s})
 		}
 	case p.Settings.Installs:
 		for _, in := range p.Settings.Sources {
@@ -146,6 +161,20 @@ func (p *Providers) methods() ([]method, error) {
 	}
 	return out, nil
 }
+
+// OnlyDir lets the providers come from a directory, another one besides those named so far, and from no place that the
+// CLI configuration names.
+func (p *Providers) OnlyDir(dir string) { p.only = append(p.only, mirror(dir)) }
+
+// OnlyMirror lets the providers come from a network mirror alone.
+func (p *Providers) OnlyMirror(text string) error {
+	s, err := p.source(cliconfig.Installation{Method: "network_mirror", Path: text})
+	p.only = []source{s}
+	return err
+}
+
+// OnlyRegistries lets each provider come from the registry that its address names.
+func (p *Providers) OnlyRegistries() { p.only = []source{direct{p.Registry}} }
 
 // source makes a source of what the CLI configuration says.
 func (p *Providers) source(in cliconfig.Installation) (source, error) {

@@ -252,60 +252,33 @@ func (s *Scanner) Raw() []byte {
 }
 
 // Skip passes any value, checking that it is one.
-func (s *Scanner) Skip() {
-	open := make([]byte, 0, 64) // the closing bytes still due
-	for {
-		switch c := s.Peek(); c {
-		case '{', '[':
-			s.Pos++
-			open = append(open, c+2) // '}' is '{'+2, ']' is '['+2
-			if len(open) > maxDepth {
-				s.Fail("the nesting is deeper than %d", maxDepth)
-				return
-			}
-			if s.Peek() != c+2 {
-				if c == '{' {
-					s.name()
-				}
-				continue
-			}
-		case '"':
-			s.skipString()
-		case 't':
-			s.Word("true")
-		case 'f':
-			s.Word("false")
-		case 'n':
-			s.Word("null")
-		default:
-			s.Number()
-		}
-		if open = s.leave(open); len(open) == 0 || s.Err != nil {
+func (s *Scanner) Skip() { s.skip(0) }
+
+func (s *Scanner) skip(depth int) {
+	switch c := s.Peek(); c {
+	case '{', '[':
+		if depth == maxDepth {
+			s.Fail("the nesting is deeper than %d", maxDepth)
 			return
 		}
-	}
-}
-
-// leave passes what may stand after a value inside the given brackets, up to the next value or
-// the end of the outermost bracket.
-func (s *Scanner) leave(open []byte) []byte {
-	for len(open) > 0 && s.Err == nil {
-		end := open[len(open)-1]
-		switch s.Peek() {
-		case ',':
-			s.Pos++
-			if end == '}' {
+		s.Pos++
+		for first := true; s.More(c+2, first); first = false { // '}' is '{'+2, ']' is '['+2
+			if c == '{' {
 				s.name()
 			}
-			return open
-		case end:
-			s.Pos++
-			open = open[:len(open)-1]
-		default:
-			s.Expected(fmt.Sprintf("a comma or %q", end))
+			s.skip(depth + 1)
 		}
+	case '"':
+		s.skipString()
+	case 't':
+		s.Word("true")
+	case 'f':
+		s.Word("false")
+	case 'n':
+		s.Word("null")
+	default:
+		s.Number()
 	}
-	return open
 }
 
 // name passes a member's name and the colon after it.

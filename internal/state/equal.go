@@ -2,11 +2,10 @@ package state
 
 import (
 	"bytes"
-	"crypto/rand"
-	"encoding/hex"
 	"maps"
 	"slices"
 
+	"github.com/google/uuid"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/zclconf/go-cty/cty"
@@ -51,14 +50,7 @@ func Next(prev, next *Snapshot, version string) (*Snapshot, bool) {
 }
 
 // NewLineage makes a lineage: a random UUID.
-func NewLineage() string {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	s := hex.EncodeToString(b[:])
-	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
-}
+func NewLineage() string { return uuid.NewString() }
 
 func (s *Snapshot) orEmpty() *Snapshot {
 	if s == nil {
@@ -136,16 +128,5 @@ func (c *comparison) recorded(at addr.AbsResource, x, y []addr.Resource) bool {
 }
 
 func samePaths(a, b paths) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	texts := func(list paths) []string {
-		out := make([]string, len(list))
-		for i, p := range list {
-			out[i] = pathText(p)
-		}
-		slices.Sort(out)
-		return out
-	}
-	return len(a) == 0 || slices.Equal(texts(a), texts(b))
+	return len(a) == len(b) && (len(a) == 0 || cty.NewPathSet(a...).Equal(cty.NewPathSet(b...)))
 }

@@ -225,7 +225,7 @@ func TestEveryField(t *testing.T) {
 var comparers = cmp.Options{
 	cmp.Comparer(func(a, b addr.Resource) bool { return a == b }),
 	cmp.Comparer(func(a, b addr.ProviderInstance) bool { return a == b }),
-	cmp.Comparer(func(a, b cty.Path) bool { return pathText(a) == pathText(b) }),
+	cmp.Comparer(func(a, b cty.Path) bool { return a.Equals(b) }),
 }
 
 // The order of instances and resources is Terraform's: it was seen by giving it a shuffled file.

@@ -1,40 +1,41 @@
 package state
 
 import (
+	"encoding/json"
+
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/schema"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
+// storedOutput is an output as a file has it.
+type storedOutput struct {
+	Value      json.RawMessage `json:"value"`
+	Type       json.RawMessage `json:"type"`
+	Sensitive  bool            `json:"sensitive,omitempty"`
+	Deprecated string          `json:"deprecated,omitempty"`
+}
+
 // output reads one member of "outputs".
 func (r *reader) output(name []byte) {
 	r.Peek()
 	pos := r.Pos
-	var o Output
-	var value, typ []byte
-	r.Object(func(key []byte) {
-		switch string(key) {
-		case "value":
-			value = r.Scanner.Raw()
-		case "type":
-			typ = r.Scanner.Raw()
-		case "sensitive":
-			o.Sensitive = r.Boolean()
-		case "deprecated":
-			o.Deprecated = validText(r.Text())
-		default:
-			r.Skip()
-		}
-	})
+	text := r.Scanner.Raw()
 	if r.Err != nil {
 		return
 	}
+	var in storedOutput
+	if err := json.Unmarshal(text, &in); err != nil {
+		r.problem(pos, badContent, "Output %q is not what it should be: %v.", name, err)
+		return
+	}
+	o := Output{Sensitive: in.Sensitive, Deprecated: in.Deprecated}
 	var err error
-	if o.Type, err = ctyjson.UnmarshalType(typ); err != nil {
+	if o.Type, err = ctyjson.UnmarshalType(in.Type); err != nil {
 		r.problem(pos, "Invalid output value type in state", "The state file has an invalid type specification for output %q: %v.", name, err)
 		return
 	}
-	raw, err := ctyjson.Unmarshal(value, o.Type)
+	raw, err := ctyjson.Unmarshal(in.Value, o.Type)
 	if err != nil {
 		r.problem(pos, "Invalid output value saved in state", "The state file has an invalid value for output %q: %v.", name, err)
 		return
@@ -56,17 +57,7 @@ func (e *writer) output(o Output) error {
 	if err != nil {
 		return err
 	}
-	e.Open('{')
-	e.Key("value")
-	e.Raw(value)
-	e.Key("type")
-	e.Raw(typ)
-	if o.Sensitive {
-		e.KeyBool("sensitive", true)
-	}
-	if o.Deprecated != "" {
-		e.KeyText("deprecated", o.Deprecated)
-	}
-	e.Close('}')
-	return nil
+	text, err := json.Marshal(storedOutput{value, typ, o.Sensitive, o.Deprecated})
+	e.Raw(text)
+	return err
 }

@@ -1,8 +1,8 @@
 package state
 
 import (
+	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/zclconf/go-cty/cty"
@@ -32,56 +32,43 @@ func (f *fields) paths() paths {
 }
 
 func parsePaths(text string) (paths, error) {
-	var out paths
-	var err error
-	s := jsontext.Scanner{In: []byte(text)}
-	s.Array(func() {
-		var p cty.Path
-		s.Array(func() {
-			step, bad := readStep(&s)
-			if err == nil {
-				err = bad
-			}
-			p = append(p, step)
-		})
-		out = append(out, p)
-	})
-	if s.Err != nil {
-		return nil, s.Err
+	var list [][]storedStep
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return nil, err
 	}
-	return out, err
+	out := make(paths, len(list))
+	for i, steps := range list {
+		for _, s := range steps {
+			step, err := s.step()
+			if err != nil {
+				return nil, err
+			}
+			out[i] = append(out[i], step)
+		}
+	}
+	return out, nil
 }
 
-// readStep reads one step of a path.
-func readStep(s *jsontext.Scanner) (cty.PathStep, error) {
-	var kind string
-	var value []byte
-	s.Object(func(key []byte) {
-		switch string(key) {
-		case "type":
-			kind = string(s.Text())
-		case "value":
-			value = s.Raw()
-		default:
-			s.Skip()
-		}
-	})
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	in := jsontext.Scanner{In: value}
-	switch kind {
+// storedStep is a step as a file has it.
+type storedStep struct {
+	Type  string          `json:"type"`
+	Value json.RawMessage `json:"value"`
+}
+
+func (s storedStep) step() (cty.PathStep, error) {
+	switch s.Type {
 	case "get_attr":
-		name := validText(in.Str())
-		if in.Err != nil {
-			return nil, in.Err
+		name := jsontext.Scanner{In: s.Value}
+		step := cty.GetAttrStep{Name: validText(name.Str())}
+		if name.Err != nil {
+			return nil, name.Err
 		}
-		return cty.GetAttrStep{Name: name}, nil
+		return step, nil
 	case "index":
-		key, err := indexKey(value)
+		key, err := indexKey(s.Value)
 		return cty.IndexStep{Key: key}, err
 	}
-	return nil, fmt.Errorf("unsupported path step type %q", kind)
+	return nil, fmt.Errorf("unsupported path step type %q", s.Type)
 }
 
 // indexKey reads the value of an index step, which carries its type.
@@ -139,22 +126,4 @@ func (e *writer) index(key cty.Value) {
 		e.KeyText("type", "number")
 	}
 	e.Close('}')
-}
-
-// pathText is a path as one comparable string.
-func pathText(p cty.Path) string {
-	var out []byte
-	for _, step := range p {
-		switch step := step.(type) {
-		case cty.GetAttrStep:
-			out = append(append(out, '.'), step.Name...)
-		case cty.IndexStep:
-			if step.Key.Type() == cty.String {
-				out = strconv.AppendQuote(append(out, '['), step.Key.AsString())
-			} else {
-				out = append(append(out, '['), step.Key.AsBigFloat().Text('f', -1)...)
-			}
-		}
-	}
-	return string(out)
 }

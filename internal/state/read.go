@@ -231,14 +231,13 @@ type names struct {
 	seed      maphash.Seed
 	lists     map[uint64]listText
 	sensitive map[string]paths
-	privates  map[string][]byte
 	slab      []Entry
 }
 
 func newNames() *names {
 	return &names{
 		strings: map[string]string{}, modules: map[string]addr.ModuleInstance{}, providers: map[string]addr.ProviderInstance{},
-		recorded: map[string]addr.Resource{}, seed: maphash.MakeSeed(), lists: map[uint64]listText{}, sensitive: map[string]paths{}, privates: map[string][]byte{},
+		recorded: map[string]addr.Resource{}, seed: maphash.MakeSeed(), lists: map[uint64]listText{}, sensitive: map[string]paths{},
 	}
 }
 

@@ -343,7 +343,7 @@ func (f *fields) private() []byte {
 	if len(text) == 0 {
 		return nil
 	}
-	private, err := once(f.privates, text, base64.StdEncoding.DecodeString)
+	private, err := base64.StdEncoding.AppendDecode(nil, text)
 	if err != nil {
 		f.wrong("its private data is not base64: %v.", err)
 	}

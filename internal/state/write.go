@@ -78,7 +78,9 @@ func (f *fileWriter) file() error {
 	}
 	f.Close(']')
 	f.Key("check_results")
-	f.checks(f.Checks)
+	if err := f.checks(f.Checks); err != nil {
+		return err
+	}
 	f.Members(f.Extra)
 	f.Close('}')
 	f.Buf = append(f.Buf, '\n')

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/test/combine/box"
+	"github.com/lethe-iac/lethe/test/combine/cloud"
 )
 
 // A class is a way to differ from Terraform on purpose: a row of docs/differences.md, or a fault of
@@ -60,7 +61,9 @@ var classes = []class{
 	{"`action_reason` of a new object whose `replace_triggered_by` names what changes", func(c *comparison, d Difference) bool {
 		return d.Section == "resource_changes reason" && d.A == nil && d.B == "replace_by_triggers" && does(c.a, d.At, "create")
 	}},
-	{"everyday changes that end in `Error: Cycle`", func(c *comparison, d Difference) bool { return c.refused(d, "Cycle") }},
+	{"everyday changes that end in `Error: Cycle`", func(c *comparison, d Difference) bool {
+		return c.refused(d, "Cycle") || c.refused(d, "Self reference: ")
+	}},
 	{"`destroy` with a `moved` block whose object is still declared at its old address", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && c.refused(d, "Moved object still exists")
 	}},
@@ -79,7 +82,7 @@ var classes = []class{
 		})
 	}},
 	{"`-target` of what needs one instance of something", func(c *comparison, d Difference) bool {
-		return (d.A == nil || d.Section == "create first") && c.unneeded(d.At) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
+		return (d.A == nil || d.What == "state" && d.B == nil || d.Section == "create first") && c.unneeded(d.At) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
 			return keyless(a) == d.At && c.unneeded(a)
 		})
 	}},
@@ -95,16 +98,12 @@ var classes = []class{
 			(c.a.only("Invalid value for variable") || c.a.only("Invalid for_each argument"))
 	}},
 	{"what moves to another type, and goes in the same plan", func(c *comparison, d Difference) bool {
-		return d.What == "calls" && d.Section == "move" && d.B == nil && strings.Contains(c.a.said(), "which is not in configuration")
+		return d.What == "calls" && d.Section == "move" && d.B == nil && (strings.Contains(c.a.said(), "which is not in configuration") || c.movesOn())
 	}},
 	{"dependencies through what has no instances", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
 		theirs, _ := d.B.(string)
-		return d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && c.none() ||
-			c.st.Do.Destroy && (d.A == nil || d.What == "state") && slices.ContainsFunc(c.st.Do.Target, func(t string) bool {
-				on := func(s *State) bool { return slices.Contains(s.dependencies(d.At), keyless(t)) }
-				return d.What == "calls" || does(c.b, d.At, "delete") && on(c.b.Before) && !on(c.a.Before)
-			})
+		return d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && c.none() || c.further(d)
 	}},
 	{"what moved to another type, and did not change", func(c *comparison, d Difference) bool {
 		return strings.HasPrefix(d.Section, "resource_drift") && d.A == nil && unchanged(c.b, d.At) || d.Section != "exits" && c.about(d, c.remarked())
@@ -123,6 +122,20 @@ var classes = []class{
 	{"`count` or `for_each` of an ephemeral block that is not known yet", func(c *comparison, d Difference) bool {
 		return c.refused(d, " argument") && strings.Contains(c.b.said(), "in ephemeral \"")
 	}},
+	{"`count` or `for_each` from data with conditions", func(c *comparison, d Difference) bool {
+		return c.refused(d, " argument") && c.has(func(_ *Module, b *Block) bool {
+			return b.Kind == Data && b.nested("lifecycle") != nil && strings.Contains(c.b.said(), b.addr())
+		})
+	}},
+	{"an import block for what is not declared, with `-refresh-only`", func(c *comparison, d Difference) bool {
+		return c.st.Do.Refresh == "only" && c.refused(d, "Configuration for import target does not exist")
+	}},
+	{"a `moved` block whose object is still declared at its old address, with `-target`", func(c *comparison, d Difference) bool {
+		return len(c.st.Do.Target) > 0 && d.Section == "exits" && d.A == 1 && d.B != 1 && c.a.only("Moved object still exists")
+	}},
+	{"`-target` of what depends on something that is replaced create-first", func(c *comparison, d Difference) bool {
+		return len(c.st.Do.Target) > 0 && c.leaves(d)
+	}},
 	{"an id is shown in plans and kept in the state, so it must not be sensitive", func(c *comparison, d Difference) bool {
 		return d.Section == "exits" && d.A == 1 && c.a.only("Invalid import id argument")
 	}},
@@ -130,7 +143,7 @@ var classes = []class{
 		return c.st.Do.Refresh == "only" && d.What == "state" && d.Section == "provider" && d.A != nil && d.B != nil
 	}},
 	{"what a destroy of a part leaves", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.What == "state" && d.A != nil && d.B != nil && !slices.Contains(addressesOf(c.a), d.At)
+		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.What == "state" && d.A != nil && (d.B != nil || c.b.missed(c.a.After.at(d.At).id())) && !slices.Contains(addressesOf(c.a), d.At)
 	}},
 	{"a refresh-only plan of nothing but moves", func(c *comparison, d Difference) bool {
 		list, _ := c.b.PlanJSON["resource_drift"].([]any)
@@ -210,7 +223,8 @@ var classes = []class{
 		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.What == "state" && strings.Contains("."+d.At, ".data.")
 	}},
 	{"what is forgotten, where it changed or was deleted outside", func(c *comparison, d Difference) bool {
-		return strings.HasPrefix(d.Section, "resource_") && c.a.drifted(d.At) && does(c.b, d.At, "forget")
+		return strings.HasPrefix(d.Section, "resource_") && c.a.drifted(d.At) && does(c.b, d.At, "forget") ||
+			c.st.Do.Destroy && d.Section == "delete" && d.A == nil && c.a.missed(strings.Fields(d.At)[2]) && c.has(func(_ *Module, b *Block) bool { return b.Kind == Removed })
 	}},
 	{"`removed` with `destroy = false`, and then `destroy`", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && d.Section == "exits" && d.A == 1 && d.B == 0 && c.a.only("Objects were forgotten, not destroyed")
@@ -220,7 +234,7 @@ var classes = []class{
 		for _, m := range usesStored.FindAllStringSubmatch(c.a.said(), -1) {
 			stored = append(stored, m[1])
 		}
-		return c.st.Do.Refresh == "false" && d.Section != "exits" && c.about(d, stored)
+		return c.st.Do.Refresh == "false" && (d.Section != "exits" && c.about(d, stored) || c.refused(d, "On demand") && len(stored) > 0)
 	}},
 	{"an error in a check is a warning", func(c *comparison, d Difference) bool {
 		return slices.ContainsFunc(c.b.Invocations, func(i *Invocation) bool {
@@ -235,7 +249,7 @@ var classes = []class{
 		ours, _ := d.A.(string)
 		theirs, _ := d.B.(string)
 		more := slices.DeleteFunc(strings.Fields(theirs), func(a string) bool { return strings.HasPrefix(a, "module.") })
-		return c.wholeModules("") && (d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && contains(strings.Fields(ours), more) ||
+		return c.wholeModules("") && (c.further(d) || d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && contains(strings.Fields(ours), more) ||
 			d.Section == "create first" && d.B == true && strings.HasPrefix(d.At, "module.") ||
 			d.Section == "resource_changes actions" && compact(d.B) == `["create","delete"]` && compact(d.A) == `["delete","create"]` && strings.HasPrefix(d.At, "module.") ||
 			strings.HasPrefix(d.Section, "resource_changes") && d.A == nil && (does(c.b, d.At, "read") || c.through(d.At)) ||
@@ -271,15 +285,53 @@ var classes = []class{
 		}
 		return d.Section == "create first" && d.A == true && (strings.HasSuffix(d.At, " deposed") || len(c.st.Do.Target) > 0 || imports(c.a, d.At) || strings.HasSuffix(d.At, "]"))
 	}},
-	{"dependencies of what does not change", func(_ *comparison, d Difference) bool {
+	{"dependencies of what does not change", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
 		theirs, _ := d.B.(string)
-		return d.Section == "dependencies" && contains(strings.Fields(ours), strings.Fields(theirs))
+		return d.Section == "dependencies" && (contains(strings.Fields(ours), strings.Fields(theirs)) || c.st.Do.Refresh == "only" || c.b.kept(d.At, strings.Fields(ours), strings.Fields(theirs)))
 	}},
 }
 
 // usesStored is what Lethe says of data that it does not read again.
 var usesStored = regexp.MustCompile(`(?m)^(\S+): Using stored result`)
+
+// has is whether a block is such.
+func (c *comparison) has(such func(*Module, *Block) bool) bool {
+	yes := false
+	c.st.Config.each(func(m *Module, b *Block) { yes = yes || such(m, b) })
+	return yes
+}
+
+// further is whether Terraform alone destroys something that in its state depends on a target.
+func (c *comparison) further(d Difference) bool {
+	return c.st.Do.Destroy && (d.A == nil || d.What == "state") && slices.ContainsFunc(c.st.Do.Target, func(t string) bool {
+		on := func(s *State) bool {
+			x := s.at(d.At)
+			return x != nil && slices.ContainsFunc(x.Dependencies, func(dep string) bool { return strings.HasPrefix(dep+".", keyless(t)+".") })
+		}
+		return d.What == "calls" || does(c.b, d.At, "delete") && on(c.b.Before) && !on(c.a.Before)
+	})
+}
+
+// leaves is whether Terraform leaves what it replaced deposed, and does not destroy it.
+func (c *comparison) leaves(d Difference) bool {
+	yes := false
+	c.b.After.managed(func(r *StateResource, i *StateInstance) {
+		at := d.What == "state" && d.A == nil && d.At == i.addr(r)+" deposed" ||
+			d.What == "calls" && d.B == nil && strings.HasPrefix(d.At, fmt.Sprintf("delete %s %v ", r.Type, i.Attributes["name"]))
+		yes = yes || at && i.Deposed != "" && c.b.Before.ids()[i.id()] != ""
+	})
+	return yes
+}
+
+// movesOn is whether what moves to another type goes on from there by another block.
+func (c *comparison) movesOn() bool {
+	typ := func(addr string) string { t, _, _ := strings.Cut(addr, "."); return t }
+	return c.has(func(_ *Module, b *Block) bool {
+		to := b.arg("to").text()
+		return b.Kind == Moved && typ(b.arg("from").text()) != typ(to) && c.has(func(_ *Module, n *Block) bool { return n.Kind == Moved && n.arg("from").text() == to })
+	})
+}
 
 // wholeModules is whether something refers to a module, or to all instances of one, in which an address lies.
 func (c *comparison) wholeModules(at string) bool {
@@ -296,13 +348,11 @@ func (c *comparison) wholeModules(at string) bool {
 
 // none is whether something is declared that has no instance.
 func (c *comparison) none() bool {
-	yes := false
-	c.st.Config.each(func(_ *Module, b *Block) {
-		yes = yes || b.repeats() != "" && !slices.ContainsFunc(c.a.After.Resources, func(r *StateResource) bool {
+	return c.has(func(_ *Module, b *Block) bool {
+		return b.repeats() != "" && !slices.ContainsFunc(c.a.After.Resources, func(r *StateResource) bool {
 			return strings.HasSuffix("."+r.addr(), "."+b.addr()) || strings.Contains("."+keyless(r.Module)+".", "."+b.addr()+".")
 		})
 	})
-	return yes
 }
 
 // through is whether Terraform planned something because a target names the module that it is in.
@@ -315,14 +365,12 @@ var attribute = regexp.MustCompile(`"value":"(\w+)"`)
 
 // ofCheck is whether a change is one of a data source that a check declares.
 func (c *comparison) ofCheck(change any) bool {
-	yes := false
-	c.st.Config.each(func(_ *Module, b *Block) {
-		for _, n := range b.Nested {
+	return get(change, "mode") == "data" && c.has(func(_ *Module, b *Block) bool {
+		return b.Kind == Check && slices.ContainsFunc(b.Nested, func(n *Block) bool {
 			typ, data := strings.CutPrefix(n.Type, "data ")
-			yes = yes || b.Kind == Check && data && get(change, "type") == typ && get(change, "name") == n.Name
-		}
+			return data && get(change, "type") == typ && get(change, "name") == n.Name
+		})
 	})
-	return yes && get(change, "mode") == "data"
 }
 
 // unchanged is whether a plan tells a drift that changes nothing.
@@ -345,6 +393,24 @@ func (c *comparison) remarked() []string {
 	return all
 }
 
+// kept is whether an object that did not change still depends on what it did, beside what it does now.
+func (o *Outcome) kept(addr string, now, on []string) bool {
+	is, yes := o.After.at(addr), false
+	o.Before.managed(func(_ *StateResource, was *StateInstance) {
+		yes = yes || is != nil && compact(was.Attributes) == compact(is.Attributes) && contains(slices.Concat(was.Dependencies, now), on)
+	})
+	return yes
+}
+
+// missed is whether an object was looked for, by its id or its name, and was not there.
+func (o *Outcome) missed(object string) bool {
+	return slices.ContainsFunc(o.Invocations, func(i *Invocation) bool {
+		return slices.ContainsFunc(i.Calls, func(k cloud.Call) bool {
+			return k.Call == "read" && k.Note == "gone" && (k.ID == object || k.Key == object)
+		})
+	})
+}
+
 // drifted is whether an object changed or was deleted outside.
 func (o *Outcome) drifted(addr string) bool {
 	list, _ := o.PlanJSON["resource_drift"].([]any)
@@ -356,21 +422,20 @@ var blocked = regexp.MustCompile(`- (\S+) could not move to `)
 
 // recounted is whether a moved block leads to a resource or a module that gets or loses count.
 func (c *comparison) recounted() bool {
-	yes := false
-	c.st.Config.each(func(m *Module, b *Block) {
+	return c.has(func(m *Module, b *Block) bool {
 		name, _, _ := strings.Cut(b.arg("to").text(), "[")
 		to := slices.IndexFunc(m.Blocks, func(t *Block) bool { return b.Kind == Moved && t.addr() == name })
 		if to < 0 || m.Blocks[to].repeats() == "for_each" {
-			return
+			return false
 		}
 		was := name + "[0]."
 		if m.Blocks[to].repeats() == "count" {
 			was = name + "."
 		}
-		yes = yes || b.arg("to").Text+"." == was
+		yes := b.arg("to").Text+"." == was
 		c.a.Before.managed(func(r *StateResource, i *StateInstance) { yes = yes || strings.Contains("."+i.addr(r)+".", "."+was) })
+		return yes
 	})
-	return yes
 }
 
 // unneeded is whether Terraform planned an instance that no target names, of what Lethe planned another instance of.
@@ -386,6 +451,9 @@ var keys = regexp.MustCompile(`\[[^\]]*\]`)
 // keyless is an address without the keys of instances.
 func keyless(addr string) string { return keys.ReplaceAllString(addr, "") }
 
+// headed is what a plan's text names.
+var headed = regexp.MustCompile(`(?m)^\s+# (\S+) (?:\(deposed object \w+\) )?(?:will|must) be `)
+
 // addressesOf are those of all objects that a plan is about, and of the data in the state.
 func addressesOf(o *Outcome) []string {
 	var all []string
@@ -400,17 +468,20 @@ func addressesOf(o *Outcome) []string {
 	for _, c := range list {
 		all = append(all, fmt.Sprint(get(c, "address")))
 	}
+	if o.PlanJSON == nil { // applied directly
+		for _, m := range headed.FindAllStringSubmatch(o.said(), -1) {
+			all = append(all, m[1])
+		}
+	}
 	return all
 }
 
 // ignores is whether changes of a resource are ignored.
 func (c *comparison) ignores(addr string) bool {
-	yes := false
-	c.st.Config.each(func(_ *Module, b *Block) {
+	return c.has(func(_ *Module, b *Block) bool {
 		l := b.nested("lifecycle")
-		yes = yes || b.Kind == Resource && strings.HasSuffix("."+keyless(addr), "."+b.addr()) && l != nil && l.arg("ignore_changes") != nil
+		return b.Kind == Resource && strings.HasSuffix("."+keyless(addr), "."+b.addr()) && l != nil && l.arg("ignore_changes") != nil
 	})
-	return yes
 }
 
 // unknowns counts what a plan does not know of an object or an output.

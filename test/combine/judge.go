@@ -347,7 +347,8 @@ func (j *judgement) again() {
 	if s == nil || j.o.halfConfigured() {
 		return
 	}
-	if s.Exit == 1 {
+	outlived := func(title string) bool { return title == "Configuration for import target does not exist" } // what it imported went just now
+	if s.Exit == 1 && !all(s.Errors, outlived) {
 		j.find("second plan fails: "+shape(strings.Join(s.Errors, "; ")), "%v", s.Errors)
 	}
 	if s.Exit == 2 && len(j.st.Faults) == 0 {
@@ -405,14 +406,15 @@ func all(ids []string, holds func(id string) bool) bool {
 	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return !holds(id) })
 }
 
-// createsFirst is whether a configuration says so of a resource.
-func (m *Module) createsFirst(r *StateResource) bool {
-	yes := false
-	m.each(func(in *Module, b *Block) {
-		l := b.nested("lifecycle")
-		yes = yes || b.Kind == Resource && b.Name == r.Name && b.Type == r.Type && l != nil && l.arg("create_before_destroy") != nil
+// createsFirst is whether a configuration says so of a resource, if it declares it.
+func (m *Module) createsFirst(r *StateResource) (first, declared bool) {
+	m.each(func(_ *Module, b *Block) {
+		if b.Kind == Resource && b.Name == r.Name && b.Type == r.Type {
+			l := b.nested("lifecycle")
+			first, declared = l != nil && l.arg("create_before_destroy") != nil, true
+		}
 	})
-	return yes
+	return first, declared
 }
 
 // order: what depends on something is made after it, and goes before it. A state names resources where
@@ -432,23 +434,27 @@ func (j *judgement) order() {
 	}
 	first, now := map[string]string{}, map[string]string{} // what was created first is of which resource, and what is there now
 	j.o.Before.managed(func(r *StateResource, i *StateInstance) {
-		if id, _ := i.Attributes["id"].(string); i.CreateFirst || j.x.applied.createsFirst(r) {
-			first[id] = r.addr()
+		is, declared := j.st.Config.createsFirst(r)
+		if !declared { // what is gone has its order from what was applied
+			is, _ = j.x.applied.createsFirst(r)
+			is = is || i.CreateFirst
+		}
+		if is {
+			first[i.id()] = r.addr()
 		}
 	})
 	j.o.After.managed(func(r *StateResource, i *StateInstance) {
-		id, _ := i.Attributes["id"].(string)
-		now[id] = r.addr()
+		now[i.id()] = r.addr()
 	})
 	for _, s := range []*State{j.o.Before, j.o.After} {
 		byAddr := map[string][]string{}
 		s.managed(func(r *StateResource, i *StateInstance) {
-			if id, ok := i.Attributes["id"].(string); ok {
+			if id := i.id(); id != "" {
 				byAddr[r.addr()] = append(byAddr[r.addr()], id)
 			}
 		})
 		s.managed(func(r *StateResource, i *StateInstance) {
-			id, _ := i.Attributes["id"].(string)
+			id := i.id()
 			for _, d := range i.Dependencies {
 				if a := made[id]; s == j.o.After && a.End > 0 && all(byAddr[d], func(on string) bool { return made[on].End > a.Begin }) {
 					j.find("made before what it depends on", "%s before %s", id, d)

@@ -27,7 +27,7 @@ var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 // learn takes up ids by the addresses at which they appear.
 func (n *names) learn(s *State) {
 	s.managed(func(r *StateResource, i *StateInstance) {
-		id, _ := i.Attributes["id"].(string)
+		id := i.id()
 		if !uuid.MatchString(id) || n.known[id] != "" {
 			return
 		}

@@ -70,21 +70,30 @@ func (s *State) managed(f func(*StateResource, *StateInstance)) {
 	}
 }
 
-// dependencies are those of the object at an address.
-func (s *State) dependencies(addr string) (list []string) {
+// at is the current object at an address; nil if there is none.
+func (s *State) at(addr string) (found *StateInstance) {
 	s.managed(func(r *StateResource, i *StateInstance) {
-		if i.addr(r) == addr {
-			list = i.Dependencies
+		if i.Deposed == "" && i.addr(r) == addr {
+			found = i
 		}
 	})
-	return list
+	return found
+}
+
+// id is what the provider knows an object by; "" for none.
+func (i *StateInstance) id() string {
+	if i == nil {
+		return ""
+	}
+	id, _ := i.Attributes["id"].(string)
+	return id
 }
 
 // ids are the objects of the cloud that the state knows.
 func (s *State) ids() map[string]string {
 	ids := map[string]string{}
 	s.managed(func(r *StateResource, i *StateInstance) {
-		if id, ok := i.Attributes["id"].(string); ok && strings.HasPrefix(r.Type, "combine_") {
+		if id := i.id(); id != "" && strings.HasPrefix(r.Type, "combine_") {
 			ids[id] = i.addr(r)
 		}
 	})

@@ -86,7 +86,7 @@ func (i *initialization) onlyDirs() bool {
 		return false
 	}
 	for _, dir := range dirs {
-		i.p.Providers.Only = append(i.p.Providers.Only, i.p.Call.Path(dir))
+		i.p.Providers.OnlyDir(i.p.Call.Path(dir))
 	}
 	return true
 }
@@ -100,7 +100,7 @@ func (i *initialization) warnUnheld() {
 	for _, a := range i.p.Providers.Unheld {
 		list += "\n  - " + a.ForDisplay()
 	}
-	i.p.Bag.Add(diag.Warningf("Incomplete lock file information for providers", "The checksums of these providers were computed from what was installed:%s\n\nThe lock file %s has those for %s only, so that on another platform init refuses their packages. The command \"providers lock -fs-mirror=DIR -platform=OS_ARCH\" of Terraform or OpenTofu, which share this file, adds those of another platform.", list, fetch.LockName, fetch.Platform()))
+	i.p.Bag.Add(diag.Warningf("Incomplete lock file information for providers", "The checksums of these providers were computed from what was installed:%s\n\nThe lock file %s has those for %s only, so that on another platform init refuses their packages. To add those of another platform, run:\n  lethe providers lock -platform=OS_ARCH", list, fetch.LockName, fetch.Platform()))
 }
 
 func (i *initialization) writeLock() bool {

@@ -379,7 +379,9 @@ func (x *step) depose(c *plan.Change) (addr.Object, bool) {
 	old := addr.Object{Instance: c.Object.Instance, Deposed: x.a.freeKey(c.Object.Instance)}
 	x.a.deposed[c.Object] = old
 	x.a.mu.Unlock()
-	return old, x.write(0, journal.Change{Object: old, Entry: e}, journal.Change{Object: c.Object})
+	deposed := *e
+	deposed.CreateFirst = c.CreateFirst
+	return old, x.write(0, journal.Change{Object: old, Entry: &deposed}, journal.Change{Object: c.Object})
 }
 
 func (a *applier) restore(o, old addr.Object) []journal.Change {

@@ -233,7 +233,7 @@ func (o *Ordering) addSettings(h int32) {
 // to may go: that is a source as well.
 func (o *Ordering) eachSource(d program.Decl, at addr.ModuleInstance, seen map[Place]bool, visit func(plan.Vertex, plan.At)) {
 	seen[Place{d, at}] = true
-	o.eachRef(d, at, visit)
+	o.eachRef(d, at, true, visit)
 	o.source.Receivers.Resources(d, func(ref program.Ref) {
 		to := o.source.Program.Decls()[ref.To]
 		if to.Resource.Mode != addr.Data {

@@ -322,7 +322,7 @@ func (o *Ordering) addDeclared() {
 		}
 		for _, f := range o.instances(d.Module) {
 			from := o.vertex(d, f.Addr())
-			o.eachRef(d.ID, f.Addr(), func(to plan.Vertex, at plan.At) {
+			o.eachRef(d.ID, f.Addr(), false, func(to plan.Vertex, at plan.At) {
 				o.Input.Declared = append(o.Input.Declared, plan.Edge{From: from, To: to, At: at})
 			})
 		}
@@ -333,15 +333,22 @@ func (o *Ordering) addDeclared() {
 	}
 }
 
-// eachRef visits what a declaration in one module instance refers to.
-func (o *Ordering) eachRef(d program.Decl, at addr.ModuleInstance, visit func(plan.Vertex, plan.At)) {
+// eachRef visits what a declaration in one module instance refers to. Of the outputs of a repeated module
+// these are those of all instances, since create-first spreads to all, or, narrow, those of the one that
+// is named.
+func (o *Ordering) eachRef(d program.Decl, at addr.ModuleInstance, narrow bool, visit func(plan.Vertex, plan.At)) {
 	for _, ref := range o.source.Program.Refs(d) {
 		to := o.source.Program.Decls()[ref.To]
 		if to.Kind == program.Provider {
 			continue
 		}
 		hint := o.hint(ref)
-		o.meant(to.Module, at, func(m addr.ModuleInstance) { visit(o.vertex(to, m), hint) })
+		narrow := narrow && to.Kind == program.Output && ref.Key == program.Fixed
+		o.meant(to.Module, at, func(m addr.ModuleInstance) {
+			if _, key := m.Call(); !narrow || key == ref.Fixed {
+				visit(o.vertex(to, m), hint)
+			}
+		})
 	}
 }
 

@@ -45,9 +45,10 @@ func (x *importFinisher) finish(ctx context.Context) map[addr.Resource]string {
 	return made
 }
 
-// decided reports whether something was decided about an instance that is to be there.
+// decided reports whether an instance is there, or was: what the state has is not imported again, also
+// where the configuration has no use for it any more.
 func (x *importFinisher) decided(i addr.Instance) bool {
-	return slices.ContainsFunc(x.p.decisions.list, func(c *plan.Change) bool { return c.Object == i.Current() && c.Action != plan.Delete })
+	return x.p.prior.Get(i.Current()) != nil || slices.ContainsFunc(x.p.decisions.list, func(c *plan.Change) bool { return c.Object == i.Current() })
 }
 
 // generate imports an object without keeping it, and writes configuration for it.

@@ -1,0 +1,199 @@
+package fetch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// This file is about packages for other platforms than this one: their checksums, and directories of them.
+
+// Copies is what is wanted of packages that are not to be installed.
+type Copies struct {
+	Needs     []Need
+	Platforms []string // such as "linux_amd64"
+}
+
+// Sum adds to the lock file (in memory) what the packages of the providers hash to.
+func (p *Providers) Sum(ctx context.Context, c Copies, l *Lockfile, bag *diag.Bag) bool {
+	return p.eachFound(ctx, c, l, bag, func(w *wanted) error {
+		before := slices.Clone(w.lock.Hashes)
+		for _, platform := range w.platforms {
+			p.note("- Fetching %s %s for %s...", w.Provider.ForDisplay(), w.lock.Version, platform)
+			d, err := p.sum(ctx, w, platform)
+			if err != nil {
+				return fmt.Errorf("for %s: %w", platform, err)
+			}
+			p.note("- Retrieved %s %s for %s (%s)", w.Provider.ForDisplay(), w.lock.Version, platform, d.how)
+			state := "All checksums for this platform were already tracked in the lock file"
+			switch {
+			case !w.locked:
+				state = "This was a new provider and the checksums for this platform are now tracked in the lock file"
+			case slices.ContainsFunc(d.hashes, func(h string) bool { return !slices.Contains(before, h) }):
+				state = "Additional checksums for this platform are now tracked in the lock file"
+			}
+			w.done.hashes, w.done.signed = append(w.done.hashes, d.hashes...), d.signed
+			p.note("- Obtained %s checksums for %s; %s", w.Provider.ForDisplay(), platform, state)
+		}
+		return nil
+	}, func(w *wanted) { p.enter(w, l) })
+}
+
+// eachFound chooses a version of each provider, and does something for it, of several at the same time; then
+// something in their order.
+func (p *Providers) eachFound(ctx context.Context, c Copies, l *Lockfile, bag *diag.Bag, at func(*wanted) error, then func(*wanted)) bool {
+	methods, err := p.methods()
+	if err != nil {
+		bag.Add(diag.Errorf("Invalid provider installation method", "%s.", err))
+		return false
+	}
+	ok := true
+	var todo []*wanted
+	for _, n := range c.Needs {
+		w, good := p.bind(n, l, false, bag)
+		if ok = ok && good; good {
+			w.platforms = c.Platforms
+			todo = append(todo, w)
+		}
+	}
+	each(todo, func(w *wanted) {
+		if w.ok = p.choose(ctx, w, methods); !w.ok {
+			return
+		}
+		if err := at(w); err != nil {
+			w.ok = false
+			w.bag.Add(diag.Errorf("Could not retrieve providers", "The packages of %s v%s cannot be had, %s.", w.Provider.ForDisplay(), w.lock.Version, err))
+		}
+	})
+	for _, w := range todo {
+		bag.Add(w.bag.List()...)
+		if ok = ok && w.ok; w.ok {
+			then(w)
+		}
+	}
+	return ok
+}
+
+// sum finds out the hashes of a package.
+func (p *Providers) sum(ctx context.Context, w *wanted, platform string) (delivered, error) {
+	pkg, err := w.best.get(ctx, platform)
+	if err != nil {
+		return delivered{}, err
+	}
+	d := promised(pkg.remote)
+	add := func(hash func(string) (string, error), path string) error {
+		h, err := hash(path)
+		d.hashes = append(d.hashes, h)
+		return err
+	}
+	switch {
+	case pkg.remote != nil:
+		err = p.download(ctx, pkg.remote, "", func(zip string) error { return add(hashArchive, zip) })
+	case pkg.zip != "":
+		err = errors.Join(add(hashZip, pkg.zip), add(hashArchive, pkg.zip))
+	default:
+		err = add(hashDir, pkg.dir)
+	}
+	return d, err
+}
+
+// Copy writes the packages of the providers into a directory, with what makes it a network mirror where a server of
+// static files offers it. What is in the directory already stays.
+func (p *Providers) Copy(ctx context.Context, c Copies, dir string, l *Lockfile, bag *diag.Bag) bool {
+	return p.eachFound(ctx, c, l, bag, func(w *wanted) error {
+		p.note("- Mirroring %s...", w.Provider.ForDisplay())
+		switch {
+		case w.only:
+			p.note("  - Selected v%s to match dependency lock file", w.lock.Version)
+		case w.text != "":
+			p.note("  - Selected v%s to meet constraints %s", w.lock.Version, w.text)
+		default:
+			p.note("  - Selected v%s with no constraints", w.lock.Version)
+		}
+		at := filepath.Join(dir, w.Provider.Host, w.Provider.Namespace, w.Provider.Type)
+		if err := os.MkdirAll(at, 0o755); err != nil {
+			return err
+		}
+		for _, platform := range w.platforms {
+			p.note("  - Downloading package for %s...", platform)
+			how, err := p.copy(ctx, w, platform, at)
+			if err != nil {
+				return fmt.Errorf("for %s: %w", platform, err)
+			}
+			p.note("  - Package authenticated: %s", how)
+		}
+		return index(mirror(dir), w.Provider, at)
+	}, func(*wanted) {})
+}
+
+// copy downloads a package into a directory, unless it is there, and gives how far it is known to be the developer's.
+func (p *Providers) copy(ctx context.Context, w *wanted, platform, dir string) (how string, err error) {
+	pkg, err := w.best.get(ctx, platform)
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(dir, fmt.Sprintf("terraform-provider-%s_%s_%s.zip", w.Provider.Type, w.lock.Version, platform))
+	d := promised(pkg.remote)
+	if zh, err := hashZip(name); err == nil && zh == "zh:"+pkg.remote.Sum {
+		return d.how, nil
+	}
+	return d.how, p.download(ctx, pkg.remote, dir, func(zip string) error {
+		if platform == Platform() {
+			h1, err := hashArchive(zip)
+			if err = errors.Join(err, held(w.Provider, w.lock, h1, "zh:"+pkg.remote.Sum)); err != nil {
+				return err
+			}
+		}
+		return errors.Join(os.Chmod(zip, 0o644), os.Rename(zip, name))
+	})
+}
+
+// index writes the documents of a network mirror for what a directory has of a provider.
+func index(m mirror, a addr.Provider, dir string) error {
+	all, _, err := m.list(context.Background(), a)
+	if err != nil {
+		return err
+	}
+	type archive struct {
+		Hashes []string `json:"hashes"`
+		URL    string   `json:"url"`
+	}
+	there := map[string]struct{}{}
+	write := func(name string, doc any) error {
+		text, err := json.MarshalIndent(doc, "", "  ")
+		if err != nil {
+			return err
+		}
+		return replace(filepath.Join(dir, name+".json"), text)
+	}
+	for _, f := range all {
+		archives := map[string]archive{}
+		for _, platform := range f.platforms {
+			pkg, err := f.get(context.Background(), platform)
+			if err != nil || pkg.zip == "" {
+				continue
+			}
+			zh, err := hashZip(pkg.zip)
+			h1, err1 := hashArchive(pkg.zip)
+			if err := errors.Join(err, err1); err != nil {
+				return err
+			}
+			archives[platform] = archive{[]string{h1, zh}, filepath.Base(pkg.zip)}
+		}
+		if len(archives) == 0 {
+			continue
+		}
+		there[f.version.String()] = struct{}{}
+		if err := write(f.version.String(), map[string]any{"archives": archives}); err != nil {
+			return err
+		}
+	}
+	return write("index", map[string]any{"versions": there})
+}
