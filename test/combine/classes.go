@@ -81,6 +81,18 @@ var classes = []class{
 			return !strings.Contains(c.a.said(), "adjust the address of "+m[1]+" to ")
 		})
 	}},
+	{"outputs with `-target` of one instance", func(c *comparison, d Difference) bool {
+		return !c.st.Do.Destroy && (strings.HasPrefix(d.Section, "output_changes") || d.Section == "outputs") && c.has(func(m *Module, b *Block) (yes bool) {
+			b.exprs(func(e *Expr) {
+				of := m.find(e.Ref)
+				yes = yes || b.Kind == Output && b.Name == d.At && of != nil && slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return strings.HasPrefix(t, of.addr()+"[") })
+			})
+			return yes
+		})
+	}},
+	{"`-target`, where a module that is left out exports a lease", func(c *comparison, d Difference) bool {
+		return len(c.st.Do.Target) > 0 && c.refused(d, "Ephemeral resource instance has expired")
+	}},
 	{"`-target` of what needs one instance of something", func(c *comparison, d Difference) bool {
 		return (d.A == nil || d.What == "state" && d.B == nil || d.Section == "create first") && c.unneeded(d.At) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
 			return keyless(a) == d.At && c.unneeded(a)
@@ -243,7 +255,7 @@ var classes = []class{
 	{"what names a whole module", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
 		theirs, _ := d.B.(string)
-		more := slices.DeleteFunc(strings.Fields(theirs), func(a string) bool { return strings.HasPrefix(a, "module.") })
+		more := slices.DeleteFunc(strings.Fields(theirs), func(a string) bool { return strings.HasPrefix(a, "module.") || c.given(a) })
 		return c.wholeModules() && (c.further(d) || d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && contains(strings.Fields(ours), more) ||
 			d.Section == "create first" && d.B == true && strings.HasPrefix(d.At, "module.") ||
 			d.Section == "resource_changes actions" && compact(d.B) == `["create","delete"]` && compact(d.A) == `["delete","create"]` && strings.HasPrefix(d.At, "module.") ||
@@ -321,6 +333,20 @@ func (c *comparison) none() bool {
 		return b.repeats() != "" && !slices.ContainsFunc(c.a.After.Resources, func(r *StateResource) bool {
 			return strings.HasSuffix("."+r.addr(), "."+b.addr()) || strings.Contains("."+keyless(r.Module)+".", "."+b.addr()+".")
 		})
+	})
+}
+
+// given is whether an argument of a module is made from a resource, or from what depends on it.
+func (c *comparison) given(addr string) bool {
+	return c.has(func(m *Module, b *Block) (yes bool) {
+		b.exprs(func(e *Expr) {
+			if from := m.find(e.Ref); b.Kind == Call && from != nil {
+				c.b.After.managed(func(r *StateResource, i *StateInstance) {
+					yes = yes || strings.HasSuffix("."+r.addr(), "."+from.addr()) && (r.addr() == addr || slices.Contains(i.Dependencies, addr))
+				})
+			}
+		})
+		return yes
 	})
 }
 
