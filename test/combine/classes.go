@@ -81,15 +81,6 @@ var classes = []class{
 			return !strings.Contains(c.a.said(), "adjust the address of "+m[1]+" to ")
 		})
 	}},
-	{"outputs with `-target` of one instance", func(c *comparison, d Difference) bool {
-		return !c.st.Do.Destroy && (strings.HasPrefix(d.Section, "output_changes") || d.Section == "outputs") && c.has(func(m *Module, b *Block) (yes bool) {
-			b.exprs(func(e *Expr) {
-				of := m.find(e.Ref)
-				yes = yes || b.Kind == Output && b.Name == d.At && of != nil && slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return strings.HasPrefix(t, of.addr()+"[") })
-			})
-			return yes
-		})
-	}},
 	{"`-target`, where a module that is left out exports a lease", func(c *comparison, d Difference) bool {
 		return len(c.st.Do.Target) > 0 && c.refused(d, "Ephemeral resource instance has expired")
 	}},
@@ -118,25 +109,21 @@ var classes = []class{
 		return d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && c.none() || c.further(d)
 	}},
 	{"what moved to another type, and did not change", func(c *comparison, d Difference) bool {
-		return strings.HasPrefix(d.Section, "resource_drift") && d.A == nil && unchanged(c.b, d.At) || d.Section != "exits" && c.remarked()
+		return strings.HasPrefix(d.Section, "resource_drift") && (d.A == nil || compact(d.A) == `["no-op"]`) && unchanged(c.b, d.At) || d.Section != "exits" && c.about(d, c.remarked())
 	}},
 	{"a provider whose settings are not known yet", func(_ *comparison, d Difference) bool {
 		return d.Section == "resource_changes reason" && d.A == "read_because_config_unknown" && d.B == "read_because_dependency_pending"
 	}},
 	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
 		return c.b.halfConfigured() && (d.What == "plan" && unknowns(c.a, d.At) > unknowns(c.b, d.At) || strings.Contains(compact(d.A), `"unknown"`) ||
-			d.What == "state" && d.A == nil && c.a.Apply.Exit == 1 || c.halfLooked(d))
+			d.What == "state" && d.A == nil && c.a.Apply.Exit == 1 || d.What != "plan" && c.about(d, c.halfLooked()) ||
+			c.idle(d, func(ch any) bool { return c.about(Difference{At: fmt.Sprint(get(ch, "address"))}, c.halfLooked()) }))
 	}},
 	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
 		return c.b.halfConfigured() && d.Section == "exits" && d.A == 1 && d.B != 1 && c.a.only(" argument")
 	}},
 	{"`count` or `for_each` of an ephemeral block that is not known yet", func(c *comparison, d Difference) bool {
 		return c.refused(d, " argument") && strings.Contains(c.b.said(), "in ephemeral \"")
-	}},
-	{"`count` or `for_each` from data with conditions", func(c *comparison, d Difference) bool {
-		return c.refused(d, " argument") && c.has(func(_ *Module, b *Block) bool {
-			return b.Kind == Data && b.nested("lifecycle") != nil && strings.Contains(c.b.said(), b.addr())
-		})
 	}},
 	{"an import block for what is not declared, with `-refresh-only`", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && c.refused(d, "Configuration for import target does not exist")
@@ -241,7 +228,11 @@ var classes = []class{
 		return c.st.Do.Destroy && d.Section == "exits" && d.A == 1 && d.B == 0 && c.a.only("Objects were forgotten, not destroyed")
 	}},
 	{"`-refresh=false` and data sources", func(c *comparison, d Difference) bool {
-		return c.st.Do.Refresh == "false" && (d.Section != "exits" || c.refused(d, "On demand")) && strings.Contains(c.a.said(), "Using stored result")
+		var stored []string
+		for _, m := range usesStored.FindAllStringSubmatch(c.a.said(), -1) {
+			stored = append(stored, m[1])
+		}
+		return c.st.Do.Refresh == "false" && (d.Section != "exits" && c.about(d, stored) || len(stored) > 0 && c.refused(d, "On demand"))
 	}},
 	{"an error in a check is a warning", func(c *comparison, d Difference) bool {
 		return slices.ContainsFunc(c.b.Invocations, func(i *Invocation) bool {
@@ -256,14 +247,35 @@ var classes = []class{
 		ours, _ := d.A.(string)
 		theirs, _ := d.B.(string)
 		more := slices.DeleteFunc(strings.Fields(theirs), func(a string) bool { return strings.HasPrefix(a, "module.") || c.given(a) })
-		return c.wholeModules() && (c.further(d) || d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && contains(strings.Fields(ours), more) ||
+		return c.wholeModules("") && (c.further(d) || d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && contains(strings.Fields(ours), more) ||
 			d.Section == "create first" && d.B == true && strings.HasPrefix(d.At, "module.") ||
 			d.Section == "resource_changes actions" && compact(d.B) == `["create","delete"]` && compact(d.A) == `["delete","create"]` && strings.HasPrefix(d.At, "module.") ||
 			strings.HasPrefix(d.Section, "resource_changes") && d.A == nil && (does(c.b, d.At, "read") || c.through(d.At)) ||
-			c.idle(d, func(ch any) bool { return c.through(fmt.Sprint(get(ch, "address"))) }))
+			d.A == nil && (d.What == "state" || d.What == "calls" && d.Section == "create") && c.through(c.subject(d)) ||
+			c.idle(d, func(ch any) bool { return c.through(fmt.Sprint(get(ch, "address"))) })) ||
+			len(c.st.Do.Target) > 0 && (d.Section == "checks" || d.What == "checks") && (d.A == nil || d.A == "unknown") && c.wholeModules(c.subject(d))
+	}},
+	{"outputs with `-target` of one instance", func(c *comparison, d Difference) bool {
+		keeps := d.What == "plan" && d.A == nil || d.What == "state" && compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At])
+		return keeps && strings.HasPrefix(d.Section, "output") && c.needs(d, func(p *place) bool {
+			return slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return keyless(t) != t && strings.HasPrefix(keyless(t)+".", p.addr()+".") })
+		})
+	}},
+	{"a data source that has one in `depends_on` which waits for apply", func(c *comparison, d Difference) bool {
+		waits := d.What == "plan" && (d.B == nil && does(c.a, d.At, "read") || unknowns(c.a, d.At) > unknowns(c.b, d.At)) ||
+			(d.Section == "checks" || d.What == "checks") && d.A == "unknown" || d.What == "state" && d.A == nil && c.a.Apply.Exit == 1
+		return waits && c.needs(d, func(p *place) bool {
+			for q := p; q != nil && p.b.Kind == Data; q = q.up {
+				if e := q.b.arg("depends_on"); e != nil && slices.ContainsFunc(e.Args, func(e *Expr) bool { t := q.m.find(e.Ref); return t != nil && t.Kind != Resource }) {
+					return true
+				}
+			}
+			return false
+		})
 	}},
 	{"an output made from what failed to be applied", func(c *comparison, d Difference) bool {
-		return d.What == "state" && c.b.Apply.Exit == 1 && (d.Section == "outputs" || d.B == nil && strings.Contains("."+d.At, ".data."))
+		return d.What == "state" && c.b.Apply.Exit == 1 && (d.Section == "outputs" && compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At]) ||
+			d.B == nil && strings.Contains(c.a.said(), d.At+" will be read during apply"))
 	}},
 	{"`create_before_destroy` in the state", func(c *comparison, d Difference) bool {
 		if d.Section == "create first" && c.st.Do.Refresh == "only" {
@@ -316,12 +328,17 @@ func (c *comparison) movesOn() bool {
 	})
 }
 
-// wholeModules is whether something refers to a module, or to all instances of one.
-func (c *comparison) wholeModules() bool {
-	return c.has(func(m *Module, b *Block) (yes bool) {
-		b.exprs(func(e *Expr) {
-			to := m.find(e.Ref)
-			yes = yes || to != nil && to.Kind == Call && (e.Op == "whole" || e.Op == "addr" || e.Op == "ref" && to.repeats() != "")
+// usesStored is what Lethe says of data that it does not read again.
+var usesStored = regexp.MustCompile(`(?m)^(\S+): Using stored result`)
+
+// wholeModules is whether something refers to a module, or to all instances of one, in which an address lies.
+func (c *comparison) wholeModules(at string) bool {
+	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+		yes := false
+		p.b.exprs(func(e *Expr) {
+			to := p.m.find(e.Ref)
+			yes = yes || to != nil && to.Kind == Call && (e.Op == "whole" || e.Op == "addr" || e.Op == "ref" && to.repeats() != "") &&
+				(at == "" || strings.HasPrefix(keyless(at), (&place{p.m, to, p.up}).addr()+"."))
 		})
 		return yes
 	})
@@ -336,17 +353,10 @@ func (c *comparison) none() bool {
 	})
 }
 
-// given is whether an argument of a module is made from a resource, or from what depends on it.
+// given is whether an argument of a module is made from a resource, however indirectly.
 func (c *comparison) given(addr string) bool {
-	return c.has(func(m *Module, b *Block) (yes bool) {
-		b.exprs(func(e *Expr) {
-			if from := m.find(e.Ref); b.Kind == Call && from != nil {
-				c.b.After.managed(func(r *StateResource, i *StateInstance) {
-					yes = yes || strings.HasSuffix("."+r.addr(), "."+from.addr()) && (r.addr() == addr || slices.Contains(i.Dependencies, addr))
-				})
-			}
-		})
-		return yes
+	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+		return p.b.Kind == Call && p.needs(func(from *place) bool { return from.addr() == addr })
 	})
 }
 
@@ -376,21 +386,16 @@ func unchanged(o *Outcome, addr string) bool {
 	})
 }
 
-// halfLooked is whether Terraform looked at an object through a provider whose settings were not known.
-func (c *comparison) halfLooked(d Difference) bool {
-	return d.What == "second plan" && d.A == 0 && d.B == 2 || d.What != "plan" && slices.ContainsFunc(c.b.Invocations, func(i *Invocation) bool {
-		return slices.ContainsFunc(i.Calls, func(k cloud.Call) bool {
-			return k.Region == "(unknown)" && k.Key != "" && strings.Contains(" "+d.At+" "+compact(d.A)+compact(d.B), k.Key)
-		})
-	})
-}
-
-// remarked is whether Terraform updates what moved to another type only since that has other sensitive attributes.
-func (c *comparison) remarked() bool {
-	return slices.ContainsFunc(changes(c.b.PlanJSON), func(ch any) bool {
+// remarked are the objects that Terraform updates only since they moved to a type that has other sensitive attributes.
+func (c *comparison) remarked() []string {
+	var all []string
+	for _, ch := range changes(c.b.PlanJSON) {
 		from, _ := get(ch, "previous_address").(string)
-		return from != "" && !strings.Contains("."+from, "."+fmt.Sprint(get(ch, "type"))+".") && compact(get(ch, "change", "before")) == compact(get(ch, "change", "after"))
-	})
+		if from != "" && !strings.Contains("."+from, "."+fmt.Sprint(get(ch, "type"))+".") && compact(get(ch, "change", "before")) == compact(get(ch, "change", "after")) {
+			all = append(all, fmt.Sprint(get(ch, "address")))
+		}
+	}
+	return all
 }
 
 // kept is whether an object that did not change still depends on what it did, beside what it does now.
@@ -454,9 +459,16 @@ func keyless(addr string) string { return keys.ReplaceAllString(addr, "") }
 // headed is what a plan's text names.
 var headed = regexp.MustCompile(`(?m)^\s+# (\S+) (?:\(deposed object \w+\) )?(?:will|must) be `)
 
-// addressesOf are those of all objects that a plan is about.
+// addressesOf are those of all objects that a plan is about, and of the data in the state.
 func addressesOf(o *Outcome) []string {
 	var all []string
+	for _, r := range o.After.Resources {
+		for _, i := range r.Instances {
+			if r.Mode == "data" {
+				all = append(all, i.addr(r))
+			}
+		}
+	}
 	list, _ := o.PlanJSON["resource_changes"].([]any)
 	for _, c := range list {
 		all = append(all, fmt.Sprint(get(c, "address")))
