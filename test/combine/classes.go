@@ -232,7 +232,7 @@ var classes = []class{
 		for _, m := range usesStored.FindAllStringSubmatch(c.a.said(), -1) {
 			stored = append(stored, m[1])
 		}
-		return c.st.Do.Refresh == "false" && (d.Section != "exits" && c.about(d, stored) || len(stored) > 0 && c.refused(d, "On demand"))
+		return c.st.Do.Refresh == "false" && (d.Section != "exits" && c.about(d, stored) || c.refused(d, "On demand") && len(stored) > 0)
 	}},
 	{"an error in a check is a warning", func(c *comparison, d Difference) bool {
 		return slices.ContainsFunc(c.b.Invocations, func(i *Invocation) bool {
@@ -290,6 +290,9 @@ var classes = []class{
 	}},
 }
 
+// usesStored is what Lethe says of data that it does not read again.
+var usesStored = regexp.MustCompile(`(?m)^(\S+): Using stored result`)
+
 // has is whether a block is such.
 func (c *comparison) has(such func(*Module, *Block) bool) bool {
 	yes := false
@@ -327,9 +330,6 @@ func (c *comparison) movesOn() bool {
 		return b.Kind == Moved && typ(b.arg("from").text()) != typ(to) && c.has(func(_ *Module, n *Block) bool { return n.Kind == Moved && n.arg("from").text() == to })
 	})
 }
-
-// usesStored is what Lethe says of data that it does not read again.
-var usesStored = regexp.MustCompile(`(?m)^(\S+): Using stored result`)
 
 // wholeModules is whether something refers to a module, or to all instances of one, in which an address lies.
 func (c *comparison) wholeModules(at string) bool {
