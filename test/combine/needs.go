@@ -65,6 +65,16 @@ func (c *comparison) needs(d Difference, is func(*place) bool) bool {
 	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool { return p.addr() == subject && p.needs(is) })
 }
 
+// awaits is whether a data source, or a module around it, depends on others that may wait.
+func (p *place) awaits() bool {
+	for q := p; q != nil && p.b.Kind == Data; q = q.up {
+		if e := q.b.arg("depends_on"); e != nil && slices.ContainsFunc(e.Args, func(e *Expr) bool { t := q.m.find(e.Ref); return t != nil && t.Kind != Resource }) {
+			return true
+		}
+	}
+	return false
+}
+
 // about is whether a difference is about one of some objects, or what depends on them.
 func (c *comparison) about(d Difference, objects []string) bool {
 	return slices.Contains(objects, c.subject(d)) || len(objects) > 0 && c.needs(d, func(p *place) bool {
