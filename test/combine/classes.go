@@ -273,6 +273,11 @@ var classes = []class{
 			(d.Section == "checks" || d.What == "checks") && d.A == "unknown" || d.What == "state" && d.A == nil && c.a.Apply.Exit == 1
 		return waits && c.needs(d, (*place).awaits) || c.refuses(d, " argument") && slices.ContainsFunc(inside(c.st.Config, nil), (*place).awaits)
 	}},
+	{"postconditions of an object whose provisioners failed", func(c *comparison, d Difference) bool {
+		return d.What == "checks" && strings.Contains(compact(d.A), `"unknown"`) && slices.ContainsFunc(unexpected.FindAllStringSubmatch(c.a.said(), -1), func(m []string) bool {
+			return keyless(m[1]) == keyless(c.subject(d))
+		})
+	}},
 	{"an output made from what failed to be applied", func(c *comparison, d Difference) bool {
 		return d.What == "state" && c.b.Apply.Exit == 1 && (d.Section == "outputs" && compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At]) ||
 			d.B == nil && strings.Contains(c.a.said(), d.At+" will be read during apply"))
@@ -289,6 +294,9 @@ var classes = []class{
 		return d.Section == "dependencies" && (contains(strings.Fields(ours), strings.Fields(theirs)) || c.st.Do.Refresh == "only" || c.b.kept(d.At, strings.Fields(ours), strings.Fields(theirs)))
 	}},
 }
+
+// unexpected is what Lethe says of an answer that is not what was planned.
+var unexpected = regexp.MustCompile(`applying changes to (\S+?),`)
 
 // usesStored is what Lethe says of data that it does not read again.
 var usesStored = regexp.MustCompile(`(?m)^(\S+): Using stored result`)
