@@ -135,8 +135,8 @@ var classes = []class{
 	{"an import block for what is not declared, with `-refresh-only`", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && c.refused(d, "Configuration for import target does not exist")
 	}},
-	{"a `moved` block whose object is still declared at its old address, with `-target`", func(c *comparison, d Difference) bool {
-		return len(c.st.Do.Target) > 0 && c.refuses(d, "Moved object still exists")
+	{"a mistake in what `-target` leaves out", func(c *comparison, d Difference) bool {
+		return len(c.st.Do.Target) > 0 && (c.refuses(d, "Moved object still exists") || c.refuses(d, "Invalid for_each argument") && strings.Contains(c.a.said(), "unsuitable"))
 	}},
 	{"`-target` of what depends on something that is replaced create-first", func(c *comparison, d Difference) bool {
 		return len(c.st.Do.Target) > 0 && c.leaves(d)
@@ -212,7 +212,7 @@ var classes = []class{
 		return c.idle(d, func(ch any) bool { return c.ofCheck(ch) })
 	}},
 	{"conditions, expressions and data of what is destroyed", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && slices.ContainsFunc([]string{"Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "On demand"}, func(title string) bool {
+		return c.st.Do.Destroy && slices.ContainsFunc([]string{"Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "Invalid import 'to' expression", "On demand"}, func(title string) bool {
 			return c.refused(d, title)
 		})
 	}},
