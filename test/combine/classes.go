@@ -274,6 +274,9 @@ var classes = []class{
 			outputs, _ := c.b.PlanJSON["output_changes"].(object)
 			return !slices.ContainsFunc(slices.Collect(maps.Keys(outputs)), func(name string) bool { return !partly(Difference{Section: "outputs", At: name}) })
 		}
+		if c.refused(d, "Ephemeral resource instance has expired") { // an output of an instance of a module that is not targeted
+			return slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return keyless(t) != t && c.wholeModules(t+".") })
+		}
 		keeps := d.What == "plan" && d.A == nil || d.What == "state" && compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At])
 		return keeps && strings.HasPrefix(d.Section, "output") && partly(d)
 	}},
