@@ -11,7 +11,6 @@ import (
 	"maps"
 	"math/big"
 	"slices"
-	"strconv"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -116,13 +115,10 @@ func plain(in, want cty.Type) (conv, bool) {
 	switch {
 	case in == cty.Number && want == cty.String:
 		return func(v cty.Value) (cty.Value, error) {
-			if i, acc := v.AsBigFloat().Int64(); acc == big.Exact && i != 0 {
-				return cty.StringVal(strconv.FormatInt(i, 10)), nil
-			}
 			if err := Writable(v); err != nil {
 				return cty.NilVal, err
 			}
-			return f(v)
+			return cty.StringVal(string(ctyvalue.AppendNumber(nil, ctyvalue.Number(v)))), nil
 		}, true
 	case in == cty.String && want == cty.Number:
 		return func(v cty.Value) (cty.Value, error) {
@@ -154,8 +150,11 @@ var ErrManyDigits = fmt.Errorf("a number of more than %d digits is not supported
 var errManyZeros = fmt.Errorf("a number with more than %d zeros behind the point is not supported", maxZeros)
 
 // Writable refuses a known number with more digits than can be written down in a reasonable time, such as 1e600000000.
-func Writable(v cty.Value) error {
-	switch e := ctyvalue.Number(v).MantExp(nil); {
+func Writable(v cty.Value) error { return Digits(ctyvalue.Number(v)) }
+
+// Digits is Writable for what a number holds.
+func Digits(f *big.Float) error {
+	switch e := f.MantExp(nil); {
 	case e > maxExponent:
 		return ErrManyDigits
 	case e < minExponent:

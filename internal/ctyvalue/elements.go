@@ -2,7 +2,6 @@ package ctyvalue
 
 import (
 	"iter"
-	"maps"
 	"slices"
 
 	"github.com/zclconf/go-cty/cty"
@@ -44,8 +43,8 @@ func Items(v cty.Value) iter.Seq2[int, cty.Value] {
 			}
 		case Direct:
 			typeAt := typesInRow(ty)
-			for i, held := range Held(v).([]any) {
-				if !yield(i, Make(typeAt(i), held)) {
+			for i, held := range heldBy(v).([]any) {
+				if !yield(i, valueOf(typeAt(i), held)) {
 					return
 				}
 			}
@@ -71,7 +70,7 @@ func typesInRow(ty cty.Type) func(int) cty.Type {
 
 // setInOrder does not compare texts through cty, which takes a microsecond for each comparison.
 func setInOrder(v cty.Value) []cty.Value {
-	in, _ := buckets(Held(v))
+	in, _ := buckets(heldBy(v))
 	var texts []string
 	for _, bucket := range in {
 		for _, held := range bucket {
@@ -85,7 +84,7 @@ func setInOrder(v cty.Value) []cty.Value {
 	slices.Sort(texts)
 	vals := make([]cty.Value, len(texts))
 	for i, text := range texts {
-		vals[i] = Make(cty.String, text)
+		vals[i] = valueOf(cty.String, text)
 	}
 	return vals
 }
@@ -94,9 +93,14 @@ func setInOrder(v cty.Value) []cty.Value {
 func Members(v cty.Value) iter.Seq2[string, cty.Value] {
 	return func(yield func(string, cty.Value) bool) {
 		if Direct {
-			held, typeOf := Held(v).(map[string]any), typesByName(v.Type())
-			for _, k := range slices.Sorted(maps.Keys(held)) {
-				if !yield(k, Make(typeOf(k), held[k])) {
+			held, typeOf := heldBy(v).(map[string]any), typesByName(v.Type())
+			keys := make([]string, 0, len(held))
+			for k := range held {
+				keys = append(keys, k)
+			}
+			slices.Sort(keys)
+			for _, k := range keys {
+				if !yield(k, valueOf(typeOf(k), held[k])) {
 					return
 				}
 			}
@@ -128,18 +132,18 @@ func Unordered(v cty.Value) iter.Seq[cty.Value] {
 	}
 	ty := v.Type()
 	return func(yield func(cty.Value) bool) {
-		switch held := Held(v).(type) {
+		switch held := heldBy(v).(type) {
 		case map[string]any:
 			typeOf := typesByName(ty)
 			for k, h := range held {
-				if !yield(Make(typeOf(k), h)) {
+				if !yield(valueOf(typeOf(k), h)) {
 					return
 				}
 			}
 		case []any:
 			typeAt := typesInRow(ty)
 			for i, h := range held {
-				if !yield(Make(typeAt(i), h)) {
+				if !yield(valueOf(typeAt(i), h)) {
 					return
 				}
 			}
@@ -147,7 +151,7 @@ func Unordered(v cty.Value) iter.Seq[cty.Value] {
 			in, _ := buckets(held)
 			for _, bucket := range in {
 				for _, h := range bucket {
-					if !yield(Make(ty.ElementType(), h)) {
+					if !yield(valueOf(ty.ElementType(), h)) {
 						return
 					}
 				}
@@ -164,12 +168,12 @@ func Attribute(v cty.Value, name string) (cty.Value, bool) {
 		return cty.NilVal, false
 	}
 	if Direct {
-		held, _ := Held(v).(map[string]any)
+		held, _ := heldBy(v).(map[string]any)
 		h, ok := held[name]
 		if !ok {
 			return cty.NilVal, false
 		}
-		return Make(ty.AttributeTypes()[name], h), true
+		return valueOf(ty.AttributeTypes()[name], h), true
 	}
 	if v.IsMarked() || v.IsNull() || !v.IsKnown() || !ty.HasAttribute(name) {
 		return cty.NilVal, false
@@ -183,7 +187,7 @@ func SetOpen(v cty.Value) bool {
 		return !v.IsWhollyKnown()
 	}
 	if ety := v.Type().ElementType(); ety.IsPrimitiveType() {
-		in, _ := buckets(Held(v))
+		in, _ := buckets(heldBy(v))
 		return len(in[cty.UnknownVal(ety).Hash()]) > 0
 	}
 	for e := range Unordered(v) {
@@ -200,9 +204,9 @@ func SetHas(v, e cty.Value) bool {
 	if !Direct {
 		return v.HasElement(e).RawEquals(cty.True)
 	}
-	in, _ := buckets(Held(v))
+	in, _ := buckets(heldBy(v))
 	for _, held := range in[e.Hash()] {
-		if Make(e.Type(), held).Equals(e).RawEquals(cty.True) {
+		if valueOf(e.Type(), held).Equals(e).RawEquals(cty.True) {
 			return true
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"os"
 	"reflect"
+	"strconv"
 	"unsafe"
 
 	"github.com/lethe-iac/lethe/internal/shortcut"
@@ -28,13 +29,13 @@ type layout struct {
 	held any
 }
 
-// Held is what a value holds: nil for null, a string, bool or *big.Float, []any for a list or tuple, map[string]any
+// heldBy is what a value holds: nil for null, a string, bool or *big.Float, []any for a list or tuple, map[string]any
 // for a map or object; of what is unknown, marked, a set or a capsule something of cty's own. It must not be
 // changed, and not be asked for unless Direct.
-func Held(v cty.Value) any { return (*layout)(unsafe.Pointer(&v)).held }
+func heldBy(v cty.Value) any { return (*layout)(unsafe.Pointer(&v)).held }
 
-// Make makes a value of type ty of what another value of that type held. Not unless Direct.
-func Make(ty cty.Type, held any) cty.Value {
+// valueOf makes a value of type ty of what another value of that type held. Not unless Direct.
+func valueOf(ty cty.Type, held any) cty.Value {
 	l := layout{ty, held}
 	return *(*cty.Value)(unsafe.Pointer(&l))
 }
@@ -66,49 +67,64 @@ func layoutKnown() (ok bool) {
 	list := cty.ListVal([]cty.Value{a})
 	maps := cty.MapVal(map[string]cty.Value{"k": a})
 	object := cty.ObjectVal(map[string]cty.Value{"a": a, "u": cty.UnknownVal(cty.Bool), "n": cty.NullVal(cty.Number)})
-	attrs := Held(object).(map[string]any)
-	inSet, _ := buckets(Held(cty.SetVal([]cty.Value{a})))
-	return Held(a).(string) == "a" && Held(cty.True).(bool) && Held(cty.Zero).(*big.Float).Sign() == 0 &&
-		Held(list).([]any)[0].(string) == "a" && Held(maps).(map[string]any)["k"].(string) == "a" &&
+	attrs := heldBy(object).(map[string]any)
+	inSet, _ := buckets(heldBy(cty.SetVal([]cty.Value{a})))
+	return heldBy(a).(string) == "a" && heldBy(cty.True).(bool) && heldBy(cty.Zero).(*big.Float).Sign() == 0 &&
+		heldBy(list).([]any)[0].(string) == "a" && heldBy(maps).(map[string]any)["k"].(string) == "a" &&
 		len(attrs) == 3 && attrs["a"].(string) == "a" && attrs["n"] == nil && inSet[a.Hash()][0].(string) == "a" &&
-		attrs["u"] == Held(cty.UnknownVal(cty.Bool)) && attrs["u"] == Held(cty.DynamicVal) &&
-		Make(object.Type(), map[string]any{"a": "a", "u": attrs["u"], "n": nil}).RawEquals(object)
+		attrs["u"] == heldBy(cty.UnknownVal(cty.Bool)) && attrs["u"] == heldBy(cty.DynamicVal) &&
+		valueOf(object.Type(), map[string]any{"a": "a", "u": attrs["u"], "n": nil}).RawEquals(object)
 }
 
-// Texts looks through a value that is known, not null and unmarked. all is set for a list or tuple of nothing but known
-// texts without marks: bytes is how long they are together, and at the index of the first that is want, -1 if there is
-// none. It is false for all values unless Direct.
-func Texts(v cty.Value, want string) (at, bytes int, all bool) {
+// FindText is the index of the first element that is want in a list or tuple of nothing but known texts without marks, -1
+// if there is none. all is false for any other value, and for all values unless Direct.
+func FindText(v cty.Value, want string) (at int, all bool) {
 	if !Direct {
-		return 0, 0, false
+		return 0, false
 	}
-	held, all := Held(v).([]any)
+	held, all := heldBy(v).([]any)
 	at = -1
 	for i, h := range held {
 		text, ok := h.(string)
 		if !ok {
-			return 0, 0, false
+			return 0, false
 		}
-		bytes += len(text)
 		if at < 0 && text == want {
 			at = i
 		}
 	}
-	return at, bytes, all
+	return at, all
 }
 
 // Number is a number that is known, not null and has no mark, and not a copy of it: it must not be changed.
 func Number(v cty.Value) *big.Float {
 	if Direct {
-		return Held(v).(*big.Float)
+		return heldBy(v).(*big.Float)
 	}
 	return v.AsBigFloat()
+}
+
+// ParseNumber is cty.ParseNumberVal, with a short way to the same value for the whole numbers that most are.
+func ParseNumber(s string) (cty.Value, error) {
+	if i, err := strconv.ParseInt(s, 10, 64); err == nil && (i != 0 || s == "0") { // text can say minus zero
+		return cty.NumberVal(new(big.Float).SetPrec(512).SetInt64(i)), nil
+	}
+	return cty.ParseNumberVal(s)
+}
+
+// AppendNumber writes the shortest decimal text that tells f from all others of its precision, which for integers
+// below 2^53 is their digits. It is how cty writes numbers.
+func AppendNumber(b []byte, f *big.Float) []byte {
+	if i, acc := f.Int64(); acc == big.Exact && -1<<53 < i && i < 1<<53 && i != 0 && f.Prec() >= 53 {
+		return strconv.AppendInt(b, i, 10)
+	}
+	return f.Append(b, 'f', -1)
 }
 
 // String is cty.StringVal, which normalizes the text, without looking twice at one that is ASCII.
 func String(s string) cty.Value {
 	if Direct && IsASCII(s) {
-		return Make(cty.String, s)
+		return valueOf(cty.String, s)
 	}
 	return cty.StringVal(s)
 }
@@ -122,46 +138,3 @@ func IsASCII(s string) bool {
 	}
 	return true
 }
-
-// WhollyKnown is v.IsWhollyKnown(), for values that hold no marks mostly without allocating.
-func WhollyKnown(v cty.Value) bool {
-	if !Direct {
-		return v.IsWhollyKnown()
-	}
-	whole, sure := wholly(Held(v))
-	if !sure {
-		return v.IsWhollyKnown()
-	}
-	return whole
-}
-
-// wholly reports whether nothing in what a value holds is unknown, if it is sure.
-func wholly(held any) (whole, sure bool) {
-	switch x := held.(type) {
-	case nil, string, bool, *big.Float:
-		return true, true
-	case map[string]any:
-		for _, part := range x {
-			if whole, sure := wholly(part); !whole || !sure {
-				return whole, sure
-			}
-		}
-		return true, true
-	case []any:
-		for _, part := range x {
-			if whole, sure := wholly(part); !whole || !sure {
-				return whole, sure
-			}
-		}
-		return true, true
-	}
-	return false, held == unknown // else a set, marks, a refined unknown value, or something opaque
-}
-
-// unknown is what an unknown value holds that nothing more is known of.
-var unknown = func() any {
-	if layoutKnown() {
-		return Held(cty.DynamicVal)
-	}
-	return nil
-}()

@@ -100,9 +100,9 @@ func ObjectOf(ty cty.Type, names []string, vals []cty.Value) cty.Value {
 	}
 	attrs := make(map[string]any, len(names))
 	for i, v := range vals {
-		attrs[names[i]] = Held(v)
+		attrs[names[i]] = heldBy(v)
 	}
-	return Make(ty, attrs)
+	return valueOf(ty, attrs)
 }
 
 // SameType is a.Equals(b), but gives up after fuel comparisons, and compares no object type with itself.
@@ -148,7 +148,7 @@ func Same(a, b cty.Value) bool {
 	if !Direct {
 		return false
 	}
-	x, okX := Held(a).(map[string]any)
-	y, okY := Held(b).(map[string]any)
+	x, okX := heldBy(a).(map[string]any)
+	y, okY := heldBy(b).(map[string]any)
 	return okX && okY && SameMap(x, y)
 }

@@ -563,12 +563,12 @@ resource "test_thing" "a" {
 	var bag diag.Bag
 	command := sch("command")
 	for range 2 {
-		v, o := f.Provisioner(d.Res.Provisioners[0], command, in, frame.After, &bag)
+		v, o := f.Body(d.Res.Provisioners[0].Body, command, in, frame.After, &bag)
 		if o != frame.OK || v.Raw.GetAttr("command").AsString() != "n 1 x" {
 			t.Fatal(v, show(&bag))
 		}
 	}
-	v, o := f.Connection(d.Res.Connection, sch("host"), in, frame.After, &bag)
+	v, o := f.Body(d.Res.Connection.Body, sch("host"), in, frame.After, &bag)
 	if o != frame.OK || v.Raw.GetAttr("host").AsString() != "i" {
 		t.Fatal(v, show(&bag))
 	}

@@ -2,62 +2,17 @@ package schema
 
 import (
 	"encoding/binary"
-	"math/big"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // Elements of sets have no names, so rules find the counterpart of one by its content. An index
-// keeps that from being a comparison of each with each: elements are found by a key of those
-// attributes that must be equal.
+// keeps that from being a comparison of each with each: elements are looked for among those that have the same key,
+// made of the attributes that must be equal.
 
-// appendKey writes v such that two known values of one type have the same key if and only if they
-// are equal.
-func appendKey(b []byte, v cty.Value) []byte {
-	switch {
-	case !v.IsKnown():
-		return append(b, '?')
-	case v.IsNull():
-		return append(b, '~')
-	}
-	switch ty := v.Type(); {
-	case ty == cty.String:
-		return appendText(append(b, 's'), v.AsString())
-	case ty == cty.Number:
-		return appendExact(append(b, 'n'), ctyvalue.Number(v))
-	case ty == cty.Bool:
-		if v.True() {
-			return append(b, 'T')
-		}
-		return append(b, 'F')
-	case ty.IsObjectType() || ty.IsMapType():
-		b = append(b, '{')
-		for k, ev := range ctyvalue.Members(v) {
-			b = appendKey(appendText(b, k), ev)
-		}
-		return append(b, '}')
-	case ty.IsListType() || ty.IsSetType() || ty.IsTupleType():
-		b = append(b, '[')
-		for _, ev := range ctyvalue.Items(v) {
-			b = appendKey(b, ev)
-		}
-		return append(b, ']')
-	}
-	return b
-}
-
-func appendText(b []byte, s string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
-}
-
-// appendExact writes a number in the same way in every precision.
-func appendExact(b []byte, f *big.Float) []byte {
-	if i, acc := f.Int64(); acc == big.Exact {
-		return binary.AppendVarint(append(b, 'i'), i)
-	}
-	return append(f.Append(b, 'p', 0), ';')
-}
+// appendKey adds the hash of a value to a key: equal values have one hash, and others hardly ever.
+func appendKey(b []byte, v cty.Value) []byte { return binary.AppendVarint(b, int64(v.Hash())) }
 
 // index finds those elements of a set that may be what another became: equal in all attributes of
 // it that are known.

@@ -3,6 +3,7 @@ package schema
 import (
 	"math/big"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -37,5 +38,5 @@ func appendJSONNumber(b []byte, f *big.Float) ([]byte, *failure) {
 	case f.Sign() == 0:
 		return append(b, '0'), nil // also for what is a little less than nothing
 	}
-	return appendDecimal(b, f), nil
+	return ctyvalue.AppendNumber(b, f), nil
 }

@@ -29,6 +29,11 @@ func (c *comparison) refused(d Difference, title string) bool {
 	return d.Section == "exits" && d.A != 1 && d.B == 1 && c.b.only(title)
 }
 
+// refuses is whether it is Lethe that ended so.
+func (c *comparison) refuses(d Difference, title string) bool {
+	return d.Section == "exits" && d.A == 1 && c.a.only(title)
+}
+
 // only is whether errors were told, and none of another kind.
 func (o *Outcome) only(title string) bool {
 	told := 0
@@ -82,6 +87,12 @@ var classes = []class{
 			return !strings.Contains(c.a.said(), "adjust the address of "+m[1]+" to ")
 		})
 	}},
+	{"`-target`, and conditions of variables of a module that is left out", func(c *comparison, d Difference) bool {
+		return len(c.st.Do.Target) > 0 && c.refused(d, "Invalid value for variable")
+	}},
+	{"`-target`, where a module that is left out exports a lease", func(c *comparison, d Difference) bool {
+		return len(c.st.Do.Target) > 0 && c.refused(d, "Ephemeral resource instance has expired")
+	}},
 	{"`-target` of what needs one instance of something", func(c *comparison, d Difference) bool {
 		return (d.A == nil || d.What == "state" && d.B == nil || d.Section == "create first") && c.unneeded(d.At) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
 			return keyless(a) == d.At && c.unneeded(a)
@@ -95,8 +106,7 @@ var classes = []class{
 			compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At])
 	}},
 	{"`destroy` where there is nothing, with a value that a variable refuses", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && d.Section == "exits" && d.A == 1 && d.B == 0 && len(c.a.Before.Resources) == 0 &&
-			(c.a.only("Invalid value for variable") || c.a.only("Invalid for_each argument"))
+		return c.st.Do.Destroy && len(c.a.Before.Resources) == 0 && (c.refuses(d, "Invalid value for variable") || c.refuses(d, "Invalid for_each argument"))
 	}},
 	{"what moves to another type, and goes in the same plan", func(c *comparison, d Difference) bool {
 		return d.What == "calls" && d.Section == "move" && d.B == nil && (strings.Contains(c.a.said(), "which is not in configuration") || c.movesOn())
@@ -118,27 +128,22 @@ var classes = []class{
 			c.idle(d, func(ch any) bool { return c.about(Difference{At: fmt.Sprint(get(ch, "address"))}, c.halfLooked()) }))
 	}},
 	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
-		return c.b.halfConfigured() && d.Section == "exits" && d.A == 1 && d.B != 1 && c.a.only(" argument")
+		return c.b.halfConfigured() && c.refuses(d, " argument")
 	}},
 	{"`count` or `for_each` of an ephemeral block that is not known yet", func(c *comparison, d Difference) bool {
 		return c.refused(d, " argument") && strings.Contains(c.b.said(), "in ephemeral \"")
-	}},
-	{"`count` or `for_each` from data with conditions", func(c *comparison, d Difference) bool {
-		return c.refused(d, " argument") && c.has(func(_ *Module, b *Block) bool {
-			return b.Kind == Data && b.nested("lifecycle") != nil && strings.Contains(c.b.said(), b.addr())
-		})
 	}},
 	{"an import block for what is not declared, with `-refresh-only`", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && c.refused(d, "Configuration for import target does not exist")
 	}},
 	{"a `moved` block whose object is still declared at its old address, with `-target`", func(c *comparison, d Difference) bool {
-		return len(c.st.Do.Target) > 0 && d.Section == "exits" && d.A == 1 && d.B != 1 && c.a.only("Moved object still exists")
+		return len(c.st.Do.Target) > 0 && c.refuses(d, "Moved object still exists")
 	}},
 	{"`-target` of what depends on something that is replaced create-first", func(c *comparison, d Difference) bool {
 		return len(c.st.Do.Target) > 0 && c.leaves(d)
 	}},
 	{"an id is shown in plans and kept in the state, so it must not be sensitive", func(c *comparison, d Difference) bool {
-		return d.Section == "exits" && d.A == 1 && c.a.only("Invalid import id argument")
+		return c.refuses(d, "Invalid import id argument")
 	}},
 	{"the provider of an object, with `-refresh-only`", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && d.What == "state" && d.Section == "provider" && d.A != nil && d.B != nil
@@ -232,7 +237,7 @@ var classes = []class{
 			c.st.Do.Destroy && d.Section == "delete" && d.A == nil && c.a.missed(strings.Fields(d.At)[2]) && c.has(func(_ *Module, b *Block) bool { return b.Kind == Removed })
 	}},
 	{"`removed` with `destroy = false`, and then `destroy`", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && d.Section == "exits" && d.A == 1 && d.B == 0 && c.a.only("Objects were forgotten, not destroyed")
+		return c.st.Do.Destroy && c.refuses(d, "Objects were forgotten, not destroyed")
 	}},
 	{"`-refresh=false` and data sources", func(c *comparison, d Difference) bool {
 		var stored []string
@@ -253,10 +258,8 @@ var classes = []class{
 	{"what names a whole module", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
 		theirs, _ := d.B.(string)
-		outside := slices.ContainsFunc(strings.Fields(theirs), func(a string) bool { // what the arguments of a call do not lead to either
-			return !strings.HasPrefix(a, "module.") && !slices.Contains(strings.Fields(ours), a) && !c.needs(d, func(p *place) bool { return p.addr() == a })
-		})
-		return c.wholeModules("") && (c.further(d) || d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && !outside ||
+		more := slices.DeleteFunc(strings.Fields(theirs), func(a string) bool { return strings.HasPrefix(a, "module.") || c.given(a) })
+		return c.wholeModules("") && (c.further(d) || d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && contains(strings.Fields(ours), more) ||
 			d.Section == "create first" && d.B == true && strings.HasPrefix(d.At, "module.") ||
 			d.Section == "resource_changes actions" && compact(d.B) == `["create","delete"]` && compact(d.A) == `["delete","create"]` && strings.HasPrefix(d.At, "module.") ||
 			strings.HasPrefix(d.Section, "resource_changes") && d.A == nil && (does(c.b, d.At, "read") || c.through(d.At)) ||
@@ -274,23 +277,13 @@ var classes = []class{
 			outputs, _ := c.b.PlanJSON["output_changes"].(object)
 			return !slices.ContainsFunc(slices.Collect(maps.Keys(outputs)), func(name string) bool { return !partly(Difference{Section: "outputs", At: name}) })
 		}
-		if c.refused(d, "Ephemeral resource instance has expired") { // an output of an instance of a module that is not targeted
-			return slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return keyless(t) != t && c.wholeModules(t+".") })
-		}
 		keeps := d.What == "plan" && d.A == nil || d.What == "state" && compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At])
 		return keeps && strings.HasPrefix(d.Section, "output") && partly(d)
 	}},
 	{"a data source that has one in `depends_on` which waits for apply", func(c *comparison, d Difference) bool {
 		waits := d.What == "plan" && (d.B == nil && does(c.a, d.At, "read") || unknowns(c.a, d.At) > unknowns(c.b, d.At)) ||
 			(d.Section == "checks" || d.What == "checks") && d.A == "unknown" || d.What == "state" && d.A == nil && c.a.Apply.Exit == 1
-		return waits && c.needs(d, func(p *place) bool {
-			for q := p; q != nil && p.b.Kind == Data; q = q.up {
-				if e := q.b.arg("depends_on"); e != nil && slices.ContainsFunc(e.Args, func(e *Expr) bool { t := q.m.find(e.Ref); return t != nil && t.Kind != Resource }) {
-					return true
-				}
-			}
-			return false
-		})
+		return waits && c.needs(d, (*place).awaits) || c.refuses(d, " argument") && slices.ContainsFunc(inside(c.st.Config, nil), (*place).awaits)
 	}},
 	{"an output made from what failed to be applied", func(c *comparison, d Difference) bool {
 		return d.What == "state" && c.b.Apply.Exit == 1 && (d.Section == "outputs" && compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At]) ||
@@ -369,6 +362,13 @@ func (c *comparison) none() bool {
 		return b.repeats() != "" && !slices.ContainsFunc(c.a.After.Resources, func(r *StateResource) bool {
 			return strings.HasSuffix("."+r.addr(), "."+b.addr()) || strings.Contains("."+keyless(r.Module)+".", "."+b.addr()+".")
 		})
+	})
+}
+
+// given is whether an argument of a module is made from a resource, however indirectly.
+func (c *comparison) given(addr string) bool {
+	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+		return p.b.Kind == Call && p.needs(func(from *place) bool { return from.addr() == addr })
 	})
 }
 

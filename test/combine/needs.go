@@ -45,9 +45,9 @@ func (p *place) refs() []*place {
 	return all
 }
 
-// needs is whether what a difference is about is something, or depends on it, however indirectly.
-func (c *comparison) needs(d Difference, is func(*place) bool) bool {
-	subject, seen := keyless(c.subject(d)), map[*Block]bool{}
+// needs is whether one is something, or depends on it, however indirectly.
+func (p *place) needs(is func(*place) bool) bool {
+	seen := map[*Block]bool{}
 	var visit func(p *place) bool
 	visit = func(p *place) bool {
 		if seen[p.b] {
@@ -56,7 +56,23 @@ func (c *comparison) needs(d Difference, is func(*place) bool) bool {
 		seen[p.b] = true
 		return is(p) || slices.ContainsFunc(p.refs(), visit)
 	}
-	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool { return p.addr() == subject && visit(p) })
+	return visit(p)
+}
+
+// needs is whether what a difference is about is something, or depends on it, however indirectly.
+func (c *comparison) needs(d Difference, is func(*place) bool) bool {
+	subject := keyless(c.subject(d))
+	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool { return p.addr() == subject && p.needs(is) })
+}
+
+// awaits is whether a data source, or a module around it, depends on others that may wait.
+func (p *place) awaits() bool {
+	for q := p; q != nil && p.b.Kind == Data; q = q.up {
+		if e := q.b.arg("depends_on"); e != nil && slices.ContainsFunc(e.Args, func(e *Expr) bool { t := q.m.find(e.Ref); return t != nil && t.Kind != Resource }) {
+			return true
+		}
+	}
+	return false
 }
 
 // about is whether a difference is about one of some objects, or what depends on them.

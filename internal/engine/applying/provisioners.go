@@ -129,7 +129,7 @@ func (x *step) runProvisioner(ctx context.Context, h declared.Provisioners, p *c
 		x.run.Settings.Tell(event.ProvisionOutput{Object: o, Type: p.Type, Line: line})
 	}}
 	var out frame.Outcome
-	if req.Config, out = f.Provisioner(p, provision.Schema(p.Type), in, face, x.run.Bag); out != frame.OK {
+	if req.Config, out = f.Body(p.Body, provision.Schema(p.Type), in, face, x.run.Bag); out != frame.OK {
 		return false
 	}
 	var ok bool

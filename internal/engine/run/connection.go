@@ -12,7 +12,7 @@ import (
 func (r *Run) Connection(blocks []*config.Connection, f *frame.Frame, in frame.Scope, face frame.Face) (mark.Value, bool) {
 	var out mark.Value
 	for i, c := range blocks {
-		v, outcome := f.Connection(c, provision.ConnectionSchema(), in, face, r.Bag)
+		v, outcome := f.Body(c.Body, provision.ConnectionSchema(), in, face, r.Bag)
 		if outcome != frame.OK {
 			return v, false
 		}

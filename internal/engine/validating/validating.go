@@ -133,7 +133,7 @@ func (r *validator) provisioners(d *program.Declaration, f *frame.Frame, k addr.
 	in := frame.Scope{Decl: d.ID, Key: k, Self: &self}
 	h := declared.Provisioners{List: d.Res.Provisioners, Connection: d.Res.Connection, Decl: d, In: f.Addr()}
 	for _, p := range h.List {
-		v, out := f.Provisioner(p, provision.Schema(p.Type), in, frame.After, r.run.Bag)
+		v, out := f.Body(p.Body, provision.Schema(p.Type), in, frame.After, r.run.Bag)
 		if out == frame.OK {
 			r.faults(provision.Validate(p.Type, v.Raw), d, p.Range)
 		}

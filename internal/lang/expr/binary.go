@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
@@ -79,7 +80,7 @@ func tooLong(v cty.Value) error {
 	if !bare.IsKnown() || bare.IsNull() {
 		return nil
 	}
-	return writable(bare)
+	return convert.Writable(bare)
 }
 
 // surelyDiffer reports whether two values of one type are different with any values of their unknown parts. The

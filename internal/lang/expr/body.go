@@ -3,11 +3,11 @@ package expr
 import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // Body is a body compiled against a schema: evaluating it makes a value of the schema's type.
@@ -81,7 +81,7 @@ func (a *BodyAttr) eval(s *Env, ctx *hcl.EvalContext) cty.Value {
 			s.SetLeaves = append(s.SetLeaves, SetLeaf{a.Attr.Name, m.Path[1:], InsideExpr(a.Expr, a.Expr.Range(), m.Path)})
 		}
 	}
-	out, err := ConvertValue(v, a.Want)
+	out, err := convert.To(v, a.Want)
 	if err != nil {
 		s.conversion(a, err, ctx)
 		return cty.UnknownVal(a.Attr.Type)
@@ -177,7 +177,7 @@ func (e *expansion) once(it *BodyBlock, ctx *hcl.EvalContext, k, v cty.Value) {
 // label evaluates the label of a block that a dynamic block makes.
 func (e *expansion) label(it *BodyBlock, ctx *hcl.EvalContext) string {
 	l := it.Dynamic.Labels[0]
-	v, err := convert.Convert(e.s.EvalIn(l, ctx), cty.String)
+	v, err := convert.To(e.s.EvalIn(l, ctx), cty.String)
 	switch {
 	case err != nil:
 		e.s.labelError(it, "Cannot use this value as a dynamic block label: "+err.Error()+".", l.Range())

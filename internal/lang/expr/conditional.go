@@ -5,9 +5,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // Conditional is condition ? one : other.
@@ -28,7 +28,7 @@ func (e *Conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if !cond.IsKnown() {
 		return remark(Raise(e.either(yes, no, ty), yes, no)), diags
 	}
-	b, err := convert.Convert(cond, cty.Bool)
+	b, err := convert.To(cond, cty.Bool)
 	if err != nil {
 		return remark(sameMarks(cty.UnknownVal(ty), yes, no)), append(diags, errorIn(e.Condition, ctx, e.Condition.Range(), e.SrcRange, "Incorrect condition type", "The condition expression must be of type bool."))
 	}
@@ -37,7 +37,7 @@ func (e *Conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		taken, other, arm, which, more = yes, no, e.TrueResult, "true", yesDiags
 	}
 	diags = append(diags, more...)
-	out, err := ConvertValue(taken, ty)
+	out, err := convert.To(taken, ty)
 	if err != nil {
 		diags = append(diags, errorIn(arm, ctx, arm.Range(), e.SrcRange, "Inconsistent conditional result types", fmt.Sprintf("The %s result value has the wrong type: %s.", which, err)))
 		out = cty.UnknownVal(ty)
@@ -58,7 +58,7 @@ func unifyArms(yes, no cty.Value) (cty.Type, bool) {
 	case yt.Equals(nt):
 		return yt, true
 	}
-	ty := unify([]cty.Type{yt, nt})
+	ty := convert.Unify([]cty.Type{yt, nt})
 	return ty, ty != cty.NilType
 }
 
@@ -89,10 +89,10 @@ func (e *Conditional) either(yes, no cty.Value, ty cty.Type) cty.Value {
 	if yes.IsNull() && no.IsNull() {
 		return cty.NullVal(ty)
 	}
-	if yt, err := ConvertValue(yes, ty); err == nil {
+	if yt, err := convert.To(yes, ty); err == nil {
 		yes = yt
 	}
-	if nt, err := ConvertValue(no, ty); err == nil {
+	if nt, err := convert.To(no, ty); err == nil {
 		no = nt
 	}
 	if yes.Type() == cty.DynamicPseudoType || no.Type() == cty.DynamicPseudoType || !yes.Type().Equals(no.Type()) {

@@ -6,10 +6,10 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // For is a for expression.
@@ -194,7 +194,7 @@ func (t *turns) included(ctx *hcl.EvalContext) bool {
 		return false
 	}
 	v, _ = mark.BareDeep(v)
-	b, err := convert.Convert(v, cty.Bool)
+	b, err := convert.To(v, cty.Bool)
 	switch {
 	case v.IsNull():
 		t.wrong(ctx, t.e.CondExpr, "Invalid 'for' condition", "The value of the 'if' clause must not be null.")
@@ -233,7 +233,7 @@ func (t *turns) key(ctx *hcl.EvalContext) (string, bool) {
 	if v.Type() == cty.Number {
 		v = cty.StringVal(numberText(v))
 	}
-	str, err := convert.Convert(v, cty.String)
+	str, err := convert.To(v, cty.String)
 	if err != nil {
 		t.wrong(ctx, t.e.KeyExpr, "Invalid object key", fmt.Sprintf("The key expression produced an invalid result: %s.", err))
 		return "", false
@@ -275,7 +275,7 @@ func (t *turns) tryCondition() bool {
 		t.wrong(t.ctx, t.e.CondExpr, "Condition is null", "The value of the 'if' clause must not be null.")
 		return false
 	}
-	if _, err := convert.Convert(v, cty.Bool); err != nil {
+	if _, err := convert.To(v, cty.Bool); err != nil {
 		t.wrong(t.ctx, t.e.CondExpr, "Invalid 'for' condition", fmt.Sprintf("The 'if' clause value is invalid: %s.", err))
 		return false
 	}

@@ -5,10 +5,10 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // Object is { key = value, … }.
@@ -94,7 +94,7 @@ func objectKey(key cty.Value, item hclsyntax.ObjectConsItem, ctx *hcl.EvalContex
 		at := item.ValueExpr.Range()
 		return "", false, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Null value as key", Detail: "Can't use a null value as a key.", Subject: &at, Expression: item.KeyExpr, EvalContext: ctx}
 	}
-	str, err := convert.Convert(key, cty.String)
+	str, err := convert.To(key, cty.String)
 	if err != nil {
 		at := item.KeyExpr.Range()
 		return "", false, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Incorrect key type", Detail: fmt.Sprintf("Can't use this value as a key: %s.", err), Subject: &at, Expression: item.KeyExpr, EvalContext: ctx}

@@ -7,10 +7,10 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // TemplateJoin is the text of a template's loop.
@@ -79,7 +79,7 @@ func (w *writer) part(part hclsyntax.Expression) {
 	case v.Type() == cty.Number:
 		w.write(part, numberText(v))
 	default:
-		str, err := convert.Convert(v, cty.String)
+		str, err := convert.To(v, cty.String)
 		if err != nil {
 			w.error(part, fmt.Sprintf("Cannot include the given value in a string template: %s.", err))
 			return
@@ -128,7 +128,7 @@ func numberText(v cty.Value) string {
 	if n, acc := f.Int64(); acc == 0 && n > -1e15 && n < 1e15 {
 		return strconv.FormatInt(n, 10)
 	}
-	str, err := ConvertValue(v, cty.String)
+	str, err := convert.To(v, cty.String)
 	if err != nil {
 		return f.Text('g', -1)
 	}

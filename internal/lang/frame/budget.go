@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -160,32 +161,10 @@ func (b *budget) deeper(s *scope, d *program.Def) bool {
 // that a few declarations that repeat one another can stand for more elements than there are atoms;
 // a walk through such a value never ends.
 func (b *budget) checkValueSize(s *scope, d *program.Def, v cty.Value) bool {
-	left := b.l.Elements
-	if !countParts(v, &left) {
+	c := ctyvalue.Contents{MostElements: b.l.Elements, MostBytes: math.MaxInt64}
+	if !mark.Look(&c, v) {
 		s.Error(diag.Errorf("Value too large", "The value of %s has more than %d elements in all, which is more than can be handled safely. Does it contain itself several times over?", nameOf(s.f, d), b.l.Elements).At(d.At))
 		return false
 	}
-	return b.l.Elements-left < bigValue && extent(v) < bigValue || s.watch(d.At)
-}
-
-// countParts walks through a value until nothing is left.
-func countParts(v cty.Value, left *int) bool {
-	if *left--; *left < 0 {
-		return false
-	}
-	v, _ = mark.Bare(v)
-	ty := v.Type()
-	switch {
-	case ty.IsPrimitiveType() || ty.IsCapsuleType() || !v.IsKnown() || v.IsNull():
-		return true
-	case ty.IsCollectionType() && ty.ElementType().IsPrimitiveType():
-		*left -= v.LengthInt()
-		return *left >= 0
-	}
-	for e := range ctyvalue.Unordered(v) {
-		if !countParts(e, left) {
-			return false
-		}
-	}
-	return true
+	return c.Elements < bigValue && c.Bytes < bigValue*textPart || s.watch(d.At)
 }

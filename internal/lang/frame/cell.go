@@ -144,11 +144,22 @@ func via(v cty.Value, name string, at diag.Range) (cty.Value, bool) {
 
 // withDeclaredMarks adds the marks that a declaration asks for.
 func withDeclaredMarks(f *Frame, d *program.Def, v cty.Value) cty.Value {
-	switch {
-	case d.Kind == program.Variable && (d.Var.Sensitive || d.Var.Ephemeral):
-		return declaredMarks(v, d.Var.Sensitive, d.Var.Ephemeral, &mark.Origin{What: nameOf(f, d), Range: d.At})
-	case d.Kind == program.Output && (d.Out.Sensitive || d.Out.Ephemeral):
-		return declaredMarks(v, d.Out.Sensitive, d.Out.Ephemeral, &mark.Origin{What: nameOf(f, d), Range: d.At})
+	sensitive, ephemeral := false, false
+	switch d.Kind {
+	case program.Variable:
+		sensitive, ephemeral = d.Var.Sensitive, d.Var.Ephemeral
+	case program.Output:
+		sensitive, ephemeral = d.Out.Sensitive, d.Out.Ephemeral
+	}
+	if !sensitive && !ephemeral {
+		return v
+	}
+	why := &mark.Origin{What: nameOf(f, d), Range: d.At}
+	if sensitive {
+		v = mark.With(v, mark.Sensitive, why)
+	}
+	if ephemeral {
+		v = mark.With(v, mark.Ephemeral, why)
 	}
 	return v
 }

@@ -4,12 +4,12 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // Result is the outcome of one condition.
@@ -70,7 +70,7 @@ func (s *conditionCheck) run() Result {
 		s.tryMessage()
 	}
 	v, _ = mark.Bare(v)
-	b, err := convert.Convert(v, cty.Bool)
+	b, err := convert.To(v, cty.Bool)
 	switch {
 	case err != nil:
 		s.Error(s.WithValues(diag.Errorf("Invalid condition result", "Condition expression must return either true or false, not %s.", v.Type().FriendlyName()).At(c.Test.Range()), c.Test, s.Ctx))
@@ -105,7 +105,7 @@ func (s *conditionCheck) tryMessage() {
 
 // messageType is the message as a string, which may be unknown; it reports what cannot be one.
 func (s *conditionCheck) messageType(v cty.Value) (cty.Value, bool) {
-	str, err := convert.Convert(v, cty.String)
+	str, err := convert.To(v, cty.String)
 	switch {
 	case err != nil:
 		s.Error(diag.Errorf("Invalid error message", "Unsuitable value for error message: %s.", err).At(s.c.Message.Range()))

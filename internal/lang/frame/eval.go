@@ -6,12 +6,12 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // Value is the value of what a reference names (expr.Scope).
@@ -176,7 +176,7 @@ func (s *scope) key1(keys Keys, index cty.Value, at hcl.Range) (k addr.Key, know
 	if keys.Repeat == program.Count {
 		want = cty.Number
 	}
-	index, err := convert.Convert(index, want)
+	index, err := convert.To(index, want)
 	if err != nil {
 		return k, false, expr.ErrorAt("Invalid index", fmt.Sprintf("The given key does not identify an element in this collection value: %s.", err), at)
 	}

@@ -6,12 +6,12 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // Import is one object that an import block wants.
@@ -29,29 +29,22 @@ type Import struct {
 // frame's module say. They are evaluated once; anything broken is in the bag.
 func (f *Frame) Imports(d program.Decl, bag *diag.Bag) ([]Import, Outcome) {
 	target := f.w.p.Decls()[d].Resource
-	var out []Import
-	outcome := OK
-	for i, b := range f.u.Imports {
-		if b.Target(f.n.Config.Path) != target {
-			continue
-		}
-		got := f.importsOf(i, b)
-		bag.Add(got.diags...)
-		out = append(out, got.list...)
-		outcome = max(outcome, got.outcome)
-	}
-	return out, outcome
+	return importsInto(f, func(b *program.ImportBlock) bool { return b.Target(f.n.Config.Path) == target }, bag)
 }
 
 // AllImports gives all imports, also those into resources that have no configuration.
 func (f *Frame) AllImports(bag *diag.Bag) ([]Import, Outcome) {
-	var out []Import
-	outcome := OK
+	return importsInto(f, func(*program.ImportBlock) bool { return true }, bag)
+}
+
+func importsInto(f *Frame, wanted func(*program.ImportBlock) bool, bag *diag.Bag) (out []Import, outcome Outcome) {
 	for i, b := range f.u.Imports {
-		got := f.importsOf(i, b)
-		bag.Add(got.diags...)
-		out = append(out, got.list...)
-		outcome = max(outcome, got.outcome)
+		if wanted(b) {
+			got := f.importsOf(i, b)
+			bag.Add(got.diags...)
+			out = append(out, got.list...)
+			outcome = max(outcome, got.outcome)
+		}
 	}
 	return out, outcome
 }
@@ -139,7 +132,7 @@ func (s *importer) id(out Import) (Import, bool) {
 	case mark.Anywhere(v, mark.Sensitive):
 		return fail("The import id cannot be sensitive: it is shown in plans.")
 	}
-	str, err := convert.Convert(v, cty.String)
+	str, err := convert.To(v, cty.String)
 	switch {
 	case err != nil:
 		return fail("The import id value is unsuitable: " + expr.ConversionText(err) + ".")

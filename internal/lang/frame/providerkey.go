@@ -3,12 +3,12 @@ package frame
 import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // ProviderKey evaluates the key of the provider instance that a resource instance uses: its own
@@ -68,7 +68,7 @@ func (f *Frame) providerKey(e hclsyntax.Expression, d *program.Def, k addr.Key, 
 	case mark.Is(v, mark.Sensitive):
 		return fail("A provider instance key must not be derived from a sensitive value.")
 	}
-	str, err := convert.Convert(v, cty.String)
+	str, err := convert.To(v, cty.String)
 	switch {
 	case err != nil:
 		return fail("The key of a provider instance must be a string: " + expr.ConversionText(err) + ".")

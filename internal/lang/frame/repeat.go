@@ -5,12 +5,12 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // repeat evaluates count, for_each or enabled of d.
@@ -141,7 +141,7 @@ func (r *repeater) count() {
 		r.error(`The given "count" argument value is null. An integer is required.`)
 		return
 	}
-	num, err := convert.Convert(v, cty.Number)
+	num, err := convert.To(v, cty.Number)
 	if err != nil {
 		r.error(`The given "count" argument value is unsuitable: %s.`, err)
 		return
@@ -186,7 +186,7 @@ func (r *repeater) enabled() {
 		r.error(`The given "enabled" argument value is null. A boolean is required.`)
 		return
 	}
-	b, err := convert.Convert(v, cty.Bool)
+	b, err := convert.To(v, cty.Bool)
 	switch {
 	case err != nil:
 		r.error(`The given "enabled" argument value is unsuitable: %s.`, err)
@@ -223,10 +223,8 @@ func (r *repeater) forEach() {
 		} else {
 			r.unknown(unknownForEach, "map", "keys")
 		}
-	case isSet:
-		r.set(v, remark)
 	default:
-		r.mapping(v, remark)
+		r.elements(v, remark)
 	}
 }
 
@@ -240,8 +238,9 @@ func (r *repeater) setOfStrings(v cty.Value) bool {
 	return false
 }
 
-func (r *repeater) set(v cty.Value, remark func(cty.Value) cty.Value) {
-	if !v.IsWhollyKnown() {
+// elements makes an instance of each.
+func (r *repeater) elements(v cty.Value, remark func(cty.Value) cty.Value) {
+	if v.Type().IsSetType() && !v.IsWhollyKnown() {
 		r.unknown(unknownForEach, "set", "values")
 		return
 	}
@@ -251,25 +250,11 @@ func (r *repeater) set(v cty.Value, remark func(cty.Value) cty.Value) {
 	}
 	r.out.each = make(map[string]cty.Value, n)
 	r.out.List = make([]addr.Key, 0, n)
-	for _, e := range expr.Entries(v) {
-		if e.IsNull() {
+	for k, e := range expr.Entries(v) {
+		if k.IsNull() {
 			r.error(`The given "for_each" argument value is unsuitable: "for_each" sets must not contain null values.`)
 			return
 		}
-		r.out.each[e.AsString()] = remark(e)
-		r.out.List = append(r.out.List, addr.StringKey(e.AsString()))
-	}
-	slices.SortFunc(r.out.List, addr.Key.Compare)
-}
-
-func (r *repeater) mapping(v cty.Value, remark func(cty.Value) cty.Value) {
-	n := v.LengthInt()
-	if !r.fits(int64(n)) {
-		return
-	}
-	r.out.each = make(map[string]cty.Value, n)
-	r.out.List = make([]addr.Key, 0, n)
-	for k, e := range expr.Entries(v) {
 		r.out.each[k.AsString()] = remark(e)
 		r.out.List = append(r.out.List, addr.StringKey(k.AsString()))
 	}

@@ -2,15 +2,16 @@ package frame
 
 import (
 	"fmt"
-	"github.com/lethe-iac/lethe/internal/limits"
+	"maps"
+	"slices"
 	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 )
@@ -24,7 +25,7 @@ func New(p *program.Program, o Options, bag *diag.Bag) (*Frame, bool) {
 		return f, true
 	}
 	ok := true
-	for _, name := range expr.Sorted(p.Root().Unit.Module.Variables) {
+	for _, name := range slices.Sorted(maps.Keys(p.Root().Unit.Module.Variables)) {
 		v, good := rootValue(p.Root().Unit.Module.Variables[name], o.Variables, bag)
 		ok = ok && good
 		if good {

@@ -10,13 +10,13 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // StaticFrame evaluates what must be known before there is a program: module sources and
@@ -210,7 +210,7 @@ func plainString(v mark.Value, what string, nullable bool, at diag.Range, bag *d
 	case v.Has(mark.Sensitive):
 		return fail("Sensitive value not allowed", "This value is sensitive and cannot be used as "+what+".")
 	}
-	s, err := convert.Convert(v.Raw, cty.String)
+	s, err := convert.To(v.Raw, cty.String)
 	switch {
 	case err != nil:
 		return fail("Unsuitable value type", "The value of "+what+" must be a string: "+expr.ConversionText(err)+".")

@@ -3,12 +3,12 @@ package frame
 import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // Trigger is an object, or a part of one, whose change replaces the resource that names it in
@@ -48,7 +48,7 @@ func (s *scope) trigger(t *program.Trigger) (Trigger, bool) {
 		return out, false
 	}
 	if d.Repeat.ForEach != nil {
-		if c, err := convert.Convert(v, cty.String); err == nil {
+		if c, err := convert.To(v, cty.String); err == nil {
 			v = c
 		}
 	}
@@ -99,7 +99,7 @@ func lifecycleFlag(f *Frame, e hclsyntax.Expression, face Face, name string, bag
 		return fail("The value decides what happens to objects that are kept, so it cannot be ephemeral." + cameFrom(v))
 	}
 	v, _ = mark.Bare(v)
-	b, err := convert.Convert(v, cty.Bool)
+	b, err := convert.To(v, cty.Bool)
 	switch {
 	case err != nil:
 		return fail("A boolean is required: " + expr.ConversionText(err) + ".")

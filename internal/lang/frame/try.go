@@ -1,10 +1,12 @@
 package frame
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
@@ -36,7 +38,7 @@ func (f *Frame) TryInputs(call program.Decl, bag *diag.Bag) Outcome {
 	defer s.release()
 	s.Marked = true // each argument in turn
 	worst := OK
-	for _, name := range expr.Sorted(d.Args) {
+	for _, name := range slices.Sorted(maps.Keys(d.Args)) {
 		a := d.Args[name]
 		i, ok := child.Unit.Index(program.Variable, name)
 		if !ok {

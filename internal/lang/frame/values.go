@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
@@ -94,7 +95,7 @@ func prepareVariable(v *config.Variable, given cty.Value) (cty.Value, string) {
 		bare, remark := mark.Bare(out)
 		out = remark(v.Defaults.Apply(bare))
 	}
-	out, err := expr.ConvertValue(out, v.Type)
+	out, err := convert.To(out, v.Type)
 	if err != nil {
 		return cty.DynamicVal, expr.ConversionText(err)
 	}
@@ -106,17 +107,6 @@ func prepareVariable(v *config.Variable, given cty.Value) (cty.Value, string) {
 		return remark(v.Default), ""
 	}
 	return out, ""
-}
-
-// declaredMarks puts the marks onto a variable's or an output's value that its declaration asks for.
-func declaredMarks(v cty.Value, sensitive, ephemeral bool, why *mark.Origin) cty.Value {
-	if sensitive {
-		v = mark.With(v, mark.Sensitive, why)
-	}
-	if ephemeral {
-		v = mark.With(v, mark.Ephemeral, why)
-	}
-	return v
 }
 
 // rootVariable is the value of a variable of the root module, prepared when the walk began.
@@ -146,7 +136,7 @@ func (s *scope) output(d *program.Def) cty.Value {
 			bare, remark := mark.Bare(v)
 			v = remark(o.Defaults.Apply(bare))
 		}
-		out, err := expr.ConvertValue(v, o.Type)
+		out, err := convert.To(v, o.Type)
 		if err != nil {
 			s.Error(s.WithValues(diag.Errorf("Invalid output value", "The value expression does not match the type constraint of output %q: %s.", d.Name, expr.ConversionText(err)).At(d.Value.Range()), d.Value, s.Ctx))
 			return cty.DynamicVal

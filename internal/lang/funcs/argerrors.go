@@ -30,7 +30,7 @@ func (c *call) secret(i int) string {
 	switch {
 	case !all:
 		return mark.Sensitive.String()
-	case !s.marked:
+	case !s.Marked:
 		return ""
 	case mark.Is(v, mark.Ephemeral), !v.Type().IsPrimitiveType() && mark.Anywhere(v, mark.Ephemeral):
 		return mark.Ephemeral.String()

@@ -175,10 +175,10 @@ func (c *call) accept(in []cty.Value) error {
 func (c *call) scan(i int, v cty.Value) error {
 	s, all := c.look(v)
 	if !all {
-		return bad(i, "%s", s.problem(c))
+		return bad(i, "%s", c.problem(s))
 	}
-	c.unknown = c.unknown || s.unknown
-	if s.marked {
+	c.unknown = c.unknown || s.Unknown
+	if s.Marked {
 		c.marked = append(c.marked, i)
 	}
 	return nil
@@ -276,7 +276,7 @@ func (c *call) finish(r cty.Value) (cty.Value, error) {
 	}
 	r = c.taken.put(r)
 	if c.observed && c.env.Observe != nil {
-		if s, _ := c.look(r); !s.unknown {
+		if s, _ := c.look(r); !s.Unknown {
 			if err := c.env.Observe(c.name, c.given, r); err != nil {
 				return cty.NilVal, err
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
@@ -39,11 +40,12 @@ func formatted(f function.Function) func(*call) (cty.Value, error) {
 		if err != nil {
 			return cty.NilVal, c.because(err)
 		}
-		s := argumentScan{bytes: wide}
+		s := contents(&c.limits)
+		s.Bytes = wide
 		rows := 1
 		for _, v := range c.args[1:] {
-			if !s.look(v, &c.limits) {
-				return cty.NilVal, s.problem(c)
+			if !mark.Look(&s, v) {
+				return cty.NilVal, c.problem(s)
 			}
 			if isSequence(v.Type()) && v.IsKnown() && !v.IsNull() {
 				rows = max(rows, v.LengthInt())

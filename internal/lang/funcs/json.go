@@ -2,7 +2,6 @@ package funcs
 
 import (
 	"errors"
-	"math/big"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -152,18 +151,13 @@ func (r *jsonReader) string() string {
 	return string(b)
 }
 
-// number has 512 bits, as all numbers that were written down have: what is calculated with it depends on
-// that.
 func (r *jsonReader) number() (cty.Value, bool) {
 	from := r.Pos
 	if r.Number(); r.Err != nil {
 		return cty.NilVal, false
 	}
 	text := r.text[from:r.Pos]
-	if i, err := strconv.ParseInt(text, 10, 64); err == nil && i != 0 {
-		return cty.NumberVal(new(big.Float).SetPrec(512).SetInt64(i)), true
-	}
-	v, err := cty.ParseNumberVal(text)
+	v, err := ctyvalue.ParseNumber(text)
 	return v, err == nil
 }
 
@@ -262,11 +256,8 @@ func appendNumber(b []byte, v cty.Value) ([]byte, error) {
 	if f.IsInf() {
 		return b, errors.New("cannot serialize infinity as JSON")
 	}
-	if i, acc := f.Int64(); acc == big.Exact && i != 0 {
-		return strconv.AppendInt(b, i, 10), nil
-	}
 	if err := convert.Writable(v); err != nil {
 		return b, err
 	}
-	return f.Append(b, 'f', -1), nil
+	return ctyvalue.AppendNumber(b, f), nil
 }

@@ -146,8 +146,7 @@ func findText(list, want cty.Value) (at int, all bool) {
 	if want.Type() != cty.String || want.IsNull() {
 		return 0, false
 	}
-	at, _, all = ctyvalue.Texts(list, want.AsString())
-	return at, all
+	return ctyvalue.FindText(list, want.AsString())
 }
 
 // canCompare refuses a value that cty would compare by writing down all of its digits.

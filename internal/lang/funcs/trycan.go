@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/customdecode"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -40,8 +41,8 @@ func can(c *call) (cty.Value, error) {
 	s, all := c.look(v)
 	switch {
 	case !all:
-		return cty.NilVal, s.problem(c)
-	case s.unknown: // it may still fail when it is known
+		return cty.NilVal, c.problem(s)
+	case s.Unknown: // it may still fail when it is known
 		return deepEphemeral(cty.UnknownVal(cty.Bool), v, s), nil
 	}
 	return deepEphemeral(cty.True, v, s), nil
@@ -60,7 +61,7 @@ func try(c *call) (cty.Value, error) {
 			continue
 		}
 		r := v
-		if s, _ := c.look(v); s.unknown {
+		if s, _ := c.look(v); s.Unknown {
 			// It may fail when it is known, and something else come out.
 			r = mark.Same(cty.DynamicVal, v)
 		}
@@ -118,7 +119,7 @@ func (c *call) ephemeralMarksOf(r cty.Value, e *customdecode.ExpressionClosure, 
 			case i < len(t):
 				r = stillEphemeral(r, v)
 			case !all:
-				return cty.NilVal, s.problem(c)
+				return cty.NilVal, c.problem(s)
 			default:
 				r = deepEphemeral(r, v, s)
 			}
@@ -128,8 +129,8 @@ func (c *call) ephemeralMarksOf(r cty.Value, e *customdecode.ExpressionClosure, 
 }
 
 // deepEphemeral gives r the ephemeral marks of v and of everything in it; s is what was seen of v.
-func deepEphemeral(r, v cty.Value, s argumentScan) cty.Value {
-	if !s.marked {
+func deepEphemeral(r, v cty.Value, s ctyvalue.Contents) cty.Value {
+	if !s.Marked {
 		return r
 	}
 	_, put := mark.BareDeep(v)

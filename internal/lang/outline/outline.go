@@ -76,9 +76,6 @@ func Of(e hcl.Expression) Expr {
 	return out
 }
 
-// Given reports whether there is anything to say about the expression.
-func (e Expr) Given() bool { return e.Constant != cty.NilVal || len(e.References) > 0 }
-
 // OfBody outlines a body that a schema describes.
 func OfBody(b hcl.Body, s *schema.Block) *Body {
 	out := &Body{}

@@ -1,6 +1,9 @@
 package program
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
@@ -206,7 +209,7 @@ func (c *binder) unit(n *Node) {
 		c.path(n, &n.Unit.Paths[i])
 	}
 	c.functions(n)
-	for _, local := range expr.Sorted(n.Unit.metas) {
+	for _, local := range slices.Sorted(maps.Keys(n.Unit.metas)) {
 		schemas := c.s.Of(n.Config.Provider(local))
 		switch {
 		case schemas == nil:

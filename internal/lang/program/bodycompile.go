@@ -2,11 +2,13 @@ package program
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/outline"
@@ -88,7 +90,7 @@ func (c *bodyCompiler) attr(raw *RawBody, sch *schema.Block, a *schema.Attr) exp
 	}
 	out.Expr = written.Expr
 	if v, ok := expr.Constant(written.Expr); ok {
-		if v, err := expr.ConvertValue(v, out.Want); err == nil && !(a.WriteOnly && a.Required && v.IsNull()) {
+		if v, err := convert.To(v, out.Want); err == nil && !(a.WriteOnly && a.Required && v.IsNull()) {
 			out.Ready = v
 		}
 	}
@@ -244,7 +246,7 @@ func looseType(ty cty.Type) cty.Type {
 		for name, aty := range ty.AttributeTypes() {
 			atys[name] = looseType(aty)
 		}
-		return cty.ObjectWithOptionalAttrs(atys, expr.Sorted(atys))
+		return cty.ObjectWithOptionalAttrs(atys, slices.Sorted(maps.Keys(atys)))
 	}
 	return ty
 }

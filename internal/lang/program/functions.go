@@ -2,6 +2,8 @@ package program
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -57,7 +59,7 @@ func (c *compiler) owner() int32 {
 
 // UnknownFunction says that the provider has no such function, and which may have been meant.
 func UnknownFunction(e *expr.ProviderCall, all map[string]*provider.Function) string {
-	return fmt.Sprintf("The function %q is not available from the provider %q.%s", e.Name, e.Local, diag.DidYouMean(e.Name, expr.Sorted(all)))
+	return fmt.Sprintf("The function %q is not available from the provider %q.%s", e.Name, e.Local, diag.DidYouMean(e.Name, slices.Sorted(maps.Keys(all))))
 }
 
 // UndeclaredFunction says that required_providers has no entry for the provider. Resource types imply one, names of
@@ -66,7 +68,7 @@ func UndeclaredFunction(e *expr.ProviderCall, required map[string]*config.Requir
 	why := fmt.Sprintf("There is no provider with the local name %q in this module.", e.Local)
 	if required[e.Local] != nil {
 		why = fmt.Sprintf("The provider %q is only implied by what else is in this module, and functions need it to be declared.", e.Local)
-	} else if hint := diag.DidYouMean(e.Local, expr.Sorted(required)); hint != "" {
+	} else if hint := diag.DidYouMean(e.Local, slices.Sorted(maps.Keys(required))); hint != "" {
 		return why + hint
 	}
 	return fmt.Sprintf("%s Add an entry for it to required_providers in a terraform block:\n    %s = { source = %q }", why, e.Local, e.Provider.ForDisplay())

@@ -2,12 +2,12 @@ package program
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
 // A local name of a provider, with or without an alias, means in a module: the configuration that
@@ -198,7 +198,7 @@ func localFor(n *Node, prov addr.Provider) string {
 // localOf is the local name of the provider that is meant: a declared one, or its type, which stands
 // for it undeclared.
 func localOf(n *Node, typ string, meant func(addr.Provider) bool) (string, bool) {
-	for _, local := range expr.Sorted(n.Unit.Module.Required) {
+	for _, local := range slices.Sorted(maps.Keys(n.Unit.Module.Required)) {
 		if meant(n.Unit.Module.Required[local].Source) {
 			return local, true
 		}
@@ -310,7 +310,7 @@ func (r *providerResolver) checkEntry(n, child *Node, e *config.Passed) {
 
 // checkWanted reports what a module must be passed and is not.
 func (r *providerResolver) checkWanted(child *Node, call *config.Call) {
-	for _, local := range expr.Sorted(child.Unit.Module.Required) {
+	for _, local := range slices.Sorted(maps.Keys(child.Unit.Module.Required)) {
 		req := child.Unit.Module.Required[local]
 		for _, alias := range req.Aliases {
 			if passedFor(child, alias) == nil {

@@ -1,6 +1,9 @@
 package vet
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
@@ -17,7 +20,7 @@ func (c *checker) writeOnlyOutputs() {
 		return
 	}
 	root := c.p.Root()
-	for _, name := range expr.Sorted(root.Unit.Module.Outputs) {
+	for _, name := range slices.Sorted(maps.Keys(root.Unit.Module.Outputs)) {
 		o := root.Unit.Module.Outputs[name]
 		i, _ := root.Unit.Index(program.Output, name)
 		clear(w.seen)
