@@ -2,6 +2,7 @@ package combine
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -95,7 +96,7 @@ var classes = []class{
 	{"`-target` of what needs one instance of something", func(c *comparison, d Difference) bool {
 		return (d.A == nil || d.What == "state" && d.B == nil || d.Section == "create first") && c.unneeded(d.At) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
 			return keyless(a) == d.At && c.unneeded(a)
-		})
+		}) || c.idle(d, func(ch any) bool { return c.unneeded(fmt.Sprint(get(ch, "address"))) })
 	}},
 	{"an ignored argument that became sensitive, of what is replaced", func(c *comparison, d Difference) bool {
 		return strings.HasSuffix(d.Section, "sensitive") && c.ignores(d.At) && len(compact(d.A)) > len(compact(d.B)) && regexp.MustCompile(regexp.QuoteMeta(d.At)+` (must|will) be replaced`).MatchString(c.a.said())
@@ -192,10 +193,14 @@ var classes = []class{
 		})
 	}},
 	{"marks of write-only attributes", func(c *comparison, d Difference) bool {
-		return (strings.HasPrefix(d.Section, "resource_changes") || d.What == "calls" && d.Section == "update" && d.A == nil) && slices.ContainsFunc(changes(c.b.PlanJSON), func(ch any) bool {
-			return (d.What == "calls" || get(ch, "address") == d.At) && compact(get(ch, "change", "before")) == compact(get(ch, "change", "after")) &&
-				unkept(get(ch, "change", "before_sensitive"), get(ch, "change", "after_sensitive"))
-		})
+		var updated []string
+		for _, ch := range changes(c.b.PlanJSON) {
+			if compact(get(ch, "change", "before")) == compact(get(ch, "change", "after")) && unkept(get(ch, "change", "before_sensitive"), get(ch, "change", "after_sensitive")) {
+				updated = append(updated, fmt.Sprint(get(ch, "address")))
+			}
+		}
+		return (strings.HasPrefix(d.Section, "resource_changes") || d.What == "calls" && d.Section == "update" && d.A == nil) && slices.Contains(updated, c.subject(d)) ||
+			d.B == "replace_by_triggers" && c.about(d, updated)
 	}},
 	{"marks of write-only attributes", func(_ *comparison, d Difference) bool {
 		ours, _ := d.A.([]any)
@@ -263,10 +268,17 @@ var classes = []class{
 			len(c.st.Do.Target) > 0 && (d.Section == "checks" || d.What == "checks") && (d.A == nil || d.A == "unknown") && c.wholeModules(c.subject(d))
 	}},
 	{"outputs with `-target` of one instance", func(c *comparison, d Difference) bool {
+		partly := func(d Difference) bool {
+			return c.needs(d, func(p *place) bool {
+				return slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return keyless(t) != t && strings.HasPrefix(keyless(t)+".", p.addr()+".") })
+			})
+		}
+		if d.What == "plan" && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0 {
+			outputs, _ := c.b.PlanJSON["output_changes"].(object)
+			return !slices.ContainsFunc(slices.Collect(maps.Keys(outputs)), func(name string) bool { return !partly(Difference{Section: "outputs", At: name}) })
+		}
 		keeps := d.What == "plan" && d.A == nil || d.What == "state" && compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At])
-		return keeps && strings.HasPrefix(d.Section, "output") && c.needs(d, func(p *place) bool {
-			return slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return keyless(t) != t && strings.HasPrefix(keyless(t)+".", p.addr()+".") })
-		})
+		return keeps && strings.HasPrefix(d.Section, "output") && partly(d)
 	}},
 	{"a data source that has one in `depends_on` which waits for apply", func(c *comparison, d Difference) bool {
 		waits := d.What == "plan" && (d.B == nil && does(c.a, d.At, "read") || unknowns(c.a, d.At) > unknowns(c.b, d.At)) ||
