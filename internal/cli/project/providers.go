@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -44,10 +45,11 @@ func (p *Project) Installed() bool {
 	absent := doubtful(p.Tree)
 	p.Engine.Absent = absent
 	known := p.Pool.Known()
-	for _, n := range p.Needs() {
-		if known[n.Provider] != nil || absent[n.Provider] || n.Provider.IsBuiltin() || p.Attached(n.Provider) {
-			continue
-		}
+	needs := slices.DeleteFunc(p.Needs(), func(n fetch.Need) bool {
+		return known[n.Provider] != nil || absent[n.Provider] || n.Provider.IsBuiltin() || p.Attached(n.Provider)
+	})
+	p.link(needs)
+	for _, n := range needs {
 		if err := p.Providers.Fits(n, p.Lock); err != nil {
 			changed += fmt.Sprintf("\n  - provider %s: %s", n.Provider, err)
 			unfit = append(unfit, n.Provider)
@@ -79,6 +81,17 @@ func (p *Project) Installed() bool {
 		about(broken, diag.Errorf("Required plugins are not installed", "The installed provider plugins are not consistent with the packages selected in the dependency lock file:%s\n\nLethe uses external plugins to integrate with a variety of different infrastructure services. To download the plugins required for this configuration, run:\n  lethe init", list))
 	}
 	return ok
+}
+
+// link installs what the lock file selects and this machine has, so that no init is needed.
+func (p *Project) link(needs []fetch.Need) {
+	var names []string
+	for _, lock := range p.Providers.Link(needs, p.Lock) {
+		names = append(names, lock.Provider.ForDisplay()+" v"+lock.Version)
+	}
+	if len(names) > 0 {
+		p.UI.Line("Installed what " + fetch.LockName + " selects from this machine: " + strings.Join(names, ", "))
+	}
 }
 
 // doubtful are the providers that are only taken to be required because the entry that says otherwise
