@@ -14,6 +14,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/ulikunitz/xz"
 )
 
 // Options say what an archive may hold.
@@ -74,7 +76,7 @@ type link struct{ name, to string }
 
 // any finds out what an archive is by its first bytes, as names and content types often do not say.
 func (u *unpacking) any(f *os.File) error {
-	head := make([]byte, 3)
+	head := make([]byte, 6)
 	if _, err := io.ReadFull(f, head); err != nil {
 		return errors.New("the file is too short for an archive")
 	}
@@ -90,8 +92,14 @@ func (u *unpacking) any(f *os.File) error {
 			return err
 		}
 		return u.tar(z)
-	case string(head) == "BZh":
+	case string(head[:3]) == "BZh":
 		return u.tar(bzip2.NewReader(bufio.NewReader(f)))
+	case string(head) == "\xfd7zXZ\x00":
+		z, err := xz.NewReader(bufio.NewReader(f))
+		if err != nil {
+			return err
+		}
+		return u.tar(z)
 	}
 	return u.tar(f)
 }

@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ulikunitz/xz"
 )
 
 // item is an entry of an archive to make.
@@ -73,6 +76,24 @@ func tarOf(t *testing.T, items ...item) []byte {
 	return b.Bytes()
 }
 
+// xzOf compresses what is compressed with gzip.
+func xzOf(t *testing.T, gz []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	in, err := gzip.NewReader(bytes.NewReader(gz))
+	out, err1 := xz.NewWriter(&b)
+	if err := errors.Join(err, err1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
 // unpack makes a directory of an archive, within one that is empty otherwise, and lists what is there after.
 func unpack(t *testing.T, data []byte, o Options) ([]string, error) {
 	t.Helper()
@@ -98,7 +119,7 @@ var room = Options{Bytes: 1000, Files: 10}
 func TestUnpack(t *testing.T) {
 	items := []item{{"dir/", fs.ModeDir | 0o700, ""}, {"dir/run", 0o700 | fs.ModeSetuid, "x"}, {"deep/er/file", 0o666, "text"}}
 	want := []string{"to drwxr-xr-x", "to/deep drwxr-xr-x", "to/deep/er drwxr-xr-x", "to/deep/er/file -rw-r--r--", "to/dir drwxr-xr-x", "to/dir/run -rwxr-xr-x"}
-	for name, data := range map[string][]byte{"zip": zipOf(t, items...), "tar.gz": tarOf(t, items...)} {
+	for name, data := range map[string][]byte{"zip": zipOf(t, items...), "tar.gz": tarOf(t, items...), "tar.xz": xzOf(t, tarOf(t, items...))} {
 		if got, err := unpack(t, data, room); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %v, %q", name, err, got)
 		}

@@ -19,6 +19,7 @@ type Client struct {
 	Header    http.Header       // sent with every request
 	// Authorize adds credentials to a request, for the host that the request goes to. nil: there are none.
 	Authorize func(ctx context.Context, r *http.Request) error
+	Offline   bool          // nothing is asked for: every request is an error
 	Retries   int           // after the first attempt
 	Timeout   time.Duration // of a small answer as a whole; 0: 10 seconds
 	Stall     time.Duration // of a file without progress; 0: a minute
@@ -90,6 +91,9 @@ func (c *Client) Get(ctx context.Context, u *url.URL, limit int64) (*Answer, err
 
 // request makes one request and follows redirects. The answer is a success.
 func (c *Client) request(ctx context.Context, u *url.URL, header http.Header) (*http.Response, error) {
+	if c.Offline {
+		return nil, fmt.Errorf("%s is not asked for: -offline forbids it", Show(u))
+	}
 	transport := c.Transport
 	if transport == nil {
 		transport = http.DefaultTransport

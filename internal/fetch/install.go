@@ -98,6 +98,10 @@ func (p *Providers) want(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) (*wan
 		if p.present(w.Provider, w.lock) {
 			return nil, true
 		}
+		if len(w.lock.Hashes) > 0 && p.first(p.cached(w.lock), w.lock) {
+			p.note("- Using %s v%s from the shared cache directory", w.Provider.ForDisplay(), w.lock.Version)
+			return nil, true
+		}
 	case w.text != "":
 		p.note("- Finding %s versions matching %q...", w.Provider.ForDisplay(), w.text)
 	default:

@@ -36,6 +36,7 @@ type Installer struct {
 
 	packages map[string]string // directories of the packages that this command installed, by their address
 	asked    map[registry.Module][]registry.Version
+	copies   *repositories
 	done     []manifestEntry
 }
 
@@ -213,21 +214,22 @@ func (m *Installer) install(ctx context.Context, s *moduleSource, at, dir string
 }
 
 func (m *Installer) git(ctx context.Context, g *gitSource, dir string) error {
-	cache := m.CacheDir
-	if cache == "" {
-		var err error
-		if cache, err = os.MkdirTemp(m.DataDir, ".git-*"); err != nil {
+	if m.copies == nil {
+		m.copies = &repositories{dir: m.CacheDir, environ: m.Environ, offline: m.Registry.Client.Offline, commits: map[gitSource]string{}}
+	}
+	copies := m.copies
+	if copies.dir == "" {
+		tmp, err := os.MkdirTemp(m.DataDir, ".git-*")
+		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(cache)
+		defer os.RemoveAll(tmp)
+		copies = &repositories{dir: tmp, environ: m.Environ, offline: copies.offline, commits: map[gitSource]string{}}
 	}
-	if err := os.MkdirAll(cache, 0o700); err != nil {
+	if err := os.MkdirAll(copies.dir, 0o700); err != nil {
 		return err
 	}
-	return locked(cache, "lock", func() error {
-		_, err := repositoryFor(cache, g.url, m.Environ).checkout(ctx, g, dir)
-		return err
-	})
+	return locked(copies.dir, "lock", func() error { return copies.checkout(ctx, *g, dir, 0) })
 }
 
 // isArchive finds addresses that are of an archive by their name.

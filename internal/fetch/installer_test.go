@@ -167,10 +167,28 @@ func TestGitModule(t *testing.T) {
 		}
 	}
 	commit("# three")
+	if dir, _, _, err := m.Install(t.Context(), "other", base+"?ref=main", ""); err != nil || holds(t, dir) != "# three" {
+		t.Errorf("what was not asked for yet is not new: %v", err)
+	}
 	m.packages = nil
+	if dir, _, _, err := m.Install(t.Context(), "sub", base+"//sub", ""); err != nil || strings.TrimSpace(holds(t, filepath.Dir(dir))) != "# two" {
+		t.Errorf("modules of one revision are of different commits: %v", err)
+	}
+	m.packages, m.copies = nil, nil
 	if dir, _, _, err := m.Install(t.Context(), "other", base, ""); err != nil || holds(t, dir) != "# three" {
 		t.Errorf("what is new is not there: %v", err)
 	}
+	m.packages, m.copies, m.Registry.Client.Offline = nil, nil, true
+	if dir, _, _, err := m.Install(t.Context(), "off", base+"?ref=v1", ""); err != nil || holds(t, dir) != "# one" {
+		t.Errorf("what is on this machine is not taken: %v", err)
+	}
+	run("tag", "v2")
+	for _, source := range []string{base + "?ref=v2", "https://" + m.Host + "/x.zip", "acme/net/aws"} {
+		if _, _, _, err := m.Install(t.Context(), "off", source, ""); err == nil || !strings.Contains(err.Error(), "-offline") {
+			t.Errorf("%s: %v", source, err)
+		}
+	}
+	m.copies, m.Registry.Client.Offline = nil, false
 	if err := os.Symlink("/etc", filepath.Join(repo, "out")); err != nil {
 		t.Fatal(err)
 	}
@@ -181,5 +199,48 @@ func TestGitModule(t *testing.T) {
 	}
 	if _, _, _, err := m.Install(t.Context(), "k", "git::https://user:canary-password@localhost:1/x.git", ""); err == nil || strings.Contains(err.Error(), "canary") {
 		t.Error(err)
+	}
+}
+
+func TestSubmodules(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	top := t.TempDir()
+	run := func(dir string, args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-c", "protocol.file.allow=always"}, args...)...)
+		cmd.Dir = filepath.Join(top, dir)
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.test", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.test")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %s", args, out)
+		}
+	}
+	for i, dir := range []string{"c", "b", "a"} {
+		run(".", "init", "-q", "-b", "main", dir)
+		if err := os.WriteFile(filepath.Join(top, dir, "main.tf"), []byte("# "+dir), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		run(dir, "add", "-A")
+		if i > 0 {
+			run(dir, "submodule", "add", "-q", "../"+[]string{"c", "b"}[i-1], "mod/in")
+		}
+		run(dir, "commit", "-qm", "x")
+	}
+	_, m := modules(t)
+	dir, _, _, err := m.Install(t.Context(), "k", "git::file://"+filepath.ToSlash(top)+"/a//mod/in", "")
+	if err != nil || holds(t, dir) != "# b" || holds(t, filepath.Join(dir, "mod/in")) != "# c" {
+		t.Fatal(err)
+	}
+	for _, x := range []struct{ base, address, want string }{
+		{"https://h/x/y.git", "../z.git", "https://h/x/z.git"}, {"https://h/x/y", "../../z", "https://h/z"}, {"https://h/x/y/", "./z", "https://h/x/y/z"},
+		{"git@h:x/y", "../z", "git@h:x/z"}, {"https://h/x", "ssh://other/y", "ssh://other/y"},
+	} {
+		if got := beside(x.base, x.address); got != x.want {
+			t.Errorf("%s beside %s: %s", x.address, x.base, got)
+		}
+	}
+	if isLocal("https://h/x") || isLocal("git@h:x") || !isLocal("file:///x") || !isLocal("/srv/x") {
+		t.Error("isLocal")
 	}
 }

@@ -26,15 +26,20 @@ func (p *Providers) Link(needs []Need, l *Lockfile) []config.Lock {
 		if _, _, err := p.Find(n.Provider, l); err == nil {
 			continue
 		}
-		if slices.ContainsFunc(p.onMachine(lock), func(pkg parcel) bool { return p.fromMachine(pkg, lock) == nil }) {
+		if p.first(p.cached(lock), lock) || p.first(p.mirrored(lock), lock) {
 			done = append(done, lock)
 		}
 	}
 	return done
 }
 
-// onMachine lists the packages of this machine that may be the locked one.
-func (p *Providers) onMachine(lock config.Lock) []parcel {
+// first installs the first of some packages of this machine that is the locked one, and reports whether any is.
+func (p *Providers) first(all []parcel, lock config.Lock) bool {
+	return slices.ContainsFunc(all, func(pkg parcel) bool { return p.fromMachine(pkg, lock) == nil })
+}
+
+// cached lists the packages of the store and of the plugin cache that may be the locked one.
+func (p *Providers) cached(lock config.Lock) []parcel {
 	var out []parcel
 	for _, h := range lock.Hashes {
 		if sum, ok := strings.CutPrefix(h, "zh:"); ok && p.StoreDir != "" {
@@ -47,6 +52,12 @@ func (p *Providers) onMachine(lock config.Lock) []parcel {
 	if p.CacheDir != "" {
 		out = append(out, parcel{dir: packageDir(p.CacheDir, lock.Provider, lock.Version)})
 	}
+	return out
+}
+
+// mirrored lists the packages that directories, which are mirrors, have of the locked version.
+func (p *Providers) mirrored(lock config.Lock) []parcel {
+	var out []parcel
 	v, err := versions.ParseVersion(lock.Version)
 	methods, err1 := p.methods()
 	if err != nil || err1 != nil {

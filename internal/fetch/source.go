@@ -135,6 +135,18 @@ func hosts(h string) []string {
 // methods are the sources to ask: the configured ones, or those implied where nothing is configured, which are
 // directories that are there, and the registry of a provider that none of them has.
 func (p *Providers) methods() ([]method, error) {
+	all, err := p.configured()
+	if p.Registry != nil && p.Registry.Client.Offline {
+		all = slices.DeleteFunc(all, func(m method) bool {
+			_, onDisk := m.source.(mirror)
+			return !onDisk
+		})
+	}
+	return all, err
+}
+
+// configured are the sources that the user's settings, or their absence, name.
+func (p *Providers) configured() ([]method, error) {
 	var out []method
 	switch {
 	case len(p.only) > 0:

@@ -13,6 +13,7 @@ var Get = &base.Command{
 	Long: "Downloads and installs modules needed for the configuration in the\ncurrent working directory.",
 	Setup: base.Flags(func(c *base.Call, f *getFlags) {
 		c.Flags.BoolVar(&f.update, "update", false, "Check for newer versions.")
+		c.Flags.BoolVar(&f.offline, "offline", false, "Ask no server: take what this machine has.")
 		c.TestsFlag()
 		c.JSONFlag()
 		f.VarFlags(c)
@@ -21,7 +22,7 @@ var Get = &base.Command{
 
 type getFlags struct {
 	project.Options
-	update bool
+	update, offline bool
 }
 
 func runGet(ctx context.Context, c *base.Call, f *getFlags) int {
@@ -32,6 +33,7 @@ func runGet(ctx context.Context, c *base.Call, f *getFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
+	p.Providers.Registry.Client.Offline = f.offline
 	p.InstallModules(ctx, f.update, p.UI.Line)
 	if !p.Load() || !initModules(p, f.update, func() {}) {
 		return c.UI.Fail()

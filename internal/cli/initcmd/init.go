@@ -34,6 +34,7 @@ control.`,
 		flags.BoolVar(&f.migrate, "migrate-state", false, "Move the state to the backend as configured now.")
 		flags.BoolVar(&f.upgrade, "upgrade", false, "Install the newest allowed versions instead of the locked ones.")
 		flags.StringVar(&f.lockfile, "lockfile", "", "Set to \"readonly\" to fail instead of changing the lock file (`mode`).")
+		flags.BoolVar(&f.offline, "offline", false, "Ask no server: take what this machine has.")
 		c.RemoteFlag()
 		c.TestsFlag()
 		c.JSONFlag()
@@ -45,9 +46,9 @@ control.`,
 // initFlags are what init is asked to do.
 type initFlags struct {
 	project.Options
-	backend, forceCopy, get, reconfigure, migrate, upgrade bool
-	backendConfig, pluginDirs                              base.List
-	fromModule, lockfile                                   string
+	backend, forceCopy, get, reconfigure, migrate, upgrade, offline bool
+	backendConfig, pluginDirs                                       base.List
+	fromModule, lockfile                                            string
 }
 
 // initialization is init under way.
@@ -64,6 +65,7 @@ func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
+	p.Providers.Registry.Client.Offline = f.offline
 	i := &initialization{p, f}
 	if f.fromModule != "" && !i.copyModule() {
 		return c.UI.Fail()
