@@ -4,6 +4,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/devcmd"
 	"github.com/lethe-iac/lethe/internal/cli/initcmd"
+	"github.com/lethe-iac/lethe/internal/cli/logincmd"
 	"github.com/lethe-iac/lethe/internal/cli/runcmd"
 	"github.com/lethe-iac/lethe/internal/cli/statecmd"
 	"github.com/lethe-iac/lethe/internal/cli/workspacecmd"
@@ -26,6 +27,7 @@ func commands() []*base.Command {
 	return []*base.Command{
 		initcmd.Init, devcmd.Validate, runcmd.Plan, runcmd.Apply, runcmd.Destroy,
 		devcmd.Console, devcmd.Explain, devcmd.Fmt, workspacecmd.ForceUnlock, initcmd.Get, devcmd.Graph, runcmd.Import,
+		logincmd.Login, logincmd.Logout,
 		devcmd.Metadata, devcmd.Output, devcmd.Providers, devcmd.ProvidersLock, devcmd.ProvidersMirror, devcmd.ProvidersSchema, runcmd.Refresh, devcmd.Show,
 		statecmd.List, statecmd.Mv, statecmd.Pull, statecmd.Push, statecmd.ReplaceProvider,
 		statecmd.Rm, statecmd.Show, statecmd.Taint, statecmd.Untaint, devcmd.Version,

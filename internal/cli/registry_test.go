@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +23,8 @@ var registries sync.Map
 //
 //	registry                starts it: $REGISTRY is its host, and what the script runs trusts it
 //	registry requests FILE  writes down what it was asked for since the last time
+//	registry login GRANT    lets users log in, with a browser (authz_code) or with the password "open" (password); the
+//	                        token is a canary, without which no version of a provider is told from then on
 func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		dir := ts.MkAbs(".")
@@ -57,10 +61,29 @@ func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		switch {
 		case args[0] == "requests" && len(args) == 2:
 			ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.Join(append(s.Requests(), ""), "\n")), 0o644))
+		case args[0] == "login" && len(args) == 2:
+			token := "canary-" + "4711"
+			s.Login(token, "open", args[1])
+			s.Fault("/v1/providers/lethe/playground/versions", func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("Authorization") != "Bearer "+token {
+					w.WriteHeader(http.StatusUnauthorized)
+					return
+				}
+				io.WriteString(w, `{"versions": [{"version": "1.0.0"}]}`)
+			})
 		default:
-			ts.Fatalf("usage: registry [requests FILE]")
+			ts.Fatalf("usage: registry [requests FILE | login GRANT]")
 		}
 	}
+}
+
+// browser is a program that opens an address, as xdg-open does.
+func browser() {
+	answer, err := http.Get(os.Args[1])
+	if err != nil || answer.StatusCode != http.StatusOK {
+		os.Exit(1)
+	}
+	io.Copy(io.Discard, answer.Body)
 }
 
 // git makes a repository of a directory, on the branch main, with a tag: git DIR TAG. What is there already gets

@@ -21,7 +21,7 @@ import (
 // of its own, as in life.
 func TestMain(m *testing.M) {
 	testscript.Main(tidy{m}, map[string]func(){
-		"peer": peer,
+		"peer": peer, "xdg-open": browser,
 		"lethe": func() {
 			dir, err := os.Getwd()
 			if err != nil {

@@ -16,8 +16,9 @@ import (
 	"sync"
 )
 
-// Credentials are what a user shows to hosts: tokens from the environment (TF_TOKEN_*), from credentials blocks and
-// from a credentials helper, in this order, and the user names and passwords of the .netrc file. Each is
+// Credentials are what a user shows to hosts: tokens from the environment (TF_TOKEN_*), from credentials blocks, from
+// the file that login keeps and from a credentials helper, in this order, and the user names and passwords of the
+// .netrc file. Each is
 // for the one host that it is written for.
 type Credentials struct {
 	Settings *Settings
@@ -64,7 +65,10 @@ func (c *Credentials) Token(ctx context.Context, host string) (string, error) {
 		token = c.Settings.Credentials[host]
 	}
 	var err error
-	if token == "" && len(c.Settings.Helper) > 0 {
+	if token == "" {
+		token, err = c.kept(host)
+	}
+	if err == nil && token == "" && len(c.Settings.Helper) > 0 {
 		token, err = c.ask(ctx, host)
 	}
 	c.learn(token, host)
@@ -101,7 +105,7 @@ func (c *Credentials) ask(ctx context.Context, host string) (string, error) {
 	if token, ok := c.helped[host]; ok {
 		return token, nil
 	}
-	out, err := c.help(ctx, host)
+	out, err := c.help(ctx, "get", host, nil)
 	if err != nil {
 		return "", err
 	}
@@ -116,23 +120,23 @@ func (c *Credentials) ask(ctx context.Context, host string) (string, error) {
 	return doc.Token, nil
 }
 
-// help asks the credentials helper for the credentials of a host. What it answers may hold secrets; only that is
-// passed on which it says about an error.
-func (c *Credentials) help(ctx context.Context, host string) ([]byte, error) {
+// help lets the credentials helper "get", "store" or "forget" the credentials of a host. What it answers may hold
+// secrets; only that is passed on which it says about an error.
+func (c *Credentials) help(ctx context.Context, verb, host string, input []byte) ([]byte, error) {
 	name := c.Settings.Helper[0]
 	program, err := c.helper(name)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, program, append(slices.Clone(c.Settings.Helper[1:]), "get", host)...)
+	cmd := exec.CommandContext(ctx, program, append(slices.Clone(c.Settings.Helper[1:]), verb, host)...)
 	var out, said bytes.Buffer
-	cmd.Env, cmd.Stdout, cmd.Stderr = c.Environ, &out, &said
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Environ, bytes.NewReader(input), &out, &said
 	if err := cmd.Run(); err != nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && said.Len() > 0 {
 			err = errors.New(strings.TrimSpace(said.String()))
 		}
-		return nil, fmt.Errorf("the credentials helper %q could not get the credentials for %s: %w", name, host, err)
+		return nil, fmt.Errorf("the credentials helper %q could not %s the credentials for %s: %w", name, verb, host, err)
 	}
 	return out.Bytes(), nil
 }

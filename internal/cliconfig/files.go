@@ -39,25 +39,22 @@ func files(getenv func(string) string) []string {
 			return []string{f}
 		}
 	}
-	home, dir, dataName, names := getenv("HOME"), "", ".terraform.d", []string{".tofurc", ".terraformrc"}
+	home, names := getenv("HOME"), []string{".tofurc", ".terraformrc"}
 	if runtime.GOOS == "windows" {
-		home, dataName, names = getenv("APPDATA"), "terraform.d", []string{"tofu.rc", "terraform.rc"}
+		home, names = getenv("APPDATA"), []string{"tofu.rc", "terraform.rc"}
 	}
 	var list []string
 	if home != "" {
 		for _, name := range names {
 			list = append(list, filepath.Join(home, name))
 		}
-		dir = filepath.Join(home, dataName)
 	}
 	if xdg := getenv("XDG_CONFIG_HOME"); xdg != "" {
 		list = append(list, filepath.Join(xdg, "opentofu", "tofurc"))
-		if dir == "" || !exists(dir) {
-			dir = filepath.Join(xdg, "opentofu")
-		}
 	}
 	list = slices.DeleteFunc(list, func(f string) bool { return !exists(f) })
 	list = list[:min(1, len(list))]
+	dir := dataDir(getenv)
 	if dir == "" {
 		return list
 	}
@@ -65,7 +62,23 @@ func files(getenv func(string) string) []string {
 		more, _ := filepath.Glob(filepath.Join(dir, pattern))
 		list = append(list, more...)
 	}
+	list = slices.DeleteFunc(list, func(f string) bool { return filepath.Base(f) == keptName }) // see Credentials
 	return list
+}
+
+// dataDir is the directory beside the CLI configuration files; "" where there is no place for one.
+func dataDir(getenv func(string) string) string {
+	dir := ""
+	if home := getenv("HOME"); home != "" {
+		dir = filepath.Join(home, ".terraform.d")
+	}
+	if runtime.GOOS == "windows" && getenv("APPDATA") != "" {
+		dir = filepath.Join(getenv("APPDATA"), "terraform.d")
+	}
+	if xdg := getenv("XDG_CONFIG_HOME"); xdg != "" && (dir == "" || !exists(dir)) {
+		dir = filepath.Join(xdg, "opentofu")
+	}
+	return dir
 }
 
 func exists(path string) bool {

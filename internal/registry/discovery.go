@@ -15,8 +15,18 @@ import (
 
 // services are those of a host, with the address that relative ones are seen from.
 type services struct {
-	base *url.URL
-	by   map[string]string
+	base    *url.URL
+	by      map[string]string
+	objects map[string]json.RawMessage // what is more than an address
+}
+
+// protected is an address of a service, which must be one that others cannot read along.
+func (s *services) protected(host, service, text string) (*url.URL, error) {
+	u, err := s.base.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "https" {
+		return nil, fmt.Errorf("the host %s offers %s at an address that cannot be used: only https addresses are asked", host, service)
+	}
+	return u, nil
 }
 
 // NoServiceError says that a host does not offer what it was asked for.
@@ -40,9 +50,9 @@ func (r *Registry) Service(ctx context.Context, host, service string) (*url.URL,
 	if !ok {
 		return nil, &NoServiceError{host, service}
 	}
-	u, err := s.base.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "https" {
-		return nil, fmt.Errorf("the host %s offers %s at an address that cannot be used: only https addresses are asked", host, service)
+	u, err := s.protected(host, service, text)
+	if err != nil {
+		return nil, err
 	}
 	if !strings.HasSuffix(u.Path, "/") {
 		u.Path += "/"
@@ -76,17 +86,17 @@ func (r *Registry) ask(ctx context.Context, host string) (*services, error) {
 	}
 	base := &url.URL{Scheme: "https", Host: ascii, Path: "/.well-known/terraform.json"}
 	if by, ok := r.Hosts[host]; ok {
-		return &services{base, by}, nil
+		return &services{base: base, by: by}, nil
 	}
 	var raw map[string]json.RawMessage
 	a, err := r.document(ctx, base, &raw)
 	switch {
 	case download.IsStatus(err, http.StatusNotFound):
-		return &services{base, nil}, nil
+		return &services{base: base}, nil
 	case err != nil:
 		return nil, fmt.Errorf("the services of the host %s could not be found out: %w", host, err)
 	}
-	s := &services{a.URL, map[string]string{}}
+	s := &services{a.URL, map[string]string{}, raw}
 	for name, v := range raw {
 		var text string
 		if json.Unmarshal(v, &text) == nil { // login.v1 is an object

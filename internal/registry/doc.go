@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"sync"
 
@@ -52,7 +53,10 @@ func (r *Registry) document(ctx context.Context, u *url.URL, into any) (*downloa
 		return nil, fmt.Errorf("%s is not protected: only https addresses are asked", download.Show(u))
 	}
 	a, err := r.Client.Get(ctx, u, maxAnswer)
-	if err != nil {
+	switch {
+	case download.IsStatus(err, http.StatusUnauthorized):
+		return nil, fmt.Errorf("%w. A token for the host comes with: lethe login %s", err, u.Host)
+	case err != nil:
 		return nil, err
 	}
 	if err := json.Unmarshal(a.Body, into); err != nil {

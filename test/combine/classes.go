@@ -28,6 +28,11 @@ func (c *comparison) refused(d Difference, title string) bool {
 	return d.Section == "exits" && d.A != 1 && d.B == 1 && c.b.only(title)
 }
 
+// refuses is whether it is Lethe that ended so.
+func (c *comparison) refuses(d Difference, title string) bool {
+	return d.Section == "exits" && d.A == 1 && c.a.only(title)
+}
+
 // only is whether errors were told, and none of another kind.
 func (o *Outcome) only(title string) bool {
 	told := 0
@@ -81,6 +86,12 @@ var classes = []class{
 			return !strings.Contains(c.a.said(), "adjust the address of "+m[1]+" to ")
 		})
 	}},
+	{"`-target`, and conditions of variables of a module that is left out", func(c *comparison, d Difference) bool {
+		return len(c.st.Do.Target) > 0 && c.refused(d, "Invalid value for variable")
+	}},
+	{"`-target`, where a module that is left out exports a lease", func(c *comparison, d Difference) bool {
+		return len(c.st.Do.Target) > 0 && c.refused(d, "Ephemeral resource instance has expired")
+	}},
 	{"`-target` of what needs one instance of something", func(c *comparison, d Difference) bool {
 		return (d.A == nil || d.What == "state" && d.B == nil || d.Section == "create first") && c.unneeded(d.At) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
 			return keyless(a) == d.At && c.unneeded(a)
@@ -94,8 +105,7 @@ var classes = []class{
 			compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At])
 	}},
 	{"`destroy` where there is nothing, with a value that a variable refuses", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && d.Section == "exits" && d.A == 1 && d.B == 0 && len(c.a.Before.Resources) == 0 &&
-			(c.a.only("Invalid value for variable") || c.a.only("Invalid for_each argument"))
+		return c.st.Do.Destroy && len(c.a.Before.Resources) == 0 && (c.refuses(d, "Invalid value for variable") || c.refuses(d, "Invalid for_each argument"))
 	}},
 	{"what moves to another type, and goes in the same plan", func(c *comparison, d Difference) bool {
 		return d.What == "calls" && d.Section == "move" && d.B == nil && (strings.Contains(c.a.said(), "which is not in configuration") || c.movesOn())
@@ -106,37 +116,33 @@ var classes = []class{
 		return d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && c.none() || c.further(d)
 	}},
 	{"what moved to another type, and did not change", func(c *comparison, d Difference) bool {
-		return strings.HasPrefix(d.Section, "resource_drift") && d.A == nil && unchanged(c.b, d.At) || d.Section != "exits" && c.remarked()
+		return strings.HasPrefix(d.Section, "resource_drift") && (d.A == nil || compact(d.A) == `["no-op"]`) && unchanged(c.b, d.At) || d.Section != "exits" && c.about(d, c.remarked())
 	}},
 	{"a provider whose settings are not known yet", func(_ *comparison, d Difference) bool {
 		return d.Section == "resource_changes reason" && d.A == "read_because_config_unknown" && d.B == "read_because_dependency_pending"
 	}},
 	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
 		return c.b.halfConfigured() && (d.What == "plan" && unknowns(c.a, d.At) > unknowns(c.b, d.At) || strings.Contains(compact(d.A), `"unknown"`) ||
-			d.What == "state" && d.A == nil && c.a.Apply.Exit == 1 || c.halfLooked(d))
+			d.What == "state" && d.A == nil && c.a.Apply.Exit == 1 || d.What != "plan" && c.about(d, c.halfLooked()) ||
+			c.idle(d, func(ch any) bool { return c.about(Difference{At: fmt.Sprint(get(ch, "address"))}, c.halfLooked()) }))
 	}},
 	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
-		return c.b.halfConfigured() && d.Section == "exits" && d.A == 1 && d.B != 1 && c.a.only(" argument")
+		return c.b.halfConfigured() && c.refuses(d, " argument")
 	}},
 	{"`count` or `for_each` of an ephemeral block that is not known yet", func(c *comparison, d Difference) bool {
 		return c.refused(d, " argument") && strings.Contains(c.b.said(), "in ephemeral \"")
-	}},
-	{"`count` or `for_each` from data with conditions", func(c *comparison, d Difference) bool {
-		return c.refused(d, " argument") && c.has(func(_ *Module, b *Block) bool {
-			return b.Kind == Data && b.nested("lifecycle") != nil && strings.Contains(c.b.said(), b.addr())
-		})
 	}},
 	{"an import block for what is not declared, with `-refresh-only`", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && c.refused(d, "Configuration for import target does not exist")
 	}},
 	{"a `moved` block whose object is still declared at its old address, with `-target`", func(c *comparison, d Difference) bool {
-		return len(c.st.Do.Target) > 0 && d.Section == "exits" && d.A == 1 && d.B != 1 && c.a.only("Moved object still exists")
+		return len(c.st.Do.Target) > 0 && c.refuses(d, "Moved object still exists")
 	}},
 	{"`-target` of what depends on something that is replaced create-first", func(c *comparison, d Difference) bool {
 		return len(c.st.Do.Target) > 0 && c.leaves(d)
 	}},
 	{"an id is shown in plans and kept in the state, so it must not be sensitive", func(c *comparison, d Difference) bool {
-		return d.Section == "exits" && d.A == 1 && c.a.only("Invalid import id argument")
+		return c.refuses(d, "Invalid import id argument")
 	}},
 	{"the provider of an object, with `-refresh-only`", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && d.What == "state" && d.Section == "provider" && d.A != nil && d.B != nil
@@ -226,10 +232,14 @@ var classes = []class{
 			c.st.Do.Destroy && d.Section == "delete" && d.A == nil && c.a.missed(strings.Fields(d.At)[2]) && c.has(func(_ *Module, b *Block) bool { return b.Kind == Removed })
 	}},
 	{"`removed` with `destroy = false`, and then `destroy`", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && d.Section == "exits" && d.A == 1 && d.B == 0 && c.a.only("Objects were forgotten, not destroyed")
+		return c.st.Do.Destroy && c.refuses(d, "Objects were forgotten, not destroyed")
 	}},
 	{"`-refresh=false` and data sources", func(c *comparison, d Difference) bool {
-		return c.st.Do.Refresh == "false" && (d.Section != "exits" || c.refused(d, "On demand")) && strings.Contains(c.a.said(), "Using stored result")
+		var stored []string
+		for _, m := range usesStored.FindAllStringSubmatch(c.a.said(), -1) {
+			stored = append(stored, m[1])
+		}
+		return c.st.Do.Refresh == "false" && (d.Section != "exits" && c.about(d, stored) || c.refused(d, "On demand") && len(stored) > 0)
 	}},
 	{"an error in a check is a warning", func(c *comparison, d Difference) bool {
 		return slices.ContainsFunc(c.b.Invocations, func(i *Invocation) bool {
@@ -243,15 +253,29 @@ var classes = []class{
 	{"what names a whole module", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
 		theirs, _ := d.B.(string)
-		more := slices.DeleteFunc(strings.Fields(theirs), func(a string) bool { return strings.HasPrefix(a, "module.") })
-		return c.wholeModules() && (c.further(d) || d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && contains(strings.Fields(ours), more) ||
+		more := slices.DeleteFunc(strings.Fields(theirs), func(a string) bool { return strings.HasPrefix(a, "module.") || c.given(a) })
+		return c.wholeModules("") && (c.further(d) || d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && contains(strings.Fields(ours), more) ||
 			d.Section == "create first" && d.B == true && strings.HasPrefix(d.At, "module.") ||
 			d.Section == "resource_changes actions" && compact(d.B) == `["create","delete"]` && compact(d.A) == `["delete","create"]` && strings.HasPrefix(d.At, "module.") ||
 			strings.HasPrefix(d.Section, "resource_changes") && d.A == nil && (does(c.b, d.At, "read") || c.through(d.At)) ||
-			c.idle(d, func(ch any) bool { return c.through(fmt.Sprint(get(ch, "address"))) }))
+			d.A == nil && (d.What == "state" || d.What == "calls" && d.Section == "create") && c.through(c.subject(d)) ||
+			c.idle(d, func(ch any) bool { return c.through(fmt.Sprint(get(ch, "address"))) })) ||
+			len(c.st.Do.Target) > 0 && (d.Section == "checks" || d.What == "checks") && (d.A == nil || d.A == "unknown") && c.wholeModules(c.subject(d))
+	}},
+	{"outputs with `-target` of one instance", func(c *comparison, d Difference) bool {
+		keeps := d.What == "plan" && d.A == nil || d.What == "state" && compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At])
+		return keeps && strings.HasPrefix(d.Section, "output") && c.needs(d, func(p *place) bool {
+			return slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return keyless(t) != t && strings.HasPrefix(keyless(t)+".", p.addr()+".") })
+		})
+	}},
+	{"a data source that has one in `depends_on` which waits for apply", func(c *comparison, d Difference) bool {
+		waits := d.What == "plan" && (d.B == nil && does(c.a, d.At, "read") || unknowns(c.a, d.At) > unknowns(c.b, d.At)) ||
+			(d.Section == "checks" || d.What == "checks") && d.A == "unknown" || d.What == "state" && d.A == nil && c.a.Apply.Exit == 1
+		return waits && c.needs(d, (*place).awaits) || c.refuses(d, " argument") && slices.ContainsFunc(inside(c.st.Config, nil), (*place).awaits)
 	}},
 	{"an output made from what failed to be applied", func(c *comparison, d Difference) bool {
-		return d.What == "state" && c.b.Apply.Exit == 1 && (d.Section == "outputs" || d.B == nil && strings.Contains("."+d.At, ".data."))
+		return d.What == "state" && c.b.Apply.Exit == 1 && (d.Section == "outputs" && compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At]) ||
+			d.B == nil && strings.Contains(c.a.said(), d.At+" will be read during apply"))
 	}},
 	{"`create_before_destroy` in the state", func(c *comparison, d Difference) bool {
 		if d.Section == "create first" && c.st.Do.Refresh == "only" {
@@ -265,6 +289,9 @@ var classes = []class{
 		return d.Section == "dependencies" && (contains(strings.Fields(ours), strings.Fields(theirs)) || c.st.Do.Refresh == "only" || c.b.kept(d.At, strings.Fields(ours), strings.Fields(theirs)))
 	}},
 }
+
+// usesStored is what Lethe says of data that it does not read again.
+var usesStored = regexp.MustCompile(`(?m)^(\S+): Using stored result`)
 
 // has is whether a block is such.
 func (c *comparison) has(such func(*Module, *Block) bool) bool {
@@ -304,12 +331,14 @@ func (c *comparison) movesOn() bool {
 	})
 }
 
-// wholeModules is whether something refers to a module, or to all instances of one.
-func (c *comparison) wholeModules() bool {
-	return c.has(func(m *Module, b *Block) (yes bool) {
-		b.exprs(func(e *Expr) {
-			to := m.find(e.Ref)
-			yes = yes || to != nil && to.Kind == Call && (e.Op == "whole" || e.Op == "addr" || e.Op == "ref" && to.repeats() != "")
+// wholeModules is whether something refers to a module, or to all instances of one, in which an address lies.
+func (c *comparison) wholeModules(at string) bool {
+	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+		yes := false
+		p.b.exprs(func(e *Expr) {
+			to := p.m.find(e.Ref)
+			yes = yes || to != nil && to.Kind == Call && (e.Op == "whole" || e.Op == "addr" || e.Op == "ref" && to.repeats() != "") &&
+				(at == "" || strings.HasPrefix(keyless(at), (&place{p.m, to, p.up}).addr()+"."))
 		})
 		return yes
 	})
@@ -321,6 +350,13 @@ func (c *comparison) none() bool {
 		return b.repeats() != "" && !slices.ContainsFunc(c.a.After.Resources, func(r *StateResource) bool {
 			return strings.HasSuffix("."+r.addr(), "."+b.addr()) || strings.Contains("."+keyless(r.Module)+".", "."+b.addr()+".")
 		})
+	})
+}
+
+// given is whether an argument of a module is made from a resource, however indirectly.
+func (c *comparison) given(addr string) bool {
+	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+		return p.b.Kind == Call && p.needs(func(from *place) bool { return from.addr() == addr })
 	})
 }
 
@@ -350,21 +386,16 @@ func unchanged(o *Outcome, addr string) bool {
 	})
 }
 
-// halfLooked is whether Terraform looked at an object through a provider whose settings were not known.
-func (c *comparison) halfLooked(d Difference) bool {
-	return d.What == "second plan" && d.A == 0 && d.B == 2 || d.What != "plan" && slices.ContainsFunc(c.b.Invocations, func(i *Invocation) bool {
-		return slices.ContainsFunc(i.Calls, func(k cloud.Call) bool {
-			return k.Region == "(unknown)" && k.Key != "" && strings.Contains(" "+d.At+" "+compact(d.A)+compact(d.B), k.Key)
-		})
-	})
-}
-
-// remarked is whether Terraform updates what moved to another type only since that has other sensitive attributes.
-func (c *comparison) remarked() bool {
-	return slices.ContainsFunc(changes(c.b.PlanJSON), func(ch any) bool {
+// remarked are the objects that Terraform updates only since they moved to a type that has other sensitive attributes.
+func (c *comparison) remarked() []string {
+	var all []string
+	for _, ch := range changes(c.b.PlanJSON) {
 		from, _ := get(ch, "previous_address").(string)
-		return from != "" && !strings.Contains("."+from, "."+fmt.Sprint(get(ch, "type"))+".") && compact(get(ch, "change", "before")) == compact(get(ch, "change", "after"))
-	})
+		if from != "" && !strings.Contains("."+from, "."+fmt.Sprint(get(ch, "type"))+".") && compact(get(ch, "change", "before")) == compact(get(ch, "change", "after")) {
+			all = append(all, fmt.Sprint(get(ch, "address")))
+		}
+	}
+	return all
 }
 
 // kept is whether an object that did not change still depends on what it did, beside what it does now.
@@ -428,9 +459,16 @@ func keyless(addr string) string { return keys.ReplaceAllString(addr, "") }
 // headed is what a plan's text names.
 var headed = regexp.MustCompile(`(?m)^\s+# (\S+) (?:\(deposed object \w+\) )?(?:will|must) be `)
 
-// addressesOf are those of all objects that a plan is about.
+// addressesOf are those of all objects that a plan is about, and of the data in the state.
 func addressesOf(o *Outcome) []string {
 	var all []string
+	for _, r := range o.After.Resources {
+		for _, i := range r.Instances {
+			if r.Mode == "data" {
+				all = append(all, i.addr(r))
+			}
+		}
+	}
 	list, _ := o.PlanJSON["resource_changes"].([]any)
 	for _, c := range list {
 		all = append(all, fmt.Sprint(get(c, "address")))

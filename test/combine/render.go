@@ -146,8 +146,8 @@ func (b *Block) addr() string {
 		return b.Type + "." + b.Name
 	case Data, Ephemeral:
 		return string(b.Kind) + "." + b.Type + "." + b.Name
-	case Call:
-		return "module." + b.Name
+	case Call, Output, Check:
+		return string(b.Kind) + "." + b.Name
 	case Provider:
 		if b.Name == "" {
 			return "combine"

@@ -55,7 +55,7 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	if p.Lock, ok = fetch.ReadLockfile(p.Dir, p.Limits, c.Sources, &c.Bag); !ok {
 		return nil, false
 	}
-	asks, ok := newRegistry(c, p.Settings)
+	asks, ok := newRegistry(c, p.Settings, credentialsOf(c, p.Settings))
 	if !ok {
 		return nil, false
 	}

@@ -17,15 +17,35 @@ import (
 	"github.com/lethe-iac/lethe/internal/secret"
 )
 
+// Hosts are what a command has for hosts that belongs to the user and to no working directory: the registries, and the
+// user's credentials.
+func Hosts(c *base.Call) (*registry.Registry, *cliconfig.Credentials, bool) {
+	l, ok := ReadLimits(c)
+	if !ok {
+		return nil, nil, false
+	}
+	s, ok := cliConfig(c, l)
+	if !ok {
+		return nil, nil, false
+	}
+	credentials := credentialsOf(c, s)
+	r, ok := newRegistry(c, s, credentials)
+	return r, credentials, ok
+}
+
+// credentialsOf are the user's. What is secret in them is kept out of what is printed.
+func credentialsOf(c *base.Call, s *cliconfig.Settings) *cliconfig.Credentials {
+	return &cliconfig.Credentials{Settings: s, Getenv: c.Getenv, Environ: c.Environ, Learned: func(text, host string) {
+		c.Secrets.Add(text, secret.Origin{Addr: "the credentials for " + host, Kind: secret.Setting})
+	}}
+}
+
 // newRegistry is how this command asks registries: as itself, with the user's credentials.
-func newRegistry(c *base.Call, s *cliconfig.Settings) (*registry.Registry, bool) {
+func newRegistry(c *base.Call, s *cliconfig.Settings, credentials *cliconfig.Credentials) (*registry.Registry, bool) {
 	agent := "lethe/" + base.Version
 	if more := strings.TrimSpace(c.Getenv("TF_APPEND_USER_AGENT")); more != "" {
 		agent += " " + more
 	}
-	credentials := &cliconfig.Credentials{Settings: s, Getenv: c.Getenv, Environ: c.Environ, Learned: func(text, host string) {
-		c.Secrets.Add(text, secret.Origin{Addr: "the credentials for " + host, Kind: secret.Setting})
-	}}
 	client := &download.Client{
 		Header:    http.Header{"User-Agent": {agent}, "X-Terraform-Version": {base.Version}},
 		Authorize: credentials.Authorize, Retries: 3,

@@ -111,7 +111,7 @@ func (x *instance) pending(config mark.Value, u declared.Use, unsure bool) plan.
 	switch {
 	case !config.Raw.IsWhollyKnown() || x.run.Sessions.Unknown(u, frame.After):
 		return plan.ReadConfigUnknown
-	case unsure || x.p.outcomes.dependencyChanges(x.d.ID, x.inst.Module, updated):
+	case unsure || x.p.outcomes.dependencyChanges(x.d.ID, x.inst.Module, updated) || declared.HasResourceConditions(x.d) && x.p.outcomes.changesBehind(x.d.ID, x.inst.Module):
 		return plan.ReadDependencyPending
 	}
 	return plan.NoReason

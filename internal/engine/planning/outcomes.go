@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -17,10 +18,11 @@ type outcomes struct {
 
 	mu      sync.Mutex
 	changes map[within]changeKind
+	behind  map[program.Decl][]program.Decl // see resourcesBehind
 }
 
 func newOutcomes(prog *program.Program) *outcomes {
-	return &outcomes{prog: prog, failed: make([]atomic.Bool, len(prog.Decls())), changes: map[within]changeKind{}}
+	return &outcomes{prog: prog, failed: make([]atomic.Bool, len(prog.Decls())), changes: map[within]changeKind{}, behind: map[program.Decl][]program.Decl{}}
 }
 
 // fail notes that some instance of a declaration has no value.
@@ -85,7 +87,7 @@ func (o *outcomes) changed(d program.Decl, from addr.ModuleInstance) changeKind 
 
 // dependencyChanges reports whether something that an instance of d must wait for changes at least
 // that much: in depends_on, its own or of a call around it, where a data source that waits counts as
-// what it waits for; or a managed resource that it names directly, or data that it names in a condition.
+// what it waits for; or a managed resource that it names directly.
 func (o *outcomes) dependencyChanges(d program.Decl, from addr.ModuleInstance, least changeKind) bool {
 	seen := map[program.Decl]bool{}
 	for _, ref := range o.prog.Refs(d) {
@@ -93,11 +95,42 @@ func (o *outcomes) dependencyChanges(d program.Decl, from addr.ModuleInstance, l
 		if ref.Use&(program.ByDepends|program.ByModule) != 0 && o.changesUnder(ref, from, least, seen) {
 			return true
 		}
-		if ref.Use&^(program.ByProvider|program.ByModule) != 0 && to.Kind == program.Resource && (to.Resource.Mode == addr.Managed || to.Resource.Mode == addr.Data && ref.Use&program.ByCondition != 0) && o.changed(ref.To, from) >= least {
+		if ref.Use&^(program.ByProvider|program.ByModule) != 0 && to.Kind == program.Resource && to.Resource.Mode == addr.Managed && o.changed(ref.To, from) >= least {
 			return true
 		}
 	}
 	return false
+}
+
+// changesBehind reports whether a managed resource changes that an instance of d depends on, however
+// indirectly.
+func (o *outcomes) changesBehind(d program.Decl, from addr.ModuleInstance) bool {
+	return slices.ContainsFunc(o.resourcesBehind(d), func(r program.Decl) bool { return o.changed(r, from) > unchanged })
+}
+
+// resourcesBehind are the managed resources that a declaration depends on, however indirectly.
+func (o *outcomes) resourcesBehind(d program.Decl) []program.Decl {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if out, ok := o.behind[d]; ok {
+		return out
+	}
+	var out []program.Decl
+	seen := map[program.Decl]bool{d: true}
+	for queue := []program.Decl{d}; len(queue) > 0; queue = queue[1:] {
+		for _, ref := range o.prog.Refs(queue[0]) {
+			if seen[ref.To] {
+				continue
+			}
+			seen[ref.To] = true
+			queue = append(queue, ref.To)
+			if to := o.prog.Decls()[ref.To]; to.Kind == program.Resource && to.Resource.Mode == addr.Managed {
+				out = append(out, ref.To)
+			}
+		}
+	}
+	o.behind[d] = out
+	return out
 }
 
 // changesUnder follows depends_on through modules and values to the resources behind them. Of an

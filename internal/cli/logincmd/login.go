@@ -1,0 +1,168 @@
+// Package logincmd has the commands that get and drop the user's tokens for hosts: login and logout.
+package logincmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cliconfig"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/login"
+	"github.com/lethe-iac/lethe/internal/registry"
+)
+
+// Login is `login`.
+var Login = &base.Command{
+	Name: "login", Args: "<hostname>", Short: "Obtain and save credentials for a remote host",
+	Long: `Gets a token for a host, which later commands show to it, by the way of
+logging in that the host offers: with a web browser, or with a name and a
+password. A host without a login service gets a token that you paste.
+
+The token is kept by the credentials helper of the CLI configuration, or in
+credentials.tfrc.json beside the CLI configuration files.`,
+	Setup: base.NoFlags(runLogin),
+}
+
+// attempt is a login under way.
+type attempt struct {
+	c    *base.Call
+	host string
+	asks *registry.Registry
+	kept *cliconfig.Credentials
+}
+
+func runLogin(ctx context.Context, c *base.Call) int {
+	a, ok := begin(c)
+	if !ok {
+		return c.UI.Fail()
+	}
+	if a.kept.Written(a.host) {
+		c.Bag.Add(diag.Errorf("Credentials are manually configured", "A CLI configuration file or the environment has a token for %s already, which comes before any that would be kept now. To log in, remove it there.", a.host))
+		return c.UI.Fail()
+	}
+	if input := c.Getenv("TF_INPUT"); input == "0" || input == "false" {
+		c.Bag.Add(diag.Errorf("Login is an interactive command", "The command login puts questions, and TF_INPUT=%s forbids them. Without questions, write the token into the environment variable TF_TOKEN_%s.", input, variable(a.host)))
+		return c.UI.Fail()
+	}
+	token, err := a.token(ctx)
+	switch {
+	case errors.Is(err, errCancelled):
+		c.Bag.Add(diag.Errorf("Login cancelled", "Nothing was changed."))
+	case err != nil:
+		c.Bag.Add(diag.Errorf("Login failed", "There is no token for %s: %s.", a.host, err))
+	default:
+		if err := a.kept.Keep(ctx, a.host, token); err != nil {
+			c.Bag.Add(diag.Errorf("Failed to save the token", "The token for %s cannot be kept: %s.", a.host, err))
+			break
+		}
+		c.UI.Print(fmt.Sprintf("\nSuccess! Lethe has obtained and saved an API token.\n\nThe new API token will be used for any future Lethe command that must make\nauthenticated requests to %s.\n", a.host))
+	}
+	return c.UI.Done(base.ExitOK)
+}
+
+// begin reads which host it is about.
+func begin(c *base.Call) (*attempt, bool) {
+	if !c.Between(1, 1) {
+		return nil, false
+	}
+	a := &attempt{c: c, host: strings.ToLower(c.Operands[0])}
+	if a.host == "" || strings.ContainsAny(a.host, "/ @?#") {
+		c.Bag.Add(diag.Errorf("Invalid hostname", "The argument is the name of a host, such as registry.example.com, and %q is none.", c.Operands[0]))
+		return nil, false
+	}
+	var ok bool
+	a.asks, a.kept, ok = project.Hosts(c)
+	return a, ok
+}
+
+var errCancelled = errors.New("cancelled")
+
+// token gets a token in the way that the host offers.
+func (a *attempt) token(ctx context.Context) (string, error) {
+	how, err := a.asks.Login(ctx, a.host)
+	var none *registry.NoServiceError
+	switch {
+	case errors.As(err, &none):
+		return a.pasted()
+	case err != nil:
+		return "", err
+	}
+	client := login.Client{Login: how, Transport: a.asks.Client.Transport}
+	var token string
+	switch {
+	case slices.Contains(how.Grants, "authz_code"):
+		if !a.agreed("using OAuth.\n\nThis will work only if you are able to use a web browser on this computer to\ncomplete a login process. If not, you must obtain an API token by another\nmeans and configure it in the CLI configuration manually.") {
+			return "", errCancelled
+		}
+		token, err = client.ByCode(ctx, a.show)
+	case slices.Contains(how.Grants, "password"):
+		if !a.agreed("using a name and a password.") {
+			return "", errCancelled
+		}
+		name, ok1 := a.c.UI.Ask(base.Question{Title: "Username for " + a.host})
+		password, ok2 := a.c.UI.Ask(base.Question{Title: "Password for " + name + " at " + a.host, Secret: true})
+		if !ok1 || !ok2 || password == "" {
+			return "", errCancelled
+		}
+		a.kept.Learned(password, a.host)
+		token, err = client.ByPassword(ctx, name, password)
+	default:
+		return "", fmt.Errorf("it offers only ways of logging in that Lethe does not know: %s", strings.Join(how.Grants, ", "))
+	}
+	a.kept.Learned(token, a.host)
+	return token, err
+}
+
+// agreed tells the user what comes, and asks whether to go on.
+func (a *attempt) agreed(how string) bool {
+	where := "the token will be kept by\n" + a.kept.Keeper() + "."
+	if a.kept.Plain() {
+		where = "Lethe will store the token in plain text in\nthe following file for use by subsequent commands:\n    " + a.kept.Keeper()
+	}
+	a.c.UI.Print(fmt.Sprintf("Lethe will request an API token for %s %s\n\nIf login is successful, %s\n\n", a.host, how, where))
+	text, ok := a.c.UI.Ask(base.Question{Title: "Do you want to proceed?", Note: "Only 'yes' will be accepted to confirm."})
+	return ok && text == "yes"
+}
+
+// pasted asks for a token that the user has from elsewhere.
+func (a *attempt) pasted() (string, error) {
+	if !a.agreed("that you have made there,\nbecause it has no login service.") {
+		return "", errCancelled
+	}
+	token, ok := a.c.UI.Ask(base.Question{Title: "Token for " + a.host + ":", Secret: true})
+	if token = strings.TrimSpace(token); !ok || token == "" {
+		return "", errCancelled
+	}
+	a.kept.Learned(token, a.host)
+	return token, nil
+}
+
+// show lets the user's browser open an address.
+func (a *attempt) show(address string) {
+	program, args := "xdg-open", []string{address}
+	switch runtime.GOOS {
+	case "darwin":
+		program = "open"
+	case "windows":
+		program, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
+	}
+	a.c.UI.Print(fmt.Sprintf("\nLethe must now open a web browser to the login page for %s.\n\nIf a browser does not open this automatically, open the following URL to proceed:\n    %s\n\nLethe will now wait for the host to signal that login was successful.\n\n", a.host, address))
+	cmd := exec.Command(program, args...)
+	cmd.Env, cmd.Stderr = a.c.Environ, os.Stderr
+	if cmd.Start() == nil {
+		go cmd.Wait()
+	}
+}
+
+// variable is how a host is written in the name of an environment variable.
+func variable(host string) string {
+	return strings.NewReplacer(".", "_", "-", "__").Replace(host)
+}

@@ -1,0 +1,37 @@
+package logincmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// Logout is `logout`.
+var Logout = &base.Command{
+	Name: "logout", Args: "<hostname>", Short: "Remove locally-stored credentials for a remote host",
+	Long:  "Drops the token for a host that login has kept. The host is not asked to\nrevoke it.",
+	Setup: base.NoFlags(runLogout),
+}
+
+func runLogout(ctx context.Context, c *base.Call) int {
+	a, ok := begin(c)
+	if !ok {
+		return c.UI.Fail()
+	}
+	if a.kept.Written(a.host) {
+		c.Bag.Add(diag.Errorf("Credentials are manually configured", "The token for %s stands in a CLI configuration file or in the environment. To log out, remove it there.", a.host))
+		return c.UI.Fail()
+	}
+	found, err := a.kept.Forget(ctx, a.host)
+	switch {
+	case err != nil:
+		c.Bag.Add(diag.Errorf("Failed to remove the token", "The token for %s cannot be dropped: %s.", a.host, err))
+	case !found:
+		c.UI.Print(fmt.Sprintf("No credentials for %s are stored.\n", a.host))
+	default:
+		c.UI.Print(fmt.Sprintf("Removing the stored credentials for %s from %s.\n\nSuccess! Lethe has removed the stored API token for %s.\n", a.host, a.kept.Keeper(), a.host))
+	}
+	return c.UI.Done(base.ExitOK)
+}

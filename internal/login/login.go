@@ -1,0 +1,115 @@
+// Package login gets tokens from hosts that users log in to, by the OAuth 2.0 grants of service login.v1: a code
+// that a browser brings back to this machine (RFC 6749 section 4.1, with PKCE, RFC 7636), or a name and a password
+// (section 4.3).
+package login
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/registry"
+	"golang.org/x/oauth2"
+)
+
+// Client asks a host for tokens.
+type Client struct {
+	Login     *registry.Login
+	Transport http.RoundTripper // nil: the environment's proxy and certificates
+}
+
+func (c Client) config() *oauth2.Config {
+	return &oauth2.Config{ClientID: c.Login.Client, Scopes: c.Login.Scopes, Endpoint: oauth2.Endpoint{
+		AuthURL: c.Login.Authz.String(), TokenURL: c.Login.Token.String(), AuthStyle: oauth2.AuthStyleInParams,
+	}}
+}
+
+// within lets the library ask through c. What is posted to get a token goes where the host said, and is not
+// posted elsewhere because of a redirect.
+func (c Client) within(ctx context.Context) context.Context {
+	return context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: c.Transport, Timeout: time.Minute,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }})
+}
+
+// ByPassword gets a token for a name and a password.
+func (c Client) ByPassword(ctx context.Context, name, password string) (string, error) {
+	return token(c.config().PasswordCredentialsToken(c.within(ctx), name, password))
+}
+
+// ByCode gets a token for a code. It hands the address at which the user logs in to show, and waits until the
+// user's browser, sent back to a port of this machine, brings the code.
+func (c Client) ByCode(ctx context.Context, show func(address string)) (string, error) {
+	l, err := listen(c.Login.Ports)
+	if err != nil {
+		return "", err
+	}
+	config := c.config()
+	config.RedirectURL = fmt.Sprintf("http://localhost:%d/login", l.Addr().(*net.TCPAddr).Port)
+	state, verifier := rand.Text(), oauth2.GenerateVerifier()
+	codes := make(chan string, 1)
+	server := &http.Server{Handler: answer(state, codes), ReadHeaderTimeout: 10 * time.Second}
+	go server.Serve(l)
+	// The browser gets its page before the port is closed.
+	defer server.Shutdown(context.WithoutCancel(ctx))
+	show(config.AuthCodeURL(state, oauth2.S256ChallengeOption(verifier)))
+	select {
+	case code := <-codes:
+		if code == "" {
+			return "", errors.New("the login server did not give a code: the login was refused")
+		}
+		return token(config.Exchange(c.within(ctx), code, oauth2.VerifierOption(verifier)))
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// answer takes the code that belongs to a login, and hands it on; "" if the login server had none to give.
+func answer(state string, codes chan<- string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		if r.URL.Path != "/login" || subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(state)) != 1 {
+			http.NotFound(w, r)
+			return
+		}
+		text := "Lethe has what it needs from the login server. Close this page and go back to the terminal.\n"
+		if q.Get("code") == "" {
+			text = "The login server refused the login.\n"
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprint(w, text)
+		select {
+		case codes <- q.Get("code"):
+		default: // the page was loaded again
+		}
+	})
+}
+
+// listen takes the first free port.
+func listen(ports [2]int) (net.Listener, error) {
+	for port := ports[0]; port <= ports[1]; port++ {
+		if l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			return l, nil
+		}
+	}
+	return nil, fmt.Errorf("none of the ports %d to %d of this machine, to which the login server would send the browser back, is free", ports[0], ports[1])
+}
+
+// token is what came of asking for one. What a server says about an error may repeat what it was sent, so only the
+// code of the error is passed on.
+func token(t *oauth2.Token, err error) (string, error) {
+	var refused *oauth2.RetrieveError
+	switch {
+	case errors.As(err, &refused) && refused.ErrorCode != "":
+		return "", fmt.Errorf("the login server refused: %s", refused.ErrorCode)
+	case errors.As(err, &refused):
+		return "", fmt.Errorf("the login server answered %s", refused.Response.Status)
+	case err != nil:
+		return "", errors.New("the login server gave no token")
+	}
+	return t.AccessToken, nil
+}

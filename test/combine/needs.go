@@ -1,0 +1,125 @@
+package combine
+
+import (
+	"slices"
+	"strings"
+)
+
+// A place is a block in the tree of modules.
+type place struct {
+	m  *Module
+	b  *Block
+	up *place // the call that m is called by
+}
+
+// addr is the address without keys.
+func (p *place) addr() string {
+	if p.up == nil {
+		return p.b.addr()
+	}
+	return p.up.addr() + "." + p.b.addr()
+}
+
+// inside are the blocks of a module, and of those that it calls.
+func inside(m *Module, up *place) []*place {
+	var all []*place
+	for _, b := range m.blocks() {
+		p := &place{m, b, up}
+		all = append(append(all, p), inside(b.Module, p)...)
+	}
+	return all
+}
+
+// refs are the places that one refers to: of a call, with all that is in it, and the calls around it.
+func (p *place) refs() []*place {
+	var all []*place
+	p.b.exprs(func(e *Expr) {
+		if t := p.m.find(e.Ref); t != nil && e.Ref != 0 {
+			to := &place{p.m, t, p.up}
+			all = append(append(all, to), inside(t.Module, to)...)
+		}
+	})
+	if p.up != nil {
+		all = append(all, p.up)
+	}
+	return all
+}
+
+// needs is whether one is something, or depends on it, however indirectly.
+func (p *place) needs(is func(*place) bool) bool {
+	seen := map[*Block]bool{}
+	var visit func(p *place) bool
+	visit = func(p *place) bool {
+		if seen[p.b] {
+			return false
+		}
+		seen[p.b] = true
+		return is(p) || slices.ContainsFunc(p.refs(), visit)
+	}
+	return visit(p)
+}
+
+// needs is whether what a difference is about is something, or depends on it, however indirectly.
+func (c *comparison) needs(d Difference, is func(*place) bool) bool {
+	subject := keyless(c.subject(d))
+	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool { return p.addr() == subject && p.needs(is) })
+}
+
+// awaits is whether a data source, or a module around it, depends on others that may wait.
+func (p *place) awaits() bool {
+	for q := p; q != nil && p.b.Kind == Data; q = q.up {
+		if e := q.b.arg("depends_on"); e != nil && slices.ContainsFunc(e.Args, func(e *Expr) bool { t := q.m.find(e.Ref); return t != nil && t.Kind != Resource }) {
+			return true
+		}
+	}
+	return false
+}
+
+// about is whether a difference is about one of some objects, or what depends on them.
+func (c *comparison) about(d Difference, objects []string) bool {
+	return slices.Contains(objects, c.subject(d)) || len(objects) > 0 && c.needs(d, func(p *place) bool {
+		return slices.ContainsFunc(objects, func(o string) bool { return keyless(o) == p.addr() })
+	})
+}
+
+// subject is the address of what a difference is about.
+func (c *comparison) subject(d Difference) string {
+	at, _, _ := strings.Cut(d.At, " ")
+	switch {
+	case d.What == "calls":
+		if words := strings.Fields(d.At); len(words) > 2 {
+			at = append(append(named(c.b, words[2]), named(c.a, words[2])...), "")[0]
+		}
+	case strings.HasPrefix(d.Section, "output"):
+		at = "output." + at
+	}
+	return at
+}
+
+// named are the addresses of objects that have a name, and of data that ask for it.
+func named(o *Outcome, key string) []string {
+	var all []string
+	for _, s := range []*State{o.After, o.Before} {
+		for _, r := range s.Resources {
+			for _, i := range r.Instances {
+				if i.Attributes["name"] == key && r.Mode == "managed" || r.Mode == "data" && (i.Attributes["id"] == key || i.Attributes["input"] == key) {
+					all = append(all, i.addr(r))
+				}
+			}
+		}
+	}
+	return all
+}
+
+// halfLooked are the objects that Terraform looked at through a provider whose settings were not known.
+func (c *comparison) halfLooked() []string {
+	var all []string
+	for _, i := range c.b.Invocations {
+		for _, k := range i.Calls {
+			if k.Region == "(unknown)" && slices.Contains([]string{"read", "data", "import"}, k.Call) {
+				all = append(all, named(c.b, k.Key)...)
+			}
+		}
+	}
+	return all
+}
