@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/jsontext"
+	"github.com/tinylib/msgp/msgp"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 )
@@ -156,7 +157,7 @@ func object(ty cty.Type) *codec {
 	c := newCodec(kindObject, ty)
 	for name, aty := range ty.AttributeTypes() {
 		a := attrCodec{codec: compile(aty), name: name}
-		a.wire = appendStr(nil, name)
+		a.wire = msgp.AppendString(nil, name)
 		a.text = append(jsontext.AppendString(nil, name), ':')
 		c.attrs = append(c.attrs, a)
 		c.loose = c.loose || a.loose

@@ -1,13 +1,13 @@
 package schema
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/tinylib/msgp/msgp"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -59,16 +59,19 @@ func (r *reader) end() *failure {
 	return nil
 }
 
+// rest is what was not read yet, and readTo says what that is now.
+func (r *reader) rest() []byte       { return r.b[r.pos:] }
+func (r *reader) readTo(rest []byte) { r.pos = len(r.b) - len(rest) }
+
 func (r *reader) leaf(c *codec) (v cty.Value, is bool, f *failure) {
-	if r.pos >= len(r.b) {
-		return cty.NilVal, true, fail(errShort)
-	}
-	switch code := r.b[r.pos]; {
-	case isExt(code):
+	switch t := msgp.NextType(r.rest()); {
+	case t == msgp.InvalidType && r.pos == len(r.b):
+		f = fail(errShort)
+	case t == msgp.ExtensionType, t == msgp.TimeType, t == msgp.Complex64Type, t == msgp.Complex128Type:
 		v, f = c.readUnknown(r)
 	case c.kind == kindDynamic:
 		v, f = readDynamic(r)
-	case code == codeNil:
+	case t == msgp.NilType:
 		r.pos++
 		v = c.null
 	case c.kind == kindString:
@@ -78,13 +81,11 @@ func (r *reader) leaf(c *codec) (v cty.Value, is bool, f *failure) {
 		}
 		v = ctyvalue.String(s)
 	case c.kind == kindNumber:
-		v, f = r.number()
-	case c.kind == kindBool && code == codeTrue:
-		r.pos++
-		v = cty.True
-	case c.kind == kindBool && code == codeFalse:
-		r.pos++
-		v = cty.False
+		v, f = r.number(t)
+	case c.kind == kindBool && t == msgp.BoolType:
+		yes, rest, _ := msgp.ReadBoolBytes(r.rest())
+		r.readTo(rest)
+		v = cty.BoolVal(yes)
 	case c.kind == kindBool:
 		f = c.required()
 	default:
@@ -93,16 +94,19 @@ func (r *reader) leaf(c *codec) (v cty.Value, is bool, f *failure) {
 	return v, true, f
 }
 
+// begin reads the head of an array or map. Every element takes a byte at least, so a length that is more than what is
+// left is a lie.
 func (r *reader) begin(c *codec) (int, *failure) {
-	fix, wide := byte(codeFixArray), byte(codeArray16)
+	read, least := msgp.ReadArrayHeaderBytes, 1
 	if c.kind == kindMap || c.kind == kindObject {
-		fix, wide = codeFixMap, codeMap16
+		read, least = msgp.ReadMapHeaderBytes, 2
 	}
-	n, ok := r.length(fix, wide)
-	if !ok {
+	n, rest, err := read(r.rest())
+	if err != nil || int64(n) > int64(len(rest)/least) {
 		return 0, c.required()
 	}
-	return n, nil
+	r.readTo(rest)
+	return int(n), nil
 }
 
 func (r *reader) more(_ *codec, i, n int) bool { return i < n }
@@ -122,13 +126,15 @@ func (r *reader) name(c *codec) (string, *failure) {
 
 // readDynamic reads a type and a value of that type.
 func readDynamic(r *reader) (cty.Value, *failure) {
-	if r.b[r.pos] == codeNil {
+	n, rest, err := msgp.ReadArrayHeaderBytes(r.rest())
+	switch {
+	case msgp.IsNil(r.rest()):
 		r.pos++
 		return cty.NullVal(cty.DynamicPseudoType), nil
-	}
-	if n, ok := r.length(codeFixArray, codeArray16); !ok || n != 2 {
+	case err != nil || n != 2:
 		return cty.NilVal, fail("a value of any type must come with its type")
 	}
+	r.readTo(rest)
 	if r.depth++; r.depth > depthLimit {
 		return cty.NilVal, fail("values of any type are nested too deep")
 	}
@@ -169,143 +175,58 @@ func typeFromJSON(b []byte) (ty cty.Type, f *failure) {
 	return ty, nil
 }
 
-func isExt(code byte) bool {
-	return code >= codeFixExt1 && code <= codeFixExt16 || code >= codeExt8 && code <= codeExt32
-}
-
-// take gives the next n bytes' place, and whether they are there.
-func (r *reader) take(n int) (from int, ok bool) {
-	if n < 0 || n > len(r.b)-r.pos {
-		return 0, false
-	}
-	from = r.pos
-	r.pos += n
-	return from, true
-}
-
-// uint reads a big-endian number of n bytes.
-func (r *reader) uint(n int) (uint64, bool) {
-	from, ok := r.take(n)
-	if !ok {
-		return 0, false
-	}
-	b := r.b[from:]
-	switch n {
-	case 1:
-		return uint64(b[0]), true
-	case 2:
-		return uint64(binary.BigEndian.Uint16(b)), true
-	case 4:
-		return uint64(binary.BigEndian.Uint32(b)), true
-	}
-	return binary.BigEndian.Uint64(b), true
-}
-
 // str reads a string, or bytes standing in for one.
 func (r *reader) str() (string, bool) {
-	if r.pos >= len(r.b) {
+	text, rest, err := msgp.ReadStringZC(r.rest())
+	if err != nil {
+		text, rest, err = msgp.ReadBytesZC(r.rest())
+	}
+	if err != nil {
 		return "", false
 	}
-	code := r.b[r.pos]
-	r.pos++
-	n, ok := uint64(0), true
-	switch {
-	case code&0xe0 == codeFixStr:
-		n = uint64(code & 0x1f)
-	case code >= codeStr8 && code <= codeStr32:
-		n, ok = r.uint(1 << (code - codeStr8))
-	case code >= codeBin8 && code <= codeBin32:
-		n, ok = r.uint(1 << (code - codeBin8))
-	default:
-		return "", false
+	if r.readTo(rest); r.s != "" {
+		return r.s[r.pos-len(text) : r.pos], true
 	}
-	from, there := r.take(int(n))
-	switch {
-	case !ok || !there:
-		return "", false
-	case r.s != "":
-		return r.s[from:r.pos], true
-	}
-	return string(r.b[from:r.pos]), true
-}
-
-// length reads the head of an array or map. Every element takes a byte at least, so a length that
-// is more than what is left is a lie.
-func (r *reader) length(fix, wide byte) (int, bool) {
-	if r.pos >= len(r.b) {
-		return 0, false
-	}
-	code := r.b[r.pos]
-	r.pos++
-	n, ok := uint64(0), true
-	switch {
-	case code&0xf0 == fix:
-		n = uint64(code & 0x0f)
-	case code == wide:
-		n, ok = r.uint(2)
-	case code == wide+1:
-		n, ok = r.uint(4)
-	default:
-		return 0, false
-	}
-	if fix == codeFixMap && n > uint64(len(r.b)-r.pos)/2 || n > uint64(len(r.b)-r.pos) {
-		return 0, false
-	}
-	return int(n), ok
+	return string(text), true
 }
 
 // number reads any of the forms of a number: integers, floats, decimal text.
-func (r *reader) number() (cty.Value, *failure) {
-	code := r.b[r.pos]
-	if code <= 0x7f {
-		r.pos++
-		return smallInts[code], nil
-	}
-	if code >= 0xe0 {
-		r.pos++
-		return cty.NumberIntVal(int64(int8(code))), nil
-	}
-	switch {
-	case code >= codeUint8 && code <= codeUint64:
-		r.pos++
-		u, ok := r.uint(1 << (code - codeUint8))
+func (r *reader) number(t msgp.Type) (v cty.Value, f *failure) {
+	var i int64
+	var u uint64
+	var d float64
+	var rest []byte
+	var err error
+	switch t {
+	case msgp.IntType:
+		if i, rest, err = msgp.ReadInt64Bytes(r.rest()); i >= 0 && i < int64(len(smallInts)) {
+			v = smallInts[i]
+		} else {
+			v = cty.NumberIntVal(i)
+		}
+	case msgp.UintType:
+		if u, rest, err = msgp.ReadUint64Bytes(r.rest()); u < uint64(len(smallInts)) {
+			v = smallInts[u]
+		} else {
+			v = cty.NumberUIntVal(u)
+		}
+	case msgp.Float32Type, msgp.Float64Type:
+		if d, rest, err = msgp.ReadFloat64Bytes(r.rest()); math.IsNaN(d) {
+			return cty.NilVal, notNumber()
+		}
+		v = cty.NumberFloatVal(d)
+	default:
+		s, ok := r.str()
 		if !ok {
 			return cty.NilVal, notNumber()
 		}
-		if u < uint64(len(smallInts)) {
-			return smallInts[u], nil
-		}
-		return cty.NumberUIntVal(u), nil
-	case code >= codeInt8 && code <= codeInt64:
-		r.pos++
-		bytes := 1 << (code - codeInt8)
-		u, ok := r.uint(bytes)
-		if !ok {
-			return cty.NilVal, notNumber()
-		}
-		shift := 64 - 8*bytes
-		return cty.NumberIntVal(int64(u<<shift) >> shift), nil
-	case code == codeFloat32 || code == codeFloat64:
-		r.pos++
-		return r.float(4 << (code - codeFloat32))
+		return parseNumber(s)
 	}
-	s, ok := r.str()
-	if !ok {
+	if err != nil {
 		return cty.NilVal, notNumber()
 	}
-	return parseNumber(s)
-}
-
-func (r *reader) float(bytes int) (cty.Value, *failure) {
-	u, ok := r.uint(bytes)
-	d := math.Float64frombits(u)
-	if bytes == 4 {
-		d = float64(math.Float32frombits(uint32(u)))
-	}
-	if !ok || math.IsNaN(d) {
-		return cty.NilVal, notNumber()
-	}
-	return cty.NumberFloatVal(d), nil
+	r.readTo(rest)
+	return v, nil
 }
 
 func notNumber() *failure { return fail("a number is required") }

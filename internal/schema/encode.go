@@ -1,12 +1,12 @@
 package schema
 
 import (
-	"encoding/binary"
 	"math"
 	"math/big"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/tinylib/msgp/msgp"
 	"github.com/zclconf/go-cty/cty"
 	ctymsgpack "github.com/zclconf/go-cty/cty/msgpack"
 )
@@ -111,15 +111,15 @@ func (c *codec) appendObject(w *form, b []byte, v cty.Value) ([]byte, *failure) 
 // msgpackForm is the protocol's form.
 var msgpackForm = form{
 	null: "\xc0", yes: "\xc3", no: "\xc2",
-	beginList: func(b []byte, n int) []byte { return appendHead(b, n, codeFixArray, codeArray16) },
-	beginMap:  func(b []byte, n int) []byte { return appendHead(b, n, codeFixMap, codeMap16) },
-	text:      appendStr,
-	key:       appendStr,
+	beginList: func(b []byte, n int) []byte { return msgp.AppendArrayHeader(b, uint32(n)) },
+	beginMap:  func(b []byte, n int) []byte { return msgp.AppendMapHeader(b, uint32(n)) },
+	text:      msgp.AppendString,
+	key:       msgp.AppendString,
 	name:      func(a *attrCodec) []byte { return a.wire },
 	number:    func(b []byte, f *big.Float) ([]byte, *failure) { return appendNumber(b, f), nil },
 	unknown:   appendUnknown,
 	dynamic: func(b, typ []byte, value func([]byte) ([]byte, *failure)) ([]byte, *failure) {
-		return value(appendBin(append(b, codeFixArray|2), typ))
+		return value(msgp.AppendBytes(msgp.AppendArrayHeader(b, 2), typ))
 	},
 }
 
@@ -131,7 +131,7 @@ func appendUnknown(c *codec, b []byte, v cty.Value) ([]byte, *failure) {
 		return nil, mismatched
 	}
 	if v.RawEquals(cty.UnknownVal(ty)) {
-		return append(b, codeFixExt1, 0, 0), nil
+		return append(b, 0xd4, 0, 0), nil
 	}
 	refined, err := ctymsgpack.Marshal(v, ty)
 	if err != nil {
@@ -143,120 +143,18 @@ func appendUnknown(c *codec, b []byte, v cty.Value) ([]byte, *failure) {
 // appendNumber writes the shortest exact form: an integer, a float, or decimal text.
 func appendNumber(b []byte, f *big.Float) []byte {
 	if f.IsInf() {
-		return appendFloat(b, math.Inf(f.Sign()))
+		return msgp.AppendFloat64(b, math.Inf(f.Sign()))
 	}
 	if i, acc := f.Int64(); acc == big.Exact {
-		return appendInt(b, i)
+		if i < 0 {
+			return msgp.AppendInt64(b, i)
+		}
+		return msgp.AppendUint64(b, uint64(i))
 	}
 	if !f.IsInt() {
 		if d, acc := f.Float64(); acc == big.Exact {
-			return appendFloat(b, d)
+			return msgp.AppendFloat64(b, d)
 		}
 	}
-	return appendStr(b, f.Text('f', -1))
+	return msgp.AppendString(b, f.Text('f', -1))
 }
-
-func appendInt(b []byte, i int64) []byte {
-	switch {
-	case i >= 0:
-		return appendUint(b, uint64(i))
-	case i >= -32:
-		return append(b, byte(i))
-	case i >= math.MinInt8:
-		return append(b, codeInt8, byte(i))
-	case i >= math.MinInt16:
-		return binary.BigEndian.AppendUint16(append(b, codeInt16), uint16(i))
-	case i >= math.MinInt32:
-		return binary.BigEndian.AppendUint32(append(b, codeInt32), uint32(i))
-	}
-	return binary.BigEndian.AppendUint64(append(b, codeInt64), uint64(i))
-}
-
-func appendUint(b []byte, u uint64) []byte {
-	switch {
-	case u <= 0x7f:
-		return append(b, byte(u))
-	case u <= math.MaxUint8:
-		return append(b, codeUint8, byte(u))
-	case u <= math.MaxUint16:
-		return binary.BigEndian.AppendUint16(append(b, codeUint16), uint16(u))
-	case u <= math.MaxUint32:
-		return binary.BigEndian.AppendUint32(append(b, codeUint32), uint32(u))
-	}
-	return binary.BigEndian.AppendUint64(append(b, codeUint64), u)
-}
-
-func appendFloat(b []byte, d float64) []byte {
-	return binary.BigEndian.AppendUint64(append(b, codeFloat64), math.Float64bits(d))
-}
-
-func appendStr(b []byte, s string) []byte {
-	if n := len(s); n < 32 {
-		b = append(b, codeFixStr|byte(n))
-	} else if n <= math.MaxUint8 {
-		b = append(b, codeStr8, byte(n))
-	} else {
-		b = appendLen(b, n, codeStr16)
-	}
-	return append(b, s...)
-}
-
-func appendBin(b, data []byte) []byte {
-	if n := len(data); n <= math.MaxUint8 {
-		b = append(b, codeBin8, byte(n))
-	} else {
-		b = appendLen(b, n, codeBin16)
-	}
-	return append(b, data...)
-}
-
-// appendHead starts an array or a map of n entries; wide is the code of its 16-bit form.
-func appendHead(b []byte, n int, fix, wide byte) []byte {
-	if n < 16 {
-		return append(b, fix|byte(n))
-	}
-	return appendLen(b, n, wide)
-}
-
-// appendLen writes a length of 16 bits, or of 32 with the next code.
-func appendLen(b []byte, n int, code16 byte) []byte {
-	if n <= math.MaxUint16 {
-		return binary.BigEndian.AppendUint16(append(b, code16), uint16(n))
-	}
-	return binary.BigEndian.AppendUint32(append(b, code16+1), uint32(n))
-}
-
-// The codes of MessagePack.
-const (
-	codeFixMap   = 0x80
-	codeFixArray = 0x90
-	codeFixStr   = 0xa0
-	codeNil      = 0xc0
-	codeFalse    = 0xc2
-	codeTrue     = 0xc3
-	codeBin8     = 0xc4
-	codeBin16    = 0xc5
-	codeBin32    = 0xc6
-	codeExt8     = 0xc7
-	codeExt16    = 0xc8
-	codeExt32    = 0xc9
-	codeFloat32  = 0xca
-	codeFloat64  = 0xcb
-	codeUint8    = 0xcc
-	codeUint16   = 0xcd
-	codeUint32   = 0xce
-	codeUint64   = 0xcf
-	codeInt8     = 0xd0
-	codeInt16    = 0xd1
-	codeInt32    = 0xd2
-	codeInt64    = 0xd3
-	codeFixExt1  = 0xd4
-	codeFixExt16 = 0xd8
-	codeStr8     = 0xd9
-	codeStr16    = 0xda
-	codeStr32    = 0xdb
-	codeArray16  = 0xdc
-	codeArray32  = 0xdd
-	codeMap16    = 0xde
-	codeMap32    = 0xdf
-)

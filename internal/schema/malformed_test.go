@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/tinylib/msgp/msgp"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -46,13 +47,13 @@ func testBlock() *Block {
 func wire(t *testing.T, name string, raw ...byte) []byte {
 	t.Helper()
 	c := testBlock().codec()
-	b := appendHead(nil, len(c.attrs), codeFixMap, codeMap16)
+	b := msgp.AppendMapHeader(nil, uint32(len(c.attrs)))
 	for _, a := range c.attrs {
 		b = append(b, a.wire...)
 		if a.name == name {
 			b = append(b, raw...)
 		} else {
-			b = append(b, codeNil)
+			b = msgp.AppendNil(b)
 		}
 	}
 	return b
@@ -245,6 +246,6 @@ func FuzzTypes(f *testing.F) {
 		if !json.Valid(b) {
 			t.Fatalf("%q", b)
 		}
-		compile(ty).decode(newReader([]byte{codeNil}))
+		compile(ty).decode(newReader(msgp.AppendNil(nil)))
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/tinylib/msgp/msgp"
 	"github.com/zclconf/go-cty/cty"
 	ctymsgpack "github.com/zclconf/go-cty/cty/msgpack"
 )
@@ -21,20 +22,20 @@ const (
 
 // readUnknown reads an extension: an unknown value.
 func (c *codec) readUnknown(r *reader) (cty.Value, *failure) {
-	begin := r.pos
-	code := r.b[r.pos]
-	r.pos++
-	n, ok := uint64(0), true
-	if code >= codeFixExt1 && code <= codeFixExt16 {
-		n = 1 << (code - codeFixExt1)
-	} else {
-		n, ok = r.uint(1 << (code - codeExt8))
-	}
-	typ, typed := r.uint(1)
-	_, there := r.take(int(n))
-	switch {
-	case !ok || !typed || !there:
+	ext := r.rest()
+	rest, err := msgp.Skip(ext)
+	if err != nil {
 		return cty.NilVal, fail(errShort)
+	}
+	r.readTo(rest)
+	ext = ext[:len(ext)-len(rest)]
+	head := 2 // the code, a length where it is not in the code, and the type
+	switch ext[0] {
+	case 0xc7, 0xc8, 0xc9:
+		head += 1 << (ext[0] - 0xc7)
+	}
+	n, typ := len(ext)-head, ext[head-1]
+	switch {
 	case n <= 1 || typ == refinedExt && c.kind == kindDynamic:
 		return c.unknown, nil
 	case typ != refinedExt:
@@ -42,7 +43,7 @@ func (c *codec) readUnknown(r *reader) (cty.Value, *failure) {
 	case n > refinedLimit:
 		return cty.NilVal, fail("the description of an unknown value is too long")
 	}
-	return c.refined(r.b[begin:r.pos])
+	return c.refined(ext)
 }
 
 // refined reads a description. Contradictory ones make cty panic; there is no other way to learn of them all.

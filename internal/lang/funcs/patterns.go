@@ -25,7 +25,7 @@ var patterns = []*builtin{
 			{name: "pattern", typ: cty.String, doc: "The regular expression, in RE2 syntax."},
 			{name: "string", typ: cty.String, doc: "The string to search."},
 		},
-		returns: cty.List(cty.DynamicPseudoType), kind: matchesType, run: regexAll,
+		returns: cty.List(cty.DynamicPseudoType), kind: libraryType(stdlib.RegexAllFunc), run: regexAll,
 	},
 	fixed("replace", "Replaces each occurrence of a string in another.", cty.String, replace,
 		text("str", "The string to change."),
@@ -41,33 +41,14 @@ func matchType(c *call) (cty.Type, error) {
 	return libraryType(stdlib.RegexFunc)(c)
 }
 
-func matchesType(c *call) (cty.Type, error) {
-	ty, err := matchType(c)
-	if err != nil {
-		return cty.NilType, err
-	}
-	return cty.List(ty), nil
-}
-
+// regexAll is that of cty's library, if there are not too many matches.
 func regexAll(c *call) (cty.Value, error) {
-	ety, err := matchType(c)
-	if err != nil {
-		return cty.NilVal, err
+	if re, err := regexp.Compile(c.args[0].AsString()); err == nil {
+		if _, err := c.matches(re, c.args[1].AsString()); err != nil {
+			return cty.NilVal, err
+		}
 	}
-	re, err := regexp.Compile(c.args[0].AsString())
-	if err != nil {
-		return cty.NilVal, c.badBecause(0, err)
-	}
-	str := c.args[1].AsString()
-	found, err := c.matches(re, str)
-	if err != nil {
-		return cty.NilVal, err
-	}
-	vals := make([]cty.Value, len(found))
-	for i, at := range found {
-		vals[i] = match(re.SubexpNames(), str, at, ety)
-	}
-	return listOf(ety, vals), nil
+	return library(stdlib.RegexAllFunc)(c)
 }
 
 // matches are the places of all matches, as FindAllStringSubmatchIndex has them.
@@ -78,31 +59,6 @@ func (c *call) matches(re *regexp.Regexp, str string) ([][]int, error) {
 		return nil, c.tooMany()
 	}
 	return found, nil
-}
-
-// match is one match as a string, tuple or object, as the pattern's groups have it.
-func match(names []string, str string, at []int, ty cty.Type) cty.Value {
-	group := func(i int) cty.Value {
-		if at[2*i] < 0 {
-			return cty.NullVal(cty.String) // in an alternative that did not match
-		}
-		return cty.StringVal(str[at[2*i]:at[2*i+1]])
-	}
-	switch {
-	case ty.IsTupleType():
-		vals := make([]cty.Value, len(names)-1)
-		for i := range vals {
-			vals[i] = group(i + 1)
-		}
-		return cty.TupleVal(vals)
-	case ty.IsObjectType():
-		vals := make(map[string]cty.Value, len(names)-1)
-		for i, name := range names[1:] {
-			vals[name] = group(i + 1)
-		}
-		return cty.ObjectVal(vals)
-	}
-	return group(0)
 }
 
 func replace(c *call) (cty.Value, error) {

@@ -14,10 +14,10 @@ func constVariables(p *program.Program, bag *diag.Bag) bool {
 			continue
 		}
 		for _, ref := range p.Refs(d.ID) {
-			if ref.Use&(program.ByValue|program.ByFunction) == 0 {
+			if !byValue(ref) {
 				continue // its own conditions, and the call that it belongs to
 			}
-			to := notStatic(p, ref.To, map[program.Decl]bool{})
+			to := notStatic(p, ref.To)
 			if to == nil {
 				continue
 			}
@@ -36,21 +36,12 @@ func constVariables(p *program.Program, bag *diag.Bag) bool {
 
 // notStatic finds what a value is made from that is not known before anything is planned, nil if there
 // is nothing.
-func notStatic(p *program.Program, d program.Decl, seen map[program.Decl]bool) *program.Declaration {
-	if k := p.Decls()[d].Kind; k != program.Variable && k != program.Local {
-		return p.Decls()[d]
-	}
-	if seen[d] {
-		return nil
-	}
-	seen[d] = true
-	for _, ref := range p.Refs(d) {
-		if ref.Use&(program.ByValue|program.ByFunction) == 0 {
-			continue
-		}
-		if to := notStatic(p, ref.To, seen); to != nil {
-			return to
-		}
-	}
-	return nil
+func notStatic(p *program.Program, d program.Decl) *program.Declaration {
+	return madeFrom(p, d, func(at *program.Declaration) (found, through bool) {
+		static := at.Kind == program.Variable || at.Kind == program.Local
+		return !static, static
+	}, byValue)
 }
+
+// byValue reports whether a reference makes a value.
+func byValue(ref program.Ref) bool { return ref.Use&(program.ByValue|program.ByFunction) != 0 }

@@ -37,7 +37,7 @@ func destroyProvisioners(p *program.Program, bag *diag.Bag) bool {
 // needsOnlySelf reports the first reference of a body that needs another object.
 func needsOnlySelf(p *program.Program, d *program.Declaration, body any, bag *diag.Bag) bool {
 	for _, ref := range p.PartRefs(d.ID, body) {
-		if to := needsObject(p, ref.To, map[program.Decl]bool{}); to != nil {
+		if to := needsObject(p, ref.To); to != nil {
 			through := ""
 			if to.ID != ref.To {
 				through = ", through " + p.Decls()[ref.To].String()
@@ -52,26 +52,41 @@ func needsOnlySelf(p *program.Program, d *program.Declaration, body any, bag *di
 }
 
 // needsObject finds a managed or data resource that a value is made from, nil if there is none.
-func needsObject(p *program.Program, d program.Decl, seen map[program.Decl]bool) *program.Declaration {
-	if seen[d] {
-		return nil
-	}
-	seen[d] = true
-	switch info := p.Decls()[d]; {
-	case info.Kind == program.Provider:
-		return nil
-	case info.Kind == program.Resource && info.Resource.Mode != addr.Ephemeral:
-		return info
-	case info.Kind == program.Resource:
-		return nil
-	}
-	for _, ref := range p.Refs(d) {
-		if ref.Use&program.ByCondition == ref.Use || ref.Use&program.ByModule == ref.Use {
-			continue
+func needsObject(p *program.Program, d program.Decl) *program.Declaration {
+	return madeFrom(p, d, func(at *program.Declaration) (found, through bool) {
+		is := at.Kind == program.Resource
+		return is && at.Resource.Mode != addr.Ephemeral, !is && at.Kind != program.Provider
+	}, func(ref program.Ref) bool {
+		return ref.Use&program.ByCondition != ref.Use && ref.Use&program.ByModule != ref.Use
+	})
+}
+
+// madeFrom goes along the references of a declaration that use says count, and finds the first one, itself included,
+// that test says is found; nil if there is none. Where test says so, it goes no further through one.
+func madeFrom(p *program.Program, d program.Decl, test func(*program.Declaration) (found, through bool), use func(program.Ref) bool) *program.Declaration {
+	seen := map[program.Decl]bool{}
+	var visit func(program.Decl) *program.Declaration
+	visit = func(d program.Decl) *program.Declaration {
+		if seen[d] {
+			return nil
 		}
-		if to := needsObject(p, ref.To, seen); to != nil {
-			return to
+		seen[d] = true
+		found, through := test(p.Decls()[d])
+		switch {
+		case found:
+			return p.Decls()[d]
+		case !through:
+			return nil
 		}
+		for _, ref := range p.Refs(d) {
+			if !use(ref) {
+				continue
+			}
+			if to := visit(ref.To); to != nil {
+				return to
+			}
+		}
+		return nil
 	}
-	return nil
+	return visit(d)
 }
