@@ -235,7 +235,7 @@ func TestTable(t *testing.T) {
 		s.Destroy = strings.HasPrefix(c.plan, "destroy\n")
 		steps := Order(&s.Input)
 		if diff := cmp.Diff(c.want, steps.String()); diff != "" {
-			t.Errorf("%s: %s\n%s", c.what, diff, steps.Graph())
+			t.Errorf("%s: %s\n%s", c.what, diff, graphText(steps))
 		}
 	}
 }
@@ -261,7 +261,7 @@ func TestLeases(t *testing.T) {
 +V late
 -V closer; waits -E +V
 `
-	if diff := cmp.Diff(want, steps.Graph().String()); diff != "" {
+	if diff := cmp.Diff(want, graphText(steps)); diff != "" {
 		t.Error(diff)
 	}
 	for _, c := range []struct{ fail, want string }{
@@ -371,7 +371,7 @@ func TestUnordered(t *testing.T) {
 			}
 			a, b, _ := strings.Cut(pair, " ")
 			if v.over(at[a], at[b]) || v.over(at[b], at[a]) {
-				t.Errorf("%s: %s and %s are ordered:\n%s", c.what, a, b, s.Graph())
+				t.Errorf("%s: %s and %s are ordered:\n%s", c.what, a, b, graphText(s))
 			}
 		}
 	}
@@ -399,4 +399,9 @@ func (s *Steps) String() string {
 		return true
 	}})
 	return strings.Join(names, " ")
+}
+
+// graphText lists steps with what they come after.
+func graphText(s *Steps) string {
+	return s.Graph().Text(func(n walk.Node) string { return s.Label(int(n)) })
 }

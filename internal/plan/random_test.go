@@ -33,7 +33,7 @@ func TestRandomPlans(t *testing.T) {
 		steps := Order(in)
 		v := verify(in, steps)
 		if v.wrong != nil {
-			t.Fatalf("seed %d: %v\n%s", seed, v.wrong, steps.Graph())
+			t.Fatalf("seed %d: %v\n%s", seed, v.wrong, graphText(steps))
 		}
 		count.plans++
 		count.steps += len(steps.List)

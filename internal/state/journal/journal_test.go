@@ -171,7 +171,7 @@ func TestReplayOfARun(t *testing.T) {
 	if r, err = Recover(disk.OS, path, after); err != nil || len(r.Unknown) != 0 {
 		t.Errorf("settled: %+v, %v", r, err)
 	}
-	if err := w.Drop(); err != nil {
+	if err := errors.Join(w.Close(), Remove(disk.OS, path)); err != nil {
 		t.Fatal(err)
 	}
 	if r, err = Recover(disk.OS, path, after); err != nil || r != nil {

@@ -22,7 +22,6 @@ import (
 // disk, which costs more than all else about them.
 type Writer struct {
 	fs   disk.FS
-	path string
 	run  string // names it
 	now  func() time.Time
 	file disk.File
@@ -65,7 +64,7 @@ var ErrExists = errors.New("there is a journal of an earlier run")
 
 // Create begins a journal at path, which must not exist, and makes its header durable.
 func Create(path string, h Header, o Options) (*Writer, error) {
-	w := newWriter(path, h.Run, o)
+	w := newWriter(h.Run, o)
 	if h.Time.IsZero() {
 		h.Time = w.now().UTC()
 	}
@@ -88,9 +87,9 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 	return w, nil
 }
 
-func newWriter(path, run string, o Options) *Writer {
+func newWriter(run string, o Options) *Writer {
 	w := &Writer{
-		fs: o.FS, path: path, run: run, now: o.Now,
+		fs: o.FS, run: run, now: o.Now,
 		work: make(chan struct{}, 1), idle: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	if w.fs == nil {
@@ -105,7 +104,7 @@ func newWriter(path, run string, o Options) *Writer {
 // Continue goes on writing a journal that was read and stays where it is: for a run that changes
 // nothing that the journal is about, and opens leases. run names it.
 func (r *Recovery) Continue(path, run string, o Options) (*Writer, error) {
-	w := newWriter(path, run, o)
+	w := newWriter(run, o)
 	w.number = r.next
 	w.ops.Store(uint64(r.ops))
 	var err error
@@ -371,8 +370,3 @@ func (w *Writer) Close() error {
 }
 
 var errClosed = errors.New("the journal is closed")
-
-// Drop ends the writing and removes the journal: what it says is in the state.
-func (w *Writer) Drop() error {
-	return errors.Join(w.Close(), Remove(w.fs, w.path))
-}
