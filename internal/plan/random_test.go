@@ -145,7 +145,7 @@ func (d *dice) object(g Vertex, key int32, declared bool) {
 
 func (d *dice) hold() {
 	k := int32(len(d.in.Holds))
-	h := Hold{NoBefore: d.in1(12), Composite: d.in1(8)}
+	h := Hold{NoBefore: d.in1(12)}
 	for _, it := range d.items {
 		if it.kind == 2 && d.in1(3) {
 			h.Over = append(h.Over, it.hold)

@@ -579,12 +579,6 @@ func (v *verifier) usesDown(step int, x int32, holds []int32) {
 
 // inside checks that a session is up while a step works through it.
 func (v *verifier) inside(step int, k int32, face Face) {
-	if v.in.Holds[k].Composite {
-		for _, o := range v.in.Holds[k].Over {
-			v.inside(step, o, face)
-		}
-		return
-	}
 	if !v.changed(k) {
 		face = After
 		if v.in.Destroy {

@@ -527,9 +527,14 @@ func TestPowerLoss(t *testing.T) {
 func TestNone(t *testing.T) {
 	var j Journal = None{}
 	op, err := j.Intent(Intent{})
-	if err != nil || j.Result(op) != nil || j.End(state.Digest{}) != nil {
+	if err != nil {
 		t.Error("the journal that keeps nothing fails")
 	}
+	j.Later(func(err error) {
+		if err != nil {
+			t.Error("the journal that keeps nothing fails")
+		}
+	}, op)
 }
 
 func FuzzReplay(f *testing.F) {

@@ -135,44 +135,29 @@ func (w *Writer) Intent(i Intent) (Op, error) {
 		return 0, fmt.Errorf("%s is ephemeral and has no place in a journal", i.Object)
 	}
 	op := Op(w.ops.Add(1))
-	return op, w.durable(intentRecord, 0, encodeIntent(op, Unknown{Intent: i, Time: w.now().UTC()}))
-}
-
-// Result implements Journal.
-func (w *Writer) Result(op Op, changed ...Change) error {
-	if err := keepable(changed); err != nil {
-		return err
-	}
-	return w.durable(resultRecord, op, encodeResult(op, changed))
+	return op, w.durable(intentRecord, encodeIntent(op, Unknown{Intent: i, Time: w.now().UTC()}))
 }
 
 // Later implements Journal.
 func (w *Writer) Later(over func(error), op Op, changed ...Change) {
-	if err := keepable(changed); err != nil {
-		over(err)
-		return
+	for _, c := range changed {
+		if c.Object.Mode == addr.Ephemeral {
+			over(fmt.Errorf("%s is ephemeral and has no place in a journal", c.Object))
+			return
+		}
 	}
 	w.add(resultRecord, op, encodeResult(op, changed), over)
 }
 
-func keepable(changed []Change) error {
-	for _, c := range changed {
-		if c.Object.Mode == addr.Ephemeral {
-			return fmt.Errorf("%s is ephemeral and has no place in a journal", c.Object)
-		}
-	}
-	return nil
-}
-
-// End implements Journal.
+// End says what the state is that now will be written in place of all this.
 func (w *Writer) End(next state.Digest) error {
-	return w.durable(endRecord, 0, encode(endJSON{next}))
+	return w.durable(endRecord, encode(endJSON{next}))
 }
 
 // Opening implements Leases.
 func (w *Writer) Opening(o addr.Object, p addr.Provider) (Op, error) {
 	op := Op(w.ops.Add(1))
-	err := w.durable(leaseRecord, 0, encode(leaseJSON{op, Lease{o.String(), p, w.run, w.now().UTC()}}))
+	err := w.durable(leaseRecord, encode(leaseJSON{op, Lease{o.String(), p, w.run, w.now().UTC()}}))
 	if err == nil {
 		w.count(1)
 	}
@@ -201,9 +186,9 @@ func (w *Writer) Unsettled() bool {
 }
 
 // durable takes a record and returns when it is durable, or cannot be.
-func (w *Writer) durable(k kind, of Op, payload []byte) error {
+func (w *Writer) durable(k kind, payload []byte) error {
 	result := make(chan error, 1)
-	w.add(k, of, payload, func(err error) { result <- err })
+	w.add(k, 0, payload, func(err error) { result <- err })
 	return <-result
 }
 
