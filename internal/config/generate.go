@@ -291,10 +291,7 @@ func fromJSON(text string) (cty.Value, bool) {
 	if p := syntax.CheckJSON([]byte(text), limits.Limits{}.Filled()); p.Kind != syntax.None {
 		return cty.NilVal, false
 	}
-	t, err := ctyjson.ImpliedType([]byte(text))
-	if err != nil {
-		return cty.NilVal, false
-	}
-	v, err := ctyjson.Unmarshal([]byte(text), t)
-	return v, err == nil
+	var v ctyjson.SimpleJSONValue
+	err := v.UnmarshalJSON([]byte(text))
+	return v.Value, err == nil
 }

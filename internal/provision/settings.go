@@ -3,7 +3,6 @@ package provision
 import (
 	"cmp"
 	"fmt"
-	"math/big"
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
@@ -96,10 +95,6 @@ func number(obj cty.Value, name string) int {
 	if v.IsNull() {
 		return 0
 	}
-	return int64Of(v.AsBigFloat())
-}
-
-func int64Of(f *big.Float) int {
-	n, _ := f.Int64()
+	n, _ := v.AsBigFloat().Int64()
 	return int(n)
 }

@@ -77,15 +77,11 @@ func (x *objects) stored(e *state.Entry, o addr.Instance) mark.Value {
 
 // untyped is an object whose schema is not at hand, or of another version than its attributes.
 func untyped(attrs []byte) cty.Value {
-	ty, err := ctyjson.ImpliedType(attrs)
-	if err != nil {
+	var v ctyjson.SimpleJSONValue
+	if err := v.UnmarshalJSON(attrs); err != nil || !v.Type().IsObjectType() {
 		return cty.EmptyObjectVal
 	}
-	v, err := ctyjson.Unmarshal(attrs, ty)
-	if err != nil || !v.Type().IsObjectType() {
-		return cty.EmptyObjectVal
-	}
-	return v
+	return v.Value
 }
 
 // flatValue is an object as very old states hold it: names with dots in them.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
@@ -141,7 +142,7 @@ func (l *Local) placeholder(h *holding) (made bool, err error) {
 		return false, err
 	}
 	defer l.fs.Remove(f.Name())
-	if _, err = io.WriteString(f, placeholderHead+newID()+placeholderTail); err == nil {
+	if _, err = io.WriteString(f, placeholderHead+uuid.NewString()+placeholderTail); err == nil {
 		err = f.Sync()
 	}
 	if err == nil {

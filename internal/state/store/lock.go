@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	crand "crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"os/user"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
@@ -32,16 +32,7 @@ func NewLockInfo(operation, version string) LockInfo {
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
-	return LockInfo{ID: newID(), Operation: operation, Who: name + "@" + host, Version: version, Created: time.Now().UTC()}
-}
-
-// newID is a random UUID.
-func newID() string {
-	var b [16]byte
-	crand.Read(b[:])
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+	return LockInfo{ID: uuid.NewString(), Operation: operation, Who: name + "@" + host, Version: version, Created: time.Now().UTC()}
 }
 
 // Marshal is the lock file's content.

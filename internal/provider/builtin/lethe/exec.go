@@ -260,11 +260,9 @@ func unusable(out []byte) diag.Diagnostic {
 
 // decodeJSON makes a value of JSON.
 func decodeJSON(b []byte) (cty.Value, error) {
-	ty, err := ctyjson.ImpliedType(b)
-	if err != nil {
-		return cty.NilVal, err
-	}
-	return ctyjson.Unmarshal(b, ty)
+	var v ctyjson.SimpleJSONValue
+	err := v.UnmarshalJSON(b)
+	return v.Value, err
 }
 
 // failure is the error about a command.
