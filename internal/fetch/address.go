@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"path"
@@ -18,6 +19,7 @@ type moduleSource struct {
 	registry *registry.Module
 	git      *gitSource
 	archive  *url.URL
+	image    *imageSource
 	local    string // absolute path
 	sub      string // directory inside the package, with slashes; "": its root
 }
@@ -27,6 +29,12 @@ type gitSource struct {
 	url   string
 	ref   string // branch, tag or commit; "": the remote's HEAD
 	depth int    // 0: the whole history
+}
+
+// imageSource is a package in an OCI registry.
+type imageSource struct {
+	repository string // host and path
+	reference  string // tag or digest
 }
 
 var (
@@ -114,7 +122,7 @@ func packageSource(text string) (*moduleSource, error) {
 			return packageSource(m[2])
 		case "hg":
 			return nil, fmt.Errorf("modules in Mercurial repositories cannot be installed")
-		case "s3", "gcs", "oci":
+		case "s3", "gcs":
 			return nil, fmt.Errorf("modules cannot be installed from %s yet", m[1])
 		}
 		return nil, fmt.Errorf("%q is no kind of source that is known", m[1])
@@ -139,7 +147,7 @@ func packageSource(text string) (*moduleSource, error) {
 	case strings.HasPrefix(text, "https://"), strings.HasPrefix(text, "http://"):
 		return archived(text)
 	case strings.HasPrefix(text, "oci://"):
-		return nil, fmt.Errorf("modules cannot be installed from OCI registries yet")
+		return image(text)
 	}
 	return nil, fmt.Errorf("it is no address of a module: local paths begin with ./ or ../, those in registries are NAMESPACE/NAME/SYSTEM, and others have a scheme such as git::https:// or https://")
 }
@@ -186,6 +194,22 @@ func git(text string) (*moduleSource, error) {
 		recorded += "?" + query
 	}
 	return &moduleSource{text: recorded, git: out}, nil
+}
+
+// image reads the address of a repository in an OCI registry, whose query has a tag or a digest.
+func image(text string) (*moduleSource, error) {
+	bare, query, _ := strings.Cut(strings.TrimPrefix(text, "oci://"), "?")
+	q, err := url.ParseQuery(query)
+	if err != nil || strings.ContainsAny(bare, "@#") || strings.Count(bare, "/") == 0 {
+		return nil, fmt.Errorf("an OCI source is oci://HOST/REPOSITORY, with a tag or a digest behind a question mark")
+	}
+	tag, digest := q.Get("tag"), q.Get("digest")
+	q.Del("tag")
+	q.Del("digest")
+	if len(q) > 0 || tag != "" && digest != "" {
+		return nil, fmt.Errorf("an OCI source takes either a tag or a digest behind the question mark, and nothing else")
+	}
+	return &moduleSource{text: text, image: &imageSource{bare, cmp.Or(tag, digest, "latest")}}, nil
 }
 
 func archived(text string) (*moduleSource, error) {
