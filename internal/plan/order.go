@@ -110,8 +110,7 @@ type Hold struct {
 	Settings []Ref   // what its settings refer to
 	Over     []int32 // holds it works through, or whose values its settings receive
 
-	NoBefore  bool // its settings before are not known, for a reason that cannot be seen here
-	Composite bool // there is nothing to open: it stands for what it is over
+	NoBefore bool // its settings before are not known, for a reason that cannot be seen here
 }
 
 // Ref is a vertex as a hold's settings refer to it. A hold has no key, so Same means All here, as

@@ -12,9 +12,6 @@ func (b *building) open(k int32, face Face) session {
 		return s
 	}
 	up, down := node{kind: HoldUp, face: face, index: k, late: true}, node{kind: HoldDown, face: face, index: k}
-	if b.Holds[k].Composite {
-		up, down = node{kind: Gate, late: true}, node{kind: Gate}
-	}
 	s := session{b.add(up), b.add(down)}
 	b.sessions[face][k] = s
 	b.waits(s.down, s.up)

@@ -1,7 +1,5 @@
 package walk
 
-import "slices"
-
 // frozen is a graph in the form that is fast to go through: the neighbours of node n, in either
 // direction, are one stretch of an array.
 type frozen struct {
@@ -105,32 +103,4 @@ func (f *frozen) ranks() (rank []uint32, byRank []Node) {
 		rank[x], byRank[starts[p]] = starts[p], Node(x)
 	}
 	return rank, byRank
-}
-
-// Cycle gives the nodes of one cycle, each coming after the next and the last after the first, or
-// nil when there is none. The pass is linear.
-func (g *Graph) Cycle() []Node {
-	f := g.freeze()
-	done := f.order()
-	if len(done) == len(g.traits) {
-		return nil
-	}
-	over := make([]bool, len(g.traits))
-	for _, n := range done {
-		over[n] = true
-	}
-	// What is left comes after a cycle or lies on one: going back along what is left must meet
-	// itself.
-	n := Node(slices.Index(over, false))
-	at := map[Node]int{}
-	var path []Node
-	for {
-		if i, met := at[n]; met {
-			return path[i:]
-		}
-		at[n] = len(path)
-		path = append(path, n)
-		i := slices.IndexFunc(f.before(n), func(a arc) bool { return !over[a.node()] })
-		n = f.before(n)[i].node()
-	}
 }
