@@ -188,7 +188,7 @@ func (b *building) block(r role, ref Ref, n id) {
 	case !b.isGate(ref.To):
 		b.blockObjects(r, b.objects(ref.To), g)
 	default:
-		for _, e := range b.declared.of(ref.To) {
+		for _, e := range b.declared.Of(ref.To) {
 			b.block(r, Ref{e.To, e.At}, g)
 		}
 	}

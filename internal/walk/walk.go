@@ -72,6 +72,7 @@ func makeArc(n Node, needs bool) arc {
 }
 
 func (a arc) node() Node  { return Node(a >> 1) }
+func (a arc) to() int32   { return int32(a >> 1) }
 func (a arc) needs() bool { return a&1 != 0 }
 
 // Add makes a node.
