@@ -23,6 +23,8 @@ var registries sync.Map
 //
 //	registry                starts it: $REGISTRY is its host, and what the script runs trusts it
 //	registry requests FILE  writes down what it was asked for since the last time
+//	registry oci            has the provider under oci/lethe/playground, and the module under oci/net, for who logs in as
+//	                        "you" with the password "canary-0c1a"
 //	registry login GRANT    lets users log in, with a browser (authz_code) or with the password "open" (password); the
 //	                        token is a canary, without which no version of a provider is told from then on
 func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
@@ -61,6 +63,19 @@ func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		switch {
 		case args[0] == "requests" && len(args) == 2:
 			ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.Join(append(s.Requests(), ""), "\n")), 0o644))
+		case args[0] == "oci" && len(args) == 1:
+			bin, err := playground()
+			ts.Check(err)
+			program, err := os.ReadFile(filepath.Join(bin, "terraform-provider-playground"))
+			ts.Check(err)
+			s.ProviderImage("oci/lethe/playground", "1.0.0", map[string][]byte{
+				runtime.GOOS + "_" + runtime.GOARCH: registrytest.Zip(map[string]string{"terraform-provider-playground": string(program)}),
+				"plan9_386":                         registrytest.Zip(map[string]string{"terraform-provider-playground": "plan 9"}),
+			})
+			s.ProviderImage("oci/lethe/playground", "1.1.0_build", map[string][]byte{"plan9_386": registrytest.Zip(map[string]string{"terraform-provider-playground": "plan 9"})})
+			at := s.Image("oci/net", "v1", "application/vnd.opentofu.modulepkg", registrytest.Zip(map[string]string{"sub/main.tf": "output \"o\" {\n  value = 1\n}\n"}))
+			ts.Setenv("DIGEST", at["digest"].(string))
+			s.Guard("you", "canary-"+"0c1a", "canary-"+"70ce")
 		case args[0] == "login" && len(args) == 2:
 			token := "canary-" + "4711"
 			s.Login(token, "open", args[1])
@@ -72,7 +87,7 @@ func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 				io.WriteString(w, `{"versions": [{"version": "1.0.0"}]}`)
 			})
 		default:
-			ts.Fatalf("usage: registry [requests FILE | login GRANT]")
+			ts.Fatalf("usage: registry [requests FILE | login GRANT | oci]")
 		}
 	}
 }

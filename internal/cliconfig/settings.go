@@ -1,6 +1,7 @@
 package cliconfig
 
 import (
+	"errors"
 	"iter"
 	"strings"
 	"time"
@@ -26,16 +27,20 @@ type Settings struct {
 	Sources         []Installation           // provider_installation, in order; nil: not configured
 	Installs        bool                     // a provider_installation block was there
 	Hosts           map[string]map[string]string
-	Credentials     map[string]string // token by host
-	Helper          []string          // credentials_helper: name and arguments
+	Credentials     map[string]string    // token by host
+	Helper          []string             // credentials_helper: name and arguments
+	OCI             map[string]OCIAccess // oci_credentials by host, or by host and the beginning of a repository
+	OCIDefaults     OCIDefaults
 }
 
 // Installation is one way to get providers.
 type Installation struct {
-	Method  string // "direct", "filesystem_mirror", "network_mirror", "oci_mirror"
-	Path    string // directory, or URL
-	Include []string
-	Exclude []string
+	Method string // "direct", "filesystem_mirror", "network_mirror", "oci_mirror"
+	Path   string // directory, or URL
+	// Repository is that of a provider in an OCI registry, as "registry.example.com/providers/random".
+	Repository func(addr.Provider) string
+	Include    []string
+	Exclude    []string
 }
 
 // Parse adds the contents of one file, whose name says in which syntax it is. What is wrong with it
@@ -56,6 +61,7 @@ func (s *Settings) Parse(src []byte, filename string, l limits.Limits, bag *diag
 	schema := &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 		{Type: "provider_installation"}, {Type: "host", LabelNames: []string{"name"}},
 		{Type: "credentials", LabelNames: []string{"host"}}, {Type: "credentials_helper", LabelNames: []string{"name"}},
+		{Type: "oci_credentials", LabelNames: []string{"repository"}}, {Type: "oci_default_credentials"},
 	}}
 	for name := range arguments {
 		schema.Attributes = append(schema.Attributes, hcl.AttributeSchema{Name: name})
@@ -93,8 +99,13 @@ func (s *Settings) block(b *hcl.Block, bag *diag.Bag) bool {
 		return s.installation(b, bag)
 	}
 	attrs, ds := b.Body.JustAttributes()
+	if b.Type == "oci_default_credentials" {
+		return bag.HCL(ds) && s.ociDefaults(attrs, bag)
+	}
 	name := b.Labels[0]
 	switch b.Type {
+	case "oci_credentials":
+		return bag.HCL(ds) && s.ociAccess(name, attrs, bag)
 	case "host":
 		services, ok := map[string]string(nil), bag.HCL(ds)
 		if a := attrs["services"]; a != nil && ok {
@@ -176,7 +187,17 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 				in.Include = listOf(a, bag)
 			case "exclude":
 				in.Exclude = listOf(a, bag)
-			case "path", "url", "repository_template":
+			case "repository_template":
+				v, _ := a.Expr.Value(nil)
+				err := errors.New("it is no string")
+				if isText(v) {
+					in.Repository, err = RepositoryTemplate(v.AsString())
+				}
+				if err != nil {
+					bag.Add(diag.Errorf("Invalid provider installation method", "The argument repository_template cannot be followed: %s.", err).At(a.Range))
+					ok = false
+				}
+			case "path", "url":
 				if v, _ := a.Expr.Value(nil); isText(v) {
 					in.Path = v.AsString()
 				}
@@ -185,6 +206,10 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 				bag.Add(diag.Errorf("Invalid provider installation method", "A %s block takes no argument %q.", m.Type, name).At(a.NameRange))
 				ok = false
 			}
+		}
+		if m.Type == "oci_mirror" && in.Repository == nil && ok {
+			bag.Add(diag.Errorf("Invalid provider installation method", "An oci_mirror block says in repository_template where providers are.").At(m.DefRange))
+			ok = false
 		}
 		s.Sources = append(s.Sources, in)
 	}

@@ -1,12 +1,14 @@
 package fetch
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/registry"
 )
@@ -18,6 +20,7 @@ type moduleSource struct {
 	registry *registry.Module
 	git      *gitSource
 	archive  *url.URL
+	image    *imageSource
 	local    string // absolute path
 	sub      string // directory inside the package, with slashes; "": its root
 }
@@ -29,10 +32,21 @@ type gitSource struct {
 	depth int    // 0: the whole history
 }
 
+// imageSource is a package in an OCI registry.
+type imageSource struct {
+	repository string // host and path
+	reference  string // tag or digest
+}
+
+// pattern compiles an expression when it is used first: most commands install nothing.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 var (
-	registryName = regexp.MustCompile(`^[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?$`)
-	scpForm      = regexp.MustCompile(`^(?:([A-Za-z0-9_.-]+)@)?([A-Za-z0-9.-]+):([^/:].*)$`)
-	forcedForm   = regexp.MustCompile(`^([A-Za-z0-9]+)::(.+)$`)
+	registryName = pattern(`^[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?$`)
+	scpForm      = pattern(`^(?:([A-Za-z0-9_.-]+)@)?([A-Za-z0-9.-]+):([^/:].*)$`)
+	forcedForm   = pattern(`^([A-Za-z0-9]+)::(.+)$`)
 )
 
 // parseSource reads the source address of a module that is not local, as Terraform and OpenTofu do: registry addresses,
@@ -70,7 +84,7 @@ func registrySource(text, host string) (registry.Module, string, bool) {
 		return registry.Module{}, "", false
 	}
 	for _, p := range parts {
-		if !registryName.MatchString(p) {
+		if !registryName().MatchString(p) {
 			return registry.Module{}, "", false
 		}
 	}
@@ -104,7 +118,7 @@ func clean(sub string) bool {
 }
 
 func packageSource(text string) (*moduleSource, error) {
-	if m := forcedForm.FindStringSubmatch(text); m != nil {
+	if m := forcedForm().FindStringSubmatch(text); m != nil {
 		switch m[1] {
 		case "git":
 			return git(m[2])
@@ -114,7 +128,7 @@ func packageSource(text string) (*moduleSource, error) {
 			return packageSource(m[2])
 		case "hg":
 			return nil, fmt.Errorf("modules in Mercurial repositories cannot be installed")
-		case "s3", "gcs", "oci":
+		case "s3", "gcs":
 			return nil, fmt.Errorf("modules cannot be installed from %s yet", m[1])
 		}
 		return nil, fmt.Errorf("%q is no kind of source that is known", m[1])
@@ -134,12 +148,12 @@ func packageSource(text string) (*moduleSource, error) {
 		return &moduleSource{text: "file://" + filepath.ToSlash(text), local: text}, nil
 	case strings.HasPrefix(text, "file://"):
 		return &moduleSource{text: text, local: filepath.FromSlash(strings.TrimPrefix(text, "file://"))}, nil
-	case scpForm.MatchString(text) && !strings.Contains(text, "://"):
+	case scpForm().MatchString(text) && !strings.Contains(text, "://"):
 		return git(text)
 	case strings.HasPrefix(text, "https://"), strings.HasPrefix(text, "http://"):
 		return archived(text)
 	case strings.HasPrefix(text, "oci://"):
-		return nil, fmt.Errorf("modules cannot be installed from OCI registries yet")
+		return image(text)
 	}
 	return nil, fmt.Errorf("it is no address of a module: local paths begin with ./ or ../, those in registries are NAMESPACE/NAME/SYSTEM, and others have a scheme such as git::https:// or https://")
 }
@@ -147,7 +161,7 @@ func packageSource(text string) (*moduleSource, error) {
 // git reads the address of a repository, whose query has the revision.
 func git(text string) (*moduleSource, error) {
 	bare, query, _ := strings.Cut(text, "?")
-	if m := scpForm.FindStringSubmatch(bare); m != nil && !strings.Contains(bare, "://") {
+	if m := scpForm().FindStringSubmatch(bare); m != nil && !strings.Contains(bare, "://") {
 		user := m[1]
 		if user != "" {
 			user += "@"
@@ -186,6 +200,22 @@ func git(text string) (*moduleSource, error) {
 		recorded += "?" + query
 	}
 	return &moduleSource{text: recorded, git: out}, nil
+}
+
+// image reads the address of a repository in an OCI registry, whose query has a tag or a digest.
+func image(text string) (*moduleSource, error) {
+	bare, query, _ := strings.Cut(strings.TrimPrefix(text, "oci://"), "?")
+	q, err := url.ParseQuery(query)
+	if err != nil || strings.ContainsAny(bare, "@#") || strings.Count(bare, "/") == 0 {
+		return nil, fmt.Errorf("an OCI source is oci://HOST/REPOSITORY, with a tag or a digest behind a question mark")
+	}
+	tag, digest := q.Get("tag"), q.Get("digest")
+	q.Del("tag")
+	q.Del("digest")
+	if len(q) > 0 || tag != "" && digest != "" {
+		return nil, fmt.Errorf("an OCI source takes either a tag or a digest behind the question mark, and nothing else")
+	}
+	return &moduleSource{text: text, image: &imageSource{bare, cmp.Or(tag, digest, "latest")}}, nil
 }
 
 func archived(text string) (*moduleSource, error) {

@@ -28,7 +28,9 @@ func TestParseSource(t *testing.T) {
 
 		"hg::https://example.com/x":             "error Mercurial",
 		"s3::https://s3.amazonaws.com/b/x.zip":  "error from s3 yet",
-		"oci://example.com/x":                   "error OCI",
+		"oci://example.com/x//a?tag=v1":         "image example.com/x v1 sub a",
+		"oci://example.com/x?tag=a&digest=b":    "error either",
+		"oci://example.com":                     "error tag or a digest",
 		"svn::https://example.com/x":            "error no kind of source",
 		"git::ext::sh -c true":                  "error ",
 		"git::ext://x":                          "error not over ext",
@@ -73,6 +75,8 @@ func describe(s *moduleSource) string {
 		}
 	case s.archive != nil:
 		out = "archive " + s.archive.String()
+	case s.image != nil:
+		out = "image " + s.image.repository + " " + s.image.reference
 	default:
 		out = "local " + s.local
 	}

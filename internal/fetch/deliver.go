@@ -2,9 +2,11 @@ package fetch
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -209,14 +211,25 @@ func (p *Providers) download(ctx context.Context, pkg *registry.Package, dir str
 		return err
 	}
 	defer os.Remove(f.Name())
-	got, err := p.Registry.Client.Save(ctx, pkg.URL, f, maxPackage, nil)
+	sum, err := p.save(ctx, pkg, f)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if sum := hex.EncodeToString(got.Sum[:]); pkg.Sum != "" && sum != pkg.Sum {
+	if pkg.Sum != "" && sum != pkg.Sum {
 		return fmt.Errorf("the archive has the SHA-256 checksum %s, and %s is what was promised", sum, pkg.Sum)
 	}
 	return use(f.Name())
+}
+
+// save writes a package into a file, and gives its SHA-256 in hexadecimal.
+func (p *Providers) save(ctx context.Context, pkg *registry.Package, f *os.File) (sum string, err error) {
+	if pkg.Save == nil {
+		got, err := p.Registry.Client.Save(ctx, pkg.URL, f, maxPackage, nil)
+		return hex.EncodeToString(got.Sum[:]), err
+	}
+	h := sha256.New()
+	err = pkg.Save(ctx, io.MultiWriter(f, h), maxPackage)
+	return hex.EncodeToString(h.Sum(nil)), err
 }
 
 // unpack extracts an archive of plain files.

@@ -2,13 +2,14 @@ package fetch
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/apparentlymart/go-versions/versions/constraints"
 	"github.com/lethe-iac/lethe/internal/archive"
 	"github.com/lethe-iac/lethe/internal/download"
+	"github.com/lethe-iac/lethe/internal/oci"
 	"github.com/lethe-iac/lethe/internal/registry"
 )
 
@@ -25,6 +27,7 @@ var moduleLimits = archive.Options{Bytes: 1 << 30, Files: 50_000, Links: true}
 // Installer installs modules that come from elsewhere, for one init or get. It is used by one goroutine.
 type Installer struct {
 	Registry *registry.Registry
+	OCI      *oci.Client
 	Host     string // registry of addresses that name none
 	WorkDir  string
 	DataDir  string
@@ -114,7 +117,7 @@ func (s *moduleSource) subOf(named *moduleSource) string {
 }
 
 // display is an address as users see it: without a password.
-func display(text string) string { return withoutUser.ReplaceAllString(text, "://") }
+func display(text string) string { return withoutUser().ReplaceAllString(text, "://") }
 
 func (m *Installer) note(format string, args ...any) {
 	if m.Note != nil {
@@ -197,6 +200,8 @@ func (m *Installer) install(ctx context.Context, s *moduleSource, at, dir string
 	switch {
 	case s.git != nil:
 		err = m.git(ctx, s.git, dir)
+	case s.image != nil:
+		err = m.image(ctx, s.image, dir)
 	case s.local != "":
 		if err = os.RemoveAll(dir); err == nil {
 			err = errors.Join(os.MkdirAll(dir, 0o755), CopyModule(s.local, dir))
@@ -232,13 +237,37 @@ func (m *Installer) git(ctx context.Context, g *gitSource, dir string) error {
 	return locked(copies.dir, "lock", func() error { return copies.checkout(ctx, *g, dir, 0) })
 }
 
+// image installs a package of an OCI registry.
+func (m *Installer) image(ctx context.Context, s *imageSource, dir string) error {
+	if m.Registry.Client.Offline {
+		return fmt.Errorf("%s is not asked for: -offline forbids it", s.repository)
+	}
+	blob, err := m.OCI.Module(ctx, s.repository, s.reference)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(m.DataDir, ".download-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	h := sha256.New()
+	if err = errors.Join(blob.Save(ctx, io.MultiWriter(f, h), moduleLimits.Bytes), f.Close()); err != nil {
+		return err
+	}
+	if err := checkSum(blob.Sum, fmt.Sprintf("%x", h.Sum(nil))); err != nil {
+		return err
+	}
+	return archive.Unpack(f.Name(), dir, moduleLimits)
+}
+
 // isArchive finds addresses that are of an archive by their name.
-var isArchive = regexp.MustCompile(`\.(zip|tar|tgz|tar\.gz|tbz2|tar\.bz2|tar\.xz|txz)$`)
+var isArchive = pattern(`\.(zip|tar|tgz|tar\.gz|tbz2|tar\.bz2|tar\.xz|txz)$`)
 
 // archive installs an archive, or what the page at an address says is the module's.
 func (m *Installer) archive(ctx context.Context, u *url.URL, dir string, hops int) error {
 	q := u.Query()
-	if q.Get("archive") == "" && !isArchive.MatchString(u.Path) {
+	if q.Get("archive") == "" && !isArchive().MatchString(u.Path) {
 		return m.page(ctx, u, dir, hops)
 	}
 	sum := q.Get("checksum")
@@ -270,10 +299,10 @@ func checkSum(want, got string) error {
 	case len(want) != len(got) || strings.Contains(want, ":"):
 		return fmt.Errorf("the checksum in the address is no SHA-256, which is the only kind that is verified")
 	}
-	return fmt.Errorf("the archive has the SHA-256 checksum %s, and its address says %s", got, want)
+	return fmt.Errorf("the archive has the SHA-256 checksum %s, and %s is what was promised", got, want)
 }
 
-var metaGet = regexp.MustCompile(`(?i)<meta\s+name="terraform-get"\s+content="([^"]+)"`)
+var metaGet = pattern(`(?i)<meta\s+name="terraform-get"\s+content="([^"]+)"`)
 
 // page asks an address where the module is.
 func (m *Installer) page(ctx context.Context, u *url.URL, dir string, hops int) error {
@@ -290,7 +319,7 @@ func (m *Installer) page(ctx context.Context, u *url.URL, dir string, hops int) 
 	}
 	text := a.Header.Get("X-Terraform-Get")
 	if text == "" {
-		if found := metaGet.FindSubmatch(a.Body); found != nil {
+		if found := metaGet().FindSubmatch(a.Body); found != nil {
 			text = string(found[1])
 		}
 	}
@@ -308,9 +337,12 @@ func (m *Installer) page(ctx context.Context, u *url.URL, dir string, hops int) 
 	if err != nil {
 		return err
 	}
-	if s.archive != nil {
+	switch {
+	case s.archive != nil:
 		err = m.archive(ctx, s.archive, dir, hops+1)
-	} else {
+	case s.image != nil:
+		err = m.image(ctx, s.image, dir)
+	default:
 		err = m.git(ctx, s.git, dir)
 	}
 	if err != nil || s.sub == "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/oci"
 	"github.com/lethe-iac/lethe/internal/registry"
 	"github.com/lethe-iac/lethe/internal/shortcut"
 )
@@ -30,6 +31,7 @@ type Providers struct {
 	Closed   shortcut.Set // what is not to be taken
 
 	Registry *registry.Registry
+	OCI      *oci.Client
 
 	Unheld []addr.Provider // installed with no checksum to hold them against but their own
 

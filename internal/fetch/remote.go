@@ -9,6 +9,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/download"
+	"github.com/lethe-iac/lethe/internal/oci"
 	"github.com/lethe-iac/lethe/internal/registry"
 )
 
@@ -72,11 +73,28 @@ func (n network) list(ctx context.Context, a addr.Provider) (all []found, warnin
 	return all, nil, nil
 }
 
-// unsupported is a method of the CLI configuration that there is not yet.
-type unsupported string
+// images is an OCI registry, or several, with a repository for each provider.
+type images struct {
+	*oci.Client
+	repository func(addr.Provider) string
+}
 
-func (u unsupported) String() string { return "the " + string(u) + " of the CLI configuration" }
+func (images) String() string { return "the OCI mirror" }
 
-func (u unsupported) list(context.Context, addr.Provider) (all []found, warnings []string, err error) {
-	return nil, nil, fmt.Errorf("the CLI configuration says that it is installed from an %s, which is not supported", string(u))
+func (o images) list(ctx context.Context, a addr.Provider) (all []found, warnings []string, err error) {
+	name := o.repository(a)
+	vs, err := o.Versions(ctx, name)
+	if err != nil && !errors.Is(err, oci.ErrNotFound) {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	for _, v := range vs {
+		all = append(all, found{version: v, get: remote(func(ctx context.Context, platform string) (*registry.Package, error) {
+			blob, err := o.Provider(ctx, name, v, platform)
+			if err != nil {
+				return nil, err
+			}
+			return &registry.Package{Sum: blob.Sum, Save: blob.Save}, nil
+		})})
+	}
+	return all, nil, nil
 }

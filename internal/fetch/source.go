@@ -185,6 +185,17 @@ func (p *Providers) OnlyMirror(text string) error {
 	return err
 }
 
+// OnlyImages lets the providers come from OCI registries alone, each from the repository that a template says, as that
+// of an oci_mirror block.
+func (p *Providers) OnlyImages(template string) error {
+	of, err := cliconfig.RepositoryTemplate(template)
+	if err != nil {
+		return err
+	}
+	p.only = []source{images{p.OCI, of}}
+	return nil
+}
+
 // OnlyRegistries lets each provider come from the registry that its address names.
 func (p *Providers) OnlyRegistries() { p.only = []source{direct{p.Registry}} }
 
@@ -196,10 +207,10 @@ func (p *Providers) source(in cliconfig.Installation) (source, error) {
 	case "network_mirror":
 		u, err := registry.MirrorURL(in.Path)
 		return network{registry.Mirror{Registry: p.Registry, URL: u}}, err
-	case "direct":
-		return direct{p.Registry}, nil
+	case "oci_mirror":
+		return images{p.OCI, in.Repository}, nil
 	}
-	return unsupported(in.Method), nil
+	return direct{p.Registry}, nil
 }
 
 // providers lists what a mirror has, as "host/namespace/type".

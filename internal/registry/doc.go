@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"sync"
@@ -45,13 +46,12 @@ type Package struct {
 	Hashes []string // what a lock file may hold of this version: "zh:" and "h1:", of this and other platforms
 	Key    string   // the ID of the key that signed the checksums; "": they are not signed
 	Keys   bool     // the registry named keys; without any, no signature can be verified
+	// Save writes the package, up to a limit in bytes, where that is not done by its URL.
+	Save func(ctx context.Context, w io.Writer, limit int64) error
 }
 
 // document gets a JSON document.
 func (r *Registry) document(ctx context.Context, u *url.URL, into any) (*download.Answer, error) {
-	if u.Scheme != "https" {
-		return nil, fmt.Errorf("%s is not protected: only https addresses are asked", download.Show(u))
-	}
 	a, err := r.Client.Get(ctx, u, maxAnswer)
 	switch {
 	case download.IsStatus(err, http.StatusUnauthorized):

@@ -89,48 +89,19 @@ func (n *node) replace(v cty.Value, f func(key string, i int, v cty.Value) cty.V
 	return listLike(v, vals)
 }
 
-// Assembly collects the attributes of an object whose type is foreseen. Values of other types are
-// taken too: the object is of a type of its own then.
-type Assembly struct {
-	ty    cty.Type
-	names []string
-	vals  []cty.Value
-}
-
-// Assemble begins an object that is expected to be of type ty.
-func Assemble(ty cty.Type) *Assembly {
-	n := 0
-	if ty.IsObjectType() {
-		n = len(ty.AttributeTypes())
+// ObjectLike is an object of type ty if these are just its attributes, each of the very type, and else one of a type of
+// its own.
+func ObjectLike(ty cty.Type, names []string, vals []cty.Value) cty.Value {
+	types := ty.AttributeTypes()
+	foreseen := len(ty.OptionalAttributes()) == 0 && len(names) == len(types)
+	for i := 0; foreseen && i < len(names); i++ {
+		aty, ok := types[names[i]]
+		foreseen = ok && aty.Equals(vals[i].Type())
 	}
-	return &Assembly{ty, make([]string, 0, n), make([]cty.Value, 0, n)}
-}
-
-// Set sets an attribute, each once.
-func (a *Assembly) Set(name string, v cty.Value) {
-	a.names, a.vals = append(a.names, name), append(a.vals, v)
-}
-
-// Value is the object.
-func (a *Assembly) Value() cty.Value {
-	if a.foreseen() {
-		return ctyvalue.ObjectOf(a.ty, a.names, a.vals)
+	if !foreseen {
+		ty = cty.NilType
 	}
-	return ctyvalue.ObjectOf(cty.NilType, a.names, a.vals)
-}
-
-// foreseen reports whether the attributes are just those of the type.
-func (a *Assembly) foreseen() bool {
-	if !a.ty.IsObjectType() || len(a.ty.OptionalAttributes()) > 0 || len(a.names) != len(a.ty.AttributeTypes()) {
-		return false
-	}
-	types := a.ty.AttributeTypes()
-	for i, name := range a.names {
-		if ty, ok := types[name]; !ok || !ty.Equals(a.vals[i].Type()) {
-			return false
-		}
-	}
-	return true
+	return ctyvalue.ObjectOf(ty, names, vals)
 }
 
 // listLike makes a list, set or tuple as of is one of, with other elements of the same types.

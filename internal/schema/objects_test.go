@@ -24,9 +24,9 @@ func TestWhollyKnown(t *testing.T) {
 	})
 }
 
-// An assembled object is what cty makes of the same attributes: where their types are those that
+// An object like those of a type is what cty makes of the same attributes: where their types are those that
 // were expected, and where some are others, missing, or too many.
-func TestAssemble(t *testing.T) {
+func TestObjectLike(t *testing.T) {
 	bothWays(t, func(t *testing.T) {
 		g := gen{dynamic: true, unknown: true, refined: true, null: true}
 		rapid.Check(t, func(t *rapid.T) {
@@ -37,7 +37,8 @@ func TestAssemble(t *testing.T) {
 				}
 			}
 			vals := map[string]cty.Value{}
-			a := Assemble(cty.Object(atys))
+			var names []string
+			var given []cty.Value
 			for name, ty := range atys {
 				switch rapid.IntRange(0, 9).Draw(t, "as") {
 				case 0:
@@ -50,14 +51,14 @@ func TestAssemble(t *testing.T) {
 					v = v.Mark("m")
 				}
 				vals[name] = v
-				a.Set(name, v)
+				names, given = append(names, name), append(given, v)
 			}
 			if rapid.IntRange(0, 9).Draw(t, "more") == 0 {
 				vals["z"] = cty.True
-				a.Set("z", cty.True)
+				names, given = append(names, "z"), append(given, cty.True)
 			}
 			want := cty.ObjectVal(vals)
-			if got := a.Value(); !got.RawEquals(want) || !got.Type().Equals(want.Type()) {
+			if got := ObjectLike(cty.Object(atys), names, given); !got.RawEquals(want) || !got.Type().Equals(want.Type()) {
 				t.Fatalf("got %#v, want %#v", got, want)
 			}
 		})

@@ -8,6 +8,20 @@ import (
 	"strings"
 )
 
+// storedCheck is a check as a file has it, and storedObject what it says of one instance.
+type storedCheck struct {
+	Kind    string         `json:"object_kind"`
+	Addr    string         `json:"config_addr"`
+	Status  Status         `json:"status"`
+	Objects []storedObject `json:"objects"` // nil: null
+}
+
+type storedObject struct {
+	Addr     string   `json:"object_addr"`
+	Status   Status   `json:"status"`
+	Failures []string `json:"failure_messages,omitempty"`
+}
+
 // checks reads "check_results". Terraform and OpenTofu write them in no order; here they are sorted.
 func (r *reader) checks() {
 	r.Array(func() {
@@ -17,7 +31,7 @@ func (r *reader) checks() {
 		if r.Err != nil {
 			return
 		}
-		var c Check
+		var c storedCheck
 		var wrong *json.UnmarshalTypeError
 		switch err := json.Unmarshal(text, &c); {
 		case errors.As(err, &wrong):
@@ -27,7 +41,7 @@ func (r *reader) checks() {
 		case c.Kind == "" || c.Addr == "":
 			r.problem(pos, badContent, "A check result does not say what it is about.")
 		}
-		r.snap.Checks = append(r.snap.Checks, c)
+		r.snap.Checks = append(r.snap.Checks, Check{c.Kind, c.Addr, c.Status, each(c.Objects, func(o storedObject) CheckedObject { return CheckedObject(o) })})
 	})
 	sortChecks(r.snap.Checks)
 }
@@ -45,14 +59,27 @@ func compareChecks(a, b Check) int {
 
 // checks writes check results.
 func (e *writer) checks(list []Check) error {
-	if len(list) == 0 {
-		list = nil // which is written as null
-	}
 	if !slices.IsSortedFunc(list, compareChecks) {
 		list = slices.Clone(list)
 		slices.SortStableFunc(list, compareChecks)
 	}
-	text, err := json.Marshal(list)
+	var stored []storedCheck // nil is written as null
+	for _, c := range list {
+		stored = append(stored, storedCheck{c.Kind, c.Addr, c.Status, each(c.Objects, func(o CheckedObject) storedObject { return storedObject(o) })})
+	}
+	text, err := json.Marshal(stored)
 	e.Raw(text)
 	return err
+}
+
+// each makes something of every element; nil stays nil.
+func each[A, B any](list []A, f func(A) B) []B {
+	if list == nil {
+		return nil
+	}
+	out := make([]B, len(list))
+	for i, a := range list {
+		out[i] = f(a)
+	}
+	return out
 }

@@ -86,15 +86,15 @@ func (s *Status) UnmarshalText(name []byte) error {
 
 // Check is the result of the conditions of one declaration (check_results in the file).
 type Check struct {
-	Kind    string          `json:"object_kind"` // "resource", "output", "check", "var"
-	Addr    string          `json:"config_addr"` // without instance keys, such as "module.a.aws_x.y", "output.z", "var.v"
-	Status  Status          `json:"status"`
-	Objects []CheckedObject `json:"objects"` // sorted by address; nil: not known which there are
+	Kind    string // "resource", "output", "check", "var"
+	Addr    string // without instance keys, such as "module.a.aws_x.y", "output.z", "var.v"
+	Status  Status
+	Objects []CheckedObject // sorted by address; nil: not known which there are
 }
 
 // CheckedObject is the result for one instance.
 type CheckedObject struct {
-	Addr     string   `json:"object_addr"`
-	Status   Status   `json:"status"`
-	Failures []string `json:"failure_messages,omitempty"` // messages of failed conditions
+	Addr     string
+	Status   Status
+	Failures []string // messages of failed conditions
 }

@@ -50,7 +50,7 @@ func (t *planText) write() {
 		t.outputs(outputs, len(changes) == 0)
 	case t.p.Errored:
 		t.print("\n%s %s encountered an error while generating this plan.\n\n", t.o.paint("Planning failed.", bold, red), t.o.product())
-	case drifted:
+	case drifted && t.p.Mode != plan.Destroy:
 	default:
 		t.nothing()
 	}
@@ -193,12 +193,13 @@ func changedOutputs(p *plan.Plan) []*plan.OutputChange {
 }
 
 // drift writes what changed outside, as far as it matters: all of it where that is what was asked
-// for, otherwise only attributes that a change depends on. It reports whether there was any.
+// for, what is there no more where it was to be destroyed, otherwise only attributes that a change
+// depends on. It reports whether there was any.
 func (t *planText) drift() bool {
 	any := false
 	for _, c := range ordered(t.p.Drift) {
 		relevant := all
-		if t.p.Mode != plan.RefreshOnly {
+		if t.p.Mode != plan.RefreshOnly && !(t.p.Mode == plan.Destroy && c.Action == plan.Delete) {
 			if relevant = relevance(t.p.Relevant, c.Object.Instance); relevant == nil {
 				continue
 			}

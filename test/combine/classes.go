@@ -161,6 +161,10 @@ var classes = []class{
 		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.A == nil && slices.ContainsFunc(c.st.Drifts, func(d Drift) bool { return d.Do == "delete" }) &&
 			(d.What == "calls" && d.Section == "delete" || strings.HasPrefix(d.Section, "resource_changes") && c.a.drifted(d.At) && does(c.b, d.At, "delete"))
 	}},
+	{"a destroy of a part that was deleted outside, and what depends on it", func(c *comparison, d Difference) bool {
+		return d.Section == "exits" && d.A == 2 && d.B == 0 && !slices.ContainsFunc(changes(c.a.PlanJSON), func(ch any) bool { return !c.bereft(fmt.Sprint(get(ch, "address"))) }) ||
+			d.Section != "exits" && (d.B == nil || d.What == "state" && d.A == nil) && c.bereft(c.subject(d))
+	}},
 	{"a destroy plan of nothing but data sources", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0
 	}},
@@ -219,6 +223,8 @@ var classes = []class{
 	{"conditions, expressions and data of what is destroyed", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && slices.ContainsFunc([]string{"Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "Invalid import 'to' expression", "On demand"}, func(title string) bool {
 			return c.refused(d, title)
+		}) || c.st.Do.Destroy && c.refused(d, "Invalid value for variable") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+			return p.b.Kind == Variable && p.up != nil && p.up.needs(func(on *place) bool { return on.b.Kind == Resource || on.b.Kind == Data })
 		})
 	}},
 	{"`output_changes` of a destroy", func(c *comparison, d Difference) bool {
@@ -262,9 +268,13 @@ var classes = []class{
 		return c.wholeModules("") && (c.further(d) || d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && contains(strings.Fields(ours), more) ||
 			d.Section == "create first" && d.B == true && strings.HasPrefix(d.At, "module.") ||
 			d.Section == "resource_changes actions" && compact(d.B) == `["create","delete"]` && compact(d.A) == `["delete","create"]` && strings.HasPrefix(d.At, "module.") ||
-			strings.HasPrefix(d.Section, "resource_changes") && d.A == nil && (does(c.b, d.At, "read") || c.through(d.At)) ||
+			d.What == "plan" && d.Section != "exits" && c.about(d, c.delayed()) ||
+			strings.HasPrefix(d.Section, "resource_changes") && d.A == nil && c.through(d.At) ||
 			d.A == nil && (d.What == "state" || d.What == "calls" && d.Section == "create") && c.through(c.subject(d)) ||
-			c.idle(d, func(ch any) bool { return c.through(fmt.Sprint(get(ch, "address"))) })) ||
+			c.idle(d, func(ch any) bool {
+				at := fmt.Sprint(get(ch, "address"))
+				return c.through(at) || slices.Contains(c.delayed(), at)
+			})) ||
 			len(c.st.Do.Target) > 0 && (d.Section == "checks" || d.What == "checks") && (d.A == nil || d.A == "unknown") && c.wholeModules(c.subject(d))
 	}},
 	{"outputs with `-target` of one instance", func(c *comparison, d Difference) bool {
@@ -298,7 +308,8 @@ var classes = []class{
 		if d.Section == "create first" && c.st.Do.Refresh == "only" {
 			return true
 		}
-		return d.Section == "create first" && d.A == true && (strings.HasSuffix(d.At, " deposed") || len(c.st.Do.Target) > 0 || imports(c.a, d.At) || strings.HasSuffix(d.At, "]"))
+		return d.Section == "create first" && d.A == true && (strings.HasSuffix(d.At, " deposed") || len(c.st.Do.Target) > 0 || imports(c.a, d.At) || strings.HasSuffix(d.At, "]")) ||
+			(d.Section == "create first" && d.B == true || d.Section == "resource_changes actions" && compact(d.B) == `["create","delete"]`) && c.firstForNone(d.At)
 	}},
 	{"dependencies of what does not change", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
@@ -328,6 +339,42 @@ func (c *comparison) further(d Difference) bool {
 			return x != nil && slices.ContainsFunc(x.Dependencies, func(dep string) bool { return strings.HasPrefix(dep+".", keyless(t)+".") })
 		}
 		return d.What == "calls" || does(c.b, d.At, "delete") && on(c.b.Before) && !on(c.a.Before)
+	})
+}
+
+// bereft is whether Lethe alone plans something of what depends on a target that is to be destroyed and was not there any more.
+func (c *comparison) bereft(addr string) bool {
+	is, yes := c.a.Before.at(addr), false
+	if is == nil || !c.st.Do.Destroy || !slices.Contains(addressesOf(c.a), addr) || slices.Contains(addressesOf(c.b), addr) {
+		return false
+	}
+	c.b.Before.managed(func(r *StateResource, i *StateInstance) {
+		yes = yes || c.b.missed(i.id()) && slices.Contains(is.Dependencies, keyless(r.addr())) &&
+			slices.ContainsFunc(c.st.Do.Target, func(t string) bool {
+				return strings.HasPrefix(i.addr(r)+".", t+".") || strings.HasPrefix(i.addr(r), t+"[")
+			})
+	})
+	return yes
+}
+
+// delayed are the data that Terraform alone leaves for apply.
+func (c *comparison) delayed() []string {
+	var all []string
+	for _, ch := range changes(c.b.PlanJSON) {
+		if at := fmt.Sprint(get(ch, "address")); does(c.b, at, "read") && !does(c.a, at, "read") {
+			all = append(all, at)
+		}
+	}
+	return all
+}
+
+// firstForNone is whether what depends on a resource and is created first is in a module that has nothing.
+func (c *comparison) firstForNone(addr string) bool {
+	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+		l := p.b.nested("lifecycle")
+		return p.b.Kind == Resource && l != nil && l.arg("create_before_destroy") != nil && p.up != nil &&
+			!slices.ContainsFunc(c.a.After.Resources, func(r *StateResource) bool { return strings.HasPrefix(keyless(r.Module)+".", p.up.addr()+".") }) &&
+			p.needs(func(on *place) bool { return on.addr() == keyless(addr) })
 	})
 }
 

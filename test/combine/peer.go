@@ -67,11 +67,12 @@ func tally(o *Outcome) map[string]any {
 		}
 		for _, c := range i.Calls {
 			switch c.Call {
-			case "move": // Terraform asks a provider that is not configured
-				c.Region = ""
-			case "import": // where something else fails, one program may have come as far as this
+			case "move", "import": // where something else fails, one program may have come as far as this
 				if !o.through() {
 					continue
+				}
+				if c.Call == "move" { // Terraform asks a provider that is not configured
+					c.Region = ""
 				}
 			case "create", "update", "delete":
 			default:

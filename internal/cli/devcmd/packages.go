@@ -26,6 +26,7 @@ Without names, it is done for all providers that the configuration needs.`,
 		f.flags(c)
 		c.Flags.StringVar(&f.dir, "fs-mirror", "", "Ask this `directory`, a mirror, instead of the registries.")
 		c.Flags.StringVar(&f.mirror, "net-mirror", "", "Ask the network mirror at this `URL` instead of the registries.")
+		c.Flags.StringVar(&f.images, "oci-mirror", "", "Ask OCI registries instead, by this `template` of an oci_mirror block.")
 		c.Flags.Bool("enable-plugin-cache", false, "Accepted for compatibility: what is in the plugin cache proves nothing.")
 	}, runLock),
 }
@@ -57,7 +58,7 @@ func (f *packageFlags) flags(c *base.Call) {
 
 type lockFlags struct {
 	packageFlags
-	dir, mirror string
+	dir, mirror, images string
 }
 
 type mirrorFlags struct {
@@ -90,8 +91,8 @@ func (f *packageFlags) open(c *base.Call) (*project.Project, fetch.Copies, bool)
 }
 
 func runLock(ctx context.Context, c *base.Call, f *lockFlags) int {
-	if f.dir != "" && f.mirror != "" {
-		c.Bag.Add(diag.Errorf("Invalid installation method options", "The -fs-mirror and -net-mirror command line options are mutually-exclusive."))
+	if f.dir != "" && f.mirror != "" || f.images != "" && f.dir+f.mirror != "" {
+		c.Bag.Add(diag.Errorf("Invalid installation method options", "The -fs-mirror, -net-mirror and -oci-mirror command line options are mutually-exclusive."))
 		return c.UI.Fail()
 	}
 	p, copies, ok := f.open(c)
@@ -104,6 +105,11 @@ func runLock(ctx context.Context, c *base.Call, f *lockFlags) int {
 	case f.mirror != "":
 		if err := p.Providers.OnlyMirror(f.mirror); err != nil {
 			c.Bag.Add(diag.Errorf("Invalid network mirror URL", "The -net-mirror option cannot be followed: %s.", err))
+			return c.UI.Fail()
+		}
+	case f.images != "":
+		if err := p.Providers.OnlyImages(f.images); err != nil {
+			c.Bag.Add(diag.Errorf("Invalid OCI mirror template", "The -oci-mirror option cannot be followed: %s.", err))
 			return c.UI.Fail()
 		}
 	default:

@@ -55,12 +55,13 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	if p.Lock, ok = fetch.ReadLockfile(p.Dir, p.Limits, c.Sources, &c.Bag); !ok {
 		return nil, false
 	}
-	asks, ok := newRegistry(c, p.Settings, credentialsOf(c, p.Settings))
+	credentials := credentialsOf(c, p.Settings)
+	asks, ok := newRegistry(c, p.Settings, credentials)
 	if !ok {
 		return nil, false
 	}
 	p.Providers = &fetch.Providers{
-		Registry: asks, StoreDir: storeDir(c),
+		Registry: asks, OCI: newImages(asks, credentials), StoreDir: storeDir(c),
 		Settings: p.Settings, WorkDir: p.Dir, DataDir: p.Data, CacheDir: p.pluginCache(), Getenv: c.Getenv, Closed: p.closed,
 		Note: func(s string) { c.UI.Line(s) },
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/download"
 	"github.com/lethe-iac/lethe/internal/fetch"
+	"github.com/lethe-iac/lethe/internal/oci"
 	"github.com/lethe-iac/lethe/internal/registry"
 	"github.com/lethe-iac/lethe/internal/secret"
 )
@@ -60,6 +61,11 @@ func newRegistry(c *base.Call, s *cliconfig.Settings, credentials *cliconfig.Cre
 	return &registry.Registry{Client: client, Hosts: s.Hosts}, ok1 && ok2 && ok3
 }
 
+// newImages is how this command asks OCI registries.
+func newImages(r *registry.Registry, credentials *cliconfig.Credentials) *oci.Client {
+	return &oci.Client{Transport: r.Client.Transport, Header: http.Header{"User-Agent": r.Client.Header["User-Agent"]}, Credential: credentials.OCI}
+}
+
 // number reads an environment variable that is a number, if it is set.
 func number(c *base.Call, name string, unset int) (int, bool) {
 	text := c.Getenv(name)
@@ -78,7 +84,7 @@ func number(c *base.Call, name string, unset int) (int, bool) {
 // under way goes to note. Of a load that fails what it installed is remembered.
 func (p *Project) InstallModules(ctx context.Context, upgrade bool, note func(string)) {
 	m := &fetch.Installer{
-		Registry: p.Providers.Registry, Host: p.Call.Registry(), WorkDir: p.Dir, DataDir: p.Data, Environ: p.Call.Environ,
+		Registry: p.Providers.Registry, OCI: p.Providers.OCI, Host: p.Call.Registry(), WorkDir: p.Dir, DataDir: p.Data, Environ: p.Call.Environ,
 		Known: p.modules(), Upgrade: upgrade, Note: note,
 	}
 	if dir := cacheDir(p.Call); dir != "" {

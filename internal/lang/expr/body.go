@@ -54,24 +54,25 @@ func (b *Body) Eval(s *Env, ctx *hcl.EvalContext) cty.Value {
 	if b.Ready != cty.NilVal {
 		return b.Ready
 	}
-	o := schema.Assemble(b.Ty)
+	n := len(b.Attrs) + len(b.Nested)
+	names, vals := make([]string, 0, n), make([]cty.Value, 0, n)
 	for i := range b.Attrs {
 		a := &b.Attrs[i]
-		if a.Ready != cty.NilVal {
-			o.Set(a.Attr.Name, a.Ready)
-		} else {
-			o.Set(a.Attr.Name, a.eval(s, ctx))
+		v := a.Ready
+		if v == cty.NilVal {
+			v = a.eval(s, ctx)
 		}
+		names, vals = append(names, a.Attr.Name), append(vals, v)
 	}
 	for i := range b.Nested {
 		n := &b.Nested[i]
-		if n.Ready != cty.NilVal {
-			o.Set(n.Name, n.Ready)
-		} else {
-			o.Set(n.Name, n.eval(s, ctx))
+		v := n.Ready
+		if v == cty.NilVal {
+			v = n.eval(s, ctx)
 		}
+		names, vals = append(names, n.Name), append(vals, v)
 	}
-	return o.Value()
+	return schema.ObjectLike(b.Ty, names, vals)
 }
 
 func (a *BodyAttr) eval(s *Env, ctx *hcl.EvalContext) cty.Value {

@@ -48,6 +48,8 @@ type Server struct {
 	signer *openpgp.Entity
 	made   time.Time
 	keys   []string // armored, as the registry tells them
+	tags   map[string][]string
+	guard  func(http.ResponseWriter, *http.Request) bool // answers requests that may not be made
 }
 
 // New starts a registry that ends with the test.
@@ -96,7 +98,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.log = append(s.log, line)
 	fault := s.faults[r.URL.Path]
 	body, ok := s.files[r.URL.Path]
+	guard := s.guard
 	s.mu.Unlock()
+	if guard != nil && !guard(w, r) {
+		return
+	}
 	switch {
 	case fault != nil:
 		fault(w, r)

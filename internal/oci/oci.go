@@ -1,0 +1,192 @@
+// Package oci gets packages of providers and modules from OCI registries, in the shapes that OpenTofu knows: an index
+// with the artifact type of a provider, which has a manifest for each platform, and a manifest with the artifact type of
+// a module; each manifest has one layer, a zip file.
+package oci
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/apparentlymart/go-versions/versions"
+	v1 "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/content"
+	"oras.land/oras-go/v2/errdef"
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/errcode"
+	"oras.land/oras-go/v2/registry/remote/retry"
+)
+
+// What packages are called.
+const (
+	providerType = "application/vnd.opentofu.provider"        // the artifact type of an index
+	targetType   = "application/vnd.opentofu.provider-target" // of a manifest in it
+	moduleType   = "application/vnd.opentofu.modulepkg"       // of a module's manifest
+	zipType      = "archive/zip"                              // the media type of a layer
+)
+
+// maxManifest is the size of the largest document that is read, in bytes.
+const maxManifest = 4 << 20
+
+// ErrNotFound says that a registry does not have what it was asked for.
+var ErrNotFound = errors.New("the OCI registry has none of that name")
+
+// Client asks OCI registries.
+type Client struct {
+	Transport http.RoundTripper // nil: the environment's proxy and certificates
+	Header    http.Header       // sent with every request
+	// Credential finds the credentials for a repository of a host; the zero value is none. nil: there are none.
+	Credential func(ctx context.Context, host, repository string) (auth.Credential, error)
+}
+
+// Blob is a zip file in a registry.
+type Blob struct {
+	Sum  string // its SHA-256, in hexadecimal
+	at   v1.Descriptor
+	repo *remote.Repository
+}
+
+// Save writes the file. What comes is not held against Sum.
+func (b *Blob) Save(ctx context.Context, w io.Writer, limit int64) error {
+	if b.at.Size > limit {
+		return fmt.Errorf("the package has %d bytes, more than %d", b.at.Size, limit)
+	}
+	r, err := b.repo.Blobs().Fetch(ctx, b.at)
+	if err != nil {
+		return said(err)
+	}
+	defer r.Close()
+	if n, err := io.Copy(w, io.LimitReader(r, b.at.Size)); err != nil || n < b.at.Size {
+		return errors.Join(err, fmt.Errorf("the package ends after %d of %d bytes", n, b.at.Size))
+	}
+	return nil
+}
+
+// repository opens a repository, such as "registry.example.com/providers/random".
+func (c *Client) repository(name string) (*remote.Repository, error) {
+	repo, err := remote.NewRepository(name)
+	if err != nil || repo.Reference.Reference != "" {
+		return nil, fmt.Errorf("%q is no repository of an OCI registry", name)
+	}
+	client := &auth.Client{Client: &http.Client{Transport: retry.NewTransport(c.Transport)}, Header: c.Header, Cache: auth.NewCache()}
+	if host, _, err := net.SplitHostPort(repo.Reference.Registry); err == nil && isLoopback(host) {
+		client.BlockedRealmPrefixes = []netip.Prefix{} // a registry of this machine may send to a login service of this machine
+	}
+	if c.Credential != nil {
+		client.Credential = func(ctx context.Context, host string) (auth.Credential, error) {
+			if host != repo.Reference.Host() {
+				return auth.EmptyCredential, nil
+			}
+			return c.Credential(ctx, host, repo.Reference.Repository)
+		}
+	}
+	repo.Client = client
+	return repo, nil
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Versions lists the versions of a provider whose repository it is: its tags, in which "_" stands for "+".
+func (c *Client) Versions(ctx context.Context, repository string) ([]versions.Version, error) {
+	repo, err := c.repository(repository)
+	if err != nil {
+		return nil, err
+	}
+	var out []versions.Version
+	err = repo.Tags(ctx, "", func(tags []string) error {
+		for _, tag := range tags {
+			if v, err := versions.ParseVersion(strings.ReplaceAll(tag, "_", "+")); err == nil {
+				out = append(out, v)
+			}
+		}
+		return nil
+	})
+	return out, said(err)
+}
+
+// Provider finds the package of one version for a platform, such as "linux_amd64".
+func (c *Client) Provider(ctx context.Context, repository string, v versions.Version, platform string) (*Blob, error) {
+	repo, err := c.repository(repository)
+	if err != nil {
+		return nil, err
+	}
+	var index v1.Index
+	if err := document(ctx, repo, strings.ReplaceAll(v.String(), "+", "_"), &index); err != nil {
+		return nil, err
+	}
+	if index.ArtifactType != providerType {
+		return nil, fmt.Errorf("%s has something else than a provider in that version: its artifact type is %q, and not %q", repository, index.ArtifactType, providerType)
+	}
+	for _, m := range index.Manifests {
+		if m.ArtifactType == targetType && m.Platform != nil && m.Platform.OS+"_"+m.Platform.Architecture == platform {
+			return layer(ctx, repo, m.Digest.String(), targetType)
+		}
+	}
+	return nil, fmt.Errorf("%s has no package of version %s for %s", repository, v, platform)
+}
+
+// Module finds the package of a module by a tag or a digest ("sha256:…").
+func (c *Client) Module(ctx context.Context, repository, reference string) (*Blob, error) {
+	repo, err := c.repository(repository)
+	if err != nil {
+		return nil, err
+	}
+	return layer(ctx, repo, reference, moduleType)
+}
+
+// layer finds the one layer of a manifest.
+func layer(ctx context.Context, repo *remote.Repository, reference, artifact string) (*Blob, error) {
+	var m v1.Manifest
+	if err := document(ctx, repo, reference, &m); err != nil {
+		return nil, err
+	}
+	switch {
+	case m.ArtifactType != artifact:
+		return nil, fmt.Errorf("%s has something else under %s: its artifact type is %q, and not %q", repo.Reference, reference, m.ArtifactType, artifact)
+	case len(m.Layers) != 1 || m.Layers[0].MediaType != zipType || m.Layers[0].Digest.Validate() != nil || m.Layers[0].Digest.Algorithm() != "sha256":
+		return nil, fmt.Errorf("%s has under %s no package: it has one layer of the type %s, and that has a SHA-256 digest", repo.Reference, reference, zipType)
+	}
+	return &Blob{m.Layers[0].Digest.Encoded(), m.Layers[0], repo}, nil
+}
+
+// document reads an index or a manifest.
+func document(ctx context.Context, repo *remote.Repository, reference string, into any) error {
+	at, r, err := repo.Manifests().FetchReference(ctx, reference)
+	if err != nil {
+		return said(err)
+	}
+	defer r.Close()
+	if at.Size > maxManifest {
+		return fmt.Errorf("%s has a document of %d bytes under %s", repo.Reference, at.Size, reference)
+	}
+	text, err := content.ReadAll(r, at) // which holds it against its digest
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		return fmt.Errorf("what %s has under %s cannot be read: %w", repo.Reference, reference, err)
+	}
+	return nil
+}
+
+// said is what a registry says about an error.
+func said(err error) error {
+	var answer *errcode.ErrorResponse
+	switch {
+	case errors.Is(err, errdef.ErrNotFound), errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound:
+		return ErrNotFound
+	case errors.As(err, &answer):
+		return fmt.Errorf("%s%s answered %d %s", answer.URL.Host, answer.URL.Path, answer.StatusCode, http.StatusText(answer.StatusCode))
+	}
+	return err
+}
