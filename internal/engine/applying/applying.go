@@ -78,13 +78,9 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 	filling.Applied(a.run.Program, a.run.Frame, a.plan)
 	ok = a.walk(ctx)
 	a.unmade()
-	if ok {
-		a.outputs()
-		if a.plan.Mode == plan.Normal && len(a.plan.Targets)+len(a.plan.Excludes) == 0 && a.anySteps() {
-			a.run.CheckValues()
-		}
-	} else {
-		a.keepOutputs()
+	a.outputs(ok)
+	if ok && a.plan.Mode == plan.Normal && len(a.plan.Targets)+len(a.plan.Excludes) == 0 && a.anySteps() {
+		a.run.CheckValues()
 	}
 	a.edit.Head().Checks = a.run.Checks.Results(a.plan.Checks)
 	return &Result{Snapshot: a.edit.Done(), Summary: a.summary(), Cut: r.Cut.Load()}, ok && !bag.HasErrors()

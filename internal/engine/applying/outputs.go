@@ -28,55 +28,42 @@ func (a *applier) freeKey(i addr.Instance) string {
 	}
 }
 
-// outputs stores the root outputs.
-func (a *applier) outputs() {
+// outputs stores the root outputs: after a run that failed, those that can still be known. Those that are to go
+// wait for nothing: what they were made from may be gone.
+func (a *applier) outputs(well bool) {
 	for _, c := range a.plan.Outputs {
-		a.output(c)
-	}
-}
-
-func (a *applier) output(c *plan.OutputChange) {
-	if c.Action == plan.Delete {
-		a.edit.DropOutput(c.Name)
-		return
-	}
-	v := c.After
-	_, declared := a.run.Program.Lookup(addr.Module{}, program.Output, c.Name)
-	if declared && a.plan.Mode == plan.Normal && !v.Raw.IsWhollyKnown() { // what was shown is what is stored
-		var outcome frame.Outcome
-		if v, outcome = a.run.Frame.Output(c.Name, frame.After, a.run.Bag); outcome != frame.OK {
-			return // it keeps what it had
-		}
-	}
-	if !v.Raw.IsWhollyKnown() || v.Raw.IsNull() && c.Before.Raw.IsNull() {
-		return
-	}
-	if v.Raw.IsNull() && v.Raw.Type() == cty.DynamicPseudoType {
-		a.edit.DropOutput(c.Name)
-		return
-	}
-	a.edit.Output(c.Name, state.Output{Value: v, Type: v.Raw.Type(), Sensitive: c.Sensitive, Deprecated: c.Deprecated})
-}
-
-// keepOutputs stores, after a run that failed, those outputs that can still be known. Those that are to
-// go wait for nothing: what they were made from may be gone.
-func (a *applier) keepOutputs() {
-	for _, c := range a.plan.Outputs {
-		if c.Action == plan.Delete {
+		switch {
+		case c.Action == plan.Delete:
 			a.edit.DropOutput(c.Name)
-			continue
+		case well || c.Action != plan.NoOp && !a.run.Checks.Failed("output."+c.Name):
+			a.output(c, well)
 		}
-		if c.Action == plan.NoOp || a.run.Checks.Failed("output."+c.Name) {
-			continue
+	}
+}
+
+// output stores one that stays. What was shown is what is stored; one that was not known then, or that a run which
+// failed may have kept from being known, keeps what it had if it has no value now.
+func (a *applier) output(c *plan.OutputChange, well bool) {
+	v, known, bag := c.After, c.After.Raw.IsWhollyKnown(), a.run.Bag
+	if !well {
+		bag = &diag.Bag{}
+	}
+	_, declared := a.run.Program.Lookup(addr.Module{}, program.Output, c.Name)
+	if !well || declared && a.plan.Mode == plan.Normal && !known {
+		now, outcome := a.run.Frame.Output(c.Name, frame.After, bag)
+		if outcome != frame.OK {
+			return
 		}
-		var quiet diag.Bag
-		v, outcome := a.run.Frame.Output(c.Name, frame.After, &quiet)
-		if c.After.Raw.IsWhollyKnown() {
-			v = c.After
+		if !known {
+			v = now
 		}
-		if outcome == frame.OK && v.Raw.IsWhollyKnown() && !v.Raw.IsNull() {
-			a.edit.Output(c.Name, state.Output{Value: v, Type: v.Raw.Type(), Sensitive: c.Sensitive, Deprecated: c.Deprecated})
-		}
+	}
+	switch null := v.Raw.IsNull(); {
+	case !v.Raw.IsWhollyKnown() || null && (!well || c.Before.Raw.IsNull()):
+	case null && v.Raw.Type() == cty.DynamicPseudoType:
+		a.edit.DropOutput(c.Name)
+	default:
+		a.edit.Output(c.Name, state.Output{Value: v, Type: v.Raw.Type(), Sensitive: c.Sensitive, Deprecated: c.Deprecated})
 	}
 }
 
