@@ -98,7 +98,7 @@ func (d *Directory) open(ctx context.Context, s settings) (store.Store, bool) {
 }
 
 func (d *Directory) storeSettings(config cty.Value) store.Settings {
-	return store.Settings{Config: config, Dir: d.Env.Dir, Getenv: d.Env.Getenv, FS: d.Env.FS}
+	return store.Settings{Config: config, Dir: d.Env.Dir, FS: d.Env.FS}
 }
 
 // Outputs reads the outputs of the state that another configuration keeps, for

@@ -28,7 +28,7 @@ func commands() []*base.Command {
 		initcmd.Init, devcmd.Validate, runcmd.Plan, runcmd.Apply, runcmd.Destroy,
 		devcmd.Console, devcmd.Explain, devcmd.Fmt, workspacecmd.ForceUnlock, initcmd.Get, devcmd.Graph, runcmd.Import,
 		logincmd.Login, logincmd.Logout,
-		devcmd.Metadata, devcmd.Output, devcmd.Providers, devcmd.ProvidersLock, devcmd.ProvidersMirror, devcmd.ProvidersSchema, runcmd.Refresh, devcmd.Show,
+		devcmd.Metadata, devcmd.Modules, devcmd.Output, devcmd.Providers, devcmd.ProvidersLock, devcmd.ProvidersMirror, devcmd.ProvidersSchema, runcmd.Refresh, devcmd.Show,
 		statecmd.List, statecmd.Mv, statecmd.Pull, statecmd.Push, statecmd.ReplaceProvider,
 		statecmd.Rm, statecmd.Show, statecmd.Taint, statecmd.Untaint, devcmd.Version,
 		workspacecmd.Delete, workspacecmd.List, workspacecmd.New, workspacecmd.Select, workspacecmd.Show,

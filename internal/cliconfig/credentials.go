@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/lethe-iac/lethe/internal/download"
 )
 
 // Credentials are what a user shows to hosts: tokens from the environment (TF_TOKEN_*), from credentials blocks, from
@@ -35,10 +37,11 @@ type Credentials struct {
 
 // Authorize adds to a request what the user has for its host, if others cannot read it on the way.
 func (c *Credentials) Authorize(ctx context.Context, r *http.Request) error {
-	if r.URL.Scheme != "https" {
+	host := download.Audience(ctx, r.URL.Host)
+	if r.URL.Scheme != "https" && host == r.URL.Host { // the address of a service that is not https stands in the user's own configuration
 		return nil
 	}
-	host := strings.TrimSuffix(r.URL.Host, ":443")
+	host = strings.TrimSuffix(host, ":443")
 	token, err := c.Token(ctx, host)
 	if err != nil {
 		return err

@@ -6,11 +6,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/enginetest"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/engine/ordering"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
-	"github.com/lethe-iac/lethe/internal/plan"
 )
 
 // The draft's two pictures (seed 000): a provider configured with a lease, and a provisioner that
@@ -63,7 +63,7 @@ resource "plant_item" "example" {
 		}
 		filling.Applied(prog, frame, p)
 		o := ordering.New(ordering.Source{Program: prog, Frame: frame, Receivers: received, Removals: declared.NewRemovals(prog.Tree().Root), Plan: p})
-		if diff := cmp.Diff(c.want, plan.Order(&o.Input).Graph().String()); diff != "" {
+		if diff := cmp.Diff(c.want, enginetest.Steps(&o.Input)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

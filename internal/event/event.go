@@ -11,7 +11,6 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/plan"
 )
 
 // Event is one thing that happened. The types of this package are all there are.
@@ -49,7 +48,6 @@ type (
 		Object     addr.Object
 		Op         Op
 		IDKey, ID  string
-		Replace    bool // the create or delete is half of a replacement
 		Refreshing bool // in the refresh phase (JSON stream tells reads of data apart)
 		At         time.Time
 	}
@@ -95,8 +93,6 @@ type (
 		Type   string
 		Failed bool
 	}
-	// Planned hands the finished plan to the views.
-	Planned struct{ Plan *plan.Plan }
 	// Summary ends an apply.
 	Summary struct {
 		Operation                                      string // "apply" or "destroy"
@@ -127,7 +123,6 @@ func (Imported) event()         {}
 func (ProvisionStarted) event() {}
 func (ProvisionOutput) event()  {}
 func (ProvisionDone) event()    {}
-func (Planned) event()          {}
 func (Summary) event()          {}
 func (Leases) event()           {}
 func (Diagnosed) event()        {}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/registry"
 )
@@ -37,10 +38,15 @@ type imageSource struct {
 	reference  string // tag or digest
 }
 
+// pattern compiles an expression when it is used first: most commands install nothing.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 var (
-	registryName = regexp.MustCompile(`^[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?$`)
-	scpForm      = regexp.MustCompile(`^(?:([A-Za-z0-9_.-]+)@)?([A-Za-z0-9.-]+):([^/:].*)$`)
-	forcedForm   = regexp.MustCompile(`^([A-Za-z0-9]+)::(.+)$`)
+	registryName = pattern(`^[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?$`)
+	scpForm      = pattern(`^(?:([A-Za-z0-9_.-]+)@)?([A-Za-z0-9.-]+):([^/:].*)$`)
+	forcedForm   = pattern(`^([A-Za-z0-9]+)::(.+)$`)
 )
 
 // parseSource reads the source address of a module that is not local, as Terraform and OpenTofu do: registry addresses,
@@ -78,7 +84,7 @@ func registrySource(text, host string) (registry.Module, string, bool) {
 		return registry.Module{}, "", false
 	}
 	for _, p := range parts {
-		if !registryName.MatchString(p) {
+		if !registryName().MatchString(p) {
 			return registry.Module{}, "", false
 		}
 	}
@@ -112,7 +118,7 @@ func clean(sub string) bool {
 }
 
 func packageSource(text string) (*moduleSource, error) {
-	if m := forcedForm.FindStringSubmatch(text); m != nil {
+	if m := forcedForm().FindStringSubmatch(text); m != nil {
 		switch m[1] {
 		case "git":
 			return git(m[2])
@@ -142,7 +148,7 @@ func packageSource(text string) (*moduleSource, error) {
 		return &moduleSource{text: "file://" + filepath.ToSlash(text), local: text}, nil
 	case strings.HasPrefix(text, "file://"):
 		return &moduleSource{text: text, local: filepath.FromSlash(strings.TrimPrefix(text, "file://"))}, nil
-	case scpForm.MatchString(text) && !strings.Contains(text, "://"):
+	case scpForm().MatchString(text) && !strings.Contains(text, "://"):
 		return git(text)
 	case strings.HasPrefix(text, "https://"), strings.HasPrefix(text, "http://"):
 		return archived(text)
@@ -155,7 +161,7 @@ func packageSource(text string) (*moduleSource, error) {
 // git reads the address of a repository, whose query has the revision.
 func git(text string) (*moduleSource, error) {
 	bare, query, _ := strings.Cut(text, "?")
-	if m := scpForm.FindStringSubmatch(bare); m != nil && !strings.Contains(bare, "://") {
+	if m := scpForm().FindStringSubmatch(bare); m != nil && !strings.Contains(bare, "://") {
 		user := m[1]
 		if user != "" {
 			user += "@"

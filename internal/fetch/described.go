@@ -48,12 +48,13 @@ func switches(env []string) []string {
 	return env
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli makes its table when it is used first, as most commands do not.
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // Load gives what was stored; nil if that is nothing, or broken.
 func (d *Described) Load() []byte {
 	b, err := os.ReadFile(d.path)
-	if err != nil || len(b) < 4 || binary.LittleEndian.Uint32(b) != crc32.Checksum(b[4:], castagnoli) {
+	if err != nil || len(b) < 4 || binary.LittleEndian.Uint32(b) != crc32.Checksum(b[4:], castagnoli()) {
 		return nil
 	}
 	return b[4:]
@@ -66,7 +67,7 @@ func (d *Described) Store(description []byte) {
 		return
 	}
 	others, _ := os.ReadDir(dir)
-	b := binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(description)), crc32.Checksum(description, castagnoli))
+	b := binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(description)), crc32.Checksum(description, castagnoli()))
 	_ = replace(d.path, append(b, description...))
 	for _, o := range others {
 		if o.Name() != filepath.Base(d.path) {

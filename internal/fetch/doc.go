@@ -1,10 +1,15 @@
 // Package fetch brings what a configuration needs onto the disk: providers and modules, and keeps
 // the lock file.
 //
-// Providers come from directories: development overrides, file system mirrors (packed and
-// unpacked, configured or implied), with the plugin cache between them and the working directory.
-// Modules come from local paths. What was chosen is written down in the dependency lock file
-// (.terraform.lock.hcl) with hashes, and in .terraform, in the layout that other tools read.
+// Providers come from sources (source.go): development overrides, directories that are mirrors, network
+// mirrors, OCI registries, and the registries that their addresses name (remote.go). Install (install.go)
+// chooses a version, and deliver.go puts its package into .terraform, through the user's store and the plugin
+// cache. Link (link.go) does so without asking any server. Sum and Copy (copies.go) are about packages for
+// other platforms. What was chosen is in the dependency lock file (lockfile.go) with hashes (pack.go).
+//
+// Modules come from local paths, registries, git repositories (git.go), archives and OCI registries
+// (installer.go); address.go reads what a source argument says, and modules.go keeps the list of those
+// that are installed, in the layout that other tools read.
 //
 // Every path that comes from a configuration or an archive is kept inside the directory it belongs
 // to; archives are unpacked under limits.

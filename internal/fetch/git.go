@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/archive"
@@ -145,14 +144,14 @@ func beside(base, address string) string {
 }
 
 var (
-	fullCommit = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
-	someCommit = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
+	fullCommit = pattern(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+	someCommit = pattern(`^[0-9a-f]{7,64}$`)
 )
 
 // fetch makes sure that a revision is there and gives its commit. One that is named by its whole hash is not
 // asked for again.
 func (r *repository) fetch(ctx context.Context, g gitSource) (string, error) {
-	if fullCommit.MatchString(g.ref) {
+	if fullCommit().MatchString(g.ref) {
 		if _, err := r.git(ctx, "cat-file", "-e", g.ref+"^{commit}"); err == nil {
 			return g.ref, nil
 		}
@@ -180,7 +179,7 @@ func (r *repository) fetch(ctx context.Context, g gitSource) (string, error) {
 		}
 	}
 	// A commit, in full or cut short, that the server does not hand out by name: it is looked for in all branches and tags.
-	if !someCommit.MatchString(g.ref) {
+	if !someCommit().MatchString(g.ref) {
 		return "", err
 	}
 	if _, all := r.git(ctx, "fetch", "--quiet", "--force", "--", g.url, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"); all != nil {
@@ -213,14 +212,14 @@ func (r *repositories) run(ctx context.Context, args ...string) ([]byte, error) 
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		text := strings.TrimSpace(withoutUser.ReplaceAllString(said.String(), "://"))
+		text := strings.TrimSpace(withoutUser().ReplaceAllString(said.String(), "://"))
 		return nil, fmt.Errorf("git could not fetch it: %s", strings.TrimPrefix(text, "fatal: "))
 	}
 	return out.Bytes(), nil
 }
 
 // withoutUser finds the user name and password in addresses.
-var withoutUser = regexp.MustCompile(`://[^/@\s]*@`)
+var withoutUser = pattern(`://[^/@\s]*@`)
 
 // withoutGit is an environment without what points git to another repository.
 func withoutGit(environ []string) []string {

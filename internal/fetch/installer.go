@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -118,7 +117,7 @@ func (s *moduleSource) subOf(named *moduleSource) string {
 }
 
 // display is an address as users see it: without a password.
-func display(text string) string { return withoutUser.ReplaceAllString(text, "://") }
+func display(text string) string { return withoutUser().ReplaceAllString(text, "://") }
 
 func (m *Installer) note(format string, args ...any) {
 	if m.Note != nil {
@@ -263,12 +262,12 @@ func (m *Installer) image(ctx context.Context, s *imageSource, dir string) error
 }
 
 // isArchive finds addresses that are of an archive by their name.
-var isArchive = regexp.MustCompile(`\.(zip|tar|tgz|tar\.gz|tbz2|tar\.bz2|tar\.xz|txz)$`)
+var isArchive = pattern(`\.(zip|tar|tgz|tar\.gz|tbz2|tar\.bz2|tar\.xz|txz)$`)
 
 // archive installs an archive, or what the page at an address says is the module's.
 func (m *Installer) archive(ctx context.Context, u *url.URL, dir string, hops int) error {
 	q := u.Query()
-	if q.Get("archive") == "" && !isArchive.MatchString(u.Path) {
+	if q.Get("archive") == "" && !isArchive().MatchString(u.Path) {
 		return m.page(ctx, u, dir, hops)
 	}
 	sum := q.Get("checksum")
@@ -303,7 +302,7 @@ func checkSum(want, got string) error {
 	return fmt.Errorf("the archive has the SHA-256 checksum %s, and %s is what was promised", got, want)
 }
 
-var metaGet = regexp.MustCompile(`(?i)<meta\s+name="terraform-get"\s+content="([^"]+)"`)
+var metaGet = pattern(`(?i)<meta\s+name="terraform-get"\s+content="([^"]+)"`)
 
 // page asks an address where the module is.
 func (m *Installer) page(ctx context.Context, u *url.URL, dir string, hops int) error {
@@ -320,7 +319,7 @@ func (m *Installer) page(ctx context.Context, u *url.URL, dir string, hops int) 
 	}
 	text := a.Header.Get("X-Terraform-Get")
 	if text == "" {
-		if found := metaGet.FindSubmatch(a.Body); found != nil {
+		if found := metaGet().FindSubmatch(a.Body); found != nil {
 			text = string(found[1])
 		}
 	}

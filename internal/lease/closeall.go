@@ -56,7 +56,7 @@ func (l *Ledger) end(leases []*Lease, sessions []*session) {
 	var work []func()
 	add := func(do func()) walk.Node {
 		work = append(work, do)
-		return graph.Add(nil, walk.Options{})
+		return graph.Add(walk.Options{})
 	}
 	of := make(map[*Lease]walk.Node, len(leases))
 	for _, x := range leases {

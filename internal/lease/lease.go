@@ -52,12 +52,6 @@ type Expired struct{ Reason string }
 
 func (e *Expired) Error() string { return e.Reason }
 
-// Diagnostic is the report for what wanted to use the lease. The caller adds address and place.
-func (e *Expired) Diagnostic() diag.Diagnostic {
-	return diag.Errorf("Ephemeral resource instance has expired",
-		"The ephemeral resource instance cannot be used any more, because it could not be renewed: %s.", e.Reason)
-}
-
 // Fresh makes sure that the lease is good, before it is used: it renews if that is due and waits
 // for a renewal that is under way. The error is an *Expired if the lease could not be renewed, now
 // or before, or that of the context.

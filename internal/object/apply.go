@@ -36,7 +36,7 @@ func (t *Tools) Up(ctx context.Context, c *plan.Change, p *Proposal, prior *stat
 	}
 	began := time.Now()
 	idKey, id := wireID(t, p.Prior)
-	t.tell(event.Started{Object: t.Object, Op: op, IDKey: idKey, ID: id, Replace: c.Action.Replaces(), At: began})
+	t.tell(event.Started{Object: t.Object, Op: op, IDKey: idKey, ID: id, At: began})
 	var resp provider.ApplyResponse
 	var ds provider.Diags
 	called := t.token(ctx, func() {
@@ -206,7 +206,7 @@ func shownID(t *Tools, v cty.Value) (string, string) {
 func (t *Tools) Down(ctx context.Context, cur Current, private []byte, replacing bool) (*state.Entry, bool) {
 	began := time.Now()
 	idKey, id := wireID(t, cur.Wire)
-	t.tell(event.Started{Object: t.Object, Op: event.Delete, IDKey: idKey, ID: id, Replace: replacing, At: began})
+	t.tell(event.Started{Object: t.Object, Op: event.Delete, IDKey: idKey, ID: id, At: began})
 	var resp provider.ApplyResponse
 	var ds provider.Diags
 	called := t.token(ctx, func() {

@@ -129,19 +129,19 @@ func (r *rights) allows(t *Tools, at cty.Path, text, hidden string) bool {
 func (r *rights) ask(t *Tools) {
 	r.asked = true
 	if r.config != cty.NilVal {
-		texts(t.Type.NullWriteOnly(r.config), func(_ cty.Path, text string) { r.said = append(r.said, text) })
+		Texts(t.Type.NullWriteOnly(r.config), func(_ cty.Path, text string) { r.said = append(r.said, text) })
 	}
 	if r.was == nil || r.was.Schema != t.Type.Version {
 		return
 	}
 	if v, err := t.Type.DecodeJSON(r.was.Attrs); err == nil {
 		r.had = map[string][]string{}
-		texts(v, func(p cty.Path, text string) { r.had[place(p)] = append(r.had[place(p)], text) })
+		Texts(v, func(p cty.Path, text string) { r.had[place(p)] = append(r.had[place(p)], text) })
 	}
 }
 
-// texts visits what is written in a value, names and keys too: those stand where the object or map does.
-func texts(v cty.Value, visit func(p cty.Path, text string)) {
+// Texts visits what is written in a value, names and keys too: those stand where the object or map does.
+func Texts(v cty.Value, visit func(p cty.Path, text string)) {
 	secret.Leaves(v, func(p cty.Path, _ cty.Value, text string) {
 		visit(p, text)
 		for i, step := range p {

@@ -1,5 +1,7 @@
 package plan
 
+import "github.com/lethe-iac/lethe/internal/walk"
+
 // node is a step in the making.
 type node struct {
 	kind  Kind
@@ -58,7 +60,7 @@ type building struct {
 	todo     []work // by group: which of its objects have work
 	all      work
 
-	out, in rows[arc] // once the graph is complete
+	out, in walk.Rows[arc] // once the graph is complete
 	order   []int32
 }
 
@@ -81,10 +83,10 @@ func (p *problem) build(f firsts) *building {
 	for g := range p.Groups {
 		b.groupRules(Vertex(g))
 	}
-	for _, e := range p.declared.items {
+	for _, e := range p.declared.All() {
 		b.declaredRules(e)
 	}
-	for _, e := range p.recorded.items {
+	for _, e := range p.recorded.All() {
 		b.recordedRules(e)
 	}
 	for o := range p.Objects {

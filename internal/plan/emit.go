@@ -5,28 +5,14 @@ import "github.com/lethe-iac/lethe/internal/walk"
 // link sorts the edges.
 func (b *building) link(edges []edge) {
 	n := len(b.nodes)
-	b.out = sorted(n, edges, func(e edge) int32 { return e.from.node() }, func(e edge) arc { return e.to | e.from&1 })
-	b.in = sorted(n, edges, func(e edge) int32 { return e.to.node() }, func(e edge) arc { return e.from })
+	b.out = walk.Sorted(n, edges, func(e edge) int32 { return e.from.node() }, func(e edge) arc { return e.to | e.from&1 })
+	b.in = walk.Sorted(n, edges, func(e edge) int32 { return e.to.node() }, func(e edge) arc { return e.from })
 }
 
 // sort finds an order of the nodes and reports whether all are in it.
 func (b *building) sort() bool {
-	n := len(b.nodes)
-	left := make([]int32, n)
-	b.order = make([]int32, 0, n)
-	for i := range left {
-		if left[i] = b.in.start[i+1] - b.in.start[i]; left[i] == 0 {
-			b.order = append(b.order, int32(i))
-		}
-	}
-	for i := 0; i < len(b.order); i++ {
-		for _, a := range b.out.of(b.order[i]) {
-			if left[a.node()]--; left[a.node()] == 0 {
-				b.order = append(b.order, a.node())
-			}
-		}
-	}
-	return len(b.order) == n
+	b.order = walk.Topological(b.in, b.out, arc.node)
+	return len(b.order) == len(b.nodes)
 }
 
 // acyclic reports whether the graph with its soft edges has no cycle.
@@ -46,7 +32,7 @@ func (b *building) harden() bool {
 		return false
 	}
 	b.acyclic() // to link all of them again
-	comp, _ := walk.Components(len(b.nodes), b.out.of, arc.node)
+	comp, _ := walk.Components(len(b.nodes), b.out.Of, arc.node)
 	kept := b.soft[:0]
 	for _, e := range b.soft {
 		if comp[e.from.node()] != comp[e.to.node()] {
@@ -101,14 +87,14 @@ func (b *building) useful() []bool {
 	before, after := make([]bool, len(b.nodes)), make([]bool, len(b.nodes))
 	for _, n := range b.order {
 		before[n] = before[n] || b.nodes[n].kind != Gate
-		for _, a := range b.out.of(n) {
+		for _, a := range b.out.Of(n) {
 			before[a.node()] = before[a.node()] || before[n]
 		}
 	}
 	for i := len(b.order) - 1; i >= 0; i-- {
 		n := b.order[i]
 		after[n] = after[n] || b.nodes[n].kind != Gate
-		for _, a := range b.in.of(n) {
+		for _, a := range b.in.Of(n) {
 			after[a.node()] = after[a.node()] || after[n]
 		}
 	}
@@ -123,7 +109,7 @@ func dissolves(before, after int) bool { return before <= 8 && before*after <= b
 
 func (b *building) followers(n int32, useful []bool) int {
 	count := 0
-	for _, a := range b.out.of(n) {
+	for _, a := range b.out.Of(n) {
 		count += bit(useful[a.node()])
 	}
 	return count
@@ -132,7 +118,7 @@ func (b *building) followers(n int32, useful []bool) int {
 // collect lists what n comes after, gates that are dissolved replaced by what they come after.
 func (b *building) collect(n int32, deps *lists, useful, dissolved []bool) {
 	deps.begin(n)
-	for _, a := range b.in.of(n) {
+	for _, a := range b.in.Of(n) {
 		switch d := a.node(); {
 		case !useful[d]:
 		case !dissolved[d]:

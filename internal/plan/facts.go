@@ -24,7 +24,7 @@ func (p *problem) vertexFacts(v Vertex) facts {
 	if !p.isGate(v) {
 		f |= p.objectFacts(p.objects(v))
 	} else {
-		for _, e := range p.declared.of(v) {
+		for _, e := range p.declared.Of(v) {
 			f |= p.refFacts(Ref{e.To, e.At})
 		}
 	}

@@ -131,7 +131,7 @@ func (s *spreading) made(v, cause Vertex, way int) {
 		s.allLast(v, cause)
 	case !s.passed[way][v]: // a gate is in one of the two sets: this one is free
 		s.passed[way][v] = true
-		for _, e := range s.declared.of(v) {
+		for _, e := range s.declared.Of(v) {
 			s.made(e.To, cause, way)
 		}
 	}
@@ -155,7 +155,7 @@ func (s *spreading) drain() {
 		if x.way == asRecorded {
 			along = s.recorded
 		}
-		for _, e := range along.of(x.from) {
+		for _, e := range along.Of(x.from) {
 			s.reach(e.To, x)
 		}
 	}

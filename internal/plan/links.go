@@ -8,49 +8,21 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// rows are lists by number that are fast to go through: each is one stretch of the items.
-type rows[T any] struct {
-	start []int32
-	items []T
-}
-
-// sorted makes n lists of what item makes of everything in a list, in its order: row says which list it is for.
-func sorted[A, T any](n int, list []A, row func(A) int32, item func(A) T) rows[T] {
-	r := rows[T]{make([]int32, n+1), make([]T, len(list))}
-	for _, x := range list {
-		r.start[row(x)]++
-	}
-	var sum int32
-	for i, c := range r.start {
-		sum += c
-		r.start[i] = sum
-	}
-	for _, x := range slices.Backward(list) {
-		i := row(x)
-		r.start[i]--
-		r.items[r.start[i]] = item(x)
-	}
-	return r
-}
-
-// of is the list of a number.
-func (r rows[T]) of(i int32) []T { return r.items[r.start[i]:r.start[i+1]] }
-
 // adjacent are edges by where they come from.
-func adjacent(vertices int, edges []Edge) rows[Edge] {
-	return sorted(vertices, edges, func(e Edge) int32 { return e.From }, func(e Edge) Edge { return e })
+func adjacent(vertices int, edges []Edge) walk.Rows[Edge] {
+	return walk.Sorted(vertices, edges, func(e Edge) int32 { return e.From }, func(e Edge) Edge { return e })
 }
 
 // breakCycles removes the edges inside strongly connected components and gives the components that
 // had any.
-func breakCycles(a rows[Edge]) (rows[Edge], [][]Vertex) {
-	if len(a.items) == 0 {
+func breakCycles(a walk.Rows[Edge]) (walk.Rows[Edge], [][]Vertex) {
+	if len(a.All()) == 0 {
 		return a, nil
 	}
-	n := len(a.start) - 1
-	comp, _ := walk.Components(n, a.of, func(e Edge) int32 { return e.To })
+	n := a.Len()
+	comp, _ := walk.Components(n, a.Of, func(e Edge) int32 { return e.To })
 	cyclic := map[int32][]Vertex{}
-	for _, e := range a.items {
+	for _, e := range a.All() {
 		if comp[e.From] == comp[e.To] {
 			cyclic[comp[e.From]] = append(cyclic[comp[e.From]], e.From, e.To)
 		}
@@ -58,7 +30,7 @@ func breakCycles(a rows[Edge]) (rows[Edge], [][]Vertex) {
 	if len(cyclic) == 0 {
 		return a, nil
 	}
-	a = adjacent(n, slices.DeleteFunc(a.items, func(e Edge) bool { return comp[e.From] == comp[e.To] }))
+	a = adjacent(n, slices.DeleteFunc(a.All(), func(e Edge) bool { return comp[e.From] == comp[e.To] }))
 	var out [][]Vertex
 	for _, vs := range cyclic {
 		slices.Sort(vs)
@@ -74,7 +46,7 @@ func (p *problem) sortMembers() {
 	for i := range all {
 		all[i] = int32(i)
 	}
-	p.members = sorted(len(p.Groups), all, func(i int32) int32 { return p.Objects[i].Group }, func(i int32) int32 { return i })
+	p.members = walk.Sorted(len(p.Groups), all, func(i int32) int32 { return p.Objects[i].Group }, func(i int32) int32 { return i })
 	less := func(a, b int32) int {
 		x, y := &p.Objects[a], &p.Objects[b]
 		if x.Deposed != y.Deposed && x.Key == y.Key {

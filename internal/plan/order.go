@@ -1,5 +1,7 @@
 package plan
 
+import "github.com/lethe-iac/lethe/internal/walk"
+
 // How steps are ordered
 //
 // Every object that exists has a down, every declared instance an up; those without work only
@@ -110,8 +112,7 @@ type Hold struct {
 	Settings []Ref   // what its settings refer to
 	Over     []int32 // holds it works through, or whose values its settings receive
 
-	NoBefore  bool // its settings before are not known, for a reason that cannot be seen here
-	Composite bool // there is nothing to open: it stands for what it is over
+	NoBefore bool // its settings before are not known, for a reason that cannot be seen here
 }
 
 // Ref is a vertex as a hold's settings refer to it. A hold has no key, so Same means All here, as
@@ -147,11 +148,11 @@ func CreateFirst(in *Input) []bool { return newProblem(in).spread(nil).group }
 type problem struct {
 	*Input
 	vertices           int
-	declared, recorded rows[Edge]
+	declared, recorded walk.Rows[Edge]
 	cyclic             [][]Vertex
-	members            rows[int32] // the objects of each group, sorted by key, the current object of each first
-	facts              []facts     // by vertex, once known
-	held               []facts     // by hold, once known
+	members            walk.Rows[int32] // the objects of each group, sorted by key, the current object of each first
+	facts              []facts          // by vertex, once known
+	held               []facts          // by hold, once known
 }
 
 // work is what there is to do.
@@ -171,7 +172,7 @@ func newProblem(in *Input) *problem {
 
 func (p *problem) isGate(v Vertex) bool { return int(v) >= len(p.Groups) }
 
-func (p *problem) objects(g Vertex) []int32 { return p.members.of(g) }
+func (p *problem) objects(g Vertex) []int32 { return p.members.Of(g) }
 
 // at lists the objects of a group that have the key.
 func (p *problem) at(g Vertex, key int32) []int32 {

@@ -19,8 +19,7 @@ import (
 //	A#old deposed A        a deposed object of A
 //	X update via P E       works through holds, both ways; "up P" and "down P" only one way
 //	X after E, X before E  a provisioner that receives E is a step of its own
-//	P hold from K over V   a hold with settings from K, through hold V; "nobefore",
-//	                       "composite"
+//	P hold from K over V   a hold with settings from K, through hold V; "nobefore"
 //	v gate                 a value
 //	X -> D                 refers to, in configuration and state; "=>" configuration, "~>" state
 type sketch struct {
@@ -133,8 +132,6 @@ func (s *sketch) settings(h *Hold, words []string) {
 			mode = w
 		case w == "nobefore":
 			h.NoBefore = true
-		case w == "composite":
-			h.Composite = true
 		case mode == "from":
 			h.Settings = append(h.Settings, Ref{To: s.vertex(w)})
 		default:
@@ -222,7 +219,6 @@ func TestTable(t *testing.T) {
 		{"unchanged hold: one session", "X replace via P\nY update via P\nP hold", "+P -X +X +Y -P"},
 		{"session over session", "K replace\nX update via P\nZ destroy via P\nE hold from K\nP hold over E",
 			"+E' +P' -Z -P' -E' -K +K +E +P +X -P -E"},
-		{"composite", "X update via B\nY update via E1\nE1 hold\nE2 hold\nB hold composite over E1 E2", "+E1 +Y +E2 +X -E1 -E2"},
 		{"hold unused by what has work", "X nothing via P\nY update\nP hold", "+Y"},
 		{"provisioner with a lease", "X create via P\nX after E\nX after E2\nY create via P\nY -> X\nP hold\nE hold\nE2 hold",
 			"+P +X +E +X.1 -E +E2 +X.2 -E2 +Y -P"},
@@ -235,7 +231,7 @@ func TestTable(t *testing.T) {
 		s.Destroy = strings.HasPrefix(c.plan, "destroy\n")
 		steps := Order(&s.Input)
 		if diff := cmp.Diff(c.want, steps.String()); diff != "" {
-			t.Errorf("%s: %s\n%s", c.what, diff, steps.Graph())
+			t.Errorf("%s: %s\n%s", c.what, diff, graphText(steps))
 		}
 	}
 }
@@ -261,7 +257,7 @@ func TestLeases(t *testing.T) {
 +V late
 -V closer; waits -E +V
 `
-	if diff := cmp.Diff(want, steps.Graph().String()); diff != "" {
+	if diff := cmp.Diff(want, graphText(steps)); diff != "" {
 		t.Error(diff)
 	}
 	for _, c := range []struct{ fail, want string }{
@@ -371,7 +367,7 @@ func TestUnordered(t *testing.T) {
 			}
 			a, b, _ := strings.Cut(pair, " ")
 			if v.over(at[a], at[b]) || v.over(at[b], at[a]) {
-				t.Errorf("%s: %s and %s are ordered:\n%s", c.what, a, b, s.Graph())
+				t.Errorf("%s: %s and %s are ordered:\n%s", c.what, a, b, graphText(s))
 			}
 		}
 	}
@@ -399,4 +395,9 @@ func (s *Steps) String() string {
 		return true
 	}})
 	return strings.Join(names, " ")
+}
+
+// graphText lists steps with what they come after.
+func graphText(s *Steps) string {
+	return s.Graph().Text(func(n walk.Node) string { return s.Label(int(n)) })
 }

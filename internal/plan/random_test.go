@@ -33,7 +33,7 @@ func TestRandomPlans(t *testing.T) {
 		steps := Order(in)
 		v := verify(in, steps)
 		if v.wrong != nil {
-			t.Fatalf("seed %d: %v\n%s", seed, v.wrong, steps.Graph())
+			t.Fatalf("seed %d: %v\n%s", seed, v.wrong, graphText(steps))
 		}
 		count.plans++
 		count.steps += len(steps.List)
@@ -145,7 +145,7 @@ func (d *dice) object(g Vertex, key int32, declared bool) {
 
 func (d *dice) hold() {
 	k := int32(len(d.in.Holds))
-	h := Hold{NoBefore: d.in1(12), Composite: d.in1(8)}
+	h := Hold{NoBefore: d.in1(12)}
 	for _, it := range d.items {
 		if it.kind == 2 && d.in1(3) {
 			h.Over = append(h.Over, it.hold)

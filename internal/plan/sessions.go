@@ -12,9 +12,6 @@ func (b *building) open(k int32, face Face) session {
 		return s
 	}
 	up, down := node{kind: HoldUp, face: face, index: k, late: true}, node{kind: HoldDown, face: face, index: k}
-	if b.Holds[k].Composite {
-		up, down = node{kind: Gate, late: true}, node{kind: Gate}
-	}
 	s := session{b.add(up), b.add(down)}
 	b.sessions[face][k] = s
 	b.waits(s.down, s.up)
@@ -191,7 +188,7 @@ func (b *building) block(r role, ref Ref, n id) {
 	case !b.isGate(ref.To):
 		b.blockObjects(r, b.objects(ref.To), g)
 	default:
-		for _, e := range b.declared.of(ref.To) {
+		for _, e := range b.declared.Of(ref.To) {
 			b.block(r, Ref{e.To, e.At}, g)
 		}
 	}

@@ -66,13 +66,12 @@ type Steps struct {
 // closers, so that they come though others failed. A cycle in it would be a bug of Order.
 func (s *Steps) Graph() *walk.Graph {
 	g := &walk.Graph{}
-	g.Name(func(n walk.Node) string { return s.Label(int(n)) })
 	g.Reserve(len(s.List), len(s.deps))
 	for _, step := range s.List {
 		if step.Kind == Gate {
-			g.Gate(nil, walk.Options{Late: step.Late})
+			g.Gate(walk.Options{Late: step.Late})
 		} else {
-			g.Add(nil, walk.Options{Late: step.Late, Closer: step.Kind == HoldDown})
+			g.Add(walk.Options{Late: step.Late, Closer: step.Kind == HoldDown})
 		}
 	}
 	for n := range s.List {

@@ -1,8 +1,11 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"slices"
+
+	"github.com/lethe-iac/lethe/internal/walk"
 )
 
 // verifier holds steps against what users may rely on, by plain search over small plans.
@@ -38,7 +41,8 @@ type sessionKey struct {
 
 func verify(in *Input, s *Steps) *verifier {
 	v := &verifier{in: in, s: s, up: map[int32]span{}, down: map[int32]span{}, sessions: map[sessionKey]span{}}
-	if c := s.Graph().Cycle(); c != nil {
+	visit := func(context.Context, walk.Node, *walk.Fan) bool { return true }
+	if c := s.Graph().Run(context.Background(), walk.RunOptions{Workers: 1, Visit: visit}).Stuck; c != nil {
 		v.bad("a cycle: %v", c)
 		return v
 	}
@@ -575,12 +579,6 @@ func (v *verifier) usesDown(step int, x int32, holds []int32) {
 
 // inside checks that a session is up while a step works through it.
 func (v *verifier) inside(step int, k int32, face Face) {
-	if v.in.Holds[k].Composite {
-		for _, o := range v.in.Holds[k].Over {
-			v.inside(step, o, face)
-		}
-		return
-	}
 	if !v.changed(k) {
 		face = After
 		if v.in.Destroy {

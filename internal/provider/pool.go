@@ -10,6 +10,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/walk"
 )
 
 // Pool shares provider processes for the length of a command. Of each provider at most one process
@@ -402,11 +403,7 @@ func (pool *Pool) all() []Provider {
 // each does f to all at the same time.
 func each(ps []Provider, f func(Provider) error) error {
 	errs := make([]error, len(ps))
-	var wg sync.WaitGroup
-	for i, p := range ps {
-		wg.Go(func() { errs[i] = f(p) })
-	}
-	wg.Wait()
+	walk.Each(len(ps), func(i int) { errs[i] = f(ps[i]) })
 	return errors.Join(errs...)
 }
 

@@ -18,12 +18,13 @@ type services struct {
 	base    *url.URL
 	by      map[string]string
 	objects map[string]json.RawMessage // what is more than an address
+	chosen  bool                       // by the user, in the CLI configuration
 }
 
-// protected is an address of a service, which must be one that others cannot read along.
+// protected is an address of a service, which must be one that others cannot read along, unless the user chose it.
 func (s *services) protected(host, service, text string) (*url.URL, error) {
 	u, err := s.base.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "https" {
+	if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && s.chosen) {
 		return nil, fmt.Errorf("the host %s offers %s at an address that cannot be used: only https addresses are asked", host, service)
 	}
 	return u, nil
@@ -40,24 +41,25 @@ func (e *NoServiceError) Error() string {
 	return fmt.Sprintf("the host %s does not offer %s", e.Host, what)
 }
 
-// Service finds the base address of a service such as "providers.v1", ending in a slash.
-func (r *Registry) Service(ctx context.Context, host, service string) (*url.URL, error) {
+// Service finds the base address of a service such as "providers.v1", ending in a slash, and the context in which it
+// is asked with the credentials for the host.
+func (r *Registry) Service(ctx context.Context, host, service string) (context.Context, *url.URL, error) {
 	s, err := r.discover(ctx, host)
 	if err != nil {
-		return nil, err
+		return ctx, nil, err
 	}
 	text, ok := s.by[service]
 	if !ok {
-		return nil, &NoServiceError{host, service}
+		return ctx, nil, &NoServiceError{host, service}
 	}
 	u, err := s.protected(host, service, text)
 	if err != nil {
-		return nil, err
+		return ctx, nil, err
 	}
 	if !strings.HasSuffix(u.Path, "/") {
 		u.Path += "/"
 	}
-	return u, nil
+	return download.OnBehalf(ctx, host, u.Host), u, nil
 }
 
 // discover asks a host once for its services.
@@ -86,7 +88,7 @@ func (r *Registry) ask(ctx context.Context, host string) (*services, error) {
 	}
 	base := &url.URL{Scheme: "https", Host: ascii, Path: "/.well-known/terraform.json"}
 	if by, ok := r.Hosts[host]; ok {
-		return &services{base: base, by: by}, nil
+		return &services{base: base, by: by, chosen: true}, nil
 	}
 	var raw map[string]json.RawMessage
 	a, err := r.document(ctx, base, &raw)
@@ -96,7 +98,7 @@ func (r *Registry) ask(ctx context.Context, host string) (*services, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the services of the host %s could not be found out: %w", host, err)
 	}
-	s := &services{a.URL, map[string]string{}, raw}
+	s := &services{base: a.URL, by: map[string]string{}, objects: raw}
 	for name, v := range raw {
 		var text string
 		if json.Unmarshal(v, &text) == nil { // login.v1 is an object

@@ -19,7 +19,7 @@ func (m Module) String() string { return m.Host + "/" + m.Namespace + "/" + m.Na
 
 // Modules lists the versions of a module.
 func (r *Registry) Modules(ctx context.Context, m Module) ([]Version, error) {
-	base, err := r.Service(ctx, m.Host, "modules.v1")
+	ctx, base, err := r.Service(ctx, m.Host, "modules.v1")
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (r *Registry) Modules(ctx context.Context, m Module) ([]Version, error) {
 
 // Module finds where the package of one version is: an address as module sources are, absolute.
 func (r *Registry) Module(ctx context.Context, m Module, v versions.Version) (string, error) {
-	base, err := r.Service(ctx, m.Host, "modules.v1")
+	ctx, base, err := r.Service(ctx, m.Host, "modules.v1")
 	if err != nil {
 		return "", err
 	}

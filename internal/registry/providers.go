@@ -21,7 +21,7 @@ var ErrNotFound = errors.New("it has none of that name")
 // Providers lists the versions of a provider, as its registry tells them, and what the registry has to
 // say to users.
 func (r *Registry) Providers(ctx context.Context, p addr.Provider) ([]Version, []string, error) {
-	base, err := r.Service(ctx, p.Host, "providers.v1")
+	ctx, base, err := r.Service(ctx, p.Host, "providers.v1")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,7 +62,7 @@ func missing(err error) error {
 // Provider finds the package of one version for a platform, such as "linux_amd64", and verifies the list of
 // checksums that it is in.
 func (r *Registry) Provider(ctx context.Context, p addr.Provider, v versions.Version, platform string) (*Package, error) {
-	base, err := r.Service(ctx, p.Host, "providers.v1")
+	ctx, base, err := r.Service(ctx, p.Host, "providers.v1")
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func packageURL(from *url.URL, text string) (*url.URL, error) {
 	switch {
 	case err != nil || text == "":
 		return nil, fmt.Errorf("%s names an address that cannot be read", download.Show(from))
-	case u.Scheme != "https":
+	case u.Scheme != "https" && u.Scheme != from.Scheme:
 		return nil, fmt.Errorf("%s names the address %s, which is not protected as it is itself", download.Show(from), download.Show(u))
 	}
 	return u, nil

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -202,4 +204,44 @@ type says []byte
 
 func (s says) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Body: io.NopCloser(bytes.NewReader(s)), Header: http.Header{}}, nil
+}
+
+// A service may be offered by another host, which gets the credentials of the host that names it, and by one that the
+// user chose in the CLI configuration, over http, too. No other host gets them.
+func TestCredentialsOfService(t *testing.T) {
+	s := registrytest.New(t)
+	var got []string
+	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.URL.Path+" "+r.Header.Get("Authorization"))
+		if strings.HasSuffix(r.URL.Path, "/versions") {
+			io.WriteString(w, `{"versions": [{"version": "1.0.0"}]}`)
+			return
+		}
+		w.WriteHeader(http.StatusLocked)
+	}))
+	defer served.Close()
+	client := &download.Client{Transport: s.HTTP.Transport, Authorize: func(ctx context.Context, r *http.Request) error {
+		r.Header.Set("Authorization", download.Audience(ctx, r.URL.Host))
+		return nil
+	}}
+	r := &registry.Registry{Client: client, Hosts: map[string]map[string]string{"registry.example.com": {"providers.v1": served.URL + "/v1/registry.example.com/"}}}
+	p := addr.Provider{Host: "registry.example.com", Namespace: "acme", Type: "toy"}
+	vs, _, err := r.Providers(t.Context(), p)
+	if err != nil || len(vs) != 1 {
+		t.Fatal(err)
+	}
+	if _, err := r.Provider(t.Context(), p, vs[0].Version, "linux_amd64"); err == nil || !strings.Contains(err.Error(), "answered 423 Locked") {
+		t.Error(err)
+	}
+	for _, line := range got {
+		if !strings.HasSuffix(line, " registry.example.com") {
+			t.Error(line)
+		}
+	}
+	if _, err := client.Get(download.OnBehalf(t.Context(), "registry.example.com", "else.example.com"), &url.URL{Scheme: "http", Host: strings.TrimPrefix(served.URL, "http://"), Path: "/x/versions"}, 100); err != nil {
+		t.Error(err)
+	}
+	if last := got[len(got)-1]; strings.Contains(last, "example.com") {
+		t.Error(last)
+	}
 }

@@ -61,7 +61,6 @@ func (h *Human) Tell(e event.Event) {
 		if e.Reason != "" {
 			h.line(h.about(e.Object, vocabulary[e.Op].fails+" after "+seconds(e.Took)+": "+e.Reason))
 		}
-	case event.Planned:
 	case event.Deferred:
 		if e.Object.Mode.String() == "ephemeral" {
 			h.line(h.about(e.Object, "Configuration unknown, deferring..."))

@@ -35,7 +35,6 @@ type op struct {
 	opKey
 	began time.Time
 	heard time.Duration // how long it ran when it was last reported
-	order int
 }
 
 func (o *op) words() words { return vocabulary[o.op] }
@@ -77,7 +76,7 @@ func (r *running) begin(o addr.Object, what event.Op, at time.Time) {
 		r.ops = map[opKey]*op{}
 	}
 	k := opKey{o, what}
-	r.ops[k] = &op{opKey: k, began: at, order: len(r.ops)}
+	r.ops[k] = &op{opKey: k, began: at}
 	r.arrange()
 }
 

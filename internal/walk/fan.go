@@ -8,7 +8,6 @@ import "context"
 type Fan struct {
 	jobs int
 	job  func(ctx context.Context, i int) bool
-	then func(ctx context.Context, ok bool) bool
 	rest func(over func(ok bool))
 
 	next, running int  // next job to start; jobs started and not over
@@ -18,10 +17,6 @@ type Fan struct {
 // Jobs hands the walker the jobs 0 to n-1 of this node. It may be called once in a visit, and
 // counts only if the visit succeeds.
 func (f *Fan) Jobs(n int, job func(ctx context.Context, i int) bool) { f.jobs, f.job = n, job }
-
-// Then makes f run after the last job, with whether all of them succeeded; what it returns is how
-// the node ends. Jobs that were not started because of a cancellation count as failed.
-func (f *Fan) Then(then func(ctx context.Context, ok bool) bool) { f.then = then }
 
 // Rest makes f run right after the visit, and the node be over when over is called: once, from any
 // goroutine, with how the node ends. The worker does something else meanwhile. It counts only if

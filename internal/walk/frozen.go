@@ -1,69 +1,25 @@
 package walk
 
-import "slices"
-
-// frozen is a graph in the form that is fast to go through: the neighbours of node n, in either
-// direction, are one stretch of an array.
+// frozen is a graph with the neighbours of each node, in either direction.
 type frozen struct {
-	traits            []traits
-	inStart, outStart []uint32
-	in, out           []arc
+	traits  []traits
+	in, out Rows[arc]
 }
 
 func (g *Graph) freeze() *frozen {
 	n := len(g.traits)
-	f := &frozen{traits: g.traits, inStart: make([]uint32, n+1), outStart: make([]uint32, n+1),
-		in: make([]arc, len(g.edges)), out: make([]arc, len(g.edges))}
-	for _, e := range g.edges {
-		f.inStart[e.n]++
-		f.outStart[e.after.node()]++
-	}
-	pileUp(f.inStart)
-	pileUp(f.outStart)
-	for i := len(g.edges) - 1; i >= 0; i-- { // from the end, so that stretches are in order
-		e := g.edges[i]
-		dep := e.after.node()
-		f.inStart[e.n]--
-		f.in[f.inStart[e.n]] = e.after
-		f.outStart[dep]--
-		f.out[f.outStart[dep]] = makeArc(e.n, e.after.needs())
-	}
-	return f
-}
-
-// pileUp turns counts into the ends of stretches.
-func pileUp(counts []uint32) {
-	var sum uint32
-	for i, c := range counts {
-		sum += c
-		counts[i] = sum
+	return &frozen{
+		traits: g.traits,
+		in:     Sorted(n, g.edges, func(e edge) int32 { return int32(e.n) }, func(e edge) arc { return e.after }),
+		out: Sorted(n, g.edges, func(e edge) int32 { return e.after.to() }, func(e edge) arc {
+			return makeArc(e.n, e.after.needs())
+		}),
 	}
 }
 
 // before is what n comes after; after is what comes after n.
-func (f *frozen) before(n Node) []arc { return f.in[f.inStart[n]:f.inStart[n+1]] }
-func (f *frozen) after(n Node) []arc  { return f.out[f.outStart[n]:f.outStart[n+1]] }
-
-// order lists nodes so that each stands after all it comes after. Nodes on a cycle, and what comes
-// after them, are missing.
-func (f *frozen) order() []Node {
-	n := len(f.traits)
-	left := make([]uint32, n)
-	done := make([]Node, 0, n)
-	for i := range n {
-		if left[i] = f.inStart[i+1] - f.inStart[i]; left[i] == 0 {
-			done = append(done, Node(i))
-		}
-	}
-	for i := 0; i < len(done); i++ {
-		for _, a := range f.after(done[i]) {
-			if left[a.node()]--; left[a.node()] == 0 {
-				done = append(done, a.node())
-			}
-		}
-	}
-	return done
-}
+func (f *frozen) before(n Node) []arc { return f.in.Of(int32(n)) }
+func (f *frozen) after(n Node) []arc  { return f.out.Of(int32(n)) }
 
 // ranks gives every node its place in the ready list, and the other way round: closers, then by
 // the number of nodes on the longest chain that starts with it, then late ones last, then as added.
@@ -71,10 +27,10 @@ func (f *frozen) order() []Node {
 func (f *frozen) ranks() (rank []uint32, byRank []Node) {
 	n := len(f.traits)
 	chain := make([]uint32, n)
-	order := f.order()
+	order := Topological(f.in, f.out, arc.to)
 	longest := uint32(0)
 	for i := len(order) - 1; i >= 0; i-- {
-		x := order[i]
+		x := Node(order[i])
 		for _, a := range f.after(x) {
 			chain[x] = max(chain[x], chain[a.node()])
 		}
@@ -93,7 +49,7 @@ func (f *frozen) ranks() (rank []uint32, byRank []Node) {
 			return p
 		}
 	}
-	starts := make([]uint32, 2*longest+3)
+	starts := make([]int32, 2*longest+3)
 	for x := range n {
 		starts[place(x)]++
 	}
@@ -102,35 +58,7 @@ func (f *frozen) ranks() (rank []uint32, byRank []Node) {
 	for x := n - 1; x >= 0; x-- {
 		p := place(x)
 		starts[p]--
-		rank[x], byRank[starts[p]] = starts[p], Node(x)
+		rank[x], byRank[starts[p]] = uint32(starts[p]), Node(x)
 	}
 	return rank, byRank
-}
-
-// Cycle gives the nodes of one cycle, each coming after the next and the last after the first, or
-// nil when there is none. The pass is linear.
-func (g *Graph) Cycle() []Node {
-	f := g.freeze()
-	done := f.order()
-	if len(done) == len(g.traits) {
-		return nil
-	}
-	over := make([]bool, len(g.traits))
-	for _, n := range done {
-		over[n] = true
-	}
-	// What is left comes after a cycle or lies on one: going back along what is left must meet
-	// itself.
-	n := Node(slices.Index(over, false))
-	at := map[Node]int{}
-	var path []Node
-	for {
-		if i, met := at[n]; met {
-			return path[i:]
-		}
-		at[n] = len(path)
-		path = append(path, n)
-		i := slices.IndexFunc(f.before(n), func(a arc) bool { return !over[a.node()] })
-		n = f.before(n)[i].node()
-	}
 }

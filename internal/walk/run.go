@@ -47,16 +47,6 @@ type Result struct {
 	Cut      bool      // the end of the context kept a node or a job from running
 }
 
-// OK reports whether every node succeeded.
-func (r Result) OK() bool {
-	for _, o := range r.Outcomes {
-		if o != Succeeded {
-			return false
-		}
-	}
-	return true
-}
-
 // Of is how n ended.
 func (r Result) Of(n Node) Outcome { return r.Outcomes[n] }
 
@@ -92,7 +82,6 @@ const (
 type run struct {
 	*frozen
 	RunOptions
-	g       *Graph
 	ctx     context.Context // its end keeps more from starting
 	inside  context.Context // for what runs
 	mu      sync.Mutex
@@ -123,7 +112,7 @@ func (g *Graph) Run(ctx context.Context, o RunOptions) Result {
 
 func (g *Graph) start(ctx context.Context, o RunOptions) *run {
 	n := g.Len()
-	r := &run{frozen: g.freeze(), RunOptions: o, g: g, ctx: ctx, inside: o.Inside, nodes: make([]status, n), ready: newReady(n),
+	r := &run{frozen: g.freeze(), RunOptions: o, ctx: ctx, inside: o.Inside, nodes: make([]status, n), ready: newReady(n),
 		fans: map[Node]*Fan{}, todo: make([]Node, n), left: n}
 	r.cond.L = &r.mu
 	if r.inside == nil {
@@ -206,7 +195,7 @@ func (r *run) runNode(n Node, fan *Fan) {
 		r.end(n, Failed)
 	case fan.rest != nil:
 		r.leave(n, fan.rest)
-	case fan.job == nil && fan.then == nil:
+	case fan.job == nil:
 		r.end(n, Succeeded)
 	default:
 		f := *fan
@@ -241,15 +230,11 @@ func (r *run) runJob(n Node, f *Fan) {
 }
 
 func (r *run) endFan(n Node, f *Fan) {
-	ok := !f.failed
-	if f.then != nil {
-		ok = r.outside(func() bool { return f.then(r.inside, ok) }, n)
-	}
 	delete(r.fans, n)
-	if ok {
-		r.end(n, Succeeded)
-	} else {
+	if f.failed {
 		r.end(n, Failed)
+	} else {
+		r.end(n, Succeeded)
 	}
 }
 

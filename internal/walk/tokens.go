@@ -3,7 +3,7 @@ package walk
 import "context"
 
 // Tokens limits how many of something happen at once. A token is taken around one call and around
-// nothing else, so no job waits while holding one. A nil *Tokens sets no limit.
+// nothing else, so no job waits while holding one.
 type Tokens struct{ free chan struct{} }
 
 // NewTokens gives n tokens, at least one.
@@ -17,9 +17,6 @@ func (t *Tokens) Take(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if t == nil {
-		return nil
-	}
 	select {
 	case t.free <- struct{}{}:
 		return nil
@@ -29,11 +26,7 @@ func (t *Tokens) Take(ctx context.Context) error {
 }
 
 // Give puts back a token that was taken.
-func (t *Tokens) Give() {
-	if t != nil {
-		<-t.free
-	}
-}
+func (t *Tokens) Give() { <-t.free }
 
 // Do calls f while holding a token, and reports the context's cause instead if there was none to
 // be had.
@@ -44,12 +37,4 @@ func (t *Tokens) Do(ctx context.Context, f func()) error {
 	defer t.Give()
 	f()
 	return nil
-}
-
-// Len is the number of tokens there are; 0 means no limit.
-func (t *Tokens) Len() int {
-	if t == nil {
-		return 0
-	}
-	return cap(t.free)
 }

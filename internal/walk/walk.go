@@ -28,7 +28,6 @@ package walk
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -45,8 +44,6 @@ type Options struct {
 // more than once; it must not be changed meanwhile.
 type Graph struct {
 	traits []traits
-	labels []func() string
-	namer  func(Node) string
 	edges  []edge
 }
 
@@ -75,36 +72,26 @@ func makeArc(n Node, needs bool) arc {
 }
 
 func (a arc) node() Node  { return Node(a >> 1) }
+func (a arc) to() int32   { return int32(a >> 1) }
 func (a arc) needs() bool { return a&1 != 0 }
 
-// Add makes a node. The label is for String and may be nil.
-func (g *Graph) Add(label func() string, o Options) Node {
-	return g.add(label, o, 0)
-}
+// Add makes a node.
+func (g *Graph) Add(o Options) Node { return g.add(o, 0) }
 
 // Gate makes a node without work: it is not visited, and it succeeds if what it needs did. It makes
 // n×m edges n+m.
-func (g *Graph) Gate(label func() string, o Options) Node {
-	return g.add(label, o, gate)
-}
+func (g *Graph) Gate(o Options) Node { return g.add(o, gate) }
 
-func (g *Graph) add(label func() string, o Options, t traits) Node {
+func (g *Graph) add(o Options, t traits) Node {
 	if o.Late {
 		t |= late
 	}
 	if o.Closer {
 		t |= closer
 	}
-	if label != nil { // labels stay unallocated in graphs that have none
-		g.labels = append(g.labels, make([]func() string, len(g.traits)-len(g.labels))...)
-		g.labels = append(g.labels, label)
-	}
 	g.traits = append(g.traits, t)
 	return Node(len(g.traits) - 1)
 }
-
-// Name sets how nodes without a label of their own are called.
-func (g *Graph) Name(f func(Node) string) { g.namer = f }
 
 // Reserve makes room for that many nodes and edges in all.
 func (g *Graph) Reserve(nodes, edges int) {
@@ -125,50 +112,39 @@ func (g *Graph) Waits(n, dep Node) {
 // Len is the number of nodes.
 func (g *Graph) Len() int { return len(g.traits) }
 
-// Label is what String calls n.
-func (g *Graph) Label(n Node) string {
-	switch {
-	case int(n) < len(g.labels) && g.labels[n] != nil:
-		return g.labels[n]()
-	case g.namer != nil:
-		return g.namer(n)
-	}
-	return "#" + strconv.Itoa(int(n))
-}
-
-// String lists the nodes as they were added, one on a line, with their traits and what they come
-// after:
+// Text lists the nodes as they were added, one on a line, by their labels, with their traits and what they
+// come after:
 //
 //	+S
 //	+P late; needs +E
 //	+X; needs +S +P
 //	-P closer; waits +P +X
-func (g *Graph) String() string {
+func (g *Graph) Text(label func(Node) string) string {
 	var b strings.Builder
 	f := g.freeze()
 	for n := range g.traits {
-		b.WriteString(g.Label(Node(n)))
+		b.WriteString(label(Node(n)))
 		for i, word := range []string{" late", " closer", " gate"} {
 			if g.traits[n]&(1<<i) != 0 {
 				b.WriteString(word)
 			}
 		}
 		deps := slices.Compact(slices.Sorted(slices.Values(f.before(Node(n)))))
-		g.list(&b, "; needs", deps, true)
-		g.list(&b, "; waits", deps, false)
+		list(&b, label, "; needs", deps, true)
+		list(&b, label, "; waits", deps, false)
 		b.WriteByte('\n')
 	}
 	return b.String()
 }
 
-func (g *Graph) list(b *strings.Builder, word string, deps []arc, needs bool) {
+func list(b *strings.Builder, label func(Node) string, word string, deps []arc, needs bool) {
 	for _, d := range deps {
 		if d.needs() != needs {
 			continue
 		}
 		b.WriteString(word)
 		b.WriteByte(' ')
-		b.WriteString(g.Label(d.node()))
+		b.WriteString(label(d.node()))
 		word = ""
 	}
 }

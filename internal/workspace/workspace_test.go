@@ -95,7 +95,9 @@ func change(t *testing.T, s *State, a string) journal.Journal {
 	}
 	op, err := j.Intent(journal.Intent{Object: object(t, a), Action: "create", Provider: provider})
 	if err == nil {
-		err = j.Result(op, journal.Change{Object: object(t, a), Entry: entry(a)})
+		result := make(chan error, 1)
+		j.Later(func(err error) { result <- err }, op, journal.Change{Object: object(t, a), Entry: entry(a)})
+		err = <-result
 	}
 	if err != nil {
 		t.Fatal(err)

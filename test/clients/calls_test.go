@@ -25,6 +25,7 @@ var madeIn = map[string]string{
 	"ForceUnlock": "TestForceUnlock", "Get": "TestInit", "Graph": "TestWalk", "Import": "TestImport",
 	"Init": "TestInit", "InitJSON": "TestInit", "MetadataFunctions": "TestDescriptions", "Output": "TestWalk",
 	"Plan": "TestPlanOptions", "PlanJSON": "TestStream", "ProvidersSchema": "TestDescriptions",
+	"ProvidersLock": "TestExecSuite", "ProvidersMirror": "TestExecSuite",
 	"Refresh": "TestRefresh", "RefreshJSON": "TestRefresh", "Show": "TestWalk", "ShowStateFile": "TestStateFiles",
 	"ShowPlanFile": "TestWalk", "ShowPlanFileRaw": "TestWalk", "StateMv": "TestStateFiles", "StatePull": "TestWalk",
 	"StatePush": "TestStateFiles", "StateRm": "TestStateFiles", "Taint": "TestWalk", "Untaint": "TestWalk",
@@ -36,7 +37,7 @@ var madeIn = map[string]string{
 
 // notMade are the calls that Lethe has no command for, or that set nothing a program can see.
 var notMade = map[string]string{
-	"ProvidersLock": "no such command yet", "ProvidersMirror": "no such command yet", "Test": "no such command yet",
+	"Test":      "no such command yet",
 	"QueryJSON": "asks for 1.14", "StateMigrateJSON": "asks for 1.18", "WorkspaceListJSON": "asks for 1.17",
 	"Upgrade012": "asks for 0.12", "Upgrade013": "asks for 0.13",
 	"SetLogger": "of the library itself", "SetStderr": "of the library itself", "SetAppendUserAgent": "nothing is fetched",

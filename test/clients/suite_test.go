@@ -3,6 +3,7 @@ package clients
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lethe-iac/lethe/internal/registry/registrytest"
 	"github.com/lethe-iac/lethe/test/providers/source"
 )
 
@@ -21,11 +23,8 @@ var execModule = source.Module{Path: "github.com/hashicorp/terraform-exec", Vers
 // leftOut are the tests of terraform-exec's own suite that fail here, each with its reason. One
 // that passes has to be taken off the list.
 var leftOut = map[string]string{
-	"TestProvidersLock":                          "there is no such command yet (fails with Terraform, too, where there is no registry)",
-	"TestProvidersMirror":                        "there is no such command yet (fails with Terraform, too, where there is no registry)",
-	"TestProvidersMirror_lockFileFalse":          "there is no such command yet (fails with Terraform, too, where there is no registry)",
-	"TestTest":                                   "there is no such command yet",
-	"TestShow_noInitInmemBackend":                "wants an error without init: no backend needs it here, where there was no other before",
+	"TestTest":                    "there is no such command yet",
+	"TestShow_noInitInmemBackend": "wants an error without init: no backend needs it here, where there was no other before",
 	"TestShow_noInitLocalBackendNonDefaultState": "wants an error without init: no backend needs it here, where there was no other before",
 }
 
@@ -33,7 +32,7 @@ var leftOut = map[string]string{
 // have only where the program is called by its name.
 var registryNamed = []string{
 	"TestProvidersSchema/0_basic", "TestShowBigInt", "TestShowFloat64", "TestShowStateFileBigInt",
-	"TestShowStateFileFloat64", "TestShowPlanFileBigInt", "TestShowPlanFileFloat64",
+	"TestShowStateFileFloat64", "TestShowPlanFileBigInt", "TestShowPlanFileFloat64", "TestProvidersMirror",
 }
 
 // TestExecSuite runs the end-to-end tests of terraform-exec as its authors wrote them, under the
@@ -46,6 +45,7 @@ func TestExecSuite(t *testing.T) {
 	tests := filepath.Join(base, "e2e.test")
 	must(t, "building", source.Go(src, "test", "-c", "-o", tests, "./tfexec/internal/e2etest"))
 	home := execHome(t)
+	asked := execRegistry(t, home)
 	for _, name := range []string{"lethe", "terraform"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -53,7 +53,7 @@ func TestExecSuite(t *testing.T) {
 			must(t, "linking", os.Symlink(binary(t, lethe), program))
 			cmd := exec.Command(tests, "-test.v", "-test.timeout=10m")
 			cmd.Dir = filepath.Join(src, "tfexec/internal/e2etest")
-			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + t.TempDir(), "CHECKPOINT_DISABLE=1", "TFEXEC_E2ETEST_TERRAFORM_PATH=" + program}
+			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + t.TempDir(), "CHECKPOINT_DISABLE=1", "TFEXEC_E2ETEST_TERRAFORM_PATH=" + program, "SSL_CERT_FILE=" + asked.CA}
 			out, err := cmd.CombinedOutput()
 			var exit *exec.ExitError
 			if err != nil && !errors.As(err, &exit) {
@@ -83,6 +83,20 @@ func execHome(t *testing.T) string {
 		must(t, "linking", os.Symlink(binary(t, p.program), filepath.Join(mirror, "terraform-provider-"+p.name+"_v"+p.version)))
 	}
 	return home
+}
+
+// execRegistry stands in for the registries of Terraform and OpenTofu, with the provider that the suite locks and mirrors.
+func execRegistry(t *testing.T, home string) *registrytest.Server {
+	s := registrytest.New(t)
+	program, err := os.ReadFile(binary(t, nullProvider))
+	must(t, "reading", err)
+	s.Provider(t, "hashicorp/null", "3.1.0", map[string][]byte{runtime.GOOS + "_" + runtime.GOARCH: registrytest.Zip(map[string]string{"terraform-provider-null_v3.1.0": string(program)})})
+	rc := ""
+	for _, host := range []string{terraformHost, "registry.opentofu.org"} {
+		rc += fmt.Sprintf("host %q {\n  services = {\n    \"providers.v1\" = \"https://%s/v1/providers/\"\n  }\n}\n", host, s.Host)
+	}
+	must(t, "writing", os.WriteFile(filepath.Join(home, ".terraformrc"), []byte(rc), 0o600))
+	return s
 }
 
 var (

@@ -28,3 +28,22 @@ func until(ctx context.Context, work func() int) int {
 		return base.ExitError
 	}
 }
+
+// branch is a line of a tree, with what is below it.
+type branch struct {
+	text  string
+	below []branch
+}
+
+// drawn draws the branches of a tree.
+func drawn(list []branch, indent string) string {
+	out := ""
+	for i, b := range list {
+		mark, deeper := "├── ", "│   "
+		if i == len(list)-1 {
+			mark, deeper = "└── ", "    "
+		}
+		out += indent + mark + b.text + "\n" + drawn(b.below, indent+deeper)
+	}
+	return out
+}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
@@ -38,7 +37,7 @@ func runProviders(ctx context.Context, c *base.Call, f *project.Options) int {
 	}
 	s, ok := p.ReadState(ctx)
 	hosts := p.Engine.Hosts(p.Tree, s)
-	c.UI.Print("\nProviders required by configuration:\n.\n" + providerTree(p.Tree.Root, hosts, "") + "\n")
+	c.UI.Print("\nProviders required by configuration:\n.\n" + drawn(providerTree(p.Tree.Root, hosts), "") + "\n")
 	if ok && s.Len() > 0 {
 		c.UI.Print("Providers required by state:\n\n")
 		for _, n := range project.StateNeeds(s, nil) {
@@ -48,34 +47,19 @@ func runProviders(ctx context.Context, c *base.Call, f *project.Options) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// providerTree draws the requirements of a module and what it calls.
-func providerTree(n *config.Node, hosts engine.Hosts, indent string) string {
-	var lines []string
+// providerTree is what a module requires, and what the modules do that it calls.
+func providerTree(n *config.Node, hosts engine.Hosts) []branch {
+	var out []branch
 	for _, local := range slices.Sorted(maps.Keys(n.Module.Required)) {
 		r := n.Module.Required[local]
 		text := "provider[" + hosts.Of(r.Source).String() + "]"
 		if c := config.Constraint(r.Versions); c != "" {
 			text += " " + c
 		}
-		lines = append(lines, text)
+		out = append(out, branch{text: text})
 	}
-	var b strings.Builder
-	children := slices.Sorted(maps.Keys(n.Children))
-	total := len(lines) + len(children)
-	branch := func(i int) (string, string) {
-		if i == total-1 {
-			return "└── ", "    "
-		}
-		return "├── ", "│   "
+	for _, name := range slices.Sorted(maps.Keys(n.Children)) {
+		out = append(out, branch{"module." + name, providerTree(n.Children[name], hosts)})
 	}
-	for i, l := range lines {
-		mark, _ := branch(i)
-		b.WriteString(indent + mark + l + "\n")
-	}
-	for i, name := range children {
-		mark, deeper := branch(len(lines) + i)
-		b.WriteString(indent + mark + "module." + name + "\n")
-		b.WriteString(providerTree(n.Children[name], hosts, indent+deeper))
-	}
-	return b.String()
+	return out
 }

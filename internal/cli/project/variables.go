@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -125,13 +126,14 @@ func (v *Variables) addUnshown(text []byte, found []diag.Diagnostic) {
 		return "***"
 	}
 	for _, d := range found {
-		d.Summary = quotedWord.ReplaceAllStringFunc(d.Summary, hide)
-		d.Detail = quotedWord.ReplaceAllStringFunc(d.Detail, hide) + "\n\nThe text is not shown: values of variables that are sensitive or ephemeral may be in it."
+		d.Summary = quotedWord().ReplaceAllStringFunc(d.Summary, hide)
+		d.Detail = quotedWord().ReplaceAllStringFunc(d.Detail, hide) + "\n\nThe text is not shown: values of variables that are sensitive or ephemeral may be in it."
 		v.p.Bag.Add(d)
 	}
 }
 
-var quotedWord = regexp.MustCompile(`"[\pL\pN_][^"]*"`) // what messages quote from a text: words, not signs
+// quotedWord is what messages quote from a text: words, not signs
+var quotedWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"[\pL\pN_][^"]*"`) })
 
 // blank makes a value unreadable, and how long it is, without moving what stands behind it.
 func blank(text []byte) {

@@ -11,7 +11,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/walk"
 )
 
 // Program compiles files, given by path below the root module, without asking providers for anything.
@@ -77,4 +79,10 @@ func State(t testing.TB, objects ...string) *state.Snapshot {
 		edit.Put(Instance(t, o).Current(), &state.Entry{Attrs: []byte("{}")})
 	}
 	return edit.Done()
+}
+
+// Steps lists the steps of a plan in their order, with what each comes after.
+func Steps(in *plan.Input) string {
+	steps := plan.Order(in)
+	return steps.Graph().Text(func(n walk.Node) string { return steps.Label(int(n)) })
 }

@@ -76,7 +76,7 @@ resource "t_item" "c" {
 +provider["registry.opentofu.org/hashicorp/t"] late
 -provider["registry.opentofu.org/hashicorp/t"] closer; waits +t_item.a[0] +t_item.a[1] +t_item.b[0] +t_item.b[1] +module.m.t_item.c +provider["registry.opentofu.org/hashicorp/t"]
 `
-	if diff := cmp.Diff(want, plan.Order(&o.Input).Graph().String()); diff != "" {
+	if diff := cmp.Diff(want, enginetest.Steps(&o.Input)); diff != "" {
 		t.Error(diff)
 	}
 }

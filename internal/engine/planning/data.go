@@ -2,7 +2,6 @@ package planning
 
 import (
 	"context"
-	"maps"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
@@ -23,32 +22,8 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *program.Declaration
 		p.dropData(d.Resource)
 		return true
 	}
-	frames, status := p.run.Frame.Instances(d.Module, frame.After)
-	if status != frame.Known {
-		p.outcomes.fail(d.ID)
-		return false
-	}
-	var jobs []job
-	kept := map[addr.Instance]bool{}
-	whole := true
-	for _, fr := range frames {
-		keys := fr.Keys(d.ID, frame.After, p.run.Bag)
-		if keys.Status != frame.Known {
-			whole = false
-			continue
-		}
-		for _, k := range keys.List {
-			inst := d.Resource.In(fr.Addr()).Instance(k)
-			kept[inst] = true
-			if p.sel.Includes(inst) {
-				jobs = append(jobs, job{frame: fr, key: k})
-			} else {
-				p.keepPrior(fr, d, k)
-			}
-		}
-	}
+	jobs, kept, whole := p.declaredJobs(d)
 	if whole {
-		p.expect(d, maps.Keys(kept))
 		p.dropDataExcept(d.Resource, kept)
 	} else {
 		p.outcomes.fail(d.ID)

@@ -53,13 +53,22 @@ func (p *planner) jobs(d *program.Declaration) ([]job, bool) {
 	if p.req.Mode == plan.Destroy {
 		return p.allGone(d), true
 	}
-	frames, status := p.run.Frame.Instances(d.Module, frame.After)
-	if status != frame.Known {
-		return nil, false
+	jobs, kept, whole := p.declaredJobs(d)
+	if frames, status := p.run.Frame.Instances(d.Module, frame.After); status == frame.Known {
+		jobs = append(jobs, p.orphans(d, frames, kept)...)
 	}
-	var jobs []job
-	kept := map[addr.Instance]bool{}
-	whole := true
+	return jobs, whole
+}
+
+// declaredJobs lists the declared instances of a resource that are to be dealt with; those that targeting leaves out
+// keep what they have. It also gives all that are declared or, where that is not known, may be, and whether it is
+// known.
+func (p *planner) declaredJobs(d *program.Declaration) (jobs []job, kept map[addr.Instance]bool, whole bool) {
+	frames, status := p.run.Frame.Instances(d.Module, frame.After)
+	kept, whole = map[addr.Instance]bool{}, status == frame.Known
+	if !whole {
+		return nil, kept, false
+	}
 	for _, f := range frames {
 		abs := d.Resource.In(f.Addr())
 		keys := f.Keys(d.ID, frame.After, p.run.Bag)
@@ -84,7 +93,7 @@ func (p *planner) jobs(d *program.Declaration) ([]job, bool) {
 	if whole {
 		p.expect(d, maps.Keys(kept))
 	}
-	return append(jobs, p.orphans(d, frames, kept)...), whole
+	return jobs, kept, whole
 }
 
 // keepAll fills the after face with what was found: nothing is decided.

@@ -73,19 +73,26 @@ func (p *planner) opensItself(e *program.Declaration) bool {
 
 // opens is the node that opens leases that open themselves, if no receiver has.
 func (l *leaseNodes) opens(e *program.Declaration) walk.Node {
-	n := l.p.node(func() string { return e.Resource.String() + " (opens itself)" }, func(ctx context.Context, _ *walk.Fan) bool {
+	n := l.p.node(func(ctx context.Context, _ *walk.Fan) bool {
 		return l.p.testAll(ctx, e)
 	})
 	l.p.graph.Waits(n, l.p.decide[e.ID])
 	return n
 }
 
-func (l *leaseNodes) closer(e *program.Declaration) walk.Node {
-	n := l.p.graph.Add(func() string { return e.Resource.String() + " (close)" }, walk.Options{Closer: true})
+// node adds a node that ends something, however what it comes after has ended.
+func (l *leaseNodes) node(end func()) walk.Node {
 	l.p.visits = append(l.p.visits, func(context.Context, *walk.Fan) bool {
+		end()
+		return true
+	})
+	return l.p.graph.Add(walk.Options{Closer: true})
+}
+
+func (l *leaseNodes) closer(e *program.Declaration) walk.Node {
+	n := l.node(func() {
 		l.p.run.Leases.Close(e, nil, frame.After)
 		l.p.run.Leases.Close(e, nil, frame.Before)
-		return true
 	})
 	l.p.graph.Waits(n, l.p.decide[e.ID])
 	return n
@@ -93,11 +100,7 @@ func (l *leaseNodes) closer(e *program.Declaration) walk.Node {
 
 // stop makes the node that ends a provider's sessions, after all that work through it.
 func (l *leaseNodes) stop(d *program.Declaration) walk.Node {
-	n := l.p.graph.Add(func() string { return d.Provider.String() + " (stop)" }, walk.Options{Closer: true})
-	l.p.visits = append(l.p.visits, func(context.Context, *walk.Fan) bool {
-		l.p.run.Sessions.ReleaseAll(d.Provider)
-		return true
-	})
+	n := l.node(func() { l.p.run.Sessions.ReleaseAll(d.Provider) })
 	l.p.graph.Waits(n, l.p.decide[d.ID])
 	for _, user := range l.p.users[d.ID] {
 		l.p.graph.Waits(n, user)
@@ -125,10 +128,5 @@ func (l *leaseNodes) countUser(d *program.Declaration, last walk.Node) {
 	if !l.p.leaseUsers.Add(d.ID) {
 		return
 	}
-	n := l.p.graph.Add(func() string { return label(d) + " (receives no more)" }, walk.Options{Closer: true})
-	l.p.visits = append(l.p.visits, func(context.Context, *walk.Fan) bool {
-		l.p.leaseUsers.Over(d.ID)
-		return true
-	})
-	l.p.graph.Waits(n, last)
+	l.p.graph.Waits(l.node(func() { l.p.leaseUsers.Over(d.ID) }), last)
 }

@@ -2,7 +2,6 @@ package planning
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -153,11 +152,11 @@ func (p *planner) build() {
 
 // add makes the deciding node of a declaration. When that was visited, nothing more comes of it.
 func (p *planner) add(d *program.Declaration) walk.Node {
-	name, work := func() string { return label(d) }, p.work(d)
+	work := p.work(d)
 	if work == nil {
-		return p.node(name, nil)
+		return p.node(nil)
 	}
-	return p.node(name, func(ctx context.Context, f *walk.Fan) bool {
+	return p.node(func(ctx context.Context, f *walk.Fan) bool {
 		defer p.run.Frame.Past(d.ID)
 		return work(ctx, f)
 	})
@@ -183,26 +182,13 @@ func (p *planner) work(d *program.Declaration) visit {
 	return nil
 }
 
-func label(d *program.Declaration) string {
-	switch d.Kind {
-	case program.Resource:
-		return d.Resource.String()
-	case program.Provider:
-		return d.Provider.String()
-	}
-	return fmt.Sprintf("%s %s", d.Module, d.Name)
-}
-
 // node adds a node with work, or a gate.
-func (p *planner) node(label func() string, v visit) walk.Node {
-	var n walk.Node
-	if v == nil {
-		n = p.graph.Gate(label, walk.Options{})
-	} else {
-		n = p.graph.Add(label, walk.Options{})
-	}
+func (p *planner) node(v visit) walk.Node {
 	p.visits = append(p.visits, v)
-	return n
+	if v == nil {
+		return p.graph.Gate(walk.Options{})
+	}
+	return p.graph.Add(walk.Options{})
 }
 
 // addRefresh makes the node that looks at a resource's real objects, before decide, through some
@@ -212,7 +198,7 @@ func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...pro
 	if len(objects) == 0 {
 		return
 	}
-	n := p.node(func() string { return res.String() + " (refresh)" }, func(_ context.Context, f *walk.Fan) bool {
+	n := p.node(func(_ context.Context, f *walk.Fan) bool {
 		f.Jobs(len(objects), func(ctx context.Context, i int) bool {
 			return (&storedObject{p, objects[i], p.prior.Get(objects[i])}).look(ctx)
 		})

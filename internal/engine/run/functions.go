@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -94,15 +93,17 @@ func (c *caller) Call(config program.Decl, p addr.Provider, name string, args []
 	if err != nil || to == nil {
 		return cty.UnknownVal(f.Return), err
 	}
-	if fault, ok := c.run.handover.faulty.is(p, name); ok {
-		return cty.DynamicVal, fault
+	faulty := &c.run.handover.faulty
+	if fault, ok := faulty.Load(functionName{p, name}); ok {
+		return cty.DynamicVal, fault.(diag.Diagnostic)
 	}
 	d, err := to.Call(c.ctx, name, sent)
 	var complaint *provider.CallError
 	var fault diag.Diagnostic
 	switch {
 	case errors.As(err, &fault):
-		return cty.DynamicVal, c.run.handover.faulty.add(p, name, fault)
+		first, _ := faulty.LoadOrStore(functionName{p, name}, fault) // or what another call got at the same time
+		return cty.DynamicVal, first.(diag.Diagnostic)
 	case errors.As(err, &complaint) && complaint.Arg >= 0 && complaint.Arg < len(args):
 		return cty.NilVal, function.NewArgError(complaint.Arg, err)
 	case err != nil:
@@ -113,28 +114,12 @@ func (c *caller) Call(config program.Decl, p addr.Provider, name string, args []
 	return schema.Decode(d.Msgpack, f.Return)
 }
 
-// faultyFunctions are the functions of which a call got no answer: the provider crashed, most often. They are not called
-// again, each call gets the same error: it would end one more process, and with it all other calls that it is answering.
-type faultyFunctions struct{ faults sync.Map }
-
+// functionName is a key of Handover.faulty: the functions of which a call got no answer, mostly because the provider
+// crashed. They are not called again, each call gets the same error: it would end one more process, and with it all
+// other calls that it is answering.
 type functionName struct {
 	provider addr.Provider
 	name     string
-}
-
-// is gives what went wrong with a function before.
-func (m *faultyFunctions) is(p addr.Provider, name string) (diag.Diagnostic, bool) {
-	d, ok := m.faults.Load(functionName{p, name})
-	if !ok {
-		return diag.Diagnostic{}, false
-	}
-	return d.(diag.Diagnostic), true
-}
-
-// add gives the first thing that went wrong, this or what another call got at the same time.
-func (m *faultyFunctions) add(p addr.Provider, name string, fault diag.Diagnostic) diag.Diagnostic {
-	d, _ := m.faults.LoadOrStore(functionName{p, name}, fault)
-	return d.(diag.Diagnostic)
 }
 
 // process is where a function is called. A configuration is meant where the call names its alias, and

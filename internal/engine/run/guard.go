@@ -11,6 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -87,19 +88,7 @@ func (s *testProviderValues) add(p addr.Provider, settings cty.Value) {
 	if s.texts[p] == nil {
 		s.texts[p] = map[string]bool{}
 	}
-	secret.Leaves(settings, func(path cty.Path, _ cty.Value, text string) {
-		s.texts[p][text] = true
-		for _, step := range path {
-			switch step := step.(type) {
-			case cty.GetAttrStep:
-				s.texts[p][step.Name] = true
-			case cty.IndexStep:
-				if step.Key.Type() == cty.String {
-					s.texts[p][step.Key.AsString()] = true
-				}
-			}
-		}
-	})
+	object.Texts(settings, func(_ cty.Path, text string) { s.texts[p][text] = true })
 }
 
 func (s *testProviderValues) holds(p addr.Provider, text string) bool {

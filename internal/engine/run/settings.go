@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -85,6 +86,6 @@ type Env struct {
 // Handover is what the runs of one command leave to each other. The zero value is for the first.
 type Handover struct {
 	idle   idleSessions
-	faulty faultyFunctions
+	faulty sync.Map            // by functionName
 	now    atomic.Pointer[Run] // the latest walk
 }

@@ -47,7 +47,7 @@ func Resources(ctx context.Context, env run.Env, prog *program.Program, o frame.
 	r := &validator{run}
 	var g walk.Graph
 	for range todo {
-		g.Add(nil, walk.Options{})
+		g.Add(walk.Options{})
 	}
 	g.Run(ctx, walk.RunOptions{
 		Workers: env.Settings.Workers(), Panicked: r.run.Panicked,

@@ -177,8 +177,8 @@ func (p *Provider) Upgrade(_ context.Context, req provider.UpgradeRequest) (prov
 	if err != nil {
 		return provider.UpgradeResponse{}, failed(err)
 	}
-	d, err := encode(t.Schema, v)
-	return provider.UpgradeResponse{State: d}, failed(err)
+	d, ds := encoded(t.Schema, v, nil)
+	return provider.UpgradeResponse{State: d}, ds
 }
 
 // Read looks at the real object, where there is one.
@@ -193,11 +193,10 @@ func (p *Provider) Read(ctx context.Context, req provider.ReadRequest) (provider
 		return resp, failed(err)
 	}
 	v, ds := t.Read(ctx, v)
-	if ds.HasErrors() {
-		return resp, ds
+	if !ds.HasErrors() {
+		resp.State, ds = encoded(t.Schema, v, ds)
 	}
-	resp.State, err = encode(t.Schema, v)
-	return resp, append(ds, failed(err)...)
+	return resp, ds
 }
 
 // Plan plans a change.
@@ -219,8 +218,8 @@ func (p *Provider) Plan(_ context.Context, req provider.PlanRequest) (provider.P
 	if ds.HasErrors() {
 		return provider.PlanResponse{}, ds
 	}
-	d, err := encode(t.Schema, planned)
-	return provider.PlanResponse{Planned: d, Replace: replace, Private: req.Private}, append(ds, failed(err)...)
+	d, ds := encoded(t.Schema, planned, ds)
+	return provider.PlanResponse{Planned: d, Replace: replace, Private: req.Private}, ds
 }
 
 // Apply makes a change.
@@ -236,8 +235,8 @@ func (p *Provider) Apply(ctx context.Context, req provider.ApplyRequest) (provid
 		return provider.ApplyResponse{}, failed(err)
 	}
 	v, ds := t.Apply(ctx, prior, planned, config)
-	d, err := encode(t.Schema, v)
-	return provider.ApplyResponse{State: d, Private: req.Private}, append(ds, failed(err)...)
+	d, ds := encoded(t.Schema, v, ds)
+	return provider.ApplyResponse{State: d, Private: req.Private}, ds
 }
 
 // Import takes an existing object in.
@@ -250,8 +249,8 @@ func (p *Provider) Import(ctx context.Context, req provider.ImportRequest) (prov
 	if ds.HasErrors() {
 		return provider.ImportResponse{}, ds
 	}
-	d, err := encode(t.Schema, v)
-	return provider.ImportResponse{Objects: []provider.Imported{{Type: req.Type, State: d}}}, append(ds, failed(err)...)
+	d, ds := encoded(t.Schema, v, ds)
+	return provider.ImportResponse{Objects: []provider.Imported{{Type: req.Type, State: d}}}, ds
 }
 
 // Move takes an object of another type over.
@@ -264,8 +263,8 @@ func (p *Provider) Move(_ context.Context, req provider.MoveRequest) (provider.M
 	if ds.HasErrors() {
 		return provider.MoveResponse{}, ds
 	}
-	d, err := encode(t.Schema, v)
-	return provider.MoveResponse{State: d}, append(ds, failed(err)...)
+	d, ds := encoded(t.Schema, v, ds)
+	return provider.MoveResponse{State: d}, ds
 }
 
 // ReadData reads a data source.
@@ -282,8 +281,8 @@ func (p *Provider) ReadData(ctx context.Context, req provider.DataRequest) (prov
 	if ds.HasErrors() {
 		return provider.DataResponse{}, ds
 	}
-	d, err := encode(t.Schema, v)
-	return provider.DataResponse{State: d}, append(ds, failed(err)...)
+	d, ds := encoded(t.Schema, v, ds)
+	return provider.DataResponse{State: d}, ds
 }
 
 // Open opens an ephemeral resource.
@@ -298,11 +297,10 @@ func (p *Provider) Open(ctx context.Context, req provider.OpenRequest) (provider
 	}
 	l, ds := t.Open(ctx, config)
 	resp := provider.OpenResponse{Private: l.Private, RenewAt: l.RenewAt}
-	if ds.HasErrors() {
-		return resp, ds
+	if !ds.HasErrors() {
+		resp.Result, ds = encoded(t.Schema, l.Result, ds)
 	}
-	resp.Result, err = encode(t.Schema, l.Result)
-	return resp, append(ds, failed(err)...)
+	return resp, ds
 }
 
 // Renew renews a lease.
@@ -379,9 +377,10 @@ func decode(s *schema.Schema, d provider.Dynamic) (cty.Value, error) {
 	return s.Decode(d.Msgpack)
 }
 
-func encode(s *schema.Schema, v cty.Value) (provider.Dynamic, error) {
+// encoded is an answer as it travels, beside what is said about it.
+func encoded(s *schema.Schema, v cty.Value, ds provider.Diags) (provider.Dynamic, provider.Diags) {
 	b, err := s.Encode(v)
-	return provider.Dynamic{Msgpack: b}, err
+	return provider.Dynamic{Msgpack: b}, append(ds, failed(err)...)
 }
 
 // failed makes diagnostics of an error; nil gives none.

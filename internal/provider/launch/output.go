@@ -153,25 +153,5 @@ func field(v any) string {
 
 // logger is what go-plugin logs of its own to.
 func (p *process) logger() hclog.Logger {
-	if p.log == nil {
-		return hclog.NewNullLogger()
-	}
-	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: "launch", Output: io.Discard, Level: hclog.Trace})
-	l.RegisterSink(&sink{p.log})
-	return l
-}
-
-// sink passes log entries on.
-type sink struct{ log func(level, line string) }
-
-// Accept takes one entry.
-func (s *sink) Accept(name string, level hclog.Level, msg string, args ...any) {
-	var b strings.Builder
-	b.WriteString(name + ": " + msg)
-	sep := ": "
-	for i := 0; i+1 < len(args); i += 2 {
-		fmt.Fprintf(&b, "%s%v=%s", sep, args[i], field(fmt.Sprint(args[i+1])))
-		sep = " "
-	}
-	s.log(level.String(), b.String())
+	return hclog.New(&hclog.LoggerOptions{Name: "launch", Output: newLines(p.log), Level: hclog.Trace, JSONFormat: true})
 }

@@ -46,13 +46,18 @@ func (c *client) decodeAttrs(ms []*wirepb.Schema_Attribute) ([]*schema.Attr, err
 			return nil, fmt.Errorf("attribute %q: %w", m.GetName(), err)
 		}
 	}
-	slices.SortFunc(out, func(a, b *schema.Attr) int { return strings.Compare(a.Name, b.Name) })
-	for i := 1; i < len(out); i++ {
-		if out[i].Name == out[i-1].Name {
-			return nil, fmt.Errorf("attribute %q: described twice", out[i].Name)
+	return out, sortNames("attribute", out, func(a *schema.Attr) string { return a.Name })
+}
+
+// sortNames sorts what a schema describes, each once.
+func sortNames[T any](what string, list []T, name func(T) string) error {
+	slices.SortFunc(list, func(a, b T) int { return strings.Compare(name(a), name(b)) })
+	for i := 1; i < len(list); i++ {
+		if name(list[i]) == name(list[i-1]) {
+			return fmt.Errorf("%s %q: described twice", what, name(list[i]))
 		}
 	}
-	return out, nil
+	return nil
 }
 
 func (c *client) decodeAttr(a *schema.Attr, m *wirepb.Schema_Attribute) (err error) {
@@ -149,13 +154,7 @@ func (c *client) decodeNested(ms []*wirepb.Schema_NestedBlock) ([]*schema.Nested
 		}
 		out[i] = n
 	}
-	slices.SortFunc(out, func(a, b *schema.Nested) int { return strings.Compare(a.Name, b.Name) })
-	for i := 1; i < len(out); i++ {
-		if out[i].Name == out[i-1].Name {
-			return nil, fmt.Errorf("block %q: described twice", out[i].Name)
-		}
-	}
-	return out, nil
+	return out, sortNames("block", out, func(n *schema.Nested) string { return n.Name })
 }
 
 // count is a number of blocks; SDKs send no negative ones, and more than fit are as good as all.

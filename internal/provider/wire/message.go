@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -58,18 +59,13 @@ func capabilities(a provider.Allow) *wirepb.ClientCapabilities {
 }
 
 func fromDeferred(d *wirepb.Deferred) provider.Deferred {
-	if d == nil {
+	switch {
+	case d == nil:
 		return ""
+	case wirepb.Deferred_Reason_name[int32(d.Reason)] == "":
+		return "unknown"
 	}
-	switch d.Reason {
-	case wirepb.Deferred_RESOURCE_CONFIG_UNKNOWN:
-		return "resource_config_unknown"
-	case wirepb.Deferred_PROVIDER_CONFIG_UNKNOWN:
-		return "provider_config_unknown"
-	case wirepb.Deferred_ABSENT_PREREQ:
-		return "absent_prereq"
-	}
-	return "unknown"
+	return provider.Deferred(strings.ToLower(d.Reason.String()))
 }
 
 // fromTime is the zero time for none, and for what is no time (badTime reports that).

@@ -39,14 +39,10 @@ type Op uint64
 type Journal interface {
 	// Intent says that a call is about to be made.
 	Intent(Intent) (Op, error)
-	// Result says what a call changed, as one transaction; nothing at all if it changed nothing.
-	Result(op Op, changed ...Change) error
-	// Later is Result for a caller that does not wait: over is called when the record is as
-	// durable as it will be, or why it is not, once and from any goroutine. It must not wait for
-	// anything.
+	// Later says what a call changed, as one transaction; nothing at all if it changed nothing. It does
+	// not wait: over is called when the record is as durable as it will be, or why it is not, once and
+	// from any goroutine. It must not wait for anything.
 	Later(over func(error), op Op, changed ...Change)
-	// End says what the state is that now will be written in place of all this.
-	End(next state.Digest) error
 }
 
 // Leases is what takes note of leases. Its methods may be called from many goroutines.
@@ -126,11 +122,5 @@ type None struct{}
 // Intent implements Journal.
 func (None) Intent(Intent) (Op, error) { return 0, nil }
 
-// Result implements Journal.
-func (None) Result(Op, ...Change) error { return nil }
-
 // Later implements Journal.
 func (None) Later(over func(error), _ Op, _ ...Change) { over(nil) }
-
-// End implements Journal.
-func (None) End(state.Digest) error { return nil }

@@ -171,7 +171,7 @@ func TestReplayOfARun(t *testing.T) {
 	if r, err = Recover(disk.OS, path, after); err != nil || len(r.Unknown) != 0 {
 		t.Errorf("settled: %+v, %v", r, err)
 	}
-	if err := w.Drop(); err != nil {
+	if err := errors.Join(w.Close(), Remove(disk.OS, path)); err != nil {
 		t.Fatal(err)
 	}
 	if r, err = Recover(disk.OS, path, after); err != nil || r != nil {
@@ -527,9 +527,14 @@ func TestPowerLoss(t *testing.T) {
 func TestNone(t *testing.T) {
 	var j Journal = None{}
 	op, err := j.Intent(Intent{})
-	if err != nil || j.Result(op) != nil || j.End(state.Digest{}) != nil {
+	if err != nil {
 		t.Error("the journal that keeps nothing fails")
 	}
+	j.Later(func(err error) {
+		if err != nil {
+			t.Error("the journal that keeps nothing fails")
+		}
+	}, op)
 }
 
 func FuzzReplay(f *testing.F) {

@@ -38,7 +38,8 @@ const (
 	overRecord   kind = 'O' // it is closed, or was not opened
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli makes its table when it is used first, as most commands do not.
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // appendRecord frames a payload.
 func appendRecord(dst []byte, k kind, number uint32, payload []byte) []byte {
@@ -47,7 +48,7 @@ func appendRecord(dst []byte, k kind, number uint32, payload []byte) []byte {
 	dst = append(dst, byte(k))
 	dst = binary.LittleEndian.AppendUint32(dst, number)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(payload)))
-	sum := crc32.Update(crc32.Checksum(dst[from+4:], castagnoli), castagnoli, payload)
+	sum := crc32.Update(crc32.Checksum(dst[from+4:], castagnoli()), castagnoli(), payload)
 	dst = binary.LittleEndian.AppendUint32(dst, sum)
 	return append(dst, payload...)
 }
@@ -70,7 +71,7 @@ func firstRecord(data []byte) (r record, size int, ok bool) {
 	}
 	size = frameSize + int(n)
 	payload := data[frameSize:size:size]
-	sum := crc32.Update(crc32.Checksum(data[4:13], castagnoli), castagnoli, payload)
+	sum := crc32.Update(crc32.Checksum(data[4:13], castagnoli()), castagnoli(), payload)
 	if sum != binary.LittleEndian.Uint32(data[13:]) {
 		return record{}, 0, false
 	}

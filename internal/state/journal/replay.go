@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -256,21 +255,14 @@ func Recover(fsys disk.FS, path string, base *state.Snapshot) (*Recovery, error)
 	return r, err
 }
 
-// Conclude says in a journal what is about to be written in its place, like Journal.End: if the
+// Conclude says in a journal what is about to be written in its place, like Writer.End: if the
 // recovery is lost between that and the removal of the journal, the next one knows it was done.
 func (r *Recovery) Conclude(fsys disk.FS, path string, next state.Digest) error {
-	f, err := fsys.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	w, err := r.Continue(path, "", Options{FS: fsys})
 	if err != nil {
-		return fmt.Errorf("the journal cannot be written: %w", err)
+		return err
 	}
-	_, err = f.Write(appendRecord(nil, endRecord, r.next, encode(endJSON{next})))
-	if err == nil {
-		err = f.DataSync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("the journal cannot be written: %w", err)
-	}
-	return nil
+	return errors.Join(w.End(next), w.Close())
 }
 
 // Remove removes a journal, durably.

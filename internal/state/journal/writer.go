@@ -22,7 +22,6 @@ import (
 // disk, which costs more than all else about them.
 type Writer struct {
 	fs   disk.FS
-	path string
 	run  string // names it
 	now  func() time.Time
 	file disk.File
@@ -65,7 +64,7 @@ var ErrExists = errors.New("there is a journal of an earlier run")
 
 // Create begins a journal at path, which must not exist, and makes its header durable.
 func Create(path string, h Header, o Options) (*Writer, error) {
-	w := newWriter(path, h.Run, o)
+	w := newWriter(h.Run, o)
 	if h.Time.IsZero() {
 		h.Time = w.now().UTC()
 	}
@@ -88,9 +87,9 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 	return w, nil
 }
 
-func newWriter(path, run string, o Options) *Writer {
+func newWriter(run string, o Options) *Writer {
 	w := &Writer{
-		fs: o.FS, path: path, run: run, now: o.Now,
+		fs: o.FS, run: run, now: o.Now,
 		work: make(chan struct{}, 1), idle: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	if w.fs == nil {
@@ -105,7 +104,7 @@ func newWriter(path, run string, o Options) *Writer {
 // Continue goes on writing a journal that was read and stays where it is: for a run that changes
 // nothing that the journal is about, and opens leases. run names it.
 func (r *Recovery) Continue(path, run string, o Options) (*Writer, error) {
-	w := newWriter(path, run, o)
+	w := newWriter(run, o)
 	w.number = r.next
 	w.ops.Store(uint64(r.ops))
 	var err error
@@ -136,44 +135,29 @@ func (w *Writer) Intent(i Intent) (Op, error) {
 		return 0, fmt.Errorf("%s is ephemeral and has no place in a journal", i.Object)
 	}
 	op := Op(w.ops.Add(1))
-	return op, w.durable(intentRecord, 0, encodeIntent(op, Unknown{Intent: i, Time: w.now().UTC()}))
-}
-
-// Result implements Journal.
-func (w *Writer) Result(op Op, changed ...Change) error {
-	if err := keepable(changed); err != nil {
-		return err
-	}
-	return w.durable(resultRecord, op, encodeResult(op, changed))
+	return op, w.durable(intentRecord, encodeIntent(op, Unknown{Intent: i, Time: w.now().UTC()}))
 }
 
 // Later implements Journal.
 func (w *Writer) Later(over func(error), op Op, changed ...Change) {
-	if err := keepable(changed); err != nil {
-		over(err)
-		return
+	for _, c := range changed {
+		if c.Object.Mode == addr.Ephemeral {
+			over(fmt.Errorf("%s is ephemeral and has no place in a journal", c.Object))
+			return
+		}
 	}
 	w.add(resultRecord, op, encodeResult(op, changed), over)
 }
 
-func keepable(changed []Change) error {
-	for _, c := range changed {
-		if c.Object.Mode == addr.Ephemeral {
-			return fmt.Errorf("%s is ephemeral and has no place in a journal", c.Object)
-		}
-	}
-	return nil
-}
-
-// End implements Journal.
+// End says what the state is that now will be written in place of all this.
 func (w *Writer) End(next state.Digest) error {
-	return w.durable(endRecord, 0, encode(endJSON{next}))
+	return w.durable(endRecord, encode(endJSON{next}))
 }
 
 // Opening implements Leases.
 func (w *Writer) Opening(o addr.Object, p addr.Provider) (Op, error) {
 	op := Op(w.ops.Add(1))
-	err := w.durable(leaseRecord, 0, encode(leaseJSON{op, Lease{o.String(), p, w.run, w.now().UTC()}}))
+	err := w.durable(leaseRecord, encode(leaseJSON{op, Lease{o.String(), p, w.run, w.now().UTC()}}))
 	if err == nil {
 		w.count(1)
 	}
@@ -202,9 +186,9 @@ func (w *Writer) Unsettled() bool {
 }
 
 // durable takes a record and returns when it is durable, or cannot be.
-func (w *Writer) durable(k kind, of Op, payload []byte) error {
+func (w *Writer) durable(k kind, payload []byte) error {
 	result := make(chan error, 1)
-	w.add(k, of, payload, func(err error) { result <- err })
+	w.add(k, 0, payload, func(err error) { result <- err })
 	return <-result
 }
 
@@ -371,8 +355,3 @@ func (w *Writer) Close() error {
 }
 
 var errClosed = errors.New("the journal is closed")
-
-// Drop ends the writing and removes the journal: what it says is in the state.
-func (w *Writer) Drop() error {
-	return errors.Join(w.Close(), Remove(w.fs, w.path))
-}

@@ -94,10 +94,9 @@ type Driver struct {
 
 // Settings are what a store is opened with.
 type Settings struct {
-	Config cty.Value           // of the driver's schema, known and unmarked; may be null
-	Dir    string              // what relative paths are relative to
-	Getenv func(string) string // nil: no environment
-	FS     disk.FS             // for stores in files; nil: the real one
+	Config cty.Value // of the driver's schema, known and unmarked; may be null
+	Dir    string    // what relative paths are relative to
+	FS     disk.FS   // for stores in files; nil: the real one
 }
 
 // Text gives a setting that is a string; false if it is not set.
