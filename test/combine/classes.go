@@ -162,8 +162,11 @@ var classes = []class{
 			(d.What == "calls" && d.Section == "delete" || strings.HasPrefix(d.Section, "resource_changes") && c.a.drifted(d.At) && does(c.b, d.At, "delete"))
 	}},
 	{"a destroy of a part that was deleted outside, and what depends on it", func(c *comparison, d Difference) bool {
-		return d.Section == "exits" && d.A == 2 && d.B == 0 && !slices.ContainsFunc(changes(c.a.PlanJSON), func(ch any) bool { return !c.bereft(fmt.Sprint(get(ch, "address"))) }) ||
+		return d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.bereft) ||
 			d.Section != "exits" && (d.B == nil || d.What == "state" && d.A == nil) && c.bereft(c.subject(d))
+	}},
+	{"destroying through a provider whose source is replaced", func(c *comparison, d Difference) bool {
+		return d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.elsewhere) || d.Section != "exits" && c.elsewhere(c.subject(d))
 	}},
 	{"a destroy plan of nothing but data sources", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0
@@ -297,7 +300,7 @@ var classes = []class{
 	}},
 	{"postconditions of an object whose provisioners failed", func(c *comparison, d Difference) bool {
 		return d.What == "checks" && strings.Contains(compact(d.A), `"unknown"`) && slices.ContainsFunc(unexpected.FindAllStringSubmatch(c.a.said(), -1), func(m []string) bool {
-			return keyless(m[1]) == keyless(c.subject(d))
+			return keyless(m[1]+m[2]) == keyless(c.subject(d))
 		})
 	}},
 	{"an output made from what failed to be applied", func(c *comparison, d Difference) bool {
@@ -318,8 +321,8 @@ var classes = []class{
 	}},
 }
 
-// unexpected is what Lethe says of an answer that is not what was planned.
-var unexpected = regexp.MustCompile(`applying changes to (\S+?),`)
+// unexpected is what Lethe says of an answer that is not what was planned, or an error.
+var unexpected = regexp.MustCompile(`(?m)applying changes to (\S+?),|with (\S+),$`)
 
 // usesStored is what Lethe says of data that it does not read again.
 var usesStored = regexp.MustCompile(`(?m)^(\S+): Using stored result`)
@@ -339,6 +342,18 @@ func (c *comparison) further(d Difference) bool {
 			return x != nil && slices.ContainsFunc(x.Dependencies, func(dep string) bool { return strings.HasPrefix(dep+".", keyless(t)+".") })
 		}
 		return d.What == "calls" || does(c.b, d.At, "delete") && on(c.b.Before) && !on(c.a.Before)
+	})
+}
+
+// lethe is whether something holds of all that Lethe plans to change.
+func (c *comparison) lethe(holds func(addr string) bool) bool {
+	return !slices.ContainsFunc(changes(c.a.PlanJSON), func(ch any) bool { return !holds(fmt.Sprint(get(ch, "address"))) })
+}
+
+// elsewhere is whether Terraform alone did not find what is to be destroyed, through a provider that is configured from objects.
+func (c *comparison) elsewhere(addr string) bool {
+	return c.st.Do.Destroy && c.b.missed(c.b.Before.at(addr).id()) && !c.a.missed(c.a.Before.at(addr).id()) && c.needs(Difference{At: addr}, func(p *place) bool {
+		return p.b.Kind == Provider && p.needs(func(on *place) bool { return on.b.Kind == Resource })
 	})
 }
 
