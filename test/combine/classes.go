@@ -94,9 +94,15 @@ var classes = []class{
 		return len(c.st.Do.Target) > 0 && c.refused(d, "Ephemeral resource instance has expired")
 	}},
 	{"`-target` of what needs one instance of something", func(c *comparison, d Difference) bool {
-		return (d.A == nil || d.What == "state" && d.B == nil || d.Section == "create first") && c.unneeded(d.At) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
+		waits := func(d Difference) bool {
+			return slices.ContainsFunc(addressesOf(c.b), c.unneeded) && c.about(d, c.delayed())
+		}
+		return (d.A == nil || d.What == "state" && d.B == nil || d.Section == "create first") && c.unneeded(d.At) || d.What == "plan" && d.Section != "exits" && waits(d) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
 			return keyless(a) == d.At && c.unneeded(a)
-		}) || c.idle(d, func(ch any) bool { return c.unneeded(fmt.Sprint(get(ch, "address"))) })
+		}) || c.idle(d, func(ch any) bool {
+			at := fmt.Sprint(get(ch, "address"))
+			return c.unneeded(at) || waits(Difference{At: at})
+		})
 	}},
 	{"an ignored argument that became sensitive, of what is replaced", func(c *comparison, d Difference) bool {
 		return strings.HasSuffix(d.Section, "sensitive") && c.ignores(d.At) && len(compact(d.A)) > len(compact(d.B)) && regexp.MustCompile(regexp.QuoteMeta(d.At)+` (must|will) be replaced`).MatchString(c.a.said())
