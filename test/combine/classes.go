@@ -94,9 +94,15 @@ var classes = []class{
 		return len(c.st.Do.Target) > 0 && c.refused(d, "Ephemeral resource instance has expired")
 	}},
 	{"`-target` of what needs one instance of something", func(c *comparison, d Difference) bool {
-		return (d.A == nil || d.What == "state" && d.B == nil || d.Section == "create first") && c.unneeded(d.At) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
+		waits := func(d Difference) bool {
+			return c.about(d, c.delayed(func(string) bool { return slices.ContainsFunc(addressesOf(c.b), c.unneeded) }))
+		}
+		return (d.A == nil || d.What == "state" && d.B == nil || d.Section == "create first") && c.unneeded(d.At) || d.What == "plan" && d.Section != "exits" && waits(d) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
 			return keyless(a) == d.At && c.unneeded(a)
-		}) || c.idle(d, func(ch any) bool { return c.unneeded(fmt.Sprint(get(ch, "address"))) })
+		}) || c.idle(d, func(ch any) bool {
+			at := fmt.Sprint(get(ch, "address"))
+			return c.unneeded(at) || waits(Difference{At: at})
+		})
 	}},
 	{"an ignored argument that became sensitive, of what is replaced", func(c *comparison, d Difference) bool {
 		return strings.HasSuffix(d.Section, "sensitive") && c.ignores(d.At) && len(compact(d.A)) > len(compact(d.B)) && regexp.MustCompile(regexp.QuoteMeta(d.At)+` (must|will) be replaced`).MatchString(c.a.said())
@@ -271,12 +277,12 @@ var classes = []class{
 		return c.wholeModules("") && (c.further(d) || d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && contains(strings.Fields(ours), more) ||
 			d.Section == "create first" && d.B == true && strings.HasPrefix(d.At, "module.") ||
 			d.Section == "resource_changes actions" && compact(d.B) == `["create","delete"]` && compact(d.A) == `["delete","create"]` && strings.HasPrefix(d.At, "module.") ||
-			d.What == "plan" && d.Section != "exits" && c.about(d, c.delayed()) ||
+			d.What == "plan" && d.Section != "exits" && c.about(d, c.delayed(c.forWhole)) ||
 			strings.HasPrefix(d.Section, "resource_changes") && d.A == nil && c.through(d.At) ||
 			d.A == nil && (d.What == "state" || d.What == "calls" && d.Section == "create") && c.through(c.subject(d)) ||
 			c.idle(d, func(ch any) bool {
 				at := fmt.Sprint(get(ch, "address"))
-				return c.through(at) || slices.Contains(c.delayed(), at)
+				return c.through(at) || c.forWhole(at) && does(c.b, at, "read")
 			})) ||
 			len(c.st.Do.Target) > 0 && (d.Section == "checks" || d.What == "checks") && (d.A == nil || d.A == "unknown") && c.wholeModules(c.subject(d))
 	}},
@@ -297,6 +303,9 @@ var classes = []class{
 		waits := d.What == "plan" && (d.B == nil && does(c.a, d.At, "read") || unknowns(c.a, d.At) > unknowns(c.b, d.At)) ||
 			(d.Section == "checks" || d.What == "checks") && d.A == "unknown" || d.What == "state" && d.A == nil && c.a.Apply.Exit == 1
 		return waits && c.needs(d, (*place).awaits) || c.refuses(d, " argument") && slices.ContainsFunc(inside(c.st.Config, nil), (*place).awaits)
+	}},
+	{"a data source in a repeated module that waits for apply", func(c *comparison, d Difference) bool {
+		return d.What == "plan" && d.Section != "exits" && c.about(d, c.delayed(c.forOther))
 	}},
 	{"postconditions of an object whose provisioners failed", func(c *comparison, d Difference) bool {
 		return d.What == "checks" && strings.Contains(compact(d.A), `"unknown"`) && slices.ContainsFunc(unexpected.FindAllStringSubmatch(c.a.said(), -1), func(m []string) bool {
@@ -372,15 +381,25 @@ func (c *comparison) bereft(addr string) bool {
 	return yes
 }
 
-// delayed are the data that Terraform alone leaves for apply.
-func (c *comparison) delayed() []string {
+// delayed are the data that Terraform alone leaves for apply, of those of which something holds.
+func (c *comparison) delayed(holds func(addr string) bool) []string {
 	var all []string
 	for _, ch := range changes(c.b.PlanJSON) {
-		if at := fmt.Sprint(get(ch, "address")); does(c.b, at, "read") && !does(c.a, at, "read") {
+		if at := fmt.Sprint(get(ch, "address")); does(c.b, at, "read") && !does(c.a, at, "read") && holds(at) {
 			all = append(all, at)
 		}
 	}
 	return all
+}
+
+// forWhole is whether something depends on a whole module.
+func (c *comparison) forWhole(addr string) bool {
+	return c.needs(Difference{At: addr}, func(p *place) bool { return len(p.wholes()) > 0 })
+}
+
+// forOther is whether Lethe leaves a data source for apply in another instance of its module.
+func (c *comparison) forOther(addr string) bool {
+	return slices.ContainsFunc(addressesOf(c.a), func(a string) bool { return a != addr && keyless(a) == keyless(addr) && does(c.a, a, "read") })
 }
 
 // firstForNone is whether what depends on a resource and is created first is in a module that has nothing.
@@ -416,14 +435,20 @@ func (c *comparison) movesOn() bool {
 // wholeModules is whether something refers to a module, or to all instances of one, in which an address lies.
 func (c *comparison) wholeModules(at string) bool {
 	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
-		yes := false
-		p.b.exprs(func(e *Expr) {
-			to := p.m.find(e.Ref)
-			yes = yes || to != nil && to.Kind == Call && (e.Op == "whole" || e.Op == "addr" || e.Op == "ref" && to.repeats() != "") &&
-				(at == "" || strings.HasPrefix(keyless(at), (&place{p.m, to, p.up}).addr()+"."))
-		})
-		return yes
+		return slices.ContainsFunc(p.wholes(), func(to *place) bool { return at == "" || strings.HasPrefix(keyless(at)+".", to.addr()+".") })
 	})
+}
+
+// wholes are the modules that one refers to as a whole, or to all instances of.
+func (p *place) wholes() []*place {
+	var all []*place
+	p.b.exprs(func(e *Expr) {
+		to := p.m.find(e.Ref)
+		if to != nil && to.Kind == Call && (e.Op == "whole" || e.Op == "addr" || e.Op == "ref" && to.repeats() != "") {
+			all = append(all, &place{p.m, to, p.up})
+		}
+	})
+	return all
 }
 
 // none is whether something is declared that has no instance.
