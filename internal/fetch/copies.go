@@ -108,26 +108,26 @@ func (p *Providers) sum(ctx context.Context, w *wanted, platform string) (delive
 // static files offers it. What is in the directory already stays.
 func (p *Providers) Copy(ctx context.Context, c Copies, dir string, l *Lockfile, bag *diag.Bag) bool {
 	return p.eachFound(ctx, c, l, bag, func(w *wanted) error {
-		p.note("- Mirroring %s...", w.Provider.ForDisplay())
+		choice := "with no constraints"
 		switch {
 		case w.only:
-			p.note("  - Selected v%s to match dependency lock file", w.lock.Version)
+			choice = "to match dependency lock file"
 		case w.text != "":
-			p.note("  - Selected v%s to meet constraints %s", w.lock.Version, w.text)
-		default:
-			p.note("  - Selected v%s with no constraints", w.lock.Version)
+			choice = "to meet constraints " + w.text
 		}
+		said := fmt.Sprintf("- Mirroring %s...\n  - Selected v%s %s", w.Provider.ForDisplay(), w.lock.Version, choice)
+		defer func() { p.note("%s", said) }() // at once: several providers are under way
 		at := filepath.Join(dir, w.Provider.Host, w.Provider.Namespace, w.Provider.Type)
 		if err := os.MkdirAll(at, 0o755); err != nil {
 			return err
 		}
 		for _, platform := range w.platforms {
-			p.note("  - Downloading package for %s...", platform)
+			said += fmt.Sprintf("\n  - Downloading package for %s...", platform)
 			how, err := p.copy(ctx, w, platform, at)
 			if err != nil {
 				return fmt.Errorf("for %s: %w", platform, err)
 			}
-			p.note("  - Package authenticated: %s", how)
+			said += "\n  - Package authenticated: " + how
 		}
 		return index(mirror(dir), w.Provider, at)
 	}, func(*wanted) {})
