@@ -44,10 +44,6 @@ func runLogin(ctx context.Context, c *base.Call) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	if a.kept.Written(a.host) {
-		c.Bag.Add(diag.Errorf("Credentials are manually configured", "A CLI configuration file or the environment has a token for %s already, which comes before any that would be kept now. To log in, remove it there.", a.host))
-		return c.UI.Fail()
-	}
 	if input := c.Getenv("TF_INPUT"); input == "0" || input == "false" {
 		c.Bag.Add(diag.Errorf("Login is an interactive command", "The command login puts questions, and TF_INPUT=%s forbids them. Without questions, write the token into the environment variable TF_TOKEN_%s.", input, variable(a.host)))
 		return c.UI.Fail()
@@ -68,7 +64,7 @@ func runLogin(ctx context.Context, c *base.Call) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// begin reads which host it is about.
+// begin reads which host it is about, and refuses one whose token the user has written down.
 func begin(c *base.Call) (*attempt, bool) {
 	if !c.Between(1, 1) {
 		return nil, false
@@ -79,7 +75,10 @@ func begin(c *base.Call) (*attempt, bool) {
 		return nil, false
 	}
 	var ok bool
-	a.asks, a.kept, ok = project.Hosts(c)
+	if a.asks, a.kept, ok = project.Hosts(c); ok && a.kept.Written(a.host) {
+		c.Bag.Add(diag.Errorf("Credentials are manually configured", "A CLI configuration file or the environment has a token for %s, which comes before any that login keeps. To log in or out, remove it there.", a.host))
+		ok = false
+	}
 	return a, ok
 }
 

@@ -20,10 +20,6 @@ func runLogout(ctx context.Context, c *base.Call) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	if a.kept.Written(a.host) {
-		c.Bag.Add(diag.Errorf("Credentials are manually configured", "The token for %s stands in a CLI configuration file or in the environment. To log out, remove it there.", a.host))
-		return c.UI.Fail()
-	}
 	found, err := a.kept.Forget(ctx, a.host)
 	switch {
 	case err != nil:
