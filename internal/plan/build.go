@@ -93,6 +93,7 @@ func (p *problem) build(f firsts) *building {
 		b.objectRules(int32(o))
 		b.use(int32(o))
 	}
+	b.lastRules()
 	b.closeSessions()
 	return b
 }

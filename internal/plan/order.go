@@ -12,6 +12,7 @@ import "github.com/lethe-iac/lethe/internal/walk"
 //	2. -x before -d            for recorded x → d
 //	3. -z before +w            for w = z and its neighbours in either set,
 //	   or, if z is create-first, +w before -z
+//	4. +x after all other ups and destroy-first downs, if x comes last
 //
 // What is declared create-first makes create-first what it depends on as declared. A create-first
 // down makes create-first the downs of what its object depends on as recorded, and of what the
@@ -60,6 +61,7 @@ type Input struct {
 type Group struct {
 	Declared    bool // the configuration declares the resource
 	CreateFirst bool // and declares it create_before_destroy
+	Last        bool // its ups come after all others: data of a check, which are to see what was done
 }
 
 // Object is one object of a group.

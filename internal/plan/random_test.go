@@ -82,6 +82,9 @@ func randomPlan(r *rand.Rand) *Input {
 			d.hold()
 		}
 	}
+	if !d.in.Destroy && d.in1(3) {
+		d.last()
+	}
 	groups := len(d.in.Groups)
 	d.in.Gates = values
 	fix := func(v Vertex) Vertex { // values come after groups, whose number is known only now
@@ -112,6 +115,16 @@ func (d *dice) group() {
 	d.items = append(d.items, item{vertex: g})
 	for key := range int32([]int{0, 1, 1, 1, 1, 2, 3}[d.Intn(7)]) {
 		d.object(g, key, declared)
+	}
+}
+
+// last adds data of a check: nothing refers to them.
+func (d *dice) last() {
+	g := Vertex(len(d.in.Groups))
+	d.in.Groups = append(d.in.Groups, Group{Declared: true, Last: true})
+	d.items = append(d.items, item{vertex: g})
+	for key := range int32(1 + d.Intn(2)) {
+		d.in.Objects = append(d.in.Objects, Object{Group: g, Key: key, Current: -1, Existed: d.in1(2), Up: true})
 	}
 }
 
@@ -173,6 +186,9 @@ func (d *dice) references() {
 	rank := d.Perm(len(d.in.Groups)) // the state may even have it the other way round
 	for g := range d.in.Groups {
 		for h := range d.in.Groups {
+			if d.in.Groups[g].Last || d.in.Groups[h].Last {
+				continue
+			}
 			older := h < g
 			if d.stale {
 				older = rank[h] < rank[g]
@@ -195,7 +211,7 @@ func (d *dice) refers(it item, earlier []item) {
 			continue
 		}
 		d.in.Declared = append(d.in.Declared, Edge{it.vertex, e.vertex, d.at(e.vertex)})
-		if group && e.kind == 0 && !d.in1(4) {
+		if group && e.kind == 0 && !d.in.Groups[it.vertex].Last && !d.in1(4) {
 			d.in.Recorded = append(d.in.Recorded, Edge{From: it.vertex, To: e.vertex})
 		}
 	}

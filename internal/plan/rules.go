@@ -45,6 +45,33 @@ func (b *building) objectRules(o int32) {
 	b.turn(o)
 }
 
+// lastRules let what comes last come after all work that others could see: after ups, and destroy-first downs. A
+// create-first down may wait for it.
+func (b *building) lastRules() {
+	var done id
+	for o := range b.Objects {
+		if x := &b.Objects[o]; !b.Groups[x.Group].Last || b.objs[o].up == 0 {
+			continue
+		}
+		if done == 0 {
+			done = b.add(node{kind: Gate})
+		}
+		b.needs(b.objs[o].up, done)
+	}
+	for o := range b.Objects {
+		x, e := &b.Objects[o], b.objs[o]
+		if done == 0 || b.Groups[x.Group].Last {
+			continue
+		}
+		if !x.Still {
+			b.needs(done, e.upLast)
+		}
+		if !b.object[o] {
+			b.needs(done, e.downLast)
+		}
+	}
+}
+
 // turn is rule 3 for an object and itself. One that goes and does not come again stands in for
 // that, for what its group refers to and what refers to its group.
 func (b *building) turn(o int32) {

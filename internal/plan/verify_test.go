@@ -55,6 +55,7 @@ func verify(in *Input, s *Steps) *verifier {
 	}
 	for x := range int32(len(in.Objects)) {
 		v.uses(x)
+		v.last(x)
 	}
 	v.ends()
 	v.softly()
@@ -488,6 +489,21 @@ func (v *verifier) rules(x int32) {
 	for _, d := range v.recorded[x] {
 		v.across(x, d)
 		v.across(d, x)
+	}
+}
+
+// last checks that what comes last comes after all that others could see.
+func (v *verifier) last(x int32) {
+	if !v.in.Groups[v.in.Objects[x].Group].Last {
+		return
+	}
+	for o := range int32(len(v.in.Objects)) {
+		if up, ok := v.up[o]; ok && v.real(o) && !v.in.Groups[v.in.Objects[o].Group].Last && !v.before(up.last, v.up[x].first) {
+			v.bad("%s comes before %s, and is to be last", v.name(x), v.name(o))
+		}
+		if down, ok := v.down[o]; ok && !v.s.First[o] && !v.before(down.last, v.up[x].first) {
+			v.bad("%s comes before %s has gone, and is to be last", v.name(x), v.name(o))
+		}
 	}
 }
 
