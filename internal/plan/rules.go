@@ -46,7 +46,8 @@ func (b *building) objectRules(o int32) {
 }
 
 // lastRules let what comes last come after all work that others could see: after ups, and destroy-first downs. A
-// create-first down may wait for it.
+// create-first down may wait for it. What depends on it (a module that is named as a whole has its checks, too) it does not
+// wait for: these edges are soft.
 func (b *building) lastRules() {
 	var done id
 	for o := range b.Objects {
@@ -63,11 +64,11 @@ func (b *building) lastRules() {
 		if done == 0 || b.Groups[x.Group].Last {
 			continue
 		}
-		if !x.Still {
-			b.needs(done, e.upLast)
+		if e.upLast != 0 && !x.Still {
+			b.soft = append(b.soft, b.after(done, e.upLast, true))
 		}
-		if !b.object[o] {
-			b.needs(done, e.downLast)
+		if e.downLast != 0 && !b.object[o] {
+			b.soft = append(b.soft, b.after(done, e.downLast, true))
 		}
 	}
 }
