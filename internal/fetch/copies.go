@@ -46,14 +46,8 @@ func (p *Providers) Sum(ctx context.Context, c Copies, l *Lockfile, bag *diag.Ba
 	}, func(w *wanted) { p.enter(w, l) })
 }
 
-// eachFound chooses a version of each provider, and does something for it, of several at the same time; then
-// something in their order.
+// eachFound does something for a version of each provider, of several at the same time; then something in their order.
 func (p *Providers) eachFound(ctx context.Context, c Copies, l *Lockfile, bag *diag.Bag, at func(*wanted) error, then func(*wanted)) bool {
-	methods, err := p.methods()
-	if err != nil {
-		bag.Add(diag.Errorf("Invalid provider installation method", "%s.", err))
-		return false
-	}
 	ok := true
 	var todo []*wanted
 	for _, n := range c.Needs {
@@ -63,22 +57,13 @@ func (p *Providers) eachFound(ctx context.Context, c Copies, l *Lockfile, bag *d
 			todo = append(todo, w)
 		}
 	}
-	each(todo, func(w *wanted) {
-		if w.ok = p.choose(ctx, w, methods); !w.ok {
-			return
-		}
-		if err := at(w); err != nil {
-			w.ok = false
+	return p.settle(ctx, todo, bag, func(w *wanted) bool {
+		err := at(w)
+		if err != nil {
 			w.bag.Add(diag.Errorf("Could not retrieve providers", "The packages of %s v%s cannot be had, %s.", w.Provider.ForDisplay(), w.lock.Version, err))
 		}
-	})
-	for _, w := range todo {
-		bag.Add(w.bag.List()...)
-		if ok = ok && w.ok; w.ok {
-			then(w)
-		}
-	}
-	return ok
+		return err == nil
+	}, then) && ok
 }
 
 // sum finds out the hashes of a package.

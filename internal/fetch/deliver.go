@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/archive"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/download"
 	"github.com/lethe-iac/lethe/internal/registry"
 )
 
@@ -204,31 +206,44 @@ func unchanged(dir string) string {
 	return string(was)
 }
 
-// download gets a package into a temporary file, which is gone afterwards.
+// download gets a package into a temporary file in dir, which is gone afterwards.
 func (p *Providers) download(ctx context.Context, pkg *registry.Package, dir string, use func(zip string) error) error {
-	f, err := os.CreateTemp(dir, ".download-*.zip")
+	return temporary(dir, pkg.Sum, func(f *os.File) (string, error) {
+		if pkg.Save != nil {
+			return hashed(ctx, pkg.Save, f, maxPackage)
+		}
+		return byURL(ctx, p.Registry.Client, pkg.URL, f, maxPackage)
+	}, use)
+}
+
+// temporary lets save write a temporary file in dir and give its SHA-256 in hexadecimal, holds that against what was
+// promised, if anything was, and hands on the file, which is gone afterwards.
+func temporary(dir, promised string, save func(*os.File) (string, error), use func(path string) error) error {
+	f, err := os.CreateTemp(dir, ".download-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
-	sum, err := p.save(ctx, pkg, f)
+	sum, err := save(f)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if pkg.Sum != "" && sum != pkg.Sum {
-		return fmt.Errorf("the archive has the SHA-256 checksum %s, and %s is what was promised", sum, pkg.Sum)
+	if err := checkSum(promised, sum); err != nil {
+		return err
 	}
 	return use(f.Name())
 }
 
-// save writes a package into a file, and gives its SHA-256 in hexadecimal.
-func (p *Providers) save(ctx context.Context, pkg *registry.Package, f *os.File) (sum string, err error) {
-	if pkg.Save == nil {
-		got, err := p.Registry.Client.Save(ctx, pkg.URL, f, maxPackage, nil)
-		return hex.EncodeToString(got.Sum[:]), err
-	}
+// byURL saves what an address has, and gives its SHA-256.
+func byURL(ctx context.Context, c *download.Client, u *url.URL, f *os.File, limit int64) (string, error) {
+	got, err := c.Save(ctx, u, f, limit, nil)
+	return hex.EncodeToString(got.Sum[:]), err
+}
+
+// hashed saves what another function writes, and gives its SHA-256.
+func hashed(ctx context.Context, save func(context.Context, io.Writer, int64) error, f *os.File, limit int64) (string, error) {
 	h := sha256.New()
-	err = pkg.Save(ctx, io.MultiWriter(f, h), maxPackage)
+	err := save(ctx, io.MultiWriter(f, h), limit)
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 

@@ -171,12 +171,11 @@ func (r *repository) fetch(ctx context.Context, g gitSource) (string, error) {
 		_, err = r.git(ctx, append(args, "--", g.url, "+"+ref+":"+kept)...)
 	}
 	if err == nil {
-		if out, lost := r.git(ctx, "rev-parse", "--verify", "--quiet", kept+"^{commit}"); lost == nil {
-			return strings.TrimSpace(string(out)), nil
+		out, err := r.git(ctx, "rev-parse", "--verify", "--quiet", kept+"^{commit}")
+		if err != nil && r.offline {
+			err = fmt.Errorf("the revision %q is not on this machine, and -offline forbids asking for it", ref)
 		}
-		if r.offline {
-			return "", fmt.Errorf("the revision %q is not on this machine, and -offline forbids asking for it", ref)
-		}
+		return strings.TrimSpace(string(out)), err
 	}
 	// A commit, in full or cut short, that the server does not hand out by name: it is looked for in all branches and tags.
 	if !someCommit().MatchString(g.ref) {

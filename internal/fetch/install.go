@@ -54,8 +54,14 @@ func (p *Providers) Install(ctx context.Context, needs []Need, l *Lockfile, upgr
 			todo = append(todo, w)
 		}
 	}
+	return p.settle(ctx, todo, bag, func(w *wanted) bool { return p.fetch(ctx, w) }, func(w *wanted) { p.enter(w, l) }) && ok
+}
+
+// settle chooses a version of each provider, and does something for it, of several at the same time; then
+// something in their order.
+func (p *Providers) settle(ctx context.Context, todo []*wanted, bag *diag.Bag, at func(*wanted) bool, then func(*wanted)) bool {
 	if len(todo) == 0 {
-		return ok
+		return true
 	}
 	methods, err := p.methods()
 	if err != nil {
@@ -63,11 +69,12 @@ func (p *Providers) Install(ctx context.Context, needs []Need, l *Lockfile, upgr
 		return false
 	}
 	each(todo, func(w *wanted) { w.ok = p.choose(ctx, w, methods) })
-	each(todo, func(w *wanted) { w.ok = w.ok && p.fetch(ctx, w) })
+	each(todo, func(w *wanted) { w.ok = w.ok && at(w) })
+	ok := true
 	for _, w := range todo {
 		bag.Add(w.bag.List()...)
 		if ok = ok && w.ok; w.ok {
-			p.enter(w, l)
+			then(w)
 		}
 	}
 	return ok

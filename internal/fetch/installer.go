@@ -2,10 +2,8 @@ package fetch
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/url"
 	"os"
@@ -246,19 +244,9 @@ func (m *Installer) image(ctx context.Context, s *imageSource, dir string) error
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(m.DataDir, ".download-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	h := sha256.New()
-	if err = errors.Join(blob.Save(ctx, io.MultiWriter(f, h), moduleLimits.Bytes), f.Close()); err != nil {
-		return err
-	}
-	if err := checkSum(blob.Sum, fmt.Sprintf("%x", h.Sum(nil))); err != nil {
-		return err
-	}
-	return archive.Unpack(f.Name(), dir, moduleLimits)
+	return temporary(m.DataDir, blob.Sum, func(f *os.File) (string, error) {
+		return hashed(ctx, blob.Save, f, moduleLimits.Bytes)
+	}, func(zip string) error { return archive.Unpack(zip, dir, moduleLimits) })
 }
 
 // isArchive finds addresses that are of an archive by their name.
@@ -275,19 +263,9 @@ func (m *Installer) archive(ctx context.Context, u *url.URL, dir string, hops in
 	q.Del("checksum")
 	plain := *u
 	plain.RawQuery = q.Encode()
-	f, err := os.CreateTemp(m.DataDir, ".download-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	got, err := m.Registry.Client.Save(ctx, &plain, f, moduleLimits.Bytes, nil)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := checkSum(sum, fmt.Sprintf("%x", got.Sum)); err != nil {
-		return err
-	}
-	return archive.Unpack(f.Name(), dir, moduleLimits)
+	return temporary(m.DataDir, sum, func(f *os.File) (string, error) {
+		return byURL(ctx, m.Registry.Client, &plain, f, moduleLimits.Bytes)
+	}, func(path string) error { return archive.Unpack(path, dir, moduleLimits) })
 }
 
 // checkSum holds an archive against the checksum in its address, "" or "sha256:HEX".

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/apparentlymart/go-versions/versions"
@@ -140,8 +139,7 @@ func intact(dir string, a addr.Provider, lock config.Lock) bool {
 // verify holds an installed package against the hashes in the lock file, and gives its own; "" if the
 // lock file has none of its kind.
 func verify(dir string, lock config.Lock, hash func(dir string) (string, error)) (string, error) {
-	h1 := slices.ContainsFunc(lock.Hashes, func(h string) bool { return strings.HasPrefix(h, "h1:") })
-	if !h1 {
+	if !hasH1(lock) {
 		return "", nil
 	}
 	got, err := hash(dir)

@@ -51,17 +51,19 @@ func (b *building) objectRules(o int32) {
 func (b *building) lastRules() {
 	var done id
 	for o := range b.Objects {
-		if x := &b.Objects[o]; !b.Groups[x.Group].Last || b.objs[o].up == 0 {
-			continue
+		if b.Groups[b.Objects[o].Group].Last && b.objs[o].up != 0 {
+			if done == 0 {
+				done = b.add(node{kind: Gate})
+			}
+			b.needs(b.objs[o].up, done)
 		}
-		if done == 0 {
-			done = b.add(node{kind: Gate})
-		}
-		b.needs(b.objs[o].up, done)
+	}
+	if done == 0 {
+		return
 	}
 	for o := range b.Objects {
 		x, e := &b.Objects[o], b.objs[o]
-		if done == 0 || b.Groups[x.Group].Last {
+		if b.Groups[x.Group].Last {
 			continue
 		}
 		if e.upLast != 0 && !x.Still {
