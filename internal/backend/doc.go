@@ -27,12 +27,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/httpstore"
 	"github.com/lethe-iac/lethe/internal/workspace"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // Drivers are the kinds of store that there are.
-var Drivers = store.Drivers{store.LocalDriver, store.MemoryDriver}
+var Drivers = store.Drivers{store.LocalDriver, store.MemoryDriver, httpstore.Driver}
 
 // Directory is a working directory as far as its states are concerned.
 type Directory struct {
@@ -43,6 +44,10 @@ type Directory struct {
 	Root func() *config.Module
 	// Static evaluates what may stand in a backend block.
 	Static func(root *config.Module) *frame.StaticFrame
+	// Agent is how clients of stores name themselves to servers.
+	Agent string
+	// Secret is called with what is secret in the settings of a store, and where it stands. It may be nil.
+	Secret func(text, backend string)
 	// Display is a path as messages show it.
 	Display func(path string) string
 }

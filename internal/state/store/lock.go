@@ -92,12 +92,17 @@ const (
 // is called once, when the first attempt failed. The error is that of the last attempt.
 func Acquire(ctx context.Context, s Store, workspace string, who LockInfo, timeout time.Duration, waiting func(*LockError)) (func(context.Context) error, error) {
 	deadline := time.Now().Add(timeout)
+	var last error
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		unlock, err := s.Lock(ctx, workspace, who)
 		var held *LockError
-		if err == nil || !errors.As(err, &held) {
+		switch {
+		case err != nil && last != nil && ctx.Err() != nil:
+			return nil, last // that it was given up says less than who has the lock
+		case err == nil || !errors.As(err, &held):
 			return unlock, err
 		}
+		last = err
 		left := time.Until(deadline)
 		if left <= 0 {
 			return nil, err
