@@ -28,12 +28,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/state/store/httpstore"
+	"github.com/lethe-iac/lethe/internal/state/store/pgstore"
 	"github.com/lethe-iac/lethe/internal/workspace"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // Drivers are the kinds of store that there are.
-var Drivers = store.Drivers{store.LocalDriver, store.MemoryDriver, httpstore.Driver}
+var Drivers = store.Drivers{store.LocalDriver, store.MemoryDriver, httpstore.Driver, pgstore.Driver}
 
 // Directory is a working directory as far as its states are concerned.
 type Directory struct {

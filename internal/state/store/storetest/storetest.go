@@ -301,6 +301,9 @@ func (s *suite) lockStays() {
 func (s *suite) lockSeparate() {
 	var unlocks []func()
 	for _, ws := range s.kept("w1", "w2", store.Default) {
+		s.put(s.open(), ws, state(1), "")
+	}
+	for _, ws := range s.kept("w1", "w2", store.Default) {
 		unlocks = append(unlocks, s.lockIt(s.open(), ws))
 	}
 	for _, unlock := range unlocks {
