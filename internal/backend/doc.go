@@ -29,12 +29,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/state/store/httpstore"
 	"github.com/lethe-iac/lethe/internal/state/store/pgstore"
+	"github.com/lethe-iac/lethe/internal/state/store/s3store"
 	"github.com/lethe-iac/lethe/internal/workspace"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // Drivers are the kinds of store that there are.
-var Drivers = store.Drivers{store.LocalDriver, store.MemoryDriver, httpstore.Driver, pgstore.Driver}
+var Drivers = store.Drivers{store.LocalDriver, store.MemoryDriver, httpstore.Driver, pgstore.Driver, s3store.Driver}
 
 // Directory is a working directory as far as its states are concerned.
 type Directory struct {

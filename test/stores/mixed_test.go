@@ -191,8 +191,13 @@ func (u *directory) run2(args ...string) string {
 func places(t *testing.T) map[string]place {
 	server := httptest.NewServer(&storetest.HTTP{User: "u", Password: "canary-4711"})
 	t.Cleanup(server.Close)
+	service := startS3(t, withTable)
+	s3 := fmt.Sprintf("terraform {\n  backend \"s3\" {\n    bucket = \"states\"\n    region = \"us-east-1\"\n    use_path_style = true\n    skip_credentials_validation = true\n    skip_requesting_account_id = true\n    skip_metadata_api_check = true\n    endpoints = {\n      s3 = %q\n      dynamodb = %q\n    }\n", service, service)
+	keys := []string{"AWS_ACCESS_KEY_ID=user", "AWS_SECRET_ACCESS_KEY=canary-4711", "AWS_EC2_METADATA_DISABLED=true"}
 	return map[string]place{
-		"http": {backend: "terraform {\n  backend \"http\" {\n    username = \"u\"\n  }\n}\n", env: []string{"TF_HTTP_PASSWORD=canary-4711", "TF_HTTP_ADDRESS=" + server.URL, "TF_HTTP_LOCK_ADDRESS=" + server.URL, "TF_HTTP_UNLOCK_ADDRESS=" + server.URL}},
-		"pg":   {backend: "terraform {\n  backend \"pg\" {\n  }\n}\n", env: []string{"PG_CONN_STR=postgres://postgres:canary-4711@127.0.0.1:" + startPostgres(t) + "/postgres?sslmode=disable"}},
+		"s3 with a lock object": {s3 + "    key = \"a\"\n    use_lockfile = true\n  }\n}\n", keys},
+		"s3 with a table":       {s3 + "    key = \"b\"\n    dynamodb_table = \"locks\"\n  }\n}\n", keys},
+		"http":                  {backend: "terraform {\n  backend \"http\" {\n    username = \"u\"\n  }\n}\n", env: []string{"TF_HTTP_PASSWORD=canary-4711", "TF_HTTP_ADDRESS=" + server.URL, "TF_HTTP_LOCK_ADDRESS=" + server.URL, "TF_HTTP_UNLOCK_ADDRESS=" + server.URL}},
+		"pg":                    {backend: "terraform {\n  backend \"pg\" {\n  }\n}\n", env: []string{"PG_CONN_STR=postgres://postgres:canary-4711@127.0.0.1:" + startPostgres(t) + "/postgres?sslmode=disable"}},
 	}
 }

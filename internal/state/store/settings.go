@@ -99,6 +99,37 @@ func (s Settings) Int(name string, otherwise int, env ...string) (int, error) {
 	return n, nil
 }
 
+// List gives a setting that is a list or a set of strings; nil where it is not set.
+func (s Settings) List(name string) []string {
+	v, ok := s.value(name, cty.List(cty.String))
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, v := range v.AsValueSlice() {
+		if !v.IsNull() {
+			out = append(out, v.AsString())
+		}
+	}
+	return out
+}
+
+// In are the settings in a setting that has attributes of its own.
+func (s Settings) In(name string) Settings {
+	in := s
+	in.Schema, in.Config = nil, cty.NilVal
+	if c := s.Config; c != cty.NilVal && !c.IsNull() && c.Type().IsObjectType() && c.Type().HasAttribute(name) {
+		in.Config = c.GetAttr(name)
+	}
+	if s.Schema != nil && s.Schema.Attr(name) != nil && s.Schema.Attr(name).Object != nil {
+		in.Schema = &schema.Block{Attrs: s.Schema.Attr(name).Object.Attrs}
+	}
+	return in
+}
+
+// Set reports whether there are any settings.
+func (s Settings) Set() bool { return s.Config != cty.NilVal && !s.Config.IsNull() }
+
 // Texts gives a setting that is a map of strings; nil where it is not set.
 func (s Settings) Texts(name string) map[string]string {
 	v, ok := s.value(name, cty.Map(cty.String))
