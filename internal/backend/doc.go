@@ -83,10 +83,12 @@ type InitRequest struct {
 type settings struct {
 	driver store.Driver
 	config cty.Value // of the driver's schema
+	// ephemeral is what in them is not written down: secrets that come from ephemeral variables.
+	ephemeral []cty.Path
 }
 
 func (s settings) same(as settings) bool {
-	return s.driver.Name == as.driver.Name && s.config.RawEquals(as.config)
+	return s.driver.Name == as.driver.Name && s.kept().RawEquals(as.kept())
 }
 
 // block is the backend block; nil without one.

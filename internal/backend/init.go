@@ -31,6 +31,7 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 		if was, ok = d.settingsOf(before); !ok {
 			return "", false
 		}
+		was = was.with(declared)
 		if len(req.Overrides) == 0 && block != nil && was.driver.Name == next.driver.Name && before.saw(declared, was) {
 			next = was // what -backend-config said when it was last given
 		}

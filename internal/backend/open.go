@@ -52,6 +52,7 @@ func (d *Directory) current() (current settings, known, ok bool) {
 	if !ok {
 		return settings{}, false, false
 	}
+	current = current.with(declared)
 	reason := ""
 	switch {
 	case block == nil:

@@ -24,6 +24,9 @@ func (p *Project) States() *backend.Directory {
 			p.Call.Secrets.Add(text, secret.Origin{Addr: fmt.Sprintf("the settings of backend %q", backend), Kind: secret.Setting})
 		},
 		Static: func(root *config.Module) *frame.StaticFrame {
+			if p.Vars.Given == nil && frame.Refers(root.Backend.Body) {
+				p.Vars.Collect()
+			}
 			return frame.Static(root, p.Vars.Given, p.StaticOptions())
 		},
 	}
