@@ -27,6 +27,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/azurestore"
 	"github.com/lethe-iac/lethe/internal/state/store/gcsstore"
 	"github.com/lethe-iac/lethe/internal/state/store/httpstore"
 	"github.com/lethe-iac/lethe/internal/state/store/pgstore"
@@ -36,7 +37,7 @@ import (
 )
 
 // Drivers are the kinds of store that there are.
-var Drivers = store.Drivers{store.LocalDriver, store.MemoryDriver, httpstore.Driver, gcsstore.Driver, pgstore.Driver, s3store.Driver}
+var Drivers = store.Drivers{store.LocalDriver, store.MemoryDriver, azurestore.Driver, httpstore.Driver, gcsstore.Driver, pgstore.Driver, s3store.Driver}
 
 // Directory is a working directory as far as its states are concerned.
 type Directory struct {
