@@ -426,7 +426,7 @@ func (c *comparison) firstForGone(addr string) bool {
 	yes := false
 	c.b.Before.managed(func(r *StateResource, i *StateInstance) {
 		yes = yes || i.CreateFirst && c.b.After.at(i.addr(r)) == nil && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
-			return p.b.Kind == Provider && strings.HasSuffix(r.Provider, strings.TrimPrefix(p.b.addr(), "combine")) &&
+			return p.b.Kind == Provider && strings.HasSuffix(r.Provider, `combine"]`+strings.TrimPrefix(p.b.addr(), "combine")) &&
 				p.needs(func(on *place) bool { return on.addr() == keyless(addr) })
 		})
 	})
