@@ -134,7 +134,9 @@ var classes = []class{
 			c.idle(d, func(ch any) bool { return c.about(Difference{At: fmt.Sprint(get(ch, "address"))}, c.halfLooked()) }))
 	}},
 	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
-		return c.b.halfConfigured() && c.refuses(d, " argument")
+		return c.b.halfConfigured() && (c.refuses(d, " argument") || c.refuses(d, "On demand") && !slices.ContainsFunc(c.failures(), func(at string) bool {
+			return !strings.Contains("."+at, ".data.") || !c.needs(Difference{At: at}, (*place).configured)
+		}))
 	}},
 	{"`count` or `for_each` of an ephemeral block that is not known yet", func(c *comparison, d Difference) bool {
 		return c.refused(d, " argument") && strings.Contains(c.b.said(), "in ephemeral \"")
@@ -297,6 +299,11 @@ var classes = []class{
 			outputs, _ := c.b.PlanJSON["output_changes"].(object)
 			return !slices.ContainsFunc(slices.Collect(maps.Keys(outputs)), func(name string) bool { return !partly(Difference{Section: "outputs", At: name}) })
 		}
+		if c.refused(d, "Invalid index") {
+			return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+				return p.b.Kind == Output && strings.Contains(c.b.said(), fmt.Sprintf("in output %q:", p.b.Name)) && partly(Difference{At: p.addr()})
+			})
+		}
 		if d.Section == "checks" || d.What == "checks" {
 			return (d.A == nil || d.A == "unknown") && partly(d)
 		}
@@ -340,7 +347,16 @@ var classes = []class{
 // unexpected is what Lethe says of an answer that is not what was planned, or an error.
 var unexpected = regexp.MustCompile(`(?m)applying changes to (\S+?),|with (\S+),$`)
 
-// failed is what an error of Lethe is about.
+// failures are what errors of Lethe are about.
+func (c *comparison) failures() []string {
+	var all []string
+	for _, m := range failed.FindAllStringSubmatch(c.a.said(), -1) {
+		all = append(all, m[1])
+	}
+	return all
+}
+
+// failed is the object that a message is about.
 var failed = regexp.MustCompile(`(?m)with (\S+),$`)
 
 // usesStored is what Lethe says of data that it does not read again.
@@ -448,7 +464,7 @@ func (c *comparison) marked() []string {
 func (c *comparison) heldBack(d Difference) bool {
 	return c.b.Apply.Exit == 1 && c.needs(d, func(p *place) bool {
 		return slices.ContainsFunc(p.wholes(), func(to *place) bool {
-			return slices.ContainsFunc(failed.FindAllStringSubmatch(c.a.said(), -1), func(m []string) bool { return strings.HasPrefix(keyless(m[1])+".", to.addr()+".") })
+			return slices.ContainsFunc(c.failures(), func(at string) bool { return strings.HasPrefix(keyless(at)+".", to.addr()+".") })
 		})
 	})
 }
