@@ -202,6 +202,7 @@ func places(t *testing.T) map[string]place {
 		"s3 with a lock object": {s3 + "    key = \"a\"\n    use_lockfile = true\n  }\n}\n", keys},
 		"s3 with a table":       {s3 + "    key = \"b\"\n    dynamodb_table = \"locks\"\n  }\n}\n", keys},
 		"http":                  {backend: "terraform {\n  backend \"http\" {\n    username = \"u\"\n  }\n}\n", env: []string{"TF_HTTP_PASSWORD=canary-4711", "TF_HTTP_ADDRESS=" + server.URL, "TF_HTTP_LOCK_ADDRESS=" + server.URL, "TF_HTTP_UNLOCK_ADDRESS=" + server.URL}},
+		"consul":                {"terraform {\n  backend \"consul\" {\n    path = \"a\"\n    gzip = true\n  }\n}\n", []string{"CONSUL_HTTP_ADDR=" + startConsul(t, newConsul()), "CONSUL_HTTP_TOKEN=canary-4711"}},
 		"kubernetes":            {"terraform {\n  backend \"kubernetes\" {\n    secret_suffix = \"a\"\n  }\n}\n", []string{"KUBE_CONFIG_PATH=" + startKube(t, plain)}},
 		"pg":                    {backend: "terraform {\n  backend \"pg\" {\n  }\n}\n", env: []string{"PG_CONN_STR=postgres://postgres:canary-4711@127.0.0.1:" + startPostgres(t) + "/postgres?sslmode=disable"}},
 	}
