@@ -89,6 +89,12 @@ func Only(workspace string) error {
 	return ErrOnly
 }
 
+// Single reports whether a store keeps one state, and has no workspaces besides Default.
+func Single(ctx context.Context, s Store) bool {
+	_, _, err := s.Get(ctx, "another")
+	return errors.Is(err, ErrOnly)
+}
+
 // ErrOnly is the answer of stores that keep one state to those who want another.
 var ErrOnly = errors.New("workspaces not supported")
 

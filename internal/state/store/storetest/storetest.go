@@ -99,8 +99,7 @@ func (s *suite) wantStale(_ store.Version, err error) {
 // kept gives those workspaces that the store has: all of them, or only the default one.
 func (s *suite) kept(workspaces ...string) []string {
 	s.Helper()
-	_, _, err := s.open().Get(s.ctx, "w")
-	if !errors.Is(err, store.ErrOnly) {
+	if !store.Single(s.ctx, s.open()) {
 		return workspaces
 	}
 	return slices.DeleteFunc(workspaces, func(w string) bool { return w != store.Default })
