@@ -35,7 +35,7 @@ type gitSource struct {
 // imageSource is a package in an OCI registry.
 type imageSource struct {
 	repository string // host and path
-	reference  string // tag or digest
+	reference  string // tag or digest; "": none is named
 }
 
 // pattern compiles an expression when it is used first: most commands install nothing.
@@ -215,7 +215,7 @@ func image(text string) (*moduleSource, error) {
 	if len(q) > 0 || tag != "" && digest != "" {
 		return nil, fmt.Errorf("an OCI source takes either a tag or a digest behind the question mark, and nothing else")
 	}
-	return &moduleSource{text: text, image: &imageSource{bare, cmp.Or(tag, digest, "latest")}}, nil
+	return &moduleSource{text: text, image: &imageSource{bare, cmp.Or(tag, digest)}}, nil
 }
 
 func archived(text string) (*moduleSource, error) {

@@ -38,5 +38,9 @@ func runGet(ctx context.Context, c *base.Call, f *getFlags) int {
 	if !p.Load() || !initModules(p, f.update, func() {}) {
 		return c.UI.Fail()
 	}
+	p.Lock.SetModules(p.Modules.Locks())
+	if !writeLock(p) {
+		return c.UI.Fail()
+	}
 	return c.UI.Done(base.ExitOK)
 }

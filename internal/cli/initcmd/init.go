@@ -96,7 +96,7 @@ func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
 			return c.UI.Fail()
 		}
 	}
-	if f.get && !initModules(p, f.upgrade, title) || !i.initProviders(ctx) {
+	if f.get && (!initModules(p, f.upgrade, title) || !i.lockModules()) || !i.initProviders(ctx) {
 		return c.UI.Fail()
 	}
 	code := c.UI.Done(base.ExitOK)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -53,8 +54,35 @@ func initModules(p *project.Project, upgrade bool, title func()) bool {
 		})
 		fresh = func(*config.Node) {}
 	}
-	if err := fetch.WriteManifest(p.Data, p.Dir, p.Tree.Root, fresh); err != nil {
+	if err := p.Modules.WriteManifest(p.Tree.Root, fresh); err != nil {
 		p.Bag.Add(diag.Errorf("Failed to write module manifest", "%s.", err))
+		return false
+	}
+	return true
+}
+
+// lockModules enters the modules into the lock file, in memory. One that is read-only, and has no modules at all, is
+// what Terraform or OpenTofu wrote, who lock none: there is nothing to hold them against.
+func (i *initialization) lockModules() bool {
+	locks := i.p.Modules.Locks()
+	if i.f.lockfile == "readonly" && len(i.p.Lock.Modules()) == 0 {
+		if len(locks) > 0 {
+			i.p.Bag.Add(diag.Warningf("Modules are not locked", "The lock file %s has no modules, and with -lockfile=readonly none are entered. What was installed is held against nothing: run \"lethe init\" without it once.", fetch.LockName))
+		}
+		return true
+	}
+	same := func(l config.ModuleLock) bool {
+		l.Constraints = ""
+		return slices.ContainsFunc(i.p.Lock.Modules(), func(was config.ModuleLock) bool {
+			was.Constraints = ""
+			return was == l
+		})
+	}
+	switch missing := slices.IndexFunc(locks, func(l config.ModuleLock) bool { return !same(l) }); {
+	case i.f.lockfile != "readonly":
+		i.p.Lock.SetModules(locks)
+	case missing >= 0:
+		i.p.Bag.Add(diag.Errorf("Module dependency changes detected", "The lock file %s does not have the module package %s as it was installed, and is read-only. To enter it, run \"lethe init\" without the \"-lockfile=readonly\" flag.", fetch.LockName, locks[missing].Source))
 		return false
 	}
 	return true

@@ -5,7 +5,6 @@ import (
 	"context"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"os"
-	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
@@ -39,7 +38,6 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	warnUnhonoured(c)
 	p := &Project{Call: c, Bag: &c.Bag, UI: c.UI, Options: o, Dir: c.Dir, Root: cmp.Or(c.Path(o.Config), c.Dir), Data: dataDir(c.Env)}
 	p.Vars = &Variables{p: p}
-	p.modules = sync.OnceValue(func() fetch.Modules { return fetch.ReadModules(p.Data) })
 	var err error
 	if p.closed, err = shortcut.Parse(c.Getenv(shortcut.Variable)); err != nil {
 		c.Bag.Add(diag.Errorf("Invalid "+shortcut.Variable, "The environment variable %s names shortcuts not to take: %s.", shortcut.Variable, err))
@@ -61,13 +59,17 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 		return nil, false
 	}
 	p.Providers = &fetch.Providers{
-		Registry: asks, OCI: newImages(asks, credentials), StoreDir: storeDir(c),
+		Registry: asks, OCI: newImages(asks, credentials), StoreDir: cacheDir(c, "packages"),
 		Settings: p.Settings, WorkDir: p.Dir, DataDir: p.Data, CacheDir: p.pluginCache(), Getenv: c.Getenv, Closed: p.closed,
 		Note: func(s string) { c.UI.Line(s) },
 	}
 	if p.reattach, err = launch.ParseReattach(c.Getenv("TF_REATTACH_PROVIDERS")); err != nil {
 		c.Bag.Add(diag.Errorf("Invalid TF_REATTACH_PROVIDERS", "%s.", err))
 		return nil, false
+	}
+	p.Modules = &fetch.Installer{
+		Registry: asks, OCI: p.Providers.OCI, Host: c.Registry(), WorkDir: p.Dir, DataDir: p.Data, CacheDir: cacheDir(c, "git"), Environ: c.Environ,
+		Lock: p.Lock, Store: &fetch.Store{Cache: cacheDir(c, "modules")},
 	}
 	p.Pool = p.newPool()
 	c.AtEnd(func() { _ = p.Pool.Close() })
