@@ -45,6 +45,7 @@ type Installer struct {
 	done     []manifestEntry
 	linked   []string                         // calls whose modules Find installed
 	named    map[moduleName]config.ModuleLock // what was found to be needed
+	bases    map[string]string                // the directory of a package in the working directory, by its hash
 }
 
 // delivery is a package that this command installed.
@@ -148,6 +149,9 @@ func (m *Installer) bring(ctx context.Context, c *moduleCall, dir string) error 
 	if c.locked && m.Registry.Client.Offline && m.Store.find(c.lock.Hash) != "" {
 		m.note("Using %s for %s from this machine...", display(at), c.key)
 		return m.fromStore(c, dir)
+	}
+	if m.Store.Vendor != "" && c.source.local == "" {
+		return fmt.Errorf("it is not in %s, which has all that is installed. Run \"lethe vendor\" where there are servers to ask", m.Store.Vendor)
 	}
 	if s := c.source.registry; s != nil {
 		v, err := versions.ParseVersion(c.lock.Version)
@@ -265,49 +269,31 @@ func (m *Installer) install(ctx context.Context, c *moduleCall, s *moduleSource,
 		c.lock.Revision, c.lock.Hash = have.revision, have.hash
 		return errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(have.dir)))
 	}
-	got, err := m.anew(dir, func(tmp string) (got delivery, err error) {
+	var got delivery
+	err := fill(dir, func(tmp string) (err error) {
 		if got.revision, err = m.fetch(ctx, c.lock.Revision, s, tmp); err != nil || c.lock.Source == "" {
-			return got, err
+			return err
 		}
 		list, err := summary(tmp)
 		if err != nil {
-			return got, err
+			return err
 		}
 		if got.hash = hashOf(list); c.locked && got.hash != c.lock.Hash {
-			return got, c.changed(got)
+			return c.changed(got)
 		}
 		m.remember(got.hash, list)
 		m.Store.keep(got.hash, tmp)
-		return got, nil
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	c.lock.Revision, c.lock.Hash = got.revision, got.hash
+	got.dir, c.lock.Revision, c.lock.Hash = dir, got.revision, got.hash
 	if m.packages == nil {
 		m.packages = map[string]delivery{}
 	}
 	m.packages[at] = got
 	return nil
-}
-
-// anew lets make fill a new directory, which takes the place of dir if all is well.
-func (m *Installer) anew(dir string, fill func(tmp string) (delivery, error)) (delivery, error) {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return delivery{}, err
-	}
-	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".install-*")
-	if err != nil {
-		return delivery{}, err
-	}
-	defer os.RemoveAll(tmp)
-	at := filepath.Join(tmp, "package")
-	got, err := fill(at)
-	if err != nil {
-		return got, err
-	}
-	got.dir = dir
-	return got, errors.Join(os.RemoveAll(dir), os.Rename(at, dir))
 }
 
 // fetch gets a package, and gives its revision, where it has one: the locked one, unless that is "".

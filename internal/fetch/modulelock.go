@@ -109,17 +109,18 @@ func (m *Installer) name(c *moduleCall) {
 
 // enter notes what a call is to be locked to, and gives the directory of its module in the package that is at base.
 func (m *Installer) enter(c *moduleCall, base string) (dir string, err error) {
+	dir = base
 	for _, sub := range []string{c.lock.Directory, c.source.sub} {
-		if base, err = inside(base, sub); err != nil {
+		if dir, err = inside(dir, sub); err != nil {
 			return "", err
 		}
 	}
-	m.record(c, c.source.recorded(), base)
-	return base, nil
+	m.record(c, c.source.recorded(), base, dir)
+	return dir, nil
 }
 
-// record notes where the module of a call is, and what it is to be locked to.
-func (m *Installer) record(c *moduleCall, from, dir string) {
+// record notes where the package and the module of a call are, and what it is to be locked to.
+func (m *Installer) record(c *moduleCall, from, base, dir string) {
 	rel, err := filepath.Rel(m.WorkDir, dir)
 	if err != nil {
 		rel = dir
@@ -128,8 +129,9 @@ func (m *Installer) record(c *moduleCall, from, dir string) {
 	if c.lock.Source != "" {
 		e.Hash, e.Revision = c.lock.Hash, c.lock.Revision
 		if m.named == nil {
-			m.named = map[moduleName]config.ModuleLock{}
+			m.named, m.bases = map[moduleName]config.ModuleLock{}, map[string]string{}
 		}
+		m.bases[c.lock.Hash] = base
 		m.named[nameOf(c.lock)] = c.lock
 	}
 	m.done = append(m.done, e)
@@ -168,7 +170,7 @@ func (m *Installer) there(c *moduleCall, source string) (dir, from, version stri
 			c.lock.Directory = strings.Trim(strings.TrimSuffix(filepath.ToSlash(rel), c.source.sub), "/")
 		}
 	}
-	m.record(c, from, dir)
+	m.record(c, from, base, dir)
 	return dir, from, version, true
 }
 
@@ -312,6 +314,9 @@ func (m *Installer) listPath(hash string) string {
 // remember keeps the summary of a package. Without it, what was written beside its files makes that it is installed again.
 func (m *Installer) remember(hash, list string) {
 	path := m.listPath(hash)
+	if _, err := os.Stat(path); err == nil {
+		return
+	}
 	if os.MkdirAll(filepath.Dir(path), 0o755) == nil {
 		_ = replace(path, []byte(list))
 	}
@@ -321,8 +326,9 @@ func (m *Installer) remember(hash, list string) {
 // written beside those of the package are of no account, unless they are configuration.
 func (m *Installer) unchanged(dir, want string) (string, error) {
 	list, err := summary(dir)
-	if err != nil || want == "" || hashOf(list) == want {
-		return hashOf(list), err
+	if hash := hashOf(list); err != nil || want == "" || hash == want {
+		m.remember(hash, list)
+		return hash, err
 	}
 	known, err := os.ReadFile(m.listPath(want))
 	if err != nil || hashOf(string(known)) != want {

@@ -1,11 +1,14 @@
 package fetch
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/config"
 )
@@ -40,19 +43,28 @@ func (s *Store) keep(hash, dir string) {
 	}
 	to := filepath.Join(s.Cache, fileName(hash))
 	if _, err := os.Stat(to); err != nil && os.MkdirAll(s.Cache, 0o700) == nil {
-		_ = put(dir, to)
+		_ = fill(to, func(tmp string) error { return os.CopyFS(tmp, os.DirFS(dir)) })
 	}
 }
 
-// put copies a directory to where there is none yet, all of it or nothing.
-func put(dir, to string) error {
-	tmp, err := os.MkdirTemp(filepath.Dir(to), ".put-*")
+// fill makes a directory anew: all that copy puts into one beside it, or nothing.
+func fill(dir string, copy func(tmp string) error) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".fill-*")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(tmp)
 	at := filepath.Join(tmp, "package")
-	return errors.Join(os.CopyFS(at, os.DirFS(dir)), os.Chmod(at, 0o755), os.Rename(at, to))
+	if err := os.Mkdir(at, 0o755); err != nil {
+		return err
+	}
+	if err := copy(at); err != nil {
+		return err
+	}
+	return errors.Join(os.RemoveAll(dir), os.Rename(at, dir))
 }
 
 // index lists the packages that were vendored.
@@ -69,16 +81,74 @@ func (s *Store) index() (out []config.ModuleLock) {
 // fromStore installs a package that this machine has.
 func (m *Installer) fromStore(c *moduleCall, dir string) error {
 	from := m.Store.find(c.lock.Hash)
-	_, err := m.anew(dir, func(tmp string) (delivery, error) {
+	return fill(dir, func(tmp string) error {
 		if err := os.CopyFS(tmp, os.DirFS(from)); err != nil {
-			return delivery{}, err
+			return err
 		}
 		list, err := summary(tmp)
 		if err == nil && hashOf(list) != c.lock.Hash {
 			err = fmt.Errorf("what is in %s is not what it was: remove it", from)
 		}
 		m.remember(c.lock.Hash, list)
-		return delivery{}, err
+		return err
 	})
-	return err
+}
+
+// Vendor copies the packages of the modules that Install made sure of into the directory, where Store finds them, with
+// a list of them. What is there already stays.
+func (m *Installer) Vendor(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	store := &Store{Vendor: dir}
+	all := store.index()
+	for _, lock := range m.Locks() {
+		if !slices.Contains(all, lock) {
+			all = append(all, lock)
+		}
+		to := filepath.Join(dir, fileName(lock.Hash))
+		if _, err := os.Stat(to); err == nil {
+			continue
+		}
+		m.note("- Copying %s...", strings.TrimSpace(lock.Source+" "+lock.Version))
+		list, err := os.ReadFile(m.listPath(lock.Hash))
+		if err == nil {
+			err = fill(to, func(tmp string) error { return copyListed(string(list), m.bases[lock.Hash], tmp) })
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", lock.Source, err)
+		}
+	}
+	slices.SortFunc(all, func(a, b config.ModuleLock) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Constraints, b.Constraints))
+	})
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replace(filepath.Join(dir, indexName), append(text, '\n'))
+}
+
+// copyListed copies the files that a summary lists.
+func copyListed(list, from, to string) error {
+	for line := range strings.Lines(list) {
+		_, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		name, linked := strings.CutSuffix(name, " ->")
+		source, dest := filepath.Join(from, filepath.FromSlash(name)), filepath.Join(to, filepath.FromSlash(name))
+		err := os.MkdirAll(filepath.Dir(dest), 0o755)
+		switch {
+		case err != nil:
+		case linked:
+			var text string
+			if text, err = os.Readlink(source); err == nil {
+				err = os.Symlink(text, dest)
+			}
+		default:
+			err = copyFile(source, dest)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -65,7 +65,9 @@ func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	p.Providers.Registry.Client.Offline = f.offline
+	if f.offline {
+		p.Providers.Registry.Client.Offline = true
+	}
 	i := &initialization{p, f}
 	if f.fromModule != "" && !i.copyModule() {
 		return c.UI.Fail()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"os"
+	"path/filepath"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
@@ -63,13 +64,18 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 		Settings: p.Settings, WorkDir: p.Dir, DataDir: p.Data, CacheDir: p.pluginCache(), Getenv: c.Getenv, Closed: p.closed,
 		Note: func(s string) { c.UI.Line(s) },
 	}
-	if p.reattach, err = launch.ParseReattach(c.Getenv("TF_REATTACH_PROVIDERS")); err != nil {
-		c.Bag.Add(diag.Errorf("Invalid TF_REATTACH_PROVIDERS", "%s.", err))
-		return nil, false
-	}
 	p.Modules = &fetch.Installer{
 		Registry: asks, OCI: p.Providers.OCI, Host: c.Registry(), WorkDir: p.Dir, DataDir: p.Data, CacheDir: cacheDir(c, "git"), Environ: c.Environ,
 		Lock: p.Lock, Store: &fetch.Store{Cache: cacheDir(c, "modules")},
+	}
+	if dir := p.vendored(); dir != "" {
+		p.Providers.OnlyDir(filepath.Join(dir, "providers"))
+		p.Modules.Store.Vendor = filepath.Join(dir, "modules")
+		asks.Client.Offline = true
+	}
+	if p.reattach, err = launch.ParseReattach(c.Getenv("TF_REATTACH_PROVIDERS")); err != nil {
+		c.Bag.Add(diag.Errorf("Invalid TF_REATTACH_PROVIDERS", "%s.", err))
+		return nil, false
 	}
 	p.Pool = p.newPool()
 	c.AtEnd(func() { _ = p.Pool.Close() })
@@ -106,6 +112,17 @@ func (p *Project) pluginCache() string {
 		return d
 	}
 	return os.Expand(p.Settings.PluginCacheDir, p.Call.Getenv)
+}
+
+// vendored is the directory that has all that is installed; "" where servers may be asked.
+func (p *Project) vendored() string {
+	if d := p.Call.Getenv("LETHE_VENDOR_DIR"); d != "" {
+		return p.Call.Path(d)
+	}
+	if d := os.Expand(p.Settings.VendorDir, p.Call.Getenv); d != "" {
+		return p.Call.Path(d)
+	}
+	return ""
 }
 
 // cliConfig reads the CLI configuration files. One that cannot be opened is warned of on standard
