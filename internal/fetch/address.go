@@ -20,6 +20,7 @@ type moduleSource struct {
 	registry *registry.Module
 	git      *gitSource
 	archive  *url.URL
+	bucket   string // the cloud whose object archive is, "s3" or "gcs"; "": it is none
 	image    *imageSource
 	local    string // absolute path
 	sub      string // directory inside the package, with slashes; "": its root
@@ -46,6 +47,7 @@ func pattern(text string) func() *regexp.Regexp {
 var (
 	registryName = pattern(`^[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?$`)
 	scpForm      = pattern(`^(?:([A-Za-z0-9_.-]+)@)?([A-Za-z0-9.-]+):([^/:].*)$`)
+	bucketHost   = pattern(`^(?:[a-z0-9.-]+\.)?s3[a-z0-9.-]*\.amazonaws\.com(?:\.cn)?$`)
 	forcedForm   = pattern(`^([A-Za-z0-9]+)::(.+)$`)
 )
 
@@ -127,9 +129,13 @@ func packageSource(text string) (*moduleSource, error) {
 		case "file":
 			return packageSource(m[2])
 		case "hg":
-			return nil, fmt.Errorf("modules in Mercurial repositories cannot be installed")
+			return nil, fmt.Errorf("modules in Mercurial repositories cannot be installed, because Lethe does not run the program hg: have the repository offer an archive over https, or keep the module in git")
 		case "s3", "gcs":
-			return nil, fmt.Errorf("modules cannot be installed from %s yet", m[1])
+			s, err := archived(m[2])
+			if err == nil {
+				s.text, s.bucket = text, m[1]
+			}
+			return s, err
 		}
 		return nil, fmt.Errorf("%q is no kind of source that is known", m[1])
 	}
@@ -144,6 +150,10 @@ func packageSource(text string) (*moduleSource, error) {
 			query = "?" + query
 		}
 		return git("https://" + host + "/" + strings.TrimSuffix(repo, ".git") + ".git" + query)
+	case bucketHost().MatchString(host) && rest != "":
+		return packageSource("s3::https://" + text)
+	case host == "www.googleapis.com" && strings.HasPrefix(rest, "storage/v1/"):
+		return packageSource("gcs::https://" + text)
 	case filepath.IsAbs(text):
 		return &moduleSource{text: "file://" + filepath.ToSlash(text), local: text}, nil
 	case strings.HasPrefix(text, "file://"):

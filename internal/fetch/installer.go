@@ -15,6 +15,7 @@ import (
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/apparentlymart/go-versions/versions/constraints"
 	"github.com/lethe-iac/lethe/internal/archive"
+	"github.com/lethe-iac/lethe/internal/bucket"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/download"
 	"github.com/lethe-iac/lethe/internal/oci"
@@ -28,6 +29,7 @@ var moduleLimits = archive.Options{Bytes: 1 << 30, Files: 50_000, Links: true}
 type Installer struct {
 	Registry *registry.Registry
 	OCI      *oci.Client
+	Buckets  *bucket.Access
 	Host     string // registry of addresses that name none
 	WorkDir  string
 	DataDir  string
@@ -256,6 +258,8 @@ func named(who, text string, protected bool) (*moduleSource, error) {
 		return nil, fmt.Errorf("%s says that the module is at %q: %w", who, display(text), err)
 	case s.registry != nil || s.local != "":
 		return nil, fmt.Errorf("%s says that the module is at %q, which is no place to install from", who, display(text))
+	case s.bucket == "s3" && !bucket.IsAmazon(s.archive):
+		return nil, fmt.Errorf("%s says that the module is at %q, and your credentials for S3 are for Amazon and the addresses in your configuration", who, display(text))
 	case protected && (s.archive != nil && s.archive.Scheme != "https" || s.git != nil && strings.HasPrefix(s.git.url, "http:")):
 		return nil, fmt.Errorf("%s says that the module is at %q, which is not protected as it is itself", who, display(text))
 	}
@@ -303,6 +307,8 @@ func (m *Installer) fetch(ctx context.Context, locked string, s *moduleSource, d
 		return m.git(ctx, s.git, locked, dir)
 	case s.image != nil:
 		return m.image(ctx, s.image, locked, dir)
+	case s.bucket != "":
+		return "", m.object(ctx, s, dir)
 	case s.local != "":
 		return "", errors.Join(os.MkdirAll(dir, 0o755), CopyModule(s.local, dir))
 	}
@@ -356,6 +362,23 @@ func (m *Installer) image(ctx context.Context, s *imageSource, locked, dir strin
 	return blob.Manifest, temporary(m.DataDir, blob.Sum, func(f *os.File) (string, error) {
 		return hashed(ctx, blob.Save, f, moduleLimits.Bytes)
 	}, func(zip string) error { return archive.Unpack(zip, dir, moduleLimits) })
+}
+
+// object installs an archive that is an object in a cloud.
+func (m *Installer) object(ctx context.Context, s *moduleSource, dir string) error {
+	read := m.Buckets.S3
+	if s.bucket == "gcs" {
+		read = m.Buckets.GCS
+	}
+	at, err := read(s.archive)
+	if err != nil {
+		return err
+	}
+	client := *m.Registry.Client
+	client.Authorize = at.Authorize
+	return temporary(m.DataDir, s.archive.Query().Get("checksum"), func(f *os.File) (string, error) {
+		return byURL(ctx, &client, at.URL, f, moduleLimits.Bytes)
+	}, func(path string) error { return archive.Unpack(path, dir, moduleLimits) })
 }
 
 // isArchive finds addresses that are of an archive by their name.

@@ -75,6 +75,9 @@ func (s *moduleSource) name() string {
 	q := u.Query()
 	maps.DeleteFunc(q, func(name string, _ []string) bool { return secretParameters().MatchString(name) })
 	u.RawQuery = q.Encode()
+	if s.bucket != "" {
+		return s.bucket + "::" + u.String()
+	}
 	return u.String()
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/bucket"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -65,7 +66,7 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 		Note: func(s string) { c.UI.Line(s) },
 	}
 	p.Modules = &fetch.Installer{
-		Registry: asks, OCI: p.Providers.OCI, Host: c.Registry(), WorkDir: p.Dir, DataDir: p.Data, CacheDir: cacheDir(c, "git"), Environ: c.Environ,
+		Registry: asks, OCI: p.Providers.OCI, Buckets: &bucket.Access{Getenv: c.Getenv, Learned: credentials.Learned}, Host: c.Registry(), WorkDir: p.Dir, DataDir: p.Data, CacheDir: cacheDir(c, "git"), Environ: c.Environ,
 		Lock: p.Lock, Store: &fetch.Store{Cache: cacheDir(c, "modules")},
 	}
 	if dir := p.vendored(); dir != "" {
