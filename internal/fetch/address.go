@@ -70,6 +70,12 @@ func parseSource(text, host string) (*moduleSource, error) {
 	return s, nil
 }
 
+// IsSource reports whether a text is the source address of a module that is not local, of whatever kind.
+func IsSource(text string) bool {
+	_, err := parseSource(text, "registry")
+	return err == nil || forcedForm().MatchString(text) || strings.Contains(text, "://")
+}
+
 // registrySource reads "namespace/name/system" and "host/namespace/name/system", with a subdirectory.
 func registrySource(text, host string) (registry.Module, string, bool) {
 	bare, sub, _ := strings.Cut(text, "//")

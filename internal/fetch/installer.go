@@ -171,6 +171,33 @@ func (m *Installer) bring(ctx context.Context, c *moduleCall, dir string) error 
 	return m.install(ctx, c, pack, at, dir)
 }
 
+// Populate copies the files of a module from anywhere into a directory, in which there is nothing but perhaps DataDir.
+func (m *Installer) Populate(ctx context.Context, source, dir string) error {
+	s, err := parseSource(source, m.Host)
+	if err != nil {
+		return err
+	}
+	c := &moduleCall{key: "the working directory", source: s, lock: config.ModuleLock{Source: s.name()}}
+	if err := m.settle(ctx, c); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(m.DataDir, ".from-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	base := filepath.Join(tmp, "module")
+	if err := m.bring(ctx, c, base); err != nil {
+		return err
+	}
+	for _, sub := range []string{c.lock.Directory, s.sub} {
+		if base, err = inside(base, sub); err != nil {
+			return err
+		}
+	}
+	return CopyModule(base, dir)
+}
+
 // Remember adds what was installed to the list of installed modules, for the case that the command ends before
 // it writes that: what is there is not downloaded again.
 func (m *Installer) Remember() error {
@@ -188,6 +215,25 @@ func (m *Installer) Remember() error {
 	}
 	return doc.write(path)
 }
+
+// SecretsIn lists what is secret in the source of a module: passwords, and parameters that let a user in.
+func SecretsIn(source string) (out []string) {
+	for _, m := range passwords().FindAllStringSubmatch(source, -1) {
+		out = append(out, m[1]+m[2])
+	}
+	for _, m := range secretValues().FindAllStringSubmatch(source, -1) {
+		out = append(out, strings.TrimPrefix(m[0], m[1]))
+	}
+	for _, text := range out {
+		if plain, err := url.QueryUnescape(text); err == nil && plain != text {
+			out = append(out, plain)
+		}
+	}
+	return out
+}
+
+// passwords finds the password in addresses, or what stands for it and the name.
+var passwords = pattern(`[a-z]+://[^/@:\s]*:([^/@\s]+)@|https?://([^/@:\s]+)@`)
 
 // display is an address as users see it: without what lets somebody in.
 func display(text string) string {

@@ -69,7 +69,7 @@ func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
 		p.Providers.Registry.Client.Offline = true
 	}
 	i := &initialization{p, f}
-	if f.fromModule != "" && !i.copyModule() {
+	if f.fromModule != "" && !i.copyModule(ctx) {
 		return c.UI.Fail()
 	}
 	if empty, err := i.emptyDir(); err != nil || empty {

@@ -16,7 +16,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
+	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // Load reads the configuration of the working directory.
@@ -104,6 +106,7 @@ func (p *Project) installedModule(path addr.Module, source string, call *config.
 	if !ok {
 		return "", source, "", false
 	}
+	p.Mask(source)
 	key := strings.Join(path.Path(), ".")
 	if p.install != nil {
 		return p.installModule(path, key, source, wanted, call, bag)
@@ -118,6 +121,13 @@ func (p *Project) installedModule(path addr.Module, source string, call *config.
 		return dir, from, version, true
 	}
 	return "", source, "", false
+}
+
+// Mask keeps out of what is printed what is secret in the source of a module.
+func (p *Project) Mask(source string) {
+	for _, text := range fetch.SecretsIn(source) {
+		p.Call.Secrets.MaskValue(cty.StringVal(text), secret.Origin{Addr: "the source of a module", Kind: secret.Setting})
+	}
 }
 
 // installModule makes sure that a module is there, and is what was locked.
