@@ -331,7 +331,7 @@ func (m *Installer) install(ctx context.Context, c *moduleCall, s *moduleSource,
 		if got.hash = hashOf(list); c.locked && got.hash != c.lock.Hash {
 			return c.changed(got)
 		}
-		m.remember(got.hash, list)
+		m.remember(got.hash, got.revision, list)
 		m.Store.keep(got.hash, tmp)
 		return nil
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/download"
 	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/oci"
 	"github.com/lethe-iac/lethe/internal/registry"
 	"github.com/lethe-iac/lethe/internal/registry/registrytest"
 )
@@ -398,5 +399,93 @@ func TestHashIsTheOneOfProviders(t *testing.T) {
 	}
 	if second, _ := summary(dir); second == first {
 		t.Error("where a link leads does not count")
+	}
+}
+
+// A tag of an OCI registry is not to move, and what has no tag does.
+func TestImageModule(t *testing.T) {
+	s, m := modules(t)
+	m.OCI = &oci.Client{Transport: s.HTTP.Transport}
+	m.Lock, _ = ReadLockfile(m.WorkDir, limits.Limits{}, &diag.Sources{}, &diag.Bag{})
+	put := func(text string) string {
+		t.Helper()
+		zip := registrytest.Zip(map[string]string{"main.tf": text})
+		s.Image("net", "latest", "application/vnd.opentofu.modulepkg", zip)
+		return s.Image("net", "v1", "application/vnd.opentofu.modulepkg", zip)["digest"].(string)
+	}
+	install := func(query string) (string, error) {
+		m.packages, m.named, m.known = nil, nil, Modules{}
+		dir, _, _, err := m.Install(t.Context(), "k", "oci://"+s.Host+"/net"+query, "")
+		if err != nil {
+			return "", err
+		}
+		m.Lock.SetModules(append(m.Lock.Modules(), m.Locks()...))
+		return holds(t, dir), nil
+	}
+	first := put("# one")
+	for _, query := range []string{"", "?tag=v1", "?digest=" + first} {
+		if got, err := install(query); err != nil || got != "# one" {
+			t.Error(query, err)
+		}
+	}
+	second := put("# two")
+	for _, query := range []string{"", "?digest=" + first} {
+		if got, err := install(query); err != nil || got != "# one" {
+			t.Error(query, err)
+		}
+	}
+	_, err := install("?tag=v1")
+	if err == nil || !errors.As(err, new(*ChangedError)) || !strings.Contains(err.Error(), first) || !strings.Contains(err.Error(), second) {
+		t.Error(err)
+	}
+	m.Upgrade = true
+	for _, query := range []string{"", "?tag=v1"} {
+		if got, err := install(query); err != nil || got != "# two" {
+			t.Error(query, err)
+		}
+	}
+}
+
+// Of two calls of one module each has the version that it asks for, and a new one takes what is locked.
+func TestLockedVersions(t *testing.T) {
+	s, m := modules(t)
+	put := func(v string) {
+		s.Module("acme/net/aws", v, s.Put("/files/"+v+".zip", registrytest.Zip(map[string]string{"x/main.tf": "# " + v}))+"//x")
+	}
+	put("1.0.0")
+	put("1.1.0")
+	m.Lock, _ = ReadLockfile(m.WorkDir, limits.Limits{}, &diag.Sources{}, &diag.Bag{})
+	install := func(key, constraint string) string {
+		t.Helper()
+		dir, _, version, err := m.Install(t.Context(), key, "acme/net/aws", constraint)
+		if err != nil || holds(t, dir) != "# "+version {
+			t.Fatal(err)
+		}
+		return version
+	}
+	next := func() {
+		m.Lock.SetModules(m.Locks())
+		if err := m.Lock.Write(); err != nil {
+			t.Fatal(err)
+		}
+		m.Lock, _ = ReadLockfile(m.WorkDir, limits.Limits{}, &diag.Sources{}, &diag.Bag{})
+		m.packages, m.named, m.known, m.asked = nil, nil, Modules{}, nil
+	}
+	if a, b := install("a", "~> 1.0"), install("b", "< 1.1"); a != "1.1.0" || b != "1.0.0" {
+		t.Error(a, b)
+	}
+	next()
+	put("1.2.0")
+	if a, b, c, d := install("a", "~> 1.0"), install("b", "< 1.1"), install("c", ">= 1.0"), install("d", ">= 1.2"); a != "1.1.0" || b != "1.0.0" || c != "1.1.0" || d != "1.2.0" {
+		t.Error(a, b, c, d)
+	}
+	next()
+	if a, e := install("a", "~>1.0"), install("e", ""); a != "1.1.0" || e != "1.2.0" {
+		t.Error(a, e)
+	}
+	next()
+	m.Upgrade = true
+	if a := install("a", "~> 1.0"); a != "1.2.0" {
+		t.Error(a)
 	}
 }

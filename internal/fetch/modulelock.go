@@ -130,7 +130,7 @@ func (m *Installer) record(c *moduleCall, from, base, dir string) {
 	}
 	e := manifestEntry{Key: c.key, Source: from, Version: c.lock.Version, Dir: filepath.ToSlash(rel)}
 	if c.lock.Source != "" {
-		e.Hash, e.Revision = c.lock.Hash, c.lock.Revision
+		e.Hash = c.lock.Hash
 		if m.named == nil {
 			m.named, m.bases = map[moduleName]config.ModuleLock{}, map[string]string{}
 		}
@@ -165,7 +165,8 @@ func (m *Installer) there(c *moduleCall, source string) (dir, from, version stri
 		return "", "", "", false
 	}
 	if !c.locked {
-		c.lock.Version, c.lock.Hash, c.lock.Revision = version, hash, cmp.Or(e.Revision, m.commitIn(base))
+		c.lock.Version, c.lock.Hash = version, hash
+		c.lock.Revision, _ = m.recall(hash)
 		if s, err := parseSource(from, m.Host); err == nil {
 			c.lock.Source = s.name()
 		}
@@ -309,39 +310,59 @@ func fileName(hash string) string {
 	return hex.EncodeToString(sum)
 }
 
-// listPath is where the summary of a package is kept, for the working directory. It says which files are not the package's.
-func (m *Installer) listPath(hash string) string {
+// aboutPath is where it is kept what a package is that was installed in the working directory: the line
+// "revision REVISION" where it has one, and its summary, which says what files are not the package's.
+func (m *Installer) aboutPath(hash string) string {
 	return filepath.Join(m.DataDir, "lethe-modules", fileName(hash))
 }
 
-// remember keeps the summary of a package. Without it, what was written beside its files makes that it is installed again.
-func (m *Installer) remember(hash, list string) {
-	path := m.listPath(hash)
-	if _, err := os.Stat(path); err == nil {
-		return
+// remember keeps that. Without it, a package is installed again if files were written beside its own.
+func (m *Installer) remember(hash, revision, list string) {
+	path := m.aboutPath(hash)
+	if revision != "" {
+		list = "revision " + revision + "\n" + list
 	}
-	if os.MkdirAll(filepath.Dir(path), 0o755) == nil {
+	if _, err := os.Stat(path); err != nil && os.MkdirAll(filepath.Dir(path), 0o755) == nil {
 		_ = replace(path, []byte(list))
 	}
+}
+
+// recall gives what is kept, "" where nothing is, or what is not of this package.
+func (m *Installer) recall(hash string) (revision, list string) {
+	text, _ := os.ReadFile(m.aboutPath(hash))
+	list = string(text)
+	if first, rest, _ := strings.Cut(list, "\n"); strings.HasPrefix(first, "revision ") {
+		revision, list = strings.TrimPrefix(first, "revision "), rest
+	}
+	if hashOf(list) != hash {
+		return "", ""
+	}
+	return revision, list
 }
 
 // unchanged gives the hash of an installed package, which is the one that is wanted, if any is. Files that a run has
 // written beside those of the package are of no account, unless they are configuration.
 func (m *Installer) unchanged(dir, want string) (string, error) {
 	list, err := summary(dir)
-	if hash := hashOf(list); err != nil || want == "" || hash == want {
-		m.remember(hash, list)
-		return hash, err
+	hash := hashOf(list)
+	if err != nil {
+		return "", err
 	}
-	known, err := os.ReadFile(m.listPath(want))
-	if err != nil || hashOf(string(known)) != want {
+	if want == "" || hash == want {
+		if _, kept := m.recall(hash); kept == "" {
+			m.remember(hash, m.commitIn(dir), list)
+		}
+		return hash, nil
+	}
+	_, known := m.recall(want)
+	if known == "" {
 		return "", errChanged
 	}
 	left := map[string]bool{}
 	for line := range strings.Lines(list) {
 		left[line] = true
 	}
-	for line := range strings.Lines(string(known)) {
+	for line := range strings.Lines(known) {
 		if !left[line] {
 			return "", errChanged
 		}

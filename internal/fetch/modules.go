@@ -78,9 +78,8 @@ type manifestEntry struct {
 	Version string `json:",omitempty"`
 	Dir     string
 
-	// Terraform and OpenTofu leave these out when they write the file.
-	Hash     string `json:",omitempty"` // of the package that was installed, "h1:…"
-	Revision string `json:",omitempty"` // of its repository
+	// Hash is that of the package, "h1:…". Terraform and OpenTofu leave it out when they write the file.
+	Hash string `json:",omitempty"`
 }
 
 // WriteManifest records which module was found where, below the data directory, and tells fresh of
@@ -90,7 +89,7 @@ func (i *Installer) WriteManifest(root *config.Node, fresh func(*config.Node)) e
 	path := manifestPath(i.DataDir)
 	known := map[manifestEntry]bool{}
 	for _, e := range readManifest(path) {
-		e.Hash, e.Revision = "", ""
+		e.Hash = ""
 		known[e] = true
 	}
 	installed := map[string]manifestEntry{}
@@ -106,7 +105,7 @@ func (i *Installer) WriteManifest(root *config.Node, fresh func(*config.Node)) e
 		if n.Parent != nil && !known[e] {
 			fresh(n)
 		}
-		e.Hash, e.Revision = installed[e.Key].Hash, installed[e.Key].Revision
+		e.Hash = installed[e.Key].Hash
 		m.Modules = append(m.Modules, e)
 	})
 	if len(m.Modules) == 1 {

@@ -89,7 +89,7 @@ func (m *Installer) fromStore(c *moduleCall, dir string) error {
 		if err == nil && hashOf(list) != c.lock.Hash {
 			err = fmt.Errorf("what is in %s is not what it was: remove it", from)
 		}
-		m.remember(c.lock.Hash, list)
+		m.remember(c.lock.Hash, c.lock.Revision, list)
 		return err
 	})
 }
@@ -111,11 +111,8 @@ func (m *Installer) Vendor(dir string) error {
 			continue
 		}
 		m.note("- Copying %s...", strings.TrimSpace(lock.Source+" "+lock.Version))
-		list, err := os.ReadFile(m.listPath(lock.Hash))
-		if err == nil {
-			err = fill(to, func(tmp string) error { return copyListed(string(list), m.bases[lock.Hash], tmp) })
-		}
-		if err != nil {
+		_, list := m.recall(lock.Hash)
+		if err := fill(to, func(tmp string) error { return copyListed(list, m.bases[lock.Hash], tmp) }); err != nil {
 			return fmt.Errorf("%s: %w", lock.Source, err)
 		}
 	}
