@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -53,6 +54,15 @@ func ParseModuleLocks(src []byte, filename string, l limits.Limits, bag *diag.Ba
 		}
 		for name, to := range map[string]*string{"version": &lock.Version, "constraints": &lock.Constraints, "revision": &lock.Revision, "directory": &lock.Directory, "hash": &lock.Hash} {
 			ok = lockString(content, name, to, bag) && ok
+		}
+		if ok && (lock.Source == "" || !strings.HasPrefix(lock.Hash, "h1:")) {
+			bag.Add(diag.Errorf("Invalid lock file", "The entry of a module has an address, and a hash that begins with \"h1:\".").At(b.DefRange))
+			ok = false
+		}
+		same := func(l ModuleLock) bool { return l.Source == lock.Source && l.Constraints == lock.Constraints }
+		if slices.ContainsFunc(locks, same) {
+			bag.Add(diag.Errorf("Invalid lock file", "The module package %s is locked twice. Remove one of the blocks.", lock.Source).At(b.DefRange))
+			ok = false
 		}
 		locks = append(locks, lock)
 	}

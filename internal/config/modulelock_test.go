@@ -31,10 +31,11 @@ func TestModuleLocks(t *testing.T) {
 // A mistake has its place in the file.
 func TestModuleLocksBroken(t *testing.T) {
 	for text, line := range map[string]int{
-		"\n# module \"a\" {\n#   hash = 1\n# }\n":                      3,
-		"\n# module \"a\" {\n#   hash = \"\"\n#   other = \"\"\n# }\n": 4,
-		"\n# module \"a\" {\n# }\n":                                    2,
-		"\n# module \"a\" {\n#   hash = \"\"\n":                        2,
+		strings.Repeat("# module \"a\" {\n#   hash = \"h1:x\"\n# }\n", 2): 4,
+		"\n# module \"a\" {\n#   hash = 1\n# }\n":                         3,
+		"\n# module \"a\" {\n#   hash = \"h1:\"\n#   other = \"\"\n# }\n": 4,
+		"\n# module \"a\" {\n# }\n":                                       2,
+		"\n# module \"a\" {\n#   hash = \"\"\n":                           2,
 	} {
 		var bag diag.Bag
 		_, ok := ParseModuleLocks([]byte(text), "lock", limits.Limits{}, &bag)
@@ -42,4 +43,28 @@ func TestModuleLocksBroken(t *testing.T) {
 			t.Errorf("%q: %v", text, bag.List())
 		}
 	}
+}
+
+// What cannot be read is a message, and what can be read is written and read again as it is.
+func FuzzModuleLocks(f *testing.F) {
+	f.Add([]byte("# module \"a\" {\n#   hash = \"h1:x\"\n# }\n"))
+	f.Add([]byte("# module \"${a}\" {\r\n#\thash = \"\"\r\n# }\n# module \"b\" {"))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		if blank := uncommented(src); len(blank) != len(src) {
+			t.Errorf("%d bytes became %d", len(src), len(blank))
+		}
+		var bag diag.Bag
+		locks, ok := ParseModuleLocks(src, "lock", limits.Limits{}, &bag)
+		if ok == bag.HasErrors() {
+			t.Fatalf("%v, %s", ok, bag.List())
+		}
+		if !ok {
+			return
+		}
+		text := FormatModuleLocks(locks)
+		again, ok := ParseModuleLocks(text, "lock", limits.Limits{}, &bag)
+		if !ok || string(FormatModuleLocks(again)) != string(text) {
+			t.Errorf("%s\n%s", bag.List(), text)
+		}
+	})
 }

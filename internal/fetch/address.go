@@ -70,7 +70,8 @@ func parseSource(text, host string) (*moduleSource, error) {
 	return s, nil
 }
 
-// IsSource reports whether a text is the source address of a module that is not local, of whatever kind.
+// IsSource reports whether a text is the source address of a module that is not local, also of a kind that cannot be
+// installed.
 func IsSource(text string) bool {
 	_, err := parseSource(text, "registry")
 	return err == nil || forcedForm().MatchString(text) || strings.Contains(text, "://")

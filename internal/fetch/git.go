@@ -142,7 +142,7 @@ func (r *repository) has(ctx context.Context, commit string) bool {
 	return err == nil
 }
 
-// keep lets a commit stay in the copy, whatever happens to the branch that it is from.
+// keep lets a commit stay in the copy also when its branch leaves it.
 func (r *repository) keep(ctx context.Context, commit string) error {
 	_, err := r.git(ctx, "update-ref", "refs/lethe/commits/"+commit, commit)
 	return err

@@ -235,7 +235,7 @@ func SecretsIn(source string) (out []string) {
 // passwords finds the password in addresses, or what stands for it and the name.
 var passwords = pattern(`[a-z]+://[^/@:\s]*:([^/@\s]+)@|https?://([^/@:\s]+)@`)
 
-// display is an address as users see it: without what lets somebody in.
+// display is an address as users see it: without passwords and the like.
 func display(text string) string {
 	return secretValues().ReplaceAllString(withoutUser().ReplaceAllString(text, "://"), "$1…")
 }

@@ -318,8 +318,8 @@ func TestDamagedManifest(t *testing.T) {
 	}
 }
 
-// A package is what was committed: all files, whatever is said about releases of it, and as they are, whatever the
-// user has configured.
+// A package is what was committed: all files, also those that are no part of releases, and as they are, however git is
+// configured.
 func TestPackagesAreTheSameEverywhere(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
