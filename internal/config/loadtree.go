@@ -121,11 +121,12 @@ func (t *treeLoader) child(n *Node, call *Call, dir string) *Node {
 	return t.node(child, childDir)
 }
 
-// endless refuses a module that is reached from itself, or is too deep.
+// endless refuses a module that is reached from itself, or is too deep. One that comes from elsewhere has a directory for
+// each call: it is the same if source and version are.
 func (t *treeLoader) endless(n *Node, dir string) bool {
 	key := t.same(dir)
 	for p := n.Parent; p != nil; p = p.Parent {
-		if t.same(p.Module.Dir) != key {
+		if t.same(p.Module.Dir) != key && (IsLocal(n.Source) || p.Source != n.Source || p.Version != n.Version) {
 			continue
 		}
 		t.add(diag.Errorf("Module call cycle", "Calling this module never ends, because it calls itself: %s. Give the calls in this circle another source, or take one of them out.", circle(p, n)).At(n.Call.SourceRange))
