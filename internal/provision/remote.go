@@ -11,6 +11,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
@@ -65,11 +66,11 @@ func (r *run) settings() (*settings, error) {
 // scripts are what the configuration names, opened.
 func (r *run) scripts() ([]script, error) {
 	config := r.Config.Raw
-	if lines := texts(config, "inline"); lines != nil {
+	if lines, _ := schema.Texts(config, "inline"); lines != nil {
 		return []script{r.inline(strings.Join(lines, "\n") + "\n")}, nil
 	}
-	paths := texts(config, "scripts")
-	if p := text(config, "script"); p != "" {
+	paths, _ := schema.Texts(config, "scripts")
+	if p := schema.Text(config, "script"); p != "" {
 		paths = []string{p}
 	}
 	var all []script
@@ -90,7 +91,7 @@ func (r *run) inline(content string) script {
 
 // shebang is what goes before a script that does not say what runs it.
 func (r *run) shebang(begin string) string {
-	if strings.HasPrefix(begin, "#!") || text(r.Connection.Raw, "target_platform") == "windows" {
+	if strings.HasPrefix(begin, "#!") || schema.Text(r.Connection.Raw, "target_platform") == "windows" {
 		return ""
 	}
 	return "#!/bin/sh\n"
