@@ -54,9 +54,9 @@ func (h *Human) Tell(e event.Event) {
 	switch e := e.(type) {
 	case event.Started:
 		h.applied = h.applied || counted(e.Op) && !e.Refreshing
-		h.progress(h.started(e))
+		h.line(h.started(e))
 	case event.Done:
-		h.progress(h.done(e))
+		h.line(h.done(e))
 	case event.Failed:
 		if e.Reason != "" {
 			h.line(h.about(e.Object, vocabulary[e.Op].fails+" after "+seconds(e.Took)+": "+e.Reason))
@@ -73,7 +73,7 @@ func (h *Human) Tell(e event.Event) {
 	case event.ProvisionStarted:
 		h.line(h.about(e.Object, fmt.Sprintf("Provisioning with '%s'...", e.Type)))
 	case event.ProvisionOutput:
-		h.progress(h.o.paint(fmt.Sprintf("%s (%s):", escapeLine(e.Object.String()), e.Type), bold) + " " + h.free(e.Line))
+		h.line(h.o.paint(fmt.Sprintf("%s (%s):", escapeLine(e.Object.String()), e.Type), bold) + " " + h.free(e.Line))
 	case event.ProvisionDone:
 	case event.Summary:
 		h.summary(e)
@@ -99,15 +99,6 @@ func (h *Human) line(s string) {
 	if s != "" {
 		h.write(h.out, s+"\n")
 	}
-}
-
-// progress prints one line that may wait.
-func (h *Human) progress(s string) {
-	if p, ok := h.out.(patient); ok && h.live == nil && s != "" {
-		p.Later(s + "\n")
-		return
-	}
-	h.line(s)
 }
 
 // write prints text. What goes to the terminal passes the live block.
