@@ -47,7 +47,7 @@ type (
 // mistakes: all of them are reported.
 func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o vet.CheckOptions, bag *diag.Bag) (*program.Program, bool) {
 	p, ok := lang.Compile(tree, bag)
-	schemas := e.schemas(ctx, bag)
+	schemas := &schemaSource{ctx: ctx, engine: e, bag: bag}
 	if ok && e.Supply != nil && !bag.HasErrors() {
 		added, supplied := e.Supply(p, schemas.Of)
 		if !supplied {
@@ -59,12 +59,6 @@ func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o vet.CheckOpti
 	}
 	o.Options.Run = run.NewCaller(ctx, e.env(), bag)
 	return p, vet.Check(p, schemas, o, bag) && ok
-}
-
-// schemas asks providers for their schemas as they are needed, each once, and reports those that
-// do not answer.
-func (e *Engine) schemas(ctx context.Context, bag *diag.Bag) *schemaSource {
-	return &schemaSource{ctx: ctx, engine: e, bag: bag}
 }
 
 type schemaSource struct {

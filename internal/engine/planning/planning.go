@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -65,7 +66,7 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 		req: &req, prior: req.State,
 		users: map[program.Decl][]walk.Node{},
 		found: map[addr.Object]object.Current{}, recorded: map[program.Decl][]addr.Resource{},
-		outcomes: newOutcomes(req.Program),
+		outcomes: &outcomes{prog: req.Program, failed: make([]atomic.Bool, len(req.Program.Decls())), changes: map[within]changeKind{}, behind: map[program.Decl][]program.Decl{}},
 	}
 	p.back = &lookBack{p: p, after: map[addr.Instance]reading{}}
 	var ok bool

@@ -66,7 +66,7 @@ func New(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Run, bool) 
 	r := &Run{
 		Settings: s, handover: h, Bag: bag, ctx: ctx, Program: req.Program, Looks: req.Looks, Destroys: req.Destroy,
 		Receivers: receivers.Analyse(req.Program, s.Tested), Removals: declared.NewRemovals(req.Program.Tree().Root),
-		Checks: newChecks(s.Secrets), Results: newResults(req.Results),
+		Checks: newChecks(s.Secrets), Results: &Results{planned: req.Results, seen: map[string]string{}},
 		InFlight: &Calls{}, types: &types{of: map[typeKey]*object.Type{}}, tokens: walk.NewTokens(s.Tokens()), Cut: &atomic.Bool{},
 	}
 	r.ledger = lease.NewLedger(lease.Options{

@@ -294,7 +294,7 @@ func (c *compiler) dependsOn(list []hcl.Traversal) {
 			}
 		case expr.RootCall:
 			if u.output = target.Output; u.output == "" {
-				u.local = c.u.whole(target.Local)
+				u.local = target.Local + int32(len(c.u.Calls))
 			}
 		default:
 			continue // path and the like: nothing to wait for

@@ -4,15 +4,12 @@ import (
 	"archive/zip"
 	"encoding/json"
 	"errors"
-	"hash/crc32"
 	"io"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
-
-func checksum(data []byte) uint32 { return crc32.ChecksumIEEE(data) }
 
 // members are what is in an archive.
 type members struct {
