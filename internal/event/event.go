@@ -64,7 +64,7 @@ type (
 		Object addr.Object
 		Op     Op
 		Took   time.Duration
-		Reason string // of what is told before the diagnostics are: a lease that could not be renewed; one line
+		Reason string // of what is reported before the diagnostics are: a lease that could not be renewed; one line
 	}
 	// Deferred says that a data source or an ephemeral resource is left for apply.
 	Deferred struct {

@@ -71,7 +71,7 @@ func (t *Tools) Up(ctx context.Context, c *plan.Change, p *Proposal, prior *stat
 }
 
 // Same is an object that a proposal leaves as it is, with what the configuration now says is sensitive
-// in it. It reports whether that is something new, which is told as an update although the provider
+// in it. It reports whether that is something new, which is reported as an update although the provider
 // has nothing to do with it.
 func (t *Tools) Same(p *Proposal, e *state.Entry) (mark.Value, *state.Entry, bool) {
 	v, next := markResult(t, p.Value, p.Asked), *e

@@ -32,7 +32,7 @@ const (
 // Step is one thing to do.
 type Step struct {
 	Kind  Kind
-	Face  Face   // of a session; of what goes down, that of the session it works through
+	Face  Face   // of a session; of a down, that of the session it works through
 	Part  uint16 // which of the object's provisioners
 	Late  bool   // only when something that needs it waits for nothing else
 	Index int32  // the object or hold; 0 of gates

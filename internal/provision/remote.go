@@ -89,7 +89,7 @@ func (r *run) inline(content string) script {
 	return script{strings.NewReader(content), int64(len(content)), func() error { return nil }}
 }
 
-// shebang is what goes before a script that does not say what runs it.
+// shebang is the first line of a script that does not say what runs it.
 func (r *run) shebang(begin string) string {
 	if strings.HasPrefix(begin, "#!") || schema.Text(r.Connection.Raw, "target_platform") == "windows" {
 		return ""
@@ -176,7 +176,7 @@ func (r *run) removeScript(ctx context.Context, c *client, path string) {
 		what = "A script on the remote system"
 	}
 	r.said = append(r.said, diag.Warningf("Remote script not removed",
-		"%s could not be removed (%s). Whoever may read it finds in it what the configuration put there: remove it by hand, if the system still exists.", what, r.redaction.text(err)))
+		"%s could not be removed (%s). It holds what the configuration put there: remove it by hand, if the system still exists.", what, r.redaction.text(err)))
 }
 
 // announce tells where the connection goes and what it uses, in the words of Terraform and OpenTofu.

@@ -16,7 +16,7 @@ import (
 // Human prints for people. It may be used from many goroutines.
 //
 // On a terminal, lines go through the live block (live.go), which keeps itself at the bottom; in a
-// pipe they are written as they come, or nearly so (linebuffer.go).
+// pipe they are written as they come.
 type Human struct {
 	o           Options
 	out, errOut io.Writer
@@ -101,7 +101,7 @@ func (h *Human) line(s string) {
 	}
 }
 
-// write prints text. What goes to the terminal passes the live block.
+// write prints text. Text for the terminal passes the live block.
 func (h *Human) write(w io.Writer, s string) {
 	if h.live != nil {
 		h.live.print(w, s)

@@ -27,7 +27,7 @@ func StateText(w io.Writer, s *state.Snapshot, sch Schemas, o Options) {
 	r := renderer{o: o, plain: true}
 	for _, name := range slices.Sorted(maps.Keys(s.Outputs)) {
 		out := s.Outputs[name]
-		f := typeForm(out.Value.Raw.Type(), true) // maps are told from objects
+		f := typeForm(out.Value.Raw.Type(), true) // maps are shown otherwise than objects
 		v := document(out.Value.Raw, f, nil)
 		if out.Sensitive {
 			v = secretly(v)

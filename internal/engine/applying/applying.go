@@ -347,7 +347,7 @@ func (x *step) known(t *object.Tools, o addr.Object) (object.Current, bool) {
 	return object.Current{Entry: e, Known: k}, ok
 }
 
-// proposal is what the provider is told to make. Where nothing can have changed since the plan,
+// proposal is what the provider is asked to make. Where nothing can have changed since the plan,
 // the plan stands; elsewhere the provider plans again with what is known now, and has to stay
 // within what was approved.
 func (x *step) proposal(ctx context.Context, d *program.Declaration, t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) (*object.Proposal, bool) {

@@ -105,7 +105,7 @@ func (x *filler) fillLeft() {
 }
 
 // stays reports whether an object keeps its value. Where it has conditions that are yet to hold, those who refer to it
-// wait for them; a provider that was configured with it before, and serves what goes down, does not.
+// wait for them; a provider that was configured with it before, and serves downs, does not.
 func (x *filler) stays(o addr.Object) bool {
 	c := x.changes[o]
 	return c == nil || c.Action == plan.NoOp

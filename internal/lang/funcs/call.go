@@ -32,7 +32,7 @@ type builtin struct {
 	impure bool
 	// whole leaves everything but conversion to run: nulls, unknown values and marks.
 	whole bool
-	// observed results are told to Env.Observe.
+	// observed results are given to Env.Observe.
 	observed bool
 	// world is set if the result depends on more than the arguments, and that is neither impure nor observed.
 	world bool

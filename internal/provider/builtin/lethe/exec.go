@@ -32,7 +32,7 @@ func (p *Provider) exec() *builtin.Ephemeral {
 	command := cty.List(cty.String)
 	return &builtin.Ephemeral{
 		Schema: describe("What a program hands out, as a lease: it is opened, renewed and closed with commands. Values go over standard input and output, never into arguments or the environment.",
-			schema.Required("open", command, "The command that opens the lease and prints its result: a program and its arguments, which everybody on this machine can see."),
+			schema.Required("open", command, "The command that opens the lease and prints its result: a program and its arguments, which all users of this machine can see."),
 			schema.Optional("renew", command, "The command that renews it."),
 			schema.Optional("close", command, "The command that closes it."),
 			schema.Optional("input", cty.DynamicPseudoType, "What the commands are given."),

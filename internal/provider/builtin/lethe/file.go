@@ -22,7 +22,7 @@ const fileMax = 1 << 20
 // file is the ephemeral lethe_file.
 func (p *Provider) file() *builtin.Ephemeral {
 	return &builtin.Ephemeral{
-		Schema: describe("What a secret file holds. The file must be a regular one that nobody but its owner may read or write.",
+		Schema: describe("What a secret file holds. The file must be a regular one that only its owner may read or write.",
 			schema.Required("path", cty.String, "The path of the file, relative to the working directory."),
 			computed("content", cty.String, "What the file holds; null if that is not UTF-8."),
 			computed("content_base64", cty.String, "The same in base64."),
