@@ -159,16 +159,7 @@ func said(b schema.Breach, marks []mark.At) string {
 }
 
 // placeText is an attribute of the object as messages name it.
-func placeText(t *Tools, p cty.Path) string {
-	if len(p) == 0 {
-		return t.Object.String()
-	}
-	s := mark.PathString(p)
-	if s[0] != '[' {
-		s = "." + s
-	}
-	return t.Object.String() + s
-}
+func placeText(t *Tools, p cty.Path) string { return t.Object.String() + mark.PathBelow(p) }
 
 // replacePaths keeps the paths that really change, as the protocol says; a write-only attribute has
 // no visible change and is taken at the provider's word.

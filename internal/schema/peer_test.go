@@ -211,7 +211,7 @@ func TestNormalizeLegacyLikeTerraform(t *testing.T) {
 // texts writes breaches as they were recorded: Terraform takes keys of nested maps for attributes.
 func texts(found []Breach) (out []string) {
 	for _, b := range found {
-		text := b.String()
+		text := breachText(b)
 		if rest, ok := strings.CutPrefix(text, ": Root"); ok {
 			text = "Root" + rest + ": "
 		}

@@ -258,7 +258,7 @@ func TestBreachesHideSecrets(t *testing.T) {
 			t.Errorf("%s: only %v", name, found)
 		}
 		for _, f := range found {
-			if strings.Contains(f.String()+f.Safe, "canary") {
+			if strings.Contains(breachText(f)+f.Safe, "canary") {
 				t.Errorf("%s: %s / %s", name, f, f.Safe)
 			}
 		}
