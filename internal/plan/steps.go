@@ -49,10 +49,6 @@ type Steps struct {
 	// depends on it: that is what the state is to remember of its objects.
 	CreateFirst []bool
 
-	// Fallback lists objects that are create-first only because they go down through a hold whose
-	// settings before are not known, and going first would close a cycle.
-	Fallback []int32
-
 	// Cyclic are the sets of groups and gates whose recorded dependencies form cycles. They are
 	// not ordered among themselves by what is recorded.
 	Cyclic [][]Vertex

@@ -39,17 +39,14 @@ type Declaration struct {
 	Name     string      // of a variable, local, output, call or check
 	Resource addr.Resource
 	Provider addr.ProviderConfig // also of implied ones: empty default configurations of the root
-	Node     *config.Node
 	Range    diag.Range
 
-	// One of these is set, by Kind; none for implied providers.
+	// At most one of these is set, by Kind.
 	Var  *config.Variable
-	Loc  *config.Local
 	Out  *config.Output
 	Mod  *config.Call
 	Res  *config.Resource
 	Prov *config.Provider
-	Chk  *config.Check
 }
 
 // String is the address as users write it, with its module before it.

@@ -212,7 +212,7 @@ func (p *Program) implied(prov addr.Provider) Decl {
 	if d, ok := p.configs[c]; ok {
 		return d
 	}
-	d := &Declaration{ID: Decl(len(p.decls)), Kind: Provider, Name: prov.Type, Provider: c, Node: p.tree.Root}
+	d := &Declaration{ID: Decl(len(p.decls)), Kind: Provider, Name: prov.Type, Provider: c}
 	p.decls = append(p.decls, d)
 	p.at = append(p.at, nil)
 	p.configs[c] = d.ID
