@@ -78,9 +78,6 @@ func (w *Writer) Close(c byte) {
 	w.filled = w.depth > 0
 }
 
-// Depth is how many brackets are open.
-func (w *Writer) Depth() int { return w.depth }
-
 // Key begins a member of an object.
 func (w *Writer) Key(name string) {
 	w.quoted(name)

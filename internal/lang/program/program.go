@@ -116,8 +116,7 @@ type Program struct {
 
 	resources map[addr.Resource]Decl
 	configs   map[addr.ProviderConfig]Decl
-	uses      []Decl // of resource declarations: the provider configuration
-	needed    []addr.Provider
+	uses      []Decl             // of resource declarations: the provider configuration
 	keyed     map[Decl]PassedKey // resources whose provider instance a caller chooses
 
 	endless map[Decl]bool // declarations that are part of a cycle, or need one
@@ -197,9 +196,6 @@ func (p *Program) ProviderConfig(c addr.ProviderConfig) (*Declaration, bool) {
 
 // ProviderOf is the provider configuration that a resource declaration uses.
 func (p *Program) ProviderOf(d Decl) Decl { return p.uses[d] }
-
-// Providers lists the providers that the configuration needs, sorted.
-func (p *Program) Providers() []addr.Provider { return p.needed }
 
 // Root is the root module.
 func (p *Program) Root() *Node { return p.root }
