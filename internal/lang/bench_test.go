@@ -56,7 +56,7 @@ func BenchmarkCheck10k(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var bag diag.Bag
-		if !vet.Check(p, cached, vet.CheckOptions{}, &bag) {
+		if !vet.Check(p, cached.Of, vet.CheckOptions{}, &bag) {
 			b.Fatal(show(&bag))
 		}
 	}
@@ -67,7 +67,7 @@ func BenchmarkCheckBodies10k(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var bag diag.Bag
-		if !vet.Check(p, cached, vet.CheckOptions{BodiesOnly: true}, &bag) {
+		if !vet.Check(p, cached.Of, vet.CheckOptions{BodiesOnly: true}, &bag) {
 			b.Fatal(show(&bag))
 		}
 	}
@@ -223,7 +223,7 @@ func BenchmarkModules(b *testing.B) {
 	for b.Loop() {
 		var bag diag.Bag
 		p, ok := Compile(tree, &bag)
-		if !ok || !vet.Check(p, cached, vet.CheckOptions{}, &bag) {
+		if !ok || !vet.Check(p, cached.Of, vet.CheckOptions{}, &bag) {
 			b.Fatal(show(&bag))
 		}
 	}

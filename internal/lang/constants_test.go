@@ -112,7 +112,7 @@ func TestBrokenConstants(t *testing.T) {
   other  = local.broken
 }`)
 	var bag diag.Bag
-	if vet.Check(p, cached, vet.CheckOptions{}, &bag) || len(bag.List()) != 1 {
+	if vet.Check(p, cached.Of, vet.CheckOptions{}, &bag) || len(bag.List()) != 1 {
 		t.Fatal(show(&bag))
 	}
 	for range 2 {

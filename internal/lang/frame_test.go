@@ -443,7 +443,7 @@ func TestImportMistakes(t *testing.T) {
 	for _, test := range tests {
 		p := compile(t, "resource \"test_thing\" \"t\" {}\nimport {\n  to = test_thing.t\n  "+test.block+"\n}\n")
 		var bag diag.Bag
-		if vet.Check(p, cached, vet.CheckOptions{}, &bag) || bag.List()[0].Summary+": "+bag.List()[0].Detail != test.want {
+		if vet.Check(p, cached.Of, vet.CheckOptions{}, &bag) || bag.List()[0].Summary+": "+bag.List()[0].Detail != test.want {
 			t.Errorf("%s: %s", test.block, show(&bag))
 		}
 	}
@@ -631,7 +631,7 @@ text
 `)
 	var bag diag.Bag
 	p, ok := Compile(tree, &bag)
-	if !ok || !vet.Check(p, cached, vet.CheckOptions{}, &bag) {
+	if !ok || !vet.Check(p, cached.Of, vet.CheckOptions{}, &bag) {
 		t.Fatal(show(&bag))
 	}
 	f, _ := frame.New(p, frame.Options{RootDir: tree.Root.Module.Dir}, &bag)

@@ -89,7 +89,7 @@ output "out" { value = "<${var.in}>" }
 `)
 	var bag diag.Bag
 	p, ok := Compile(tree, &bag)
-	if !ok || !vet.Check(p, cached, vet.CheckOptions{}, &bag) {
+	if !ok || !vet.Check(p, cached.Of, vet.CheckOptions{}, &bag) {
 		t.Fatal(show(&bag))
 	}
 	s := run(p, frame.Options{}, true, &bag)

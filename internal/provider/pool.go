@@ -298,6 +298,21 @@ func (pool *Pool) Schemas(ctx context.Context, a addr.Provider) (*Schemas, Diags
 	return d.schemas, d.diags
 }
 
+// Lookup gives what a provider describes, nil where that is not available.
+type Lookup func(addr.Provider) *Schemas
+
+// Lookup asks for schemas as they are needed, and reports what providers say about them.
+func (pool *Pool) Lookup(ctx context.Context, bag *diag.Bag) Lookup {
+	return func(a addr.Provider) *Schemas {
+		schemas, ds := pool.Schemas(ctx, a)
+		bag.Add(ds...)
+		if ds.HasErrors() {
+			return nil
+		}
+		return schemas
+	}
+}
+
 // Know makes the pool use schemas that are known from elsewhere. It is called before anything else.
 func (pool *Pool) Know(a addr.Provider, s *Schemas) { pool.kind(a).said.Store(&said{schemas: s}) }
 

@@ -28,7 +28,7 @@ type world struct {
 
 var item = &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{{Name: "a", Type: cty.String, Optional: true}, {Name: "id", Type: cty.String, Computed: true}}}}
 
-// Of is a part of program.Schemas.
+// Of is a provider.Lookup.
 func (w *world) Of(addr.Provider) *provider.Schemas {
 	s := provider.NewSchemas(item)
 	for _, m := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral} {
@@ -64,7 +64,7 @@ func (w *world) validate(t *testing.T, files map[string]string) (*diag.Bag, bool
 	t.Helper()
 	bag := &diag.Bag{}
 	p := enginetest.Program(t, files)
-	vet.Check(p, w, vet.CheckOptions{BodiesOnly: true}, bag)
+	vet.Check(p, w.Of, vet.CheckOptions{BodiesOnly: true}, bag)
 	pool := provider.NewPool(nil)
 	t.Cleanup(func() { pool.Close() })
 	pool.Builtin(addr.Default("t"), &providertest.Fake{

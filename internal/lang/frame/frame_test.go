@@ -23,7 +23,7 @@ func (none) Of(addr.Provider) *provider.Schemas { return provider.NewSchemas(nil
 func compile(t *testing.T, root, called string) *program.Program {
 	t.Helper()
 	p := programtest.Compile(t, root, called)
-	p.Bind(none{}, false, &diag.Bag{})
+	p.Bind(none{}.Of, false, &diag.Bag{})
 	return p
 }
 
