@@ -195,7 +195,7 @@ output "n" { value = length(local.flat) + length(local.keys) + length(local.set)
 			for b.Loop() {
 				var bag diag.Bag
 				f, _ := frame.New(p, frame.Options{}, &bag)
-				if _, o := f.Output("n", frame.After, &bag); o != frame.OK {
+				if _, o := f.Named(program.Output, "n", frame.After, &bag); o != frame.OK {
 					b.Fatal(show(&bag))
 				}
 			}

@@ -65,7 +65,7 @@ resource "test_thing" "a" {
 			vet.Check(p, cached.Of, vet.CheckOptions{BodiesOnly: true}, &bag)
 			f, _ := frame.New(p, small, &bag)
 			if _, ok := p.Lookup(addr.Module{}, program.Output, "o"); ok {
-				f.Output("o", frame.After, &bag)
+				f.Named(program.Output, "o", frame.After, &bag)
 			} else {
 				run(p, small, false, &bag)
 			}

@@ -117,7 +117,7 @@ locals {
 	}
 	for _, test := range tests {
 		var bag diag.Bag
-		v, o := f.Local(test.name, frame.After, &bag)
+		v, o := f.Named(program.Local, test.name, frame.After, &bag)
 		got := show(&bag)
 		if o == frame.OK {
 			got = fmt.Sprintf("%#v", v.Raw)

@@ -200,7 +200,7 @@ func (x *step) bring(ctx context.Context, d *program.Declaration, f *frame.Frame
 	if c.Action == plan.NoOp {
 		return x.visit(d, f, c, inst)
 	}
-	x.run.Receive(ctx, d.ID, inst.Module, inst.Key, frame.After)
+	x.run.Receive(ctx, d.ID, inst.Module, inst.Key)
 	if !x.run.Pre(d, f, inst.Key, inst) {
 		return mark.Value{}, false
 	}

@@ -278,7 +278,7 @@ func variables(r *run.Run) map[string]plan.Variable {
 		if v.Ephemeral {
 			continue
 		}
-		if value, outcome := r.Frame.Variable(name, frame.After, &diag.Bag{}); outcome == frame.OK {
+		if value, outcome := r.Frame.Named(program.Variable, name, frame.After, &diag.Bag{}); outcome == frame.OK {
 			out[name] = plan.Variable{Value: value.Raw}
 		}
 	}

@@ -126,8 +126,8 @@ func (r *Run) Scoped(f func(*Run)) []diag.Diagnostic {
 
 // Receive makes sure that the ephemeral resources whose values reach an instance of a declaration are
 // open, or known not to be.
-func (r *Run) Receive(ctx context.Context, d program.Decl, at addr.ModuleInstance, own addr.Key, face frame.Face) {
-	r.Leases.Receive(ctx, r.Bag, d, at, own, face)
+func (r *Run) Receive(ctx context.Context, d program.Decl, at addr.ModuleInstance, own addr.Key) {
+	r.Leases.Receive(ctx, r.Bag, d, at, own, frame.After)
 }
 
 // Source is what the order of a plan's steps is made from.

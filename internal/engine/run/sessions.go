@@ -387,7 +387,8 @@ func (ss *Sessions) NoBefore() []addr.ProviderInstance {
 	return out
 }
 
-// Unknown reports whether the settings of a session hold unknown values, as far as they were evaluated.
-func (ss *Sessions) Unknown(u declared.Use, face frame.Face) bool {
-	return ss.slot(ss.key(u, face)).Unknown
+// Unknown reports whether the settings of a session on the after face hold unknown values, as far as they
+// were evaluated.
+func (ss *Sessions) Unknown(u declared.Use) bool {
+	return ss.slot(ss.key(u, frame.After)).Unknown
 }

@@ -25,7 +25,7 @@ var failedTitles = map[program.When]string{
 }
 
 // Conditions evaluates the conditions of a declaration. Failures are diagnostics in the bag.
-func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, face Face, self *mark.Value, bag *diag.Bag) []Result {
+func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, self *mark.Value, bag *diag.Bag) []Result {
 	ld := f.local(d)
 	conds := ld.Conditions[when]
 	if len(conds) == 0 {
@@ -33,7 +33,7 @@ func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, face F
 	}
 	out := make([]Result, len(conds))
 	for i, c := range conds {
-		s := f.scope(face, bag).of(ld, k)
+		s := f.scope(After, bag).of(ld, k)
 		s.setSelf(self)
 		out[i] = (&conditionCheck{s, c, when}).run()
 		s.release()

@@ -170,22 +170,8 @@ func (s *scope) ephemeralOutput(d *program.Def, m mark.At) {
 	s.Bag.Add(diag.Warningf("Ephemeral value in root module output", "Consider ephemeralasnull(...) around the value of output %q: it keeps everything else and stores null in place of what is ephemeral.", d.Name).At(at))
 }
 
-// Variable gives the value of an input variable.
-func (f *Frame) Variable(name string, face Face, bag *diag.Bag) (mark.Value, Outcome) {
-	return f.named(program.Variable, name, face, bag)
-}
-
-// Local gives a local value.
-func (f *Frame) Local(name string, face Face, bag *diag.Bag) (mark.Value, Outcome) {
-	return f.named(program.Local, name, face, bag)
-}
-
-// Output gives an output value.
-func (f *Frame) Output(name string, face Face, bag *diag.Bag) (mark.Value, Outcome) {
-	return f.named(program.Output, name, face, bag)
-}
-
-func (f *Frame) named(k program.Kind, name string, face Face, bag *diag.Bag) (mark.Value, Outcome) {
+// Named gives the value of a variable, local or output of the module.
+func (f *Frame) Named(k program.Kind, name string, face Face, bag *diag.Bag) (mark.Value, Outcome) {
 	i, ok := f.u.Index(k, name)
 	if !ok {
 		panic(fmt.Sprintf("lang: there is no %s %q in %q", k, name, f.addr))
