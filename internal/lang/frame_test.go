@@ -355,7 +355,7 @@ resource "test_thing" "a" {
 		{at("uniq", 0, "a"), 20}, {at("num"), 2}, {nil, 2},
 	}
 	for _, test := range tests {
-		if r := f.Where(d, addr.NoKey, test.path); r.Start.Line != test.line {
+		if r := f.Where(d, test.path); r.Start.Line != test.line {
 			t.Errorf("%s: line %d, want %d", mark.PathString(test.path), r.Start.Line, test.line)
 		}
 	}

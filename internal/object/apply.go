@@ -8,7 +8,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/mark"
-	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
@@ -29,7 +28,7 @@ type Stored struct {
 
 // Up creates or updates an object as proposed. The entry is what is to be recorded, also when the
 // call failed; it is nil if there is nothing.
-func (t *Tools) Up(ctx context.Context, c *plan.Change, p *Proposal, prior *state.Entry, s Stored) (mark.Value, *state.Entry, bool) {
+func (t *Tools) Up(ctx context.Context, p *Proposal, prior *state.Entry, s Stored) (mark.Value, *state.Entry, bool) {
 	op := event.Update
 	if prior == nil {
 		op = event.Create
@@ -203,7 +202,7 @@ func shownID(t *Tools, v cty.Value) (string, string) {
 }
 
 // Down destroys an object. The entry is what is left of it, nil for nothing.
-func (t *Tools) Down(ctx context.Context, cur Current, private []byte, replacing bool) (*state.Entry, bool) {
+func (t *Tools) Down(ctx context.Context, cur Current, private []byte) (*state.Entry, bool) {
 	began := time.Now()
 	idKey, id := wireID(t, cur.Wire)
 	t.tell(event.Started{Object: t.Object, Op: event.Delete, IDKey: idKey, ID: id, At: began})

@@ -259,7 +259,7 @@ func (x *step) visit(d *program.Declaration, f *frame.Frame, c *plan.Change, ins
 	if e == nil || !x.run.Pre(d, f, inst.Key, inst) {
 		return mark.Value{}, false
 	}
-	return filling.StoredValue(x.run.Program, d, c.Object, e), true
+	return filling.StoredValue(x.run.Program, d, e), true
 }
 
 func (x *step) read(ctx context.Context, t *object.Tools, u declared.Use, c *plan.Change, config mark.Value) (mark.Value, bool) {
@@ -300,7 +300,7 @@ func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools
 	if provisioned {
 		stored.Later = func(done event.Done) { x.a.postpone(done) }
 	}
-	v, entry, ok := t.Up(ctx, c, p, cur.Entry, stored)
+	v, entry, ok := t.Up(ctx, p, cur.Entry, stored)
 	if ok && provisioned {
 		entry.Tainted = true // until its provisioners are over
 	}
@@ -429,7 +429,7 @@ func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 	if c.Action == plan.Delete {
 		private = c.Private
 	}
-	left, ok := t.Down(ctx, cur, private, c.Action.Replaces())
+	left, ok := t.Down(ctx, cur, private)
 	if ok {
 		x.a.destroyed.Add(1)
 	}

@@ -91,11 +91,11 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 		x.p.decisions.record(c) // the proposed change is still shown
 		return nil, nil, false
 	}
-	return c, x.valueOf(t, c, cur, config), true
+	return c, valueOf(t, c, cur), true
 }
 
 // valueOf is what an instance's after slot holds.
-func (x *instance) valueOf(t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) func() mark.Value {
+func valueOf(t *object.Tools, c *plan.Change, cur object.Current) func() mark.Value {
 	if !c.Unchanged {
 		return func() mark.Value { return c.After }
 	}

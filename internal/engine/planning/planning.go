@@ -84,7 +84,7 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 	if req.DeferEphemerals {
 		p.spared = r.Receivers.OnlyWritten()
 	}
-	if req.Mode == plan.Normal && !req.Generate && !importsDeclared(req.Program, bag) || !p.prepare(ctx) {
+	if req.Mode == plan.Normal && !req.Generate && !importsDeclared(req.Program, bag) || !p.prepare() {
 		return nil, false
 	}
 	rest := &unplanned{p}
@@ -97,7 +97,7 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 	p.run.Objects.Review()
 	p.moved.Faults(p.run.Frame, p.req.Mode == plan.Destroy, p.run.Bag)
 	made := (&importFinisher{p}).finish(ctx)
-	out := p.result(ctx)
+	out := p.result()
 	return &Result{Plan: out, Frame: r.Frame, Generated: made, Cut: r.Cut.Load()}, !out.Errored
 }
 
@@ -114,7 +114,7 @@ func (p *planner) ready(e program.Decl, in addr.ModuleInstance) leases.Readiness
 }
 
 // prepare settles what is known before anything is asked of a provider: moves and targets.
-func (p *planner) prepare(ctx context.Context) bool {
+func (p *planner) prepare() bool {
 	p.moved = moving.Make(p.run.Program, p.req.State)
 	p.prior = p.moved.State
 	p.edit, p.hosts = p.prior.Edit(), run.HostsFor(p.run.Settings, p.run.Program.Tree(), p.prior)
@@ -241,7 +241,7 @@ func (p *planner) storedResources() map[addr.Resource][]*state.Resource {
 }
 
 // result collects what was decided.
-func (p *planner) result(ctx context.Context) *plan.Plan {
+func (p *planner) result() *plan.Plan {
 	out := &plan.Plan{
 		Mode: p.req.Mode, Changes: p.decisions.list, Drift: p.drift,
 		Previous: p.req.State, Variables: variables(p.run), Targets: p.req.Targets, Excludes: p.req.Excludes,

@@ -213,7 +213,7 @@ func (ss *Sessions) begin(ctx context.Context, bag *diag.Bag, s *Session, u decl
 	}
 	where := func(p cty.Path) diag.Range {
 		if home := ss.frame.At(u.Instance.Module.Unkeyed(), face); u.Declared && home != nil {
-			return home.Where(u.Decl, u.Instance.Key, p)
+			return home.Where(u.Decl, p)
 		}
 		return diag.Range{}
 	}

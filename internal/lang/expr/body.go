@@ -182,13 +182,13 @@ func (e *expansion) label(it *BodyBlock, ctx *hcl.EvalContext) string {
 	v, err := convert.To(e.s.EvalIn(l, ctx), cty.String)
 	switch {
 	case err != nil:
-		e.s.labelError(it, "Cannot use this value as a dynamic block label: "+err.Error()+".", l.Range())
+		e.s.labelError("Cannot use this value as a dynamic block label: "+err.Error()+".", l.Range())
 	case v.IsMarked():
-		e.s.labelError(it, "Cannot use a sensitive or ephemeral value as a dynamic block label.", l.Range())
+		e.s.labelError("Cannot use a sensitive or ephemeral value as a dynamic block label.", l.Range())
 	case !v.IsKnown():
 		e.unknown = true
 	case v.IsNull():
-		e.s.labelError(it, "Cannot use a null value as a dynamic block label.", l.Range())
+		e.s.labelError("Cannot use a null value as a dynamic block label.", l.Range())
 	default:
 		return v.AsString()
 	}
@@ -324,7 +324,7 @@ func (s *Env) dynamicError(it *BodyBlock, ctx *hcl.EvalContext, detail string) {
 	s.Error(s.WithValues(d, it.Dynamic.ForEach, ctx))
 }
 
-func (s *Env) labelError(it *BodyBlock, detail string, at hcl.Range) {
+func (s *Env) labelError(detail string, at hcl.Range) {
 	s.Error(diag.Errorf("Invalid dynamic block label", "%s", detail).At(at))
 }
 
