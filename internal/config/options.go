@@ -135,6 +135,7 @@ func (m Memory) List(dir string) ([]string, error) {
 	return names, nil
 }
 
+// Read gives a file of the snapshot.
 func (m Memory) Read(p string, limit int64) ([]byte, error) {
 	text, ok := m[path.Clean(p)]
 	if !ok {

@@ -16,7 +16,7 @@ import (
 // Event is one thing that happened. The types of this package are all there are.
 type Event interface{ event() }
 
-// Sink takes events. It is called from many goroutines.
+// Sink takes events: Tell is called from many goroutines.
 type Sink interface{ Tell(Event) }
 
 // Op is what is done to an object.
@@ -78,16 +78,18 @@ type (
 		Object addr.Object
 		ID     string
 	}
-	// Provisioner events.
+	// ProvisionStarted says that a provisioner of an object begins.
 	ProvisionStarted struct {
 		Object addr.Object
 		Type   string
 	}
+	// ProvisionOutput is one line of what a provisioner prints.
 	ProvisionOutput struct {
 		Object addr.Object
 		Type   string
 		Line   string
 	}
+	// ProvisionDone says that a provisioner has ended.
 	ProvisionDone struct {
 		Object addr.Object
 		Type   string

@@ -133,6 +133,7 @@ type Node struct {
 	Children []*Node // by the order of calls in the unit
 }
 
+// Decl is the declaration that a definition of the unit is at this node, by its index.
 func (n *Node) Decl(i int32) Decl { return n.Base + Decl(i) }
 
 // Decls lists all declarations; a Decl is an index into it.

@@ -16,7 +16,9 @@ import (
 // to that, and that Load gives all of what was stored, or nil. Answers are stored if they gave no
 // diagnostics and if the provider does not rely on being asked (SchemaOptional).
 type Kept interface {
+	// Load gives what was stored, nil if that is nothing.
 	Load() []byte
+	// Store keeps answers for other commands.
 	Store(answers []byte)
 }
 

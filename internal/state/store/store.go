@@ -51,6 +51,7 @@ type Store interface {
 
 // Breaker is a store whose locks can be taken from others by their ID.
 type Breaker interface {
+	// Break takes the lock with that ID away. The error is a *LockError if the lock has another one.
 	Break(ctx context.Context, workspace, id string) error
 }
 
