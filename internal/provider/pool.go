@@ -384,11 +384,6 @@ func (pool *Pool) other(k *kind) *process {
 	return nil
 }
 
-// Stop asks all providers to give up what they are doing.
-func (pool *Pool) Stop(ctx context.Context) error {
-	return each(pool.all(), func(p Provider) error { return p.Stop(ctx) })
-}
-
 // Close ends all processes. No other can be started afterwards.
 func (pool *Pool) Close() error {
 	pool.mu.Lock()
