@@ -391,7 +391,10 @@ func (pool *Pool) Close() error {
 	pool.mu.Unlock()
 	pool.end()
 	pool.starting.Wait()
-	return each(pool.all(), Provider.Shutdown)
+	all := pool.all()
+	errs := make([]error, len(all))
+	walk.Each(len(all), func(i int) { errs[i] = all[i].Shutdown() })
+	return errors.Join(errs...)
 }
 
 // all are the running processes and the built-in providers.
@@ -408,13 +411,6 @@ func (pool *Pool) all() []Provider {
 		}
 	}
 	return out
-}
-
-// each does f to all at the same time.
-func each(ps []Provider, f func(Provider) error) error {
-	errs := make([]error, len(ps))
-	walk.Each(len(ps), func(i int) { errs[i] = f(ps[i]) })
-	return errors.Join(errs...)
 }
 
 // Fault is an error of a Launcher or a Pool as a user must read it.
