@@ -80,7 +80,7 @@ func (s *small) instance(f *frame.Frame, d *program.Declaration, k addr.Key) {
 	v.Raw = cty.ObjectVal(m)
 	v.Marks = slices.DeleteFunc(slices.Clone(v.Marks), func(a mark.At) bool { return a.Tag == mark.Ephemeral })
 	if _, ok := m["secret"]; ok {
-		v.Marks = append(v.Marks, mark.Paths([]cty.Path{cty.GetAttrPath("secret")}, mark.Sensitive)...)
+		v.Marks = append(v.Marks, mark.SensitiveAt([]cty.Path{cty.GetAttrPath("secret")})...)
 	}
 	f.Put(d.ID, k, frame.After, v)
 	f.Conditions(d.ID, k, program.Post, &v, s.bag)

@@ -75,23 +75,23 @@ func Add(list []At, m At) []At {
 	return append(list, m)
 }
 
-// Paths makes marks of one tag, without origins.
-func Paths(paths []cty.Path, t Tag) []At {
+// SensitiveAt makes marks of places that are sensitive, without origins.
+func SensitiveAt(paths []cty.Path) []At {
 	if len(paths) == 0 {
 		return nil
 	}
 	out := make([]At, len(paths))
 	for i, p := range paths {
-		out[i] = At{Path: p, Tag: t}
+		out[i] = At{Path: p, Tag: Sensitive}
 	}
 	return out
 }
 
-// PathsOf gives the paths that have the tag.
-func (v Value) PathsOf(t Tag) []cty.Path {
+// SensitivePaths are the places that are sensitive.
+func (v Value) SensitivePaths() []cty.Path {
 	var out []cty.Path
 	for _, m := range v.Marks {
-		if m.Tag == t {
+		if m.Tag == Sensitive {
 			out = append(out, m.Path)
 		}
 	}

@@ -196,7 +196,7 @@ func sensitivePaths(t *Tools, v cty.Value, configured []cty.Path) []cty.Path {
 			there = append(there, mark.At{Path: p, Tag: mark.Sensitive})
 		}
 	}
-	return mark.Value{Marks: withSchemaMarks(t, there, v)}.PathsOf(mark.Sensitive)
+	return mark.Value{Marks: withSchemaMarks(t, there, v)}.SensitivePaths()
 }
 
 func fillIdentity(t *Tools, e *state.Entry, identity cty.Value) bool {
@@ -244,7 +244,7 @@ func (t *Tools) Value(e *state.Entry, k Known) (mark.Value, bool) {
 	if !ok {
 		return mark.Value{}, false
 	}
-	return mark.Value{Raw: v, Marks: mark.Paths(sensitivePaths(t, v, e.Sensitive), mark.Sensitive)}, true
+	return mark.Value{Raw: v, Marks: mark.SensitiveAt(sensitivePaths(t, v, e.Sensitive))}, true
 }
 
 // wireID finds what identifies an object to a reader: its attribute "id", else "name", if it is a

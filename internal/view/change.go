@@ -66,7 +66,7 @@ func (x *objects) stored(e *state.Entry, o addr.Instance) mark.Value {
 	if e == nil {
 		return mark.Value{}
 	}
-	marks := mark.Paths(e.Sensitive, mark.Sensitive)
+	marks := mark.SensitiveAt(e.Sensitive)
 	if e.Flatmap != nil {
 		return mark.Value{Raw: flatValue(e.Flatmap), Marks: marks}
 	}

@@ -114,7 +114,7 @@ func (x *step) retire(ctx context.Context, c *plan.Change, part int) bool {
 	if f == nil {
 		return true // the module that had the provisioner is gone
 	}
-	self := mark.Value{Raw: v, Marks: mark.Paths(e.Sensitive, mark.Sensitive)}
+	self := mark.Value{Raw: v, Marks: mark.SensitiveAt(e.Sensitive)}
 	return x.runProvisioner(ctx, h, h.List[part], f, self, o, frame.Before)
 }
 

@@ -150,5 +150,5 @@ func StoredValue(prog *program.Program, d *program.Declaration, e *state.Entry) 
 	if err != nil || e.Schema != sch.Version {
 		return mark.Plain(sch.Unknown())
 	}
-	return mark.Value{Raw: v, Marks: mark.Paths(e.Sensitive, mark.Sensitive)}
+	return mark.Value{Raw: v, Marks: mark.SensitiveAt(e.Sensitive)}
 }

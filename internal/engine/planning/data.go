@@ -63,8 +63,8 @@ func (p *planner) put(o addr.Object, e *state.Entry) {
 
 // placeholder is what is known of a result before it was read.
 func placeholder(t *object.Tools, config mark.Value) mark.Value {
-	after := mark.Value{Raw: t.Type.Placeholder(config.Raw), Marks: config.Only(mark.Sensitive).Marks}
-	for _, m := range mark.Paths(t.Type.SensitivePaths(after.Raw), mark.Sensitive) {
+	after := mark.Value{Raw: t.Type.Placeholder(config.Raw), Marks: config.Sensitive().Marks}
+	for _, m := range mark.SensitiveAt(t.Type.SensitivePaths(after.Raw)) {
 		after.Marks = mark.Add(after.Marks, m)
 	}
 	return after

@@ -341,7 +341,7 @@ func (d *decoder) output(o output) *plan.OutputChange {
 }
 
 func (d *decoder) value(v value) mark.Value {
-	return mark.Value{Raw: d.raw(v), Marks: mark.Paths(v.Sensitive, mark.Sensitive)}
+	return mark.Value{Raw: d.raw(v), Marks: mark.SensitiveAt(v.Sensitive)}
 }
 
 func (d *decoder) raw(v value) cty.Value {
