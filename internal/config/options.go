@@ -153,12 +153,9 @@ func (m Memory) Join(dir, name string) string { return path.Join(dir, name) }
 // Same cleans the path.
 func (m Memory) Same(dir string) string { return path.Clean(dir) }
 
-// With is files with one more in a directory, which hides one of that name.
-func With(files Files, dir, name string, text []byte) Files {
-	if files == nil {
-		files = disk{}
-	}
-	return &with{files, files.Same(dir), name, text}
+// With is the disk with one more file in a directory, which hides one of that name.
+func With(dir, name string, text []byte) Files {
+	return &with{Disk, Disk.Same(dir), name, text}
 }
 
 type with struct {

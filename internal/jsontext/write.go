@@ -141,10 +141,10 @@ func (w *Writer) KeyInt(name string, n int64) {
 	w.Int(n)
 }
 
-// KeyBool writes a member that is true or false.
-func (w *Writer) KeyBool(name string, v bool) {
+// KeyTrue writes a member that is true.
+func (w *Writer) KeyTrue(name string) {
 	w.Key(name)
-	w.Bool(v)
+	w.Bool(true)
 }
 
 // Raw writes a value that is JSON already.

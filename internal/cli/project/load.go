@@ -24,7 +24,7 @@ func (p *Project) Load() bool { return p.load(p.Root, p.LoadOptions(), p.resolve
 // LoadWith reads it with a file more, of that name in the root module.
 func (p *Project) LoadWith(name string, text []byte) bool {
 	o := p.LoadOptions()
-	o.Files = config.With(nil, p.Root, name, text)
+	o.Files = config.With(p.Root, name, text)
 	return p.load(p.Root, o, p.resolve)
 }
 
