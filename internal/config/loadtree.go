@@ -114,7 +114,7 @@ func (t *treeLoader) child(n *Node, call *Call) *Node {
 		t.ok = false
 		return nil
 	}
-	child := &Node{Path: path, Call: call, Parent: n, Source: source, Version: version, Hushed: t.opts.Hushed || t.opts.HushedFar && (n.Hushed || !IsLocal(source))}
+	child := &Node{Path: path, Call: call, Parent: n, Source: source, Version: version, NoDeprecations: t.opts.NoDeprecations || t.opts.NoFarDeprecations && (n.NoDeprecations || !IsLocal(source))}
 	if t.endless(child, childDir) {
 		return nil
 	}

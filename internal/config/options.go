@@ -17,13 +17,13 @@ import (
 // Options say where configuration is read from and how its places are spelled. The zero value
 // reads the disk and shows paths as they are given.
 type Options struct {
-	Files   Files                    // nil: the disk
-	Display func(path string) string // a file's path as ranges spell it; nil: as it is
-	Version string                   // what required_version is compared with; "" compares nothing
-	Limits  limits.Limits
-	Hushed  bool // no user wants to hear of what is deprecated in modules
-	// HushedFar is the same of those that come from elsewhere, and of what they call.
-	HushedFar bool
+	Files          Files                    // nil: the disk
+	Display        func(path string) string // a file's path as ranges spell it; nil: as it is
+	Version        string                   // what required_version is compared with; "" compares nothing
+	Limits         limits.Limits
+	NoDeprecations bool // no user wants to hear of what is deprecated in modules
+	// NoFarDeprecations is the same of those that come from elsewhere, and of what they call.
+	NoFarDeprecations bool
 }
 
 // Files is what a configuration is read from: the disk, or the snapshot in a plan file.

@@ -11,13 +11,13 @@ type Kind uint8
 
 // The kinds of steps.
 const (
-	Gate      Kind = iota // nothing: it saves edges
-	Up                    // brings an object up
-	Down                  // takes an object down
-	Provision             // runs a provisioner after an object's up
-	Retire                // runs a provisioner before an object's down
-	HoldUp                // begins a session of a hold
-	HoldDown              // ends it
+	Gate             Kind = iota // nothing: it saves edges
+	Up                           // brings an object up
+	Down                         // takes an object down
+	Provision                    // runs a provisioner after an object's up
+	DestroyProvision             // runs a provisioner before an object's down
+	HoldUp                       // begins a session of a hold
+	HoldDown                     // ends it
 )
 
 // Face is which values serve a step: those of what is there, or of what will be.
@@ -95,7 +95,7 @@ func (s *Steps) Label(step int) string {
 		name = s.name(hold, x.Index)
 	}
 	switch x.Kind {
-	case Down, Retire, HoldDown:
+	case Down, DestroyProvision, HoldDown:
 		name = "-" + name
 	default:
 		name = "+" + name
@@ -103,7 +103,7 @@ func (s *Steps) Label(step int) string {
 	switch {
 	case hold && x.Face == Before:
 		name += "'"
-	case x.Kind == Provision || x.Kind == Retire:
+	case x.Kind == Provision || x.Kind == DestroyProvision:
 		name += fmt.Sprintf(".%d", x.Part+1)
 	}
 	return name

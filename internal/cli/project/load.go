@@ -44,7 +44,7 @@ func (p *Project) load(root string, o config.Options, resolve config.Resolve) bo
 func (p *Project) LoadOptions() config.Options {
 	return config.Options{
 		Display: p.Display, Version: base.Version, Limits: p.Limits,
-		Hushed: p.Options.Deprecation == Deprecations[2], HushedFar: p.Options.Deprecation == Deprecations[1],
+		NoDeprecations: p.Options.Deprecation == Deprecations[2], NoFarDeprecations: p.Options.Deprecation == Deprecations[1],
 	}
 }
 

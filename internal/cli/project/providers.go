@@ -101,7 +101,7 @@ func doubtful(tree *config.Tree) map[addr.Provider]bool {
 	tree.Root.Walk(func(n *config.Node) {
 		for _, r := range n.Module.Required {
 			before, seen := out[r.Source]
-			out[r.Source] = r.Doubtful && (before || !seen)
+			out[r.Source] = r.Uncertain && (before || !seen)
 		}
 	})
 	return out

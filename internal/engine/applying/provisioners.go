@@ -87,8 +87,8 @@ func (x *step) after(d *program.Declaration, f *frame.Frame, inst addr.Instance,
 	return false
 }
 
-// retire runs one provisioner of an object that is about to be destroyed.
-func (x *step) retire(ctx context.Context, c *plan.Change, part int) bool {
+// destroyProvision runs one provisioner of an object that is about to be destroyed.
+func (x *step) destroyProvision(ctx context.Context, c *plan.Change, part int) bool {
 	if !x.takeIn(c) {
 		return false
 	}
