@@ -87,11 +87,11 @@ func SensitiveAt(paths []cty.Path) []At {
 	return out
 }
 
-// SensitivePaths are the places that are sensitive.
-func (v Value) SensitivePaths() []cty.Path {
+// PathsOf gives the paths that have the tag.
+func (v Value) PathsOf(t Tag) []cty.Path {
 	var out []cty.Path
 	for _, m := range v.Marks {
-		if m.Tag == Sensitive {
+		if m.Tag == t {
 			out = append(out, m.Path)
 		}
 	}

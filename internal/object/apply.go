@@ -74,7 +74,7 @@ func (t *Tools) Up(ctx context.Context, p *Proposal, prior *state.Entry, s Store
 // has nothing to do with it.
 func (t *Tools) Same(p *Proposal, e *state.Entry) (mark.Value, *state.Entry, bool) {
 	v, next := markResult(t, p.Value, p.Asked), *e
-	next.Sensitive = v.SensitivePaths()
+	next.Sensitive = v.PathsOf(mark.Sensitive)
 	news := remarked(t, e, p)
 	if news {
 		idKey, id := wireID(t, p.Prior)
@@ -128,7 +128,7 @@ func recordMade(ctx context.Context, t *Tools, p *Proposal, resp provider.ApplyR
 	} else if ok && !resp.LegacyTypes { // that SDK holds its providers to it itself, as far as it shall
 		good = steadyIdentity(t, p.Identity, identity, value) && good
 	}
-	entry.Sensitive = value.SensitivePaths()
+	entry.Sensitive = value.PathsOf(mark.Sensitive)
 	if prior != nil {
 		entry.Tainted, entry.Extra = prior.Tainted && !succeeded, prior.Extra
 	}

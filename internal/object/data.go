@@ -62,7 +62,7 @@ func recordRead(t *Tools, config mark.Value, resp provider.DataResponse, ds prov
 	r := &rights{config: config.Raw, was: s.Was}
 	v, clean := keepable(t, v, r, "Provider produced invalid object")
 	value := markResult(t, v, config)
-	entry := &state.Entry{Provider: s.Provider, Recorded: s.Recorded, Sensitive: value.SensitivePaths()}
+	entry := &state.Entry{Provider: s.Provider, Recorded: s.Recorded, Sensitive: value.PathsOf(mark.Sensitive)}
 	if !fillEntry(t, entry, v, cty.NilVal) {
 		return mark.Value{}, nil, false
 	}
@@ -82,7 +82,7 @@ func (t *Tools) StoredData(config mark.Value, e *state.Entry) (mark.Value, *stat
 	}
 	t.tell(event.Stored{Object: t.Object})
 	value, next := markResult(t, v, config), *e
-	if next.Sensitive = value.SensitivePaths(); samePaths(next.Sensitive, e.Sensitive) {
+	if next.Sensitive = value.PathsOf(mark.Sensitive); samePaths(next.Sensitive, e.Sensitive) {
 		return value, e, true
 	}
 	return value, &next, true

@@ -81,7 +81,7 @@ func identityText(v cty.Value, hidden map[string]bool) string {
 // hushed are the texts of what is sensitive in a value.
 func hushed(v mark.Value) map[string]bool {
 	out := map[string]bool{}
-	for _, p := range v.SensitivePaths() {
+	for _, p := range v.PathsOf(mark.Sensitive) {
 		if part, err := p.Apply(v.Raw); err == nil {
 			secret.Leaves(part, func(_ cty.Path, _ cty.Value, text string) { out[text] = true })
 		}

@@ -220,7 +220,7 @@ func remarked(t *Tools, e *state.Entry, p *Proposal) bool {
 	if !p.Asked.Has(mark.Sensitive) && len(e.Sensitive) == 0 {
 		return false
 	}
-	was, is := sensitivePaths(t, p.Value, e.Sensitive), markResult(t, p.Value, p.Asked).SensitivePaths()
+	was, is := sensitivePaths(t, p.Value, e.Sensitive), markResult(t, p.Value, p.Asked).PathsOf(mark.Sensitive)
 	return !samePaths(was, is)
 }
 

@@ -196,7 +196,7 @@ func sensitivePaths(t *Tools, v cty.Value, configured []cty.Path) []cty.Path {
 			there = append(there, mark.At{Path: p, Tag: mark.Sensitive})
 		}
 	}
-	return mark.Value{Marks: withSchemaMarks(t, there, v)}.SensitivePaths()
+	return mark.Value{Marks: withSchemaMarks(t, there, v)}.PathsOf(mark.Sensitive)
 }
 
 func fillIdentity(t *Tools, e *state.Entry, identity cty.Value) bool {

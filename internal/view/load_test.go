@@ -602,7 +602,7 @@ func loadModule(t testing.TB, e *state.Edit, m jsonModule, schemas peerSchemas) 
 			}
 			entry.Recorded = append(entry.Recorded, a.Resource())
 		}
-		entry.Sensitive = sensitive(v, r.Sensitive).SensitivePaths()
+		entry.Sensitive = sensitive(v, r.Sensitive).PathsOf(mark.Sensitive)
 		e.Put(addr.Object{Instance: i, Deposed: r.Deposed}, entry)
 	}
 	for _, c := range m.Children {

@@ -62,7 +62,7 @@ func changesAt(c *plan.Change, path cty.Path) bool {
 // sensitiveAt names what is sensitive of the value at path.
 func sensitiveAt(v mark.Value, path cty.Path) []string {
 	var out []string
-	for _, p := range v.SensitivePaths() {
+	for _, p := range v.PathsOf(mark.Sensitive) {
 		switch {
 		case path.HasPrefix(p):
 			return []string{""}

@@ -30,7 +30,7 @@ func (r *Run) guardVariable(f *frame.Frame, name string, v cty.Value) {
 	}
 	origin.Sensitive = true
 	given := mark.Split(v)
-	for _, p := range given.SensitivePaths() {
+	for _, p := range given.PathsOf(mark.Sensitive) {
 		if part, err := p.Apply(given.Raw); err == nil {
 			r.Settings.Secrets.MaskValue(part, origin)
 		}
