@@ -27,7 +27,7 @@ func (p *Project) Load() bool { return p.load(p.Root, p.LoadOptions(), p.resolve
 // LoadWith reads it with a file more, of that name in the root module.
 func (p *Project) LoadWith(name string, text []byte) bool {
 	o := p.LoadOptions()
-	o.Files = config.With(nil, p.Root, name, text)
+	o.Files = config.With(p.Root, name, text)
 	return p.load(p.Root, o, p.resolve)
 }
 
@@ -50,7 +50,7 @@ func (p *Project) load(root string, o config.Options, resolve config.Resolve) bo
 func (p *Project) LoadOptions() config.Options {
 	return config.Options{
 		Display: p.Display, Version: base.Version, Limits: p.Limits,
-		Hushed: p.Options.Deprecation == Deprecations[2], HushedFar: p.Options.Deprecation == Deprecations[1],
+		NoDeprecations: p.Options.Deprecation == Deprecations[2], NoFarDeprecations: p.Options.Deprecation == Deprecations[1],
 	}
 }
 

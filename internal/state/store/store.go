@@ -50,6 +50,7 @@ type Store interface {
 // Breaker is a store whose locks can be taken from others by their ID. If there is no lock, or one with
 // another ID, the error is a *LockError.
 type Breaker interface {
+	// Break takes the lock with that ID away. The error is a *LockError if the lock has another one.
 	Break(ctx context.Context, workspace, id string) error
 }
 
