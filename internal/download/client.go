@@ -92,7 +92,7 @@ func (c *Client) Get(ctx context.Context, u *url.URL, limit int64) (*Answer, err
 // request makes one request and follows redirects. The answer is a success.
 func (c *Client) request(ctx context.Context, u *url.URL, header http.Header) (*http.Response, error) {
 	if c.Offline {
-		return nil, fmt.Errorf("%s is not asked for: -offline forbids it", Show(u))
+		return nil, fmt.Errorf("%s is not asked for: -offline forbids it, or a vendor directory", Show(u))
 	}
 	transport := c.Transport
 	if transport == nil {

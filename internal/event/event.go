@@ -16,7 +16,7 @@ import (
 // Event is one thing that happened. The types of this package are all there are.
 type Event interface{ event() }
 
-// Sink takes events. It is called from many goroutines.
+// Sink takes events: Tell is called from many goroutines.
 type Sink interface{ Tell(Event) }
 
 // Op is what is done to an object.
@@ -64,7 +64,7 @@ type (
 		Object addr.Object
 		Op     Op
 		Took   time.Duration
-		Reason string // of what is told before the diagnostics are: a lease that could not be renewed; one line
+		Reason string // of what is reported before the diagnostics are: a lease that could not be renewed; one line
 	}
 	// Deferred says that a data source or an ephemeral resource is left for apply.
 	Deferred struct {
@@ -78,16 +78,18 @@ type (
 		Object addr.Object
 		ID     string
 	}
-	// Provisioner events.
+	// ProvisionStarted says that a provisioner of an object begins.
 	ProvisionStarted struct {
 		Object addr.Object
 		Type   string
 	}
+	// ProvisionOutput is one line of what a provisioner prints.
 	ProvisionOutput struct {
 		Object addr.Object
 		Type   string
 		Line   string
 	}
+	// ProvisionDone says that a provisioner has ended.
 	ProvisionDone struct {
 		Object addr.Object
 		Type   string

@@ -8,8 +8,9 @@
 // other platforms. What was chosen is in the dependency lock file (lockfile.go) with hashes (pack.go).
 //
 // Modules come from local paths, registries, git repositories (git.go), archives and OCI registries
-// (installer.go); address.go reads what a source argument says, and modules.go keeps the list of those
-// that are installed, in the layout that other tools read.
+// (installer.go) and objects in clouds; address.go reads what a source argument says, and modules.go keeps the list
+// of those that are installed, in the layout that other tools read. modulelock.go holds their packages against the
+// lock file, and modulestore.go keeps them: in the user's cache, and in directories that Vendor fills.
 //
 // Every path that comes from a configuration or an archive is kept inside the directory it belongs
 // to; archives are unpacked under limits.

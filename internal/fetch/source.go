@@ -64,7 +64,7 @@ type mirror string
 func (m mirror) String() string { return "the directory " + string(m) }
 
 // matches reports whether a provider fits one of the patterns "host/namespace/type", "*" standing
-// for any part. The registry hosts of the peers count as one.
+// for any part. The registry hosts of Terraform and OpenTofu count as one.
 func matches(patterns []string, p addr.Provider) bool {
 	for _, pattern := range patterns {
 		parts := strings.Split(pattern, "/")
@@ -225,7 +225,7 @@ func (m mirror) providers() []string {
 	return out
 }
 
-// implied are the directories that the peers look into without being told.
+// implied are the directories that Terraform and OpenTofu look into without a setting.
 func implied(workDir string, env func(string) string) []string {
 	home := env("HOME")
 	dirs := []string{filepath.Join(workDir, "terraform.d", "plugins"), filepath.Join(home, ".terraform.d", "plugins")}

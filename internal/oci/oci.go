@@ -48,9 +48,10 @@ type Client struct {
 
 // Blob is a zip file in a registry.
 type Blob struct {
-	Sum  string // its SHA-256, in hexadecimal
-	at   v1.Descriptor
-	repo *remote.Repository
+	Sum      string // its SHA-256, in hexadecimal
+	Manifest string // the digest of the manifest that names it
+	at       v1.Descriptor
+	repo     *remote.Repository
 }
 
 // Save writes the file. What comes is not held against Sum.
@@ -121,7 +122,7 @@ func (c *Client) Provider(ctx context.Context, repository string, v versions.Ver
 		return nil, err
 	}
 	var index v1.Index
-	if err := document(ctx, repo, strings.ReplaceAll(v.String(), "+", "_"), &index); err != nil {
+	if _, err := document(ctx, repo, strings.ReplaceAll(v.String(), "+", "_"), &index); err != nil {
 		return nil, err
 	}
 	if index.ArtifactType != providerType {
@@ -147,7 +148,8 @@ func (c *Client) Module(ctx context.Context, repository, reference string) (*Blo
 // layer finds the one layer of a manifest.
 func layer(ctx context.Context, repo *remote.Repository, reference, artifact string) (*Blob, error) {
 	var m v1.Manifest
-	if err := document(ctx, repo, reference, &m); err != nil {
+	digest, err := document(ctx, repo, reference, &m)
+	if err != nil {
 		return nil, err
 	}
 	switch {
@@ -156,27 +158,27 @@ func layer(ctx context.Context, repo *remote.Repository, reference, artifact str
 	case len(m.Layers) != 1 || m.Layers[0].MediaType != zipType || m.Layers[0].Digest.Validate() != nil || m.Layers[0].Digest.Algorithm() != "sha256":
 		return nil, fmt.Errorf("%s has under %s no package: it has one layer of the type %s, and that has a SHA-256 digest", repo.Reference, reference, zipType)
 	}
-	return &Blob{m.Layers[0].Digest.Encoded(), m.Layers[0], repo}, nil
+	return &Blob{m.Layers[0].Digest.Encoded(), digest, m.Layers[0], repo}, nil
 }
 
-// document reads an index or a manifest.
-func document(ctx context.Context, repo *remote.Repository, reference string, into any) error {
+// document reads an index or a manifest, and gives its digest.
+func document(ctx context.Context, repo *remote.Repository, reference string, into any) (digest string, err error) {
 	at, r, err := repo.Manifests().FetchReference(ctx, reference)
 	if err != nil {
-		return said(err)
+		return "", said(err)
 	}
 	defer r.Close()
 	if at.Size > maxManifest {
-		return fmt.Errorf("%s has a document of %d bytes under %s", repo.Reference, at.Size, reference)
+		return "", fmt.Errorf("%s has a document of %d bytes under %s", repo.Reference, at.Size, reference)
 	}
 	text, err := content.ReadAll(r, at) // which holds it against its digest
 	if err == nil {
 		err = json.Unmarshal(text, into)
 	}
 	if err != nil {
-		return fmt.Errorf("what %s has under %s cannot be read: %w", repo.Reference, reference, err)
+		return "", fmt.Errorf("what %s has under %s cannot be read: %w", repo.Reference, reference, err)
 	}
-	return nil
+	return at.Digest.String(), nil
 }
 
 // said is what a registry says about an error.

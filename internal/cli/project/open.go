@@ -5,9 +5,10 @@ import (
 	"context"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"os"
-	"sync"
+	"path/filepath"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/bucket"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -39,7 +40,6 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	warnUnhonoured(c)
 	p := &Project{Call: c, Bag: &c.Bag, UI: c.UI, Options: o, Dir: c.Dir, Root: cmp.Or(c.Path(o.Config), c.Dir), Data: dataDir(c.Env)}
 	p.Vars = &Variables{p: p}
-	p.modules = sync.OnceValue(func() fetch.Modules { return fetch.ReadModules(p.Data) })
 	var err error
 	if p.closed, err = shortcut.Parse(c.Getenv(shortcut.Variable)); err != nil {
 		c.Bag.Add(diag.Errorf("Invalid "+shortcut.Variable, "The environment variable %s names shortcuts not to take: %s.", shortcut.Variable, err))
@@ -61,9 +61,18 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 		return nil, false
 	}
 	p.Providers = &fetch.Providers{
-		Registry: asks, OCI: newImages(asks, credentials), StoreDir: storeDir(c),
+		Registry: asks, OCI: newImages(asks, credentials), StoreDir: cacheDir(c, "packages"),
 		Settings: p.Settings, WorkDir: p.Dir, DataDir: p.Data, CacheDir: p.pluginCache(), Getenv: c.Getenv, Closed: p.closed,
 		Note: func(s string) { c.UI.Line(s) },
+	}
+	p.Modules = &fetch.Installer{
+		Registry: asks, OCI: p.Providers.OCI, Buckets: &bucket.Access{Getenv: c.Getenv, Learned: credentials.Learned}, Host: c.Registry(), WorkDir: p.Dir, DataDir: p.Data, CacheDir: cacheDir(c, "git"), Environ: c.Environ,
+		Lock: p.Lock, Store: &fetch.Store{Cache: cacheDir(c, "modules")},
+	}
+	if dir := p.vendored(); dir != "" {
+		p.Providers.OnlyDir(filepath.Join(dir, "providers"))
+		p.Modules.Store.Vendor = filepath.Join(dir, "modules")
+		asks.Client.Offline = true
 	}
 	if p.reattach, err = launch.ParseReattach(c.Getenv("TF_REATTACH_PROVIDERS")); err != nil {
 		c.Bag.Add(diag.Errorf("Invalid TF_REATTACH_PROVIDERS", "%s.", err))
@@ -104,6 +113,17 @@ func (p *Project) pluginCache() string {
 		return d
 	}
 	return os.Expand(p.Settings.PluginCacheDir, p.Call.Getenv)
+}
+
+// vendored is the directory that has all that is installed; "" where servers may be asked.
+func (p *Project) vendored() string {
+	if d := p.Call.Getenv("LETHE_VENDOR_DIR"); d != "" {
+		return p.Call.Path(d)
+	}
+	if d := os.Expand(p.Settings.VendorDir, p.Call.Getenv); d != "" {
+		return p.Call.Path(d)
+	}
+	return ""
 }
 
 // cliConfig reads the CLI configuration files. One that cannot be opened is warned of on standard
