@@ -106,12 +106,12 @@ func (r *remote) read(ctx context.Context, key string) (entry, error) {
 	return said[0], nil
 }
 
-// write writes a key, whatever it has.
+// write writes a key over what it has.
 func (r *remote) write(ctx context.Context, key string, value []byte) error {
 	var done bool
 	err := r.ask(ctx, http.MethodPut, "kv/"+key, nil, value, &done)
 	if err == nil && !done {
-		err = fmt.Errorf("Consul has not written the key %q", key)
+		err = fmt.Errorf("the key %q was not written, and why is not said", key)
 	}
 	return err
 }
