@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/bzip2"
 	"compress/gzip"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +24,11 @@ type Options struct {
 	Bytes int64 // all contents together
 	Files int   // entries of any kind
 	Links bool  // symbolic links to what is inside are kept, as modules have them; otherwise they are errors
+	Sums  Sums  // gets the checksum of each file, by its name with slashes, if it is not nil
 }
+
+// Sums are the SHA-256 of files by name.
+type Sums map[string][sha256.Size]byte
 
 // Unpack extracts the archive in a file into dir, which is replaced. It is unpacked beside dir first, so that
 // an archive with a fault leaves what was there.
@@ -33,38 +38,55 @@ func Unpack(path, dir string, o Options) error {
 		return err
 	}
 	defer f.Close()
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return err
-	}
-	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".unpack-*")
+	u, err := begin(dir, o)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
-	root, err := os.OpenRoot(tmp)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	u := &unpacking{Options: o, root: root, bytes: o.Bytes, files: o.Files}
+	defer u.drop()
 	if err := u.any(f); err != nil {
 		return err
 	}
+	return u.finish(dir)
+}
+
+// begin makes a directory beside dir to unpack into.
+func begin(dir string, o Options) (*unpacking, error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".unpack-*")
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(tmp)
+	if err != nil {
+		return nil, errors.Join(err, os.Remove(tmp))
+	}
+	clear(o.Sums)
+	return &unpacking{Options: o, tmp: tmp, root: root, bytes: o.Bytes, files: o.Files}, nil
+}
+
+// finish puts what was unpacked in the place of dir.
+func (u *unpacking) finish(dir string) error {
 	if err := u.link(); err != nil {
 		return err
 	}
-	if err := os.Chmod(tmp, 0o755); err != nil {
+	if err := os.Chmod(u.tmp, 0o755); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	return os.Rename(tmp, dir)
+	return os.Rename(u.tmp, dir)
 }
+
+// drop removes what was not finished.
+func (u *unpacking) drop() error { return errors.Join(u.root.Close(), os.RemoveAll(u.tmp)) }
 
 // unpacking is an archive under way.
 type unpacking struct {
 	Options
+	tmp   string // the directory
 	root  *os.Root
 	bytes int64 // left
 	files int   // left
@@ -182,10 +204,12 @@ func (u *unpacking) entry(name string, mode fs.FileMode, open func() (io.ReadClo
 		u.links = append(u.links, link{clean, to})
 		return err
 	case !mode.IsRegular():
-		return errors.New("only plain files and directories may be in it")
+		return errKind
 	}
 	return u.file(clean, mode, open)
 }
+
+var errKind = errors.New("only plain files and directories may be in it")
 
 // local is a name as one below the directory.
 func local(name string) (string, error) {
@@ -210,11 +234,18 @@ func (u *unpacking) file(name string, mode fs.FileMode, open func() (io.ReadClos
 	if err != nil {
 		return plain(err)
 	}
-	n, err := io.Copy(out, io.LimitReader(in, u.bytes+1))
+	to, sum := io.Writer(out), sha256.New()
+	if u.Sums != nil {
+		to = io.MultiWriter(out, sum)
+	}
+	n, err := io.Copy(to, io.LimitReader(in, u.bytes+1))
 	if u.bytes -= n; u.bytes < 0 {
 		err = fmt.Errorf("the archive holds more than %d bytes", u.Options.Bytes)
 	}
-	return errors.Join(err, out.Close())
+	if u.Sums != nil {
+		u.Sums[filepath.ToSlash(name)] = [sha256.Size]byte(sum.Sum(nil))
+	}
+	return errors.Join(plain(err), out.Close())
 }
 
 // link makes the symbolic links, each of which must lead to something inside.
@@ -245,5 +276,5 @@ func plain(err error) error {
 	if errors.As(err, &p) {
 		return p.Err
 	}
-	return err
+	return err // nil, too
 }

@@ -29,10 +29,18 @@ type checked struct {
 // identity is what tells that a file is still the same.
 type identity struct {
 	Name            string
-	Dev, Ino        uint64
+	Dev, Ino, Links uint64
 	Size            int64
 	Mode            fs.FileMode
 	Changed, Status int64 // mtime and ctime, in nanoseconds
+}
+
+// same reports whether a file is as it was, or has more or fewer hard links than it had.
+func (id identity) same(now identity) bool {
+	if id.Links != now.Links {
+		id.Links, id.Status = now.Links, now.Status
+	}
+	return id == now
 }
 
 // settling is how old a file's times must be to say something: a file that is written twice within
@@ -48,23 +56,31 @@ func (p *Providers) hash(dir string) (string, error) {
 	if files == nil {
 		return hashDir(dir)
 	}
-	known := map[string]checked{}
-	if text, err := os.ReadFile(p.record()); err == nil {
-		_ = json.Unmarshal(text, &known) // a broken record is none
-	}
-	if was, ok := known[dir]; ok && slices.Equal(was.Files, files) {
+	if was, ok := p.recorded()[dir]; ok && slices.EqualFunc(was.Files, files, identity.same) {
 		return was.Hash, nil
 	}
 	h, err := hashDir(dir)
 	if err != nil || !settled(files) || !slices.Equal(files, identify(dir)) {
 		return h, err
 	}
-	if known == nil {
-		known = map[string]checked{}
-	}
+	p.checking.Lock()
+	defer p.checking.Unlock()
+	known := p.recorded()
 	known[dir] = checked{h, files}
 	p.remember(known)
 	return h, nil
+}
+
+// recorded are the packages that were read, by directory. A broken record is none.
+func (p *Providers) recorded() map[string]checked {
+	known := map[string]checked{}
+	if text, err := os.ReadFile(p.record()); err == nil {
+		_ = json.Unmarshal(text, &known)
+	}
+	if known == nil {
+		known = map[string]checked{}
+	}
+	return known
 }
 
 // remember writes the record. If it cannot be written, packages are read again.
@@ -105,6 +121,10 @@ func identify(dir string) []identity {
 
 // settled reports whether all files are old enough for their times to be their own.
 func settled(files []identity) bool {
-	now := time.Now().Add(-settling).UnixNano()
-	return !slices.ContainsFunc(files, func(f identity) bool { return f.Changed > now || f.Status > now })
+	return older(files, time.Now().Add(-settling).UnixNano())
+}
+
+// older reports whether all files are older than a time.
+func older(files []identity, than int64) bool {
+	return !slices.ContainsFunc(files, func(f identity) bool { return f.Changed >= than || f.Status >= than })
 }

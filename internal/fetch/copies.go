@@ -80,7 +80,7 @@ func (p *Providers) sum(ctx context.Context, w *wanted, platform string) (delive
 	}
 	switch {
 	case pkg.remote != nil:
-		err = p.download(ctx, pkg.remote, "", func(zip string) error { return add(hashArchive, zip) })
+		err = p.download(ctx, pkg, "", func(zip string) error { return add(hashArchive, zip) })
 	case pkg.zip != "":
 		err = errors.Join(add(hashZip, pkg.zip), add(hashArchive, pkg.zip))
 	default:
@@ -129,7 +129,7 @@ func (p *Providers) copy(ctx context.Context, w *wanted, platform, dir string) (
 	if zh, err := hashZip(name); err == nil && zh == "zh:"+pkg.remote.Sum {
 		return d.how, nil
 	}
-	return d.how, p.download(ctx, pkg.remote, dir, func(zip string) error {
+	return d.how, p.download(ctx, pkg, dir, func(zip string) error {
 		if platform == Platform() {
 			h1, err := hashArchive(zip)
 			if err = errors.Join(err, held(w.Provider, w.lock, h1, "zh:"+pkg.remote.Sum)); err != nil {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -65,13 +64,13 @@ func (p *Providers) deliver(ctx context.Context, pkg parcel, a addr.Provider, lo
 			}
 			d.hashes = append(d.hashes, zh)
 		}
-		return locked(p.DataDir, "lethe-packages.lock", func() error { return place(at, dir) })
+		return locked(p.DataDir, "lethe-packages.lock", func() error { return p.place(at, dir) })
 	})
 	if err != nil {
 		return d, err
 	}
 	if h1 == "" {
-		if h1, err = hashDir(dir); err != nil {
+		if h1, err = p.hash(dir); err != nil {
 			return d, err
 		}
 	}
@@ -114,9 +113,10 @@ func (p *Providers) obtain(ctx context.Context, pkg parcel, a addr.Provider, loc
 	cached := packageDir(p.CacheDir, a, lock.Version)
 	// What is in the cache is taken as it is only where something says that it is what is wanted: a lock file, or
 	// a mirror of this machine.
-	there := func() bool { return intact(cached, a, lock) && (pkg.remote == nil || hasH1(lock)) }
+	there := func() bool { return p.intact(cached, a, lock) && (pkg.remote == nil || hasH1(lock)) }
 	if !there() {
-		err := locked(p.CacheDir, ".lock", func() error {
+		name := strings.NewReplacer("/", "-", ":", "-").Replace(".lock-" + a.String() + "-" + lock.Version)
+		err := lockedIn(ctx, p.CacheDir, name, func() error {
 			if there() { // by another that was first
 				return nil
 			}
@@ -124,7 +124,7 @@ func (p *Providers) obtain(ctx context.Context, pkg parcel, a addr.Provider, loc
 				if same(at, cached) {
 					return nil // others may be using it
 				}
-				return place(at, cached)
+				return p.place(at, cached)
 			})
 		})
 		if err != nil {
@@ -158,62 +158,27 @@ func (p *Providers) onDisk(ctx context.Context, pkg parcel, use func(parcel) err
 	case pkg.remote == nil:
 		return use(pkg)
 	case p.StoreDir != "" && pkg.remote.Sum != "":
-		dir, h1, err := p.stored(ctx, pkg.remote)
+		dir, h1, err := p.stored(ctx, pkg)
 		if err != nil {
 			return err
 		}
 		return use(parcel{dir: dir, h1: h1})
 	}
-	return p.download(ctx, pkg.remote, p.DataDir, func(zip string) error { return use(parcel{zip: zip}) })
-}
-
-// stored makes sure that a package is in the store, unpacked and as it was downloaded, and gives its directory and its "h1:" hash.
-func (p *Providers) stored(ctx context.Context, pkg *registry.Package) (dir, h1 string, err error) {
-	dir = filepath.Join(p.StoreDir, pkg.Sum)
-	if h1 = unchanged(dir); h1 != "" {
-		return dir, h1, nil
-	}
-	if err := os.MkdirAll(p.StoreDir, 0o700); err != nil {
-		return "", "", err
-	}
-	err = locked(p.StoreDir, pkg.Sum+".lock", func() error {
-		if h1 = unchanged(dir); h1 != "" { // by another that was first
-			return nil
-		}
-		return p.download(ctx, pkg, p.StoreDir, func(zip string) error {
-			if err := unpack(zip, dir); err != nil {
-				return err
-			}
-			var err error
-			if h1, err = hashDir(dir); err != nil {
-				return err
-			}
-			return os.WriteFile(dir+".h1", []byte(h1), 0o600)
-		})
-	})
-	return dir, h1, err
-}
-
-// unchanged gives the "h1:" hash of a directory of the store if it has what was unpacked into it, and "" otherwise.
-func unchanged(dir string) string {
-	was, err := os.ReadFile(dir + ".h1")
-	if err != nil {
-		return ""
-	}
-	if is, err := hashDir(dir); err != nil || is != string(was) {
-		return ""
-	}
-	return string(was)
+	return p.download(ctx, pkg, p.DataDir, func(zip string) error { return use(parcel{zip: zip}) })
 }
 
 // download gets a package into a temporary file in dir, which is gone afterwards.
-func (p *Providers) download(ctx context.Context, pkg *registry.Package, dir string, use func(zip string) error) error {
-	return temporary(dir, pkg.Sum, func(f *os.File) (string, error) {
-		if pkg.Save != nil {
-			return hashed(ctx, pkg.Save, f, maxPackage)
-		}
-		return byURL(ctx, p.Registry.Client, pkg.URL, f, maxPackage)
-	}, use)
+func (p *Providers) download(ctx context.Context, pkg parcel, dir string, use func(zip string) error) error {
+	return temporary(dir, pkg.remote.Sum, func(f *os.File) (string, error) { return p.save(ctx, pkg, download.ToFile(f)) }, use)
+}
+
+// save downloads a package, and gives its SHA-256.
+func (p *Providers) save(ctx context.Context, pkg parcel, to download.Target) (string, error) {
+	if pkg.remote.Save != nil {
+		return hashed(ctx, pkg.remote.Save, to, maxPackage)
+	}
+	got, err := p.Registry.Client.Save(ctx, pkg.remote.URL, to, maxPackage, nil)
+	return hex.EncodeToString(got.Sum[:]), err
 }
 
 // temporary lets save write a temporary file in dir and give its SHA-256 in hexadecimal, holds that against what was
@@ -236,14 +201,14 @@ func temporary(dir, promised string, save func(*os.File) (string, error), use fu
 
 // byURL saves what an address has, and gives its SHA-256.
 func byURL(ctx context.Context, c *download.Client, u *url.URL, f *os.File, limit int64) (string, error) {
-	got, err := c.Save(ctx, u, f, limit, nil)
+	got, err := c.Save(ctx, u, download.ToFile(f), limit, nil)
 	return hex.EncodeToString(got.Sum[:]), err
 }
 
 // hashed saves what another function writes, and gives its SHA-256.
-func hashed(ctx context.Context, save func(context.Context, io.Writer, int64) error, f *os.File, limit int64) (string, error) {
+func hashed(ctx context.Context, save func(context.Context, io.Writer, int64) error, to io.Writer, limit int64) (string, error) {
 	h := sha256.New()
-	err := save(ctx, io.MultiWriter(f, h), limit)
+	err := save(ctx, io.MultiWriter(to, h), limit)
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 

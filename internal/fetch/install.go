@@ -13,7 +13,7 @@ import (
 )
 
 // atOnce is how many providers are asked for, or downloaded, at a time.
-const atOnce = 8
+const atOnce = 32
 
 // wanted is a provider that is to be installed.
 type wanted struct {

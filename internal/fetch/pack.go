@@ -90,7 +90,7 @@ func copyFile(from, to string) error {
 }
 
 // place puts a package into dir, anew: a link to an unpacked one, the contents of a packed one.
-func place(pkg parcel, dir string) error {
+func (p *Providers) place(pkg parcel, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func place(pkg parcel, dir string) error {
 		return unpack(pkg.zip, dir)
 	}
 	if pkg.h1 != "" {
-		return link(pkg.dir, dir)
+		return p.store().link(pkg.dir, dir)
 	}
 	real, err := filepath.Abs(pkg.dir)
 	if err != nil {

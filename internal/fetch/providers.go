@@ -36,7 +36,8 @@ type Providers struct {
 
 	only     []source // what is asked instead of what Settings say
 	noting   sync.Mutex
-	verified sync.Map // hashes of packages that Verify found right, by canonical address
+	checking sync.Mutex // guards the record of what was read
+	verified sync.Map   // hashes of packages that Verify found right, by canonical address
 }
 
 // Need is a provider that a configuration or a state needs.
@@ -100,7 +101,7 @@ func (p *Providers) Overridden() []addr.Provider {
 
 // present reports whether the locked package is installed already, and says so.
 func (p *Providers) present(a addr.Provider, lock config.Lock) bool {
-	if !intact(packageDir(p.base(), a, lock.Version), a, lock) {
+	if !p.intact(packageDir(p.base(), a, lock.Version), a, lock) {
 		return false
 	}
 	p.note("- Using previously-installed %s v%s", a.ForDisplay(), lock.Version)
@@ -128,23 +129,26 @@ func released(set versions.Set) versions.Set {
 }
 
 // intact reports whether a directory holds the locked package, unchanged.
-func intact(dir string, a addr.Provider, lock config.Lock) bool {
+func (p *Providers) intact(dir string, a addr.Provider, lock config.Lock) bool {
 	if _, ok := executable(dir, a); !ok {
 		return false
 	}
-	_, err := verify(dir, lock, hashDir)
+	_, err := p.verify(dir, lock)
 	return err == nil
 }
 
 // verify holds an installed package against the hashes in the lock file, and gives its own; "" if the
 // lock file has none of its kind.
-func verify(dir string, lock config.Lock, hash func(dir string) (string, error)) (string, error) {
+func (p *Providers) verify(dir string, lock config.Lock) (string, error) {
 	if !hasH1(lock) {
 		return "", nil
 	}
-	got, err := hash(dir)
-	if err != nil {
-		return "", err
+	got := p.store().linked(dir, lock)
+	if got == "" {
+		var err error
+		if got, err = p.hash(dir); err != nil {
+			return "", err
+		}
 	}
 	if !slices.Contains(lock.Hashes, got) {
 		return "", fmt.Errorf("the package in %s does not match any of the checksums recorded in the dependency lock file", dir)
@@ -176,7 +180,7 @@ func (p *Providers) Verify(a addr.Provider, l *Lockfile) error {
 		return err
 	}
 	lock, _ := l.Get(a)
-	hash, err := verify(filepath.Dir(path), lock, p.hash)
+	hash, err := p.verify(filepath.Dir(path), lock)
 	p.verified.Store(a.Canon(), hash)
 	return err
 }

@@ -4,6 +4,7 @@
 package oci
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,8 +14,10 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/apparentlymart/go-versions/versions"
+	"github.com/lethe-iac/lethe/internal/download"
 	v1 "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/errdef"
@@ -42,6 +45,7 @@ var ErrNotFound = errors.New("the OCI registry has none of that name")
 type Client struct {
 	Transport http.RoundTripper // nil: the environment's proxy and certificates
 	Header    http.Header       // sent with every request
+	Stall     time.Duration     // of an answer without progress; 0: a minute
 	// Credential finds the credentials for a repository of a host; the zero value is none. nil: there are none.
 	Credential func(ctx context.Context, host, repository string) (auth.Credential, error)
 }
@@ -49,8 +53,20 @@ type Client struct {
 // Blob is a zip file in a registry.
 type Blob struct {
 	Sum  string // its SHA-256, in hexadecimal
+	Size int64  // in bytes
 	at   v1.Descriptor
-	repo *remote.Repository
+	repo *repository
+}
+
+// repository is one whose answers make progress.
+type repository struct {
+	*remote.Repository
+	stall time.Duration
+}
+
+// watch ends a context when nothing comes for a while.
+func (r *repository) watch(ctx context.Context) (watched context.Context, alive, stop func()) {
+	return download.Watch(ctx, r.Reference.Host(), r.stall)
 }
 
 // Save writes the file. What comes is not held against Sum.
@@ -58,24 +74,44 @@ func (b *Blob) Save(ctx context.Context, w io.Writer, limit int64) error {
 	if b.at.Size > limit {
 		return fmt.Errorf("the package has %d bytes, more than %d", b.at.Size, limit)
 	}
+	ctx, alive, stop := b.repo.watch(ctx)
+	defer stop()
 	r, err := b.repo.Blobs().Fetch(ctx, b.at)
 	if err != nil {
-		return said(err)
+		return said(ctx, err)
 	}
 	defer r.Close()
-	if n, err := io.Copy(w, io.LimitReader(r, b.at.Size)); err != nil || n < b.at.Size {
+	n, err := io.Copy(w, io.LimitReader(heard{r, alive}, b.at.Size))
+	switch {
+	case context.Cause(ctx) != nil:
+		return context.Cause(ctx)
+	case err != nil || n < b.at.Size:
 		return errors.Join(err, fmt.Errorf("the package ends after %d of %d bytes", n, b.at.Size))
 	}
 	return nil
 }
 
+// heard reads, and says when something came.
+type heard struct {
+	io.Reader
+	alive func()
+}
+
+func (h heard) Read(b []byte) (int, error) {
+	n, err := h.Reader.Read(b)
+	if n > 0 {
+		h.alive()
+	}
+	return n, err
+}
+
 // repository opens a repository, such as "registry.example.com/providers/random".
-func (c *Client) repository(name string) (*remote.Repository, error) {
+func (c *Client) repository(name string) (*repository, error) {
 	repo, err := remote.NewRepository(name)
 	if err != nil || repo.Reference.Reference != "" {
 		return nil, fmt.Errorf("%q is no repository of an OCI registry", name)
 	}
-	client := &auth.Client{Client: &http.Client{Transport: retry.NewTransport(c.Transport)}, Header: c.Header, Cache: auth.NewCache()}
+	client := &auth.Client{Client: &http.Client{Transport: retry.NewTransport(cmp.Or(c.Transport, download.ForFiles()))}, Header: c.Header, Cache: auth.NewCache()}
 	if host, _, err := net.SplitHostPort(repo.Reference.Registry); err == nil && isLoopback(host) {
 		client.BlockedRealmPrefixes = []netip.Prefix{} // a registry of this machine may send to a login service of this machine
 	}
@@ -88,7 +124,7 @@ func (c *Client) repository(name string) (*remote.Repository, error) {
 		}
 	}
 	repo.Client = client
-	return repo, nil
+	return &repository{repo, cmp.Or(c.Stall, download.Stall)}, nil
 }
 
 func isLoopback(host string) bool {
@@ -102,8 +138,11 @@ func (c *Client) Versions(ctx context.Context, repository string) ([]versions.Ve
 	if err != nil {
 		return nil, err
 	}
+	ctx, alive, stop := repo.watch(ctx)
+	defer stop()
 	var out []versions.Version
 	err = repo.Tags(ctx, "", func(tags []string) error {
+		alive()
 		for _, tag := range tags {
 			if v, err := versions.ParseVersion(strings.ReplaceAll(tag, "_", "+")); err == nil {
 				out = append(out, v)
@@ -111,7 +150,7 @@ func (c *Client) Versions(ctx context.Context, repository string) ([]versions.Ve
 		}
 		return nil
 	})
-	return out, said(err)
+	return out, said(ctx, err)
 }
 
 // Provider finds the package of one version for a platform, such as "linux_amd64".
@@ -145,7 +184,7 @@ func (c *Client) Module(ctx context.Context, repository, reference string) (*Blo
 }
 
 // layer finds the one layer of a manifest.
-func layer(ctx context.Context, repo *remote.Repository, reference, artifact string) (*Blob, error) {
+func layer(ctx context.Context, repo *repository, reference, artifact string) (*Blob, error) {
 	var m v1.Manifest
 	if err := document(ctx, repo, reference, &m); err != nil {
 		return nil, err
@@ -156,14 +195,16 @@ func layer(ctx context.Context, repo *remote.Repository, reference, artifact str
 	case len(m.Layers) != 1 || m.Layers[0].MediaType != zipType || m.Layers[0].Digest.Validate() != nil || m.Layers[0].Digest.Algorithm() != "sha256":
 		return nil, fmt.Errorf("%s has under %s no package: it has one layer of the type %s, and that has a SHA-256 digest", repo.Reference, reference, zipType)
 	}
-	return &Blob{m.Layers[0].Digest.Encoded(), m.Layers[0], repo}, nil
+	return &Blob{m.Layers[0].Digest.Encoded(), m.Layers[0].Size, m.Layers[0], repo}, nil
 }
 
 // document reads an index or a manifest.
-func document(ctx context.Context, repo *remote.Repository, reference string, into any) error {
+func document(ctx context.Context, repo *repository, reference string, into any) error {
+	ctx, _, stop := repo.watch(ctx)
+	defer stop()
 	at, r, err := repo.Manifests().FetchReference(ctx, reference)
 	if err != nil {
-		return said(err)
+		return said(ctx, err)
 	}
 	defer r.Close()
 	if at.Size > maxManifest {
@@ -173,6 +214,9 @@ func document(ctx context.Context, repo *remote.Repository, reference string, in
 	if err == nil {
 		err = json.Unmarshal(text, into)
 	}
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
 	if err != nil {
 		return fmt.Errorf("what %s has under %s cannot be read: %w", repo.Reference, reference, err)
 	}
@@ -180,9 +224,11 @@ func document(ctx context.Context, repo *remote.Repository, reference string, in
 }
 
 // said is what a registry says about an error.
-func said(err error) error {
+func said(ctx context.Context, err error) error {
 	var answer *errcode.ErrorResponse
-	switch {
+	switch cause := context.Cause(ctx); {
+	case err != nil && cause != nil:
+		return cause
 	case errors.Is(err, errdef.ErrNotFound), errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound:
 		return ErrNotFound
 	case errors.As(err, &answer):
