@@ -72,6 +72,7 @@ func (p *Providers) sum(ctx context.Context, w *wanted, platform string) (delive
 	if err != nil {
 		return delivered{}, err
 	}
+	pkg.name = w.Provider.ForDisplay() + " " + w.lock.Version + " for " + platform
 	d := promised(pkg.remote)
 	add := func(hash func(string) (string, error), path string) error {
 		h, err := hash(path)
@@ -124,6 +125,7 @@ func (p *Providers) copy(ctx context.Context, w *wanted, platform, dir string) (
 	if err != nil {
 		return "", err
 	}
+	pkg.name = w.Provider.ForDisplay() + " " + w.lock.Version + " for " + platform
 	name := filepath.Join(dir, fmt.Sprintf("terraform-provider-%s_%s_%s.zip", w.Provider.Type, w.lock.Version, platform))
 	d := promised(pkg.remote)
 	if zh, err := hashZip(name); err == nil && zh == "zh:"+pkg.remote.Sum {

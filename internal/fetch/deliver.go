@@ -11,12 +11,14 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/archive"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/download"
+	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/registry"
 )
 
@@ -39,6 +41,7 @@ func (p *Providers) fetch(ctx context.Context, w *wanted) bool {
 	var pkg parcel
 	if err == nil {
 		pkg, err = w.best.get(ctx, Platform())
+		pkg.name = a.ForDisplay() + " " + w.lock.Version
 	}
 	if err == nil {
 		w.done, err = p.deliver(ctx, pkg, a, w.lock, dir)
@@ -121,7 +124,7 @@ func (p *Providers) obtain(ctx context.Context, pkg parcel, a addr.Provider, loc
 				return nil
 			}
 			return p.onDisk(ctx, pkg, func(at parcel) error {
-				if same(at, cached) {
+				if p.same(at, cached) {
 					return nil // others may be using it
 				}
 				return p.place(at, cached)
@@ -134,16 +137,13 @@ func (p *Providers) obtain(ctx context.Context, pkg parcel, a addr.Provider, loc
 	return use(parcel{dir: cached})
 }
 
-// same reports whether a directory holds what is in an archive.
-func same(at parcel, dir string) bool {
-	if at.zip == "" {
-		return false
+// same reports whether a directory holds what a package has.
+func (p *Providers) same(at parcel, dir string) bool {
+	want := at.h1
+	if at.zip != "" {
+		want, _ = hashArchive(at.zip) // one that cannot be read is not the same
 	}
-	want, err := hashArchive(at.zip)
-	if err != nil {
-		return false
-	}
-	got, err := hashDir(dir)
+	got, err := p.hash(dir)
 	return err == nil && got == want
 }
 
@@ -174,11 +174,45 @@ func (p *Providers) download(ctx context.Context, pkg parcel, dir string, use fu
 
 // save downloads a package, and gives its SHA-256.
 func (p *Providers) save(ctx context.Context, pkg parcel, to download.Target) (string, error) {
+	moved, ended := p.moves(pkg.name)
+	defer ended()
 	if pkg.remote.Save != nil {
-		return hashed(ctx, pkg.remote.Save, to, maxPackage)
+		return hashed(ctx, pkg.remote.Save, counted{to, pkg.remote.Size, moved, new(int64)}, maxPackage)
 	}
-	got, err := p.Registry.Client.Save(ctx, pkg.remote.URL, to, maxPackage, nil)
+	got, err := p.Registry.Client.Save(ctx, pkg.remote.URL, to, maxPackage, moved)
 	return hex.EncodeToString(got.Sum[:]), err
+}
+
+// counted says how much was written.
+type counted struct {
+	io.Writer
+	all   int64
+	moved func(done, all int64)
+	done  *int64
+}
+
+func (c counted) Write(b []byte) (int, error) {
+	n, err := c.Writer.Write(b)
+	*c.done += int64(n)
+	c.moved(*c.done, c.all)
+	return n, err
+}
+
+// moves tells of a download, not more often than a screen can show.
+func (p *Providers) moves(name string) (moved func(done, all int64), ended func()) {
+	tell := func(t event.Transfer) {
+		if p.Moved != nil && name != "" {
+			p.Moved(t)
+		}
+	}
+	var last time.Time
+	tell(event.Transfer{Name: name})
+	return func(done, all int64) {
+		if now := time.Now(); now.Sub(last) > 100*time.Millisecond {
+			last = now
+			tell(event.Transfer{Name: name, Done: done, All: all})
+		}
+	}, func() { tell(event.Transfer{Name: name, Ended: true}) }
 }
 
 // temporary lets save write a temporary file in dir and give its SHA-256 in hexadecimal, holds that against what was

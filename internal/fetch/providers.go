@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/oci"
 	"github.com/lethe-iac/lethe/internal/registry"
 	"github.com/lethe-iac/lethe/internal/shortcut"
@@ -26,8 +27,9 @@ type Providers struct {
 	CacheDir string // plugin cache in the layout of Terraform and OpenTofu; "" for none
 	StoreDir string // packages that were downloaded, by checksum, for all directories of a user; "" for none
 	Getenv   func(string) string
-	Note     func(string) // progress
-	Closed   shortcut.Set // what is not to be taken
+	Note     func(string)         // progress
+	Moved    func(event.Transfer) // progress of downloads
+	Closed   shortcut.Set         // what is not to be taken
 
 	Registry *registry.Registry
 	OCI      *oci.Client

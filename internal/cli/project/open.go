@@ -63,7 +63,7 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	p.Providers = &fetch.Providers{
 		Registry: asks, OCI: newImages(asks, credentials), StoreDir: storeDir(c),
 		Settings: p.Settings, WorkDir: p.Dir, DataDir: p.Data, CacheDir: p.pluginCache(), Getenv: c.Getenv, Closed: p.closed,
-		Note: func(s string) { c.UI.Line(s) },
+		Note: func(s string) { c.UI.Line(s) }, Moved: func(t event.Transfer) { c.UI.Tell(t) },
 	}
 	if p.reattach, err = launch.ParseReattach(c.Getenv("TF_REATTACH_PROVIDERS")); err != nil {
 		c.Bag.Add(diag.Errorf("Invalid TF_REATTACH_PROVIDERS", "%s.", err))
