@@ -43,6 +43,11 @@ func Unpack(path, dir string, o Options) error {
 		return err
 	}
 	defer u.drop()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	u.taken = info.Size
 	if err := u.any(f); err != nil {
 		return err
 	}
@@ -88,8 +93,9 @@ type unpacking struct {
 	Options
 	tmp   string // the directory
 	root  *os.Root
-	bytes int64 // left
-	files int   // left
+	taken func() int64 // bytes of the archive that what is unpacked is from, or of the whole
+	bytes int64        // left
+	files int          // left
 	links []link
 }
 
@@ -238,14 +244,36 @@ func (u *unpacking) file(name string, mode fs.FileMode, open func() (io.ReadClos
 	if u.Sums != nil {
 		to = io.MultiWriter(out, sum)
 	}
-	n, err := io.Copy(to, io.LimitReader(in, u.bytes+1))
-	if u.bytes -= n; u.bytes < 0 {
-		err = fmt.Errorf("the archive holds more than %d bytes", u.Options.Bytes)
-	}
+	_, err = io.Copy(to, rationed{u, in})
 	if u.Sums != nil {
 		u.Sums[filepath.ToSlash(name)] = [sha256.Size]byte(sum.Sum(nil))
 	}
 	return errors.Join(plain(err), out.Close())
+}
+
+// An archive that holds many times its own size is a trap, and no package: programs become four times smaller, and texts
+// ten times.
+const (
+	maxRatio = 100
+	anyway   = 32 << 20 // bytes, which an archive of any size may hold
+)
+
+// rationed is what an archive holds, as far as that may be.
+type rationed struct {
+	u  *unpacking
+	in io.Reader
+}
+
+func (r rationed) Read(b []byte) (int, error) {
+	n, err := r.in.Read(b)
+	r.u.bytes -= int64(n)
+	switch {
+	case r.u.bytes < 0:
+		return 0, fmt.Errorf("the archive holds more than %d bytes", r.u.Options.Bytes)
+	case r.u.Options.Bytes-r.u.bytes > anyway+maxRatio*r.u.taken():
+		return 0, fmt.Errorf("the archive holds more than %d times its size", maxRatio)
+	}
+	return n, err
 }
 
 // link makes the symbolic links, each of which must lead to something inside.

@@ -53,6 +53,7 @@ func (s *Stream) begin() (err error) {
 	if s.u, err = begin(s.dir, s.o); err != nil {
 		return err
 	}
+	s.u.taken = func() int64 { return s.taken }
 	s.size, s.taken, s.got, s.known = 0, 0, map[string]*arrived{}, end{heads: map[int64][]byte{}}
 	out, in := io.Pipe()
 	s.in, s.ended = in, make(chan error, 1)

@@ -29,18 +29,10 @@ type checked struct {
 // identity is what tells that a file is still the same.
 type identity struct {
 	Name            string
-	Dev, Ino, Links uint64
+	Dev, Ino        uint64
 	Size            int64
 	Mode            fs.FileMode
 	Changed, Status int64 // mtime and ctime, in nanoseconds
-}
-
-// same reports whether a file is as it was, or has more or fewer hard links than it had.
-func (id identity) same(now identity) bool {
-	if id.Links != now.Links {
-		id.Links, id.Status = now.Links, now.Status
-	}
-	return id == now
 }
 
 // settling is how old a file's times must be to say something: a file that is written twice within
@@ -56,7 +48,7 @@ func (p *Providers) hash(dir string) (string, error) {
 	if files == nil {
 		return hashDir(dir)
 	}
-	if was, ok := p.recorded()[dir]; ok && slices.EqualFunc(was.Files, files, identity.same) {
+	if was, ok := p.recorded()[dir]; ok && slices.Equal(was.Files, files) {
 		return was.Hash, nil
 	}
 	h, err := hashDir(dir)

@@ -67,7 +67,7 @@ func (p *Providers) deliver(ctx context.Context, pkg parcel, a addr.Provider, lo
 			}
 			d.hashes = append(d.hashes, zh)
 		}
-		return locked(p.DataDir, "lethe-packages.lock", func() error { return p.place(at, dir) })
+		return locked(p.DataDir, "lethe-packages.lock", func() error { return p.place(at, p.base(), dir) })
 	})
 	if err != nil {
 		return d, err
@@ -118,7 +118,7 @@ func (p *Providers) obtain(ctx context.Context, pkg parcel, a addr.Provider, loc
 	// a mirror of this machine.
 	there := func() bool { return p.intact(cached, a, lock) && (pkg.remote == nil || hasH1(lock)) }
 	if !there() {
-		name := strings.NewReplacer("/", "-", ":", "-").Replace(".lock-" + a.String() + "-" + lock.Version)
+		name := strings.NewReplacer("/", "-", ":", "-").Replace("." + a.String() + "-" + lock.Version + ".lock")
 		err := lockedIn(ctx, p.CacheDir, name, func() error {
 			if there() { // by another that was first
 				return nil
@@ -127,7 +127,7 @@ func (p *Providers) obtain(ctx context.Context, pkg parcel, a addr.Provider, loc
 				if p.same(at, cached) {
 					return nil // others may be using it
 				}
-				return p.place(at, cached)
+				return p.place(at, p.CacheDir, cached)
 			})
 		})
 		if err != nil {

@@ -17,7 +17,7 @@ var boot = sync.OnceValue(func() string {
 func (id *identity) fill(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if ok {
-		id.Dev, id.Ino, id.Links, id.Status = uint64(st.Dev), st.Ino, uint64(st.Nlink), st.Ctim.Nano()
+		id.Dev, id.Ino, id.Status = uint64(st.Dev), st.Ino, st.Ctim.Nano()
 	}
 	return ok
 }

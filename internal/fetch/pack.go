@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -89,8 +90,23 @@ func copyFile(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// place puts a package into dir, anew: a link to an unpacked one, the contents of a packed one.
-func (p *Providers) place(pkg parcel, dir string) error {
+// straight refuses a directory whose way from base leads through a symbolic link: somebody else may have laid that, to
+// have something written elsewhere. What leads to base is the user's own affair, and dir itself is replaced.
+func straight(base, dir string) error {
+	base = filepath.Clean(base)
+	for at := filepath.Dir(dir); len(at) > len(base); at = filepath.Dir(at) {
+		if info, err := os.Lstat(at); err == nil && !info.IsDir() {
+			return fmt.Errorf("%s is no directory, but a link or a file, and nothing is installed through it", at)
+		}
+	}
+	return nil
+}
+
+// place puts a package into dir, which is below base, anew: a link to an unpacked one, the contents of a packed one.
+func (p *Providers) place(pkg parcel, base, dir string) error {
+	if err := straight(base, dir); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}

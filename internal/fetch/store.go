@@ -23,9 +23,9 @@ import (
 // SHA-256 of its archive. Working directories have the same files, by hard links, where the system allows that.
 //
 // Beside each package is written what it hashes to, and which files those were (checked.go): it is not read again as
-// long as they are the same. Another hard link, in a directory that is installed or removed, moves the ctime of a file:
-// where the number of links differs, ctime says nothing, and mtime, which only the owner can set back, must do. Files
-// may be lost with the machine's power, as they are not synced: after each start of the machine a package is read once.
+// long as they are the same. Each hard link moves the ctime of a file. Who makes one writes down the new ctime, but who
+// removes one, with a working directory, does not, and then the package is read once more. So it is after each start of
+// the machine, which may have ended the last time before all was on the disk.
 type store struct {
 	dir  string
 	read bool // packages are read each time
@@ -60,7 +60,7 @@ func (s store) find(sum string) string {
 	if was.Hash == "" {
 		return ""
 	}
-	if files := identify(dir); !s.read && files != nil && was.Boot == boot() && slices.EqualFunc(was.Files, files, identity.same) {
+	if files := identify(dir); !s.read && files != nil && was.Boot == boot() && slices.Equal(was.Files, files) {
 		return was.Hash
 	}
 	if is, err := hashDir(dir); err != nil || is != was.Hash {
@@ -100,21 +100,24 @@ func clock(dir string) int64 {
 	return info.ModTime().UnixNano()
 }
 
-// link puts a package of the store into dir, anew, and writes down which links its files have now. It was found before.
+// link puts a package of the store into dir, anew, and writes down which times its files have now. It was found before.
 func (s store) link(from, dir string) error {
-	if err := link(from, dir); err != nil {
-		return err
-	}
-	was := s.known(from)
-	files := identify(from)
-	if was.Files == nil || !slices.EqualFunc(was.Files, files, identity.same) {
-		return nil // which will be found out when it is looked for
-	}
-	was.Files = files
-	if text, err := json.Marshal(was); err == nil {
-		_ = replace(s.record(from), text)
-	}
-	return nil
+	return locked(s.dir, filepath.Base(from)+".lock", func() error {
+		was := s.known(from)
+		is := slices.Equal(was.Files, identify(from))
+		if err := link(from, dir); err != nil {
+			return err
+		}
+		files := identify(from)
+		if !is || !slices.EqualFunc(was.Files, files, func(a, b identity) bool { a.Status = b.Status; return a == b }) {
+			return nil // which the next one finds out
+		}
+		was.Files = files
+		if text, err := json.Marshal(was); err == nil {
+			_ = replace(s.record(from), text)
+		}
+		return nil
+	})
 }
 
 // linked gives the "h1:" hash of a directory whose files are those of a package in the store that is locked, and "" if

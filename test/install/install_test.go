@@ -21,10 +21,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/registry/registrytest"
 )
 
-const (
-	providers = 20
-	latency   = 50 * time.Millisecond
-)
+const latency = 50 * time.Millisecond
 
 // lethe builds the program, once.
 var lethe = sync.OnceValues(func() (string, error) {
@@ -58,13 +55,13 @@ type world struct {
 	lethe     string
 	terraform string // "": it is not here
 	dir       string // of the configuration
-	size      int    // of a package, in bytes
+	n         int    // how many packages there are
 }
 
-// newWorld makes a registry with packages of a size in bytes, whose connections carry at most rate bytes a second (0: all).
-func newWorld(t *testing.T, size, rate int) *world {
+// newWorld makes a registry with some packages of a size in bytes, whose connections carry at most rate bytes a second (0: all).
+func newWorld(t *testing.T, n, size, rate int) *world {
 	t.Helper()
-	w := &world{T: t, size: size, dir: t.TempDir()}
+	w := &world{T: t, n: n, dir: t.TempDir()}
 	var err error
 	if w.lethe, err = lethe(); err != nil {
 		t.Fatal(err)
@@ -72,7 +69,7 @@ func newWorld(t *testing.T, size, rate int) *world {
 	w.terraform, _ = exec.LookPath("terraform")
 	w.Server = registrytest.NewOn(t, func(l net.Listener) net.Listener { return network{l, latency, rate} })
 	config := "terraform {\n  required_providers {\n"
-	for i := range providers {
+	for i := range n {
 		name := fmt.Sprintf("p%02d", i)
 		w.Provider(t, "acme/"+name, "1.0.0", map[string][]byte{runtime.GOOS + "_" + runtime.GOARCH: pack(t, name, size)})
 		config += fmt.Sprintf("    %s = {\n      source  = \"%s/acme/%s\"\n      version = \"1.0.0\"\n    }\n", name, w.Host, name)

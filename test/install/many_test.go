@@ -15,7 +15,7 @@ import (
 // is downloaded once.
 func TestManyAtOnce(t *testing.T) {
 	const inits = 50
-	w := newWorld(t, 100_000, 0)
+	w := newWorld(t, 5, 100_000, 0)
 	mirror := t.TempDir()
 	w.user().run(w.dir, w.lethe, "init")
 	w.user().run(w.dir, w.lethe, "providers", "mirror", mirror)
@@ -51,7 +51,7 @@ func TestManyAtOnce(t *testing.T) {
 							t.Errorf("%d: %v: %s", i, err, &out)
 							return
 						}
-						if args[0] == "init" && strings.Count(out.String(), "- Installed ") != providers {
+						if args[0] == "init" && strings.Count(out.String(), "- Installed ") != w.n {
 							t.Errorf("%d: %s", i, &out)
 						}
 					}
@@ -62,7 +62,7 @@ func TestManyAtOnce(t *testing.T) {
 			for _, name := range w.downloads() {
 				seen[name]++
 			}
-			for i := range providers {
+			for i := range w.n {
 				name := fmt.Sprintf("p%02d", i)
 				n := 0
 				for file, times := range seen {
