@@ -221,7 +221,7 @@ func sparse(t *testing.T) []byte {
 	head := b.Bytes()[:512]
 	head[156] = tar.TypeGNUSparse
 	copy(head[386:], fmt.Sprintf("%011o\x00%011o\x00", 4<<30-1, 1)) // where it is, and how long
-	copy(head[483:], fmt.Sprintf("%011o\x00", 4<<30))                // how long the whole file is
+	copy(head[483:], fmt.Sprintf("%011o\x00", 4<<30))               // how long the whole file is
 	copy(head[148:], "        ")
 	sum := 0
 	for _, c := range head {

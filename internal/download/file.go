@@ -135,7 +135,7 @@ func (s *saving) copy(ctx context.Context, from io.Reader, all int64, alive func
 			}
 		}
 		switch {
-		case err == io.EOF && (all < 0 || s.done == all):
+		case err == io.EOF && (all < 0 || s.done == all) && ctx.Err() == nil: // a server may end what was given up
 			return nil
 		case err != nil:
 			return &cut{broken(ctx, s.u, err)}
