@@ -54,12 +54,24 @@ func Unpack(path, dir string, o Options) error {
 	return u.finish(dir)
 }
 
+// partly is the pattern of the names of directories beside dir in which it is being unpacked.
+func partly(dir string) string { return ".unpack-" + filepath.Base(dir) + "-*" }
+
+// Sweep removes what was left of dir beside it, where a process was killed while it unpacked. None may be doing that.
+func Sweep(dir string) error {
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(dir), partly(dir)))
+	for _, d := range left {
+		err = errors.Join(err, os.RemoveAll(d))
+	}
+	return err
+}
+
 // begin makes a directory beside dir to unpack into.
 func begin(dir string, o Options) (*unpacking, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, err
 	}
-	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".unpack-*")
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), partly(dir))
 	if err != nil {
 		return nil, err
 	}

@@ -200,9 +200,18 @@ type busy struct {
 
 func (e *busy) Unwrap() error { return e.StatusError }
 
+// Cause is what ended a context, in words for a user; nil: it has not ended.
+func Cause(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, context.Canceled) {
+		return errors.New("it was interrupted")
+	}
+	return cause
+}
+
 // broken says what ended a transfer: the context's own cause, where that was it.
 func broken(ctx context.Context, u *url.URL, err error) error {
-	if cause := context.Cause(ctx); cause != nil {
+	if cause := Cause(ctx); cause != nil {
 		return cause
 	}
 	var inner *url.Error

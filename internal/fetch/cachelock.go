@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/lethe-iac/lethe/internal/download"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
@@ -29,7 +30,7 @@ func lockedIn(ctx context.Context, dir, name string, f func() error) error {
 			<-got
 			lock.Close()
 		}()
-		return context.Cause(ctx)
+		return download.Cause(ctx)
 	}
 	defer lock.Close()
 	if err != nil {

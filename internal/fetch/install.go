@@ -72,7 +72,9 @@ func (p *Providers) settle(ctx context.Context, todo []*wanted, bag *diag.Bag, a
 	each(todo, func(w *wanted) { w.ok = w.ok && at(w) })
 	ok := true
 	for _, w := range todo {
-		bag.Add(w.bag.List()...)
+		if ok || ctx.Err() == nil { // an interrupt, all of them would tell of
+			bag.Add(w.bag.List()...)
+		}
 		if ok = ok && w.ok; w.ok {
 			then(w)
 		}

@@ -176,6 +176,9 @@ func (p *Providers) stored(ctx context.Context, pkg parcel) (dir, h1 string, err
 // hash. Nothing is in dir before all of it is the package that was promised.
 func (p *Providers) unpacked(ctx context.Context, pkg parcel, dir string) (string, error) {
 	o := archive.Options{Bytes: maxPackage, Files: maxFiles, Sums: archive.Sums{}}
+	if err := archive.Sweep(dir); err != nil {
+		return "", err
+	}
 	s, err := archive.NewStream(dir, o)
 	if err != nil {
 		return "", err

@@ -83,8 +83,8 @@ func (b *Blob) Save(ctx context.Context, w io.Writer, limit int64) error {
 	defer r.Close()
 	n, err := io.Copy(w, io.LimitReader(heard{r, alive}, b.at.Size))
 	switch {
-	case context.Cause(ctx) != nil:
-		return context.Cause(ctx)
+	case ctx.Err() != nil:
+		return download.Cause(ctx)
 	case err != nil || n < b.at.Size:
 		return errors.Join(err, fmt.Errorf("the package ends after %d of %d bytes", n, b.at.Size))
 	}
@@ -214,7 +214,7 @@ func document(ctx context.Context, repo *repository, reference string, into any)
 	if err == nil {
 		err = json.Unmarshal(text, into)
 	}
-	if cause := context.Cause(ctx); cause != nil {
+	if cause := download.Cause(ctx); cause != nil {
 		return cause
 	}
 	if err != nil {
@@ -226,7 +226,7 @@ func document(ctx context.Context, repo *repository, reference string, into any)
 // said is what a registry says about an error.
 func said(ctx context.Context, err error) error {
 	var answer *errcode.ErrorResponse
-	switch cause := context.Cause(ctx); {
+	switch cause := download.Cause(ctx); {
 	case err != nil && cause != nil:
 		return cause
 	case errors.Is(err, errdef.ErrNotFound), errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound:

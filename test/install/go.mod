@@ -2,7 +2,10 @@ module github.com/lethe-iac/lethe/test/install
 
 go 1.26.8
 
-require github.com/lethe-iac/lethe v0.0.0
+require (
+	github.com/google/go-containerregistry v0.22.1
+	github.com/lethe-iac/lethe v0.0.0
+)
 
 require (
 	github.com/ProtonMail/go-crypto v1.5.2 // indirect

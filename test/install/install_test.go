@@ -5,10 +5,12 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/flate"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -187,4 +189,9 @@ func watch(pid int, ended chan bool, memory chan int64) {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
+}
+
+// certificate is that of a server, as a file has it.
+func certificate(s *httptest.Server) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
 }
