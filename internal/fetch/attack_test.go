@@ -285,3 +285,25 @@ func TestSetuid(t *testing.T) {
 		t.Errorf("%v, %s", err, info.Mode())
 	}
 }
+
+// What is run is what was verified, also where that was long ago.
+func TestProgramIsVerified(t *testing.T) {
+	_, s, p := asks(t)
+	s.fine(s.from(p))
+	l := s.lockfile()
+	if err := s.p.Verify(p, l); err != nil {
+		t.Fatal(err)
+	}
+	path, err := s.p.Program(p, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct{ text, want string }{{"the program", ""}, {"another program", "does not match any of the checksums"}} {
+		if err := later(os.Remove(path), os.WriteFile(path, []byte(x.text), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.p.Program(p, l); (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: %v", x.text, err)
+		}
+	}
+}

@@ -111,6 +111,18 @@ func identify(dir string) []identity {
 	return out
 }
 
+// stamp tells whether a file is still the same, but for what other hard links of it change.
+func stamp(path string) identity {
+	info, err := os.Stat(path)
+	if err != nil {
+		return identity{}
+	}
+	id := identity{Size: info.Size(), Mode: info.Mode(), Changed: info.ModTime().UnixNano()}
+	id.fill(info)
+	id.Status = 0
+	return id
+}
+
 // settled reports whether all files are old enough for their times to be their own.
 func settled(files []identity) bool {
 	return older(files, time.Now().Add(-settling).UnixNano())

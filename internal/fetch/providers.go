@@ -39,7 +39,7 @@ type Providers struct {
 	only     []source // what is asked instead of what Settings say
 	noting   sync.Mutex
 	checking sync.Mutex // guards the record of what was read
-	verified sync.Map   // hashes of packages that Verify found right, by canonical address
+	verified sync.Map   // what Verify found right, by canonical address: verdict
 }
 
 // Need is a provider that a configuration or a state needs.
@@ -182,9 +182,26 @@ func (p *Providers) Verify(a addr.Provider, l *Lockfile) error {
 		return err
 	}
 	lock, _ := l.Get(a)
+	was := stamp(path)
 	hash, err := p.verify(filepath.Dir(path), lock)
-	p.verified.Store(a.Canon(), hash)
+	p.verified.Store(a.Canon(), verdict{hash, was})
 	return err
+}
+
+// verdict is a package that Verify found right.
+type verdict struct {
+	hash    string   // "" where the lock file has none of its kind
+	program identity // its file before it was read
+}
+
+// Program is Find for who runs the program: it is the one that Verify found right. A command may run for hours; where
+// the file is another one by now, the package is verified anew.
+func (p *Providers) Program(a addr.Provider, l *Lockfile) (string, error) {
+	path, _, err := p.Find(a, l)
+	if v, ok := p.verified.Load(a.Canon()); err == nil && ok && v.(verdict).program != stamp(path) {
+		err = p.Verify(a, l)
+	}
+	return path, err
 }
 
 func (p *Providers) note(format string, args ...any) {

@@ -121,8 +121,7 @@ func (p *Project) newPool() *provider.Pool {
 	log.line("INFO", "Lethe version: %s", base.Version)
 	processes := &launch.Processes{
 		Find: func(a addr.Provider) (string, error) {
-			path, _, err := p.Providers.Find(a, p.Lock)
-			return path, err
+			return p.Providers.Program(a, p.Lock)
 		},
 		VersionOf: func(a addr.Provider) string {
 			lock, _ := p.Lock.Get(a)

@@ -162,7 +162,7 @@ func (s *Server) Sign(t testing.TB, made time.Time, valid time.Duration) {
 	t.Helper()
 	var err error
 	s.made = made
-	if s.signer, err = openpgp.NewEntity("tests", "", "tests@example.test", &packet.Config{Time: func() time.Time { return made }, KeyLifetimeSecs: uint32(valid.Seconds())}); err != nil {
+	if s.signer, err = openpgp.NewEntity("tests", "", "tests@example.test", &packet.Config{Time: func() time.Time { return made }, KeyLifetimeSecs: uint32(valid.Seconds()), Algorithm: packet.PubKeyAlgoEdDSA}); err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
