@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -203,7 +204,7 @@ func TestLinksInTheWay(t *testing.T) {
 			r, s, p := asks(t)
 			outside := t.TempDir()
 			at := x.at(s, r.Host)
-			if err := later(os.MkdirAll(filepath.Dir(at), 0o755), os.Symlink(outside, at)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.Symlink(outside, at)); err != nil {
 				t.Fatal(err)
 			}
 			got := s.from(p)
@@ -230,14 +231,14 @@ func TestPoisonedStore(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return later(os.WriteFile(program, []byte("THE PROGRAM"), 0o755), os.Chtimes(program, info.ModTime(), info.ModTime()))
+			return errors.Join(os.WriteFile(program, []byte("THE PROGRAM"), 0o755), os.Chtimes(program, info.ModTime(), info.ModTime()))
 		},
 		"another file": func(t *testing.T, dir string) error {
 			return os.WriteFile(filepath.Join(dir, "terraform-provider-toy"), []byte("#!/bin/sh"), 0o755)
 		},
 		"a link to another directory": func(t *testing.T, dir string) error {
 			other := t.TempDir()
-			return later(os.RemoveAll(dir), os.WriteFile(filepath.Join(other, "terraform-provider-toy_v1.0.0"), []byte("#!/bin/sh"), 0o755), os.Symlink(other, dir))
+			return errors.Join(os.RemoveAll(dir), os.WriteFile(filepath.Join(other, "terraform-provider-toy_v1.0.0"), []byte("#!/bin/sh"), 0o755), os.Symlink(other, dir))
 		},
 		"a cache of another machine": func(t *testing.T, dir string) error {
 			text, err := os.ReadFile(dir + ".json")
@@ -245,7 +246,7 @@ func TestPoisonedStore(t *testing.T) {
 				return err
 			}
 			text = []byte(strings.Replace(string(text), `"Boot":"`, `"Boot":"another`, 1))
-			return later(os.WriteFile(dir+".json", text, 0o600), os.WriteFile(filepath.Join(dir, "terraform-provider-toy_v1.0.0"), []byte("THE PROGRAM"), 0o755))
+			return errors.Join(os.WriteFile(dir+".json", text, 0o600), os.WriteFile(filepath.Join(dir, "terraform-provider-toy_v1.0.0"), []byte("THE PROGRAM"), 0o755))
 		},
 		"half a record": func(t *testing.T, dir string) error { return os.Truncate(dir+".json", 20) },
 	} {
@@ -253,7 +254,7 @@ func TestPoisonedStore(t *testing.T) {
 			r, s, p := asks(t)
 			s.fine(s.from(p))
 			lock, _ := s.lockfile().Get(p)
-			if err := later(os.RemoveAll(s.p.DataDir), poison(t, s.p.store().of(sums(lock)[0]))); err != nil {
+			if err := errors.Join(os.RemoveAll(s.p.DataDir), poison(t, s.p.store().of(sums(lock)[0]))); err != nil {
 				t.Fatal(err)
 			}
 			r.Requests()
@@ -299,7 +300,7 @@ func TestProgramIsVerified(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range []struct{ text, want string }{{"the program", ""}, {"another program", "does not match any of the checksums"}} {
-		if err := later(os.Remove(path), os.WriteFile(path, []byte(x.text), 0o755)); err != nil {
+		if err := errors.Join(os.Remove(path), os.WriteFile(path, []byte(x.text), 0o755)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.p.Program(p, l); (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
