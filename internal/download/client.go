@@ -95,7 +95,7 @@ func (c *Client) Get(ctx context.Context, u *url.URL, limit int64) (*Answer, err
 		timeout = 10 * time.Second
 	}
 	var out *Answer
-	err := c.repeat(ctx, func() error {
+	err := c.Repeat(ctx, func() error {
 		ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%s did not answer within %s", Show(u), timeout))
 		defer cancel()
 		resp, err := c.request(ctx, cmp.Or(c.Transport, small()), u, nil)
@@ -224,8 +224,11 @@ func broken(ctx context.Context, u *url.URL, err error) error {
 	return fmt.Errorf("%s: %w", Show(u), err)
 }
 
-// repeat calls f until it succeeds, fails for good, or was tried often enough.
-func (c *Client) repeat(ctx context.Context, f func() error) error {
+// Cut marks an error after which the same request may succeed, for Repeat.
+func Cut(err error) error { return &cut{err} }
+
+// Repeat calls f until it succeeds, fails for good, or was tried often enough.
+func (c *Client) Repeat(ctx context.Context, f func() error) error {
 	for n := 0; ; n++ {
 		err := f()
 		wait, again := worth(err)

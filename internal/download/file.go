@@ -40,7 +40,7 @@ func (f fileTarget) Reset() error {
 // if not nil, is called with what is there and what there will be, -1 for not known.
 func (c *Client) Save(ctx context.Context, u *url.URL, to Target, limit int64, moved func(done, all int64)) (File, error) {
 	s := &saving{c: c, u: u, to: to, limit: limit, moved: moved, sum: sha256.New()}
-	if err := c.repeat(ctx, func() error { return s.attempt(ctx) }); err != nil {
+	if err := c.Repeat(ctx, func() error { return s.attempt(ctx) }); err != nil {
 		return File{}, err
 	}
 	out := File{Size: s.done}

@@ -46,6 +46,7 @@ type Client struct {
 	Transport http.RoundTripper // nil: the environment's proxy and certificates
 	Header    http.Header       // sent with every request
 	Stall     time.Duration     // of an answer without progress; 0: a minute
+	Retries   int               // of a package whose transfer is cut
 	// Credential finds the credentials for a repository of a host; the zero value is none. nil: there are none.
 	Credential func(ctx context.Context, host, repository string) (auth.Credential, error)
 }
@@ -62,6 +63,7 @@ type Blob struct {
 type repository struct {
 	*remote.Repository
 	stall time.Duration
+	again download.Client // of which the retries count
 }
 
 // watch ends a context when nothing comes for a while.
@@ -69,11 +71,17 @@ func (r *repository) watch(ctx context.Context) (watched context.Context, alive,
 	return download.Watch(ctx, r.Reference.Host(), r.stall)
 }
 
-// Save writes the file. What comes is not held against Sum.
+// Save writes the file, and goes on after a cut. What comes is not held against Sum.
 func (b *Blob) Save(ctx context.Context, w io.Writer, limit int64) error {
 	if b.at.Size > limit {
 		return fmt.Errorf("the package has %d bytes, more than %d", b.at.Size, limit)
 	}
+	var done int64
+	return b.repo.again.Repeat(ctx, func() error { return b.rest(ctx, w, &done) })
+}
+
+// rest writes what of the file was not written yet.
+func (b *Blob) rest(ctx context.Context, w io.Writer, done *int64) error {
 	ctx, alive, stop := b.repo.watch(ctx)
 	defer stop()
 	r, err := b.repo.Blobs().Fetch(ctx, b.at)
@@ -81,14 +89,41 @@ func (b *Blob) Save(ctx context.Context, w io.Writer, limit int64) error {
 		return said(ctx, err)
 	}
 	defer r.Close()
-	n, err := io.Copy(w, io.LimitReader(heard{r, alive}, b.at.Size))
+	from := heard{r, alive}
+	if s, ok := r.(io.Seeker); ok {
+		_, err = s.Seek(*done, io.SeekStart)
+	} else {
+		_, err = io.CopyN(io.Discard, from, *done)
+	}
+	var n int64
+	var broken error
+	if err == nil {
+		n, err = io.Copy(w, io.LimitReader(&breaking{from, &broken}, b.at.Size-*done))
+		*done += n
+	}
 	switch {
 	case ctx.Err() != nil:
 		return download.Cause(ctx)
-	case err != nil || n < b.at.Size:
-		return errors.Join(err, fmt.Errorf("the package ends after %d of %d bytes", n, b.at.Size))
+	case err != nil && broken == nil:
+		return err // of the writer
+	case *done < b.at.Size:
+		return download.Cut(fmt.Errorf("the package ends after %d of %d bytes: %w", *done, b.at.Size, cmp.Or(err, io.ErrUnexpectedEOF)))
 	}
 	return nil
+}
+
+// breaking reads, and keeps the error that ends it.
+type breaking struct {
+	io.Reader
+	err *error
+}
+
+func (r *breaking) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	if err != nil {
+		*r.err = err
+	}
+	return n, err
 }
 
 // heard reads, and says when something came.
@@ -124,7 +159,7 @@ func (c *Client) repository(name string) (*repository, error) {
 		}
 	}
 	repo.Client = client
-	return &repository{repo, cmp.Or(c.Stall, download.Stall)}, nil
+	return &repository{repo, cmp.Or(c.Stall, download.Stall), download.Client{Retries: c.Retries}}, nil
 }
 
 func isLoopback(host string) bool {

@@ -56,3 +56,40 @@ func TestSilence(t *testing.T) {
 		})
 	}
 }
+
+// A package goes on where its transfer was cut, whether the server can send a part of it or not.
+func TestCut(t *testing.T) {
+	v := versions.MustParseVersion("1.0.0")
+	for _, parts := range []bool{true, false} {
+		s := registrytest.New(t)
+		zip := registrytest.Zip(map[string]string{"terraform-provider-p": strings.Repeat("x", 10_000), "y": "z"})
+		s.ProviderImage("p", "1.0.0", map[string][]byte{"linux_amd64": zip})
+		c := &oci.Client{Transport: s.HTTP.Transport, Retries: 2}
+		blob, err := c.Provider(t.Context(), s.Host+"/p", v, "linux_amd64")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cuts := 0
+		s.Fault("/v2/p/blobs/sha256:"+blob.Sum, func(w http.ResponseWriter, r *http.Request) {
+			if parts {
+				w.Header().Set("Accept-Ranges", "bytes")
+			}
+			if cuts++; cuts == 1 {
+				w.Header().Set("Content-Length", strconv.Itoa(len(zip)))
+				w.Write(zip[:50])
+				w.(http.Flusher).Flush()
+				panic(http.ErrAbortHandler)
+			}
+			if parts {
+				http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(zip))
+			} else {
+				w.Header().Set("Content-Length", strconv.Itoa(len(zip)))
+				w.Write(zip)
+			}
+		})
+		var b bytes.Buffer
+		if err := blob.Save(t.Context(), &b, 1<<20); err != nil || !bytes.Equal(b.Bytes(), zip) {
+			t.Errorf("parts %v: %v, %d bytes after %d requests", parts, err, b.Len(), cuts)
+		}
+	}
+}

@@ -88,7 +88,7 @@ func defaultRegistry(c *base.Call, s *cliconfig.Settings) (string, bool) {
 
 // newImages is how this command asks OCI registries.
 func newImages(r *registry.Registry, credentials *cliconfig.Credentials) *oci.Client {
-	return &oci.Client{Transport: r.Client.Transport, Header: http.Header{"User-Agent": r.Client.Header["User-Agent"]}, Credential: credentials.OCI}
+	return &oci.Client{Transport: r.Client.Transport, Header: http.Header{"User-Agent": r.Client.Header["User-Agent"]}, Credential: credentials.OCI, Retries: r.Client.Retries}
 }
 
 // number reads an environment variable that is a number, if it is set.
