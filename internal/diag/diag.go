@@ -13,6 +13,7 @@ package diag
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -49,6 +50,7 @@ type Diagnostic struct {
 	Severity Severity
 	Code     string // stable, for `lethe explain`; by its title, see Coded
 	Foreign  bool   // said by a provider: it has no code of ours
+	Aside    bool   // said inside a check, where errors are warnings; see Lenient
 	Summary  string // a title without a full stop
 	Detail   string // sentences; why, and what to do
 	Address  string // the object it is about, as users write it; may be empty
@@ -282,17 +284,37 @@ func (b *Bag) Len() int {
 	return len(b.list)
 }
 
-// Lenient calls f with a bag of its own, whose contents come into this one as warnings. It gives them as
-// they were.
+// Lenient calls f with a bag of its own, whose contents come into this one as warnings, aside from the
+// others. It gives them as they were.
 func (b *Bag) Lenient(f func(*Bag)) []Diagnostic {
 	var own Bag
 	f(&own)
 	list := own.List()
 	for _, d := range list {
-		d.Severity = Warning
+		d.Severity, d.Aside = Warning, true
 		b.Add(d)
 	}
 	return list
+}
+
+// Retract takes out what came in by Lenient: it is about to be found out anew.
+func (b *Bag) Retract() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var kept []Diagnostic
+	to := make([]int, len(b.list))
+	for i, d := range b.list {
+		if to[i] = len(kept); d.Aside {
+			to[i] = -1
+			continue
+		}
+		kept = append(kept, d)
+	}
+	b.list = kept
+	maps.DeleteFunc(b.seen, func(_ string, m *message) bool {
+		m.at = to[m.at]
+		return m.at < 0
+	})
 }
 
 // Take empties the bag into another.

@@ -99,3 +99,29 @@ func TestSuggest(t *testing.T) {
 		}
 	}
 }
+
+// What came in leniently can be taken out again; what stays is still known, and what went may come again.
+func TestRetract(t *testing.T) {
+	var b diag.Bag
+	say := func(bag *diag.Bag) { bag.Add(diag.Errorf("said in a check", "")) }
+	b.Add(diag.Warningf("one", ""))
+	b.Lenient(say)
+	b.Add(diag.Errorf("two", ""))
+	b.Retract()
+	b.Add(diag.Errorf("two", ""), diag.Warningf("one", ""))
+	if got := titles(&b); !slices.Equal(got, []string{"one", "two"}) || !b.HasErrors() {
+		t.Errorf("left are %q", got)
+	}
+	b.Lenient(say)
+	if got := titles(&b); !slices.Equal(got, []string{"one", "two", "said in a check"}) {
+		t.Errorf("then there are %q", got)
+	}
+}
+
+func titles(b *diag.Bag) []string {
+	var out []string
+	for _, d := range b.List() {
+		out = append(out, d.Summary)
+	}
+	return out
+}

@@ -112,7 +112,7 @@ var classes = []class{
 			compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At])
 	}},
 	{"`destroy` where there is nothing, with a value that a variable refuses", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && len(c.a.Before.Resources) == 0 && (c.refuses(d, "Invalid value for variable") || c.refuses(d, "Invalid for_each argument"))
+		return c.st.Do.Destroy && len(c.a.Before.Resources) == 0 && (c.refuses(d, "Invalid value for variable") || c.refuses(d, "Invalid for_each argument") || c.refuses(d, "Moved object still exists"))
 	}},
 	{"what moves to another type, and goes in the same plan", func(c *comparison, d Difference) bool {
 		return d.What == "calls" && d.Section == "move" && d.B == nil && (strings.Contains(c.a.said(), "which is not in configuration") || c.movesOn())
@@ -129,12 +129,14 @@ var classes = []class{
 		return d.Section == "resource_changes reason" && d.A == "read_because_config_unknown" && d.B == "read_because_dependency_pending"
 	}},
 	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
-		return c.b.halfConfigured() && (d.What == "plan" && unknowns(c.a, d.At) > unknowns(c.b, d.At) || strings.Contains(compact(d.A), `"unknown"`) ||
+		return c.b.halfConfigured() && (d.What == "plan" && unknowns(c.a, d.At) > unknowns(c.b, d.At) || strings.Contains(compact(d.A), `"unknown"`) && c.needs(d, (*place).configured) ||
 			d.What == "state" && d.A == nil && c.a.Apply.Exit == 1 || d.What != "plan" && c.about(d, c.halfLooked()) ||
 			c.idle(d, func(ch any) bool { return c.about(Difference{At: fmt.Sprint(get(ch, "address"))}, c.halfLooked()) }))
 	}},
 	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
-		return c.b.halfConfigured() && c.refuses(d, " argument")
+		return c.b.halfConfigured() && (c.refuses(d, " argument") || c.refuses(d, "On demand") && !slices.ContainsFunc(c.failures(), func(at string) bool {
+			return !strings.Contains("."+at, ".data.") || !c.needs(Difference{At: at}, (*place).configured)
+		}))
 	}},
 	{"`count` or `for_each` of an ephemeral block that is not known yet", func(c *comparison, d Difference) bool {
 		return c.refused(d, " argument") && strings.Contains(c.b.said(), "in ephemeral \"")
@@ -147,6 +149,12 @@ var classes = []class{
 	}},
 	{"`-target` of what depends on something that is replaced create-first", func(c *comparison, d Difference) bool {
 		return len(c.st.Do.Target) > 0 && c.leaves(d)
+	}},
+	{"`-target` of what is replaced", func(c *comparison, d Difference) bool {
+		return len(c.st.Do.Target) > 0 && d.Section == "resource_changes actions" && compact(d.A) == `["create","delete"]` && compact(d.B) == `["delete","create"]` &&
+			c.firstFor(d.At, func(p *place) bool {
+				return !slices.ContainsFunc(addressesOf(c.b), func(a string) bool { return keyless(a) == p.addr() })
+			})
 	}},
 	{"an id is shown in plans and kept in the state, so it must not be sensitive", func(c *comparison, d Difference) bool {
 		return c.refuses(d, "Invalid import id argument")
@@ -200,20 +208,14 @@ var classes = []class{
 		return d.Section == "resource_changes before" && (len(c.st.Drifts) > 0 || c.a.drifted(d.At)) && does(c.a, d.At, "delete")
 	}},
 	{"marks of write-only attributes", func(c *comparison, d Difference) bool {
-		return strings.HasSuffix(d.Section, " sensitive") && unkept(d.A, d.B) || c.idle(d, func(ch any) bool {
-			return compact(get(ch, "change", "before")) == compact(get(ch, "change", "after")) &&
-				unkept(get(ch, "change", "before_sensitive"), get(ch, "change", "after_sensitive"))
-		})
-	}},
-	{"marks of write-only attributes", func(c *comparison, d Difference) bool {
-		var updated []string
-		for _, ch := range changes(c.b.PlanJSON) {
-			if compact(get(ch, "change", "before")) == compact(get(ch, "change", "after")) && unkept(get(ch, "change", "before_sensitive"), get(ch, "change", "after_sensitive")) {
-				updated = append(updated, fmt.Sprint(get(ch, "address")))
-			}
-		}
-		return (strings.HasPrefix(d.Section, "resource_changes") || d.What == "calls" && d.Section == "update" && d.A == nil) && slices.Contains(updated, c.subject(d)) ||
-			d.B == "replace_by_triggers" && c.about(d, updated)
+		updated := c.marked()
+		waiting := c.delayed(func(addr string) bool { return c.about(Difference{At: addr}, updated) })
+		return strings.HasSuffix(d.Section, " sensitive") && unkept(d.A, d.B) ||
+			(strings.HasPrefix(d.Section, "resource_changes") || d.What == "calls" && d.Section == "update" && d.A == nil) && slices.Contains(updated, c.subject(d)) ||
+			d.B == "replace_by_triggers" && c.about(d, updated) || d.What == "plan" && d.Section != "exits" && c.about(d, waiting) ||
+			c.idle(d, func(ch any) bool {
+				return slices.Contains(slices.Concat(updated, waiting), fmt.Sprint(get(ch, "address")))
+			})
 	}},
 	{"marks of write-only attributes", func(_ *comparison, d Difference) bool {
 		ours, _ := d.A.([]any)
@@ -280,6 +282,7 @@ var classes = []class{
 			d.What == "plan" && d.Section != "exits" && c.about(d, c.delayed(c.forWhole)) ||
 			strings.HasPrefix(d.Section, "resource_changes") && d.A == nil && c.through(d.At) ||
 			d.A == nil && (d.What == "state" || d.What == "calls" && d.Section == "create") && c.through(c.subject(d)) ||
+			d.B == nil && (d.What == "state" || d.What == "calls") && c.heldBack(d) ||
 			c.idle(d, func(ch any) bool {
 				at := fmt.Sprint(get(ch, "address"))
 				return c.through(at) || c.forWhole(at) && does(c.b, at, "read")
@@ -295,6 +298,14 @@ var classes = []class{
 		if d.What == "plan" && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0 {
 			outputs, _ := c.b.PlanJSON["output_changes"].(object)
 			return !slices.ContainsFunc(slices.Collect(maps.Keys(outputs)), func(name string) bool { return !partly(Difference{Section: "outputs", At: name}) })
+		}
+		if c.refused(d, "Invalid index") {
+			return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+				return p.b.Kind == Output && strings.Contains(c.b.said(), fmt.Sprintf("in output %q:", p.b.Name)) && partly(Difference{At: p.addr()})
+			})
+		}
+		if d.Section == "checks" || d.What == "checks" {
+			return (d.A == nil || d.A == "unknown") && partly(d)
 		}
 		keeps := d.What == "plan" && d.A == nil || d.What == "state" && compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At])
 		return keeps && strings.HasPrefix(d.Section, "output") && partly(d)
@@ -321,7 +332,10 @@ var classes = []class{
 			return true
 		}
 		return d.Section == "create first" && d.A == true && (strings.HasSuffix(d.At, " deposed") || len(c.st.Do.Target) > 0 || imports(c.a, d.At) || strings.HasSuffix(d.At, "]")) ||
-			(d.Section == "create first" && d.B == true || d.Section == "resource_changes actions" && compact(d.B) == `["create","delete"]`) && c.firstForNone(d.At)
+			d.Section == "create first" && d.B == true && c.firstForGone(d.At) ||
+			(d.Section == "create first" && d.B == true || d.Section == "resource_changes actions" && compact(d.B) == `["create","delete"]`) && c.firstFor(d.At, func(p *place) bool {
+				return p.up != nil && !slices.ContainsFunc(c.a.After.Resources, func(r *StateResource) bool { return strings.HasPrefix(keyless(r.Module)+".", p.up.addr()+".") })
+			})
 	}},
 	{"dependencies of what does not change", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
@@ -332,6 +346,18 @@ var classes = []class{
 
 // unexpected is what Lethe says of an answer that is not what was planned, or an error.
 var unexpected = regexp.MustCompile(`(?m)applying changes to (\S+?),|with (\S+),$`)
+
+// failures are what errors of Lethe are about.
+func (c *comparison) failures() []string {
+	var all []string
+	for _, m := range failed.FindAllStringSubmatch(c.a.said(), -1) {
+		all = append(all, m[1])
+	}
+	return all
+}
+
+// failed is the object that a message is about.
+var failed = regexp.MustCompile(`(?m)with (\S+),$`)
 
 // usesStored is what Lethe says of data that it does not read again.
 var usesStored = regexp.MustCompile(`(?m)^(\S+): Using stored result`)
@@ -402,13 +428,44 @@ func (c *comparison) forOther(addr string) bool {
 	return slices.ContainsFunc(addressesOf(c.a), func(a string) bool { return a != addr && keyless(a) == keyless(addr) && does(c.a, a, "read") })
 }
 
-// firstForNone is whether what depends on a resource and is created first is in a module that has nothing.
-func (c *comparison) firstForNone(addr string) bool {
+// firstFor is whether a resource that depends on an object, and of which something holds, is created first.
+func (c *comparison) firstFor(addr string, holds func(*place) bool) bool {
 	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 		l := p.b.nested("lifecycle")
-		return p.b.Kind == Resource && l != nil && l.arg("create_before_destroy") != nil && p.up != nil &&
-			!slices.ContainsFunc(c.a.After.Resources, func(r *StateResource) bool { return strings.HasPrefix(keyless(r.Module)+".", p.up.addr()+".") }) &&
+		return p.b.Kind == Resource && l != nil && l.arg("create_before_destroy") != nil && holds(p) &&
 			p.needs(func(on *place) bool { return on.addr() == keyless(addr) })
+	})
+}
+
+// firstForGone is whether the provider of something create-first that went is configured from an object.
+func (c *comparison) firstForGone(addr string) bool {
+	yes := false
+	c.b.Before.managed(func(r *StateResource, i *StateInstance) {
+		yes = yes || i.CreateFirst && c.b.After.at(i.addr(r)) == nil && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+			return p.b.Kind == Provider && strings.HasSuffix(r.Provider, `combine"]`+strings.TrimPrefix(p.b.addr(), "combine")) &&
+				p.needs(func(on *place) bool { return on.addr() == keyless(addr) })
+		})
+	})
+	return yes
+}
+
+// marked are the objects that Terraform updates only since something else of them is sensitive.
+func (c *comparison) marked() []string {
+	var all []string
+	for _, ch := range changes(c.b.PlanJSON) {
+		if compact(get(ch, "change", "before")) == compact(get(ch, "change", "after")) && unkept(get(ch, "change", "before_sensitive"), get(ch, "change", "after_sensitive")) {
+			all = append(all, fmt.Sprint(get(ch, "address")))
+		}
+	}
+	return all
+}
+
+// heldBack is whether something depends on a whole module, in which something failed.
+func (c *comparison) heldBack(d Difference) bool {
+	return c.b.Apply.Exit == 1 && c.needs(d, func(p *place) bool {
+		return slices.ContainsFunc(p.wholes(), func(to *place) bool {
+			return slices.ContainsFunc(c.failures(), func(at string) bool { return strings.HasPrefix(keyless(at)+".", to.addr()+".") })
+		})
 	})
 }
 
@@ -666,11 +723,13 @@ func does(o *Outcome, addr, action string) bool {
 
 // explained leaves out of the differences those that are on purpose. It tells, too, whether the two
 // may still be held against each other afterwards: not when they ended otherwise, or in other states.
-// A difference between states that was explained is not looked at again while it lasts: known has such.
+// A difference between states that was explained is not looked at again while it lasts, nor is one of results
+// where neither looked at conditions again: known has such.
 func explained(all []Difference, st *Step, a, b *Outcome, known map[string]bool) (left []Difference, apart bool) {
 	c := &comparison{st: st, a: a, b: b}
 	for _, d := range all {
-		lasts := d.What == "state" && known[compact(d)]
+		unchecked := d.What == "checks" && compact(a.Before.Checks) == compact(a.After.Checks) && compact(b.Before.Checks) == compact(b.After.Checks)
+		lasts := (d.What == "state" || unchecked) && known[compact(d)]
 		if !lasts && !slices.ContainsFunc(classes, func(k class) bool { return k.is(c, d) }) {
 			left = append(left, d)
 			continue

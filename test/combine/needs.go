@@ -30,7 +30,8 @@ func inside(m *Module, up *place) []*place {
 	return all
 }
 
-// refs are the places that one refers to: of a call, with all that is in it, and the calls around it.
+// refs are the places that one refers to: of a call, with all that is in it, the calls around it, and the
+// provider that it does not name.
 func (p *place) refs() []*place {
 	var all []*place
 	p.b.exprs(func(e *Expr) {
@@ -39,10 +40,21 @@ func (p *place) refs() []*place {
 			all = append(append(all, to), inside(t.Module, to)...)
 		}
 	})
+	for q := p; q != nil && strings.HasPrefix(p.b.Type, "combine_") && p.b.arg("provider") == nil; q = q.up {
+		if i := slices.IndexFunc(q.m.Blocks, func(b *Block) bool { return b.Kind == Provider && b.Name == "" }); i >= 0 {
+			all = append(all, &place{q.m, q.m.Blocks[i], q.up})
+			break
+		}
+	}
 	if p.up != nil {
 		all = append(all, p.up)
 	}
 	return all
+}
+
+// configured is whether it is a provider that is configured from objects or data.
+func (p *place) configured() bool {
+	return p.b.Kind == Provider && p.needs(func(on *place) bool { return on.b.Kind == Resource || on.b.Kind == Data })
 }
 
 // needs is whether one is something, or depends on it, however indirectly.

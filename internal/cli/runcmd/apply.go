@@ -92,6 +92,8 @@ func approve(p *project.Project, pl *plan.Plan) bool {
 			title = "Do you want to perform these actions" + where + "?"
 		}
 	}
+	p.UI.Diagnostics(p.Bag.List()) // so that users know of them when they answer
+	p.Bag.Clear()
 	yes, answered := p.UI.Confirm(title, note)
 	if yes {
 		return true

@@ -73,6 +73,7 @@ func (a *applier) expectChecks() {
 	if a.plan.Mode != plan.Normal || !a.anySteps() {
 		return
 	}
+	a.run.Bag.Retract() // what planning said of checks
 	decls := map[string]*program.Declaration{}
 	for _, d := range a.run.Program.Decls() {
 		if declared.HasConditions(d) {

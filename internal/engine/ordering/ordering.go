@@ -316,20 +316,42 @@ func (o *Ordering) provisioners(c *plan.Change, e *state.Entry) *plan.Provisione
 // addDeclared adds the references of the configuration: from every declaration in every module
 // instance, to what it refers to as seen from there.
 func (o *Ordering) addDeclared() {
+	filled := make([]bool, len(o.Input.Groups))
+	for _, x := range o.Input.Objects {
+		filled[x.Group] = true
+	}
 	for _, d := range o.source.Program.Decls() {
 		if d.Kind == program.Provider {
 			continue
 		}
 		for _, f := range o.instances(d.Module) {
 			from := o.vertex(d, f.Addr())
-			o.eachRef(d.ID, f.Addr(), false, func(to plan.Vertex, at plan.At) {
+			refer := func(to plan.Vertex, at plan.At) {
 				o.Input.Declared = append(o.Input.Declared, plan.Edge{From: from, To: to, At: at})
-			})
+			}
+			o.eachRef(d.ID, f.Addr(), false, refer)
+			if d.Kind == program.Resource && d.Resource.Mode != addr.Ephemeral && !filled[from] {
+				o.eachProviderRef(d, refer)
+			}
 		}
 	}
 	o.addOwns()
 	for h := range o.Holds {
 		o.addSettings(int32(h))
+	}
+}
+
+// eachProviderRef visits what the provider of a resource refers to, and those of the ephemeral resources that
+// it receives. Create-first spreads to that through the holds of objects; of what has no objects nothing
+// else says so.
+func (o *Ordering) eachProviderRef(d *program.Declaration, visit func(plan.Vertex, plan.At)) {
+	of := func(d *program.Declaration) {
+		u := declared.UseOf(o.source.Program, d, addr.NoKey)
+		o.eachRef(u.Decl, u.Instance.Module.Unkeyed(), true, visit)
+	}
+	of(d)
+	for _, w := range o.source.Receivers.Received(d.ID) {
+		of(o.source.Program.Decls()[w.Of])
 	}
 }
 
