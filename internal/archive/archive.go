@@ -88,7 +88,7 @@ func (u *unpacking) finish(dir string) error {
 	if err := u.link(); err != nil {
 		return err
 	}
-	if err := os.Chmod(u.tmp, 0o755); err != nil {
+	if err := errors.Join(u.root.Close(), os.Chmod(u.tmp, 0o755)); err != nil { // not every system moves what is open
 		return err
 	}
 	if err := os.RemoveAll(dir); err != nil {
