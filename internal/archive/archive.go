@@ -239,6 +239,9 @@ func local(name string) (string, error) {
 }
 
 func (u *unpacking) file(name string, mode fs.FileMode, open func() (io.ReadCloser, error)) error {
+	if u.Sums != nil && strings.Contains(name, "\n") {
+		return errors.New("lists of checksums have a line for each file, and the name has more than one")
+	}
 	perm := fs.FileMode(0o644)
 	if mode.Perm()&0o111 != 0 {
 		perm = 0o755

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -59,6 +60,9 @@ func TestAttacks(t *testing.T) {
 		{"a link, and through it", func(t *testing.T, r *registrytest.Server) {
 			evil(t, r, []byte(zipped(t, entry{"x", "/tmp", os.ModeSymlink | 0o777}, entry{"x/y", "", 0o644})))
 		}, "in the archive: "},
+		{"a name of two lines", func(t *testing.T, r *registrytest.Server) {
+			evil(t, r, registrytest.Zip(map[string]string{"a\nb": "", "terraform-provider-toy": ""}))
+		}, "newlines|more than one"},
 		{"an absolute name", func(t *testing.T, r *registrytest.Server) {
 			evil(t, r, registrytest.Zip(map[string]string{"/etc/x": "", "terraform-provider-toy": ""}))
 		}, "leads out"},
@@ -156,7 +160,7 @@ func TestAttacks(t *testing.T) {
 					s.p.CacheDir = t.TempDir()
 				}
 				got := s.from(p)
-				if !strings.Contains(got, x.want) || strings.Count(got, "\n") > 3 {
+				if !regexp.MustCompile(x.want).MatchString(got) || strings.Count(got, "\n") > 3 {
 					t.Errorf("got %q", got)
 				}
 				for _, dir := range []string{s.dir, s.p.StoreDir, s.p.CacheDir} {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/archive"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/download"
@@ -59,7 +58,6 @@ func (p *Providers) deliver(ctx context.Context, pkg parcel, a addr.Provider, lo
 	d := promised(pkg.remote)
 	var h1 string
 	err := p.obtain(ctx, pkg, a, lock, func(at parcel) error {
-		h1 = at.h1
 		if at.zip != "" && pkg.remote == nil { // of what was downloaded it is known
 			zh, err := hashZip(at.zip)
 			if err != nil {
@@ -67,14 +65,17 @@ func (p *Providers) deliver(ctx context.Context, pkg parcel, a addr.Provider, lo
 			}
 			d.hashes = append(d.hashes, zh)
 		}
-		return locked(p.DataDir, "lethe-packages.lock", func() error { return p.place(at, p.base(), dir) })
+		return locked(p.DataDir, "lethe-packages.lock", func() (err error) {
+			h1, err = p.place(at, p.base(), dir)
+			return err
+		})
 	})
 	if err != nil {
 		return d, err
 	}
 	if h1 == "" {
 		if h1, err = p.hash(dir); err != nil {
-			return d, err
+			return d, errors.Join(err, os.RemoveAll(dir))
 		}
 	}
 	own := append([]string{h1}, d.hashes...)
@@ -127,7 +128,8 @@ func (p *Providers) obtain(ctx context.Context, pkg parcel, a addr.Provider, loc
 				if p.same(at, cached) {
 					return nil // others may be using it
 				}
-				return p.place(at, p.CacheDir, cached)
+				_, err := p.place(at, p.CacheDir, cached)
+				return err
 			})
 		})
 		if err != nil {
@@ -244,9 +246,4 @@ func hashed(ctx context.Context, save func(context.Context, io.Writer, int64) er
 	h := sha256.New()
 	err := save(ctx, io.MultiWriter(to, h), limit)
 	return hex.EncodeToString(h.Sum(nil)), err
-}
-
-// unpack extracts an archive of plain files.
-func unpack(zip, dir string) error {
-	return archive.Unpack(zip, dir, archive.Options{Bytes: maxPackage, Files: maxFiles})
 }

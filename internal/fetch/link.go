@@ -95,6 +95,7 @@ func (p *Providers) fromMachine(pkg parcel, lock config.Lock) error {
 		return err
 	}
 	return locked(p.DataDir, "lethe-packages.lock", func() error {
-		return p.place(pkg, p.base(), packageDir(p.base(), lock.Provider, lock.Version))
+		_, err := p.place(pkg, p.base(), packageDir(p.base(), lock.Provider, lock.Version))
+		return err
 	})
 }
