@@ -27,12 +27,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/azurestore"
+	"github.com/lethe-iac/lethe/internal/state/store/gcsstore"
+	"github.com/lethe-iac/lethe/internal/state/store/httpstore"
+	"github.com/lethe-iac/lethe/internal/state/store/pgstore"
+	"github.com/lethe-iac/lethe/internal/state/store/s3store"
 	"github.com/lethe-iac/lethe/internal/workspace"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // Drivers are the kinds of store that there are.
-var Drivers = store.Drivers{store.LocalDriver, store.MemoryDriver}
+var Drivers = store.Drivers{store.LocalDriver, store.MemoryDriver, azurestore.Driver, httpstore.Driver, gcsstore.Driver, pgstore.Driver, s3store.Driver}
 
 // Directory is a working directory as far as its states are concerned.
 type Directory struct {
@@ -43,6 +48,10 @@ type Directory struct {
 	Root func() *config.Module
 	// Static evaluates what may stand in a backend block.
 	Static func(root *config.Module) *frame.StaticFrame
+	// Agent is how clients of stores name themselves to servers.
+	Agent string
+	// Secret is called with what is secret in the settings of a store, and where it stands. It may be nil.
+	Secret func(text, backend string)
 	// Display is a path as messages show it.
 	Display func(path string) string
 }
@@ -76,10 +85,12 @@ type InitRequest struct {
 type settings struct {
 	driver store.Driver
 	config cty.Value // of the driver's schema
+	// ephemeral is what in them is not written down: secrets that come from ephemeral variables.
+	ephemeral []cty.Path
 }
 
 func (s settings) same(as settings) bool {
-	return s.driver.Name == as.driver.Name && s.config.RawEquals(as.config)
+	return s.driver.Name == as.driver.Name && s.kept().RawEquals(as.kept())
 }
 
 // block is the backend block; nil without one.

@@ -58,7 +58,7 @@ func (d *Directory) settingsOf(b *initialized) (settings, bool) {
 		d.Env.Bag.Add(diag.Errorf("Failed to read the remembered backend", "The settings that init wrote down are not of a %q backend: %s.\n\nRun: lethe init -reconfigure", b.Type, err))
 		return settings{}, false
 	}
-	return settings{driver, v}, true
+	return settings{driver: driver, config: v}, true
 }
 
 // saw reports whether the block is the one that init saw; current is what it made of that. Init of
@@ -68,7 +68,7 @@ func (b *initialized) saw(declared, current settings) bool {
 	if b.Block != "" {
 		return b.Block == declared.fingerprint()
 	}
-	for name, v := range declared.config.AsValueMap() {
+	for name, v := range declared.kept().AsValueMap() {
 		if !v.IsNull() && !v.RawEquals(current.config.GetAttr(name)) {
 			return false
 		}
@@ -88,7 +88,7 @@ func (d *Directory) remember(declared, s settings, bag *diag.Bag) bool {
 		}
 		return err == nil
 	}
-	text, err := ctyjson.Marshal(s.config, s.config.Type())
+	text, err := ctyjson.Marshal(s.kept(), s.config.Type())
 	if err == nil {
 		b := &initialized{Type: s.driver.Name, Config: text, Block: declared.fingerprint()}
 		text, err = json.MarshalIndent(remembered{Version: 3, Terraform: d.Env.Version, Backend: b}, "", "  ")

@@ -52,6 +52,7 @@ func (d *Directory) current() (current settings, known, ok bool) {
 	if !ok {
 		return settings{}, false, false
 	}
+	current = current.with(declared)
 	reason := ""
 	switch {
 	case block == nil:
@@ -85,7 +86,7 @@ func (d *Directory) uninitialized(reason, places string) {
 
 // open opens a store.
 func (d *Directory) open(ctx context.Context, s settings) (store.Store, bool) {
-	st, err := s.driver.Open(ctx, d.storeSettings(s.config))
+	st, err := s.driver.Open(ctx, d.storeSettings(s.driver, s.config))
 	if err != nil {
 		problem := diag.Errorf("Failed to open the state store", "%s.", err)
 		if b := d.block(); b != nil {
@@ -97,8 +98,12 @@ func (d *Directory) open(ctx context.Context, s settings) (store.Store, bool) {
 	return st, true
 }
 
-func (d *Directory) storeSettings(config cty.Value) store.Settings {
-	return store.Settings{Config: config, Dir: d.Env.Dir, FS: d.Env.FS}
+func (d *Directory) storeSettings(driver store.Driver, config cty.Value) store.Settings {
+	s := store.Settings{Config: config, Schema: driver.Schema, Dir: d.Env.Dir, FS: d.Env.FS, Getenv: d.Env.Getenv, Agent: d.Agent}
+	if d.Secret != nil {
+		s.Learn = func(text string) { d.Secret(text, driver.Name) }
+	}
+	return s
 }
 
 // Outputs reads the outputs of the state that another configuration keeps, for
@@ -115,7 +120,7 @@ func (d *Directory) Outputs(ctx context.Context, backend, workspace string, conf
 	if err != nil {
 		return nil, provider.Diags{diag.Errorf("Invalid backend configuration", "The settings of the store are not what %q takes: %s.", backend, err).In(cty.GetAttrPath("config"))}
 	}
-	st, err := driver.Open(ctx, d.storeSettings(config))
+	st, err := driver.Open(ctx, d.storeSettings(driver, config))
 	if err != nil {
 		return nil, provider.Diags{diag.Errorf("Failed to open the state store", "%s.", err)}
 	}

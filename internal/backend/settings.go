@@ -12,6 +12,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
@@ -26,7 +27,16 @@ func (d *Directory) driver(name string, at diag.Range) (store.Driver, bool) {
 }
 
 func noDriver(name string) diag.Diagnostic {
-	return diag.Errorf("Unsupported backend type", "There is no backend type named %q. Available are: %s.", name, strings.Join(Drivers.Names(), ", "))
+	why := fmt.Sprintf("There is no backend type named %q.", name)
+	switch name {
+	case "artifactory", "etcd", "etcdv3", "manta", "swift":
+		why = fmt.Sprintf("The backend %q went away with Terraform 1.3. To move the state, configure another backend with Terraform 1.2, and run its init -migrate-state.", name)
+	case "azure":
+		why = "The backend \"azure\" is named \"azurerm\" now."
+	case "cos", "oss", "oci", "remote", "kubernetes", "consul":
+		why = fmt.Sprintf("The backend %q of Terraform and OpenTofu is not there. A state can be moved with one of them: configure a backend that is there, and run its init -migrate-state.", name)
+	}
+	return diag.Errorf("Unsupported backend type", "%s Available are: %s.", why, strings.Join(Drivers.Names(), ", "))
 }
 
 // declared are the settings of the backend block; those of the working directory without one.
@@ -44,11 +54,51 @@ func (d *Directory) declared() (settings, bool) {
 		return settings{}, false
 	}
 	static := d.Static(root)
-	if !static.Lasting(b.Body, "backend "+b.Type, d.Env.Bag) {
+	if !static.Lasting(b.Body, "backend "+b.Type, SecretIn(b.Type), d.Env.Bag) {
 		return settings{}, false
 	}
 	v, ok := static.Body(b.Body, driver.Schema, "backend "+b.Type, d.Env.Bag)
-	return settings{driver, v.Raw}, ok
+	return settings{driver, v.Raw, v.PathsOf(mark.Ephemeral)}, ok
+}
+
+// SecretIn tells of the settings of a kind of store which of them are secrets by themselves.
+func SecretIn(backend string) func(cty.Path) bool {
+	driver, _ := Drivers.Find(backend)
+	return func(path cty.Path) bool {
+		if driver.Schema == nil {
+			return false
+		}
+		a := driver.Schema.Attribute(path)
+		return a != nil && a.Sensitive
+	}
+}
+
+// kept are the settings as they are written down: what is ephemeral in them is null.
+func (s settings) kept() cty.Value {
+	v, err := cty.Transform(s.config, func(path cty.Path, v cty.Value) (cty.Value, error) {
+		if slices.ContainsFunc(s.ephemeral, path.Equals) {
+			return cty.NullVal(v.Type()), nil
+		}
+		return v, nil
+	})
+	if err != nil {
+		panic(err) // nothing in there gives one
+	}
+	return v
+}
+
+// with are settings that were written down, with what is ephemeral in those that are declared.
+func (s settings) with(declared settings) settings {
+	if s.driver.Name != declared.driver.Name || len(declared.ephemeral) == 0 {
+		return s
+	}
+	attrs := s.config.AsValueMap()
+	for _, path := range declared.ephemeral {
+		name := path[0].(cty.GetAttrStep).Name
+		attrs[name] = declared.config.GetAttr(name)
+	}
+	s.config, s.ephemeral = cty.ObjectVal(attrs), declared.ephemeral
+	return s
 }
 
 // storable refuses to keep a state otherwise than the configuration asks for: in the clear what is to be
@@ -73,12 +123,12 @@ func implied() settings {
 	if err != nil {
 		panic(err) // nothing in it is required
 	}
-	return settings{store.LocalDriver, none}
+	return settings{driver: store.LocalDriver, config: none}
 }
 
 // fingerprint tells backend blocks apart.
 func (s settings) fingerprint() string {
-	text, err := ctyjson.Marshal(s.config, s.config.Type())
+	text, err := ctyjson.Marshal(s.kept(), s.config.Type())
 	if err != nil {
 		panic(err) // it is known, and of a schema's type
 	}

@@ -43,6 +43,7 @@ func TestPeer(t *testing.T) {
 		e.Setenv("PATH", bin+string(os.PathListSeparator)+e.Getenv("PATH"))
 		return setupFor(e, "registry.terraform.io")
 	})
+	servers(t, p)
 	runScripts(t, p, list)
 }
 

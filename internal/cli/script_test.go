@@ -53,8 +53,13 @@ func TestScripts(t *testing.T) {
 	p := params(setup)
 	p.UpdateScripts = os.Getenv("UPDATE_SCRIPTS") != ""
 	p.Cmds["sshd"] = sshd(t)
-	p.Cmds["registry"], p.Cmds["git"] = registryOf(t), git
+	servers(t, p)
 	runScripts(t, p, scripts(t))
+}
+
+// servers gives scripts the commands that run servers of their own.
+func servers(t *testing.T, p testscript.Params) {
+	p.Cmds["registry"], p.Cmds["git"], p.Cmds["stateserver"] = registryOf(t), git, stateServerOf(t)
 }
 
 // script is one of the files that TestScripts runs.

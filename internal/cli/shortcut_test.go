@@ -19,7 +19,7 @@ func TestScriptsWithoutShortcuts(t *testing.T) {
 		e.Setenv(shortcut.Variable, "all")
 		return setup(e)
 	})
-	p.Cmds["registry"], p.Cmds["git"] = registryOf(t), git
+	servers(t, p)
 	all := scripts(t)
 	var list []script
 	for _, s := range all {

@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 
+	"github.com/lethe-iac/lethe/internal/backend"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
 )
@@ -19,7 +20,7 @@ func (p *Project) Judge(ctx context.Context, check vet.CheckOptions) {
 	if b := p.Tree.Root.Module.Backend; b != nil {
 		o := p.StaticOptions()
 		o.Validate = true
-		frame.Static(p.Tree.Root.Module, p.Vars.Given, o).Lasting(b.Body, "backend "+b.Type, p.Bag)
+		frame.Static(p.Tree.Root.Module, p.Vars.Given, o).Lasting(b.Body, "backend "+b.Type, backend.SecretIn(b.Type), p.Bag)
 	}
 	if p.Program == nil {
 		p.Compile(ctx, check)

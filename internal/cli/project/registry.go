@@ -42,14 +42,18 @@ func credentialsOf(c *base.Call, s *cliconfig.Settings) *cliconfig.Credentials {
 	}}
 }
 
+// agent is how this command names itself to servers.
+func agent(c *base.Call) string {
+	if more := strings.TrimSpace(c.Getenv("TF_APPEND_USER_AGENT")); more != "" {
+		return "lethe/" + base.Version + " " + more
+	}
+	return "lethe/" + base.Version
+}
+
 // newRegistry is how this command asks registries: as itself, with the user's credentials.
 func newRegistry(c *base.Call, s *cliconfig.Settings, credentials *cliconfig.Credentials) (*registry.Registry, bool) {
-	agent := "lethe/" + base.Version
-	if more := strings.TrimSpace(c.Getenv("TF_APPEND_USER_AGENT")); more != "" {
-		agent += " " + more
-	}
 	client := &download.Client{
-		Header:    http.Header{"User-Agent": {agent}, "X-Terraform-Version": {base.Version}},
+		Header:    http.Header{"User-Agent": {agent(c)}, "X-Terraform-Version": {base.Version}},
 		Authorize: credentials.Authorize, Retries: 3,
 	}
 	seconds, ok1 := number(c, "TF_REGISTRY_CLIENT_TIMEOUT", 0)

@@ -3,12 +3,14 @@ package project
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/lethe-iac/lethe/internal/backend"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/workspace"
@@ -17,8 +19,14 @@ import (
 // States is the working directory as far as its states are concerned.
 func (p *Project) States() *backend.Directory {
 	return &backend.Directory{
-		Env: Workspaces(p.Call), Limits: p.Limits, Sources: p.Call.Sources, Root: p.root, Display: p.Display,
+		Env: Workspaces(p.Call), Limits: p.Limits, Sources: p.Call.Sources, Root: p.root, Display: p.Display, Agent: agent(p.Call),
+		Secret: func(text, backend string) {
+			p.Call.Secrets.Add(text, secret.Origin{Addr: fmt.Sprintf("the settings of backend %q", backend), Kind: secret.Setting})
+		},
 		Static: func(root *config.Module) *frame.StaticFrame {
+			if p.Vars.Given == nil && frame.Refers(root.Backend.Body) {
+				p.Vars.Collect()
+			}
 			return frame.Static(root, p.Vars.Given, p.StaticOptions())
 		},
 	}

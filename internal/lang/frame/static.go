@@ -80,22 +80,28 @@ func (s *StaticFrame) Body(b hcl.Body, sch *schema.Block, what string, bag *diag
 	return sc.split(v), sc.outcome() == OK
 }
 
-// Lasting reports what is ephemeral in the settings of a backend, which init writes down. What
-// else is wrong with them is left to Body: they may be incomplete without the command line.
-func (s *StaticFrame) Lasting(b hcl.Body, what string, bag *diag.Bag) bool {
+// Lasting reports what is ephemeral in the settings of a backend, which init writes down, except where it may be: for
+// the settings that are not written then. What else is wrong with them is left to Body: they may be incomplete
+// without the command line.
+func (s *StaticFrame) Lasting(b hcl.Body, what string, except func(cty.Path) bool, bag *diag.Bag) bool {
 	ok := true
 	for _, a := range attributesIn(b) {
 		v, _ := s.Eval(a.Expr, what, &diag.Bag{})
 		m, found := v.Find(mark.Ephemeral)
-		if !found {
+		if !found || except(append(cty.GetAttrPath(a.Name), m.Path...)) {
 			continue
 		}
 		ok = false
 		e := program.Native(a.Expr)
-		bag.Add(diag.Errorf("Backend config contains ephemeral values", "The settings of a backend are written down, and ephemeral values cannot be.%s\n\nSecrets of a backend are best left to its own sources, such as environment variables and credential files.", wayOf(m)).
+		bag.Add(diag.Errorf("Backend config contains ephemeral values", "The settings of a backend are written down, and ephemeral values cannot be.%s\n\nOnly settings that are secrets of a backend by themselves, such as its password, can be ephemeral: these are left out of what is written down.", wayOf(m)).
 			At(expr.InsideExpr(e, e.Range(), m.Path)))
 	}
 	return ok
+}
+
+// Refers reports whether settings need more than themselves: variables, or what is made of them.
+func Refers(b hcl.Body) bool {
+	return slices.ContainsFunc(attributesIn(b), func(a *hcl.Attribute) bool { return len(a.Expr.Variables()) > 0 })
 }
 
 // attributesIn are the attributes of a body and of the blocks in it, in the order of the source.

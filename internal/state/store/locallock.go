@@ -231,7 +231,7 @@ func (l *Local) Break(_ context.Context, workspace, id string) error {
 	info := l.infoFile(workspace)
 	held := l.lockedBy(info, nil).Held
 	if held == nil {
-		return errors.New("the state is not locked")
+		return &LockError{Err: errors.New("the state is not locked")}
 	}
 	if held.ID != id {
 		return &LockError{Held: held, Err: fmt.Errorf("the lock has the ID %s, not %s", held.ID, id)}

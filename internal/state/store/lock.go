@@ -18,8 +18,8 @@ import (
 type LockInfo struct {
 	ID        string    `json:"ID"`
 	Operation string    `json:"Operation"` // such as "OperationTypeApply"
-	Info      string    `json:"Info"`
-	Who       string    `json:"Who"` // user@host
+	Info      string    `json:"Info"`      // which process it is, so that one that is gone is known
+	Who       string    `json:"Who"`       // user@host
 	Version   string    `json:"Version"`
 	Created   time.Time `json:"Created"` // in UTC
 	Path      string    `json:"Path"`    // of the state; set by the store
@@ -32,7 +32,10 @@ func NewLockInfo(operation, version string) LockInfo {
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
-	return LockInfo{ID: uuid.NewString(), Operation: operation, Who: name + "@" + host, Version: version, Created: time.Now().UTC()}
+	return LockInfo{
+		ID: uuid.NewString(), Operation: operation, Info: fmt.Sprintf("process %d", os.Getpid()),
+		Who: name + "@" + host, Version: version, Created: time.Now().UTC(),
+	}
 }
 
 // Marshal is the lock file's content.
@@ -92,12 +95,17 @@ const (
 // is called once, when the first attempt failed. The error is that of the last attempt.
 func Acquire(ctx context.Context, s Store, workspace string, who LockInfo, timeout time.Duration, waiting func(*LockError)) (func(context.Context) error, error) {
 	deadline := time.Now().Add(timeout)
+	var last error
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		unlock, err := s.Lock(ctx, workspace, who)
 		var held *LockError
-		if err == nil || !errors.As(err, &held) {
+		switch {
+		case err != nil && last != nil && ctx.Err() != nil:
+			return nil, last // that it was given up says less than who has the lock
+		case err == nil || !errors.As(err, &held):
 			return unlock, err
 		}
+		last = err
 		left := time.Until(deadline)
 		if left <= 0 {
 			return nil, err

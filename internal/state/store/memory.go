@@ -123,7 +123,7 @@ func (m *Memory) Break(_ context.Context, workspace, id string) error {
 	held, ok := m.locks[workspace]
 	switch {
 	case !ok:
-		return errors.New("the state is not locked")
+		return &LockError{Err: errors.New("the state is not locked")}
 	case held.ID != id:
 		return &LockError{Held: &held, Err: errors.New("the lock has another ID")}
 	}

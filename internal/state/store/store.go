@@ -20,8 +20,6 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/schema"
-	"github.com/lethe-iac/lethe/internal/state/disk"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // Default is the workspace that always exists.
@@ -49,7 +47,8 @@ type Store interface {
 	Lock(ctx context.Context, workspace string, who LockInfo) (unlock func(context.Context) error, err error)
 }
 
-// Breaker is a store whose locks can be taken from others by their ID.
+// Breaker is a store whose locks can be taken from others by their ID. If there is no lock, or one with
+// another ID, the error is a *LockError.
 type Breaker interface {
 	Break(ctx context.Context, workspace, id string) error
 }
@@ -82,6 +81,23 @@ func CheckName(name string) error {
 	return nil
 }
 
+// Only is what CheckName is for stores that have no workspaces besides Default.
+func Only(workspace string) error {
+	if err := CheckName(workspace); err != nil || workspace == Default {
+		return err
+	}
+	return ErrOnly
+}
+
+// Single reports whether a store keeps one state, and has no workspaces besides Default.
+func Single(ctx context.Context, s Store) bool {
+	_, _, err := s.Get(ctx, "another")
+	return errors.Is(err, ErrOnly)
+}
+
+// ErrOnly is the answer of stores that keep one state to those who want another.
+var ErrOnly = errors.New("workspaces not supported")
+
 // ErrDefault is the answer to deleting the workspace Default.
 var ErrDefault = errors.New("the default workspace cannot be deleted")
 
@@ -92,25 +108,12 @@ type Driver struct {
 	Open   func(ctx context.Context, s Settings) (Store, error)
 }
 
-// Settings are what a store is opened with.
-type Settings struct {
-	Config cty.Value // of the driver's schema, known and unmarked; may be null
-	Dir    string    // what relative paths are relative to
-	FS     disk.FS   // for stores in files; nil: the real one
-}
+// UnansweredError says that a request got no answer, or one that leaves open whether it was carried
+// out: the connection broke, or the server failed while it worked. Careful settles what it left.
+type UnansweredError struct{ Err error }
 
-// Text gives a setting that is a string; false if it is not set.
-func (s Settings) Text(name string) (string, bool) {
-	c := s.Config
-	if c == cty.NilVal || c.IsNull() || !c.Type().IsObjectType() || !c.Type().HasAttribute(name) {
-		return "", false
-	}
-	v := c.GetAttr(name)
-	if v.IsNull() || !v.IsKnown() || v.Type() != cty.String {
-		return "", false
-	}
-	return v.AsString(), true
-}
+func (e *UnansweredError) Error() string { return e.Err.Error() }
+func (e *UnansweredError) Unwrap() error { return e.Err }
 
 // Drivers are the kinds of store a program knows.
 type Drivers []Driver

@@ -37,6 +37,7 @@ func Run(t *testing.T, fresh func(t *testing.T) (open func() store.Store)) {
 		{"waiting for a lock", (*suite).waiting},
 		{"giving up on a lock", (*suite).givingUp},
 		{"breaking a lock", (*suite).breaking},
+		{"a lock that was taken away", (*suite).stolen},
 		{"no write is lost without a lock", (*suite).race},
 		{"no write is lost with a lock", (*suite).lockedRace},
 	} {
@@ -95,9 +96,18 @@ func (s *suite) wantStale(_ store.Version, err error) {
 	}
 }
 
+// kept gives those workspaces that the store has: all of them, or only the default one.
+func (s *suite) kept(workspaces ...string) []string {
+	s.Helper()
+	if !store.Single(s.ctx, s.open()) {
+		return workspaces
+	}
+	return slices.DeleteFunc(workspaces, func(w string) bool { return w != store.Default })
+}
+
 func (s *suite) nothing() {
 	st := s.open()
-	for _, ws := range []string{store.Default, "other"} {
+	for _, ws := range s.kept(store.Default, "other") {
 		if data, v := s.get(st, ws); data != nil || v != "" {
 			s.Errorf("%q has %q of version %q", ws, data, v)
 		}
@@ -157,14 +167,15 @@ func (s *suite) copied() {
 
 func (s *suite) workspaces() {
 	a, b := s.open(), s.open()
-	for i, ws := range []string{"zeta", "alpha", store.Default, "a+b"} {
+	all := s.kept("zeta", "alpha", store.Default, "a+b")
+	for i, ws := range all {
 		s.put(a, ws, state(i), "")
 	}
 	names, err := b.List(s.ctx)
-	if want := []string{store.Default, "a+b", "alpha", "zeta"}; err != nil || !slices.Equal(names, want) {
+	if want := s.kept(store.Default, "a+b", "alpha", "zeta"); err != nil || !slices.Equal(names, want) {
 		s.Errorf("List: %v, %v", names, err)
 	}
-	for i, ws := range []string{"zeta", "alpha", store.Default, "a+b"} {
+	for i, ws := range all {
 		if data, _ := s.get(b, ws); !bytes.Equal(data, state(i)) {
 			s.Errorf("%q has %q", ws, data)
 		}
@@ -191,20 +202,22 @@ func (s *suite) names() {
 
 func (s *suite) deletion() {
 	a, b := s.open(), s.open()
-	v := s.put(a, "w", state(1), "")
-	if err := b.Delete(s.ctx, "w"); err != nil {
-		s.Fatal(err)
-	}
-	if data, v := s.get(a, "w"); data != nil || v != "" {
-		s.Errorf("a deleted workspace has %q", data)
-	}
-	if names, _ := a.List(s.ctx); !slices.Equal(names, []string{store.Default}) {
-		s.Errorf("List: %v", names)
-	}
-	s.wantStale(a.Put(s.ctx, "w", state(2), v))
-	s.put(a, "w", state(2), "")
-	if err := b.Delete(s.ctx, "never"); err != nil {
-		s.Errorf("deleting what is not there: %v", err)
+	for _, w := range s.kept("w") {
+		v := s.put(a, w, state(1), "")
+		if err := b.Delete(s.ctx, w); err != nil {
+			s.Fatal(err)
+		}
+		if data, v := s.get(a, w); data != nil || v != "" {
+			s.Errorf("a deleted workspace has %q", data)
+		}
+		if names, _ := a.List(s.ctx); !slices.Equal(names, []string{store.Default}) {
+			s.Errorf("List: %v", names)
+		}
+		s.wantStale(a.Put(s.ctx, w, state(2), v))
+		s.put(a, w, state(2), "")
+		if err := b.Delete(s.ctx, "never"); err != nil {
+			s.Errorf("deleting what is not there: %v", err)
+		}
 	}
 	s.put(a, store.Default, state(1), "")
 	if err := b.Delete(s.ctx, store.Default); err == nil {
@@ -244,7 +257,7 @@ func (s *suite) lock() {
 
 func (s *suite) lockStoresNothing() {
 	a, b := s.open(), s.open()
-	for _, ws := range []string{store.Default, "w"} {
+	for _, ws := range s.kept(store.Default, "w") {
 		unlock := s.lockIt(a, ws)
 		for _, st := range []store.Store{a, b} {
 			if data, v := s.get(st, ws); data != nil || v != "" {
@@ -285,13 +298,16 @@ func (s *suite) lockStays() {
 }
 
 func (s *suite) lockSeparate() {
-	a, b := s.open(), s.open()
-	first := s.lockIt(a, "w1")
-	second := s.lockIt(b, "w2")
-	third := s.lockIt(a, store.Default)
-	second()
-	first()
-	third()
+	var unlocks []func()
+	for _, ws := range s.kept("w1", "w2", store.Default) {
+		s.put(s.open(), ws, state(1), "")
+	}
+	for _, ws := range s.kept("w1", "w2", store.Default) {
+		unlocks = append(unlocks, s.lockIt(s.open(), ws))
+	}
+	for _, unlock := range unlocks {
+		unlock()
+	}
 }
 
 func (s *suite) waiting() {
@@ -344,16 +360,17 @@ func (s *suite) breaking() {
 		s.Skip("locks of this store cannot be broken")
 	}
 	s.put(a, store.Default, state(1), "")
-	if err := br.Break(s.ctx, store.Default, "none"); err == nil {
-		s.Error("a lock was broken that nobody has")
+	var wrong *store.LockError
+	if err := br.Break(s.ctx, store.Default, "none"); !errors.As(err, &wrong) {
+		s.Errorf("breaking a lock that is not there: %v", err)
 	}
 	who := store.NewLockInfo("test", "1")
 	unlock, err := a.Lock(s.ctx, store.Default, who)
 	if err != nil {
 		s.Fatal(err)
 	}
-	if err := br.Break(s.ctx, store.Default, "other"); err == nil {
-		s.Error("a lock was broken by another ID")
+	if err := s.open().(store.Breaker).Break(s.ctx, store.Default, "other"); !errors.As(err, &wrong) || wrong.Held == nil || wrong.Held.ID != who.ID {
+		s.Errorf("breaking a lock by another ID: %v", err)
 	}
 	if err := unlock(s.ctx); err != nil {
 		s.Error(err)
@@ -361,6 +378,39 @@ func (s *suite) breaking() {
 	if err := unlock(s.ctx); err == nil {
 		s.Error("a lock was given back twice")
 	}
+}
+
+// stolen: a lock that was taken away protects no longer what its former holder writes; the version does.
+func (s *suite) stolen() {
+	a, b := s.open(), s.open()
+	br, ok := b.(store.Remote)
+	if _, file := b.(store.Filer); !ok || file {
+		s.Skip("locks of this store end with their process")
+	}
+	v := s.put(a, store.Default, state(1), "")
+	who := store.NewLockInfo("first", "1")
+	unlock, err := a.Lock(s.ctx, store.Default, who)
+	if err != nil {
+		s.Fatal(err)
+	}
+	if err := br.Break(s.ctx, store.Default, who.ID); err != nil {
+		s.Fatalf("breaking: %v", err)
+	}
+	second := s.lockIt(b, store.Default)
+	newer := s.put(b, store.Default, state(2), v)
+	if _, err := a.Put(s.ctx, store.Default, state(9), v); err == nil {
+		s.Error("the holder of a lock that was taken away has overwritten a newer state")
+	}
+	if err := unlock(s.ctx); err == nil {
+		s.Error("a lock that was taken away was given back")
+	}
+	if data, now := s.get(b, store.Default); !bytes.Equal(data, state(2)) || now != newer {
+		s.Errorf("there is %q of version %q", data, now)
+	}
+	if _, err := a.Lock(s.ctx, store.Default, store.NewLockInfo("third", "1")); err == nil {
+		s.Error("the lock of the second is free")
+	}
+	second()
 }
 
 const writers, writes = 5, 4

@@ -1,0 +1,160 @@
+package azurestore
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/lease"
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// lockMetadata is the metadata with who has the lock, in base64.
+const lockMetadata = "terraformlockid"
+
+// Lock implements store.Store.
+func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
+	if err := store.CheckName(workspace); err != nil {
+		return nil, err
+	}
+	b := r.blob(workspace)
+	_, err := b.Upload(ctx, streaming.NopCloser(bytes.NewReader(nil)), &blockblob.UploadOptions{
+		HTTPHeaders:      &blob.HTTPHeaders{BlobContentType: to.Ptr("application/json")},
+		AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfNoneMatch: to.Ptr(azcore.ETagAny)}},
+	})
+	if err != nil && !bloberror.HasCode(err, bloberror.BlobAlreadyExists, bloberror.ConditionNotMet) && !isLeased(err) {
+		return nil, answered(err)
+	}
+	l, err := lease.NewBlobClient(b, &lease.BlobClientOptions{LeaseID: &who.ID})
+	if err != nil {
+		return nil, err
+	}
+	// One that was acquired under this ID by an earlier request is acquired again.
+	if _, err := l.AcquireLease(ctx, -1, nil); isLeased(err) {
+		return nil, r.locked(ctx, workspace, errors.New("the state is locked"))
+	} else if err != nil {
+		return nil, answered(err)
+	}
+	r.mu.Lock()
+	r.leases[workspace] = who.ID
+	r.mu.Unlock()
+	unlock := func(ctx context.Context) error { return r.Break(ctx, workspace, who.ID) }
+	who.Path = r.o.Key
+	if err := r.sign(ctx, workspace, &who); err != nil {
+		var lost *store.UnansweredError
+		if !errors.As(err, &lost) {
+			err = errors.Join(err, unlock(ctx))
+		}
+		return nil, err
+	}
+	return unlock, nil
+}
+
+// sign writes who has the lock that this process has, nil for none.
+func (r *remote) sign(ctx context.Context, workspace string, who *store.LockInfo) error {
+	now, err := r.look(ctx, workspace)
+	if err != nil || now == nil {
+		return err
+	}
+	metadata := without(now.metadata)
+	if metadata == nil {
+		metadata = map[string]*string{}
+	}
+	if who != nil {
+		metadata[lockMetadata] = to.Ptr(base64.StdEncoding.EncodeToString(who.Marshal()))
+	}
+	_, err = r.blob(workspace).SetMetadata(ctx, metadata, &blob.SetMetadataOptions{AccessConditions: r.unchanged(workspace, now)})
+	return answered(err)
+}
+
+// holder says who has the lock of a blob. Between a lease and its metadata that is not known.
+func (f *found) holder() *store.LockInfo {
+	for name, v := range f.metadata {
+		if v == nil || !strings.EqualFold(name, lockMetadata) {
+			continue
+		}
+		text, err := base64.StdEncoding.DecodeString(*v)
+		if err != nil {
+			return nil
+		}
+		if who, err := store.ParseLockInfo(text); err == nil && who.ID != "" {
+			return &who
+		}
+	}
+	return nil
+}
+
+// locked is the error that another has the lock.
+func (r *remote) locked(ctx context.Context, workspace string, why error) error {
+	refused := &store.LockError{Err: why}
+	if now, err := r.look(ctx, workspace); err == nil && now != nil {
+		refused.Held = now.holder()
+	}
+	return refused
+}
+
+// Break implements store.Breaker. The ID of a lock is that of its lease. What was made for the lock alone goes with it.
+func (r *remote) Break(ctx context.Context, workspace, id string) error {
+	if err := store.CheckName(workspace); err != nil {
+		return err
+	}
+	now, err := r.look(ctx, workspace)
+	switch {
+	case err != nil:
+		return err
+	case now == nil || !now.leased:
+		r.forget(workspace, id)
+		return &store.LockError{Err: errors.New("the state is not locked")}
+	}
+	if held := now.holder(); held != nil && held.ID != id {
+		return &store.LockError{Held: held, Err: fmt.Errorf("the lock has the ID %s, not %s", held.ID, id)}
+	}
+	r.mu.Lock()
+	had, ours := r.leases[workspace]
+	r.leases[workspace] = id // the requests that follow are made in its name
+	r.mu.Unlock()
+	defer func() {
+		r.forget(workspace, id)
+		if ours && had != id {
+			r.mu.Lock()
+			r.leases[workspace] = had
+			r.mu.Unlock()
+		}
+	}()
+	if now.version == "" {
+		_, err := r.blob(workspace).Delete(ctx, &blob.DeleteOptions{AccessConditions: r.unchanged(workspace, now)})
+		if isLeased(err) {
+			return &store.LockError{Err: fmt.Errorf("the lock has another ID than %s", id)}
+		}
+		return answered(err)
+	}
+	if err := r.sign(ctx, workspace, nil); err != nil {
+		return err
+	}
+	l, err := lease.NewBlobClient(r.blob(workspace), &lease.BlobClientOptions{LeaseID: &id})
+	if err != nil {
+		return err
+	}
+	if _, err = l.ReleaseLease(ctx, nil); isLeased(err) {
+		return &store.LockError{Err: fmt.Errorf("the lock has another ID than %s", id)}
+	}
+	return answered(err)
+}
+
+// forget notes that this process has not that lock any more.
+func (r *remote) forget(workspace, id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.leases[workspace] == id {
+		delete(r.leases, workspace)
+	}
+}

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Tries say how often a request is made again, and how long a store waits before that.
+type Tries struct {
+	Again             int           // 0: one attempt
+	Shortest, Longest time.Duration // between two attempts; each is twice the one before
+}
+
+// Careful makes requests of a store again that got no answer (UnansweredError). What was written by one
+// may be there all the same, so it looks before it writes again: a state that is there already was
+// written, one that is neither that nor the former is of another writer.
+func Careful(s Remote, t Tries) Remote { return &careful{s, t} }
+
+// Remote is a store on another machine, whose locks outlive those who took them. Lock gives the caller a
+// lock that is held under the caller's own ID: an earlier request took it, and its answer was lost.
+type Remote interface {
+	Store
+	Breaker
+}
+
+type careful struct {
+	Remote
+	tries Tries
+}
+
+// longestUnlock is how long giving a lock back may take, attempts included.
+const longestUnlock = time.Minute
+
+// try does something until it is answered.
+func (c *careful) try(ctx context.Context, do func() error) error {
+	pause := c.tries.Shortest
+	for n := 0; ; n++ {
+		err := do()
+		var unanswered *UnansweredError
+		if !errors.As(err, &unanswered) || n == c.tries.Again || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause/2 + rand.N(pause/2+1)):
+		}
+		pause = min(2*pause, c.tries.Longest)
+	}
+}
+
+// Get implements Store.
+func (c *careful) Get(ctx context.Context, workspace string) (data []byte, v Version, err error) {
+	err = c.try(ctx, func() error {
+		data, v, err = c.Remote.Get(ctx, workspace)
+		return err
+	})
+	return data, v, err
+}
+
+// List implements Store.
+func (c *careful) List(ctx context.Context) (names []string, err error) {
+	err = c.try(ctx, func() error {
+		names, err = c.Remote.List(ctx)
+		return err
+	})
+	return names, err
+}
+
+// Delete implements Store.
+func (c *careful) Delete(ctx context.Context, workspace string) error {
+	return c.try(ctx, func() error { return c.Remote.Delete(ctx, workspace) })
+}
+
+// Put implements Store.
+func (c *careful) Put(ctx context.Context, workspace string, data []byte, prev Version) (v Version, err error) {
+	lost := false
+	err = c.try(ctx, func() error {
+		if lost {
+			have, now, err := c.Remote.Get(ctx, workspace)
+			switch {
+			case err != nil:
+				return err
+			case now != "" && bytes.Equal(have, data):
+				v = now
+				return nil
+			case now != prev:
+				return &StaleError{Workspace: workspace, Missing: now == ""}
+			}
+		}
+		var err error
+		v, err = c.Remote.Put(ctx, workspace, data, prev)
+		lost = lost || unanswered(err)
+		return err
+	})
+	if unanswered(err) {
+		err = fmt.Errorf("whether the state was written is not known: %w", err)
+	}
+	return v, err
+}
+
+// Lock implements Store.
+func (c *careful) Lock(ctx context.Context, workspace string, who LockInfo) (func(context.Context) error, error) {
+	var unlock func(context.Context) error
+	err := c.try(ctx, func() (err error) {
+		unlock, err = c.Remote.Lock(ctx, workspace, who)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestUnlock)
+		defer cancel()
+		return c.settle(ctx, func() error { return unlock(ctx) })
+	}, nil
+}
+
+// Break implements Breaker.
+func (c *careful) Break(ctx context.Context, workspace, id string) error {
+	return c.settle(ctx, func() error { return c.Remote.Break(ctx, workspace, id) })
+}
+
+// settle gives a lock back. One that is not there any more after an attempt without an answer, or is of
+// another, was given back by that.
+func (c *careful) settle(ctx context.Context, unlock func() error) error {
+	lost := false
+	return c.try(ctx, func() error {
+		err := unlock()
+		var held *LockError
+		if lost && errors.As(err, &held) {
+			return nil
+		}
+		lost = lost || unanswered(err)
+		return err
+	})
+}
+
+func unanswered(err error) bool {
+	var u *UnansweredError
+	return errors.As(err, &u)
+}

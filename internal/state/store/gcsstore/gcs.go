@@ -1,0 +1,305 @@
+// Package gcsstore keeps states as objects of a bucket of Google Cloud Storage: what Terraform and OpenTofu call the
+// backend "gcs", with their names, so that each waits for the locks of the others. It speaks the JSON API; the
+// vendor's client would make the program half as large again.
+//
+// The version of a state is the generation of its object, which every writing names (ifGenerationMatch). The lock is
+// an object beside the state that is written where there is none.
+package gcsstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// Options say where states are.
+type Options struct {
+	Client   *http.Client // adds the credentials
+	Endpoint *url.URL     // of the API: https://storage.googleapis.com
+	Bucket   string
+	Prefix   string // before the names of objects; "" for none
+	KMSKey   string // for the encryption of what is written; "" for none
+	// Header goes with each request: a key of the customer's, who asks.
+	Header http.Header
+}
+
+// New makes the store. It makes each request once: see store.Careful.
+func New(o Options) store.Remote { return &remote{o} }
+
+type remote struct{ o Options }
+
+const stateSuffix, lockSuffix = ".tfstate", ".tflock"
+
+func (r *remote) name(workspace, suffix string) string {
+	if r.o.Prefix == "" {
+		return workspace + suffix
+	}
+	return strings.TrimSuffix(r.o.Prefix, "/") + "/" + workspace + suffix
+}
+
+// nothing is the generation of an object that is not there.
+const nothing = "0"
+
+// noneError is the answer about what is not there, conditionError that about what is of another generation.
+type (
+	noneError      struct{ error }
+	conditionError struct{ error }
+)
+
+// ask makes a request, and gives the text of the answer and the generation that it is about.
+func (r *remote) ask(ctx context.Context, method, path string, q url.Values, body []byte) (text []byte, generation string, err error) {
+	u := *r.o.Endpoint
+	raw := strings.TrimSuffix(u.Path, "/") + path
+	u.RawPath = raw
+	if u.Path, err = url.PathUnescape(raw); err != nil {
+		return nil, "", err
+	}
+	u.RawQuery = q.Encode()
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, "", err
+	}
+	for name, values := range r.o.Header {
+		req.Header[name] = values
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := r.o.Client.Do(req)
+	if err != nil {
+		return nil, "", &store.UnansweredError{Err: err}
+	}
+	defer resp.Body.Close()
+	if text, err = io.ReadAll(resp.Body); err != nil {
+		return nil, "", &store.UnansweredError{Err: err}
+	}
+	if resp.StatusCode/100 == 2 {
+		return text, resp.Header.Get("X-Goog-Generation"), nil
+	}
+	err = refusal(method, u.Redacted(), resp.StatusCode, text)
+	switch {
+	case resp.StatusCode == http.StatusNotFound:
+		return nil, "", &noneError{err}
+	case resp.StatusCode == http.StatusPreconditionFailed:
+		return nil, "", &conditionError{err}
+	case resp.StatusCode >= 500, resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode == http.StatusRequestTimeout:
+		return nil, "", &store.UnansweredError{Err: err}
+	}
+	return nil, "", err
+}
+
+func refusal(method, to string, status int, text []byte) error {
+	var said struct{ Error struct{ Message string } }
+	_ = json.Unmarshal(text, &said)
+	return fmt.Errorf("%s %s: %d %s: %s", method, to, status, http.StatusText(status), said.Error.Message)
+}
+
+// read reads an object; nil and nothing where there is none.
+func (r *remote) read(ctx context.Context, name string) (data []byte, generation string, err error) {
+	data, generation, err = r.ask(ctx, http.MethodGet, r.object(name), url.Values{"alt": {"media"}}, nil)
+	var none *noneError
+	if errors.As(err, &none) {
+		return nil, nothing, nil
+	}
+	if err == nil && generation == "" {
+		err = fmt.Errorf("the answer about the object %q does not say its generation", name)
+	}
+	return data, generation, err
+}
+
+func (r *remote) object(name string) string {
+	return "/storage/v1/b/" + url.PathEscape(r.o.Bucket) + "/o/" + url.PathEscape(name)
+}
+
+// write writes an object that is of that generation.
+func (r *remote) write(ctx context.Context, name string, data []byte, generation string) (next string, err error) {
+	q := url.Values{"uploadType": {"media"}, "name": {name}, "ifGenerationMatch": {generation}}
+	if r.o.KMSKey != "" {
+		q.Set("kmsKeyName", r.o.KMSKey)
+	}
+	text, _, err := r.ask(ctx, http.MethodPost, "/upload/storage/v1/b/"+url.PathEscape(r.o.Bucket)+"/o", q, data)
+	if err != nil {
+		return "", err
+	}
+	var said struct{ Generation string }
+	if err := json.Unmarshal(text, &said); err != nil || said.Generation == "" {
+		return "", fmt.Errorf("the answer to the writing of %q does not say its generation", name)
+	}
+	return said.Generation, nil
+}
+
+// remove removes an object that is of that generation, or of any: "". One that is not there is no mistake.
+func (r *remote) remove(ctx context.Context, name, generation string) error {
+	q := url.Values{}
+	if generation != "" {
+		q.Set("ifGenerationMatch", generation)
+	}
+	_, _, err := r.ask(ctx, http.MethodDelete, r.object(name), q, nil)
+	var none *noneError
+	if errors.As(err, &none) {
+		return nil
+	}
+	return err
+}
+
+// Get implements store.Store.
+func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
+	if err := store.CheckName(workspace); err != nil {
+		return nil, "", err
+	}
+	data, generation, err := r.read(ctx, r.name(workspace, stateSuffix))
+	if err != nil || len(data) == 0 {
+		return nil, "", err
+	}
+	return data, store.Version(generation), nil
+}
+
+// Put implements store.Store.
+func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
+	if err := store.CheckName(workspace); err != nil {
+		return "", err
+	}
+	generation, name := string(prev), r.name(workspace, stateSuffix)
+	if prev == "" {
+		// An object without content is as much as none.
+		have, now, err := r.read(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		if len(have) > 0 {
+			return "", &store.StaleError{Workspace: workspace}
+		}
+		generation = now
+	} else if strings.Trim(generation, "0123456789") != "" {
+		return "", &store.StaleError{Workspace: workspace}
+	}
+	next, err := r.write(ctx, name, data, generation)
+	var condition *conditionError
+	if !errors.As(err, &condition) {
+		return store.Version(next), err
+	}
+	have, _, err := r.read(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	return "", &store.StaleError{Workspace: workspace, Missing: len(have) == 0}
+}
+
+// Delete implements store.Store.
+func (r *remote) Delete(ctx context.Context, workspace string) error {
+	if workspace == store.Default {
+		return store.ErrDefault
+	}
+	if err := store.CheckName(workspace); err != nil {
+		return err
+	}
+	return r.remove(ctx, r.name(workspace, stateSuffix), "")
+}
+
+// List implements store.Store.
+func (r *remote) List(ctx context.Context) ([]string, error) {
+	prefix := r.name("", "")
+	names := []string{}
+	for page := ""; ; {
+		q := url.Values{"prefix": {prefix}, "delimiter": {"/"}, "fields": {"items(name),nextPageToken"}}
+		if page != "" {
+			q.Set("pageToken", page)
+		}
+		text, _, err := r.ask(ctx, http.MethodGet, "/storage/v1/b/"+url.PathEscape(r.o.Bucket)+"/o", q, nil)
+		var none *noneError
+		if errors.As(err, &none) {
+			return nil, fmt.Errorf("the bucket %q does not exist", r.o.Bucket)
+		}
+		var said struct {
+			NextPageToken string
+			Items         []struct{ Name string }
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &said)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range said.Items {
+			name, ok := strings.CutSuffix(strings.TrimPrefix(i.Name, prefix), stateSuffix)
+			if ok && store.CheckName(name) == nil && name != store.Default {
+				names = append(names, name)
+			}
+		}
+		if page = said.NextPageToken; page == "" {
+			break
+		}
+	}
+	slices.Sort(names)
+	return slices.Insert(names, 0, store.Default), nil
+}
+
+// Lock implements store.Store.
+func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
+	if err := store.CheckName(workspace); err != nil {
+		return nil, err
+	}
+	name := r.name(workspace, lockSuffix)
+	who.Path = "gs://" + r.o.Bucket + "/" + name
+	_, err := r.write(ctx, name, who.Marshal(), nothing)
+	var condition *conditionError
+	if errors.As(err, &condition) {
+		held, _, reading := r.holder(ctx, workspace)
+		switch {
+		case reading != nil:
+			err = reading
+		case held != nil && held.ID == who.ID:
+			err = nil // an earlier request took it
+		default:
+			err = &store.LockError{Held: held, Err: errors.New("the state is locked")}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error { return r.Break(ctx, workspace, who.ID) }, nil
+}
+
+// holder says who has a lock, nil for none, and of which generation it is.
+func (r *remote) holder(ctx context.Context, workspace string) (*store.LockInfo, string, error) {
+	text, generation, err := r.read(ctx, r.name(workspace, lockSuffix))
+	if err != nil || generation == nothing {
+		return nil, "", err
+	}
+	held, err := store.ParseLockInfo(text)
+	if err != nil {
+		held = store.LockInfo{ID: generation, Info: "the lock object cannot be read"}
+	}
+	return &held, generation, nil
+}
+
+// Break implements store.Breaker. Terraform and OpenTofu show the generation as the ID of the lock; it serves as well.
+func (r *remote) Break(ctx context.Context, workspace, id string) error {
+	if err := store.CheckName(workspace); err != nil {
+		return err
+	}
+	held, generation, err := r.holder(ctx, workspace)
+	switch {
+	case err != nil:
+		return err
+	case held == nil:
+		return &store.LockError{Err: errors.New("the state is not locked")}
+	case held.ID != id && generation != id:
+		return &store.LockError{Held: held, Err: fmt.Errorf("the lock has the ID %s, not %s", held.ID, id)}
+	}
+	err = r.remove(ctx, r.name(workspace, lockSuffix), generation)
+	var condition *conditionError
+	if errors.As(err, &condition) {
+		return &store.LockError{Err: errors.New("the lock was given back, and another has it")}
+	}
+	return err
+}

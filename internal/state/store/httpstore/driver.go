@@ -1,0 +1,155 @@
+package httpstore
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Driver is the backend "http". What the block leaves out may come from the environment: TF_HTTP_ and the
+// name of the setting.
+var Driver = store.Driver{Name: "http", Schema: store.Schema([]*schema.Attr{
+	{Name: "address", Type: cty.String, Optional: true, Description: "The address of the state."},
+	{Name: "update_method", Type: cty.String, Optional: true, Description: "The method that replaces the state: POST if not set."},
+	{Name: "lock_address", Type: cty.String, Optional: true, Description: "The address that locks. Without it there are no locks."},
+	{Name: "unlock_address", Type: cty.String, Optional: true, Description: "The address that unlocks."},
+	{Name: "lock_method", Type: cty.String, Optional: true, Description: "The method that locks: LOCK if not set."},
+	{Name: "unlock_method", Type: cty.String, Optional: true, Description: "The method that unlocks: UNLOCK if not set."},
+	{Name: "username", Type: cty.String, Optional: true, Description: "The user of basic authentication."},
+	{Name: "password", Type: cty.String, Optional: true, Sensitive: true, Description: "The password of basic authentication."},
+	{Name: "headers", Type: cty.Map(cty.String), Optional: true, Sensitive: true, Description: "Headers of every request."},
+	{Name: "skip_cert_verification", Type: cty.Bool, Optional: true, Description: "Whether the certificate of the server is not looked at."},
+	{Name: "retry_max", Type: cty.Number, Optional: true, Description: "How often a request is made again: 2 times if not set."},
+	{Name: "retry_wait_min", Type: cty.Number, Optional: true, Description: "The shortest pause before that, in seconds: 1 if not set."},
+	{Name: "retry_wait_max", Type: cty.Number, Optional: true, Description: "The longest, in seconds: 30 if not set."},
+	{Name: "client_ca_certificate_pem", Type: cty.String, Optional: true, Description: "The certificates of the authorities that the server's is of, in PEM."},
+	{Name: "client_certificate_pem", Type: cty.String, Optional: true, Description: "The certificate for mutual TLS, in PEM."},
+	{Name: "client_private_key_pem", Type: cty.String, Optional: true, Sensitive: true, Description: "Its private key, in PEM."},
+}...), Open: open}
+
+func open(_ context.Context, s store.Settings) (store.Store, error) {
+	r := reader{s: s}
+	o := Options{
+		Address: r.url("address"), LockAddress: r.url("lock_address"), UnlockAddress: r.url("unlock_address"),
+		Update: r.text("update_method", http.MethodPost), Lock: r.text("lock_method", "LOCK"), Unlock: r.text("unlock_method", "UNLOCK"),
+		User: r.text("username", ""), Password: r.text("password", ""), Header: r.header(),
+	}
+	tries := store.Tries{Again: r.int("retry_max", 2), Shortest: time.Duration(r.int("retry_wait_min", 1)) * time.Second, Longest: time.Duration(r.int("retry_wait_max", 30)) * time.Second}
+	o.Client = r.client(o.Header)
+	if o.Address == nil && r.err == nil {
+		r.err = errors.New(`"address" is not set: not in the backend block, not with -backend-config, and not in TF_HTTP_ADDRESS`)
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return store.Careful(New(o), tries), nil
+}
+
+// reader takes the settings apart, until the first that is wrong.
+type reader struct {
+	s   store.Settings
+	err error
+}
+
+func env(name string) string { return "TF_HTTP_" + strings.ToUpper(name) }
+
+func (r *reader) text(name, otherwise string) string {
+	t, _ := r.s.Text(name, env(name))
+	return cmp.Or(t, otherwise)
+}
+
+func (r *reader) int(name string, otherwise int) int {
+	n, err := r.s.Int(name, otherwise, env(name))
+	r.err = cmp.Or(r.err, err)
+	return n
+}
+
+func (r *reader) url(name string) *url.URL {
+	t := r.text(name, "")
+	if t == "" {
+		return nil
+	}
+	u, err := url.Parse(t)
+	if err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		err = errors.New("it has to begin with http:// or https://, and to name a host")
+	}
+	if u != nil {
+		password, _ := u.User.Password()
+		r.s.Secret(password)
+	}
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		err = failed.Err // without the address: it may have a password in it
+	}
+	if err != nil {
+		r.err = cmp.Or(r.err, fmt.Errorf("%q is no address: %w", name, err))
+	}
+	return u
+}
+
+func (r *reader) header() http.Header {
+	h := http.Header{}
+	for name, v := range r.s.Texts("headers") {
+		if strings.EqualFold(name, "Content-Type") || strings.EqualFold(name, "Content-MD5") {
+			r.err = cmp.Or(r.err, fmt.Errorf("the header %q cannot be set: the store sets it", name))
+		}
+		h.Set(name, v)
+	}
+	if _, set := h["User-Agent"]; !set && r.s.Agent != "" {
+		h.Set("User-Agent", r.s.Agent)
+	}
+	return h
+}
+
+// client is one that names itself, trusts whom the settings say, and follows no redirect that would turn
+// a writing into a reading. header stays with the host that it is for.
+func (r *reader) client(header http.Header) *http.Client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.TLSClientConfig = &tls.Config{}
+	skip, err := r.s.Bool("skip_cert_verification", env("skip_cert_verification"))
+	r.err = cmp.Or(r.err, err)
+	t.TLSClientConfig.InsecureSkipVerify = skip
+	if ca := r.text("client_ca_certificate_pem", ""); ca != "" {
+		t.TLSClientConfig.RootCAs = x509.NewCertPool()
+		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM([]byte(ca)) {
+			r.err = cmp.Or(r.err, errors.New(`"client_ca_certificate_pem" has no certificate in PEM`))
+		}
+	}
+	cert, key := r.text("client_certificate_pem", ""), r.text("client_private_key_pem", "")
+	switch {
+	case (cert == "") != (key == ""):
+		r.err = cmp.Or(r.err, errors.New(`"client_certificate_pem" and "client_private_key_pem" belong together, and only one is set`))
+	case cert != "":
+		pair, err := tls.X509KeyPair([]byte(cert), []byte(key))
+		if err != nil {
+			r.err = cmp.Or(r.err, fmt.Errorf("the client certificate and its key cannot be used: %w", err))
+		}
+		t.TLSClientConfig.Certificates = []tls.Certificate{pair}
+	}
+	return &http.Client{Transport: t, CheckRedirect: func(req *http.Request, via []*http.Request) error {
+		switch first := via[0]; {
+		case len(via) > 9:
+			return errors.New("more than nine redirects")
+		case req.Method != first.Method:
+			return fmt.Errorf("a redirect of %s to %s: only 307 and 308 keep the method", first.Method, req.URL.Redacted())
+		case first.URL.Scheme == "https" && req.URL.Scheme != "https":
+			return errors.New("a redirect from https to http")
+		case req.URL.Host != first.URL.Host:
+			for name := range header { // net/http keeps back the credentials that it knows as such
+				req.Header.Del(name)
+			}
+		}
+		return nil
+	}}
+}

@@ -1,0 +1,161 @@
+package httpstore
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+	"github.com/zclconf/go-cty/cty"
+)
+
+var ctx = context.Background()
+
+// serve runs a server.
+func serve(t *testing.T, h http.Handler) string {
+	s := httptest.NewServer(h)
+	s.Config.ErrorLog = nil
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// config are settings of the driver.
+func config(t *testing.T, settings map[string]cty.Value) cty.Value {
+	v, err := Driver.Schema.Coerce(cty.ObjectVal(settings))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// opener opens the store with locks on a server, as often as it is called.
+func opener(t *testing.T, url string, env map[string]string) func() store.Store {
+	return func() store.Store {
+		settings := store.Settings{Getenv: func(n string) string { return env[n] }, Config: config(t, map[string]cty.Value{
+			"address": cty.StringVal(url), "lock_address": cty.StringVal(url), "unlock_address": cty.StringVal(url),
+			"username": cty.StringVal("u"), "retry_wait_min": cty.NumberIntVal(0), "retry_wait_max": cty.NumberIntVal(0),
+		})}
+		st, err := Driver.Open(ctx, settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st
+	}
+}
+
+var password = map[string]string{"TF_HTTP_PASSWORD": "p"}
+
+func TestContract(t *testing.T) {
+	for _, etags := range []bool{false, true} {
+		storetest.Run(t, func(t *testing.T) func() store.Store {
+			return opener(t, serve(t, &storetest.HTTP{User: "u", Password: "p", ETags: etags}), password)
+		})
+	}
+}
+
+func TestCut(t *testing.T) {
+	storetest.RunCut(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
+		c := &storetest.Cutter{Handler: &storetest.HTTP{User: "u", Password: "p"}}
+		return opener(t, serve(t, c), password), c
+	})
+}
+
+// TestFailing: a server that fails while it works may have written; it is asked again.
+func TestFailing(t *testing.T) {
+	h := &storetest.HTTP{}
+	fails := 1
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && fails > 0 {
+			fails--
+			h.ServeHTTP(httptest.NewRecorder(), r)
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		h.ServeHTTP(w, r)
+	}))
+	st := opener(t, url, nil)()
+	if _, err := st.Put(ctx, store.Default, []byte("1"), ""); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"LOCK", "GET", "POST", "UNLOCK", "GET"}; !slices.Equal(h.Requests(), want) {
+		t.Errorf("%v, want %v: what was written is not written again", h.Requests(), want)
+	}
+	fails = 9
+	if _, err := st.Put(ctx, store.Default, []byte("2"), "nonsense"); err == nil {
+		t.Error("a stale state was written")
+	}
+	if _, err := st.Put(ctx, store.Default, []byte("2"), versionOf([]byte("1"))); err != nil {
+		t.Errorf("what was written by an attempt without an answer: %v", err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for _, tt := range []struct {
+		status int
+		want   string
+	}{
+		{http.StatusUnauthorized, "requires authentication"}, {http.StatusForbidden, "refuses these credentials"},
+		{http.StatusTeapot, "unexpected HTTP response code 418"}, {http.StatusServiceUnavailable, "unexpected HTTP response code 503"},
+	} {
+		st := opener(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(tt.status) })), nil)()
+		_, _, err := st.Get(ctx, store.Default)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%d: %v", tt.status, err)
+		}
+		if _, err = st.Lock(ctx, store.Default, store.NewLockInfo("o", "1")); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("lock, %d: %v", tt.status, err)
+		}
+	}
+}
+
+// TestRedirect: what is for one host is not sent to another, and a writing does not become a reading.
+func TestRedirect(t *testing.T) {
+	var got http.Header
+	other := strings.Replace(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { got = r.Header })), "127.0.0.1", "localhost", 1)
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other, http.StatusFound) }))
+	st, err := Driver.Open(ctx, store.Settings{Config: config(t, map[string]cty.Value{
+		"address": cty.StringVal(url), "lock_address": cty.StringVal(url), "username": cty.StringVal("u"), "password": cty.StringVal("p"),
+		"headers": cty.MapVal(map[string]cty.Value{"Private-Token": cty.StringVal("t")}), "retry_max": cty.NumberIntVal(0),
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := st.Get(ctx, store.Default); err != nil || got == nil {
+		t.Fatal(err)
+	}
+	if got.Get("Authorization") != "" || got.Get("Private-Token") != "" {
+		t.Errorf("another host has got %v", got)
+	}
+	if _, err := st.Lock(ctx, store.Default, store.NewLockInfo("o", "1")); err == nil || !strings.Contains(err.Error(), "keep the method") {
+		t.Errorf("LOCK was redirected: %v", err)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	for _, tt := range []struct {
+		config map[string]cty.Value
+		env    map[string]string
+		want   string
+	}{
+		{nil, nil, `"address" is not set`},
+		{map[string]cty.Value{"address": cty.StringVal("ftp://u:secret@x")}, nil, "has to begin with http"},
+		{map[string]cty.Value{"address": cty.StringVal("http://u:secret@x:y")}, nil, `"address" is no address`},
+		{nil, map[string]string{"TF_HTTP_ADDRESS": "http://x", "TF_HTTP_RETRY_MAX": "many"}, "whole number"},
+		{nil, map[string]string{"TF_HTTP_ADDRESS": "http://x", "TF_HTTP_SKIP_CERT_VERIFICATION": "perhaps"}, "true or false"},
+		{nil, map[string]string{"TF_HTTP_ADDRESS": "http://x", "TF_HTTP_CLIENT_CERTIFICATE_PEM": "x"}, "belong together"},
+		{nil, map[string]string{"TF_HTTP_ADDRESS": "http://x", "TF_HTTP_CLIENT_CA_CERTIFICATE_PEM": "x"}, "no certificate"},
+		{nil, map[string]string{"TF_HTTP_ADDRESS": "http://x"}, ""},
+	} {
+		_, err := Driver.Open(ctx, store.Settings{Config: config(t, tt.config), Getenv: func(n string) string { return tt.env[n] }})
+		switch {
+		case (err == nil) != (tt.want == ""), err != nil && !strings.Contains(err.Error(), tt.want):
+			t.Errorf("%v, %v: %v, want %q", tt.config, tt.env, err, tt.want)
+		case err != nil && strings.Contains(err.Error(), "secret"):
+			t.Errorf("a password is shown: %v", err)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package httpstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// Lock implements store.Store. Without an address for locks there are none, and nothing is done.
+func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
+	if err := store.Only(workspace); err != nil {
+		return nil, err
+	}
+	if r.o.LockAddress == nil {
+		return func(context.Context) error { return nil }, nil
+	}
+	who.Path = r.o.Address.Redacted()
+	a, err := r.ask(ctx, r.o.Lock, r.o.LockAddress, who.Marshal(), nil)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.status == http.StatusLocked, a.status == http.StatusConflict:
+		if held := a.lockError(errors.New("the state is locked")); held.Held == nil || held.Held.ID != who.ID {
+			return nil, held
+		}
+	case a.status != http.StatusOK && a.status != http.StatusCreated:
+		return nil, a.refused(r.o.Lock, r.o.LockAddress)
+	}
+	r.hold(&who)
+	return func(ctx context.Context) error { return r.Break(ctx, workspace, who.ID) }, nil
+}
+
+// hold notes the lock that the caller has, nil for none.
+func (r *remote) hold(who *store.LockInfo) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.held = who
+}
+
+// lockID is the ID of the lock that the caller has, "" for none.
+func (r *remote) lockID() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.held == nil {
+		return ""
+	}
+	return r.held.ID
+}
+
+// Break implements store.Breaker. Not every server compares the ID with that of the lock. So a lock that is
+// not of this process is asked for first: that it is held, and by whom, is what the refusal says.
+func (r *remote) Break(ctx context.Context, workspace, id string) error {
+	if err := store.Only(workspace); err != nil {
+		return err
+	}
+	if r.o.UnlockAddress == nil {
+		return &store.LockError{Err: errors.New("the state has no lock: there is no unlock_address")}
+	}
+	r.mu.Lock()
+	who := r.held
+	r.mu.Unlock()
+	ours := who != nil && who.ID == id
+	if !ours {
+		var err error
+		if who, err = r.holder(ctx, workspace, id); err != nil {
+			return err
+		}
+	}
+	a, err := r.ask(ctx, r.o.Unlock, r.o.UnlockAddress, who.Marshal(), nil)
+	switch {
+	case err != nil:
+		return err
+	case a.status == http.StatusLocked, a.status == http.StatusConflict, a.status == http.StatusNotFound, a.status == http.StatusPreconditionFailed:
+		return a.lockError(errors.New("the server has no lock with this ID"))
+	case a.status < 200 || a.status > 299:
+		return a.refused(r.o.Unlock, r.o.UnlockAddress)
+	}
+	if ours {
+		r.hold(nil)
+	}
+	return nil
+}
+
+// holder is who has the lock with that ID. A server that says nothing of the holder is believed.
+func (r *remote) holder(ctx context.Context, workspace, id string) (*store.LockInfo, error) {
+	if r.o.LockAddress == nil {
+		return &store.LockInfo{ID: id}, nil
+	}
+	probe := store.NewLockInfo("force-unlock", "")
+	unlock, err := r.Lock(ctx, workspace, probe)
+	var held *store.LockError
+	switch {
+	case err == nil:
+		return nil, errors.Join(unlock(ctx), &store.LockError{Err: errors.New("the state is not locked")})
+	case !errors.As(err, &held):
+		return nil, err
+	case held.Held == nil:
+		return &store.LockInfo{ID: id}, nil
+	case held.Held.ID != id:
+		return nil, &store.LockError{Held: held.Held, Err: fmt.Errorf("the lock has the ID %s, not %s", held.Held.ID, id)}
+	}
+	return held.Held, nil
+}
+
+// lockError says who has the lock, if the server does.
+func (a *answer) lockError(err error) *store.LockError {
+	held, parsing := store.ParseLockInfo(a.body)
+	if parsing != nil || held.ID == "" {
+		return &store.LockError{Err: err}
+	}
+	return &store.LockError{Held: &held, Err: err}
+}

@@ -1,0 +1,80 @@
+package pgstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Driver is the backend "pg". What the block leaves out may come from the environment (PG_CONN_STR and others),
+// and what the connection string leaves out from the variables of libpq (PGHOST, PGPASSWORD and so on).
+var Driver = store.Driver{Name: "pg", Schema: store.Schema([]*schema.Attr{
+	{Name: "conn_str", Type: cty.String, Optional: true, Sensitive: true, Description: "The connection string, as a URL or as words like host=h. PG_CONN_STR."},
+	{Name: "schema_name", Type: cty.String, Optional: true, Description: "The schema of the table: terraform_remote_state if not set. PG_SCHEMA_NAME."},
+	{Name: "table_name", Type: cty.String, Optional: true, Description: "The table: states if not set. PG_TABLE_NAME."},
+	{Name: "index_name", Type: cty.String, Optional: true, Description: "Its index over the names: states_by_name if not set. PG_INDEX_NAME."},
+	{Name: "skip_schema_creation", Type: cty.Bool, Optional: true, Description: "Whether the schema is not made where it is missing. PG_SKIP_SCHEMA_CREATION."},
+	{Name: "skip_table_creation", Type: cty.Bool, Optional: true, Description: "Whether the table is not. PG_SKIP_TABLE_CREATION."},
+	{Name: "skip_index_creation", Type: cty.Bool, Optional: true, Description: "Whether the index is not. PG_SKIP_INDEX_CREATION."},
+}...), Open: open}
+
+func open(_ context.Context, s store.Settings) (store.Store, error) {
+	text := func(name, otherwise string) string {
+		t, _ := s.Text(name, "PG_"+strings.ToUpper(name))
+		return cmp.Or(t, otherwise)
+	}
+	var failed error
+	flag := func(name string) bool {
+		b, err := s.Bool(name, "PG_"+strings.ToUpper(name))
+		failed = cmp.Or(failed, err)
+		return b
+	}
+	o := Options{
+		Schema: text("schema_name", "terraform_remote_state"), Table: text("table_name", "states"), Index: text("index_name", "states_by_name"),
+		SkipSchema: flag("skip_schema_creation"), SkipTable: flag("skip_table_creation"), SkipIndex: flag("skip_index_creation"),
+	}
+	var err error
+	if o.Config, err = parse(text("conn_str", ""), s.Getenv); err == nil {
+		s.Secret(o.Config.Password)
+	}
+	if failed = cmp.Or(failed, err); failed != nil {
+		return nil, failed
+	}
+	return store.Careful(New(o), store.Tries{Again: 3, Shortest: 250 * time.Millisecond, Longest: 5 * time.Second}), nil
+}
+
+// parse reads a connection string. Without a word about TLS it is required, as Terraform and OpenTofu do.
+func parse(text string, getenv func(string) string) (*pgconn.Config, error) {
+	if !strings.Contains(text, "sslmode") && (getenv == nil || getenv("PGSSLMODE") == "") {
+		switch {
+		case !strings.Contains(text, "://"):
+			text += " sslmode=require"
+		case strings.Contains(text, "?"):
+			text += "&sslmode=require"
+		default:
+			text += "?sslmode=require"
+		}
+	}
+	c, err := pgconn.ParseConfig(text)
+	if err != nil {
+		var parsing *pgconn.ParseConfigError
+		if errors.As(err, &parsing) { // its message has the string in it, and it may have the password in a form unknown to it
+			err = errors.Unwrap(parsing)
+		}
+		return nil, fmt.Errorf("the connection string cannot be used: %w", err)
+	}
+	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 10*time.Second)
+	c.RuntimeParams["client_encoding"] = "UTF8"
+	if c.RuntimeParams["application_name"] == "" {
+		c.RuntimeParams["application_name"] = "lethe"
+	}
+	return c, nil
+}

@@ -1,0 +1,250 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// held is a lock of this process: the connection has it. Who that is stands in the text of each statement of the
+// connection; the server shows the latest to others of the same role, for as long as the connection lives.
+type held struct {
+	who  store.LockInfo
+	conn *pgconn.PgConn
+	key  string
+}
+
+const begin, end = `/* lethe lock `, ` */ `
+
+// run runs a statement that says who it is for.
+func (h *held) run(ctx context.Context, sql string, args ...string) (*pgconn.Result, error) {
+	text := strings.ReplaceAll(string(h.who.Marshal()), "*/", `*\/`)
+	return run(ctx, h.conn, begin+text+end+sql, args...)
+}
+
+// alive reports whether the connection is.
+func (h *held) alive(ctx context.Context) bool {
+	_, err := h.run(ctx, `SELECT 1`)
+	return err == nil
+}
+
+func (h *held) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = h.conn.Close(ctx)
+}
+
+// making is the advisory lock of all workspaces that have no row yet.
+const making = "-1"
+
+// Lock implements store.Store.
+func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
+	if err := store.CheckName(workspace); err != nil {
+		return nil, err
+	}
+	if _, err := r.do(ctx, `SELECT id FROM `+r.table+` LIMIT 0`); err != nil { // makes what is missing
+		return nil, err
+	}
+	who.Path = r.o.Schema + "." + r.o.Table + "/" + workspace
+	h, err := r.take(ctx, workspace, who)
+	if err != nil {
+		return nil, err
+	}
+	r.locks.Lock()
+	r.held[workspace] = h
+	r.locks.Unlock()
+	return func(ctx context.Context) error { return r.Break(ctx, workspace, who.ID) }, nil
+}
+
+// take takes a lock with a new connection. One that an earlier connection for the same ID has, which broke and
+// of which the server does not know yet, ends with that.
+func (r *remote) take(ctx context.Context, workspace string, who store.LockInfo) (*held, error) {
+	conn, err := r.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h := &held{who: who, conn: conn}
+	// A dead machine says nothing: its lock ends when the server finds that out. Not every server lets this be set.
+	_ = conn.Exec(ctx, `SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3`).Close()
+	err = r.try(ctx, h, workspace)
+	var taken *store.LockError
+	if errors.As(err, &taken) && taken.Held != nil && taken.Held.ID == who.ID {
+		if err = r.end(ctx, workspace, who.ID); err == nil {
+			err = r.try(ctx, h, workspace)
+		}
+	}
+	if err != nil {
+		h.close()
+		return nil, err
+	}
+	return h, nil
+}
+
+// try asks for the lock of a workspace.
+func (r *remote) try(ctx context.Context, h *held, workspace string) error {
+	const both = `SELECT id, pg_try_advisory_lock(id), pg_try_advisory_lock(` + making + `) FROM `
+	res, err := h.run(ctx, both+r.table+` WHERE name = $1`, workspace)
+	if err != nil {
+		return err
+	}
+	if len(res.Rows) == 0 {
+		if res, err = h.run(ctx, `SELECT pg_try_advisory_lock(`+making+`)`); err != nil {
+			return err
+		}
+		if !isTrue(res.Rows[0][0]) {
+			return r.locked(ctx, making)
+		}
+		h.key = making
+		if res, err = h.run(ctx, both+r.table+` WHERE name = $1`, workspace); err != nil || len(res.Rows) == 0 {
+			return err
+		}
+		// It was made meanwhile. What was taken twice is given back twice.
+		if _, err = h.run(ctx, `SELECT pg_advisory_unlock(`+making+`)`); err != nil {
+			return err
+		}
+	}
+	h.key = string(res.Rows[0][0])
+	switch {
+	case !isTrue(res.Rows[0][1]):
+		return r.locked(ctx, h.key)
+	case !isTrue(res.Rows[0][2]):
+		return r.locked(ctx, making)
+	}
+	_, err = h.run(ctx, `SELECT pg_advisory_unlock(`+making+`)`)
+	return err
+}
+
+func isTrue(text []byte) bool { return string(text) == "t" }
+
+// holder finds out who has a lock, and by which process of the server; "" for none.
+func (r *remote) holder(ctx context.Context, key string) (who store.LockInfo, process string, err error) {
+	res, err := r.do(ctx, `SELECT a.pid, coalesce(a.query, ''), coalesce(a.usename, '') || '@' || coalesce(host(a.client_addr), 'local'), coalesce(a.application_name, ''), extract(epoch FROM a.backend_start)
+FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+AND ((l.classid::bigint << 32) | l.objid::bigint) = $1::bigint`, key)
+	if err != nil || len(res.Rows) == 0 {
+		return store.LockInfo{}, "", err
+	}
+	row := res.Rows[0]
+	process = string(row[0])
+	if text, ok := strings.CutPrefix(string(row[1]), begin); ok {
+		text, _, _ = strings.Cut(text, end)
+		if who, err := store.ParseLockInfo([]byte(text)); err == nil {
+			return who, process, nil
+		}
+	}
+	// Terraform or OpenTofu, or a role that does not see what others do.
+	since, _ := strconv.ParseFloat(string(row[4]), 64)
+	return store.LockInfo{
+		ID: "process-" + process, Operation: string(row[3]), Who: string(row[2]), Created: time.Unix(int64(since), 0).UTC(),
+		Path: "advisory lock " + key, Info: "a connection of another program has this lock, and says no more",
+	}, process, nil
+}
+
+// locked is the error that another has the lock.
+func (r *remote) locked(ctx context.Context, key string) error {
+	refused := &store.LockError{Err: errors.New("the state is locked")}
+	if key == making {
+		refused.Err = errors.New("a workspace is being made, and the state is locked until it is")
+	}
+	who, process, err := r.holder(ctx, key)
+	if err == nil && process != "" {
+		refused.Held = &who
+	}
+	return refused
+}
+
+// still makes sure that a lock that the caller took is still there, before a state is written under it: the
+// connection that has it may have broken.
+func (r *remote) still(ctx context.Context, workspace string) error {
+	r.locks.Lock()
+	defer r.locks.Unlock()
+	h := r.held[workspace]
+	if h == nil || h.alive(ctx) {
+		return nil
+	}
+	h.close()
+	again, err := r.take(ctx, workspace, h.who)
+	var taken *store.LockError
+	if errors.As(err, &taken) {
+		taken.Err = errors.New("the connection that had the lock of the state broke, and another has taken the lock since")
+	}
+	if err == nil {
+		r.held[workspace] = again
+	}
+	return err
+}
+
+// Break implements store.Breaker. The lock of another ends with the connection that has it.
+func (r *remote) Break(ctx context.Context, workspace, id string) error {
+	if err := store.CheckName(workspace); err != nil {
+		return err
+	}
+	r.locks.Lock()
+	h := r.held[workspace]
+	ours := h != nil && h.who.ID == id
+	if ours {
+		delete(r.held, workspace)
+	}
+	r.locks.Unlock()
+	if !ours {
+		return r.end(ctx, workspace, id)
+	}
+	defer h.close()
+	res, err := h.run(ctx, `SELECT pg_advisory_unlock(`+h.key+`)`)
+	if err == nil && isTrue(res.Rows[0][0]) {
+		return nil
+	}
+	// The connection broke, and the lock ends with it, as soon as the server knows.
+	var gone *store.LockError
+	if err = r.end(ctx, workspace, id); errors.As(err, &gone) && gone.Held == nil {
+		err = nil
+	}
+	return err
+}
+
+// end ends the connection of another that has a lock.
+func (r *remote) end(ctx context.Context, workspace, id string) error {
+	keys := []string{making}
+	res, err := r.do(ctx, `SELECT id FROM `+r.table+` WHERE name = $1`, workspace)
+	if err != nil {
+		return err
+	}
+	for _, row := range res.Rows {
+		keys = append(keys, string(row[0]))
+	}
+	refused := &store.LockError{Err: errors.New("the state is not locked")}
+	for _, key := range keys {
+		who, process, err := r.holder(ctx, key)
+		switch {
+		case err != nil:
+			return err
+		case process == "":
+			continue
+		case who.ID == id:
+			return r.terminate(ctx, key, process)
+		}
+		refused = &store.LockError{Held: &who, Err: fmt.Errorf("the lock has the ID %s, not %s", who.ID, id)}
+	}
+	return refused
+}
+
+// terminate ends a process of the server, and waits until it has given its lock back.
+func (r *remote) terminate(ctx context.Context, key, process string) error {
+	if _, err := r.do(ctx, `SELECT pg_terminate_backend($1::int)`, process); err != nil {
+		return fmt.Errorf("the connection that has the lock cannot be ended: %w", err)
+	}
+	for range 100 {
+		if _, still, err := r.holder(ctx, key); err != nil || still != process {
+			return err
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return fmt.Errorf("the connection that has the lock, process %s of the server, does not end", process)
+}

@@ -1,0 +1,131 @@
+package s3store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// locker is one kind of lock. Its requests are made once.
+type locker interface {
+	// take takes the lock, or gives what another wrote who has it, nil if that was given back meanwhile.
+	take(ctx context.Context, workspace string, info []byte) (taken bool, held []byte, err error)
+	// read gives what was written by whoever has the lock, nil where it is free.
+	read(ctx context.Context, workspace string) ([]byte, error)
+	// free gives the lock back that has that text.
+	free(ctx context.Context, workspace string, info []byte) error
+}
+
+// lockers are the kinds of lock in use.
+func (r *remote) lockers() []locker {
+	var all []locker
+	if r.o.LockFile {
+		all = append(all, lockFile{r})
+	}
+	if r.o.Table != nil {
+		all = append(all, tableLock{r})
+	}
+	return all
+}
+
+// Lock implements store.Store. Where there is no kind of lock, nothing is done.
+func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
+	if err := store.CheckName(workspace); err != nil {
+		return nil, err
+	}
+	who.Path = r.id(workspace)
+	all := r.lockers()
+	for i, l := range all {
+		taken, held, err := l.take(ctx, workspace, who.Marshal())
+		if err == nil && !taken {
+			refused := lockError(held, errors.New("the state is locked"))
+			if refused.Held == nil || refused.Held.ID != who.ID { // else: taken by an attempt without an answer
+				err = refused
+			}
+		}
+		if err != nil {
+			for _, l := range all[:i] {
+				err = errors.Join(err, l.free(ctx, workspace, who.Marshal()))
+			}
+			return nil, err
+		}
+	}
+	return func(ctx context.Context) error { return r.Break(ctx, workspace, who.ID) }, nil
+}
+
+// lockError is the refusal, with who has the lock if that can be read.
+func lockError(held []byte, err error) *store.LockError {
+	if who, parsing := store.ParseLockInfo(held); parsing == nil && who.ID != "" {
+		return &store.LockError{Held: &who, Err: err}
+	}
+	return &store.LockError{Err: err}
+}
+
+// Break implements store.Breaker.
+func (r *remote) Break(ctx context.Context, workspace, id string) error {
+	if err := store.CheckName(workspace); err != nil {
+		return err
+	}
+	all := r.lockers()
+	if len(all) == 0 {
+		return nil
+	}
+	broken := false
+	for _, l := range all {
+		held, err := l.read(ctx, workspace)
+		if err != nil {
+			return err
+		}
+		if held == nil {
+			continue
+		}
+		if refused := lockError(held, nil); refused.Held == nil || refused.Held.ID != id {
+			refused.Err = errors.New("the lock has another ID")
+			if refused.Held != nil {
+				refused.Err = fmt.Errorf("the lock has the ID %s, not %s", refused.Held.ID, id)
+			}
+			return refused
+		}
+		if err := l.free(ctx, workspace, held); err != nil {
+			return err
+		}
+		broken = true
+	}
+	if !broken {
+		return &store.LockError{Err: errors.New("the state is not locked")}
+	}
+	return nil
+}
+
+// lockFile is an object beside the state.
+type lockFile struct{ *remote }
+
+func (l lockFile) key(workspace string) string { return l.path(workspace) + ".tflock" }
+
+func (l lockFile) take(ctx context.Context, workspace string, info []byte) (bool, []byte, error) {
+	in := l.writing(l.key(workspace), info)
+	in.IfNoneMatch = aws.String("*")
+	_, err := l.o.Client.PutObject(ctx, in)
+	if err == nil {
+		return true, nil, nil
+	}
+	if !is(err, "PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey") {
+		return false, nil, answered(err)
+	}
+	held, err := l.read(ctx, workspace)
+	return false, held, err
+}
+
+func (l lockFile) read(ctx context.Context, workspace string) ([]byte, error) {
+	data, _, err := l.get(ctx, l.key(workspace))
+	return data, err
+}
+
+func (l lockFile) free(ctx context.Context, workspace string, _ []byte) error {
+	_, err := l.o.Client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &l.o.Bucket, Key: aws.String(l.key(workspace))})
+	return answered(err)
+}

@@ -1,0 +1,263 @@
+// Package s3store keeps states as objects of a bucket of Amazon S3, or of a service that speaks as that does: what
+// Terraform and OpenTofu call the backend "s3", with their keys and locks, so that each waits for the others.
+//
+// The version of a state is its ETag. A Put says which one it replaces (If-Match, If-None-Match), and services that
+// know neither are asked first.
+//
+// There are two kinds of lock, and none by itself. A lock object beside the state (use_lockfile) is written if there
+// is none; an item of a DynamoDB table (dynamodb_table) likewise. With such a table there is a second item for each
+// state, with its MD5: a state that does not have it is not the latest, and is read again.
+package s3store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// Options say where states are and how they are kept.
+type Options struct {
+	Client   *s3.Client
+	Bucket   string
+	Key      string // of the default workspace
+	Prefix   string // before the others', without a slash
+	LockFile bool
+	Table    *Table // of DynamoDB; nil for none
+
+	NoChecksum  bool // for services that do not know that header
+	ACL         string
+	Encrypt     bool
+	KMSKey      string
+	CustomerKey *CustomerKey // nil for none
+}
+
+// CustomerKey is a key for encryption that the service does not keep.
+type CustomerKey struct{ Key, MD5 string } // in base64
+
+// New makes the store. It does each thing once: see store.Careful.
+func New(o Options) store.Remote { return &remote{o} }
+
+type remote struct{ o Options }
+
+// path is the key of a workspace's state.
+func (r *remote) path(workspace string) string {
+	if workspace == store.Default {
+		return r.o.Key
+	}
+	return r.o.Prefix + "/" + workspace + "/" + r.o.Key
+}
+
+// Get implements store.Store.
+func (r *remote) Get(ctx context.Context, workspace string) (data []byte, v store.Version, err error) {
+	if err := store.CheckName(workspace); err != nil {
+		return nil, "", err
+	}
+	if r.o.Table == nil {
+		return r.get(ctx, r.path(workspace))
+	}
+	err = r.o.Table.settled(ctx, r.id(workspace), func() ([]byte, error) {
+		data, v, err = r.get(ctx, r.path(workspace))
+		return data, err
+	})
+	return data, v, err
+}
+
+// id names a state in a table.
+func (r *remote) id(workspace string) string { return r.o.Bucket + "/" + r.path(workspace) }
+
+// get reads an object, nil and "" where there is none.
+func (r *remote) get(ctx context.Context, key string) ([]byte, store.Version, error) {
+	in := &s3.GetObjectInput{Bucket: &r.o.Bucket, Key: &key}
+	if k := r.o.CustomerKey; k != nil {
+		in.SSECustomerAlgorithm, in.SSECustomerKey, in.SSECustomerKeyMD5 = aws.String("AES256"), &k.Key, &k.MD5
+	}
+	out, err := r.o.Client.GetObject(ctx, in)
+	if is(err, "NoSuchKey", "NotFound") {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", answered(err)
+	}
+	defer out.Body.Close()
+	data, err := io.ReadAll(out.Body)
+	if err != nil {
+		return nil, "", &store.UnansweredError{Err: err}
+	}
+	if len(data) == 0 {
+		return nil, "", nil
+	}
+	return data, store.Version(aws.ToString(out.ETag)), nil
+}
+
+// Put implements store.Store.
+func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
+	if err := store.CheckName(workspace); err != nil {
+		return "", err
+	}
+	now, err := r.version(ctx, workspace)
+	if err != nil {
+		return "", err
+	}
+	if now != prev {
+		return "", &store.StaleError{Workspace: workspace, Missing: now == ""}
+	}
+	in := r.writing(r.path(workspace), data)
+	if prev == "" {
+		in.IfNoneMatch = aws.String("*")
+	} else {
+		in.IfMatch = aws.String(string(prev))
+	}
+	out, err := r.o.Client.PutObject(ctx, in)
+	if is(err, "NotImplemented") {
+		in = r.writing(r.path(workspace), data)
+		out, err = r.o.Client.PutObject(ctx, in)
+	}
+	if is(err, "PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey") {
+		return "", &store.StaleError{Workspace: workspace, Missing: is(err, "NoSuchKey")}
+	}
+	var v store.Version
+	if err == nil {
+		v = store.Version(aws.ToString(out.ETag))
+	} else if r.o.Table != nil {
+		// It may be there all the same, and is not believed without its checksum.
+		if have, now, lost := r.get(ctx, r.path(workspace)); lost == nil && bytes.Equal(have, data) {
+			v, err = now, nil
+		}
+	}
+	if err != nil {
+		return "", answered(err)
+	}
+	if r.o.Table != nil {
+		err = r.o.Table.note(ctx, r.id(workspace), data)
+	}
+	return v, err
+}
+
+// version is that of the state, "" where there is none.
+func (r *remote) version(ctx context.Context, workspace string) (store.Version, error) {
+	in := &s3.HeadObjectInput{Bucket: &r.o.Bucket, Key: aws.String(r.path(workspace))}
+	if k := r.o.CustomerKey; k != nil {
+		in.SSECustomerAlgorithm, in.SSECustomerKey, in.SSECustomerKeyMD5 = aws.String("AES256"), &k.Key, &k.MD5
+	}
+	out, err := r.o.Client.HeadObject(ctx, in)
+	switch {
+	case is(err, "NotFound", "NoSuchKey"):
+		return "", nil
+	case err != nil:
+		return "", answered(err)
+	case aws.ToInt64(out.ContentLength) == 0:
+		return "", nil
+	}
+	return store.Version(aws.ToString(out.ETag)), nil
+}
+
+// writing is the request that writes an object as the settings say.
+func (r *remote) writing(key string, data []byte) *s3.PutObjectInput {
+	in := &s3.PutObjectInput{
+		Bucket: &r.o.Bucket, Key: &key, Body: bytes.NewReader(data), ContentLength: aws.Int64(int64(len(data))),
+		ContentType: aws.String("application/json"), ACL: types.ObjectCannedACL(r.o.ACL),
+	}
+	if !r.o.NoChecksum {
+		sum := sha256.Sum256(data)
+		in.ChecksumSHA256 = aws.String(base64.StdEncoding.EncodeToString(sum[:]))
+	}
+	switch k := r.o.CustomerKey; {
+	case !r.o.Encrypt:
+	case r.o.KMSKey != "":
+		in.ServerSideEncryption, in.SSEKMSKeyId = types.ServerSideEncryptionAwsKms, &r.o.KMSKey
+	case k != nil:
+		in.SSECustomerAlgorithm, in.SSECustomerKey, in.SSECustomerKeyMD5 = aws.String("AES256"), &k.Key, &k.MD5
+	default:
+		in.ServerSideEncryption = types.ServerSideEncryptionAes256
+	}
+	return in
+}
+
+// Delete implements store.Store.
+func (r *remote) Delete(ctx context.Context, workspace string) error {
+	if workspace == store.Default {
+		return store.ErrDefault
+	}
+	if err := store.CheckName(workspace); err != nil {
+		return err
+	}
+	_, err := r.o.Client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &r.o.Bucket, Key: aws.String(r.path(workspace))})
+	if err == nil && r.o.Table != nil {
+		err = r.o.Table.forget(ctx, r.id(workspace))
+	}
+	return answered(err)
+}
+
+// List implements store.Store.
+func (r *remote) List(ctx context.Context) ([]string, error) {
+	var names []string
+	prefix := r.o.Prefix + "/"
+	pages := s3.NewListObjectsV2Paginator(r.o.Client, &s3.ListObjectsV2Input{Bucket: &r.o.Bucket, Prefix: &prefix})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if is(err, "NoSuchBucket") {
+			return nil, fmt.Errorf("the bucket %q does not exist", r.o.Bucket)
+		}
+		if err != nil {
+			return nil, answered(err)
+		}
+		for _, o := range page.Contents {
+			rest, _ := strings.CutPrefix(aws.ToString(o.Key), prefix)
+			if name, ok := strings.CutSuffix(rest, "/"+r.o.Key); ok && store.CheckName(name) == nil && name != store.Default {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Insert(names, 0, store.Default), nil
+}
+
+// is reports whether a service gave one of these errors.
+func is(err error, codes ...string) bool {
+	var refused smithy.APIError
+	return errors.As(err, &refused) && slices.Contains(codes, refused.ErrorCode())
+}
+
+// answered tells errors that a service gave from those of the way there, and from those of a service that fails.
+func answered(err error) error {
+	if err == nil {
+		return nil
+	}
+	var refused smithy.APIError
+	var resp *awshttp.ResponseError
+	status := 0
+	if errors.As(err, &resp) {
+		status = resp.HTTPStatusCode()
+	}
+	var known *store.UnansweredError
+	switch {
+	case errors.As(err, &known):
+		return err
+	case errors.As(err, &refused) && status < 500 && status != http.StatusTooManyRequests:
+		return err
+	case status == 0 && !sent(err):
+		return err
+	}
+	return &store.UnansweredError{Err: err}
+}
+
+// sent reports whether an error came after a request was made up: one that has no credentials, say, was not.
+func sent(err error) bool {
+	var sending *smithyhttp.RequestSendError
+	return errors.As(err, &sending)
+}

@@ -1,0 +1,106 @@
+package s3store
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Table is a table of DynamoDB with the key LockID: the lock of a state is the item "bucket/key" with Info, its MD5
+// is the item "bucket/key-md5" with Digest.
+type Table struct {
+	Client *DynamoDB
+	Name   string
+}
+
+// get reads a field of an item, "" where there is none.
+func (t *Table) get(ctx context.Context, id, field string) (string, error) {
+	found, err := t.Client.call(ctx, "GetItem", request{TableName: t.Name, Key: item{"LockID": id}, ConsistentRead: true})
+	return found[field], err
+}
+
+func digestOf(data []byte) string {
+	sum := md5.Sum(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// note keeps the MD5 of a state that was written: without it the state would not be believed, so this is tried
+// more than once.
+func (t *Table) note(ctx context.Context, id string, data []byte) (err error) {
+	in := request{TableName: t.Name, Item: item{"LockID": id + "-md5", "Digest": digestOf(data)}}
+	for range 4 {
+		if _, err = t.Client.call(ctx, "PutItem", in); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("the state was written, and its checksum could not be noted in the table %q: %w", t.Name, err)
+}
+
+// forget removes the MD5 of a state.
+func (t *Table) forget(ctx context.Context, id string) error {
+	_, err := t.Client.call(ctx, "DeleteItem", request{TableName: t.Name, Key: item{"LockID": id + "-md5"}})
+	return err
+}
+
+// settling is how long a state may take to be the one that was written last.
+const settling = 10 * time.Second
+
+// settled reads a state until it has the MD5 that was noted.
+func (t *Table) settled(ctx context.Context, id string, read func() ([]byte, error)) error {
+	for deadline := time.Now().Add(settling); ; {
+		data, err := read()
+		if err != nil {
+			return err
+		}
+		want, err := t.get(ctx, id+"-md5", "Digest")
+		have := digestOf(data)
+		switch {
+		case err != nil, want == "", want == have:
+			return err
+		case time.Now().After(deadline):
+			return fmt.Errorf("state data in S3 does not have the expected content: it has the checksum %s, and the table %q has %s. It may be that S3 still has to finish a change: try again in a few minutes. If this goes on, and the state is the right one, correct the Digest of the item %q in that table", have, t.Name, want, id+"-md5")
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// tableLock is an item of the table.
+type tableLock struct{ *remote }
+
+func (l tableLock) take(ctx context.Context, workspace string, info []byte) (bool, []byte, error) {
+	_, err := l.o.Table.Client.call(ctx, "PutItem", request{
+		TableName: l.o.Table.Name, Item: item{"LockID": l.id(workspace), "Info": string(info)}, ConditionExpression: "attribute_not_exists(LockID)",
+	})
+	var refused *conditionError
+	if err == nil || !errors.As(err, &refused) {
+		return err == nil, nil, err
+	}
+	held, err := l.read(ctx, workspace)
+	return false, held, err
+}
+
+func (l tableLock) read(ctx context.Context, workspace string) ([]byte, error) {
+	info, err := l.o.Table.get(ctx, l.id(workspace), "Info")
+	if err != nil || info == "" {
+		return nil, err
+	}
+	return []byte(info), nil
+}
+
+func (l tableLock) free(ctx context.Context, workspace string, info []byte) error {
+	_, err := l.o.Table.Client.call(ctx, "DeleteItem", request{
+		TableName: l.o.Table.Name, Key: item{"LockID": l.id(workspace)}, ConditionExpression: "Info = :held", ExpressionAttributeValues: item{":held": string(info)},
+	})
+	var refused *conditionError
+	if errors.As(err, &refused) {
+		return nil // it was given back meanwhile
+	}
+	return err
+}

@@ -1,0 +1,149 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// Settings are what a store is opened with.
+type Settings struct {
+	Config cty.Value           // of the driver's schema, known and unmarked; may be null
+	Dir    string              // what relative paths are relative to
+	FS     disk.FS             // for stores in files; nil: the real one
+	Getenv func(string) string // what the configuration leaves out; nil: nothing
+	Agent  string              // how a client names itself to servers; "": as its library does
+	Schema *schema.Block       // of Config; may be nil
+	Learn  func(text string)   // called with each value of a sensitive setting; may be nil
+}
+
+// Schema is that of a driver's settings, in any order.
+func Schema(attrs ...*schema.Attr) *schema.Block {
+	slices.SortFunc(attrs, func(a, b *schema.Attr) int { return strings.Compare(a.Name, b.Name) })
+	return &schema.Block{Attrs: attrs}
+}
+
+// Secret tells of a part of a setting that is secret: a password in an address.
+func (s Settings) Secret(text string) {
+	if s.Learn != nil && text != "" {
+		s.Learn(text)
+	}
+}
+
+// secret reports whether a setting is sensitive.
+func (s Settings) secret(name string) bool {
+	return s.Schema != nil && s.Schema.Attr(name) != nil && s.Schema.Attr(name).Sensitive
+}
+
+// value gives a setting in a type; false if it is not set.
+func (s Settings) value(name string, ty cty.Type) (cty.Value, bool) {
+	c := s.Config
+	if c == cty.NilVal || c.IsNull() || !c.Type().IsObjectType() || !c.Type().HasAttribute(name) {
+		return cty.NilVal, false
+	}
+	v, err := convert.Convert(c.GetAttr(name), ty)
+	return v, err == nil && !v.IsNull() && v.IsKnown()
+}
+
+// Text gives a setting that is a string, or else what the first of the environment variables says that is
+// set and not empty; false if none is.
+func (s Settings) Text(name string, env ...string) (string, bool) {
+	text, ok := s.text(name, env)
+	if s.secret(name) {
+		s.Secret(text)
+	}
+	return text, ok
+}
+
+func (s Settings) text(name string, env []string) (string, bool) {
+	if v, ok := s.value(name, cty.String); ok {
+		return v.AsString(), true
+	}
+	for _, e := range env {
+		if s.Getenv != nil && s.Getenv(e) != "" {
+			return s.Getenv(e), true
+		}
+	}
+	return "", false
+}
+
+// Bool gives a setting that is a bool, false where it is not set. The error is about text that is none.
+func (s Settings) Bool(name string, env ...string) (bool, error) {
+	text, ok := s.Text(name, env...)
+	if !ok {
+		return false, nil
+	}
+	b, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, fmt.Errorf("the setting %q is to be true or false, not %q", name, text)
+	}
+	return b, nil
+}
+
+// Int gives a setting that is a whole number, otherwise where it is not set.
+func (s Settings) Int(name string, otherwise int, env ...string) (int, error) {
+	text, ok := s.Text(name, env...)
+	if !ok {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("the setting %q is to be a whole number, not %q", name, text)
+	}
+	return n, nil
+}
+
+// List gives a setting that is a list or a set of strings; nil where it is not set.
+func (s Settings) List(name string) []string {
+	v, ok := s.value(name, cty.List(cty.String))
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, v := range v.AsValueSlice() {
+		if !v.IsNull() {
+			out = append(out, v.AsString())
+		}
+	}
+	return out
+}
+
+// In are the settings in a setting that has attributes of its own.
+func (s Settings) In(name string) Settings {
+	in := s
+	in.Schema, in.Config = nil, cty.NilVal
+	if c := s.Config; c != cty.NilVal && !c.IsNull() && c.Type().IsObjectType() && c.Type().HasAttribute(name) {
+		in.Config = c.GetAttr(name)
+	}
+	if s.Schema != nil && s.Schema.Attr(name) != nil && s.Schema.Attr(name).Object != nil {
+		in.Schema = &schema.Block{Attrs: s.Schema.Attr(name).Object.Attrs}
+	}
+	return in
+}
+
+// Set reports whether there are any settings.
+func (s Settings) Set() bool { return s.Config != cty.NilVal && !s.Config.IsNull() }
+
+// Texts gives a setting that is a map of strings; nil where it is not set.
+func (s Settings) Texts(name string) map[string]string {
+	v, ok := s.value(name, cty.Map(cty.String))
+	if !ok {
+		return nil
+	}
+	out := map[string]string{}
+	for k, v := range v.AsValueMap() {
+		if !v.IsNull() {
+			out[k] = v.AsString()
+			if s.secret(name) {
+				s.Secret(out[k])
+			}
+		}
+	}
+	return out
+}

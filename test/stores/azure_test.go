@@ -1,0 +1,252 @@
+package stores
+
+import (
+	"bufio"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/md5"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"maps"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/azurestore"
+	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+)
+
+// azure is a storage account with the container "states": the part of the blob service that backends use.
+type azure struct {
+	sync.Mutex
+	blobs  map[string]*azureBlob
+	writes int
+}
+
+type azureBlob struct {
+	data     []byte
+	etag     string
+	lease    string
+	metadata map[string]string
+}
+
+const azureKey = "Y2FuYXJ5LTQ3MTE=" // of the account, "canary-4711"
+
+func (a *azure) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.Lock()
+	defer a.Unlock()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	refuse := func(status int, code string) {
+		w.Header().Set("X-Ms-Error-Code", code)
+		w.WriteHeader(status)
+		fmt.Fprintf(w, `<?xml version="1.0" encoding="utf-8"?><Error><Code>%s</Code><Message>no</Message></Error>`, code)
+	}
+	if !strings.HasPrefix(r.Header.Get("Authorization"), "SharedKey acct:") {
+		refuse(http.StatusForbidden, "AuthenticationFailed")
+		return
+	}
+	q, head := r.URL.Query(), r.Header
+	name, _ := strings.CutPrefix(r.URL.Path, "/states/")
+	b := a.blobs[name]
+	if q.Get("comp") == "list" {
+		a.list(w, q.Get("prefix"))
+		return
+	}
+	creating := r.Method == http.MethodPut && q.Get("comp") == ""
+	leased := b != nil && b.lease != ""
+	match, none := head.Get("If-Match"), head.Get("If-None-Match")
+	switch {
+	case b == nil && !creating:
+		refuse(http.StatusNotFound, "BlobNotFound")
+		return
+	case none == "*" && b != nil:
+		refuse(http.StatusConflict, "BlobAlreadyExists")
+		return
+	case match != "" && (b == nil || b.etag != match):
+		refuse(http.StatusPreconditionFailed, "ConditionNotMet")
+		return
+	case leased && r.Method != http.MethodGet && r.Method != http.MethodHead && q.Get("comp") != "lease" && q.Get("comp") != "snapshot" && head.Get("X-Ms-Lease-Id") != b.lease:
+		refuse(http.StatusPreconditionFailed, "LeaseIdMissing")
+		return
+	case !leased && head.Get("X-Ms-Lease-Id") != "":
+		refuse(http.StatusPreconditionFailed, "LeaseNotPresentWithBlobOperation")
+		return
+	}
+	switch {
+	case q.Get("comp") == "lease" && head.Get("X-Ms-Lease-Action") == "acquire":
+		if leased && b.lease != head.Get("X-Ms-Proposed-Lease-Id") {
+			refuse(http.StatusConflict, "LeaseAlreadyPresent")
+			return
+		}
+		b.lease = head.Get("X-Ms-Proposed-Lease-Id")
+		w.Header().Set("X-Ms-Lease-Id", b.lease)
+		w.WriteHeader(http.StatusCreated)
+	case q.Get("comp") == "lease":
+		if b.lease != head.Get("X-Ms-Lease-Id") {
+			refuse(http.StatusConflict, "LeaseIdMismatchWithLeaseOperation")
+			return
+		}
+		b.lease = ""
+	case q.Get("comp") == "metadata":
+		a.writes++
+		b.etag, b.metadata = fmt.Sprintf(`"0x%d"`, a.writes), metadataOf(head)
+	case q.Get("comp") == "snapshot":
+		w.WriteHeader(http.StatusCreated)
+	case creating:
+		a.writes++
+		if b == nil {
+			b = &azureBlob{}
+			a.blobs[name] = b
+		}
+		b.data, b.etag, b.metadata = body, fmt.Sprintf(`"0x%d"`, a.writes), metadataOf(head)
+		w.Header().Set("ETag", b.etag)
+		w.WriteHeader(http.StatusCreated)
+	case r.Method == http.MethodDelete:
+		delete(a.blobs, name)
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		b.describe(w.Header())
+		if r.Method == http.MethodGet {
+			w.Write(b.data)
+		}
+	}
+}
+
+func (b *azureBlob) describe(h http.Header) {
+	sum := md5.Sum(b.data)
+	h.Set("ETag", b.etag)
+	h.Set("Content-MD5", base64.StdEncoding.EncodeToString(sum[:]))
+	h.Set("Content-Length", fmt.Sprint(len(b.data)))
+	h.Set("X-Ms-Blob-Type", "BlockBlob")
+	h.Set("X-Ms-Lease-Status", "unlocked")
+	if b.lease != "" {
+		h.Set("X-Ms-Lease-Status", "locked")
+	}
+	for name, v := range b.metadata {
+		h.Set(name, v)
+	}
+}
+
+func metadataOf(h http.Header) map[string]string {
+	out := map[string]string{}
+	for name := range h {
+		if strings.HasPrefix(name, "X-Ms-Meta-") {
+			out[name] = h.Get(name)
+		}
+	}
+	return out
+}
+
+func (a *azure) list(w http.ResponseWriter, prefix string) {
+	w.Header().Set("Content-Type", "application/xml")
+	fmt.Fprint(w, `<?xml version="1.0" encoding="utf-8"?><EnumerationResults><Blobs>`)
+	for _, name := range slices.Sorted(maps.Keys(a.blobs)) {
+		if strings.HasPrefix(name, prefix) {
+			fmt.Fprintf(w, "<Blob><Name>%s</Name><Properties><Content-Length>%d</Content-Length></Properties></Blob>", name, len(a.blobs[name].data))
+		}
+	}
+	fmt.Fprint(w, `</Blobs><NextMarker/></EnumerationResults>`)
+}
+
+func TestAzure(t *testing.T) {
+	opener := func(t *testing.T, around func(http.Handler) http.Handler) func() store.Store {
+		server := httptest.NewServer(around(&azure{blobs: map[string]*azureBlob{}}))
+		server.Config.ErrorLog = nil
+		t.Cleanup(server.Close)
+		return func() store.Store {
+			key, err := container.NewSharedKeyCredential("acct", azureKey)
+			check(t, err)
+			c, err := container.NewClientWithSharedKeyCredential(server.URL+"/states", key, &container.ClientOptions{ClientOptions: azcore.ClientOptions{Retry: policy.RetryOptions{MaxRetries: -1}}})
+			check(t, err)
+			return store.Careful(azurestore.New(azurestore.Options{Container: c, Key: "net/a.tfstate", Snapshot: true}), store.Tries{Again: 3, Shortest: time.Millisecond, Longest: time.Millisecond})
+		}
+	}
+	t.Run("contract", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) func() store.Store { return opener(t, plain) })
+	})
+	t.Run("cut", func(t *testing.T) {
+		storetest.RunCut(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
+			c := &storetest.Cutter{}
+			return opener(t, func(h http.Handler) http.Handler {
+				c.Handler = h
+				return c
+			}), c
+		})
+	})
+}
+
+// startAzure runs an account behind a proxy that stands for the whole cloud, and gives what programs need in their
+// environment: its address, and the authority of its certificates.
+func startAzure(t *testing.T) []string {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	check(t, err)
+	authority := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	ca, err := x509.CreateCertificate(rand.Reader, authority, authority, &key.PublicKey, key)
+	check(t, err)
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	check(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca}), 0o600))
+	host := "acct.blob.core.windows.net"
+	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), DNSNames: []string{host}, NotBefore: authority.NotBefore, NotAfter: authority.NotAfter}
+	cert, err := x509.CreateCertificate(rand.Reader, leaf, authority, &key.PublicKey, key)
+	check(t, err)
+	server := httptest.NewUnstartedServer(&azure{blobs: map[string]*azureBlob{}})
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{cert}, PrivateKey: key}}}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go tunnel(c, host, server.Listener.Addr().String())
+		}
+	}()
+	return []string{"HTTPS_PROXY=http://" + l.Addr().String(), "SSL_CERT_FILE=" + file, "ARM_ACCESS_KEY=" + azureKey}
+}
+
+// tunnel connects a client of the proxy with the server, whatever host of the cloud it asks for.
+func tunnel(c net.Conn, host, to string) {
+	defer c.Close()
+	r := bufio.NewReader(c)
+	req, err := http.ReadRequest(r)
+	if err != nil || req.Method != http.MethodConnect || req.Host != host+":443" {
+		fmt.Fprint(c, "HTTP/1.1 403 Forbidden\r\n\r\n")
+		return
+	}
+	server, err := net.Dial("tcp", to)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	fmt.Fprint(c, "HTTP/1.1 200 OK\r\n\r\n")
+	go func() {
+		io.Copy(server, r)
+		server.Close()
+	}()
+	io.Copy(c, server)
+}

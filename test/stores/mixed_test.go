@@ -1,0 +1,205 @@
+package stores
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+)
+
+// lethe builds the program once.
+var lethe = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "lethe-stores-*")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "lethe")
+	cmd := exec.Command("go", "build", "-o", path, "./cmd/lethe")
+	cmd.Dir = "../.."
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building lethe: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := lethe(); err == nil {
+		os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+// place is somewhere to keep states, and how to get there.
+type place struct {
+	backend string // the block
+	env     []string
+}
+
+// directory is a working directory with a program.
+type directory struct {
+	*testing.T
+	program, dir string
+	env          []string
+}
+
+const config = `
+variable "v" {
+  type = string
+}
+variable "hold" {
+  type    = string
+  default = ""
+}
+resource "terraform_data" "a" {
+  input = var.v
+  provisioner "local-exec" {
+    command = var.hold == "" ? "true" : "touch ${var.hold}.here; while test -e ${var.hold}; do sleep 0.02; done"
+  }
+  triggers_replace = var.v
+}
+output "o" {
+  value = terraform_data.a.output
+}
+`
+
+func newDirectory(t *testing.T, program string, p place) *directory {
+	u := &directory{t, program, t.TempDir(), append(os.Environ(), append(p.env, "TF_INPUT=0", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE="+os.DevNull, "TF_IN_AUTOMATION=1")...)}
+	check(t, os.WriteFile(filepath.Join(u.dir, "main.tf"), []byte(config+p.backend), 0o600))
+	u.run(0, "init")
+	return u
+}
+
+func (u *directory) cmd(args ...string) *exec.Cmd {
+	cmd := exec.Command(u.program, args...)
+	cmd.Dir, cmd.Env = u.dir, u.env
+	return cmd
+}
+
+// run runs a command that ends with that code, and gives what it printed.
+func (u *directory) run(code int, args ...string) string {
+	u.Helper()
+	out, err := u.cmd(args...).CombinedOutput()
+	got := 0
+	if exit, ok := err.(*exec.ExitError); ok {
+		got = exit.ExitCode()
+	} else if err != nil {
+		u.Fatal(err)
+	}
+	if got != code {
+		u.Fatalf("%s %s exits %d, not %d:\n%s", filepath.Base(u.program), strings.Join(args, " "), got, code, out)
+	}
+	return string(out)
+}
+
+// holding begins an apply that does not end before done is called.
+func (u *directory) holding(v string) (cmd *exec.Cmd, done func()) {
+	u.Helper()
+	hold := filepath.Join(u.dir, "hold")
+	check(u.T, os.WriteFile(hold, nil, 0o600))
+	os.Remove(hold + ".here")
+	cmd = u.cmd("apply", "-auto-approve", "-var", "v="+v, "-var", "hold="+hold)
+	check(u.T, cmd.Start())
+	for {
+		if _, err := os.Stat(hold + ".here"); err == nil {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return cmd, func() { os.Remove(hold) }
+}
+
+// TestMixed lets Lethe and Terraform share states: each goes on where the other stopped, and waits while the
+// other works.
+func TestMixed(t *testing.T) {
+	terraform, err := exec.LookPath("terraform")
+	if err != nil {
+		t.Skip("there is no terraform on PATH")
+	}
+	ours, err := lethe()
+	check(t, err)
+	for name, p := range places(t) {
+		t.Run(name, func(t *testing.T) {
+			tf, l := newDirectory(t, terraform, p), newDirectory(t, ours, p)
+			tf.run(0, "apply", "-auto-approve", "-var", "v=1")
+			l.run(0, "plan", "-detailed-exitcode", "-var", "v=1")
+			l.run(0, "apply", "-auto-approve", "-var", "v=2")
+			tf.run(0, "plan", "-detailed-exitcode", "-var", "v=2")
+			for _, pair := range [][2]*directory{{l, tf}, {tf, l}} {
+				first, second := pair[0], pair[1]
+				cmd, done := first.holding("of the first")
+				if out := second.run(1, "apply", "-auto-approve", "-var", "v=x"); !strings.Contains(out, "Error acquiring the state lock") {
+					t.Errorf("%s: %s", second.program, out)
+				}
+				waiting := second.cmd("apply", "-auto-approve", "-lock-timeout=2m", "-var", "v=of the second")
+				check(t, waiting.Start())
+				time.Sleep(300 * time.Millisecond)
+				done()
+				check(t, cmd.Wait())
+				check(t, waiting.Wait())
+				for _, u := range pair {
+					if out := u.run(0, "output", "-raw", "o"); out != "of the second" {
+						t.Errorf("%s: %q", u.program, out)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestKilled: a process that is killed in the middle of an apply leaves a lock at most, and loses nothing that was
+// made: the next one on that machine takes it in.
+func TestKilled(t *testing.T) {
+	ours, err := lethe()
+	check(t, err)
+	for name, p := range places(t) {
+		t.Run(name, func(t *testing.T) {
+			u := newDirectory(t, ours, p)
+			extra := "resource \"terraform_data\" \"first\" {\n  input = 1\n}\nresource \"terraform_data\" \"last\" {\n  depends_on = [terraform_data.first]\n  input = var.v\n  provisioner \"local-exec\" {\n    command = \"touch ${var.hold}.here; while test -e ${var.hold}; do sleep 0.02; done\"\n  }\n}\n"
+			check(t, os.WriteFile(filepath.Join(u.dir, "main.tf"), []byte("variable \"v\" {}\nvariable \"hold\" {}\n"+extra+p.backend), 0o600))
+			cmd, done := u.holding("x")
+			check(t, cmd.Process.Kill())
+			_ = cmd.Wait()
+			done()
+			out := u.run2("plan", "-var", "v=x", "-var", "hold=h")
+			if _, id, locked := strings.Cut(out, "ID: "); locked {
+				id, _, _ = strings.Cut(strings.TrimSpace(id), "\n")
+				u.run(0, "force-unlock", "-force", strings.TrimSpace(id))
+				out = u.run(0, "plan", "-var", "v=x", "-var", "hold=h")
+			}
+			if !strings.Contains(out, "Recovered an interrupted run") || strings.Contains(out, "terraform_data.first will be created") {
+				t.Errorf("what was made is lost:\n%s", out)
+			}
+		})
+	}
+}
+
+// run2 runs a command, and gives what it printed.
+func (u *directory) run2(args ...string) string {
+	out, _ := u.cmd(args...).CombinedOutput()
+	return string(out)
+}
+
+// places starts all the servers.
+func places(t *testing.T) map[string]place {
+	server := httptest.NewServer(&storetest.HTTP{User: "u", Password: "canary-4711"})
+	t.Cleanup(server.Close)
+	service := startS3(t, withTable)
+	s3 := fmt.Sprintf("terraform {\n  backend \"s3\" {\n    bucket = \"states\"\n    region = \"us-east-1\"\n    use_path_style = true\n    skip_credentials_validation = true\n    skip_requesting_account_id = true\n    skip_metadata_api_check = true\n    endpoints = {\n      s3 = %q\n      dynamodb = %q\n    }\n", service, service)
+	keys := []string{"AWS_ACCESS_KEY_ID=user", "AWS_SECRET_ACCESS_KEY=canary-4711", "AWS_EC2_METADATA_DISABLED=true"}
+	return map[string]place{
+		"azurerm":               {"terraform {\n  backend \"azurerm\" {\n    storage_account_name = \"acct\"\n    container_name = \"states\"\n    key = \"a\"\n  }\n}\n", startAzure(t)},
+		"gcs":                   {"terraform {\n  backend \"gcs\" {\n    bucket = \"states\"\n    prefix = \"a\"\n  }\n}\n", []string{"GOOGLE_OAUTH_ACCESS_TOKEN=canary-4711", "GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT=" + startGCS(t, plain) + "/storage/v1/"}},
+		"s3 with a lock object": {s3 + "    key = \"a\"\n    use_lockfile = true\n  }\n}\n", keys},
+		"s3 with a table":       {s3 + "    key = \"b\"\n    dynamodb_table = \"locks\"\n  }\n}\n", keys},
+		"http":                  {backend: "terraform {\n  backend \"http\" {\n    username = \"u\"\n  }\n}\n", env: []string{"TF_HTTP_PASSWORD=canary-4711", "TF_HTTP_ADDRESS=" + server.URL, "TF_HTTP_LOCK_ADDRESS=" + server.URL, "TF_HTTP_UNLOCK_ADDRESS=" + server.URL}},
+		"pg":                    {backend: "terraform {\n  backend \"pg\" {\n  }\n}\n", env: []string{"PG_CONN_STR=postgres://postgres:canary-4711@127.0.0.1:" + startPostgres(t) + "/postgres?sslmode=disable"}},
+	}
+}

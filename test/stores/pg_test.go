@@ -1,0 +1,200 @@
+// Package stores tries the stores of states on real servers.
+package stores
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/pgstore"
+	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+	"github.com/zclconf/go-cty/cty"
+)
+
+var ctx = context.Background()
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPostgres runs the contract of stores on a server.
+func TestPostgres(t *testing.T) {
+	port := startPostgres(t)
+	n := 0
+	t.Run("contract", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) func() store.Store {
+			n++
+			return opener(t, port, fmt.Sprintf("contract %d", n))
+		})
+	})
+	t.Run("cut", func(t *testing.T) {
+		storetest.RunCut(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
+			n++
+			p := newProxy(t, "127.0.0.1:"+port)
+			return opener(t, p.port(), fmt.Sprintf("cut %d", n)), p
+		})
+	})
+	t.Run("connection of the lock", func(t *testing.T) { testLostLock(t, port) })
+}
+
+// opener opens the store with a schema of its own.
+func opener(t *testing.T, port, schema string) func() store.Store {
+	return func() store.Store {
+		config, err := pgstore.Driver.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{
+			"conn_str":    cty.StringVal("postgres://postgres:canary@127.0.0.1:" + port + "/postgres?sslmode=disable"),
+			"schema_name": cty.StringVal(schema),
+		}))
+		check(t, err)
+		st, err := pgstore.Driver.Open(ctx, store.Settings{Config: config, Getenv: os.Getenv})
+		check(t, err)
+		return st
+	}
+}
+
+// testLostLock: the connection that has a lock breaks. Its holder goes on where no other took the lock, and
+// overwrites nothing where one did.
+func testLostLock(t *testing.T, port string) {
+	open := opener(t, port, "lost")
+	a, b := open(), open()
+	v, err := a.Put(ctx, "w", []byte("1"), "")
+	check(t, err)
+	who := store.NewLockInfo("OperationTypeApply", "1")
+	_, err = a.Lock(ctx, "w", who)
+	check(t, err)
+	endLocks(t, port)
+	v, err = a.Put(ctx, "w", []byte("2"), v)
+	check(t, err)
+	var held *store.LockError
+	if _, err := b.Lock(ctx, "w", store.NewLockInfo("other", "1")); !errors.As(err, &held) || held.Held == nil || held.Held.ID != who.ID {
+		t.Fatalf("the lock is not taken again: %v", err)
+	}
+	endLocks(t, port)
+	unlock, err := b.Lock(ctx, "w", store.NewLockInfo("other", "1"))
+	check(t, err)
+	if _, err := a.Put(ctx, "w", []byte("3"), v); !errors.As(err, &held) || !strings.Contains(err.Error(), "another has taken the lock") {
+		t.Errorf("written under the lock of another: %v", err)
+	}
+	check(t, unlock(ctx))
+}
+
+// endLocks ends each connection of the server that has an advisory lock.
+func endLocks(t *testing.T, port string) {
+	t.Helper()
+	c, err := pgconn.Connect(ctx, "postgres://postgres@127.0.0.1:"+port+"/postgres?sslmode=disable")
+	check(t, err)
+	defer c.Close(ctx)
+	ended, err := c.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'`).ReadAll()
+	check(t, err)
+	if len(ended[0].Rows) == 0 {
+		t.Fatal("there is no lock")
+	}
+	for range 100 {
+		left, err := c.Exec(ctx, `SELECT 1 FROM pg_locks WHERE locktype = 'advisory'`).ReadAll()
+		check(t, err)
+		if len(left[0].Rows) == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("the locks are still there")
+}
+
+// proxy stands before a server, and breaks connections: storetest.Breaks. What a client sends at once is a
+// request.
+type proxy struct {
+	net.Listener
+	to        string
+	count, at atomic.Int64
+	late      atomic.Bool
+}
+
+func newProxy(t *testing.T, to string) *proxy {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	p := &proxy{Listener: l, to: to}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go p.serve(c)
+		}
+	}()
+	return p
+}
+
+func (p *proxy) port() string {
+	_, port, _ := net.SplitHostPort(p.Addr().String())
+	return port
+}
+
+func (p *proxy) Cut(n int, late bool) {
+	p.count.Store(0)
+	p.at.Store(int64(n))
+	p.late.Store(late)
+}
+
+func (p *proxy) Reached() bool { return p.count.Load() >= p.at.Load() }
+
+func (p *proxy) serve(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", p.to)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	var answers sync.Mutex // held once no more answers are to pass
+	go func() {
+		buf := make([]byte, 1<<16)
+		for {
+			n, err := server.Read(buf)
+			answers.Lock()
+			if err == nil {
+				_, err = client.Write(buf[:n])
+			}
+			answers.Unlock()
+			if err != nil {
+				client.Close()
+				return
+			}
+		}
+	}()
+	buf := make([]byte, 1<<20)
+	for {
+		n, err := client.Read(buf)
+		if err != nil {
+			return
+		}
+		if p.count.Add(1) != p.at.Load() {
+			if _, err := server.Write(buf[:n]); err != nil {
+				return
+			}
+			continue
+		}
+		if p.late.Load() {
+			answers.Lock()
+			if _, err := server.Write(buf[:n]); err == nil {
+				server.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+				io.Copy(io.Discard, server)
+			}
+			client.Close()
+			answers.Unlock()
+		}
+		return
+	}
+}
