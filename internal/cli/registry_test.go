@@ -30,6 +30,8 @@ var registries sync.Map
 //	                        key file is $GOOGLE_KEY
 //	registry oci            has the provider under oci/lethe/playground, and the module under oci/net, for who logs in as
 //	                        "you" with the password "canary-0c1a"
+//	registry locked         says that packages are being fetched, as caches do that stand before other registries, until
+//	                        registry unlocked
 //	registry login GRANT    lets users log in, with a browser (authz_code) or with the password "open" (password); the
 //	                        token is a canary, without which no version of a provider is told from then on
 func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
@@ -99,6 +101,14 @@ func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 			at := s.Image("oci/net", "v1", "application/vnd.opentofu.modulepkg", registrytest.Zip(map[string]string{"sub/main.tf": "output \"o\" {\n  value = 1\n}\n"}))
 			ts.Setenv("DIGEST", at["digest"].(string))
 			s.Guard("you", "canary-"+"0c1a", "canary-"+"70ce")
+		case (args[0] == "locked" || args[0] == "unlocked") && len(args) == 1:
+			for _, v := range []string{"1.0.0", "1.1.0"} {
+				var answer http.HandlerFunc
+				if args[0] == "locked" {
+					answer = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusLocked) }
+				}
+				s.Fault("/v1/providers/lethe/playground/"+v+"/download/"+runtime.GOOS+"/"+runtime.GOARCH, answer)
+			}
 		case args[0] == "login" && len(args) == 2:
 			token := "canary-" + "4711"
 			s.Login(token, "open", args[1])
@@ -110,7 +120,7 @@ func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 				io.WriteString(w, `{"versions": [{"version": "1.0.0"}]}`)
 			})
 		default:
-			ts.Fatalf("usage: registry [requests FILE | zip PATH DIR | buckets | login GRANT | oci]")
+			ts.Fatalf("usage: registry [requests FILE | zip PATH DIR | buckets | locked | unlocked | login GRANT | oci]")
 		}
 	}
 }

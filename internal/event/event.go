@@ -95,6 +95,14 @@ type (
 		Type   string
 		Failed bool
 	}
+	// Transfer says how much of a package is here. It is told when a download begins, some times a second, and when it
+	// has ended, well or not.
+	Transfer struct {
+		Name  string // of what is downloaded
+		Done  int64  // bytes
+		All   int64  // bytes; not above 0: not known
+		Ended bool
+	}
 	// Summary ends an apply.
 	Summary struct {
 		Operation                                      string // "apply" or "destroy"
@@ -125,6 +133,7 @@ func (Imported) event()         {}
 func (ProvisionStarted) event() {}
 func (ProvisionOutput) event()  {}
 func (ProvisionDone) event()    {}
+func (Transfer) event()         {}
 func (Summary) event()          {}
 func (Leases) event()           {}
 func (Diagnosed) event()        {}

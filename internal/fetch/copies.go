@@ -72,6 +72,7 @@ func (p *Providers) sum(ctx context.Context, w *wanted, platform string) (delive
 	if err != nil {
 		return delivered{}, err
 	}
+	pkg.name = w.Provider.ForDisplay() + " " + w.lock.Version + " for " + platform
 	d := promised(pkg.remote)
 	add := func(hash func(string) (string, error), path string) error {
 		h, err := hash(path)
@@ -80,7 +81,7 @@ func (p *Providers) sum(ctx context.Context, w *wanted, platform string) (delive
 	}
 	switch {
 	case pkg.remote != nil:
-		err = p.download(ctx, pkg.remote, "", func(zip string) error { return add(hashArchive, zip) })
+		err = p.download(ctx, pkg, "", func(zip string) error { return add(hashArchive, zip) })
 	case pkg.zip != "":
 		err = errors.Join(add(hashZip, pkg.zip), add(hashArchive, pkg.zip))
 	default:
@@ -137,12 +138,13 @@ func (p *Providers) copy(ctx context.Context, w *wanted, platform, dir string) (
 	if err != nil {
 		return delivered{}, err
 	}
+	pkg.name = w.Provider.ForDisplay() + " " + w.lock.Version + " for " + platform
 	name := filepath.Join(dir, fmt.Sprintf("terraform-provider-%s_%s_%s.zip", w.Provider.Type, w.lock.Version, platform))
 	d := promised(pkg.remote)
 	if zh, err := hashZip(name); err == nil && zh == "zh:"+pkg.remote.Sum {
 		return d, nil
 	}
-	return d, p.download(ctx, pkg.remote, dir, func(zip string) error {
+	return d, p.download(ctx, pkg, dir, func(zip string) error {
 		if platform == Platform() {
 			h1, err := hashArchive(zip)
 			if err = errors.Join(err, held(w.Provider, w.lock, h1, "zh:"+pkg.remote.Sum)); err != nil {

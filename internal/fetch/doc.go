@@ -3,9 +3,10 @@
 //
 // Providers come from sources (source.go): development overrides, directories that are mirrors, network
 // mirrors, OCI registries, and the registries that their addresses name (remote.go). Install (install.go)
-// chooses a version, and deliver.go puts its package into .terraform, through the user's store and the plugin
-// cache. Link (link.go) does so without asking any server. Sum and Copy (copies.go) are about packages for
-// other platforms. What was chosen is in the dependency lock file (lockfile.go) with hashes (pack.go).
+// chooses a version, and deliver.go puts its package into .terraform, through the user's store (store.go) and the
+// plugin cache. Link (link.go) does so without asking any server. Sum and Copy (copies.go) are about packages for
+// other platforms. What was chosen is in the dependency lock file (lockfile.go) with hashes (pack.go); which files
+// were held against them is remembered (checked.go).
 //
 // Modules come from local paths, registries, git repositories (git.go), archives and OCI registries
 // (installer.go) and objects in clouds; address.go reads what a source argument says, and modules.go keeps the list

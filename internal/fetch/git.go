@@ -233,21 +233,21 @@ func (r *repository) look(ctx context.Context, g gitSource) (revision, error) {
 		return revision{}, errors.New("the repository has no HEAD: name a revision with ?ref=")
 	}
 	// What is neither a branch nor a tag, such as a change that was proposed, or a commit of none.
-	_, err := r.git(ctx, "fetch", "--quiet", "--no-tags", "--force", "--", g.url, "+"+g.ref+":"+kept(g.ref))
+	_, err := r.git(ctx, "fetch", "--quiet", "--no-tags", "--force", "--", g.url, "+"+g.ref+":"+keptRef(g.ref))
 	if err == nil {
 		found, _ = r.named(ctx, g.ref)
 	}
 	return found, err
 }
 
-// kept is the name under which a copy has what is neither a branch nor a tag.
-func kept(ref string) string { return fmt.Sprintf("refs/lethe/%x", ref) }
+// keptRef is the name under which a copy has what is neither a branch nor a tag.
+func keptRef(ref string) string { return fmt.Sprintf("refs/lethe/%x", ref) }
 
 // named looks a revision up in the copy.
 func (r *repository) named(ctx context.Context, ref string) (revision, bool) {
-	names := []string{"refs/tags/" + ref, "refs/heads/" + ref, kept(ref)}
+	names := []string{"refs/tags/" + ref, "refs/heads/" + ref, keptRef(ref)}
 	if ref == "" {
-		names = []string{kept("HEAD")}
+		names = []string{keptRef("HEAD")}
 	}
 	if someCommit().MatchString(ref) {
 		names = append(names, ref)
@@ -283,7 +283,7 @@ func (r *repository) ask(ctx context.Context, g gitSource) error {
 				return err
 			}
 		}
-		err := fetch(depth, "--", g.url, "+"+ref+":"+kept(ref))
+		err := fetch(depth, "--", g.url, "+"+ref+":"+keptRef(ref))
 		if err == nil || !someCommit().MatchString(g.ref) {
 			return err
 		}
@@ -292,7 +292,7 @@ func (r *repository) ask(ctx context.Context, g gitSource) error {
 	if r.asked[r.dir] {
 		return nil
 	}
-	all := []string{"--prune", "--", g.url, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", "+HEAD:" + kept("HEAD")}
+	all := []string{"--prune", "--", g.url, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", "+HEAD:" + keptRef("HEAD")}
 	err := fetch(all...)
 	if err != nil && strings.Contains(err.Error(), noRef+" HEAD") { // which points to a branch that there is not
 		err = fetch(all[:len(all)-1]...)

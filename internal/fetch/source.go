@@ -28,6 +28,7 @@ type parcel struct {
 	dir, zip string
 	remote   *registry.Package // to be downloaded; nil: it is on the disk
 	h1       string            // the hash of dir, which is in the store and taken over file by file; "": it is not
+	name     string            // what users know a package by that is to be downloaded
 }
 
 // unfitOn says why a version is of no use on a platform; "": it can be used.

@@ -113,7 +113,7 @@ func (h *Human) write(w io.Writer, s string) {
 // draw brings the live block up to date, but not more often than it may.
 func (h *Human) draw() {
 	if h.live != nil {
-		h.live.draw(h.ops.list(), h.o.now())
+		h.live.draw(&h.ops, h.o.now())
 	}
 }
 

@@ -143,6 +143,9 @@ func (r *running) pending() string {
 		closing[o.object] = closing[o.object] || o.op == event.Close
 		fmt.Fprintf(&b, "  - %s (%s, %s)\n", escapeLine(o.object.String()), o.words().still, seconds(max(r.now().Sub(o.began), 0)))
 	}
+	for _, m := range r.transfers() {
+		fmt.Fprintf(&b, "  - %s (downloading, %s)\n", escapeLine(m.name), m.progress(r.now()))
+	}
 	var open []string
 	for o := range r.leases {
 		if !closing[o] {

@@ -63,7 +63,7 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	p.Providers = &fetch.Providers{
 		Registry: asks, OCI: newImages(asks, credentials), StoreDir: cacheDir(c, "packages"),
 		Settings: p.Settings, WorkDir: p.Dir, DataDir: p.Data, CacheDir: p.pluginCache(), Getenv: c.Getenv, Closed: p.closed,
-		Note: func(s string) { c.UI.Line(s) },
+		Note: func(s string) { c.UI.Line(s) }, Moved: func(t event.Transfer) { c.UI.Tell(t) },
 	}
 	p.Modules = &fetch.Installer{
 		Registry: asks, OCI: p.Providers.OCI, Buckets: &bucket.Access{Getenv: c.Getenv, Learned: credentials.Learned}, Host: c.Registry(), WorkDir: p.Dir, DataDir: p.Data, CacheDir: cacheDir(c, "git"), Environ: c.Environ,
@@ -141,8 +141,7 @@ func (p *Project) newPool() *provider.Pool {
 	log.line("INFO", "Lethe version: %s", base.Version)
 	processes := &launch.Processes{
 		Find: func(a addr.Provider) (string, error) {
-			path, _, err := p.Providers.Find(a, p.Lock)
-			return path, err
+			return p.Providers.Program(a, p.Lock)
 		},
 		VersionOf: func(a addr.Provider) string {
 			lock, _ := p.Lock.Get(a)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -61,12 +62,36 @@ func newRegistry(c *base.Call, s *cliconfig.Settings, credentials *cliconfig.Cre
 	if most := max(discovery, packages); most >= 0 {
 		client.Retries = most
 	}
-	return &registry.Registry{Client: client, Hosts: s.Hosts}, ok1 && ok2 && ok3
+	instead, ok4 := defaultRegistry(c, s)
+	return &registry.Registry{Client: client, Hosts: s.Hosts, Default: instead}, ok1 && ok2 && ok3 && ok4
+}
+
+// defaultRegistry is the host that is asked for what is in the public registries; "": these.
+func defaultRegistry(c *base.Call, s *cliconfig.Settings) (string, bool) {
+	const variable = "LETHE_DEFAULT_REGISTRY"
+	host := c.Getenv(variable)
+	given := host != ""
+	if !given {
+		host = s.DefaultRegistry
+	}
+	if host == "" {
+		return "", true
+	}
+	p, err := addr.ParseProvider(host + "/namespace/type")
+	switch {
+	case err == nil:
+		return p.Host, true
+	case given:
+		c.Bag.Add(diag.Errorf("Invalid environment variable", "The environment variable %s is the host of a registry, and %q is none.", variable, host))
+	default:
+		c.Bag.Add(diag.Errorf("Invalid CLI configuration", "The setting \"default_registry\" is the host of a registry, and %q is none.", host))
+	}
+	return "", false
 }
 
 // newImages is how this command asks OCI registries.
 func newImages(r *registry.Registry, credentials *cliconfig.Credentials) *oci.Client {
-	return &oci.Client{Transport: r.Client.Transport, Header: http.Header{"User-Agent": r.Client.Header["User-Agent"]}, Credential: credentials.OCI}
+	return &oci.Client{Transport: r.Client.Transport, Header: http.Header{"User-Agent": r.Client.Header["User-Agent"]}, Credential: credentials.OCI, Retries: r.Client.Retries}
 }
 
 // number reads an environment variable that is a number, if it is set.
