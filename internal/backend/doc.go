@@ -28,8 +28,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/state/store/azurestore"
+	"github.com/lethe-iac/lethe/internal/state/store/consulstore"
 	"github.com/lethe-iac/lethe/internal/state/store/gcsstore"
 	"github.com/lethe-iac/lethe/internal/state/store/httpstore"
+	"github.com/lethe-iac/lethe/internal/state/store/kubestore"
 	"github.com/lethe-iac/lethe/internal/state/store/pgstore"
 	"github.com/lethe-iac/lethe/internal/state/store/s3store"
 	"github.com/lethe-iac/lethe/internal/workspace"
@@ -37,7 +39,7 @@ import (
 )
 
 // Drivers are the kinds of store that there are.
-var Drivers = store.Drivers{store.LocalDriver, store.MemoryDriver, azurestore.Driver, httpstore.Driver, gcsstore.Driver, pgstore.Driver, s3store.Driver}
+var Drivers = store.Drivers{store.LocalDriver, store.MemoryDriver, azurestore.Driver, consulstore.Driver, httpstore.Driver, gcsstore.Driver, kubestore.Driver, pgstore.Driver, s3store.Driver}
 
 // Directory is a working directory as far as its states are concerned.
 type Directory struct {

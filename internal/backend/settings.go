@@ -33,7 +33,7 @@ func noDriver(name string) diag.Diagnostic {
 		why = fmt.Sprintf("The backend %q went away with Terraform 1.3. To move the state, configure another backend with Terraform 1.2, and run its init -migrate-state.", name)
 	case "azure":
 		why = "The backend \"azure\" is named \"azurerm\" now."
-	case "cos", "oss", "oci", "remote", "kubernetes", "consul":
+	case "cos", "oss", "oci", "remote":
 		why = fmt.Sprintf("The backend %q of Terraform and OpenTofu is not there. A state can be moved with one of them: configure a backend that is there, and run its init -migrate-state.", name)
 	}
 	return diag.Errorf("Unsupported backend type", "%s Available are: %s.", why, strings.Join(Drivers.Names(), ", "))

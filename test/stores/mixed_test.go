@@ -1,7 +1,9 @@
 package stores
 
 import (
+	"encoding/base64"
 	"fmt"
+	"math/rand/v2"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -200,6 +202,40 @@ func places(t *testing.T) map[string]place {
 		"s3 with a lock object": {s3 + "    key = \"a\"\n    use_lockfile = true\n  }\n}\n", keys},
 		"s3 with a table":       {s3 + "    key = \"b\"\n    dynamodb_table = \"locks\"\n  }\n}\n", keys},
 		"http":                  {backend: "terraform {\n  backend \"http\" {\n    username = \"u\"\n  }\n}\n", env: []string{"TF_HTTP_PASSWORD=canary-4711", "TF_HTTP_ADDRESS=" + server.URL, "TF_HTTP_LOCK_ADDRESS=" + server.URL, "TF_HTTP_UNLOCK_ADDRESS=" + server.URL}},
+		"consul":                {"terraform {\n  backend \"consul\" {\n    path = \"a\"\n    gzip = true\n  }\n}\n", []string{"CONSUL_HTTP_ADDR=" + startConsul(t, newConsul()), "CONSUL_HTTP_TOKEN=canary-4711"}},
+		"kubernetes":            {"terraform {\n  backend \"kubernetes\" {\n    secret_suffix = \"a\"\n  }\n}\n", []string{"KUBE_CONFIG_PATH=" + startKube(t, plain)}},
 		"pg":                    {backend: "terraform {\n  backend \"pg\" {\n  }\n}\n", env: []string{"PG_CONN_STR=postgres://postgres:canary-4711@127.0.0.1:" + startPostgres(t) + "/postgres?sslmode=disable"}},
+	}
+}
+
+// pair are two directories with the same place, of Lethe and of Terraform.
+func pair(t *testing.T, p place) (l, tf *directory) {
+	terraform, err := exec.LookPath("terraform")
+	if err != nil {
+		t.Skip("there is no terraform on PATH")
+	}
+	ours, err := lethe()
+	check(t, err)
+	return newDirectory(t, ours, p), newDirectory(t, terraform, p)
+}
+
+// exchange lets each of two programs read and replace large states of the other, and small ones.
+func exchange(t *testing.T, a, b *directory) {
+	serial := 0
+	for _, size := range []int{3, 3, 0, 2, 0} {
+		for _, p := range [][2]*directory{{a, b}, {b, a}} {
+			serial++
+			noise := make([]byte, size<<20)
+			_, _ = rand.NewChaCha8([32]byte{byte(serial)}).Read(noise)
+			text := base64.StdEncoding.EncodeToString(noise)
+			file := filepath.Join(p[0].dir, "pushed")
+			check(t, os.WriteFile(file, fmt.Appendf(nil, `{"version":4,"terraform_version":"1.11.4","serial":%d,"lineage":"l","outputs":{"o":{"value":%q,"type":"string"}},"resources":[]}`, serial, text), 0o600))
+			p[0].run(0, "state", "push", "-force", file)
+			for _, u := range p {
+				if out := u.run(0, "output", "-raw", "o"); out != text {
+					t.Fatalf("%s reads %d bytes, which are not the %d that %s has written", u.program, len(out), len(text), p[0].program)
+				}
+			}
+		}
 	}
 }

@@ -1,0 +1,158 @@
+package consulstore
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Driver is the backend "consul". What the block leaves out may come from the environment, by the names that Consul's own
+// client has.
+var Driver = store.Driver{Name: "consul", Schema: store.Schema([]*schema.Attr{
+	{Name: "path", Type: cty.String, Optional: true, Description: "The key of the default workspace's state."},
+	{Name: "access_token", Type: cty.String, Optional: true, Sensitive: true, Description: "The ACL token. CONSUL_HTTP_TOKEN, CONSUL_HTTP_TOKEN_FILE."},
+	{Name: "address", Type: cty.String, Optional: true, Description: "The address of the agent: 127.0.0.1:8500 if not set. CONSUL_HTTP_ADDR."},
+	{Name: "scheme", Type: cty.String, Optional: true, Description: "http or https: http if not set. CONSUL_HTTP_SSL."},
+	{Name: "datacenter", Type: cty.String, Optional: true, Description: "The datacenter: that of the agent if not set."},
+	{Name: "http_auth", Type: cty.String, Optional: true, Sensitive: true, Description: "The user and the password of basic authentication, with a colon between them. CONSUL_HTTP_AUTH."},
+	{Name: "gzip", Type: cty.Bool, Optional: true, Description: "Whether states are compressed."},
+	{Name: "lock", Type: cty.Bool, Optional: true, Description: "Whether states are locked: true if not set."},
+	{Name: "ca_file", Type: cty.String, Optional: true, Description: "A file with the certificates of the authorities that the agent's is of, in PEM. CONSUL_CACERT."},
+	{Name: "cert_file", Type: cty.String, Optional: true, Description: "The file of the certificate for mutual TLS, in PEM. CONSUL_CLIENT_CERT."},
+	{Name: "key_file", Type: cty.String, Optional: true, Description: "That of its private key, in PEM. CONSUL_CLIENT_KEY."},
+}...), Open: open}
+
+// reader takes the settings apart, and keeps the first mistake.
+type reader struct {
+	s   store.Settings
+	err error
+}
+
+func (r *reader) fail(err error) { r.err = cmp.Or(r.err, err) }
+
+func (r *reader) text(name string, env ...string) string {
+	t, _ := r.s.Text(name, env...)
+	return t
+}
+
+// flag gives a setting that is a bool, otherwise where it is not set.
+func (r *reader) flag(name string, otherwise bool, env ...string) bool {
+	if _, set := r.s.Text(name, env...); !set {
+		return otherwise
+	}
+	b, err := r.s.Bool(name, env...)
+	r.fail(err)
+	return b
+}
+
+// file reads a file that a setting names; nil where it is not set.
+func (r *reader) file(name string, env ...string) []byte {
+	path := r.text(name, env...)
+	if path == "" {
+		return nil
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.s.Dir, path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		r.fail(fmt.Errorf("the file of %q cannot be read: %w", cmp.Or(name, env[0]), err))
+	}
+	return text
+}
+
+func open(_ context.Context, s store.Settings) (store.Store, error) {
+	r := &reader{s: s}
+	o := Options{Path: r.text("path"), Gzip: r.flag("gzip", false), NoLock: !r.flag("lock", true), Header: http.Header{}, Query: url.Values{}}
+	switch {
+	case o.Path == "":
+		r.fail(errors.New(`"path" is not set: not in the backend block, and not with -backend-config`))
+	case strings.HasPrefix(o.Path, "/"):
+		r.fail(fmt.Errorf(`the value of "path", %q, must not begin with "/": no key of Consul does`, o.Path))
+	}
+	if s.Agent != "" {
+		o.Header.Set("User-Agent", s.Agent)
+	}
+	token := cmp.Or(r.text("access_token", "CONSUL_HTTP_TOKEN"), strings.TrimSpace(string(r.file("", "CONSUL_HTTP_TOKEN_FILE"))))
+	if s.Secret(token); token != "" {
+		o.Header.Set("X-Consul-Token", token)
+	}
+	for name, value := range map[string]string{"dc": r.text("datacenter"), "ns": r.text("", "CONSUL_NAMESPACE"), "partition": r.text("", "CONSUL_PARTITION")} {
+		if value != "" {
+			o.Query.Set(name, value)
+		}
+	}
+	if auth := r.text("http_auth", "CONSUL_HTTP_AUTH"); auth != "" {
+		user, password, _ := strings.Cut(auth, ":")
+		o.User = url.UserPassword(user, password)
+		s.Secret(password)
+	}
+	transport := r.transport()
+	o.Server = r.server(transport)
+	if r.err != nil {
+		return nil, r.err
+	}
+	o.Client = &http.Client{Transport: transport}
+	return store.Careful(New(o), store.Tries{Again: 5, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second}), nil
+}
+
+// server is the address of the agent, which may be a socket.
+func (r *reader) server(t *http.Transport) *url.URL {
+	scheme := r.text("scheme")
+	if scheme == "" && r.flag("", false, "CONSUL_HTTP_SSL") {
+		scheme = "https"
+	}
+	address := cmp.Or(r.text("address", "CONSUL_HTTP_ADDR"), "127.0.0.1:8500")
+	if path, ok := strings.CutPrefix(address, "unix://"); ok {
+		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", path)
+		}
+		address = "localhost"
+	}
+	if !strings.Contains(address, "://") {
+		address = cmp.Or(scheme, "http") + "://" + address
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		r.fail(errors.New(`"address" and "scheme" are no address of an agent`))
+		return nil
+	}
+	return u
+}
+
+func (r *reader) transport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.TLSClientConfig = &tls.Config{InsecureSkipVerify: !r.flag("", true, "CONSUL_HTTP_SSL_VERIFY"), ServerName: r.text("", "CONSUL_TLS_SERVER_NAME")}
+	if ca := r.file("ca_file", "CONSUL_CACERT"); ca != nil {
+		t.TLSClientConfig.RootCAs = x509.NewCertPool()
+		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(ca) {
+			r.fail(errors.New(`the file of "ca_file" has no certificate in PEM`))
+		}
+	}
+	cert, key := r.file("cert_file", "CONSUL_CLIENT_CERT"), r.file("key_file", "CONSUL_CLIENT_KEY")
+	switch {
+	case (cert == nil) != (key == nil):
+		r.fail(errors.New(`"cert_file" and "key_file" belong together, and only one is set`))
+	case cert != nil:
+		pair, err := tls.X509KeyPair(cert, key)
+		if err != nil {
+			r.fail(fmt.Errorf("the client certificate and its key cannot be used: %w", err))
+		}
+		t.TLSClientConfig.Certificates = []tls.Certificate{pair}
+	}
+	return t
+}

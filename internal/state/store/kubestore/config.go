@@ -1,0 +1,319 @@
+package kubestore
+
+import (
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/zclconf/go-cty-yaml"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// access is how to get to the API of a cluster, and as whom.
+type access struct {
+	server     *url.URL
+	serverName string // in its certificate, "" for that of the address
+	insecure   bool
+	ca         []byte // in PEM
+	proxy      *url.URL
+
+	token, tokenFile   string
+	username, password string
+	cert, key          []byte // in PEM
+	exec               *plugin
+	as                 string // the user to act as
+	asGroups           []string
+}
+
+// kubeconfig is a kubeconfig file.
+type kubeconfig struct {
+	CurrentContext string `json:"current-context"`
+	Contexts       []struct {
+		Name    string
+		Context struct{ Cluster, User string }
+	}
+	Clusters []struct {
+		Name    string
+		Cluster kubeCluster
+	}
+	Users []struct {
+		Name string
+		User kubeUser
+	}
+}
+
+type kubeCluster struct {
+	Server      string
+	Authority   string `json:"certificate-authority"`
+	AuthorityIn string `json:"certificate-authority-data"`
+	Insecure    bool   `json:"insecure-skip-tls-verify"`
+	ServerName  string `json:"tls-server-name"`
+	Proxy       string `json:"proxy-url"`
+
+	dir string // of the file
+}
+
+type kubeUser struct {
+	Token, TokenFile   string
+	Username, Password string
+	Cert               string          `json:"client-certificate"`
+	CertIn             string          `json:"client-certificate-data"`
+	Key                string          `json:"client-key"`
+	KeyIn              string          `json:"client-key-data"`
+	As                 string          `json:"as"`
+	AsGroups           []string        `json:"as-groups"`
+	AsUID              string          `json:"as-uid"`
+	AsExtra            json.RawMessage `json:"as-user-extra"`
+	AuthProvider       json.RawMessage `json:"auth-provider"`
+	Exec               *plugin
+
+	dir string
+}
+
+// named is what the files say of contexts, clusters and users: the first that names one counts.
+type named struct {
+	current  string
+	contexts map[string]struct{ Cluster, User string }
+	clusters map[string]kubeCluster
+	users    map[string]kubeUser
+}
+
+func (n *named) read(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	ty, err := yaml.ImpliedType(text)
+	if err != nil {
+		return err
+	}
+	v, err := yaml.Unmarshal(text, ty)
+	if err != nil {
+		return err
+	}
+	if text, err = ctyjson.Marshal(v, ty); err != nil {
+		return err
+	}
+	var k kubeconfig
+	if err := json.Unmarshal(text, &k); err != nil {
+		return err
+	}
+	dir := filepath.Dir(path)
+	n.current = cmp.Or(n.current, k.CurrentContext)
+	for _, c := range k.Contexts {
+		if _, ok := n.contexts[c.Name]; !ok {
+			n.contexts[c.Name] = c.Context
+		}
+	}
+	for _, c := range k.Clusters {
+		if _, ok := n.clusters[c.Name]; !ok {
+			c.Cluster.dir = dir
+			n.clusters[c.Name] = c.Cluster
+		}
+	}
+	for _, u := range k.Users {
+		if _, ok := n.users[u.Name]; !ok {
+			u.User.dir = dir
+			n.users[u.Name] = u.User
+		}
+	}
+	return nil
+}
+
+// files are the kubeconfig files.
+func (r *reader) files() []string {
+	if load, set := r.s.Text("load_config_file", "KUBE_LOAD_CONFIG_FILE"); set && !r.flag("load_config_file", "KUBE_LOAD_CONFIG_FILE") && load != "" {
+		return nil
+	}
+	if p := r.text("config_path", "KUBE_CONFIG_PATH"); p != "" {
+		return []string{r.path(p)}
+	}
+	paths := r.s.List("config_paths")
+	if len(paths) == 0 {
+		paths = filepath.SplitList(r.text("", "KUBE_CONFIG_PATHS"))
+	}
+	var out []string
+	for _, p := range paths {
+		if p != "" {
+			out = append(out, r.path(p))
+		}
+	}
+	return out
+}
+
+// access puts together what the files or the pod say, and what is set besides.
+func (r *reader) access() *access {
+	a := &access{}
+	files := r.files()
+	switch {
+	case len(files) > 0:
+		r.fail(r.fromFiles(a, files))
+	case r.flag("in_cluster_config", "KUBE_IN_CLUSTER_CONFIG"):
+		r.fail(r.fromPod(a))
+	}
+	if host := r.text("host", "KUBE_HOST"); host != "" {
+		if !strings.Contains(host, "://") {
+			host = "https://" + host
+		}
+		a.server = r.url("host", host)
+	}
+	if a.server == nil {
+		if r.err == nil {
+			r.fail(errors.New(`which cluster is not known: none of "config_path", "config_paths", "in_cluster_config" and "host" is set, and none of KUBE_CONFIG_PATH, KUBE_CONFIG_PATHS, KUBE_IN_CLUSTER_CONFIG and KUBE_HOST`))
+		}
+		return a
+	}
+	if a.server.Scheme != "https" {
+		// What files keep for a cluster is not sent in the clear.
+		*a = access{server: a.server, proxy: a.proxy}
+	}
+	a.insecure = r.flag("insecure", "KUBE_INSECURE") || a.insecure
+	if ca := r.text("cluster_ca_certificate", "KUBE_CLUSTER_CA_CERT_DATA"); ca != "" {
+		a.ca = []byte(ca)
+	}
+	if p := r.text("proxy_url", "KUBE_PROXY_URL"); p != "" {
+		a.proxy = r.url("proxy_url", p)
+	}
+	cert, key := r.text("client_certificate", "KUBE_CLIENT_CERT_DATA"), r.text("client_key", "KUBE_CLIENT_KEY_DATA")
+	if cert != "" || key != "" {
+		a.cert, a.key = []byte(cert), []byte(key)
+	}
+	a.username, a.password = cmp.Or(r.text("username", "KUBE_USER"), a.username), cmp.Or(r.text("password", "KUBE_PASSWORD"), a.password)
+	if t := r.text("token", "KUBE_TOKEN"); t != "" {
+		a.token, a.tokenFile = t, ""
+	}
+	if in := r.s.In("exec"); in.Set() {
+		p := &plugin{dir: r.s.Dir, Args: in.List("args")}
+		p.APIVersion, _ = in.Text("api_version")
+		p.Command, _ = in.Text("command")
+		for name, value := range in.Texts("env") {
+			p.Env = append(p.Env, struct{ Name, Value string }{name, value})
+		}
+		a.exec = p
+	}
+	if a.exec != nil {
+		r.fail(a.exec.check())
+	}
+	return a
+}
+
+func (r *reader) fromFiles(a *access, files []string) error {
+	n := &named{contexts: map[string]struct{ Cluster, User string }{}, clusters: map[string]kubeCluster{}, users: map[string]kubeUser{}}
+	for _, f := range files {
+		if err := n.read(f); err != nil {
+			return fmt.Errorf("the kubeconfig file %s cannot be read: %w", f, err)
+		}
+	}
+	name := cmp.Or(r.text("config_context", "KUBE_CTX"), n.current)
+	context, ok := n.contexts[name]
+	if !ok && name != "" {
+		return fmt.Errorf("the kubeconfig has no context %q", name)
+	}
+	clusterName, userName := cmp.Or(r.text("config_context_cluster", "KUBE_CTX_CLUSTER"), context.Cluster), cmp.Or(r.text("config_context_auth_info", "KUBE_CTX_AUTH_INFO"), context.User)
+	cluster, ok := n.clusters[clusterName]
+	if !ok && clusterName != "" {
+		return fmt.Errorf("the kubeconfig has no cluster %q", clusterName)
+	}
+	user, ok := n.users[userName]
+	if !ok && userName != "" {
+		return fmt.Errorf("the kubeconfig has no user %q", userName)
+	}
+	if err := cluster.fill(a, r); err != nil {
+		return fmt.Errorf("the cluster %q of the kubeconfig: %w", clusterName, err)
+	}
+	if err := user.fill(a, r); err != nil {
+		return fmt.Errorf("the user %q of the kubeconfig: %w", userName, err)
+	}
+	return nil
+}
+
+// material is what stands in a file in base64, or else in a file of its own.
+func material(in, file, dir string) ([]byte, error) {
+	if in != "" {
+		return base64.StdEncoding.DecodeString(in)
+	}
+	if file == "" {
+		return nil, nil
+	}
+	return os.ReadFile(within(dir, file))
+}
+
+func (c *kubeCluster) fill(a *access, r *reader) (err error) {
+	if c.Server != "" {
+		a.server = r.url("server", c.Server)
+	}
+	if c.Proxy != "" {
+		a.proxy = r.url("proxy-url", c.Proxy)
+	}
+	a.insecure, a.serverName = c.Insecure, c.ServerName
+	a.ca, err = material(c.AuthorityIn, c.Authority, c.dir)
+	return err
+}
+
+func (u *kubeUser) fill(a *access, r *reader) (err error) {
+	switch {
+	case len(u.AuthProvider) > 0 && string(u.AuthProvider) != "null":
+		return errors.New(`credentials of an "auth-provider", which Kubernetes 1.26 has removed, are not used: use "exec"`)
+	case u.AsUID != "", len(u.AsExtra) > 0 && string(u.AsExtra) != "null":
+		return errors.New(`of what another is to be acted as, "as" and "as-groups" are honoured, and no more`)
+	}
+	a.token, a.tokenFile, a.username, a.password = u.Token, within(u.dir, u.TokenFile), u.Username, u.Password
+	a.as, a.asGroups = u.As, u.AsGroups
+	if a.cert, err = material(u.CertIn, u.Cert, u.dir); err != nil {
+		return err
+	}
+	if a.key, err = material(u.KeyIn, u.Key, u.dir); err != nil {
+		return err
+	}
+	for _, secret := range []string{u.Token, u.Password, string(a.key)} {
+		r.s.Secret(secret)
+	}
+	if a.exec = u.Exec; a.exec != nil {
+		a.exec.dir = u.dir
+	}
+	return nil
+}
+
+// account is where the service account of a pod is.
+const account = "/var/run/secrets/kubernetes.io/serviceaccount/"
+
+func (r *reader) fromPod(a *access) (err error) {
+	host, port := r.text("", "KUBERNETES_SERVICE_HOST"), r.text("", "KUBERNETES_SERVICE_PORT")
+	if host == "" || port == "" {
+		return errors.New(`"in_cluster_config" is set, and this is no pod of a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set`)
+	}
+	a.server = &url.URL{Scheme: "https", Host: net.JoinHostPort(host, port)}
+	a.tokenFile = account + "token"
+	a.ca, err = os.ReadFile(account + "ca.crt")
+	return err
+}
+
+func (a *access) tls() (*tls.Config, error) {
+	c := &tls.Config{InsecureSkipVerify: a.insecure, ServerName: a.serverName}
+	if len(a.ca) > 0 {
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(a.ca) {
+			return nil, errors.New("what is set as the certificates of the cluster's authorities has no certificate in PEM")
+		}
+	}
+	switch {
+	case (len(a.cert) > 0) != (len(a.key) > 0):
+		return nil, errors.New("a client certificate and its key belong together, and only one is set")
+	case len(a.cert) > 0:
+		pair, err := tls.X509KeyPair(a.cert, a.key)
+		if err != nil {
+			return nil, fmt.Errorf("the client certificate and its key cannot be used: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}

@@ -1,0 +1,121 @@
+package kubestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// lockAnnotation is the annotation of a Lease with who has the lock.
+const lockAnnotation = "app.terraform.io/lock-info"
+
+func (r *remote) leaseName(workspace string) string { return "lock-" + r.name(workspace) }
+
+// holder says who has the lock that a Lease is, nil where it is free.
+func (o *object) holder() *store.LockInfo {
+	if o == nil || o.Spec == nil || o.Spec.HolderIdentity == "" {
+		return nil
+	}
+	who, err := store.ParseLockInfo([]byte(o.Metadata.Annotations[lockAnnotation]))
+	if err != nil || who.ID == "" {
+		who = store.LockInfo{ID: o.Spec.HolderIdentity, Info: "the Lease does not say more"}
+	}
+	return &who
+}
+
+// Lock implements store.Store. The Lease stays when the lock is given back: it has no holder then.
+func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
+	if err := store.CheckName(workspace); err != nil {
+		return nil, err
+	}
+	who.Path = r.o.Namespace + "/" + r.name(workspace)
+	unlock := func(ctx context.Context) error { return r.Break(ctx, workspace, who.ID) }
+	lease, err := r.load(ctx, r.leases(), r.leaseName(workspace))
+	if err != nil {
+		return nil, err
+	}
+	if held := lease.holder(); held != nil && held.ID == who.ID {
+		return unlock, nil // an earlier request took it
+	} else if held != nil {
+		return nil, &store.LockError{Held: held, Err: errors.New("the state is locked")}
+	}
+	if lease == nil {
+		lease = &object{Metadata: metadata{Name: r.leaseName(workspace), Namespace: r.o.Namespace}}
+	}
+	lease.APIVersion, lease.Kind, lease.Spec = "coordination.k8s.io/v1", "Lease", &leaseSpec{who.ID}
+	if lease.Metadata.Labels == nil {
+		lease.Metadata.Labels = map[string]string{}
+	}
+	maps.Copy(lease.Metadata.Labels, r.labels(workspace))
+	if lease.Metadata.Annotations == nil {
+		lease.Metadata.Annotations = map[string]string{}
+	}
+	lease.Metadata.Annotations[lockAnnotation] = string(who.Marshal())
+	err = r.save(ctx, r.leases(), lease)
+	if refused(err, http.StatusConflict) {
+		now, err := r.load(ctx, r.leases(), r.leaseName(workspace))
+		if err != nil {
+			return nil, err
+		}
+		return nil, &store.LockError{Held: now.holder(), Err: errors.New("another was faster to lock the state")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return unlock, nil
+}
+
+// Break implements store.Breaker.
+func (r *remote) Break(ctx context.Context, workspace, id string) error {
+	if err := store.CheckName(workspace); err != nil {
+		return err
+	}
+	lease, err := r.load(ctx, r.leases(), r.leaseName(workspace))
+	if err != nil {
+		return err
+	}
+	held := lease.holder()
+	switch {
+	case held == nil:
+		return &store.LockError{Err: errors.New("the state is not locked")}
+	case held.ID != id && lease.Spec.HolderIdentity != id:
+		return &store.LockError{Held: held, Err: fmt.Errorf("the lock has the ID %s, not %s", held.ID, id)}
+	}
+	r.mu.Lock()
+	removed := r.removed[workspace]
+	r.mu.Unlock()
+	if removed {
+		err = r.remove(ctx, r.leases(), lease.Metadata.Name, lease.Metadata.ResourceVersion)
+	} else {
+		lease.Spec = &leaseSpec{}
+		delete(lease.Metadata.Annotations, lockAnnotation)
+		err = r.save(ctx, r.leases(), lease)
+	}
+	if refused(err, http.StatusConflict) || refused(err, http.StatusNotFound) {
+		return &store.LockError{Err: errors.New("the lock was given back, and another may have it")}
+	}
+	return err
+}
+
+// dropLease removes the Lease of a workspace that was removed: when its lock is given back, if it is locked.
+func (r *remote) dropLease(ctx context.Context, workspace string) error {
+	lease, err := r.load(ctx, r.leases(), r.leaseName(workspace))
+	if err != nil || lease == nil {
+		return err
+	}
+	if lease.holder() != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.removed[workspace] = true
+		return nil
+	}
+	err = r.remove(ctx, r.leases(), lease.Metadata.Name, lease.Metadata.ResourceVersion)
+	if refused(err, http.StatusConflict) {
+		return nil // another has taken it meanwhile
+	}
+	return err
+}
