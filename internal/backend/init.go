@@ -116,7 +116,7 @@ func (d *Directory) copyState(ctx context.Context, from, to store.Store, name st
 	if !target.Put(source.Snapshot()) {
 		return false
 	}
-	if local, ok := from.(*store.Local); ok && moves {
+	if local, ok := store.As[*store.Local](from); ok && moves {
 		if err := local.SetAside(name); err != nil {
 			d.Env.Bag.Add(diag.Errorf("Failed to move the state", "It was copied to the new backend, but the original cannot be renamed: %s. Remove it.", disk.Reason(err)))
 			return false

@@ -40,6 +40,7 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	p := &Project{Call: c, Bag: &c.Bag, UI: c.UI, Options: o, Dir: c.Dir, Root: cmp.Or(c.Path(o.Config), c.Dir), Data: dataDir(c.Env)}
 	p.Vars = &Variables{p: p}
 	p.modules = sync.OnceValue(func() fetch.Modules { return fetch.ReadModules(p.Data) })
+	p.states = sync.OnceValue(p.newStates)
 	var err error
 	if p.closed, err = shortcut.Parse(c.Getenv(shortcut.Variable)); err != nil {
 		c.Bag.Add(diag.Errorf("Invalid "+shortcut.Variable, "The environment variable %s names shortcuts not to take: %s.", shortcut.Variable, err))
@@ -145,7 +146,7 @@ func (p *Project) newPool() *provider.Pool {
 	}
 	pool := provider.NewPool(processes)
 	pool.Builtin(addr.Builtin("terraform"), terraform.New(func(ctx context.Context, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
-		return p.States().Outputs(ctx, backend, workspace, config)
+		return p.States().Outputs(ctx, "", backend, workspace, config)
 	}))
 	pool.Builtin(addr.Builtin("lethe"), lethe.New(lethe.Options{Dir: p.Dir, Env: p.Call.Environ, Now: p.Call.Now}))
 	return pool
