@@ -274,7 +274,7 @@ func TestNotStorable(t *testing.T) {
 		}
 		b.said(title)
 	}
-	b.configure("")
+	b = newBench(t)
 	b.env["TF_ENCRYPTION"] = "x"
 	if b.opens() {
 		t.Error("it opens")
