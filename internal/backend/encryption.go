@@ -22,16 +22,23 @@ type Encryption struct {
 	remote      map[string]*crypt.Target // by name of the data source; "" is the default
 }
 
-// Remote is how the state is encrypted that a data source reads, whose address in the configuration is at: a name, or
-// the names of the modules that it is in before it, with the key of the instance behind it. That of an instance goes
-// before that of all, and that before the default.
+// Remote is how the state is encrypted that a data source reads, whose address is at. The configuration has its name,
+// with the names of the modules that it is in before it, and the key of the instance behind it. What is said of an
+// instance goes before what is said of all, and that before the default.
 func (e *Encryption) Remote(at string) *crypt.Target {
+	at = remoteName(at)
 	for _, name := range []string{at, strings.TrimSuffix(at, at[indexOfKey(at):]), ""} {
 		if t := e.remote[name]; t != nil {
 			return t
 		}
 	}
 	return nil
+}
+
+// remoteName is an address as the names of remote_state_data_source blocks are held against: without the words that
+// they may have, too.
+func remoteName(at string) string {
+	return strings.NewReplacer("module.", "", "data.terraform_remote_state.", "").Replace(at)
 }
 
 // indexOfKey is where the key of an instance begins at the end of an address.
@@ -80,7 +87,7 @@ func (d *Directory) encryption() (*Encryption, bool) {
 	}
 	out.State, out.Plan = b.target(said.State), b.target(said.Plan)
 	for name, t := range said.Remote {
-		out.remote[name] = b.target(t)
+		out.remote[remoteName(name)] = b.target(t)
 	}
 	return out, b.ok
 }

@@ -145,8 +145,8 @@ func (p *Project) newPool() *provider.Pool {
 		processes.Log, processes.Quiet = log.fromProvider, false
 	}
 	pool := provider.NewPool(processes)
-	pool.Builtin(addr.Builtin("terraform"), terraform.New(func(ctx context.Context, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
-		return p.States().Outputs(ctx, "", backend, workspace, config)
+	pool.Builtin(addr.Builtin("terraform"), terraform.New(func(ctx context.Context, object, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
+		return p.States().Outputs(ctx, object, backend, workspace, config)
 	}))
 	pool.Builtin(addr.Builtin("lethe"), lethe.New(lethe.Options{Dir: p.Dir, Env: p.Call.Environ, Now: p.Call.Now}))
 	return pool

@@ -3,8 +3,10 @@ package crypt
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,10 +17,12 @@ import (
 	"strings"
 	"testing"
 
+	"filippo.io/age"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/state/store/storetest"
 	"github.com/zclconf/go-cty/cty"
+	"golang.org/x/crypto/ssh"
 )
 
 const plainState = `{"version":4,"terraform_version":"1.11.4","serial":7,"lineage":"2ce64317-825a-f8cd-b35e-84fa110b561f","outputs":{},"resources":[],"check_results":null}`
@@ -316,6 +320,51 @@ func TestOpenBao(t *testing.T) {
 	}
 	if _, _, err := at("other").Open(t.Context(), data); err == nil || !strings.Contains(err.Error(), "permission denied") {
 		t.Error(err)
+	}
+}
+
+func TestAge(t *testing.T) {
+	a, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sshPublic, err := ssh.NewPublicKey(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := ssh.MarshalPrivateKey(private, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipients := cty.ListVal([]cty.Value{cty.StringVal(a.Recipient().String()), cty.StringVal(string(ssh.MarshalAuthorizedKey(sshPublic)))})
+	at := func(identity string) *Target {
+		set := map[string]cty.Value{"recipients": recipients}
+		if identity != "" {
+			set["identity"] = cty.StringVal(identity)
+		}
+		return with(provider(t, "age", "team", set))
+	}
+	data, err := at("").Seal(t.Context(), []byte(plainState))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, identity := range []string{a.String(), string(pem.EncodeToMemory(block))} {
+		if plain, outdated, err := at(identity).Open(t.Context(), data); err != nil || string(plain) != plainState || outdated {
+			t.Error(string(plain), outdated, err)
+		}
+	}
+	other, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for identity, said := range map[string]string{other.String(): "none of the identities", "": "reading takes one"} {
+		if _, _, err := at(identity).Open(t.Context(), data); err == nil || !strings.Contains(err.Error(), said) {
+			t.Error(err)
+		}
 	}
 }
 

@@ -58,6 +58,12 @@ var ProviderKinds = kinds[ProviderKind]{
 		attr("salt_length", cty.Number, "The length of the salt in bytes: 32 if not set."),
 		attr("hash_function", cty.String, "sha256 or sha512: sha512 if not set."),
 	)},
+	{Name: "age", Make: newAge, Schema: settings(
+		required(attr("recipients", cty.List(cty.String), "Who can decrypt: age1... or ssh-...")),
+		hidden(attr("identity", cty.String, "Who decrypts: AGE-SECRET-KEY-1..., or an ssh key. AGE_IDENTITY.")),
+		attr("identity_file", cty.String, "A file with that. AGE_IDENTITY_FILE."),
+		attr("key_length", cty.Number, "The length of the key in bytes: 32 if not set."),
+	)},
 	{Name: "external", Make: newExternalProvider, Schema: settings(
 		required(attr("command", cty.List(cty.String), "The program that gives keys, and its arguments.")),
 	)},
