@@ -421,20 +421,6 @@ func (t Target) Inside(r Resource, key Key, given bool) Target {
 	return Target{path, r.Mode, r.Type, r.Name, key, given}
 }
 
-// Within reports whether everything that t points at lies inside the module that m points at. It
-// compares steps as written.
-func (t Target) Within(m Target) bool {
-	if m.Mode != 0 || len(m.path) > len(t.path) {
-		return false
-	}
-	for i, s := range m.path {
-		if t.path[i] != s {
-			return false
-		}
-	}
-	return true
-}
-
 // Enclosing lists the modules, as written, that t lies within, from the outermost on; the last one
 // is t itself if it is a module.
 func (t Target) Enclosing() []Target {

@@ -151,8 +151,3 @@ type ProviderInstance struct {
 }
 
 func (i ProviderInstance) String() string { return i.ProviderConfig.String() + i.Key.String() }
-
-// Compare orders as String would.
-func (i ProviderInstance) Compare(o ProviderInstance) int {
-	return cmp.Or(strings.Compare(i.ProviderConfig.String(), o.ProviderConfig.String()), i.Key.Compare(o.Key))
-}

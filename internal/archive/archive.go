@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/bzip2"
 	"compress/gzip"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +24,11 @@ type Options struct {
 	Bytes int64 // all contents together
 	Files int   // entries of any kind
 	Links bool  // symbolic links to what is inside are kept, as modules have them; otherwise they are errors
+	Sums  Sums  // gets the checksum of each file, by its name with slashes, if it is not nil
 }
+
+// Sums are the SHA-256 of files by name.
+type Sums map[string][sha256.Size]byte
 
 // Unpack extracts the archive in a file into dir, which is replaced. It is unpacked beside dir first, so that
 // an archive with a fault leaves what was there.
@@ -33,41 +38,76 @@ func Unpack(path, dir string, o Options) error {
 		return err
 	}
 	defer f.Close()
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return err
-	}
-	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".unpack-*")
+	u, err := begin(dir, o)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
-	root, err := os.OpenRoot(tmp)
+	defer u.drop()
+	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	u := &unpacking{Options: o, root: root, bytes: o.Bytes, files: o.Files}
+	u.taken = info.Size
 	if err := u.any(f); err != nil {
 		return err
 	}
+	return u.finish(dir)
+}
+
+// partly is the pattern of the names of directories beside dir in which it is being unpacked.
+func partly(dir string) string { return ".unpack-" + filepath.Base(dir) + "-*" }
+
+// Sweep removes what was left of dir beside it, where a process was killed while it unpacked. None may be doing that.
+func Sweep(dir string) error {
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(dir), partly(dir)))
+	for _, d := range left {
+		err = errors.Join(err, os.RemoveAll(d))
+	}
+	return err
+}
+
+// begin makes a directory beside dir to unpack into.
+func begin(dir string, o Options) (*unpacking, error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), partly(dir))
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(tmp)
+	if err != nil {
+		return nil, errors.Join(err, os.Remove(tmp))
+	}
+	clear(o.Sums)
+	return &unpacking{Options: o, tmp: tmp, root: root, bytes: o.Bytes, files: o.Files}, nil
+}
+
+// finish puts what was unpacked in the place of dir.
+func (u *unpacking) finish(dir string) error {
 	if err := u.link(); err != nil {
 		return err
 	}
-	if err := os.Chmod(tmp, 0o755); err != nil {
+	if err := errors.Join(u.root.Close(), os.Chmod(u.tmp, 0o755)); err != nil { // not every system moves what is open
 		return err
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	return os.Rename(tmp, dir)
+	return os.Rename(u.tmp, dir)
 }
+
+// drop removes what was not finished.
+func (u *unpacking) drop() error { return errors.Join(u.root.Close(), os.RemoveAll(u.tmp)) }
 
 // unpacking is an archive under way.
 type unpacking struct {
 	Options
+	tmp   string // the directory
 	root  *os.Root
-	bytes int64 // left
-	files int   // left
+	taken func() int64 // bytes of the archive that what is unpacked is from, or of the whole
+	bytes int64        // left
+	files int          // left
 	links []link
 }
 
@@ -182,10 +222,12 @@ func (u *unpacking) entry(name string, mode fs.FileMode, open func() (io.ReadClo
 		u.links = append(u.links, link{clean, to})
 		return err
 	case !mode.IsRegular():
-		return errors.New("only plain files and directories may be in it")
+		return errKind
 	}
 	return u.file(clean, mode, open)
 }
+
+var errKind = errors.New("only plain files and directories may be in it")
 
 // local is a name as one below the directory.
 func local(name string) (string, error) {
@@ -197,6 +239,9 @@ func local(name string) (string, error) {
 }
 
 func (u *unpacking) file(name string, mode fs.FileMode, open func() (io.ReadCloser, error)) error {
+	if u.Sums != nil && strings.Contains(name, "\n") {
+		return errors.New("lists of checksums have a line for each file, and the name has more than one")
+	}
 	perm := fs.FileMode(0o644)
 	if mode.Perm()&0o111 != 0 {
 		perm = 0o755
@@ -210,11 +255,40 @@ func (u *unpacking) file(name string, mode fs.FileMode, open func() (io.ReadClos
 	if err != nil {
 		return plain(err)
 	}
-	n, err := io.Copy(out, io.LimitReader(in, u.bytes+1))
-	if u.bytes -= n; u.bytes < 0 {
-		err = fmt.Errorf("the archive holds more than %d bytes", u.Options.Bytes)
+	to, sum := io.Writer(out), sha256.New()
+	if u.Sums != nil {
+		to = io.MultiWriter(out, sum)
 	}
-	return errors.Join(err, out.Close())
+	_, err = io.Copy(to, rationed{u, in})
+	if u.Sums != nil {
+		u.Sums[filepath.ToSlash(name)] = [sha256.Size]byte(sum.Sum(nil))
+	}
+	return errors.Join(plain(err), out.Close())
+}
+
+// An archive that holds many times its own size is a trap, and no package: programs become four times smaller, and texts
+// ten times.
+const (
+	maxRatio = 100
+	anyway   = 32 << 20 // bytes, which an archive of any size may hold
+)
+
+// rationed is what an archive holds, as far as that may be.
+type rationed struct {
+	u  *unpacking
+	in io.Reader
+}
+
+func (r rationed) Read(b []byte) (int, error) {
+	n, err := r.in.Read(b)
+	r.u.bytes -= int64(n)
+	switch {
+	case r.u.bytes < 0:
+		return 0, fmt.Errorf("the archive holds more than %d bytes", r.u.Options.Bytes)
+	case r.u.Options.Bytes-r.u.bytes > anyway+maxRatio*r.u.taken():
+		return 0, fmt.Errorf("the archive holds more than %d times its size", maxRatio)
+	}
+	return n, err
 }
 
 // link makes the symbolic links, each of which must lead to something inside.
@@ -245,5 +319,5 @@ func plain(err error) error {
 	if errors.As(err, &p) {
 		return p.Err
 	}
-	return err
+	return err // nil, too
 }

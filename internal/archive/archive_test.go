@@ -190,6 +190,47 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// An archive that holds far more than its size is a trap: plain, in a tar file with holes, compressed twice.
+func TestBombs(t *testing.T) {
+	zeros := strings.Repeat("\x00", 40<<20)
+	o := Options{Bytes: 1 << 40, Files: 10}
+	for name, data := range map[string][]byte{"zip": zipOf(t, item{"a", 0o644, zeros}), "tar.gz": tarOf(t, item{"a", 0o644, zeros}), "holes": sparse(t)} {
+		if got, err := unpack(t, data, o); err == nil || !strings.Contains(err.Error(), "more than 100 times its size") || len(got) > 0 {
+			t.Errorf("%s: %v, %q", name, err, got)
+		}
+	}
+	if err := alike(t, zipOf(t, item{"a", 0o644, zeros}), 1<<16, o); err == nil || !strings.Contains(err.Error(), "more than 100 times its size") {
+		t.Error(err)
+	}
+	nested := zipOf(t, item{"inner.zip", 0o644, string(zipOf(t, item{"a", 0o644, zeros}))})
+	if got, err := unpack(t, nested, o); err != nil || len(got) != 2 { // which stays packed
+		t.Errorf("%v, %q", err, got)
+	}
+}
+
+// sparse is a tar file of one file of 4 GiB, in the old form of GNU, which has one byte at the end of it.
+func sparse(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	if err := w.WriteHeader(&tar.Header{Name: "a", Mode: 0o644, Size: 1, Typeflag: tar.TypeReg, Format: tar.FormatGNU}); err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(w, "x")
+	w.Close()
+	head := b.Bytes()[:512]
+	head[156] = tar.TypeGNUSparse
+	copy(head[386:], fmt.Sprintf("%011o\x00%011o\x00", 4<<30-1, 1)) // where it is, and how long
+	copy(head[483:], fmt.Sprintf("%011o\x00", 4<<30))               // how long the whole file is
+	copy(head[148:], "        ")
+	sum := 0
+	for _, c := range head {
+		sum += int(c)
+	}
+	copy(head[148:], fmt.Sprintf("%06o\x00 ", sum))
+	return b.Bytes()
+}
+
 // A directory that is there stays until its successor is whole.
 func TestReplaces(t *testing.T) {
 	dir := t.TempDir()

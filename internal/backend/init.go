@@ -2,6 +2,8 @@ package backend
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state/disk"
@@ -84,40 +86,73 @@ func (d *Directory) migrate(ctx context.Context, was, next settings, configured 
 			return answered
 		}
 	}
+	if store.Single(ctx, to) && !slices.Equal(names, []string{store.Default}) {
+		return d.copySelected(ctx, from, to, names, next, req)
+	}
 	for _, name := range names {
-		if !d.copyState(ctx, from, to, name, !configured, req) {
+		if !d.copyState(ctx, way{from, to, name, name}, !configured, req) {
 			return false
 		}
 	}
 	return true
 }
 
-// copyState copies one workspace, both sides locked. The original stays where it is, as a backup if it is
-// moved: what is in the place of a directory without a backend block is taken for a state in use.
+// copySelected copies the selected workspace into a store that keeps one state. The others stay where they are.
+func (d *Directory) copySelected(ctx context.Context, from, to store.Store, names []string, next settings, req InitRequest) bool {
+	selected := d.Env.Selected()
+	if !slices.Contains(names, selected) {
+		d.Env.Bag.Add(diag.Errorf("Workspaces not supported", "The backend %q keeps one state, and the selected workspace %q has none that could be copied there. Select one of these first: %s.", next.driver.Name, selected, strings.Join(names, ", ")))
+		return false
+	}
+	if !d.copyState(ctx, way{from, to, selected, store.Default}, false, req) {
+		return false
+	}
+	if others := slices.DeleteFunc(names, func(n string) bool { return n == selected }); len(others) > 0 {
+		d.Env.Bag.Add(diag.Warningf("Workspaces left behind", "The backend %q keeps one state. That of the workspace %q was copied there; these stay in the previous backend: %s.", next.driver.Name, selected, strings.Join(others, ", ")))
+	}
+	if err := d.Env.Select(store.Default); err != nil {
+		d.Env.Bag.Add(diag.Errorf("Failed to select the workspace", "%s.", err))
+		return false
+	}
+	return true
+}
+
+// way is from where to where a state goes.
+type way struct {
+	from, to       store.Store
+	source, target string // workspaces
+}
+
+// copyState copies one workspace, both sides locked, and reads the copy back. The original stays where it is, as a
+// backup if it is moved: what is in the place of a directory without a backend block is taken for a state in use.
 // Init of Terraform or OpenTofu that has moved a state elsewhere leaves an empty file in its place.
-func (d *Directory) copyState(ctx context.Context, from, to store.Store, name string, moves bool, req InitRequest) bool {
+func (d *Directory) copyState(ctx context.Context, w way, moves bool, req InitRequest) bool {
 	lock := req.Lock
-	lock.Store, lock.Name, lock.Operation = from, name, "migration source state"
+	lock.Store, lock.Name, lock.Operation = w.from, w.source, "migration source state"
 	source, ok := workspace.Lock(ctx, d.Env, lock)
 	if !ok {
 		return false
 	}
 	defer source.Unlock()
-	lock.Store, lock.Operation, lock.Replaces = to, "migration destination state", true
+	lock.Store, lock.Name, lock.Operation, lock.Replaces = w.to, w.target, "migration destination state", true
 	target, ok := workspace.Lock(ctx, d.Env, lock)
 	if !ok {
 		return false
 	}
 	defer target.Unlock()
 	if have := target.Snapshot(); target.Stored() && have.Len() > 0 && have.Lineage != source.Snapshot().Lineage && !req.ForceCopy {
-		d.Env.Bag.Add(diag.Errorf("The new backend has a state already", "The workspace %q has a state in both backends, and they do not descend from one another. Use -force-copy to overwrite the one in the new backend, or -reconfigure to use it as it is.", name))
+		d.Env.Bag.Add(diag.Errorf("The new backend has a state already", "The workspace %q has a state in both backends, and they do not descend from one another. Use -force-copy to overwrite the one in the new backend, or -reconfigure to use it as it is.", w.source))
 		return false
 	}
 	if !target.Put(source.Snapshot()) {
 		return false
 	}
-	if local, ok := store.As[*store.Local](from); ok && moves {
-		if err := local.SetAside(name); err != nil {
+	if copied, ok := workspace.Read(ctx, d.Env, w.to, w.target); !ok || copied.Digest() != source.Snapshot().Digest() {
+		d.Env.Bag.Add(diag.Errorf("The copy of the state is another", "What the new backend gives as the state of the workspace %q is not what was written there. The previous backend still has it.", w.target))
+		return false
+	}
+	if local, ok := store.As[*store.Local](w.from); ok && moves {
+		if err := local.SetAside(w.source); err != nil {
 			d.Env.Bag.Add(diag.Errorf("Failed to move the state", "It was copied to the new backend, but the original cannot be renamed: %s. Remove it.", disk.Reason(err)))
 			return false
 		}

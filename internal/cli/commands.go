@@ -30,7 +30,7 @@ func commands() []*base.Command {
 		logincmd.Login, logincmd.Logout,
 		devcmd.Metadata, devcmd.Modules, devcmd.Output, devcmd.Providers, devcmd.ProvidersLock, devcmd.ProvidersMirror, devcmd.ProvidersSchema, runcmd.Refresh, devcmd.Show,
 		statecmd.List, statecmd.Mv, statecmd.Pull, statecmd.Push, statecmd.ReplaceProvider,
-		statecmd.Rm, statecmd.Show, statecmd.Taint, statecmd.Untaint, devcmd.Version,
+		statecmd.Rm, statecmd.Show, statecmd.Taint, statecmd.Untaint, devcmd.Vendor, devcmd.Version,
 		workspacecmd.Delete, workspacecmd.List, workspacecmd.New, workspacecmd.Select, workspacecmd.Show,
 		helpCommand,
 	}

@@ -7,7 +7,8 @@
 //	statecmd      state list, show, mv, …; taint, untaint
 //	workspacecmd  workspace list, new, …; force-unlock
 //	initcmd       init, get
-//	devcmd        validate, fmt, console, graph, output, show, providers, explain, metadata, version
+//	logincmd      login, logout
+//	devcmd        validate, fmt, console, graph, output, show, modules, providers and its kind, explain, metadata, version
 //
 // Main takes everything it may touch through an Env, so that tests call it as a shell would. Nothing
 // below these packages prints.

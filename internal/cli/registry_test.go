@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -23,8 +24,14 @@ var registries sync.Map
 //
 //	registry                starts it: $REGISTRY is its host, and what the script runs trusts it
 //	registry requests FILE  writes down what it was asked for since the last time
+//	registry zip PATH DIR   serves the files of a directory as a zip file
+//	registry buckets        has the module in S3, at /bucket/net.zip for the key "AKIATEST" of the region eu-west-1, and in
+//	                        Google's storage, as the object dir/net.zip of bucket, for the token that a service account gets whose
+//	                        key file is $GOOGLE_KEY
 //	registry oci            has the provider under oci/lethe/playground, and the module under oci/net, for who logs in as
 //	                        "you" with the password "canary-0c1a"
+//	registry locked         says that packages are being fetched, as caches do that stand before other registries, until
+//	                        registry unlocked
 //	registry login GRANT    lets users log in, with a browser (authz_code) or with the password "open" (password); the
 //	                        token is a canary, without which no version of a provider is told from then on
 func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
@@ -63,6 +70,24 @@ func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		switch {
 		case args[0] == "requests" && len(args) == 2:
 			ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.Join(append(s.Requests(), ""), "\n")), 0o644))
+		case args[0] == "zip" && len(args) == 3:
+			files := map[string]string{}
+			ts.Check(filepath.WalkDir(ts.MkAbs(args[2]), func(path string, d fs.DirEntry, err error) error {
+				if err != nil || d.IsDir() {
+					return err
+				}
+				text, err := os.ReadFile(path)
+				rel, _ := filepath.Rel(ts.MkAbs(args[2]), path)
+				files[filepath.ToSlash(rel)] = string(text)
+				return err
+			}))
+			s.Put(args[1], registrytest.Zip(files))
+		case args[0] == "buckets" && len(args) == 1:
+			zip := registrytest.Zip(map[string]string{"sub/main.tf": "output \"o\" {\n  value = 1\n}\n"})
+			s.Bucket("/bucket/dir/net v1.zip", zip, "AKIATEST", "canary-"+"5ec2e7", "eu-west-1")
+			file := ts.MkAbs(".google.json")
+			ts.Check(s.Storage("bucket", "dir/net.zip", zip, "canary-"+"9009", file))
+			ts.Setenv("GOOGLE_KEY", file)
 		case args[0] == "oci" && len(args) == 1:
 			bin, err := playground()
 			ts.Check(err)
@@ -76,6 +101,14 @@ func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 			at := s.Image("oci/net", "v1", "application/vnd.opentofu.modulepkg", registrytest.Zip(map[string]string{"sub/main.tf": "output \"o\" {\n  value = 1\n}\n"}))
 			ts.Setenv("DIGEST", at["digest"].(string))
 			s.Guard("you", "canary-"+"0c1a", "canary-"+"70ce")
+		case (args[0] == "locked" || args[0] == "unlocked") && len(args) == 1:
+			for _, v := range []string{"1.0.0", "1.1.0"} {
+				var answer http.HandlerFunc
+				if args[0] == "locked" {
+					answer = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusLocked) }
+				}
+				s.Fault("/v1/providers/lethe/playground/"+v+"/download/"+runtime.GOOS+"/"+runtime.GOARCH, answer)
+			}
 		case args[0] == "login" && len(args) == 2:
 			token := "canary-" + "4711"
 			s.Login(token, "open", args[1])
@@ -87,7 +120,7 @@ func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 				io.WriteString(w, `{"versions": [{"version": "1.0.0"}]}`)
 			})
 		default:
-			ts.Fatalf("usage: registry [requests FILE | login GRANT | oci]")
+			ts.Fatalf("usage: registry [requests FILE | zip PATH DIR | buckets | locked | unlocked | login GRANT | oci]")
 		}
 	}
 }

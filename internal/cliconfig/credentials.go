@@ -26,7 +26,7 @@ type Credentials struct {
 	Settings *Settings
 	Getenv   func(string) string
 	Environ  []string
-	// Learned is told each secret before it is used, so that it is kept out of what is printed. nil: nothing is told.
+	// Learned is called with each secret before it is used, so that it is kept out of what is printed. nil: nothing is called.
 	Learned func(secret, host string)
 
 	mu     sync.Mutex

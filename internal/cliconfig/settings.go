@@ -19,6 +19,8 @@ import (
 // the later one counts.
 type Settings struct {
 	PluginCacheDir  string
+	VendorDir       string                   // vendor_dir: what is installed is from here alone; "": not set
+	DefaultRegistry string                   // default_registry: a host; "": not set
 	CacheMayBreak   bool                     // plugin_cache_may_break_dependency_lock_file
 	DeferEphemerals bool                     // defer_ephemerals
 	CloseTimeout    time.Duration            // close_timeout; 0: not set
@@ -55,8 +57,9 @@ func (s *Settings) Parse(src []byte, filename string, l limits.Limits, bag *diag
 	}
 	timeout := ""
 	arguments := map[string]any{
-		"plugin_cache_dir": &s.PluginCacheDir, "plugin_cache_may_break_dependency_lock_file": &s.CacheMayBreak,
-		"defer_ephemerals": &s.DeferEphemerals, "skip_deposed_provisioners": &s.SkipDeposed, "close_timeout": &timeout,
+		"plugin_cache_dir": &s.PluginCacheDir, "vendor_dir": &s.VendorDir, "default_registry": &s.DefaultRegistry,
+		"plugin_cache_may_break_dependency_lock_file": &s.CacheMayBreak,
+		"defer_ephemerals":                            &s.DeferEphemerals, "skip_deposed_provisioners": &s.SkipDeposed, "close_timeout": &timeout,
 	}
 	schema := &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 		{Type: "provider_installation"}, {Type: "host", LabelNames: []string{"name"}},

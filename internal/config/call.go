@@ -37,11 +37,11 @@ func (l *loader) call(b *hcl.Block) {
 	for _, inner := range c.Blocks.OfType("provider") {
 		l.rd.error(inner.TypeRange, "Reserved block type name in module block", "The block type name \"provider\" is reserved for use in a future version. To pass a provider configuration to the module, use the \"providers\" argument.")
 	}
-	m.Body = l.inputs(m, l.rd.body("module", b, rest, c, callSchema))
+	m.Body = l.inputs(l.rd.body("module", b, rest, c, callSchema))
 }
 
 // inputs checks that a module's inputs are arguments.
-func (l *loader) inputs(m *Call, b hcl.Body) hcl.Body {
+func (l *loader) inputs(b hcl.Body) hcl.Body {
 	_, ds := b.JustAttributes()
 	for _, d := range ds {
 		if d.Subject != nil {

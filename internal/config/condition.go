@@ -33,10 +33,10 @@ func (rd *reader) anyCondition(b *hcl.Block) (*Condition, bool) {
 	return &Condition{Condition: test, Message: c.Attributes["error_message"].Expr, Range: b.DefRange}, true
 }
 
-// mentions reports whether an expression refers to root.name.
-func mentions(e hcl.Expression, root, name string) bool {
+// mentions reports whether an expression refers to a variable.
+func mentions(e hcl.Expression, name string) bool {
 	for _, t := range e.Variables() {
-		if t.RootName() != root || len(t) < 2 {
+		if t.RootName() != "var" || len(t) < 2 {
 			continue
 		}
 		if a, ok := t[1].(hcl.TraverseAttr); ok && a.Name == name {

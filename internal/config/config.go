@@ -113,7 +113,7 @@ type Requirement struct {
 	Versions  []VersionConstraint
 	Aliases   []ProviderName // configuration_aliases
 	Range     diag.Range     // zero for implied ones
-	Doubtful  bool           // implied only because its entry may stand where the module could not be read
+	Uncertain bool           // implied only because its entry may stand where the module could not be read
 }
 
 // Backend is a backend or cloud block.

@@ -113,9 +113,6 @@ func reason(err error) error {
 	return err
 }
 
-// inJSON reports whether a file's name asks for JSON syntax.
-func inJSON(name string) bool { return strings.HasSuffix(name, ".json") }
-
 // ParseBody parses a text within the limits, in the syntax that its name asks for. The body is never nil.
 func ParseBody(name string, text []byte, l limits.Limits, bag *diag.Bag) (hcl.Body, bool) {
 	if at := bytes.IndexByte(text, 0); at >= 0 {
@@ -123,7 +120,7 @@ func ParseBody(name string, text []byte, l limits.Limits, bag *diag.Bag) (hcl.Bo
 		return hcl.EmptyBody(), false
 	}
 	parse := parseNative
-	if inJSON(name) {
+	if strings.HasSuffix(name, ".json") {
 		parse = parseJSON
 	}
 	body, ds, p := parse(text, name, l.Filled())

@@ -19,7 +19,7 @@ func (l *loader) imports(b *hcl.Block) {
 	}
 	im := &Import{Range: place(b)}
 	ok = l.rd.importTo(im, c.Attributes["to"])
-	ok = l.rd.importID(im, b, c) && ok
+	ok = l.rd.importID(im, c) && ok
 	im.ForEach = argument(c, "for_each")
 	if a := c.Attributes["provider"]; a != nil {
 		ref, good := l.rd.providerRef(a.Expr, "provider")
@@ -52,7 +52,7 @@ func (rd *reader) importTo(im *Import, a *hcl.Attribute) bool {
 }
 
 // importID takes what the provider knows the object by.
-func (rd *reader) importID(im *Import, b *hcl.Block, c *hcl.BodyContent) bool {
+func (rd *reader) importID(im *Import, c *hcl.BodyContent) bool {
 	id, identity := c.Attributes["id"], c.Attributes["identity"]
 	switch {
 	case id != nil && identity != nil:

@@ -82,7 +82,7 @@ func (t *treeLoader) node(n *Node, dir string) *Node {
 		return n
 	}
 	for _, name := range sortedKeys(n.Module.Calls) {
-		if child := t.child(n, n.Module.Calls[name], dir); child != nil {
+		if child := t.child(n, n.Module.Calls[name]); child != nil {
 			n.Children[name] = child
 		}
 	}
@@ -104,7 +104,7 @@ func (t *treeLoader) module(n *Node, dir string) *loaded {
 }
 
 // child follows one call, nil if it leads nowhere.
-func (t *treeLoader) child(n *Node, call *Call, dir string) *Node {
+func (t *treeLoader) child(n *Node, call *Call) *Node {
 	if call.Source == nil {
 		return nil // said when the call was read
 	}
@@ -114,18 +114,19 @@ func (t *treeLoader) child(n *Node, call *Call, dir string) *Node {
 		t.ok = false
 		return nil
 	}
-	child := &Node{Path: path, Call: call, Parent: n, Source: source, Version: version, Hushed: t.opts.Hushed || t.opts.HushedFar && (n.Hushed || !IsLocal(source))}
+	child := &Node{Path: path, Call: call, Parent: n, Source: source, Version: version, NoDeprecations: t.opts.NoDeprecations || t.opts.NoFarDeprecations && (n.NoDeprecations || !IsLocal(source))}
 	if t.endless(child, childDir) {
 		return nil
 	}
 	return t.node(child, childDir)
 }
 
-// endless refuses a module that is reached from itself, or is too deep.
+// endless refuses a module that is reached from itself, or is too deep. One that comes from elsewhere has a directory for
+// each call: it is the same if source and version are.
 func (t *treeLoader) endless(n *Node, dir string) bool {
 	key := t.same(dir)
 	for p := n.Parent; p != nil; p = p.Parent {
-		if t.same(p.Module.Dir) != key {
+		if t.same(p.Module.Dir) != key && (IsLocal(n.Source) || p.Source != n.Source || p.Version != n.Version) {
 			continue
 		}
 		t.add(diag.Errorf("Module call cycle", "Calling this module never ends, because it calls itself: %s. Give the calls in this circle another source, or take one of them out.", circle(p, n)).At(n.Call.SourceRange))

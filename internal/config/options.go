@@ -17,13 +17,13 @@ import (
 // Options say where configuration is read from and how its places are spelled. The zero value
 // reads the disk and shows paths as they are given.
 type Options struct {
-	Files   Files                    // nil: the disk
-	Display func(path string) string // a file's path as ranges spell it; nil: as it is
-	Version string                   // what required_version is compared with; "" compares nothing
-	Limits  limits.Limits
-	Hushed  bool // no user wants to hear of what is deprecated in modules
-	// HushedFar is the same of those that come from elsewhere, and of what they call.
-	HushedFar bool
+	Files          Files                    // nil: the disk
+	Display        func(path string) string // a file's path as ranges spell it; nil: as it is
+	Version        string                   // what required_version is compared with; "" compares nothing
+	Limits         limits.Limits
+	NoDeprecations bool // no user wants to hear of what is deprecated in modules
+	// NoFarDeprecations is the same of those that come from elsewhere, and of what they call.
+	NoFarDeprecations bool
 }
 
 // Files is what a configuration is read from: the disk, or the snapshot in a plan file.
@@ -135,6 +135,7 @@ func (m Memory) List(dir string) ([]string, error) {
 	return names, nil
 }
 
+// Read gives a file of the snapshot.
 func (m Memory) Read(p string, limit int64) ([]byte, error) {
 	text, ok := m[path.Clean(p)]
 	if !ok {
@@ -152,12 +153,9 @@ func (m Memory) Join(dir, name string) string { return path.Join(dir, name) }
 // Same cleans the path.
 func (m Memory) Same(dir string) string { return path.Clean(dir) }
 
-// With is files with one more in a directory, which hides one of that name.
-func With(files Files, dir, name string, text []byte) Files {
-	if files == nil {
-		files = disk{}
-	}
-	return &with{files, files.Same(dir), name, text}
+// With is the disk with one more file in a directory, which hides one of that name.
+func With(dir, name string, text []byte) Files {
+	return &with{Disk, Disk.Same(dir), name, text}
 }
 
 type with struct {

@@ -143,7 +143,7 @@ func (l *loader) implied() {
 func (l *loader) imply(local string) {
 	if local != "" && l.mod.Required[local] == nil {
 		source := addr.Default(local)
-		l.mod.Required[local] = &Requirement{Local: local, Source: source, Doubtful: !source.IsBuiltin() && l.mod.unreadable}
+		l.mod.Required[local] = &Requirement{Local: local, Source: source, Uncertain: !source.IsBuiltin() && l.mod.unreadable}
 	}
 }
 

@@ -15,7 +15,7 @@ type Node struct {
 	Source   string           // as written, for the module manifest; "" for the root
 	Version  string           // chosen version, "" where there is none
 
-	Hushed bool // the user asked for no warnings about what is deprecated in this module
+	NoDeprecations bool // the user asked for no warnings about what is deprecated in this module
 }
 
 // Tree is a whole configuration.

@@ -117,7 +117,7 @@ func (l *loader) validation(v *Variable, b *hcl.Block) {
 	if !ok {
 		return
 	}
-	if !mentions(cond.Condition, "var", v.Name) {
+	if !mentions(cond.Condition, v.Name) {
 		l.rd.error(cond.Condition.Range(), "Invalid variable validation condition", "The condition for variable %q must refer to var.%s in order to test incoming values.", v.Name, v.Name)
 		return
 	}

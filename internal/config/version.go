@@ -43,7 +43,7 @@ func sniffVersions(rd *reader, p *parsed) []VersionConstraint {
 			inner, _, _ := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "required_version"}}})
 			a = inner.Attributes["required_version"]
 		} else {
-			a = compatible(rd, b)
+			a = compatible(b)
 		}
 		if a == nil {
 			continue
@@ -56,7 +56,7 @@ func sniffVersions(rd *reader, p *parsed) []VersionConstraint {
 }
 
 // compatible finds the entry of compatible_with that speaks of this program.
-func compatible(rd *reader, b *hcl.Block) *hcl.Attribute {
+func compatible(b *hcl.Block) *hcl.Attribute {
 	c, _, _ := b.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "compatible_with"}}})
 	for _, name := range products {
 		for _, inner := range c.Blocks {

@@ -9,23 +9,22 @@ import (
 // A Bug is a panic of ours that did not end the process: an error like others for whom it concerns,
 // so that what is open is closed.
 type Bug struct {
-	Doing string // "reading from a provider"
 	What  string // what the runtime says; "" for anything else, which might hold a secret
 	Stack []byte
 }
 
 func (b *Bug) Error() string {
-	return fmt.Sprintf("Lethe crashed while %s%s. This is a bug in Lethe, please report it with what follows.\n\n%s", b.Doing, b.What, b.Stack)
+	return fmt.Sprintf("Lethe crashed while dealing with what a provider sent%s. This is a bug in Lethe, please report it with what follows.\n\n%s", b.What, b.Stack)
 }
 
 // Caught is deferred where a goroutine begins whose panic would not be caught otherwise. It makes a Bug
 // of it.
-func Caught(err *error, doing string) {
+func Caught(err *error) {
 	v := recover()
 	if v == nil {
 		return
 	}
-	bug := &Bug{Doing: doing, Stack: debug.Stack()}
+	bug := &Bug{Stack: debug.Stack()}
 	if e, ok := v.(runtime.Error); ok {
 		bug.What = fmt.Sprintf(" (%s)", e)
 	}

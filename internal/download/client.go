@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,13 +11,16 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 )
 
 // Client makes the requests. It is safe for concurrent use.
 type Client struct {
-	Transport http.RoundTripper // nil: the environment's proxy and certificates
-	Header    http.Header       // sent with every request
+	// Transport makes the connections. nil: with the environment's proxy and certificates, one connection for all small
+	// answers of a host that speaks HTTP 2, and one for each file.
+	Transport http.RoundTripper
+	Header    http.Header // sent with every request
 	// Authorize adds credentials to a request, for the host that the request goes to. nil: there are none.
 	Authorize func(ctx context.Context, r *http.Request) error
 	Offline   bool          // nothing is asked for: every request is an error
@@ -32,6 +36,29 @@ const (
 	maxRedirects = 10
 	maxPause     = 30 * time.Second
 )
+
+// What makes the connections of clients that do not say so. Servers and networks often limit each connection: files do
+// not share one, as they would with HTTP 2.
+var (
+	small = sync.OnceValue(func() http.RoundTripper { return connections(true) })
+	large = sync.OnceValue(func() http.RoundTripper { return connections(false) })
+)
+
+func connections(shared bool) http.RoundTripper {
+	t := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 30 * time.Second}).DialContext, TLSHandshakeTimeout: 10 * time.Second,
+		MaxIdleConnsPerHost: 32, IdleConnTimeout: 90 * time.Second, ReadBufferSize: 32 << 10, Protocols: new(http.Protocols),
+	}
+	t.Protocols.SetHTTP1(true)
+	t.Protocols.SetHTTP2(shared)
+	return t
+}
+
+// forFiles makes the connections for files.
+func (c *Client) forFiles() http.RoundTripper { return cmp.Or(c.Transport, ForFiles()) }
+
+// ForFiles makes connections with the environment's proxy and certificates, one for each file.
+func ForFiles() http.RoundTripper { return large() }
 
 // StatusError is an answer that is no success.
 type StatusError struct {
@@ -68,10 +95,10 @@ func (c *Client) Get(ctx context.Context, u *url.URL, limit int64) (*Answer, err
 		timeout = 10 * time.Second
 	}
 	var out *Answer
-	err := c.repeat(ctx, func() error {
+	err := c.Repeat(ctx, func() error {
 		ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%s did not answer within %s", Show(u), timeout))
 		defer cancel()
-		resp, err := c.request(ctx, u, nil)
+		resp, err := c.request(ctx, cmp.Or(c.Transport, small()), u, nil)
 		if err != nil {
 			return err
 		}
@@ -90,13 +117,9 @@ func (c *Client) Get(ctx context.Context, u *url.URL, limit int64) (*Answer, err
 }
 
 // request makes one request and follows redirects. The answer is a success.
-func (c *Client) request(ctx context.Context, u *url.URL, header http.Header) (*http.Response, error) {
+func (c *Client) request(ctx context.Context, through http.RoundTripper, u *url.URL, header http.Header) (*http.Response, error) {
 	if c.Offline {
-		return nil, fmt.Errorf("%s is not asked for: -offline forbids it", Show(u))
-	}
-	transport := c.Transport
-	if transport == nil {
-		transport = http.DefaultTransport
+		return nil, fmt.Errorf("%s is not asked for: -offline forbids it, or a vendor directory", Show(u))
 	}
 	for range maxRedirects {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
@@ -113,7 +136,7 @@ func (c *Client) request(ctx context.Context, u *url.URL, header http.Header) (*
 				return nil, err
 			}
 		}
-		resp, err := transport.RoundTrip(r)
+		resp, err := through.RoundTrip(r)
 		if err != nil {
 			return nil, &cut{broken(ctx, u, err)}
 		}
@@ -177,9 +200,18 @@ type busy struct {
 
 func (e *busy) Unwrap() error { return e.StatusError }
 
+// Cause is what ended a context, in words for a user; nil: it has not ended.
+func Cause(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, context.Canceled) {
+		return errors.New("it was interrupted")
+	}
+	return cause
+}
+
 // broken says what ended a transfer: the context's own cause, where that was it.
 func broken(ctx context.Context, u *url.URL, err error) error {
-	if cause := context.Cause(ctx); cause != nil {
+	if cause := Cause(ctx); cause != nil {
 		return cause
 	}
 	var inner *url.Error
@@ -192,8 +224,11 @@ func broken(ctx context.Context, u *url.URL, err error) error {
 	return fmt.Errorf("%s: %w", Show(u), err)
 }
 
-// repeat calls f until it succeeds, fails for good, or was tried often enough.
-func (c *Client) repeat(ctx context.Context, f func() error) error {
+// Cut marks an error after which the same request may succeed, for Repeat.
+func Cut(err error) error { return &cut{err} }
+
+// Repeat calls f until it succeeds, fails for good, or was tried often enough.
+func (c *Client) Repeat(ctx context.Context, f func() error) error {
 	for n := 0; ; n++ {
 		err := f()
 		wait, again := worth(err)

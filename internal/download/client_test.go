@@ -146,7 +146,7 @@ func TestSilence(t *testing.T) {
 	if _, err := c.Get(t.Context(), u, 100); err == nil || !strings.Contains(err.Error(), "did not answer within") {
 		t.Error(err)
 	}
-	if _, err := c.Save(t.Context(), u, file(t), 100, nil); err == nil || !strings.Contains(err.Error(), "sent nothing for") {
+	if _, err := c.Save(t.Context(), u, ToFile(file(t)), 100, nil); err == nil || !strings.Contains(err.Error(), "sent nothing for") {
 		t.Error(err)
 	}
 }
@@ -187,7 +187,7 @@ func TestSave(t *testing.T) {
 			})
 			f := file(t)
 			var done, all int64
-			got, err := c.Save(t.Context(), u, f, 2<<20, func(d, a int64) { done, all = d, a })
+			got, err := c.Save(t.Context(), u, ToFile(f), 2<<20, func(d, a int64) { done, all = d, a })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -214,7 +214,7 @@ func TestSaveLimit(t *testing.T) {
 			w.Write(make([]byte, 1000))
 			w.(http.Flusher).Flush()
 		})
-		if _, err := c.Save(t.Context(), u, file(t), 999, nil); err == nil || !strings.Contains(err.Error(), "more than 999 bytes") {
+		if _, err := c.Save(t.Context(), u, ToFile(file(t)), 999, nil); err == nil || !strings.Contains(err.Error(), "more than 999 bytes") {
 			t.Error(err)
 		}
 	}

@@ -47,9 +47,15 @@ type (
 // mistakes: all of them are reported.
 func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o vet.CheckOptions, bag *diag.Bag) (*program.Program, bool) {
 	p, ok := lang.Compile(tree, bag)
-	schemas := e.schemas(ctx, bag)
+	described := e.Pool.Lookup(ctx, bag)
+	schemas := func(p addr.Provider) *provider.Schemas {
+		if e.Absent[p] {
+			return nil
+		}
+		return described(p)
+	}
 	if ok && e.Supply != nil && !bag.HasErrors() {
-		added, supplied := e.Supply(p, schemas.Of)
+		added, supplied := e.Supply(p, schemas)
 		if !supplied {
 			return nil, false
 		}
@@ -59,31 +65,6 @@ func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o vet.CheckOpti
 	}
 	o.Options.Run = run.NewCaller(ctx, e.env(), bag)
 	return p, vet.Check(p, schemas, o, bag) && ok
-}
-
-// schemas asks providers for their schemas as they are needed, each once, and reports those that
-// do not answer.
-func (e *Engine) schemas(ctx context.Context, bag *diag.Bag) *schemaSource {
-	return &schemaSource{ctx: ctx, engine: e, bag: bag}
-}
-
-type schemaSource struct {
-	ctx    context.Context
-	engine *Engine
-	bag    *diag.Bag
-}
-
-// Of gives a provider's schemas, nil if they cannot be had.
-func (s *schemaSource) Of(p addr.Provider) *provider.Schemas {
-	if s.engine.Absent[p] {
-		return nil
-	}
-	schemas, ds := s.engine.Pool.Schemas(s.ctx, p)
-	s.bag.Add(ds...)
-	if ds.HasErrors() {
-		return nil
-	}
-	return schemas
 }
 
 // Hosts is for a configuration and the state that it is applied to; either may be nil.

@@ -16,7 +16,7 @@ import (
 // Event is one thing that happened. The types of this package are all there are.
 type Event interface{ event() }
 
-// Sink takes events. It is called from many goroutines.
+// Sink takes events: Tell is called from many goroutines.
 type Sink interface{ Tell(Event) }
 
 // Op is what is done to an object.
@@ -64,7 +64,7 @@ type (
 		Object addr.Object
 		Op     Op
 		Took   time.Duration
-		Reason string // of what is told before the diagnostics are: a lease that could not be renewed; one line
+		Reason string // of what is reported before the diagnostics are: a lease that could not be renewed; one line
 	}
 	// Deferred says that a data source or an ephemeral resource is left for apply.
 	Deferred struct {
@@ -78,20 +78,30 @@ type (
 		Object addr.Object
 		ID     string
 	}
-	// Provisioner events.
+	// ProvisionStarted says that a provisioner of an object begins.
 	ProvisionStarted struct {
 		Object addr.Object
 		Type   string
 	}
+	// ProvisionOutput is one line of what a provisioner prints.
 	ProvisionOutput struct {
 		Object addr.Object
 		Type   string
 		Line   string
 	}
+	// ProvisionDone says that a provisioner has ended.
 	ProvisionDone struct {
 		Object addr.Object
 		Type   string
 		Failed bool
+	}
+	// Transfer says how much of a package is here. It is told when a download begins, some times a second, and when it
+	// has ended, well or not.
+	Transfer struct {
+		Name  string // of what is downloaded
+		Done  int64  // bytes
+		All   int64  // bytes; not above 0: not known
+		Ended bool
 	}
 	// Summary ends an apply.
 	Summary struct {
@@ -123,6 +133,7 @@ func (Imported) event()         {}
 func (ProvisionStarted) event() {}
 func (ProvisionOutput) event()  {}
 func (ProvisionDone) event()    {}
+func (Transfer) event()         {}
 func (Summary) event()          {}
 func (Leases) event()           {}
 func (Diagnosed) event()        {}

@@ -20,6 +20,7 @@ type moduleSource struct {
 	registry *registry.Module
 	git      *gitSource
 	archive  *url.URL
+	bucket   string // the cloud whose object archive is, "s3" or "gcs"; "": it is none
 	image    *imageSource
 	local    string // absolute path
 	sub      string // directory inside the package, with slashes; "": its root
@@ -35,7 +36,7 @@ type gitSource struct {
 // imageSource is a package in an OCI registry.
 type imageSource struct {
 	repository string // host and path
-	reference  string // tag or digest
+	reference  string // tag or digest; "": none is named
 }
 
 // pattern compiles an expression when it is used first: most commands install nothing.
@@ -46,6 +47,7 @@ func pattern(text string) func() *regexp.Regexp {
 var (
 	registryName = pattern(`^[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?$`)
 	scpForm      = pattern(`^(?:([A-Za-z0-9_.-]+)@)?([A-Za-z0-9.-]+):([^/:].*)$`)
+	bucketHost   = pattern(`^(?:[a-z0-9.-]+\.)?s3[a-z0-9.-]*\.amazonaws\.com(?:\.cn)?$`)
 	forcedForm   = pattern(`^([A-Za-z0-9]+)::(.+)$`)
 )
 
@@ -66,6 +68,13 @@ func parseSource(text, host string) (*moduleSource, error) {
 	}
 	s.sub = sub
 	return s, nil
+}
+
+// IsSource reports whether a text is the source address of a module that is not local, also of a kind that cannot be
+// installed.
+func IsSource(text string) bool {
+	_, err := parseSource(text, "registry")
+	return err == nil || forcedForm().MatchString(text) || strings.Contains(text, "://")
 }
 
 // registrySource reads "namespace/name/system" and "host/namespace/name/system", with a subdirectory.
@@ -127,9 +136,13 @@ func packageSource(text string) (*moduleSource, error) {
 		case "file":
 			return packageSource(m[2])
 		case "hg":
-			return nil, fmt.Errorf("modules in Mercurial repositories cannot be installed")
+			return nil, fmt.Errorf("modules in Mercurial repositories cannot be installed, because Lethe does not run the program hg: have the repository offer an archive over https, or keep the module in git")
 		case "s3", "gcs":
-			return nil, fmt.Errorf("modules cannot be installed from %s yet", m[1])
+			s, err := archived(m[2])
+			if err == nil {
+				s.text, s.bucket = text, m[1]
+			}
+			return s, err
 		}
 		return nil, fmt.Errorf("%q is no kind of source that is known", m[1])
 	}
@@ -144,6 +157,10 @@ func packageSource(text string) (*moduleSource, error) {
 			query = "?" + query
 		}
 		return git("https://" + host + "/" + strings.TrimSuffix(repo, ".git") + ".git" + query)
+	case bucketHost().MatchString(host) && rest != "":
+		return packageSource("s3::https://" + text)
+	case host == "www.googleapis.com" && strings.HasPrefix(rest, "storage/v1/"):
+		return packageSource("gcs::https://" + text)
 	case filepath.IsAbs(text):
 		return &moduleSource{text: "file://" + filepath.ToSlash(text), local: text}, nil
 	case strings.HasPrefix(text, "file://"):
@@ -215,7 +232,7 @@ func image(text string) (*moduleSource, error) {
 	if len(q) > 0 || tag != "" && digest != "" {
 		return nil, fmt.Errorf("an OCI source takes either a tag or a digest behind the question mark, and nothing else")
 	}
-	return &moduleSource{text: text, image: &imageSource{bare, cmp.Or(tag, digest, "latest")}}, nil
+	return &moduleSource{text: text, image: &imageSource{bare, cmp.Or(tag, digest)}}, nil
 }
 
 func archived(text string) (*moduleSource, error) {

@@ -27,7 +27,11 @@ func TestParseSource(t *testing.T) {
 		"file:///srv/modules/x":                "local /srv/modules/x",
 
 		"hg::https://example.com/x":             "error Mercurial",
-		"s3::https://s3.amazonaws.com/b/x.zip":  "error from s3 yet",
+		"s3::https://s3.amazonaws.com/b/x.zip":  "s3 https://s3.amazonaws.com/b/x.zip",
+		"s3-eu-west-1.amazonaws.com/b/x.zip//a": "s3 https://s3-eu-west-1.amazonaws.com/b/x.zip sub a",
+		"b.s3.amazonaws.com/x.zip?version=1":    "s3 https://b.s3.amazonaws.com/x.zip?version=1",
+		"https://s3.amazonaws.com/b/x.zip":      "archive https://s3.amazonaws.com/b/x.zip",
+		"www.googleapis.com/storage/v1/b/x.zip": "gcs https://www.googleapis.com/storage/v1/b/x.zip",
 		"oci://example.com/x//a?tag=v1":         "image example.com/x v1 sub a",
 		"oci://example.com/x?tag=a&digest=b":    "error either",
 		"oci://example.com":                     "error tag or a digest",
@@ -73,6 +77,8 @@ func describe(s *moduleSource) string {
 		if s.git.depth != 0 {
 			out += " depth " + string(rune('0'+s.git.depth))
 		}
+	case s.bucket != "":
+		out = s.bucket + " " + s.archive.String()
 	case s.archive != nil:
 		out = "archive " + s.archive.String()
 	case s.image != nil:
@@ -109,4 +115,31 @@ func FuzzParseSource(f *testing.F) {
 			t.Errorf("%q leads out: %q", text, s.sub)
 		}
 	})
+}
+
+// The lock file calls a package by what is asked for, not by who asks, or how.
+func TestPackageName(t *testing.T) {
+	for text, want := range map[string]string{
+		"acme/net/aws//sub":                                        "registry.opentofu.org/acme/net/aws",
+		"github.com/acme/net//a?ref=v1":                            "git::https://github.com/acme/net.git?ref=v1",
+		"git::https://you:canary@example.com/x//a?depth=1&ref=v1":  "git::https://example.com/x?ref=v1",
+		"git@example.com:acme/net.git":                             "git::ssh://git@example.com/acme/net.git",
+		"git::ssh://git:canary@example.com/net.git":                "git::ssh://git@example.com/net.git",
+		"https://you:canary@example.com/x.zip//a?v=1&token=canary": "https://example.com/x.zip?v=1",
+		"s3::https://s3.amazonaws.com/b/x.zip?aws_access_key_id=canary&aws_access_key_secret=canary&version=1": "s3::https://s3.amazonaws.com/b/x.zip?version=1",
+		"https://b.s3.amazonaws.com/x.zip?X-Amz-Signature=canary&X-Amz-Credential=canary":                      "https://b.s3.amazonaws.com/x.zip",
+		"oci://example.com/x//a?tag=v1": "oci://example.com/x?tag=v1",
+		"/srv/modules/x":                "",
+	} {
+		s, err := parseSource(text, "registry.opentofu.org")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.name(); got != want {
+			t.Errorf("%s: %s", text, got)
+		}
+		if got := display(text); strings.Contains(got, "canary") {
+			t.Errorf("shown as %s", got)
+		}
+	}
 }

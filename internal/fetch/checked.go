@@ -48,23 +48,31 @@ func (p *Providers) hash(dir string) (string, error) {
 	if files == nil {
 		return hashDir(dir)
 	}
-	known := map[string]checked{}
-	if text, err := os.ReadFile(p.record()); err == nil {
-		_ = json.Unmarshal(text, &known) // a broken record is none
-	}
-	if was, ok := known[dir]; ok && slices.Equal(was.Files, files) {
+	if was, ok := p.recorded()[dir]; ok && slices.Equal(was.Files, files) {
 		return was.Hash, nil
 	}
 	h, err := hashDir(dir)
 	if err != nil || !settled(files) || !slices.Equal(files, identify(dir)) {
 		return h, err
 	}
-	if known == nil {
-		known = map[string]checked{}
-	}
+	p.checking.Lock()
+	defer p.checking.Unlock()
+	known := p.recorded()
 	known[dir] = checked{h, files}
 	p.remember(known)
 	return h, nil
+}
+
+// recorded are the packages that were read, by directory. A broken record is none.
+func (p *Providers) recorded() map[string]checked {
+	known := map[string]checked{}
+	if text, err := os.ReadFile(p.record()); err == nil {
+		_ = json.Unmarshal(text, &known)
+	}
+	if known == nil {
+		known = map[string]checked{}
+	}
+	return known
 }
 
 // remember writes the record. If it cannot be written, packages are read again.
@@ -103,8 +111,24 @@ func identify(dir string) []identity {
 	return out
 }
 
+// stamp tells whether a file is still the same, but for what other hard links of it change.
+func stamp(path string) identity {
+	info, err := os.Stat(path)
+	if err != nil {
+		return identity{}
+	}
+	id := identity{Size: info.Size(), Mode: info.Mode(), Changed: info.ModTime().UnixNano()}
+	id.fill(info)
+	id.Status = 0
+	return id
+}
+
 // settled reports whether all files are old enough for their times to be their own.
 func settled(files []identity) bool {
-	now := time.Now().Add(-settling).UnixNano()
-	return !slices.ContainsFunc(files, func(f identity) bool { return f.Changed > now || f.Status > now })
+	return older(files, time.Now().Add(-settling).UnixNano())
+}
+
+// older reports whether all files are older than a time.
+func older(files []identity, than int64) bool {
+	return !slices.ContainsFunc(files, func(f identity) bool { return f.Changed >= than || f.Status >= than })
 }

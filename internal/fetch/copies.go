@@ -72,6 +72,7 @@ func (p *Providers) sum(ctx context.Context, w *wanted, platform string) (delive
 	if err != nil {
 		return delivered{}, err
 	}
+	pkg.name = w.Provider.ForDisplay() + " " + w.lock.Version + " for " + platform
 	d := promised(pkg.remote)
 	add := func(hash func(string) (string, error), path string) error {
 		h, err := hash(path)
@@ -80,7 +81,7 @@ func (p *Providers) sum(ctx context.Context, w *wanted, platform string) (delive
 	}
 	switch {
 	case pkg.remote != nil:
-		err = p.download(ctx, pkg.remote, "", func(zip string) error { return add(hashArchive, zip) })
+		err = p.download(ctx, pkg, "", func(zip string) error { return add(hashArchive, zip) })
 	case pkg.zip != "":
 		err = errors.Join(add(hashZip, pkg.zip), add(hashArchive, pkg.zip))
 	default:
@@ -92,44 +93,58 @@ func (p *Providers) sum(ctx context.Context, w *wanted, platform string) (delive
 // Copy writes the packages of the providers into a directory, with what makes it a network mirror where a server of
 // static files offers it. What is in the directory already stays.
 func (p *Providers) Copy(ctx context.Context, c Copies, dir string, l *Lockfile, bag *diag.Bag) bool {
-	return p.eachFound(ctx, c, l, bag, func(w *wanted) error {
-		choice := "with no constraints"
-		switch {
-		case w.only:
-			choice = "to match dependency lock file"
-		case w.text != "":
-			choice = "to meet constraints " + w.text
-		}
-		said := fmt.Sprintf("- Mirroring %s...\n  - Selected v%s %s", w.Provider.ForDisplay(), w.lock.Version, choice)
-		defer func() { p.note("%s", said) }() // at once: several providers are under way
-		at := filepath.Join(dir, w.Provider.Host, w.Provider.Namespace, w.Provider.Type)
-		if err := os.MkdirAll(at, 0o755); err != nil {
-			return err
-		}
-		for _, platform := range w.platforms {
-			said += fmt.Sprintf("\n  - Downloading package for %s...", platform)
-			how, err := p.copy(ctx, w, platform, at)
-			if err != nil {
-				return fmt.Errorf("for %s: %w", platform, err)
-			}
-			said += "\n  - Package authenticated: " + how
-		}
-		return index(mirror(dir), w.Provider, at)
-	}, func(*wanted) {})
+	return p.eachFound(ctx, c, l, bag, func(w *wanted) error { return p.mirror(ctx, w, dir) }, func(*wanted) {})
 }
 
-// copy downloads a package into a directory, unless it is there, and gives how far it is known to be the developer's.
-func (p *Providers) copy(ctx context.Context, w *wanted, platform, dir string) (how string, err error) {
+// Vendor does what Copy does, and adds to the lock file (in memory) what the packages hash to.
+func (p *Providers) Vendor(ctx context.Context, c Copies, dir string, l *Lockfile, bag *diag.Bag) bool {
+	return p.eachFound(ctx, c, l, bag, func(w *wanted) error { return p.mirror(ctx, w, dir) }, func(w *wanted) { p.enter(w, l) })
+}
+
+// mirror writes the packages of a provider into a directory of many, and notes what they hash to.
+func (p *Providers) mirror(ctx context.Context, w *wanted, dir string) error {
+	choice := "with no constraints"
+	switch {
+	case w.only:
+		choice = "to match dependency lock file"
+	case w.text != "":
+		choice = "to meet constraints " + w.text
+	}
+	said := fmt.Sprintf("- Mirroring %s...\n  - Selected v%s %s", w.Provider.ForDisplay(), w.lock.Version, choice)
+	defer func() { p.note("%s", said) }() // at once: several providers are under way
+	at := filepath.Join(dir, w.Provider.Host, w.Provider.Namespace, w.Provider.Type)
+	if err := os.MkdirAll(at, 0o755); err != nil {
+		return err
+	}
+	for _, platform := range w.platforms {
+		said += fmt.Sprintf("\n  - Downloading package for %s...", platform)
+		d, err := p.copy(ctx, w, platform, at)
+		if err != nil {
+			return fmt.Errorf("for %s: %w", platform, err)
+		}
+		w.done.hashes, w.done.signed = append(w.done.hashes, d.hashes...), d.signed
+		said += "\n  - Package authenticated: " + d.how
+	}
+	all, err := index(mirror(dir), w.Provider, at)
+	for _, platform := range w.platforms {
+		w.done.hashes = append(w.done.hashes, all[w.lock.Version][platform].Hashes...)
+	}
+	return err
+}
+
+// copy downloads a package into a directory, unless it is there, and gives what is known of it.
+func (p *Providers) copy(ctx context.Context, w *wanted, platform, dir string) (delivered, error) {
 	pkg, err := w.best.get(ctx, platform)
 	if err != nil {
-		return "", err
+		return delivered{}, err
 	}
+	pkg.name = w.Provider.ForDisplay() + " " + w.lock.Version + " for " + platform
 	name := filepath.Join(dir, fmt.Sprintf("terraform-provider-%s_%s_%s.zip", w.Provider.Type, w.lock.Version, platform))
 	d := promised(pkg.remote)
 	if zh, err := hashZip(name); err == nil && zh == "zh:"+pkg.remote.Sum {
-		return d.how, nil
+		return d, nil
 	}
-	return d.how, p.download(ctx, pkg.remote, dir, func(zip string) error {
+	return d, p.download(ctx, pkg, dir, func(zip string) error {
 		if platform == Platform() {
 			h1, err := hashArchive(zip)
 			if err = errors.Join(err, held(w.Provider, w.lock, h1, "zh:"+pkg.remote.Sum)); err != nil {
@@ -140,16 +155,20 @@ func (p *Providers) copy(ctx context.Context, w *wanted, platform, dir string) (
 	})
 }
 
-// index writes the documents of a network mirror for what a directory has of a provider.
-func index(m mirror, a addr.Provider, dir string) error {
+// mirrored is what a network mirror says of a package.
+type mirrored struct {
+	Hashes []string `json:"hashes"`
+	URL    string   `json:"url"`
+}
+
+// index writes the documents of a network mirror for what a directory has of a provider, and gives what is in them, by
+// version and platform.
+func index(m mirror, a addr.Provider, dir string) (map[string]map[string]mirrored, error) {
 	all, _, err := m.list(context.Background(), a)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	type archive struct {
-		Hashes []string `json:"hashes"`
-		URL    string   `json:"url"`
-	}
+	out := map[string]map[string]mirrored{}
 	there := map[string]struct{}{}
 	write := func(name string, doc any) error {
 		text, err := json.MarshalIndent(doc, "", "  ")
@@ -159,7 +178,7 @@ func index(m mirror, a addr.Provider, dir string) error {
 		return replace(filepath.Join(dir, name+".json"), text)
 	}
 	for _, f := range all {
-		archives := map[string]archive{}
+		archives := map[string]mirrored{}
 		for _, platform := range f.platforms {
 			pkg, err := f.get(context.Background(), platform)
 			if err != nil || pkg.zip == "" {
@@ -168,17 +187,18 @@ func index(m mirror, a addr.Provider, dir string) error {
 			zh, err := hashZip(pkg.zip)
 			h1, err1 := hashArchive(pkg.zip)
 			if err := errors.Join(err, err1); err != nil {
-				return err
+				return nil, err
 			}
-			archives[platform] = archive{[]string{h1, zh}, filepath.Base(pkg.zip)}
+			archives[platform] = mirrored{[]string{h1, zh}, filepath.Base(pkg.zip)}
 		}
 		if len(archives) == 0 {
 			continue
 		}
 		there[f.version.String()] = struct{}{}
+		out[f.version.String()] = archives
 		if err := write(f.version.String(), map[string]any{"archives": archives}); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return write("index", map[string]any{"versions": there})
+	return out, write("index", map[string]any{"versions": there})
 }

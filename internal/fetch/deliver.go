@@ -9,15 +9,15 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/archive"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/download"
+	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/registry"
 )
 
@@ -40,6 +40,7 @@ func (p *Providers) fetch(ctx context.Context, w *wanted) bool {
 	var pkg parcel
 	if err == nil {
 		pkg, err = w.best.get(ctx, Platform())
+		pkg.name = a.ForDisplay() + " " + w.lock.Version
 	}
 	if err == nil {
 		w.done, err = p.deliver(ctx, pkg, a, w.lock, dir)
@@ -57,7 +58,6 @@ func (p *Providers) deliver(ctx context.Context, pkg parcel, a addr.Provider, lo
 	d := promised(pkg.remote)
 	var h1 string
 	err := p.obtain(ctx, pkg, a, lock, func(at parcel) error {
-		h1 = at.h1
 		if at.zip != "" && pkg.remote == nil { // of what was downloaded it is known
 			zh, err := hashZip(at.zip)
 			if err != nil {
@@ -65,14 +65,17 @@ func (p *Providers) deliver(ctx context.Context, pkg parcel, a addr.Provider, lo
 			}
 			d.hashes = append(d.hashes, zh)
 		}
-		return locked(p.DataDir, "lethe-packages.lock", func() error { return place(at, dir) })
+		return locked(p.DataDir, "lethe-packages.lock", func() (err error) {
+			h1, err = p.place(at, p.base(), dir)
+			return err
+		})
 	})
 	if err != nil {
 		return d, err
 	}
 	if h1 == "" {
-		if h1, err = hashDir(dir); err != nil {
-			return d, err
+		if h1, err = p.hash(dir); err != nil {
+			return d, errors.Join(err, os.RemoveAll(dir))
 		}
 	}
 	own := append([]string{h1}, d.hashes...)
@@ -114,17 +117,19 @@ func (p *Providers) obtain(ctx context.Context, pkg parcel, a addr.Provider, loc
 	cached := packageDir(p.CacheDir, a, lock.Version)
 	// What is in the cache is taken as it is only where something says that it is what is wanted: a lock file, or
 	// a mirror of this machine.
-	there := func() bool { return intact(cached, a, lock) && (pkg.remote == nil || hasH1(lock)) }
+	there := func() bool { return p.intact(cached, a, lock) && (pkg.remote == nil || hasH1(lock)) }
 	if !there() {
-		err := locked(p.CacheDir, ".lock", func() error {
+		name := strings.NewReplacer("/", "-", ":", "-").Replace("." + a.String() + "-" + lock.Version + ".lock")
+		err := lockedIn(ctx, p.CacheDir, name, func() error {
 			if there() { // by another that was first
 				return nil
 			}
 			return p.onDisk(ctx, pkg, func(at parcel) error {
-				if same(at, cached) {
+				if p.same(at, cached) {
 					return nil // others may be using it
 				}
-				return place(at, cached)
+				_, err := p.place(at, p.CacheDir, cached)
+				return err
 			})
 		})
 		if err != nil {
@@ -134,16 +139,13 @@ func (p *Providers) obtain(ctx context.Context, pkg parcel, a addr.Provider, loc
 	return use(parcel{dir: cached})
 }
 
-// same reports whether a directory holds what is in an archive.
-func same(at parcel, dir string) bool {
-	if at.zip == "" {
-		return false
+// same reports whether a directory holds what a package has.
+func (p *Providers) same(at parcel, dir string) bool {
+	want := at.h1
+	if at.zip != "" {
+		want, _ = hashArchive(at.zip) // one that cannot be read is not the same
 	}
-	want, err := hashArchive(at.zip)
-	if err != nil {
-		return false
-	}
-	got, err := hashDir(dir)
+	got, err := p.hash(dir)
 	return err == nil && got == want
 }
 
@@ -158,62 +160,61 @@ func (p *Providers) onDisk(ctx context.Context, pkg parcel, use func(parcel) err
 	case pkg.remote == nil:
 		return use(pkg)
 	case p.StoreDir != "" && pkg.remote.Sum != "":
-		dir, h1, err := p.stored(ctx, pkg.remote)
+		dir, h1, err := p.stored(ctx, pkg)
 		if err != nil {
 			return err
 		}
 		return use(parcel{dir: dir, h1: h1})
 	}
-	return p.download(ctx, pkg.remote, p.DataDir, func(zip string) error { return use(parcel{zip: zip}) })
-}
-
-// stored makes sure that a package is in the store, unpacked and as it was downloaded, and gives its directory and its "h1:" hash.
-func (p *Providers) stored(ctx context.Context, pkg *registry.Package) (dir, h1 string, err error) {
-	dir = filepath.Join(p.StoreDir, pkg.Sum)
-	if h1 = unchanged(dir); h1 != "" {
-		return dir, h1, nil
-	}
-	if err := os.MkdirAll(p.StoreDir, 0o700); err != nil {
-		return "", "", err
-	}
-	err = locked(p.StoreDir, pkg.Sum+".lock", func() error {
-		if h1 = unchanged(dir); h1 != "" { // by another that was first
-			return nil
-		}
-		return p.download(ctx, pkg, p.StoreDir, func(zip string) error {
-			if err := unpack(zip, dir); err != nil {
-				return err
-			}
-			var err error
-			if h1, err = hashDir(dir); err != nil {
-				return err
-			}
-			return os.WriteFile(dir+".h1", []byte(h1), 0o600)
-		})
-	})
-	return dir, h1, err
-}
-
-// unchanged gives the "h1:" hash of a directory of the store if it has what was unpacked into it, and "" otherwise.
-func unchanged(dir string) string {
-	was, err := os.ReadFile(dir + ".h1")
-	if err != nil {
-		return ""
-	}
-	if is, err := hashDir(dir); err != nil || is != string(was) {
-		return ""
-	}
-	return string(was)
+	return p.download(ctx, pkg, p.DataDir, func(zip string) error { return use(parcel{zip: zip}) })
 }
 
 // download gets a package into a temporary file in dir, which is gone afterwards.
-func (p *Providers) download(ctx context.Context, pkg *registry.Package, dir string, use func(zip string) error) error {
-	return temporary(dir, pkg.Sum, func(f *os.File) (string, error) {
-		if pkg.Save != nil {
-			return hashed(ctx, pkg.Save, f, maxPackage)
+func (p *Providers) download(ctx context.Context, pkg parcel, dir string, use func(zip string) error) error {
+	return temporary(dir, pkg.remote.Sum, func(f *os.File) (string, error) { return p.save(ctx, pkg, download.ToFile(f)) }, use)
+}
+
+// save downloads a package, and gives its SHA-256.
+func (p *Providers) save(ctx context.Context, pkg parcel, to download.Target) (string, error) {
+	moved, ended := p.moves(pkg.name)
+	defer ended()
+	if pkg.remote.Save != nil {
+		return hashed(ctx, pkg.remote.Save, counted{to, pkg.remote.Size, moved, new(int64)}, maxPackage)
+	}
+	got, err := p.Registry.Client.Save(ctx, pkg.remote.URL, to, maxPackage, moved)
+	return hex.EncodeToString(got.Sum[:]), err
+}
+
+// counted says how much was written.
+type counted struct {
+	io.Writer
+	all   int64
+	moved func(done, all int64)
+	done  *int64
+}
+
+func (c counted) Write(b []byte) (int, error) {
+	n, err := c.Writer.Write(b)
+	*c.done += int64(n)
+	c.moved(*c.done, c.all)
+	return n, err
+}
+
+// moves tells of a download, not more often than a screen can show.
+func (p *Providers) moves(name string) (moved func(done, all int64), ended func()) {
+	tell := func(t event.Transfer) {
+		if p.Moved != nil && name != "" {
+			p.Moved(t)
 		}
-		return byURL(ctx, p.Registry.Client, pkg.URL, f, maxPackage)
-	}, use)
+	}
+	var last time.Time
+	tell(event.Transfer{Name: name})
+	return func(done, all int64) {
+		if now := time.Now(); now.Sub(last) > 100*time.Millisecond {
+			last = now
+			tell(event.Transfer{Name: name, Done: done, All: all})
+		}
+	}, func() { tell(event.Transfer{Name: name, Ended: true}) }
 }
 
 // temporary lets save write a temporary file in dir and give its SHA-256 in hexadecimal, holds that against what was
@@ -236,18 +237,13 @@ func temporary(dir, promised string, save func(*os.File) (string, error), use fu
 
 // byURL saves what an address has, and gives its SHA-256.
 func byURL(ctx context.Context, c *download.Client, u *url.URL, f *os.File, limit int64) (string, error) {
-	got, err := c.Save(ctx, u, f, limit, nil)
+	got, err := c.Save(ctx, u, download.ToFile(f), limit, nil)
 	return hex.EncodeToString(got.Sum[:]), err
 }
 
 // hashed saves what another function writes, and gives its SHA-256.
-func hashed(ctx context.Context, save func(context.Context, io.Writer, int64) error, f *os.File, limit int64) (string, error) {
+func hashed(ctx context.Context, save func(context.Context, io.Writer, int64) error, to io.Writer, limit int64) (string, error) {
 	h := sha256.New()
-	err := save(ctx, io.MultiWriter(f, h), limit)
+	err := save(ctx, io.MultiWriter(to, h), limit)
 	return hex.EncodeToString(h.Sum(nil)), err
-}
-
-// unpack extracts an archive of plain files.
-func unpack(zip, dir string) error {
-	return archive.Unpack(zip, dir, archive.Options{Bytes: maxPackage, Files: maxFiles})
 }

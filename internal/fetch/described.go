@@ -28,11 +28,12 @@ type Described struct{ path string }
 // closed.
 func (p *Providers) Described(a addr.Provider, env []string) *Described {
 	a = a.Canon()
-	hash, _ := p.verified.Load(a)
-	if hash == nil || hash == "" || p.Closed.Has(shortcut.Schemas) {
+	found, _ := p.verified.Load(a)
+	v, _ := found.(verdict)
+	if v.hash == "" || p.Closed.Has(shortcut.Schemas) {
 		return nil
 	}
-	sum := sha256.Sum256([]byte(strings.Join(append([]string{hash.(string)}, switches(env)...), "\n")))
+	sum := sha256.Sum256([]byte(strings.Join(append([]string{v.hash}, switches(env)...), "\n")))
 	return &Described{filepath.Join(p.DataDir, "lethe-schemas", a.Host, a.Namespace, a.Type, hex.EncodeToString(sum[:16]))}
 }
 

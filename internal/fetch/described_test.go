@@ -19,7 +19,7 @@ func TestDescribed(t *testing.T) {
 	if p.Described(a, env) != nil {
 		t.Fatal("a package that was not verified is described")
 	}
-	p.verified.Store(a.Canon(), "h1:one")
+	p.verified.Store(a.Canon(), verdict{hash: "h1:one"})
 	text := strings.Repeat("schemas ", 1000)
 	p.Described(a, env).Store([]byte(text))
 
@@ -70,7 +70,7 @@ func TestDescribed(t *testing.T) {
 		}
 	}
 
-	p.verified.Store(a.Canon(), "h1:two")
+	p.verified.Store(a.Canon(), verdict{hash: "h1:two"})
 	if loads(env...) {
 		t.Error("another package has the same description")
 	}

@@ -3,13 +3,15 @@
 //
 // Providers come from sources (source.go): development overrides, directories that are mirrors, network
 // mirrors, OCI registries, and the registries that their addresses name (remote.go). Install (install.go)
-// chooses a version, and deliver.go puts its package into .terraform, through the user's store and the plugin
-// cache. Link (link.go) does so without asking any server. Sum and Copy (copies.go) are about packages for
-// other platforms. What was chosen is in the dependency lock file (lockfile.go) with hashes (pack.go).
+// chooses a version, and deliver.go puts its package into .terraform, through the user's store (store.go) and the
+// plugin cache. Link (link.go) does so without asking any server. Sum and Copy (copies.go) are about packages for
+// other platforms. What was chosen is in the dependency lock file (lockfile.go) with hashes (pack.go); which files
+// were held against them is remembered (checked.go).
 //
 // Modules come from local paths, registries, git repositories (git.go), archives and OCI registries
-// (installer.go); address.go reads what a source argument says, and modules.go keeps the list of those
-// that are installed, in the layout that other tools read.
+// (installer.go) and objects in clouds; address.go reads what a source argument says, and modules.go keeps the list
+// of those that are installed, in the layout that other tools read. modulelock.go holds their packages against the
+// lock file, and modulestore.go keeps them: in the user's cache, and in directories that Vendor fills.
 //
 // Every path that comes from a configuration or an archive is kept inside the directory it belongs
 // to; archives are unpacked under limits.

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -18,8 +19,13 @@ import (
 type repositories struct {
 	dir     string
 	environ []string
-	offline bool                 // only what is there already
-	commits map[gitSource]string // what was fetched by this command
+	offline bool                   // only what is there already
+	asked   map[string]bool        // copies that this command has brought up to date
+	found   map[gitSource]revision // what this command has looked up
+}
+
+func newRepositories(dir string, environ []string, offline bool) *repositories {
+	return &repositories{dir: dir, environ: environ, offline: offline, asked: map[string]bool{}, found: map[gitSource]revision{}}
 }
 
 // repository is one of them.
@@ -28,59 +34,117 @@ type repository struct {
 	dir string
 }
 
-// of is the copy of a repository. The first time it is made, empty.
-func (r *repositories) of(ctx context.Context, address string) (*repository, error) {
-	one := &repository{r, filepath.Join(r.dir, fmt.Sprintf("%x.git", sha256.Sum256([]byte(address))))}
-	if _, err := os.Stat(filepath.Join(one.dir, "HEAD")); err != nil {
-		if _, err := r.run(ctx, "init", "--quiet", "--bare", one.dir); err != nil {
-			return nil, err
-		}
+// revision is what a name in a repository stands for.
+type revision struct {
+	commit string
+	fixed  bool // the name is one that is not to move: a tag, or the commit itself
+}
+
+// of is the copy of the repository of a source. The first time it is made, empty. What has no history has a copy of its own.
+func (r *repositories) of(ctx context.Context, g gitSource) (*repository, error) {
+	kind := ".git"
+	if g.depth > 0 {
+		kind = ".shallow.git"
 	}
-	return one, nil
+	one := &repository{r, filepath.Join(r.dir, fmt.Sprintf("%x%s", sha256.Sum256([]byte(g.url)), kind))}
+	attributes := filepath.Join(one.dir, "info", "attributes")
+	if _, err := os.Stat(attributes); err == nil {
+		return one, nil
+	}
+	if _, err := r.run(ctx, "init", "--quiet", "--bare", one.dir); err != nil {
+		return nil, err
+	}
+	// An archive has all files of a commit, as they are: a module is not a release.
+	return one, errors.Join(os.MkdirAll(filepath.Dir(attributes), 0o700), os.WriteFile(attributes, []byte("* -export-ignore -export-subst\n"), 0o600))
 }
 
 // maxNested is how deep submodules may stand in one another.
 const maxNested = 8
 
-// checkout puts a revision into dir, with its submodules. The program git does the work, so that its credentials,
-// proxies and ssh settings count; what it delivers is unpacked as an archive is.
-func (r *repositories) checkout(ctx context.Context, g gitSource, dir string, nested int) error {
+// checkout puts a revision into dir, with its submodules, and gives its commit: the one that is locked, unless that
+// is "". The program git does the work, so that its credentials, proxies and ssh settings count; what it delivers
+// is unpacked as an archive is.
+func (r *repositories) checkout(ctx context.Context, g gitSource, locked, dir string, nested int) (string, error) {
 	if nested > maxNested {
-		return fmt.Errorf("its submodules are nested deeper than %d", maxNested)
+		return "", fmt.Errorf("its submodules are nested deeper than %d", maxNested)
 	}
-	one, err := r.of(ctx, g.url)
+	one, err := r.of(ctx, g)
 	if err != nil {
-		return err
+		return "", err
 	}
-	commit, ok := r.commits[g]
-	if !ok {
-		if commit, err = one.fetch(ctx, g); err != nil {
-			return err
-		}
-		r.commits[g] = commit
+	commit, err := one.commit(ctx, g, locked)
+	if err != nil {
+		return "", err
 	}
 	tmp, err := os.CreateTemp(one.dir, "archive-*.tar")
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer os.Remove(tmp.Name())
 	defer tmp.Close()
 	if _, err := one.git(ctx, "archive", "--format=tar", "--output="+tmp.Name(), commit); err != nil {
-		return err
+		return "", err
 	}
 	if err := archive.Unpack(tmp.Name(), dir, moduleLimits); err != nil {
-		return err
+		return "", err
 	}
 	subs, err := one.submodules(ctx, g.url, commit)
 	for path, sub := range subs {
 		at, problem := inside(dir, path)
 		if problem == nil {
-			problem = r.checkout(ctx, sub, at, nested+1)
+			_, problem = r.checkout(ctx, sub, "", at, nested+1)
 		}
 		if problem != nil {
-			return fmt.Errorf("the submodule %q: %w", path, problem)
+			return "", fmt.Errorf("the submodule %q: %w", path, problem)
 		}
 	}
+	return commit, err
+}
+
+// commit gives the commit of a source, and makes sure that it is there. A branch may have moved since it was locked; a
+// tag may not.
+func (r *repository) commit(ctx context.Context, g gitSource, locked string) (string, error) {
+	if locked != "" && r.offline && r.has(ctx, locked) {
+		return locked, nil
+	}
+	now, ok := r.found[g]
+	if !ok {
+		var err error
+		if now, err = r.look(ctx, g); err != nil {
+			return "", err
+		}
+		r.found[g] = now
+	}
+	switch {
+	case locked == "" || locked == now.commit:
+		return now.commit, r.keep(ctx, now.commit)
+	case now.fixed:
+		return "", &ChangedError{
+			Was: "commit " + locked, Is: "commit " + now.commit,
+			What: fmt.Sprintf("the revision %q of %s was moved to another commit", g.ref, display(g.url)),
+			Keep: fmt.Sprintf(" To stay with what was locked, name it: ?ref=%s.", locked),
+		}
+	case !r.has(ctx, locked) && !r.offline:
+		args := []string{"fetch", "--quiet", "--no-tags"}
+		if g.depth > 0 {
+			args = append(args, "--depth=1")
+		}
+		_, _ = r.git(ctx, append(args, "--", g.url, locked)...) // which the server may not hand out by name
+	}
+	if !r.has(ctx, locked) {
+		return "", fmt.Errorf("the commit %s, which is locked, is not in %s any more, where %q is the commit %s now. Run \"lethe init -upgrade\" to take that", locked, display(g.url), cmp.Or(g.ref, "HEAD"), now.commit)
+	}
+	return locked, r.keep(ctx, locked)
+}
+
+func (r *repository) has(ctx context.Context, commit string) bool {
+	_, err := r.git(ctx, "cat-file", "-e", commit+"^{commit}")
+	return err == nil
+}
+
+// keep lets a commit stay in the copy also when its branch leaves it.
+func (r *repository) keep(ctx context.Context, commit string) error {
+	_, err := r.git(ctx, "update-ref", "refs/lethe/commits/"+commit, commit)
 	return err
 }
 
@@ -148,49 +212,93 @@ var (
 	someCommit = pattern(`^[0-9a-f]{7,64}$`)
 )
 
-// fetch makes sure that a revision is there and gives its commit. One that is named by its whole hash is not
-// asked for again.
-func (r *repository) fetch(ctx context.Context, g gitSource) (string, error) {
-	if fullCommit().MatchString(g.ref) {
-		if _, err := r.git(ctx, "cat-file", "-e", g.ref+"^{commit}"); err == nil {
-			return g.ref, nil
-		}
+// look finds out what the revision of a source is now. One that is named by its whole hash, and is there, is not asked for.
+func (r *repository) look(ctx context.Context, g gitSource) (revision, error) {
+	if fullCommit().MatchString(g.ref) && r.has(ctx, g.ref) {
+		return revision{g.ref, true}, nil
 	}
-	ref := g.ref
-	if ref == "" {
-		ref = "HEAD"
-	}
-	// What was fetched is kept by the name that it was asked for by, for -offline.
-	kept := fmt.Sprintf("refs/lethe/%x", ref)
-	var err error
 	if !r.offline {
-		args := []string{"fetch", "--quiet", "--no-tags", "--force"}
-		if g.depth > 0 {
-			args = append(args, fmt.Sprintf("--depth=%d", g.depth))
+		if err := r.ask(ctx, g); err != nil {
+			return revision{}, err
 		}
-		_, err = r.git(ctx, append(args, "--", g.url, "+"+ref+":"+kept)...)
 	}
+	found, ok := r.named(ctx, g.ref)
+	switch {
+	case ok:
+		return found, nil
+	case r.offline:
+		return revision{}, fmt.Errorf("the revision %q is not on this machine, and -offline forbids asking for it", cmp.Or(g.ref, "HEAD"))
+	}
+	if g.ref == "" {
+		return revision{}, errors.New("the repository has no HEAD: name a revision with ?ref=")
+	}
+	// What is neither a branch nor a tag, such as a change that was proposed, or a commit of none.
+	_, err := r.git(ctx, "fetch", "--quiet", "--no-tags", "--force", "--", g.url, "+"+g.ref+":"+keptRef(g.ref))
 	if err == nil {
-		out, err := r.git(ctx, "rev-parse", "--verify", "--quiet", kept+"^{commit}")
-		if err != nil && r.offline {
-			err = fmt.Errorf("the revision %q is not on this machine, and -offline forbids asking for it", ref)
+		found, _ = r.named(ctx, g.ref)
+	}
+	return found, err
+}
+
+// keptRef is the name under which a copy has what is neither a branch nor a tag.
+func keptRef(ref string) string { return fmt.Sprintf("refs/lethe/%x", ref) }
+
+// named looks a revision up in the copy.
+func (r *repository) named(ctx context.Context, ref string) (revision, bool) {
+	names := []string{"refs/tags/" + ref, "refs/heads/" + ref, keptRef(ref)}
+	if ref == "" {
+		names = []string{keptRef("HEAD")}
+	}
+	if someCommit().MatchString(ref) {
+		names = append(names, ref)
+	}
+	for i, name := range names {
+		out, err := r.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+		if err == nil {
+			return revision{strings.TrimSpace(string(out)), i == 0 && ref != "" || i == 3 || fullCommit().MatchString(ref)}, true
 		}
-		return strings.TrimSpace(string(out)), err
 	}
-	// A commit, in full or cut short, that the server does not hand out by name: it is looked for in all branches and tags.
-	if !someCommit().MatchString(g.ref) {
-		return "", err
+	return revision{}, false
+}
+
+// noRef is what git says where a repository has no revision of a name.
+const noRef = "couldn't find remote ref"
+
+// ask brings a copy up to date, once in a command: all branches and tags at once, since the next module is often of
+// the same repository. Without history it is asked for one revision.
+func (r *repository) ask(ctx context.Context, g gitSource) error {
+	fetch := func(args ...string) error {
+		_, err := r.git(ctx, append([]string{"fetch", "--quiet", "--force", "--no-tags"}, args...)...)
+		return err
 	}
-	if _, all := r.git(ctx, "fetch", "--quiet", "--force", "--", g.url, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"); all != nil {
-		return "", all
+	if g.depth > 0 {
+		names := []string{"refs/tags/" + g.ref, "refs/heads/" + g.ref}
+		if g.ref == "" || fullCommit().MatchString(g.ref) {
+			names = nil
+		}
+		ref := cmp.Or(g.ref, "HEAD")
+		depth := fmt.Sprintf("--depth=%d", g.depth)
+		for _, name := range names {
+			if err := fetch(depth, "--", g.url, "+"+name+":"+name); err == nil || !strings.Contains(err.Error(), noRef) {
+				return err
+			}
+		}
+		err := fetch(depth, "--", g.url, "+"+ref+":"+keptRef(ref))
+		if err == nil || !someCommit().MatchString(g.ref) {
+			return err
+		}
+		return fetch("--", g.url, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*") // a commit that it does not hand out by name
 	}
-	out, lost := r.git(ctx, "rev-parse", "--verify", "--end-of-options", g.ref+"^{commit}")
-	if lost != nil {
-		return "", fmt.Errorf("there is no revision %q in the repository", g.ref)
+	if r.asked[r.dir] {
+		return nil
 	}
-	commit := strings.TrimSpace(string(out))
-	_, err = r.git(ctx, "update-ref", kept, commit)
-	return commit, err
+	all := []string{"--prune", "--", g.url, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", "+HEAD:" + keptRef("HEAD")}
+	err := fetch(all...)
+	if err != nil && strings.Contains(err.Error(), noRef+" HEAD") { // which points to a branch that there is not
+		err = fetch(all[:len(all)-1]...)
+	}
+	r.asked[r.dir] = err == nil
+	return err
 }
 
 func (r *repository) git(ctx context.Context, args ...string) ([]byte, error) {
@@ -203,7 +311,10 @@ func (r *repositories) run(ctx context.Context, args ...string) ([]byte, error) 
 	if err != nil {
 		return nil, errors.New("the program git, which fetches such modules, is not installed")
 	}
-	cmd := exec.CommandContext(ctx, program, append([]string{"-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never"}, args...)...)
+	cmd := exec.CommandContext(ctx, program, append([]string{
+		"-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never",
+		"-c", "core.autocrlf=false", "-c", "core.eol=lf", // a package is the same on every system
+	}, args...)...)
 	cmd.Env = append(withoutGit(r.environ), "GIT_ALLOW_PROTOCOL=https:ssh:http:git:file", "LC_ALL=C")
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said

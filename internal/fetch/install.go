@@ -13,7 +13,7 @@ import (
 )
 
 // atOnce is how many providers are asked for, or downloaded, at a time.
-const atOnce = 8
+const atOnce = 32
 
 // wanted is a provider that is to be installed.
 type wanted struct {
@@ -72,7 +72,9 @@ func (p *Providers) settle(ctx context.Context, todo []*wanted, bag *diag.Bag, a
 	each(todo, func(w *wanted) { w.ok = w.ok && at(w) })
 	ok := true
 	for _, w := range todo {
-		bag.Add(w.bag.List()...)
+		if ok || ctx.Err() == nil { // an interrupt, all of them would tell of
+			bag.Add(w.bag.List()...)
+		}
 		if ok = ok && w.ok; w.ok {
 			then(w)
 		}

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/apparentlymart/go-versions/versions/constraints"
 	"github.com/lethe-iac/lethe/internal/archive"
+	"github.com/lethe-iac/lethe/internal/bucket"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/download"
 	"github.com/lethe-iac/lethe/internal/oci"
 	"github.com/lethe-iac/lethe/internal/registry"
@@ -26,66 +29,173 @@ var moduleLimits = archive.Options{Bytes: 1 << 30, Files: 50_000, Links: true}
 type Installer struct {
 	Registry *registry.Registry
 	OCI      *oci.Client
+	Buckets  *bucket.Access
 	Host     string // registry of addresses that name none
 	WorkDir  string
 	DataDir  string
 	CacheDir string // for copies of git repositories; "": below DataDir, for the time of the command
 	Environ  []string
-	Known    Modules // what is installed
-	Upgrade  bool    // and what may be newer
+	Lock     *Lockfile
+	Store    *Store // packages that this machine has
+	Upgrade  bool   // and what may be newer
 	Note     func(string)
 
-	packages map[string]string // directories of the packages that this command installed, by their address
+	known    Modules             // what is installed; nil: not read yet
+	packages map[string]delivery // what this command installed, by its address
 	asked    map[registry.Module][]registry.Version
 	copies   *repositories
 	done     []manifestEntry
+	linked   []string                         // calls whose modules Find installed
+	named    map[moduleName]config.ModuleLock // what was found to be needed
+	bases    map[string]string                // the directory of a package in the working directory, by its hash
 }
 
-// Install makes sure that the module of a call is there, and gives its directory, its source as it is recorded,
-// and its version, "" where it has none. key is the name of the call in the tree, and constraint what its version
-// argument says.
+// delivery is a package that this command installed.
+type delivery struct {
+	dir, revision, hash string
+}
+
+// moduleCall is a call whose module is to be installed.
+type moduleCall struct {
+	key        string // the name of the call in the tree
+	constraint string
+	source     *moduleSource
+	lock       config.ModuleLock // with the name of the package, "" if it is not one that is locked
+	locked     bool              // and what is recorded of it
+}
+
+// Install makes sure that the module of a call is there, as it is locked, and gives its directory, its source as it
+// is recorded, and its version, "" where it has none. key is the name of the call in the tree, and constraint what its
+// version argument says. The error is a *ChangedError where there is something else now than what was locked.
 func (m *Installer) Install(ctx context.Context, key, source, constraint string) (dir, from, version string, err error) {
+	s, problem := parseSource(source, m.Host)
+	c := &moduleCall{key: key, constraint: constraint, source: s}
+	if problem == nil {
+		m.name(c)
+	}
 	if !m.Upgrade {
-		dir, from, version, err := m.Known.Find(m.WorkDir, key, source, constraint)
-		if err == nil && dir != "" {
+		if dir, from, version, ok := m.there(c, source); ok {
 			return dir, from, version, nil
 		}
 	}
-	s, err := parseSource(source, m.Host)
-	if err != nil {
-		return "", "", "", fmt.Errorf("the source %q: %w", display(source), err)
+	if problem != nil {
+		return "", "", "", fmt.Errorf("the source %q: %w", display(source), problem)
 	}
 	if s.registry == nil && constraint != "" {
 		return "", "", "", errors.New("only modules of a registry have versions: remove the version argument, or name the registry")
 	}
-	pack, at := s, s.text
-	if s.registry != nil {
-		v, err := m.choose(ctx, *s.registry, constraint)
-		if err != nil {
-			return "", "", "", err
-		}
-		version = v.String()
-		at += " " + version
-		if pack, err = m.locate(ctx, *s.registry, v); err != nil {
-			return "", "", "", err
-		}
-	}
-	m.note("Downloading %s for %s...", display(at), key)
-	base := filepath.Join(m.DataDir, "modules", key)
-	if err := m.install(ctx, pack, at, base); err != nil {
+	if err := m.settle(ctx, c); err != nil {
 		return "", "", "", err
 	}
-	for _, sub := range []string{pack.subOf(s), s.sub} {
-		if base, err = inside(base, sub); err != nil {
-			return "", "", "", err
+	base := filepath.Join(m.DataDir, "modules", key)
+	if err := m.bring(ctx, c, base); err != nil {
+		return "", "", "", err
+	}
+	if dir, err = m.enter(c, base); err != nil {
+		return "", "", "", err
+	}
+	return dir, s.recorded(), c.lock.Version, nil
+}
+
+// settle chooses the version of a registry module: the one that is locked for this call, else one that is locked for
+// another that calls the same module, else what is newest. Without servers, what is vendored is all there is.
+func (m *Installer) settle(ctx context.Context, c *moduleCall) error {
+	s := c.source.registry
+	if c.locked {
+		if err := versionFits(c.lock.Version, c.constraint); s != nil && c.constraint != "" && err != nil {
+			return fmt.Errorf("%w, by %s. Run \"lethe init -upgrade\" to choose a version that fits", err, LockName)
+		}
+		return nil
+	}
+	allowed, err := wantedVersions(c.constraint)
+	if err != nil {
+		return err
+	}
+	known := m.Store.index()
+	if s != nil && !m.Upgrade {
+		known = append(m.Lock.Modules(), known...)
+	}
+	if m.adopt(c, known, allowed) || s == nil {
+		return nil
+	}
+	v, err := m.choose(ctx, *s, c.constraint, allowed)
+	c.lock.Version = v.String()
+	return err
+}
+
+// adopt takes the newest of those packages that are known, if there is one, and reports whether there is.
+func (m *Installer) adopt(c *moduleCall, known []config.ModuleLock, allowed versions.Set) bool {
+	best := versions.Unspecified
+	for _, other := range known {
+		if sameHost(other.Source) != sameHost(c.lock.Source) {
+			continue
+		}
+		if v, err := versions.ParseVersion(other.Version); err == nil {
+			if !allowed.Has(v) || c.locked && !best.LessThan(v) {
+				continue
+			}
+			best = v
+		}
+		other.Source, other.Constraints = c.lock.Source, c.lock.Constraints
+		c.lock, c.locked = other, true
+	}
+	return c.locked
+}
+
+// bring puts the package of a call into dir.
+func (m *Installer) bring(ctx context.Context, c *moduleCall, dir string) error {
+	pack, at := c.source, c.source.text
+	if c.lock.Version != "" {
+		at += " " + c.lock.Version
+	}
+	if c.locked && m.Registry.Client.Offline && m.Store.find(c.lock.Hash) != "" {
+		m.note("Using %s for %s from this machine...", display(at), c.key)
+		return m.fromStore(c, dir)
+	}
+	if m.Store.Vendor != "" && c.source.local == "" {
+		return fmt.Errorf("it is not in %s, which has all that is installed. Run \"lethe vendor\" where there are servers to ask", m.Store.Vendor)
+	}
+	if s := c.source.registry; s != nil {
+		v, err := versions.ParseVersion(c.lock.Version)
+		if err != nil {
+			return err
+		}
+		if pack, err = m.locate(ctx, *s, v); err != nil {
+			return err
+		}
+		if !c.locked {
+			c.lock.Directory = pack.sub
 		}
 	}
-	rel, err := filepath.Rel(m.WorkDir, base)
+	m.note("Downloading %s for %s...", display(at), c.key)
+	return m.install(ctx, c, pack, at, dir)
+}
+
+// Populate copies the files of a module from anywhere into a directory, in which there is nothing but perhaps DataDir.
+func (m *Installer) Populate(ctx context.Context, source, dir string) error {
+	s, err := parseSource(source, m.Host)
 	if err != nil {
-		rel = base
+		return err
 	}
-	m.done = append(m.done, manifestEntry{Key: key, Source: s.recorded(), Version: version, Dir: filepath.ToSlash(rel)})
-	return base, s.recorded(), version, nil
+	c := &moduleCall{key: "the working directory", source: s, lock: config.ModuleLock{Source: s.name()}}
+	if err := m.settle(ctx, c); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(m.DataDir, ".from-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	base := filepath.Join(tmp, "module")
+	if err := m.bring(ctx, c, base); err != nil {
+		return err
+	}
+	for _, sub := range []string{c.lock.Directory, s.sub} {
+		if base, err = inside(base, sub); err != nil {
+			return err
+		}
+	}
+	return CopyModule(base, dir)
 }
 
 // Remember adds what was installed to the list of installed modules, for the case that the command ends before
@@ -106,16 +216,29 @@ func (m *Installer) Remember() error {
 	return doc.write(path)
 }
 
-// subOf is the subdirectory that a registry names for a package; that of a source itself comes after it.
-func (s *moduleSource) subOf(named *moduleSource) string {
-	if s == named {
-		return ""
+// SecretsIn lists what is secret in the source of a module: passwords, and parameters that let a user in.
+func SecretsIn(source string) (out []string) {
+	for _, m := range passwords().FindAllStringSubmatch(source, -1) {
+		out = append(out, m[1]+m[2])
 	}
-	return s.sub
+	for _, m := range secretValues().FindAllStringSubmatch(source, -1) {
+		out = append(out, strings.TrimPrefix(m[0], m[1]))
+	}
+	for _, text := range out {
+		if plain, err := url.QueryUnescape(text); err == nil && plain != text {
+			out = append(out, plain)
+		}
+	}
+	return out
 }
 
-// display is an address as users see it: without a password.
-func display(text string) string { return withoutUser().ReplaceAllString(text, "://") }
+// passwords finds the password in addresses, or what stands for it and the name.
+var passwords = pattern(`[a-z]+://[^/@:\s]*:([^/@\s]+)@|https?://([^/@:\s]+)@`)
+
+// display is an address as users see it: without passwords and the like.
+func display(text string) string {
+	return secretValues().ReplaceAllString(withoutUser().ReplaceAllString(text, "://"), "$1…")
+}
 
 func (m *Installer) note(format string, args ...any) {
 	if m.Note != nil {
@@ -123,16 +246,20 @@ func (m *Installer) note(format string, args ...any) {
 	}
 }
 
-// choose finds the newest version that fits.
-func (m *Installer) choose(ctx context.Context, mod registry.Module, constraint string) (versions.Version, error) {
-	allowed := versions.Released
-	if constraint != "" {
-		spec, err := constraints.ParseRubyStyleMulti(constraint)
-		if err != nil {
-			return versions.Unspecified, fmt.Errorf("the version constraint %q cannot be read: %w", constraint, err)
-		}
-		allowed = released(versions.MeetingConstraints(spec))
+// wantedVersions are those that a version argument allows.
+func wantedVersions(constraint string) (versions.Set, error) {
+	if constraint == "" {
+		return versions.Released, nil
 	}
+	spec, err := constraints.ParseRubyStyleMulti(constraint)
+	if err != nil {
+		return versions.None, fmt.Errorf("the version constraint %q cannot be read: %w", constraint, err)
+	}
+	return released(versions.MeetingConstraints(spec)), nil
+}
+
+// choose finds the newest version of those allowed.
+func (m *Installer) choose(ctx context.Context, mod registry.Module, constraint string, allowed versions.Set) (versions.Version, error) {
 	all, ok := m.asked[mod]
 	if !ok {
 		var err error
@@ -177,93 +304,144 @@ func named(who, text string, protected bool) (*moduleSource, error) {
 		return nil, fmt.Errorf("%s says that the module is at %q: %w", who, display(text), err)
 	case s.registry != nil || s.local != "":
 		return nil, fmt.Errorf("%s says that the module is at %q, which is no place to install from", who, display(text))
+	case s.bucket == "s3" && !bucket.IsAmazon(s.archive):
+		return nil, fmt.Errorf("%s says that the module is at %q, and your credentials for S3 are for Amazon and the addresses in your configuration", who, display(text))
 	case protected && (s.archive != nil && s.archive.Scheme != "https" || s.git != nil && strings.HasPrefix(s.git.url, "http:")):
 		return nil, fmt.Errorf("%s says that the module is at %q, which is not protected as it is itself", who, display(text))
 	}
 	return s, nil
 }
 
-// install puts a package into dir, anew. One that this command has installed elsewhere is copied from there.
-func (m *Installer) install(ctx context.Context, s *moduleSource, at, dir string) error {
-	if have, ok := m.packages[at]; ok && have != dir {
-		if err := os.RemoveAll(dir); err != nil {
+// install puts a package into dir, anew, if it is what was locked. One that this command has installed elsewhere is
+// copied from there.
+func (m *Installer) install(ctx context.Context, c *moduleCall, s *moduleSource, at, dir string) error {
+	if have, ok := m.packages[at]; ok && have.dir != dir {
+		c.lock.Revision, c.lock.Hash = have.revision, have.hash
+		return errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(have.dir)))
+	}
+	var got delivery
+	err := fill(dir, func(tmp string) (err error) {
+		if got.revision, err = m.fetch(ctx, c.lock.Revision, s, tmp); err != nil || c.lock.Source == "" {
 			return err
 		}
-		return os.CopyFS(dir, os.DirFS(have))
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		list, err := summary(tmp)
+		if err != nil {
+			return err
+		}
+		if got.hash = hashOf(list); c.locked && got.hash != c.lock.Hash {
+			return c.changed(got)
+		}
+		m.remember(got.hash, got.revision, list)
+		m.Store.keep(got.hash, tmp)
+		return nil
+	})
+	if err != nil {
 		return err
 	}
-	var err error
-	switch {
-	case s.git != nil:
-		err = m.git(ctx, s.git, dir)
-	case s.image != nil:
-		err = m.image(ctx, s.image, dir)
-	case s.local != "":
-		if err = os.RemoveAll(dir); err == nil {
-			err = errors.Join(os.MkdirAll(dir, 0o755), CopyModule(s.local, dir))
-		}
-	default:
-		err = m.archive(ctx, s.archive, dir, 0)
+	got.dir, c.lock.Revision, c.lock.Hash = dir, got.revision, got.hash
+	if m.packages == nil {
+		m.packages = map[string]delivery{}
 	}
-	if err == nil {
-		if m.packages == nil {
-			m.packages = map[string]string{}
-		}
-		m.packages[at] = dir
-	}
-	return err
+	m.packages[at] = got
+	return nil
 }
 
-func (m *Installer) git(ctx context.Context, g *gitSource, dir string) error {
+// fetch gets a package, and gives its revision, where it has one: the locked one, unless that is "".
+func (m *Installer) fetch(ctx context.Context, locked string, s *moduleSource, dir string) (revision string, err error) {
+	switch {
+	case s.git != nil:
+		return m.git(ctx, s.git, locked, dir)
+	case s.image != nil:
+		return m.image(ctx, s.image, locked, dir)
+	case s.bucket != "":
+		return "", m.object(ctx, s, dir)
+	case s.local != "":
+		return "", errors.Join(os.MkdirAll(dir, 0o755), CopyModule(s.local, dir))
+	}
+	return m.archive(ctx, s.archive, locked, dir, 0)
+}
+
+func (m *Installer) git(ctx context.Context, g *gitSource, want, dir string) (commit string, err error) {
 	if m.copies == nil {
-		m.copies = &repositories{dir: m.CacheDir, environ: m.Environ, offline: m.Registry.Client.Offline, commits: map[gitSource]string{}}
+		m.copies = newRepositories(m.CacheDir, m.Environ, m.Registry.Client.Offline)
 	}
 	copies := m.copies
 	if copies.dir == "" {
 		tmp, err := os.MkdirTemp(m.DataDir, ".git-*")
 		if err != nil {
-			return err
+			return "", err
 		}
 		defer os.RemoveAll(tmp)
-		copies = &repositories{dir: tmp, environ: m.Environ, offline: copies.offline, commits: map[gitSource]string{}}
+		copies = newRepositories(tmp, m.Environ, copies.offline)
 	}
 	if err := os.MkdirAll(copies.dir, 0o700); err != nil {
-		return err
+		return "", err
 	}
-	return locked(copies.dir, "lock", func() error { return copies.checkout(ctx, *g, dir, 0) })
+	err = locked(copies.dir, "lock", func() error {
+		commit, err = copies.checkout(ctx, *g, want, dir, 0)
+		return err
+	})
+	return commit, err
 }
 
-// image installs a package of an OCI registry.
-func (m *Installer) image(ctx context.Context, s *imageSource, dir string) error {
+// image installs a package of an OCI registry, and gives the digest of its manifest. A tag is not to move; what has
+// none is the latest, which does.
+func (m *Installer) image(ctx context.Context, s *imageSource, locked, dir string) (digest string, err error) {
 	if m.Registry.Client.Offline {
-		return fmt.Errorf("%s is not asked for: -offline forbids it", s.repository)
+		return "", fmt.Errorf("%s is not asked for: -offline forbids it", s.repository)
 	}
-	blob, err := m.OCI.Module(ctx, s.repository, s.reference)
+	reference := s.reference
+	if reference == "" {
+		reference = cmp.Or(locked, "latest")
+	}
+	blob, err := m.OCI.Module(ctx, s.repository, reference)
+	if err != nil {
+		return "", err
+	}
+	if locked != "" && locked != blob.Manifest {
+		return "", &ChangedError{
+			Was: locked, Is: blob.Manifest,
+			What: fmt.Sprintf("the tag %q of %s was moved to another package", reference, s.repository),
+			Keep: fmt.Sprintf(" To stay with what was locked, name it: ?digest=%s.", locked),
+		}
+	}
+	return blob.Manifest, temporary(m.DataDir, blob.Sum, func(f *os.File) (string, error) {
+		return hashed(ctx, blob.Save, f, moduleLimits.Bytes)
+	}, func(zip string) error { return archive.Unpack(zip, dir, moduleLimits) })
+}
+
+// object installs an archive that is an object in a cloud.
+func (m *Installer) object(ctx context.Context, s *moduleSource, dir string) error {
+	read := m.Buckets.S3
+	if s.bucket == "gcs" {
+		read = m.Buckets.GCS
+	}
+	at, err := read(s.archive)
 	if err != nil {
 		return err
 	}
-	return temporary(m.DataDir, blob.Sum, func(f *os.File) (string, error) {
-		return hashed(ctx, blob.Save, f, moduleLimits.Bytes)
-	}, func(zip string) error { return archive.Unpack(zip, dir, moduleLimits) })
+	client := *m.Registry.Client
+	client.Authorize = at.Authorize
+	return temporary(m.DataDir, s.archive.Query().Get("checksum"), func(f *os.File) (string, error) {
+		return byURL(ctx, &client, at.URL, f, moduleLimits.Bytes)
+	}, func(path string) error { return archive.Unpack(path, dir, moduleLimits) })
 }
 
 // isArchive finds addresses that are of an archive by their name.
 var isArchive = pattern(`\.(zip|tar|tgz|tar\.gz|tbz2|tar\.bz2|tar\.xz|txz)$`)
 
 // archive installs an archive, or what the page at an address says is the module's.
-func (m *Installer) archive(ctx context.Context, u *url.URL, dir string, hops int) error {
+func (m *Installer) archive(ctx context.Context, u *url.URL, locked, dir string, hops int) (revision string, err error) {
 	q := u.Query()
 	if q.Get("archive") == "" && !isArchive().MatchString(u.Path) {
-		return m.page(ctx, u, dir, hops)
+		return m.page(ctx, u, locked, dir, hops)
 	}
 	sum := q.Get("checksum")
 	q.Del("archive")
 	q.Del("checksum")
 	plain := *u
 	plain.RawQuery = q.Encode()
-	return temporary(m.DataDir, sum, func(f *os.File) (string, error) {
+	return "", temporary(m.DataDir, sum, func(f *os.File) (string, error) {
 		return byURL(ctx, m.Registry.Client, &plain, f, moduleLimits.Bytes)
 	}, func(path string) error { return archive.Unpack(path, dir, moduleLimits) })
 }
@@ -283,9 +461,9 @@ func checkSum(want, got string) error {
 var metaGet = pattern(`(?i)<meta\s+name="terraform-get"\s+content="([^"]+)"`)
 
 // page asks an address where the module is.
-func (m *Installer) page(ctx context.Context, u *url.URL, dir string, hops int) error {
+func (m *Installer) page(ctx context.Context, u *url.URL, locked, dir string, hops int) (revision string, err error) {
 	if hops > 5 {
-		return fmt.Errorf("%s leads from page to page, and to no module", download.Show(u))
+		return "", fmt.Errorf("%s leads from page to page, and to no module", download.Show(u))
 	}
 	ask := *u
 	q := ask.Query()
@@ -293,7 +471,7 @@ func (m *Installer) page(ctx context.Context, u *url.URL, dir string, hops int) 
 	ask.RawQuery = q.Encode()
 	a, err := m.Registry.Client.Get(ctx, &ask, 1<<20)
 	if err != nil {
-		return err
+		return "", err
 	}
 	text := a.Header.Get("X-Terraform-Get")
 	if text == "" {
@@ -302,31 +480,28 @@ func (m *Installer) page(ctx context.Context, u *url.URL, dir string, hops int) 
 		}
 	}
 	if text == "" {
-		return fmt.Errorf("%s is no archive (zip, tar, tar.gz, tar.bz2), and does not say where the module is", download.Show(u))
+		return "", fmt.Errorf("%s is no archive (zip, tar, tar.gz, tar.bz2), and does not say where the module is", download.Show(u))
 	}
 	if text[0] == '/' || text[0] == '.' {
 		next, err := a.URL.Parse(text)
 		if err != nil {
-			return err
+			return "", err
 		}
 		text = next.String()
 	}
 	s, err := named(download.Show(u), text, u.Scheme == "https")
 	if err != nil {
-		return err
+		return "", err
 	}
-	switch {
-	case s.archive != nil:
-		err = m.archive(ctx, s.archive, dir, hops+1)
-	case s.image != nil:
-		err = m.image(ctx, s.image, dir)
-	default:
-		err = m.git(ctx, s.git, dir)
+	if s.archive != nil {
+		revision, err = m.archive(ctx, s.archive, locked, dir, hops+1)
+	} else {
+		revision, err = m.fetch(ctx, locked, s, dir)
 	}
 	if err != nil || s.sub == "" {
-		return err
+		return revision, err
 	}
-	return lift(dir, s.sub)
+	return revision, lift(dir, s.sub)
 }
 
 // lift makes a subdirectory of a package the package.

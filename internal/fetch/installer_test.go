@@ -1,6 +1,8 @@
 package fetch
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -8,7 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/download"
+	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/oci"
 	"github.com/lethe-iac/lethe/internal/registry"
 	"github.com/lethe-iac/lethe/internal/registry/registrytest"
 )
@@ -24,7 +29,7 @@ func modules(t *testing.T) (*registrytest.Server, *Installer) {
 	}
 	return s, &Installer{
 		Registry: &registry.Registry{Client: &download.Client{Transport: s.HTTP.Transport}}, Host: s.Host,
-		WorkDir: dir, DataDir: data, CacheDir: t.TempDir(), Environ: os.Environ(),
+		WorkDir: dir, DataDir: data, CacheDir: t.TempDir(), Environ: os.Environ(), Lock: &Lockfile{}, Store: &Store{},
 	}
 }
 
@@ -167,18 +172,15 @@ func TestGitModule(t *testing.T) {
 		}
 	}
 	commit("# three")
-	if dir, _, _, err := m.Install(t.Context(), "other", base+"?ref=main", ""); err != nil || holds(t, dir) != "# three" {
-		t.Errorf("what was not asked for yet is not new: %v", err)
-	}
 	m.packages = nil
 	if dir, _, _, err := m.Install(t.Context(), "sub", base+"//sub", ""); err != nil || strings.TrimSpace(holds(t, filepath.Dir(dir))) != "# two" {
 		t.Errorf("modules of one revision are of different commits: %v", err)
 	}
-	m.packages, m.copies = nil, nil
+	m.packages, m.copies, m.named = nil, nil, nil
 	if dir, _, _, err := m.Install(t.Context(), "other", base, ""); err != nil || holds(t, dir) != "# three" {
 		t.Errorf("what is new is not there: %v", err)
 	}
-	m.packages, m.copies, m.Registry.Client.Offline = nil, nil, true
+	m.packages, m.copies, m.named, m.Registry.Client.Offline = nil, nil, nil, true
 	if dir, _, _, err := m.Install(t.Context(), "off", base+"?ref=v1", ""); err != nil || holds(t, dir) != "# one" {
 		t.Errorf("what is on this machine is not taken: %v", err)
 	}
@@ -193,7 +195,7 @@ func TestGitModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	commit("# link")
-	m.packages = nil
+	m.packages, m.named = nil, nil
 	if _, _, _, err := m.Install(t.Context(), "k", base, ""); err == nil || !strings.Contains(err.Error(), "leads out") {
 		t.Errorf("a link out of the repository: %v", err)
 	}
@@ -242,5 +244,248 @@ func TestSubmodules(t *testing.T) {
 	}
 	if isLocal("https://h/x") || isLocal("git@h:x") || !isLocal("file:///x") || !isLocal("/srv/x") {
 		t.Error("isLocal")
+	}
+}
+
+// Fifty modules of one repository, at ten tags and in five directories, are one fetch, also where they are locked.
+func TestOneFetch(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	repo := t.TempDir()
+	run := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", args...)
+		cmd.Dir = repo
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.test", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.test")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %s", args, out)
+		}
+	}
+	run("init", "-q", "-b", "main")
+	for i := range 10 {
+		for j := range 5 {
+			dir := filepath.Join(repo, fmt.Sprint("m", j))
+			if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "main.tf"), fmt.Appendf(nil, "# %d %d", i, j), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run("add", "-A")
+		run("commit", "-qm", "x")
+		run("tag", fmt.Sprint("v", i))
+	}
+	_, m := modules(t)
+	m.Lock, _ = ReadLockfile(m.WorkDir, limits.Limits{}, &diag.Sources{}, &diag.Bag{})
+	for _, locked := range []bool{false, true} {
+		trace := filepath.Join(t.TempDir(), "trace")
+		m.Environ = append(os.Environ(), "GIT_TRACE="+trace)
+		for i := range 10 {
+			for j := range 5 {
+				dir, _, _, err := m.Install(t.Context(), fmt.Sprintf("m%d%d", i, j), fmt.Sprintf("git::file://%s//m%d?ref=v%d", filepath.ToSlash(repo), j, i), "")
+				if err != nil || holds(t, dir) != fmt.Sprintf("# %d %d", i, j) {
+					t.Fatal(err)
+				}
+			}
+		}
+		text, err := os.ReadFile(trace)
+		if n := strings.Count(string(text), "built-in: git upload-pack"); err != nil || n != 1 {
+			t.Errorf("locked %v: %d fetches: %v\n%s", locked, n, err, text)
+		}
+		m.Lock.SetModules(m.Locks())
+		if len(m.Locks()) != 10 {
+			t.Errorf("%d packages are locked", len(m.Locks()))
+		}
+		m.packages, m.copies, m.named, m.known = nil, nil, nil, Modules{}
+	}
+}
+
+// A list of installed modules that is damaged is none, and is written anew.
+func TestDamagedManifest(t *testing.T) {
+	s, m := modules(t)
+	u := s.Put("/m.zip", registrytest.Zip(map[string]string{"main.tf": "# it"}))
+	for _, text := range []string{"", "{", "[]", "null", `{"Modules":[{"Key":7}]}`, `{"Modules":[{"Key":"k","Source":"` + u + `","Dir":"../../up"}]}`} {
+		path := manifestPath(m.DataDir)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		m.known, m.packages, m.named = nil, nil, nil
+		if dir, _, _, err := m.Install(t.Context(), "k", u, ""); err != nil || holds(t, dir) != "# it" {
+			t.Errorf("%q: %v", text, err)
+		}
+		if err := m.Remember(); err != nil || len(readManifest(path)) < 2 {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// A package is what was committed: all files, also those that are no part of releases, and as they are, however git is
+// configured.
+func TestPackagesAreTheSameEverywhere(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	repo := t.TempDir()
+	for name, text := range map[string]string{"main.tf": "# $Format:%H$\n", "part/main.tf": "# part\n", ".gitattributes": "part export-ignore\n*.tf export-subst text=auto\n"} {
+		path := filepath.Join(repo, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range []string{"init -q -b main", "add -A", "commit -qm x"} {
+		cmd := exec.Command("git", strings.Fields(args)...)
+		cmd.Dir = repo
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.test", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.test")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %s", args, out)
+		}
+	}
+	config := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(config, []byte("[core]\n  autocrlf = true\n  eol = crlf\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var hashes []string
+	for _, global := range []string{"/dev/null", config} {
+		_, m := modules(t)
+		m.Environ = append(os.Environ(), "GIT_CONFIG_GLOBAL="+global)
+		dir, _, _, err := m.Install(t.Context(), "k", "git::file://"+filepath.ToSlash(repo), "")
+		if err != nil || holds(t, dir) != "# $Format:%H$\n" || holds(t, filepath.Join(dir, "part")) != "# part\n" {
+			t.Fatal(err)
+		}
+		hashes = append(hashes, m.Locks()[0].Hash)
+		// What git itself makes of it, as Terraform and OpenTofu have it, is the same package.
+		clone := filepath.Join(t.TempDir(), "clone")
+		if out, err := exec.Command("git", "clone", "-q", repo, clone).CombinedOutput(); err != nil {
+			t.Fatalf("%s", out)
+		}
+		list, err := summary(clone)
+		if err != nil || hashOf(list) != hashes[0] {
+			t.Errorf("a clone is %s, %v\n%s", hashOf(list), err, list)
+		}
+	}
+	if hashes[0] != hashes[1] {
+		t.Errorf("%q", hashes)
+	}
+}
+
+// The hash of a package without links is that of the program that defined "h1:".
+func TestHashIsTheOneOfProviders(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"main.tf", "main.tf.json", "a/b", "a.b", "a b", ".x", "ü"} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(name), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := hashDir(dir)
+	list, err1 := summary(dir)
+	if err := errors.Join(err, err1); err != nil || hashOf(list) != want {
+		t.Errorf("%s is %s, %v", hashOf(list), want, err)
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, ".git"), 0o755), os.WriteFile(filepath.Join(dir, ".git", "HEAD"), nil, 0o644), os.WriteFile(filepath.Join(dir, "a", ".git"), nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := summary(dir); err != nil || hashOf(list) != want {
+		t.Errorf("repositories count: %v", err)
+	}
+	if err := os.Symlink("b", filepath.Join(dir, "a", "link")); err != nil {
+		t.Skip(err)
+	}
+	first, err := summary(dir)
+	if err != nil || hashOf(first) == want {
+		t.Error("a link does not count")
+	}
+	if err := errors.Join(os.Remove(filepath.Join(dir, "a", "link")), os.Symlink("../main.tf", filepath.Join(dir, "a", "link"))); err != nil {
+		t.Fatal(err)
+	}
+	if second, _ := summary(dir); second == first {
+		t.Error("where a link leads does not count")
+	}
+}
+
+// A tag of an OCI registry is not to move, and what has no tag does.
+func TestImageModule(t *testing.T) {
+	s, m := modules(t)
+	m.OCI = &oci.Client{Transport: s.HTTP.Transport}
+	m.Lock, _ = ReadLockfile(m.WorkDir, limits.Limits{}, &diag.Sources{}, &diag.Bag{})
+	put := func(text string) string {
+		t.Helper()
+		zip := registrytest.Zip(map[string]string{"main.tf": text})
+		s.Image("net", "latest", "application/vnd.opentofu.modulepkg", zip)
+		return s.Image("net", "v1", "application/vnd.opentofu.modulepkg", zip)["digest"].(string)
+	}
+	install := func(query string) (string, error) {
+		m.packages, m.named, m.known = nil, nil, Modules{}
+		dir, _, _, err := m.Install(t.Context(), "k", "oci://"+s.Host+"/net"+query, "")
+		if err != nil {
+			return "", err
+		}
+		m.Lock.SetModules(append(m.Lock.Modules(), m.Locks()...))
+		return holds(t, dir), nil
+	}
+	first := put("# one")
+	for _, query := range []string{"", "?tag=v1", "?digest=" + first} {
+		if got, err := install(query); err != nil || got != "# one" {
+			t.Error(query, err)
+		}
+	}
+	second := put("# two")
+	for _, query := range []string{"", "?digest=" + first} {
+		if got, err := install(query); err != nil || got != "# one" {
+			t.Error(query, err)
+		}
+	}
+	_, err := install("?tag=v1")
+	if err == nil || !errors.As(err, new(*ChangedError)) || !strings.Contains(err.Error(), first) || !strings.Contains(err.Error(), second) {
+		t.Error(err)
+	}
+	m.Upgrade = true
+	for _, query := range []string{"", "?tag=v1"} {
+		if got, err := install(query); err != nil || got != "# two" {
+			t.Error(query, err)
+		}
+	}
+}
+
+// Of two calls of one module each has the version that it asks for, and a new one takes what is locked.
+func TestLockedVersions(t *testing.T) {
+	s, m := modules(t)
+	put := func(v string) {
+		s.Module("acme/net/aws", v, s.Put("/files/"+v+".zip", registrytest.Zip(map[string]string{"x/main.tf": "# " + v}))+"//x")
+	}
+	put("1.0.0")
+	put("1.1.0")
+	m.Lock, _ = ReadLockfile(m.WorkDir, limits.Limits{}, &diag.Sources{}, &diag.Bag{})
+	install := func(key, constraint string) string {
+		t.Helper()
+		dir, _, version, err := m.Install(t.Context(), key, "acme/net/aws", constraint)
+		if err != nil || holds(t, dir) != "# "+version {
+			t.Fatal(err)
+		}
+		return version
+	}
+	next := func() {
+		m.Lock.SetModules(m.Locks())
+		if err := m.Lock.Write(); err != nil {
+			t.Fatal(err)
+		}
+		m.Lock, _ = ReadLockfile(m.WorkDir, limits.Limits{}, &diag.Sources{}, &diag.Bag{})
+		m.packages, m.named, m.known, m.asked = nil, nil, Modules{}, nil
+	}
+	if a, b := install("a", "~> 1.0"), install("b", "< 1.1"); a != "1.1.0" || b != "1.0.0" {
+		t.Error(a, b)
+	}
+	next()
+	put("1.2.0")
+	if a, b, c, d := install("a", "~> 1.0"), install("b", "< 1.1"), install("c", ">= 1.0"), install("d", ">= 1.2"); a != "1.1.0" || b != "1.0.0" || c != "1.1.0" || d != "1.2.0" {
+		t.Error(a, b, c, d)
+	}
+	next()
+	if a, e := install("a", "~>1.0"), install("e", ""); a != "1.1.0" || e != "1.2.0" {
+		t.Error(a, e)
+	}
+	next()
+	m.Upgrade = true
+	if a := install("a", "~> 1.0"); a != "1.2.0" {
+		t.Error(a)
 	}
 }

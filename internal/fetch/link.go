@@ -5,9 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -41,11 +39,10 @@ func (p *Providers) first(all []parcel, lock config.Lock) bool {
 // cached lists the packages of the store and of the plugin cache that may be the locked one.
 func (p *Providers) cached(lock config.Lock) []parcel {
 	var out []parcel
-	for _, h := range lock.Hashes {
-		if sum, ok := strings.CutPrefix(h, "zh:"); ok && p.StoreDir != "" {
-			dir := filepath.Join(p.StoreDir, sum)
-			if h1 := unchanged(dir); h1 != "" {
-				out = append(out, parcel{dir: dir, h1: h1})
+	if s := p.store(); s.dir != "" {
+		for _, sum := range sums(lock) {
+			if h1 := s.find(sum); h1 != "" {
+				out = append(out, parcel{dir: s.of(sum), h1: h1})
 			}
 		}
 	}
@@ -98,6 +95,7 @@ func (p *Providers) fromMachine(pkg parcel, lock config.Lock) error {
 		return err
 	}
 	return locked(p.DataDir, "lethe-packages.lock", func() error {
-		return place(pkg, packageDir(p.base(), lock.Provider, lock.Version))
+		_, err := p.place(pkg, p.base(), packageDir(p.base(), lock.Provider, lock.Version))
+		return err
 	})
 }

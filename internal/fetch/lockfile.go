@@ -3,8 +3,8 @@ package fetch
 import (
 	"bytes"
 	"errors"
-	"github.com/lethe-iac/lethe/internal/limits"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,34 +12,48 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/limits"
 )
 
 // Lockfile is the dependency lock file of a working directory.
 type Lockfile struct {
-	path  string
-	read  []byte // as found; nil: there was none
-	locks map[addr.Provider]config.Lock
+	path    string
+	isNew   bool   // there was no file
+	was     []byte // the file as Bytes would have written what was found
+	ofWas   int    // how much of that is about providers
+	locks   map[addr.Provider]config.Lock
+	modules map[moduleName]config.ModuleLock
 }
+
+// moduleName is what tells the entries of modules apart. The public registries of Terraform and OpenTofu count as one.
+type moduleName struct{ source, constraints string }
+
+func nameOf(l config.ModuleLock) moduleName { return moduleName{sameHost(l.Source), l.Constraints} }
 
 // ReadLockfile reads the lock file in dir; a missing one is empty. Messages about what is in it find
 // its text in the sources.
 func ReadLockfile(dir string, limits limits.Limits, sources *diag.Sources, bag *diag.Bag) (*Lockfile, bool) {
-	l := &Lockfile{path: filepath.Join(dir, LockName), locks: map[addr.Provider]config.Lock{}}
+	l := &Lockfile{path: filepath.Join(dir, LockName), locks: map[addr.Provider]config.Lock{}, modules: map[moduleName]config.ModuleLock{}}
+	defer func() { l.was, l.ofWas = l.Bytes(), len(l.providers()) }()
 	src, err := config.ReadOne(l.path, limits)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		l.isNew = true
 		return l, true
 	case err != nil:
 		bag.Add(diag.Errorf("Failed to read dependency lock file", "%s.", err))
 		return l, false
 	}
-	l.read = src
 	sources.Set(LockName, src)
 	locks, ok := config.ParseLocks(src, LockName, limits, bag)
 	for _, one := range locks {
 		l.locks[one.Provider] = one
 	}
-	return l, ok
+	modules, good := config.ParseModuleLocks(src, LockName, limits, bag)
+	for _, one := range modules {
+		l.modules[nameOf(one)] = one
+	}
+	return l, ok && good
 }
 
 // Get gives a provider's lock. An entry of the other registry host stands for the same provider,
@@ -75,33 +89,39 @@ func (l *Lockfile) Keep(needed func(addr.Provider) bool) {
 	}
 }
 
+// Module gives the lock of a module package.
+func (l *Lockfile) Module(source, constraints string) (config.ModuleLock, bool) {
+	lock, ok := l.modules[moduleName{sameHost(source), constraints}]
+	return lock, ok
+}
+
+// Modules lists the module packages that are locked, in no order.
+func (l *Lockfile) Modules() []config.ModuleLock { return slices.Collect(maps.Values(l.modules)) }
+
+// SetModules replaces the locks of all module packages.
+func (l *Lockfile) SetModules(all []config.ModuleLock) {
+	clear(l.modules)
+	for _, one := range all {
+		l.modules[nameOf(one)] = one
+	}
+}
+
 // Bytes is the file as it would be written.
 func (l *Lockfile) Bytes() []byte {
-	var locks []config.Lock
-	for _, one := range l.locks {
-		locks = append(locks, one)
-	}
-	return config.FormatLocks(locks)
+	return append(l.providers(), config.FormatModuleLocks(l.Modules())...)
 }
 
-// Changed reports whether writing would change the file.
-func (l *Lockfile) Changed() bool {
-	if l.read == nil {
-		return len(l.locks) > 0
-	}
-	return !bytes.Equal(withoutHeader(l.read), withoutHeader(l.Bytes()))
-}
+// providers is the part of the file that Terraform and OpenTofu read.
+func (l *Lockfile) providers() []byte { return config.FormatLocks(l.Providers()) }
+
+// Changed reports whether what is locked is not what the file says. How it says that is of no account.
+func (l *Lockfile) Changed() bool { return !bytes.Equal(l.was, l.Bytes()) }
+
+// ProvidersChanged reports whether that is so for providers.
+func (l *Lockfile) ProvidersChanged() bool { return !bytes.Equal(l.was[:l.ofWas], l.providers()) }
 
 // IsNew reports whether there was no file.
-func (l *Lockfile) IsNew() bool { return l.read == nil }
-
-// withoutHeader drops the leading comments, which name the program that wrote the file.
-func withoutHeader(src []byte) []byte {
-	for bytes.HasPrefix(src, []byte("#")) {
-		_, src, _ = bytes.Cut(src, []byte("\n"))
-	}
-	return bytes.TrimSpace(src)
-}
+func (l *Lockfile) IsNew() bool { return l.isNew }
 
 // Write saves the file, atomically, if anything changed.
 func (l *Lockfile) Write() error {

@@ -77,27 +77,36 @@ type manifestEntry struct {
 	Source  string
 	Version string `json:",omitempty"`
 	Dir     string
+
+	// Hash is that of the package, "h1:…". Terraform and OpenTofu leave it out when they write the file.
+	Hash string `json:",omitempty"`
 }
 
 // WriteManifest records which module was found where, below the data directory, and tells fresh of
 // those that were not there, or elsewhere, when that was last recorded.
-func WriteManifest(dataDir, workDir string, root *config.Node, fresh func(*config.Node)) error {
+func (i *Installer) WriteManifest(root *config.Node, fresh func(*config.Node)) error {
 	m := manifest{}
-	path := manifestPath(dataDir)
+	path := manifestPath(i.DataDir)
 	known := map[manifestEntry]bool{}
 	for _, e := range readManifest(path) {
+		e.Hash = ""
 		known[e] = true
 	}
+	installed := map[string]manifestEntry{}
+	for _, e := range i.done {
+		installed[e.Key] = e
+	}
 	root.Walk(func(n *config.Node) {
-		dir, err := filepath.Rel(workDir, n.Module.Dir)
+		dir, err := filepath.Rel(i.WorkDir, n.Module.Dir)
 		if err != nil {
 			dir = n.Module.Dir
 		}
 		e := manifestEntry{Key: strings.Join(n.Path.Path(), "."), Source: n.Source, Version: n.Version, Dir: filepath.ToSlash(dir)}
-		m.Modules = append(m.Modules, e)
 		if n.Parent != nil && !known[e] {
 			fresh(n)
 		}
+		e.Hash = installed[e.Key].Hash
+		m.Modules = append(m.Modules, e)
 	})
 	if len(m.Modules) == 1 {
 		return nil
@@ -177,6 +186,11 @@ func sameSource(s string) string {
 	if m, err := parseSource(s, addr.DefaultHost); err == nil {
 		s = m.recorded()
 	}
+	return sameHost(s)
+}
+
+// sameHost drops the host of a registry address if it is one of the public registries.
+func sameHost(s string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(s, addr.TerraformHost+"/"), addr.DefaultHost+"/")
 }
 

@@ -4,11 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/lethe-iac/lethe/internal/archive"
 	"golang.org/x/mod/sumdb/dirhash"
 )
 
@@ -89,29 +91,47 @@ func copyFile(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// place puts a package into dir, anew: a link to an unpacked one, the contents of a packed one.
-func place(pkg parcel, dir string) error {
+// straight refuses a directory whose way from base leads through a symbolic link: somebody else may have laid that, to
+// have something written elsewhere. What leads to base is the user's own affair, and dir itself is replaced.
+func straight(base, dir string) error {
+	base = filepath.Clean(base)
+	for at := filepath.Dir(dir); len(at) > len(base); at = filepath.Dir(at) {
+		if info, err := os.Lstat(at); err == nil && !info.IsDir() {
+			return fmt.Errorf("%s is no directory, but a link or a file, and nothing is installed through it", at)
+		}
+	}
+	return nil
+}
+
+// place puts a package into dir, which is below base, anew: a link to an unpacked one, the contents
+// of a packed one. It gives its "h1:" hash where that is known by then.
+func (p *Providers) place(pkg parcel, base, dir string) (h1 string, err error) {
+	if err := straight(base, dir); err != nil {
+		return "", err
+	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return err
+		return "", err
 	}
 	if pkg.zip != "" {
-		return unpack(pkg.zip, dir)
+		o := archive.Options{Bytes: maxPackage, Files: maxFiles, Sums: archive.Sums{}}
+		err := archive.Unpack(pkg.zip, dir, o)
+		return hashSums(o.Sums), err
 	}
 	if pkg.h1 != "" {
-		return link(pkg.dir, dir)
+		return pkg.h1, p.store().link(pkg.dir, dir)
 	}
 	real, err := filepath.Abs(pkg.dir)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if to, err := os.Readlink(dir); err == nil && to == real {
-		return nil // others may be using it
+		return "", nil // others may be using it
 	}
 	if err := os.RemoveAll(dir); err != nil {
-		return err
+		return "", err
 	}
 	if os.Symlink(real, dir) == nil {
-		return nil
+		return "", nil
 	}
-	return os.CopyFS(dir, os.DirFS(real)) // not every system and user may make links
+	return "", os.CopyFS(dir, os.DirFS(real)) // not every system and user may make links
 }

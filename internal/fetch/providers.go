@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/oci"
 	"github.com/lethe-iac/lethe/internal/registry"
 	"github.com/lethe-iac/lethe/internal/shortcut"
@@ -26,8 +27,9 @@ type Providers struct {
 	CacheDir string // plugin cache in the layout of Terraform and OpenTofu; "" for none
 	StoreDir string // packages that were downloaded, by checksum, for all directories of a user; "" for none
 	Getenv   func(string) string
-	Note     func(string) // progress
-	Closed   shortcut.Set // what is not to be taken
+	Note     func(string)         // progress
+	Moved    func(event.Transfer) // progress of downloads
+	Closed   shortcut.Set         // what is not to be taken
 
 	Registry *registry.Registry
 	OCI      *oci.Client
@@ -36,7 +38,8 @@ type Providers struct {
 
 	only     []source // what is asked instead of what Settings say
 	noting   sync.Mutex
-	verified sync.Map // hashes of packages that Verify found right, by canonical address
+	checking sync.Mutex // guards the record of what was read
+	verified sync.Map   // what Verify found right, by canonical address: verdict
 }
 
 // Need is a provider that a configuration or a state needs.
@@ -100,7 +103,7 @@ func (p *Providers) Overridden() []addr.Provider {
 
 // present reports whether the locked package is installed already, and says so.
 func (p *Providers) present(a addr.Provider, lock config.Lock) bool {
-	if !intact(packageDir(p.base(), a, lock.Version), a, lock) {
+	if !p.intact(packageDir(p.base(), a, lock.Version), a, lock) {
 		return false
 	}
 	p.note("- Using previously-installed %s v%s", a.ForDisplay(), lock.Version)
@@ -128,23 +131,26 @@ func released(set versions.Set) versions.Set {
 }
 
 // intact reports whether a directory holds the locked package, unchanged.
-func intact(dir string, a addr.Provider, lock config.Lock) bool {
+func (p *Providers) intact(dir string, a addr.Provider, lock config.Lock) bool {
 	if _, ok := executable(dir, a); !ok {
 		return false
 	}
-	_, err := verify(dir, lock, hashDir)
+	_, err := p.verify(dir, lock)
 	return err == nil
 }
 
 // verify holds an installed package against the hashes in the lock file, and gives its own; "" if the
 // lock file has none of its kind.
-func verify(dir string, lock config.Lock, hash func(dir string) (string, error)) (string, error) {
+func (p *Providers) verify(dir string, lock config.Lock) (string, error) {
 	if !hasH1(lock) {
 		return "", nil
 	}
-	got, err := hash(dir)
-	if err != nil {
-		return "", err
+	got := p.store().linked(dir, lock)
+	if got == "" {
+		var err error
+		if got, err = p.hash(dir); err != nil {
+			return "", err
+		}
 	}
 	if !slices.Contains(lock.Hashes, got) {
 		return "", fmt.Errorf("the package in %s does not match any of the checksums recorded in the dependency lock file", dir)
@@ -176,9 +182,26 @@ func (p *Providers) Verify(a addr.Provider, l *Lockfile) error {
 		return err
 	}
 	lock, _ := l.Get(a)
-	hash, err := verify(filepath.Dir(path), lock, p.hash)
-	p.verified.Store(a.Canon(), hash)
+	was := stamp(path)
+	hash, err := p.verify(filepath.Dir(path), lock)
+	p.verified.Store(a.Canon(), verdict{hash, was})
 	return err
+}
+
+// verdict is a package that Verify found right.
+type verdict struct {
+	hash    string   // "" where the lock file has none of its kind
+	program identity // its file before it was read
+}
+
+// Program is Find for who runs the program: it is the one that Verify found right. A command may run for hours; where
+// the file is another one by now, the package is verified anew.
+func (p *Providers) Program(a addr.Provider, l *Lockfile) (string, error) {
+	path, _, err := p.Find(a, l)
+	if v, ok := p.verified.Load(a.Canon()); err == nil && ok && v.(verdict).program != stamp(path) {
+		err = p.Verify(a, l)
+	}
+	return path, err
 }
 
 func (p *Providers) note(format string, args ...any) {

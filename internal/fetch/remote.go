@@ -93,7 +93,7 @@ func (o images) list(ctx context.Context, a addr.Provider) (all []found, warning
 			if err != nil {
 				return nil, err
 			}
-			return &registry.Package{Sum: blob.Sum, Save: blob.Save}, nil
+			return &registry.Package{Sum: blob.Sum, Save: blob.Save, Size: blob.Size}, nil
 		})})
 	}
 	return all, nil, nil

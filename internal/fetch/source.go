@@ -28,6 +28,7 @@ type parcel struct {
 	dir, zip string
 	remote   *registry.Package // to be downloaded; nil: it is on the disk
 	h1       string            // the hash of dir, which is in the store and taken over file by file; "": it is not
+	name     string            // what users know a package by that is to be downloaded
 }
 
 // unfitOn says why a version is of no use on a platform; "": it can be used.
@@ -64,7 +65,7 @@ type mirror string
 func (m mirror) String() string { return "the directory " + string(m) }
 
 // matches reports whether a provider fits one of the patterns "host/namespace/type", "*" standing
-// for any part. The registry hosts of the peers count as one.
+// for any part. The registry hosts of Terraform and OpenTofu count as one.
 func matches(patterns []string, p addr.Provider) bool {
 	for _, pattern := range patterns {
 		parts := strings.Split(pattern, "/")
@@ -225,7 +226,7 @@ func (m mirror) providers() []string {
 	return out
 }
 
-// implied are the directories that the peers look into without being told.
+// implied are the directories that Terraform and OpenTofu look into without a setting.
 func implied(workDir string, env func(string) string) []string {
 	home := env("HOME")
 	dirs := []string{filepath.Join(workDir, "terraform.d", "plugins"), filepath.Join(home, ".terraform.d", "plugins")}

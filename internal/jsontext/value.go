@@ -8,7 +8,10 @@ import (
 )
 
 // Marshaler is a value that writes itself, as one JSON value.
-type Marshaler interface{ WriteJSON(w *Writer) }
+type Marshaler interface {
+	// WriteJSON writes the value.
+	WriteJSON(w *Writer)
+}
 
 // Value writes a Go value as encoding/json does: structs by the tags of their fields, with omitempty and
 // omitzero, embedded ones in their place. Unlike there, what is long need not be held. A field may be an

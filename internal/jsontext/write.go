@@ -78,9 +78,6 @@ func (w *Writer) Close(c byte) {
 	w.filled = w.depth > 0
 }
 
-// Depth is how many brackets are open.
-func (w *Writer) Depth() int { return w.depth }
-
 // Key begins a member of an object.
 func (w *Writer) Key(name string) {
 	w.quoted(name)
@@ -144,10 +141,10 @@ func (w *Writer) KeyInt(name string, n int64) {
 	w.Int(n)
 }
 
-// KeyBool writes a member that is true or false.
-func (w *Writer) KeyBool(name string, v bool) {
+// KeyTrue writes a member that is true.
+func (w *Writer) KeyTrue(name string) {
 	w.Key(name)
-	w.Bool(v)
+	w.Bool(true)
 }
 
 // Raw writes a value that is JSON already.

@@ -56,7 +56,7 @@ func BenchmarkCheck10k(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var bag diag.Bag
-		if !vet.Check(p, cached, vet.CheckOptions{}, &bag) {
+		if !vet.Check(p, cached.Of, vet.CheckOptions{}, &bag) {
 			b.Fatal(show(&bag))
 		}
 	}
@@ -67,7 +67,7 @@ func BenchmarkCheckBodies10k(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var bag diag.Bag
-		if !vet.Check(p, cached, vet.CheckOptions{BodiesOnly: true}, &bag) {
+		if !vet.Check(p, cached.Of, vet.CheckOptions{BodiesOnly: true}, &bag) {
 			b.Fatal(show(&bag))
 		}
 	}
@@ -195,7 +195,7 @@ output "n" { value = length(local.flat) + length(local.keys) + length(local.set)
 			for b.Loop() {
 				var bag diag.Bag
 				f, _ := frame.New(p, frame.Options{}, &bag)
-				if _, o := f.Output("n", frame.After, &bag); o != frame.OK {
+				if _, o := f.Named(program.Output, "n", frame.After, &bag); o != frame.OK {
 					b.Fatal(show(&bag))
 				}
 			}
@@ -223,7 +223,7 @@ func BenchmarkModules(b *testing.B) {
 	for b.Loop() {
 		var bag diag.Bag
 		p, ok := Compile(tree, &bag)
-		if !ok || !vet.Check(p, cached, vet.CheckOptions{}, &bag) {
+		if !ok || !vet.Check(p, cached.Of, vet.CheckOptions{}, &bag) {
 			b.Fatal(show(&bag))
 		}
 	}

@@ -62,10 +62,10 @@ resource "test_thing" "a" {
 				t.Fatal(show(&bag))
 			}
 			start := time.Now()
-			vet.Check(p, cached, vet.CheckOptions{BodiesOnly: true}, &bag)
+			vet.Check(p, cached.Of, vet.CheckOptions{BodiesOnly: true}, &bag)
 			f, _ := frame.New(p, small, &bag)
 			if _, ok := p.Lookup(addr.Module{}, program.Output, "o"); ok {
-				f.Output("o", frame.After, &bag)
+				f.Named(program.Output, "o", frame.After, &bag)
 			} else {
 				run(p, small, false, &bag)
 			}

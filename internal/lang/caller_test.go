@@ -98,7 +98,7 @@ locals {
 `
 	var bag diag.Bag
 	p, ok := Compile(load(t, config), &bag)
-	if !ok || !vet.Check(p, functioned{}, vet.CheckOptions{}, &bag) && false {
+	if !ok || !vet.Check(p, functioned{}.Of, vet.CheckOptions{}, &bag) && false {
 		t.Fatal(show(&bag))
 	}
 	c := &calls{}
@@ -117,7 +117,7 @@ locals {
 	}
 	for _, test := range tests {
 		var bag diag.Bag
-		v, o := f.Local(test.name, frame.After, &bag)
+		v, o := f.Named(program.Local, test.name, frame.After, &bag)
 		got := show(&bag)
 		if o == frame.OK {
 			got = fmt.Sprintf("%#v", v.Raw)
@@ -148,7 +148,7 @@ provider "test" { region = "r" }
 locals { a = provider::test::zork(1) }
 `)
 	var bag diag.Bag
-	if !vet.Check(p, functioned{}, vet.CheckOptions{}, &bag) {
+	if !vet.Check(p, functioned{}.Of, vet.CheckOptions{}, &bag) {
 		t.Fatal(show(&bag))
 	}
 	d, _ := p.Lookup(addr.Module{}, program.Local, "a")
@@ -159,7 +159,7 @@ locals { a = provider::test::zork(1) }
 required "test" { source = "test" }
 locals { a = provider::test::jion(1) }
 `)
-	if vet.Check(p, functioned{}, vet.CheckOptions{}, &bag) || !strings.Contains(show(&bag), `The function "jion" is not available from the provider "test". Did you mean "join"?`) {
+	if vet.Check(p, functioned{}.Of, vet.CheckOptions{}, &bag) || !strings.Contains(show(&bag), `The function "jion" is not available from the provider "test". Did you mean "join"?`) {
 		t.Error(show(&bag))
 	}
 	p = compile(t, `
@@ -167,7 +167,7 @@ required "test" { source = "test" }
 provider "test" { region = provider::test::zork(1) }
 `)
 	bag = diag.Bag{}
-	if vet.Check(p, functioned{}, vet.CheckOptions{}, &bag) || !strings.Contains(show(&bag), "may not refer to itself") {
+	if vet.Check(p, functioned{}.Of, vet.CheckOptions{}, &bag) || !strings.Contains(show(&bag), "may not refer to itself") {
 		t.Error(show(&bag))
 	}
 }

@@ -91,7 +91,7 @@ func TestNoBorderShowsSecrets(t *testing.T) {
 				}
 				p, ok := Compile(load(t, canaryConfig+strings.ReplaceAll(head, "V", v)+modules), &bag)
 				if ok {
-					vet.Check(p, cached, vet.CheckOptions{}, &bag)
+					vet.Check(p, cached.Of, vet.CheckOptions{}, &bag)
 					run(p, frame.Options{Variables: map[string]frame.Given{"sens": str(canary), "eph": str(canary)}}, true, &bag)
 				}
 				if strings.Contains(show(&bag), canary) {

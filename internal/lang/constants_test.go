@@ -112,13 +112,13 @@ func TestBrokenConstants(t *testing.T) {
   other  = local.broken
 }`)
 	var bag diag.Bag
-	if vet.Check(p, cached, vet.CheckOptions{}, &bag) || len(bag.List()) != 1 {
+	if vet.Check(p, cached.Of, vet.CheckOptions{}, &bag) || len(bag.List()) != 1 {
 		t.Fatal(show(&bag))
 	}
 	for range 2 {
 		var bag diag.Bag
 		f, _ := frame.New(p, frame.Options{}, &bag)
-		if _, o := f.Local("other", frame.After, &bag); o != frame.Broken || len(bag.List()) != 1 {
+		if _, o := f.Named(program.Local, "other", frame.After, &bag); o != frame.Broken || len(bag.List()) != 1 {
 			t.Error(o, show(&bag))
 		}
 	}
@@ -142,7 +142,7 @@ locals {
 			"v": cty.TupleVal([]cty.Value{cty.StringVal(given)}), "e": cty.TupleVal([]cty.Value{cty.StringVal(given)}),
 			"applying": cty.BoolVal(given == "two"), "where": cty.StringVal(given),
 		} {
-			if v, o := f.Local(name, frame.After, &bag); o != frame.OK || !v.Raw.RawEquals(want) {
+			if v, o := f.Named(program.Local, name, frame.After, &bag); o != frame.OK || !v.Raw.RawEquals(want) {
 				t.Errorf("%s: %#v %v", name, v.Raw, o)
 			}
 		}

@@ -51,7 +51,7 @@
 // Cells and slots have two faces, before (what is there) and after (what will be); a declaration that no managed
 // resource has a part in is steady, and its faces are one.
 //
-// What goes wrong is a diagnostic that the cell keeps, for everyone who needs the cell. What has failed elsewhere
+// A mistake is a diagnostic that the cell keeps, for everyone who needs the cell. What has failed elsewhere
 // travels silently, as an Outcome. Marks are never lost on the way; at the borders of cells they are folded and get one
 // step more of the way they came, and where they may not go on, the message has that way.
 package lang

@@ -53,10 +53,10 @@ locals { in = var.in }
 	a := addr.StringKey("a")
 	inner := f.At(addr.ModuleInstance{}.Child("m", a), frame.After)
 	values := map[string]func() mark.Value{
-		"local":          func() mark.Value { v, _ := f.Local("token", frame.After, &bag); return v },
-		"in a module":    func() mark.Value { v, _ := inner.Local("in", frame.After, &bag); return v },
+		"local":          func() mark.Value { v, _ := f.Named(program.Local, "token", frame.After, &bag); return v },
+		"in a module":    func() mark.Value { v, _ := inner.Named(program.Local, "in", frame.After, &bag); return v },
 		"each.value":     func() mark.Value { v, _ := f.Config(res, a, frame.After, &bag); return v },
-		"whole for_each": func() mark.Value { v, _ := f.Local("all", frame.After, &bag); return v },
+		"whole for_each": func() mark.Value { v, _ := f.Named(program.Local, "all", frame.After, &bag); return v },
 	}
 	known := func(want bool) {
 		t.Helper()

@@ -61,7 +61,7 @@ output "out" { value = { ids = var.in, b = test_thing.b.id } }
 		m["id"] = cty.StringVal("id-" + k.String())
 		obj := mark.Plain(cty.ObjectVal(m))
 		f.Put(a.ID, k, frame.After, obj)
-		for _, r := range f.Conditions(a.ID, k, program.Post, frame.After, &obj, &bag) {
+		for _, r := range f.Conditions(a.ID, k, program.Post, &obj, &bag) {
 			if r.Status.String() != "pass" {
 				t.Errorf("condition: %v", r)
 			}
@@ -77,11 +77,11 @@ output "out" { value = { ids = var.in, b = test_thing.b.id } }
 		t.Fatalf("%#v %s", v.Raw, show(&bag))
 	}
 	frames[0].Put(b.ID, addr.NoKey, frame.After, v)
-	all, o := f.Output("all", frame.After, &bag)
+	all, o := f.Named(program.Output, "all", frame.After, &bag)
 	if o != frame.OK || all.Raw.GetAttr("ids").LengthInt() != 2 {
 		t.Fatalf("%#v %s", all.Raw, show(&bag))
 	}
-	one, _ := f.Output("one", frame.After, &bag)
+	one, _ := f.Named(program.Output, "one", frame.After, &bag)
 	if one.Raw.AsString() != "id-[1]" {
 		t.Error(one.Raw.AsString())
 	}

@@ -86,7 +86,7 @@ output "nn" { value = var.nn }
 		f, ok := frame.New(check(t, vars), frame.Options{Variables: test.given}, &bag)
 		got := show(&bag)
 		if ok {
-			v, _ := f.Output(test.name, frame.After, &bag)
+			v, _ := f.Named(program.Output, test.name, frame.After, &bag)
 			got = fmt.Sprintf("%#v", v.Raw)
 		}
 		if got != test.want {
@@ -113,7 +113,7 @@ variable "in" {}
 output "out" { value = [var.in] }
 `, frame.Options{Validate: true})
 	var bag diag.Bag
-	v, _ := f.Local("dsn", frame.After, &bag)
+	v, _ := f.Named(program.Local, "dsn", frame.After, &bag)
 	m, ok := v.Find(mark.Sensitive)
 	if !ok || mark.PathString(m.Path) != "url" || m.Why.String() != "local.dsn ← local.url ← var.password" {
 		t.Errorf("%v %v", m, m.Why)
@@ -134,10 +134,10 @@ locals { it = test_thing.a.id }
 			}
 		}()
 		stage(f)
-		v, o = f.Local("it", frame.After, &diag.Bag{})
+		v, o = f.Named(program.Local, "it", frame.After, &diag.Bag{})
 		f.Put(resource(f.Program(), "test_thing", "a").ID, addr.NoKey, frame.After, mark.Plain(cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal("x")})))
 		if stage(f); o == frame.OK {
-			if again, _ := f.Local("it", frame.After, &diag.Bag{}); again.Raw.AsString() != "x" {
+			if again, _ := f.Named(program.Local, "it", frame.After, &diag.Bag{}); again.Raw.AsString() != "x" {
 				t.Error("what was missed stays missing")
 			}
 		}
@@ -177,7 +177,7 @@ output "o" { value = var.in }
 	frames, status := f.Expand(path, frame.After, &bag)
 	var got []string
 	for _, f := range frames {
-		v, _ := f.Output("o", frame.After, &bag)
+		v, _ := f.Named(program.Output, "o", frame.After, &bag)
 		got = append(got, f.Addr().String()+"="+v.Raw.AsString())
 	}
 	want := `module.m["a"].module.n[0]=1-0 module.m["b"].module.n[0]=2-0 module.m["b"].module.n[1]=2-1`
@@ -220,16 +220,16 @@ locals {
 	f.Put(d, addr.IntKey(0), frame.After, obj("x"))
 	f.PutLazy(d, addr.IntKey(1), frame.After, func() mark.Value { loaded++; return obj("y") })
 	f.Fail(d, addr.IntKey(2), frame.After)
-	if v, o := f.Local("one", frame.After, &bag); o != frame.OK || v.Raw.AsString() != "y" {
+	if v, o := f.Named(program.Local, "one", frame.After, &bag); o != frame.OK || v.Raw.AsString() != "y" {
 		t.Error(v, o, show(&bag))
 	}
 	if _, ok := f.Got(d, addr.IntKey(1), frame.After); !ok || loaded != 1 {
 		t.Error("loaded", loaded)
 	}
-	if _, o := f.Local("third", frame.After, &bag); o != frame.Failed || bag.Len() > 0 {
+	if _, o := f.Named(program.Local, "third", frame.After, &bag); o != frame.Failed || bag.Len() > 0 {
 		t.Error(o, show(&bag))
 	}
-	if _, o := f.Local("all", frame.After, &bag); o != frame.Failed {
+	if _, o := f.Named(program.Local, "all", frame.After, &bag); o != frame.Failed {
 		t.Error(o)
 	}
 	f.Drop(d, addr.IntKey(0), frame.After)
@@ -238,15 +238,15 @@ locals {
 	}
 	// Before, nothing is there yet: nothing is known of it, until it is.
 	f.SetKeys(d, frame.Before, frame.Keys{Repeat: program.Count, List: []addr.Key{addr.IntKey(1)}})
-	if v, o := f.Local("one", frame.Before, &bag); o != frame.OK || v.Raw.IsKnown() {
+	if v, o := f.Named(program.Local, "one", frame.Before, &bag); o != frame.OK || v.Raw.IsKnown() {
 		t.Error(o, v)
 	}
 	f.Put(d, addr.IntKey(1), frame.Before, obj("old"))
-	if v, o := f.Local("one", frame.Before, &bag); o != frame.OK || v.Raw.AsString() != "old" {
+	if v, o := f.Named(program.Local, "one", frame.Before, &bag); o != frame.OK || v.Raw.AsString() != "old" {
 		t.Error(v, o)
 	}
 	// What is not there before is unknown, not an error.
-	if v, o := f.Local("third", frame.Before, &bag); o != frame.OK || v.Raw.IsKnown() {
+	if v, o := f.Named(program.Local, "third", frame.Before, &bag); o != frame.OK || v.Raw.IsKnown() {
 		t.Error(v, o, show(&bag))
 	}
 }
@@ -285,7 +285,7 @@ module "m" { source = "m" }
 output "p" { value = path.module }
 `, frame.Options{Workspace: "w", RootDir: ".", Cwd: "/home", PlanTime: time.Unix(0, 0).UTC()})
 	var bag diag.Bag
-	v, o := f.Output("o", frame.After, &bag)
+	v, o := f.Named(program.Output, "o", frame.After, &bag)
 	if o != frame.OK {
 		t.Fatal(show(&bag))
 	}
@@ -355,7 +355,7 @@ resource "test_thing" "a" {
 		{at("uniq", 0, "a"), 20}, {at("num"), 2}, {nil, 2},
 	}
 	for _, test := range tests {
-		if r := f.Where(d, addr.NoKey, test.path); r.Start.Line != test.line {
+		if r := f.Where(d, test.path); r.Start.Line != test.line {
 			t.Errorf("%s: line %d, want %d", mark.PathString(test.path), r.Start.Line, test.line)
 		}
 	}
@@ -443,7 +443,7 @@ func TestImportMistakes(t *testing.T) {
 	for _, test := range tests {
 		p := compile(t, "resource \"test_thing\" \"t\" {}\nimport {\n  to = test_thing.t\n  "+test.block+"\n}\n")
 		var bag diag.Bag
-		if vet.Check(p, cached, vet.CheckOptions{}, &bag) || bag.List()[0].Summary+": "+bag.List()[0].Detail != test.want {
+		if vet.Check(p, cached.Of, vet.CheckOptions{}, &bag) || bag.List()[0].Summary+": "+bag.List()[0].Detail != test.want {
 			t.Errorf("%s: %s", test.block, show(&bag))
 		}
 	}
@@ -631,11 +631,11 @@ text
 `)
 	var bag diag.Bag
 	p, ok := Compile(tree, &bag)
-	if !ok || !vet.Check(p, cached, vet.CheckOptions{}, &bag) {
+	if !ok || !vet.Check(p, cached.Of, vet.CheckOptions{}, &bag) {
 		t.Fatal(show(&bag))
 	}
 	f, _ := frame.New(p, frame.Options{RootDir: tree.Root.Module.Dir}, &bag)
-	v, _ := f.Output("o", frame.After, &bag)
+	v, _ := f.Named(program.Output, "o", frame.After, &bag)
 	if got := fmt.Sprintf("%#v", v.Raw); got != `cty.TupleVal([]cty.Value{cty.StringVal("."), cty.StringVal("."), cty.StringVal(". sub/m text\n"), cty.True, cty.True})` {
 		t.Error(got, show(&bag))
 	}

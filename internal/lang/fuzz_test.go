@@ -1,13 +1,14 @@
 package lang
 
 import (
-	"github.com/lethe-iac/lethe/internal/lang/frame"
-	"github.com/lethe-iac/lethe/internal/lang/vet"
-	"github.com/lethe-iac/lethe/internal/limits"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
+	"github.com/lethe-iac/lethe/internal/limits"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -116,7 +117,7 @@ func FuzzProgram(f *testing.F) {
 			return
 		}
 		p, ok := Compile(tree, &bag)
-		ok = vet.Check(p, cached, vet.CheckOptions{Options: frame.Options{Limits: tight}}, &bag) && ok
+		ok = vet.Check(p, cached.Of, vet.CheckOptions{Options: frame.Options{Limits: tight}}, &bag) && ok
 		if ok == bag.HasErrors() && !ok {
 			t.Error("not ok without an error")
 		}

@@ -77,7 +77,7 @@ func goldenCase(t *testing.T, config, stage string) string {
 	case stage == "refs":
 		return showRefs(p)
 	}
-	ok = vet.Check(p, cached, vet.CheckOptions{}, &bag) && ok
+	ok = vet.Check(p, cached.Of, vet.CheckOptions{}, &bag) && ok
 	switch {
 	case stage == "check":
 		return verdict(ok, &bag)

@@ -82,7 +82,7 @@ func evalJ(t *testing.T, tree *config.Tree) cty.Value {
 	t.Helper()
 	var bag diag.Bag
 	p, ok := Compile(tree, &bag)
-	if !ok || !vet.Check(p, cached, vet.CheckOptions{}, &bag) {
+	if !ok || !vet.Check(p, cached.Of, vet.CheckOptions{}, &bag) {
 		t.Fatal(show(&bag))
 	}
 	s := run(p, frame.Options{}, true, &bag)
@@ -124,7 +124,7 @@ main.tf.json:1: error: Reference to undeclared resource
 			var bag diag.Bag
 			p, ok := Compile(inJSON(t, "", test.json), &bag)
 			if ok {
-				vet.Check(p, cached, vet.CheckOptions{}, &bag)
+				vet.Check(p, cached.Of, vet.CheckOptions{}, &bag)
 			}
 			if got := show(&bag); got != test.want {
 				t.Errorf("got\n%s\nwant\n%s", got, test.want)

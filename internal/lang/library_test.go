@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/zclconf/go-cty/cty"
 	"pgregory.net/rapid"
 )
@@ -40,7 +41,7 @@ func TestLikeTheLibrary(t *testing.T) {
 			}
 			local := map[string]cty.Value{}
 			for _, n := range []string{"obj", "strs", "nums", "map", "deep"} {
-				v, _ := f.Local(n, frame.After, &bag)
+				v, _ := f.Named(program.Local, n, frame.After, &bag)
 				local[n] = v.Raw
 			}
 			ctx := &hcl.EvalContext{Variables: map[string]cty.Value{"var": cty.ObjectVal(vals), "local": cty.ObjectVal(local)}, Functions: funcs.Table(&funcs.Env{})}

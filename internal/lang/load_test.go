@@ -471,7 +471,7 @@ func check(t testing.TB, text string) *program.Program {
 	t.Helper()
 	p := compile(t, text)
 	var bag diag.Bag
-	if !vet.Check(p, cached, vet.CheckOptions{}, &bag) {
+	if !vet.Check(p, cached.Of, vet.CheckOptions{}, &bag) {
 		t.Fatalf("check:\n%s", show(&bag))
 	}
 	return p

@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -47,7 +48,7 @@ func TestPage(t *testing.T) {
 		v, _ := get()
 		want.WriteString(fmt.Sprintf("cell %s = %s\n", name, written(v.Raw)))
 	}
-	cell("local.full", func() (mark.Value, frame.Outcome) { return f.Local("full", frame.After, &bag) })
+	cell("local.full", func() (mark.Value, frame.Outcome) { return f.Named(program.Local, "full", frame.After, &bag) })
 	for _, k := range f.Keys(r, frame.After, &bag).List {
 		config, _ := f.Config(r, k, frame.After, &bag)
 		want.WriteString(fmt.Sprintf("configuration of test_thing.r%s: name = %s\n", k, written(config.Raw.GetAttr("name"))))
@@ -57,8 +58,8 @@ func TestPage(t *testing.T) {
 		f.Put(r, k, frame.After, mark.Plain(cty.ObjectVal(attrs)))
 		want.WriteString(fmt.Sprintf("slot test_thing.r%s: id = %s\n", k, written(attrs["id"])))
 	}
-	cell("output.ids", func() (mark.Value, frame.Outcome) { return f.Output("ids", frame.After, &bag) })
-	if got, o := f.Local("full", frame.After, &bag); o != frame.OK || got.Raw.AsString() != "a-1" || f.Addr() != (addr.ModuleInstance{}) {
+	cell("output.ids", func() (mark.Value, frame.Outcome) { return f.Named(program.Output, "ids", frame.After, &bag) })
+	if got, o := f.Named(program.Local, "full", frame.After, &bag); o != frame.OK || got.Raw.AsString() != "a-1" || f.Addr() != (addr.ModuleInstance{}) {
 		t.Error(show(&bag))
 	}
 	for line := range strings.Lines(want.String()) {

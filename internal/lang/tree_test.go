@@ -10,6 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
 )
 
@@ -89,7 +90,7 @@ output "out" { value = "<${var.in}>" }
 `)
 	var bag diag.Bag
 	p, ok := Compile(tree, &bag)
-	if !ok || !vet.Check(p, cached, vet.CheckOptions{}, &bag) {
+	if !ok || !vet.Check(p, cached.Of, vet.CheckOptions{}, &bag) {
 		t.Fatal(show(&bag))
 	}
 	s := run(p, frame.Options{}, true, &bag)
@@ -103,7 +104,7 @@ output "out" { value = "<${var.in}>" }
 	if j.GetAttr("name").AsString() != "x-j" || j.GetAttr("rule").LengthInt() != 1 {
 		t.Errorf("%#v", j)
 	}
-	if v, _ := s.f.Output("o", frame.After, &bag); v.Raw.AsString() != "<base-1>" {
+	if v, _ := s.f.Named(program.Output, "o", frame.After, &bag); v.Raw.AsString() != "<base-1>" {
 		t.Errorf("%#v", v.Raw)
 	}
 }

@@ -59,7 +59,7 @@ func (s *small) visit(d program.Decl) {
 }
 
 func (s *small) instance(f *frame.Frame, d *program.Declaration, k addr.Key) {
-	f.Conditions(d.ID, k, program.Pre, frame.After, nil, s.bag)
+	f.Conditions(d.ID, k, program.Pre, nil, s.bag)
 	v, o := f.Config(d.ID, k, frame.After, s.bag)
 	if o != frame.OK {
 		f.Fail(d.ID, k, frame.After)
@@ -80,10 +80,10 @@ func (s *small) instance(f *frame.Frame, d *program.Declaration, k addr.Key) {
 	v.Raw = cty.ObjectVal(m)
 	v.Marks = slices.DeleteFunc(slices.Clone(v.Marks), func(a mark.At) bool { return a.Tag == mark.Ephemeral })
 	if _, ok := m["secret"]; ok {
-		v.Marks = append(v.Marks, mark.Paths([]cty.Path{cty.GetAttrPath("secret")}, mark.Sensitive)...)
+		v.Marks = append(v.Marks, mark.SensitiveAt([]cty.Path{cty.GetAttrPath("secret")})...)
 	}
 	f.Put(d.ID, k, frame.After, v)
-	f.Conditions(d.ID, k, program.Post, frame.After, &v, s.bag)
+	f.Conditions(d.ID, k, program.Post, &v, s.bag)
 }
 
 // outputs evaluates what nothing else may have asked for.
@@ -92,15 +92,15 @@ func (s *small) outputs(d *program.Declaration) {
 	for _, f := range frames {
 		switch d.Kind {
 		case program.Local:
-			f.Local(d.Name, frame.After, s.bag)
+			f.Named(program.Local, d.Name, frame.After, s.bag)
 		case program.Variable:
-			f.Variable(d.Name, frame.After, s.bag)
-			f.Conditions(d.ID, addr.NoKey, program.Validation, frame.After, nil, s.bag)
+			f.Named(program.Variable, d.Name, frame.After, s.bag)
+			f.Conditions(d.ID, addr.NoKey, program.Validation, nil, s.bag)
 		case program.Output:
-			f.Output(d.Name, frame.After, s.bag)
-			f.Conditions(d.ID, addr.NoKey, program.OutputPre, frame.After, nil, s.bag)
+			f.Named(program.Output, d.Name, frame.After, s.bag)
+			f.Conditions(d.ID, addr.NoKey, program.OutputPre, nil, s.bag)
 		case program.Check:
-			f.Conditions(d.ID, addr.NoKey, program.Assert, frame.After, nil, s.bag)
+			f.Conditions(d.ID, addr.NoKey, program.Assert, nil, s.bag)
 		case program.Provider:
 			if d.Prov != nil {
 				for _, k := range f.Keys(d.ID, frame.After, s.bag).List {

@@ -18,8 +18,8 @@ var (
 )
 
 // TestCommentsNameWhatIsThere holds the comments of all files against the tree: a file that a comment
-// names exists, an invariant that it cites is in docs/ARCHITECTURE.md, and outside of tests the comment
-// of a function begins with its name.
+// names exists, an invariant that it cites is in docs/ARCHITECTURE.md, and outside of tests every exported
+// name has a comment, which begins with the name where it is that of a function.
 func TestCommentsNameWhatIsThere(t *testing.T) {
 	text, err := os.ReadFile("../../docs/ARCHITECTURE.md")
 	if err != nil {
@@ -60,12 +60,58 @@ func TestCommentsNameWhatIsThere(t *testing.T) {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Doc != nil && !strings.HasPrefix(f.Doc.Text(), f.Name.Name) {
 				t.Errorf("%s: the comment of %s begins with another name", fset.Position(f.Pos()), f.Name.Name)
 			}
+			for _, name := range silent(d) {
+				if strings.HasPrefix(filepath.ToSlash(file), "../../test/") {
+					continue // providers of the tests have the methods of the protocol
+				}
+				t.Errorf("%s: %s has no comment", fset.Position(name.Pos()), name)
+			}
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// wellKnown are methods that interfaces of other modules ask for, which say what they do.
+var wellKnown = map[string]bool{"String": true, "Error": true, "Unwrap": true, "Value": true, "Set": true}
+
+// silent are the exported names that a declaration gives without a comment.
+func silent(d ast.Decl) (names []*ast.Ident) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Doc == nil && d.Name.IsExported() && (d.Recv == nil || !wellKnown[d.Name.Name] && visible(d.Recv.List[0].Type)) {
+			names = append(names, d.Name)
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				if d.Doc == nil && s.Doc == nil && s.Comment == nil && s.Name.IsExported() {
+					names = append(names, s.Name)
+				}
+			case *ast.ValueSpec:
+				if d.Doc == nil && s.Doc == nil && s.Comment == nil && s.Names[0].IsExported() {
+					names = append(names, s.Names...)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// visible reports whether the type of a receiver is exported: what methods other types have interfaces say.
+func visible(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return visible(e.X)
+	case *ast.IndexExpr:
+		return visible(e.X)
+	case *ast.Ident:
+		return e.IsExported()
+	}
+	return false
 }
 
 // named reports whether a file of that name is in the directory, or below the root or package internal.

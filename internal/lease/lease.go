@@ -17,13 +17,13 @@ const (
 	// spacing is the least time from the end of a renewal to the beginning of the next, so that a
 	// provider whose renewal times lie in the past is not called without end.
 	spacing = time.Second
-	// glance is how often we look at the wall clock while we wait for a renewal time: it may have
+	// clockPoll is how often we look at the wall clock while we wait for a renewal time: it may have
 	// been set, or gone on while the machine slept and timers stood still.
-	glance = 30 * time.Second
+	clockPoll = 30 * time.Second
 )
 
-// pauses are those before a renewal that failed is tried again.
-var pauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
+// retryDelays are those before a renewal that failed is tried again.
+var retryDelays = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
 
 // Lease is one that was opened and handed over.
 type Lease struct {
@@ -114,7 +114,7 @@ func (x *Lease) keep() {
 		if wait == never {
 			return
 		}
-		if wait > 0 && !x.sleep(context.Background(), min(wait, glance)) {
+		if wait > 0 && !x.sleep(context.Background(), min(wait, clockPoll)) {
 			return
 		}
 		if running, err := x.renewal(); err != nil {
@@ -144,7 +144,7 @@ func (x *Lease) run(ctx context.Context, over chan struct{}, private []byte) {
 	began := time.Now()
 	x.ledger.tell(event.Started{Object: x.opened.Object, Op: event.Renew, At: x.ledger.o.Now()})
 	resp, ds := x.callRenew(ctx, private)
-	for try := 0; ds.HasErrors() && try < len(pauses) && x.sleep(ctx, pauses[try]); try++ {
+	for try := 0; ds.HasErrors() && try < len(retryDelays) && x.sleep(ctx, retryDelays[try]); try++ {
 		resp, ds = x.callRenew(ctx, private)
 	}
 	ok, took := !ds.HasErrors(), time.Since(began)

@@ -433,7 +433,7 @@ func TestClockJumps(t *testing.T) {
 
 		x := s.open("forward", in(time.Hour))
 		time.Sleep(61 * time.Second)
-		set(2 * time.Hour) // seen at the next glance, without anybody asking
+		set(2 * time.Hour) // seen at the next clockPoll, without anybody asking
 		time.Sleep(29 * time.Second)
 		synctest.Wait()
 		s.expect(t, "forward", &s.calls, "90s renew forward p0")
@@ -456,7 +456,7 @@ func TestClockJumps(t *testing.T) {
 		set(-time.Hour) // the time has not come when the timer says so
 		time.Sleep(time.Hour)
 		s.expect(t, "back", &s.calls)
-		time.Sleep(glance + 10*time.Second)
+		time.Sleep(clockPoll + 10*time.Second)
 		synctest.Wait()
 		s.expect(t, "back, an hour later", &s.calls, "3701s renew back p0")
 		s.Close(x)

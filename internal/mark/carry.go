@@ -75,14 +75,14 @@ func Add(list []At, m At) []At {
 	return append(list, m)
 }
 
-// Paths makes marks of one tag, without origins.
-func Paths(paths []cty.Path, t Tag) []At {
+// SensitiveAt makes marks of places that are sensitive, without origins.
+func SensitiveAt(paths []cty.Path) []At {
 	if len(paths) == 0 {
 		return nil
 	}
 	out := make([]At, len(paths))
 	for i, p := range paths {
-		out[i] = At{Path: p, Tag: t}
+		out[i] = At{Path: p, Tag: Sensitive}
 	}
 	return out
 }

@@ -207,9 +207,9 @@ func (v Value) Find(t Tag) (At, bool) {
 	return v.Marks[i], true
 }
 
-// Only keeps the marks with that tag.
-func (v Value) Only(t Tag) Value {
-	v.Marks = slices.DeleteFunc(slices.Clone(v.Marks), func(a At) bool { return a.Tag != t })
+// Sensitive keeps those marks alone that say so.
+func (v Value) Sensitive() Value {
+	v.Marks = slices.DeleteFunc(slices.Clone(v.Marks), func(a At) bool { return a.Tag != Sensitive })
 	return v
 }
 

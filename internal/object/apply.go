@@ -8,7 +8,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/mark"
-	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
@@ -29,7 +28,7 @@ type Stored struct {
 
 // Up creates or updates an object as proposed. The entry is what is to be recorded, also when the
 // call failed; it is nil if there is nothing.
-func (t *Tools) Up(ctx context.Context, c *plan.Change, p *Proposal, prior *state.Entry, s Stored) (mark.Value, *state.Entry, bool) {
+func (t *Tools) Up(ctx context.Context, p *Proposal, prior *state.Entry, s Stored) (mark.Value, *state.Entry, bool) {
 	op := event.Update
 	if prior == nil {
 		op = event.Create
@@ -71,7 +70,7 @@ func (t *Tools) Up(ctx context.Context, c *plan.Change, p *Proposal, prior *stat
 }
 
 // Same is an object that a proposal leaves as it is, with what the configuration now says is sensitive
-// in it. It reports whether that is something new, which is told as an update although the provider
+// in it. It reports whether that is something new, which is reported as an update although the provider
 // has nothing to do with it.
 func (t *Tools) Same(p *Proposal, e *state.Entry) (mark.Value, *state.Entry, bool) {
 	v, next := markResult(t, p.Value, p.Asked), *e
@@ -203,7 +202,7 @@ func shownID(t *Tools, v cty.Value) (string, string) {
 }
 
 // Down destroys an object. The entry is what is left of it, nil for nothing.
-func (t *Tools) Down(ctx context.Context, cur Current, private []byte, replacing bool) (*state.Entry, bool) {
+func (t *Tools) Down(ctx context.Context, cur Current, private []byte) (*state.Entry, bool) {
 	began := time.Now()
 	idKey, id := wireID(t, cur.Wire)
 	t.tell(event.Started{Object: t.Object, Op: event.Delete, IDKey: idKey, ID: id, At: began})

@@ -46,7 +46,7 @@ func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin, h
 	if ok {
 		v, ok = checkOpened(t, config, resp, why)
 	} else if v, err := decodeAny(resp.Result, t.Type.Type()); err == nil {
-		guardResult(t, v, config.Raw) // of which the provider may have told in its errors
+		guardResult(t, v, config.Raw) // of which the provider may have reported in its errors
 	}
 	if !ok {
 		t.tell(event.Failed{Object: t.Object, Op: event.Open, Took: time.Since(began)})

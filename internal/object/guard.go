@@ -46,7 +46,7 @@ func (w *Walk) Given(args mark.Value, s *schema.Schema, to string) {
 	}
 	var sensitive []mark.At
 	if s != nil {
-		sensitive = mark.Paths(s.SensitivePaths(args.Raw), mark.Sensitive)
+		sensitive = mark.SensitiveAt(s.SensitivePaths(args.Raw))
 	}
 	secret.Leaves(args.Raw, func(p cty.Path, leaf cty.Value, _ string) {
 		if ephemeral, _ := marksAt(args.Marks, p); !ephemeral {

@@ -159,16 +159,7 @@ func said(b schema.Breach, marks []mark.At) string {
 }
 
 // placeText is an attribute of the object as messages name it.
-func placeText(t *Tools, p cty.Path) string {
-	if len(p) == 0 {
-		return t.Object.String()
-	}
-	s := mark.PathString(p)
-	if s[0] != '[' {
-		s = "." + s
-	}
-	return t.Object.String() + s
-}
+func placeText(t *Tools, p cty.Path) string { return t.Object.String() + mark.PathBelow(p) }
 
 // replacePaths keeps the paths that really change, as the protocol says; a write-only attribute has
 // no visible change and is taken at the provider's word.
@@ -275,7 +266,7 @@ func completeChange(t *Tools, c *plan.Change, p *Proposal) {
 // markResult gives an answer the marks of the configuration it came from and those of its schema.
 // Ephemeral marks end here: what a provider answers about a persistent object is not ephemeral.
 func markResult(t *Tools, v cty.Value, config mark.Value) mark.Value {
-	return mark.Value{Raw: v, Marks: withSchemaMarks(t, mark.Carry(config.Only(mark.Sensitive), v), v)}
+	return mark.Value{Raw: v, Marks: withSchemaMarks(t, mark.Carry(config.Sensitive(), v), v)}
 }
 
 // withSchemaMarks is what is sensitive in v: what the configuration says, now or when it was stored, and
@@ -284,7 +275,7 @@ func withSchemaMarks(t *Tools, configured []mark.At, v cty.Value) []mark.At {
 	if t.Type.HasWriteOnly() {
 		configured = slices.DeleteFunc(configured, func(m mark.At) bool { return t.Type.IsWriteOnly(m.Path) })
 	}
-	for _, m := range mark.Paths(t.Type.SensitivePaths(v), mark.Sensitive) {
+	for _, m := range mark.SensitiveAt(t.Type.SensitivePaths(v)) {
 		configured = mark.Add(configured, m)
 	}
 	return configured
@@ -349,7 +340,7 @@ func ignore(config mark.Value, prior cty.Value, was *state.Entry, f Forced) mark
 	for _, p := range paths {
 		out.Raw = overlay(out.Raw, prior, p)
 	}
-	for _, m := range mark.Paths(was.Sensitive, mark.Sensitive) {
+	for _, m := range mark.SensitiveAt(was.Sensitive) {
 		if ignored(m.Path) {
 			out.Marks = mark.Add(out.Marks, m)
 		}

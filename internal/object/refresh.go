@@ -244,7 +244,7 @@ func (t *Tools) Value(e *state.Entry, k Known) (mark.Value, bool) {
 	if !ok {
 		return mark.Value{}, false
 	}
-	return mark.Value{Raw: v, Marks: mark.Paths(sensitivePaths(t, v, e.Sensitive), mark.Sensitive)}, true
+	return mark.Value{Raw: v, Marks: mark.SensitiveAt(sensitivePaths(t, v, e.Sensitive))}, true
 }
 
 // wireID finds what identifies an object to a reader: its attribute "id", else "name", if it is a

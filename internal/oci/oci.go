@@ -4,6 +4,7 @@
 package oci
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,8 +14,10 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/apparentlymart/go-versions/versions"
+	"github.com/lethe-iac/lethe/internal/download"
 	v1 "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/errdef"
@@ -42,40 +45,109 @@ var ErrNotFound = errors.New("the OCI registry has none of that name")
 type Client struct {
 	Transport http.RoundTripper // nil: the environment's proxy and certificates
 	Header    http.Header       // sent with every request
+	Stall     time.Duration     // of an answer without progress; 0: a minute
+	Retries   int               // of a package whose transfer is cut
 	// Credential finds the credentials for a repository of a host; the zero value is none. nil: there are none.
 	Credential func(ctx context.Context, host, repository string) (auth.Credential, error)
 }
 
 // Blob is a zip file in a registry.
 type Blob struct {
-	Sum  string // its SHA-256, in hexadecimal
-	at   v1.Descriptor
-	repo *remote.Repository
+	Sum      string // its SHA-256, in hexadecimal
+	Size     int64  // in bytes
+	Manifest string // the digest of the manifest that names it
+	at       v1.Descriptor
+	repo     *repository
 }
 
-// Save writes the file. What comes is not held against Sum.
+// repository is one whose answers make progress.
+type repository struct {
+	*remote.Repository
+	stall time.Duration
+	again download.Client // of which the retries count
+}
+
+// watch ends a context when nothing comes for a while.
+func (r *repository) watch(ctx context.Context) (watched context.Context, alive, stop func()) {
+	return download.Watch(ctx, r.Reference.Host(), r.stall)
+}
+
+// Save writes the file, and goes on after a cut. What comes is not held against Sum.
 func (b *Blob) Save(ctx context.Context, w io.Writer, limit int64) error {
 	if b.at.Size > limit {
 		return fmt.Errorf("the package has %d bytes, more than %d", b.at.Size, limit)
 	}
+	var done int64
+	return b.repo.again.Repeat(ctx, func() error { return b.rest(ctx, w, &done) })
+}
+
+// rest writes what of the file was not written yet.
+func (b *Blob) rest(ctx context.Context, w io.Writer, done *int64) error {
+	ctx, alive, stop := b.repo.watch(ctx)
+	defer stop()
 	r, err := b.repo.Blobs().Fetch(ctx, b.at)
 	if err != nil {
-		return said(err)
+		return said(ctx, err)
 	}
 	defer r.Close()
-	if n, err := io.Copy(w, io.LimitReader(r, b.at.Size)); err != nil || n < b.at.Size {
-		return errors.Join(err, fmt.Errorf("the package ends after %d of %d bytes", n, b.at.Size))
+	from := heard{r, alive}
+	if s, ok := r.(io.Seeker); ok {
+		_, err = s.Seek(*done, io.SeekStart)
+	} else {
+		_, err = io.CopyN(io.Discard, from, *done)
+	}
+	var n int64
+	var broken error
+	if err == nil {
+		n, err = io.Copy(w, io.LimitReader(&breaking{from, &broken}, b.at.Size-*done))
+		*done += n
+	}
+	switch {
+	case ctx.Err() != nil:
+		return download.Cause(ctx)
+	case err != nil && broken == nil:
+		return err // of the writer
+	case *done < b.at.Size:
+		return download.Cut(fmt.Errorf("the package ends after %d of %d bytes: %w", *done, b.at.Size, cmp.Or(err, io.ErrUnexpectedEOF)))
 	}
 	return nil
 }
 
+// breaking reads, and keeps the error that ends it.
+type breaking struct {
+	io.Reader
+	err *error
+}
+
+func (r *breaking) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	if err != nil {
+		*r.err = err
+	}
+	return n, err
+}
+
+// heard reads, and says when something came.
+type heard struct {
+	io.Reader
+	alive func()
+}
+
+func (h heard) Read(b []byte) (int, error) {
+	n, err := h.Reader.Read(b)
+	if n > 0 {
+		h.alive()
+	}
+	return n, err
+}
+
 // repository opens a repository, such as "registry.example.com/providers/random".
-func (c *Client) repository(name string) (*remote.Repository, error) {
+func (c *Client) repository(name string) (*repository, error) {
 	repo, err := remote.NewRepository(name)
 	if err != nil || repo.Reference.Reference != "" {
 		return nil, fmt.Errorf("%q is no repository of an OCI registry", name)
 	}
-	client := &auth.Client{Client: &http.Client{Transport: retry.NewTransport(c.Transport)}, Header: c.Header, Cache: auth.NewCache()}
+	client := &auth.Client{Client: &http.Client{Transport: retry.NewTransport(cmp.Or(c.Transport, download.ForFiles()))}, Header: c.Header, Cache: auth.NewCache()}
 	if host, _, err := net.SplitHostPort(repo.Reference.Registry); err == nil && isLoopback(host) {
 		client.BlockedRealmPrefixes = []netip.Prefix{} // a registry of this machine may send to a login service of this machine
 	}
@@ -88,7 +160,7 @@ func (c *Client) repository(name string) (*remote.Repository, error) {
 		}
 	}
 	repo.Client = client
-	return repo, nil
+	return &repository{repo, cmp.Or(c.Stall, download.Stall), download.Client{Retries: c.Retries}}, nil
 }
 
 func isLoopback(host string) bool {
@@ -102,8 +174,11 @@ func (c *Client) Versions(ctx context.Context, repository string) ([]versions.Ve
 	if err != nil {
 		return nil, err
 	}
+	ctx, alive, stop := repo.watch(ctx)
+	defer stop()
 	var out []versions.Version
 	err = repo.Tags(ctx, "", func(tags []string) error {
+		alive()
 		for _, tag := range tags {
 			if v, err := versions.ParseVersion(strings.ReplaceAll(tag, "_", "+")); err == nil {
 				out = append(out, v)
@@ -111,7 +186,7 @@ func (c *Client) Versions(ctx context.Context, repository string) ([]versions.Ve
 		}
 		return nil
 	})
-	return out, said(err)
+	return out, said(ctx, err)
 }
 
 // Provider finds the package of one version for a platform, such as "linux_amd64".
@@ -121,7 +196,7 @@ func (c *Client) Provider(ctx context.Context, repository string, v versions.Ver
 		return nil, err
 	}
 	var index v1.Index
-	if err := document(ctx, repo, strings.ReplaceAll(v.String(), "+", "_"), &index); err != nil {
+	if _, err := document(ctx, repo, strings.ReplaceAll(v.String(), "+", "_"), &index); err != nil {
 		return nil, err
 	}
 	if index.ArtifactType != providerType {
@@ -145,9 +220,10 @@ func (c *Client) Module(ctx context.Context, repository, reference string) (*Blo
 }
 
 // layer finds the one layer of a manifest.
-func layer(ctx context.Context, repo *remote.Repository, reference, artifact string) (*Blob, error) {
+func layer(ctx context.Context, repo *repository, reference, artifact string) (*Blob, error) {
 	var m v1.Manifest
-	if err := document(ctx, repo, reference, &m); err != nil {
+	digest, err := document(ctx, repo, reference, &m)
+	if err != nil {
 		return nil, err
 	}
 	switch {
@@ -156,33 +232,40 @@ func layer(ctx context.Context, repo *remote.Repository, reference, artifact str
 	case len(m.Layers) != 1 || m.Layers[0].MediaType != zipType || m.Layers[0].Digest.Validate() != nil || m.Layers[0].Digest.Algorithm() != "sha256":
 		return nil, fmt.Errorf("%s has under %s no package: it has one layer of the type %s, and that has a SHA-256 digest", repo.Reference, reference, zipType)
 	}
-	return &Blob{m.Layers[0].Digest.Encoded(), m.Layers[0], repo}, nil
+	return &Blob{m.Layers[0].Digest.Encoded(), m.Layers[0].Size, digest, m.Layers[0], repo}, nil
 }
 
-// document reads an index or a manifest.
-func document(ctx context.Context, repo *remote.Repository, reference string, into any) error {
+// document reads an index or a manifest, and gives its digest.
+func document(ctx context.Context, repo *repository, reference string, into any) (digest string, err error) {
+	ctx, _, stop := repo.watch(ctx)
+	defer stop()
 	at, r, err := repo.Manifests().FetchReference(ctx, reference)
 	if err != nil {
-		return said(err)
+		return "", said(ctx, err)
 	}
 	defer r.Close()
 	if at.Size > maxManifest {
-		return fmt.Errorf("%s has a document of %d bytes under %s", repo.Reference, at.Size, reference)
+		return "", fmt.Errorf("%s has a document of %d bytes under %s", repo.Reference, at.Size, reference)
 	}
 	text, err := content.ReadAll(r, at) // which holds it against its digest
 	if err == nil {
 		err = json.Unmarshal(text, into)
 	}
-	if err != nil {
-		return fmt.Errorf("what %s has under %s cannot be read: %w", repo.Reference, reference, err)
+	if cause := download.Cause(ctx); cause != nil {
+		return "", cause
 	}
-	return nil
+	if err != nil {
+		return "", fmt.Errorf("what %s has under %s cannot be read: %w", repo.Reference, reference, err)
+	}
+	return at.Digest.String(), nil
 }
 
 // said is what a registry says about an error.
-func said(err error) error {
+func said(ctx context.Context, err error) error {
 	var answer *errcode.ErrorResponse
-	switch {
+	switch cause := download.Cause(ctx); {
+	case err != nil && cause != nil:
+		return cause
 	case errors.Is(err, errdef.ErrNotFound), errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound:
 		return ErrNotFound
 	case errors.As(err, &answer):

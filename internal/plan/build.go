@@ -151,7 +151,7 @@ func (b *building) steps(o int32) {
 	}
 	todo := &b.todo[x.Group]
 	if x.Down {
-		e.down, e.downLast = b.chain(o, Retire, before, Down)
+		e.down, e.downLast = b.chain(o, DestroyProvision, before, Down)
 		todo.early = todo.early || !b.object[o]
 		todo.late = todo.late || b.object[o]
 	}

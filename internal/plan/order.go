@@ -135,7 +135,6 @@ func Order(in *Input) *Steps {
 			first = p.spread(fresh)
 			g = p.build(first)
 			_ = g.acyclic() || g.harden()
-			s.Fallback = fresh
 		}
 	}
 	s.First, s.FirstFor, s.CreateFirst = first.object, first.cause, first.group

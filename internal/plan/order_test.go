@@ -311,8 +311,8 @@ func TestFirst(t *testing.T) {
 
 func TestFallback(t *testing.T) {
 	s := draw("K create\nK => Z\nZ update\nY replace via P\nY ~> Z\nP hold from K")
-	if steps := Order(&s.Input); !cmp.Equal(steps.Fallback, []int32{2}) || steps.FirstFor[2] != -1 {
-		t.Errorf("Y is create-first because P has no settings before: %v, %v", steps.Fallback, steps.FirstFor)
+	if steps := Order(&s.Input); !steps.First[2] || steps.FirstFor[2] != -1 {
+		t.Errorf("Y is create-first because P has no settings before: %v, %v", steps.First, steps.FirstFor)
 	}
 }
 

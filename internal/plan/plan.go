@@ -189,7 +189,6 @@ type Plan struct {
 	Ephemeral []string // names of ephemeral root variables that were set, sorted
 
 	Targets, Excludes []addr.Target
-	ForceReplace      []addr.Instance
 	Relevant          []Relevant
 	Functions         map[string]string // digests of function results by call digest
 
@@ -202,7 +201,6 @@ type Plan struct {
 
 	SpareDeposed bool // destroy-time provisioners are not run for deposed objects
 
-	Providers map[addr.Provider]string // package hash used
 	Workspace string
 	Backend   string // type of the store the state came from
 	Timestamp time.Time

@@ -11,13 +11,13 @@ type Kind uint8
 
 // The kinds of steps.
 const (
-	Gate      Kind = iota // nothing: it saves edges
-	Up                    // brings an object up
-	Down                  // takes an object down
-	Provision             // runs a provisioner after an object's up
-	Retire                // runs a provisioner before an object's down
-	HoldUp                // begins a session of a hold
-	HoldDown              // ends it
+	Gate             Kind = iota // nothing: it saves edges
+	Up                           // brings an object up
+	Down                         // takes an object down
+	Provision                    // runs a provisioner after an object's up
+	DestroyProvision             // runs a provisioner before an object's down
+	HoldUp                       // begins a session of a hold
+	HoldDown                     // ends it
 )
 
 // Face is which values serve a step: those of what is there, or of what will be.
@@ -32,7 +32,7 @@ const (
 // Step is one thing to do.
 type Step struct {
 	Kind  Kind
-	Face  Face   // of a session; of what goes down, that of the session it works through
+	Face  Face   // of a session; of a down, that of the session it works through
 	Part  uint16 // which of the object's provisioners
 	Late  bool   // only when something that needs it waits for nothing else
 	Index int32  // the object or hold; 0 of gates
@@ -48,10 +48,6 @@ type Steps struct {
 	// CreateFirst says by group whether it is create-first as declared, by itself or through what
 	// depends on it: that is what the state is to remember of its objects.
 	CreateFirst []bool
-
-	// Fallback lists objects that are create-first only because they go down through a hold whose
-	// settings before are not known, and going first would close a cycle.
-	Fallback []int32
 
 	// Cyclic are the sets of groups and gates whose recorded dependencies form cycles. They are
 	// not ordered among themselves by what is recorded.
@@ -99,7 +95,7 @@ func (s *Steps) Label(step int) string {
 		name = s.name(hold, x.Index)
 	}
 	switch x.Kind {
-	case Down, Retire, HoldDown:
+	case Down, DestroyProvision, HoldDown:
 		name = "-" + name
 	default:
 		name = "+" + name
@@ -107,7 +103,7 @@ func (s *Steps) Label(step int) string {
 	switch {
 	case hold && x.Face == Before:
 		name += "'"
-	case x.Kind == Provision || x.Kind == Retire:
+	case x.Kind == Provision || x.Kind == DestroyProvision:
 		name += fmt.Sprintf(".%d", x.Part+1)
 	}
 	return name

@@ -111,7 +111,7 @@ func (v *verifier) find() {
 		if x.Late != (x.Kind == HoldUp) || seen[x] {
 			v.bad("%s is there twice, or late", v.s.Label(i))
 		}
-		if x.Kind == Down || x.Kind == Retire {
+		if x.Kind == Down || x.Kind == DestroyProvision {
 			x.Face = Before // whose settings it goes by
 		}
 		seen[x] = true
@@ -137,7 +137,7 @@ func (v *verifier) find() {
 			v.sessions[k] = span{v.sessions[k].first, i}
 		case Provision:
 			v.provision(i, x)
-		case Retire:
+		case DestroyProvision:
 			u := v.down[x.Index]
 			if !v.before(i, u.last) {
 				v.bad("%s comes after the down", v.s.Label(i))
@@ -552,7 +552,7 @@ func (v *verifier) uses(x int32) {
 			v.usesUp(i, o.Provisioners.After[s.Part])
 		case Down:
 			v.usesDown(i, x, o.DownHolds)
-		case Retire:
+		case DestroyProvision:
 			v.usesDown(i, x, o.Provisioners.Before[s.Part])
 		}
 	}
@@ -645,12 +645,12 @@ func (v *verifier) ends() {
 // one over it.
 func (v *verifier) lasting(k int32) bool {
 	for i, s := range v.s.List {
-		if s.Kind != Down && s.Kind != Retire || !v.s.First[s.Index] {
+		if s.Kind != Down && s.Kind != DestroyProvision || !v.s.First[s.Index] {
 			continue
 		}
 		x := &v.in.Objects[s.Index]
 		holds := x.DownHolds
-		if s.Kind == Retire {
+		if s.Kind == DestroyProvision {
 			holds = x.Provisioners.Before[s.Part]
 		}
 		for _, h := range holds {

@@ -298,6 +298,21 @@ func (pool *Pool) Schemas(ctx context.Context, a addr.Provider) (*Schemas, Diags
 	return d.schemas, d.diags
 }
 
+// Lookup gives what a provider describes, nil where that is not available.
+type Lookup func(addr.Provider) *Schemas
+
+// Lookup asks for schemas as they are needed, and reports what providers say about them.
+func (pool *Pool) Lookup(ctx context.Context, bag *diag.Bag) Lookup {
+	return func(a addr.Provider) *Schemas {
+		schemas, ds := pool.Schemas(ctx, a)
+		bag.Add(ds...)
+		if ds.HasErrors() {
+			return nil
+		}
+		return schemas
+	}
+}
+
 // Know makes the pool use schemas that are known from elsewhere. It is called before anything else.
 func (pool *Pool) Know(a addr.Provider, s *Schemas) { pool.kind(a).said.Store(&said{schemas: s}) }
 
@@ -369,11 +384,6 @@ func (pool *Pool) other(k *kind) *process {
 	return nil
 }
 
-// Stop asks all providers to give up what they are doing.
-func (pool *Pool) Stop(ctx context.Context) error {
-	return each(pool.all(), func(p Provider) error { return p.Stop(ctx) })
-}
-
 // Close ends all processes. No other can be started afterwards.
 func (pool *Pool) Close() error {
 	pool.mu.Lock()
@@ -381,7 +391,10 @@ func (pool *Pool) Close() error {
 	pool.mu.Unlock()
 	pool.end()
 	pool.starting.Wait()
-	return each(pool.all(), Provider.Shutdown)
+	all := pool.all()
+	errs := make([]error, len(all))
+	walk.Each(len(all), func(i int) { errs[i] = all[i].Shutdown() })
+	return errors.Join(errs...)
 }
 
 // all are the running processes and the built-in providers.
@@ -398,13 +411,6 @@ func (pool *Pool) all() []Provider {
 		}
 	}
 	return out
-}
-
-// each does f to all at the same time.
-func each(ps []Provider, f func(Provider) error) error {
-	errs := make([]error, len(ps))
-	walk.Each(len(ps), func(i int) { errs[i] = f(ps[i]) })
-	return errors.Join(errs...)
 }
 
 // Fault is an error of a Launcher or a Pool as a user must read it.

@@ -432,16 +432,15 @@ func TestBuiltin(t *testing.T) {
 	if len(s.started()) != 0 || f.Count("Shutdown") != 0 || f.Count("Schemas") != 1 {
 		t.Errorf("%d processes, %v", len(s.started()), f.Calls())
 	}
-	if pool.Stop(bg) != nil || pool.Close() != nil || f.Count("Stop") != 1 || f.Count("Shutdown") != 1 {
+	if pool.Close() != nil || f.Count("Shutdown") != 1 {
 		t.Error(f.Calls())
 	}
 }
 
-// Stop and Close reach everything that runs, and say what went wrong.
-func TestStopAndClose(t *testing.T) {
+// Close reaches everything that runs, and says what went wrong.
+func TestClose(t *testing.T) {
 	s := &stage{make: func() *providertest.Fake {
 		return &providertest.Fake{
-			OnStop:     func(context.Context) error { return errors.New("cannot stop") },
 			OnShutdown: func() error { return errors.New("cannot end") },
 		}
 	}}
@@ -450,9 +449,6 @@ func TestStopAndClose(t *testing.T) {
 		must[provider.Provider](t)(pool.Session(bg, one))
 	}
 	must[provider.Provider](t)(pool.Idle(bg, two))
-	if err := pool.Stop(bg); err == nil || strings.Count(err.Error(), "cannot stop") != 3 {
-		t.Error(err)
-	}
 	if err := pool.Close(); err == nil || strings.Count(err.Error(), "cannot end") != 3 {
 		t.Error(err)
 	}

@@ -59,17 +59,27 @@ type Provider interface {
 	// Validate checks the configuration of an object of any mode.
 	Validate(ctx context.Context, mode addr.Mode, typ string, config Dynamic) Diags
 
+	// Upgrade brings a stored object to the current version of its schema.
 	Upgrade(ctx context.Context, req UpgradeRequest) (UpgradeResponse, Diags)
+	// Read gives an object as it is now, null if it is gone.
 	Read(ctx context.Context, req ReadRequest) (ReadResponse, Diags)
+	// Plan says what would become of an object.
 	Plan(ctx context.Context, req PlanRequest) (PlanResponse, Diags)
+	// Apply makes a planned change. What it answers is kept also beside errors.
 	Apply(ctx context.Context, req ApplyRequest) (ApplyResponse, Diags)
+	// Import finds objects by an id or an identity.
 	Import(ctx context.Context, req ImportRequest) (ImportResponse, Diags)
+	// Move makes an object of another type one of this provider's.
 	Move(ctx context.Context, req MoveRequest) (MoveResponse, Diags)
 
+	// ReadData reads a data source.
 	ReadData(ctx context.Context, req DataRequest) (DataResponse, Diags)
 
+	// Open opens an ephemeral resource.
 	Open(ctx context.Context, req OpenRequest) (OpenResponse, Diags)
+	// Renew renews one that is open, with the private data that opening or the last renewal gave.
 	Renew(ctx context.Context, typ string, private []byte) (RenewResponse, Diags)
+	// CloseLease closes it.
 	CloseLease(ctx context.Context, typ string, private []byte) Diags
 
 	// ConfiguredFunctions are those of a configured provider, which may be more than its schemas list.
@@ -302,5 +312,6 @@ type IdentityAttr struct {
 // Launcher starts provider processes. It is one of the seams: a second process may own them one
 // day.
 type Launcher interface {
+	// Start starts a process of a provider; the caller shuts it down.
 	Start(ctx context.Context, p addr.Provider) (Provider, error)
 }

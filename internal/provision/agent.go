@@ -5,6 +5,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/sshconn"
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
@@ -17,7 +18,7 @@ func (s *settings) useAgent(obj cty.Value, env []string) error {
 		return nil
 	}
 	socket := subprocess.Getenv(env, "SSH_AUTH_SOCK")
-	a, err := sshconn.DialAgent(socket, text(obj, "agent_identity"))
+	a, err := sshconn.DialAgent(socket, schema.Text(obj, "agent_identity"))
 	switch {
 	case err != nil && !set:
 		return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
@@ -30,7 +31,7 @@ func (r *run) file(ctx context.Context) error {
 		return err
 	}
 	defer s.close()
-	u.path = s.platform.home(text(r.Config.Raw, "destination"))
+	u.path = s.platform.home(schema.Text(r.Config.Raw, "destination"))
 	c, err := s.connect(ctx)
 	if err != nil {
 		return err
@@ -52,7 +53,7 @@ func (r *run) source() (upload, error) {
 			return to.file("tf-file-content", r.contentMode(), int64(len(s)), strings.NewReader(s))
 		}}, nil
 	}
-	given := text(config, "source")
+	given := schema.Text(config, "source")
 	path, err := filepath.Abs(r.path(given)) // what is called "." has a name, too
 	if err != nil {
 		return upload{}, err

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
@@ -20,8 +21,9 @@ var grace = 10 * time.Second
 // local runs a command on this machine.
 func (r *run) local(ctx context.Context) error {
 	config := r.Config.Raw
-	command := text(config, "command")
-	args := append(texts(config, "interpreter"), command)
+	command := schema.Text(config, "command")
+	interpreter, _ := schema.Texts(config, "interpreter")
+	args := append(interpreter, command)
 	if len(args) == 1 {
 		args = append(shell(), command)
 	}
@@ -61,7 +63,7 @@ func (r *run) execute(ctx context.Context, args []string, out *lines) error {
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = r.environment()
-	cmd.Dir = r.path(text(r.Config.Raw, "working_dir"))
+	cmd.Dir = r.path(schema.Text(r.Config.Raw, "working_dir"))
 	cmd.SysProcAttr = subprocess.Attributes()
 	if err := present(cmd); err != nil {
 		return err

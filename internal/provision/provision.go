@@ -94,15 +94,6 @@ func (r *run) path(p string) string {
 	return filepath.Join(r.Dir, p)
 }
 
-// text is an argument's value, "" if it is not set.
-func text(obj cty.Value, name string) string {
-	v := obj.GetAttr(name)
-	if v.IsNull() {
-		return ""
-	}
-	return v.AsString()
-}
-
 // flag is an argument's value, and whether it is set.
 func flag(obj cty.Value, name string) (is, set bool) {
 	v := obj.GetAttr(name)
@@ -110,21 +101,4 @@ func flag(obj cty.Value, name string) (is, set bool) {
 		return false, false
 	}
 	return v.True(), true
-}
-
-// texts are an argument's values, none if it is not set.
-func texts(obj cty.Value, name string) []string {
-	v := obj.GetAttr(name)
-	if v.IsNull() {
-		return nil
-	}
-	out := make([]string, 0, v.LengthInt())
-	for _, e := range v.AsValueSlice() {
-		s := ""
-		if !e.IsNull() {
-			s = e.AsString()
-		}
-		out = append(out, s)
-	}
-	return out
 }

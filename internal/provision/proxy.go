@@ -17,6 +17,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
@@ -39,13 +40,14 @@ func (e *proxyError) Error() string { return "the proxy refused the connection: 
 
 func readProxy(obj cty.Value) *proxy {
 	p := &proxy{
-		scheme:   cmp.Or(text(obj, "proxy_scheme"), "http"),
-		host:     text(obj, "proxy_host"),
-		user:     text(obj, "proxy_user_name"),
-		password: text(obj, "proxy_user_password"),
+		scheme:   cmp.Or(schema.Text(obj, "proxy_scheme"), "http"),
+		host:     schema.Text(obj, "proxy_host"),
+		user:     schema.Text(obj, "proxy_user_name"),
+		password: schema.Text(obj, "proxy_user_password"),
 	}
 	usual := map[string]int{"http": 80, "https": 443, "socks5": 1080}
-	p.port = cmp.Or(number(obj, "proxy_port"), usual[p.scheme])
+	port, _ := schema.Number(obj, "proxy_port")
+	p.port = cmp.Or(port, usual[p.scheme])
 	return p
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
@@ -65,11 +66,11 @@ func (r *run) settings() (*settings, error) {
 // scripts are what the configuration names, opened.
 func (r *run) scripts() ([]script, error) {
 	config := r.Config.Raw
-	if lines := texts(config, "inline"); lines != nil {
+	if lines, _ := schema.Texts(config, "inline"); lines != nil {
 		return []script{r.inline(strings.Join(lines, "\n") + "\n")}, nil
 	}
-	paths := texts(config, "scripts")
-	if p := text(config, "script"); p != "" {
+	paths, _ := schema.Texts(config, "scripts")
+	if p := schema.Text(config, "script"); p != "" {
 		paths = []string{p}
 	}
 	var all []script
@@ -88,9 +89,9 @@ func (r *run) inline(content string) script {
 	return script{strings.NewReader(content), int64(len(content)), func() error { return nil }}
 }
 
-// shebang is what goes before a script that does not say what runs it.
+// shebang is the first line of a script that does not say what runs it.
 func (r *run) shebang(begin string) string {
-	if strings.HasPrefix(begin, "#!") || text(r.Connection.Raw, "target_platform") == "windows" {
+	if strings.HasPrefix(begin, "#!") || schema.Text(r.Connection.Raw, "target_platform") == "windows" {
 		return ""
 	}
 	return "#!/bin/sh\n"
@@ -175,7 +176,7 @@ func (r *run) removeScript(ctx context.Context, c *client, path string) {
 		what = "A script on the remote system"
 	}
 	r.said = append(r.said, diag.Warningf("Remote script not removed",
-		"%s could not be removed (%s). Whoever may read it finds in it what the configuration put there: remove it by hand, if the system still exists.", what, r.redaction.text(err)))
+		"%s could not be removed (%s). It holds what the configuration put there: remove it by hand, if the system still exists.", what, r.redaction.text(err)))
 }
 
 // announce tells where the connection goes and what it uses, in the words of Terraform and OpenTofu.

@@ -1,9 +1,6 @@
 package provision
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lethe-iac/lethe/internal/schema"
@@ -24,69 +21,56 @@ func Schema(typ string) *schema.Block { return blocks[typ] }
 func ConnectionSchema() *schema.Block { return connectionBlock }
 
 var blocks = map[string]*schema.Block{
-	LocalExec: block(
-		required("command", cty.String),
-		optional("environment", cty.Map(cty.String)),
-		optional("interpreter", cty.List(cty.String)),
-		optional("quiet", cty.Bool),
-		optional("working_dir", cty.String),
+	LocalExec: schema.Arguments(
+		schema.Required("command", cty.String, ""),
+		schema.Optional("environment", cty.Map(cty.String), ""),
+		schema.Optional("interpreter", cty.List(cty.String), ""),
+		schema.Optional("quiet", cty.Bool, ""),
+		schema.Optional("working_dir", cty.String, ""),
 	),
-	RemoteExec: block(
-		optional("inline", cty.List(cty.String)),
-		optional("script", cty.String),
-		optional("scripts", cty.List(cty.String)),
+	RemoteExec: schema.Arguments(
+		schema.Optional("inline", cty.List(cty.String), ""),
+		schema.Optional("script", cty.String, ""),
+		schema.Optional("scripts", cty.List(cty.String), ""),
 	),
-	File: block(
-		optional("content", cty.String),
-		required("destination", cty.String),
-		optional("source", cty.String),
+	File: schema.Arguments(
+		schema.Optional("content", cty.String, ""),
+		schema.Required("destination", cty.String, ""),
+		schema.Optional("source", cty.String, ""),
 	),
 }
 
 // connectionBlock has a host that may be missing, because the block of a provisioner adds to that of
 // its resource; ValidateConnection wants one. It has the arguments of WinRM as well, so that their
 // users get one error, and that the one which helps.
-var connectionBlock = block(
-	optional("agent", cty.Bool),
-	optional("agent_identity", cty.String),
-	optional("bastion_certificate", cty.String),
-	optional("bastion_host", cty.String),
-	optional("bastion_host_key", cty.String),
-	optional("bastion_password", cty.String),
-	optional("bastion_port", cty.Number),
-	optional("bastion_private_key", cty.String),
-	optional("bastion_user", cty.String),
-	optional("cacert", cty.String),
-	optional("certificate", cty.String),
-	optional("host", cty.String),
-	optional("host_key", cty.String),
-	optional("https", cty.Bool),
-	optional("insecure", cty.Bool),
-	optional("password", cty.String),
-	optional("port", cty.Number),
-	optional("private_key", cty.String),
-	optional("proxy_host", cty.String),
-	optional("proxy_port", cty.Number),
-	optional("proxy_scheme", cty.String),
-	optional("proxy_user_name", cty.String),
-	optional("proxy_user_password", cty.String),
-	optional("script_path", cty.String),
-	optional("target_platform", cty.String),
-	optional("timeout", cty.String),
-	optional("type", cty.String),
-	optional("use_ntlm", cty.Bool),
-	optional("user", cty.String),
+var connectionBlock = schema.Arguments(
+	schema.Optional("agent", cty.Bool, ""),
+	schema.Optional("agent_identity", cty.String, ""),
+	schema.Optional("bastion_certificate", cty.String, ""),
+	schema.Optional("bastion_host", cty.String, ""),
+	schema.Optional("bastion_host_key", cty.String, ""),
+	schema.Optional("bastion_password", cty.String, ""),
+	schema.Optional("bastion_port", cty.Number, ""),
+	schema.Optional("bastion_private_key", cty.String, ""),
+	schema.Optional("bastion_user", cty.String, ""),
+	schema.Optional("cacert", cty.String, ""),
+	schema.Optional("certificate", cty.String, ""),
+	schema.Optional("host", cty.String, ""),
+	schema.Optional("host_key", cty.String, ""),
+	schema.Optional("https", cty.Bool, ""),
+	schema.Optional("insecure", cty.Bool, ""),
+	schema.Optional("password", cty.String, ""),
+	schema.Optional("port", cty.Number, ""),
+	schema.Optional("private_key", cty.String, ""),
+	schema.Optional("proxy_host", cty.String, ""),
+	schema.Optional("proxy_port", cty.Number, ""),
+	schema.Optional("proxy_scheme", cty.String, ""),
+	schema.Optional("proxy_user_name", cty.String, ""),
+	schema.Optional("proxy_user_password", cty.String, ""),
+	schema.Optional("script_path", cty.String, ""),
+	schema.Optional("target_platform", cty.String, ""),
+	schema.Optional("timeout", cty.String, ""),
+	schema.Optional("type", cty.String, ""),
+	schema.Optional("use_ntlm", cty.Bool, ""),
+	schema.Optional("user", cty.String, ""),
 )
-
-func block(attrs ...*schema.Attr) *schema.Block {
-	slices.SortFunc(attrs, func(a, b *schema.Attr) int { return strings.Compare(a.Name, b.Name) })
-	return &schema.Block{Attrs: attrs}
-}
-
-func required(name string, ty cty.Type) *schema.Attr {
-	return &schema.Attr{Name: name, Type: ty, Required: true}
-}
-
-func optional(name string, ty cty.Type) *schema.Attr {
-	return &schema.Attr{Name: name, Type: ty, Optional: true}
-}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
@@ -22,34 +23,36 @@ type settings struct {
 
 // readSettings reads a connection block that was validated. Errors hold no value of it.
 func readSettings(obj cty.Value, env []string) (*settings, error) {
+	port, _ := schema.Number(obj, "port")
 	s := &settings{
-		platform: text(obj, "target_platform") == "windows",
-		script:   text(obj, "script_path"),
+		platform: schema.Text(obj, "target_platform") == "windows",
+		script:   schema.Text(obj, "script_path"),
 		timeout:  5 * time.Minute,
 		target: sshconn.Host{
-			Name: text(obj, "host"),
-			Port: cmp.Or(number(obj, "port"), 22),
-			User: cmp.Or(text(obj, "user"), "root"),
+			Name: schema.Text(obj, "host"),
+			Port: cmp.Or(port, 22),
+			User: cmp.Or(schema.Text(obj, "user"), "root"),
 		},
 	}
-	if d, err := time.ParseDuration(text(obj, "timeout")); err == nil && d > 0 {
+	if d, err := time.ParseDuration(schema.Text(obj, "timeout")); err == nil && d > 0 {
 		s.timeout = d
 	}
 	if err := credentials(&s.target, obj, ""); err != nil {
 		return nil, err
 	}
-	if text(obj, "bastion_host") != "" {
+	if schema.Text(obj, "bastion_host") != "" {
+		port, _ := schema.Number(obj, "bastion_port")
 		s.bastion = &sshconn.Host{
-			Name: text(obj, "bastion_host"),
-			Port: cmp.Or(number(obj, "bastion_port"), s.target.Port),
-			User: cmp.Or(text(obj, "bastion_user"), s.target.User),
+			Name: schema.Text(obj, "bastion_host"),
+			Port: cmp.Or(port, s.target.Port),
+			User: cmp.Or(schema.Text(obj, "bastion_user"), s.target.User),
 		}
 		if err := credentials(s.bastion, obj, "bastion_"); err != nil {
 			return nil, err
 		}
 		inherit(s.bastion, &s.target)
 	}
-	if text(obj, "proxy_host") != "" {
+	if schema.Text(obj, "proxy_host") != "" {
 		s.proxy = readProxy(obj)
 	}
 	return s, s.useAgent(obj, env)
@@ -57,22 +60,22 @@ func readSettings(obj cty.Value, env []string) (*settings, error) {
 
 // credentials reads what is named the same for the target and, with a prefix, for a bastion.
 func credentials(h *sshconn.Host, obj cty.Value, prefix string) error {
-	h.Password = text(obj, prefix+"password")
-	if pem := text(obj, prefix+"private_key"); pem != "" {
+	h.Password = schema.Text(obj, prefix+"password")
+	if pem := schema.Text(obj, prefix+"private_key"); pem != "" {
 		key, err := sshconn.ParseKey(pem)
 		if err != nil {
 			return fmt.Errorf("%sprivate_key cannot be used: %w", prefix, err)
 		}
 		h.Key = key
 	}
-	if cert := text(obj, prefix+"certificate"); cert != "" && h.Key != nil {
+	if cert := schema.Text(obj, prefix+"certificate"); cert != "" && h.Key != nil {
 		signer, err := sshconn.Certify(h.Key, cert)
 		if err != nil {
 			return fmt.Errorf("%scertificate cannot be used: %w", prefix, err)
 		}
 		h.Cert = signer
 	}
-	if keys := text(obj, prefix+"host_key"); keys != "" {
+	if keys := schema.Text(obj, prefix+"host_key"); keys != "" {
 		var err error
 		if h.HostKeys, err = sshconn.ParseHostKeys(keys); err != nil {
 			return fmt.Errorf("%shost_key cannot be used: %w", prefix, err)
@@ -87,14 +90,4 @@ func inherit(h, from *sshconn.Host) {
 	if h.Key == nil {
 		h.Key, h.Cert = from.Key, from.Cert
 	}
-}
-
-// number is an argument's value, 0 if it is not set.
-func number(obj cty.Value, name string) int {
-	v := obj.GetAttr(name)
-	if v.IsNull() {
-		return 0
-	}
-	n, _ := v.AsBigFloat().Int64()
-	return int(n)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/schema"
 )
 
 // Validate checks what a schema cannot say about the arguments of a provisioner. Values may be
@@ -77,11 +78,8 @@ func (c *checker) set(arg string) bool { return !c.obj.GetAttr(arg).IsNull() }
 
 // known gives an argument's text if it is known and set.
 func (c *checker) known(arg string) (string, bool) {
-	v := c.obj.GetAttr(arg)
-	if !v.IsKnown() || v.IsNull() {
-		return "", false
-	}
-	return v.AsString(), true
+	_, known := schema.Argument(c.obj, arg)
+	return schema.Text(c.obj, arg), known
 }
 
 func (c *checker) local() {
@@ -172,7 +170,7 @@ func (c *checker) connection() {
 		}
 	}
 	for _, arg := range []string{"port", "bastion_port", "proxy_port"} {
-		if !c.port(c.obj.GetAttr(arg)) {
+		if n, _ := schema.Number(c.obj, arg); n < 0 || n > 65535 {
 			c.refuse(arg, summary, "The port must be a whole number from 0 to 65535.")
 		}
 	}
@@ -193,12 +191,4 @@ func (c *checker) oneOf(arg, summary, one string, more ...string) {
 func either(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
-}
-
-func (c *checker) port(v cty.Value) bool {
-	if !v.IsKnown() || v.IsNull() {
-		return true
-	}
-	n, acc := v.AsBigFloat().Int64()
-	return acc == 0 && n >= 0 && n <= 65535
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/download"
 	"golang.org/x/net/idna"
 )
@@ -44,6 +45,9 @@ func (e *NoServiceError) Error() string {
 // Service finds the base address of a service such as "providers.v1", ending in a slash, and the context in which it
 // is asked with the credentials for the host.
 func (r *Registry) Service(ctx context.Context, host, service string) (context.Context, *url.URL, error) {
+	if _, public := (addr.Provider{Host: host}).Counterpart(); public && r.Default != "" && r.Hosts[host] == nil {
+		host = r.Default
+	}
 	s, err := r.discover(ctx, host)
 	if err != nil {
 		return ctx, nil, err

@@ -27,6 +27,9 @@ const maxAnswer = 32 << 20
 type Registry struct {
 	Client *download.Client
 	Hosts  map[string]map[string]string // services of hosts by name, instead of what discovery finds
+	// Default is asked in the place of the public registries of Terraform and OpenTofu, of which names without a host
+	// are; "": they are asked themselves. What it has keeps its address. One that stands in Hosts is asked there.
+	Default string
 
 	mu    sync.Mutex
 	found map[string]func() (*services, error) // by host
@@ -48,6 +51,7 @@ type Package struct {
 	Keys   bool     // the registry named keys; without any, no signature can be verified
 	// Save writes the package, up to a limit in bytes, where that is not done by its URL.
 	Save func(ctx context.Context, w io.Writer, limit int64) error
+	Size int64 // of what Save writes, in bytes; 0: not said
 }
 
 // document gets a JSON document.

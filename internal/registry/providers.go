@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -89,12 +91,13 @@ func (r *Registry) Provider(ctx context.Context, p addr.Provider, v versions.Ver
 	if out.URL, err = where(doc.URL); err != nil {
 		return nil, err
 	}
+	var signature []byte
+	var unsigned error
+	var both sync.WaitGroup
+	both.Go(func() { signature, unsigned = r.listed(ctx, doc.SignatureURL, where) })
 	sums, err := r.listed(ctx, doc.SumsURL, where)
-	if err != nil {
-		return nil, err
-	}
-	signature, err := r.listed(ctx, doc.SignatureURL, where)
-	if err != nil {
+	both.Wait()
+	if err = cmp.Or(err, unsigned); err != nil {
 		return nil, err
 	}
 	var keys []string

@@ -18,11 +18,6 @@ type Breach struct {
 	Safe string
 }
 
-// At is the path as it is written behind the object's address: ".rule[0].port".
-func (b Breach) At() string { return pathText(b.Path) }
-
-func (b Breach) String() string { return b.At() + ": " + b.Text }
-
 // breaches collects what a check finds on its way.
 type breaches struct {
 	here  pathBuilder

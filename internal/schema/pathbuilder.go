@@ -2,8 +2,6 @@ package schema
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 )
@@ -20,30 +18,3 @@ func (t *pathBuilder) up()                 { *t = (*t)[:len(*t)-1] }
 
 // path is the way as a path of its own.
 func (t pathBuilder) path() cty.Path { return slices.Clone(cty.Path(t)) }
-
-// pathText writes a path as Terraform and OpenTofu do behind an object's address: ".rule[0].port".
-func pathText(p cty.Path) string {
-	var b strings.Builder
-	for _, s := range p {
-		switch s := s.(type) {
-		case cty.GetAttrStep:
-			b.WriteString("." + s.Name)
-		case cty.IndexStep:
-			b.WriteString(keyText(s.Key))
-		}
-	}
-	return b.String()
-}
-
-func keyText(k cty.Value) string {
-	switch {
-	case !k.IsKnown():
-		return "[(not yet known)]"
-	case k.IsNull():
-	case k.Type() == cty.String:
-		return "[" + strconv.Quote(k.AsString()) + "]"
-	case k.Type() == cty.Number:
-		return "[" + k.AsBigFloat().Text('f', -1) + "]"
-	}
-	return "[...]"
-}

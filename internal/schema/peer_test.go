@@ -195,23 +195,10 @@ func TestApplyBreachesLikeTerraform(t *testing.T) {
 	})
 }
 
-func TestNormalizeLegacyLikeTerraform(t *testing.T) {
-	bothWays(t, func(t *testing.T) {
-		s := loadSeen(t)
-		for i, c := range s.Read {
-			b := s.blocks[c.Schema]
-			got := b.NormalizeLegacy(mustDecode(t, b, c.Given))
-			if want := mustDecode(t, b, c.Kept); !got.RawEquals(want) {
-				t.Errorf("case %d, %s:\n got %#v\nwant %#v", i, c.Schema, got, want)
-			}
-		}
-	})
-}
-
 // texts writes breaches as they were recorded: Terraform takes keys of nested maps for attributes.
 func texts(found []Breach) (out []string) {
 	for _, b := range found {
-		text := b.String()
+		text := breachText(b)
 		if rest, ok := strings.CutPrefix(text, ": Root"); ok {
 			text = "Root" + rest + ": "
 		}

@@ -16,7 +16,6 @@ const (
 	UseData      Use = "data source"
 	UseEphemeral Use = "ephemeral resource"
 	UseProvider  Use = "provider configuration"
-	UseMeta      Use = "provider_meta"
 )
 
 // Valid reports in what ways a schema breaks the protocol's rules; nothing in this package works

@@ -19,6 +19,7 @@ package secret
 
 import (
 	"hash/maphash"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -83,7 +84,6 @@ type Set struct {
 	mu     sync.RWMutex
 	known  map[string]*secret // by text
 	masked map[string]bool    // those that may be kept
-	plain  map[uint64]struct{}
 	table  table
 
 	elsewhere func(string) bool
@@ -216,36 +216,6 @@ func (s *Set) MaskUnlessPlain(v cty.Value, origin Origin) {
 	})
 }
 
-// Plain registers every string in v, and every key of a map, as known from a plain place:
-// configuration, plain variables. It is never refused; it is still masked if it is a
-// secret elsewhere.
-func (s *Set) Plain(v cty.Value) {
-	Leaves(v, func(path cty.Path, leaf cty.Value, text string) {
-		if !longEnough(leaf, text) {
-			return
-		}
-		s.PlainString(text)
-		for _, step := range path {
-			if i, ok := step.(cty.IndexStep); ok && i.Key.Type() == cty.String {
-				s.PlainString(i.Key.AsString())
-			}
-		}
-	})
-}
-
-// PlainString registers one string as known from a plain place.
-func (s *Set) PlainString(text string) {
-	if len(text) < shortest {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.plain == nil {
-		s.plain = map[uint64]struct{}{}
-	}
-	s.plain[maphash.String(seed, text)] = struct{}{}
-}
-
 // Learning says that a call is under way in which secrets may be learned: what happens meanwhile
 // may hold them before they are known. The function that it gives ends this.
 func (s *Set) Learning() (learned func()) {
@@ -280,31 +250,17 @@ func (s *Set) Then(f func()) {
 	f()
 }
 
-// Elsewhere says how to find out whether a string is known from a plain place, where to register
-// all that is would cost too much: f is asked about secrets that Check finds, and the strings it
-// finds them in. It may be called concurrently, and must not use the Set.
+// Elsewhere says how to find out whether a string is known from a plain place (configuration, plain
+// variables): f is asked about secrets that Check finds, and the strings it finds them in. It may be called concurrently, and must not use the Set.
 func (s *Set) Elsewhere(f func(text string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.elsewhere = f
 }
 
-func (s *Set) isPlain(text string) bool {
-	if len(s.plain) == 0 {
-		return false
-	}
-	_, ok := s.plain[maphash.String(seed, text)]
-	return ok
-}
-
 // anyPlain reports whether one of the strings is known from a plain place.
 func (s *Set) anyPlain(texts ...string) bool {
-	for _, t := range texts {
-		if s.isPlain(t) || s.elsewhere != nil && s.elsewhere(t) {
-			return true
-		}
-	}
-	return false
+	return s.elsewhere != nil && slices.ContainsFunc(texts, s.elsewhere)
 }
 
 // Check looks for a secret in a string that is to be stored: one that it is as a whole, from 8

@@ -24,12 +24,11 @@ const (
 	Packages                  // a provider's package is not read again while its files are the same
 	Calls                     // providers are called with package rpc, not with all of gRPC
 	Schemas                   // a provider is not asked again for the schemas of the same package
-	Lines                     // lines of progress wait for others, where no terminal is watched
 	Constants                 // locals that depend on nothing are evaluated once for all walks
 	Values                    // values of package cty are read and made where it has them
 )
 
-var names = []string{"logs", "sessions", "settled", "wire", "packages", "calls", "schemas", "lines", "constants", "values"}
+var names = []string{"logs", "sessions", "settled", "wire", "packages", "calls", "schemas", "constants", "values"}
 
 // All is every shortcut.
 const All = Values<<1 - 1

@@ -13,14 +13,14 @@ import (
 // hosts counts the use of the two registry hosts.
 type hosts struct {
 	once   sync.Once
-	byType map[addr.Provider]votes // by canonical address
-	total  votes
+	byType map[addr.Provider]hostCounts // by canonical address
+	total  hostCounts
 }
 
-// votes are the numbers of resources under OpenTofu's and Terraform's host.
-type votes struct{ tofu, terraform int }
+// hostCounts are the numbers of resources under OpenTofu's and Terraform's host.
+type hostCounts struct{ tofu, terraform int }
 
-func (v votes) winner() string {
+func (v hostCounts) winner() string {
 	switch {
 	case v.terraform > v.tofu:
 		return addr.TerraformHost
@@ -61,7 +61,7 @@ func (s *Snapshot) countHosts() *hosts {
 }
 
 func (h *hosts) count(resources map[addr.AbsResource]*Resource) {
-	h.byType = map[addr.Provider]votes{}
+	h.byType = map[addr.Provider]hostCounts{}
 	for _, r := range resources {
 		p := r.Provider.Provider
 		v := h.byType[p.Canon()]

@@ -18,7 +18,7 @@ func AppendObject(dst []byte, o addr.Object, entry *Entry) []byte {
 		if o.IsDeposed() {
 			e.KeyText("deposed", o.Deposed)
 		}
-		e.KeyBool("gone", true)
+		e.KeyTrue("gone")
 	} else {
 		e.instance(slot{deposed: o.Deposed}, entry, entry.Provider.String(), func() { e.recorded(entry.Recorded) })
 	}

@@ -24,16 +24,25 @@ func (f *fields) paths() paths {
 	if f.Err != nil || len(text) == 2 && text[0] == '[' {
 		return nil
 	}
-	p, err := once(f.names.sensitive, text, parsePaths)
+	p, err := once(f.names.sensitive, text, func(text string) (paths, error) { return ParsePaths([]byte(text)) })
 	if err != nil {
 		f.wrong("its sensitive paths are not what they should be: %v.", err)
 	}
 	return p
 }
 
-func parsePaths(text string) (paths, error) {
+// AppendPaths appends paths as state files have those that are sensitive, without white space. All their
+// keys must be known.
+func AppendPaths(dst []byte, list []cty.Path) []byte {
+	e := writer{jsontext.Writer{Buf: dst, Compact: true}}
+	e.paths(list)
+	return e.Buf
+}
+
+// ParsePaths reads what AppendPaths writes.
+func ParsePaths(text []byte) ([]cty.Path, error) {
 	var list [][]storedStep
-	if err := json.Unmarshal([]byte(text), &list); err != nil {
+	if err := json.Unmarshal(text, &list); err != nil {
 		return nil, err
 	}
 	out := make(paths, len(list))

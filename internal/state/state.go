@@ -49,11 +49,10 @@ func (e *Entry) ID() string {
 
 // Output is a stored root output.
 type Output struct {
-	Value       mark.Value // its only mark can be sensitive, on the whole
-	Type        cty.Type
-	Sensitive   bool
-	Deprecated  string
-	Description string // not stored; for views
+	Value      mark.Value // its only mark can be sensitive, on the whole
+	Type       cty.Type
+	Sensitive  bool
+	Deprecated string
 }
 
 // Status is the outcome of conditions.

@@ -237,10 +237,10 @@ func (e *writer) instance(s slot, n *Entry, provider string, deps func()) {
 	}
 	deps()
 	if n.CreateFirst {
-		e.KeyBool("create_before_destroy", true)
+		e.KeyTrue("create_before_destroy")
 	}
 	if n.SkipDestroy {
-		e.KeyBool("skip_destroy", true)
+		e.KeyTrue("skip_destroy")
 	}
 	e.Members(n.Extra)
 }

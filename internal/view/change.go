@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
@@ -18,7 +19,7 @@ import (
 // objects looks objects up: their schemas, and what the changes of a plan leave in state entries.
 // It serves one goroutine.
 type objects struct {
-	schemas     Schemas
+	schemas     provider.Lookup
 	schemaForms schemaForms
 	types       map[typeKey]*schema.Schema
 	hosts       Hosts
@@ -30,7 +31,9 @@ type typeKey struct {
 	name     string
 }
 
-func newObjects(s Schemas) *objects { return &objects{schemas: s, types: map[typeKey]*schema.Schema{}} }
+func newObjects(s provider.Lookup) *objects {
+	return &objects{schemas: s, types: map[typeKey]*schema.Schema{}}
+}
 
 // schema is the schema of an object's type, nil if it cannot be had.
 func (x *objects) schema(p addr.Provider, o addr.Instance) *schema.Schema {
@@ -40,7 +43,7 @@ func (x *objects) schema(p addr.Provider, o addr.Instance) *schema.Schema {
 	}
 	var found *schema.Schema
 	if x.schemas != nil {
-		if all := x.schemas.Of(p); all != nil {
+		if all := x.schemas(p); all != nil {
 			found, _ = all.Type(o.Mode, o.Type)
 		}
 	}
@@ -63,7 +66,7 @@ func (x *objects) stored(e *state.Entry, o addr.Instance) mark.Value {
 	if e == nil {
 		return mark.Value{}
 	}
-	marks := mark.Paths(e.Sensitive, mark.Sensitive)
+	marks := mark.SensitiveAt(e.Sensitive)
 	if e.Flatmap != nil {
 		return mark.Value{Raw: flatValue(e.Flatmap), Marks: marks}
 	}

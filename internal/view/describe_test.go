@@ -27,7 +27,7 @@ func TestSchemasLikePeer(t *testing.T) {
 	}
 	list = append(list, addr.Default("unavailable"))
 	var b bytes.Buffer
-	if err := WriteSchemasJSON(&b, list, schemas, nil); err != nil {
+	if err := WriteSchemasJSON(&b, list, schemas.Of, nil); err != nil {
 		t.Fatal(err)
 	}
 	want, err := os.ReadFile("testdata/peer/schemas.json")
@@ -41,8 +41,8 @@ func TestSchemasLikePeer(t *testing.T) {
 
 func TestBrokenSchema(t *testing.T) {
 	s := newTestSchemas()
-	s.s.Add(addr.Managed, "test_broken", func() (*schema.Schema, error) { return nil, errors.New("broken") })
-	s.s.AddIdentity("test_thing", func() (*provider.Identity, error) {
+	s(thingProvider).Add(addr.Managed, "test_broken", func() (*schema.Schema, error) { return nil, errors.New("broken") })
+	s(thingProvider).AddIdentity("test_thing", func() (*provider.Identity, error) {
 		return &provider.Identity{Version: 2, Attrs: []provider.IdentityAttr{{Name: "id", Type: cty.String, Required: true}, {Name: "realm", Type: cty.String, Optional: true, Description: "Where."}}}, nil
 	})
 	var b bytes.Buffer

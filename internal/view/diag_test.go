@@ -171,7 +171,7 @@ func TestCompactWarnings(t *testing.T) {
 
 func TestDiagnosticsJSON(t *testing.T) {
 	var b strings.Builder
-	if err := WriteValidateJSON(&b, manyDiagnostics(t), sourcesOf("main.tf", source)); err != nil {
+	if err := WriteValidateJSON(&b, manyDiagnostics(t), Options{Sources: sourcesOf("main.tf", source)}); err != nil {
 		t.Fatal(err)
 	}
 	checkGolden(t, "diagnostics/validate.json", b.String())
@@ -201,7 +201,7 @@ func TestDiagnosticsJSON(t *testing.T) {
 
 func TestValidJSON(t *testing.T) {
 	var b strings.Builder
-	if err := WriteValidateJSON(&b, nil, nil); err != nil {
+	if err := WriteValidateJSON(&b, nil, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	want := "{\n  \"format_version\": \"1.0\",\n  \"valid\": true,\n  \"error_count\": 0,\n  \"warning_count\": 0,\n  \"diagnostics\": []\n}\n"

@@ -364,7 +364,7 @@ func (d *differ) writeOnly(in *schemaForm, b, a *docValue, paths *tree) *node {
 	switch {
 	case d.stored:
 		return n
-	case a == nil, !paths.isSent():
+	case a == nil, paths == nil || !paths.sent:
 		return nil
 	case b == nil:
 		n.act = add

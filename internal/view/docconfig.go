@@ -182,7 +182,7 @@ func (r configReader) provider(n *config.Node, name config.ProviderName, block *
 	if block == nil || r.schemas == nil {
 		return doc
 	}
-	if s := r.schemas.Of(p); s != nil && s.Config != nil {
+	if s := r.schemas(p); s != nil && s.Config != nil {
 		doc.Expressions = expressionsOf(outline.OfBody(block.Body, s.Config.Block))
 	}
 	return doc

@@ -68,9 +68,10 @@ type signature struct {
 	Returns  jsonType            `json:"return_type"`
 }
 
-// WriteValidateJSON writes the result of `validate -json`, laid out for people too.
-func WriteValidateJSON(w io.Writer, ds []diag.Diagnostic, sources *diag.Sources) error {
-	src := newSources(sources)
+// WriteValidateJSON writes the result of `validate -json`, laid out for people too. Of the options, the sources and
+// what strings pass count.
+func WriteValidateJSON(w io.Writer, ds []diag.Diagnostic, o Options) error {
+	src := newSources(o.Sources)
 	doc := validateDocument{Format: formatValidate}
 	for _, d := range ds {
 		if d.Severity == diag.Error {
@@ -79,7 +80,7 @@ func WriteValidateJSON(w io.Writer, ds []diag.Diagnostic, sources *diag.Sources)
 		doc.Diagnostics = append(doc.Diagnostics, diagnosticOf(d, src))
 	}
 	doc.Valid, doc.Warnings = doc.Errors == 0, len(ds)-doc.Errors
-	return writeDocument(w, doc, laidOut)
+	return writeScrubbed(w, doc, laidOut, o.Scrub)
 }
 
 func diagnosticOf(d diag.Diagnostic, src *sources) diagnosticDocument {

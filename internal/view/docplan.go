@@ -8,12 +8,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // WritePlanJSON writes a plan as `show -json` prints it, format 1.2. It holds one change at a time.
 // program is the configuration that was planned; without it, there is no such section.
-func WritePlanJSON(w io.Writer, p *plan.Plan, program *program.Program, sch Schemas, hosts Hosts, version string) error {
+func WritePlanJSON(w io.Writer, p *plan.Plan, program *program.Program, sch provider.Lookup, hosts Hosts, version string) error {
 	x := newObjects(sch)
 	x.hosts = hosts
 	return writeDocument(w, x.planDocument(p, program, version), oneLine)

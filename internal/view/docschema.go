@@ -107,7 +107,7 @@ type parameterDocument struct {
 
 // WriteSchemasJSON writes what providers describe, as `providers schema -json` prints it. A
 // provider whose schemas cannot be had is left out.
-func WriteSchemasJSON(w io.Writer, ps []addr.Provider, s Schemas, hosts Hosts) error {
+func WriteSchemasJSON(w io.Writer, ps []addr.Provider, s provider.Lookup, hosts Hosts) error {
 	ps = slices.Clone(ps)
 	slices.SortFunc(ps, addr.Provider.Compare)
 	ps = slices.Compact(ps)
@@ -116,7 +116,7 @@ func WriteSchemasJSON(w io.Writer, ps []addr.Provider, s Schemas, hosts Hosts) e
 	if len(ps) > 0 {
 		doc.Providers = func(yield func(string, providerSchemas) bool) {
 			for _, p := range ps {
-				if all := s.Of(p); all != nil && !yield(hosts.of(p), schemasOf(all, &failed)) {
+				if all := s(p); all != nil && !yield(hosts.of(p), schemasOf(all, &failed)) {
 					return
 				}
 			}

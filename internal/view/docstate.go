@@ -9,12 +9,13 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
 // WriteStateJSON writes a state as `show -json` prints it, format 1.0. A nil snapshot is an empty
 // one.
-func WriteStateJSON(w io.Writer, s *state.Snapshot, sch Schemas, version string) error {
+func WriteStateJSON(w io.Writer, s *state.Snapshot, sch provider.Lookup, version string) error {
 	doc := stateDocument{Format: formatState}
 	if hasContent(s) {
 		doc = newObjects(sch).stateDocument(s, version)
@@ -108,6 +109,6 @@ func (x *objects) storedDocument(o addr.Object, e *state.Entry, closure *state.C
 }
 
 // ObjectJSON writes one object of a state, as it stands in the state document.
-func ObjectJSON(w io.Writer, o addr.Object, e *state.Entry, sch Schemas) error {
+func ObjectJSON(w io.Writer, o addr.Object, e *state.Entry, sch provider.Lookup) error {
 	return writeDocument(w, newObjects(sch).storedDocument(o, e, nil), oneLine)
 }

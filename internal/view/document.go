@@ -32,7 +32,12 @@ const (
 
 // writeDocument writes a document and a line break, in one line or laid out for people.
 func writeDocument(w io.Writer, document any, layout layout) error {
-	j := jsontext.Writer{W: w, Compact: layout == oneLine, Quote: appendJSON}
+	return writeScrubbed(w, document, layout, nil)
+}
+
+// writeScrubbed does so for a document whose strings pass a function; nil: they stay.
+func writeScrubbed(w io.Writer, document any, layout layout, scrub func(string) string) error {
+	j := jsontext.Writer{W: w, Compact: layout == oneLine, Quote: appendJSON, Scrub: scrub}
 	j.Value(document)
 	j.Buf = append(j.Buf, '\n')
 	j.Flush()

@@ -119,8 +119,6 @@ func (t *tree) at(step string) *tree {
 
 func (t *tree) is() bool { return t != nil && t.here }
 
-func (t *tree) isSent() bool { return t != nil && t.sent }
-
 // below is what lies under a step, where having a path means having all that is inside it.
 func (t *tree) below(step string) *tree {
 	if t.is() {

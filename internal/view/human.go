@@ -16,7 +16,7 @@ import (
 // Human prints for people. It may be used from many goroutines.
 //
 // On a terminal, lines go through the live block (live.go), which keeps itself at the bottom; in a
-// pipe they are written as they come, or nearly so (linebuffer.go).
+// pipe they are written as they come.
 type Human struct {
 	o           Options
 	out, errOut io.Writer
@@ -54,9 +54,9 @@ func (h *Human) Tell(e event.Event) {
 	switch e := e.(type) {
 	case event.Started:
 		h.applied = h.applied || counted(e.Op) && !e.Refreshing
-		h.progress(h.started(e))
+		h.line(h.started(e))
 	case event.Done:
-		h.progress(h.done(e))
+		h.line(h.done(e))
 	case event.Failed:
 		if e.Reason != "" {
 			h.line(h.about(e.Object, vocabulary[e.Op].fails+" after "+seconds(e.Took)+": "+e.Reason))
@@ -73,7 +73,7 @@ func (h *Human) Tell(e event.Event) {
 	case event.ProvisionStarted:
 		h.line(h.about(e.Object, fmt.Sprintf("Provisioning with '%s'...", e.Type)))
 	case event.ProvisionOutput:
-		h.progress(h.o.paint(fmt.Sprintf("%s (%s):", escapeLine(e.Object.String()), e.Type), bold) + " " + h.free(e.Line))
+		h.line(h.o.paint(fmt.Sprintf("%s (%s):", escapeLine(e.Object.String()), e.Type), bold) + " " + h.free(e.Line))
 	case event.ProvisionDone:
 	case event.Summary:
 		h.summary(e)
@@ -101,16 +101,7 @@ func (h *Human) line(s string) {
 	}
 }
 
-// progress prints one line that may wait.
-func (h *Human) progress(s string) {
-	if p, ok := h.out.(patient); ok && h.live == nil && s != "" {
-		p.Later(s + "\n")
-		return
-	}
-	h.line(s)
-}
-
-// write prints text. What goes to the terminal passes the live block.
+// write prints text. Text for the terminal passes the live block.
 func (h *Human) write(w io.Writer, s string) {
 	if h.live != nil {
 		h.live.print(w, s)
@@ -122,7 +113,7 @@ func (h *Human) write(w io.Writer, s string) {
 // draw brings the live block up to date, but not more often than it may.
 func (h *Human) draw() {
 	if h.live != nil {
-		h.live.draw(h.ops.list(), h.o.now())
+		h.live.draw(&h.ops, h.o.now())
 	}
 }
 

@@ -108,11 +108,8 @@ func leasesText(e event.Leases) string {
 	if e.Left > 0 {
 		left = fmt.Sprintf(", %d left open", e.Left)
 	}
-	return fmt.Sprintf("Leases: %d opened, %d renewed, %d closed%s; longest held %s.", e.Opened, e.Renewed, e.Closed, left, held(e.Longest))
+	return fmt.Sprintf("Leases: %d opened, %d renewed, %d closed%s; longest held %.1fs.", e.Opened, e.Renewed, e.Closed, left, e.Longest.Seconds())
 }
-
-// held is a duration in tenths of seconds.
-func held(d time.Duration) string { return fmt.Sprintf("%.1fs", d.Seconds()) }
 
 // interrupted says what an interrupt does. Who makes the program end at once names what it leaves.
 func (h *Human) interrupted(times int) {
@@ -145,6 +142,9 @@ func (r *running) pending() string {
 	for _, o := range r.list() {
 		closing[o.object] = closing[o.object] || o.op == event.Close
 		fmt.Fprintf(&b, "  - %s (%s, %s)\n", escapeLine(o.object.String()), o.words().still, seconds(max(r.now().Sub(o.began), 0)))
+	}
+	for _, m := range r.transfers() {
+		fmt.Fprintf(&b, "  - %s (downloading, %s)\n", escapeLine(m.name), m.progress(r.now()))
 	}
 	var open []string
 	for o := range r.leases {

@@ -25,6 +25,7 @@ type live struct {
 	total int // steps of the apply; 0: not known
 
 	done, failed int
+	loaded       int // downloads that have ended
 	height       int // rows on the screen
 	pending      strings.Builder
 	drawn        time.Time
@@ -46,6 +47,10 @@ func (l *live) follow(e event.Event) {
 	case event.Failed:
 		if counted(e.Op) {
 			l.failed++
+		}
+	case event.Transfer:
+		if e.Ended {
+			l.loaded++
 		}
 	}
 }
@@ -84,8 +89,8 @@ func (l *live) print(w io.Writer, s string) {
 
 // draw brings the screen up to date. With nothing running that is done at once, since
 // another writer may follow.
-func (l *live) draw(ops []*op, now time.Time) {
-	if len(ops) == 0 {
+func (l *live) draw(r *running, now time.Time) {
+	if !r.busy() {
 		l.flush(nil)
 		return
 	}
@@ -93,7 +98,7 @@ func (l *live) draw(ops []*op, now time.Time) {
 		return
 	}
 	l.drawn = now
-	l.flush(l.rows(ops, now))
+	l.flush(append(l.loading(r.transfers(), now), l.rows(r.list(), now)...))
 }
 
 // flush erases the block, writes what is pending, and draws the rows.
@@ -116,8 +121,27 @@ func (l *live) flush(rows []string) {
 
 func (l *live) finish() { l.flush(nil) }
 
-// rows is the block as text.
+// loading is what the block says of downloads.
+func (l *live) loading(all []*move, now time.Time) []string {
+	if len(all) == 0 {
+		return nil
+	}
+	var rows []string
+	for i, m := range all {
+		if i == maxRows-1 && len(all) > maxRows {
+			rows = append(rows, l.row(fmt.Sprintf("  … and %d more", len(all)-i), "", dim))
+			break
+		}
+		rows = append(rows, l.row("  "+escapeLine(m.name), m.progress(now), ""))
+	}
+	return append(rows, l.row(fmt.Sprintf("%d/%d downloaded", l.loaded, l.loaded+len(all)), together(all).progress(now), bold))
+}
+
+// rows is what the block says of operations.
 func (l *live) rows(ops []*op, now time.Time) []string {
+	if len(ops) == 0 {
+		return nil
+	}
 	var rows []string
 	for i, o := range ops {
 		if i == maxRows-1 && len(ops) > maxRows {

@@ -220,3 +220,45 @@ func TestClockPanics(t *testing.T) {
 		t.Errorf("the view says no more:\n%s", b.String())
 	}
 }
+
+// Downloads stand in the live block with bytes, speed and time left, and nowhere else.
+func TestDownloads(t *testing.T) {
+	clock := newClock()
+	s := &screen{t: t}
+	h := NewHuman(s, s, Options{Terminal: true, Width: 70, Now: clock.now})
+	h.ops.stop()
+	h.Tell(event.Note{Text: "- Installing acme/a v1.0.0..."})
+	h.Tell(event.Transfer{Name: "acme/a 1.0.0"})
+	h.Tell(event.Transfer{Name: "acme/b\x1b 2.0.0"})
+	h.Tell(event.Transfer{Name: "acme/c 3.0.0"})
+	h.Tell(event.Transfer{Name: "acme/c 3.0.0", Ended: true})
+	clock.advance(2 * time.Second)
+	h.Tell(event.Transfer{Name: "acme/b\x1b 2.0.0", Done: 5_000_000})
+	clock.advance(2 * time.Second)
+	h.Tell(event.Transfer{Name: "acme/a 1.0.0", Done: 20_000_000, All: 50_000_000})
+	want := `- Installing acme/a v1.0.0...
+  acme/a 1.0.0                      20.0/50.0 MB · 5.0 MB/s · 6s left
+  acme/b\u{1b} 2.0.0                                5.0 MB · 1.2 MB/s
+1/3 downloaded                                     25.0 MB · 6.2 MB/s`
+	if got := s.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := interruptText(1, "Lethe", &h.ops); !strings.Contains(got, "acme/a 1.0.0 (downloading, 20.0/50.0 MB") {
+		t.Errorf("an interrupt says %q", got)
+	}
+	h.Tell(event.Transfer{Name: "acme/a 1.0.0", Ended: true})
+	h.Tell(event.Transfer{Name: "acme/b\x1b 2.0.0", Ended: true})
+	if got := s.String(); got != "- Installing acme/a v1.0.0..." {
+		t.Errorf("in the end there is %q", got)
+	}
+
+	var b bytes.Buffer
+	for _, v := range []View{NewHuman(&b, &b, Options{}), NewJSON(&b, "1", Options{})} {
+		b.Reset()
+		v.Tell(event.Transfer{Name: "acme/a 1.0.0", Done: 1, All: 2})
+		v.Finish()
+		if b.Len() > 0 {
+			t.Errorf("%T prints %q", v, &b)
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -51,17 +50,12 @@ func (o Options) scrub(s string) string {
 	return s
 }
 
-// Schemas gives what providers describe.
-type Schemas interface {
-	Of(p addr.Provider) *provider.Schemas // nil: not available
-}
-
 // PlanOptions are what a view must know about a plan beside the plan.
 type PlanOptions struct {
 	Saved    string // the file it was saved to
 	Applying bool   // it will be applied by the same command
 	Earlier  bool   // it was shown when it was saved: only programs get its changes again
-	Schemas  Schemas
+	Schemas  provider.Lookup
 }
 
 // View shows a command.

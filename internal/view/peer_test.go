@@ -27,7 +27,7 @@ func TestPlanLikePeer(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := loadPlan(t, c.files["plan.json"], schemas, c.mode())
 			var b strings.Builder
-			PlanText(&b, p, schemas, Options{})
+			PlanText(&b, p, schemas.Of, Options{})
 			checkPeer(t, c, "lethe.plan.txt", peerPlan(c.files["plan.txt"]), b.String())
 		})
 	}
@@ -135,7 +135,7 @@ func TestStateLikePeer(t *testing.T) {
 			if s.Len() == 0 && len(s.Outputs) == 0 {
 				b.WriteString("The state file is empty. No resources are represented.\n")
 			} else {
-				StateText(&b, s, schemas, Options{})
+				StateText(&b, s, schemas.Of, Options{})
 			}
 			checkPeer(t, c, "lethe.state.txt", c.files["state.txt"], b.String())
 			b.Reset()
@@ -158,7 +158,7 @@ func TestStateJSONLikePeer(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			var b strings.Builder
-			if err := WriteStateJSON(&b, c.state(t), schemas, "1.11.4"); err != nil {
+			if err := WriteStateJSON(&b, c.state(t), schemas.Of, "1.11.4"); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(parsed(t, c.files["state.json"]), parsed(t, b.String())); diff != "" {

@@ -29,7 +29,7 @@ func TestPlanJSONLikePeer(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := loadPlan(t, c.files["plan.json"], schemas, c.mode())
 			var b bytes.Buffer
-			if err := WritePlanJSON(&b, p, c.program(t, schemas), schemas, nil, "1.11.4"); err != nil {
+			if err := WritePlanJSON(&b, p, c.program(t, schemas), schemas.Of, nil, "1.11.4"); err != nil {
 				t.Fatal(err)
 			}
 			want, got := parsed(t, c.files["plan.json"]), parsed(t, b.String())
@@ -211,6 +211,6 @@ func (c peerCase) program(t *testing.T, schemas peerSchemas) *program.Program {
 	if !ok {
 		t.Fatal(bag.List())
 	}
-	vet.Check(prog, schemas, vet.CheckOptions{BodiesOnly: true}, &bag)
+	vet.Check(prog, schemas.Of, vet.CheckOptions{BodiesOnly: true}, &bag)
 	return prog
 }

@@ -38,22 +38,18 @@ var thingBlock = &schema.Block{
 
 var thingProvider = addr.Provider{Host: addr.DefaultHost, Namespace: "test", Type: "test"}
 
-// testSchemas has one type, in all modes.
-type testSchemas struct{ s *provider.Schemas }
-
-func (t testSchemas) Of(p addr.Provider) *provider.Schemas {
-	if p == thingProvider {
-		return t.s
-	}
-	return nil
-}
-
-func newTestSchemas() testSchemas {
+// newTestSchemas has one type, in all modes.
+func newTestSchemas() provider.Lookup {
 	s := provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
 	for _, m := range []addr.Mode{addr.Managed, addr.Data} {
 		s.Add(m, "test_thing", func() (*schema.Schema, error) { return &schema.Schema{Version: 3, Block: thingBlock}, nil })
 	}
-	return testSchemas{s}
+	return func(p addr.Provider) *provider.Schemas {
+		if p == thingProvider {
+			return s
+		}
+		return nil
+	}
 }
 
 type attrs map[string]cty.Value

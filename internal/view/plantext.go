@@ -10,10 +10,11 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
 )
 
 // PlanText writes a whole plan for people, as `show` does with a saved one.
-func PlanText(w io.Writer, p *plan.Plan, s Schemas, o Options) {
+func PlanText(w io.Writer, p *plan.Plan, s provider.Lookup, o Options) {
 	t := &planText{w: w, o: o, p: p, objects: newObjects(s)}
 	t.write()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
@@ -156,9 +157,9 @@ func randomObject(t *rapid.T) mark.Value {
 	return out
 }
 
-func randomPlan(t *rapid.T) (*plan.Plan, testSchemas) {
+func randomPlan(t *rapid.T) (*plan.Plan, provider.Lookup) {
 	s := newTestSchemas()
-	s.s.Add(addr.Managed, "random_thing", func() (*schema.Schema, error) { return &schema.Schema{Block: randomBlock}, nil })
+	s(thingProvider).Add(addr.Managed, "random_thing", func() (*schema.Schema, error) { return &schema.Schema{Block: randomBlock}, nil })
 	p := &plan.Plan{Mode: plan.Mode(rapid.IntRange(0, 2).Draw(t, "mode")), Errored: rapid.Bool().Draw(t, "errored")}
 	change := func() *plan.Change {
 		i := addr.Instance{Mode: addr.Managed, Type: "random_thing", Name: "x", Key: addr.StringKey(nastyText(t))}

@@ -15,6 +15,7 @@ import (
 // its own lock around everything but stop.
 type running struct {
 	ops    map[opKey]*op
+	moves  map[string]*move     // downloads, by name
 	leases map[addr.Object]bool // that are open
 	now    func() time.Time
 	tick   func(time.Time) // called from a goroutine of its own while something runs
@@ -64,6 +65,8 @@ func (r *running) follow(e event.Event) {
 		r.begin(e.Object, event.Provision, time.Time{})
 	case event.ProvisionDone:
 		delete(r.ops, opKey{e.Object, event.Provision})
+	case event.Transfer:
+		r.move(e)
 	}
 	r.arrange()
 }
@@ -109,10 +112,10 @@ func (r *running) arrange() {
 	r.once.Lock()
 	defer r.once.Unlock()
 	switch {
-	case len(r.ops) > 0 && r.quit == nil && !r.stopped:
+	case r.busy() && r.quit == nil && !r.stopped:
 		r.quit = make(chan struct{})
 		go r.clock(r.quit)
-	case len(r.ops) == 0 && r.quit != nil:
+	case !r.busy() && r.quit != nil:
 		close(r.quit)
 		r.quit = nil
 	}

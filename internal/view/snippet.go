@@ -41,7 +41,7 @@ func (s *sources) snippet(subject diag.Range, context *diag.Range) (snippet, boo
 	if context != nil && context.Filename == subject.Filename {
 		from, to = min(from, max(context.Start.Byte, 0)), max(to, context.End.Byte)
 	}
-	from = lineStart(src, min(from, len(src)))
+	from = bytes.LastIndexByte(src[:min(from, len(src))], '\n') + 1
 	to = max(from, lineEnd(src, min(to, len(src))))
 	from, to = window(src, from, to, begin, min(end, to))
 	out.code = string(src[from:to])
@@ -77,8 +77,6 @@ func window(src []byte, from, to, begin, end int) (int, int) {
 	}
 	return from, to
 }
-
-func lineStart(src []byte, at int) int { return bytes.LastIndexByte(src[:at], '\n') + 1 }
 
 func lineEnd(src []byte, at int) int {
 	if at > 0 && src[at-1] == '\n' { // the range ends with its line

@@ -7,11 +7,12 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
 // StateText writes a whole state for people.
-func StateText(w io.Writer, s *state.Snapshot, sch Schemas, o Options) {
+func StateText(w io.Writer, s *state.Snapshot, sch provider.Lookup, o Options) {
 	x := newObjects(sch)
 	for i, stored := range storedObjects(s) {
 		if i > 0 {
@@ -27,7 +28,7 @@ func StateText(w io.Writer, s *state.Snapshot, sch Schemas, o Options) {
 	r := renderer{o: o, plain: true}
 	for _, name := range slices.Sorted(maps.Keys(s.Outputs)) {
 		out := s.Outputs[name]
-		f := typeForm(out.Value.Raw.Type(), true) // maps are told from objects
+		f := typeForm(out.Value.Raw.Type(), true) // maps are shown otherwise than objects
 		v := document(out.Value.Raw, f, nil)
 		if out.Sensitive {
 			v = secretly(v)
@@ -38,7 +39,7 @@ func StateText(w io.Writer, s *state.Snapshot, sch Schemas, o Options) {
 }
 
 // ObjectText writes one object of a state.
-func ObjectText(w io.Writer, obj addr.Object, e *state.Entry, sch Schemas, o Options) error {
+func ObjectText(w io.Writer, obj addr.Object, e *state.Entry, sch provider.Lookup, o Options) error {
 	_, err := io.WriteString(w, newObjects(sch).text(obj, e, o))
 	return err
 }

@@ -27,7 +27,6 @@ type JSON struct {
 	ops   running
 	shown map[string]bool
 	out   jsontext.Writer
-	later bool // what is printed may wait
 }
 
 const (
@@ -127,10 +126,6 @@ func (j *JSON) line(typ, message string, l streamLine) {
 	l.Timestamp = j.o.now().UTC().Format("2006-01-02T15:04:05.000000Z07:00")
 	j.out.Value(l)
 	j.out.Buf = append(j.out.Buf, '\n')
-	if p, ok := j.out.W.(patient); ok && j.later {
-		p.Later(string(j.out.Buf))
-		j.out.Buf = j.out.Buf[:0]
-	}
 	j.out.Flush() // that the reader has gone is no error
 }
 
@@ -141,11 +136,6 @@ func (j *JSON) Tell(e event.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.ops.follow(e)
-	switch e.(type) {
-	case event.Started, event.Done, event.ProvisionOutput:
-		j.later = true
-		defer func() { j.later = false }()
-	}
 	switch e := e.(type) {
 	case event.Started:
 		j.started(e)

@@ -24,9 +24,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/lease"
+	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 )
@@ -101,7 +100,7 @@ type Call struct {
 	Secrets  *secret.Set
 	UI       *Screen
 	Stops    Stops
-	Work     Work // nil before there is any
+	Work     *engine.Engine // what is under way; nil before there is any
 
 	ends []func()
 }
@@ -117,12 +116,4 @@ type ViewFlags struct {
 	ShowSecrets bool   // -show-sensitive
 
 	gatherWarnings, gatherErrors bool // show similar ones as one
-}
-
-// Work is what a command has under way, as far as interrupts are concerned.
-type Work interface {
-	// Walked reports whether everything that had begun was done.
-	Walked() bool
-	// Unfinished names the objects whose calls are not over, and the leases that are open.
-	Unfinished() (changes []addr.Object, leases []lease.Left)
 }

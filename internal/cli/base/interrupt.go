@@ -101,7 +101,6 @@ func (c *Call) interrupted() (diag.Diagnostic, bool) {
 // vanish ends the program at once, and names what that leaves behind.
 func (c *Call) vanish() {
 	c.leftBehind()
-	c.UI.flush()
 	os.Exit(ExitError)
 }
 

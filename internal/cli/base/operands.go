@@ -26,7 +26,7 @@ func (c *Call) Between(least, most int) bool {
 
 // NotApproved names the ways out of a question that gets no answer.
 func NotApproved(use string) diag.Diagnostic {
-	return diag.Errorf("Plan not approved", "Approval is needed, and nobody can be asked: use %s.", use)
+	return diag.Errorf("Plan not approved", "Approval is needed, and no user can be asked: use %s.", use)
 }
 
 // List is a flag that may be given many times.

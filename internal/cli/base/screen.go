@@ -4,12 +4,10 @@ import (
 	"bufio"
 	"io"
 	"os"
-	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/plan"
-	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/view"
 )
@@ -18,14 +16,10 @@ import (
 type Screen struct {
 	view.View
 	call  *Call
-	held  *view.LineBuffer // nil on a terminal
-	into  *os.File         // of -json-into; nil without it
+	into  *os.File // of -json-into; nil without it
 	in    *bufio.Reader
 	ended bool // nothing comes from it any more
 }
-
-// wait is how long lines of progress may wait for others where no terminal shows them.
-const wait = 50 * time.Millisecond
 
 // ViewOptions are those of all that a command shows.
 func (c *Call) ViewOptions() view.Options {
@@ -39,10 +33,6 @@ func (c *Call) ViewOptions() view.Options {
 // NewScreen makes the screen of a command whose flags are read.
 func NewScreen(c *Call) *Screen {
 	s := &Screen{call: c, in: bufio.NewReader(c.Stdin)}
-	if closed, _ := shortcut.Parse(c.Getenv(shortcut.Variable)); !IsTerminal(c.Stdout) && !closed.Has(shortcut.Lines) {
-		s.held = view.NewLineBuffer(c.Stdout, wait)
-		c.Stdout, c.Stderr = s.held, s.held.Beside(c.Stderr)
-	}
 	o := c.ViewOptions()
 	o.Width, o.Terminal = c.width(), IsTerminal(c.Stdout) && !c.Dumb() && !c.View.JSON
 	o.Compact, o.Apart, o.Concise = c.View.Compact, c.View.apart(), c.View.Concise
@@ -95,17 +85,9 @@ func (s *Screen) Step(code, text string) { s.Tell(event.Note{Text: text, Code: c
 // Print prints a command's result as it is.
 func (s *Screen) Print(text string) { io.WriteString(s.call.Stdout, text) }
 
-// flush writes what waits to be written.
-func (s *Screen) flush() {
-	if s.held != nil {
-		s.held.Flush()
-	}
-}
-
 // close ends a screen.
 func (s *Screen) close() {
 	s.into.Close() // nil is fine: there is nothing to close then
-	s.flush()
 }
 
 // MayAsk reports whether the user may be asked: where a program reads the output, or the input has ended,

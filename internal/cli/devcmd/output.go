@@ -53,15 +53,11 @@ func runOutput(ctx context.Context, c *base.Call, f *project.Options) int {
 			return base.ExitError
 		}
 	case len(outputs) == 0:
-		c.Bag.Add(noOutputs())
+		c.Bag.Add(diag.Warningf("No outputs found", "The state file either has no outputs defined, or all the defined outputs are empty. Please define an output in your configuration with the `output` keyword and run `lethe refresh` for it to become available. If you are using interpolation, please verify the interpolated value is not empty. You can use the `lethe console` command to assist."))
 	default:
 		view.OutputsText(c.Stdout, outputs, o)
 	}
 	return c.UI.Done(base.ExitOK)
-}
-
-func noOutputs() diag.Diagnostic {
-	return diag.Warningf("No outputs found", "The state file either has no outputs defined, or all the defined outputs are empty. Please define an output in your configuration with the `output` keyword and run `lethe refresh` for it to become available. If you are using interpolation, please verify the interpolated value is not empty. You can use the `lethe console` command to assist.")
 }
 
 func rawFits(c *base.Call) bool {

@@ -2,12 +2,14 @@ package devcmd
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/state/disk"
@@ -44,6 +46,22 @@ files as a network_mirror.`,
 	}, runMirror),
 }
 
+// Vendor is `vendor`.
+var Vendor = &base.Command{
+	Name: "vendor", Args: "<target-dir>", Short: "Save all that init installs in one directory",
+	Long: `Populates a directory with all that "lethe init" installs: the packages of
+the providers, for several platforms, from the registries that their addresses
+name, and those of the modules. The dependency lock file gets what they hash to.
+
+Elsewhere, without network, init installs from that directory alone if the CLI
+configuration says
+
+  vendor_dir = "/path/to/the/directory"
+
+or the environment variable LETHE_VENDOR_DIR does.`,
+	Setup: base.Flags(func(c *base.Call, f *packageFlags) { f.flags(c) }, runVendor),
+}
+
 // packageFlags are those of commands that are about packages for several platforms.
 type packageFlags struct {
 	project.Options
@@ -66,8 +84,8 @@ type mirrorFlags struct {
 	locked bool
 }
 
-// open reads the configuration, and gives what it needs and for which platforms.
-func (f *packageFlags) open(c *base.Call) (*project.Project, fetch.Copies, bool) {
+// open reads the configuration, and gives what it needs and for which platforms. What is opened is prepared first.
+func (f *packageFlags) open(c *base.Call, prepare func(*project.Project)) (*project.Project, fetch.Copies, bool) {
 	copies := fetch.Copies{Platforms: f.platforms}
 	for _, platform := range f.platforms {
 		if system, arch, ok := strings.Cut(platform, "_"); !ok || system == "" || arch == "" || strings.ContainsAny(platform, `/\ `) || strings.Contains(arch, "_") {
@@ -79,7 +97,11 @@ func (f *packageFlags) open(c *base.Call) (*project.Project, fetch.Copies, bool)
 		copies.Platforms = []string{fetch.Platform()}
 	}
 	p, ok := project.Open(c, &f.Options)
-	if !ok || !p.Load() {
+	if !ok {
+		return nil, copies, false
+	}
+	prepare(p)
+	if !p.Load() {
 		return nil, copies, false
 	}
 	for _, n := range p.Needs() {
@@ -95,7 +117,7 @@ func runLock(ctx context.Context, c *base.Call, f *lockFlags) int {
 		c.Bag.Add(diag.Errorf("Invalid installation method options", "The -fs-mirror, -net-mirror and -oci-mirror command line options are mutually-exclusive."))
 		return c.UI.Fail()
 	}
-	p, copies, ok := f.open(c)
+	p, copies, ok := f.open(c, func(*project.Project) {})
 	if !ok || !only(c, &copies) {
 		return c.UI.Fail()
 	}
@@ -119,8 +141,7 @@ func runLock(ctx context.Context, c *base.Call, f *lockFlags) int {
 		return c.UI.Fail()
 	}
 	changed := p.Lock.Changed()
-	if err := p.Lock.Write(); err != nil {
-		c.Bag.Add(diag.Errorf("Failed to save dependency lock file", "The file %s cannot be written: %s.", fetch.LockName, disk.Reason(err)))
+	if !saveLock(p) {
 		return c.UI.Fail()
 	}
 	if changed {
@@ -151,12 +172,59 @@ func only(c *base.Call, copies *fetch.Copies) bool {
 	return !c.Bag.HasErrors()
 }
 
+func saveLock(p *project.Project) bool {
+	err := p.Lock.Write()
+	if err != nil {
+		p.Bag.Add(diag.Errorf("Failed to save dependency lock file", "The file %s cannot be written: %s.", fetch.LockName, disk.Reason(err)))
+	}
+	return err == nil
+}
+
+func runVendor(ctx context.Context, c *base.Call, f *packageFlags) int {
+	if len(c.Operands) != 1 {
+		c.Bag.Add(diag.Errorf("No output directory specified", "The vendor command requires an output directory as a command-line argument."))
+		return c.UI.Fail()
+	}
+	p, copies, ok := f.open(c, func(p *project.Project) { p.InstallModules(ctx, false, c.UI.Line) })
+	if !ok {
+		return c.UI.Fail()
+	}
+	for _, lock := range p.Lock.Providers() { // which only the state may need
+		if !slices.ContainsFunc(copies.Needs, func(n fetch.Need) bool { return n.Provider.Canon() == lock.Provider.Canon() }) {
+			copies.Needs = append(copies.Needs, fetch.Need{Provider: lock.Provider, Host: true})
+		}
+	}
+	dir := c.Path(c.Operands[0])
+	err := p.Modules.WriteManifest(p.Tree.Root, func(*config.Node) {})
+	if err == nil {
+		err = p.Modules.Vendor(filepath.Join(dir, "modules"))
+	}
+	if err != nil {
+		c.Bag.Add(diag.Errorf("Could not vendor modules", "A module cannot be copied, %s.", disk.Reason(err)))
+		return c.UI.Fail()
+	}
+	p.Providers.OnlyRegistries()
+	if !p.Providers.Vendor(ctx, copies, filepath.Join(dir, "providers"), p.Lock, &c.Bag) {
+		return c.UI.Fail()
+	}
+	p.Lock.SetModules(p.Modules.Locks())
+	changed := p.Lock.Changed()
+	if !saveLock(p) {
+		return c.UI.Fail()
+	}
+	c.UI.Line("\nSuccess! What init installs is in " + c.Operands[0] + ".")
+	if changed {
+		c.UI.Line("Lethe has updated the lock file " + fetch.LockName + ". Commit it: it says what is\ntaken from there.")
+	}
+	return c.UI.Done(base.ExitOK)
+}
+
 func runMirror(ctx context.Context, c *base.Call, f *mirrorFlags) int {
 	if len(c.Operands) != 1 {
 		c.Bag.Add(diag.Errorf("No output directory specified", "The providers mirror command requires an output directory as a command-line argument."))
 		return c.UI.Fail()
 	}
-	p, copies, ok := f.open(c)
+	p, copies, ok := f.open(c, func(*project.Project) {})
 	if !ok {
 		return c.UI.Fail()
 	}

@@ -38,7 +38,7 @@ func runValidate(ctx context.Context, c *base.Call, f *validateFlags) int {
 		validate(ctx, c, f)
 	}
 	if c.View.JSON {
-		if err := view.WriteValidateJSON(c.Stdout, c.Bag.List(), c.Sources); err != nil {
+		if err := view.WriteValidateJSON(c.Stdout, c.Bag.List(), c.ViewOptions()); err != nil {
 			return base.ExitError
 		}
 		if c.Bag.HasErrors() {

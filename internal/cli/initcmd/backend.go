@@ -33,7 +33,7 @@ func (i *initialization) askCopy(from, to string) (copies, answered bool) {
 		}
 	}
 	if !i.p.Call.CutShort() {
-		i.p.Bag.Add(diag.Errorf("Existing state would be left behind", "The previous backend %q has state, and nobody can be asked whether it is to be copied to the newly configured %q. Use -force-copy to copy it, or -reconfigure to leave it where it is.", from, to))
+		i.p.Bag.Add(diag.Errorf("Existing state would be left behind", "The previous backend %q has state, and no user can be asked whether it is to be copied to the newly configured %q. Use -force-copy to copy it, or -reconfigure to leave it where it is.", from, to))
 	}
 	return false, false
 }

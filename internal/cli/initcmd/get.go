@@ -33,9 +33,15 @@ func runGet(ctx context.Context, c *base.Call, f *getFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	p.Providers.Registry.Client.Offline = f.offline
+	if f.offline {
+		p.Providers.Registry.Client.Offline = true
+	}
 	p.InstallModules(ctx, f.update, p.UI.Line)
 	if !p.Load() || !initModules(p, f.update, func() {}) {
+		return c.UI.Fail()
+	}
+	p.Lock.SetModules(p.Modules.Locks())
+	if !writeLock(p) {
 		return c.UI.Fail()
 	}
 	return c.UI.Done(base.ExitOK)

@@ -65,9 +65,11 @@ func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	p.Providers.Registry.Client.Offline = f.offline
+	if f.offline {
+		p.Providers.Registry.Client.Offline = true
+	}
 	i := &initialization{p, f}
-	if f.fromModule != "" && !i.copyModule() {
+	if f.fromModule != "" && !i.copyModule(ctx) {
 		return c.UI.Fail()
 	}
 	if empty, err := i.emptyDir(); err != nil || empty {
@@ -96,7 +98,7 @@ func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
 			return c.UI.Fail()
 		}
 	}
-	if f.get && !initModules(p, f.upgrade, title) || !i.initProviders(ctx) {
+	if f.get && (!initModules(p, f.upgrade, title) || !i.lockModules()) || !i.initProviders(ctx) {
 		return c.UI.Fail()
 	}
 	code := c.UI.Done(base.ExitOK)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/project"
@@ -104,22 +105,30 @@ func (i *initialization) warnUnheld() {
 }
 
 func (i *initialization) writeLock() bool {
-	if !i.p.Lock.Changed() {
-		return true
-	}
-	if i.f.lockfile == "readonly" {
+	if i.p.Lock.Changed() && i.f.lockfile == "readonly" {
 		i.p.Bag.Add(diag.Errorf("Provider dependency changes detected", "Changes to the required provider dependencies were detected, but the lock file is read-only. To use and record these requirements, run \"lethe init\" without the \"-lockfile=readonly\" flag."))
 		return false
 	}
-	isNew := i.p.Lock.IsNew()
-	if err := i.p.Lock.Write(); err != nil {
-		i.p.Bag.Add(diag.Errorf("Failed to save dependency lock file", "The file %s cannot be written: %s.", fetch.LockName, disk.Reason(err)))
+	return writeLock(i.p)
+}
+
+// writeLock writes the lock file if anything in it changed, and says so.
+func writeLock(p *project.Project) bool {
+	if !p.Lock.Changed() {
+		return true
+	}
+	isNew, what := p.Lock.IsNew(), "provider\nselections"
+	if !p.Lock.ProvidersChanged() {
+		what = "module\nselections"
+	}
+	if err := p.Lock.Write(); err != nil {
+		p.Bag.Add(diag.Errorf("Failed to save dependency lock file", "The file %s cannot be written: %s.", fetch.LockName, disk.Reason(err)))
 		return false
 	}
 	if isNew {
-		i.p.UI.Step("lock_info", "\nLethe has created a lock file .terraform.lock.hcl to record the provider\nselections it made above. Include this file in your version control repository\nso that Lethe can guarantee to make the same selections by default when\nyou run \"lethe init\" in the future.")
+		p.UI.Step("lock_info", "\nLethe has created a lock file .terraform.lock.hcl to record the "+what+" it made above. Include this file in your version control repository\nso that Lethe can guarantee to make the same selections by default when\nyou run \"lethe init\" in the future.")
 	} else {
-		i.p.UI.Step("dependencies_lock_changes_info", "\nLethe has made some changes to the provider dependency selections recorded\nin the .terraform.lock.hcl file. Review those changes and commit them to your\nversion control system if they represent changes you intended to make.")
+		p.UI.Step("dependencies_lock_changes_info", "\nLethe has made some changes to the "+strings.ReplaceAll(what, "\n", " dependency ")+" recorded\nin the .terraform.lock.hcl file. Review those changes and commit them to your\nversion control system if they represent changes you intended to make.")
 	}
 	return true
 }

@@ -77,7 +77,7 @@ func Required(v *config.Variable) bool { return v.Default.Type() == cty.NilType 
 
 // askProviders prompts for the required arguments that provider configurations of the root module
 // do not set.
-func (p *Project) askProviders(prog *program.Program, schemas func(addr.Provider) *provider.Schemas) (added, ok bool) {
+func (p *Project) askProviders(prog *program.Program, schemas provider.Lookup) (added, ok bool) {
 	for _, d := range prog.Decls() {
 		if d.Kind != program.Provider || !d.Provider.Module.IsRoot() {
 			continue

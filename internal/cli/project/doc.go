@@ -13,6 +13,7 @@
 package project
 
 import (
+	"context"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"time"
@@ -64,20 +65,17 @@ type Project struct {
 	Limits    limits.Limits
 	Lock      *fetch.Lockfile
 	Providers *fetch.Providers
-	// Install installs a module that comes from elsewhere, for the call key in the tree; nil: only what was
-	// installed is used.
-	Install  func(key, source, constraint string) (dir, from, version string, err error)
-	remember func() error // writes down what Install installed; nil: it is nil
-	Pool     *provider.Pool
-	Engine   *engine.Engine
-	Tree     *config.Tree     // nil before Load
-	Program  *program.Program // nil before Compile
-	Vars     *Variables
-	Applying bool   // the command changes things
-	Backend  string // the type of the store whose state is locked
+	Modules   *fetch.Installer // of modules that come from elsewhere
+	Pool      *provider.Pool
+	Engine    *engine.Engine
+	Tree      *config.Tree     // nil before Load
+	Program   *program.Program // nil before Compile
+	Vars      *Variables
+	Applying  bool   // the command changes things
+	Backend   string // the type of the store whose state is locked
 
 	reattach map[addr.Provider]launch.Reattach
 	closed   shortcut.Set
-	modules  func() fetch.Modules // that init of Terraform or OpenTofu installed
 	states   func() *backend.Directory
+	install  context.Context // of a command that installs modules; nil: only what was installed is used
 }

@@ -3,6 +3,7 @@ package project
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,7 +16,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
+	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // Load reads the configuration of the working directory.
@@ -24,7 +27,7 @@ func (p *Project) Load() bool { return p.load(p.Root, p.LoadOptions(), p.resolve
 // LoadWith reads it with a file more, of that name in the root module.
 func (p *Project) LoadWith(name string, text []byte) bool {
 	o := p.LoadOptions()
-	o.Files = config.With(nil, p.Root, name, text)
+	o.Files = config.With(p.Root, name, text)
 	return p.load(p.Root, o, p.resolve)
 }
 
@@ -32,8 +35,11 @@ func (p *Project) load(root string, o config.Options, resolve config.Resolve) bo
 	var ok bool
 	p.Tree, ok = config.LoadTree(root, o, resolve, p.Bag)
 	p.Call.Sources.Adopt(p.Tree.Sources)
-	if !ok && p.remember != nil {
-		if err := p.remember(); err != nil {
+	if linked := p.Modules.Linked(); len(linked) > 0 {
+		p.UI.Line("Installed what " + fetch.LockName + " selects from this machine: module " + strings.Join(linked, ", module "))
+	}
+	if !ok || p.install == nil {
+		if err := p.Modules.Remember(); err != nil {
 			p.Bag.Add(diag.Errorf("Failed to write module manifest", "%s.", err))
 		}
 	}
@@ -44,7 +50,7 @@ func (p *Project) load(root string, o config.Options, resolve config.Resolve) bo
 func (p *Project) LoadOptions() config.Options {
 	return config.Options{
 		Display: p.Display, Version: base.Version, Limits: p.Limits,
-		Hushed: p.Options.Deprecation == Deprecations[2], HushedFar: p.Options.Deprecation == Deprecations[1],
+		NoDeprecations: p.Options.Deprecation == Deprecations[2], NoFarDeprecations: p.Options.Deprecation == Deprecations[1],
 	}
 }
 
@@ -100,16 +106,12 @@ func (p *Project) installedModule(path addr.Module, source string, call *config.
 	if !ok {
 		return "", source, "", false
 	}
+	p.Mask(source)
 	key := strings.Join(path.Path(), ".")
-	if p.Install != nil {
-		dir, from, version, err := p.Install(key, source, wanted)
-		if err != nil {
-			bag.Add(diag.Errorf("Failed to download module", "The module %s cannot be installed: %s.", path, err).At(call.SourceRange))
-			return "", source, "", false
-		}
-		return dir, from, version, true
+	if p.install != nil {
+		return p.installModule(path, key, source, wanted, call, bag)
 	}
-	dir, from, version, err := p.modules().Find(p.Dir, key, source, wanted)
+	dir, from, version, err := p.Modules.Find(key, source, wanted)
 	switch {
 	case err != nil:
 		bag.Add(diag.Errorf("Module not installed", "The module %s comes from %q, and is not in %s as it should be: %s. Run \"lethe init\" to install it again.", path, source, p.Display(filepath.Join(p.Data, "modules")), err).At(call.SourceRange))
@@ -117,6 +119,30 @@ func (p *Project) installedModule(path addr.Module, source string, call *config.
 		bag.Add(diag.Errorf("Module not installed", "The module %s comes from %q, and is not yet installed. Run \"lethe init\" to install all modules required by this configuration.", path, source).At(call.SourceRange))
 	default:
 		return dir, from, version, true
+	}
+	return "", source, "", false
+}
+
+// Mask keeps out of what is printed what is secret in the source of a module.
+func (p *Project) Mask(source string) {
+	for _, text := range fetch.SecretsIn(source) {
+		p.Call.Secrets.MaskValue(cty.StringVal(text), secret.Origin{Addr: "the source of a module", Kind: secret.Setting})
+	}
+}
+
+// installModule makes sure that a module is there, and is what was locked.
+func (p *Project) installModule(path addr.Module, key, source, wanted string, call *config.Call, bag *diag.Bag) (dir, from, version string, ok bool) {
+	err := Workspaces(p.Call).MakeData()
+	if err == nil {
+		dir, from, version, err = p.Modules.Install(p.install, key, source, wanted)
+	}
+	if err == nil {
+		return dir, from, version, true
+	}
+	if changed := (*fetch.ChangedError)(nil); errors.As(err, &changed) {
+		bag.Add(diag.Errorf("Module changed since it was locked", "The module %s is locked, and %s", path, changed).At(call.SourceRange))
+	} else {
+		bag.Add(diag.Errorf("Failed to download module", "The module %s cannot be installed: %s.", path, err).At(call.SourceRange))
 	}
 	return "", source, "", false
 }

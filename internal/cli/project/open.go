@@ -5,9 +5,11 @@ import (
 	"context"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/bucket"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -39,7 +41,6 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	warnUnhonoured(c)
 	p := &Project{Call: c, Bag: &c.Bag, UI: c.UI, Options: o, Dir: c.Dir, Root: cmp.Or(c.Path(o.Config), c.Dir), Data: dataDir(c.Env)}
 	p.Vars = &Variables{p: p}
-	p.modules = sync.OnceValue(func() fetch.Modules { return fetch.ReadModules(p.Data) })
 	p.states = sync.OnceValue(p.newStates)
 	var err error
 	if p.closed, err = shortcut.Parse(c.Getenv(shortcut.Variable)); err != nil {
@@ -62,9 +63,18 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 		return nil, false
 	}
 	p.Providers = &fetch.Providers{
-		Registry: asks, OCI: newImages(asks, credentials), StoreDir: storeDir(c),
+		Registry: asks, OCI: newImages(asks, credentials), StoreDir: cacheDir(c, "packages"),
 		Settings: p.Settings, WorkDir: p.Dir, DataDir: p.Data, CacheDir: p.pluginCache(), Getenv: c.Getenv, Closed: p.closed,
-		Note: func(s string) { c.UI.Line(s) },
+		Note: func(s string) { c.UI.Line(s) }, Moved: func(t event.Transfer) { c.UI.Tell(t) },
+	}
+	p.Modules = &fetch.Installer{
+		Registry: asks, OCI: p.Providers.OCI, Buckets: &bucket.Access{Getenv: c.Getenv, Learned: credentials.Learned}, Host: c.Registry(), WorkDir: p.Dir, DataDir: p.Data, CacheDir: cacheDir(c, "git"), Environ: c.Environ,
+		Lock: p.Lock, Store: &fetch.Store{Cache: cacheDir(c, "modules")},
+	}
+	if dir := p.vendored(); dir != "" {
+		p.Providers.OnlyDir(filepath.Join(dir, "providers"))
+		p.Modules.Store.Vendor = filepath.Join(dir, "modules")
+		asks.Client.Offline = true
 	}
 	if p.reattach, err = launch.ParseReattach(c.Getenv("TF_REATTACH_PROVIDERS")); err != nil {
 		c.Bag.Add(diag.Errorf("Invalid TF_REATTACH_PROVIDERS", "%s.", err))
@@ -107,6 +117,17 @@ func (p *Project) pluginCache() string {
 	return os.Expand(p.Settings.PluginCacheDir, p.Call.Getenv)
 }
 
+// vendored is the directory that has all that is installed; "" where servers may be asked.
+func (p *Project) vendored() string {
+	if d := p.Call.Getenv("LETHE_VENDOR_DIR"); d != "" {
+		return p.Call.Path(d)
+	}
+	if d := os.Expand(p.Settings.VendorDir, p.Call.Getenv); d != "" {
+		return p.Call.Path(d)
+	}
+	return ""
+}
+
 // cliConfig reads the CLI configuration files. One that cannot be opened is warned of on standard
 // error, also by commands that print a document.
 func cliConfig(c *base.Call, l limits.Limits) (*cliconfig.Settings, bool) {
@@ -122,8 +143,7 @@ func (p *Project) newPool() *provider.Pool {
 	log.line("INFO", "Lethe version: %s", base.Version)
 	processes := &launch.Processes{
 		Find: func(a addr.Provider) (string, error) {
-			path, _, err := p.Providers.Find(a, p.Lock)
-			return path, err
+			return p.Providers.Program(a, p.Lock)
 		},
 		VersionOf: func(a addr.Provider) string {
 			lock, _ := p.Lock.Get(a)

@@ -101,7 +101,7 @@ func doubtful(tree *config.Tree) map[addr.Provider]bool {
 	tree.Root.Walk(func(n *config.Node) {
 		for _, r := range n.Module.Required {
 			before, seen := out[r.Source]
-			out[r.Source] = r.Doubtful && (before || !seen)
+			out[r.Source] = r.Uncertain && (before || !seen)
 		}
 	})
 	return out
@@ -129,21 +129,8 @@ func (p *Project) Needs() []fetch.Need {
 	return out
 }
 
-// Schemas asks the pool for schemas and reports those that cannot be had.
-type Schemas struct{ p *Project }
-
 // Schemas are those of the providers.
-func (p *Project) Schemas() Schemas { return Schemas{p} }
-
-// Of gives a provider's schemas, nil if they cannot be had.
-func (s Schemas) Of(a addr.Provider) *provider.Schemas {
-	schemas, ds := s.p.Pool.Schemas(context.Background(), a)
-	s.p.Bag.Add(ds...)
-	if ds.HasErrors() {
-		return nil
-	}
-	return schemas
-}
+func (p *Project) Schemas() provider.Lookup { return p.Pool.Lookup(context.Background(), p.Bag) }
 
 // StateNeeds are the providers that only the state needs, besides those that are known.
 func StateNeeds(s *state.Snapshot, have []fetch.Need) []fetch.Need {

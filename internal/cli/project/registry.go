@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/download"
-	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/oci"
 	"github.com/lethe-iac/lethe/internal/registry"
 	"github.com/lethe-iac/lethe/internal/secret"
@@ -62,12 +62,36 @@ func newRegistry(c *base.Call, s *cliconfig.Settings, credentials *cliconfig.Cre
 	if most := max(discovery, packages); most >= 0 {
 		client.Retries = most
 	}
-	return &registry.Registry{Client: client, Hosts: s.Hosts}, ok1 && ok2 && ok3
+	instead, ok4 := defaultRegistry(c, s)
+	return &registry.Registry{Client: client, Hosts: s.Hosts, Default: instead}, ok1 && ok2 && ok3 && ok4
+}
+
+// defaultRegistry is the host that is asked for what is in the public registries; "": these.
+func defaultRegistry(c *base.Call, s *cliconfig.Settings) (string, bool) {
+	const variable = "LETHE_DEFAULT_REGISTRY"
+	host := c.Getenv(variable)
+	given := host != ""
+	if !given {
+		host = s.DefaultRegistry
+	}
+	if host == "" {
+		return "", true
+	}
+	p, err := addr.ParseProvider(host + "/namespace/type")
+	switch {
+	case err == nil:
+		return p.Host, true
+	case given:
+		c.Bag.Add(diag.Errorf("Invalid environment variable", "The environment variable %s is the host of a registry, and %q is none.", variable, host))
+	default:
+		c.Bag.Add(diag.Errorf("Invalid CLI configuration", "The setting \"default_registry\" is the host of a registry, and %q is none.", host))
+	}
+	return "", false
 }
 
 // newImages is how this command asks OCI registries.
 func newImages(r *registry.Registry, credentials *cliconfig.Credentials) *oci.Client {
-	return &oci.Client{Transport: r.Client.Transport, Header: http.Header{"User-Agent": r.Client.Header["User-Agent"]}, Credential: credentials.OCI}
+	return &oci.Client{Transport: r.Client.Transport, Header: http.Header{"User-Agent": r.Client.Header["User-Agent"]}, Credential: credentials.OCI, Retries: r.Client.Retries}
 }
 
 // number reads an environment variable that is a number, if it is set.
@@ -87,37 +111,17 @@ func number(c *base.Call, name string, unset int) (int, bool) {
 // InstallModules lets loading install modules that come from elsewhere, newer ones too with upgrade. What is
 // under way goes to note. Of a load that fails what it installed is remembered.
 func (p *Project) InstallModules(ctx context.Context, upgrade bool, note func(string)) {
-	m := &fetch.Installer{
-		Registry: p.Providers.Registry, OCI: p.Providers.OCI, Host: p.Call.Registry(), WorkDir: p.Dir, DataDir: p.Data, Environ: p.Call.Environ,
-		Known: p.modules(), Upgrade: upgrade, Note: note,
-	}
-	if dir := cacheDir(p.Call); dir != "" {
-		m.CacheDir = filepath.Join(dir, "git")
-	}
-	p.remember = m.Remember
-	p.Install = func(key, source, constraint string) (dir, from, version string, err error) {
-		if err := Workspaces(p.Call).MakeData(); err != nil {
-			return "", "", "", err
-		}
-		return m.Install(ctx, key, source, constraint)
-	}
+	p.Modules.Upgrade, p.Modules.Note = upgrade, note
+	p.install = ctx
 }
 
-// storeDir is where packages are kept for all working directories of a user; "" where there is no place.
-func storeDir(c *base.Call) string {
-	if dir := cacheDir(c); dir != "" {
-		return filepath.Join(dir, "packages")
-	}
-	return ""
-}
-
-// cacheDir is what a user has for all working directories; "" where there is no place.
-func cacheDir(c *base.Call) string {
+// cacheDir is a directory that a user has for all working directories; "" where there is no place.
+func cacheDir(c *base.Call, name string) string {
 	if dir := c.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "lethe")
+		return filepath.Join(dir, "lethe", name)
 	}
 	if home := c.Getenv("HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, ".cache", "lethe")
+		return filepath.Join(home, ".cache", "lethe", name)
 	}
 	return ""
 }

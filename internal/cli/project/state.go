@@ -25,7 +25,7 @@ func (p *Project) newStates() *backend.Directory {
 			p.Call.Secrets.Add(text, secret.Origin{Addr: where, Kind: secret.Setting})
 		},
 		Static: func(root *config.Module) *frame.StaticFrame {
-			if p.Vars.Given == nil && (root.Backend == nil || frame.Refers(root.Backend.Body)) {
+			if p.Vars.Given == nil && (root.Backend == nil || root.Encryption != nil || p.Call.Getenv(config.EncryptionVariable) != "" || frame.Refers(root.Backend.Body)) {
 				p.Vars.Collect()
 			}
 			return frame.Static(root, p.Vars.Given, p.StaticOptions())

@@ -170,7 +170,7 @@ func (v *Variables) fromFlag(text string) bool {
 		if v.p.Tree.Root.Module.Unreadable() {
 			return false // the block may be there and cannot be read
 		}
-		v.p.Bag.Add(diag.Errorf("Value for undeclared variable", "A variable named %q was assigned on the command line, but the root module does not declare a variable of that name. To use this value, add a \"variable\" block to the configuration.%s", name, v.near(name)))
+		v.p.Bag.Add(diag.Errorf("Value for undeclared variable", "A variable named %q was assigned on the command line, but the root module does not declare a variable of that name. To use this value, add a \"variable\" block to the configuration.%s", name, diag.Meant(diag.Suggest(name, names(v.p.Tree.Root.Module.Variables)))))
 		return false
 	}
 	v.Given[name] = frame.Given{Text: value, IsText: true, From: "-var"}
@@ -185,8 +185,4 @@ func noAssignment(name string) diag.Diagnostic {
 		given = fmt.Sprintf("The given -var option %q", name)
 	}
 	return diag.Errorf("Invalid -var option", "%s is not correctly specified. Must be a variable name and value separated by an equals sign, like -var=\"key=value\".", given)
-}
-
-func (v *Variables) near(name string) string {
-	return diag.Meant(diag.Suggest(name, names(v.p.Tree.Root.Module.Variables)))
 }

@@ -12,7 +12,7 @@ import (
 // ForceUnlock is `force-unlock`.
 var ForceUnlock = &base.Command{
 	Name: "force-unlock", Args: "LOCK_ID", Short: "Release a stuck lock on the current workspace",
-	Long: "Manually unlock the state for the defined configuration. This will not modify\nyour infrastructure. It removes the lock on the state; do this only if you are\nsure that nobody works on it.",
+	Long: "Manually unlock the state for the defined configuration. This will not modify\nyour infrastructure. It removes the lock on the state; do this only if you are\nsure that no other user works on it.",
 	Setup: base.Flags(func(c *base.Call, f *unlockFlags) {
 		c.Flags.BoolVar(&f.force, "force", false, "Don't ask for input for unlock confirmation.")
 		f.VarFlags(c)

@@ -200,7 +200,7 @@ func (x *step) bring(ctx context.Context, d *program.Declaration, f *frame.Frame
 	if c.Action == plan.NoOp {
 		return x.visit(d, f, c, inst)
 	}
-	x.run.Receive(ctx, d.ID, inst.Module, inst.Key, frame.After)
+	x.run.Receive(ctx, d.ID, inst.Module, inst.Key)
 	if !x.run.Pre(d, f, inst.Key, inst) {
 		return mark.Value{}, false
 	}
@@ -259,7 +259,7 @@ func (x *step) visit(d *program.Declaration, f *frame.Frame, c *plan.Change, ins
 	if e == nil || !x.run.Pre(d, f, inst.Key, inst) {
 		return mark.Value{}, false
 	}
-	return filling.StoredValue(x.run.Program, d, c.Object, e), true
+	return filling.StoredValue(x.run.Program, d, e), true
 }
 
 func (x *step) read(ctx context.Context, t *object.Tools, u declared.Use, c *plan.Change, config mark.Value) (mark.Value, bool) {
@@ -300,7 +300,7 @@ func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools
 	if provisioned {
 		stored.Later = func(done event.Done) { x.a.postpone(done) }
 	}
-	v, entry, ok := t.Up(ctx, c, p, cur.Entry, stored)
+	v, entry, ok := t.Up(ctx, p, cur.Entry, stored)
 	if ok && provisioned {
 		entry.Tainted = true // until its provisioners are over
 	}
@@ -347,7 +347,7 @@ func (x *step) known(t *object.Tools, o addr.Object) (object.Current, bool) {
 	return object.Current{Entry: e, Known: k}, ok
 }
 
-// proposal is what the provider is told to make. Where nothing can have changed since the plan,
+// proposal is what the provider is asked to make. Where nothing can have changed since the plan,
 // the plan stands; elsewhere the provider plans again with what is known now, and has to stay
 // within what was approved.
 func (x *step) proposal(ctx context.Context, d *program.Declaration, t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) (*object.Proposal, bool) {
@@ -429,7 +429,7 @@ func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 	if c.Action == plan.Delete {
 		private = c.Private
 	}
-	left, ok := t.Down(ctx, cur, private, c.Action.Replaces())
+	left, ok := t.Down(ctx, cur, private)
 	if ok {
 		x.a.destroyed.Add(1)
 	}

@@ -50,7 +50,7 @@ func (a *applier) output(c *plan.OutputChange, well bool) {
 	}
 	_, declared := a.run.Program.Lookup(addr.Module{}, program.Output, c.Name)
 	if !well || declared && a.plan.Mode == plan.Normal && !known {
-		now, outcome := a.run.Frame.Output(c.Name, frame.After, bag)
+		now, outcome := a.run.Frame.Named(program.Output, c.Name, frame.After, bag)
 		if outcome != frame.OK {
 			return
 		}

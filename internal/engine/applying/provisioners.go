@@ -87,8 +87,8 @@ func (x *step) after(d *program.Declaration, f *frame.Frame, inst addr.Instance,
 	return false
 }
 
-// retire runs one provisioner of an object that is about to be destroyed.
-func (x *step) retire(ctx context.Context, c *plan.Change, part int) bool {
+// destroyProvision runs one provisioner of an object that is about to be destroyed.
+func (x *step) destroyProvision(ctx context.Context, c *plan.Change, part int) bool {
 	if !x.takeIn(c) {
 		return false
 	}
@@ -114,7 +114,7 @@ func (x *step) retire(ctx context.Context, c *plan.Change, part int) bool {
 	if f == nil {
 		return true // the module that had the provisioner is gone
 	}
-	self := mark.Value{Raw: v, Marks: mark.Paths(e.Sensitive, mark.Sensitive)}
+	self := mark.Value{Raw: v, Marks: mark.SensitiveAt(e.Sensitive)}
 	return x.runProvisioner(ctx, h, h.List[part], f, self, o, frame.Before)
 }
 

@@ -73,8 +73,8 @@ func (x *step) do(ctx context.Context, o *ordering.Ordering, s plan.Step) bool {
 		return x.down(ctx, x.a.changes[o.Objects[s.Index]], face)
 	case plan.Provision:
 		return x.provision(ctx, x.a.changes[o.Objects[s.Index]], int(s.Part))
-	case plan.Retire:
-		return x.retire(ctx, x.a.changes[o.Objects[s.Index]], int(s.Part))
+	case plan.DestroyProvision:
+		return x.destroyProvision(ctx, x.a.changes[o.Objects[s.Index]], int(s.Part))
 	case plan.HoldUp:
 		return x.holdUp(ctx, o.Holds[s.Index], face)
 	case plan.HoldDown:

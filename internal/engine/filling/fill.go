@@ -63,7 +63,7 @@ func (x *filler) fillFace(d *program.Declaration, res *state.Resource, face fram
 		if o.IsDeposed() || face == frame.After && !x.stays(o) {
 			continue
 		}
-		f.PutLazy(d.ID, o.Key, face, func() mark.Value { return StoredValue(x.prog, d, o, e) })
+		f.PutLazy(d.ID, o.Key, face, func() mark.Value { return StoredValue(x.prog, d, e) })
 	}
 }
 
@@ -81,7 +81,7 @@ func (x *filler) fillReadings() {
 		if keys := f.Expanded(d.ID, frame.Before); d.Repeat() != program.Once && !slices.Contains(keys.List, r.Object.Key) {
 			f.SetKeys(d.ID, frame.Before, frame.Keys{Repeat: d.Repeat(), List: append(slices.Clone(keys.List), r.Object.Key)})
 		}
-		f.PutLazy(d.ID, r.Object.Key, frame.Before, func() mark.Value { return StoredValue(x.prog, d, r.Object, r.Entry) })
+		f.PutLazy(d.ID, r.Object.Key, frame.Before, func() mark.Value { return StoredValue(x.prog, d, r.Entry) })
 	}
 }
 
@@ -105,7 +105,7 @@ func (x *filler) fillLeft() {
 }
 
 // stays reports whether an object keeps its value. Where it has conditions that are yet to hold, those who refer to it
-// wait for them; a provider that was configured with it before, and serves what goes down, does not.
+// wait for them; a provider that was configured with it before, and serves downs, does not.
 func (x *filler) stays(o addr.Object) bool {
 	c := x.changes[o]
 	return c == nil || c.Action == plan.NoOp
@@ -127,7 +127,7 @@ func (x *filler) fillPlanned() {
 			f.Put(d.ID, c.Object.Key, frame.After, c.After)
 		case c.Action == plan.NoOp:
 			if e := x.plan.Refreshed.Get(c.Object); e != nil {
-				f.PutLazy(d.ID, c.Object.Key, frame.After, func() mark.Value { return StoredValue(x.prog, d, c.Object, e) })
+				f.PutLazy(d.ID, c.Object.Key, frame.After, func() mark.Value { return StoredValue(x.prog, d, e) })
 			}
 		}
 	}
@@ -144,11 +144,11 @@ func ChangesByObject(p *plan.Plan) map[addr.Object]*plan.Change {
 
 // StoredValue is a stored object as a value, without a provider's help; for what targeting leaves
 // out.
-func StoredValue(prog *program.Program, d *program.Declaration, o addr.Object, e *state.Entry) mark.Value {
+func StoredValue(prog *program.Program, d *program.Declaration, e *state.Entry) mark.Value {
 	sch := prog.Schema(d.ID)
 	v, err := sch.DecodeJSON(e.Attrs)
 	if err != nil || e.Schema != sch.Version {
 		return mark.Plain(sch.Unknown())
 	}
-	return mark.Value{Raw: v, Marks: mark.Paths(e.Sensitive, mark.Sensitive)}
+	return mark.Value{Raw: v, Marks: mark.SensitiveAt(e.Sensitive)}
 }

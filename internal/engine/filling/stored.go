@@ -50,7 +50,7 @@ func look(prog *program.Program, f *frame.Frame, d *program.Declaration, s *stat
 
 func looked(prog *program.Program, d *program.Declaration, stored *state.Resource, k addr.Key) mark.Value {
 	if e := stored.Get(k); e != nil {
-		return StoredValue(prog, d, stored.Addr.Instance(k).Current(), e)
+		return StoredValue(prog, d, e)
 	}
 	return mark.Plain(prog.Schema(d.ID).Unknown())
 }

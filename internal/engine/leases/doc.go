@@ -53,8 +53,9 @@ type Opener interface {
 	// Tools gives the configured provider of an instance, on the face, and whether its settings are known. It
 	// reports false where there is none; that was reported.
 	Tools(ctx context.Context, e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, face frame.Face) (t *object.Tools, known, ok bool)
-	// Pre and Post check the conditions of an instance.
+	// Pre checks the preconditions of an instance.
 	Pre(e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) bool
+	// Post checks the postconditions of an instance against its value.
 	Post(e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, value func() mark.Value) bool
 }
 

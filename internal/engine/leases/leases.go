@@ -194,7 +194,7 @@ func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *p
 	if !ok {
 		return mark.Value{}, nil, false
 	}
-	t.Where = func(p cty.Path) diag.Range { return f.Where(e.ID, key, p) }
+	t.Where = func(p cty.Path) diag.Range { return f.Where(e.ID, p) }
 	why := &mark.Origin{What: inst.String(), Range: e.Range}
 	known = known && config.Raw.IsWhollyKnown()
 	if !known && l.o.Ready == nil {

@@ -42,7 +42,7 @@ var key = &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
 	{Name: "of", Type: cty.String, Optional: true}, {Name: "token", Type: cty.String, Computed: true},
 }}}
 
-// Of is a part of lang.Schemas.
+// Of is a provider.Lookup.
 func (s *stage) Of(addr.Provider) *provider.Schemas {
 	out := provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
 	out.Add(addr.Ephemeral, "t_key", func() (*schema.Schema, error) { return key, nil })
@@ -107,7 +107,7 @@ resource "t_item" "b" {
 
 func newStage(t *testing.T, ready Readiness) *stage {
 	s := &stage{prog: enginetest.Program(t, map[string]string{"main.tf": config})}
-	if !vet.Check(s.prog, s, vet.CheckOptions{}, &s.bag) {
+	if !vet.Check(s.prog, s.Of, vet.CheckOptions{}, &s.bag) {
 		t.Fatal(s.bag.List())
 	}
 	s.frame = enginetest.Frame(t, s.prog, frame.Options{})

@@ -37,7 +37,7 @@ type place struct {
 func (l *Leases) Users() *Users { return &Users{leases: l, of: map[program.Decl][]*user{}} }
 
 // Add counts a receiver in, before the walk. It reports false for one that names no instance: of this the list
-// need not be told more.
+// need not be given more.
 func (u *Users) Add(d program.Decl) bool {
 	named := false
 	for _, w := range u.leases.o.Receivers.Received(d) {

@@ -124,7 +124,7 @@ func (b *lookBack) readBefore(ctx context.Context, d *program.Declaration, f *fr
 	switch {
 	case ok:
 	case stored != nil:
-		v, entry = filling.StoredValue(b.p.run.Program, d, o, stored), stored
+		v, entry = filling.StoredValue(b.p.run.Program, d, stored), stored
 	default:
 		f.Fail(d.ID, key, frame.Before)
 		return

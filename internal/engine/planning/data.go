@@ -63,8 +63,8 @@ func (p *planner) put(o addr.Object, e *state.Entry) {
 
 // placeholder is what is known of a result before it was read.
 func placeholder(t *object.Tools, config mark.Value) mark.Value {
-	after := mark.Value{Raw: t.Type.Placeholder(config.Raw), Marks: config.Only(mark.Sensitive).Marks}
-	for _, m := range mark.Paths(t.Type.SensitivePaths(after.Raw), mark.Sensitive) {
+	after := mark.Value{Raw: t.Type.Placeholder(config.Raw), Marks: config.Sensitive().Marks}
+	for _, m := range mark.SensitiveAt(t.Type.SensitivePaths(after.Raw)) {
 		after.Marks = mark.Add(after.Marks, m)
 	}
 	return after
@@ -84,7 +84,7 @@ func (p *planner) dropDataExcept(res addr.Resource, kept map[addr.Instance]bool)
 // pending is why a data source cannot be read yet (ADR 14): unsure says that its preconditions are not known.
 func (x *instance) pending(config mark.Value, u declared.Use, unsure bool) plan.Reason {
 	switch {
-	case !config.Raw.IsWhollyKnown() || x.run.Sessions.Unknown(u, frame.After):
+	case !config.Raw.IsWhollyKnown() || x.run.Sessions.Unknown(u):
 		return plan.ReadConfigUnknown
 	case unsure || x.p.outcomes.dependencyChanges(x.d.ID, x.inst.Module, updated) || declared.HasResourceConditions(x.d) && x.p.outcomes.changesBehind(x.d.ID, x.inst.Module):
 		return plan.ReadDependencyPending
@@ -105,7 +105,7 @@ func (x *instance) read(ctx context.Context) bool {
 }
 
 func (x *instance) readOrDefer(ctx context.Context) (mark.Value, bool) {
-	x.run.Receive(ctx, x.d.ID, x.f.Addr(), x.key, frame.After)
+	x.run.Receive(ctx, x.d.ID, x.f.Addr(), x.key)
 	if x.p.outcomes.dependencyFailed(x.d.ID) {
 		return mark.Value{}, false
 	}

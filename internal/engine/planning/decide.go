@@ -118,7 +118,7 @@ func (p *planner) keepAll(d *program.Declaration) {
 			}
 			keys.List = append(keys.List, k)
 			if cur.Entry != nil {
-				f.PutLazy(d.ID, k, frame.After, func() mark.Value { return filling.StoredValue(p.run.Program, d, o, cur.Entry) })
+				f.PutLazy(d.ID, k, frame.After, func() mark.Value { return filling.StoredValue(p.run.Program, d, cur.Entry) })
 			} else {
 				f.Fail(d.ID, k, frame.After)
 			}
@@ -166,7 +166,7 @@ func (p *planner) keepPrior(f *frame.Frame, d *program.Declaration, k addr.Key) 
 		f.Put(d.ID, k, frame.After, p.placeholder(d))
 		return
 	}
-	f.PutLazy(d.ID, k, frame.After, func() mark.Value { return filling.StoredValue(p.run.Program, d, o, entry) })
+	f.PutLazy(d.ID, k, frame.After, func() mark.Value { return filling.StoredValue(p.run.Program, d, entry) })
 }
 
 // placeholder is the value of an instance that nothing is known about.

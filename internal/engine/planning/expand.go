@@ -102,7 +102,7 @@ func (p *planner) leaveBefore() {
 		}
 		for o, e := range res.Objects() {
 			if !o.IsDeposed() && !p.sel.Includes(o.Instance) {
-				f.PutLazy(d.ID, o.Key, frame.Before, func() mark.Value { return filling.StoredValue(p.run.Program, d, o, e) })
+				f.PutLazy(d.ID, o.Key, frame.Before, func() mark.Value { return filling.StoredValue(p.run.Program, d, e) })
 			}
 		}
 	}

@@ -49,7 +49,7 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 	if x.p.req.Quiet {
 		return x.takenIn(ctx)
 	}
-	x.run.Receive(ctx, x.d.ID, x.f.Addr(), x.key, frame.After)
+	x.run.Receive(ctx, x.d.ID, x.f.Addr(), x.key)
 	if x.p.outcomes.dependencyFailed(x.d.ID) {
 		return nil, nil, false
 	}
@@ -78,7 +78,7 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 	}
 	c.Was = x.p.moved.Origin(c.Object)
 	c.Provider, c.Importing = u.Instance, importing
-	c.Settled = c.Settled && !x.run.Sessions.Unknown(u, frame.After)
+	c.Settled = c.Settled && !x.run.Sessions.Unknown(u)
 	c.Recorded = x.p.recordedOf(x.d.ID)
 	c.Conditions = declared.HasResourceConditions(x.d)
 	if c.SkipDestroy, out = x.f.Forget(x.d.ID, x.p.faceOf(x.f), x.run.Bag); out != frame.OK {
@@ -91,11 +91,11 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 		x.p.decisions.record(c) // the proposed change is still shown
 		return nil, nil, false
 	}
-	return c, x.valueOf(t, c, cur, config), true
+	return c, valueOf(t, c, cur), true
 }
 
 // valueOf is what an instance's after slot holds.
-func (x *instance) valueOf(t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) func() mark.Value {
+func valueOf(t *object.Tools, c *plan.Change, cur object.Current) func() mark.Value {
 	if !c.Unchanged {
 		return func() mark.Value { return c.After }
 	}

@@ -21,10 +21,6 @@ type outcomes struct {
 	behind  map[program.Decl][]program.Decl // see resourcesBehind
 }
 
-func newOutcomes(prog *program.Program) *outcomes {
-	return &outcomes{prog: prog, failed: make([]atomic.Bool, len(prog.Decls())), changes: map[within]changeKind{}, behind: map[program.Decl][]program.Decl{}}
-}
-
 // fail notes that some instance of a declaration has no value.
 func (o *outcomes) fail(d program.Decl) { o.failed[d].Store(true) }
 

@@ -66,7 +66,7 @@ func (x *rootOutputs) change(name string, o *config.Output) *plan.OutputChange {
 	if x.p.req.Mode == plan.RefreshOnly {
 		bag = &diag.Bag{} // what is declared need not be there yet
 	}
-	v, outcome := x.p.run.Frame.Output(name, frame.After, bag)
+	v, outcome := x.p.run.Frame.Named(program.Output, name, frame.After, bag)
 	switch {
 	case x.p.req.Mode == plan.RefreshOnly && (outcome != frame.OK || !v.Raw.IsWhollyKnown()):
 		return nil // nothing that could make it known will be done

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -65,7 +66,7 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 		req: &req, prior: req.State,
 		users: map[program.Decl][]walk.Node{},
 		found: map[addr.Object]object.Current{}, recorded: map[program.Decl][]addr.Resource{},
-		outcomes: newOutcomes(req.Program),
+		outcomes: &outcomes{prog: req.Program, failed: make([]atomic.Bool, len(req.Program.Decls())), changes: map[within]changeKind{}, behind: map[program.Decl][]program.Decl{}},
 	}
 	p.back = &lookBack{p: p, after: map[addr.Instance]reading{}}
 	var ok bool
@@ -83,7 +84,7 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 	if req.DeferEphemerals {
 		p.spared = r.Receivers.OnlyWritten()
 	}
-	if req.Mode == plan.Normal && !req.Generate && !importsDeclared(req.Program, bag) || !p.prepare(ctx) {
+	if req.Mode == plan.Normal && !req.Generate && !importsDeclared(req.Program, bag) || !p.prepare() {
 		return nil, false
 	}
 	rest := &unplanned{p}
@@ -96,7 +97,7 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 	p.run.Objects.Review()
 	p.moved.Faults(p.run.Frame, p.req.Mode == plan.Destroy, p.run.Bag)
 	made := (&importFinisher{p}).finish(ctx)
-	out := p.result(ctx)
+	out := p.result()
 	return &Result{Plan: out, Frame: r.Frame, Generated: made, Cut: r.Cut.Load()}, !out.Errored
 }
 
@@ -113,7 +114,7 @@ func (p *planner) ready(e program.Decl, in addr.ModuleInstance) leases.Readiness
 }
 
 // prepare settles what is known before anything is asked of a provider: moves and targets.
-func (p *planner) prepare(ctx context.Context) bool {
+func (p *planner) prepare() bool {
 	p.moved = moving.Make(p.run.Program, p.req.State)
 	p.prior = p.moved.State
 	p.edit, p.hosts = p.prior.Edit(), run.HostsFor(p.run.Settings, p.run.Program.Tree(), p.prior)
@@ -240,11 +241,11 @@ func (p *planner) storedResources() map[addr.Resource][]*state.Resource {
 }
 
 // result collects what was decided.
-func (p *planner) result(ctx context.Context) *plan.Plan {
+func (p *planner) result() *plan.Plan {
 	out := &plan.Plan{
 		Mode: p.req.Mode, Changes: p.decisions.list, Drift: p.drift,
 		Previous: p.req.State, Variables: variables(p.run), Targets: p.req.Targets, Excludes: p.req.Excludes,
-		ForceReplace: p.req.Replace, Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
+		Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
 		Timestamp: p.req.Options.PlanTime, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, NoBefore: p.run.Sessions.NoBefore(),
 	}
 	filling.CollectKeys(p.run.Program, p.run.Frame, out)
@@ -277,7 +278,7 @@ func variables(r *run.Run) map[string]plan.Variable {
 		if v.Ephemeral {
 			continue
 		}
-		if value, outcome := r.Frame.Variable(name, frame.After, &diag.Bag{}); outcome == frame.OK {
+		if value, outcome := r.Frame.Named(program.Variable, name, frame.After, &diag.Bag{}); outcome == frame.OK {
 			out[name] = plan.Variable{Value: value.Raw}
 		}
 	}

@@ -186,12 +186,6 @@ func (r *Analysis) ReceivedByParts(d program.Decl, parts []any) []Received {
 	return r.behind(refs, receivesBy(program.Provider), r.prog.Decls()[d])
 }
 
-// ephemeralsBehind are the ephemeral resources behind references: those of refs for which own holds,
-// and then those that the values on the way are made from.
-func (r *Analysis) ephemeralsBehind(refs []program.Ref, own func(program.Ref) bool) []program.Decl {
-	return decls(r.behind(refs, own, nil))
-}
-
 // behind says which instances they mean as well, for a declaration that has the references.
 func (r *Analysis) behind(refs []program.Ref, own func(program.Ref) bool, of *program.Declaration) []Received {
 	t := tracer{Analysis: r, seen: map[visited]bool{}, keyed: of != nil && keyed(of)}
@@ -317,7 +311,7 @@ func (r *Analysis) OpensItself(e *program.Declaration, whole bool) bool {
 	if _, is := r.Exported(e.ID); is {
 		return true
 	}
-	return !r.Referred(e.ID) && r.underTest(e)
+	return !r.Referred(e.ID) && r.tested != nil && r.tested(r.prog.Decls()[r.prog.ProviderOf(e.ID)].Provider.Provider)
 }
 
 // OwnKeys are the instances that are opened so; nil: all.
@@ -327,11 +321,6 @@ func (r *Analysis) OwnKeys(e *program.Declaration) []addr.Key {
 		return nil
 	}
 	return w.Keys(addr.NoKey)
-}
-
-// underTest reports whether a test program runs the provider of a resource.
-func (r *Analysis) underTest(d *program.Declaration) bool {
-	return r.tested != nil && r.tested(r.prog.Decls()[r.prog.ProviderOf(d.ID)].Provider.Provider)
 }
 
 // Needed are the ephemeral resources that the declarations among these receive: directly, for their
@@ -378,7 +367,7 @@ func (r *Analysis) OnlyWritten() map[program.Decl]bool {
 			continue
 		}
 		written := lease || d.Kind == program.Resource && d.Resource.Mode == addr.Managed
-		others := r.ephemeralsBehind(r.prog.Refs(d.ID), otherThanByArguments)
+		others := decls(r.behind(r.prog.Refs(d.ID), otherThanByArguments, nil))
 		for _, e := range r.Ephemerals(d.ID) {
 			switch {
 			case !written || slices.Contains(others, e):

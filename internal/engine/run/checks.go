@@ -219,7 +219,7 @@ func (r *Run) Post(d *program.Declaration, f *frame.Frame, key addr.Key, inst ad
 
 func (r *Run) condition(d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, when program.When, self *mark.Value) (ok, unsure bool) {
 	ok = r.judge(func(r *Run) bool {
-		results := f.Conditions(d.ID, key, when, frame.After, self, r.Bag)
+		results := f.Conditions(d.ID, key, when, self, r.Bag)
 		object := inst.String()
 		if inst.Key.Hidden() {
 			object = "" // nothing of the key is kept

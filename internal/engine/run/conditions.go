@@ -30,8 +30,8 @@ func (r *Run) Test(ctx context.Context, d *program.Declaration, f *frame.Frame) 
 }
 
 func (r *Run) conditions(ctx context.Context, d *program.Declaration, f *frame.Frame, when program.When) bool {
-	r.Receive(ctx, d.ID, f.Addr(), addr.NoKey, frame.After)
-	results := f.Conditions(d.ID, addr.NoKey, when, frame.After, nil, r.Bag)
+	r.Receive(ctx, d.ID, f.Addr(), addr.NoKey)
+	results := f.Conditions(d.ID, addr.NoKey, when, nil, r.Bag)
 	r.Checks.report(d, declared.ConditionsAddr(d, f.Addr()), results)
 	return holds(results)
 }

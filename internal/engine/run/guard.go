@@ -10,6 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/secret"
@@ -40,7 +41,7 @@ func (r *Run) guardVariable(f *frame.Frame, name string, v cty.Value) {
 func (r *Run) guardVariables() {
 	for name, v := range r.Program.Tree().Root.Module.Variables {
 		if v.Ephemeral {
-			r.Frame.Variable(name, frame.After, &diag.Bag{})
+			r.Frame.Named(program.Variable, name, frame.After, &diag.Bag{})
 		}
 	}
 }
@@ -143,7 +144,7 @@ func (p *plainStrings) inVariables(text string) bool {
 		if v.Ephemeral {
 			continue
 		}
-		if value, out := p.run.Frame.Variable(name, frame.After, &diag.Bag{}); out == frame.OK && mentions(value.Raw, text) {
+		if value, out := p.run.Frame.Named(program.Variable, name, frame.After, &diag.Bag{}); out == frame.OK && mentions(value.Raw, text) {
 			return true
 		}
 	}

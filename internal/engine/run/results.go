@@ -24,10 +24,6 @@ type Results struct {
 	seen map[string]string // result by call
 }
 
-func newResults(planned map[string]string) *Results {
-	return &Results{planned: planned, seen: map[string]string{}}
-}
-
 // observe is a part of frame.Run, Observe.
 func (r *Results) observe(name string, args []cty.Value, result cty.Value) error {
 	call, ok := digest(name, args...)

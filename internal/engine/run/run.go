@@ -66,7 +66,7 @@ func New(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Run, bool) 
 	r := &Run{
 		Settings: s, handover: h, Bag: bag, ctx: ctx, Program: req.Program, Looks: req.Looks, Destroys: req.Destroy,
 		Receivers: receivers.Analyse(req.Program, s.Tested), Removals: declared.NewRemovals(req.Program.Tree().Root),
-		Checks: newChecks(s.Secrets), Results: newResults(req.Results),
+		Checks: newChecks(s.Secrets), Results: &Results{planned: req.Results, seen: map[string]string{}},
 		InFlight: &Calls{}, types: &types{of: map[typeKey]*object.Type{}}, tokens: walk.NewTokens(s.Tokens()), Cut: &atomic.Bool{},
 	}
 	r.ledger = lease.NewLedger(lease.Options{
@@ -126,8 +126,8 @@ func (r *Run) Scoped(f func(*Run)) []diag.Diagnostic {
 
 // Receive makes sure that the ephemeral resources whose values reach an instance of a declaration are
 // open, or known not to be.
-func (r *Run) Receive(ctx context.Context, d program.Decl, at addr.ModuleInstance, own addr.Key, face frame.Face) {
-	r.Leases.Receive(ctx, r.Bag, d, at, own, face)
+func (r *Run) Receive(ctx context.Context, d program.Decl, at addr.ModuleInstance, own addr.Key) {
+	r.Leases.Receive(ctx, r.Bag, d, at, own, frame.After)
 }
 
 // Source is what the order of a plan's steps is made from.

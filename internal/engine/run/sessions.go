@@ -213,7 +213,7 @@ func (ss *Sessions) begin(ctx context.Context, bag *diag.Bag, s *Session, u decl
 	}
 	where := func(p cty.Path) diag.Range {
 		if home := ss.frame.At(u.Instance.Module.Unkeyed(), face); u.Declared && home != nil {
-			return home.Where(u.Decl, u.Instance.Key, p)
+			return home.Where(u.Decl, p)
 		}
 		return diag.Range{}
 	}
@@ -387,7 +387,8 @@ func (ss *Sessions) NoBefore() []addr.ProviderInstance {
 	return out
 }
 
-// Unknown reports whether the settings of a session hold unknown values, as far as they were evaluated.
-func (ss *Sessions) Unknown(u declared.Use, face frame.Face) bool {
-	return ss.slot(ss.key(u, face)).Unknown
+// Unknown reports whether the settings of a session on the after face hold unknown values, as far as they
+// were evaluated.
+func (ss *Sessions) Unknown(u declared.Use) bool {
+	return ss.slot(ss.key(u, frame.After)).Unknown
 }

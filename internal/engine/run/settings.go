@@ -55,7 +55,7 @@ type Settings struct {
 
 	// Supply adds what the provider blocks of a program lack, before it is held against its
 	// providers' schemas, and reports whether it added anything. nil: there is no user to ask.
-	Supply func(p *program.Program, schemas func(addr.Provider) *provider.Schemas) (added, ok bool)
+	Supply func(p *program.Program, schemas provider.Lookup) (added, ok bool)
 }
 
 // Tokens is how many calls that may touch an API are made at once.

@@ -143,7 +143,7 @@ func (r *Run) where(i addr.Instance) func(cty.Path) diag.Range {
 		if f == nil {
 			return d.Range
 		}
-		return f.Where(d.ID, i.Key, path)
+		return f.Where(d.ID, path)
 	}
 }
 

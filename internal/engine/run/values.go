@@ -18,14 +18,7 @@ func (r *Run) CheckValues() {
 		}
 		frames, _ := r.Frame.Instances(d.Module, frame.After)
 		for _, f := range frames {
-			switch d.Kind {
-			case program.Variable:
-				f.Variable(d.Name, frame.After, r.Bag)
-			case program.Local:
-				f.Local(d.Name, frame.After, r.Bag)
-			case program.Output:
-				f.Output(d.Name, frame.After, r.Bag)
-			}
+			f.Named(d.Kind, d.Name, frame.After, r.Bag)
 		}
 	}
 }

@@ -98,7 +98,7 @@ func (r *validator) instance(ctx context.Context, d *program.Declaration, f *fra
 	}
 	about := d.Resource.In(f.Addr()).Instance(addr.NoKey)
 	t := &object.Tools{Object: about.Current(), Provider: idle, Type: typ, Walk: r.run.Objects, Bag: r.run.Bag,
-		Where: func(path cty.Path) diag.Range { return f.Where(d.ID, k, path) }}
+		Where: func(path cty.Path) diag.Range { return f.Where(d.ID, path) }}
 	t.Validate(ctx, config)
 	r.provisioners(d, f, k)
 }
@@ -121,7 +121,7 @@ func (r *validator) settings(ctx context.Context, d *program.Declaration, f *fra
 	for _, x := range ds {
 		x.Address = d.Provider.String()
 		if x.Subject == nil {
-			x = x.At(f.Where(d.ID, k, x.Path))
+			x = x.At(f.Where(d.ID, x.Path))
 		}
 		r.run.Bag.Add(x)
 	}

@@ -88,7 +88,8 @@ func (a *BodyAttr) eval(s *Env, ctx *hcl.EvalContext) cty.Value {
 		return cty.UnknownVal(a.Attr.Type)
 	}
 	if a.Attr.WriteOnly && a.Attr.Required && out.IsNull() {
-		s.nullWriteOnly(a)
+		// A provider cannot refuse it: what it is asked to plan has null there in any case.
+		s.Error(diag.Errorf("Missing required argument", "The argument %q is required, and its value here is null.", a.Attr.Name).At(a.Expr.Range()))
 	}
 	s.Finite(out, a.Attr.Name, a.Expr, ctx)
 	return out
@@ -181,13 +182,13 @@ func (e *expansion) label(it *BodyBlock, ctx *hcl.EvalContext) string {
 	v, err := convert.To(e.s.EvalIn(l, ctx), cty.String)
 	switch {
 	case err != nil:
-		e.s.labelError(it, "Cannot use this value as a dynamic block label: "+err.Error()+".", l.Range())
+		e.s.labelError("Cannot use this value as a dynamic block label: "+err.Error()+".", l.Range())
 	case v.IsMarked():
-		e.s.labelError(it, "Cannot use a sensitive or ephemeral value as a dynamic block label.", l.Range())
+		e.s.labelError("Cannot use a sensitive or ephemeral value as a dynamic block label.", l.Range())
 	case !v.IsKnown():
 		e.unknown = true
 	case v.IsNull():
-		e.s.labelError(it, "Cannot use a null value as a dynamic block label.", l.Range())
+		e.s.labelError("Cannot use a null value as a dynamic block label.", l.Range())
 	default:
 		return v.AsString()
 	}
@@ -218,7 +219,7 @@ func (e *expansion) value() cty.Value {
 
 func (e *expansion) single() cty.Value {
 	if len(e.elems) > 1 {
-		e.s.duplicateBlock(e.n, e.elems)
+		e.s.Error(diag.Errorf("Duplicate "+e.n.Name+" block", "Only one %s block is allowed. Another was defined at %s.", e.n.Name, e.elems[0].at).At(e.elems[1].at))
 	}
 	switch {
 	case len(e.elems) > 0:
@@ -276,7 +277,7 @@ func (e *expansion) mapping(ty cty.Type) cty.Value {
 	vals := make(map[string]cty.Value, len(e.elems))
 	for _, el := range e.elems {
 		if _, dup := vals[el.key]; dup {
-			e.s.duplicateLabel(e.n, el)
+			e.s.Error(diag.Errorf("Duplicate "+e.n.Name+" block", "Another %s block with the label %q was already defined.", e.n.Name, el.key).At(el.at))
 			continue
 		}
 		vals[el.key] = el.val
@@ -318,18 +319,12 @@ func (s *Env) conversion(a *BodyAttr, err error, ctx *hcl.EvalContext) {
 	s.Error(s.WithValues(d, a.Expr, ctx))
 }
 
-// nullWriteOnly refuses null for a required write-only argument. A provider cannot: what it is asked
-// to plan has null there in any case.
-func (s *Env) nullWriteOnly(a *BodyAttr) {
-	s.Error(diag.Errorf("Missing required argument", "The argument %q is required, and its value here is null.", a.Attr.Name).At(a.Expr.Range()))
-}
-
 func (s *Env) dynamicError(it *BodyBlock, ctx *hcl.EvalContext, detail string) {
 	d := diag.Errorf("Invalid dynamic for_each value", "%s", detail).At(it.Dynamic.ForEach.Range())
 	s.Error(s.WithValues(d, it.Dynamic.ForEach, ctx))
 }
 
-func (s *Env) labelError(it *BodyBlock, detail string, at hcl.Range) {
+func (s *Env) labelError(detail string, at hcl.Range) {
 	s.Error(diag.Errorf("Invalid dynamic block label", "%s", detail).At(at))
 }
 
@@ -349,14 +344,6 @@ func (s *Env) countBlocks(n *BodyBlocks, elems []blockValue) {
 	case max > 0 && len(elems) > max:
 		s.Error(diag.Errorf("Too many "+n.Name+" blocks", "No more than %d %q blocks are allowed", max, n.Name).At(elems[max].at))
 	}
-}
-
-func (s *Env) duplicateBlock(n *BodyBlocks, elems []blockValue) {
-	s.Error(diag.Errorf("Duplicate "+n.Name+" block", "Only one %s block is allowed. Another was defined at %s.", n.Name, elems[0].at).At(elems[1].at))
-}
-
-func (s *Env) duplicateLabel(n *BodyBlocks, e blockValue) {
-	s.Error(diag.Errorf("Duplicate "+n.Name+" block", "Another %s block with the label %q was already defined.", n.Name, e.key).At(e.at))
 }
 
 // BlocksAsList evaluates blocks as the list that an attribute wants.

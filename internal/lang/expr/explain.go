@@ -89,10 +89,11 @@ func parameterOf(p function.Parameter) diag.Param {
 // About says what a diagnostic is about, where that decides which values help to understand it.
 type About uint8
 
+// What a diagnostic may be about.
 const (
-	AboutValue   About = iota
-	AboutUnknown       // something is unknown
-	AboutMarks         // something is sensitive or ephemeral
+	AboutValue   About = iota // what a value is
+	AboutUnknown              // something is unknown
+	AboutMarks                // something is sensitive or ephemeral
 )
 
 // WithValues adds the values in scope to a diagnostic about an expression. Values with a mark are
@@ -101,6 +102,7 @@ func (s *Env) WithValues(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.Eva
 	return s.WithValuesAbout(d, e, ctx, AboutValue)
 }
 
+// WithValuesAbout is WithValues for a diagnostic about something else than what a value is.
 func (s *Env) WithValuesAbout(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext, what About) diag.Diagnostic {
 	if s.explaining {
 		return d

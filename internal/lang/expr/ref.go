@@ -53,16 +53,17 @@ type Ref struct {
 // Root is what the first names of a reference stand for.
 type Root uint8
 
+// The roots of references, by how they begin.
 const (
-	RootVariable Root = iota
-	RootLocal
-	RootCall
-	RootResource
-	RootPath
-	RootTerraform
-	RootCount
-	RootEach
-	RootSelf
+	RootVariable  Root = iota // var.NAME
+	RootLocal                 // local.NAME
+	RootCall                  // module.NAME
+	RootResource              // TYPE.NAME, data.TYPE.NAME, ephemeral.TYPE.NAME
+	RootPath                  // path.FIELD
+	RootTerraform             // terraform.FIELD
+	RootCount                 // count.index
+	RootEach                  // each.key, each.value
+	RootSelf                  // self
 )
 
 // Value of a reference evaluates what it names, then selects from it.

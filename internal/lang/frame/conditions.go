@@ -25,7 +25,7 @@ var failedTitles = map[program.When]string{
 }
 
 // Conditions evaluates the conditions of a declaration. Failures are diagnostics in the bag.
-func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, face Face, self *mark.Value, bag *diag.Bag) []Result {
+func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, self *mark.Value, bag *diag.Bag) []Result {
 	ld := f.local(d)
 	conds := ld.Conditions[when]
 	if len(conds) == 0 {
@@ -33,7 +33,7 @@ func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, face F
 	}
 	out := make([]Result, len(conds))
 	for i, c := range conds {
-		s := f.scope(face, bag).of(ld, k)
+		s := f.scope(After, bag).of(ld, k)
 		s.setSelf(self)
 		out[i] = (&conditionCheck{s, c, when}).run()
 		s.release()
@@ -127,7 +127,7 @@ func (s *conditionCheck) message() string {
 	}
 	d := diag.Errorf(failedTitles[when], "%s", text).At(c.Test.Range())
 	if when == program.Pre || when == program.Post {
-		d.Address = s.address()
+		d.Address = s.d.Res.In(s.f.n.Config.Path).In(s.f.addr).Instance(s.key).String()
 	}
 	if when == program.Validation {
 		d.Detail += "\n\nThis was checked by the validation rule at " + place2(c.Range) + "."
@@ -135,11 +135,6 @@ func (s *conditionCheck) message() string {
 	}
 	s.Error(s.WithValues(d, c.Test, s.Ctx))
 	return text
-}
-
-// address is the instance that the scope belongs to.
-func (s *conditionCheck) address() string {
-	return s.d.Res.In(s.f.n.Config.Path).In(s.f.addr).Instance(s.key).String()
 }
 
 // givenAt is where the variable of the scope got its value: the argument of the call, or its own

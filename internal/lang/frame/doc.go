@@ -13,6 +13,6 @@
 // StaticFrame evaluates what must be known before there is a program (static.go). Host is all that a frame asks of
 // the run that it is a part of.
 //
-// Invariants: a cell changes nothing and waits for nothing but a function call (I5); what goes down
+// Invariants: a cell changes nothing and waits for nothing but a function call (I5); downs
 // is never served by a value that is not there yet (I18): reading an empty slot of a walk is a panic.
 package frame

@@ -23,7 +23,7 @@ func (none) Of(addr.Provider) *provider.Schemas { return provider.NewSchemas(nil
 func compile(t *testing.T, root, called string) *program.Program {
 	t.Helper()
 	p := programtest.Compile(t, root, called)
-	p.Bind(none{}, false, &diag.Bag{})
+	p.Bind(none{}.Of, false, &diag.Bag{})
 	return p
 }
 
@@ -40,7 +40,7 @@ func frameOf(t *testing.T, p *program.Program, o Options) *Frame {
 // Steady declarations have one cell for both faces.
 func TestSteady(t *testing.T) {
 	f := frameOf(t, compile(t, `locals { a = path.root }`, ""), Options{Steady: func(program.Decl) bool { return true }})
-	f.Local("a", After, &diag.Bag{})
+	f.Named(program.Local, "a", After, &diag.Bag{})
 	if f.vals[Before].got.Load() == nil || f.vals[After].got.Load() != nil {
 		t.Error("not shared")
 	}
@@ -62,7 +62,7 @@ func TestConstantsAreComputedOnce(t *testing.T) {
 		}
 		for _, f := range frames {
 			for _, face := range []Face{Before, After} {
-				v, o := f.Output("out", face, &bag)
+				v, o := f.Named(program.Output, "out", face, &bag)
 				if o != OK || !v.Raw.RawEquals(cty.TupleVal([]cty.Value{cty.StringVal("A"), cty.StringVal("B")})) {
 					t.Errorf("%#v %v", v.Raw, o)
 				}
@@ -107,7 +107,7 @@ func TestBrokenCell(t *testing.T) {
 	f := frameOf(t, compile(t, "locals {\n a = tonumber(\"x\")\n b = local.a\n}", ""), Options{})
 	for _, name := range []string{"a", "b", "a"} {
 		var bag diag.Bag
-		if _, o := f.Local(name, After, &bag); o != Broken || bag.Len() != 1 {
+		if _, o := f.Named(program.Local, name, After, &bag); o != Broken || bag.Len() != 1 {
 			t.Error(name, o, bag.List())
 		}
 	}
@@ -118,7 +118,7 @@ func TestGuardIsAsked(t *testing.T) {
 	p := compile(t, "variable \"e\" {\n ephemeral = true\n type = string\n}\nlocals { a = upper(var.e) }", "")
 	seen := &guard{}
 	f := frameOf(t, p, Options{Run: seen, Variables: map[string]Given{"e": {Value: cty.StringVal("canary")}}})
-	v, o := f.Local("a", After, &diag.Bag{})
+	v, o := f.Named(program.Local, "a", After, &diag.Bag{})
 	if o != OK || !v.Has(mark.Ephemeral) || len(seen.values) != 1 || seen.values[0].RawEquals(cty.StringVal("CANARY")) {
 		t.Error(o, v, seen.values)
 	}

@@ -78,14 +78,11 @@ func (g Given) value(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 	if !g.IsText {
 		return g.Value, true
 	}
-	if literalText(v) {
+	if !v.TypeGiven || v.Type.IsPrimitiveType() {
 		return cty.StringVal(g.Text), true
 	}
 	return config.ParseValue(fmt.Sprintf("<value for var.%s from %s>", v.Name, g.From), g.Text, limits.Limits{}, bag)
 }
-
-// literalText reports whether a variable's text is taken as it is.
-func literalText(v *config.Variable) bool { return !v.TypeGiven || v.Type.IsPrimitiveType() }
 
 func (g Given) invalid(v *config.Variable, problem string) diag.Diagnostic {
 	title := "Invalid value for input variable"

@@ -1,7 +1,6 @@
 package frame
 
 import (
-	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/zclconf/go-cty/cty"
@@ -9,7 +8,7 @@ import (
 
 // Where is the place in the configuration where an attribute of a body is set: of the path's
 // steps the last that is written out, the block itself if none is.
-func (f *Frame) Where(d program.Decl, k addr.Key, path cty.Path) diag.Range {
+func (f *Frame) Where(d program.Decl, path cty.Path) diag.Range {
 	if f.w.p.NodeOf(d) == nil {
 		return diag.Range{}
 	}

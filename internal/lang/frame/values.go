@@ -19,7 +19,7 @@ import (
 func (s *scope) variable(d *program.Def) cty.Value {
 	v := d.Var
 	if s.f.w.o.Validate {
-		return cty.UnknownVal(plainType(v.Type))
+		return cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep())
 	}
 	if s.f.parent == nil {
 		return s.rootVariable(d)
@@ -44,9 +44,6 @@ func (s *scope) variable(d *program.Def) cty.Value {
 	return s.accept(s.f.n, d, given, arg.Expr)
 }
 
-// plainType is a type constraint as the type of a value.
-func plainType(t cty.Type) cty.Type { return t.WithoutOptionalAttributesDeep() }
-
 // accept makes a variable's value of what a call gives it: defaults of optional attributes,
 // conversion, nullability, marks. n is where the variable stands, which need not be the scope's.
 func (s *scope) accept(n *program.Node, d *program.Def, given cty.Value, from hclsyntax.Expression) cty.Value {
@@ -57,7 +54,7 @@ func (s *scope) accept(n *program.Node, d *program.Def, given cty.Value, from hc
 	}
 	if !d.Var.Ephemeral && s.Marked {
 		if m, ok := mark.Split(out).Find(mark.Ephemeral); ok {
-			s.Error(ephemeralIntoVariable(d, m).At(expr.InsideExpr(from, from.Range(), m.Path)).See("declared here", d.At))
+			s.Error(diag.Errorf("Invalid usage of ephemeral value", "Variable `%s` is not marked as ephemeral. Therefore, it cannot reference an ephemeral value. In case this is actually wanted, you can add the following attribute to its declaration:\n    ephemeral = true%s", d.Name, wayOf(m)).At(expr.InsideExpr(from, from.Range(), m.Path)).See("declared here", d.At))
 			return cty.DynamicVal
 		}
 	}
@@ -69,10 +66,6 @@ func place2(r diag.Range) string {
 }
 
 // The texts about ephemeral values begin as those of the RFC that brought them.
-
-func ephemeralIntoVariable(d *program.Def, m mark.At) diag.Diagnostic {
-	return diag.Errorf("Invalid usage of ephemeral value", "Variable `%s` is not marked as ephemeral. Therefore, it cannot reference an ephemeral value. In case this is actually wanted, you can add the following attribute to its declaration:\n    ephemeral = true%s", d.Name, wayOf(m))
-}
 
 // wayOf is a paragraph that says where in a value the mark is and how it came there.
 func wayOf(m mark.At) string {
@@ -177,22 +170,8 @@ func (s *scope) ephemeralOutput(d *program.Def, m mark.At) {
 	s.Bag.Add(diag.Warningf("Ephemeral value in root module output", "Consider ephemeralasnull(...) around the value of output %q: it keeps everything else and stores null in place of what is ephemeral.", d.Name).At(at))
 }
 
-// Variable gives the value of an input variable.
-func (f *Frame) Variable(name string, face Face, bag *diag.Bag) (mark.Value, Outcome) {
-	return f.named(program.Variable, name, face, bag)
-}
-
-// Local gives a local value.
-func (f *Frame) Local(name string, face Face, bag *diag.Bag) (mark.Value, Outcome) {
-	return f.named(program.Local, name, face, bag)
-}
-
-// Output gives an output value.
-func (f *Frame) Output(name string, face Face, bag *diag.Bag) (mark.Value, Outcome) {
-	return f.named(program.Output, name, face, bag)
-}
-
-func (f *Frame) named(k program.Kind, name string, face Face, bag *diag.Bag) (mark.Value, Outcome) {
+// Named gives the value of a variable, local or output of the module.
+func (f *Frame) Named(k program.Kind, name string, face Face, bag *diag.Bag) (mark.Value, Outcome) {
 	i, ok := f.u.Index(k, name)
 	if !ok {
 		panic(fmt.Sprintf("lang: there is no %s %q in %q", k, name, f.addr))

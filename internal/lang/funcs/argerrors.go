@@ -136,6 +136,3 @@ func (c *call) tooMany() error {
 func (c *call) tooLong() error {
 	return tooMuch("too many bytes", c.limits.Bytes)
 }
-
-// isNull is the mistake of a null argument, in cty's words.
-func isNull(i int) error { return bad(i, "argument must not be null") }

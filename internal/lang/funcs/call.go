@@ -2,10 +2,11 @@ package funcs
 
 import (
 	"fmt"
+	"slices"
+
 	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/syntax"
-	"slices"
 
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
@@ -31,7 +32,7 @@ type builtin struct {
 	impure bool
 	// whole leaves everything but conversion to run: nulls, unknown values and marks.
 	whole bool
-	// observed results are told to Env.Observe.
+	// observed results are given to Env.Observe.
 	observed bool
 	// world is set if the result depends on more than the arguments, and that is neither impure nor observed.
 	world bool
@@ -212,7 +213,7 @@ func (c *call) prepare() (result cty.Value, done bool, err error) {
 func (c *call) nulls() error {
 	for i, v := range c.given {
 		if !c.param(i).may(null) && v.IsNull() {
-			return isNull(i)
+			return bad(i, "argument must not be null")
 		}
 	}
 	return nil

@@ -17,7 +17,7 @@ type Env struct {
 	PlanTime time.Time
 	// Pure is set while validating and planning: uuid, timestamp and bcrypt give unknown results.
 	Pure bool
-	// Observe is told what file functions and templatefile found, so that plan and apply can be
+	// Observe gets what file functions and templatefile found, so that plan and apply can be
 	// compared. Arguments and result carry their marks. It is called only with known results, from any
 	// goroutine; nil: nothing is observed. The call fails with the error.
 	Observe func(name string, args []cty.Value, result cty.Value) error

@@ -21,5 +21,3 @@ func removedFor(name, instead string) *builtin {
 		run: func(*call) (cty.Value, error) { return cty.NilVal, err },
 	}
 }
-
-func (b *builtin) isRemoved() bool { return b.name == "list" || b.name == "map" }

@@ -92,7 +92,7 @@ func (p *param) parameter() function.Parameter {
 func Names() []string {
 	names := make([]string, 0, len(builtins))
 	for name, b := range builtins {
-		if !b.isRemoved() {
+		if b.name != "list" && b.name != "map" {
 			names = append(names, name)
 		}
 	}

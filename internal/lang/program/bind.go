@@ -12,11 +12,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Schemas gives what providers describe.
-type Schemas interface {
-	Of(p addr.Provider) *provider.Schemas // nil: not available, which was reported
-}
-
 // bound is what Bind found out.
 type bound struct {
 	schemas []*schema.Schema // by declaration
@@ -35,7 +30,7 @@ type metaKey struct {
 // arguments and blocks that are missing or not supported, attributes and functions that do not exist. Resources may
 // lack arguments if incomplete is set. It may be called after Compile failed, to have all there is to report.
 // grown says that calls of functions of configured providers have added references, which are not known before.
-func (p *Program) Bind(s Schemas, incomplete bool, bag *diag.Bag) (ok, grown bool) {
+func (p *Program) Bind(s provider.Lookup, incomplete bool, bag *diag.Bag) (ok, grown bool) {
 	p.bound = &bound{schemas: make([]*schema.Schema, len(p.decls)), bodies: map[*Def]*expr.Body{}, metas: map[metaKey]cty.Value{}, flawed: map[*Def]bool{}}
 	c := &binder{p: p, s: s, bag: bag, ok: true, incomplete: incomplete}
 	for _, d := range p.decls {
@@ -104,7 +99,7 @@ func (p *Program) Sound(d Decl) bool {
 // binder is one run of Bind.
 type binder struct {
 	p   *Program
-	s   Schemas
+	s   provider.Lookup // where it gives none, that was reported
 	bag *diag.Bag
 	ok  bool
 
@@ -118,7 +113,7 @@ func (c *binder) error(d diag.Diagnostic) {
 
 // schemasOf gives a provider's schemas; nil if there are none, which was reported.
 func (c *binder) schemasOf(prov addr.Provider) *provider.Schemas {
-	s := c.s.Of(prov)
+	s := c.s(prov)
 	c.ok = c.ok && s != nil
 	return s
 }
@@ -210,7 +205,7 @@ func (c *binder) unit(n *Node) {
 	}
 	c.functions(n)
 	for _, local := range slices.Sorted(maps.Keys(n.Unit.metas)) {
-		schemas := c.s.Of(n.Config.Provider(local))
+		schemas := c.s(n.Config.Provider(local))
 		switch {
 		case schemas == nil:
 		case schemas.Meta == nil:

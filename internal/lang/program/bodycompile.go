@@ -285,7 +285,7 @@ func (c *bodyCompiler) jsonContent(raw *RawBody, sch *schema.Block) *RawBody {
 }
 
 func (c *bodyCompiler) jsonBlock(r *rewriter, b *hcl.Block, sch *schema.Block) (rawBlock, bool) {
-	out := rawBlock{typ: b.Type, labels: b.Labels, labelsAt: b.LabelRanges, typeAt: b.TypeRange, openAt: b.DefRange}
+	out := rawBlock{typ: b.Type, labels: b.Labels, typeAt: b.TypeRange}
 	if b.Type != "dynamic" || sch.Nested("dynamic") != nil {
 		out.Body = r.jsonRaw(b.Body)
 		return out, true

@@ -57,8 +57,8 @@ func (p *Program) place(n *config.Node, parent *Node, call int32, bag *diag.Bag,
 
 func (p *Program) declare(n *Node, d *Def) {
 	out := &Declaration{
-		ID: Decl(len(p.decls)), Kind: d.Kind, Module: n.Config.Path, Name: d.Name, Node: n.Config, Range: d.At,
-		Var: d.Var, Loc: d.Loc, Out: d.Out, Mod: d.Mod, Res: d.Res, Prov: d.Prov, Chk: d.Chk,
+		ID: Decl(len(p.decls)), Kind: d.Kind, Module: n.Config.Path, Name: d.Name, Range: d.At,
+		Var: d.Var, Out: d.Out, Mod: d.Mod, Res: d.Res, Prov: d.Prov,
 	}
 	switch d.Kind {
 	case Resource:
@@ -294,7 +294,7 @@ func (c *compiler) dependsOn(list []hcl.Traversal) {
 			}
 		case expr.RootCall:
 			if u.output = target.Output; u.output == "" {
-				u.local = c.u.whole(target.Local)
+				u.local = target.Local + int32(len(c.u.Calls))
 			}
 		default:
 			continue // path and the like: nothing to wait for

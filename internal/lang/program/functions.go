@@ -87,7 +87,7 @@ func (c *binder) functions(n *Node) {
 			c.error(diag.Errorf("Unknown provider function", "%s", UndeclaredFunction(e, n.Unit.Module.Required)).At(e.NameRange))
 			continue
 		}
-		schemas := c.s.Of(e.Provider)
+		schemas := c.s(e.Provider)
 		if schemas == nil {
 			e.Wrong, c.ok = true, false
 			continue

@@ -39,17 +39,14 @@ type Declaration struct {
 	Name     string      // of a variable, local, output, call or check
 	Resource addr.Resource
 	Provider addr.ProviderConfig // also of implied ones: empty default configurations of the root
-	Node     *config.Node
 	Range    diag.Range
 
-	// One of these is set, by Kind; none for implied providers.
+	// At most one of these is set, by Kind.
 	Var  *config.Variable
-	Loc  *config.Local
 	Out  *config.Output
 	Mod  *config.Call
 	Res  *config.Resource
 	Prov *config.Provider
-	Chk  *config.Check
 }
 
 // String is the address as users write it, with its module before it.
@@ -119,8 +116,7 @@ type Program struct {
 
 	resources map[addr.Resource]Decl
 	configs   map[addr.ProviderConfig]Decl
-	uses      []Decl // of resource declarations: the provider configuration
-	needed    []addr.Provider
+	uses      []Decl             // of resource declarations: the provider configuration
 	keyed     map[Decl]PassedKey // resources whose provider instance a caller chooses
 
 	endless map[Decl]bool // declarations that are part of a cycle, or need one
@@ -137,6 +133,7 @@ type Node struct {
 	Children []*Node // by the order of calls in the unit
 }
 
+// Decl is the declaration that a definition of the unit is at this node, by its index.
 func (n *Node) Decl(i int32) Decl { return n.Base + Decl(i) }
 
 // Decls lists all declarations; a Decl is an index into it.
@@ -200,9 +197,6 @@ func (p *Program) ProviderConfig(c addr.ProviderConfig) (*Declaration, bool) {
 
 // ProviderOf is the provider configuration that a resource declaration uses.
 func (p *Program) ProviderOf(d Decl) Decl { return p.uses[d] }
-
-// Providers lists the providers that the configuration needs, sorted.
-func (p *Program) Providers() []addr.Provider { return p.needed }
 
 // Root is the root module.
 func (p *Program) Root() *Node { return p.root }

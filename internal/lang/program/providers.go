@@ -20,7 +20,7 @@ const NoDecl = ^Decl(0)
 
 // resolveProviders finds the configuration that every resource uses.
 func (p *Program) resolveProviders(bag *diag.Bag) bool {
-	r := &providerResolver{p: p, bag: bag, ok: true, needed: map[addr.Provider]bool{}}
+	r := &providerResolver{p: p, bag: bag, ok: true}
 	p.uses = make([]Decl, len(p.decls))
 	declared := p.decls // implied configurations are appended behind
 	for _, d := range declared {
@@ -34,8 +34,6 @@ func (p *Program) resolveProviders(bag *diag.Bag) bool {
 				p.keyed[d.ID] = at
 			}
 			r.checkKey(d, ok)
-		case Provider:
-			r.needed[d.Provider.Provider] = true
 		case Call:
 			r.checkPassed(n, n.Unit.Defs[d.ID-n.Base])
 		}
@@ -43,28 +41,13 @@ func (p *Program) resolveProviders(bag *diag.Bag) bool {
 	for len(p.uses) < len(p.decls) {
 		p.uses = append(p.uses, NoDecl)
 	}
-	r.requirements()
-	for prov := range r.needed {
-		p.needed = append(p.needed, prov)
-	}
-	slices.SortFunc(p.needed, addr.Provider.Compare)
 	return r.ok
 }
 
 type providerResolver struct {
-	p      *Program
-	bag    *diag.Bag
-	ok     bool
-	needed map[addr.Provider]bool
-}
-
-// requirements adds what required_providers asks for, used or not.
-func (r *providerResolver) requirements() {
-	for _, n := range r.p.nodes {
-		for _, req := range n.Unit.Module.Required {
-			r.needed[req.Source] = true
-		}
-	}
+	p   *Program
+	bag *diag.Bag
+	ok  bool
 }
 
 func (r *providerResolver) error(d diag.Diagnostic) {
@@ -75,7 +58,6 @@ func (r *providerResolver) error(d diag.Diagnostic) {
 func (r *providerResolver) ofResource(n *Node, res *config.Resource) Decl {
 	name := res.LocalProvider()
 	prov := n.Config.Provider(name.Local)
-	r.needed[prov] = true
 	d := r.p.lookupConfig(n, name)
 	if d == NoDecl && !expectsPassed(n, name) && !n.Unit.Module.Unreadable() {
 		at := res.TypeRange
@@ -212,7 +194,7 @@ func (p *Program) implied(prov addr.Provider) Decl {
 	if d, ok := p.configs[c]; ok {
 		return d
 	}
-	d := &Declaration{ID: Decl(len(p.decls)), Kind: Provider, Name: prov.Type, Provider: c, Node: p.tree.Root}
+	d := &Declaration{ID: Decl(len(p.decls)), Kind: Provider, Name: prov.Type, Provider: c}
 	p.decls = append(p.decls, d)
 	p.at = append(p.at, nil)
 	p.configs[c] = d.ID

@@ -62,7 +62,7 @@ func (r *rewriter) block(b *hclsyntax.Block) (rawBlock, bool) {
 	if b.Type == "dynamic" {
 		return r.dynamic(b)
 	}
-	return rawBlock{typ: b.Type, labels: b.Labels, labelsAt: b.LabelRanges, typeAt: b.TypeRange, openAt: b.OpenBraceRange, Body: r.body(b.Body)}, true
+	return rawBlock{typ: b.Type, labels: b.Labels, typeAt: b.TypeRange, Body: r.body(b.Body)}, true
 }
 
 // dynamic compiles a dynamic block: its for_each in the scope around it, its labels and content
@@ -73,7 +73,7 @@ func (r *rewriter) dynamic(b *hclsyntax.Block) (rawBlock, bool) {
 		return rawBlock{}, false
 	}
 	d := &expr.Dynamic{Iterator: b.Labels[0], At: b.DefRange()}
-	out := rawBlock{typ: b.Labels[0], typeAt: b.LabelRanges[0], openAt: b.OpenBraceRange, Dynamic: d}
+	out := rawBlock{typ: b.Labels[0], typeAt: b.LabelRanges[0], Dynamic: d}
 	attrs := b.Body.Attributes
 	for name, a := range attrs {
 		switch name {
@@ -161,13 +161,11 @@ type rawAttr struct {
 }
 
 type rawBlock struct {
-	typ      string
-	labels   []string
-	labelsAt []hcl.Range
-	typeAt   hcl.Range
-	openAt   hcl.Range
-	Body     *RawBody
-	Dynamic  *expr.Dynamic // nil for a block written out; body is its content otherwise
+	typ     string
+	labels  []string
+	typeAt  hcl.Range
+	Body    *RawBody
+	Dynamic *expr.Dynamic // nil for a block written out; body is its content otherwise
 }
 
 func (b *RawBody) attr(name string) *rawAttr {

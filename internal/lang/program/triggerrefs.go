@@ -25,6 +25,7 @@ func (c *compiler) triggers(d *Def, pl AllowedRefs) {
 	}
 }
 
+// TriggerTitle is the title of all that is wrong with replace_triggered_by.
 const TriggerTitle = "Invalid replace_triggered_by expression"
 
 // trigger compiles one entry: a resource, one of its instances, or an attribute of that.

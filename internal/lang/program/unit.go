@@ -154,9 +154,6 @@ func (u *Unit) outputs() iter.Seq[int32] {
 	}
 }
 
-// whole is the index of the ModuleContents that belongs to a call.
-func (u *Unit) whole(call int32) int32 { return call + int32(len(u.Calls)) }
-
 // When says which conditions of a declaration are meant.
 type When uint8
 

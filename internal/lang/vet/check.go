@@ -6,6 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -34,7 +35,7 @@ func Structure(p *program.Program, bag *diag.Bag) bool {
 // report what can be found wrong without any value: values of the wrong type, ephemeral values where they would
 // be kept. What is not written out is unknown. It may be called after Compile failed, to have all there is to
 // report. Of what needs itself only the bodies are looked at.
-func Check(p *program.Program, s program.Schemas, o CheckOptions, bag *diag.Bag) bool {
+func Check(p *program.Program, s provider.Lookup, o CheckOptions, bag *diag.Bag) bool {
 	ok, grown := p.Bind(s, o.Incomplete, bag)
 	c := &checker{p: p, bag: bag, ok: ok}
 	c.ignored()

@@ -154,7 +154,7 @@ func cyclePath(p *program.Program, component []program.Decl) []cycleStep {
 		queue = queue[1:]
 		for _, r := range p.Refs(d) {
 			if r.To == start {
-				return unwind(p, came, cycleStep{d, r}, start)
+				return unwind(came, cycleStep{d, r}, start)
 			}
 			if _, seen := came[r.To]; seen || !in[r.To] {
 				continue
@@ -166,7 +166,7 @@ func cyclePath(p *program.Program, component []program.Decl) []cycleStep {
 	panic("lang: a component without a cycle")
 }
 
-func unwind(p *program.Program, came map[program.Decl]cycleStep, last cycleStep, start program.Decl) []cycleStep {
+func unwind(came map[program.Decl]cycleStep, last cycleStep, start program.Decl) []cycleStep {
 	way := []cycleStep{last}
 	for d := last.from; d != start; d = came[d].from {
 		way = append(way, came[d])

@@ -52,5 +52,5 @@ func silenced(n, from *program.Node) bool {
 			return true
 		}
 	}
-	return n.Config.Hushed
+	return n.Config.NoDeprecations
 }

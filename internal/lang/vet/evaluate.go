@@ -45,10 +45,10 @@ func (t *validation) declaration(id program.Decl, d *program.Def) {
 	case program.Variable:
 		t.conditions(id, d, program.Validation, nil)
 	case program.Local:
-		_, o := t.f.Local(d.Name, frame.After, bag)
+		_, o := t.f.Named(d.Kind, d.Name, frame.After, bag)
 		t.result(o)
 	case program.Output:
-		_, o := t.f.Output(d.Name, frame.After, bag)
+		_, o := t.f.Named(d.Kind, d.Name, frame.After, bag)
 		t.result(o)
 		t.conditions(id, d, program.OutputPre, nil)
 	case program.Call:
@@ -92,7 +92,7 @@ func (t *validation) conditions(id program.Decl, d *program.Def, when program.Wh
 	if len(d.Conditions[when]) == 0 {
 		return
 	}
-	for _, r := range t.f.Conditions(id, addr.NoKey, when, frame.After, self, t.c.bag) {
+	for _, r := range t.f.Conditions(id, addr.NoKey, when, self, t.c.bag) {
 		t.c.ok = t.c.ok && r.Status != state.Errored
 	}
 }

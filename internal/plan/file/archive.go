@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"maps"
@@ -66,7 +67,7 @@ func (a *archive) add(name string, data []byte) {
 	if len(packed) >= len(data) || tooDense(uint64(len(packed)), uint64(len(data))) {
 		packed, h.Method = data, zip.Store
 	}
-	h.CRC32, h.CompressedSize64, h.UncompressedSize64 = checksum(data), uint64(len(packed)), uint64(len(data))
+	h.CRC32, h.CompressedSize64, h.UncompressedSize64 = crc32.ChecksumIEEE(data), uint64(len(packed)), uint64(len(data))
 	var w io.Writer
 	if w, a.err = a.zip.CreateRaw(h); a.err == nil {
 		_, a.err = w.Write(packed)

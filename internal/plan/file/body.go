@@ -18,7 +18,7 @@ import (
 // The body of the member tfplan, after the first line, is JSON: a head with the fields of plan.Plan
 // under their names in Go, except those that a structure below has under the same name, and then one
 // object for each change. The two states are members of the archive. A change of what is written
-// here raises the version in firstLine.
+// here raises format, the version.
 
 // head is what comes first.
 type head struct {
@@ -35,7 +35,7 @@ type change struct {
 	Before, After            value           `json:",omitzero"`
 	Identity, BeforeIdentity value           `json:",omitzero"`
 	Entry                    json.RawMessage `json:",omitempty"` // "refreshed" or "previous": that of the state; or as state.AppendObject writes it
-	Replace, Sent            []path          `json:",omitzero"`
+	Replace, Sent            paths           `json:",omitzero"`
 	Importing                *importing      `json:",omitzero"`
 }
 
@@ -51,7 +51,7 @@ type importing struct {
 
 type relevant struct {
 	plan.Relevant
-	Path path
+	Path paths // one
 }
 
 // value is a value in the protocol's MessagePack form, which has unknown values and what is known of
@@ -60,67 +60,19 @@ type value struct {
 	Type      int      // a number for its type, from 1
 	Of        cty.Type `json:",omitzero"` // the type, where it first occurs
 	Data      []byte   `json:",omitempty"`
-	Sensitive []path   `json:",omitempty"` // there is no other mark in a saved plan
+	Sensitive paths    `json:",omitempty"` // there is no other mark in a saved plan
 }
 
-// path is a place inside a value: text for an attribute, a number for an index, a list of one text
-// for a key.
-type path cty.Path
+// paths are places inside values, in the form of state files.
+type paths []cty.Path
 
-// MarshalJSON writes the steps.
-func (p path) MarshalJSON() ([]byte, error) {
-	steps := make([]any, len(p))
-	for i, s := range p {
-		switch s := s.(type) {
-		case cty.GetAttrStep:
-			steps[i] = s.Name
-		case cty.IndexStep:
-			switch {
-			case !s.Key.IsKnown() || s.Key.IsNull():
-				return nil, errors.New("a path has an index that is not known")
-			case s.Key.Type() == cty.String:
-				steps[i] = []string{s.Key.AsString()}
-			case s.Key.Type() == cty.Number:
-				steps[i], _ = s.Key.AsBigFloat().Int64()
-			default:
-				return nil, errors.New("a path has an index that is neither text nor a number")
-			}
-		}
-	}
-	return json.Marshal(steps)
-}
+// MarshalJSON writes them.
+func (p paths) MarshalJSON() ([]byte, error) { return state.AppendPaths(nil, p), nil }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (p *path) UnmarshalJSON(text []byte) error {
-	var steps []json.RawMessage
-	if err := json.Unmarshal(text, &steps); err != nil {
-		return err
-	}
-	*p = make(path, len(steps))
-	for i, step := range steps {
-		var index int64
-		var name string
-		var key [1]string
-		switch {
-		case json.Unmarshal(step, &name) == nil:
-			(*p)[i] = cty.GetAttrStep{Name: name}
-		case json.Unmarshal(step, &index) == nil:
-			(*p)[i] = cty.IndexStep{Key: cty.NumberIntVal(index)}
-		case json.Unmarshal(step, &key) == nil:
-			(*p)[i] = cty.IndexStep{Key: cty.StringVal(key[0])}
-		default:
-			return fmt.Errorf("%.100s is no step of a path", step)
-		}
-	}
-	return nil
-}
-
-func pathsFrom(list []cty.Path) []path {
-	return each(list, func(p cty.Path) path { return path(p) })
-}
-
-func pathsTo(list []path) []cty.Path {
-	return each(list, func(p path) cty.Path { return cty.Path(p) })
+func (p *paths) UnmarshalJSON(text []byte) (err error) {
+	*p, err = state.ParsePaths(text)
+	return err
 }
 
 // each converts a list; none stays none.
@@ -153,7 +105,7 @@ func encode(out *bytes.Buffer, p *plan.Plan) error {
 		Changes: len(p.Changes), Drift: len(p.Drift), Deferred: len(p.Deferred),
 		Outputs:   each(p.Outputs, e.output),
 		Variables: map[string]json.RawMessage{},
-		Relevant:  each(p.Relevant, func(r plan.Relevant) relevant { return relevant{r, path(r.Path)} }),
+		Relevant:  each(p.Relevant, func(r plan.Relevant) relevant { return relevant{r, paths{r.Path}} }),
 		Readings: each(p.Readings, func(r plan.Reading) json.RawMessage {
 			return state.AppendObject(nil, r.Object, r.Entry)
 		}),
@@ -193,7 +145,7 @@ func (e *encoder) change(c *plan.Change) change {
 		Before: e.value(about, c.Before), After: e.value(about, c.After),
 		Identity: e.raw(about, c.Identity), BeforeIdentity: e.raw(about, c.BeforeIdentity),
 		Entry:   e.entry(c),
-		Replace: pathsFrom(c.Replace), Sent: pathsFrom(c.Sent),
+		Replace: c.Replace, Sent: c.Sent,
 	}
 	if c.Was == c.Object {
 		d.Was = addr.Object{}
@@ -234,7 +186,7 @@ func (e *encoder) value(about string, v mark.Value) value {
 		if m.Tag != mark.Sensitive {
 			e.fail(about+", at "+mark.PathString(m.Path)+",", fmt.Errorf("it is %s; this is a bug in Lethe", m.Tag))
 		}
-		d.Sensitive = append(d.Sensitive, path(m.Path))
+		d.Sensitive = append(d.Sensitive, m.Path)
 	}
 	return d
 }
@@ -296,7 +248,11 @@ func decode(body []byte, p *plan.Plan) (err error) {
 	*p = h.Plan
 	p.Outputs = each(h.Outputs, d.output)
 	p.Relevant = each(h.Relevant, func(r relevant) plan.Relevant {
-		r.Relevant.Path = cty.Path(r.Path)
+		if len(r.Path) != 1 {
+			d.fail(errors.New("what it looked at has no place"))
+			return r.Relevant
+		}
+		r.Relevant.Path = r.Path[0]
 		return r.Relevant
 	})
 	p.Readings = each(h.Readings, func(text json.RawMessage) (r plan.Reading) {
@@ -345,7 +301,7 @@ func (d *decoder) change(c change) *plan.Change {
 	}
 	x.Before, x.After = d.value(c.Before), d.value(c.After)
 	x.Identity, x.BeforeIdentity = d.raw(c.Identity), d.raw(c.BeforeIdentity)
-	x.Replace, x.Sent = pathsTo(c.Replace), pathsTo(c.Sent)
+	x.Replace, x.Sent = c.Replace, c.Sent
 	x.Entry = d.entry(c)
 	if i := c.Importing; i != nil {
 		x.Importing = &i.Importing
@@ -385,7 +341,7 @@ func (d *decoder) output(o output) *plan.OutputChange {
 }
 
 func (d *decoder) value(v value) mark.Value {
-	return mark.Value{Raw: d.raw(v), Marks: mark.Paths(pathsTo(v.Sensitive), mark.Sensitive)}
+	return mark.Value{Raw: d.raw(v), Marks: mark.SensitiveAt(v.Sensitive)}
 }
 
 func (d *decoder) raw(v value) cty.Value {

@@ -4,15 +4,12 @@ import (
 	"archive/zip"
 	"encoding/json"
 	"errors"
-	"hash/crc32"
 	"io"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
-
-func checksum(data []byte) uint32 { return crc32.ChecksumIEEE(data) }
 
 // members are what is in an archive.
 type members struct {
@@ -48,8 +45,11 @@ func open(r io.ReaderAt, size int64) (*members, *diag.Diagnostic) {
 	return m, nil
 }
 
-// firstLine begins the member tfplan. The rest of it is what body.go says, in version 3.
-func firstLine(program string) string { return "lethe plan v3 " + program + "\n" }
+// format is the version of what body.go says.
+const format = "4"
+
+// firstLine begins the member tfplan. The rest of it is what body.go says.
+func firstLine(program string) string { return "lethe plan v" + format + " " + program + "\n" }
 
 // header reads the first line of the plan: which program wrote it, and where the rest begins.
 func (m *members) header() (*Contents, int, *diag.Diagnostic) {
@@ -68,12 +68,12 @@ func (m *members) header() (*Contents, int, *diag.Diagnostic) {
 		d := diag.Errorf(badProgram, "The file is a saved plan of another program, such as Terraform or OpenTofu. A saved plan can be applied only by the program that made it: use that one, or make a plan with Lethe.")
 		return nil, 0, &d
 	}
-	format, program, _ := strings.Cut(rest, " ")
+	version, program, _ := strings.Cut(rest, " ")
 	if !complete || program == "" {
 		return nil, 0, broken("its member %q begins in a way that makes no sense", memberPlan)
 	}
-	if format != "3" {
-		d := diag.Errorf(badProgram, "The plan was made by Lethe v%s, in version %s of the plan format; this version of Lethe knows version 3. Use the version of Lethe that made the plan, or make a new plan.", program, format)
+	if version != format {
+		d := diag.Errorf(badProgram, "The plan was made by Lethe v%s, in version %s of the plan format; this version of Lethe knows version %s. Use the version of Lethe that made the plan, or make a new plan.", program, version, format)
 		return nil, 0, &d
 	}
 	return &Contents{Version: program}, len(line) + 1, nil

@@ -165,7 +165,7 @@ func (ps *Processes) config(proc *process) (*plugin.ClientConfig, error) {
 		SkipHostEnv:      true,
 		StartTimeout:     timeout,
 		GRPCDialOptions:  wire.DialOptions(),
-		Logger:           proc.logger(),
+		Logger:           hclog.New(&hclog.LoggerOptions{Name: "launch", Output: newLines(proc.log), Level: hclog.Trace, JSONFormat: true}),
 		SyncStdout:       newLines(proc.log),
 		SyncStderr:       newLines(proc.log),
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: socketDir(os.TempDir())},
@@ -214,7 +214,7 @@ func (ps *Processes) process(p addr.Provider, path string) *process {
 	if ps.Log != nil {
 		proc.log = unfailing(func(level, line string) { ps.Log(p, level, line) })
 	}
-	proc.first = newFirstLine(newLines(proc.log))
+	proc.first = &firstLine{rest: newLines(proc.log), over: make(chan struct{})}
 	return proc
 }
 

@@ -150,8 +150,3 @@ func field(v any) string {
 	}
 	return s
 }
-
-// logger is what go-plugin logs of its own to.
-func (p *process) logger() hclog.Logger {
-	return hclog.New(&hclog.LoggerOptions{Name: "launch", Output: newLines(p.log), Level: hclog.Trace, JSONFormat: true})
-}

@@ -153,10 +153,6 @@ type firstLine struct {
 // lineMax is what a handshake may be long. With a certificate in it, it is about 1 KiB.
 const lineMax = 16 << 10
 
-func newFirstLine(rest io.Writer) *firstLine {
-	return &firstLine{rest: rest, over: make(chan struct{})}
-}
-
 func (f *firstLine) Write(b []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

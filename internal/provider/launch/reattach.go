@@ -12,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/rpc"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 )
 
@@ -93,15 +94,11 @@ func reattach(protocol string, major int, network, address string) (Reattach, er
 
 // attach connects to a running process, which Shutdown will leave running.
 func (ps *Processes) attach(ctx context.Context, p addr.Provider, r Reattach) (provider.Provider, error) {
-	d := net.Dialer{Timeout: 10 * time.Second}
-	probe, err := d.DialContext(ctx, r.Addr.Network(), r.Addr.String())
+	within, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	conn, err := rpc.Dial(within, r.Addr, nil, wire.MaxMessage)
 	if err != nil {
 		return nil, diag.Errorf(title, "TF_REATTACH_PROVIDERS says that the provider %s is running, but it cannot be reached (%s). It may have ended since.", p, err)
-	}
-	probe.Close()
-	conn, err := wire.Dial(r.Addr)
-	if err != nil {
-		return nil, diag.Errorf(title, "TF_REATTACH_PROVIDERS says that the provider %s is running, but it cannot be reached (%s).", p, err)
 	}
 	return wire.Client(conn, r.Major, p, wire.Options{Terraform: ps.Version, Close: conn.Close}), nil
 }

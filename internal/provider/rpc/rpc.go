@@ -162,7 +162,7 @@ func (c *Conn) Go(f func() error) {
 }
 
 func safely(f func() error) (err error) {
-	defer diag.Caught(&err, "dealing with what a provider sent")
+	defer diag.Caught(&err)
 	return f()
 }
 

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -15,7 +16,9 @@ import (
 // to that, and that Load gives all of what was stored, or nil. Answers are stored if they gave no
 // diagnostics and if the provider does not rely on being asked (SchemaOptional).
 type Kept interface {
+	// Load gives what was stored, nil if that is nothing.
 	Load() []byte
+	// Store keeps answers for other commands.
 	Store(answers []byte)
 }
 
@@ -55,19 +58,11 @@ type answers struct {
 	schemas, identities []byte
 }
 
-// Field numbers of what is kept.
-const (
-	keptMajor      = 1
-	keptSchemas    = 2
-	keptIdentities = 3
-)
-
+// encode writes the version of the protocol, the length of the first answer, and both.
 func (a answers) encode() []byte {
-	b := make([]byte, 0, len(a.schemas)+len(a.identities)+32)
-	b = protowire.AppendTag(b, keptMajor, protowire.VarintType)
-	b = protowire.AppendVarint(b, uint64(a.major))
-	b = appendMessage(b, keptSchemas, a.schemas)
-	return appendMessage(b, keptIdentities, a.identities)
+	b := binary.AppendUvarint(make([]byte, 0, len(a.schemas)+len(a.identities)+32), uint64(a.major))
+	b = binary.AppendUvarint(b, uint64(len(a.schemas)))
+	return append(append(b, a.schemas...), a.identities...)
 }
 
 func appendMessage(b []byte, n protowire.Number, m []byte) []byte {
@@ -75,28 +70,14 @@ func appendMessage(b []byte, n protowire.Number, m []byte) []byte {
 }
 
 // decodeKept undoes encode.
-func decodeKept(b []byte) (a answers, ok bool) {
-	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return a, false
-		}
-		value := b[n:]
-		if n = protowire.ConsumeFieldValue(num, typ, value); n < 0 {
-			return a, false
-		}
-		b = value[n:]
-		switch {
-		case num == keptMajor && typ == protowire.VarintType:
-			v, _ := protowire.ConsumeVarint(value)
-			a.major = int(v)
-		case num == keptSchemas && typ == protowire.BytesType:
-			a.schemas, _ = protowire.ConsumeBytes(value)
-		case num == keptIdentities && typ == protowire.BytesType:
-			a.identities, _ = protowire.ConsumeBytes(value)
-		}
+func decodeKept(b []byte) (answers, bool) {
+	major, n := binary.Uvarint(b)
+	size, m := binary.Uvarint(b[max(n, 0):])
+	if n <= 0 || m <= 0 || size > uint64(len(b)-n-m) {
+		return answers{}, false
 	}
-	return a, a.major != 0
+	b = b[n+m:]
+	return answers{int(major), b[:size], b[size:]}, true
 }
 
 // fieldIdentity is the field of GetResourceIdentitySchemas.Response that has the schemas.

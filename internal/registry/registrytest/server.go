@@ -55,6 +55,12 @@ type Server struct {
 // New starts a registry that ends with the test.
 func New(t testing.TB) *Server {
 	t.Helper()
+	return NewOn(t, func(l net.Listener) net.Listener { return l })
+}
+
+// NewOn is New with connections of the test's own making. They may be of HTTP 2, as those of most servers.
+func NewOn(t testing.TB, on func(net.Listener) net.Listener) *Server {
+	t.Helper()
 	s := &Server{files: map[string][]byte{}, sums: map[string]map[string]string{}, faults: map[string]http.HandlerFunc{}}
 	s.Sign(t, time.Now(), 0)
 	der, key := certificate(t)
@@ -64,6 +70,7 @@ func New(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(s)
+	server.Listener, server.EnableHTTP2 = on(server.Listener), true
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 	server.StartTLS()
 	t.Cleanup(server.Close)
@@ -155,7 +162,7 @@ func (s *Server) Sign(t testing.TB, made time.Time, valid time.Duration) {
 	t.Helper()
 	var err error
 	s.made = made
-	if s.signer, err = openpgp.NewEntity("tests", "", "tests@example.test", &packet.Config{Time: func() time.Time { return made }, KeyLifetimeSecs: uint32(valid.Seconds())}); err != nil {
+	if s.signer, err = openpgp.NewEntity("tests", "", "tests@example.test", &packet.Config{Time: func() time.Time { return made }, KeyLifetimeSecs: uint32(valid.Seconds()), Algorithm: packet.PubKeyAlgoEdDSA}); err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer

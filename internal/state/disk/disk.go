@@ -37,7 +37,7 @@ const (
 	DirMode  fs.FileMode = 0o700
 )
 
-// File is an open file.
+// File is an open file, with the methods of os.File.
 type File interface {
 	io.Reader
 	io.Writer
@@ -52,7 +52,8 @@ type File interface {
 	Fd() uintptr
 }
 
-// FS is the part of a file system that is needed.
+// FS is the part of a file system that is needed: functions of package os by the same names, and SyncDir,
+// which makes the names in a directory durable.
 type FS interface {
 	OpenFile(name string, flag int, mode fs.FileMode) (File, error)
 	ReadFile(name string) ([]byte, error)

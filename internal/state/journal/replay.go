@@ -62,7 +62,7 @@ func Replay(data []byte, base *state.Snapshot, seal Sealing) (*Recovery, error) 
 	}
 	if at == len(list) {
 		if len(list) > 0 {
-			return nil, &MismatchError{Reason: "its header is damaged, so nobody knows which"}
+			return nil, &MismatchError{Reason: "its header is damaged, so it is not known which"}
 		}
 		return nil, ErrNothing
 	}

@@ -185,16 +185,13 @@ func (l *Local) read(path string) ([]byte, error) {
 	return nil, errors.New("it is replaced all the time")
 }
 
-// castagnoli makes its table when it is used first, as most commands do not.
-func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
-
 // versionOf is a checksum of the content: of two polynomials, since one is short. It guards
 // against accidents; no forger is kept out by it.
 func versionOf(data []byte) Version {
 	if data == nil {
 		return ""
 	}
-	return Version(fmt.Sprintf("%d-%08x%08x", len(data), crc32.Checksum(data, castagnoli()), crc32.ChecksumIEEE(data)))
+	return Version(fmt.Sprintf("%d-%08x%08x", len(data), crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)), crc32.ChecksumIEEE(data)))
 }
 
 // Put implements Store.

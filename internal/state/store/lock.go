@@ -18,8 +18,8 @@ import (
 type LockInfo struct {
 	ID        string    `json:"ID"`
 	Operation string    `json:"Operation"` // such as "OperationTypeApply"
-	Info      string    `json:"Info"`
-	Who       string    `json:"Who"` // user@host
+	Info      string    `json:"Info"`      // which process it is, so that one that is gone is known
+	Who       string    `json:"Who"`       // user@host
 	Version   string    `json:"Version"`
 	Created   time.Time `json:"Created"` // in UTC
 	Path      string    `json:"Path"`    // of the state; set by the store
@@ -32,7 +32,10 @@ func NewLockInfo(operation, version string) LockInfo {
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
-	return LockInfo{ID: uuid.NewString(), Operation: operation, Who: name + "@" + host, Version: version, Created: time.Now().UTC()}
+	return LockInfo{
+		ID: uuid.NewString(), Operation: operation, Info: fmt.Sprintf("process %d", os.Getpid()),
+		Who: name + "@" + host, Version: version, Created: time.Now().UTC(),
+	}
 }
 
 // Marshal is the lock file's content.

@@ -50,6 +50,7 @@ type Store interface {
 // Breaker is a store whose locks can be taken from others by their ID. If there is no lock, or one with
 // another ID, the error is a *LockError.
 type Breaker interface {
+	// Break takes the lock with that ID away. The error is a *LockError if the lock has another one.
 	Break(ctx context.Context, workspace, id string) error
 }
 
@@ -87,6 +88,12 @@ func Only(workspace string) error {
 		return err
 	}
 	return ErrOnly
+}
+
+// Single reports whether a store keeps one state, and has no workspaces besides Default.
+func Single(ctx context.Context, s Store) bool {
+	_, _, err := s.Get(ctx, "another")
+	return errors.Is(err, ErrOnly)
 }
 
 // ErrOnly is the answer of stores that keep one state to those who want another.

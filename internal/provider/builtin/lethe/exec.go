@@ -32,14 +32,14 @@ func (p *Provider) exec() *builtin.Ephemeral {
 	command := cty.List(cty.String)
 	return &builtin.Ephemeral{
 		Schema: describe("What a program hands out, as a lease: it is opened, renewed and closed with commands. Values go over standard input and output, never into arguments or the environment.",
-			required("open", command, "The command that opens the lease and prints its result: a program and its arguments, which everybody on this machine can see."),
-			optional("renew", command, "The command that renews it."),
-			optional("close", command, "The command that closes it."),
-			optional("input", cty.DynamicPseudoType, "What the commands are given."),
-			optional("format", cty.String, `What open prints: "json" (the default), or "text", of which the last line end is left out.`),
-			optional("renew_after", cty.String, `How long after it was opened or renewed the lease must be renewed, such as "10m".`),
-			optional("timeout", cty.String, `How long each command may run; default: "1m".`),
-			optional("working_dir", cty.String, "Where the commands run; default: the working directory."),
+			schema.Required("open", command, "The command that opens the lease and prints its result: a program and its arguments, which all users of this machine can see."),
+			schema.Optional("renew", command, "The command that renews it."),
+			schema.Optional("close", command, "The command that closes it."),
+			schema.Optional("input", cty.DynamicPseudoType, "What the commands are given."),
+			schema.Optional("format", cty.String, `What open prints: "json" (the default), or "text", of which the last line end is left out.`),
+			schema.Optional("renew_after", cty.String, `How long after it was opened or renewed the lease must be renewed, such as "10m".`),
+			schema.Optional("timeout", cty.String, `How long each command may run; default: "1m".`),
+			schema.Optional("working_dir", cty.String, "Where the commands run; default: the working directory."),
 			computed("result", cty.DynamicPseudoType, "What open printed."),
 		),
 		Validate: validateExec,
@@ -52,7 +52,7 @@ func (p *Provider) exec() *builtin.Ephemeral {
 func validateExec(config cty.Value) (ds provider.Diags) {
 	const summary = "Invalid lethe_exec"
 	for _, name := range []string{"open", "renew", "close"} {
-		if list, known := texts(config, name); known && !config.GetAttr(name).IsNull() && (len(list) == 0 || list[0] == "") {
+		if list, known := schema.Texts(config, name); known && !config.GetAttr(name).IsNull() && (len(list) == 0 || list[0] == "") {
 			ds = append(ds, refused(name, summary, "%s must be a list whose first element is a program.", name))
 		}
 	}
@@ -61,7 +61,7 @@ func validateExec(config cty.Value) (ds provider.Diags) {
 			ds = append(ds, badDuration(name))
 		}
 	}
-	if f := text(config, "format"); f != "" && f != "json" && f != "text" {
+	if f := schema.Text(config, "format"); f != "" && f != "json" && f != "text" {
 		ds = append(ds, refused("format", summary, `format must be "json" or "text".`))
 	}
 	renew, after := config.GetAttr("renew"), config.GetAttr("renew_after")
@@ -92,7 +92,7 @@ func (p *Provider) openExec(ctx context.Context, config cty.Value) (builtin.Leas
 	if ds.HasErrors() {
 		return builtin.Lease{}, ds
 	}
-	open, _ := texts(config, "open")
+	open, _ := schema.Texts(config, "open")
 	out, err := p.run(ctx, h.command("open", open))
 	if err != nil {
 		var e *commandError
@@ -161,9 +161,9 @@ func (p *Provider) readHeld(config cty.Value) (*held, provider.Diags) {
 	if ds := validateExec(config); ds.HasErrors() {
 		return nil, ds
 	}
-	h := &held{Dir: p.path(text(config, "working_dir")), Format: text(config, "format")}
-	h.Renew, _ = texts(config, "renew")
-	h.Close, _ = texts(config, "close")
+	h := &held{Dir: p.path(schema.Text(config, "working_dir")), Format: schema.Text(config, "format")}
+	h.Renew, _ = schema.Texts(config, "renew")
+	h.Close, _ = schema.Texts(config, "close")
 	h.Timeout, _ = duration(config, "timeout", time.Minute)
 	h.After, _ = duration(config, "renew_after", 0)
 	var err error

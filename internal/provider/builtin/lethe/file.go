@@ -12,6 +12,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/builtin"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -21,8 +22,8 @@ const fileMax = 1 << 20
 // file is the ephemeral lethe_file.
 func (p *Provider) file() *builtin.Ephemeral {
 	return &builtin.Ephemeral{
-		Schema: describe("What a secret file holds. The file must be a regular one that nobody but its owner may read or write.",
-			required("path", cty.String, "The path of the file, relative to the working directory."),
+		Schema: describe("What a secret file holds. The file must be a regular one that only its owner may read or write.",
+			schema.Required("path", cty.String, "The path of the file, relative to the working directory."),
 			computed("content", cty.String, "What the file holds; null if that is not UTF-8."),
 			computed("content_base64", cty.String, "The same in base64."),
 		),
@@ -39,7 +40,7 @@ func validatePath(config cty.Value) provider.Diags {
 }
 
 func (p *Provider) openFile(_ context.Context, config cty.Value) (builtin.Lease, provider.Diags) {
-	data, err := readSecret(p.path(text(config, "path")))
+	data, err := readSecret(p.path(schema.Text(config, "path")))
 	if err != nil {
 		return builtin.Lease{}, fails(refused("path", "Unusable secret file", "The file at this path cannot be used: %s.", fileReason(err)))
 	}

@@ -17,8 +17,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -117,16 +115,9 @@ func (p *Provider) getenv(name string) string { return subprocess.Getenv(p.o.Env
 // What follows makes schemas and reads values.
 
 func describe(what string, attrs ...*schema.Attr) *schema.Schema {
-	slices.SortFunc(attrs, func(a, b *schema.Attr) int { return strings.Compare(a.Name, b.Name) })
-	return &schema.Schema{Block: &schema.Block{Attrs: attrs, Description: what}}
-}
-
-func required(name string, ty cty.Type, what string) *schema.Attr {
-	return &schema.Attr{Name: name, Type: ty, Required: true, Description: what}
-}
-
-func optional(name string, ty cty.Type, what string) *schema.Attr {
-	return &schema.Attr{Name: name, Type: ty, Optional: true, Description: what}
+	b := schema.Arguments(attrs...)
+	b.Description = what
+	return &schema.Schema{Block: b}
 }
 
 func computed(name string, ty cty.Type, what string) *schema.Attr {
@@ -137,54 +128,13 @@ func optionalComputed(name string, ty cty.Type, what string) *schema.Attr {
 	return &schema.Attr{Name: name, Type: ty, Optional: true, Computed: true, Description: what}
 }
 
-// text is an argument's value, "" where it is not set or not known.
-func text(obj cty.Value, name string) string {
-	if v := obj.GetAttr(name); v.IsKnown() && !v.IsNull() {
-		return v.AsString()
-	}
-	return ""
-}
-
-// number is an argument's value, and whether it is set and known. What is no whole number, or far
-// from any that is used here, is -1.
-func number(obj cty.Value, name string) (int, bool) {
-	v := obj.GetAttr(name)
-	if !v.IsKnown() || v.IsNull() {
-		return 0, false
-	}
-	n, exact := v.AsBigFloat().Int64()
-	if exact != 0 || n < -1 || n > 1<<31 {
-		return -1, true
-	}
-	return int(n), true
-}
-
-// texts are an argument's values; ok is false where some are not known yet.
-func texts(obj cty.Value, name string) (list []string, ok bool) {
-	v := obj.GetAttr(name)
-	if !v.IsWhollyKnown() {
-		return nil, false
-	}
-	if v.IsNull() {
-		return nil, true
-	}
-	for _, e := range v.AsValueSlice() {
-		s := ""
-		if !e.IsNull() {
-			s = e.AsString()
-		}
-		list = append(list, s)
-	}
-	return list, true
-}
-
 // duration is an argument such as "90s" or "5m"; ok is false where it is set, known and none.
 func duration(obj cty.Value, name string, usual time.Duration) (d time.Duration, ok bool) {
-	s := text(obj, name)
-	if v := obj.GetAttr(name); !v.IsKnown() || v.IsNull() {
+	v, set := schema.Argument(obj, name)
+	if !set {
 		return usual, true
 	}
-	d, err := time.ParseDuration(s)
+	d, err := time.ParseDuration(v.AsString())
 	return d, err == nil && d > 0
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/builtin"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -13,7 +14,7 @@ import (
 func null() *builtin.Data {
 	return &builtin.Data{
 		Schema: describe("Gives back what it was given. It is here for trying things out: it depends on nothing outside.",
-			optional("inputs", cty.Map(cty.String), "Any values."),
+			schema.Optional("inputs", cty.Map(cty.String), "Any values."),
 			computed("outputs", cty.Map(cty.String), "The inputs."),
 			computed("rand", cty.Number, "A random number, another one each time."),
 			optionalComputed("has_computed_default", cty.String, `The value that is set, or "default".`),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/builtin"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -32,17 +33,17 @@ var classes = []class{
 func random() *builtin.Ephemeral {
 	return &builtin.Ephemeral{
 		Schema: describe("A password, or random bytes, from the system's source of randomness: another one each time it is opened.",
-			optional("length", cty.Number, "How many characters the password has."),
-			optional("lower", cty.Bool, "Whether there may be lower-case letters; default: true."),
-			optional("upper", cty.Bool, "Whether there may be upper-case letters; default: true."),
-			optional("numeric", cty.Bool, "Whether there may be digits; default: true."),
-			optional("special", cty.Bool, "Whether there may be other characters; default: true."),
-			optional("min_lower", cty.Number, "How many lower-case letters there are at least."),
-			optional("min_upper", cty.Number, "How many upper-case letters there are at least."),
-			optional("min_numeric", cty.Number, "How many digits there are at least."),
-			optional("min_special", cty.Number, "How many other characters there are at least."),
-			optional("override_special", cty.String, "The other characters, instead of "+classes[3].chars),
-			optional("bytes", cty.Number, "How many random bytes to make."),
+			schema.Optional("length", cty.Number, "How many characters the password has."),
+			schema.Optional("lower", cty.Bool, "Whether there may be lower-case letters; default: true."),
+			schema.Optional("upper", cty.Bool, "Whether there may be upper-case letters; default: true."),
+			schema.Optional("numeric", cty.Bool, "Whether there may be digits; default: true."),
+			schema.Optional("special", cty.Bool, "Whether there may be other characters; default: true."),
+			schema.Optional("min_lower", cty.Number, "How many lower-case letters there are at least."),
+			schema.Optional("min_upper", cty.Number, "How many upper-case letters there are at least."),
+			schema.Optional("min_numeric", cty.Number, "How many digits there are at least."),
+			schema.Optional("min_special", cty.Number, "How many other characters there are at least."),
+			schema.Optional("override_special", cty.String, "The other characters, instead of "+classes[3].chars),
+			schema.Optional("bytes", cty.Number, "How many random bytes to make."),
 			computed("password", cty.String, "The password; null if no length is given."),
 			computed("base64", cty.String, "The bytes in base64; null if no number of bytes is given."),
 			computed("hex", cty.String, "The bytes as hexadecimal digits."),
@@ -93,7 +94,7 @@ func readRecipe(config cty.Value) (recipe, provider.Diags) {
 	var r recipe
 	var ds provider.Diags
 	size := func(name string) int {
-		n, set := number(config, name)
+		n, set := schema.Number(config, name)
 		if set && (n < 1 || n > longest) {
 			ds = append(ds, refused(name, summary, "%s must be a whole number from 1 to %d.", name, longest))
 		}
@@ -131,7 +132,7 @@ func (c class) read(config cty.Value, ds *provider.Diags) (chars []rune, least i
 	chars = []rune(c.chars)
 	if c.name == "special" && !config.GetAttr("override_special").IsNull() {
 		v := config.GetAttr("override_special")
-		chars = []rune(text(config, "override_special"))
+		chars = []rune(schema.Text(config, "override_special"))
 		if v.IsKnown() && (len(chars) == 0 || strings.ContainsFunc(string(chars), func(r rune) bool { return r < ' ' || r == 0x7f })) {
 			*ds = append(*ds, refused("override_special", summary, "override_special must hold at least one character and no control characters. Set special to false for a password without other characters."))
 		}
@@ -141,7 +142,7 @@ func (c class) read(config cty.Value, ds *provider.Diags) (chars []rune, least i
 	}
 	slices.Sort(chars)
 	chars = slices.Compact(chars)
-	least, set := number(config, c.min)
+	least, set := schema.Number(config, c.min)
 	if set && (least < 0 || least > longest) {
 		*ds = append(*ds, refused(c.min, summary, "%s must be a whole number from 0 to %d.", c.min, longest))
 	}

@@ -24,9 +24,9 @@ const secretMode = "0600"
 func (p *Provider) secretFile() *builtin.Resource {
 	return &builtin.Resource{
 		Schema: describe("A file of mode 0600 whose content is in no state and in no plan.",
-			required("path", cty.String, "The path of the file, relative to the working directory. Another path makes another file."),
+			schema.Required("path", cty.String, "The path of the file, relative to the working directory. Another path makes another file."),
 			&schema.Attr{Name: "content_wo", Type: cty.String, Required: true, WriteOnly: true, Description: "What to write into the file."},
-			optional("content_wo_version", cty.Number, "The version of the content: the file is written again when it changes."),
+			schema.Optional("content_wo_version", cty.Number, "The version of the content: the file is written again when it changes."),
 			computed("mode", cty.String, "The mode of the file: "+secretMode+"."),
 		),
 		Validate: validatePath,
@@ -50,7 +50,7 @@ func planSecretFile(prior, proposed, _ cty.Value) (cty.Value, []cty.Path, provid
 
 func (p *Provider) applySecretFile(_ context.Context, prior, planned, config cty.Value) (cty.Value, provider.Diags) {
 	if planned.IsNull() {
-		path := p.path(text(prior, "path"))
+		path := p.path(schema.Text(prior, "path"))
 		disk.Sweep(disk.OS, path) // what is left there holds the secret, too
 		if err := remove(path); err != nil {
 			return prior, fails(refused("path", "Secret file not removed", "The file could not be removed: %s.", fileReason(err)))
@@ -75,7 +75,7 @@ const (
 // write brings the file to what was planned. One whose mode alone has changed keeps its content:
 // a value that is made anew each time must not get in without a new version.
 func (p *Provider) write(prior, planned, config cty.Value) error {
-	path := p.path(text(planned, "path"))
+	path := p.path(schema.Text(planned, "path"))
 	info, err := os.Lstat(path)
 	switch {
 	case err == nil && prior.IsNull():
@@ -88,7 +88,7 @@ func (p *Provider) write(prior, planned, config cty.Value) error {
 		return os.Chmod(path, disk.FileMode)
 	}
 	disk.Sweep(disk.OS, path)
-	if err := disk.Replace(disk.OS, path, []byte(text(config, "content_wo"))); err != nil {
+	if err := disk.Replace(disk.OS, path, []byte(schema.Text(config, "content_wo"))); err != nil {
 		if _, gone := os.Lstat(path); prior.IsNull() && gone == nil {
 			return errWritten
 		}
@@ -114,7 +114,7 @@ func remove(path string) error {
 
 func (p *Provider) readSecretFile(_ context.Context, current cty.Value) (cty.Value, provider.Diags) {
 	gone := cty.NullVal(current.Type())
-	info, err := os.Lstat(p.path(text(current, "path")))
+	info, err := os.Lstat(p.path(schema.Text(current, "path")))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return gone, nil

@@ -34,17 +34,17 @@ const (
 func (p *Provider) tunnel() *builtin.Ephemeral {
 	return &builtin.Ephemeral{
 		Schema: describe("An address on this machine that leads to one behind an SSH server, for as long as it is held.",
-			required("tunnel_host", cty.String, "The SSH server."),
-			optional("tunnel_port", cty.Number, "Its port; default: 22."),
-			required("user", cty.String, "Who logs in there."),
-			required("remote_host", cty.String, "Where the tunnel leads to, as the SSH server knows it."),
-			required("remote_port", cty.Number, "The port there."),
+			schema.Required("tunnel_host", cty.String, "The SSH server."),
+			schema.Optional("tunnel_port", cty.Number, "Its port; default: 22."),
+			schema.Required("user", cty.String, "Who logs in there."),
+			schema.Required("remote_host", cty.String, "Where the tunnel leads to, as the SSH server knows it."),
+			schema.Required("remote_port", cty.Number, "The port there."),
 			&schema.Attr{Name: "private_key", Type: cty.String, Optional: true, Sensitive: true, Description: "The private key to log in with, in PEM or OpenSSH format."},
-			optional("certificate", cty.String, "The certificate of that key, in OpenSSH format."),
-			optional("agent", cty.Bool, "Whether to use the keys of the SSH agent; default: if there is one."),
-			optional("host_key", cty.String, "The public key of the SSH server, or of the authority that certifies it, one on each line; default: what known_hosts says."),
+			schema.Optional("certificate", cty.String, "The certificate of that key, in OpenSSH format."),
+			schema.Optional("agent", cty.Bool, "Whether to use the keys of the SSH agent; default: if there is one."),
+			schema.Optional("host_key", cty.String, "The public key of the SSH server, or of the authority that certifies it, one on each line; default: what known_hosts says."),
 			optionalComputed("local_port", cty.Number, "The port on this machine; default: one that is free."),
-			optional("timeout", cty.String, `How long to try to reach the SSH server; default: "30s".`),
+			schema.Optional("timeout", cty.String, `How long to try to reach the SSH server; default: "30s".`),
 			computed("local_host", cty.String, "The host of the local address: "+loopback+"."),
 			computed("local_address", cty.String, "The local address, host:port."),
 		),
@@ -62,14 +62,14 @@ func validateTunnel(config cty.Value) (ds provider.Diags) {
 		}
 	}
 	for _, name := range []string{"tunnel_port", "remote_port", "local_port"} {
-		if n, set := number(config, name); set && (n < 1 || n > 65535) {
+		if n, set := schema.Number(config, name); set && (n < 1 || n > 65535) {
 			ds = append(ds, refused(name, summary, "%s must be a whole number from 1 to 65535.", name))
 		}
 	}
 	if _, ok := duration(config, "timeout", 0); !ok {
 		ds = append(ds, badDuration("timeout"))
 	}
-	if key := config.GetAttr("private_key"); key.IsKnown() && key.IsNull() && text(config, "certificate") != "" {
+	if key := config.GetAttr("private_key"); key.IsKnown() && key.IsNull() && schema.Text(config, "certificate") != "" {
 		ds = append(ds, refused("certificate", summary, "A certificate is used together with the private_key that it was made for."))
 	}
 	return ds
@@ -96,12 +96,12 @@ func (p *Provider) openTunnel(ctx context.Context, config cty.Value) (builtin.Le
 
 // makeTunnel reads the configuration.
 func (p *Provider) makeTunnel(config cty.Value) (*tunnel, provider.Diags) {
-	port, _ := number(config, "tunnel_port")
-	remotePort, _ := number(config, "remote_port")
-	localPort, _ := number(config, "local_port")
+	port, _ := schema.Number(config, "tunnel_port")
+	remotePort, _ := schema.Number(config, "remote_port")
+	localPort, _ := schema.Number(config, "local_port")
 	t := &tunnel{
-		host:   sshconn.Host{Name: text(config, "tunnel_host"), Port: cmp.Or(port, 22), User: text(config, "user")},
-		remote: sshconn.Join(text(config, "remote_host"), remotePort),
+		host:   sshconn.Host{Name: schema.Text(config, "tunnel_host"), Port: cmp.Or(port, 22), User: schema.Text(config, "user")},
+		remote: sshconn.Join(schema.Text(config, "remote_host"), remotePort),
 		local:  sshconn.Join(loopback, localPort),
 		conns:  map[io.Closer]bool{},
 	}
@@ -119,12 +119,12 @@ func (p *Provider) makeTunnel(config cty.Value) (*tunnel, provider.Diags) {
 func (p *Provider) credentials(t *tunnel, config cty.Value) provider.Diags {
 	const summary = "Cannot log in to the SSH server"
 	var err error
-	if pem := text(config, "private_key"); pem != "" {
+	if pem := schema.Text(config, "private_key"); pem != "" {
 		if t.host.Key, err = sshconn.ParseKey(pem); err != nil {
 			return fails(refused("private_key", summary, "The private key cannot be used: %s.", err))
 		}
 	}
-	if cert := text(config, "certificate"); cert != "" && t.host.Key != nil {
+	if cert := schema.Text(config, "certificate"); cert != "" && t.host.Key != nil {
 		if t.host.Cert, err = sshconn.Certify(t.host.Key, cert); err != nil {
 			return fails(refused("certificate", summary, "The certificate cannot be used: %s.", err))
 		}
@@ -146,7 +146,7 @@ func (p *Provider) credentials(t *tunnel, config cty.Value) provider.Diags {
 func (p *Provider) hostKeys(t *tunnel, config cty.Value) provider.Diags {
 	const summary = "SSH server not known"
 	var err error
-	if keys := text(config, "host_key"); keys != "" {
+	if keys := schema.Text(config, "host_key"); keys != "" {
 		if t.host.HostKeys, err = sshconn.ParseHostKeys(keys); err != nil {
 			return fails(refused("host_key", summary, "The host_key cannot be used: %s.", err))
 		}

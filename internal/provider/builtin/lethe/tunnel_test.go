@@ -19,6 +19,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/sshconn"
 	"github.com/lethe-iac/lethe/internal/sshconn/sshdtest"
 )
@@ -105,7 +106,7 @@ func TestTunnel(t *testing.T) {
 	r := newRig(t)
 	o := r.mustOpen(tunnelType, through(t, s, port, nil))
 	address := o.text("local_address")
-	if n, _ := number(o.Value, "local_port"); address != sshconn.Join("127.0.0.1", n) || o.text("local_host") != "127.0.0.1" || n == port {
+	if n, _ := schema.Number(o.Value, "local_port"); address != sshconn.Join("127.0.0.1", n) || o.text("local_host") != "127.0.0.1" || n == port {
 		t.Errorf("%s", address)
 	}
 	var all sync.WaitGroup

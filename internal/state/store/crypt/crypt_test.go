@@ -139,7 +139,7 @@ func TestDamage(t *testing.T) {
 		{"no base64", "damaged", bytes.Replace(data, []byte(`"encrypted_data":"`), []byte(`"encrypted_data":"!`), 1)},
 		{"nothing", `has no "encrypted_data"`, []byte(`{"meta":{},"encryption_version":"v0"}`)},
 		{"of another provider", "no metadata of key_provider.pbkdf2.a is in it, it has that of key_provider.pbkdf2.z", bytes.ReplaceAll(foreign, []byte("pbkdf2.a"), []byte("pbkdf2.z"))},
-		{"in the clear", "It is not encrypted", []byte(plainState)},
+		{"in the clear", "The state is not encrypted", []byte(plainState)},
 	} {
 		_, _, err := target.Open(ctx, tt.data)
 		var e *Error

@@ -168,7 +168,7 @@ func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated 
 		return t.openPlain(data)
 	}
 	if t == nil {
-		return nil, false, failed(badOpen, "It is encrypted, and no encryption is configured for it here. Configure the key provider and the method that it was written with.")
+		return nil, false, failed(badOpen, "This is encrypted, and no encryption is configured for it here. Configure the key provider and the method that it was written with.")
 	}
 	e, err := parse(data)
 	if err != nil {
@@ -192,13 +192,13 @@ func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated 
 		return nil, false, failed(badOpen, "The encrypted file is damaged: it was changed after it was written, as its digest tells. No key opens it. Take it from a backup.")
 	}
 	if len(why) == 0 {
-		return nil, false, failed(badOpen, "It is encrypted, and the block %q of the encryption has no method to decrypt it with. Configure the one that it was written with, in a fallback if it is to be written otherwise from now on.", t.Block)
+		return nil, false, failed(badOpen, "%s is encrypted, and the block %q of the encryption has no method to decrypt it with. Configure the one that it was written with, in a fallback if it is to be written otherwise from now on.", t.subject(), t.Block)
 	}
 	hint := ""
 	if e.Meta[digestName] != nil {
 		hint = " The file is as it was written, so the key or the settings of the method are others than those that it was written with."
 	}
-	return nil, false, failed(badOpen, "None of the methods that the block %q of the encryption names can decrypt it:\n\n  %s\n\nConfigure the key and the method that it was written with; if they have changed, in a fallback.%s", t.Block, strings.Join(why, "\n  "), hint)
+	return nil, false, failed(badOpen, "%s is encrypted, and none of the methods that the block %q of the encryption names can decrypt it:\n\n  %s\n\nConfigure the key and the method that it was written with; if they have changed, in a fallback.%s", t.subject(), t.Block, strings.Join(why, "\n  "), hint)
 }
 
 // openPlain takes what is not encrypted, where that may be.
@@ -209,9 +209,20 @@ func (t *Target) openPlain(data []byte) ([]byte, bool, error) {
 	case slices.ContainsFunc(t.Read, func(c *Cipher) bool { return c.Method == nil }):
 		return data, true, nil
 	case t.Enforced:
-		return nil, false, failed(badOpen, "It is not encrypted, and the block %q of the encryption says enforced = true: what is not encrypted is neither written nor read. If it may be taken this once, set enforced = false and add a fallback with the method \"unencrypted\", apply, and take both back.", t.Block)
+		return nil, false, failed(badOpen, "%s is not encrypted, and the block %q of the encryption says enforced = true: what is not encrypted is neither written nor read. If it may be taken this once, set enforced = false and add a fallback with the method \"unencrypted\", apply, and take both back.", t.subject(), t.Block)
 	}
-	return nil, false, failed(badOpen, "It is not encrypted, and the configuration says that it is. If it is from before encryption was configured, add to the encryption block:\n\n  method \"unencrypted\" \"migrate\" {}\n\nand to its block %q:\n\n  fallback {\n    method = method.unencrypted.migrate\n  }\n\nApply once, which writes it encrypted, and remove both.", t.Block)
+	return nil, false, failed(badOpen, "%s is not encrypted, and the configuration says that it is. If it is from before encryption was configured, add to the encryption block:\n\n  method \"unencrypted\" \"migrate\" {}\n\nand to its block %q:\n\n  fallback {\n    method = method.unencrypted.migrate\n  }\n\nApply once, which writes it encrypted, and remove both.", t.subject(), t.Block)
+}
+
+// subject is what a target is for, at the beginning of a sentence.
+func (t *Target) subject() string {
+	switch t.Block {
+	case "plan":
+		return "The saved plan"
+	case "state":
+		return "The state"
+	}
+	return "The state of the other configuration"
 }
 
 // check compares what an envelope says of a state in the clear with what is in it.

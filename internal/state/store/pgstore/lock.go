@@ -48,18 +48,32 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err
 	}
-	if _, err := r.do(ctx, `SELECT id FROM `+r.table+` LIMIT 0`); err != nil { // makes what is missing
-		return nil, err
-	}
 	who.Path = r.o.Schema + "." + r.o.Table + "/" + workspace
-	h, err := r.take(ctx, workspace, who)
+	_, err := r.do(ctx, `SELECT id FROM `+r.table+` LIMIT 0`) // makes what is missing
+	var h *held
+	if err == nil {
+		h, err = r.take(ctx, workspace, who)
+	}
+	if code(err, "53300") {
+		err = &store.LockError{Err: fmt.Errorf("the server has no connection left: %w", err)}
+	}
 	if err != nil {
+		r.rest(ctx)
 		return nil, err
 	}
 	r.locks.Lock()
 	r.held[workspace] = h
 	r.locks.Unlock()
 	return func(ctx context.Context) error { return r.Break(ctx, workspace, who.ID) }, nil
+}
+
+// rest closes the connection for everything but locks: many may wait for a lock, and a server has not many.
+func (r *remote) rest(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.conn != nil {
+		_ = r.conn.Close(ctx)
+	}
 }
 
 // take takes a lock with a new connection. One that an earlier connection for the same ID has, which broke and
@@ -74,8 +88,11 @@ func (r *remote) take(ctx context.Context, workspace string, who store.LockInfo)
 	_ = conn.Exec(ctx, `SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3`).Close()
 	err = r.try(ctx, h, workspace)
 	var taken *store.LockError
-	if errors.As(err, &taken) && taken.Held != nil && taken.Held.ID == who.ID {
-		if err = r.end(ctx, workspace, who.ID); err == nil {
+	for range 3 {
+		if !errors.As(err, &taken) || taken.Held == nil || taken.Held.ID != who.ID {
+			break
+		}
+		if err = r.end(ctx, workspace, who.ID); err == nil || errors.As(err, &taken) && taken.Held == nil {
 			err = r.try(ctx, h, workspace)
 		}
 	}
@@ -110,14 +127,19 @@ func (r *remote) try(ctx context.Context, h *held, workspace string) error {
 		}
 	}
 	h.key = string(res.Rows[0][0])
+	state, new := isTrue(res.Rows[0][1]), isTrue(res.Rows[0][2])
+	if new {
+		if _, err = h.run(ctx, `SELECT pg_advisory_unlock(`+making+`)`); err != nil {
+			return err
+		}
+	}
 	switch {
-	case !isTrue(res.Rows[0][1]):
+	case !state:
 		return r.locked(ctx, h.key)
-	case !isTrue(res.Rows[0][2]):
+	case !new: // the lock that was taken ends with the connection
 		return r.locked(ctx, making)
 	}
-	_, err = h.run(ctx, `SELECT pg_advisory_unlock(`+making+`)`)
-	return err
+	return nil
 }
 
 func isTrue(text []byte) bool { return string(text) == "t" }

@@ -203,7 +203,7 @@ func (r *remote) create(ctx context.Context, conn *pgconn.PgConn) error {
 	for _, sql := range statements {
 		_, err := run(ctx, conn, sql)
 		for range 3 {
-			if code(err, "23505", "42P06", "42P07", "XX000") {
+			if code(err, "23505", "42710", "42P06", "42P07", "XX000") {
 				_, err = run(ctx, conn, sql)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 type locker interface {
 	// take takes the lock, or gives what another wrote who has it, nil if that was given back meanwhile.
 	take(ctx context.Context, workspace string, info []byte) (taken bool, held []byte, err error)
-	// read gives what was written by whoever has the lock, nil where it is free.
+	// read gives what the one who has the lock wrote, nil where it is free.
 	read(ctx context.Context, workspace string) ([]byte, error)
 	// free gives the lock back that has that text.
 	free(ctx context.Context, workspace string, info []byte) error

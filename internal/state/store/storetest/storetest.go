@@ -99,8 +99,7 @@ func (s *suite) wantStale(_ store.Version, err error) {
 // kept gives those workspaces that the store has: all of them, or only the default one.
 func (s *suite) kept(workspaces ...string) []string {
 	s.Helper()
-	_, _, err := s.open().Get(s.ctx, "w")
-	if !errors.Is(err, store.ErrOnly) {
+	if !store.Single(s.ctx, s.open()) {
 		return workspaces
 	}
 	return slices.DeleteFunc(workspaces, func(w string) bool { return w != store.Default })
@@ -347,9 +346,9 @@ func (s *suite) givingUp() {
 	if took := time.Since(start); took < 150*time.Millisecond {
 		s.Errorf("gave up after %v", took)
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, 50*time.Millisecond)
+	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	if _, err := store.Acquire(ctx, b, store.Default, store.NewLockInfo("third", "1"), time.Hour, nil); !errors.As(err, &held) {
+	if _, err := store.Acquire(ctx, b, store.Default, store.NewLockInfo("third", "1"), time.Hour, func(*store.LockError) { cancel() }); !errors.As(err, &held) {
 		s.Errorf("after the end of the context: %v", err)
 	}
 }

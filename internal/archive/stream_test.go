@@ -1,0 +1,171 @@
+package archive
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// streamed unpacks an archive that comes in pieces, within a directory that is empty otherwise, and lists what is there
+// after, with checksums.
+func streamed(t *testing.T, data []byte, piece int, o Options) ([]string, error) {
+	t.Helper()
+	dir := t.TempDir()
+	o.Sums = Sums{}
+	s, err := NewStream(filepath.Join(dir, "to"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Write(data[:len(data)/2]) // which is begun anew
+	if err := s.Reset(); err != nil {
+		t.Fatal(err)
+	}
+	for part := range slices.Chunk(data, piece) {
+		if _, err := s.Write(part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err = s.Finish()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all := tree(t, dir)
+	if err == nil && !maps.Equal(o.Sums, sumsOf(t, filepath.Join(dir, "to"))) {
+		t.Errorf("the checksums are %v", o.Sums)
+	}
+	return all, err
+}
+
+// tree lists what is in a directory, with modes and contents.
+func tree(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
+		if name, _ := filepath.Rel(dir, path); name != "." {
+			info, _ := d.Info()
+			text, _ := os.ReadFile(path)
+			all = append(all, fmt.Sprintf("%s %s %x", filepath.ToSlash(name), info.Mode(), sha256.Sum256(text)))
+		}
+		return nil
+	})
+	return all
+}
+
+func sumsOf(t *testing.T, dir string) Sums {
+	t.Helper()
+	out := Sums{}
+	filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
+		if name, _ := filepath.Rel(dir, path); d != nil && d.Type().IsRegular() {
+			text, _ := os.ReadFile(path)
+			out[filepath.ToSlash(name)] = sha256.Sum256(text)
+		}
+		return nil
+	})
+	return out
+}
+
+// alike fails unless an archive is the same unpacked while it arrives and when it is there, or cannot be unpacked while
+// it arrives.
+func alike(t *testing.T, data []byte, piece int, o Options) error {
+	t.Helper()
+	got, err := streamed(t, data, piece, o)
+	dir := t.TempDir()
+	path := filepath.Join(t.TempDir(), "archive")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	whole := Unpack(path, filepath.Join(dir, "to"), o)
+	switch {
+	case err != nil && len(got) > 0:
+		t.Errorf("%v leaves %q", err, got)
+	case errors.Is(err, ErrWhole):
+	case (err == nil) != (whole == nil):
+		t.Errorf("while it arrives %v, when it is there %v", err, whole)
+	case err == nil && !slices.Equal(got, tree(t, dir)):
+		t.Errorf("%q, and not %q", got, tree(t, dir))
+	}
+	return err
+}
+
+func TestStream(t *testing.T) {
+	data := zipOf(t, item{"dir/", fs.ModeDir | 0o700, ""}, item{"dir/run", 0o700 | fs.ModeSetuid, "x"}, item{"deep/er/file", 0o666, strings.Repeat("text", 100)})
+	for _, piece := range []int{1, 7, 1 << 20} {
+		if err := alike(t, data, piece, room); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := alike(t, zipOf(t), 1, room); err != nil {
+		t.Error(err)
+	}
+	stored := func(raw bool) []byte {
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		h := &zip.FileHeader{Name: "a", UncompressedSize64: 4, CompressedSize64: 4, CRC32: 0x97ee40a6}
+		make := w.CreateHeader
+		if raw {
+			make = w.CreateRaw
+		}
+		f, err := make(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(f, "text")
+		w.Close()
+		return b.Bytes()
+	}
+	for raw, want := range map[bool]error{true: nil, false: ErrWhole} {
+		if err := alike(t, stored(raw), 3, room); !errors.Is(err, want) && (want != nil || !strings.Contains(fmt.Sprint(err), "whole")) {
+			t.Errorf("stored, sizes before %v: %v", raw, err)
+		}
+	}
+}
+
+// What is refused is refused while it arrives, too, and leaves nothing.
+func TestStreamRefused(t *testing.T) {
+	link := fs.ModeSymlink | fs.FileMode(0o777)
+	var many []item
+	for i := range 11 {
+		many = append(many, item{fmt.Sprint("f", i), 0o644, ""})
+	}
+	for _, x := range []struct {
+		items []item
+		want  string
+	}{
+		{[]item{{"ok", 0o644, ""}, {"../x", 0o644, ""}}, "leads out"},
+		{[]item{{"/etc/x", 0o644, ""}}, "leads out"},
+		{[]item{{`..\x`, 0o644, ""}}, "leads out"},
+		{[]item{{"l", link, "x"}}, "only plain files"},
+		{[]item{{"d", fs.ModeDevice, ""}}, "only plain files"},
+		{[]item{{"a", 0o644, ""}, {"a", 0o644, ""}}, "twice"},
+		{[]item{{"a", 0o644, ""}, {"./a", 0o644, ""}}, "twice"},
+		{[]item{{"a", 0o644, ""}, {"a/b", 0o644, ""}}, "twice"},
+		{many, "more than 10"},
+		{[]item{{"a", 0o644, strings.Repeat("x", 600)}, {"b", 0o644, strings.Repeat("x", 600)}}, "more than 1000 bytes"},
+	} {
+		if err := alike(t, zipOf(t, x.items...), 5, room); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%v: %v", x.items, err)
+		}
+	}
+	whole := zipOf(t, item{"a", 0o644, strings.Repeat("abc", 100)})
+	for _, data := range [][]byte{nil, []byte("PK"), []byte("<html>not found</html>"), whole[:len(whole)-5], whole[:40], tarOf(t, item{"a", 0o644, ""})} {
+		if got, err := streamed(t, data, 4, room); !errors.Is(err, ErrWhole) || len(got) > 0 {
+			t.Errorf("%.10q: %v, %q", data, err, got)
+		}
+	}
+}
+
+func FuzzStream(f *testing.F) {
+	t := &testing.T{}
+	f.Add(zipOf(t, item{"a/", fs.ModeDir, ""}, item{"a/b", 0o755, "x"}))
+	f.Add(zipOf(t, item{"a", 0o644, strings.Repeat("x", 300)}, item{"b", 0o644, ""}))
+	f.Fuzz(func(t *testing.T, data []byte) { alike(t, data, 64, room) })
+}

@@ -1,0 +1,230 @@
+package run
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/enginetest"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/provider/providertest"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+)
+
+const tested = `
+variable "a" {
+  default = 1
+  validation {
+    condition     = var.a > 0
+    error_message = "no"
+  }
+}
+resource "t_item" "r" {
+  lifecycle {
+    precondition {
+      condition     = var.a > 0
+      error_message = "no"
+    }
+    postcondition {
+      condition     = self.a > 0
+      error_message = "no"
+    }
+  }
+}
+check "c" {
+  data "t_item" "d" {}
+  assert {
+    condition     = var.a > 0
+    error_message = "no"
+  }
+}
+`
+
+// shown writes results in a line.
+func shown(checks []state.Check) string {
+	var out []string
+	for _, c := range checks {
+		text := fmt.Sprintf("%s %s", c.Addr, c.Status)
+		for _, o := range c.Objects {
+			text += fmt.Sprintf(" (%s %s %q)", o.Addr, o.Status, o.Failures)
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "; ")
+}
+
+// Results of conditions add up to the worst; what was expected and did not come is unknown.
+func TestChecks(t *testing.T) {
+	p := enginetest.Program(t, map[string]string{"main.tf": tested})
+	d := enginetest.Declaration(t, p, "t_item.r")
+	result := func(s state.Status, text string) []frame.Result { return []frame.Result{{Status: s, Message: text}} }
+	for name, c := range map[string]struct {
+		do   func(r *Run)
+		want string
+	}{
+		"expected, not evaluated":  {func(r *Run) { r.Expect(d, "t_item.r") }, `t_item.r unknown (t_item.r unknown [])`},
+		"one of two evaluated":     {func(r *Run) { r.Expect(d, "t_item.r"); r.Checks.report(d, "t_item.r", result(state.Pass, "")) }, `t_item.r unknown (t_item.r unknown [])`},
+		"expected without objects": {func(r *Run) { r.Expect(d) }, `t_item.r pass`},
+		"two results, one of a kind": {func(r *Run) {
+			r.Checks.report(d, "t_item.r", append(result(state.Pass, ""), result(state.Fail, "it is canary-of-the-run")...))
+		}, `t_item.r fail (t_item.r fail ["it is (ephemeral value)"])`},
+		"an object that has no name": {func(r *Run) { r.Checks.report(d, "", result(state.Fail, "hidden")) }, `t_item.r fail`},
+		"an error outweighs the rest": {func(r *Run) {
+			r.Checks.report(d, "t_item.r", append(result(state.Fail, "x"), result(state.Errored, "")...))
+		}, `t_item.r error (t_item.r error ["x"])`},
+		"nothing reported": {func(r *Run) { r.Checks.report(d, "t_item.r", nil) }, ``},
+	} {
+		secrets := &secret.Set{}
+		secrets.Add("canary-of-the-run", secret.Origin{Kind: secret.EphemeralVariable})
+		r := &Run{Program: p, Settings: &Settings{Secrets: secrets}, Checks: newChecks(secrets)}
+		c.do(r)
+		if got := shown(r.Checks.Results(nil)); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if got := r.Checks.Failed("t_item.r"); got != (strings.Contains(c.want, "fail") || strings.Contains(c.want, "error")) {
+			t.Errorf("%s: failed %v", name, got)
+		}
+	}
+}
+
+// Results of an earlier walk stay where this one has none; where it has, objects that only they know are kept.
+func TestEarlierChecks(t *testing.T) {
+	p := enginetest.Program(t, map[string]string{"main.tf": tested})
+	c := newChecks(&secret.Set{})
+	c.report(enginetest.Declaration(t, p, "t_item.r"), "t_item.r", []frame.Result{{Status: state.Pass}})
+	earlier := []state.Check{
+		{Addr: "t_item.r", Status: state.Fail, Objects: []state.CheckedObject{{Addr: "t_item.r", Status: state.Fail}, {Addr: "t_item.r[1]", Status: state.Pass}}},
+		{Addr: "check.gone", Status: state.Fail},
+	}
+	if got, want := shown(c.Results(earlier)), `check.gone fail; t_item.r pass (t_item.r pass []) (t_item.r[1] pass [])`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// All declarations with conditions are listed at the end, those that the walk did not come to as unknown; a check
+// whose data could not be read fails with what was said.
+func TestAllResults(t *testing.T) {
+	p := enginetest.Program(t, map[string]string{"main.tf": tested})
+	r := &Run{Program: p, Settings: &Settings{}, Checks: newChecks(&secret.Set{})}
+	r.Unread(enginetest.Declaration(t, p, "data.t_item.d"), addr.ModuleInstance{}, []diag.Diagnostic{diag.Errorf("Not read", "for a reason"), diag.Warningf("By the way", "x")})
+	if got, want := shown(r.AllResults(true)), `check.c fail (check.c fail ["Not read: for a reason"]); t_item.r unknown; var.a unknown`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// A function gives one result in a walk, and the one that was planned with; what is ephemeral or unknown is
+// not kept, not even as a digest.
+func TestObservedResults(t *testing.T) {
+	one, two := cty.StringVal("one"), cty.StringVal("two")
+	secret := mark.With(cty.StringVal("canary"), mark.Ephemeral, nil)
+	call, _ := digest("file", one)
+	planned, _ := digest("", one)
+	for name, c := range map[string]struct {
+		function string
+		arg      cty.Value
+		results  []cty.Value
+		want     string
+		digests  int
+	}{
+		"the same again":         {"file", two, []cty.Value{one, one}, "", 1},
+		"another one":            {"file", two, []cty.Value{one, two}, "changed while Lethe was running", 1},
+		"as planned":             {"file", one, []cty.Value{one}, "", 1},
+		"not as planned":         {"file", one, []cty.Value{two}, "changed after the plan was made", 1},
+		"a provider's changes":   {"provider::t::f", two, []cty.Value{one, two}, "two different results", 1},
+		"of something ephemeral": {"file", secret, []cty.Value{one, two}, "", 0},
+		"something ephemeral":    {"file", two, []cty.Value{secret, one}, "", 1},
+		"not known":              {"file", cty.UnknownVal(cty.String), []cty.Value{one, two}, "", 0},
+	} {
+		r := &Results{planned: map[string]string{call: planned}, seen: map[string]string{}}
+		var err error
+		for _, v := range c.results {
+			err = r.observe(c.function, []cty.Value{c.arg}, v)
+		}
+		if fmt.Sprint(err) == "<nil>" != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if n := len(r.Digests()); n != c.digests {
+			t.Errorf("%s: %d digests", name, n)
+		}
+	}
+}
+
+// A process that the last walk left is claimed once, for the same configuration with the same settings, and not
+// after it was kept too long.
+func TestIdleSessions(t *testing.T) {
+	now := time.Now()
+	i, other := addr.ProviderInstance{ProviderConfig: addr.ProviderConfig{Provider: addr.Default("t")}}, addr.ProviderInstance{}
+	p := &providertest.Fake{}
+	for name, c := range map[string]struct {
+		of       addr.ProviderInstance
+		settings cty.Value
+		after    time.Duration
+		want     bool
+	}{
+		"the same": {i, cty.True, time.Minute, true}, "other settings": {i, cty.False, 0, false},
+		"another configuration": {other, cty.True, 0, false}, "too late": {i, cty.True, keepTime, false},
+	} {
+		var k idleSessions
+		k.swap([]idleSession{{instance: i, settings: cty.True, process: p, since: now}})
+		if got := k.claim(c.of, c.settings, now.Add(c.after)); (got != nil) != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+		if again := k.claim(i, cty.True, now); (again != nil) == c.want {
+			t.Errorf("%s: claimed again: %v", name, again)
+		}
+		if left := k.swap(nil); len(left) > 0 {
+			t.Errorf("%s: %d are left", name, len(left))
+		}
+	}
+}
+
+// One session has two faces only where managed resources have a part in its settings.
+func TestSessionKeys(t *testing.T) {
+	p := enginetest.Program(t, map[string]string{"main.tf": `
+provider "t" { a = 1 }
+provider "u" { a = t_item.x.id }
+resource "t_item" "x" {}
+resource "u_item" "y" {}
+`})
+	ss := &Sessions{receivers: receivers.Analyse(p, nil)}
+	for name, want := range map[string]bool{"t_item.x": true, "u_item.y": false} {
+		u := declared.UseOf(p, enginetest.Declaration(t, p, name), addr.NoKey)
+		if one := ss.key(u, frame.Before) == ss.key(u, frame.After); one != want {
+			t.Errorf("%s: one session %v", name, one)
+		}
+		u.Declared = false
+		if k := ss.key(u, frame.Before); k.face != frame.After {
+			t.Errorf("%s, where nothing declares it: %+v", name, k)
+		}
+	}
+}
+
+// What the configuration, the state and the caller say of the registry host comes in this order.
+func TestHosts(t *testing.T) {
+	p, own := addr.Default("t"), addr.Provider{Host: "example.com", Namespace: "a", Type: "t"}
+	other := p
+	other.Host = "registry.terraform.io"
+	named := func(addr.Provider) (addr.Provider, bool) { return other, true }
+	for name, c := range map[string]struct {
+		set  Settings
+		of   addr.Provider
+		want string
+	}{
+		"nothing says one":     {Settings{}, p, p.Host},
+		"the program's name":   {Settings{Host: "registry.terraform.io"}, p, "registry.terraform.io"},
+		"attached":             {Settings{Host: "x.example", Named: named}, p, "registry.terraform.io"},
+		"of no known registry": {Settings{Host: "registry.terraform.io"}, own, "example.com"},
+	} {
+		if got := HostsFor(&c.set, nil, nil).Of(c.of); got.Host != c.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
