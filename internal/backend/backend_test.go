@@ -266,7 +266,7 @@ func TestRememberedByPeer(t *testing.T) {
 func TestNotStorable(t *testing.T) {
 	b := newBench(t)
 	for text, title := range map[string]string{
-		`backend "nowhere" {}`: "Unsupported backend type", "cloud {}": "Unsupported backend type", "encryption {}": "Unsupported block type",
+		`backend "nowhere" {}`: "Unsupported backend type", "cloud {}": "Unsupported backend type", "encryption {\n state {}\n }": badEncryption,
 	} {
 		b.configure(text)
 		if b.opens() {
@@ -274,12 +274,12 @@ func TestNotStorable(t *testing.T) {
 		}
 		b.said(title)
 	}
-	b.configure("")
+	b = newBench(t)
 	b.env["TF_ENCRYPTION"] = "x"
 	if b.opens() {
 		t.Error("it opens")
 	}
-	b.said("Unsupported encryption")
+	b.said("Argument or block definition required")
 }
 
 func TestOutputs(t *testing.T) {
@@ -296,14 +296,14 @@ func TestOutputs(t *testing.T) {
 		}
 		return cty.ObjectVal(v)
 	}
-	outs, ds := b.Outputs(ctx, "local", store.Default, config(`{"path": "terraform.tfstate"}`))
+	outs, ds := b.Outputs(ctx, "", "local", store.Default, config(`{"path": "terraform.tfstate"}`))
 	if _, ok := outs["o"]; !ok || len(ds) > 0 {
 		t.Errorf("%v, %v", outs, ds)
 	}
 	for _, tt := range []struct{ backend, config, said string }{
 		{"nowhere", `{}`, "Unsupported backend type"}, {"local", `{"x": "y"}`, "Invalid backend configuration"}, {"local", `{"path": "none"}`, "Unable to find remote state"},
 	} {
-		if _, ds := b.Outputs(ctx, tt.backend, store.Default, config(tt.config)); len(ds) != 1 || ds[0].Summary != tt.said {
+		if _, ds := b.Outputs(ctx, "", tt.backend, store.Default, config(tt.config)); len(ds) != 1 || ds[0].Summary != tt.said {
 			t.Errorf("%s %s: %v", tt.backend, tt.config, ds)
 		}
 	}

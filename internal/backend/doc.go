@@ -52,10 +52,13 @@ type Directory struct {
 	Static func(root *config.Module) *frame.StaticFrame
 	// Agent is how clients of stores name themselves to servers.
 	Agent string
-	// Secret is called with what is secret in the settings of a store, and where it stands. It may be nil.
-	Secret func(text, backend string)
+	// Secret is called with what is secret in the settings of a store or of an encryption, and where it stands. It
+	// may be nil.
+	Secret func(text, where string)
 	// Display is a path as messages show it.
 	Display func(path string) string
+
+	encrypting encrypting
 }
 
 // Files are the files that the flags of a command name instead of those of the workspace, "" for none.

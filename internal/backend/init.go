@@ -151,7 +151,7 @@ func (d *Directory) copyState(ctx context.Context, w way, moves bool, req InitRe
 		d.Env.Bag.Add(diag.Errorf("The copy of the state is another", "What the new backend gives as the state of the workspace %q is not what was written there. The previous backend still has it.", w.target))
 		return false
 	}
-	if local, ok := w.from.(*store.Local); ok && moves {
+	if local, ok := store.As[*store.Local](w.from); ok && moves {
 		if err := local.SetAside(w.source); err != nil {
 			d.Env.Bag.Add(diag.Errorf("Failed to move the state", "It was copied to the new backend, but the original cannot be renamed: %s. Remove it.", disk.Reason(err)))
 			return false

@@ -6,8 +6,10 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/crypt"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -30,8 +32,10 @@ func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
 			o.Written = func() { d.adopt(current, true) }
 		}
 	}
-	if local, ok := st.(*store.Local); ok && f != (Files{}) {
-		o.Store = local.Override(f.In, f.Out, f.Backup)
+	if local, ok := store.As[*store.Local](st); ok && f != (Files{}) {
+		if o.Store, ok = d.sealed(local.Override(f.In, f.Out, f.Backup)); !ok {
+			return nil, false
+		}
 	}
 	return o, true
 }
@@ -86,7 +90,7 @@ func (d *Directory) uninitialized(reason, places string) {
 
 // open opens a store.
 func (d *Directory) open(ctx context.Context, s settings) (store.Store, bool) {
-	st, err := s.driver.Open(ctx, d.storeSettings(s.driver, s.config))
+	st, err := s.driver.Open(ctx, d.storeSettings(s.driver.Schema, s.config, backendSettings(s.driver)))
 	if err != nil {
 		problem := diag.Errorf("Failed to open the state store", "%s.", err)
 		if b := d.block(); b != nil {
@@ -95,20 +99,26 @@ func (d *Directory) open(ctx context.Context, s settings) (store.Store, bool) {
 		d.Env.Bag.Add(problem)
 		return nil, false
 	}
-	return st, true
+	return d.sealed(st)
 }
 
-func (d *Directory) storeSettings(driver store.Driver, config cty.Value) store.Settings {
-	s := store.Settings{Config: config, Schema: driver.Schema, Dir: d.Env.Dir, FS: d.Env.FS, Getenv: d.Env.Getenv, Agent: d.Agent}
+// backendSettings is where the settings of a store stand, for Secret.
+func backendSettings(driver store.Driver) string {
+	return fmt.Sprintf("the settings of backend %q", driver.Name)
+}
+
+func (d *Directory) storeSettings(sch *schema.Block, config cty.Value, where string) store.Settings {
+	s := store.Settings{Config: config, Schema: sch, Dir: d.Env.Dir, FS: d.Env.FS, Getenv: d.Env.Getenv, Agent: d.Agent}
 	if d.Secret != nil {
-		s.Learn = func(text string) { d.Secret(text, driver.Name) }
+		s.Learn = func(text string) { d.Secret(text, where) }
 	}
 	return s
 }
 
 // Outputs reads the outputs of the state that another configuration keeps, for
-// terraform_remote_state: config are the settings of a backend of that type, null for none.
-func (d *Directory) Outputs(ctx context.Context, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
+// terraform_remote_state, whose address is at (see Encryption.Remote): config are the settings of a backend of that type,
+// null for none.
+func (d *Directory) Outputs(ctx context.Context, at, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
 	driver, ok := Drivers.Find(backend)
 	if !ok {
 		return nil, provider.Diags{noDriver(backend).In(cty.GetAttrPath("backend"))}
@@ -120,13 +130,16 @@ func (d *Directory) Outputs(ctx context.Context, backend, workspace string, conf
 	if err != nil {
 		return nil, provider.Diags{diag.Errorf("Invalid backend configuration", "The settings of the store are not what %q takes: %s.", backend, err).In(cty.GetAttrPath("config"))}
 	}
-	st, err := driver.Open(ctx, d.storeSettings(driver, config))
+	st, err := driver.Open(ctx, d.storeSettings(driver.Schema, config, backendSettings(driver)))
 	if err != nil {
 		return nil, provider.Diags{diag.Errorf("Failed to open the state store", "%s.", err)}
 	}
+	if e, ok := d.Encryption(); ok && e.Remote(at) != nil {
+		st = crypt.Around(st, e.Remote(at))
+	}
 	data, _, err := st.Get(ctx, workspace)
 	if err != nil {
-		return nil, provider.Diags{diag.Errorf("Failed to load state", "%s.", err)}
+		return nil, provider.Diags{problem(err, "Failed to load state", "%s.")}
 	}
 	if data == nil {
 		return nil, provider.Diags{diag.Errorf("Unable to find remote state", "No stored state was found for the given workspace in the given backend.")}

@@ -101,19 +101,12 @@ func (s settings) with(declared settings) settings {
 	return s
 }
 
-// storable refuses to keep a state otherwise than the configuration asks for: in the clear what is to be
-// encrypted, and in a file what belongs elsewhere.
+// storable refuses to keep a state in a file that belongs elsewhere.
 func (d *Directory) storable(root *config.Module) bool {
-	switch bag := d.Env.Bag; {
-	case d.Env.Getenv("TF_ENCRYPTION") != "":
-		bag.Add(diag.Errorf("Unsupported encryption", "The environment variable TF_ENCRYPTION asks for states and plans to be encrypted. They are not encrypted here, and what is to be encrypted must not be written as it is. Unset it if what keeps the state encrypts it."))
-	case root != nil && root.Encryption != nil:
-		bag.Add(diag.Errorf("Unsupported block type", "States and plans are not encrypted here, and what is to be encrypted must not be written as it is. Remove the block if what keeps the state encrypts it.").At(root.Encryption.MissingItemRange()))
-	case root != nil && root.Cloud != nil:
-		bag.Add(diag.Errorf("Unsupported backend type", "A cloud block asks for HCP Terraform, or something of its kind, to keep the state, and there is no such store here. Available backends are: %s.", strings.Join(Drivers.Names(), ", ")).At(root.Cloud.Range))
-	default:
+	if root == nil || root.Cloud == nil {
 		return true
 	}
+	d.Env.Bag.Add(diag.Errorf("Unsupported backend type", "A cloud block asks for HCP Terraform, or something of its kind, to keep the state, and there is no such store here. Available backends are: %s.", strings.Join(Drivers.Names(), ", ")).At(root.Cloud.Range))
 	return false
 }
 
@@ -199,7 +192,7 @@ func (d *Directory) readOverrides(file string, given map[string]cty.Value) bool 
 
 // place names the place of a workspace's state.
 func (d *Directory) place(s settings, st store.Store, workspace string) string {
-	if f, ok := st.(store.Filer); ok {
+	if f, ok := store.As[store.Filer](st); ok {
 		return d.Display(f.File(workspace))
 	}
 	return fmt.Sprintf("the backend %q", s.driver.Name)

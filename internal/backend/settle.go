@@ -69,7 +69,7 @@ func (d *Directory) filled(ctx context.Context, st store.Store) ([]string, bool)
 		}
 	}
 	if err != nil {
-		d.Env.Bag.Add(diag.Errorf("Failed to read the previous backend", "%s.", err))
+		d.Env.Bag.Add(problem(err, "Failed to read the previous backend", "%s."))
 	}
 	if !holds {
 		names = nil
@@ -85,7 +85,7 @@ func holdsAnything(data []byte) bool {
 
 // sameFiles reports whether two stores keep their states in the same files.
 func sameFiles(a, b store.Store) bool {
-	x, ok1 := a.(store.Filer)
-	y, ok2 := b.(store.Filer)
+	x, ok1 := store.As[store.Filer](a)
+	y, ok2 := store.As[store.Filer](b)
 	return ok1 && ok2 && x.File(store.Default) == y.File(store.Default) && x.File("w") == y.File("w")
 }

@@ -26,20 +26,37 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-func killed(t *testing.T) {
+// TestKilledEncrypted is the same where the state is encrypted: then the journal is, and no file has anything of
+// what is in either.
+func TestKilledEncrypted(t *testing.T) {
+	killed(t, `TF_ENCRYPTION={"key_provider":{"pbkdf2":{"k":{"passphrase":"correct horse battery staple","iterations":200000}}},"method":{"aes_gcm":{"m":{"keys":"key_provider.pbkdf2.k"}}},"state":{"method":"method.aes_gcm.m","enforced":true}}`)
+}
+
+func killed(t *testing.T, env ...string) {
 	p := newProcess(t, `
 resource "playground_thing" "a" {
   count = 200
   name  = "a-${count.index}"
   delay = "10ms"
 }
-`)
+`, env...)
 	s := p.start("apply", "-auto-approve", "-parallelism", "4")
 	p.seen("ApplyResourceChange", `"phase":"begin"`)
 	time.Sleep(rand.N(time.Second))
 	s.cmd.Process.Kill()
 	s.wait()
 	made := p.settled()
+	if len(env) > 0 {
+		files, _ := filepath.Glob(filepath.Join(p.dir, "terraform.tfstate*"))
+		for _, f := range files {
+			if text, _ := os.ReadFile(f); strings.Contains(string(text), "playground_thing") {
+				t.Errorf("%s is not encrypted", f)
+			}
+		}
+		if len(files) == 0 {
+			t.Error("there is no journal")
+		}
+	}
 
 	if text, err := os.ReadFile(filepath.Join(p.dir, "terraform.tfstate")); err == nil && !json.Valid(text) {
 		t.Errorf("the state file is torn: %q", text)

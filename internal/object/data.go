@@ -25,7 +25,7 @@ func (t *Tools) ReadData(ctx context.Context, config mark.Value, s Stored, refre
 	var resp provider.DataResponse
 	var ds provider.Diags
 	called := t.token(ctx, func() {
-		resp, ds = t.Provider.ReadData(ctx, provider.DataRequest{Type: t.Type.Name, Config: send(wire), Meta: t.Type.Meta, Allow: t.allow()})
+		resp, ds = t.Provider.ReadData(ctx, provider.DataRequest{Type: t.Type.Name, Object: t.Object.String(), Config: send(wire), Meta: t.Type.Meta, Allow: t.allow()})
 	})
 	if !called {
 		return mark.Value{}, nil, false

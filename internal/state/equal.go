@@ -49,6 +49,15 @@ func Next(prev, next *Snapshot, version string) (*Snapshot, bool) {
 	return e.Done(), true
 }
 
+// Again is a snapshot as it is to be written once more, although nothing in it differs: with the serial after its own.
+func Again(s *Snapshot, version string) *Snapshot {
+	e := s.Edit()
+	head := e.Head()
+	head.Serial++
+	head.Version = version
+	return e.Done()
+}
+
 // NewLineage makes a lineage: a random UUID.
 func NewLineage() string { return uuid.NewString() }
 

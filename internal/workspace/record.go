@@ -15,9 +15,10 @@ import (
 // recorder keeps the journal of a run.
 type recorder struct {
 	env    *Env
-	path   string // of the journal
-	name   string // of the workspace
-	silent bool   // another run may have its journal there: nothing is written to it
+	seal   journal.Sealing // what encrypts it; nil: nothing does
+	path   string          // of the journal
+	name   string          // of the workspace
+	silent bool            // another run may have its journal there: nothing is written to it
 
 	starting sync.Mutex        // held while the journal is begun
 	journal  *journal.Writer   // from the first lease on, or the first change
@@ -28,7 +29,7 @@ type recorder struct {
 
 // journalFile is where the progress of a run on a workspace is written.
 func journalFile(env *Env, st store.Store, name string) string {
-	if f, ok := st.(store.Filer); ok {
+	if f, ok := store.As[store.Filer](st); ok {
 		return journal.Path(f.File(name))
 	}
 	return journal.Path(filepath.Join(env.Data, name))
@@ -42,7 +43,7 @@ func (r *recorder) begin(base *state.Snapshot) error {
 	if r.journal != nil {
 		return nil
 	}
-	o := journal.Options{FS: r.env.FS, Now: r.env.Now, Carry: r.unknown}
+	o := journal.Options{Seal: r.seal, FS: r.env.FS, Now: r.env.Now, Carry: r.unknown}
 	run := r.name + "-" + r.env.Now().UTC().Format("20060102T150405Z")
 	var err error
 	if r.left != nil {

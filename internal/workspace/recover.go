@@ -14,7 +14,7 @@ import (
 // known. Only commands that change things write it down.
 func (s *State) recover(ctx context.Context) bool {
 	fsys, path, bag := s.env.FS, s.record.path, s.env.Bag
-	r, err := journal.Recover(fsys, path, s.snapshot)
+	r, err := journal.Recover(fsys, path, s.snapshot, s.record.seal)
 	var mismatch *journal.MismatchError
 	switch {
 	case errors.As(err, &mismatch):
@@ -26,7 +26,7 @@ func (s *State) recover(ctx context.Context) bool {
 		reportLeases(mismatch.Leases, bag)
 		return true
 	case err != nil:
-		bag.Add(diag.Errorf("Failed to read the journal", "%s.", err))
+		bag.Add(Problem(err, diag.Errorf("Failed to read the journal", "%s.", err)))
 		return false
 	case r == nil:
 		return true

@@ -10,6 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/crypt"
 )
 
 // State is the state of a workspace, locked for a command. It is a journal.Leases.
@@ -30,7 +31,7 @@ func Lock(ctx context.Context, env *Env, req Request) (*State, bool) {
 	}
 	var ok bool
 	if s.snapshot, s.version, ok = read(ctx, env, req); ok {
-		s.record = recorder{env: env, path: journalFile(env, req.Store, req.Name), name: req.Name, silent: req.Looks && !req.Lock}
+		s.record = recorder{env: env, seal: sealing(req.Store), path: journalFile(env, req.Store, req.Name), name: req.Name, silent: req.Looks && !req.Lock}
 		ok = s.recover(ctx)
 	}
 	if !ok {
@@ -47,7 +48,7 @@ func Read(ctx context.Context, env *Env, st store.Store, name string) (*state.Sn
 	if !ok {
 		return nil, false
 	}
-	if r, err := journal.Recover(env.FS, journalFile(env, st, name), s); err == nil && r != nil {
+	if r, err := journal.Recover(env.FS, journalFile(env, st, name), s, sealing(st)); err == nil && r != nil {
 		return r.Snapshot, true
 	}
 	if v == "" {
@@ -63,14 +64,14 @@ func Begun(ctx context.Context, env *Env, st store.Store, name string) bool {
 	if err != nil || len(data) > 0 {
 		return true
 	}
-	r, err := journal.Recover(env.FS, journalFile(env, st, name), &state.Snapshot{})
+	r, err := journal.Recover(env.FS, journalFile(env, st, name), &state.Snapshot{}, sealing(st))
 	return err != nil || r != nil
 }
 
 func read(ctx context.Context, env *Env, req Request) (*state.Snapshot, store.Version, bool) {
 	data, version, err := req.Store.Get(ctx, req.Name)
 	if err != nil {
-		env.Bag.Add(diag.Errorf("Failed to load state", "Error refreshing state: %s", err))
+		env.Bag.Add(Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
 		return nil, "", false
 	}
 	if version == "" || req.Replaces && len(data) == 0 {
@@ -78,6 +79,22 @@ func read(ctx context.Context, env *Env, req Request) (*state.Snapshot, store.Ve
 	}
 	s, ok := state.Read(data, env.Bag)
 	return s, version, ok
+}
+
+// Problem is what users read of an error of a store: what it says of itself, or else otherwise.
+func Problem(err error, otherwise diag.Diagnostic) diag.Diagnostic {
+	if d, ok := crypt.Diagnostic(err); ok {
+		return d
+	}
+	return otherwise
+}
+
+// sealing is what a store encrypts journals with; nil if it encrypts nothing.
+func sealing(st store.Store) journal.Sealing {
+	if s, ok := store.As[store.Sealer](st); ok {
+		return s
+	}
+	return nil
 }
 
 // Snapshot is the state as it was read, journals included, or as it was written last. It is never nil.
@@ -133,9 +150,12 @@ func (s *State) SaveApplied(next *state.Snapshot) bool {
 	return s.Save(next)
 }
 
-// Save writes a snapshot, with the next serial, if it differs from what was read.
+// Save writes a snapshot, with the next serial, if it differs from what was read, or would be encrypted otherwise.
 func (s *State) Save(next *state.Snapshot) bool {
 	next, changed := state.Next(s.snapshot, next, s.env.Version)
+	if sealer, ok := store.As[store.Sealer](s.req.Store); !changed && ok && sealer.Outdated(s.req.Name) && s.version != "" {
+		next, changed = state.Again(s.snapshot, s.env.Version), true
+	}
 	if !changed {
 		s.record.keep = false
 	}
@@ -169,7 +189,14 @@ func (s *State) Delete(ctx context.Context) error { return s.req.Store.Delete(ct
 // elsewhere says where a state is that could not be written: in another file, or in the journal of a
 // run that recorded everything, or nowhere but on the screen.
 func (s *State) elsewhere(next *state.Snapshot, data []byte, recorded bool) string {
-	path, err := store.EmergencyDump(s.env.FS, data, store.EmergencyDirs(s.env.Dir, s.env.Getenv)...)
+	var err error
+	if seal := sealing(s.req.Store); seal != nil {
+		data, err = seal.Seal(context.Background(), data)
+	}
+	path := ""
+	if err == nil {
+		path, err = store.EmergencyDump(s.env.FS, data, store.EmergencyDirs(s.env.Dir, s.env.Getenv)...)
+	}
 	switch {
 	case err == nil:
 		return fmt.Sprintf("The updated state was written to %s. Put it in place with: lethe state push %s", path, path)
@@ -179,7 +206,7 @@ func (s *State) elsewhere(next *state.Snapshot, data []byte, recorded bool) stri
 		return "The state is as it was."
 	}
 	var b strings.Builder
-	b.WriteString("No other directory took it, and the journal has not all of it. These objects differ from the state that is stored; write them down, and import those that are missing:")
+	b.WriteString("No other file took it, and the journal has not all of it. These objects differ from the state that is stored; write them down, and import those that are missing:")
 	for o, e := range next.Objects() {
 		if s.snapshot.Get(o) != e {
 			fmt.Fprintf(&b, "\n  %s [id=%s]", o, e.ID())

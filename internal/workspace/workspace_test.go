@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -15,6 +16,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/crypt"
+	"github.com/zclconf/go-cty/cty"
 )
 
 var ctx = context.Background()
@@ -244,6 +247,50 @@ func TestStoreRefuses(t *testing.T) {
 	}
 	if _, err := os.Stat(journal.Path(filepath.Join(b.Data, store.Default))); err != nil {
 		t.Errorf("the journal is gone: %v", err)
+	}
+}
+
+// TestStoreRefusesEncrypted: what goes elsewhere is encrypted as the state would be, and so is the journal.
+func TestStoreRefusesEncrypted(t *testing.T) {
+	b := newBench(t)
+	kind, _ := crypt.ProviderKinds.Find("pbkdf2")
+	set, err := kind.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{"passphrase": cty.StringVal("correct horse battery staple"), "iterations": cty.NumberIntVal(200_000)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := kind.Make(store.Settings{Config: set, Schema: kind.Schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gcm, _ := crypt.MethodKinds.Find("aes_gcm")
+	set, _ = gcm.Schema.Coerce(cty.EmptyObjectVal)
+	method, err := gcm.Make(store.Settings{Config: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &crypt.Cipher{Name: "m", Method: method, Keys: &crypt.Source{Name: "k", Meta: "k", Provider: keys}}
+	target := &crypt.Target{Block: "state", Write: c, Read: []*crypt.Cipher{c}}
+	b.store = crypt.Around(broken{b.store}, target)
+	s := b.lock(Request{})
+	change(t, s, "a.x")
+	if s.Save(with(t, s.Snapshot(), "a.x")) {
+		t.Error("it was saved")
+	}
+	s.Unlock()
+	_, rest, _ := strings.Cut(b.Bag.List()[0].Detail, "The updated state was written to ")
+	b.said("Failed to save state")
+	name, _, _ := strings.Cut(rest, ". Put it in place with")
+	data, err := os.ReadFile(name)
+	if err != nil || !crypt.Sealed(data) {
+		t.Fatalf("%s, %v", data, err)
+	}
+	plain, _, err := target.Open(ctx, data)
+	if kept, ok := state.Read(plain, b.Bag); err != nil || !ok || kept.Len() != 1 {
+		t.Errorf("%s, %v", plain, err)
+	}
+	text, err := os.ReadFile(journal.Path(filepath.Join(b.Data, store.Default)))
+	if err != nil || bytes.Contains(text, []byte("lineage")) || bytes.Contains(text, []byte("a.x")) {
+		t.Errorf("%q, %v", text, err)
 	}
 }
 

@@ -70,7 +70,7 @@ func readDrawn(ctx context.Context, p *project.Project, plan string) bool {
 	if plan == "" {
 		return p.Load() && p.Compile(ctx, vet.CheckOptions{})
 	}
-	saved, ok := project.ReadPlan(p.Call, plan)
+	saved, ok := p.ReadPlan(ctx, plan)
 	if !ok {
 		return false
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/plan/file"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/store/crypt"
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
@@ -52,14 +52,14 @@ func runShow(ctx context.Context, c *base.Call, f *showFlags) int {
 		p.Bag.Add(diag.Errorf("Failed to read the given file as a state or plan file", "%s.", err))
 		return p.UI.Fail()
 	}
-	if bytes.HasPrefix(data, []byte("PK")) {
+	if bytes.HasPrefix(data, []byte("PK")) || crypt.Sealed(data) && !crypt.IsState(data) {
 		return showSaved(ctx, p, data)
 	}
 	if text := bytes.TrimSpace(data); len(text) > 0 && text[0] != '{' {
 		p.Bag.Add(diag.Errorf("Failed to read the given file as a state or plan file", "%s is neither: a state is a JSON object, a saved plan a zip archive.", path))
 		return p.UI.Fail()
 	}
-	s, ok := state.Read(data, p.Bag)
+	s, ok := p.OpenState(ctx, data)
 	if !ok {
 		return p.UI.Fail()
 	}
@@ -97,7 +97,7 @@ func showSnapshot(p *project.Project, s *state.Snapshot) int {
 
 // showSaved shows a saved plan, with the configuration that is inside it.
 func showSaved(ctx context.Context, p *project.Project, data []byte) int {
-	saved, ok := file.Read(bytes.NewReader(data), int64(len(data)), p.Bag)
+	saved, ok := p.OpenPlan(ctx, data)
 	if !ok {
 		return p.UI.Fail()
 	}

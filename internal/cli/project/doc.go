@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/backend"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -75,5 +76,6 @@ type Project struct {
 
 	reattach map[addr.Provider]launch.Reattach
 	closed   shortcut.Set
+	states   func() *backend.Directory
 	install  context.Context // of a command that installs modules; nil: only what was installed is used
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
@@ -17,18 +16,53 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/plan/file"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/store/crypt"
+	"github.com/lethe-iac/lethe/internal/workspace"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // ReadPlan reads a plan file.
-func ReadPlan(c *base.Call, name string) (*file.Contents, bool) {
-	data, err := os.ReadFile(c.Path(name))
+func (p *Project) ReadPlan(ctx context.Context, name string) (*file.Contents, bool) {
+	data, err := os.ReadFile(p.Call.Path(name))
 	if err != nil {
-		c.Bag.Add(diag.Errorf("Failed to load \""+name+"\" as a plan file", "Error: %s.", err))
+		p.Bag.Add(diag.Errorf("Failed to load \""+name+"\" as a plan file", "Error: %s.", err))
 		return nil, false
 	}
-	return file.Read(bytes.NewReader(data), int64(len(data)), &c.Bag)
+	return p.OpenPlan(ctx, data)
+}
+
+// OpenPlan reads the content of a plan file, which may be encrypted.
+func (p *Project) OpenPlan(ctx context.Context, data []byte) (*file.Contents, bool) {
+	e, ok := p.States().Encryption()
+	if !ok {
+		return nil, false
+	}
+	if e.Plan != nil || crypt.Sealed(data) {
+		var err error
+		if data, _, err = e.Plan.Open(ctx, data); err != nil {
+			p.Bag.Add(workspace.Problem(err, diag.Errorf("Invalid plan file", "%s.", err)))
+			return nil, false
+		}
+	}
+	return file.Read(bytes.NewReader(data), int64(len(data)), p.Bag)
+}
+
+// OpenState reads a state from a file, which may be encrypted.
+func (p *Project) OpenState(ctx context.Context, data []byte) (*state.Snapshot, bool) {
+	if crypt.Sealed(data) {
+		e, ok := p.States().Encryption()
+		if !ok {
+			return nil, false
+		}
+		var err error
+		if data, _, err = e.State.Open(ctx, data); err != nil {
+			p.Bag.Add(workspace.Problem(err, diag.Errorf("Failed to load state", "%s.", err)))
+			return nil, false
+		}
+	}
+	return state.Read(data, p.Bag)
 }
 
 // LoadSaved takes configuration and variables from a saved plan. Its files lie where they were when

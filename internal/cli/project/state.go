@@ -3,7 +3,6 @@ package project
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/lethe-iac/lethe/internal/backend"
 	"github.com/lethe-iac/lethe/internal/cli/base"
@@ -17,14 +16,16 @@ import (
 )
 
 // States is the working directory as far as its states are concerned.
-func (p *Project) States() *backend.Directory {
+func (p *Project) States() *backend.Directory { return p.states() }
+
+func (p *Project) newStates() *backend.Directory {
 	return &backend.Directory{
 		Env: Workspaces(p.Call), Limits: p.Limits, Sources: p.Call.Sources, Root: p.root, Display: p.Display, Agent: agent(p.Call),
-		Secret: func(text, backend string) {
-			p.Call.Secrets.Add(text, secret.Origin{Addr: fmt.Sprintf("the settings of backend %q", backend), Kind: secret.Setting})
+		Secret: func(text, where string) {
+			p.Call.Secrets.Add(text, secret.Origin{Addr: where, Kind: secret.Setting})
 		},
 		Static: func(root *config.Module) *frame.StaticFrame {
-			if p.Vars.Given == nil && frame.Refers(root.Backend.Body) {
+			if p.Vars.Given == nil && (root.Backend == nil || root.Encryption != nil || p.Call.Getenv(config.EncryptionVariable) != "" || frame.Refers(root.Backend.Body)) {
 				p.Vars.Collect()
 			}
 			return frame.Static(root, p.Vars.Given, p.StaticOptions())

@@ -53,7 +53,7 @@ func runPlan(ctx context.Context, c *base.Call, f *planFlags) int {
 	o.showPlan(result.Plan, view.PlanOptions{Saved: f.out})
 	// A plan with errors is saved as well, for others may want to know of them; but not one in which a secret
 	// was found.
-	saved := f.out == "" || !ok && c.Secrets.Found() || o.savePlan(result)
+	saved := f.out == "" || !ok && c.Secrets.Found() || o.savePlan(ctx, result)
 	if !ok || !saved {
 		return c.UI.Fail()
 	}
@@ -114,7 +114,7 @@ func (o *operation) showPlan(out *plan.Plan, how view.PlanOptions) {
 }
 
 // savePlan writes the plan file.
-func (o *operation) savePlan(r *engine.Result) bool {
+func (o *operation) savePlan(ctx context.Context, r *engine.Result) bool {
 	r.Plan.Ephemeral = ephemeralGiven(o.p)
 	var b bytes.Buffer
 	path := o.p.Call.Path(o.f.out)
@@ -122,8 +122,16 @@ func (o *operation) savePlan(r *engine.Result) bool {
 	if err == nil {
 		err = file.Write(&b, &file.Contents{Plan: r.Plan, Config: o.snapshotConfig(), Lock: o.p.Lock.Bytes(), Version: base.Version, Schemas: described(o.p, r.Plan)})
 	}
+	e, ok := o.p.States().Encryption()
+	if !ok {
+		return false
+	}
+	data := b.Bytes()
 	if err == nil {
-		err = disk.Replace(o.p.Call.FS(), path, b.Bytes())
+		data, err = e.Plan.Seal(ctx, data)
+	}
+	if err == nil {
+		err = disk.Replace(o.p.Call.FS(), path, data)
 	}
 	if err != nil {
 		o.p.Bag.Add(diag.Errorf("Failed to write plan file", "The plan could not be written to %s: %s.", o.f.out, disk.Reason(err)))

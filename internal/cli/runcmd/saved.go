@@ -22,16 +22,16 @@ func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) i
 		c.Bag.Add(diag.Errorf("Can't change plan options when applying a saved plan", "The mode, targets and other planning options were decided when the plan was made. Make a new plan to change them."))
 		return c.UI.Fail()
 	}
-	saved, ok := project.ReadPlan(c, name)
+	p, ok := project.Open(c, &f.Options)
+	if !ok {
+		return c.UI.Fail()
+	}
+	saved, ok := p.ReadPlan(ctx, name)
 	if !ok {
 		return c.UI.Fail()
 	}
 	if d := saved.WrittenBy(base.Version); d != nil {
 		c.Bag.Add(*d)
-		return c.UI.Fail()
-	}
-	p, ok := project.Open(c, &f.Options)
-	if !ok {
 		return c.UI.Fail()
 	}
 	p.Applying = true

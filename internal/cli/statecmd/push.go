@@ -28,11 +28,11 @@ func runPush(ctx context.Context, c *base.Call, f *pushFlags) int {
 	if !c.Between(1, 1) {
 		return c.UI.Fail()
 	}
-	pushed, ok := ReadFile(c, c.Operands[0])
+	p, ok := project.Open(c, &f.Options)
 	if !ok {
 		return c.UI.Fail()
 	}
-	p, ok := project.Open(c, &f.Options)
+	pushed, ok := ReadFile(ctx, p, c.Operands[0])
 	if !ok {
 		return c.UI.Fail()
 	}

@@ -51,8 +51,9 @@ func change(ctx context.Context, c *base.Call, o *project.Options, operation str
 	return c.UI.Done(base.ExitOK)
 }
 
-// ReadFile reads a state from a file, or from standard input if its name is "-".
-func ReadFile(c *base.Call, name string) (*state.Snapshot, bool) {
+// ReadFile reads a state from a file, or from standard input if its name is "-". It may be encrypted.
+func ReadFile(ctx context.Context, p *project.Project, name string) (*state.Snapshot, bool) {
+	c := p.Call
 	var data []byte
 	var err error
 	if name == "-" {
@@ -64,5 +65,5 @@ func ReadFile(c *base.Call, name string) (*state.Snapshot, bool) {
 		c.Bag.Add(diag.Errorf("Error reading source state", "%s.", err))
 		return nil, false
 	}
-	return state.Read(data, &c.Bag)
+	return p.OpenState(ctx, data)
 }

@@ -47,7 +47,7 @@ func runForceUnlock(ctx context.Context, c *base.Call, f *unlockFlags) int {
 			return c.UI.Fail()
 		}
 	}
-	breaker, ok := st.Store.(store.Breaker)
+	breaker, ok := store.As[store.Breaker](st.Store)
 	if !ok {
 		c.Bag.Add(diag.Errorf("Local state cannot be unlocked by another process", "This store has no locks that could be broken."))
 		return c.UI.Fail()

@@ -32,17 +32,17 @@ func runNew(ctx context.Context, c *base.Call, f *newFlags) int {
 	if !project.Workspaces(c).CheckName(name) {
 		return c.UI.Fail()
 	}
-	initial := empty()
-	if f.State != "" {
-		var ok bool
-		if initial, ok = statecmd.ReadFile(c, f.State); !ok {
-			return c.UI.Fail()
-		}
-		f.State = ""
-	}
+	from := f.State
+	f.State = ""
 	p, names, ok := open(ctx, c, &f.Options)
 	if !ok {
 		return c.UI.Fail()
+	}
+	initial := empty()
+	if from != "" {
+		if initial, ok = statecmd.ReadFile(ctx, p, from); !ok {
+			return c.UI.Fail()
+		}
 	}
 	if slices.Contains(names, name) {
 		c.Bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q already exists", name), "Select it with: lethe workspace select %s", name))

@@ -39,7 +39,8 @@ type Resource struct {
 type Data struct {
 	*schema.Schema
 	Validate func(config cty.Value) provider.Diags
-	Read     func(ctx context.Context, config cty.Value) (cty.Value, provider.Diags)
+	// Read reads; object is the address that is read.
+	Read func(ctx context.Context, object string, config cty.Value) (cty.Value, provider.Diags)
 }
 
 // Ephemeral is an ephemeral resource type. Renew and Close may be nil.
@@ -277,7 +278,7 @@ func (p *Provider) ReadData(ctx context.Context, req provider.DataRequest) (prov
 	if err != nil {
 		return provider.DataResponse{}, failed(err)
 	}
-	v, ds := t.Read(ctx, config)
+	v, ds := t.Read(ctx, req.Object, config)
 	if ds.HasErrors() {
 		return provider.DataResponse{}, ds
 	}

@@ -67,7 +67,7 @@ func BenchmarkReplay(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if r, err := Replay(data, nil); err != nil || r.Snapshot.Len() != 10000 {
+		if r, err := Replay(data, nil, nil); err != nil || r.Snapshot.Len() != 10000 {
 			b.Fatal(err)
 		}
 	}

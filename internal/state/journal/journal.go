@@ -18,17 +18,28 @@
 //
 // The first record says which state the rest is about, by lineage, serial and digest. A journal
 // whose state has moved on, because another program wrote it since, is put aside and never
-// applied. No ephemeral value has a place in any record: objects are stored entries, and an intent
+// applied. A journal of a state that is encrypted is encrypted, too. No ephemeral value has a place in any record: objects are stored entries, and an intent
 // holds addresses and attributes like names.
 package journal
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/state"
 )
+
+// Sealing encrypts a journal. A journal has a key of its own, and in its first record that key, sealed: what
+// is recorded costs no call of a key provider then, and no program.
+type Sealing interface {
+	// Encrypts reports whether Seal encrypts; journals are in the clear otherwise.
+	Encrypts() bool
+	Seal(ctx context.Context, plain []byte) ([]byte, error)
+	// Open is the opposite of Seal. What is not encrypted is an error where that may not be.
+	Open(ctx context.Context, data []byte) ([]byte, error)
+}
 
 // Op tells the calls of one run apart. 0 is no call: a result of its own, such as a move.
 type Op uint64

@@ -119,7 +119,7 @@ func TestReplayOfARun(t *testing.T) {
 		t.Errorf("a journal was overwritten: %v", err)
 	}
 
-	r, err := Recover(disk.OS, path, base)
+	r, err := Recover(disk.OS, path, base, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,11 +146,11 @@ func TestReplayOfARun(t *testing.T) {
 	if err := r.Conclude(disk.OS, path, state.DigestOf(data)); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Recover(disk.OS, path, after)
+	again, err := Recover(disk.OS, path, after, nil)
 	if err != nil || !again.Written || again.Snapshot != after || len(again.Unknown) != 1 {
 		t.Errorf("lost after writing: %+v, %v", again, err)
 	}
-	again, err = Recover(disk.OS, path, base)
+	again, err = Recover(disk.OS, path, base, nil)
 	if err != nil || again.Written || !maps.Equal(contents(again.Snapshot), want) {
 		t.Errorf("lost before writing: %+v, %v", again, err)
 	}
@@ -162,19 +162,19 @@ func TestReplayOfARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err = Recover(disk.OS, path, after); err != nil || len(r.Unknown) != 1 || r.Unknown[0].Run != "run-1" {
+	if r, err = Recover(disk.OS, path, after, nil); err != nil || len(r.Unknown) != 1 || r.Unknown[0].Run != "run-1" {
 		t.Errorf("carried: %+v, %v", r, err)
 	}
 	if err := w.Result(0, Change{object(t, "a.lost"), entry("imported")}); err != nil {
 		t.Fatal(err)
 	}
-	if r, err = Recover(disk.OS, path, after); err != nil || len(r.Unknown) != 0 {
+	if r, err = Recover(disk.OS, path, after, nil); err != nil || len(r.Unknown) != 0 {
 		t.Errorf("settled: %+v, %v", r, err)
 	}
 	if err := errors.Join(w.Close(), Remove(disk.OS, path)); err != nil {
 		t.Fatal(err)
 	}
-	if r, err = Recover(disk.OS, path, after); err != nil || r != nil {
+	if r, err = Recover(disk.OS, path, after, nil); err != nil || r != nil {
 		t.Errorf("dropped: %+v, %v", r, err)
 	}
 }
@@ -185,7 +185,7 @@ func TestFirstState(t *testing.T) {
 	if err := w.Result(0, Change{object(t, "a.x"), entry("x")}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Recover(disk.OS, path, nil)
+	r, err := Recover(disk.OS, path, nil, nil)
 	if err != nil || r.Snapshot.Lineage != "new lineage" || r.Snapshot.Len() != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -219,7 +219,7 @@ func TestMismatch(t *testing.T) {
 		{"moved on", edited(func(e *state.Edit) { e.Head().Serial = 9 }), "about serial 4, and the state has serial 9"},
 		{"edited by hand", edited(func(e *state.Edit) { e.Put(object(t, "a.x"), nil) }), "the same serial 4, but was changed"},
 	} {
-		_, err := Recover(disk.OS, path, tt.base)
+		_, err := Recover(disk.OS, path, tt.base, nil)
 		var mismatch *MismatchError
 		if !errors.As(err, &mismatch) || !strings.Contains(err.Error(), tt.want) || mismatch.Header.Run != "run-1" {
 			t.Errorf("%s: %v", tt.name, err)
@@ -227,7 +227,7 @@ func TestMismatch(t *testing.T) {
 	}
 	first := filepath.Join(dir, "first")
 	create(t, first, nil, Options{})
-	if _, err := Recover(disk.OS, first, base); err == nil || !strings.Contains(err.Error(), "there was none when it began") {
+	if _, err := Recover(disk.OS, first, base, nil); err == nil || !strings.Contains(err.Error(), "there was none when it began") {
 		t.Errorf("a state by now: %v", err)
 	}
 	for _, want := range []string{"j.aside-1", "j.aside-2"} {
@@ -239,7 +239,7 @@ func TestMismatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if r, err := Recover(disk.OS, path, base); r != nil || err != nil {
+	if r, err := Recover(disk.OS, path, base, nil); r != nil || err != nil {
 		t.Errorf("an empty journal: %v, %v", r, err)
 	}
 	if _, err := os.Stat(path); err == nil {
@@ -368,7 +368,7 @@ func TestPrefixes(t *testing.T) {
 			cuts = append(cuts, rapid.IntRange(0, len(g.data)).Draw(t, "cut"))
 		}
 		for _, cut := range cuts {
-			r, err := Replay(g.data[:cut], g.base)
+			r, err := Replay(g.data[:cut], g.base, nil)
 			whole, _ := slices.BinarySearch(g.ends, cut+1)
 			if whole == 0 {
 				if !errors.Is(err, ErrNothing) {
@@ -393,7 +393,7 @@ func TestDamage(t *testing.T) {
 		data := bytes.Clone(g.data)
 		data[at] ^= byte(1 << rapid.IntRange(0, 7).Draw(t, "bit"))
 		hit, _ := slices.BinarySearch(g.ends, at+1)
-		r, err := Replay(data, g.base)
+		r, err := Replay(data, g.base, nil)
 		if hit == 0 {
 			var mismatch *MismatchError
 			if !errors.Is(err, ErrNothing) && !errors.As(err, &mismatch) {
@@ -444,7 +444,7 @@ func TestManyWriters(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	r, err := Recover(disk.OS, path, nil)
+	r, err := Recover(disk.OS, path, nil, nil)
 	if err != nil || r.Snapshot.Len() != writers*each || len(r.Unknown) != 0 || r.Missing != 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -485,7 +485,7 @@ func TestDiskFails(t *testing.T) {
 			t.Errorf("%d acknowledged without an error", acknowledged)
 		}
 		w.Close()
-		r, err := Recover(disk.OS, path, nil)
+		r, err := Recover(disk.OS, path, nil, nil)
 		if err != nil || r.Snapshot.Len() < acknowledged {
 			t.Fatalf("call %d (%s) failed: %d acknowledged, recovered %+v, %v", at, faults.Last(), acknowledged, r, err)
 		}
@@ -514,7 +514,7 @@ func TestPowerLoss(t *testing.T) {
 				}
 			}
 		}
-		r, err := Recover(fs.Crash(choose), "/w/j", nil)
+		r, err := Recover(fs.Crash(choose), "/w/j", nil, nil)
 		if err != nil || r == nil {
 			t.Fatalf("%+v, %v", r, err)
 		}
@@ -576,7 +576,7 @@ func FuzzReplay(f *testing.F) {
 }
 
 func replayed(t *testing.T, data []byte, base *state.Snapshot) {
-	r, err := Replay(data, base)
+	r, err := Replay(data, base, nil)
 	if (r == nil) == (err == nil) {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -621,7 +621,7 @@ func TestLater(t *testing.T) {
 			if at := <-told; at != i {
 				t.Fatalf("record %d was told of as number %d", at, i)
 			}
-			if r, err := Recover(<-crashed, "/w/j", nil); err != nil || r.Snapshot.Len() < i+1 {
+			if r, err := Recover(<-crashed, "/w/j", nil, nil); err != nil || r.Snapshot.Len() < i+1 {
 				t.Fatalf("record %d is not on the disk: %+v, %v", i, r, err)
 			}
 		}

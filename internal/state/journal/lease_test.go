@@ -14,7 +14,7 @@ import (
 // named are the leases that a journal says are open.
 func named(t *testing.T, path string, base *state.Snapshot) (out []string) {
 	t.Helper()
-	r, err := Recover(disk.OS, path, base)
+	r, err := Recover(disk.OS, path, base, nil)
 	var mismatch *MismatchError
 	switch {
 	case errors.As(err, &mismatch):
@@ -74,7 +74,7 @@ func TestLeases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Recover(disk.OS, path, nil)
+	r, err := Recover(disk.OS, path, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,9 +19,10 @@ import (
 //	number   4 bytes, counting from 0, so that missing records are noticed
 //	length   4 bytes, of the payload
 //	checksum 4 bytes, CRC-32C of type, number, length and payload
-//	payload  JSON
+//	payload  JSON; encrypted, if the first record is a key: a nonce, and what AES-256-GCM makes of it with type
+//	         and number as additional data
 //
-// with numbers in little-endian order. The header record begins the file.
+// with numbers in little-endian order. The header record begins the file, or comes after the key.
 
 var mark = []byte{0x9e, 'L', 'J', 0x01} // the last byte is the version of the format
 
@@ -36,6 +37,7 @@ const (
 	endRecord    kind = 'E'
 	leaseRecord  kind = 'L' // a lease is about to be opened
 	overRecord   kind = 'O' // it is closed, or was not opened
+	keyRecord    kind = 'K' // what the payloads after it are encrypted under, sealed; the first record
 )
 
 // castagnoli makes its table when it is used first, as most commands do not.

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"crypto/cipher"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,8 +24,9 @@ type Recovery struct {
 	Missing  int             // records that could not be read
 	Written  bool            // the base holds all this already: the run was lost after writing it
 
-	next uint32 // the number of the next record
-	ops  Op     // the last one that was given
+	key  cipher.AEAD // what its records are encrypted under; nil: they are not
+	next uint32      // the number of the next record
+	ops  Op          // the last one that was given
 }
 
 // MismatchError says that a journal is about another state than the one that is there.
@@ -42,11 +44,18 @@ func (e *MismatchError) Error() string {
 // under it, because the first intent is durable only after the header.
 var ErrNothing = errors.New("the journal holds nothing")
 
+var errEncrypted = errors.New("the journal is encrypted, and no encryption is configured for the state beside it: configure the one that the run had")
+
 // Replay applies a journal to the state it is about, as that was read (nil if there is none).
 // Records that are damaged or torn are left out; an intent whose result was in one of them is
-// unknown then. The error is ErrNothing or a *MismatchError.
-func Replay(data []byte, base *state.Snapshot) (*Recovery, error) {
+// unknown then. The error is ErrNothing, a *MismatchError, or says why the journal cannot be decrypted.
+func Replay(data []byte, base *state.Snapshot, seal Sealing) (*Recovery, error) {
 	list, damaged := records(data)
+	list, key, lost, err := opened(list, seal)
+	if err != nil {
+		return nil, err
+	}
+	damaged += lost
 	at := 0
 	for at < len(list) && list[at].kind != headerRecord {
 		at++
@@ -61,7 +70,7 @@ func Replay(data []byte, base *state.Snapshot) (*Recovery, error) {
 	if err != nil {
 		return nil, &MismatchError{Reason: fmt.Sprintf("its header cannot be understood: %v", err)}
 	}
-	p := replay{Recovery: Recovery{Header: h, Snapshot: base, Damaged: damaged}, open: map[Op]int{}, earlier: map[addr.Object][]int{}, closed: map[Op]bool{}}
+	p := replay{Recovery: Recovery{Header: h, Snapshot: base, Damaged: damaged, key: key}, open: map[Op]int{}, earlier: map[addr.Object][]int{}, closed: map[Op]bool{}}
 	p.count(list)
 	if err := p.read(list); err != nil {
 		return nil, &MismatchError{h, err.Error(), p.left()}
@@ -108,7 +117,7 @@ func (p *replay) read(list []record) error {
 	for _, r := range list {
 		var err error
 		switch r.kind {
-		case headerRecord:
+		case headerRecord, keyRecord:
 		case intentRecord:
 			err = p.intent(r.payload)
 		case resultRecord:
@@ -240,7 +249,7 @@ func (p *replay) settle() {
 
 // Recover reads and replays the journal at path. nil and no error say that there is none, or that
 // it holds nothing (then it is removed).
-func Recover(fsys disk.FS, path string, base *state.Snapshot) (*Recovery, error) {
+func Recover(fsys disk.FS, path string, base *state.Snapshot, seal Sealing) (*Recovery, error) {
 	data, err := disk.Read(fsys, path)
 	if err != nil {
 		return nil, fmt.Errorf("the journal cannot be read: %w", err)
@@ -248,7 +257,7 @@ func Recover(fsys disk.FS, path string, base *state.Snapshot) (*Recovery, error)
 	if data == nil {
 		return nil, nil
 	}
-	r, err := Replay(data, base)
+	r, err := Replay(data, base, seal)
 	if errors.Is(err, ErrNothing) {
 		return nil, Remove(fsys, path)
 	}

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"crypto/cipher"
 	"errors"
 	"fmt"
 	"os"
@@ -25,6 +26,7 @@ type Writer struct {
 	run  string // names it
 	now  func() time.Time
 	file disk.File
+	key  cipher.AEAD   // what records are encrypted under; nil: they are not
 	ops  atomic.Uint64 // calls announced
 
 	mu     sync.Mutex
@@ -56,6 +58,7 @@ type batch struct {
 type Options struct {
 	FS    disk.FS          // the real one
 	Now   func() time.Time // the clock
+	Seal  Sealing          // nil: the journal is in the clear
 	Carry []Unknown        // outcomes still unknown from earlier runs: they stay known until settled
 }
 
@@ -72,10 +75,14 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 		return nil, fmt.Errorf("%w: %s", ErrExists, path)
 	}
 	var err error
+	var sealedKey []byte
+	if w.key, sealedKey, err = newKey(o.Seal); err != nil {
+		return nil, fmt.Errorf("the journal cannot be encrypted: %w", err)
+	}
 	if w.file, err = disk.Append(w.fs, path); err != nil {
 		return nil, fmt.Errorf("the journal cannot be made: %w", err)
 	}
-	if err = w.begin(h, o.Carry); err == nil {
+	if err = w.begin(h, sealedKey, o.Carry); err == nil {
 		err = w.fs.SyncDir(filepath.Dir(path))
 	}
 	if err != nil {
@@ -105,7 +112,7 @@ func newWriter(run string, o Options) *Writer {
 // nothing that the journal is about, and opens leases. run names it.
 func (r *Recovery) Continue(path, run string, o Options) (*Writer, error) {
 	w := newWriter(run, o)
-	w.number = r.next
+	w.number, w.key = r.next, r.key
 	w.ops.Store(uint64(r.ops))
 	var err error
 	if w.file, err = w.fs.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0); err != nil {
@@ -116,10 +123,14 @@ func (r *Recovery) Continue(path, run string, o Options) (*Writer, error) {
 }
 
 // begin makes the header durable, and what is still unknown of earlier runs.
-func (w *Writer) begin(h Header, carry []Unknown) error {
+func (w *Writer) begin(h Header, key []byte, carry []Unknown) error {
 	var b []byte
+	if key != nil {
+		b = appendRecord(b, keyRecord, w.number, key)
+		w.number++
+	}
 	add := func(k kind, payload []byte) {
-		b = appendRecord(b, k, w.number, payload)
+		b = appendRecord(b, k, w.number, sealed(w.key, k, w.number, payload))
 		w.number++
 	}
 	add(headerRecord, encode(h))
@@ -205,7 +216,7 @@ func (w *Writer) add(k kind, of Op, payload []byte, over func(error)) {
 		err = errClosed
 	}
 	if err == nil {
-		w.batch.data = appendRecord(w.batch.data, k, w.number, payload)
+		w.batch.data = appendRecord(w.batch.data, k, w.number, sealed(w.key, k, w.number, payload))
 		w.batch.over = append(w.batch.over, over)
 		if k == intentRecord {
 			w.batch.intents++

@@ -65,6 +65,7 @@ const NoBackup = "-"
 type Local struct {
 	opts LocalOptions
 	fs   disk.FS
+	seal func([]byte) ([]byte, error) // what backups go through; nil: they are as they were read
 
 	mu      sync.Mutex
 	held    map[string]*holding // locks, by workspace
@@ -96,6 +97,10 @@ func (l *Local) Override(in, out, backup string) *Local {
 	}
 	return NewLocal(o)
 }
+
+// SealBackups sends what is copied to backups through a function: a state that is encrypted from now on leaves
+// none in the clear.
+func (l *Local) SealBackups(seal func([]byte) ([]byte, error)) { l.seal = seal }
 
 // home is where a workspace's state belongs, as configured.
 func (l *Local) home(workspace string) string {
@@ -230,6 +235,9 @@ func (l *Local) backup(workspace, path string) error {
 		return nil
 	}
 	old, err := l.read(path)
+	if err == nil && len(old) > 0 && l.seal != nil {
+		old, err = l.seal(old)
+	}
 	if err == nil && old != nil {
 		err = disk.Replace(l.fs, to, old)
 	}
@@ -265,7 +273,17 @@ func (l *Local) replace(workspace, path string, data []byte) error {
 // SetAside makes a workspace's state the backup of none: it is somewhere else from now on.
 func (l *Local) SetAside(workspace string) error {
 	path := l.File(workspace)
-	if err := l.fs.Rename(path, path+".backup"); err != nil {
+	err := l.fs.Rename(path, path+".backup")
+	if err == nil && l.seal != nil {
+		var data []byte
+		if data, err = disk.Read(l.fs, path+".backup"); err == nil && len(data) > 0 {
+			data, err = l.seal(data)
+		}
+		if err == nil {
+			err = disk.Replace(l.fs, path+".backup", data)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	return l.fs.SyncDir(filepath.Dir(path))

@@ -144,3 +144,34 @@ func sortWorkspaces(names []string) []string {
 	slices.Sort(names)
 	return slices.Insert(names, 0, Default)
 }
+
+// Wrapper is a store around another.
+type Wrapper interface{ Unwrap() Store }
+
+// As finds what a store, or the one inside of it, can do besides.
+func As[T any](s Store) (T, bool) {
+	for s != nil {
+		if t, ok := s.(T); ok {
+			return t, true
+		}
+		w, ok := s.(Wrapper)
+		if !ok {
+			break
+		}
+		s = w.Unwrap()
+	}
+	var none T
+	return none, false
+}
+
+// Sealer is a store that encrypts, and does so for what is written beside it.
+type Sealer interface {
+	// Encrypts reports whether Seal encrypts.
+	Encrypts() bool
+	Seal(ctx context.Context, plain []byte) ([]byte, error)
+	// Open is the opposite of Seal. What is not encrypted is an error where that may not be.
+	Open(ctx context.Context, data []byte) ([]byte, error)
+	// Outdated reports whether the state of a workspace, as it was read last, would be encrypted otherwise
+	// if it was written now.
+	Outdated(workspace string) bool
+}

@@ -23,7 +23,7 @@ func null() *builtin.Data {
 	}
 }
 
-func readNull(_ context.Context, config cty.Value) (cty.Value, provider.Diags) {
+func readNull(_ context.Context, _ string, config cty.Value) (cty.Value, provider.Diags) {
 	out := config.AsValueMap()
 	out["outputs"] = config.GetAttr("inputs")
 	out["rand"] = cty.NumberIntVal(rand.Int64N(1_000_000_000))

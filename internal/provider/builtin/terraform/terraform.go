@@ -18,8 +18,8 @@ import (
 )
 
 // RemoteState reads the root outputs of another state. It opens no store itself: the part that knows how
-// hands the function in.
-type RemoteState func(ctx context.Context, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags)
+// hands the function in. object is the address of what reads.
+type RemoteState func(ctx context.Context, object, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags)
 
 // New makes the provider.
 func New(remote RemoteState) *builtin.Provider {
@@ -132,8 +132,8 @@ func remoteState(read RemoteState) *builtin.Data {
 			{Name: "workspace", Type: cty.String, Optional: true, Description: "The workspace to read; default: \"default\"."},
 		}}},
 		Validate: validateRemote,
-		Read: func(ctx context.Context, config cty.Value) (cty.Value, provider.Diags) {
-			return readRemote(ctx, read, config)
+		Read: func(ctx context.Context, object string, config cty.Value) (cty.Value, provider.Diags) {
+			return readRemote(ctx, read, object, config)
 		},
 	}
 }
@@ -149,7 +149,7 @@ func validateRemote(config cty.Value) provider.Diags {
 	return nil
 }
 
-func readRemote(ctx context.Context, read RemoteState, config cty.Value) (cty.Value, provider.Diags) {
+func readRemote(ctx context.Context, read RemoteState, object string, config cty.Value) (cty.Value, provider.Diags) {
 	workspace := "default"
 	if w := config.GetAttr("workspace"); !w.IsNull() {
 		workspace = w.AsString()
@@ -157,7 +157,7 @@ func readRemote(ctx context.Context, read RemoteState, config cty.Value) (cty.Va
 	if read == nil {
 		return cty.NilVal, provider.Diags{diag.Errorf("Remote state cannot be read", "No store can be opened here.")}
 	}
-	found, ds := read(ctx, config.GetAttr("backend").AsString(), workspace, config.GetAttr("config"))
+	found, ds := read(ctx, object, config.GetAttr("backend").AsString(), workspace, config.GetAttr("config"))
 	if ds.HasErrors() {
 		return cty.NilVal, ds
 	}

@@ -232,7 +232,7 @@ func answered(err error) error {
 	}
 	var refused *azcore.ResponseError
 	if errors.As(err, &refused) {
-		err = fmt.Errorf("Azure storage: %d %s", refused.StatusCode, refused.ErrorCode)
+		err = fmt.Errorf("the storage account answers %d %s", refused.StatusCode, refused.ErrorCode)
 		if refused.StatusCode < 500 && refused.StatusCode != http.StatusTooManyRequests {
 			return err
 		}

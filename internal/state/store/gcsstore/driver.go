@@ -131,7 +131,12 @@ func (t *tokens) source() (oauth2.TokenSource, error) {
 			return nil, errors.New(`the setting "credentials" is no JSON, and no file that can be read`)
 		}
 	}
-	found, err := google.CredentialsFromJSON(t.ctx, text, scopes...)
+	var kind struct{ Type google.CredentialsType }
+	if err := json.Unmarshal(text, &kind); err != nil {
+		return nil, errors.New("the credentials are no JSON object")
+	}
+	// They are the user's own, who may name any kind.
+	found, err := google.CredentialsFromJSONWithType(t.ctx, text, kind.Type, scopes...)
 	if err != nil {
 		return nil, fmt.Errorf("the credentials cannot be used: %w", err)
 	}

@@ -1,0 +1,294 @@
+package backend
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/crypt"
+	"github.com/lethe-iac/lethe/internal/workspace"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Encryption says how what is written is encrypted; a target that is nil: not at all.
+type Encryption struct {
+	State, Plan *crypt.Target
+	remote      map[string]*crypt.Target // by name of the data source; "" is the default
+}
+
+// Remote is how the state is encrypted that a data source reads, whose address is at. The configuration has its name,
+// with the names of the modules that it is in before it, and the key of the instance behind it. What is said of an
+// instance goes before what is said of all, and that before the default.
+func (e *Encryption) Remote(at string) *crypt.Target {
+	at = remoteName(at)
+	for _, name := range []string{at, strings.TrimSuffix(at, at[indexOfKey(at):]), ""} {
+		if t := e.remote[name]; t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+// remoteName is an address as the names of remote_state_data_source blocks are held against: without the words that
+// they may have, too.
+func remoteName(at string) string {
+	return strings.NewReplacer("module.", "", "data.terraform_remote_state.", "").Replace(at)
+}
+
+// indexOfKey is where the key of an instance begins at the end of an address.
+func indexOfKey(at string) int {
+	if i := strings.LastIndexByte(at, '['); i >= 0 && strings.HasSuffix(at, "]") {
+		return i
+	}
+	return len(at)
+}
+
+const badEncryption = "Invalid encryption configuration"
+
+// encrypting is an Encryption that is evaluated once.
+type encrypting struct {
+	once sync.Once
+	is   *Encryption
+	ok   bool
+}
+
+// Encryption evaluates what the configuration and the environment say of encryption. What is wrong with it is
+// reported once.
+func (d *Directory) Encryption() (*Encryption, bool) {
+	d.encrypting.once.Do(func() { d.encrypting.is, d.encrypting.ok = d.encryption() })
+	return d.encrypting.is, d.encrypting.ok
+}
+
+func (d *Directory) encryption() (*Encryption, bool) {
+	root := d.Root()
+	said, ok := config.ReadEncryption(root, d.Env.Getenv(config.EncryptionVariable), config.Options{Limits: d.Limits}, d.Env.Bag)
+	if said == nil || !ok {
+		return &Encryption{}, ok
+	}
+	if root == nil {
+		root = &config.Module{Dir: d.Env.Dir}
+	}
+	b := &encryptionBuilder{d: d, said: said, static: d.Static(root), sources: map[string]*crypt.Source{}, ciphers: map[string]*crypt.Cipher{}, ok: true}
+	for _, p := range said.Providers {
+		b.known(p, "key_provider", crypt.ProviderKinds)
+	}
+	for _, m := range said.Methods {
+		b.known(m, "method", crypt.MethodKinds)
+	}
+	out := &Encryption{remote: map[string]*crypt.Target{}}
+	if !b.ok {
+		return out, false
+	}
+	out.State, out.Plan = b.target(said.State), b.target(said.Plan)
+	for name, t := range said.Remote {
+		out.remote[remoteName(name)] = b.target(t)
+	}
+	return out, b.ok
+}
+
+// encryptionBuilder evaluates the parts of an encryption that are in use.
+type encryptionBuilder struct {
+	d       *Directory
+	said    *config.Encryption
+	static  *frame.StaticFrame
+	sources map[string]*crypt.Source
+	ciphers map[string]*crypt.Cipher
+	way     []string // the key providers that are being made
+	ok      bool
+}
+
+func (b *encryptionBuilder) error(at diag.Range, format string, a ...any) {
+	b.ok = false
+	b.d.Env.Bag.Add(diag.Errorf(badEncryption, format, a...).At(at))
+}
+
+// elsewhere are key providers of OpenTofu that are not there.
+var elsewhere = map[string]string{
+	"aws_kms": "AWS KMS", "gcp_kms": "Google Cloud KMS", "azure_vault": "Azure Key Vault",
+}
+
+// known holds the type of a part against those that there are.
+func (b *encryptionBuilder) known(p *config.EncryptionPart, word string, kinds crypt.Kinds) {
+	if kinds.Has(p.Type) {
+		return
+	}
+	if service := elsewhere[p.Type]; service != "" && word == "key_provider" {
+		b.error(p.Range, "The key provider %q of OpenTofu is not there: no client of %s is built in. The key provider \"external\" takes keys of a program, which may ask it. There are: %s.", p.Type, service, strings.Join(kinds.Names(), ", "))
+		return
+	}
+	b.error(p.Range, "There is no %s of the type %q. There are: %s.", word, p.Type, strings.Join(kinds.Names(), ", "))
+}
+
+// target evaluates a block that says which method is used.
+func (b *encryptionBuilder) target(t *config.EncryptionTarget) *crypt.Target {
+	if t == nil {
+		return nil
+	}
+	out := &crypt.Target{Block: t.Block}
+	if t.Enforced != nil {
+		v, ok := b.static.Eval(t.Enforced, "encryption", b.d.Env.Bag)
+		switch {
+		case !ok:
+			b.ok = false
+			return nil
+		case v.Raw.Type() != cty.Bool || !v.Raw.IsKnown() || v.Raw.IsNull():
+			b.error(t.Enforced.Range(), "The argument \"enforced\" is to be true or false.")
+			return nil
+		}
+		out.Enforced = v.Raw.True()
+	}
+	for f := t; f != nil; f = f.Fallback {
+		if f.Method == nil {
+			if f == t {
+				b.error(f.Range, "The block %q names no method: neither the configuration nor %s sets \"method\" in it. Nothing is read or written otherwise than it asks for.", t.Block, config.EncryptionVariable)
+			}
+			return nil
+		}
+		c := b.cipher(*f.Method)
+		if c == nil {
+			return nil
+		}
+		if out.Enforced && c.Method == nil {
+			b.error(f.Method.Range, "The block %q says enforced = true, and its method %s encrypts nothing. Use another method, or set enforced = false until everything is encrypted.", t.Block, c.Name)
+			return nil
+		}
+		if out.Write == nil {
+			out.Write = c
+		}
+		out.Read = append(out.Read, c)
+	}
+	return out
+}
+
+// cipher evaluates a method.
+func (b *encryptionBuilder) cipher(ref config.EncryptionRef) *crypt.Cipher {
+	name := "method." + ref.Type + "." + ref.Name
+	if c, ok := b.ciphers[name]; ok {
+		return c
+	}
+	b.ciphers[name] = nil
+	m := b.said.MethodOf(ref)
+	if m == nil {
+		b.error(ref.Range, "There is no method %q %q in the encryption block.", ref.Type, ref.Name)
+		return nil
+	}
+	kind, _ := crypt.MethodKinds.Find(ref.Type)
+	s, ok := b.settings(m, kind.Schema, name)
+	if !ok || !b.uses(m, kind.Keys, crypt.KeysArgument, name) {
+		return nil
+	}
+	c := &crypt.Cipher{Name: name}
+	if m.Uses != nil {
+		if c.Keys = b.source(*m.Uses); c.Keys == nil {
+			return nil
+		}
+	}
+	var err error
+	if c.Method, err = kind.Make(s); err != nil {
+		b.error(m.Range, "%s cannot be used: %s.", name, err)
+		return nil
+	}
+	b.ciphers[name] = c
+	return c
+}
+
+// source evaluates a key provider.
+func (b *encryptionBuilder) source(ref config.EncryptionRef) *crypt.Source {
+	name := "key_provider." + ref.Type + "." + ref.Name
+	if s, ok := b.sources[name]; ok {
+		if s == nil && slices.Contains(b.way, name) {
+			b.error(ref.Range, "The key provider %s takes its own keys: %s.", name, strings.Join(append(b.way, name), " ← "))
+		}
+		return s
+	}
+	b.sources[name] = nil
+	b.way = append(b.way, name)
+	defer func() { b.way = b.way[:len(b.way)-1] }()
+	p := b.said.Provider(ref)
+	if p == nil {
+		b.error(ref.Range, "There is no key provider %q %q in the encryption block.", ref.Type, ref.Name)
+		return nil
+	}
+	kind, _ := crypt.ProviderKinds.Find(ref.Type)
+	s, ok := b.settings(p, kind.Schema, name)
+	if !ok || !b.uses(p, kind.Chain, crypt.ChainArgument, name) {
+		return nil
+	}
+	out := &crypt.Source{Name: name, Meta: name}
+	if alias, ok := s.Text(crypt.AliasArgument); ok && alias != "" {
+		out.Meta = alias
+	}
+	if p.Uses != nil {
+		if out.Chain = b.source(*p.Uses); out.Chain == nil {
+			return nil
+		}
+	}
+	if _, set := s.Text("passphrase"); kind.Name == "pbkdf2" && set == (p.Uses != nil) {
+		b.error(p.Range, "%s needs either a \"passphrase\" or a \"chain\" to another key provider.", name)
+		return nil
+	}
+	var err error
+	if out.Provider, err = kind.Make(s); err != nil {
+		b.error(p.Range, "%s cannot be used: %s.", name, err)
+		return nil
+	}
+	b.sources[name] = out
+	return out
+}
+
+// uses holds a reference to a key provider against what the kind of a part takes.
+func (b *encryptionBuilder) uses(p *config.EncryptionPart, need crypt.Need, argument, name string) bool {
+	switch {
+	case p.Uses != nil && need == crypt.Never:
+		b.error(p.Uses.Range, "%s takes no %q.", name, argument)
+	case p.Uses == nil && need == crypt.Always:
+		b.error(p.Range, "%s needs %q: a reference to a key provider, such as key_provider.pbkdf2.main.", name, argument)
+	default:
+		return true
+	}
+	return false
+}
+
+// settings evaluates the settings of a part. Secrets in them are told to the guard.
+func (b *encryptionBuilder) settings(p *config.EncryptionPart, sch *crypt.Schema, name string) (store.Settings, bool) {
+	v, ok := b.static.Body(p.Body, sch, "encryption", b.d.Env.Bag)
+	if ok && !v.Raw.IsWhollyKnown() {
+		b.error(p.Range, "The settings of %s have to be known before anything is planned.", name)
+		ok = false
+	}
+	if !ok {
+		b.ok = false
+		return store.Settings{}, false
+	}
+	s := b.d.storeSettings(sch, v.Raw, "the settings of "+name)
+	if s.Learn != nil {
+		for _, paths := range [][]cty.Path{v.PathsOf(mark.Sensitive), v.PathsOf(mark.Ephemeral)} {
+			for _, path := range paths {
+				if hidden, err := path.Apply(v.Raw); err == nil && hidden.Type() == cty.String && !hidden.IsNull() {
+					s.Learn(hidden.AsString())
+				}
+			}
+		}
+	}
+	return s, true
+}
+
+// sealed is a store with what the configuration says of the encryption of states.
+func (d *Directory) sealed(st store.Store) (store.Store, bool) {
+	e, ok := d.Encryption()
+	if !ok || e.State == nil {
+		return st, ok
+	}
+	return crypt.Around(st, e.State), true
+}
+
+// problem is why a store does not give a state.
+func problem(err error, title, format string) diag.Diagnostic {
+	return workspace.Problem(err, diag.Errorf(title, format, fmt.Sprint(err)))
+}

@@ -1,0 +1,94 @@
+package journal
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+)
+
+// newKey makes the key of a journal, and the payload of the record that has it; nil where nothing is encrypted.
+func newKey(s Sealing) (key cipher.AEAD, payload []byte, err error) {
+	if s == nil || !s.Encrypts() {
+		return nil, nil, nil
+	}
+	raw := make([]byte, 32)
+	_, _ = rand.Read(raw) // never fails
+	if payload, err = s.Seal(context.Background(), raw); err != nil {
+		return nil, nil, err
+	}
+	return aead(raw), payload, nil
+}
+
+func aead(key []byte) cipher.AEAD {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		panic(err) // it has 32 bytes
+	}
+	a, err := cipher.NewGCM(block)
+	if err != nil {
+		panic(err) // the block is of AES
+	}
+	return a
+}
+
+// about is the additional data of a record.
+func about(k kind, number uint32) []byte {
+	return binary.LittleEndian.AppendUint32([]byte{byte(k)}, number)
+}
+
+// sealed is the payload of a record under a key, itself if there is none. Its nonce is random: the number of a record
+// that was cut off is given again.
+func sealed(key cipher.AEAD, k kind, number uint32, payload []byte) []byte {
+	if key == nil {
+		return payload
+	}
+	nonce := make([]byte, key.NonceSize(), key.NonceSize()+len(payload)+key.Overhead())
+	_, _ = rand.Read(nonce) // never fails
+	return key.Seal(nonce, nonce, payload, about(k, number))
+}
+
+// opened finds the key of a journal and decrypts its records. Those that cannot be are left out, as damaged ones are; lost
+// says of how many bytes.
+func opened(list []record, s Sealing) (out []record, key cipher.AEAD, lost int, err error) {
+	if len(list) == 0 {
+		return nil, nil, 0, nil
+	}
+	if list[0].kind != keyRecord {
+		if s != nil {
+			_, err = s.Open(context.Background(), list[0].payload) // whether it may be in the clear
+		}
+		return list, nil, 0, err
+	}
+	if s == nil {
+		return nil, nil, 0, errEncrypted
+	}
+	raw, err := s.Open(context.Background(), list[0].payload)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	if len(raw) != 32 {
+		return nil, nil, 0, fmt.Errorf("its key has %d bytes instead of 32", len(raw))
+	}
+	key = aead(raw)
+	for i, r := range list {
+		if i == 0 {
+			out = append(out, r)
+			continue
+		}
+		n := key.NonceSize()
+		if len(r.payload) < n {
+			lost += len(r.payload)
+			continue
+		}
+		plain, err := key.Open(nil, r.payload[:n], r.payload[n:], about(r.kind, r.number))
+		if err != nil {
+			lost += len(r.payload)
+			continue
+		}
+		out = append(out, record{r.kind, r.number, plain})
+	}
+	return out, key, lost, nil
+}

@@ -1,0 +1,135 @@
+package crypt
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"filippo.io/age"
+	"filippo.io/age/agessh"
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// ageProvider makes a random key for each run, and encrypts it to the recipients of age: who has an identity of
+// one of them can have it again.
+type ageProvider struct {
+	recipients []age.Recipient
+	identities []age.Identity
+	length     int
+}
+
+func newAge(s store.Settings) (Provider, error) {
+	p := &ageProvider{}
+	var err error
+	if p.length, err = s.Int("key_length", 32); err != nil {
+		return nil, err
+	}
+	if p.length != 16 && p.length != 24 && p.length != 32 {
+		return nil, fmt.Errorf(`"key_length" is to be 16, 24 or 32, not %d`, p.length)
+	}
+	for i, text := range s.List("recipients") {
+		r, err := ageRecipient(text)
+		if err != nil {
+			return nil, fmt.Errorf(`element %d of "recipients" is neither an age recipient nor an ssh key: %w`, i, err)
+		}
+		p.recipients = append(p.recipients, r)
+	}
+	if len(p.recipients) == 0 {
+		return nil, errors.New(`"recipients" names none`)
+	}
+	if text, ok := s.Text("identity", "AGE_IDENTITY"); ok {
+		s.Secret(text)
+		if err := p.identify([]byte(text), "identity"); err != nil {
+			return nil, err
+		}
+	}
+	if path, ok := s.Text("identity_file", "AGE_IDENTITY_FILE"); ok {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(s.Dir, path)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf(`"identity_file" cannot be read: %w`, err)
+		}
+		if err := p.identify(text, "identity_file"); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+func ageRecipient(text string) (age.Recipient, error) {
+	if strings.HasPrefix(text, "ssh-") {
+		return agessh.ParseRecipient(text)
+	}
+	return age.ParseX25519Recipient(text)
+}
+
+// identify takes the identities in a text: lines of age, or one ssh key. Errors have no part of it.
+func (p *ageProvider) identify(text []byte, setting string) error {
+	if bytes.Contains(text, []byte("-----BEGIN")) {
+		id, err := agessh.ParseIdentity(text)
+		if err != nil {
+			return fmt.Errorf("%q is no ssh key that can be used: it has to be an Ed25519 or RSA key without a passphrase", setting)
+		}
+		p.identities = append(p.identities, id)
+		return nil
+	}
+	ids, err := age.ParseIdentities(bytes.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("%q has no age identity: lines that begin with AGE-SECRET-KEY-1", setting)
+	}
+	p.identities = append(p.identities, ids...)
+	return nil
+}
+
+type ageMeta struct {
+	Key []byte `json:"age"` // the encrypted key, an age file
+}
+
+// Fresh implements Provider.
+func (p *ageProvider) Fresh(context.Context, []byte) (key, meta []byte, err error) {
+	key = make([]byte, p.length)
+	_, _ = rand.Read(key) // never fails
+	var b bytes.Buffer
+	w, err := age.Encrypt(&b, p.recipients...)
+	if err == nil {
+		_, err = w.Write(key)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	meta, err = json.Marshal(ageMeta{b.Bytes()})
+	return key, meta, err
+}
+
+// Again implements Provider.
+func (p *ageProvider) Again(_ context.Context, meta, _ []byte) ([]byte, bool, error) {
+	var m ageMeta
+	if json.Unmarshal(meta, &m) != nil || len(m.Key) == 0 {
+		return nil, false, errors.New("its metadata in the file is damaged")
+	}
+	if len(p.identities) == 0 {
+		return nil, false, errors.New(`neither "identity" nor "identity_file" is set, nor AGE_IDENTITY or AGE_IDENTITY_FILE, and reading takes one`)
+	}
+	r, err := age.Decrypt(bytes.NewReader(m.Key), p.identities...)
+	var none *age.NoIdentityMatchError
+	if errors.As(err, &none) {
+		return nil, false, errors.New("the key was encrypted to recipients that none of the identities is of")
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	key, err := io.ReadAll(io.LimitReader(r, mostLength))
+	return key, len(key) == p.length, err
+}

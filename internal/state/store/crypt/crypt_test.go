@@ -1,0 +1,406 @@
+package crypt
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"filippo.io/age"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+	"github.com/zclconf/go-cty/cty"
+	"golang.org/x/crypto/ssh"
+)
+
+const plainState = `{"version":4,"terraform_version":"1.11.4","serial":7,"lineage":"2ce64317-825a-f8cd-b35e-84fa110b561f","outputs":{},"resources":[],"check_results":null}`
+
+func provider(t testing.TB, kind, name string, set map[string]cty.Value) *Source {
+	t.Helper()
+	k, ok := ProviderKinds.Find(kind)
+	if !ok {
+		t.Fatal(kind)
+	}
+	v, err := k.Schema.Coerce(cty.ObjectVal(set))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := k.Make(store.Settings{Config: v, Schema: k.Schema, Dir: t.TempDir(), Getenv: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name = "key_provider." + kind + "." + name
+	return &Source{Name: name, Meta: name, Provider: p}
+}
+
+func passphrase(t testing.TB, name, text string) *Source {
+	return provider(t, "pbkdf2", name, map[string]cty.Value{"passphrase": cty.StringVal(text), "iterations": cty.NumberIntVal(leastIterations)})
+}
+
+func with(keys *Source, fallbacks ...*Cipher) *Target {
+	c := &Cipher{Name: "method.aes_gcm.m", Method: aesGCM{}, Keys: keys}
+	return &Target{Block: "state", Write: c, Read: append([]*Cipher{c}, fallbacks...)}
+}
+
+// TestFixed opens an envelope whose parts were made by hand, by what is published of the format: PBKDF2 with what the
+// metadata says, and AES-256-GCM with the nonce before and the tag behind.
+func TestFixed(t *testing.T) {
+	data, err := os.ReadFile("testdata/pbkdf2.tfstate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, outdated, err := with(provider(t, "pbkdf2", "local", map[string]cty.Value{"passphrase": cty.StringVal("correct horse battery staple")})).Open(t.Context(), data)
+	if err != nil || string(plain) != plainState || outdated {
+		t.Errorf("%s, %v, %v", plain, outdated, err)
+	}
+	var e *Error
+	if _, _, err := with(provider(t, "pbkdf2", "local", map[string]cty.Value{"passphrase": cty.StringVal("another horse battery staple")})).Open(t.Context(), data); !errors.As(err, &e) || !strings.Contains(e.Text, "the key does not fit") {
+		t.Error(err)
+	}
+}
+
+func TestSealOpen(t *testing.T) {
+	ctx := t.Context()
+	target := with(passphrase(t, "a", "correct horse battery staple"))
+	data, err := target.Seal(ctx, []byte(plainState))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(data, []byte("resources")) || !Sealed(data) || !IsState(data) || Sealed([]byte(plainState)) {
+		t.Errorf("%s", data)
+	}
+	for range 2 { // as another process would, and again
+		plain, outdated, err := with(passphrase(t, "a", "correct horse battery staple")).Open(ctx, data)
+		if err != nil || string(plain) != plainState || outdated {
+			t.Fatal(string(plain), outdated, err)
+		}
+	}
+
+	longer := with(provider(t, "pbkdf2", "a", map[string]cty.Value{"passphrase": cty.StringVal("correct horse battery staple"), "iterations": cty.NumberIntVal(leastIterations + 1)}))
+	if _, outdated, err := longer.Open(ctx, data); err != nil || !outdated {
+		t.Error("of other iterations", outdated, err)
+	}
+	second := with(passphrase(t, "b", "another horse battery staple"), target.Write)
+	if _, outdated, err := second.Open(ctx, data); err != nil || !outdated {
+		t.Error("by a fallback", outdated, err)
+	}
+	none := &Cipher{Name: "method.unencrypted.none"}
+	migrating := with(passphrase(t, "a", "correct horse battery staple"), none)
+	if plain, outdated, err := migrating.Open(ctx, []byte(plainState)); err != nil || !outdated || string(plain) != plainState {
+		t.Error("in the clear", outdated, err)
+	}
+	back := &Target{Block: "state", Write: none, Read: []*Cipher{none, target.Write}}
+	if _, outdated, err := back.Open(ctx, data); err != nil || !outdated {
+		t.Error("decrypting", outdated, err)
+	}
+	if text, err := back.Seal(ctx, []byte(plainState)); err != nil || string(text) != plainState {
+		t.Error(string(text), err)
+	}
+}
+
+// TestDamage tells what was altered or cut off from a wrong key.
+func TestDamage(t *testing.T) {
+	ctx := t.Context()
+	target := with(passphrase(t, "a", "correct horse battery staple"))
+	data, err := target.Seal(ctx, []byte(plainState))
+	if err != nil {
+		t.Fatal(err)
+	}
+	altered := bytes.Replace(data, []byte(`"encrypted_data":"`), []byte(`"encrypted_data":"AAAA`), 1)
+	var bare map[string]any // as OpenTofu writes it, without our digest
+	if err := json.Unmarshal(altered, &bare); err != nil {
+		t.Fatal(err)
+	}
+	delete(bare["meta"].(map[string]any), digestName)
+	foreign, _ := json.Marshal(bare)
+	for _, tt := range []struct {
+		name, said string
+		data       []byte
+	}{
+		{"cut off", "it ends after", data[:len(data)-40]},
+		{"cut off early", "it ends after", data[:bytes.Index(data, []byte(`"encrypted_data"`))+20]},
+		{"altered", "was changed after it was written, as its digest tells", altered},
+		{"altered, without a digest", "the key does not fit", foreign},
+		{"another serial", "its serial or its lineage", bytes.Replace(data, []byte(`"serial":7`), []byte(`"serial":8`), 1)},
+		{"another lineage", "its serial or its lineage", bytes.Replace(data, []byte(`"lineage":"2`), []byte(`"lineage":"3`), 1)},
+		{"another version", `version "v1"`, bytes.Replace(data, []byte(`"v0"`), []byte(`"v1"`), 1)},
+		{"no base64", "damaged", bytes.Replace(data, []byte(`"encrypted_data":"`), []byte(`"encrypted_data":"!`), 1)},
+		{"nothing", `has no "encrypted_data"`, []byte(`{"meta":{},"encryption_version":"v0"}`)},
+		{"of another provider", "no metadata of key_provider.pbkdf2.a is in it, it has that of key_provider.pbkdf2.z", bytes.ReplaceAll(foreign, []byte("pbkdf2.a"), []byte("pbkdf2.z"))},
+		{"in the clear", "The state is not encrypted", []byte(plainState)},
+	} {
+		_, _, err := target.Open(ctx, tt.data)
+		var e *Error
+		var lock *store.LockError
+		if !errors.As(err, &e) || !strings.Contains(e.Text, tt.said) || errors.As(err, &lock) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+	if _, _, err := (*Target)(nil).Open(ctx, data); err == nil || !strings.Contains(err.Error(), "no encryption is configured") {
+		t.Error(err)
+	}
+}
+
+func TestChain(t *testing.T) {
+	chained := func() *Target {
+		s := provider(t, "pbkdf2", "outer", map[string]cty.Value{"iterations": cty.NumberIntVal(leastIterations), "hash_function": cty.StringVal("sha256"), "key_length": cty.NumberIntVal(16)})
+		s.Chain = passphrase(t, "inner", "correct horse battery staple")
+		s.Meta = "alias"
+		return with(s)
+	}
+	data, err := chained().Seal(t.Context(), []byte(plainState))
+	if err != nil || !bytes.Contains(data, []byte(`"alias":`)) || !bytes.Contains(data, []byte(`"key_provider.pbkdf2.inner":`)) {
+		t.Fatal(string(data), err)
+	}
+	if plain, outdated, err := chained().Open(t.Context(), data); err != nil || string(plain) != plainState || outdated {
+		t.Error(string(plain), outdated, err)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	for _, tt := range []struct {
+		kind, said string
+		set        map[string]cty.Value
+	}{
+		{"pbkdf2", "too short", map[string]cty.Value{"passphrase": cty.StringVal("short")}},
+		{"pbkdf2", "too low", map[string]cty.Value{"passphrase": cty.StringVal("correct horse battery"), "iterations": cty.NumberIntVal(1)}},
+		{"pbkdf2", "hash function", map[string]cty.Value{"passphrase": cty.StringVal("correct horse battery"), "hash_function": cty.StringVal("md5")}},
+		{"pbkdf2", "salt_length", map[string]cty.Value{"passphrase": cty.StringVal("correct horse battery"), "salt_length": cty.NumberIntVal(0)}},
+		{"pbkdf2", "length of a key", map[string]cty.Value{"passphrase": cty.StringVal("correct horse battery"), "key_length": cty.NumberIntVal(0)}},
+		{"external", "names no program", map[string]cty.Value{"command": cty.ListValEmpty(cty.String)}},
+		{"openbao", "token", map[string]cty.Value{"key_name": cty.StringVal("k")}},
+		{"openbao", "address", map[string]cty.Value{"key_name": cty.StringVal("k"), "address": cty.StringVal("x")}},
+	} {
+		k, _ := ProviderKinds.Find(tt.kind)
+		v, err := k.Schema.Coerce(cty.ObjectVal(tt.set))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.Make(store.Settings{Config: v, Schema: k.Schema}); err == nil || !strings.Contains(err.Error(), tt.said) {
+			t.Errorf("%v: %v", tt.set, err)
+		}
+	}
+	k, _ := MethodKinds.Find("aes_gcm")
+	for _, n := range []int64{-1, 256} {
+		v, err := k.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{"aad": cty.ListVal([]cty.Value{cty.NumberIntVal(n)})}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.Make(store.Settings{Config: v, Schema: k.Schema}); err == nil {
+			t.Error(n)
+		}
+	}
+}
+
+// TestAAD: what is authenticated besides has to be the same.
+func TestAAD(t *testing.T) {
+	key := make([]byte, 32)
+	data, err := aesGCM{aad: []byte{1, 2}}.Seal(t.Context(), key, []byte("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain, err := (aesGCM{aad: []byte{1, 2}}).Open(t.Context(), key, data); err != nil || string(plain) != "x" {
+		t.Error(err)
+	}
+	if _, err := (aesGCM{}).Open(t.Context(), key, data); !errors.Is(err, ErrKey) {
+		t.Error(err)
+	}
+}
+
+func script(t *testing.T, text string) string {
+	if runtime.GOOS == "windows" {
+		t.Skip("the program is a shell script")
+	}
+	path := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestExternalProvider(t *testing.T) {
+	const header = `echo '{"magic":"OpenTofu-External-Key-Provider","version":1}'` + "\n"
+	key := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32))
+	good := header + `in=$(cat); case "$in" in
+null) echo '{"keys":{"encryption_key":"` + key + `"},"meta":{"external_data":{"n":"1"}}}';;
+'{"external_data":{"n":"1"}}') echo '{"keys":{"encryption_key":"` + key + `","decryption_key":"` + key + `"},"meta":{"external_data":{}}}';;
+*) echo "not understood: $in" >&2; exit 1;;
+esac`
+	at := func(text string) *Target {
+		return with(provider(t, "external", "e", map[string]cty.Value{"command": cty.ListVal([]cty.Value{cty.StringVal(script(t, text))})}))
+	}
+	data, err := at(good).Seal(t.Context(), []byte(plainState))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain, outdated, err := at(good).Open(t.Context(), data); err != nil || string(plain) != plainState || outdated {
+		t.Error(string(plain), outdated, err)
+	}
+	for text, said := range map[string]string{
+		"echo hello": "does not begin with the line",
+		`echo '{"magic":"OpenTofu-External-Key-Provider","version":2}'`: "version 2",
+		header + "echo nothing":                  "not what is expected",
+		header + "echo '{}'":                     "no encryption_key",
+		header + "echo no key today >&2; exit 3": "no key today",
+	} {
+		if _, err := at(text).Seal(t.Context(), []byte(plainState)); err == nil || !strings.Contains(err.Error(), said) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestExternalMethod(t *testing.T) {
+	path := script(t, `echo '{"magic":"OpenTofu-External-Encryption-Method","version":1}'; cat`)
+	k, _ := MethodKinds.Find("external")
+	command := cty.ListVal([]cty.Value{cty.StringVal(path)})
+	v, err := k.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{"encrypt_command": command, "decrypt_command": command}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := k.Make(store.Settings{Config: v, Schema: k.Schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Cipher{Name: "method.external.m", Method: m}
+	target := &Target{Block: "state", Write: c, Read: []*Cipher{c}}
+	data, err := target.Seal(t.Context(), []byte(plainState))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain, _, err := target.Open(t.Context(), data); err != nil || string(plain) != plainState {
+		t.Error(string(plain), err)
+	}
+}
+
+func TestOpenBao(t *testing.T) {
+	key := bytes.Repeat([]byte{9}, 32)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in map[string]any
+		_ = json.NewDecoder(r.Body).Decode(&in)
+		switch {
+		case r.Header.Get("X-Vault-Token") != "s.token":
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, `{"errors":["permission denied"]}`)
+		case r.URL.Path == "/v1/my-org/transit/datakey/plaintext/k" && in["bits"] == 256.0:
+			fmt.Fprintf(w, `{"data":{"plaintext":%q,"ciphertext":"vault:v1:abc"}}`, base64.StdEncoding.EncodeToString(key))
+		case r.URL.Path == "/v1/my-org/transit/decrypt/k" && in["ciphertext"] == "vault:v1:abc":
+			fmt.Fprintf(w, `{"data":{"plaintext":%q}}`, base64.StdEncoding.EncodeToString(key))
+		default:
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"errors":["what?"]}`)
+		}
+	}))
+	defer srv.Close()
+	at := func(token string) *Target {
+		return with(provider(t, "openbao", "b", map[string]cty.Value{
+			"key_name": cty.StringVal("k"), "token": cty.StringVal(token), "address": cty.StringVal(srv.URL), "transit_engine_path": cty.StringVal("/my-org/transit"),
+		}))
+	}
+	data, err := at("s.token").Seal(t.Context(), []byte(plainState))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain, outdated, err := at("s.token").Open(t.Context(), data); err != nil || string(plain) != plainState || outdated {
+		t.Error(string(plain), outdated, err)
+	}
+	if _, err := at("other").Seal(t.Context(), []byte(plainState)); err == nil || !strings.Contains(err.Error(), "permission denied") {
+		t.Error(err)
+	}
+	if _, _, err := at("other").Open(t.Context(), data); err == nil || !strings.Contains(err.Error(), "permission denied") {
+		t.Error(err)
+	}
+}
+
+func TestAge(t *testing.T) {
+	a, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sshPublic, err := ssh.NewPublicKey(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := ssh.MarshalPrivateKey(private, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipients := cty.ListVal([]cty.Value{cty.StringVal(a.Recipient().String()), cty.StringVal(string(ssh.MarshalAuthorizedKey(sshPublic)))})
+	at := func(identity string) *Target {
+		set := map[string]cty.Value{"recipients": recipients}
+		if identity != "" {
+			set["identity"] = cty.StringVal(identity)
+		}
+		return with(provider(t, "age", "team", set))
+	}
+	data, err := at("").Seal(t.Context(), []byte(plainState))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, identity := range []string{a.String(), string(pem.EncodeToMemory(block))} {
+		if plain, outdated, err := at(identity).Open(t.Context(), data); err != nil || string(plain) != plainState || outdated {
+			t.Error(string(plain), outdated, err)
+		}
+	}
+	other, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for identity, said := range map[string]string{other.String(): "none of the identities", "": "reading takes one"} {
+		if _, _, err := at(identity).Open(t.Context(), data); err == nil || !strings.Contains(err.Error(), said) {
+			t.Error(err)
+		}
+	}
+}
+
+// TestContract: what is encrypted is a store as any other.
+func TestContract(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) func() store.Store {
+		dir, target := t.TempDir(), with(passphrase(t, "a", "correct horse battery staple"))
+		return func() store.Store {
+			return Around(store.NewLocal(store.LocalOptions{Dir: dir, FS: disk.OS}), target)
+		}
+	})
+}
+
+func FuzzOpen(f *testing.F) {
+	target := with(&Source{Name: "key_provider.external.f", Meta: "key_provider.external.f", Provider: fixedKey{}})
+	data, err := target.Seal(context.Background(), []byte(plainState))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add([]byte(plainState))
+	f.Add([]byte(`{"encrypted_data":`))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		plain, _, err := target.Open(context.Background(), in)
+		if err == nil && len(bytes.TrimSpace(in)) > 0 && !json.Valid(plain) {
+			t.Errorf("%q is opened as %q", in, plain)
+		}
+	})
+}
+
+type fixedKey struct{}
+
+func (fixedKey) Fresh(context.Context, []byte) (key, meta []byte, err error) {
+	return make([]byte, 32), []byte("{}"), nil
+}
+
+func (fixedKey) Again(context.Context, []byte, []byte) ([]byte, bool, error) {
+	return make([]byte, 32), true, nil
+}

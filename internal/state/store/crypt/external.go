@@ -1,0 +1,172 @@
+package crypt
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/subprocess"
+)
+
+// program talks to a program of the user in the protocol of OpenTofu: it writes a line that names the protocol,
+// reads one JSON value, and writes another.
+type program struct {
+	command []string
+	dir     string
+	magic   string
+}
+
+func newProgram(s store.Settings, setting, magic string) (program, error) {
+	p := program{s.List(setting), s.Dir, magic}
+	if len(p.command) == 0 || p.command[0] == "" {
+		return p, fmt.Errorf("%q names no program", setting)
+	}
+	return p, nil
+}
+
+// mostOutput is what a program may write: it is read into memory.
+const mostOutput = 1 << 30
+
+func (p program) ask(ctx context.Context, in, out any) error {
+	input, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, p.command[0], p.command[1:]...)
+	cmd.Dir, cmd.Stdin, cmd.SysProcAttr = p.dir, bytes.NewReader(input), subprocess.Attributes()
+	var errs bytes.Buffer
+	cmd.Stderr = &limited{&errs, 4 << 10}
+	pipe, err := cmd.StdoutPipe()
+	if err == nil {
+		err = subprocess.Start(cmd)
+	}
+	if err != nil {
+		return fmt.Errorf("the program %s cannot be started: %w", p.command[0], err)
+	}
+	text, err := io.ReadAll(io.LimitReader(pipe, mostOutput))
+	if werr := cmd.Wait(); werr != nil {
+		said := strings.TrimSpace(errs.String())
+		if said != "" {
+			said = ", and said: " + said
+		}
+		return fmt.Errorf("the program %s failed (%w)%s", p.command[0], werr, said)
+	}
+	if err != nil {
+		return fmt.Errorf("what the program %s writes cannot be read: %w", p.command[0], err)
+	}
+	r := bufio.NewReader(bytes.NewReader(text))
+	first, _ := r.ReadBytes('\n')
+	var header struct {
+		Magic   string `json:"magic"`
+		Version int    `json:"version"`
+	}
+	if json.Unmarshal(first, &header) != nil || header.Magic != p.magic {
+		return fmt.Errorf("the program %s does not begin with the line {\"magic\":%q,\"version\":1}", p.command[0], p.magic)
+	}
+	if header.Version != 1 {
+		return fmt.Errorf("the program %s speaks version %d of the protocol, and only 1 is known", p.command[0], header.Version)
+	}
+	if err := json.NewDecoder(r).Decode(out); err != nil {
+		return fmt.Errorf("the answer of the program %s is not what is expected", p.command[0])
+	}
+	return nil
+}
+
+// limited keeps the beginning of what is written.
+type limited struct {
+	to   *bytes.Buffer
+	most int
+}
+
+// Write implements io.Writer.
+func (l *limited) Write(b []byte) (int, error) {
+	l.to.Write(b[:max(0, min(len(b), l.most-l.to.Len()))])
+	return len(b), nil
+}
+
+// externalProvider has keys of a program.
+type externalProvider struct{ program }
+
+func newExternalProvider(s store.Settings) (Provider, error) {
+	p, err := newProgram(s, "command", "OpenTofu-External-Key-Provider")
+	return externalProvider{p}, err
+}
+
+type externalKeys struct {
+	Keys struct {
+		Encryption []byte `json:"encryption_key"`
+		Decryption []byte `json:"decryption_key"`
+	} `json:"keys"`
+	Meta json.RawMessage `json:"meta"`
+}
+
+// Fresh implements Provider.
+func (p externalProvider) Fresh(ctx context.Context, _ []byte) (key, meta []byte, err error) {
+	var out externalKeys
+	if err := p.ask(ctx, nil, &out); err != nil {
+		return nil, nil, err
+	}
+	if len(out.Keys.Encryption) == 0 {
+		return nil, nil, fmt.Errorf("the answer of the program %s has no encryption_key", p.command[0])
+	}
+	if len(out.Meta) == 0 {
+		out.Meta = json.RawMessage("{}")
+	}
+	return out.Keys.Encryption, out.Meta, nil
+}
+
+// Again implements Provider.
+func (p externalProvider) Again(ctx context.Context, meta, _ []byte) ([]byte, bool, error) {
+	if !json.Valid(meta) {
+		return nil, false, errors.New("its metadata in the file is damaged")
+	}
+	var out externalKeys
+	if err := p.ask(ctx, json.RawMessage(meta), &out); err != nil {
+		return nil, false, err
+	}
+	if len(out.Keys.Decryption) == 0 {
+		return nil, false, fmt.Errorf("the answer of the program %s has no decryption_key", p.command[0])
+	}
+	return out.Keys.Decryption, true, nil
+}
+
+// externalMethod encrypts by programs.
+type externalMethod struct{ encrypt, decrypt program }
+
+func newExternalMethod(s store.Settings) (Method, error) {
+	const magic = "OpenTofu-External-Encryption-Method"
+	e, err1 := newProgram(s, "encrypt_command", magic)
+	d, err2 := newProgram(s, "decrypt_command", magic)
+	return externalMethod{e, d}, errors.Join(err1, err2)
+}
+
+type externalPayload struct {
+	Key     []byte `json:"key,omitempty"`
+	Payload []byte `json:"payload"`
+}
+
+// Seal implements Method.
+func (m externalMethod) Seal(ctx context.Context, key, plain []byte) ([]byte, error) {
+	return m.encrypt.convert(ctx, key, plain)
+}
+
+// Open implements Method.
+func (m externalMethod) Open(ctx context.Context, key, data []byte) ([]byte, error) {
+	return m.decrypt.convert(ctx, key, data)
+}
+
+func (p program) convert(ctx context.Context, key, in []byte) ([]byte, error) {
+	var out externalPayload
+	err := p.ask(ctx, externalPayload{key, in}, &out)
+	if err == nil && len(out.Payload) == 0 {
+		err = fmt.Errorf("the answer of the program %s has no payload", p.command[0])
+	}
+	return out.Payload, err
+}

@@ -1,0 +1,109 @@
+package crypt
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// ErrKey says that data was not encrypted under a key, or has changed since.
+var ErrKey = errors.New("the key does not fit: it is another than the one that this was encrypted with, or this was changed after it was written")
+
+// KeysArgument is how a method refers to its key provider.
+const KeysArgument = "keys"
+
+// MethodKind is a kind of method.
+type MethodKind struct {
+	Name   string
+	Schema *schema.Block // of its settings, without "keys"
+	Keys   Need          // whether it has "keys"
+	Make   func(s store.Settings) (Method, error)
+}
+
+func (k MethodKind) name() string { return k.Name }
+
+// Need says whether an argument is there.
+type Need int
+
+// What an argument can be.
+const (
+	Never Need = iota
+	Maybe
+	Always
+)
+
+// MethodKinds are the methods that there are. That of "unencrypted" is nil.
+var MethodKinds = kinds[MethodKind]{
+	{Name: "aes_gcm", Keys: Always, Make: newAESGCM, Schema: store.Schema(
+		&schema.Attr{Name: "aad", Type: cty.List(cty.Number), Optional: true, Description: "Additional data that is authenticated, and not encrypted: bytes."},
+	)},
+	{Name: "external", Keys: Maybe, Make: newExternalMethod, Schema: store.Schema(
+		&schema.Attr{Name: "encrypt_command", Type: cty.List(cty.String), Required: true, Description: "The program that encrypts, and its arguments."},
+		&schema.Attr{Name: "decrypt_command", Type: cty.List(cty.String), Required: true, Description: "The program that decrypts, and its arguments."},
+	)},
+	{Name: "unencrypted", Schema: &schema.Block{}, Make: func(store.Settings) (Method, error) { return nil, nil }},
+}
+
+// aesGCM is AES in Galois/counter mode: a nonce of 12 bytes, what is encrypted, and a tag of 16.
+type aesGCM struct{ aad []byte }
+
+func newAESGCM(s store.Settings) (Method, error) {
+	m := aesGCM{}
+	if v := s.Config.GetAttr("aad"); !v.IsNull() {
+		for _, n := range v.AsValueSlice() {
+			n, err := convert.Convert(n, cty.Number)
+			if err != nil || n.IsNull() {
+				return nil, errors.New(`"aad" is to be a list of bytes, numbers from 0 to 255`)
+			}
+			b, _ := n.AsBigFloat().Int64()
+			if b < 0 || b > 255 || !n.AsBigFloat().IsInt() {
+				return nil, errors.New(`"aad" is to be a list of bytes, numbers from 0 to 255`)
+			}
+			m.aad = append(m.aad, byte(b))
+		}
+	}
+	return m, nil
+}
+
+func (m aesGCM) aead(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("AES takes keys of 16, 24 or 32 bytes, and this one has %d", len(key))
+	}
+	return cipher.NewGCM(block)
+}
+
+// Seal implements Method.
+func (m aesGCM) Seal(_ context.Context, key, plain []byte) ([]byte, error) {
+	a, err := m.aead(key)
+	if err != nil {
+		return nil, err
+	}
+	nonce := make([]byte, a.NonceSize(), a.NonceSize()+len(plain)+a.Overhead())
+	_, _ = rand.Read(nonce) // never fails
+	return a.Seal(nonce, nonce, plain, m.aad), nil
+}
+
+// Open implements Method.
+func (m aesGCM) Open(_ context.Context, key, data []byte) ([]byte, error) {
+	a, err := m.aead(key)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) < a.NonceSize()+a.Overhead() {
+		return nil, errors.New("what is encrypted has been cut off")
+	}
+	plain, err := a.Open(nil, data[:a.NonceSize()], data[a.NonceSize():], m.aad)
+	if err != nil {
+		return nil, ErrKey
+	}
+	return plain, nil
+}

@@ -1,0 +1,177 @@
+package crypt
+
+import (
+	"context"
+	"crypto/pbkdf2"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"unicode/utf8"
+
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// ProviderKind is a kind of key provider.
+type ProviderKind struct {
+	Name   string
+	Schema *schema.Block // of its settings, without "chain"
+	Chain  Need          // whether it has "chain"
+	Make   func(s store.Settings) (Provider, error)
+}
+
+// ChainArgument is how a key provider refers to another whose keys it takes.
+const ChainArgument = "chain"
+
+// AliasArgument is the setting of all key providers that names their metadata otherwise than they are named.
+const AliasArgument = "encrypted_metadata_alias"
+
+func settings(attrs ...*schema.Attr) *schema.Block {
+	return store.Schema(append(attrs, &schema.Attr{Name: AliasArgument, Type: cty.String, Optional: true, Description: "The name of the metadata in encrypted files, so that it stays when the provider is renamed."})...)
+}
+
+func attr(name string, t cty.Type, description string) *schema.Attr {
+	return &schema.Attr{Name: name, Type: t, Optional: true, Description: description}
+}
+
+func required(a *schema.Attr) *schema.Attr {
+	a.Optional, a.Required = false, true
+	return a
+}
+
+func hidden(a *schema.Attr) *schema.Attr {
+	a.Sensitive = true
+	return a
+}
+
+// ProviderKinds are the key providers that there are.
+var ProviderKinds = kinds[ProviderKind]{
+	{Name: "pbkdf2", Chain: Maybe, Make: newPBKDF2, Schema: settings(
+		hidden(attr("passphrase", cty.String, "What the key is made of: at least 16 characters.")),
+		attr("key_length", cty.Number, "The length of the key in bytes: 32 if not set."),
+		attr("iterations", cty.Number, "How often the derivation is repeated: 600000 if not set, at least 200000."),
+		attr("salt_length", cty.Number, "The length of the salt in bytes: 32 if not set."),
+		attr("hash_function", cty.String, "sha256 or sha512: sha512 if not set."),
+	)},
+	{Name: "age", Make: newAge, Schema: settings(
+		required(attr("recipients", cty.List(cty.String), "Who can decrypt: age1... or ssh-...")),
+		hidden(attr("identity", cty.String, "Who decrypts: AGE-SECRET-KEY-1..., or an ssh key. AGE_IDENTITY.")),
+		attr("identity_file", cty.String, "A file with that. AGE_IDENTITY_FILE."),
+		attr("key_length", cty.Number, "The length of the key in bytes: 32 if not set."),
+	)},
+	{Name: "external", Make: newExternalProvider, Schema: settings(
+		required(attr("command", cty.List(cty.String), "The program that gives keys, and its arguments.")),
+	)},
+	{Name: "openbao", Make: newOpenBao, Schema: settings(
+		required(attr("key_name", cty.String, "The key of the transit engine.")),
+		hidden(attr("token", cty.String, "The token. BAO_TOKEN.")),
+		attr("address", cty.String, "The address of the server. BAO_ADDR."),
+		attr("transit_engine_path", cty.String, "Where the transit engine is mounted: /transit if not set."),
+		attr("key_length", cty.Number, "The length of the key in bytes, 16 or 32: 32 if not set."),
+		attr("associated_data", cty.String, "Associated data of the key, in base64."),
+	)},
+}
+
+// pbkdf2Provider derives keys from a passphrase, or from a key of another provider.
+type pbkdf2Provider struct {
+	passphrase string
+	salt       int
+	want       pbkdf2Meta
+}
+
+// pbkdf2Meta is what a key was derived with.
+type pbkdf2Meta struct {
+	Salt       []byte `json:"salt"`
+	Iterations int    `json:"iterations"`
+	Hash       string `json:"hash_function"`
+	Length     int    `json:"key_length"`
+}
+
+const (
+	leastIterations = 200_000
+	leastPassphrase = 16
+	// mostIterations and mostLength keep a file that was made to be read from taking hours and gigabytes.
+	mostIterations = 100_000_000
+	mostLength     = 1 << 10
+)
+
+var hashes = map[string]func() hash.Hash{"sha256": sha256.New, "sha512": sha512.New}
+
+func newPBKDF2(s store.Settings) (Provider, error) {
+	p := &pbkdf2Provider{}
+	p.passphrase, _ = s.Text("passphrase")
+	var err [3]error
+	p.want.Length, err[0] = s.Int("key_length", 32)
+	p.want.Iterations, err[1] = s.Int("iterations", 600_000)
+	p.salt, err[2] = s.Int("salt_length", 32)
+	p.want.Hash = "sha512"
+	if t, ok := s.Text("hash_function"); ok {
+		p.want.Hash = t
+	}
+	if err := errors.Join(err[:]...); err != nil {
+		return nil, err
+	}
+	if _, set := s.Text("passphrase"); set && utf8.RuneCountInString(p.passphrase) < leastPassphrase {
+		return nil, fmt.Errorf(`"passphrase" is too short: it needs %d characters`, leastPassphrase)
+	}
+	switch {
+	case p.want.Iterations < leastIterations:
+		return nil, fmt.Errorf(`"iterations" is too low: at least %d are needed`, leastIterations)
+	case p.salt < 1 || p.salt > mostLength:
+		return nil, fmt.Errorf(`"salt_length" is to be a number of bytes from 1 to %d`, mostLength)
+	}
+	return p, p.want.check()
+}
+
+func (m *pbkdf2Meta) check() error {
+	switch {
+	case hashes[m.Hash] == nil:
+		return fmt.Errorf(`the hash function %q is not known: it is to be sha256 or sha512`, m.Hash)
+	case m.Length < 1 || m.Length > mostLength:
+		return fmt.Errorf(`the length of a key is to be a number of bytes from 1 to %d, not %d`, mostLength, m.Length)
+	case m.Iterations < 1 || m.Iterations > mostIterations:
+		return fmt.Errorf("%d iterations are not from 1 to %d", m.Iterations, mostIterations)
+	}
+	return nil
+}
+
+func (p *pbkdf2Provider) derive(m pbkdf2Meta, chain []byte) ([]byte, error) {
+	secret := p.passphrase
+	if chain != nil {
+		secret = string(chain)
+	}
+	return pbkdf2.Key(hashes[m.Hash], secret, m.Salt, m.Iterations, m.Length)
+}
+
+// Fresh implements Provider.
+func (p *pbkdf2Provider) Fresh(_ context.Context, chain []byte) (key, meta []byte, err error) {
+	m := p.want
+	m.Salt = make([]byte, p.salt)
+	_, _ = rand.Read(m.Salt) // never fails
+	if key, err = p.derive(m, chain); err != nil {
+		return nil, nil, err
+	}
+	meta, err = json.Marshal(m)
+	return key, meta, err
+}
+
+// Again implements Provider.
+func (p *pbkdf2Provider) Again(_ context.Context, meta, chain []byte) ([]byte, bool, error) {
+	var m pbkdf2Meta
+	if err := json.Unmarshal(meta, &m); err != nil {
+		return nil, false, errors.New("its metadata in the file is damaged")
+	}
+	if err := m.check(); err != nil {
+		return nil, false, err
+	}
+	key, err := p.derive(m, chain)
+	current := m.Iterations == p.want.Iterations && m.Hash == p.want.Hash && m.Length == p.want.Length && len(m.Salt) == p.salt
+	return key, current, err
+}
+
+func (k ProviderKind) name() string { return k.Name }

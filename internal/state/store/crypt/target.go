@@ -1,0 +1,238 @@
+package crypt
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Source is a key provider of a configuration.
+type Source struct {
+	Name     string // as the configuration names it, "key_provider.pbkdf2.main"
+	Meta     string // the name in the metadata: Name, or the alias
+	Provider Provider
+	Chain    *Source // whose keys this one takes; may be nil
+
+	mu    sync.Mutex
+	fresh *made
+	again map[string]*made // by metadata of the whole chain
+}
+
+type made struct {
+	key, meta []byte
+	current   bool
+}
+
+// Fresh gives the key of this process, and adds to meta what has to be stored to have it again. There is one a
+// process: to derive it can take a second, and is the purpose of a derivation.
+func (s *Source) Fresh(ctx context.Context, meta map[string][]byte) ([]byte, error) {
+	if s == nil {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	chain, err := s.Chain.Fresh(ctx, meta)
+	if err != nil {
+		return nil, err
+	}
+	if s.fresh == nil {
+		key, m, err := s.Provider.Fresh(ctx, chain)
+		if err != nil {
+			return nil, failed(badSeal, "%s gives no key: %s.", s.Name, err)
+		}
+		s.fresh = &made{key: key, meta: m}
+	}
+	meta[s.Meta] = s.fresh.meta
+	return s.fresh.key, nil
+}
+
+// errMeta says that a file has no metadata of a key provider: it was not encrypted with its keys.
+var errMeta = errors.New("no metadata")
+
+// Again gives the key that something was encrypted with.
+func (s *Source) Again(ctx context.Context, meta map[string][]byte) ([]byte, bool, error) {
+	if s == nil {
+		return nil, true, nil
+	}
+	m, ok := meta[s.Meta]
+	if !ok {
+		return nil, false, fmt.Errorf("%w of %s is in it, it has that of %s", errMeta, s.Meta, names(meta))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	chain, now, err := s.Chain.Again(ctx, meta)
+	if err != nil {
+		return nil, false, err
+	}
+	id := string(m) + "\x00" + string(chain)
+	if s.fresh != nil && bytes.Equal(s.fresh.meta, m) && s.Chain == nil {
+		return s.fresh.key, true, nil
+	}
+	if s.again[id] == nil {
+		key, current, err := s.Provider.Again(ctx, m, chain)
+		if err != nil {
+			return nil, false, fmt.Errorf("%s gives no key: %w", s.Name, err)
+		}
+		if s.again == nil {
+			s.again = map[string]*made{}
+		}
+		s.again[id] = &made{key: key, current: current}
+	}
+	got := s.again[id]
+	return got.key, got.current && now, nil
+}
+
+func names(meta map[string][]byte) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(meta)) {
+		if name != digestName {
+			out = append(out, name)
+		}
+	}
+	if len(out) == 0 {
+		return "none"
+	}
+	return strings.Join(out, ", ")
+}
+
+// Cipher is a method of a configuration, with its keys.
+type Cipher struct {
+	Name   string  // as the configuration names it, "method.aes_gcm.main"
+	Method Method  // nil: nothing is encrypted
+	Keys   *Source // nil where the method has none
+}
+
+// Target says how files of one kind are encrypted.
+type Target struct {
+	Block    string  // the block that says so, for messages: "state"
+	Write    *Cipher // never nil
+	Read     []*Cipher
+	Enforced bool
+}
+
+// digestName is where the metadata has a digest of what is encrypted, so that damage is told from a wrong key. Readers
+// look for what they know by name, and leave it alone.
+const digestName = "lethe.digest"
+
+// digest is that of an encrypted file.
+func (e *envelope) digest() []byte {
+	h := sha256.New()
+	part := func(b []byte) {
+		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(b))))
+		h.Write(b)
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Meta)) {
+		if name != digestName {
+			part([]byte(name))
+			part(e.Meta[name])
+		}
+	}
+	part(e.Data)
+	return h.Sum(nil)[:16]
+}
+
+// Encrypts reports whether what is written is encrypted.
+func (t *Target) Encrypts() bool { return t != nil && t.Write.Method != nil }
+
+// Seal encrypts a state, a plan, or what else goes with one. What has no encryption stays as it is.
+func (t *Target) Seal(ctx context.Context, plain []byte) ([]byte, error) {
+	if !t.Encrypts() {
+		return plain, nil
+	}
+	e := envelope{Meta: map[string][]byte{}, Version: version}
+	e.Serial, e.Lineage = identity(plain)
+	key, err := t.Write.Keys.Fresh(ctx, e.Meta)
+	if err != nil {
+		return nil, err
+	}
+	if e.Data, err = t.Write.Method.Seal(ctx, key, plain); err != nil {
+		return nil, failed(badSeal, "%s cannot encrypt: %s.", t.Write.Name, err)
+	}
+	e.Meta[digestName] = e.digest()
+	return e.bytes()
+}
+
+// Open decrypts what Seal or OpenTofu encrypted. outdated says that it would be written otherwise now.
+func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated bool, err error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return data, false, nil
+	}
+	if !Sealed(data) {
+		return t.openPlain(data)
+	}
+	if t == nil {
+		return nil, false, failed(badOpen, "This is encrypted, and no encryption is configured for it here. Configure the key provider and the method that it was written with.")
+	}
+	e, err := parse(data)
+	if err != nil {
+		return nil, false, err
+	}
+	var why []string
+	for _, c := range t.Read {
+		if c.Method == nil {
+			continue
+		}
+		key, current, err := c.Keys.Again(ctx, e.Meta)
+		if err == nil {
+			plain, err = c.Method.Open(ctx, key, e.Data)
+		}
+		if err == nil {
+			return plain, c != t.Write || !current, e.check(plain)
+		}
+		why = append(why, fmt.Sprintf("%s: %s.", c.Name, err))
+	}
+	if d := e.Meta[digestName]; d != nil && !bytes.Equal(d, e.digest()) {
+		return nil, false, failed(badOpen, "The encrypted file is damaged: it was changed after it was written, as its digest tells. No key opens it. Take it from a backup.")
+	}
+	if len(why) == 0 {
+		return nil, false, failed(badOpen, "%s is encrypted, and the block %q of the encryption has no method to decrypt it with. Configure the one that it was written with, in a fallback if it is to be written otherwise from now on.", t.subject(), t.Block)
+	}
+	hint := ""
+	if e.Meta[digestName] != nil {
+		hint = " The file is as it was written, so the key or the settings of the method are others than those that it was written with."
+	}
+	return nil, false, failed(badOpen, "%s is encrypted, and none of the methods that the block %q of the encryption names can decrypt it:\n\n  %s\n\nConfigure the key and the method that it was written with; if they have changed, in a fallback.%s", t.subject(), t.Block, strings.Join(why, "\n  "), hint)
+}
+
+// openPlain takes what is not encrypted, where that may be.
+func (t *Target) openPlain(data []byte) ([]byte, bool, error) {
+	switch {
+	case t == nil || !t.Encrypts():
+		return data, false, nil
+	case slices.ContainsFunc(t.Read, func(c *Cipher) bool { return c.Method == nil }):
+		return data, true, nil
+	case t.Enforced:
+		return nil, false, failed(badOpen, "%s is not encrypted, and the block %q of the encryption says enforced = true: what is not encrypted is neither written nor read. If it may be taken this once, set enforced = false and add a fallback with the method \"unencrypted\", apply, and take both back.", t.subject(), t.Block)
+	}
+	return nil, false, failed(badOpen, "%s is not encrypted, and the configuration says that it is. If it is from before encryption was configured, add to the encryption block:\n\n  method \"unencrypted\" \"migrate\" {}\n\nand to its block %q:\n\n  fallback {\n    method = method.unencrypted.migrate\n  }\n\nApply once, which writes it encrypted, and remove both.", t.subject(), t.Block)
+}
+
+// subject is what a target is for, at the beginning of a sentence.
+func (t *Target) subject() string {
+	switch t.Block {
+	case "plan":
+		return "The saved plan"
+	case "state":
+		return "The state"
+	}
+	return "The state of the other configuration"
+}
+
+// check compares what an envelope says of a state in the clear with what is in it.
+func (e *envelope) check(plain []byte) error {
+	if e.Serial == nil && e.Lineage == "" {
+		return nil
+	}
+	serial, lineage := identity(plain)
+	if lineage != e.Lineage || serial == nil != (e.Serial == nil) || serial != nil && *serial != *e.Serial {
+		return failed(badOpen, "The encrypted file is damaged: its serial or its lineage was changed after it was written. What is encrypted in it names others.")
+	}
+	return nil
+}
