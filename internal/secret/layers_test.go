@@ -240,11 +240,15 @@ func FuzzLayers(f *testing.F) {
 	})
 }
 
-// TestEndlessLayersAreRefused: what was made to take long does not, and is not let pass.
+// TestEndlessLayersAreRefused: what was made to take long takes at most 300 times as long as a text in which nothing is
+// packed, and is not let pass.
 func TestEndlessLayersAreRefused(t *testing.T) {
 	var s Set
 	s.Add("hunter2-canary", origin("var.a"))
 	bomb := gzipped(strings.Repeat("\x00", 1<<25))
+	began := time.Now()
+	s.Check(strings.Repeat("\x00", 3_000_000), "", nil)
+	plain := time.Since(began)
 	for name, text := range map[string]string{
 		"an archive of nothing": base64.StdEncoding.EncodeToString([]byte(bomb)),
 		"escapes of escapes":    strings.Repeat(`\\\\\\\\%25%25%25%25&amp;amp;amp;amp;`, 30_000),
@@ -252,7 +256,6 @@ func TestEndlessLayersAreRefused(t *testing.T) {
 		"short words":           strings.Repeat("aws_instance_type\n", 50_000),
 		"beginnings":            strings.Repeat("\x1f\x8b\x08", 100_000),
 		"beginnings in base64":  base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", 100_000))),
-		"zeros":                 strings.Repeat("\x00", 3_000_000),
 		"ampersands":            strings.Repeat("&", 3_000_000),
 	} {
 		began := time.Now()
@@ -263,10 +266,9 @@ func TestEndlessLayersAreRefused(t *testing.T) {
 		if masked := s.Scrub(text); hit != (masked == unclear) {
 			t.Errorf("%s: %.100s", name, masked)
 		}
-		if took := time.Since(began); took > 20*time.Second {
-			t.Errorf("%s took %v", name, took)
+		if took := time.Since(began); took > 300*plain {
+			t.Errorf("%s took %v, and a plain text %v", name, took, plain)
 		}
-		t.Logf("%s: %v, %v", name, time.Since(began), hit)
 	}
 	if _, hit := s.Check(base64.StdEncoding.EncodeToString([]byte(bomb)), "", nil); !hit {
 		t.Error("an archive that cannot be looked through is let pass")
