@@ -484,6 +484,7 @@ func TestBetween(t *testing.T) {
 			time.Sleep(time.Second)
 			s.note("between")
 		})
+		synctest.Wait() // the next closing has begun
 		s.CloseAll()
 		s.expect(t, "calls", &s.calls, "0s close first p0", "1s the other", "6s between", "6s close next p0", "6s close other p0")
 	})

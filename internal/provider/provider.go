@@ -223,7 +223,7 @@ type MoveResponse struct {
 // DataRequest reads a data source (ReadDataSource).
 type DataRequest struct {
 	Type   string
-	Object string // the address that is read, for providers that are built in: no other gets it
+	Object string `wire:"-"` // the address that is read, for providers that are built in: no other gets it
 	Config Dynamic
 	Meta   Dynamic
 	Allow  Allow

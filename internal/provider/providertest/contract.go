@@ -69,12 +69,15 @@ func equal(t *testing.T, what string, got, want any) {
 	}
 }
 
-// fill gives every field of a struct a value of its own, so that none can be lost or swapped
-// unseen.
+// fill gives every field of a struct that goes to a provider (all without the tag wire:"-") a value of its own, so that
+// none can be lost or swapped unseen.
 func fill[T any]() T {
 	var x T
 	v := reflect.ValueOf(&x).Elem()
 	for i := range v.NumField() {
+		if v.Type().Field(i).Tag.Get("wire") == "-" {
+			continue
+		}
 		name := v.Type().Field(i).Name
 		var value any
 		switch v.Field(i).Interface().(type) {
