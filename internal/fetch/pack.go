@@ -91,7 +91,7 @@ func copyFile(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// straight refuses a directory whose way from base leads through a symbolic link: somebody else may have laid that, to
+// straight refuses a directory whose way from base leads through a symbolic link: another user may have laid that, to
 // have something written elsewhere. What leads to base is the user's own affair, and dir itself is replaced.
 func straight(base, dir string) error {
 	base = filepath.Clean(base)

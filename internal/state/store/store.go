@@ -14,6 +14,8 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
@@ -28,6 +30,12 @@ const Default = "default"
 // Version says which content a store holds: an ETag, a generation, a checksum. It means nothing
 // outside the store it came from. "" is nothing at all.
 type Version string
+
+// Digest is a version for stores whose services have none: the SHA-256 of a state, in hexadecimal.
+func Digest(data []byte) Version {
+	sum := sha256.Sum256(data)
+	return Version(hex.EncodeToString(sum[:]))
+}
 
 // Store keeps the state of any number of workspaces. It may be used from many goroutines.
 type Store interface {

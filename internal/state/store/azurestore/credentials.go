@@ -1,7 +1,6 @@
 package azurestore
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -21,56 +20,34 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
-// reader takes the settings apart, and keeps the first mistake.
+// reader reads the settings.
 type reader struct {
-	s     store.Settings
+	store.Reader
 	cloud cloud.Configuration
-	err   error
-}
-
-func (r *reader) fail(err error) { r.err = cmp.Or(r.err, err) }
-
-func (r *reader) text(name string, env ...string) string {
-	t, _ := r.s.Text(name, env...)
-	return t
-}
-
-func (r *reader) must(name string) string {
-	t := r.text(name)
-	if t == "" {
-		r.fail(fmt.Errorf("%q is not set: not in the backend block, and not with -backend-config", name))
-	}
-	return t
-}
-
-func (r *reader) flag(name string, env ...string) bool {
-	b, err := r.s.Bool(name, env...)
-	r.fail(err)
-	return b
 }
 
 // orFile is a setting that may be in a file.
 func (r *reader) orFile(name, env, fileName, fileEnv string) string {
-	if t := r.text(name, env); t != "" {
+	if t := r.Text(name, env); t != "" {
 		return t
 	}
-	path := r.text(fileName, fileEnv)
+	path := r.Text(fileName, fileEnv)
 	if path == "" {
 		return ""
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		r.fail(fmt.Errorf("the file of %q cannot be read: %w", fileName, err))
+		r.Fail(fmt.Errorf("the file of %q cannot be read: %w", fileName, err))
 	}
 	t := strings.TrimSpace(string(data))
-	r.s.Secret(t)
+	r.S.Secret(t)
 	return t
 }
 
 // container makes the client, by the first of the ways to authenticate that the settings name.
 func (r *reader) container(ctx context.Context, at, account string, o *container.ClientOptions) (*container.Client, error) {
-	key := r.text("access_key", "ARM_ACCESS_KEY")
-	if sas := r.text("sas_token", "ARM_SAS_TOKEN"); key == "" && sas != "" {
+	key := r.Text("access_key", "ARM_ACCESS_KEY")
+	if sas := r.Text("sas_token", "ARM_SAS_TOKEN"); key == "" && sas != "" {
 		return container.NewClientWithNoCredential(at+"?"+strings.TrimPrefix(sas, "?"), o)
 	}
 	if key == "" {
@@ -78,13 +55,13 @@ func (r *reader) container(ctx context.Context, at, account string, o *container
 		if err != nil {
 			return nil, err
 		}
-		if r.flag("use_azuread_auth", "ARM_USE_AZUREAD") {
+		if r.Flag("use_azuread_auth", "ARM_USE_AZUREAD") {
 			return container.NewClient(at, token, o)
 		}
 		if key, err = r.accountKey(ctx, token, account); err != nil {
 			return nil, err
 		}
-		r.s.Secret(key)
+		r.S.Secret(key)
 	}
 	shared, err := container.NewSharedKeyCredential(account, key)
 	if err != nil {
@@ -95,7 +72,7 @@ func (r *reader) container(ctx context.Context, at, account string, o *container
 
 // accountKey asks for the key of the account.
 func (r *reader) accountKey(ctx context.Context, token azcore.TokenCredential, account string) (string, error) {
-	group, subscription := r.text("resource_group_name"), r.text("subscription_id", "ARM_SUBSCRIPTION_ID")
+	group, subscription := r.Text("resource_group_name"), r.Text("subscription_id", "ARM_SUBSCRIPTION_ID")
 	if group == "" || subscription == "" {
 		return "", errors.New(`there are no credentials for the storage account: set "access_key" or "sas_token", or "use_azuread_auth", or "resource_group_name" and "subscription_id", by which the key of the account is asked for`)
 	}
@@ -140,13 +117,13 @@ func ask(ctx context.Context, method, to, token string, into any) error {
 // credential is that of Entra ID.
 func (r *reader) credential() (azcore.TokenCredential, error) {
 	o := azcore.ClientOptions{Cloud: r.cloud}
-	tenant, client := r.text("tenant_id", "ARM_TENANT_ID"), r.orFile("client_id", "ARM_CLIENT_ID", "client_id_file_path", "ARM_CLIENT_ID_FILE_PATH")
+	tenant, client := r.Text("tenant_id", "ARM_TENANT_ID"), r.orFile("client_id", "ARM_CLIENT_ID", "client_id_file_path", "ARM_CLIENT_ID_FILE_PATH")
 	secret := r.orFile("client_secret", "ARM_CLIENT_SECRET", "client_secret_file_path", "ARM_CLIENT_SECRET_FILE_PATH")
-	certificate, path := r.text("client_certificate", "ARM_CLIENT_CERTIFICATE"), r.text("client_certificate_path", "ARM_CLIENT_CERTIFICATE_PATH")
-	cli, set := r.text("use_cli", "ARM_USE_CLI"), r.flag("use_cli", "ARM_USE_CLI")
-	oidc, aks, msi := r.flag("use_oidc", "ARM_USE_OIDC"), r.flag("use_aks_workload_identity", "ARM_USE_AKS_WORKLOAD_IDENTITY"), r.flag("use_msi", "ARM_USE_MSI")
-	if r.err != nil {
-		return nil, r.err
+	certificate, path := r.Text("client_certificate", "ARM_CLIENT_CERTIFICATE"), r.Text("client_certificate_path", "ARM_CLIENT_CERTIFICATE_PATH")
+	cli, set := r.Text("use_cli", "ARM_USE_CLI"), r.Flag("use_cli", "ARM_USE_CLI")
+	oidc, aks, msi := r.Flag("use_oidc", "ARM_USE_OIDC"), r.Flag("use_aks_workload_identity", "ARM_USE_AKS_WORKLOAD_IDENTITY"), r.Flag("use_msi", "ARM_USE_MSI")
+	if r.Err != nil {
+		return nil, r.Err
 	}
 	switch {
 	case secret != "":
@@ -159,7 +136,7 @@ func (r *reader) credential() (azcore.TokenCredential, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the client certificate cannot be read: %w", err)
 		}
-		certs, key, err := azidentity.ParseCertificates(data, []byte(r.text("client_certificate_password", "ARM_CLIENT_CERTIFICATE_PASSWORD")))
+		certs, key, err := azidentity.ParseCertificates(data, []byte(r.Text("client_certificate_password", "ARM_CLIENT_CERTIFICATE_PASSWORD")))
 		if err != nil {
 			return nil, fmt.Errorf("the client certificate cannot be used: %w", err)
 		}
@@ -169,7 +146,7 @@ func (r *reader) credential() (azcore.TokenCredential, error) {
 	case aks:
 		return azidentity.NewWorkloadIdentityCredential(&azidentity.WorkloadIdentityCredentialOptions{ClientOptions: o, ClientID: client, TenantID: tenant})
 	case msi:
-		if r.text("msi_endpoint", "ARM_MSI_ENDPOINT") != "" || r.text("endpoint") != "" {
+		if r.Text("msi_endpoint", "ARM_MSI_ENDPOINT") != "" || r.Text("endpoint") != "" {
 			return nil, errors.New(`"msi_endpoint" is not honoured: the identity of a machine is asked for where Azure has it`)
 		}
 		m := &azidentity.ManagedIdentityCredentialOptions{ClientOptions: o}
@@ -178,21 +155,21 @@ func (r *reader) credential() (azcore.TokenCredential, error) {
 		}
 		return azidentity.NewManagedIdentityCredential(m)
 	case cli == "" || set:
-		return azidentity.NewAzureCLICredential(&azidentity.AzureCLICredentialOptions{TenantID: tenant, Subscription: r.text("subscription_id", "ARM_SUBSCRIPTION_ID")})
+		return azidentity.NewAzureCLICredential(&azidentity.AzureCLICredentialOptions{TenantID: tenant, Subscription: r.Text("subscription_id", "ARM_SUBSCRIPTION_ID")})
 	}
 	return nil, errors.New("there are no credentials for the storage account: every way to authenticate is switched off")
 }
 
 // identity is the credential by a token of another identity provider.
 func (r *reader) identity(tenant, client string, o azcore.ClientOptions) (azcore.TokenCredential, error) {
-	request := r.text("oidc_request_url", "ARM_OIDC_REQUEST_URL", "ACTIONS_ID_TOKEN_REQUEST_URL", "SYSTEM_OIDCREQUESTURI")
-	with := r.text("oidc_request_token", "ARM_OIDC_REQUEST_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "SYSTEM_ACCESSTOKEN")
-	if connection := r.text("ado_pipeline_service_connection_id", "ARM_ADO_PIPELINE_SERVICE_CONNECTION_ID", "ARM_OIDC_AZURE_SERVICE_CONNECTION_ID"); connection != "" {
+	request := r.Text("oidc_request_url", "ARM_OIDC_REQUEST_URL", "ACTIONS_ID_TOKEN_REQUEST_URL", "SYSTEM_OIDCREQUESTURI")
+	with := r.Text("oidc_request_token", "ARM_OIDC_REQUEST_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "SYSTEM_ACCESSTOKEN")
+	if connection := r.Text("ado_pipeline_service_connection_id", "ARM_ADO_PIPELINE_SERVICE_CONNECTION_ID", "ARM_OIDC_AZURE_SERVICE_CONNECTION_ID"); connection != "" {
 		return azidentity.NewAzurePipelinesCredential(tenant, client, connection, with, &azidentity.AzurePipelinesCredentialOptions{ClientOptions: o})
 	}
 	token := r.orFile("oidc_token", "ARM_OIDC_TOKEN", "oidc_token_file_path", "ARM_OIDC_TOKEN_FILE_PATH")
-	if r.err != nil {
-		return nil, r.err
+	if r.Err != nil {
+		return nil, r.Err
 	}
 	assertion := func(ctx context.Context) (string, error) {
 		if token != "" {
@@ -207,7 +184,7 @@ func (r *reader) identity(tenant, client string, o azcore.ClientOptions) (azcore
 		u.RawQuery = q.Encode()
 		var said struct{ Value string }
 		err = ask(ctx, http.MethodGet, u.String(), with, &said)
-		r.s.Secret(said.Value)
+		r.S.Secret(said.Value)
 		return said.Value, err
 	}
 	return azidentity.NewClientAssertionCredential(tenant, client, assertion, &azidentity.ClientAssertionCredentialOptions{ClientOptions: o})

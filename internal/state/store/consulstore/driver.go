@@ -36,75 +36,67 @@ var Driver = store.Driver{Name: "consul", Schema: store.Schema([]*schema.Attr{
 	{Name: "key_file", Type: cty.String, Optional: true, Description: "That of its private key, in PEM. CONSUL_CLIENT_KEY."},
 }...), Open: open}
 
-// reader takes the settings apart, and keeps the first mistake.
+// reader reads the settings.
 type reader struct {
-	s   store.Settings
-	err error
-}
-
-func (r *reader) fail(err error) { r.err = cmp.Or(r.err, err) }
-
-func (r *reader) text(name string, env ...string) string {
-	t, _ := r.s.Text(name, env...)
-	return t
+	store.Reader
 }
 
 // flag gives a setting that is a bool, otherwise where it is not set.
 func (r *reader) flag(name string, otherwise bool, env ...string) bool {
-	if _, set := r.s.Text(name, env...); !set {
+	if _, set := r.S.Text(name, env...); !set {
 		return otherwise
 	}
-	b, err := r.s.Bool(name, env...)
-	r.fail(err)
+	b, err := r.S.Bool(name, env...)
+	r.Fail(err)
 	return b
 }
 
 // file reads a file that a setting names; nil where it is not set.
 func (r *reader) file(name string, env ...string) []byte {
-	path := r.text(name, env...)
+	path := r.Text(name, env...)
 	if path == "" {
 		return nil
 	}
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(r.s.Dir, path)
+		path = filepath.Join(r.S.Dir, path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		r.fail(fmt.Errorf("the file of %q cannot be read: %w", cmp.Or(name, env[0]), err))
+		r.Fail(fmt.Errorf("the file of %q cannot be read: %w", cmp.Or(name, env[0]), err))
 	}
 	return text
 }
 
 func open(_ context.Context, s store.Settings) (store.Store, error) {
-	r := &reader{s: s}
-	o := Options{Path: r.text("path"), Gzip: r.flag("gzip", false), NoLock: !r.flag("lock", true), Header: http.Header{}, Query: url.Values{}}
+	r := &reader{Reader: store.Reader{S: s}}
+	o := Options{Path: r.Text("path"), Gzip: r.flag("gzip", false), NoLock: !r.flag("lock", true), Header: http.Header{}, Query: url.Values{}}
 	switch {
 	case o.Path == "":
-		r.fail(errors.New(`"path" is not set: not in the backend block, and not with -backend-config`))
+		r.Fail(errors.New(`"path" is not set: not in the backend block, and not with -backend-config`))
 	case strings.HasPrefix(o.Path, "/"):
-		r.fail(fmt.Errorf(`the value of "path", %q, must not begin with "/": no key of Consul does`, o.Path))
+		r.Fail(fmt.Errorf(`the value of "path", %q, must not begin with "/": no key of Consul does`, o.Path))
 	}
 	if s.Agent != "" {
 		o.Header.Set("User-Agent", s.Agent)
 	}
-	token := cmp.Or(r.text("access_token", "CONSUL_HTTP_TOKEN"), strings.TrimSpace(string(r.file("", "CONSUL_HTTP_TOKEN_FILE"))))
+	token := cmp.Or(r.Text("access_token", "CONSUL_HTTP_TOKEN"), strings.TrimSpace(string(r.file("", "CONSUL_HTTP_TOKEN_FILE"))))
 	if s.Secret(token); token != "" {
 		o.Header.Set("X-Consul-Token", token)
 	}
-	for name, value := range map[string]string{"dc": r.text("datacenter"), "ns": r.text("", "CONSUL_NAMESPACE"), "partition": r.text("", "CONSUL_PARTITION")} {
+	for name, value := range map[string]string{"dc": r.Text("datacenter"), "ns": r.Text("", "CONSUL_NAMESPACE"), "partition": r.Text("", "CONSUL_PARTITION")} {
 		if value != "" {
 			o.Query.Set(name, value)
 		}
 	}
-	if auth := r.text("http_auth", "CONSUL_HTTP_AUTH"); auth != "" {
+	if auth := r.Text("http_auth", "CONSUL_HTTP_AUTH"); auth != "" {
 		user, password, _ := strings.Cut(auth, ":")
 		o.User = url.UserPassword(user, password)
 		s.Secret(password)
 	}
 	transport := r.transport()
 	o.Server = r.server(transport)
-	if r.err != nil {
-		return nil, r.err
+	if r.Err != nil {
+		return nil, r.Err
 	}
 	o.Client = &http.Client{Transport: transport}
 	return store.Careful(New(o), store.Tries{Again: 5, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second}), nil
@@ -112,11 +104,11 @@ func open(_ context.Context, s store.Settings) (store.Store, error) {
 
 // server is the address of the agent, which may be a socket.
 func (r *reader) server(t *http.Transport) *url.URL {
-	scheme := r.text("scheme")
+	scheme := r.Text("scheme")
 	if scheme == "" && r.flag("", false, "CONSUL_HTTP_SSL") {
 		scheme = "https"
 	}
-	address := cmp.Or(r.text("address", "CONSUL_HTTP_ADDR"), "127.0.0.1:8500")
+	address := cmp.Or(r.Text("address", "CONSUL_HTTP_ADDR"), "127.0.0.1:8500")
 	if path, ok := strings.CutPrefix(address, "unix://"); ok {
 		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", path)
@@ -128,7 +120,7 @@ func (r *reader) server(t *http.Transport) *url.URL {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		r.fail(errors.New(`"address" and "scheme" are no address of an agent`))
+		r.Fail(errors.New(`"address" and "scheme" are no address of an agent`))
 		return nil
 	}
 	return u
@@ -136,21 +128,21 @@ func (r *reader) server(t *http.Transport) *url.URL {
 
 func (r *reader) transport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.TLSClientConfig = &tls.Config{InsecureSkipVerify: !r.flag("", true, "CONSUL_HTTP_SSL_VERIFY"), ServerName: r.text("", "CONSUL_TLS_SERVER_NAME")}
+	t.TLSClientConfig = &tls.Config{InsecureSkipVerify: !r.flag("", true, "CONSUL_HTTP_SSL_VERIFY"), ServerName: r.Text("", "CONSUL_TLS_SERVER_NAME")}
 	if ca := r.file("ca_file", "CONSUL_CACERT"); ca != nil {
 		t.TLSClientConfig.RootCAs = x509.NewCertPool()
 		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(ca) {
-			r.fail(errors.New(`the file of "ca_file" has no certificate in PEM`))
+			r.Fail(errors.New(`the file of "ca_file" has no certificate in PEM`))
 		}
 	}
 	cert, key := r.file("cert_file", "CONSUL_CLIENT_CERT"), r.file("key_file", "CONSUL_CLIENT_KEY")
 	switch {
 	case (cert == nil) != (key == nil):
-		r.fail(errors.New(`"cert_file" and "key_file" belong together, and only one is set`))
+		r.Fail(errors.New(`"cert_file" and "key_file" belong together, and only one is set`))
 	case cert != nil:
 		pair, err := tls.X509KeyPair(cert, key)
 		if err != nil {
-			r.fail(fmt.Errorf("the client certificate and its key cannot be used: %w", err))
+			r.Fail(fmt.Errorf("the client certificate and its key cannot be used: %w", err))
 		}
 		t.TLSClientConfig.Certificates = []tls.Certificate{pair}
 	}

@@ -11,9 +11,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/md5"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -120,12 +118,7 @@ func (r *remote) get(ctx context.Context, workspace string) (data []byte, v stor
 	case a.status != http.StatusOK:
 		return nil, "", "", a.refused(http.MethodGet, r.o.Address)
 	}
-	return a.body, versionOf(a.body), a.etag, nil
-}
-
-func versionOf(data []byte) store.Version {
-	sum := sha256.Sum256(data)
-	return store.Version(hex.EncodeToString(sum[:]))
+	return a.body, store.Digest(a.body), a.etag, nil
 }
 
 // Get implements store.Store.
@@ -195,7 +188,7 @@ func (r *remote) put(ctx context.Context, data []byte, prev store.Version, id st
 	case a.status != http.StatusOK && a.status != http.StatusCreated && a.status != http.StatusNoContent:
 		return "", a.refused(r.o.Update, r.o.Address)
 	}
-	return versionOf(data), nil
+	return store.Digest(data), nil
 }
 
 // Delete implements store.Store: there is only the workspace that is never removed.

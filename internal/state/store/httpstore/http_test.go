@@ -88,7 +88,7 @@ func TestFailing(t *testing.T) {
 	if _, err := st.Put(ctx, store.Default, []byte("2"), "nonsense"); err == nil {
 		t.Error("a stale state was written")
 	}
-	if _, err := st.Put(ctx, store.Default, []byte("2"), versionOf([]byte("1"))); err != nil {
+	if _, err := st.Put(ctx, store.Default, []byte("2"), store.Digest([]byte("1"))); err != nil {
 		t.Errorf("what was written by an attempt without an answer: %v", err)
 	}
 }

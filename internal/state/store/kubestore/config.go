@@ -131,15 +131,15 @@ func (n *named) read(path string) error {
 
 // files are the kubeconfig files.
 func (r *reader) files() []string {
-	if load, set := r.s.Text("load_config_file", "KUBE_LOAD_CONFIG_FILE"); set && !r.flag("load_config_file", "KUBE_LOAD_CONFIG_FILE") && load != "" {
+	if load, set := r.S.Text("load_config_file", "KUBE_LOAD_CONFIG_FILE"); set && !r.Flag("load_config_file", "KUBE_LOAD_CONFIG_FILE") && load != "" {
 		return nil
 	}
-	if p := r.text("config_path", "KUBE_CONFIG_PATH"); p != "" {
+	if p := r.Text("config_path", "KUBE_CONFIG_PATH"); p != "" {
 		return []string{r.path(p)}
 	}
-	paths := r.s.List("config_paths")
+	paths := r.S.List("config_paths")
 	if len(paths) == 0 {
-		paths = filepath.SplitList(r.text("", "KUBE_CONFIG_PATHS"))
+		paths = filepath.SplitList(r.Text("", "KUBE_CONFIG_PATHS"))
 	}
 	var out []string
 	for _, p := range paths {
@@ -156,19 +156,19 @@ func (r *reader) access() *access {
 	files := r.files()
 	switch {
 	case len(files) > 0:
-		r.fail(r.fromFiles(a, files))
-	case r.flag("in_cluster_config", "KUBE_IN_CLUSTER_CONFIG"):
-		r.fail(r.fromPod(a))
+		r.Fail(r.fromFiles(a, files))
+	case r.Flag("in_cluster_config", "KUBE_IN_CLUSTER_CONFIG"):
+		r.Fail(r.fromPod(a))
 	}
-	if host := r.text("host", "KUBE_HOST"); host != "" {
+	if host := r.Text("host", "KUBE_HOST"); host != "" {
 		if !strings.Contains(host, "://") {
 			host = "https://" + host
 		}
 		a.server = r.url("host", host)
 	}
 	if a.server == nil {
-		if r.err == nil {
-			r.fail(errors.New(`which cluster is not known: none of "config_path", "config_paths", "in_cluster_config" and "host" is set, and none of KUBE_CONFIG_PATH, KUBE_CONFIG_PATHS, KUBE_IN_CLUSTER_CONFIG and KUBE_HOST`))
+		if r.Err == nil {
+			r.Fail(errors.New(`which cluster is not known: none of "config_path", "config_paths", "in_cluster_config" and "host" is set, and none of KUBE_CONFIG_PATH, KUBE_CONFIG_PATHS, KUBE_IN_CLUSTER_CONFIG and KUBE_HOST`))
 		}
 		return a
 	}
@@ -176,23 +176,23 @@ func (r *reader) access() *access {
 		// What files keep for a cluster is not sent in the clear.
 		*a = access{server: a.server, proxy: a.proxy}
 	}
-	a.insecure = r.flag("insecure", "KUBE_INSECURE") || a.insecure
-	if ca := r.text("cluster_ca_certificate", "KUBE_CLUSTER_CA_CERT_DATA"); ca != "" {
+	a.insecure = r.Flag("insecure", "KUBE_INSECURE") || a.insecure
+	if ca := r.Text("cluster_ca_certificate", "KUBE_CLUSTER_CA_CERT_DATA"); ca != "" {
 		a.ca = []byte(ca)
 	}
-	if p := r.text("proxy_url", "KUBE_PROXY_URL"); p != "" {
+	if p := r.Text("proxy_url", "KUBE_PROXY_URL"); p != "" {
 		a.proxy = r.url("proxy_url", p)
 	}
-	cert, key := r.text("client_certificate", "KUBE_CLIENT_CERT_DATA"), r.text("client_key", "KUBE_CLIENT_KEY_DATA")
+	cert, key := r.Text("client_certificate", "KUBE_CLIENT_CERT_DATA"), r.Text("client_key", "KUBE_CLIENT_KEY_DATA")
 	if cert != "" || key != "" {
 		a.cert, a.key = []byte(cert), []byte(key)
 	}
-	a.username, a.password = cmp.Or(r.text("username", "KUBE_USER"), a.username), cmp.Or(r.text("password", "KUBE_PASSWORD"), a.password)
-	if t := r.text("token", "KUBE_TOKEN"); t != "" {
+	a.username, a.password = cmp.Or(r.Text("username", "KUBE_USER"), a.username), cmp.Or(r.Text("password", "KUBE_PASSWORD"), a.password)
+	if t := r.Text("token", "KUBE_TOKEN"); t != "" {
 		a.token, a.tokenFile = t, ""
 	}
-	if in := r.s.In("exec"); in.Set() {
-		p := &plugin{dir: r.s.Dir, Args: in.List("args")}
+	if in := r.S.In("exec"); in.Set() {
+		p := &plugin{dir: r.S.Dir, Args: in.List("args")}
 		p.APIVersion, _ = in.Text("api_version")
 		p.Command, _ = in.Text("command")
 		for name, value := range in.Texts("env") {
@@ -201,7 +201,7 @@ func (r *reader) access() *access {
 		a.exec = p
 	}
 	if a.exec != nil {
-		r.fail(a.exec.check())
+		r.Fail(a.exec.check())
 	}
 	return a
 }
@@ -213,12 +213,12 @@ func (r *reader) fromFiles(a *access, files []string) error {
 			return fmt.Errorf("the kubeconfig file %s cannot be read: %w", f, err)
 		}
 	}
-	name := cmp.Or(r.text("config_context", "KUBE_CTX"), n.current)
+	name := cmp.Or(r.Text("config_context", "KUBE_CTX"), n.current)
 	context, ok := n.contexts[name]
 	if !ok && name != "" {
 		return fmt.Errorf("the kubeconfig has no context %q", name)
 	}
-	clusterName, userName := cmp.Or(r.text("config_context_cluster", "KUBE_CTX_CLUSTER"), context.Cluster), cmp.Or(r.text("config_context_auth_info", "KUBE_CTX_AUTH_INFO"), context.User)
+	clusterName, userName := cmp.Or(r.Text("config_context_cluster", "KUBE_CTX_CLUSTER"), context.Cluster), cmp.Or(r.Text("config_context_auth_info", "KUBE_CTX_AUTH_INFO"), context.User)
 	cluster, ok := n.clusters[clusterName]
 	if !ok && clusterName != "" {
 		return fmt.Errorf("the kubeconfig has no cluster %q", clusterName)
@@ -275,7 +275,7 @@ func (u *kubeUser) fill(a *access, r *reader) (err error) {
 		return err
 	}
 	for _, secret := range []string{u.Token, u.Password, string(a.key)} {
-		r.s.Secret(secret)
+		r.S.Secret(secret)
 	}
 	if a.exec = u.Exec; a.exec != nil {
 		a.exec.dir = u.dir
@@ -287,7 +287,7 @@ func (u *kubeUser) fill(a *access, r *reader) (err error) {
 const account = "/var/run/secrets/kubernetes.io/serviceaccount/"
 
 func (r *reader) fromPod(a *access) (err error) {
-	host, port := r.text("", "KUBERNETES_SERVICE_HOST"), r.text("", "KUBERNETES_SERVICE_PORT")
+	host, port := r.Text("", "KUBERNETES_SERVICE_HOST"), r.Text("", "KUBERNETES_SERVICE_PORT")
 	if host == "" || port == "" {
 		return errors.New(`"in_cluster_config" is set, and this is no pod of a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set`)
 	}

@@ -16,45 +16,37 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-func attr(name string, ty cty.Type, description string) *schema.Attr {
-	return &schema.Attr{Name: name, Type: ty, Optional: true, Description: description}
-}
-
-func secretAttr(name, description string) *schema.Attr {
-	return &schema.Attr{Name: name, Type: cty.String, Optional: true, Sensitive: true, Description: description}
-}
-
 // Driver is the backend "kubernetes". What the block leaves out may come from the environment. Terraform 1.11 has the
 // same settings, and does without kubeconfig files only inside of a cluster.
 var Driver = store.Driver{Name: "kubernetes", Schema: settings(), Open: open}
 
 func settings() *schema.Block {
 	b := store.Schema(
-		attr("secret_suffix", cty.String, "What the names of the Secrets end with."),
-		attr("labels", cty.Map(cty.String), "Further labels of Secrets and Leases."),
-		attr("namespace", cty.String, "The namespace: default if not set. KUBE_NAMESPACE."),
-		attr("in_cluster_config", cty.Bool, "Whether the service account of the pod is used. KUBE_IN_CLUSTER_CONFIG."),
-		attr("load_config_file", cty.Bool, "Whether kubeconfig files are read: true if not set. KUBE_LOAD_CONFIG_FILE."),
-		attr("config_path", cty.String, "The kubeconfig file. KUBE_CONFIG_PATH."),
-		attr("config_paths", cty.List(cty.String), "Several of them. KUBE_CONFIG_PATHS."),
-		attr("config_context", cty.String, "The context of the file. KUBE_CTX."),
-		attr("config_context_auth_info", cty.String, "The user of the file, instead of that of the context. KUBE_CTX_AUTH_INFO."),
-		attr("config_context_cluster", cty.String, "The cluster of the file, likewise. KUBE_CTX_CLUSTER."),
-		attr("host", cty.String, "The address of the API. KUBE_HOST."),
-		attr("insecure", cty.Bool, "Whether its certificate is not looked at. KUBE_INSECURE."),
-		attr("cluster_ca_certificate", cty.String, "The certificates of the authorities that its certificate is of, in PEM. KUBE_CLUSTER_CA_CERT_DATA."),
-		attr("proxy_url", cty.String, "The proxy on the way to it. KUBE_PROXY_URL."),
-		secretAttr("token", "The bearer token. KUBE_TOKEN."),
-		attr("username", cty.String, "The user of basic authentication. KUBE_USER."),
-		secretAttr("password", "The password of basic authentication. KUBE_PASSWORD."),
-		attr("client_certificate", cty.String, "The certificate for mutual TLS, in PEM. KUBE_CLIENT_CERT_DATA."),
-		secretAttr("client_key", "Its private key, in PEM. KUBE_CLIENT_KEY_DATA."),
+		store.Attr("secret_suffix", cty.String, "What the names of the Secrets end with."),
+		store.Attr("labels", cty.Map(cty.String), "Further labels of Secrets and Leases."),
+		store.Attr("namespace", cty.String, "The namespace: default if not set. KUBE_NAMESPACE."),
+		store.Attr("in_cluster_config", cty.Bool, "Whether the service account of the pod is used. KUBE_IN_CLUSTER_CONFIG."),
+		store.Attr("load_config_file", cty.Bool, "Whether kubeconfig files are read: true if not set. KUBE_LOAD_CONFIG_FILE."),
+		store.Attr("config_path", cty.String, "The kubeconfig file. KUBE_CONFIG_PATH."),
+		store.Attr("config_paths", cty.List(cty.String), "Several of them. KUBE_CONFIG_PATHS."),
+		store.Attr("config_context", cty.String, "The context of the file. KUBE_CTX."),
+		store.Attr("config_context_auth_info", cty.String, "The user of the file, instead of that of the context. KUBE_CTX_AUTH_INFO."),
+		store.Attr("config_context_cluster", cty.String, "The cluster of the file, likewise. KUBE_CTX_CLUSTER."),
+		store.Attr("host", cty.String, "The address of the API. KUBE_HOST."),
+		store.Attr("insecure", cty.Bool, "Whether its certificate is not looked at. KUBE_INSECURE."),
+		store.Attr("cluster_ca_certificate", cty.String, "The certificates of the authorities that its certificate is of, in PEM. KUBE_CLUSTER_CA_CERT_DATA."),
+		store.Attr("proxy_url", cty.String, "The proxy on the way to it. KUBE_PROXY_URL."),
+		store.SecretAttr("token", "The bearer token. KUBE_TOKEN."),
+		store.Attr("username", cty.String, "The user of basic authentication. KUBE_USER."),
+		store.SecretAttr("password", "The password of basic authentication. KUBE_PASSWORD."),
+		store.Attr("client_certificate", cty.String, "The certificate for mutual TLS, in PEM. KUBE_CLIENT_CERT_DATA."),
+		store.SecretAttr("client_key", "Its private key, in PEM. KUBE_CLIENT_KEY_DATA."),
 	)
 	b.Blocks = []*schema.Nested{{Name: "exec", Nesting: schema.Single, Block: store.Schema(
 		&schema.Attr{Name: "api_version", Type: cty.String, Required: true, Description: "The version of the protocol: client.authentication.k8s.io/v1 or v1beta1."},
 		&schema.Attr{Name: "command", Type: cty.String, Required: true, Description: "The program that says what the credentials are."},
-		attr("args", cty.List(cty.String), "Its arguments."),
-		attr("env", cty.Map(cty.String), "What is added to its environment."),
+		store.Attr("args", cty.List(cty.String), "Its arguments."),
+		store.Attr("env", cty.Map(cty.String), "What is added to its environment."),
 	)}}
 	return b
 }
@@ -62,29 +54,15 @@ func settings() *schema.Block {
 // numbered is the end of a suffix that could be that of a part of another state.
 var numbered = regexp.MustCompile(`-[0-9]+$`)
 
-// reader takes the settings apart, and keeps the first mistake.
+// reader reads the settings.
 type reader struct {
-	s   store.Settings
-	err error
-}
-
-func (r *reader) fail(err error) { r.err = cmp.Or(r.err, err) }
-
-func (r *reader) text(name, env string) string {
-	t, _ := r.s.Text(name, env)
-	return t
-}
-
-func (r *reader) flag(name, env string) bool {
-	b, err := r.s.Bool(name, env)
-	r.fail(err)
-	return b
+	store.Reader
 }
 
 func (r *reader) url(name, text string) *url.URL {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
-		r.fail(fmt.Errorf("%q is no address", name))
+		r.Fail(fmt.Errorf("%q is no address", name))
 		return &url.URL{}
 	}
 	return u
@@ -92,10 +70,10 @@ func (r *reader) url(name, text string) *url.URL {
 
 // path is a path that may begin with the home directory, or in the working directory.
 func (r *reader) path(p string) string {
-	if rest, ok := strings.CutPrefix(p, "~/"); ok && r.s.Getenv != nil && r.s.Getenv("HOME") != "" {
-		return filepath.Join(r.s.Getenv("HOME"), rest)
+	if rest, ok := strings.CutPrefix(p, "~/"); ok && r.S.Getenv != nil && r.S.Getenv("HOME") != "" {
+		return filepath.Join(r.S.Getenv("HOME"), rest)
 	}
-	return within(r.s.Dir, p)
+	return within(r.S.Dir, p)
 }
 
 // within is a path that is relative to a directory, "" where there is none.
@@ -107,17 +85,17 @@ func within(dir, p string) string {
 }
 
 func open(_ context.Context, s store.Settings) (store.Store, error) {
-	r := &reader{s: s}
-	o := Options{Suffix: r.text("secret_suffix", ""), Labels: s.Texts("labels"), Namespace: cmp.Or(r.text("namespace", "KUBE_NAMESPACE"), "default"), Agent: s.Agent}
+	r := &reader{Reader: store.Reader{S: s}}
+	o := Options{Suffix: r.Text("secret_suffix", ""), Labels: s.Texts("labels"), Namespace: cmp.Or(r.Text("namespace", "KUBE_NAMESPACE"), "default"), Agent: s.Agent}
 	switch {
 	case o.Suffix == "":
-		r.fail(fmt.Errorf("%q is not set: not in the backend block, and not with -backend-config", "secret_suffix"))
+		r.Fail(fmt.Errorf("%q is not set: not in the backend block, and not with -backend-config", "secret_suffix"))
 	case numbered.MatchString(o.Suffix):
-		r.fail(fmt.Errorf(`the value of "secret_suffix", %q, must not end with "-" and a number`, o.Suffix))
+		r.Fail(fmt.Errorf(`the value of "secret_suffix", %q, must not end with "-" and a number`, o.Suffix))
 	}
 	a := r.access()
-	if r.err != nil {
-		return nil, r.err
+	if r.Err != nil {
+		return nil, r.Err
 	}
 	client, err := a.client(s)
 	if err != nil {

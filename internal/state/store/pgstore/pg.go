@@ -11,8 +11,6 @@ package pgstore
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -49,12 +47,7 @@ type remote struct {
 	held  map[string]*held // the locks of this process, by workspace
 }
 
-// versionOf is the version of a state. The statement of Put makes the same of what is stored (digest).
-func versionOf(data []byte) store.Version {
-	sum := sha256.Sum256(data)
-	return store.Version(hex.EncodeToString(sum[:]))
-}
-
+// digest makes of what is stored what store.Digest makes of a state.
 const digest = `encode(sha256(convert_to(data, 'UTF8')), 'hex')`
 
 // Get implements store.Store.
@@ -67,7 +60,7 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 		return nil, "", err
 	}
 	data := res.Rows[0][0]
-	return data, versionOf(data), nil
+	return data, store.Digest(data), nil
 }
 
 // Put implements store.Store.
@@ -89,7 +82,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 		return "", err
 	}
 	if res.CommandTag.RowsAffected() == 1 {
-		return versionOf(data), nil
+		return store.Digest(data), nil
 	}
 	_, now, err := r.Get(ctx, workspace)
 	if err != nil {

@@ -27,51 +27,23 @@ import (
 	"golang.org/x/net/http/httpproxy"
 )
 
-// reader takes the settings apart, and keeps the first mistake.
+// reader reads the settings.
 type reader struct {
-	s   store.Settings
-	err error
+	store.Reader
 }
-
-func (r *reader) fail(err error) { r.err = cmp.Or(r.err, err) }
 
 // in reads the attributes of an attribute.
-func (r *reader) in(name string) *reader { return &reader{s: r.s.In(name)} }
-
-func (r *reader) text(name string, env ...string) string {
-	t, _ := r.s.Text(name, env...)
-	return t
-}
-
-func (r *reader) must(name string) string {
-	t := r.text(name)
-	if t == "" {
-		r.fail(fmt.Errorf("%q is not set: not in the backend block, and not with -backend-config", name))
-	}
-	return t
-}
-
-func (r *reader) flag(name string) bool {
-	b, err := r.s.Bool(name)
-	r.fail(err)
-	return b
-}
-
-func (r *reader) int(name string, otherwise int, env ...string) int {
-	n, err := r.s.Int(name, otherwise, env...)
-	r.fail(err)
-	return n
-}
+func (r *reader) in(name string) *reader { return &reader{store.Reader{S: r.S.In(name)}} }
 
 // duration gives one, otherwise where it is not set.
 func (r *reader) duration(name string, otherwise time.Duration) time.Duration {
-	t := r.text(name)
+	t := r.Text(name)
 	if t == "" {
 		return otherwise
 	}
 	d, err := time.ParseDuration(t)
 	if err != nil {
-		r.fail(fmt.Errorf("the setting %q is to be a duration such as 1h, not %q", name, t))
+		r.Fail(fmt.Errorf("the setting %q is to be a duration such as 1h, not %q", name, t))
 	}
 	return d
 }
@@ -79,7 +51,7 @@ func (r *reader) duration(name string, otherwise time.Duration) time.Duration {
 // config is that of all clients: who asks, from where, and over what.
 func (r *reader) config(ctx context.Context) aws.Config {
 	options := []func(*config.LoadOptions) error{
-		config.WithRegion(r.text("region", "AWS_REGION", "AWS_DEFAULT_REGION")),
+		config.WithRegion(r.Text("region", "AWS_REGION", "AWS_DEFAULT_REGION")),
 		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }), // store.Careful knows what may be done again
 		config.WithHTTPClient(r.client()),
 		config.WithLogger(logging.Nop{}),
@@ -91,53 +63,53 @@ func (r *reader) config(ctx context.Context) aws.Config {
 			options = append(options, o)
 		}
 	}
-	profile := r.text("profile")
+	profile := r.Text("profile")
 	add(profile != "", config.WithSharedConfigProfile(profile))
-	files := r.s.List("shared_config_files")
+	files := r.S.List("shared_config_files")
 	add(len(files) > 0, config.WithSharedConfigFiles(files))
-	files = r.s.List("shared_credentials_files")
-	if older := r.text("shared_credentials_file"); older != "" {
+	files = r.S.List("shared_credentials_files")
+	if older := r.Text("shared_credentials_file"); older != "" {
 		files = append(files, older)
 	}
 	add(len(files) > 0, config.WithSharedCredentialsFiles(files))
-	key, secret := r.text("access_key"), r.text("secret_key")
+	key, secret := r.Text("access_key"), r.Text("secret_key")
 	if (key == "") != (secret == "") {
-		r.fail(errors.New(`"access_key" and "secret_key" belong together, and only one is set`))
+		r.Fail(errors.New(`"access_key" and "secret_key" belong together, and only one is set`))
 	}
-	add(key != "", config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(key, secret, r.text("token"))))
-	add(r.flag("use_fips_endpoint"), config.WithUseFIPSEndpoint(aws.FIPSEndpointStateEnabled))
-	add(r.flag("use_dualstack_endpoint"), config.WithUseDualStackEndpoint(aws.DualStackEndpointStateEnabled))
-	add(r.flag("skip_metadata_api_check"), config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
-	if at := r.text("ec2_metadata_service_endpoint"); at != "" {
+	add(key != "", config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(key, secret, r.Text("token"))))
+	add(r.Flag("use_fips_endpoint"), config.WithUseFIPSEndpoint(aws.FIPSEndpointStateEnabled))
+	add(r.Flag("use_dualstack_endpoint"), config.WithUseDualStackEndpoint(aws.DualStackEndpointStateEnabled))
+	add(r.Flag("skip_metadata_api_check"), config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
+	if at := r.Text("ec2_metadata_service_endpoint"); at != "" {
 		options = append(options, config.WithEC2IMDSEndpoint(at))
 	}
-	if text := r.text("ec2_metadata_service_endpoint_mode"); text != "" {
+	if text := r.Text("ec2_metadata_service_endpoint_mode"); text != "" {
 		var mode imds.EndpointModeState
-		r.fail(mode.SetFromString(text))
+		r.Fail(mode.SetFromString(text))
 		options = append(options, config.WithEC2IMDSEndpointMode(mode))
 	}
-	if path := r.text("custom_ca_bundle"); path != "" {
+	if path := r.Text("custom_ca_bundle"); path != "" {
 		f, err := os.Open(path)
 		if err != nil {
-			r.fail(fmt.Errorf("the file of custom_ca_bundle cannot be read: %w", err))
+			r.Fail(fmt.Errorf("the file of custom_ca_bundle cannot be read: %w", err))
 			return aws.Config{}
 		}
 		defer f.Close()
 		options = append(options, config.WithCustomCABundle(f))
 	}
-	if agent := r.s.Agent; agent != "" {
+	if agent := r.S.Agent; agent != "" {
 		options = append(options, config.WithAPIOptions([]func(*middleware.Stack) error{awsmiddleware.AddUserAgentKey(agent)}))
 	}
-	if r.err != nil {
+	if r.Err != nil {
 		return aws.Config{}
 	}
 	c, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {
-		r.fail(fmt.Errorf("the settings for AWS cannot be used: %w", err))
+		r.Fail(fmt.Errorf("the settings for AWS cannot be used: %w", err))
 		return c
 	}
 	if c.Region == "" {
-		r.fail(errors.New(`"region" is not set: not in the backend block, not with -backend-config, not in AWS_REGION or AWS_DEFAULT_REGION, and not in a profile`))
+		r.Fail(errors.New(`"region" is not set: not in the backend block, not with -backend-config, not in AWS_REGION or AWS_DEFAULT_REGION, and not in a profile`))
 	}
 	r.assume(&c)
 	r.accounts(ctx, c)
@@ -147,11 +119,11 @@ func (r *reader) config(ctx context.Context) aws.Config {
 // client is one that goes by the proxies of the settings, or else by those of the environment.
 func (r *reader) client() *awshttp.BuildableClient {
 	proxies := httpproxy.FromEnvironment()
-	proxies.HTTPProxy = cmp.Or(r.text("http_proxy"), proxies.HTTPProxy)
-	proxies.HTTPSProxy = cmp.Or(r.text("https_proxy"), proxies.HTTPSProxy)
-	proxies.NoProxy = cmp.Or(r.text("no_proxy"), proxies.NoProxy)
+	proxies.HTTPProxy = cmp.Or(r.Text("http_proxy"), proxies.HTTPProxy)
+	proxies.HTTPSProxy = cmp.Or(r.Text("https_proxy"), proxies.HTTPSProxy)
+	proxies.NoProxy = cmp.Or(r.Text("no_proxy"), proxies.NoProxy)
 	through := proxies.ProxyFunc()
-	insecure := r.flag("insecure")
+	insecure := r.Flag("insecure")
 	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.Proxy = func(req *http.Request) (*url.URL, error) { return through(req.URL) }
 		if insecure {
@@ -166,45 +138,45 @@ func (r *reader) client() *awshttp.BuildableClient {
 func (r *reader) sts(c aws.Config) *sts.Client {
 	return sts.NewFromConfig(c, func(o *sts.Options) {
 		o.BaseEndpoint = r.endpoint("sts", "sts_endpoint", "AWS_ENDPOINT_URL_STS", "AWS_STS_ENDPOINT")
-		o.Region = cmp.Or(r.text("sts_region"), o.Region)
+		o.Region = cmp.Or(r.Text("sts_region"), o.Region)
 	})
 }
 
 // assume takes the roles that the settings name, the one with a web identity first.
 func (r *reader) assume(c *aws.Config) {
-	if web := r.in("assume_role_with_web_identity"); web.s.Set() {
-		token := stscreds.IdentityTokenRetriever(stscreds.IdentityTokenFile(web.text("web_identity_token_file", "AWS_WEB_IDENTITY_TOKEN_FILE")))
-		if text := web.text("web_identity_token"); text != "" {
+	if web := r.in("assume_role_with_web_identity"); web.S.Set() {
+		token := stscreds.IdentityTokenRetriever(stscreds.IdentityTokenFile(web.Text("web_identity_token_file", "AWS_WEB_IDENTITY_TOKEN_FILE")))
+		if text := web.Text("web_identity_token"); text != "" {
 			token = identityToken(text)
 		}
 		duration := web.duration("duration", 0)
-		c.Credentials = aws.NewCredentialsCache(stscreds.NewWebIdentityRoleProvider(r.sts(*c), web.text("role_arn", "AWS_ROLE_ARN"), token, func(o *stscreds.WebIdentityRoleOptions) {
-			o.RoleSessionName, o.Duration = web.text("session_name", "AWS_ROLE_SESSION_NAME"), duration
-			o.PolicyARNs = policies(web.s.List("policy_arns"))
-			if p := web.text("policy"); p != "" {
+		c.Credentials = aws.NewCredentialsCache(stscreds.NewWebIdentityRoleProvider(r.sts(*c), web.Text("role_arn", "AWS_ROLE_ARN"), token, func(o *stscreds.WebIdentityRoleOptions) {
+			o.RoleSessionName, o.Duration = web.Text("session_name", "AWS_ROLE_SESSION_NAME"), duration
+			o.PolicyARNs = policies(web.S.List("policy_arns"))
+			if p := web.Text("policy"); p != "" {
 				o.Policy = &p
 			}
 		}))
-		r.fail(web.err)
+		r.Fail(web.Err)
 	}
 	role := r.in("assume_role")
-	if !role.s.Set() {
+	if !role.S.Set() {
 		return
 	}
 	duration := role.duration("duration", time.Hour)
-	c.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(r.sts(*c), role.must("role_arn"), func(o *stscreds.AssumeRoleOptions) {
-		o.Duration, o.RoleSessionName = duration, role.text("session_name")
-		o.PolicyARNs, o.TransitiveTagKeys = policies(role.s.List("policy_arns")), role.s.List("transitive_tag_keys")
-		for k, v := range role.s.Texts("tags") {
+	c.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(r.sts(*c), role.Must("role_arn"), func(o *stscreds.AssumeRoleOptions) {
+		o.Duration, o.RoleSessionName = duration, role.Text("session_name")
+		o.PolicyARNs, o.TransitiveTagKeys = policies(role.S.List("policy_arns")), role.S.List("transitive_tag_keys")
+		for k, v := range role.S.Texts("tags") {
 			o.Tags = append(o.Tags, ststypes.Tag{Key: aws.String(k), Value: aws.String(v)})
 		}
 		for name, to := range map[string]**string{"external_id": &o.ExternalID, "policy": &o.Policy, "source_identity": &o.SourceIdentity} {
-			if t := role.text(name); t != "" {
+			if t := role.Text(name); t != "" {
 				*to = &t
 			}
 		}
 	}))
-	r.fail(role.err)
+	r.Fail(role.Err)
 }
 
 func policies(arns []string) []ststypes.PolicyDescriptorType {
@@ -221,17 +193,17 @@ func (t identityToken) GetIdentityToken() ([]byte, error) { return []byte(t), ni
 
 // accounts refuses credentials of an account that the settings do not allow.
 func (r *reader) accounts(ctx context.Context, c aws.Config) {
-	allowed, forbidden := r.s.List("allowed_account_ids"), r.s.List("forbidden_account_ids")
-	if len(allowed)+len(forbidden) == 0 || r.err != nil {
+	allowed, forbidden := r.S.List("allowed_account_ids"), r.S.List("forbidden_account_ids")
+	if len(allowed)+len(forbidden) == 0 || r.Err != nil {
 		return
 	}
 	who, err := r.sts(c).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
-		r.fail(fmt.Errorf("the account of the credentials cannot be found out: %w", err))
+		r.Fail(fmt.Errorf("the account of the credentials cannot be found out: %w", err))
 		return
 	}
 	id := aws.ToString(who.Account)
 	if len(allowed) > 0 && !slices.Contains(allowed, id) || slices.Contains(forbidden, id) {
-		r.fail(fmt.Errorf("the AWS account ID %q is not allowed", id))
+		r.Fail(fmt.Errorf("the AWS account ID %q is not allowed", id))
 	}
 }

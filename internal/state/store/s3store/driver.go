@@ -16,14 +16,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-func attr(name string, ty cty.Type, description string) *schema.Attr {
-	return &schema.Attr{Name: name, Type: ty, Optional: true, Description: description}
-}
-
-func secretAttr(name, description string) *schema.Attr {
-	return &schema.Attr{Name: name, Type: cty.String, Optional: true, Sensitive: true, Description: description}
-}
-
 // nested is an attribute with attributes of its own.
 func nested(name, description string, attrs ...*schema.Attr) *schema.Attr {
 	b := store.Schema(attrs...)
@@ -33,113 +25,113 @@ func nested(name, description string, attrs ...*schema.Attr) *schema.Attr {
 // Driver is the backend "s3". What the block leaves out comes from where the AWS SDK looks: its environment variables,
 // the shared files, the roles of a container or a machine.
 var Driver = store.Driver{Name: "s3", Schema: store.Schema(
-	attr("bucket", cty.String, "The bucket."),
-	attr("key", cty.String, "The key of the default workspace's state."),
-	attr("workspace_key_prefix", cty.String, "What the keys of the other workspaces begin with: env: if not set."),
-	attr("region", cty.String, "The region of the bucket and the table. AWS_REGION, AWS_DEFAULT_REGION."),
-	attr("use_lockfile", cty.Bool, "Whether an object beside the state locks it."),
-	attr("dynamodb_table", cty.String, "The DynamoDB table for locks and checksums."),
-	attr("encrypt", cty.Bool, "Whether the service is asked to encrypt the state."),
-	attr("kms_key_id", cty.String, "The KMS key for that."),
-	secretAttr("sse_customer_key", "The key for that which the service does not keep, in base64. AWS_SSE_CUSTOMER_KEY."),
-	attr("skip_s3_checksum", cty.Bool, "Whether objects are written without their SHA-256."),
-	attr("acl", cty.String, "The canned ACL of the state."),
+	store.Attr("bucket", cty.String, "The bucket."),
+	store.Attr("key", cty.String, "The key of the default workspace's state."),
+	store.Attr("workspace_key_prefix", cty.String, "What the keys of the other workspaces begin with: env: if not set."),
+	store.Attr("region", cty.String, "The region of the bucket and the table. AWS_REGION, AWS_DEFAULT_REGION."),
+	store.Attr("use_lockfile", cty.Bool, "Whether an object beside the state locks it."),
+	store.Attr("dynamodb_table", cty.String, "The DynamoDB table for locks and checksums."),
+	store.Attr("encrypt", cty.Bool, "Whether the service is asked to encrypt the state."),
+	store.Attr("kms_key_id", cty.String, "The KMS key for that."),
+	store.SecretAttr("sse_customer_key", "The key for that which the service does not keep, in base64. AWS_SSE_CUSTOMER_KEY."),
+	store.Attr("skip_s3_checksum", cty.Bool, "Whether objects are written without their SHA-256."),
+	store.Attr("acl", cty.String, "The canned ACL of the state."),
 
-	secretAttr("access_key", "The access key. AWS_ACCESS_KEY_ID."),
-	secretAttr("secret_key", "The secret key. AWS_SECRET_ACCESS_KEY."),
-	secretAttr("token", "The session token. AWS_SESSION_TOKEN."),
-	attr("profile", cty.String, "The profile in the shared files. AWS_PROFILE."),
-	attr("shared_config_files", cty.List(cty.String), "The shared configuration files."),
-	attr("shared_credentials_files", cty.List(cty.String), "The shared credentials files."),
-	attr("shared_credentials_file", cty.String, "Older form of shared_credentials_files."),
+	store.SecretAttr("access_key", "The access key. AWS_ACCESS_KEY_ID."),
+	store.SecretAttr("secret_key", "The secret key. AWS_SECRET_ACCESS_KEY."),
+	store.SecretAttr("token", "The session token. AWS_SESSION_TOKEN."),
+	store.Attr("profile", cty.String, "The profile in the shared files. AWS_PROFILE."),
+	store.Attr("shared_config_files", cty.List(cty.String), "The shared configuration files."),
+	store.Attr("shared_credentials_files", cty.List(cty.String), "The shared credentials files."),
+	store.Attr("shared_credentials_file", cty.String, "Older form of shared_credentials_files."),
 	nested("assume_role", "The role to take.",
-		attr("role_arn", cty.String, "Its ARN."), attr("duration", cty.String, "How long it is taken, such as 1h."),
-		attr("external_id", cty.String, "The external ID."), attr("policy", cty.String, "A policy that narrows it, as JSON."),
-		attr("policy_arns", cty.Set(cty.String), "Policies that narrow it."), attr("session_name", cty.String, "The name of the session."),
-		attr("source_identity", cty.String, "The source identity."), attr("tags", cty.Map(cty.String), "Tags of the session."),
-		attr("transitive_tag_keys", cty.Set(cty.String), "Which of them are passed on."),
+		store.Attr("role_arn", cty.String, "Its ARN."), store.Attr("duration", cty.String, "How long it is taken, such as 1h."),
+		store.Attr("external_id", cty.String, "The external ID."), store.Attr("policy", cty.String, "A policy that narrows it, as JSON."),
+		store.Attr("policy_arns", cty.Set(cty.String), "Policies that narrow it."), store.Attr("session_name", cty.String, "The name of the session."),
+		store.Attr("source_identity", cty.String, "The source identity."), store.Attr("tags", cty.Map(cty.String), "Tags of the session."),
+		store.Attr("transitive_tag_keys", cty.Set(cty.String), "Which of them are passed on."),
 	),
 	nested("assume_role_with_web_identity", "The role to take with a token of a web identity.",
-		attr("role_arn", cty.String, "Its ARN. AWS_ROLE_ARN."), attr("duration", cty.String, "How long it is taken."),
-		attr("policy", cty.String, "A policy that narrows it, as JSON."), attr("policy_arns", cty.Set(cty.String), "Policies that narrow it."),
-		attr("session_name", cty.String, "The name of the session. AWS_ROLE_SESSION_NAME."),
-		secretAttr("web_identity_token", "The token."), attr("web_identity_token_file", cty.String, "The file with the token. AWS_WEB_IDENTITY_TOKEN_FILE."),
+		store.Attr("role_arn", cty.String, "Its ARN. AWS_ROLE_ARN."), store.Attr("duration", cty.String, "How long it is taken."),
+		store.Attr("policy", cty.String, "A policy that narrows it, as JSON."), store.Attr("policy_arns", cty.Set(cty.String), "Policies that narrow it."),
+		store.Attr("session_name", cty.String, "The name of the session. AWS_ROLE_SESSION_NAME."),
+		store.SecretAttr("web_identity_token", "The token."), store.Attr("web_identity_token_file", cty.String, "The file with the token. AWS_WEB_IDENTITY_TOKEN_FILE."),
 	),
-	attr("allowed_account_ids", cty.Set(cty.String), "The accounts that may be used."),
-	attr("forbidden_account_ids", cty.Set(cty.String), "The accounts that may not."),
+	store.Attr("allowed_account_ids", cty.Set(cty.String), "The accounts that may be used."),
+	store.Attr("forbidden_account_ids", cty.Set(cty.String), "The accounts that may not."),
 
 	nested("endpoints", "The addresses of the services.",
-		attr("s3", cty.String, "Of S3. AWS_ENDPOINT_URL_S3."), attr("dynamodb", cty.String, "Of DynamoDB. AWS_ENDPOINT_URL_DYNAMODB."),
-		attr("iam", cty.String, "Of IAM. It is not asked."), attr("sso", cty.String, "Of SSO. AWS_ENDPOINT_URL_SSO."), attr("sts", cty.String, "Of STS. AWS_ENDPOINT_URL_STS."),
+		store.Attr("s3", cty.String, "Of S3. AWS_ENDPOINT_URL_S3."), store.Attr("dynamodb", cty.String, "Of DynamoDB. AWS_ENDPOINT_URL_DYNAMODB."),
+		store.Attr("iam", cty.String, "Of IAM. It is not asked."), store.Attr("sso", cty.String, "Of SSO. AWS_ENDPOINT_URL_SSO."), store.Attr("sts", cty.String, "Of STS. AWS_ENDPOINT_URL_STS."),
 	),
-	attr("endpoint", cty.String, "Older form of endpoints.s3."), attr("dynamodb_endpoint", cty.String, "Older form of endpoints.dynamodb."),
-	attr("iam_endpoint", cty.String, "Older form of endpoints.iam."), attr("sts_endpoint", cty.String, "Older form of endpoints.sts."),
-	attr("sts_region", cty.String, "The region of STS, if it is another."),
-	attr("use_path_style", cty.Bool, "Whether the bucket stands in the path and not in the name of the host."),
-	attr("force_path_style", cty.Bool, "Older form of use_path_style."),
-	attr("use_fips_endpoint", cty.Bool, "Whether FIPS endpoints are used."), attr("use_dualstack_endpoint", cty.Bool, "Whether endpoints with IPv6 are."),
-	attr("ec2_metadata_service_endpoint", cty.String, "The address of the metadata service of a machine."),
-	attr("ec2_metadata_service_endpoint_mode", cty.String, "IPv4 or IPv6."),
-	attr("skip_metadata_api_check", cty.Bool, "Whether that service is not asked for credentials."),
-	attr("custom_ca_bundle", cty.String, "A file with certificates of authorities. AWS_CA_BUNDLE."),
-	attr("http_proxy", cty.String, "The proxy for http. HTTP_PROXY."), attr("https_proxy", cty.String, "The proxy for https. HTTPS_PROXY."),
-	attr("no_proxy", cty.String, "The hosts that need none. NO_PROXY."),
-	attr("insecure", cty.Bool, "Whether certificates of servers are not looked at."),
-	attr("max_retries", cty.Number, "How often a request is made again: 5 times if not set. AWS_MAX_ATTEMPTS."),
-	attr("retry_mode", cty.String, "standard or adaptive. Requests are made again in one way here. AWS_RETRY_MODE."),
+	store.Attr("endpoint", cty.String, "Older form of endpoints.s3."), store.Attr("dynamodb_endpoint", cty.String, "Older form of endpoints.dynamodb."),
+	store.Attr("iam_endpoint", cty.String, "Older form of endpoints.iam."), store.Attr("sts_endpoint", cty.String, "Older form of endpoints.sts."),
+	store.Attr("sts_region", cty.String, "The region of STS, if it is another."),
+	store.Attr("use_path_style", cty.Bool, "Whether the bucket stands in the path and not in the name of the host."),
+	store.Attr("force_path_style", cty.Bool, "Older form of use_path_style."),
+	store.Attr("use_fips_endpoint", cty.Bool, "Whether FIPS endpoints are used."), store.Attr("use_dualstack_endpoint", cty.Bool, "Whether endpoints with IPv6 are."),
+	store.Attr("ec2_metadata_service_endpoint", cty.String, "The address of the metadata service of a machine."),
+	store.Attr("ec2_metadata_service_endpoint_mode", cty.String, "IPv4 or IPv6."),
+	store.Attr("skip_metadata_api_check", cty.Bool, "Whether that service is not asked for credentials."),
+	store.Attr("custom_ca_bundle", cty.String, "A file with certificates of authorities. AWS_CA_BUNDLE."),
+	store.Attr("http_proxy", cty.String, "The proxy for http. HTTP_PROXY."), store.Attr("https_proxy", cty.String, "The proxy for https. HTTPS_PROXY."),
+	store.Attr("no_proxy", cty.String, "The hosts that need none. NO_PROXY."),
+	store.Attr("insecure", cty.Bool, "Whether certificates of servers are not looked at."),
+	store.Attr("max_retries", cty.Number, "How often a request is made again: 5 times if not set. AWS_MAX_ATTEMPTS."),
+	store.Attr("retry_mode", cty.String, "standard or adaptive. Requests are made again in one way here. AWS_RETRY_MODE."),
 
 	// What these turn off is not done here.
-	attr("skip_credentials_validation", cty.Bool, "Without effect: the first request to the bucket shows what credentials are worth."),
-	attr("skip_requesting_account_id", cty.Bool, "Without effect: the account is asked for where accounts are allowed or forbidden."),
-	attr("skip_region_validation", cty.Bool, "Without effect: any region will do."),
+	store.Attr("skip_credentials_validation", cty.Bool, "Without effect: the first request to the bucket shows what credentials are worth."),
+	store.Attr("skip_requesting_account_id", cty.Bool, "Without effect: the account is asked for where accounts are allowed or forbidden."),
+	store.Attr("skip_region_validation", cty.Bool, "Without effect: any region will do."),
 ), Open: open}
 
 func open(ctx context.Context, s store.Settings) (store.Store, error) {
-	r := &reader{s: s}
+	r := &reader{Reader: store.Reader{S: s}}
 	o := Options{
-		Bucket: r.must("bucket"), Key: r.must("key"), Prefix: r.text("workspace_key_prefix"), LockFile: r.flag("use_lockfile"),
-		NoChecksum: r.flag("skip_s3_checksum"), ACL: r.text("acl"), Encrypt: r.flag("encrypt"), KMSKey: r.text("kms_key_id"), CustomerKey: r.customerKey(),
+		Bucket: r.Must("bucket"), Key: r.Must("key"), Prefix: r.Text("workspace_key_prefix"), LockFile: r.Flag("use_lockfile"),
+		NoChecksum: r.Flag("skip_s3_checksum"), ACL: r.Text("acl"), Encrypt: r.Flag("encrypt"), KMSKey: r.Text("kms_key_id"), CustomerKey: r.customerKey(),
 	}
 	if _, set := s.Text("workspace_key_prefix"); !set {
 		o.Prefix = "env:"
 	}
 	switch {
 	case strings.HasPrefix(o.Key, "/"), strings.HasSuffix(o.Key, "/"), strings.Contains(o.Key, "//"):
-		r.fail(fmt.Errorf(`the value of "key", %q, must not begin or end with "/", nor contain "//"`, o.Key))
+		r.Fail(fmt.Errorf(`the value of "key", %q, must not begin or end with "/", nor contain "//"`, o.Key))
 	case strings.HasPrefix(o.Prefix, "/"), strings.HasSuffix(o.Prefix, "/"):
-		r.fail(fmt.Errorf(`the value of "workspace_key_prefix", %q, must not begin or end with "/"`, o.Prefix))
+		r.Fail(fmt.Errorf(`the value of "workspace_key_prefix", %q, must not begin or end with "/"`, o.Prefix))
 	case o.KMSKey != "" && o.CustomerKey != nil:
-		r.fail(errors.New(`only one of "kms_key_id" and "sse_customer_key" can be set`))
+		r.Fail(errors.New(`only one of "kms_key_id" and "sse_customer_key" can be set`))
 	}
-	again := r.int("max_retries", 5, "AWS_MAX_ATTEMPTS")
+	again := r.Int("max_retries", 5, "AWS_MAX_ATTEMPTS")
 	config := r.config(ctx)
-	if r.err != nil {
-		return nil, r.err
+	if r.Err != nil {
+		return nil, r.Err
 	}
 	o.Client = s3.NewFromConfig(config, func(c *s3.Options) {
 		c.DisableLogOutputChecksumValidationSkipped = true
-		c.UsePathStyle = r.flag("use_path_style") || r.flag("force_path_style")
+		c.UsePathStyle = r.Flag("use_path_style") || r.Flag("force_path_style")
 		c.BaseEndpoint = r.endpoint("s3", "endpoint", "AWS_ENDPOINT_URL_S3", "AWS_S3_ENDPOINT")
 	})
-	if name := r.text("dynamodb_table"); name != "" {
+	if name := r.Text("dynamodb_table"); name != "" {
 		o.Table = &Table{Name: name, Client: &DynamoDB{
 			Config: config, Endpoint: aws.ToString(r.endpoint("dynamodb", "dynamodb_endpoint", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_DYNAMODB_ENDPOINT")),
 		}}
 	}
-	if r.err != nil {
-		return nil, r.err
+	if r.Err != nil {
+		return nil, r.Err
 	}
 	return store.Careful(New(o), store.Tries{Again: again, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second}), nil
 }
 
 func (r *reader) customerKey() *CustomerKey {
-	text := r.text("sse_customer_key", "AWS_SSE_CUSTOMER_KEY")
+	text := r.Text("sse_customer_key", "AWS_SSE_CUSTOMER_KEY")
 	if text == "" {
 		return nil
 	}
 	key, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(key) != 32 {
-		r.fail(errors.New("sse_customer_key must be 44 characters in length, representing a base64-encoded 256-bit key"))
+		r.Fail(errors.New("sse_customer_key must be 44 characters in length, representing a base64-encoded 256-bit key"))
 		return nil
 	}
 	sum := md5.Sum(key)
@@ -148,9 +140,9 @@ func (r *reader) customerKey() *CustomerKey {
 
 // endpoint is the address of a service, nil for the usual one.
 func (r *reader) endpoint(name, older string, env ...string) *string {
-	text := r.in("endpoints").text(name, env...)
+	text := r.in("endpoints").Text(name, env...)
 	if text == "" {
-		text = r.text(older)
+		text = r.Text(older)
 	}
 	if text == "" {
 		return nil

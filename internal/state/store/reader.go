@@ -1,0 +1,57 @@
+package store
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Attr is a setting of a driver.
+func Attr(name string, ty cty.Type, description string) *schema.Attr {
+	return &schema.Attr{Name: name, Type: ty, Optional: true, Description: description}
+}
+
+// SecretAttr is a setting that is a secret: text that is kept from view, and that may be ephemeral.
+func SecretAttr(name, description string) *schema.Attr {
+	return &schema.Attr{Name: name, Type: cty.String, Optional: true, Sensitive: true, Description: description}
+}
+
+// Reader takes settings apart, and keeps the first mistake: Err.
+type Reader struct {
+	S   Settings
+	Err error
+}
+
+// Fail notes a mistake, if err is one.
+func (r *Reader) Fail(err error) { r.Err = cmp.Or(r.Err, err) }
+
+// Text gives a setting, or what the environment says; "" where neither does.
+func (r *Reader) Text(name string, env ...string) string {
+	t, _ := r.S.Text(name, env...)
+	return t
+}
+
+// Must gives a setting without which a store cannot be opened.
+func (r *Reader) Must(name string) string {
+	t := r.Text(name)
+	if t == "" {
+		r.Fail(fmt.Errorf("%q is not set: not in the backend block, and not with -backend-config", name))
+	}
+	return t
+}
+
+// Flag gives a setting that is a bool, false where it is not set.
+func (r *Reader) Flag(name string, env ...string) bool {
+	b, err := r.S.Bool(name, env...)
+	r.Fail(err)
+	return b
+}
+
+// Int gives a setting that is a whole number.
+func (r *Reader) Int(name string, otherwise int, env ...string) int {
+	n, err := r.S.Int(name, otherwise, env...)
+	r.Fail(err)
+	return n
+}
