@@ -19,6 +19,24 @@ import (
 // registries are those of the scripts that run, by working directory.
 var registries sync.Map
 
+// playgroundPackages are the provider's packages by version, packed once: that takes a second, and minutes under the
+// race detector.
+var playgroundPackages = sync.OnceValues(func() (map[string][]byte, error) {
+	bin, err := playground()
+	if err != nil {
+		return nil, err
+	}
+	program, err := os.ReadFile(filepath.Join(bin, "terraform-provider-playground"))
+	if err != nil {
+		return nil, err
+	}
+	packages := map[string][]byte{}
+	for _, v := range []string{"1.0.0", "1.1.0"} {
+		packages[v] = registrytest.Zip(map[string]string{"terraform-provider-playground_v" + v: string(program), "README.md": v})
+	}
+	return packages, nil
+})
+
 // registryOf gives the command that runs a registry for a script, with https, its own authority, acme/toy (playground,
 // as a provider of its own) and the module acme/net/test, whose package is a zip file:
 //
@@ -46,13 +64,11 @@ func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 			ts.Setenv("KEY", s.Key())
 			ts.Setenv("HOME", filepath.Join(dir, ".home"))
 			ts.Check(os.MkdirAll(filepath.Join(dir, ".home"), 0o755))
-			bin, err := playground()
+			packages, err := playgroundPackages()
 			ts.Check(err)
-			program, err := os.ReadFile(filepath.Join(bin, "terraform-provider-playground"))
-			ts.Check(err)
-			for _, v := range []string{"1.0.0", "1.1.0"} {
+			for v, zip := range packages {
 				s.Provider(t, "lethe/playground", v, map[string][]byte{
-					runtime.GOOS + "_" + runtime.GOARCH: registrytest.Zip(map[string]string{"terraform-provider-playground_v" + v: string(program), "README.md": v}),
+					runtime.GOOS + "_" + runtime.GOARCH: zip,
 					"plan9_386":                         registrytest.Zip(map[string]string{"terraform-provider-playground_v" + v: "plan 9"}),
 				})
 			}

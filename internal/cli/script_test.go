@@ -180,7 +180,7 @@ var playground = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	builtIn = dir
-	cmd := exec.Command("go", "build", "-o", dir, "./cmd/...")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir, "./cmd/...")
 	cmd.Dir = "../../test/providers"
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod")
 	// What go build reads does not count when go test asks whether an earlier result still holds.
