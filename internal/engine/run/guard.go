@@ -20,9 +20,9 @@ import (
 // guardVariable registers the value of an ephemeral variable: of a root variable all of it. That of
 // another one is known from where it comes: what is ephemeral in it is registered there, and what is
 // sensitive may be kept, but not be shown.
-func (r *Run) guardVariable(f *frame.Frame, name string, v cty.Value) {
+func (r *Run) guardVariable(at addr.ModuleInstance, name string, v cty.Value) {
 	origin := secret.Origin{Addr: "var." + name, Kind: secret.EphemeralVariable}
-	if at := f.Addr(); !at.IsRoot() {
+	if !at.IsRoot() {
 		origin.Addr = at.String() + ".var." + name
 	} else {
 		r.Settings.Secrets.AddValue(v, origin)
