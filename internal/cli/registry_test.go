@@ -141,8 +141,16 @@ func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-// browser is a program that opens an address, as xdg-open does.
+// browser is a program that opens an address, as xdg-open does: it returns while the browser still loads the page.
 func browser() {
+	if os.Getenv("LOADS") == "" {
+		page := exec.Command(os.Args[0], os.Args[1])
+		page.Env = append(os.Environ(), "LOADS=1")
+		if page.Start() != nil {
+			os.Exit(1)
+		}
+		return
+	}
 	answer, err := http.Get(os.Args[1])
 	if err != nil || answer.StatusCode != http.StatusOK {
 		os.Exit(1)
