@@ -14,9 +14,9 @@
 // packages (summary.go) against the lock file, and modulestore.go keeps them: in the user's cache, and in directories
 // that Vendor fills.
 //
-// Files stand in layers, each above those that it uses: copies.go, install.go, link.go, deliver.go, selected.go,
-// store.go, methods.go, remote.go, source.go, providers.go for providers; installer.go, modulepackage.go, modulelock.go,
-// git.go, modulestore.go, modules.go, address.go for modules; lockfile.go, pack.go, summary.go, layout.go for both.
+// Files stand in layers, each above those that it uses: installer.go, modulepackage.go, modulelock.go, git.go for
+// modules; copies.go, install.go, link.go, deliver.go, selected.go, store.go, methods.go, remote.go, providers.go,
+// source.go for providers; modulestore.go, lockfile.go, modules.go, address.go, pack.go, summary.go, layout.go for both.
 //
 // Every path that comes from a configuration or an archive is kept inside the directory it belongs
 // to; archives are unpacked under limits.

@@ -5,6 +5,10 @@
 // A Schema is immutable once made and shared by everything that runs; derived things (the cty
 // type, codecs, lists of paths) are computed once and kept. Nothing here calls a provider or
 // touches files.
+//
+// Files stand in layers, each above those that it uses: the rules (propose.go, check_plan.go, check_apply.go and others);
+// codec.go, the forms of objects (json_decode.go, json_encode.go, encode.go, decode.go), read.go; shape.go, objects.go,
+// derive.go; schema.go and compile.go.
 package schema
 
 import (

@@ -17,13 +17,13 @@
 //
 //	doc.go, human.go, stream.go              the two views
 //	diagtext.go, live.go, running.go         diagnostics, the live block, what is under way
-//	plantext.go, statetext.go, outputs.go    plans, states and outputs for people
+//	statetext.go, plantext.go, outputs.go    plans, states and outputs for people
 //	doc*.go                                  and for programs
 //	change.go, render.go, value.go           changes, trees and values as text
 //	document.go, objects.go                  what JSON documents share; objects of plans and states
 //	diffblock.go, diff.go, align.go          the diff of two documents
 //	docvalue.go, schemaform.go               values and schemas as documents
-//	lines.go, options.go, paint.go, escape.go
+//	lines.go, paint.go, options.go, escape.go
 //
 // Wording and layout are those of Terraform 1.11.4, recorded in testdata/peer, with our name for
 // theirs; where a recording is wrong or hides a change, our own text stands beside it in the same
