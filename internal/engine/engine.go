@@ -7,7 +7,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/applying"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/engine/ordering"
 	"github.com/lethe-iac/lethe/internal/engine/planning"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/engine/validating"
 	"github.com/lethe-iac/lethe/internal/lang"
@@ -15,6 +18,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/lease"
+	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state"
 )
@@ -99,4 +103,25 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 // Apply carries a plan out.
 func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*Applied, bool) {
 	return applying.Apply(ctx, e.env(), req, bag)
+}
+
+// PreviewLeases says which leases the apply walk of a plan will open, as far as the configuration and
+// the plan tell, and what receives them. Nothing is opened or started, and a plan never holds it.
+// Ephemeral variables need no value.
+func (e *Engine) PreviewLeases(prog *program.Program, o frame.Options, p *plan.Plan) []plan.Lease {
+	return ordering.PreviewLeases(prog, receivers.Analyse(prog, e.Tested), o, p)
+}
+
+// Frame gives a frame whose before face is a stored state, for looking around: nothing is read,
+// planned or opened. What the state does not have is unknown.
+func (e *Engine) Frame(ctx context.Context, prog *program.Program, o frame.Options, s *state.Snapshot, bag *diag.Bag) (*frame.Frame, bool) {
+	r, ok := run.New(ctx, e.env(), run.Request{Program: prog, Options: o}, bag)
+	if !ok {
+		return nil, false
+	}
+	if s == nil {
+		s = &state.Snapshot{}
+	}
+	filling.Stored(prog, r.Frame, s)
+	return r.Frame, true
 }
