@@ -21,6 +21,17 @@
 // Beside configuration the package reads and writes the other texts in the language: files of
 // values (values.go), the canonical style (format.go), configuration for imported objects
 // (generate.go).
+//
+// Files stand in layers, each above those that it uses:
+//
+//	loadtree.go, load.go        a tree, a module
+//	overrides.go, settings.go   blocks before they are read
+//	output.go, resource.go …    a file for each block
+//	condition.go, refs.go …     parts of blocks
+//	reader.go                   what all of these read with
+//	merge.go, json.go           bodies that are two, JSON as native syntax
+//	files.go, options.go        texts, and where they are read from
+//	config.go                   what is declared, and the tree
 package config
 
 import (
