@@ -3,10 +3,8 @@ package azurestore
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -94,24 +92,12 @@ func (r *reader) accountKey(ctx context.Context, token azcore.TokenCredential, a
 
 // ask makes a request with a token, and reads the answer.
 func ask(ctx context.Context, method, to, token string, into any) error {
-	req, err := http.NewRequestWithContext(ctx, method, to, nil)
+	u, err := url.Parse(to)
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s %s: %s", method, to, resp.Status)
-	}
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, into)
+	api := store.API{Client: http.DefaultClient, Header: http.Header{"Authorization": {"Bearer " + token}}}
+	return api.JSON(ctx, method, u, nil, nil, into)
 }
 
 // credential is that of Entra ID.

@@ -1,7 +1,6 @@
 package gcsstore
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -9,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -149,29 +147,17 @@ func (t *tokens) impersonate(source oauth2.TokenSource) (*oauth2.Token, error) {
 	for _, d := range t.delegates {
 		delegates = append(delegates, "projects/-/serviceAccounts/"+d)
 	}
-	body, err := json.Marshal(map[string]any{"delegates": delegates, "scope": []string{scope}, "lifetime": "3600s"})
+	to, err := url.Parse("https://iamcredentials." + t.universe + "/v1/projects/-/serviceAccounts/" + url.PathEscape(t.account) + ":generateAccessToken")
 	if err != nil {
 		return nil, err
 	}
-	to := "https://iamcredentials." + t.universe + "/v1/projects/-/serviceAccounts/" + url.PathEscape(t.account) + ":generateAccessToken"
-	resp, err := oauth2.NewClient(t.ctx, source).Post(to, "application/json", bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = refusal(http.MethodPost, to, resp.StatusCode, text)
-	}
-	var said struct {
+	var out struct {
 		AccessToken string
 		ExpireTime  time.Time
 	}
-	if err == nil {
-		err = json.Unmarshal(text, &said)
-	}
-	if err != nil {
+	api := store.API{Client: oauth2.NewClient(t.ctx, source), Said: said}
+	if err := api.JSON(t.ctx, http.MethodPost, to, nil, map[string]any{"delegates": delegates, "scope": []string{scope}, "lifetime": "3600s"}, &out); err != nil {
 		return nil, fmt.Errorf("no token of %s: %w", t.account, err)
 	}
-	return &oauth2.Token{AccessToken: said.AccessToken, Expiry: said.ExpireTime}, nil
+	return &oauth2.Token{AccessToken: out.AccessToken, Expiry: out.ExpireTime}, nil
 }

@@ -1,14 +1,15 @@
 package s3store
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -61,47 +62,35 @@ type request struct {
 	ExpressionAttributeValues item   `json:",omitempty"`
 }
 
-// conditionError says that the condition of a request does not hold.
-type conditionError struct{ error }
+// conditionFailed is the type of the error for a condition that does not hold.
+const conditionFailed = "ConditionalCheckFailedException"
+
+// refused reports whether a table refused a request with an error of that type.
+func refused(err error, kind string) bool {
+	var r *store.RefusedError
+	return errors.As(err, &r) && strings.HasPrefix(said(r.Body), kind+":")
+}
 
 // call makes a request once, and gives the item of the answer.
 func (d *DynamoDB) call(ctx context.Context, operation string, in request) (item, error) {
-	body, err := json.Marshal(in)
+	to, err := url.Parse(cmp.Or(d.Endpoint, "https://dynamodb."+d.Config.Region+"."+domain(d.Config.Region)))
 	if err != nil {
 		return nil, err
 	}
-	endpoint := d.Endpoint
-	if endpoint == "" {
-		endpoint = "https://dynamodb." + d.Config.Region + "." + domain(d.Config.Region)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
-	req.Header.Set("X-Amz-Target", "DynamoDB_20120810."+operation)
-	credentials, err := d.Config.Credentials.Retrieve(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("there are no credentials: %w", err)
-	}
-	sum := sha256.Sum256(body)
-	if err := v4.NewSigner().SignHTTP(ctx, credentials, req, hex.EncodeToString(sum[:]), "dynamodb", d.Config.Region, time.Now()); err != nil {
-		return nil, err
-	}
-	resp, err := d.Config.HTTPClient.Do(req)
-	if err != nil {
-		return nil, &store.UnansweredError{Err: err}
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // an item has at most 400 KB
-	if err != nil {
-		return nil, &store.UnansweredError{Err: err}
-	}
-	if resp.StatusCode != http.StatusOK {
-		return nil, refusal(operation, resp.StatusCode, text)
-	}
+	header := http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amz-Target": {"DynamoDB_20120810." + operation}}
+	api := store.API{Client: d.Config.HTTPClient, Said: said, Sign: func(req *http.Request, body []byte) error {
+		credentials, err := d.Config.Credentials.Retrieve(ctx)
+		if err != nil {
+			return fmt.Errorf("there are no credentials: %w", err)
+		}
+		sum := sha256.Sum256(body)
+		return v4.NewSigner().SignHTTP(ctx, credentials, req, hex.EncodeToString(sum[:]), "dynamodb", d.Config.Region, time.Now())
+	}}
 	var out struct{ Item item }
-	err = json.Unmarshal(text, &out)
+	err = api.JSON(ctx, http.MethodPost, to, header, in, &out)
+	if refused(err, "ThrottlingException") || refused(err, "ProvisionedThroughputExceededException") {
+		err = &store.UnansweredError{Err: err}
+	}
 	return out.Item, err
 }
 
@@ -113,20 +102,12 @@ func domain(region string) string {
 	return "amazonaws.com"
 }
 
-// refusal is the error for an answer that is none.
-func refusal(operation string, status int, text []byte) error {
-	var said struct {
+// said finds in a refusal what the service says of it: the type of the error, and a message.
+func said(text []byte) string {
+	var refusal struct {
 		Type    string `json:"__type"`
 		Message string `json:"message"`
 	}
-	_ = json.Unmarshal(text, &said)
-	_, kind, _ := strings.Cut(said.Type, "#")
-	err := fmt.Errorf("DynamoDB, %s: %d %s: %s", operation, status, kind, said.Message)
-	switch {
-	case kind == "ConditionalCheckFailedException":
-		return &conditionError{err}
-	case status >= 500, status == http.StatusTooManyRequests, strings.Contains(kind, "Throttling"), strings.Contains(kind, "ThroughputExceeded"):
-		return &store.UnansweredError{Err: err}
-	}
-	return err
+	_ = json.Unmarshal(text, &refusal)
+	return refusal.Type[strings.LastIndexByte(refusal.Type, '#')+1:] + ": " + refusal.Message
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/md5"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -78,8 +77,7 @@ func (l tableLock) take(ctx context.Context, workspace string, info []byte) (boo
 	_, err := l.o.Table.Client.call(ctx, "PutItem", request{
 		TableName: l.o.Table.Name, Item: item{"LockID": l.id(workspace), "Info": string(info)}, ConditionExpression: "attribute_not_exists(LockID)",
 	})
-	var refused *conditionError
-	if err == nil || !errors.As(err, &refused) {
+	if err == nil || !refused(err, conditionFailed) {
 		return err == nil, nil, err
 	}
 	held, err := l.read(ctx, workspace)
@@ -98,8 +96,7 @@ func (l tableLock) free(ctx context.Context, workspace string, info []byte) erro
 	_, err := l.o.Table.Client.call(ctx, "DeleteItem", request{
 		TableName: l.o.Table.Name, Key: item{"LockID": l.id(workspace)}, ConditionExpression: "Info = :held", ExpressionAttributeValues: item{":held": string(info)},
 	})
-	var refused *conditionError
-	if errors.As(err, &refused) {
+	if refused(err, conditionFailed) {
 		return nil // it was given back meanwhile
 	}
 	return err
