@@ -75,12 +75,8 @@ func (d *Directory) encryption() (*Encryption, bool) {
 		root = &config.Module{Dir: d.Env.Dir}
 	}
 	b := &encryptionBuilder{d: d, said: said, static: d.Static(root), sources: map[string]*crypt.Source{}, ciphers: map[string]*crypt.Cipher{}, ok: true}
-	for _, p := range said.Providers {
-		b.known(p, "key_provider", crypt.ProviderKinds)
-	}
-	for _, m := range said.Methods {
-		b.known(m, "method", crypt.MethodKinds)
-	}
+	known(b, said.Providers, "key_provider", crypt.ProviderKinds)
+	known(b, said.Methods, "method", crypt.MethodKinds)
 	out := &Encryption{remote: map[string]*crypt.Target{}}
 	if !b.ok {
 		return out, false
@@ -113,16 +109,18 @@ var elsewhere = map[string]string{
 	"aws_kms": "AWS KMS", "gcp_kms": "Google Cloud KMS", "azure_vault": "Azure Key Vault",
 }
 
-// known holds the type of a part against those that there are.
-func (b *encryptionBuilder) known(p *config.EncryptionPart, word string, kinds crypt.Kinds) {
-	if kinds.Has(p.Type) {
-		return
+// known holds the types of parts against those that there are.
+func known[M any](b *encryptionBuilder, parts []*config.EncryptionPart, word string, kinds crypt.Kinds[M]) {
+	for _, p := range parts {
+		if _, ok := kinds.Find(p.Type); ok {
+			continue
+		}
+		if service := elsewhere[p.Type]; service != "" && word == "key_provider" {
+			b.error(p.Range, "The key provider %q of OpenTofu is not there: no client of %s is built in. The key provider \"external\" takes keys of a program, which may ask it. There are: %s.", p.Type, service, strings.Join(kinds.Names(), ", "))
+			continue
+		}
+		b.error(p.Range, "There is no %s of the type %q. There are: %s.", word, p.Type, strings.Join(kinds.Names(), ", "))
 	}
-	if service := elsewhere[p.Type]; service != "" && word == "key_provider" {
-		b.error(p.Range, "The key provider %q of OpenTofu is not there: no client of %s is built in. The key provider \"external\" takes keys of a program, which may ask it. There are: %s.", p.Type, service, strings.Join(kinds.Names(), ", "))
-		return
-	}
-	b.error(p.Range, "There is no %s of the type %q. There are: %s.", word, p.Type, strings.Join(kinds.Names(), ", "))
 }
 
 // target evaluates a block that says which method is used.
@@ -178,24 +176,10 @@ func (b *encryptionBuilder) cipher(ref config.EncryptionRef) *crypt.Cipher {
 		b.error(ref.Range, "There is no method %q %q in the encryption block.", ref.Type, ref.Name)
 		return nil
 	}
-	kind, _ := crypt.MethodKinds.Find(ref.Type)
-	s, ok := b.settings(m, kind.Schema, name)
-	if !ok || !b.uses(m, kind.Keys, crypt.KeysArgument, name) {
-		return nil
+	if method, keys, _, ok := evaluate(b, m, name, crypt.KeysArgument, crypt.MethodKinds); ok {
+		b.ciphers[name] = &crypt.Cipher{Name: name, Method: method, Keys: keys}
 	}
-	c := &crypt.Cipher{Name: name}
-	if m.Uses != nil {
-		if c.Keys = b.source(*m.Uses); c.Keys == nil {
-			return nil
-		}
-	}
-	var err error
-	if c.Method, err = kind.Make(s); err != nil {
-		b.error(m.Range, "%s cannot be used: %s.", name, err)
-		return nil
-	}
-	b.ciphers[name] = c
-	return c
+	return b.ciphers[name]
 }
 
 // source evaluates a key provider.
@@ -215,44 +199,45 @@ func (b *encryptionBuilder) source(ref config.EncryptionRef) *crypt.Source {
 		b.error(ref.Range, "There is no key provider %q %q in the encryption block.", ref.Type, ref.Name)
 		return nil
 	}
-	kind, _ := crypt.ProviderKinds.Find(ref.Type)
-	s, ok := b.settings(p, kind.Schema, name)
-	if !ok || !b.uses(p, kind.Chain, crypt.ChainArgument, name) {
+	provider, chain, s, ok := evaluate(b, p, name, crypt.ChainArgument, crypt.ProviderKinds)
+	if !ok {
 		return nil
 	}
-	out := &crypt.Source{Name: name, Meta: name}
-	if alias, ok := s.Text(crypt.AliasArgument); ok && alias != "" {
-		out.Meta = alias
-	}
-	if p.Uses != nil {
-		if out.Chain = b.source(*p.Uses); out.Chain == nil {
-			return nil
-		}
-	}
-	if _, set := s.Text("passphrase"); kind.Name == "pbkdf2" && set == (p.Uses != nil) {
+	if _, set := s.Text("passphrase"); p.Type == "pbkdf2" && set == (chain != nil) {
 		b.error(p.Range, "%s needs either a \"passphrase\" or a \"chain\" to another key provider.", name)
 		return nil
 	}
-	var err error
-	if out.Provider, err = kind.Make(s); err != nil {
-		b.error(p.Range, "%s cannot be used: %s.", name, err)
-		return nil
+	out := &crypt.Source{Name: name, Meta: name, Provider: provider, Chain: chain}
+	if alias, ok := s.Text(crypt.AliasArgument); ok && alias != "" {
+		out.Meta = alias
 	}
 	b.sources[name] = out
 	return out
 }
 
-// uses holds a reference to a key provider against what the kind of a part takes.
-func (b *encryptionBuilder) uses(p *config.EncryptionPart, need crypt.Need, argument, name string) bool {
+// evaluate makes a part, and what it refers to by the argument, nil for nothing. s are its settings.
+func evaluate[M any](b *encryptionBuilder, p *config.EncryptionPart, name, argument string, kinds crypt.Kinds[M]) (made M, uses *crypt.Source, s store.Settings, ok bool) {
+	kind, _ := kinds.Find(p.Type)
+	s, ok = b.settings(p, kind.Schema, name)
 	switch {
-	case p.Uses != nil && need == crypt.Never:
+	case !ok:
+		return made, nil, s, false
+	case p.Uses != nil && kind.Argument == crypt.Never:
 		b.error(p.Uses.Range, "%s takes no %q.", name, argument)
-	case p.Uses == nil && need == crypt.Always:
+		return made, nil, s, false
+	case p.Uses == nil && kind.Argument == crypt.Always:
 		b.error(p.Range, "%s needs %q: a reference to a key provider, such as key_provider.pbkdf2.main.", name, argument)
-	default:
-		return true
+		return made, nil, s, false
+	case p.Uses != nil:
+		if uses = b.source(*p.Uses); uses == nil {
+			return made, nil, s, false
+		}
 	}
-	return false
+	made, err := kind.Make(s)
+	if err != nil {
+		b.error(p.Range, "%s cannot be used: %s.", name, err)
+	}
+	return made, uses, s, err == nil
 }
 
 // settings evaluates the settings of a part. Secrets in them are told to the guard.

@@ -17,14 +17,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// ProviderKind is a kind of key provider.
-type ProviderKind struct {
-	Name   string
-	Schema *schema.Block // of its settings, without "chain"
-	Chain  Need          // whether it has "chain"
-	Make   func(s store.Settings) (Provider, error)
-}
-
 // ChainArgument is how a key provider refers to another whose keys it takes.
 const ChainArgument = "chain"
 
@@ -50,8 +42,8 @@ func hidden(a *schema.Attr) *schema.Attr {
 }
 
 // ProviderKinds are the key providers that there are.
-var ProviderKinds = kinds[ProviderKind]{
-	{Name: "pbkdf2", Chain: Maybe, Make: newPBKDF2, Schema: settings(
+var ProviderKinds = Kinds[Provider]{
+	{Name: "pbkdf2", Argument: Maybe, Make: newPBKDF2, Schema: settings(
 		hidden(attr("passphrase", cty.String, "What the key is made of: at least 16 characters.")),
 		attr("key_length", cty.Number, "The length of the key in bytes: 32 if not set."),
 		attr("iterations", cty.Number, "How often the derivation is repeated: 600000 if not set, at least 200000."),
@@ -173,5 +165,3 @@ func (p *pbkdf2Provider) Again(_ context.Context, meta, chain []byte) ([]byte, b
 	current := m.Iterations == p.want.Iterations && m.Hash == p.want.Hash && m.Length == p.want.Length && len(m.Salt) == p.salt
 	return key, current, err
 }
-
-func (k ProviderKind) name() string { return k.Name }
