@@ -14,11 +14,12 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/cloudauth"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // Driver is the backend "azurerm". What the block leaves out may come from the environment.
-var Driver = store.Driver{Name: "azurerm", Schema: store.Schema(
+var Driver = store.Driver{Name: "azurerm", Schema: store.Schema(cloudauth.AzureAttrs(
 	store.Attr("storage_account_name", cty.String, "The storage account."),
 	store.Attr("container_name", cty.String, "The container."),
 	store.Attr("key", cty.String, "The name of the default workspace's blob."),
@@ -31,23 +32,7 @@ var Driver = store.Driver{Name: "azurerm", Schema: store.Schema(
 	store.SecretAttr("sas_token", "A shared access signature. ARM_SAS_TOKEN."),
 	store.Attr("use_azuread_auth", cty.Bool, "Whether the blob service is asked with a token of Entra ID. ARM_USE_AZUREAD."),
 	store.Attr("resource_group_name", cty.String, "The resource group, where the key of the account is asked for."),
-	store.Attr("subscription_id", cty.String, "The subscription, likewise. ARM_SUBSCRIPTION_ID."),
-	store.Attr("tenant_id", cty.String, "The tenant. ARM_TENANT_ID."),
-	store.Attr("client_id", cty.String, "The client. ARM_CLIENT_ID."), store.Attr("client_id_file_path", cty.String, "Its file. ARM_CLIENT_ID_FILE_PATH."),
-	store.SecretAttr("client_secret", "The secret of the client. ARM_CLIENT_SECRET."), store.Attr("client_secret_file_path", cty.String, "Its file. ARM_CLIENT_SECRET_FILE_PATH."),
-	store.SecretAttr("client_certificate", "Its certificate as PKCS #12, in base64. ARM_CLIENT_CERTIFICATE."),
-	store.Attr("client_certificate_path", cty.String, "The file of that. ARM_CLIENT_CERTIFICATE_PATH."),
-	store.SecretAttr("client_certificate_password", "The password of that. ARM_CLIENT_CERTIFICATE_PASSWORD."),
-	store.Attr("use_oidc", cty.Bool, "Whether a token of another identity provider is used. ARM_USE_OIDC."),
-	store.SecretAttr("oidc_token", "That token. ARM_OIDC_TOKEN."), store.Attr("oidc_token_file_path", cty.String, "Its file. ARM_OIDC_TOKEN_FILE_PATH."),
-	store.Attr("oidc_request_url", cty.String, "Where it is asked for. ARM_OIDC_REQUEST_URL, ACTIONS_ID_TOKEN_REQUEST_URL."),
-	store.SecretAttr("oidc_request_token", "The token for that. ARM_OIDC_REQUEST_TOKEN, ACTIONS_ID_TOKEN_REQUEST_TOKEN."),
-	store.Attr("ado_pipeline_service_connection_id", cty.String, "The service connection of Azure Pipelines. ARM_ADO_PIPELINE_SERVICE_CONNECTION_ID."),
-	store.Attr("use_aks_workload_identity", cty.Bool, "Whether the workload identity of a cluster is used. ARM_USE_AKS_WORKLOAD_IDENTITY."),
-	store.Attr("use_msi", cty.Bool, "Whether the identity of the machine is used. ARM_USE_MSI."), store.Attr("msi_endpoint", cty.String, "Where that is asked for. ARM_MSI_ENDPOINT."),
-	store.Attr("use_cli", cty.Bool, "Whether the user of the Azure CLI is used: true if not set. ARM_USE_CLI."),
-	store.Attr("endpoint", cty.String, "Older form of msi_endpoint."),
-), Open: open}
+)...), Open: open}
 
 // clouds are those that are known by name, each with the domain of its blobs.
 var clouds = map[string]struct {

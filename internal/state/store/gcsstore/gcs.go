@@ -8,7 +8,6 @@ package gcsstore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/cloudauth"
 )
 
 // Options say where states are.
@@ -32,7 +32,7 @@ type Options struct {
 
 // New makes the store. It makes each request once: see store.Careful.
 func New(o Options) store.Remote {
-	return &remote{o, &store.API{Client: o.Client, Header: o.Header, Said: said}}
+	return &remote{o, &store.API{Client: o.Client, Header: o.Header, Said: cloudauth.GoogleSaid}}
 }
 
 type remote struct {
@@ -62,13 +62,6 @@ func (r *remote) ask(ctx context.Context, method, path string, q url.Values, bod
 	}
 	u.RawQuery = q.Encode()
 	return r.api.Ask(ctx, method, &u, nil, body)
-}
-
-// said finds in a refusal what the service says of it.
-func said(text []byte) string {
-	var refusal struct{ Error struct{ Message string } }
-	_ = json.Unmarshal(text, &refusal)
-	return refusal.Error.Message
 }
 
 // read reads an object; nil and nothing where there is none.
