@@ -104,22 +104,12 @@ func (b *encryptionBuilder) error(at diag.Range, format string, a ...any) {
 	b.d.Env.Bag.Add(diag.Errorf(badEncryption, format, a...).At(at))
 }
 
-// elsewhere are key providers of OpenTofu that are not there.
-var elsewhere = map[string]string{
-	"aws_kms": "AWS KMS", "gcp_kms": "Google Cloud KMS", "azure_vault": "Azure Key Vault",
-}
-
 // known holds the types of parts against those that there are.
 func known[M any](b *encryptionBuilder, parts []*config.EncryptionPart, word string, kinds crypt.Kinds[M]) {
 	for _, p := range parts {
-		if _, ok := kinds.Find(p.Type); ok {
-			continue
+		if _, ok := kinds.Find(p.Type); !ok {
+			b.error(p.Range, "There is no %s of the type %q. There are: %s.", word, p.Type, strings.Join(kinds.Names(), ", "))
 		}
-		if service := elsewhere[p.Type]; service != "" && word == "key_provider" {
-			b.error(p.Range, "The key provider %q of OpenTofu is not there: no client of %s is built in. The key provider \"external\" takes keys of a program, which may ask it. There are: %s.", p.Type, service, strings.Join(kinds.Names(), ", "))
-			continue
-		}
-		b.error(p.Range, "There is no %s of the type %q. There are: %s.", word, p.Type, strings.Join(kinds.Names(), ", "))
 	}
 }
 

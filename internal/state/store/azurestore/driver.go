@@ -1,16 +1,13 @@
 package azurestore
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/lethe-iac/lethe/internal/state/store"
@@ -24,8 +21,6 @@ var Driver = store.Driver{Name: "azurerm", Schema: store.Schema(cloudauth.AzureA
 	store.Attr("container_name", cty.String, "The container."),
 	store.Attr("key", cty.String, "The name of the default workspace's blob."),
 	store.Attr("snapshot", cty.Bool, "Whether what is replaced is kept as a snapshot. ARM_SNAPSHOT."),
-	store.Attr("environment", cty.String, "public, usgovernment or china: public if not set. ARM_ENVIRONMENT."),
-	store.Attr("metadata_host", cty.String, "The host that knows other clouds. ARM_METADATA_HOSTNAME."),
 	store.Attr("lookup_blob_endpoint", cty.Bool, "Whether the address of the account is asked for. ARM_USE_DNS_STORAGE_ENDPOINT."),
 
 	store.SecretAttr("access_key", "The key of the account. ARM_ACCESS_KEY."),
@@ -34,27 +29,11 @@ var Driver = store.Driver{Name: "azurerm", Schema: store.Schema(cloudauth.AzureA
 	store.Attr("resource_group_name", cty.String, "The resource group, where the key of the account is asked for."),
 )...), Open: open}
 
-// clouds are those that are known by name, each with the domain of its blobs.
-var clouds = map[string]struct {
-	cloud.Configuration
-	blobs string
-}{
-	"public":       {cloud.AzurePublic, "blob.core.windows.net"},
-	"usgovernment": {cloud.AzureGovernment, "blob.core.usgovcloudapi.net"},
-	"china":        {cloud.AzureChina, "blob.core.chinacloudapi.cn"},
-}
-
 func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	r := &reader{Reader: store.Reader{S: s}}
 	account, name, key := r.Must("storage_account_name"), r.Must("container_name"), r.Must("key")
-	environment := strings.ToLower(cmp.Or(r.Text("environment", "ARM_ENVIRONMENT"), "public"))
-	where, known := clouds[environment]
-	switch {
-	case !known:
-		r.Fail(fmt.Errorf(`the "environment" %q is none of public, usgovernment and china`, environment))
-	case r.Text("metadata_host", "ARM_METADATA_HOSTNAME") != "":
-		r.Fail(errors.New(`"metadata_host" is not honoured: of clouds there are public, usgovernment and china`))
-	case r.Flag("lookup_blob_endpoint", "ARM_USE_DNS_STORAGE_ENDPOINT"):
+	where := cloudauth.AzureCloud(&r.Reader)
+	if r.Flag("lookup_blob_endpoint", "ARM_USE_DNS_STORAGE_ENDPOINT") {
 		r.Fail(errors.New(`"lookup_blob_endpoint" is not honoured: accounts are found at their usual address`))
 	}
 	snapshot := r.Flag("snapshot", "ARM_SNAPSHOT")
@@ -66,7 +45,7 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	client, err := r.container(ctx, "https://"+account+"."+where.blobs+"/"+url.PathEscape(name), account, o)
+	client, err := r.container(ctx, "https://"+account+"."+where.Blobs+"/"+url.PathEscape(name), account, o)
 	if err != nil {
 		return nil, err
 	}

@@ -159,7 +159,6 @@ func AWS(ctx context.Context, s *store.Reader) aws.Config {
 		r.Fail(errors.New(`"region" is not set: not in the backend block, not with -backend-config, not in AWS_REGION or AWS_DEFAULT_REGION, and not in a profile`))
 	}
 	r.assume(&c)
-	r.accounts(ctx, c)
 	return c
 }
 
@@ -238,8 +237,10 @@ type identityToken string
 
 func (t identityToken) GetIdentityToken() ([]byte, error) { return []byte(t), nil }
 
-// accounts refuses credentials of an account that the settings do not allow.
-func (r *awsReader) accounts(ctx context.Context, c aws.Config) {
+// AWSAccount refuses credentials of an account that the settings do not allow: where they name some, it asks which it is.
+// Mistakes are noted in r.
+func AWSAccount(ctx context.Context, s *store.Reader, c aws.Config) {
+	r := &awsReader{s}
 	allowed, forbidden := r.S.List("allowed_account_ids"), r.S.List("forbidden_account_ids")
 	if len(allowed)+len(forbidden) == 0 || r.Err != nil {
 		return

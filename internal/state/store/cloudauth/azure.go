@@ -1,6 +1,7 @@
 package cloudauth
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -21,6 +22,8 @@ import (
 // AzureAttrs are settings of what asks services of Azure: its own ones, and those that say who asks.
 func AzureAttrs(own ...*schema.Attr) []*schema.Attr {
 	return append(own,
+		store.Attr("environment", cty.String, "public, usgovernment or china: public if not set. ARM_ENVIRONMENT."),
+		store.Attr("metadata_host", cty.String, "The host that knows other clouds. ARM_METADATA_HOSTNAME."),
 		store.Attr("subscription_id", cty.String, "The subscription. ARM_SUBSCRIPTION_ID."),
 		store.Attr("tenant_id", cty.String, "The tenant. ARM_TENANT_ID."),
 		store.Attr("client_id", cty.String, "The client. ARM_CLIENT_ID."), store.Attr("client_id_file_path", cty.String, "Its file. ARM_CLIENT_ID_FILE_PATH."),
@@ -43,6 +46,31 @@ func AzureAttrs(own ...*schema.Attr) []*schema.Attr {
 // Bearer asks with a token.
 func Bearer(token string) *store.API {
 	return &store.API{Client: http.DefaultClient, Header: http.Header{"Authorization": {"Bearer " + token}}}
+}
+
+// Cloud is one of Azure's.
+type Cloud struct {
+	cloud.Configuration
+	Blobs string // the domain of its storage accounts
+}
+
+var clouds = map[string]Cloud{
+	"public":       {cloud.AzurePublic, "blob.core.windows.net"},
+	"usgovernment": {cloud.AzureGovernment, "blob.core.usgovcloudapi.net"},
+	"china":        {cloud.AzureChina, "blob.core.chinacloudapi.cn"},
+}
+
+// AzureCloud is the cloud that the settings name. Mistakes are noted in s.
+func AzureCloud(s *store.Reader) Cloud {
+	name := strings.ToLower(cmp.Or(s.Text("environment", "ARM_ENVIRONMENT"), "public"))
+	c, known := clouds[name]
+	switch {
+	case !known:
+		s.Fail(fmt.Errorf(`the "environment" %q is none of public, usgovernment and china`, name))
+	case s.Text("metadata_host", "ARM_METADATA_HOSTNAME") != "":
+		s.Fail(errors.New(`"metadata_host" is not honoured: of clouds there are public, usgovernment and china`))
+	}
+	return c
 }
 
 // azureReader reads the settings for services of Azure.

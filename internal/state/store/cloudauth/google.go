@@ -53,8 +53,8 @@ func Google(ctx context.Context, s store.Settings, scope string) oauth2.TokenSou
 	})
 }
 
-// GoogleSaid finds in a refusal what a service of Google Cloud says of it.
-func GoogleSaid(text []byte) string {
+// ErrorMessage finds in a refusal what a service of Google Cloud or Azure says of it.
+func ErrorMessage(text []byte) string {
 	var refusal struct{ Error struct{ Message string } }
 	_ = json.Unmarshal(text, &refusal)
 	return refusal.Error.Message
@@ -135,7 +135,7 @@ func (t *tokens) impersonate(source oauth2.TokenSource) (*oauth2.Token, error) {
 		AccessToken string
 		ExpireTime  time.Time
 	}
-	api := store.API{Client: oauth2.NewClient(t.ctx, source), Said: GoogleSaid}
+	api := store.API{Client: oauth2.NewClient(t.ctx, source), Said: ErrorMessage}
 	if err := api.JSON(t.ctx, http.MethodPost, to, nil, map[string]any{"delegates": delegates, "scope": []string{t.scope}, "lifetime": "3600s"}, &out); err != nil {
 		return nil, fmt.Errorf("no token of %s: %w", t.account, err)
 	}

@@ -104,7 +104,10 @@ func (b *openBao) call(ctx context.Context, what string, in map[string]any) (pla
 		_ = json.Unmarshal(text, &refusal)
 		return strings.TrimSpace(strings.Join(refusal.Errors, "; "))
 	}}
-	if err := api.JSON(ctx, http.MethodPost, b.engine.JoinPath(what, url.PathEscape(b.key)), nil, in, &out); err != nil {
+	err = asked(ctx, "the server", func(ctx context.Context) error {
+		return api.JSON(ctx, http.MethodPost, b.engine.JoinPath(what, url.PathEscape(b.key)), nil, in, &out)
+	})
+	if err != nil {
 		return nil, "", err
 	}
 	if len(out.Data.Plaintext) == 0 {

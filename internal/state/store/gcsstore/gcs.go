@@ -32,7 +32,7 @@ type Options struct {
 
 // New makes the store. It makes each request once: see store.Careful.
 func New(o Options) store.Remote {
-	return &remote{o, &store.API{Client: o.Client, Header: o.Header, Said: cloudauth.GoogleSaid}}
+	return &remote{o, &store.API{Client: o.Client, Header: o.Header, Said: cloudauth.ErrorMessage}}
 }
 
 type remote struct {

@@ -66,6 +66,7 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	}
 	again := r.Int("max_retries", 5, "AWS_MAX_ATTEMPTS")
 	config := cloudauth.AWS(ctx, r)
+	cloudauth.AWSAccount(ctx, r, config)
 	if r.Err != nil {
 		return nil, r.Err
 	}
