@@ -2,6 +2,7 @@ package backend
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -66,18 +67,16 @@ func (d *Directory) Encryption() (*Encryption, bool) {
 }
 
 func (d *Directory) encryption() (*Encryption, bool) {
-	root := d.Root()
-	said, ok := config.ReadEncryption(root, d.Env.Getenv(config.EncryptionVariable), config.Options{Limits: d.Limits}, d.Env.Bag)
+	said, ok := d.saidOfEncryption()
 	if said == nil || !ok {
 		return &Encryption{}, ok
 	}
+	root := d.Root()
 	if root == nil {
 		root = &config.Module{Dir: d.Env.Dir}
 	}
-	b := &encryptionBuilder{d: d, said: said, static: d.Static(root), sources: map[string]*crypt.Source{}, ciphers: map[string]*crypt.Cipher{}, ok: true}
-	known(b, said.Providers, "key_provider", crypt.ProviderKinds)
-	known(b, said.Methods, "method", crypt.MethodKinds)
 	out := &Encryption{remote: map[string]*crypt.Target{}}
+	b := d.builder(said, d.Static(root))
 	if !b.ok {
 		return out, false
 	}
@@ -88,6 +87,41 @@ func (d *Directory) encryption() (*Encryption, bool) {
 	return out, b.ok
 }
 
+// CheckEncryption reports what is wrong with all that is said of encryption, as far as it can be told without values
+// that the configuration does not have. No key is asked for, and no part is made.
+func (d *Directory) CheckEncryption(static *frame.StaticFrame) {
+	said, ok := d.saidOfEncryption()
+	if said == nil || !ok {
+		return
+	}
+	b := d.builder(said, static)
+	if b.checking = true; !b.ok {
+		return
+	}
+	for _, p := range said.Providers {
+		b.source(p.EncryptionRef)
+	}
+	for _, m := range said.Methods {
+		b.cipher(m.EncryptionRef)
+	}
+	for _, name := range slices.Sorted(maps.Keys(said.Remote)) {
+		b.target(said.Remote[name])
+	}
+	b.target(said.State)
+	b.target(said.Plan)
+}
+
+func (d *Directory) saidOfEncryption() (*config.Encryption, bool) {
+	return config.ReadEncryption(d.Root(), d.Env.Getenv(config.EncryptionVariable), config.Options{Limits: d.Limits}, d.Env.Bag)
+}
+
+func (d *Directory) builder(said *config.Encryption, static *frame.StaticFrame) *encryptionBuilder {
+	b := &encryptionBuilder{d: d, said: said, static: static, sources: map[string]*crypt.Source{}, ciphers: map[string]*crypt.Cipher{}, ok: true}
+	known(b, said.Providers, "key_provider", crypt.ProviderKinds)
+	known(b, said.Methods, "method", crypt.MethodKinds)
+	return b
+}
+
 // encryptionBuilder evaluates the parts of an encryption that are in use.
 type encryptionBuilder struct {
 	d       *Directory
@@ -96,7 +130,9 @@ type encryptionBuilder struct {
 	sources map[string]*crypt.Source
 	ciphers map[string]*crypt.Cipher
 	way     []string // the key providers that are being made
-	ok      bool
+	// checking makes no parts, and bears with what is not known and with methods that only the variable names.
+	checking bool
+	ok       bool
 }
 
 func (b *encryptionBuilder) error(at diag.Range, format string, a ...any) {
@@ -125,6 +161,8 @@ func (b *encryptionBuilder) target(t *config.EncryptionTarget) *crypt.Target {
 		case !ok:
 			b.ok = false
 			return nil
+		case b.checking && !v.Raw.IsKnown():
+			return nil
 		case v.Raw.Type() != cty.Bool || !v.Raw.IsKnown() || v.Raw.IsNull():
 			b.error(t.Enforced.Range(), "The argument \"enforced\" is to be true or false.")
 			return nil
@@ -133,7 +171,7 @@ func (b *encryptionBuilder) target(t *config.EncryptionTarget) *crypt.Target {
 	}
 	for f := t; f != nil; f = f.Fallback {
 		if f.Method == nil {
-			if f == t {
+			if f == t && !b.checking {
 				b.error(f.Range, "The block %q names no method: neither the configuration nor %s sets \"method\" in it. Nothing is read or written otherwise than it asks for.", t.Block, config.EncryptionVariable)
 			}
 			return nil
@@ -142,7 +180,7 @@ func (b *encryptionBuilder) target(t *config.EncryptionTarget) *crypt.Target {
 		if c == nil {
 			return nil
 		}
-		if out.Enforced && c.Method == nil {
+		if out.Enforced && f.Method.Type == "unencrypted" {
 			b.error(f.Method.Range, "The block %q says enforced = true, and its method %s encrypts nothing. Use another method, or set enforced = false until everything is encrypted.", t.Block, c.Name)
 			return nil
 		}
@@ -193,6 +231,10 @@ func (b *encryptionBuilder) source(ref config.EncryptionRef) *crypt.Source {
 	if !ok {
 		return nil
 	}
+	if b.checking {
+		b.sources[name] = &crypt.Source{Name: name}
+		return b.sources[name]
+	}
 	if _, set := s.Text("passphrase"); p.Type == "pbkdf2" && set == (chain != nil) {
 		b.error(p.Range, "%s needs either a \"passphrase\" or a \"chain\" to another key provider.", name)
 		return nil
@@ -223,6 +265,9 @@ func evaluate[M any](b *encryptionBuilder, p *config.EncryptionPart, name, argum
 			return made, nil, s, false
 		}
 	}
+	if b.checking {
+		return made, uses, s, true
+	}
 	made, err := kind.Make(s)
 	if err != nil {
 		b.error(p.Range, "%s cannot be used: %s.", name, err)
@@ -233,13 +278,13 @@ func evaluate[M any](b *encryptionBuilder, p *config.EncryptionPart, name, argum
 // settings evaluates the settings of a part. Secrets in them are told to the guard.
 func (b *encryptionBuilder) settings(p *config.EncryptionPart, sch *crypt.Schema, name string) (store.Settings, bool) {
 	v, ok := b.static.Body(p.Body, sch, "encryption", b.d.Env.Bag)
-	if ok && !v.Raw.IsWhollyKnown() {
+	if ok && !b.checking && !v.Raw.IsWhollyKnown() {
 		b.error(p.Range, "The settings of %s have to be known before anything is planned.", name)
 		ok = false
 	}
-	if !ok {
-		b.ok = false
-		return store.Settings{}, false
+	if !ok || b.checking {
+		b.ok = b.ok && ok
+		return store.Settings{}, ok
 	}
 	s := b.d.storeSettings(sch, v.Raw, "the settings of "+name)
 	if s.Learn != nil {
