@@ -31,7 +31,7 @@ func (p *Project) Judge(ctx context.Context, check vet.CheckOptions) {
 		return
 	}
 	p.Vars.Collect()
-	if b := p.Tree.Root.Module.Backend; b != nil {
+	if b := p.Tree.Root.Module.Stored(); b != nil {
 		p.unvalued().Lasting(b.Body, "backend "+b.Type, backend.SecretIn(b.Type), p.Bag)
 	}
 	if p.Program == nil {

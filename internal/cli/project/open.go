@@ -65,6 +65,7 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	if !ok {
 		return nil, false
 	}
+	p.hosts = hosts{asks, credentials}
 	p.Providers = &fetch.Providers{
 		Registry: asks, OCI: newImages(asks, credentials), StoreDir: cacheDir(c, "packages"),
 		Settings: p.Settings, WorkDir: p.Dir, DataDir: p.Data, CacheDir: p.pluginCache(), Getenv: c.Getenv, Closed: p.closed,
