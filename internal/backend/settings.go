@@ -42,6 +42,8 @@ func noDriver(name string) diag.Diagnostic {
 		why = fmt.Sprintf("The backend %q went away with Terraform 1.3. To move the state, configure another backend with Terraform 1.2, and run its init -migrate-state.", name)
 	case "azure":
 		why = "The backend \"azure\" is named \"azurerm\" now."
+	case "cloud":
+		why = "The settings of the backend \"cloud\" stand in a block \"cloud\" of their own, beside no \"backend\" block."
 	case "cos", "oss", "oci":
 		why = fmt.Sprintf("The backend %q of Terraform and OpenTofu is not there. A state can be moved with one of them: configure a backend that is there, and run its init -migrate-state.", name)
 	}
@@ -55,6 +57,10 @@ func (d *Directory) declared() (settings, bool) {
 		return implied(), true
 	}
 	driver, ok := d.driver(b.Type, b.Range)
+	if ok && root.Cloud == nil && driver.Name == remotestore.Cloud.Name {
+		d.Env.Bag.Add(noDriver(b.Type).At(b.Range))
+		ok = false
+	}
 	if !ok {
 		return settings{}, false
 	}

@@ -102,16 +102,17 @@ func open(ctx context.Context, s store.Settings, o Options) (store.Store, error)
 		return nil, err
 	}
 	o.Agent, o.Client = s.Agent, &http.Client{Timeout: 5 * time.Minute}
-	r := New(o)
+	tries := store.Tries{Again: 5, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second}
+	r := newRemote(o)
 	if o.Project != "" {
-		if err := r.(*remote).project(ctx); err != nil {
+		if err := tries.Do(ctx, func() error { return r.project(ctx) }); err != nil {
 			return nil, err
 		}
 	}
 	if o.Name == "" {
-		r = &chosen{r}
+		return store.Careful(&chosen{r}, tries), nil
 	}
-	return store.Careful(r, store.Tries{Again: 5, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second}), nil
+	return store.Careful(r, tries), nil
 }
 
 // project finds the ID of the project of that name.
@@ -137,10 +138,15 @@ func (r *remote) project(ctx context.Context) error {
 }
 
 // chosen is a store of many workspaces none of which is the default one, as Terraform has it.
-type chosen struct{ store.Remote }
+type chosen struct{ *remote }
 
-// Unwrap implements store.Wrapper.
-func (c *chosen) Unwrap() store.Store { return c.Remote }
+// Permit implements store.Governed.
+func (c *chosen) Permit(ctx context.Context, workspace string, runs bool, version string) error {
+	if err := c.check(workspace); err != nil {
+		return err
+	}
+	return c.remote.Permit(ctx, workspace, runs, version)
+}
 
 func (c *chosen) check(workspace string) error {
 	if workspace == store.Default {
@@ -154,7 +160,7 @@ func (c *chosen) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 	if err := c.check(workspace); err != nil {
 		return nil, "", err
 	}
-	return c.Remote.Get(ctx, workspace)
+	return c.remote.Get(ctx, workspace)
 }
 
 // Put implements store.Store.
@@ -162,7 +168,7 @@ func (c *chosen) Put(ctx context.Context, workspace string, data []byte, prev st
 	if err := c.check(workspace); err != nil {
 		return "", err
 	}
-	return c.Remote.Put(ctx, workspace, data, prev)
+	return c.remote.Put(ctx, workspace, data, prev)
 }
 
 // Lock implements store.Store.
@@ -170,11 +176,11 @@ func (c *chosen) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	if err := c.check(workspace); err != nil {
 		return nil, err
 	}
-	return c.Remote.Lock(ctx, workspace, who)
+	return c.remote.Lock(ctx, workspace, who)
 }
 
 // List implements store.Store.
 func (c *chosen) List(ctx context.Context) ([]string, error) {
-	names, err := c.Remote.List(ctx)
+	names, err := c.remote.List(ctx)
 	return slices.DeleteFunc(names, func(n string) bool { return n == store.Default }), err
 }

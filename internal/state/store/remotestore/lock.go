@@ -20,6 +20,24 @@ type holding struct {
 	Made bool `json:",omitempty"` // the workspace was made for the lock
 }
 
+// mostReason is how long a reason may be.
+const mostReason = 255
+
+// text is the reason. A user whose name is long is shortened.
+func (h holding) text() string {
+	for {
+		text, err := json.Marshal(h)
+		if err != nil {
+			panic(err) // a year past 9999
+		}
+		over := len(reason) + len(text) - mostReason
+		if over <= 0 || h.Who == "" {
+			return reason + string(text)
+		}
+		h.Who = strings.ToValidUTF8(h.Who[:max(0, len(h.Who)-over)], "")
+	}
+}
+
 // holder reads who has a lock; nil where there is none. Of those that others took, the ID is ORGANIZATION/WORKSPACE, as
 // Terraform has it.
 func holder(w *workspace) *holding {
@@ -64,11 +82,7 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 			return nil, err
 		}
 	}
-	text, err := json.Marshal(h)
-	if err != nil {
-		return nil, err
-	}
-	err = r.api.JSON(ctx, http.MethodPost, r.at("workspaces", w.ID, "actions", "lock"), nil, map[string]string{"reason": reason + string(text)}, nil)
+	err = r.api.JSON(ctx, http.MethodPost, r.at("workspaces", w.ID, "actions", "lock"), nil, map[string]string{"reason": h.text()}, nil)
 	if store.Refused(err, http.StatusConflict) {
 		now, looking := r.find(ctx, name)
 		if looking != nil {

@@ -44,7 +44,9 @@ type Options struct {
 }
 
 // New makes the store. It makes each request once: see store.Careful.
-func New(o Options) store.Remote {
+func New(o Options) store.Remote { return newRemote(o) }
+
+func newRemote(o Options) *remote {
 	header := http.Header{"Authorization": {"Bearer " + o.Token}, "Content-Type": {"application/vnd.api+json"}, "Accept": {"application/vnd.api+json"}}
 	plain := http.Header{}
 	if o.Agent != "" {

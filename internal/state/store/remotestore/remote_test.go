@@ -1,9 +1,11 @@
 package remotestore
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +27,29 @@ func opener(t *testing.T, h http.Handler, o Options) func() store.Store {
 		o := o
 		o.Client = &http.Client{}
 		return store.Careful(New(o), store.Tries{Again: 3, Shortest: time.Millisecond, Longest: time.Millisecond})
+	}
+}
+
+// TestLongReason: a reason for a lock is short enough for the service, and tells the ID.
+func TestLongReason(t *testing.T) {
+	s := &tfetest.Service{}
+	open := opener(t, s, Options{Name: "a"})
+	who := store.NewLockInfo("OperationTypeApply", "1.12.0")
+	who.Who = strings.Repeat("é", 200) + "@" + strings.Repeat("host.", 20)
+	unlock, err := open().Lock(t.Context(), store.Default, who)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = open().Lock(t.Context(), store.Default, store.NewLockInfo("other", "1"))
+	var held *store.LockError
+	if !errors.As(err, &held) || held.Held == nil || held.Held.ID != who.ID || held.Held.Path != "net/a" {
+		t.Errorf("%v", err)
+	}
+	if err := unlock(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if names := strings.Join(s.Requests(), "\n"); !strings.Contains(names, "DELETE") {
+		t.Errorf("the workspace that was made for the lock is left:\n%s", names)
 	}
 }
 
