@@ -78,6 +78,7 @@ type Project struct {
 	reattach map[addr.Provider]launch.Reattach
 	closed   shortcut.Set
 	states   func() *backend.Directory
+	hosts    hosts
 	install  context.Context // of a command that installs modules; nil: only what was installed is used
 }
 
