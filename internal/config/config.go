@@ -75,6 +75,14 @@ type Module struct {
 	broken          diag.Places // blocks that mistakes were found in
 }
 
+// Stored is the backend or the cloud block: where the state is kept; nil where neither is there.
+func (m *Module) Stored() *Backend {
+	if m.Cloud != nil {
+		return m.Cloud
+	}
+	return m.Backend
+}
+
 // Unreadable reports whether the module may declare more than is known: a file of it could not be parsed, or the name
 // or the header of a block is wrong. Then what seems not to be declared is not reported: it may stand there.
 func (m *Module) Unreadable() bool { return m.unreadable }

@@ -78,7 +78,7 @@ func (l *loader) backend(b *hcl.Block, typ string, over bool) {
 		if !l.first("backend in "+b.DefRange.Filename, place(b), "Duplicate backend configuration", "Each override file may have only one backend configuration, and one was given at %s. Remove one of them.") {
 			return
 		}
-	} else if first := l.stored(); first != nil {
+	} else if first := l.mod.Stored(); first != nil {
 		l.secondBackend(b, first)
 		return
 	}
@@ -89,14 +89,6 @@ func (l *loader) backend(b *hcl.Block, typ string, over bool) {
 	} else {
 		l.mod.Backend = back
 	}
-}
-
-// stored is where the module says that its state is kept.
-func (l *loader) stored() *Backend {
-	if l.mod.Cloud != nil {
-		return l.mod.Cloud
-	}
-	return l.mod.Backend
 }
 
 func (l *loader) secondBackend(b *hcl.Block, first *Backend) {

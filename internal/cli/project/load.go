@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/backend"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
@@ -163,26 +162,4 @@ func (p *Project) sparesDeposed() (spares, ok bool) {
 		p.Bag.Add(diag.Errorf("Invalid CLI configuration", "The environment variable %s is %q, and must be true or false.", name, given))
 	}
 	return spares, err == nil
-}
-
-// Judge says all that is wrong with the configuration that was loaded, also where mistakes were found
-// before. What
-// only follows from a mistake that was reported is not said: see config.Module.Unreadable and
-// diag.Bag.Enough.
-func (p *Project) Judge(ctx context.Context, check vet.CheckOptions) {
-	if p.Tree.Closed || ctx.Err() != nil {
-		return
-	}
-	p.Vars.Collect()
-	if b := p.Tree.Root.Module.Backend; b != nil {
-		o := p.StaticOptions()
-		o.Validate = true
-		frame.Static(p.Tree.Root.Module, p.Vars.Given, o).Lasting(b.Body, "backend "+b.Type, backend.SecretIn(b.Type), p.Bag)
-	}
-	if p.Program == nil {
-		p.Compile(ctx, check)
-	}
-	if p.Program != nil {
-		p.Engine.Validate(ctx, p.Program, p.LangOptions(), p.Bag)
-	}
 }

@@ -37,6 +37,9 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	warnUnhonoured(c)
 	p := &Project{Call: c, Bag: &c.Bag, UI: c.UI, Options: o, Dir: c.Dir, Root: cmp.Or(c.Path(o.Config), c.Dir), Data: dataDir(c.Env)}
 	p.Vars = &Variables{p: p}
+	if c.Flags.Lookup("input") == nil {
+		o.Input = base.IsTerminal(c.Stdin) && base.IsTerminal(c.Stdout) && asking(c) // a program that reads the output knows no questions
+	}
 	p.states = sync.OnceValue(p.newStates)
 	var err error
 	if p.closed, err = shortcut.Parse(c.Getenv(shortcut.Variable)); err != nil {
@@ -58,6 +61,7 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	if !ok {
 		return nil, false
 	}
+	p.hosts = hosts{asks, credentials}
 	p.Providers = &fetch.Providers{
 		Registry: asks, OCI: newImages(asks, credentials), StoreDir: cacheDir(c, "packages"),
 		Settings: p.Settings, WorkDir: p.Dir, DataDir: p.Data, CacheDir: p.pluginCache(), Getenv: c.Getenv, Closed: p.closed,

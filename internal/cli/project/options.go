@@ -35,8 +35,13 @@ func (o *Options) VarFlags(c *base.Call) {
 
 // InputFlag registers -input, whose default the environment may set.
 func (o *Options) InputFlag(c *base.Call) {
+	c.Flags.BoolVar(&o.Input, "input", asking(c), "Ask for what is missing.")
+}
+
+// asking reports whether the environment lets questions be asked.
+func asking(c *base.Call) bool {
 	asks, err := strconv.ParseBool(c.Getenv("TF_INPUT"))
-	c.Flags.BoolVar(&o.Input, "input", asks || err != nil, "Ask for what is missing.")
+	return asks || err != nil
 }
 
 // LockFlags registers the flags about locking the state.

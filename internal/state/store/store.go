@@ -68,6 +68,21 @@ type Filer interface {
 	File(workspace string) string
 }
 
+// Governed is a store whose service has a say in what is done with a workspace.
+type Governed interface {
+	// Permit reports why something is not to be done: runs says that it plans or applies, and not only works with the
+	// state; version is that of the language whose states are written, "" if it is no matter.
+	Permit(ctx context.Context, workspace string, runs bool, version string) error
+}
+
+// Namer is a store with one workspace, which has a name.
+type Namer interface {
+	// Only is that name; "" where it is the default one, or where there are more.
+	Only() string
+	// Prepare makes it where it is not there yet.
+	Prepare(ctx context.Context) error
+}
+
 // StaleError says that the state changed since it was read.
 type StaleError struct {
 	Workspace string

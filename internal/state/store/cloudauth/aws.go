@@ -1,4 +1,4 @@
-package s3store
+package cloudauth
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -23,20 +24,64 @@ import (
 	ststypes "github.com/aws/aws-sdk-go-v2/service/sts/types"
 	"github.com/aws/smithy-go/logging"
 	"github.com/aws/smithy-go/middleware"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/zclconf/go-cty/cty"
 	"golang.org/x/net/http/httpproxy"
 )
 
-// reader reads the settings.
-type reader struct {
-	store.Reader
+// Nested is an attribute with attributes of its own.
+func Nested(name, description string, attrs ...*schema.Attr) *schema.Attr {
+	b := store.Schema(attrs...)
+	return &schema.Attr{Name: name, Type: b.Type(), Object: &schema.Object{Attrs: b.Attrs, Nesting: schema.Single}, Optional: true, Description: description}
 }
 
+// AWSAttrs are settings of what asks services of AWS: its own ones, and those that say who asks.
+func AWSAttrs(own ...*schema.Attr) []*schema.Attr {
+	return append(own,
+		store.Attr("region", cty.String, "The region. AWS_REGION, AWS_DEFAULT_REGION."),
+		store.SecretAttr("access_key", "The access key. AWS_ACCESS_KEY_ID."),
+		store.SecretAttr("secret_key", "The secret key. AWS_SECRET_ACCESS_KEY."),
+		store.SecretAttr("token", "The session token. AWS_SESSION_TOKEN."),
+		store.Attr("profile", cty.String, "The profile in the shared files. AWS_PROFILE."),
+		store.Attr("shared_config_files", cty.List(cty.String), "The shared configuration files."),
+		store.Attr("shared_credentials_files", cty.List(cty.String), "The shared credentials files."),
+		store.Attr("shared_credentials_file", cty.String, "Older form of shared_credentials_files."),
+		Nested("assume_role", "The role to take.",
+			store.Attr("role_arn", cty.String, "Its ARN."), store.Attr("duration", cty.String, "How long it is taken, such as 1h."),
+			store.Attr("external_id", cty.String, "The external ID."), store.Attr("policy", cty.String, "A policy that narrows it, as JSON."),
+			store.Attr("policy_arns", cty.Set(cty.String), "Policies that narrow it."), store.Attr("session_name", cty.String, "The name of the session."),
+			store.Attr("source_identity", cty.String, "The source identity."), store.Attr("tags", cty.Map(cty.String), "Tags of the session."),
+			store.Attr("transitive_tag_keys", cty.Set(cty.String), "Which of them are passed on."),
+		),
+		Nested("assume_role_with_web_identity", "The role to take with a token of a web identity.",
+			store.Attr("role_arn", cty.String, "Its ARN. AWS_ROLE_ARN."), store.Attr("duration", cty.String, "How long it is taken."),
+			store.Attr("policy", cty.String, "A policy that narrows it, as JSON."), store.Attr("policy_arns", cty.Set(cty.String), "Policies that narrow it."),
+			store.Attr("session_name", cty.String, "The name of the session. AWS_ROLE_SESSION_NAME."),
+			store.SecretAttr("web_identity_token", "The token."), store.Attr("web_identity_token_file", cty.String, "The file with the token. AWS_WEB_IDENTITY_TOKEN_FILE."),
+		),
+		store.Attr("allowed_account_ids", cty.Set(cty.String), "The accounts that may be used."),
+		store.Attr("forbidden_account_ids", cty.Set(cty.String), "The accounts that may not."),
+		store.Attr("sts_region", cty.String, "The region of STS, if it is another."),
+		store.Attr("use_fips_endpoint", cty.Bool, "Whether FIPS endpoints are used."), store.Attr("use_dualstack_endpoint", cty.Bool, "Whether endpoints with IPv6 are."),
+		store.Attr("ec2_metadata_service_endpoint", cty.String, "The address of the metadata service of a machine."),
+		store.Attr("ec2_metadata_service_endpoint_mode", cty.String, "IPv4 or IPv6."),
+		store.Attr("skip_metadata_api_check", cty.Bool, "Whether that service is not asked for credentials."),
+		store.Attr("custom_ca_bundle", cty.String, "A file with certificates of authorities. AWS_CA_BUNDLE."),
+		store.Attr("http_proxy", cty.String, "The proxy for http. HTTP_PROXY."), store.Attr("https_proxy", cty.String, "The proxy for https. HTTPS_PROXY."),
+		store.Attr("no_proxy", cty.String, "The hosts that need none. NO_PROXY."),
+		store.Attr("insecure", cty.Bool, "Whether certificates of servers are not looked at."),
+	)
+}
+
+// awsReader reads the settings for services of AWS.
+type awsReader struct{ *store.Reader }
+
 // in reads the attributes of an attribute.
-func (r *reader) in(name string) *reader { return &reader{store.Reader{S: r.S.In(name)}} }
+func (r *awsReader) in(name string) *awsReader { return &awsReader{&store.Reader{S: r.S.In(name)}} }
 
 // duration gives one, otherwise where it is not set.
-func (r *reader) duration(name string, otherwise time.Duration) time.Duration {
+func (r *awsReader) duration(name string, otherwise time.Duration) time.Duration {
 	t := r.Text(name)
 	if t == "" {
 		return otherwise
@@ -48,8 +93,10 @@ func (r *reader) duration(name string, otherwise time.Duration) time.Duration {
 	return d
 }
 
-// config is that of all clients: who asks, from where, and over what.
-func (r *reader) config(ctx context.Context) aws.Config {
+// AWS makes of the settings in AWSAttrs what all clients have in common: who asks, from where, and over what. What they leave
+// out comes from where the AWS SDK looks. Mistakes are noted in r.
+func AWS(ctx context.Context, s *store.Reader) aws.Config {
+	r := &awsReader{s}
 	options := []func(*config.LoadOptions) error{
 		config.WithRegion(r.Text("region", "AWS_REGION", "AWS_DEFAULT_REGION")),
 		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }), // store.Careful knows what may be done again
@@ -112,12 +159,11 @@ func (r *reader) config(ctx context.Context) aws.Config {
 		r.Fail(errors.New(`"region" is not set: not in the backend block, not with -backend-config, not in AWS_REGION or AWS_DEFAULT_REGION, and not in a profile`))
 	}
 	r.assume(&c)
-	r.accounts(ctx, c)
 	return c
 }
 
 // client is one that goes by the proxies of the settings, or else by those of the environment.
-func (r *reader) client() *awshttp.BuildableClient {
+func (r *awsReader) client() *awshttp.BuildableClient {
 	proxies := httpproxy.FromEnvironment()
 	proxies.HTTPProxy = cmp.Or(r.Text("http_proxy"), proxies.HTTPProxy)
 	proxies.HTTPSProxy = cmp.Or(r.Text("https_proxy"), proxies.HTTPSProxy)
@@ -135,15 +181,15 @@ func (r *reader) client() *awshttp.BuildableClient {
 	})
 }
 
-func (r *reader) sts(c aws.Config) *sts.Client {
+func (r *awsReader) sts(c aws.Config) *sts.Client {
 	return sts.NewFromConfig(c, func(o *sts.Options) {
-		o.BaseEndpoint = r.endpoint("sts", "sts_endpoint", "AWS_ENDPOINT_URL_STS", "AWS_STS_ENDPOINT")
+		o.BaseEndpoint = Endpoint(r.Reader, "sts", "sts_endpoint", "AWS_ENDPOINT_URL_STS", "AWS_STS_ENDPOINT")
 		o.Region = cmp.Or(r.Text("sts_region"), o.Region)
 	})
 }
 
 // assume takes the roles that the settings name, the one with a web identity first.
-func (r *reader) assume(c *aws.Config) {
+func (r *awsReader) assume(c *aws.Config) {
 	if web := r.in("assume_role_with_web_identity"); web.S.Set() {
 		token := stscreds.IdentityTokenRetriever(stscreds.IdentityTokenFile(web.Text("web_identity_token_file", "AWS_WEB_IDENTITY_TOKEN_FILE")))
 		if text := web.Text("web_identity_token"); text != "" {
@@ -191,8 +237,10 @@ type identityToken string
 
 func (t identityToken) GetIdentityToken() ([]byte, error) { return []byte(t), nil }
 
-// accounts refuses credentials of an account that the settings do not allow.
-func (r *reader) accounts(ctx context.Context, c aws.Config) {
+// AWSAccount refuses credentials of an account that the settings do not allow: where they name some, it asks which it is.
+// Mistakes are noted in r.
+func AWSAccount(ctx context.Context, s *store.Reader, c aws.Config) {
+	r := &awsReader{s}
 	allowed, forbidden := r.S.List("allowed_account_ids"), r.S.List("forbidden_account_ids")
 	if len(allowed)+len(forbidden) == 0 || r.Err != nil {
 		return
@@ -206,4 +254,21 @@ func (r *reader) accounts(ctx context.Context, c aws.Config) {
 	if len(allowed) > 0 && !slices.Contains(allowed, id) || slices.Contains(forbidden, id) {
 		r.Fail(fmt.Errorf("the AWS account ID %q is not allowed", id))
 	}
+}
+
+// Endpoint is the address of a service that the settings name, nil for the usual one. older is the name of a setting for it
+// besides, "" for none.
+func Endpoint(s *store.Reader, name, older string, env ...string) *string {
+	r := &awsReader{s}
+	text := r.in("endpoints").Text(name, env...)
+	if text == "" {
+		text = r.Text(older)
+	}
+	if text == "" {
+		return nil
+	}
+	if !strings.Contains(text, "://") {
+		text = "https://" + text
+	}
+	return aws.String(text)
 }
