@@ -32,6 +32,9 @@ type careful struct {
 	tries Tries
 }
 
+// Unwrap implements Wrapper.
+func (c *careful) Unwrap() Store { return c.Remote }
+
 // longestUnlock is how long giving a lock back may take, attempts included.
 const longestUnlock = time.Minute
 
