@@ -23,6 +23,11 @@ import (
 // that changed it.
 type rowStore struct{ *remote }
 
+// Plain implements store.Plain.
+func (s *rowStore) Plain() string {
+	return "layout = \"rows\" keeps each object in columns that the database can search, and an encrypted state is one text without objects"
+}
+
 // inRows begins what stands in the place of a document that is kept in rows. Who takes it for a document reads that it
 // is of a version that he does not know, and stops.
 const (
