@@ -51,7 +51,8 @@ type LocalOptions struct {
 const NoBackup = "-"
 
 // Local is the store in files of this machine. States are replaced whole (package disk) and are
-// 0600; before the first Put of each workspace the old state is copied to a backup beside it.
+// 0600; before the first Put of each workspace the old state is copied to a backup beside it, and kept
+// as a former state (history.go).
 //
 // The lock is on the state file itself, as Terraform and OpenTofu have it, so that one of them and we keep
 // each other out. Two things follow from replacing the file while it is locked. The new file is
@@ -234,6 +235,7 @@ func (l *Local) backup(workspace, path string) error {
 	if done || to == "" {
 		return nil
 	}
+	info, unseen := l.fs.Stat(path)
 	old, err := l.read(path)
 	if err == nil && len(old) > 0 && l.seal != nil {
 		old, err = l.seal(old)
@@ -243,6 +245,9 @@ func (l *Local) backup(workspace, path string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("the state was not written, because its backup could not be: %w", err)
+	}
+	if unseen == nil {
+		l.keep(workspace, to, old, info.ModTime())
 	}
 	l.mu.Lock()
 	l.backups[workspace] = true
