@@ -38,8 +38,8 @@ type Past struct {
 type Counts struct{ Added, Changed, Removed int }
 
 // The former states of a Local are hard links to its backups: what a backup holds is written once, and the next
-// one is another file. The first writing of each command makes one, so what a command found is kept, and what it
-// wrote between is not. A command that makes no backup keeps nothing.
+// one is another file. The first writing of each command makes one. Those that write more than once, which is
+// when they take in what a journal has, copy what they wrote before. A command that makes no backup keeps nothing.
 const (
 	keptStates = 20        // how many former states there are at most
 	keptBytes  = 256 << 20 // and how many bytes they have together
@@ -94,8 +94,8 @@ func (l *Local) listKept(workspace string) ([]kept, error) {
 	return out, nil
 }
 
-// keep makes a former state of the backup of a state that was written at some time. A history that cannot be kept is
-// no reason not to write the next state.
+// keep makes a former state of one that was written at some time, and that is in a backup; "": in none. A history
+// that cannot be kept is no reason not to write the next state.
 func (l *Local) keep(workspace, backup string, old []byte, written time.Time) {
 	serial, _, ok := identity(old)
 	dir := l.historyDir(workspace)
@@ -104,10 +104,10 @@ func (l *Local) keep(workspace, backup string, old []byte, written time.Time) {
 	}
 	to := filepath.Join(dir, keptName(serial, written, l.seal != nil))
 	from, err := disk.Resolve(l.fs, backup)
-	if err == nil {
+	if err == nil && backup != "" {
 		err = l.fs.Link(from, to)
 	}
-	if err != nil && !errors.Is(err, fs.ErrExist) { // another file system, or one without links
+	if backup == "" || err != nil && !errors.Is(err, fs.ErrExist) { // another file system, or one without links
 		_ = disk.Replace(l.fs, to, old)
 	}
 	all, _ := l.listKept(workspace)

@@ -215,7 +215,7 @@ func (l *Local) Put(_ context.Context, workspace string, data []byte, prev Versi
 	if versionOf(now) != prev {
 		return "", &StaleError{Workspace: workspace, Missing: now == nil}
 	}
-	if err := l.backup(workspace, path); err != nil {
+	if err := l.backup(workspace, path, now); err != nil {
 		return "", err
 	}
 	if err := l.replace(workspace, path, data); err != nil {
@@ -226,16 +226,22 @@ func (l *Local) Put(_ context.Context, workspace string, data []byte, prev Versi
 
 func unwritable(err error) error { return fmt.Errorf("the state cannot be written: %w", err) }
 
-// backup copies what the first Put will overwrite.
-func (l *Local) backup(workspace, path string) error {
+// backup copies what the first Put will overwrite. What a later one will is kept as a former state.
+func (l *Local) backup(workspace, path string, now []byte) error {
 	l.mu.Lock()
 	done := l.backups[workspace]
 	l.mu.Unlock()
 	to := l.BackupFile(workspace)
-	if done || to == "" {
+	if to == "" {
 		return nil
 	}
 	info, unseen := l.fs.Stat(path)
+	if done {
+		if unseen == nil {
+			l.keep(workspace, "", now, info.ModTime())
+		}
+		return nil
+	}
 	old, err := l.read(path)
 	if err == nil && len(old) > 0 && l.seal != nil {
 		old, err = l.seal(old)
