@@ -148,7 +148,7 @@ func testMoving(t *testing.T, ours string, p place) {
 	}
 	// Nothing is moved while another works.
 	other := newDirectory(t, ours, p.inDocument())
-	cmd, done := other.holding("1")
+	cmd, done := other.holding("9")
 	l.configure(config + p.backend)
 	if out := l.run(1, "init", "-migrate-state", "-force-copy"); !strings.Contains(out, "Error acquiring the state lock") {
 		t.Errorf("moved while another applies: %s", out)
