@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -13,7 +14,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"golang.org/x/tools/txtar"
 )
 
 // document is a state of n objects, each of about size bytes, as programs lay it out. Of each tenth object the number
@@ -58,6 +62,7 @@ func TestRows(t *testing.T) {
 	port := startPostgres(t)
 	t.Run("changes", func(t *testing.T) { testRowChanges(t, port) })
 	t.Run("workspaces do not meet", func(t *testing.T) { testRowWorkspaces(t, port) })
+	t.Run("documents", func(t *testing.T) { testRowDocuments(t, port) })
 	t.Run("other shapes", func(t *testing.T) { testRowShapes(t, port) })
 }
 
@@ -94,6 +99,66 @@ func testRowChanges(t *testing.T, port string) {
 	}
 	if requests[10] != requests[2000] || requests[10] > 4 {
 		t.Errorf("requests: %v", requests)
+	}
+}
+
+// testRowDocuments: what comes out is what went in, and what the other layout gives: of all states that scripts have,
+// of one with text that databases do not like, and of a large one.
+func testRowDocuments(t *testing.T, port string) {
+	var raw [][]byte
+	scripts, err := filepath.Glob("../../internal/cli/testdata/script/*/*.txtar")
+	check(t, err)
+	for _, name := range scripts {
+		text, err := os.ReadFile(name)
+		check(t, err)
+		for _, f := range txtar.Parse(text).Files {
+			if strings.Contains(f.Name, "tfstate") || bytes.Contains(f.Data, []byte(`"lineage"`)) {
+				raw = append(raw, f.Data)
+			}
+		}
+	}
+	t.Logf("%d states of scripts", len(raw))
+	files, err := filepath.Glob("../../internal/state/testdata/*.tfstate")
+	check(t, err)
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		check(t, err)
+		raw = append(raw, text)
+	}
+	const strange = `{"version":4,"terraform_version":"1.12.0","serial":18446744073709551615,"lineage":"l\u0000","newer":[1.50],"outputs":{"a\tb":{"value":1e400,"type":"number"},"s":{"value":"\u0000","type":"string","sensitive":true}},"resources":[{"mode":"managed","type":"t","name":"n","provider":"provider[\"registry.terraform.io/hashicorp/t\"]","newer":{"a":1.0},"instances":[{"index_key":%q,"schema_version":4611686018427387904,"attributes":{"n":1.000000000000000000000000001,"s":"\ud800 \u0000 <>&","deep":%s},"sensitive_attributes":[],"private":"AAAA","newer":"x"}]}],"check_results":null}`
+	raw = append(raw, fmt.Appendf(nil, strange, "k'\"\\", "1"), fmt.Appendf(nil, strange, strings.Repeat("k", 5000), strings.Repeat("[", 5000)+strings.Repeat("]", 5000)), document(1, 60_000, 500, ""))
+	rows, documents := opener(t, port, "documents", "rows")(), opener(t, port, "documents too", "document")()
+	inRows := 0
+	for i, text := range raw {
+		all := [][]byte{text}
+		if s, ok := state.Read(bytes.Clone(text), &diag.Bag{}); ok {
+			written, err := s.Bytes()
+			check(t, err)
+			all = append(all, written)
+		}
+		for n, text := range all {
+			if len(bytes.TrimSpace(text)) == 0 {
+				continue
+			}
+			name := fmt.Sprintf("w%d-%d", i, n)
+			for _, st := range []store.Store{rows, documents} {
+				v, err := st.Put(ctx, name, text, "")
+				if err != nil {
+					t.Fatalf("%v: %.1000s", err, text)
+				}
+				got, seen, err := st.Get(ctx, name)
+				check(t, err)
+				if !bytes.Equal(got, text) || seen != v {
+					t.Errorf("%.2000s\nbecame\n%.2000s", text, got)
+				}
+			}
+			if n == 1 && query(t, port, `SELECT count(*) FROM documents.states_versions v JOIN documents.states s ON s.id = v.state WHERE v.document IS NULL AND s.name = '`+name+`'`) == "1" {
+				inRows++
+			}
+		}
+	}
+	if t.Logf("%d documents, %d of them as programs write them", len(raw), inRows); inRows < len(raw)/2 {
+		t.Error("those are too few")
 	}
 }
 
