@@ -79,7 +79,9 @@ func (d *Directory) migrate(ctx context.Context, was, next settings, configured 
 	}
 	if sharer, ok := store.As[store.Sharer](to); ok {
 		if a, b, shared := sharer.Share(from); shared {
-			from = a
+			if from = a; a == nil {
+				return true
+			}
 			if to, ok = d.sealed(b); !ok {
 				return false
 			}

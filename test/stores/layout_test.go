@@ -146,6 +146,10 @@ func testMoving(t *testing.T, ours string, p place) {
 			l.run(0, "init", "-migrate-state", "-force-copy")
 		}
 	}
+	// Another setting of the same layout moves nothing.
+	l.configure(config + strings.Replace(p.inDocument().backend, "schema_name", "skip_schema_creation = true\n    schema_name", 1))
+	l.run(1, "plan", "-var", "v=w")
+	l.run(0, "init", "-migrate-state", "-force-copy")
 	// Nothing is moved while another works.
 	other := newDirectory(t, ours, p.inDocument())
 	cmd, done := other.holding("9")

@@ -40,10 +40,10 @@ type Counts struct{ Added, Changed, Removed int }
 // The former states of a Local are hard links to its backups: what a backup holds is written once, and the next
 // one is another file. The first writing of each command makes one. Those that write more than once, which is
 // when they take in what a journal has, copy what they wrote before. A command that makes no backup keeps nothing.
-const (
-	keptStates = 20        // how many former states there are at most
-	keptBytes  = 256 << 20 // and how many bytes they have together
-)
+const keptStates = 20 // how many former states there are at most
+
+// keptBytes is how many bytes they have together. Tests make it small.
+var keptBytes int64 = 256 << 20
 
 // historyDir is where former states are: beside the state, so that a name pattern that keeps states and their
 // backups out of version control (*.tfstate.*) does so with these.

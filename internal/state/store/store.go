@@ -72,7 +72,8 @@ type Filer interface {
 type Sharer interface {
 	// Share gives both stores as those that states are moved between, one after the other, if they have one
 	// place: a state that was moved is no more in the source, one that was not is not yet in the target, and
-	// the locks of the source are those of the target.
+	// the locks of the source are those of the target. They are nil if the form is the same, too, so that
+	// there is nothing to move.
 	Share(from Store) (source, target Store, ok bool)
 }
 

@@ -23,8 +23,11 @@ func (r *remote) Share(from store.Store) (source, target store.Store, ok bool) {
 		return nil, nil, false
 	}
 	a, b := was.o, r.o
-	if a.Rows == b.Rows || a.Schema != b.Schema || a.Table != b.Table || a.Config.Host != b.Config.Host || a.Config.Port != b.Config.Port || a.Config.Database != b.Config.Database {
+	if a.Schema != b.Schema || a.Table != b.Table || a.Config.Host != b.Config.Host || a.Config.Port != b.Config.Port || a.Config.Database != b.Config.Database {
 		return nil, nil, false
+	}
+	if a.Rows == b.Rows {
+		return nil, nil, true
 	}
 	to := &taking{Remote: open(b, was.locks), from: from, seen: map[string]store.Version{}}
 	return &leaving{from}, store.Careful(to, tries), true
