@@ -10,6 +10,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/workspacecmd"
 )
 
+var helpCommand = &base.Command{
+	Name: "help", Args: "[command]", Short: "Show this help output, or the help for a specified subcommand", Hidden: true,
+	Long: "Shows what a command does and which options it takes.",
+}
+
 // aliases are other names of commands.
 var aliases = map[string]string{
 	"state ls": "state list", "state move": "state mv", "state remove": "state rm",

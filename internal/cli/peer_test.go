@@ -70,13 +70,14 @@ func peerScripts(t *testing.T) ([]script, uint64) {
 // which Lethe does not ask for, and with its output as Lethe would have written it, as far as
 // names and line breaks go.
 func peer() {
-	dir := "."
+	dir, installs := ".", false
 	for _, a := range os.Args[1:] {
 		if d, ok := strings.CutPrefix(a, "-chdir="); ok {
 			dir = d
 		}
+		installs = installs || a == "init" || a == "get"
 	}
-	if callsModules(dir) {
+	if !installs && callsModules(dir) {
 		get := exec.Command("terraform", "-chdir="+dir, "get")
 		get.Env = append(os.Environ(), "TF_CLI_ARGS=", "TF_CLI_ARGS_get=")
 		_ = get.Run() // what is wrong the command says itself
@@ -111,7 +112,8 @@ var (
 	escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
 	boxes   = regexp.MustCompile(`(?m)^[│╷╵] ?`)
 	// wrapped is the end of a line that was broken at the width of a terminal.
-	wrapped = regexp.MustCompile(`(?m)^(\S.{50,})\n(\S)`)
+	// An item of a list is a line of its own.
+	wrapped = regexp.MustCompile(`(?m)^(\S.{50,})\n([^\s-]|-\S)`)
 )
 
 // asLethe is text of Terraform with its colours, boxes and breaks of lines gone, and its name

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,7 +51,7 @@ var playgroundPackages = sync.OnceValues(func() (map[string][]byte, error) {
 //	                        "you" with the password "canary-0c1a"
 //	registry locked         says that packages are being fetched, as caches do that stand before other registries, until
 //	                        registry unlocked
-//	registry login GRANT    lets users log in, with a browser (authz_code) or with the password "open" (password); the
+//	registry login GRANT    lets users log in, with a browser (authz_code) with the password "open" (password) or not at all (paste); the
 //	                        token is a canary, without which no version of a provider is told from then on
 func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
@@ -127,7 +128,7 @@ func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 			}
 		case args[0] == "login" && len(args) == 2:
 			token := "canary-" + "4711"
-			s.Login(token, "open", args[1])
+			s.Login(token, "open", slices.DeleteFunc(args[1:], func(how string) bool { return how == "paste" })...)
 			s.Fault("/v1/providers/lethe/playground/versions", func(w http.ResponseWriter, r *http.Request) {
 				if r.Header.Get("Authorization") != "Bearer "+token {
 					w.WriteHeader(http.StatusUnauthorized)
@@ -141,8 +142,16 @@ func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-// browser is a program that opens an address, as xdg-open does.
+// browser is a program that opens an address, as xdg-open does: it returns while the browser still loads the page.
 func browser() {
+	if os.Getenv("LOADS") == "" {
+		page := exec.Command(os.Args[0], os.Args[1])
+		page.Env = append(os.Environ(), "LOADS=1")
+		if page.Start() != nil {
+			os.Exit(1)
+		}
+		return
+	}
 	answer, err := http.Get(os.Args[1])
 	if err != nil || answer.StatusCode != http.StatusOK {
 		os.Exit(1)

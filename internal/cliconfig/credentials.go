@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -233,4 +234,36 @@ func withoutMacros(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// kept is the token that the file has for a host; "" if it has none.
+func (c *Credentials) kept(host string) (string, error) {
+	_, tokens, err := c.readFile()
+	entry, _ := tokens[host].(map[string]any)
+	token, _ := entry["token"].(string)
+	return token, err
+}
+
+// file is the file where tokens are kept, which Terraform and OpenTofu share.
+func (c *Credentials) file() string { return filepath.Join(dataDir(c.Getenv), keptName) }
+
+// readFile gives the whole of the file, and what it has for hosts.
+func (c *Credentials) readFile() (doc, tokens map[string]any, err error) {
+	doc = map[string]any{}
+	text, err := os.ReadFile(c.file())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, nil, err
+	default:
+		if err := json.Unmarshal(text, &doc); err != nil {
+			return nil, nil, fmt.Errorf("%s is no JSON object: %w", c.file(), err)
+		}
+	}
+	tokens, ok := doc["credentials"].(map[string]any)
+	if !ok {
+		tokens = map[string]any{}
+		doc["credentials"] = tokens
+	}
+	return doc, tokens, nil
 }

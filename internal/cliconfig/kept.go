@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/lethe-iac/lethe/internal/state/disk"
 )
@@ -22,11 +20,6 @@ func (c *Credentials) Keeper() string {
 
 // Plain reports whether tokens are kept in a file that all programs of the user can read.
 func (c *Credentials) Plain() bool { return len(c.Settings.Helper) == 0 }
-
-// file is the file where tokens are kept, which Terraform and OpenTofu share.
-func (c *Credentials) file() string { return filepath.Join(dataDir(c.Getenv), keptName) }
-
-const keptName = "credentials.tfrc.json"
 
 // Written reports whether the user wrote a token for a host into a CLI configuration file, or into the environment:
 // it comes before what is kept.
@@ -58,35 +51,6 @@ func (c *Credentials) Forget(ctx context.Context, host string) (bool, error) {
 		return false, err
 	}
 	return true, c.change(func(tokens map[string]any) { delete(tokens, host) })
-}
-
-// kept is the token that the file has for a host; "" if it has none.
-func (c *Credentials) kept(host string) (string, error) {
-	_, tokens, err := c.readFile()
-	entry, _ := tokens[host].(map[string]any)
-	token, _ := entry["token"].(string)
-	return token, err
-}
-
-// readFile gives the whole of the file, and what it has for hosts.
-func (c *Credentials) readFile() (doc, tokens map[string]any, err error) {
-	doc = map[string]any{}
-	text, err := os.ReadFile(c.file())
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return nil, nil, err
-	default:
-		if err := json.Unmarshal(text, &doc); err != nil {
-			return nil, nil, fmt.Errorf("%s is no JSON object: %w", c.file(), err)
-		}
-	}
-	tokens, ok := doc["credentials"].(map[string]any)
-	if !ok {
-		tokens = map[string]any{}
-		doc["credentials"] = tokens
-	}
-	return doc, tokens, nil
 }
 
 // change writes the file anew.

@@ -25,6 +25,7 @@ package config
 
 import (
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/zclconf/go-cty/cty"
@@ -148,6 +149,9 @@ type Variable struct {
 	Validations  []*Condition
 	Range        diag.Range
 }
+
+// Defaults are the default values of optional attributes in a type constraint.
+type Defaults = typeexpr.Defaults
 
 // Local is one named expression of a locals block.
 type Local struct {

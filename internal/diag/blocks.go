@@ -8,22 +8,22 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// TopBlock is a block at the top of a source file: its header, such as `resource "a" "b"`, and where
+// topBlock is a block at the top of a source file: its header, such as `resource "a" "b"`, and where
 // it begins and ends, in bytes.
-type TopBlock struct {
-	Header     string
-	Start, End int
+type topBlock struct {
+	header     string
+	start, end int
 }
 
-// TopBlocks finds the blocks of a file in native syntax, in order, without understanding what is in
+// topBlocks finds the blocks of a file in native syntax, in order, without understanding what is in
 // them. Where a file is not well-formed, it finds what it can; in one of many megabytes, nothing: its tokens
 // would take a hundred times as much.
-func TopBlocks(src []byte) []TopBlock {
+func topBlocks(src []byte) []topBlock {
 	if len(src) > 8<<20 {
 		return nil
 	}
 	tokens, _ := hclsyntax.LexConfig(src, "", hcl.InitialPos) // what is wrong was reported by the parser
-	var out []TopBlock
+	var out []topBlock
 	for len(tokens) > 0 {
 		start := tokens[0].Range.Start.Byte
 		header, rest := blockHeader(src, tokens)
@@ -45,7 +45,7 @@ func TopBlocks(src []byte) []TopBlock {
 				break
 			}
 		}
-		out = append(out, TopBlock{header, start, end})
+		out = append(out, topBlock{header, start, end})
 	}
 	return out
 }

@@ -23,12 +23,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Range is a stretch of a source file; Pos a point in it.
-type (
-	Range = hcl.Range
-	Pos   = hcl.Pos
-)
-
 // Severity tells errors from warnings.
 type Severity uint8
 
@@ -348,47 +342,6 @@ func comparePlaces(a, b *Range) int {
 		return -1
 	}
 	return CompareRanges(*a, *b)
-}
-
-// CompareRanges orders ranges by file, then by where they begin.
-func CompareRanges(a, b Range) int {
-	return cmp.Or(strings.Compare(a.Filename, b.Filename), cmp.Compare(a.Start.Byte, b.Start.Byte))
-}
-
-// Sources are the texts that snippets are cut from, by file name as ranges spell it. It may be
-// used from many goroutines.
-type Sources struct {
-	mu    sync.RWMutex
-	files map[string][]byte
-}
-
-// Set remembers a file's text.
-func (s *Sources) Set(name string, text []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.files == nil {
-		s.files = map[string][]byte{}
-	}
-	s.files[name] = text
-}
-
-// Get gives a file's text, nil if it is not known.
-func (s *Sources) Get(name string) []byte {
-	if s == nil {
-		return nil
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.files[name]
-}
-
-// Adopt takes over what another set of sources knows.
-func (s *Sources) Adopt(from *Sources) {
-	from.mu.RLock()
-	defer from.mu.RUnlock()
-	for name, text := range from.files {
-		s.Set(name, text)
-	}
 }
 
 // Clear empties the bag: its contents have been shown.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -124,4 +125,42 @@ func (x *Lease) over() bool {
 	default:
 		return false
 	}
+}
+
+// Open lists the leases that are open at this moment, without waiting for anything: for a process
+// that must end at once and names what it leaves behind.
+func (l *Ledger) Open() []Left {
+	var left []Left
+	for _, x := range l.leases() {
+		if reason, open := x.reason(); open {
+			left = append(left, Left{x.opened.Object, x.opened.Provider.Addr(), reason})
+		}
+	}
+	return left
+}
+
+// Left is a lease that is still open, and why.
+type Left struct {
+	Object   addr.Object
+	Provider addr.Provider
+	Reason   string // a sentence without a full stop at its end
+}
+
+// Summary counts what happened to the leases so far. The times are those from opening to the end of
+// closing, or to now.
+func (l *Ledger) Summary() event.Leases {
+	list := l.leases()
+	l.mu.Lock()
+	s := event.Leases{Opened: len(list), Renewed: l.renewed}
+	l.mu.Unlock()
+	for _, x := range list {
+		held, closed := x.held()
+		if closed {
+			s.Closed++
+		} else {
+			s.Left++
+		}
+		s.Longest = max(s.Longest, held)
+	}
+	return s
 }

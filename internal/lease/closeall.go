@@ -3,19 +3,10 @@ package lease
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/walk"
 )
-
-// session is a provider process that CloseAll has to stop.
-type session struct {
-	provider provider.Provider
-	parents  []*Lease
-	stop     func()
-	once     sync.Once
-}
 
 // Session says that a provider process was configured, with settings made from the parents (none
 // perhaps). CloseAll calls stop after the leases that were opened through the process are closed,

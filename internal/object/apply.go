@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -12,19 +11,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 )
-
-// Stored is what an entry holds beside the object itself.
-type Stored struct {
-	Provider    addr.ProviderInstance
-	Recorded    []addr.Resource
-	CreateFirst bool
-	SkipDestroy bool
-
-	Was *state.Entry // of data: the previous run's; nil: there is none
-
-	// Later takes the word that all is well, instead of the sink: there is more to do before it is.
-	Later func(event.Done)
-}
 
 // Up creates or updates an object as proposed. The entry is what is to be recorded, also when the
 // call failed; it is nil if there is nothing.

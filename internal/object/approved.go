@@ -1,7 +1,6 @@
 package object
 
 import (
-	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -39,9 +38,4 @@ func (t *Tools) Approved(c *plan.Change, cur Current, config mark.Value, f Force
 	}
 	p.Planned, ok = encode(t, c.After.Raw)
 	return p, ok
-}
-
-// Settled reports whether a configuration leaves nothing for apply to plan again.
-func (t *Tools) Settled(config mark.Value) bool {
-	return ctyvalue.WhollyKnown(config.Raw) && !config.Has(mark.Ephemeral) && len(t.Type.WriteOnly(config.Raw)) == 0
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
@@ -118,4 +119,21 @@ func decodeAny(d provider.Dynamic, ty cty.Type) (cty.Value, error) {
 		return ctyjson.Unmarshal(d.JSON, ty)
 	}
 	return schema.Decode(d.Msgpack, ty)
+}
+
+// storedIdentity is an entry's identity as it travels.
+func storedIdentity(t *Tools, e *state.Entry) provider.Dynamic {
+	return identityWire(t, identityOf(t, e))
+}
+
+// identityOf is an entry's identity; NilVal if it has none that the type can hold.
+func identityOf(t *Tools, e *state.Entry) cty.Value {
+	if e == nil || e.Identity == nil || t.Type.Identity == nil {
+		return cty.NilVal
+	}
+	v, err := ctyjson.Unmarshal(e.Identity, identityType(t.Type.Identity))
+	if err != nil {
+		return cty.NilVal
+	}
+	return v
 }

@@ -14,14 +14,6 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// services are those of a host, with the address that relative ones are seen from.
-type services struct {
-	base    *url.URL
-	by      map[string]string
-	objects map[string]json.RawMessage // what is more than an address
-	chosen  bool                       // by the user, in the CLI configuration
-}
-
 // protected is an address of a service, which must be one that others cannot read along, unless the user chose it.
 func (s *services) protected(host, service, text string) (*url.URL, error) {
 	u, err := s.base.Parse(text)

@@ -150,6 +150,32 @@ func readDynamic(r *reader) (cty.Value, *failure) {
 	return compile(ty).read(r)
 }
 
+// readUnknown reads an extension: an unknown value.
+func (c *codec) readUnknown(r *reader) (cty.Value, *failure) {
+	ext := r.rest()
+	rest, err := msgp.Skip(ext)
+	if err != nil {
+		return cty.NilVal, fail(errShort)
+	}
+	r.readTo(rest)
+	ext = ext[:len(ext)-len(rest)]
+	head := 2 // the code, a length where it is not in the code, and the type
+	switch ext[0] {
+	case 0xc7, 0xc8, 0xc9:
+		head += 1 << (ext[0] - 0xc7)
+	}
+	n, typ := len(ext)-head, ext[head-1]
+	switch {
+	case n <= 1 || typ == refinedExt && c.kind == kindDynamic:
+		return c.unknown, nil
+	case typ != refinedExt:
+		return cty.NilVal, fail(fmt.Sprintf("unsupported extension type 0x%02x", typ))
+	case n > refinedLimit:
+		return cty.NilVal, fail("the description of an unknown value is too long")
+	}
+	return c.refined(ext)
+}
+
 // typeFromJSON reads the type that stands beside a dynamic value.
 func typeFromJSON(b []byte) (ty cty.Type, f *failure) {
 	depth := 0
@@ -228,5 +254,3 @@ func (r *reader) number(t msgp.Type) (v cty.Value, f *failure) {
 	r.readTo(rest)
 	return v, nil
 }
-
-func notNumber() *failure { return fail("a number is required") }

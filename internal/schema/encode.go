@@ -8,6 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/tinylib/msgp/msgp"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 	ctymsgpack "github.com/zclconf/go-cty/cty/msgpack"
 )
 
@@ -21,6 +22,26 @@ type form struct {
 	number                 func(b []byte, f *big.Float) ([]byte, *failure)
 	unknown                func(c *codec, b []byte, v cty.Value) ([]byte, *failure)
 	dynamic                func(b, typ []byte, value func([]byte) ([]byte, *failure)) ([]byte, *failure) // typ is the type in JSON
+}
+
+// encode writes v. Values are nearly always of the codec's type already, so that is assumed, and
+// conversion tried only where the assumption fails.
+func (c *codec) encode(v cty.Value, w *form) ([]byte, error) {
+	out, f := c.append(w, make([]byte, 0, c.size.Load()+16), v)
+	if f == nil {
+		c.size.Store(int32(min(len(out), shareLimit)))
+		return out, nil
+	}
+	if f.mismatch {
+		converted, err := convert.Convert(v, c.ty)
+		if err != nil {
+			return nil, err
+		}
+		if out, f = c.append(w, nil, converted); f == nil {
+			return out, nil
+		}
+	}
+	return nil, f.err()
 }
 
 // append writes v.

@@ -43,3 +43,5 @@ func Exponent(s string) int {
 	}
 	return n
 }
+
+func notNumber() *failure { return fail("a number is required") }

@@ -166,10 +166,3 @@ func elements(v cty.Value) []cty.Value {
 func known(v cty.Value) bool { return v.IsKnown() && !v.IsNull() }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-func normal(s string) string {
-	if ctyvalue.IsASCII(s) {
-		return s
-	}
-	return cty.NormalizeString(s)
-}

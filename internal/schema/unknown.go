@@ -1,10 +1,8 @@
 package schema
 
 import (
-	"fmt"
 	"math"
 
-	"github.com/tinylib/msgp/msgp"
 	"github.com/zclconf/go-cty/cty"
 	ctymsgpack "github.com/zclconf/go-cty/cty/msgpack"
 )
@@ -19,32 +17,6 @@ const (
 	// unknown elements of it.
 	lengthLimit = 10_000
 )
-
-// readUnknown reads an extension: an unknown value.
-func (c *codec) readUnknown(r *reader) (cty.Value, *failure) {
-	ext := r.rest()
-	rest, err := msgp.Skip(ext)
-	if err != nil {
-		return cty.NilVal, fail(errShort)
-	}
-	r.readTo(rest)
-	ext = ext[:len(ext)-len(rest)]
-	head := 2 // the code, a length where it is not in the code, and the type
-	switch ext[0] {
-	case 0xc7, 0xc8, 0xc9:
-		head += 1 << (ext[0] - 0xc7)
-	}
-	n, typ := len(ext)-head, ext[head-1]
-	switch {
-	case n <= 1 || typ == refinedExt && c.kind == kindDynamic:
-		return c.unknown, nil
-	case typ != refinedExt:
-		return cty.NilVal, fail(fmt.Sprintf("unsupported extension type 0x%02x", typ))
-	case n > refinedLimit:
-		return cty.NilVal, fail("the description of an unknown value is too long")
-	}
-	return c.refined(ext)
-}
 
 // refined reads a description. Contradictory ones make cty panic; there is no other way to learn of them all.
 // Lengths are read as those of a map, of which cty makes no elements.

@@ -1,24 +1,10 @@
 package state
 
-import (
-	"sync"
-
-	"github.com/lethe-iac/lethe/internal/addr"
-)
+import "github.com/lethe-iac/lethe/internal/addr"
 
 // The registries of Terraform and OpenTofu name the same providers. Objects keep the host they
 // were stored with; a new object takes the host that its state already uses, so that the product
 // which wrote the state finds its own addresses in it again.
-
-// hosts counts the use of the two registry hosts.
-type hosts struct {
-	once   sync.Once
-	byType map[addr.Provider]hostCounts // by canonical address
-	total  hostCounts
-}
-
-// hostCounts are the numbers of resources under OpenTofu's and Terraform's host.
-type hostCounts struct{ tofu, terraform int }
 
 func (v hostCounts) winner() string {
 	switch {

@@ -38,6 +38,16 @@ type derived struct {
 	sum    Digest
 }
 
+// hosts counts the use of the two registry hosts.
+type hosts struct {
+	once   sync.Once
+	byType map[addr.Provider]hostCounts // by canonical address
+	total  hostCounts
+}
+
+// hostCounts are the numbers of resources under OpenTofu's and Terraform's host.
+type hostCounts struct{ tofu, terraform int }
+
 // Digest is the SHA-256 of a state file; zero where there is none.
 type Digest [sha256.Size]byte
 

@@ -71,26 +71,25 @@ type signature struct {
 // WriteValidateJSON writes the result of `validate -json`, laid out for people too. Of the options, the sources and
 // what strings pass count.
 func WriteValidateJSON(w io.Writer, ds []diag.Diagnostic, o Options) error {
-	src := newSources(o.Sources)
 	doc := validateDocument{Format: formatValidate}
 	for _, d := range ds {
 		if d.Severity == diag.Error {
 			doc.Errors++
 		}
-		doc.Diagnostics = append(doc.Diagnostics, diagnosticOf(d, src))
+		doc.Diagnostics = append(doc.Diagnostics, diagnosticOf(d, o.Sources))
 	}
 	doc.Valid, doc.Warnings = doc.Errors == 0, len(ds)-doc.Errors
 	return writeScrubbed(w, doc, laidOut, o.Scrub)
 }
 
-func diagnosticOf(d diag.Diagnostic, src *sources) diagnosticDocument {
+func diagnosticOf(d diag.Diagnostic, src *diag.Sources) diagnosticDocument {
 	d = d.Coded()
 	doc := diagnosticDocument{Severity: d.Severity.String(), Summary: d.Summary, Detail: d.Detail, Code: d.Code, Address: d.Address}
 	if d.Subject == nil {
 		return doc
 	}
 	doc.Range = rangeOf(*d.Subject)
-	if s, ok := src.snippet(*d.Subject, d.Context); ok {
+	if s, ok := src.Snippet(*d.Subject, d.Context); ok {
 		doc.Snippet = snippetOf(s, d)
 	}
 	return doc
@@ -107,10 +106,10 @@ func rangeOf(r diag.Range) *rangeDocument {
 	return &rangeDocument{r.Filename, pos(r.Start), pos(r.End)}
 }
 
-func snippetOf(s snippet, d diag.Diagnostic) *snippetDocument {
-	doc := &snippetDocument{Code: strings.TrimSuffix(s.code, "\n"), Line: s.line, Start: s.start, End: s.end}
-	if s.context != "" {
-		doc.Context = &s.context
+func snippetOf(s diag.Snippet, d diag.Diagnostic) *snippetDocument {
+	doc := &snippetDocument{Code: strings.TrimSuffix(s.Code, "\n"), Line: s.Line, Start: s.Start, End: s.End}
+	if s.Context != "" {
+		doc.Context = &s.Context
 	}
 	for _, v := range d.Values {
 		doc.Values = append(doc.Values, valueDocument(v))

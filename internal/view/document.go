@@ -155,10 +155,6 @@ func (j jsonValue) WriteJSON(w *jsontext.Writer) {
 	}
 }
 
-func isDict(ty cty.Type) bool { return ty.IsObjectType() || ty.IsMapType() }
-
-func isSequence(ty cty.Type) bool { return ty.IsListType() || ty.IsSetType() || ty.IsTupleType() }
-
 // flags are booleans in the shape of a value: where it is unknown, or where it is sensitive, by its schema or its
 // marks. A part without parts of its own has its flag; false is left out of objects and maps. The zero value is
 // false.
@@ -274,16 +270,6 @@ type objectValues struct {
 
 func (x *objects) valuesOf(i addr.Instance, p addr.Provider, named string, schema int64, v mark.Value) objectValues {
 	return objectValues{i.String(), nameOf(i), named, schema, jsonValue(v.Raw), sensitiveParts(v, x.schemaForm(p, i))}
-}
-
-// Hosts gives a provider with the registry host that documents name it with; nil changes none.
-type Hosts func(addr.Provider) addr.Provider
-
-func (h Hosts) of(p addr.Provider) string {
-	if h != nil {
-		p = h(p)
-	}
-	return p.String()
 }
 
 // moduleDocument is an instance of a module with the resources in it, D, and the modules that it calls.

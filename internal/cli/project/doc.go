@@ -14,8 +14,6 @@ package project
 
 import (
 	"context"
-	"github.com/lethe-iac/lethe/internal/lang/program"
-	"github.com/lethe-iac/lethe/internal/limits"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -26,6 +24,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/fetch"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/shortcut"
@@ -78,4 +79,11 @@ type Project struct {
 	closed   shortcut.Set
 	states   func() *backend.Directory
 	install  context.Context // of a command that installs modules; nil: only what was installed is used
+}
+
+// Variables are the values of root variables.
+type Variables struct {
+	Given   map[string]frame.Given // nil before Collect
+	answers map[string]frame.Given // what was asked for
+	p       *Project
 }

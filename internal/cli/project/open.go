@@ -3,7 +3,6 @@ package project
 import (
 	"cmp"
 	"context"
-	"github.com/lethe-iac/lethe/internal/limits"
 	"os"
 	"path/filepath"
 	"sync"
@@ -11,7 +10,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/bucket"
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/event"
@@ -22,8 +20,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/shortcut"
-	"github.com/lethe-iac/lethe/internal/state/disk"
-	"github.com/lethe-iac/lethe/internal/view"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -105,11 +101,6 @@ func (p *Project) newEngine() *engine.Engine {
 	return e
 }
 
-// dataDir is where the program keeps what belongs to the working directory.
-func dataDir(e *base.Env) string {
-	return e.Path(cmp.Or(e.Getenv("TF_DATA_DIR"), ".terraform"))
-}
-
 func (p *Project) pluginCache() string {
 	if d := p.Call.Getenv("TF_PLUGIN_CACHE_DIR"); d != "" {
 		return d
@@ -126,15 +117,6 @@ func (p *Project) vendored() string {
 		return p.Call.Path(d)
 	}
 	return ""
-}
-
-// cliConfig reads the CLI configuration files. One that cannot be opened is warned of on standard
-// error, also by commands that print a document.
-func cliConfig(c *base.Call, l limits.Limits) (*cliconfig.Settings, bool) {
-	return cliconfig.Load(c.Getenv, l, c.Sources, &c.Bag, func(file string, err error) {
-		human := view.NewHuman(c.Stderr, c.Stderr, c.ViewOptions())
-		human.Diagnostics([]diag.Diagnostic{diag.Warningf("Unable to open CLI configuration file", "The CLI configuration file at %q is left out: %s.", file, disk.Reason(err))})
-	})
 }
 
 // newPool makes the pool of providers: plugins, reattached ones, built-in ones.

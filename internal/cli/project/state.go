@@ -107,3 +107,27 @@ func (p *Project) ReadState(ctx context.Context) (*state.Snapshot, bool) {
 	}
 	return workspace.Read(ctx, env, st.Store, name)
 }
+
+// dataDir is where the program keeps what belongs to the working directory.
+func dataDir(e *base.Env) string {
+	return e.Path(cmp.Or(e.Getenv("TF_DATA_DIR"), ".terraform"))
+}
+
+// LangOptions are the frame options that all commands share.
+func (p *Project) LangOptions() frame.Options {
+	return frame.Options{
+		Variables: p.Vars.Given, Workspace: Workspaces(p.Call).Selected(), Applying: p.Applying,
+		RootDir: p.Root, Cwd: cmp.Or(p.Call.Called, p.Dir), BaseDir: p.Dir,
+		Limits: p.Limits, Closed: p.closed,
+	}
+}
+
+// StaticOptions are those of what is evaluated before there is a program.
+func (p *Project) StaticOptions() frame.Options {
+	o := p.LangOptions()
+	o.Applying = false
+	if p.MayAsk() {
+		o.Run = asker{v: p.Vars}
+	}
+	return o
+}

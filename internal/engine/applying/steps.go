@@ -6,7 +6,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/ordering"
-	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/walk"
@@ -37,23 +36,6 @@ func (a *applier) walk(ctx context.Context) bool {
 		}
 	}
 	return !a.run.Cut.Load()
-}
-
-// anySteps reports whether the plan has anything to carry out.
-func (a *applier) anySteps() bool {
-	for _, c := range a.plan.Changes {
-		if c.Visited() {
-			return true
-		}
-	}
-	return false
-}
-
-// step is one step of an apply walk.
-type step struct {
-	a       *applier
-	run     *run.Run // with the bag that diagnostics go to
-	records *stepRecords
 }
 
 // do does what the step stands for.

@@ -3,7 +3,6 @@ package planning
 import (
 	"context"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -19,41 +18,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
-	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/walk"
 )
-
-// planner is the plan walk: over declarations, and over resources that only the state knows.
-type planner struct {
-	env   run.Env
-	run   *run.Run
-	req   *Request
-	prior *state.Snapshot // the previous run's, moves done
-	moved *moving.Moves
-	hosts run.Hosts
-	sel   *targeting.Selection
-
-	graph  walk.Graph
-	visits []visit
-	decide []walk.Node                  // by declaration
-	users  map[program.Decl][]walk.Node // by provider configuration: nodes that work through it
-	back   *lookBack
-
-	outcomes   *outcomes
-	decisions  decisions
-	leaseUsers *leases.Users
-	spared     map[program.Decl]bool // ephemeral resources that are kept closed while planning
-
-	mu    sync.Mutex
-	found map[addr.Object]object.Current // refreshed objects
-	edit  *state.Edit
-	drift []*plan.Change
-
-	recorded map[program.Decl][]addr.Resource
-}
-
-// visit is the work of a node.
-type visit func(ctx context.Context, f *walk.Fan) bool
 
 // Plan finds out what would have to be done.
 func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result, bool) {
@@ -183,35 +149,6 @@ func (p *planner) work(d *program.Declaration) visit {
 	return nil
 }
 
-// node adds a node with work, or a gate.
-func (p *planner) node(v visit) walk.Node {
-	p.visits = append(p.visits, v)
-	if v == nil {
-		return p.graph.Gate(walk.Options{})
-	}
-	return p.graph.Add(walk.Options{})
-}
-
-// addRefresh makes the node that looks at a resource's real objects, before decide, through some
-// provider configurations. What their settings refer to is decided by then.
-func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...program.Decl) {
-	objects := p.stored(res)
-	if len(objects) == 0 {
-		return
-	}
-	n := p.node(func(_ context.Context, f *walk.Fan) bool {
-		f.Jobs(len(objects), func(ctx context.Context, i int) bool {
-			return (&storedObject{p, objects[i], p.prior.Get(objects[i])}).look(ctx)
-		})
-		return true
-	})
-	p.graph.Waits(decide, n)
-	for _, c := range through {
-		p.users[c] = append(p.users[c], n)
-		p.graph.Waits(n, p.decide[c])
-	}
-}
-
 // walk runs the graph.
 func (p *planner) walk(ctx context.Context) {
 	p.run.WalkGraph(ctx, &p.graph, walk.RunOptions{
@@ -220,24 +157,6 @@ func (p *planner) walk(ctx context.Context) {
 			return p.visits[n](ctx, f)
 		},
 	})
-}
-
-// stored lists the objects of a resource in the prior snapshot, in all module instances.
-func (p *planner) stored(res addr.Resource) []addr.Object {
-	var out []addr.Object
-	for _, r := range p.storedResources()[res] {
-		for o := range r.Objects() {
-			if p.sel.Includes(o.Instance) {
-				out = append(out, o)
-			}
-		}
-	}
-	return out
-}
-
-// storedResources groups the prior snapshot by declaration, once.
-func (p *planner) storedResources() map[addr.Resource][]*state.Resource {
-	return p.moved.ByDeclaration()
 }
 
 // result collects what was decided.
@@ -293,16 +212,4 @@ func maxJobs(s *run.Settings, r *receivers.Analysis) int {
 		return s.Workers()
 	}
 	return s.Workers() + s.Tokens()
-}
-
-// recordedOf is what the state is to remember as a resource's dependencies.
-func (p *planner) recordedOf(d program.Decl) []addr.Resource {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	deps, ok := p.recorded[d]
-	if !ok {
-		deps = p.run.Receivers.Recorded(d)
-		p.recorded[d] = deps
-	}
-	return deps
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -153,17 +152,6 @@ func (e *remembered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 
 // UnwrapExpression shows the expression as it stands.
 func (e *remembered) UnwrapExpression() hcl.Expression { return e.Expression }
-
-// ProviderCall is a call of a provider's function: provider::LOCAL::NAME or provider::LOCAL::ALIAS::NAME.
-type ProviderCall struct {
-	*hclsyntax.FunctionCallExpr
-	Provider addr.Provider
-	Local    string
-	Alias    string
-	Name     string
-	// configured is set by Bind if only a configured provider has the function, wrong if no provider has it.
-	Configured, Wrong bool
-}
 
 // Value calls a provider's function.
 func (e *ProviderCall) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {

@@ -2,12 +2,10 @@ package expr
 
 import (
 	"fmt"
-	"iter"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/convert"
-	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -51,26 +49,6 @@ func (e *For) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		t.turn(remark(k), remark(v))
 	}
 	return remark(t.finish()), t.diags
-}
-
-// Entries are the keys and values of a known collection, without marks, in the library's order. Its own
-// iterators sort the elements of a set with work that grows faster than the set.
-func Entries(v cty.Value) iter.Seq2[cty.Value, cty.Value] {
-	return func(yield func(k, v cty.Value) bool) {
-		if v.Type().IsSetType() {
-			for _, e := range ctyvalue.Elements(v) {
-				if !yield(e, e) {
-					return
-				}
-			}
-			return
-		}
-		for it := v.ElementIterator(); it.Next(); {
-			if !yield(it.Element()) {
-				return
-			}
-		}
-	}
 }
 
 func (e *For) iterable(v cty.Value, ctx *hcl.EvalContext) *hcl.Diagnostic {

@@ -20,7 +20,7 @@ type Run interface {
 	Observe(name string, args []cty.Value, result cty.Value) error
 	// Guard is called with the value of an ephemeral variable, with the marks that it came with, before
 	// anything else gets it.
-	Guard(f *Frame, variable string, v cty.Value)
+	Guard(at addr.ModuleInstance, variable string, v cty.Value)
 	// Ask sets a root variable that a static evaluation needs and that has no value, in Options.Variables, and
 	// reports whether it did.
 	Ask(v *config.Variable) bool
@@ -65,7 +65,7 @@ func (NoRun) Handed(string, []cty.Value) {}
 func (NoRun) Observe(string, []cty.Value, cty.Value) error { return nil }
 
 // Guard does nothing.
-func (NoRun) Guard(*Frame, string, cty.Value) {}
+func (NoRun) Guard(addr.ModuleInstance, string, cty.Value) {}
 
 // Ask sets nothing.
 func (NoRun) Ask(*config.Variable) bool { return false }

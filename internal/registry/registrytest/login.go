@@ -10,13 +10,15 @@ import (
 )
 
 // Login lets users log in by these grants ("authz_code", "password"): in a browser, where all are let in at once, or
-// as "you" with a password. The token is what is handed in.
+// as "you" with a password; without any there is no login service. The token is what is handed in.
 func (s *Server) Login(token, password string, grants ...string) {
 	var mu sync.Mutex
 	given := map[string]url.Values{} // what was asked for, by code
-	s.put("/.well-known/terraform.json", map[string]any{"providers.v1": "/v1/providers/", "modules.v1": "/v1/modules", "login.v1": map[string]any{
-		"client": "tests", "grant_types": grants, "authz": "/oauth/authorization", "token": "/oauth/token", "ports": []int{20000, 40000},
-	}})
+	services := map[string]any{"providers.v1": "/v1/providers/", "modules.v1": "/v1/modules"}
+	if len(grants) > 0 {
+		services["login.v1"] = map[string]any{"client": "tests", "grant_types": grants, "authz": "/oauth/authorization", "token": "/oauth/token", "ports": []int{20000, 40000}}
+	}
+	s.put("/.well-known/terraform.json", services)
 	s.Fault("/oauth/authorization", func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		back, err := url.Parse(q.Get("redirect_uri"))

@@ -54,6 +54,23 @@ func (rd *reader) hcl(ds hcl.Diagnostics) bool {
 	return !ds.HasErrors()
 }
 
+var rootSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
+	{Type: "terraform"},
+	{Type: "language"},
+	{Type: "locals"},
+	{Type: "variable", LabelNames: []string{"name"}},
+	{Type: "output", LabelNames: []string{"name"}},
+	{Type: "module", LabelNames: []string{"name"}},
+	{Type: "provider", LabelNames: []string{"name"}},
+	{Type: "resource", LabelNames: []string{"type", "name"}},
+	{Type: "data", LabelNames: []string{"type", "name"}},
+	{Type: "ephemeral", LabelNames: []string{"type", "name"}},
+	{Type: "check", LabelNames: []string{"name"}},
+	{Type: "moved"},
+	{Type: "removed"},
+	{Type: "import"},
+}}
+
 // content asks a body for exactly what the schema describes; false if it holds anything else.
 func (rd *reader) content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool) {
 	c, ds := b.Content(s)
@@ -65,6 +82,17 @@ func (rd *reader) content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool
 	}
 	rd.hcl(withoutMeant(ds))
 	return c, !ds.HasErrors()
+}
+
+// Misplaced is what to say besides of a block that is not expected where it is: if it is one that stands at the
+// top of a file, a brace is missing more often than not.
+func Misplaced(typ string) string {
+	for _, b := range rootSchema.Blocks {
+		if b.Type == typ {
+			return " Such blocks stand at the top of a file: is a closing brace missing before this one?"
+		}
+	}
+	return ""
 }
 
 // argument is the expression of an argument, nil if it is not set.
@@ -98,6 +126,30 @@ func place(b *hcl.Block) hcl.Range {
 	return b.Body.MissingItemRange()
 }
 
+// loader reads one module.
+type loader struct {
+	rd      *reader
+	mod     *Module
+	entries map[string]*hcl.Attribute // of required_providers
+
+	declared map[string]hcl.Range // where: see first
+}
+
+func newModule(dir string) *Module {
+	return &Module{
+		Dir:       dir,
+		Required:  map[string]*Requirement{},
+		Meta:      map[string]*Meta{},
+		Variables: map[string]*Variable{},
+		Locals:    map[string]*Local{},
+		Outputs:   map[string]*Output{},
+		Calls:     map[string]*Call{},
+		Providers: map[ProviderName]*Provider{},
+		Resources: map[Name]*Resource{},
+		Checks:    map[string]*Check{},
+	}
+}
+
 // first takes note of a declaration, by its kind and what it is called. A second one is reported: format begins with what
 // it is called, and ends with where the first one is.
 func (l *loader) first(kind string, at hcl.Range, title, format string, called ...any) bool {
@@ -111,6 +163,18 @@ func (l *loader) first(kind string, at hcl.Range, title, format string, called .
 	return true
 }
 
+const badName = "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes."
+
+// name checks a label that becomes part of references.
+func (l *loader) name(b *hcl.Block, i int, title string) bool {
+	if validName(b.Labels[i]) {
+		return true
+	}
+	l.mod.unreadable = true
+	l.rd.error(b.LabelRanges[i], title, "%s", badName)
+	return false
+}
+
 // only is the first of some blocks that there may be one of, nil if there is none. The others are reported: what is
 // what they are in.
 func (rd *reader) only(blocks hcl.Blocks, what string) *hcl.Block {
@@ -122,18 +186,6 @@ func (rd *reader) only(blocks hcl.Blocks, what string) *hcl.Block {
 		rd.again(b.DefRange, first.DefRange, "Duplicate "+b.Type+" block", "This %s already has a %s block at %s. Put everything into one of them.", what, b.Type, first.DefRange)
 	}
 	return first
-}
-
-const badName = "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes."
-
-// name checks a label that becomes part of references.
-func (l *loader) name(b *hcl.Block, i int, title string) bool {
-	if validName(b.Labels[i]) {
-		return true
-	}
-	l.mod.unreadable = true
-	l.rd.error(b.LabelRanges[i], title, "%s", badName)
-	return false
 }
 
 // validName is hclsyntax.ValidIdentifier with a fast way for the usual names.

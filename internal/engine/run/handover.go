@@ -1,0 +1,70 @@
+package run
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lease"
+)
+
+// Env is what a run takes place in.
+type Env struct {
+	Settings *Settings
+	Handover *Handover
+}
+
+// Handover is what the runs of one command leave to each other. The zero value is for the first.
+type Handover struct {
+	idle   idleSessions
+	faulty sync.Map                 // by functionName
+	now    atomic.Pointer[underWay] // in the latest walk
+}
+
+// underWay is what a walk has to do with at some moment: calls, and leases that are open.
+type underWay struct {
+	calls  *Calls
+	ledger *lease.Ledger
+}
+
+// Unfinished is what is under way at this moment: changes and openings whose outcome is not known,
+// and leases that are open. It waits for nothing.
+func (h *Handover) Unfinished() (changes []addr.Object, leases []lease.Left) {
+	now := h.now.Load()
+	if now == nil {
+		return nil, nil
+	}
+	return now.calls.list(), now.ledger.Open()
+}
+
+// Walked reports whether a walk has begun.
+func (h *Handover) Walked() bool { return h.now.Load() != nil }
+
+// Calls are the objects with a call whose outcome is not known before it is over: changes and openings.
+type Calls struct {
+	mu    sync.Mutex
+	calls map[addr.Object]bool
+}
+
+// Set says whether such a call is being made for an object.
+func (f *Calls) Set(o addr.Object, is bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.calls == nil {
+		f.calls = map[addr.Object]bool{}
+	}
+	if is {
+		f.calls[o] = true
+	} else {
+		delete(f.calls, o)
+	}
+}
+
+// list gives the objects, sorted.
+func (f *Calls) list() []addr.Object {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.SortedFunc(maps.Keys(f.calls), addr.Object.Compare)
+}
