@@ -28,8 +28,8 @@ func (s *rowStore) Plain() string {
 	return "layout = \"rows\" keeps each object in columns that the database can search, and an encrypted state is one text without objects"
 }
 
-// inRows begins what stands in the place of a document that is kept in rows. Who takes it for a document reads that it
-// is of a version that he does not know, and stops.
+// inRows begins what stands in the place of a document that is kept in rows. A program that takes it for a document
+// reads that it is of an unknown version, and stops.
 const (
 	inRows = `{"version":5,"layout":"rows","format":`
 	marker = inRows + `1}`
