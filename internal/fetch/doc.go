@@ -2,7 +2,7 @@
 // the lock file.
 //
 // Providers come from sources (source.go, methods.go): development overrides, directories that are mirrors, network
-// mirrors, OCI registries, and the registries that their addresses name (remote.go). Install (install.go)
+// mirrors, OCI registries, and the registries that their addresses name. Install (install.go)
 // chooses a version, and deliver.go puts its package into .terraform, through the user's store (store.go) and the
 // plugin cache. Link (link.go) does so without asking any server. Sum and Copy (copies.go) are about packages for
 // other platforms. What was chosen is in the dependency lock file (lockfile.go) with hashes (pack.go), and found
@@ -15,8 +15,8 @@
 // that Vendor fills.
 //
 // Files stand in layers, each above those that it uses: installer.go, modulepackage.go, modulelock.go, git.go for
-// modules; copies.go, install.go, link.go, deliver.go, selected.go, store.go, methods.go, remote.go, providers.go,
-// source.go for providers; modulestore.go, lockfile.go, modules.go, address.go, pack.go, summary.go, layout.go for both.
+// modules; copies.go, install.go, link.go, deliver.go, selected.go, store.go, methods.go, providers.go, source.go
+// for providers; modulestore.go, lockfile.go, modules.go, address.go, pack.go, summary.go, layout.go for both.
 //
 // Every path that comes from a configuration or an archive is kept inside the directory it belongs
 // to; archives are unpacked under limits.

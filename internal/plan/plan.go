@@ -6,7 +6,7 @@
 // Ephemeral resources and provider sessions are never part of a plan; they follow from the
 // configuration in every walk.
 //
-// Files stand in layers, each above those that it uses: order.go, build.go and its rules (sessions.go, rules.go), emit.go,
+// Files stand in layers, each above those that it uses: order.go and its rules (sessions.go, rules.go), emit.go,
 // building.go, first.go, facts.go, steps.go, problem.go; plan.go uses none of them.
 package plan
 

@@ -7,7 +7,7 @@
 // touches files.
 //
 // Files stand in layers, each above those that it uses: the rules (propose.go, check_plan.go, check_apply.go and others);
-// codec.go, the forms of objects (json_decode.go, json_encode.go, encode.go, decode.go), read.go; shape.go, objects.go,
+// codec.go, the forms of objects (json_decode.go, encode.go, decode.go), read.go; shape.go, objects.go,
 // derive.go; schema.go and compile.go.
 package schema
 

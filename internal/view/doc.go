@@ -23,7 +23,7 @@
 //	document.go, objects.go                  what JSON documents share; objects of plans and states
 //	diffblock.go, diff.go, align.go          the diff of two documents
 //	docvalue.go, schemaform.go               values and schemas as documents
-//	lines.go, paint.go, options.go, escape.go
+//	lines.go, options.go, escape.go
 //
 // Wording and layout are those of Terraform 1.11.4, recorded in testdata/peer, with our name for
 // theirs; where a recording is wrong or hides a change, our own text stands beside it in the same

@@ -168,3 +168,6 @@ func (v *Variables) fromFlag(text string) bool {
 	v.Given[name] = frame.Given{Text: value, IsText: true, From: "-var"}
 	return true
 }
+
+// names are the keys of a map, sorted.
+func names[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -7,10 +7,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/engine/ordering"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/lethe-iac/lethe/internal/walk"
 )
 
 // Apply carries a plan out.
@@ -66,5 +69,108 @@ func (a *applier) amend() {
 				a.edit.Put(c.Object, next)
 			}
 		}
+	}
+}
+
+// walk runs the steps of the plan and reports whether all of them succeeded.
+func (a *applier) walk(ctx context.Context) bool {
+	if !a.anySteps() {
+		return true
+	}
+	o := ordering.New(a.run.Source(a.plan))
+	steps := plan.Order(&o.Input)
+	a.warnCyclic(o, steps)
+	g := steps.Graph()
+	a.run.Frame.Begin()
+	defer a.run.Frame.End()
+	result := a.run.WalkGraph(ctx, g, walk.RunOptions{
+		Workers: a.run.Settings.Workers(),
+		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
+			x := &step{a: a, run: a.run, records: &stepRecords{}}
+			return x.records.whole(f, func() bool { return x.do(ctx, o, steps.List[n]) })
+		},
+		Skipped: func(n walk.Node) { a.skip(o, steps.List[n]) },
+	})
+	for i, s := range steps.List {
+		if s.Kind != plan.Gate && s.Kind != plan.HoldUp && s.Kind != plan.HoldDown && result.Of(walk.Node(i)) != walk.Succeeded {
+			return false
+		}
+	}
+	return !a.run.Cut.Load()
+}
+
+// do does what the step stands for.
+func (x *step) do(ctx context.Context, o *ordering.Ordering, s plan.Step) bool {
+	face := frame.Before
+	if s.Face == plan.After {
+		face = frame.After
+	}
+	switch s.Kind {
+	case plan.Up:
+		if t, ok := o.Tests[s.Index]; ok {
+			f := x.run.Frame.At(t.At, frame.After)
+			return f == nil || x.run.Test(ctx, x.run.Program.Decls()[t.Decl], f)
+		}
+		return x.up(ctx, x.a.changes[o.Objects[s.Index]])
+	case plan.Down:
+		return x.down(ctx, x.a.changes[o.Objects[s.Index]], face)
+	case plan.Provision:
+		return x.provision(ctx, x.a.changes[o.Objects[s.Index]], int(s.Part))
+	case plan.DestroyProvision:
+		return x.destroyProvision(ctx, x.a.changes[o.Objects[s.Index]], int(s.Part))
+	case plan.HoldUp:
+		return x.holdUp(ctx, o.Holds[s.Index], face)
+	case plan.HoldDown:
+		x.holdDown(o.Holds[s.Index], face)
+	}
+	return true
+}
+
+// holdUp begins a session, or opens leases. A lease that cannot be opened fails what receives
+// its value, by the slot.
+func (x *step) holdUp(ctx context.Context, h ordering.Hold, face frame.Face) bool {
+	if h.Lease == nil {
+		_, ok := x.run.Sessions.Get(ctx, x.run.Bag, h.Use, face)
+		return ok
+	}
+	if f := x.run.Frame.At(h.At, face); f != nil {
+		x.run.Leases.ReceiveFrom(ctx, x.run.Bag, h.Lease, f, x.run.Receivers.Face(h.Lease.ID, face), h.Keys())
+	}
+	return true
+}
+
+func (x *step) holdDown(h ordering.Hold, face frame.Face) {
+	if h.Lease == nil {
+		x.run.Sessions.Release(h.Use, face)
+		return
+	}
+	if h.One {
+		x.run.Leases.CloseInstance(h.Lease, h.Lease.Resource.In(h.At).Instance(h.Key), face)
+		return
+	}
+	x.run.Leases.Close(h.Lease, &h.At, face)
+}
+
+// skip empties what a step that did not run would have given to others.
+func (a *applier) skip(o *ordering.Ordering, s plan.Step) {
+	if s.Kind != plan.Up {
+		return
+	}
+	obj := o.Objects[s.Index]
+	if d, ok := a.run.Program.Resource(obj.Resource()); ok && obj != (addr.Object{}) {
+		a.failed(d, obj.Instance)
+	}
+}
+
+// warnCyclic says that the state's memory of dependencies goes in a circle somewhere.
+func (a *applier) warnCyclic(o *ordering.Ordering, steps *plan.Steps) {
+	for _, set := range steps.Cyclic {
+		var names []addr.AbsResource
+		for _, v := range set {
+			if int(v) < len(o.Input.Groups) {
+				names = append(names, o.Groups[v])
+			}
+		}
+		a.run.Bag.Add(diag.Warningf("Circular dependencies in state", "The state says that these resources depend on each other in a circle, which no configuration can: %v. They are destroyed in no particular order among themselves.", names))
 	}
 }

@@ -2,11 +2,15 @@ package planning
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/engine/leases"
 	"github.com/lethe-iac/lethe/internal/engine/moving"
@@ -212,4 +216,87 @@ func maxJobs(s *run.Settings, r *receivers.Analysis) int {
 		return s.Workers()
 	}
 	return s.Workers() + s.Tokens()
+}
+
+// checkMoved refuses a selection that leaves out objects which have moved. Where an object is now
+// has to be planned with the objects around it, and a plan of the rest would keep it at an address
+// that the configuration does not know, or move it without showing that.
+func (p *planner) checkMoved() bool {
+	left := map[string]bool{}
+	for to := range p.moved.Origins {
+		if !p.sel.Includes(to.Instance) && !p.req.Quiet {
+			left[to.Abs().String()] = true
+		}
+	}
+	if len(left) == 0 {
+		return true
+	}
+	flag, way, each := "target", "or add the following additional target options:", "\n  -target=%q"
+	if len(p.req.Excludes) > 0 {
+		flag, way, each = "exclude", "or leave none of these out:", "\n  %s"
+	}
+	text := ""
+	for _, a := range slices.Sorted(maps.Keys(left)) {
+		text += fmt.Sprintf(each, a)
+	}
+	p.run.Bag.Add(diag.Errorf("Moved resource instances excluded by targeting", "Resource instances in your current state have moved to new addresses in the latest configuration. Lethe must include those resource instances while planning in order to ensure a correct result, but your -%s=... options do not fully cover all of those resource instances.\n\nTo create a valid plan, either remove your -%s=... options altogether %s%s\n\nNote that this may include further resource instances in your plan, in order to respect object dependencies.", flag, flag, way, text))
+	return false
+}
+
+// checkReplace refuses -replace for what cannot be replaced.
+func checkReplace(list []addr.Instance, bag *diag.Bag) bool {
+	ok := true
+	for _, i := range list {
+		if i.Mode != addr.Managed {
+			bag.Add(diag.Errorf("Invalid force-replace address", "Only managed resources can be used with the -replace option, and %s is not one.", i))
+			ok = false
+		}
+	}
+	return ok
+}
+
+// warnForgotten says what a plan leaves in place that nothing manages then.
+func warnForgotten(r *run.Run, changes []*plan.Change) {
+	list, unsaid := "", map[*config.Removed]bool{}
+	for _, c := range changes {
+		if c.Action != plan.Forget {
+			continue
+		}
+		list += fmt.Sprintf("\n  - %s", c.Object)
+		if b, ok := r.Removals.Of(c.Object.Instance); ok && !c.SkipDestroy && !unsaid[b.Block] {
+			unsaid[b.Block] = true
+			r.Bag.Add(diag.Warningf("Removed block does not say whether to destroy",
+				"What this block is about is forgotten, and stays where it is. Terraform would destroy it. Say which is meant, by `lifecycle { destroy = false }` or `lifecycle { destroy = true }` in the block.").At(b.Block.Range))
+		}
+	}
+	if list == "" {
+		return
+	}
+	why := ""
+	if r.Destroys {
+		why = "\n\nTheir configuration says destroy = false, and that holds for a destruction of everything, too. Terraform and OpenTofu destroy what a removed block is about then."
+	}
+	r.Bag.Add(diag.Warningf("Some objects will no longer be managed by Lethe",
+		"If this plan is applied, Lethe discards what it knows of the following objects, and does not delete them:%s\n\nTo manage them again they have to be imported.%s", list, why))
+}
+
+// warnRetired warns of destroy-time provisioners that run when their object's successor is there.
+// Scripts that name what both are called mean the old one and meet the new one.
+func warnRetired(r *run.Run, out *plan.Plan) {
+	if out.SpareDeposed {
+		return
+	}
+	warned := map[program.Decl]bool{}
+	for _, c := range out.Changes {
+		if !declared.Deposes(c) {
+			continue
+		}
+		h := declared.ProvisionersOf(r.Program, r.Removals, c, c.Entry, true)
+		if len(h.List) == 0 || h.Decl == nil || warned[h.Decl.ID] {
+			continue
+		}
+		warned[h.Decl.ID] = true
+		r.Bag.Add(diag.Warningf("Destroy-time provisioners run after the replacement is created",
+			"The old object of %s is destroyed when the new one is there, and its destroy-time provisioners run then. What they address by a name that both have is the new one. Let them use what only the old one has, such as self.id.\n\nTerraform and OpenTofu do not run them. To have it so, set skip_deposed_provisioners = true in the CLI configuration, or LETHE_SKIP_DEPOSED_PROVISIONERS=true in the environment.", c.Object.Instance).At(h.List[0].Range).About(c.Object.Instance))
+	}
 }

@@ -19,7 +19,7 @@
 //
 // Files stand in layers, each above those that it uses: body.go and for.go evaluate parts of what they stand for, and
 // report with the values in it (explain.go, suggest.go); below are files for the other kinds of nodes, env.go with the
-// interfaces, ephemeralnames.go, marks.go and values.go.
+// interfaces, ephemeralnames.go and values.go.
 //
 // Body is a body that was compiled against a schema: it evaluates to a value of the schema's type.
 package expr

@@ -11,11 +11,11 @@
 // meter.go). Frames of one walk share a walk: options, root variables, limits (budget.go).
 //
 // StaticFrame evaluates what must be known before there is a program (static.go). Run is all that a frame asks of
-// the run that it is a part of (run.go).
+// the run that it is a part of (options.go).
 //
 // Files stand in layers, each above those that it uses: what callers ask for (imports.go, config.go, static.go and the
 // others), eval.go, values.go, slots.go, instances.go, repeat.go, scope.go, frame.go, and below it what a frame is made
-// of (object.go, keys.go, cell.go, budget.go, options.go, run.go). That values need values goes through expr.Scope.
+// of (object.go, keys.go, cell.go, budget.go, options.go). That values need values goes through expr.Scope.
 //
 // Invariants: a cell changes nothing and waits for nothing but a function call (I5); a down
 // is never served by a value that is not there yet (I18): reading an empty slot of a walk is a panic.

@@ -19,7 +19,7 @@
 //     ephemeral mark off but ephemeralasnull: `can`, `try` and `issensitive` keep it (trycan.go).
 //
 // Files stand in layers, each above those that it uses: table.go, the files with rows, invoke.go, arg.go, argscan.go,
-// argerrors.go, call.go (what a row and a call are), env.go.
+// argerrors.go, call.go (what a row and a call are).
 //
 // Results are those of Terraform 1.11.4 and OpenTofu 1.12 where the two agree; testdata/peer holds what the
 // former answered to more than two thousand expressions. Where they differ, the newer rule is taken.
