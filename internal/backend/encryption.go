@@ -305,6 +305,14 @@ func (d *Directory) sealed(st store.Store) (store.Store, bool) {
 	if !ok || e.State == nil {
 		return st, ok
 	}
+	if plain, ok := store.As[store.Plain](st); ok && e.State.Encrypts() {
+		problem := diag.Errorf(badEncryption, "The configuration encrypts states, and this backend cannot keep encrypted ones: %s. Let the database encrypt its files, or use another layout or backend.", plain.Plain())
+		if b := d.block(); b != nil {
+			problem = problem.At(b.Range)
+		}
+		d.Env.Bag.Add(problem)
+		return nil, false
+	}
 	return crypt.Around(st, e.State), true
 }
 

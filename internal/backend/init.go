@@ -107,6 +107,16 @@ func (d *Directory) migrate(ctx context.Context, was, next settings, configured 
 	if sameFiles(from, to) {
 		return true
 	}
+	if sharer, ok := store.As[store.Sharer](to); ok {
+		if a, b, shared := sharer.Share(from); shared {
+			if from = a; a == nil {
+				return true
+			}
+			if to, ok = d.sealed(b); !ok {
+				return false
+			}
+		}
+	}
 	names, ok := d.filled(ctx, from)
 	if !ok || len(names) == 0 {
 		return ok

@@ -9,6 +9,7 @@ require (
 	github.com/johannesboyne/gofakes3 v1.2.0
 	github.com/lethe-iac/lethe v0.0.0
 	github.com/zclconf/go-cty v1.19.0
+	golang.org/x/tools v0.51.0
 )
 
 require (
@@ -63,7 +64,6 @@ require (
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
-	golang.org/x/tools v0.51.0 // indirect
 )
 
 replace github.com/lethe-iac/lethe => ../..

@@ -162,7 +162,9 @@ func TestMixed(t *testing.T) {
 func TestKilled(t *testing.T) {
 	ours, err := lethe()
 	check(t, err)
-	for name, p := range places(t) {
+	all := places(t)
+	all["pg in rows"] = rowsPlace(startPostgres(t), "killed")
+	for name, p := range all {
 		t.Run(name, func(t *testing.T) {
 			u := newDirectory(t, ours, p)
 			extra := "resource \"terraform_data\" \"first\" {\n  input = 1\n}\nresource \"terraform_data\" \"last\" {\n  depends_on = [terraform_data.first]\n  input = var.v\n  provisioner \"local-exec\" {\n    command = \"touch ${var.hold}.here; while test -e ${var.hold}; do sleep 0.02; done\"\n  }\n}\n"

@@ -14,6 +14,7 @@ package project
 
 import (
 	"context"
+	"net/url"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -29,6 +30,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
+	"github.com/lethe-iac/lethe/internal/registry"
 	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
@@ -88,4 +90,16 @@ type Variables struct {
 	Given   map[string]frame.Given // nil before Collect
 	answers map[string]frame.Given // what was asked for
 	p       *Project
+}
+
+// hosts are the services of hosts, found as registries are, with the credentials of the user.
+type hosts struct {
+	*registry.Registry
+	*cliconfig.Credentials
+}
+
+// Service implements store.Hosts.
+func (h hosts) Service(ctx context.Context, host, service string) (*url.URL, error) {
+	_, u, err := h.Registry.Service(ctx, host, service)
+	return u, err
 }

@@ -3,16 +3,13 @@ package project
 import (
 	"cmp"
 	"context"
-	"net/url"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/backend"
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
-	"github.com/lethe-iac/lethe/internal/registry"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/store"
@@ -35,18 +32,6 @@ func (p *Project) newStates() *backend.Directory {
 			return frame.Static(root, p.Vars.Given, p.StaticOptions())
 		},
 	}
-}
-
-// hosts are the services of hosts, found as registries are, with the credentials of the user.
-type hosts struct {
-	*registry.Registry
-	*cliconfig.Credentials
-}
-
-// Service implements store.Hosts.
-func (h hosts) Service(ctx context.Context, host, service string) (*url.URL, error) {
-	_, u, err := h.Registry.Service(ctx, host, service)
-	return u, err
 }
 
 // Workspaces is what the states of the working directory touch.

@@ -83,6 +83,21 @@ type Namer interface {
 	Prepare(ctx context.Context) error
 }
 
+// Sharer is a store that may keep its states in the place of another, in another form.
+type Sharer interface {
+	// Share gives both stores as those that states are moved between, one after the other, if they have one
+	// place: a state that was moved is no more in the source, one that was not is not yet in the target, and
+	// the locks of the source are those of the target. They are nil if the form is the same, too, so that
+	// there is nothing to move.
+	Share(from Store) (source, target Store, ok bool)
+}
+
+// Plain is a store that cannot keep what is encrypted.
+type Plain interface {
+	// Plain says why, as the end of a sentence.
+	Plain() string
+}
+
 // StaleError says that the state changed since it was read.
 type StaleError struct {
 	Workspace string
