@@ -42,7 +42,7 @@ func (r *recorder) begin(base *state.Snapshot) error {
 // Record begins the journal of an apply: from now on it has what the state has not.
 func (s *State) Record() (journal.Journal, bool) {
 	if err := s.record.begin(s.snapshot); err != nil {
-		s.env.Bag.Add(diag.Errorf("Failed to begin the journal", "The journal of this run could not be created: %s.", err))
+		s.env.Bag.Add(Problem(err, diag.Errorf("Failed to begin the journal", "The journal of this run could not be created: %s.", err)))
 		return nil, false
 	}
 	s.record.keep = true

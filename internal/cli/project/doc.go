@@ -32,6 +32,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/registry"
 	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
 // Options are the flags about a working directory.
@@ -80,7 +81,7 @@ type Project struct {
 	reattach map[addr.Provider]launch.Reattach
 	closed   shortcut.Set
 	states   func() *backend.Directory
-	hosts    hosts
+	hosts    store.Hosts
 	install  context.Context // of a command that installs modules; nil: only what was installed is used
 }
 

@@ -18,8 +18,8 @@ import (
 
 func driver(name string, open func(context.Context, store.Settings) (store.Store, error), workspaces ...*schema.Attr) store.Driver {
 	s := store.Schema(
-		store.Attr("hostname", cty.String, "The host of the service: app.terraform.io if not set. TF_CLOUD_HOSTNAME."),
-		store.Attr("organization", cty.String, "The organization. TF_CLOUD_ORGANIZATION."),
+		store.Attr("hostname", cty.String, "The host of the service: app.terraform.io if not set. For a cloud block TF_CLOUD_HOSTNAME."),
+		store.Attr("organization", cty.String, "The organization. For a cloud block TF_CLOUD_ORGANIZATION."),
 		store.SecretAttr("token", "The token. As a rule it comes from login, a credentials block, TF_TOKEN_..., or a credentials helper."),
 	)
 	s.Blocks = []*schema.Nested{{Name: "workspaces", Nesting: schema.Single, Block: store.Schema(workspaces...)}}
@@ -42,6 +42,8 @@ var Cloud = driver("cloud", openCloud,
 func openRemote(ctx context.Context, s store.Settings) (store.Store, error) {
 	in := s.In("workspaces")
 	var o Options
+	o.Host, _ = s.Text("hostname")
+	o.Organization, _ = s.Text("organization")
 	o.Name, _ = in.Text("name")
 	o.Prefix, _ = in.Text("prefix")
 	if (o.Name == "") == (o.Prefix == "") {
@@ -53,6 +55,8 @@ func openRemote(ctx context.Context, s store.Settings) (store.Store, error) {
 func openCloud(ctx context.Context, s store.Settings) (store.Store, error) {
 	in := s.In("workspaces")
 	var o Options
+	o.Host, _ = s.Text("hostname", "TF_CLOUD_HOSTNAME")
+	o.Organization, _ = s.Text("organization", "TF_CLOUD_ORGANIZATION")
 	o.Name, _ = in.Text("name")
 	o.Project, _ = in.Text("project", "TF_CLOUD_PROJECT")
 	o.Tags = in.List("tags")
@@ -79,12 +83,9 @@ func openCloud(ctx context.Context, s store.Settings) (store.Store, error) {
 }
 
 func open(ctx context.Context, s store.Settings, o Options) (store.Store, error) {
-	host, _ := s.Text("hostname", "TF_CLOUD_HOSTNAME")
-	host = cmp.Or(host, "app.terraform.io")
-	o.Host = host
-	o.Organization, _ = s.Text("organization", "TF_CLOUD_ORGANIZATION")
-	if o.Organization == "" {
-		return nil, errors.New(`"organization" is not set: not in the block, and TF_CLOUD_ORGANIZATION is not either`)
+	host := cmp.Or(o.Host, "app.terraform.io")
+	if o.Host = host; o.Organization == "" {
+		return nil, errors.New(`"organization" is not set in the block, and for a cloud block TF_CLOUD_ORGANIZATION is not either`)
 	}
 	if s.Hosts == nil {
 		return nil, errors.New("there is nothing here that knows hosts")
