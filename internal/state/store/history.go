@@ -45,9 +45,13 @@ const keptStates = 20 // how many former states there are at most
 // keptBytes is how many bytes they have together. Tests make it small.
 var keptBytes int64 = 256 << 20
 
-// historyDir is where former states are: beside the state, so that a name pattern that keeps states and their
-// backups out of version control (*.tfstate.*) does so with these.
-func (l *Local) historyDir(workspace string) string { return l.File(workspace) + ".history" }
+// historyDir is where former states are: beside the state, hidden as the lock info is, so that a name pattern that
+// keeps states and their backups out of version control (*.tfstate.*) does so with these, and one that removes files
+// (terraform.tfstate*) meets no directory.
+func (l *Local) historyDir(workspace string) string {
+	dir, base := filepath.Split(l.File(workspace))
+	return filepath.Join(dir, "."+base+".history")
+}
 
 // kept is the file of a former state. Its name says when it was written, with which serial, and whether it
 // is sealed.

@@ -107,7 +107,7 @@ func TestFormerSealed(t *testing.T) {
 			t.Errorf("%d: %q, %v", n, data, err)
 		}
 	}
-	entries, err := os.ReadDir(filepath.Join(o.Dir, "terraform.tfstate.history"))
+	entries, err := os.ReadDir(filepath.Join(o.Dir, ".terraform.tfstate.history"))
 	if err != nil || len(entries) != 3 {
 		t.Errorf("%v, %v", entries, err)
 	}
@@ -116,7 +116,7 @@ func TestFormerSealed(t *testing.T) {
 // TestFormerNot: a history that cannot be kept hinders no writing.
 func TestFormerNot(t *testing.T) {
 	o := LocalOptions{Dir: t.TempDir()}
-	if err := os.WriteFile(filepath.Join(o.Dir, "terraform.tfstate.history"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(o.Dir, ".terraform.tfstate.history"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	commands(t, o, 1, 3, 1)

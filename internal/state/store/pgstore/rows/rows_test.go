@@ -73,3 +73,22 @@ func TestDigests(t *testing.T) {
 		t.Errorf("of %d rows, %d are the same", len(before), same)
 	}
 }
+
+// BenchmarkSplit takes a state of LETHE_STATE apart, or the one of the tests.
+func BenchmarkSplit(b *testing.B) {
+	name := os.Getenv("LETHE_STATE")
+	if name == "" {
+		name = "../../../testdata/terraform-1.11.4.tfstate"
+	}
+	doc, err := os.ReadFile(name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(doc)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, ok := Split(doc, func(Kind, Digest, [][]byte) {}); !ok {
+			b.Fatal("not split")
+		}
+	}
+}
