@@ -11,7 +11,8 @@
 // algorithm, from two documents to a tree of nodes (diff.go), and one renderer of such trees
 // (render.go); an object that is merely shown is the diff with itself. Lists are matched by their
 // longest common subsequence, up to a size, and above it in nearly linear work (align.go). The JSON
-// documents are structs with json tags, each on the page that fills it (document.go, doc*.go, stream.go).
+// documents are structs with json tags, each on the page that fills it (document.go, doc*.go, stream.go); what all
+// of them have in common, and those about schemas and functions, are package jsondoc's.
 //
 // Files stand in layers, each above those that it uses:
 //

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
 // validateDocument is the result of `validate -json`, format 1.0.
@@ -63,9 +64,9 @@ type callDocument struct {
 
 type signature struct {
 	Name     string              `json:"name"`
-	Params   []parameterDocument `json:"params,omitempty"`
-	Variadic *parameterDocument  `json:"variadic_param,omitempty"`
-	Returns  jsonType            `json:"return_type"`
+	Params   []jsondoc.Parameter `json:"params,omitempty"`
+	Variadic *jsondoc.Parameter  `json:"variadic_param,omitempty"`
+	Returns  jsondoc.Type        `json:"return_type"`
 }
 
 // WriteValidateJSON writes the result of `validate -json`, laid out for people too. Of the options, the sources and
@@ -79,7 +80,7 @@ func WriteValidateJSON(w io.Writer, ds []diag.Diagnostic, o Options) error {
 		doc.Diagnostics = append(doc.Diagnostics, diagnosticOf(d, o.Sources))
 	}
 	doc.Valid, doc.Warnings = doc.Errors == 0, len(ds)-doc.Errors
-	return writeScrubbed(w, doc, laidOut, o.Scrub)
+	return jsondoc.WriteScrubbed(w, doc, jsondoc.LaidOut, o.Scrub)
 }
 
 func diagnosticOf(d diag.Diagnostic, src *diag.Sources) diagnosticDocument {
@@ -121,9 +122,9 @@ func snippetOf(s diag.Snippet, d diag.Diagnostic) *snippetDocument {
 }
 
 func signatureOf(c *diag.Call) signature {
-	parameter := func(p diag.Param) parameterDocument {
-		return parameterDocument{Name: p.Name, Nullable: p.Nullable, Type: jsonType(p.Type)}
+	parameter := func(p diag.Param) jsondoc.Parameter {
+		return jsondoc.Parameter{Name: p.Name, Nullable: p.Nullable, Type: jsondoc.Type(p.Type)}
 	}
-	doc := function(functionDocument{}, c.Returns, c.Params, c.Variadic, parameter)
+	doc := jsondoc.SignatureOf(jsondoc.Function{}, c.Returns, c.Params, c.Variadic, parameter)
 	return signature{c.Function[strings.LastIndexByte(c.Function, ':')+1:], doc.Parameters, doc.Variadic, doc.Returns}
 }

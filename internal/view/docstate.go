@@ -12,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
 // WriteStateJSON writes a state as `show -json` prints it, format 1.0. A nil snapshot is an empty
@@ -22,7 +23,7 @@ func WriteStateJSON(w io.Writer, s *state.Snapshot, sch provider.Lookup, version
 		doc = newObjects(sch).stateDocument(s, version)
 		doc.Checks = checkDocuments(s.Checks)
 	}
-	return writeDocument(w, doc, oneLine)
+	return jsondoc.Write(w, doc, jsondoc.OneLine)
 }
 
 // stateDocument is a state, also the one before a plan; an empty one has its version alone.
@@ -39,9 +40,9 @@ type stateValues struct {
 }
 
 type storedOutput struct {
-	Sensitive bool      `json:"sensitive"`
-	Value     jsonValue `json:"value"`
-	Type      jsonType  `json:"type"`
+	Sensitive bool         `json:"sensitive"`
+	Value     jsonValue    `json:"value"`
+	Type      jsondoc.Type `json:"type"`
 }
 
 // storedDocument is an object of a state.
@@ -58,8 +59,8 @@ func hasContent(s *state.Snapshot) bool { return s != nil && s.Len()+len(s.Outpu
 
 // stateDocument is what a state document and the prior state of a plan have in common.
 func (x *objects) stateDocument(s *state.Snapshot, version string) stateDocument {
-	outputs := members(s.Outputs, func(o state.Output) storedOutput {
-		return storedOutput{o.Sensitive, jsonValue(o.Value.Raw), jsonType(o.Value.Raw.Type())}
+	outputs := jsondoc.Members(s.Outputs, func(o state.Output) storedOutput {
+		return storedOutput{o.Sensitive, jsonValue(o.Value.Raw), jsondoc.Type(o.Value.Raw.Type())}
 	})
 	closure := s.Closure()
 	root := moduleTree(addr.ModuleInstance{}, storedObjects(s), func(o storedObject) addr.ModuleInstance { return o.addr.Module },
@@ -111,7 +112,7 @@ func (x *objects) storedDocument(o addr.Object, e *state.Entry, closure *state.C
 
 // ObjectJSON writes one object of a state, as it stands in the state document.
 func ObjectJSON(w io.Writer, o addr.Object, e *state.Entry, sch provider.Lookup) error {
-	return writeDocument(w, newObjects(sch).storedDocument(o, e, nil), oneLine)
+	return jsondoc.Write(w, newObjects(sch).storedDocument(o, e, nil), jsondoc.OneLine)
 }
 
 // checkDocument is the result of the conditions of a resource, an output, a variable or a check block.

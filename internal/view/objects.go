@@ -7,6 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
@@ -17,7 +18,7 @@ type objects struct {
 	schemas     provider.Lookup
 	schemaForms schemaForms
 	types       map[typeKey]*schema.Schema
-	hosts       Hosts
+	hosts       jsondoc.Hosts
 }
 
 type typeKey struct {
@@ -124,14 +125,4 @@ func (x *objects) diff(c *plan.Change, relevant *tree, o Options) *node {
 		paths.node(p).sent = true
 	}
 	return d.block(f, b, a, paths, relevant)
-}
-
-// Hosts gives a provider with the registry host that documents name it with; nil changes none.
-type Hosts func(addr.Provider) addr.Provider
-
-func (h Hosts) of(p addr.Provider) string {
-	if h != nil {
-		p = h(p)
-	}
-	return p.String()
 }

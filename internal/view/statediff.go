@@ -10,6 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
 // StateDifference is what two states differ in.
@@ -184,5 +185,5 @@ func (d *StateDifference) JSON(w io.Writer, sch provider.Lookup) error {
 		_, word := action(before != nil, after != nil)
 		return name, outputDifferenceDocument{word, before, after}
 	}
-	return writeDocument(w, stateDiffDocument{formatStateDiff, side(d.From), side(d.To), each(d.Objects, object), eachNamed(d.Outputs, output)}, oneLine)
+	return jsondoc.Write(w, stateDiffDocument{formatStateDiff, side(d.From), side(d.To), jsondoc.Each(d.Objects, object), jsondoc.EachNamed(d.Outputs, output)}, jsondoc.OneLine)
 }

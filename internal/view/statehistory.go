@@ -9,6 +9,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
 // serial is that of a state in a document: a number of up to 64 bits.
@@ -90,5 +91,5 @@ func HistoryJSON(w io.Writer, states []store.Past) error {
 		}
 		doc.States = append(doc.States, d)
 	}
-	return writeDocument(w, doc, oneLine)
+	return jsondoc.Write(w, doc, jsondoc.OneLine)
 }

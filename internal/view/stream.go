@@ -15,6 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
 // JSON prints one JSON object per line: the machine-readable user interface, version 1.2. Readers
@@ -100,7 +101,7 @@ type streamOutput struct {
 // NewJSON makes the view and prints its first line, with the versions of program and format.
 func NewJSON(stdout io.Writer, version string, o Options) *JSON {
 	j := &JSON{o: o, shown: map[string]bool{}}
-	j.out = jsontext.Writer{W: stdout, Compact: true, Quote: appendJSON, Scrub: o.Scrub}
+	j.out = jsontext.Writer{W: stdout, Compact: true, Quote: jsondoc.AppendString, Scrub: o.Scrub}
 	j.ops.now, j.ops.tick = o.now, j.beat
 	j.line("version", o.product()+" "+version, streamLine{Terraform: version, UI: streamVersion})
 	return j
@@ -290,7 +291,7 @@ func (j *JSON) Plan(p *plan.Plan, o PlanOptions) {
 	if len(p.Outputs) == 0 {
 		return
 	}
-	j.outputs(len(p.Outputs), eachNamed(p.Outputs, func(o *plan.OutputChange) (string, streamOutput) {
+	j.outputs(len(p.Outputs), jsondoc.EachNamed(p.Outputs, func(o *plan.OutputChange) (string, streamOutput) {
 		return o.Name, streamOutput{o.Sensitive, strings.ReplaceAll(o.Action.String(), "-", "")}
 	}))
 }
@@ -342,7 +343,7 @@ func changeReason(r plan.Reason) string {
 func (j *JSON) Outputs(outs map[string]state.Output) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.outputs(len(outs), members(outs, func(o state.Output) outputDocument {
+	j.outputs(len(outs), jsondoc.Members(outs, func(o state.Output) outputDocument {
 		doc := outputDocumentOf(o)
 		if o.Sensitive {
 			doc.Value = jsonValue{}

@@ -1,4 +1,4 @@
-package view
+package jsondoc
 
 import (
 	"io"
@@ -12,6 +12,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
+// The versions of the documents.
+const (
+	formatSchemas   = "1.0"
+	formatFunctions = "1.0"
+)
+
 // schemasDocument is what providers describe.
 type schemasDocument struct {
 	Format    string                             `json:"format_version"`
@@ -20,12 +26,12 @@ type schemasDocument struct {
 
 // providerSchemas are what one provider describes.
 type providerSchemas struct {
-	Provider   typeSchema                          `json:"provider"`
-	Resources  iter.Seq2[string, typeSchema]       `json:"resource_schemas,omitempty"`
-	Data       iter.Seq2[string, typeSchema]       `json:"data_source_schemas,omitempty"`
-	Ephemeral  iter.Seq2[string, typeSchema]       `json:"ephemeral_resource_schemas,omitempty"`
-	Functions  iter.Seq2[string, functionDocument] `json:"functions,omitempty"`
-	Identities iter.Seq2[string, identitySchema]   `json:"resource_identity_schemas,omitempty"`
+	Provider   typeSchema                        `json:"provider"`
+	Resources  iter.Seq2[string, typeSchema]     `json:"resource_schemas,omitempty"`
+	Data       iter.Seq2[string, typeSchema]     `json:"data_source_schemas,omitempty"`
+	Ephemeral  iter.Seq2[string, typeSchema]     `json:"ephemeral_resource_schemas,omitempty"`
+	Functions  iter.Seq2[string, Function]       `json:"functions,omitempty"`
+	Identities iter.Seq2[string, identitySchema] `json:"resource_identity_schemas,omitempty"`
 }
 
 // typeSchema is the schema of a provider's configuration or of a type.
@@ -43,7 +49,7 @@ type blockSchema struct {
 
 type attrSchema struct {
 	Nested *nestedType `json:"nested_type,omitempty"` // or a type
-	Type   jsonType    `json:"type,omitzero"`
+	Type   Type        `json:"type,omitzero"`
 	described
 	deprecated
 	Required  bool `json:"required,omitempty"`
@@ -82,32 +88,33 @@ type identitySchema struct {
 }
 
 type identityAttr struct {
-	Type        jsonType `json:"type"`
-	Description string   `json:"description,omitempty"`
-	Required    bool     `json:"required_for_import,omitempty"`
-	Optional    bool     `json:"optional_for_import,omitempty"`
+	Type        Type   `json:"type"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required_for_import,omitempty"`
+	Optional    bool   `json:"optional_for_import,omitempty"`
 }
 
-// functionDocument is a function, of a provider or built in.
-type functionDocument struct {
-	Description string              `json:"description,omitempty"`
-	Summary     string              `json:"summary,omitempty"`
-	Deprecation string              `json:"deprecation_message,omitempty"`
-	Returns     jsonType            `json:"return_type"`
-	Parameters  []parameterDocument `json:"parameters,omitempty"`
-	Variadic    *parameterDocument  `json:"variadic_parameter,omitempty"`
+// Function is a function, of a provider or built in.
+type Function struct {
+	Description string      `json:"description,omitempty"`
+	Summary     string      `json:"summary,omitempty"`
+	Deprecation string      `json:"deprecation_message,omitempty"`
+	Returns     Type        `json:"return_type"`
+	Parameters  []Parameter `json:"parameters,omitempty"`
+	Variadic    *Parameter  `json:"variadic_parameter,omitempty"`
 }
 
-type parameterDocument struct {
-	Name        string   `json:"name"`
-	Description string   `json:"description,omitempty"`
-	Nullable    bool     `json:"is_nullable,omitempty"`
-	Type        jsonType `json:"type"`
+// Parameter is what a function takes.
+type Parameter struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Nullable    bool   `json:"is_nullable,omitempty"`
+	Type        Type   `json:"type"`
 }
 
-// WriteSchemasJSON writes what providers describe, as `providers schema -json` prints it. A
+// WriteSchemas writes what providers describe, as `providers schema -json` prints it. A
 // provider whose schemas cannot be had is left out.
-func WriteSchemasJSON(w io.Writer, ps []addr.Provider, s provider.Lookup, hosts Hosts) error {
+func WriteSchemas(w io.Writer, ps []addr.Provider, s provider.Lookup, hosts Hosts) error {
 	ps = slices.Clone(ps)
 	slices.SortFunc(ps, addr.Provider.Compare)
 	ps = slices.Compact(ps)
@@ -116,13 +123,13 @@ func WriteSchemasJSON(w io.Writer, ps []addr.Provider, s provider.Lookup, hosts 
 	if len(ps) > 0 {
 		doc.Providers = func(yield func(string, providerSchemas) bool) {
 			for _, p := range ps {
-				if all := s(p); all != nil && !yield(hosts.of(p), schemasOf(all, &failed)) {
+				if all := s(p); all != nil && !yield(hosts.Of(p), schemasOf(all, &failed)) {
 					return
 				}
 			}
 		}
 	}
-	if err := writeDocument(w, doc, oneLine); err != nil {
+	if err := Write(w, doc, OneLine); err != nil {
 		return err
 	}
 	return failed
@@ -135,7 +142,7 @@ func schemasOf(s *provider.Schemas, failed *error) providerSchemas {
 	}
 	doc := providerSchemas{
 		Resources: types(addr.Managed), Data: types(addr.Data), Ephemeral: types(addr.Ephemeral),
-		Functions:  members(s.Functions, providerFunction),
+		Functions:  Members(s.Functions, providerFunction),
 		Identities: readable(s.Identities(), s.Identity, identityOf, failed),
 	}
 	if s.Config != nil {
@@ -169,8 +176,8 @@ func blockSchemaOf(b *schema.Block) *blockSchema {
 		return nil
 	}
 	return &blockSchema{
-		Attributes: eachNamed(b.Attrs, attrSchemaOf),
-		Blocks: eachNamed(b.Blocks, func(n *schema.Nested) (string, nestedSchema) {
+		Attributes: EachNamed(b.Attrs, attrSchemaOf),
+		Blocks: EachNamed(b.Blocks, func(n *schema.Nested) (string, nestedSchema) {
 			return n.Name, nestedSchema{n.Nesting.String(), blockSchemaOf(n.Block), n.Min, n.Max}
 		}),
 		described: describedAs(b.Description, b.Markdown), deprecated: deprecated{b.Deprecated, b.Deprecation},
@@ -190,29 +197,29 @@ func attrSchemaOf(a *schema.Attr) (string, attrSchema) {
 		Required: a.Required, Optional: a.Optional, Computed: a.Computed, Sensitive: a.Sensitive, WriteOnly: a.WriteOnly,
 	}
 	if a.Object != nil {
-		doc.Nested = &nestedType{eachNamed(a.Object.Attrs, attrSchemaOf), a.Object.Nesting.String()}
+		doc.Nested = &nestedType{EachNamed(a.Object.Attrs, attrSchemaOf), a.Object.Nesting.String()}
 	} else {
-		doc.Type = jsonType(a.Type)
+		doc.Type = Type(a.Type)
 	}
 	return a.Name, doc
 }
 
 func identityOf(id *provider.Identity) identitySchema {
-	return identitySchema{id.Version, eachNamed(id.Attrs, func(a provider.IdentityAttr) (string, identityAttr) {
-		return a.Name, identityAttr{jsonType(a.Type), a.Description, a.Required, a.Optional}
+	return identitySchema{id.Version, EachNamed(id.Attrs, func(a provider.IdentityAttr) (string, identityAttr) {
+		return a.Name, identityAttr{Type(a.Type), a.Description, a.Required, a.Optional}
 	})}
 }
 
-func providerFunction(f *provider.Function) functionDocument {
-	parameter := func(p provider.Param) parameterDocument {
-		return parameterDocument{p.Name, p.Description, p.AllowNull, jsonType(p.Type)}
+func providerFunction(f *provider.Function) Function {
+	parameter := func(p provider.Param) Parameter {
+		return Parameter{p.Name, p.Description, p.AllowNull, Type(p.Type)}
 	}
-	return function(functionDocument{Description: f.Description, Summary: f.Summary, Deprecation: f.DeprecationMessage}, f.Return, f.Params, f.Variadic, parameter)
+	return SignatureOf(Function{Description: f.Description, Summary: f.Summary, Deprecation: f.DeprecationMessage}, f.Return, f.Params, f.Variadic, parameter)
 }
 
-// function adds to a document what a function takes, P, and gives.
-func function[P any](doc functionDocument, returns cty.Type, params []P, variadic *P, parameter func(P) parameterDocument) functionDocument {
-	doc.Returns = jsonType(returns)
+// SignatureOf adds to a document what a function takes, P, and gives.
+func SignatureOf[P any](doc Function, returns cty.Type, params []P, variadic *P, parameter func(P) Parameter) Function {
+	doc.Returns = Type(returns)
 	for _, p := range params {
 		doc.Parameters = append(doc.Parameters, parameter(p))
 	}
@@ -224,24 +231,24 @@ func function[P any](doc functionDocument, returns cty.Type, params []P, variadi
 
 // functionsDocument are the built-in functions, by plain name and by core:: name.
 type functionsDocument struct {
-	Format    string                              `json:"format_version"`
-	Functions iter.Seq2[string, functionDocument] `json:"function_signatures"`
+	Format    string                      `json:"format_version"`
+	Functions iter.Seq2[string, Function] `json:"function_signatures"`
 }
 
-// WriteFunctionsJSON writes the built-in functions as `metadata functions -json` prints them.
-func WriteFunctionsJSON(w io.Writer) error {
-	parameter := func(p funcs.Param) parameterDocument {
-		return parameterDocument{p.Name, p.Doc, p.Nullable, jsonType(p.Type)}
+// WriteFunctions writes the built-in functions as `metadata functions -json` prints them.
+func WriteFunctions(w io.Writer) error {
+	parameter := func(p funcs.Param) Parameter {
+		return Parameter{p.Name, p.Doc, p.Nullable, Type(p.Type)}
 	}
-	return writeDocument(w, functionsDocument{formatFunctions, func(yield func(string, functionDocument) bool) {
+	return Write(w, functionsDocument{formatFunctions, func(yield func(string, Function) bool) {
 		for _, prefix := range []string{"", "core::"} {
 			for _, name := range funcs.Names() {
 				sig, ok := funcs.SignatureOf(name)
-				doc := functionDocument{Description: sig.Doc}
-				if ok && !yield(prefix+name, function(doc, sig.Returns, sig.Params, sig.Variadic, parameter)) {
+				doc := Function{Description: sig.Doc}
+				if ok && !yield(prefix+name, SignatureOf(doc, sig.Returns, sig.Params, sig.Variadic, parameter)) {
 					return
 				}
 			}
 		}
-	}}, oneLine)
+	}}, OneLine)
 }
