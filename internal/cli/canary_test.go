@@ -19,7 +19,7 @@ import (
 // Every script is a test of promise 1. Every secret that the playground hands out begins with a
 // canary, and so do those that scripts make up; when a script is over, no canary may be in any file
 // of its directory, nor in anything that any command of it has printed. The command
-// "keeps FILE..." names those files that hold a secret on purpose.
+// "keeps FILE..." names those files and directories that hold a secret on purpose.
 
 // canaries are what secrets begin with: as they are, in hexadecimal digits, and in base64 at any alignment, once and
 // twice. A canary as it is has four hexadecimal digits after that.
@@ -89,7 +89,7 @@ func watch(e *testscript.Env) {
 		for _, path := range files(e.WorkDir) {
 			name, _ := filepath.Rel(e.WorkDir, path)
 			text, err := os.ReadFile(path)
-			if err != nil || slices.Contains(*kept, name) {
+			if err != nil || slices.ContainsFunc(*kept, func(k string) bool { return name == k || strings.HasPrefix(name, k+"/") }) {
 				continue
 			}
 			for _, found := range canariesIn(inflated(text)) {
