@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/state/store/remotestore"
@@ -187,7 +188,9 @@ func (d *Directory) copyState(ctx context.Context, w way, moves bool, req InitRe
 	if !target.Put(source.Snapshot()) {
 		return false
 	}
-	if copied, ok := workspace.Read(ctx, d.Env, w.to, w.target); !ok || copied.Digest() != source.Snapshot().Digest() {
+	// What is written is the state as this program spells it, which is not how another has: of checks Terraform keeps no order.
+	written, err := source.Snapshot().Bytes()
+	if copied, ok := workspace.Read(ctx, d.Env, w.to, w.target); err != nil || !ok || copied.Digest() != state.DigestOf(written) {
 		d.Env.Bag.Add(diag.Errorf("The copy of the state is another", "What the new backend gives as the state of the workspace %q is not what was written there. The previous backend still has it.", w.target))
 		return false
 	}
