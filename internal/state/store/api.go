@@ -22,6 +22,16 @@ type API struct {
 	Sign func(req *http.Request, body []byte) error
 	// Said finds in the text of a refusal what the service says of it. It may be nil: all of the text is that.
 	Said func(text []byte) string
+	// Signed are addresses that let in all who know them: errors name their hosts alone.
+	Signed bool
+}
+
+// name is what errors call an address.
+func (a *API) name(to *url.URL) string {
+	if a.Signed {
+		return to.Scheme + "://" + to.Host
+	}
+	return to.Redacted()
 }
 
 // Answer is what a service said, read whole.
@@ -72,17 +82,20 @@ func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.H
 	}
 	resp, err := a.Client.Do(req)
 	if err != nil {
+		if u := (*url.Error)(nil); errors.As(err, &u) && a.Signed {
+			err = fmt.Errorf("%s %q: %w", method, a.name(to), u.Err)
+		}
 		return nil, &UnansweredError{err}
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer+1))
 	switch {
 	case err != nil:
-		return nil, &UnansweredError{fmt.Errorf("%s %q: %w", method, to.Redacted(), err)}
+		return nil, &UnansweredError{fmt.Errorf("%s %q: %w", method, a.name(to), err)}
 	case len(text) > mostAnswer:
-		return nil, fmt.Errorf("the answer to %s %s is larger than %d bytes", method, to.Redacted(), mostAnswer)
+		return nil, fmt.Errorf("the answer to %s %s is larger than %d bytes", method, a.name(to), mostAnswer)
 	}
-	answer := Answer{resp.StatusCode, resp.Header, text, method + " " + to.Redacted()}
+	answer := Answer{resp.StatusCode, resp.Header, text, method + " " + a.name(to)}
 	if answer.Status/100 == 2 {
 		return &answer, nil
 	}

@@ -54,7 +54,7 @@ func newRemote(o Options) *remote {
 		plain.Set("User-Agent", o.Agent)
 	}
 	return &remote{
-		o: o, api: &store.API{Client: o.Client, Header: header, Said: said}, files: &store.API{Client: o.Client, Header: plain},
+		o: o, api: &store.API{Client: o.Client, Header: header, Said: said}, files: &store.API{Client: o.Client, Header: plain, Signed: true},
 		locks: map[string]string{},
 	}
 }
