@@ -1,7 +1,6 @@
 package devcmd
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -92,20 +91,6 @@ func readDrawn(ctx context.Context, p *project.Project, plan string) bool {
 	return p.LoadSaved(ctx, saved)
 }
 
-// resourcesOf are the resources that are declared, those of each module together.
-func resourcesOf(p *program.Program) []*program.Declaration {
-	var list []*program.Declaration
-	for _, d := range p.Decls() {
-		if d.Kind == program.Resource {
-			list = append(list, d)
-		}
-	}
-	slices.SortFunc(list, func(a, b *program.Declaration) int {
-		return cmp.Or(strings.Compare(a.Module.String(), b.Module.String()), strings.Compare(a.Resource.Local(), b.Resource.Local()))
-	})
-	return list
-}
-
 // resourceGraph draws resources, those of each module together, and what they refer to, through
 // values.
 func resourceGraph(p *program.Program) string {
@@ -136,28 +121,6 @@ func resourceGraph(p *program.Program) string {
 	}
 	b.WriteString("}\n")
 	return b.String()
-}
-
-// resourcesBehind are the resources that a declaration refers to, through values.
-func resourcesBehind(p *program.Program, d program.Decl) []addr.Resource {
-	var out []addr.Resource
-	seen := map[program.Decl]bool{d: true}
-	var walk func(program.Decl)
-	walk = func(d program.Decl) {
-		for _, r := range p.Refs(d) {
-			if seen[r.To] {
-				continue
-			}
-			seen[r.To] = true
-			if to := p.Decls()[r.To]; to.Kind == program.Resource {
-				out = append(out, to.Resource)
-			} else {
-				walk(r.To)
-			}
-		}
-	}
-	walk(d)
-	return out
 }
 
 // fullGraph draws every declaration and what it refers to directly, with the names and shapes that
