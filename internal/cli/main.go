@@ -16,6 +16,7 @@ package cli
 
 import (
 	"fmt"
+	"github.com/lethe-iac/lethe/internal/provider/keeper"
 	"os"
 	"slices"
 	"strings"
@@ -35,6 +36,12 @@ func Signals() <-chan os.Signal { return base.Signals() }
 
 // Main runs the command that the arguments name and gives the exit code.
 func Main(env Env) int {
+	if len(env.Args) == 1 && env.Args[0] == keeper.Argument {
+		if err := keeper.Main(); err != nil {
+			return base.ExitError
+		}
+		return base.ExitOK
+	}
 	if env.Getenv("COMP_LINE") != "" {
 		complete(&env)
 		return base.ExitOK

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/provider/keeper"
 	"os"
 	"path/filepath"
 	"sync"
@@ -163,6 +164,11 @@ func (p *Project) newPool() *provider.Pool {
 	}
 	if log.hearsProviders() {
 		processes.Log, processes.Quiet = log.fromProvider, false
+	}
+	if p.Call.Getenv("LETHE_KEEPER") == "on" {
+		if k, err := keeper.Spawn(p.Call.Program, p.Call.Environ); err == nil {
+			processes.Through = k.Start
+		}
 	}
 	pool := provider.NewPool(processes)
 	pool.Builtin(addr.Builtin("terraform"), terraform.New(func(ctx context.Context, object, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {

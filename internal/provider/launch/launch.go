@@ -23,6 +23,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"os"
@@ -87,6 +88,27 @@ type Processes struct {
 	Version string
 	// StartTime is how long a program may take to make itself known; 0: a minute.
 	StartTime time.Duration
+	// Through starts programs; nil: Start does.
+	Through func(ctx context.Context, program Program, log func(level, line string)) (*Running, error)
+}
+
+// Program is one to start: all that another process needs to know to start it in the place of this one.
+type Program struct {
+	Provider addr.Provider
+	Path     string
+	Version  string        // for messages, "" if it is not known
+	Env      []string      // its variables, "name=value"
+	Plain    bool          // the connection has no TLS
+	Complete bool          // as in Processes
+	Timeout  time.Duration // for the program to make itself known
+}
+
+// Running is the process of a provider, and the connection to it.
+type Running struct {
+	Conn     grpc.ClientConnInterface
+	Protocol int           // major version
+	Ended    func() string // as in wire.Options
+	Close    func()        // asks it to end, and kills it if it does not
 }
 
 // Start starts the provider's program, or connects to a process that runs already.
@@ -98,14 +120,58 @@ func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provi
 	if err != nil {
 		return nil, err
 	}
-	proc := ps.process(p, path)
-	config, err := ps.config(proc)
+	program := ps.program(p, path)
+	start := ps.Through
+	if start == nil {
+		start = Start
+	}
+	var log func(level, line string)
+	if ps.Log != nil {
+		log = func(level, line string) { ps.Log(p, level, line) }
+	}
+	r, err := start(ctx, program, log)
+	if err != nil {
+		return nil, err
+	}
+	options := wire.Options{
+		Version:   program.Version,
+		Terraform: ps.Version,
+		Ended:     r.Ended,
+		Close:     func() error { r.Close(); return nil },
+	}
+	if ps.Kept != nil {
+		options.Kept = ps.Kept(p)
+	}
+	return wire.Client(r.Conn, r.Protocol, p, options), nil
+}
+
+// program is what is to be started for a provider.
+func (ps *Processes) program(p addr.Provider, path string) Program {
+	out := Program{
+		Provider: p, Path: path, Version: versionIn(path), Complete: ps.Complete, Timeout: cmp.Or(ps.StartTime, startTime),
+		Plain: subprocess.Getenv(ps.environ(), "TF_DISABLE_PLUGIN_TLS") != "",
+		Env:   subprocess.Environ(ps.environ(), func(name string) bool { return slices.Contains(handedDown, name) }),
+	}
+	if ps.VersionOf != nil {
+		out.Version = ps.VersionOf(p)
+	}
+	if ps.Quiet {
+		out.Env = quiet(out.Env, p)
+	}
+	return out
+}
+
+// Start starts a program and connects to it. What it writes goes to log, with a level, line by line without its
+// end, from several goroutines; nil: it is thrown away.
+func Start(ctx context.Context, program Program, log func(level, line string)) (*Running, error) {
+	proc := newProcess(program, log)
+	config, err := configure(program, proc)
 	if err != nil {
 		return nil, err
 	}
 	client := plugin.NewClient(config)
 	stop := context.AfterFunc(ctx, proc.kill)
-	conn, end, err := ps.connect(ctx, client, config, proc)
+	conn, end, err := connect(ctx, client, config, proc, program.Complete)
 	if cancelled := !stop(); err != nil || cancelled {
 		if end != nil {
 			end()
@@ -113,22 +179,13 @@ func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provi
 		client.Kill()
 		return nil, proc.explain(ctx, err)
 	}
-	options := wire.Options{
-		Version:   proc.version,
-		Terraform: ps.Version,
-		Ended:     proc.ended,
-		Close:     func() error { end(); return nil },
-	}
-	if ps.Kept != nil {
-		options.Kept = ps.Kept(p)
-	}
-	return wire.Client(conn, client.NegotiatedVersion(), p, options), nil
+	return &Running{Conn: conn, Protocol: client.NegotiatedVersion(), Ended: proc.ended, Close: end}, nil
 }
 
 // connect starts the process and connects to it. end asks it to end, and kills it if it does not;
 // it is nil after an error.
-func (ps *Processes) connect(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process) (conn grpc.ClientConnInterface, end func(), err error) {
-	if !ps.Complete {
+func connect(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process, complete bool) (conn grpc.ClientConnInterface, end func(), err error) {
+	if !complete {
 		return dial(ctx, client, config, proc)
 	}
 	c, err := client.Client()
@@ -141,16 +198,12 @@ func (ps *Processes) connect(ctx context.Context, client *plugin.Client, config 
 	}, nil
 }
 
-// config is what go-plugin is set up with. It runs the process through ours (process.go) and never sees
+// configure is what go-plugin is set up with. It runs the process through ours (process.go) and never sees
 // what it writes but for the first line.
-func (ps *Processes) config(proc *process) (*plugin.ClientConfig, error) {
-	timeout := ps.StartTime
-	if timeout == 0 {
-		timeout = startTime
-	}
+func configure(program Program, proc *process) (*plugin.ClientConfig, error) {
 	var secure *tls.Config
 	var own []string // variables of the program alone
-	if subprocess.Getenv(ps.environ(), "TF_DISABLE_PLUGIN_TLS") == "" {
+	if !program.Plain {
 		config, certificate, err := identify()
 		if err != nil {
 			return nil, err
@@ -163,7 +216,7 @@ func (ps *Processes) config(proc *process) (*plugin.ClientConfig, error) {
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		TLSConfig:        secure,
 		SkipHostEnv:      true,
-		StartTimeout:     timeout,
+		StartTimeout:     program.Timeout,
 		GRPCDialOptions:  wire.DialOptions(),
 		Logger:           hclog.New(&hclog.LoggerOptions{Name: "launch", Output: newLines(proc.log), Level: hclog.Trace, JSONFormat: true}),
 		SyncStdout:       newLines(proc.log),
@@ -171,10 +224,7 @@ func (ps *Processes) config(proc *process) (*plugin.ClientConfig, error) {
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: socketDir(os.TempDir())},
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, dir string) (runner.Runner, error) {
 			proc.dir = dir
-			proc.env = append(subprocess.Environ(ps.environ(), func(name string) bool { return slices.Contains(handedDown, name) }), append(own, cmd.Env...)...)
-			if ps.Quiet {
-				proc.env = quiet(proc.env, proc.addr)
-			}
+			proc.env = append(append(program.Env[:len(program.Env):len(program.Env)], own...), cmd.Env...)
 			return proc, nil
 		},
 	}, nil
@@ -200,19 +250,11 @@ func (ps *Processes) environ() []string {
 	return os.Environ()
 }
 
-// process is the program at path, not started.
-func (ps *Processes) process(p addr.Provider, path string) *process {
-	proc := &process{
-		addr:    p,
-		path:    path,
-		version: versionIn(path),
-		done:    make(chan struct{}),
-	}
-	if ps.VersionOf != nil {
-		proc.version = ps.VersionOf(p)
-	}
-	if ps.Log != nil {
-		proc.log = unfailing(func(level, line string) { ps.Log(p, level, line) })
+// newProcess is a program, not started.
+func newProcess(program Program, log func(level, line string)) *process {
+	proc := &process{addr: program.Provider, path: program.Path, version: program.Version, done: make(chan struct{})}
+	if log != nil {
+		proc.log = unfailing(log)
 	}
 	proc.first = &firstLine{rest: newLines(proc.log), over: make(chan struct{})}
 	return proc

@@ -1,0 +1,233 @@
+package keeper
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"net"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/provider/launch"
+)
+
+// Keeper is the engine's side: it starts providers, and makes calls, through the other process. It may be used from
+// many goroutines.
+type Keeper struct {
+	link *link
+
+	mu        sync.Mutex
+	next      uint32
+	waiting   map[uint32]*waiting
+	providers map[uint32]*conn
+	over      chan struct{} // closed when the keeper is gone
+}
+
+// waiting is a call, or a start, that was not answered yet.
+type waiting struct {
+	answer []byte
+	err    error
+	over   chan struct{}
+}
+
+// New makes a keeper's engine side of a connection to it.
+func New(c net.Conn) *Keeper {
+	k := &Keeper{link: &link{conn: c}, waiting: map[uint32]*waiting{}, providers: map[uint32]*conn{}, over: make(chan struct{})}
+	go func() {
+		_ = k.link.receive(k.take)
+		k.gone()
+	}()
+	return k
+}
+
+// errGone is what became of calls that the keeper was to make.
+var errGone = status.Error(codes.Unavailable, "the process that keeps providers has ended")
+
+// gone ends all that waits for the keeper.
+func (k *Keeper) gone() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	close(k.over)
+	for n, w := range k.waiting {
+		w.err = errGone
+		close(w.over)
+		delete(k.waiting, n)
+	}
+}
+
+// take takes what the keeper says.
+func (k *Keeper) take(what kind, number uint32, payload []byte) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch what {
+	case startedFrame, answerFrame, endedFrame:
+		w := k.waiting[number]
+		if w == nil {
+			return nil // given up
+		}
+		delete(k.waiting, number)
+		if what == answerFrame {
+			if payload[0] == 0 {
+				w.answer = payload[1:]
+			} else {
+				w.err = status.Error(codes.Code(payload[0]), string(payload[1:]))
+			}
+		} else {
+			w.answer = payload
+		}
+		close(w.over)
+	case lineFrame:
+		if p := k.providers[number]; p != nil && p.log != nil {
+			n := int(payload[0])
+			p.log(string(payload[1:1+n]), string(payload[1+n:]))
+		}
+	case goneFrame:
+		if p := k.providers[number]; p != nil {
+			p.how = string(payload)
+		}
+	}
+	return nil
+}
+
+// expect gives a number to what an answer is waited for.
+func (k *Keeper) expect() (uint32, *waiting, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	select {
+	case <-k.over:
+		return 0, nil, errGone
+	default:
+	}
+	k.next++
+	w := &waiting{over: make(chan struct{})}
+	k.waiting[k.next] = w
+	return k.next, w, nil
+}
+
+// await waits for an answer.
+func (k *Keeper) await(ctx context.Context, number uint32, w *waiting) ([]byte, error) {
+	select {
+	case <-w.over:
+		return w.answer, w.err
+	case <-ctx.Done():
+	}
+	k.mu.Lock()
+	delete(k.waiting, number)
+	k.mu.Unlock()
+	select {
+	case <-w.over: // at the same moment
+		return w.answer, w.err
+	default:
+	}
+	k.link.send(cancelFrame, number)
+	return nil, status.FromContextError(ctx.Err()).Err()
+}
+
+// Start starts a provider: see launch.Start.
+func (k *Keeper) Start(ctx context.Context, program launch.Program, log func(level, line string)) (*launch.Running, error) {
+	text, err := json.Marshal(program)
+	if err != nil {
+		return nil, err
+	}
+	number, w, err := k.expect()
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{keeper: k, number: number, log: log}
+	k.mu.Lock()
+	k.providers[number] = c
+	k.mu.Unlock()
+	k.link.send(startFrame, number, text)
+	answer, err := k.await(ctx, number, w)
+	var out outcome
+	if err == nil {
+		err = json.Unmarshal(answer, &out)
+	}
+	if err == nil && out.Summary != "" {
+		err = diag.Errorf(out.Summary, "%s", out.Detail)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &launch.Running{Conn: c, Protocol: out.Protocol, Ended: c.ended, Close: c.close}, nil
+}
+
+// Close says that all is done, and waits until nothing is open. An error says that the keeper was gone before.
+func (k *Keeper) Close() error {
+	k.link.send(byeFrame, 0)
+	<-k.over
+	return k.link.conn.Close()
+}
+
+// conn is what stands for the connection to a provider. It is a grpc.ClientConnInterface.
+type conn struct {
+	keeper *Keeper
+	number uint32
+	log    func(level, line string)
+	how    string // its process ended; guarded by the keeper's lock
+}
+
+// Invoke makes a call.
+func (c *conn) Invoke(ctx context.Context, method string, request, answer any, _ ...grpc.CallOption) error {
+	var body []byte
+	if m, ok := request.(proto.Message); ok {
+		var err error
+		if body, err = proto.Marshal(m); err != nil {
+			return status.Errorf(codes.Internal, "grpc: error while marshaling: %v", err)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return status.FromContextError(err).Err()
+	}
+	number, w, err := c.keeper.expect()
+	if err != nil {
+		return err
+	}
+	head := append(binary.LittleEndian.AppendUint32(nil, c.number), byte(len(method)))
+	c.keeper.link.send(callFrame, number, head, []byte(method), body)
+	got, err := c.keeper.await(ctx, number, w)
+	if err != nil {
+		return err
+	}
+	switch out := answer.(type) {
+	case proto.Message:
+		if err := proto.Unmarshal(got, out); err != nil {
+			return status.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err)
+		}
+	case *[]byte:
+		*out = got
+	}
+	return nil
+}
+
+// NewStream is there for grpc.ClientConnInterface: providers have no streams.
+func (c *conn) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return nil, errors.New("streams are not supported")
+}
+
+// ended says how the process ended, "" if it has not.
+func (c *conn) ended() string {
+	c.keeper.mu.Lock()
+	defer c.keeper.mu.Unlock()
+	return c.how
+}
+
+// close ends the provider.
+func (c *conn) close() {
+	number, w, err := c.keeper.expect()
+	if err != nil {
+		return
+	}
+	c.keeper.mu.Lock()
+	delete(c.keeper.waiting, number) // the answer names the provider
+	c.keeper.waiting[c.number] = w
+	c.keeper.mu.Unlock()
+	c.keeper.link.send(endFrame, c.number)
+	<-w.over
+}
