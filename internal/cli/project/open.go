@@ -167,7 +167,7 @@ func (p *Project) newPool() *provider.Pool {
 	}
 	if p.Call.Getenv("LETHE_KEEPER") == "on" {
 		if k, err := keeper.Spawn(p.Call.Program, p.Call.Environ); err == nil {
-			processes.Through = k.Start
+			processes.Through, processes.Over = k.Start, k.Close
 		}
 	}
 	pool := provider.NewPool(processes)

@@ -26,7 +26,8 @@ type Keeper struct {
 	next      uint32
 	waiting   map[uint32]*waiting
 	providers map[uint32]*conn
-	over      chan struct{} // closed when the keeper is gone
+	over      chan struct{} // closed when the keeper says no more
+	ended     chan struct{} // closed when its process is gone
 }
 
 // waiting is a call, or a start, that was not answered yet.
@@ -38,7 +39,7 @@ type waiting struct {
 
 // New makes a keeper's engine side of a connection to it.
 func New(c net.Conn) *Keeper {
-	k := &Keeper{link: &link{conn: c}, waiting: map[uint32]*waiting{}, providers: map[uint32]*conn{}, over: make(chan struct{})}
+	k := &Keeper{link: &link{conn: c}, waiting: map[uint32]*waiting{}, providers: map[uint32]*conn{}, over: make(chan struct{}), ended: make(chan struct{})}
 	go func() {
 		_ = k.link.receive(k.take)
 		k.gone()
@@ -162,6 +163,7 @@ func (k *Keeper) Start(ctx context.Context, program launch.Program, log func(lev
 func (k *Keeper) Close() error {
 	k.link.send(byeFrame, 0)
 	<-k.over
+	<-k.ended
 	return k.link.conn.Close()
 }
 

@@ -40,12 +40,16 @@ func Spawn(name string, env []string) (*Keeper, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	go cmd.Wait()
 	c, err := net.FileConn(ours)
 	if err != nil {
 		return nil, err
 	}
-	return New(c), nil
+	k := New(c)
+	go func() {
+		_ = cmd.Wait()
+		close(k.ended)
+	}()
+	return k, nil
 }
 
 // Main is a keeper's process.

@@ -90,6 +90,8 @@ type Processes struct {
 	StartTime time.Duration
 	// Through starts programs; nil: Start does.
 	Through func(ctx context.Context, program Program, log func(level, line string)) (*Running, error)
+	// Over says that no more are started, and all have ended. May be nil.
+	Over func() error
 }
 
 // Program is one to start: all that another process needs to know to start it in the place of this one.
@@ -143,6 +145,14 @@ func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provi
 		options.Kept = ps.Kept(p)
 	}
 	return wire.Client(r.Conn, r.Protocol, p, options), nil
+}
+
+// Close says that no more are started.
+func (ps *Processes) Close() error {
+	if ps.Over == nil {
+		return nil
+	}
+	return ps.Over()
 }
 
 // program is what is to be started for a provider.
